@@ -1,0 +1,5 @@
+#include "cli/verb.h"
+
+namespace stepscope::cli {
+void add_analyze(CLI::App&, int&) {}
+}  // namespace stepscope::cli

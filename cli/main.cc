@@ -1,0 +1,36 @@
+// The `stepscope` binary: one verb per job.
+#include <cstdio>
+
+#include "cli/verb.h"
+
+namespace stepscope::cli {
+
+int report_error(const char* verb, const Status& status) {
+  std::fprintf(stderr, "stepscope %s: %s\n", verb, status.message().c_str());
+  return status.kind() == ErrorKind::kUsage ? kUsageError : kBadInput;
+}
+
+}  // namespace stepscope::cli
+
+int main(int argc, char** argv) {
+  CLI::App app{"Where did each training step's time go, why, and what would the step cost if you fixed it?",
+               "stepscope"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", STEPSCOPE_VERSION);
+  app.footer("Examples:\n"
+             "  stepscope analyze run.db\n"
+             "  stepscope analyze run.db --json | jq .verdict\n"
+             "  stepscope export run.db -o trace.json.gz\n"
+             "`stepscope VERB --help` says more about each.");
+
+  int exit_code = stepscope::cli::kOk;
+  stepscope::cli::add_analyze(app, exit_code);
+  stepscope::cli::add_export(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // CLI11 has codes of its own; ours know only "fine" (--help, --version) and "wrong usage".
+    return app.exit(error) == 0 ? stepscope::cli::kOk : stepscope::cli::kUsageError;
+  }
+  return exit_code;
+}

@@ -1,0 +1,80 @@
+// What the analyzer writes back into a store, and what the exporters and SQL users read from it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "store/events.h"
+
+namespace stepscope {
+
+// Which signal the steps were cut by, in the order of trust: the lower number wins.
+enum class StepMarker : std::uint8_t { kUser = 0, kLoader = 1, kOptimizer = 2, kClosure = 3, kInferred = 4 };
+const char* marker_name(StepMarker marker);  // "user", "loader", "optimizer", "closure", "inferred"
+
+// The exclusive categories of attribution (docs/attribution.md). The numbers are not stored; the
+// names are.
+enum class Category : std::uint8_t {
+  kCompute, kInput, kCopy, kCommunication, kSync, kLaunch, kAllocation, kHost, kOther,
+};
+inline constexpr int kCategoryCount = 9;
+const char* category_name(Category category);  // "compute", "input", …
+
+// One slice of a step: step_time rows of a step sum to the step's duration, to the nanosecond.
+struct StepTime {
+  Category category = Category::kHost;
+  PhaseKind phase = PhaseKind::kNone;  // splits compute and launch by forward, backward, optimizer
+  std::string label;                   // kOther: which scope; else empty
+  Duration exposed{0};
+  Duration hidden{0};  // covered by something else; not part of the sum
+};
+
+struct Step {
+  std::int64_t number = 0;  // 1-based within its loop, over the whole run, also outside a window
+  ThreadId thread = ThreadId::kNone;  // the loop thread
+  SessionTime start;
+  Duration dur{0};
+  StepMarker marker = StepMarker::kInferred;
+  bool ops_recorded = false;  // op-level recording covered the whole step
+  bool steady = false;        // false: warm-up; not part of the verdict
+  std::vector<StepTime> times;
+};
+
+struct Evidence {
+  std::string statement;  // a sentence with its figure
+  double value = 0;
+  std::string unit;       // "ratio", "ns", "count"
+  std::string query;      // SQL on this store that shows it
+};
+
+struct Advice {
+  std::string rule;   // stable id: "input-prefetch"
+  std::string title;
+  std::string why;
+  std::int64_t predicted_step_ns = 0;
+  std::int64_t saves_ns = 0;
+  Evidence evidence;
+};
+
+struct Verdict {
+  ThreadId thread = ThreadId::kNone;  // the loop thread; kNone when no step was found
+  std::string kind;        // "input-bound", …, "no-steps": the contract in docs/cli.md
+  std::string degree;      // "highly", "moderately" or empty
+  double share = 0;        // 0..1 of step time
+  double ci_low = 0;       // 95 % bootstrap interval of share
+  double ci_high = 0;
+  std::string confidence;  // "high", "medium", "low"
+  std::string sentence;    // what a person reads
+  std::int64_t steps = 0;  // how many steps it rests on
+  std::vector<Evidence> evidence;
+  std::vector<Advice> advice;
+};
+
+// The analysis of one store: replaces any earlier one as a whole.
+struct Analysis {
+  std::vector<Step> steps;
+  std::vector<Verdict> verdicts;  // one a loop, the loop with the most step time first
+};
+
+}  // namespace stepscope

@@ -1,0 +1,92 @@
+// The event vocabulary: what a recorder or importer may say about a run, and what the analyzer and
+// the exporters read back. Small value types; the tables they become are in schema.sql and told in
+// docs/schema.md.
+//
+// Ids are handles scoped to one store. 0 means "none" in each of them. Strings are deduplicated: two
+// equal texts have equal StringIds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "store/time.h"
+
+namespace stepscope {
+
+enum class StringId : std::uint32_t { kNone = 0 };
+enum class ProcessId : std::uint32_t { kNone = 0 };
+enum class ThreadId : std::uint32_t { kNone = 0 };
+
+// What a thread was doing, as the training loop sees it. The numbers are stored (phase.kind and
+// op.phase): append, never renumber. Names: phase_name().
+enum class PhaseKind : std::uint8_t {
+  kNone = 0,      // nothing marked and nothing inferred while recording
+  kInput = 1,     // waiting for the next batch, which came
+  kForward = 2,
+  kBackward = 3,
+  kOptimizer = 4,
+  kZeroGrad = 5,
+  kScope = 6,     // a user's named scope; the name says which
+  kStep = 7,      // an instant: the user called step(), one step ended here
+  kInputEnd = 8,  // a wait that found the loader exhausted: it begins no step
+};
+inline constexpr int kPhaseKindCount = 9;
+
+// "input", "forward", …; "none" for kNone and for a number this version does not know.
+const char* phase_name(PhaseKind kind);
+
+// at::RecordScope, by its numbers since libtorch 1.8. Stored in op.scope.
+enum class OpScope : std::uint8_t {
+  kFunction = 0,          // a dispatcher call: aten::add
+  kBackwardFunction = 1,  // an autograd node: autograd::engine::evaluate_function: AddBackward0
+  kTorchScript = 2,
+  kUser = 7,              // record_function("…"), RECORD_USER_SCOPE
+};
+
+struct Process {
+  std::int64_t pid = 0;
+  std::string name;     // what ps calls it: comm
+  std::string command;  // argv joined by spaces
+};
+
+struct Thread {
+  ProcessId process = ProcessId::kNone;
+  std::int64_t tid = 0;          // the system's thread id
+  std::uint32_t torch_id = 0;    // at::RecordFunction::currentThreadId(); 0 when unknown
+  std::string name;              // pthread name, may be empty
+};
+
+// One finished RecordFunction range. `self` is the part of `dur` outside any child op.
+struct Op {
+  ThreadId thread = ThreadId::kNone;
+  StringId name = StringId::kNone;
+  SessionTime start;
+  Duration dur{0};
+  Duration self{0};
+  std::int64_t sequence = -1;        // autograd sequence number of this thread; -1: none
+  std::uint32_t forward_thread = 0;  // backward nodes: torch_id of the thread that ran the forward
+  OpScope scope = OpScope::kFunction;
+  PhaseKind phase = PhaseKind::kNone;  // what the thread was in, as known while recording
+  std::uint8_t depth = 0;              // open ops around this one; 255 means 255 or more
+  StringId shapes = StringId::kNone;   // "[[64,784],[128]]", only when asked for
+};
+
+// A marked stretch of one thread. `cpu` is what the thread's own CPU clock moved by meanwhile: an
+// input wait with cpu near dur was busy (decoding), one with cpu near 0 was blocked.
+struct Phase {
+  ThreadId thread = ThreadId::kNone;
+  PhaseKind kind = PhaseKind::kNone;
+  StringId name = StringId::kNone;  // the scope's or the loader's name
+  SessionTime start;
+  Duration dur{0};
+  Duration cpu{0};
+};
+
+// Events that were not recorded. Loss is data: it is stored, shown, and lowers a verdict's confidence.
+struct Loss {
+  ThreadId thread = ThreadId::kNone;  // kNone: of the whole process
+  std::string kind;                   // "op", "phase", "name", "depth", "thread", …: docs/schema.md
+  std::int64_t count = 0;
+};
+
+}  // namespace stepscope

@@ -1,0 +1,48 @@
+// The names of the enums that are stored or shown.
+#include "store/analysis.h"
+#include "store/events.h"
+
+namespace stepscope {
+
+const char* phase_name(PhaseKind kind) {
+  switch (kind) {
+    case PhaseKind::kNone: return "none";
+    case PhaseKind::kInput: return "input";
+    case PhaseKind::kForward: return "forward";
+    case PhaseKind::kBackward: return "backward";
+    case PhaseKind::kOptimizer: return "optimizer";
+    case PhaseKind::kZeroGrad: return "zero_grad";
+    case PhaseKind::kScope: return "scope";
+    case PhaseKind::kStep: return "step";
+    case PhaseKind::kInputEnd: return "input_end";
+  }
+  return "none";
+}
+
+const char* marker_name(StepMarker marker) {
+  switch (marker) {
+    case StepMarker::kUser: return "user";
+    case StepMarker::kLoader: return "loader";
+    case StepMarker::kOptimizer: return "optimizer";
+    case StepMarker::kClosure: return "closure";
+    case StepMarker::kInferred: return "inferred";
+  }
+  return "inferred";
+}
+
+const char* category_name(Category category) {
+  switch (category) {
+    case Category::kCompute: return "compute";
+    case Category::kInput: return "input";
+    case Category::kCopy: return "copy";
+    case Category::kCommunication: return "communication";
+    case Category::kSync: return "sync";
+    case Category::kLaunch: return "launch";
+    case Category::kAllocation: return "allocation";
+    case Category::kHost: return "host";
+    case Category::kOther: return "other";
+  }
+  return "other";
+}
+
+}  // namespace stepscope

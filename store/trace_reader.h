@@ -1,0 +1,64 @@
+// TraceReader: the only way out of a store. The analyzer and the exporters read through it.
+//
+// Thread safety: none; one thread at a time. Several readers may read one store, also while it is
+// being recorded; each sees what was committed when it opened (one read transaction per reader).
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/analysis.h"
+#include "store/events.h"
+#include "store/status.h"
+
+namespace stepscope {
+
+// A row with its id, for Process and Thread.
+struct StoredProcess : Process { ProcessId id = ProcessId::kNone; };
+struct StoredThread : Thread { ThreadId id = ThreadId::kNone; };
+
+class TraceReader {
+ public:
+  // Errors: kNotFound, kBadInput (no SQLite file, no store, newer schema, corrupt).
+  // A store of an older schema is migrated first, when it can be written.
+  static Result<std::unique_ptr<TraceReader>> open(const std::filesystem::path& path);
+  ~TraceReader();
+  TraceReader(const TraceReader&) = delete;
+  TraceReader& operator=(const TraceReader&) = delete;
+
+  [[nodiscard]] std::optional<std::string> meta(std::string_view key) const;  // keys: docs/schema.md
+  [[nodiscard]] std::int64_t meta_int(std::string_view key, std::int64_t otherwise) const;
+  // True while some process holds the store open for recording; false also when a recorder died.
+  [[nodiscard]] bool being_recorded() const;
+  [[nodiscard]] std::string_view text(StringId id) const;  // "" for kNone; valid as long as *this
+  [[nodiscard]] std::size_t string_count() const;          // ids are 1..string_count()
+
+  [[nodiscard]] const std::vector<StoredProcess>& processes() const;
+  [[nodiscard]] const std::vector<StoredThread>& threads() const;
+
+  // All phases, by thread and then start; parents before children at equal starts. In memory:
+  // a few a step.
+  Result<std::vector<Phase>> phases() const;
+  Result<std::vector<Loss>> losses() const;
+  Result<std::int64_t> op_count() const;
+
+  // Calls `visit` for each op in the order of recording: of one thread in the order of their ends
+  // (children before parents); threads interleave. Memory does not grow with the number of ops.
+  // Stops early when `visit` returns false.
+  Status for_each_op(const std::function<bool(const Op&)>& visit) const;
+
+  // The analysis as last written; no steps and no verdicts when there is none.
+  Result<Analysis> analysis() const;
+
+ private:
+  class Impl;
+  explicit TraceReader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace stepscope

@@ -1,0 +1,62 @@
+// TraceWriter: the only way into a store. A recorder, an importer and the analyzer write through it.
+//
+// Thread safety: none; one thread at a time.
+// Invariants: a reader never sees half a batch (one transaction covers whole add_* calls); equal
+// strings have one id; the file is a valid store from create() on, also when the process dies.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "store/analysis.h"
+#include "store/events.h"
+#include "store/status.h"
+
+namespace stepscope {
+
+// What create() does when the path is taken. A file that is not a Stepscope store, or one that
+// another process is recording into, is never touched.
+enum class ExistingStore : std::uint8_t {
+  kKeepAsOld,  // an earlier store is renamed to PATH.old (replacing an earlier PATH.old)
+  kRefuse,
+};
+
+class TraceWriter {
+ public:
+  // A new, empty store at `path`. Errors: kBusy (being recorded into), kBadInput (something else is
+  // there), kIo (not writable, disk full).
+  static Result<std::unique_ptr<TraceWriter>> create(
+      const std::filesystem::path& path, ExistingStore existing = ExistingStore::kKeepAsOld);
+  // An existing store, to put an analysis into it. Migrates an older schema.
+  static Result<std::unique_ptr<TraceWriter>> open(const std::filesystem::path& path);
+
+  ~TraceWriter();  // finish(), its error ignored
+  TraceWriter(const TraceWriter&) = delete;
+  TraceWriter& operator=(const TraceWriter&) = delete;
+
+  // Writes of one transaction are visible to readers at the next flush(). After an I/O error (disk
+  // full) every later call returns the same error and the store stays as it was at the last flush().
+  StringId intern(std::string_view text);  // "" is kNone; invalid UTF-8 is replaced by U+FFFD
+  Result<ProcessId> add_process(const Process& process);
+  Result<ThreadId> add_thread(const Thread& thread);
+  Status update_thread(ThreadId id, const Thread& thread);
+  Status add_ops(std::span<const Op> ops);  // the bulk path
+  Status add_phases(std::span<const Phase> phases);
+  Status add_loss(const Loss& loss);  // adds to what is stored for the same thread and kind
+  Status set_meta(std::string_view key, std::string_view value);  // replaces
+
+  // Replaces the analysis as a whole, adds the indexes that its views need, and flushes.
+  Status replace_analysis(const Analysis& analysis);
+
+  Status flush();   // commit; the next write begins a new transaction
+  Status finish();  // flush, fold the write-ahead log into the file, close. No call after it.
+
+ private:
+  class Impl;
+  explicit TraceWriter(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace stepscope
