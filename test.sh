@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# Sets up as quickstart.sh does and runs every test: see usage().
+set -euo pipefail
+cd "$(dirname "$0")"
+. cmake/setup.sh
+
+usage() {
+  cat <<'USAGE'
+Usage: ./test.sh [--quick] [--no-install] [--help]
+
+Installs what is missing, builds and runs all tests: unit, end to end and browser tests against
+libtorch from PyPI, those of the hooks against Debian's older libtorch too, everything under
+AddressSanitizer and ThreadSanitizer, and each fuzzer for a few seconds.
+
+  --quick        only the first: no second libtorch, no sanitizers, no fuzzers
+  --no-install   install nothing; say what is missing and how to install it
+  --help         this text
+
+Ends with a table and the line "N passed, N failed, N skipped". Exit code 0 when nothing failed.
+Logs and JUnit files are in build/test/.
+USAGE
+}
+
+quick=no
+while [ $# -gt 0 ]; do
+  case $1 in
+    --quick) quick=yes ;;
+    --no-install) STEPSCOPE_INSTALL=no ;;
+    -h | --help) usage && exit ;;
+    *) usage >&2 && exit 2 ;;
+  esac
+  shift
+done
+
+readonly OUT=$PWD/build/test
+readonly FUZZ_SECONDS=10
+readonly PIP_PACKAGES=(pytest playwright viztracer numpy "torch==$TORCH_PIN")
+readonly JOBS=$(nproc)
+
+# --- suites ------------------------------------------------------------------------------------
+# A suite is a function that builds, tests, and leaves JUnit results in $junit.
+
+# Runs a suite; a table row of it goes to $OUT/suites.tsv: name, seconds, exit code, JUnit file.
+suite() {
+  local name=$1 run=$2 started=$SECONDS code=0
+  local slug=${run//_/-}
+  junit=$OUT/$slug.xml log=$OUT/$slug.log
+  printf '%-38s ' "$name"
+  # In a subshell with errexit of its own: `f || code=$?` alone would go on after a failed command.
+  set +e
+  (set -e; "$run") >"$log" 2>&1
+  code=$?
+  set -e
+  printf '%s\t%s\t%s\t%s\n' "$name" $((SECONDS - started)) "$code" "$junit" >>"$OUT/suites.tsv"
+  python3 tests/project/junit_summary.py --row "$OUT/suites.tsv"
+  if [ "$code" != 0 ]; then
+    say "--- the end of $log"
+    tail -n 150 "$log"
+    say "---"
+  fi
+}
+
+build_and_ctest() {  # build folder, options of ctest
+  local build=$1
+  shift
+  cmake --build "$build" -j "$JOBS"
+  ctest --test-dir "$build" -j "$JOBS" --output-on-failure --no-tests=error --output-junit "$junit" "$@"
+}
+
+pypi_torch() {
+  cmake --preset release -DSTEPSCOPE_TORCH=ON "-DSTEPSCOPE_TORCH_DIR=$pypi_dir" -DSTEPSCOPE_WERROR=ON
+  build_and_ctest build/release
+}
+
+python_tests() {
+  STEPSCOPE_BUILD_DIR=$PWD/build/release \
+    "$VENV/bin/python" -m pytest -q -ra -p no:cacheprovider --junitxml="$junit" tests
+}
+
+debian_torch() {
+  cmake --preset release -B build/release-debian-torch -DSTEPSCOPE_TORCH=ON -DSTEPSCOPE_TORCH_DIR=/usr \
+    -DSTEPSCOPE_WERROR=ON -DSTEPSCOPE_BENCH=OFF
+  build_and_ctest build/release-debian-torch -L torch
+}
+
+# libtorch is not instrumented: what it keeps until exit is no leak of ours.
+asan() {
+  cmake --preset asan -DSTEPSCOPE_TORCH=ON "-DSTEPSCOPE_TORCH_DIR=$pypi_dir"
+  build_and_ctest build/asan
+}
+
+# Without libtorch: its threads synchronise where ThreadSanitizer cannot see it. This is also the
+# build of a machine that has none.
+tsan() {
+  cmake --preset tsan -DSTEPSCOPE_TORCH=OFF
+  build_and_ctest build/tsan
+}
+
+# --- the run -----------------------------------------------------------------------------------
+
+step "What is needed"
+ensure_packages "${BUILD_PACKAGES[@]}" "${VENV_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
+ensure_in_venv "${PIP_PACKAGES[@]}" || die "pip could not install what the tests need"
+require_nothing_missing
+use_venv_torch || die "the torch in .venv has no libtorch for C++; remove .venv and try again"
+readonly pypi_dir=$torch_dir
+say "Nothing is missing; libtorch $torch_version from .venv, Debian's too"
+
+step "Tests"
+mkdir -p "$OUT"
+rm -f "$OUT"/*.tsv "$OUT"/*.xml "$OUT"/*.log
+suite "libtorch $torch_version: ctest" pypi_torch
+suite "libtorch $torch_version: pytest, browser" python_tests
+if [ $quick = no ]; then
+  use_debian_torch
+  suite "libtorch $torch_version (Debian): ctest" debian_torch
+  suite "AddressSanitizer, UBSan: ctest" asan
+  suite "no libtorch, ThreadSanitizer: ctest" tsan
+fi
+
+step "Summary"
+python3 tests/project/junit_summary.py "$OUT/suites.tsv"

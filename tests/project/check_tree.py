@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""Checks the rules of the source tree that no compiler checks.
+
+usage: check_tree.py (includes|links|paths) ROOT
+
+includes  which folder may include which, and where libtorch's and CUPTI's headers may be seen
+links     relative links in Markdown files lead to files that are there, and to headings they have
+paths     no tracked file holds a path of the machine it was made on
+
+Prints one line for each violation, "file:line: what is wrong", and exits with 1 if there is any.
+"""
+
+import gzip
+import pathlib
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+
+# Dependencies run one way: an event's way. A folder that is not named here may include them all.
+STAGES = {
+    "store": {"store"},
+    "profiler": {"store", "profiler"},
+    "analyzer": {"store", "analyzer"},
+    "viewer-export": {"store", "viewer-export"},
+    "samples": {"samples", "profiler/include"},
+}
+PUBLIC_HEADERS = "profiler/include"  # included as <stepscope/…>, installed, so free of the rest
+
+TORCH_HEADER = re.compile(r"^(torch|ATen|c10|caffe2)/")
+TORCH_ROOMS = ("profiler/hooks/", "samples/", "tests/profiler/", "tests/samples/", "bench/")
+CUPTI_HEADER = re.compile(r"^(cupti|nvml|cuda|generated_cuda)[\w/]*\.h$")
+CUPTI_ROOMS = ("profiler/cupti/", "tests/profiler/cupti/")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+SOURCES = (".h", ".cc", ".cpp", ".c", ".inc")
+
+
+def tracked_files(root: pathlib.Path) -> list[str]:
+    """The files of the tree: tracked ones and new ones that git would not ignore."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=root, check=True, capture_output=True, text=True,
+    ).stdout.split("\0")
+    return sorted(name for name in listed if name and (root / name).is_file())
+
+
+# --- includes ------------------------------------------------------------------------------------
+
+
+def included_from_tree(root: pathlib.Path, header: str) -> str | None:
+    """Where a header of ours is, relative to the root; None for everybody else's."""
+    for base in ("", PUBLIC_HEADERS):
+        if (root / base / header).is_file():
+            return f"{base}/{header}".lstrip("/")
+    return None
+
+
+def stage_violation(name: str, header: str) -> str | None:
+    stage = name.split("/")[0]
+    if name.startswith(PUBLIC_HEADERS + "/"):
+        allowed = {PUBLIC_HEADERS}
+    elif stage in STAGES:
+        allowed = STAGES[stage]
+    else:
+        return None
+    if any(header.startswith(folder + "/") for folder in allowed):
+        return None
+    return f"{stage} may not include {header} (only {', '.join(sorted(allowed))})"
+
+
+def include_violations(root: pathlib.Path, name: str, quote: str, header: str) -> Iterator[str]:
+    ours = included_from_tree(root, header)
+    if ours:
+        violation = stage_violation(name, ours)
+        if violation:
+            yield violation
+    elif quote == '"':
+        yield f'"{header}" is not there: includes of our own headers are rooted at the repository'
+    if TORCH_HEADER.match(header) and not name.startswith(TORCH_ROOMS):
+        yield f"libtorch's {header} may be included only in {', '.join(TORCH_ROOMS)}"
+    if CUPTI_HEADER.match(header) and not name.startswith(CUPTI_ROOMS):
+        yield f"CUDA's {header} may be included only in {', '.join(CUPTI_ROOMS)}"
+
+
+def check_includes(root: pathlib.Path) -> Iterator[str]:
+    for name in tracked_files(root):
+        if not name.endswith(SOURCES):
+            continue
+        lines = (root / name).read_text(encoding="utf-8").splitlines()
+        for number, line in enumerate(lines, 1):
+            match = INCLUDE.match(line)
+            if match:
+                for violation in include_violations(root, name, *match.groups()):
+                    yield f"{name}:{number}: {violation}"
+
+
+# --- links ---------------------------------------------------------------------------------------
+
+LINK = re.compile(r"\[[^\]]*\]\(\s*([^)\s]+)[^)]*\)")
+FENCE = re.compile(r"^\s*(```|~~~)")
+CODE = re.compile(r"`[^`]*`")
+
+
+def prose_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines outside fenced code."""
+    fenced = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if FENCE.match(line):
+            fenced = not fenced
+        elif not fenced:
+            yield number, line
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of a page's headings, as code hosts make them."""
+    found: set[str] = set()
+    for _, line in prose_lines(text):
+        if line.startswith("#"):
+            title = line.lstrip("#").strip().lower()
+            found.add(re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", title)))
+    return found
+
+
+def link_violation(root: pathlib.Path, page: str, target: str) -> str | None:
+    if re.match(r"^[a-z][a-z0-9+.-]*:", target):  # https:, mailto:
+        return None
+    path, _, anchor = target.partition("#")
+    there = (root / page).parent / path if path else root / page
+    if not there.exists():
+        return f"the link to {target} leads nowhere"
+    if anchor and there.suffix == ".md" and anchor not in anchors(there.read_text(encoding="utf-8")):
+        return f"the link to {target} names a heading that is not there"
+    return None
+
+
+def check_links(root: pathlib.Path) -> Iterator[str]:
+    for name in tracked_files(root):
+        if not name.endswith(".md"):
+            continue
+        for number, line in prose_lines((root / name).read_text(encoding="utf-8")):
+            for target in LINK.findall(CODE.sub("``", line)):
+                violation = link_violation(root, name, target)
+                if violation:
+                    yield f"{name}:{number}: {violation}"
+
+
+# --- paths ---------------------------------------------------------------------------------------
+
+# Home and work folders; recorded command lines in test data are where they slip in.
+MACHINE_PATH = re.compile(
+    rb"(?<![\w.$}~-])/(?:home/\w[\w.-]*/|Users/\w[\w.-]*/|root/[\w.]|work/\w|workspace/\w|builds/\w)"
+)
+
+
+def content(file: pathlib.Path) -> bytes:
+    return gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+
+
+def check_paths(root: pathlib.Path) -> Iterator[str]:
+    own = str(root).encode()
+    tell_tale = own.count(b"/") > 1  # a root like /src says nothing about a machine
+    for name in tracked_files(root):
+        if name.startswith("tests/project/"):  # speaks of such paths
+            continue
+        for number, line in enumerate(content(root / name).split(b"\n"), 1):
+            match = MACHINE_PATH.search(line)
+            found = match.group(0) if match else own if tell_tale and own in line else None
+            if found:
+                yield f"{name}:{number}: holds a path of a machine ({found.decode()}…)"
+
+
+CHECKS = {"includes": check_includes, "links": check_links, "paths": check_paths}
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 2 or arguments[0] not in CHECKS:
+        print(__doc__, file=sys.stderr)
+        return 2
+    violations = list(CHECKS[arguments[0]](pathlib.Path(arguments[1]).resolve()))
+    print("\n".join(violations) if violations else f"{arguments[0]}: nothing to complain about")
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,110 @@
+"""The checks of the tree find what they are there for, in small trees made to break each rule."""
+
+import gzip
+import subprocess
+
+import pytest
+
+import check_tree
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A function that makes a repository of the given files; returns its root."""
+
+    def make(files):
+        for name, text in files.items():
+            file = tmp_path / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+        return tmp_path
+
+    return make
+
+
+HEADERS = {
+    "store/events.h": "",
+    "profiler/ring/ring.h": "",
+    "profiler/include/stepscope/stepscope.h": "",
+    "analyzer/steps/steps.h": "",
+}
+
+
+@pytest.mark.parametrize(
+    "name, include, complaint",
+    [
+        ("analyzer/a.cc", '"store/events.h"', None),
+        ("analyzer/a.cc", '"profiler/ring/ring.h"', "analyzer may not include profiler/ring/ring.h"),
+        ("profiler/a.cc", '"analyzer/steps/steps.h"', "profiler may not include analyzer/steps/steps.h"),
+        ("profiler/a.cc", '"profiler/ring/ring.h"', None),
+        ("viewer-export/a.cc", "<stepscope/stepscope.h>", "viewer-export may not include profiler/include"),
+        ("store/a.h", '"analyzer/steps/steps.h"', "store may not include"),
+        ("cli/a.cc", '"analyzer/steps/steps.h"', None),
+        ("samples/a.cc", "<stepscope/stepscope.h>", None),
+        ("samples/a.cc", '"store/events.h"', "samples may not include"),
+        ("profiler/include/stepscope/a.h", '"profiler/ring/ring.h"', "only profiler/include"),
+        ("store/a.cc", '"events.h"', "rooted at the repository"),
+        ("profiler/ring/a.cc", "<ATen/record_function.h>", "libtorch's ATen/record_function.h"),
+        ("profiler/hooks/a.cc", "<ATen/record_function.h>", None),
+        ("profiler/include/stepscope/a.h", "<c10/util/Optional.h>", "libtorch's c10/util"),
+        ("profiler/hooks/a.cc", "<cupti.h>", "CUDA's cupti.h"),
+        ("profiler/cupti/a.cc", "<cupti_activity.h>", None),
+        ("analyzer/a.cc", "<vector>", None),
+    ],
+)
+def test_includes(tree, name, include, complaint):
+    root = tree(HEADERS | {name: f"#pragma once\n#  include {include}\n"})
+    violations = list(check_tree.check_includes(root))
+    if complaint is None:
+        assert violations == []
+    else:
+        assert len(violations) == 1
+        assert violations[0].startswith(f"{name}:2: ")
+        assert complaint in violations[0]
+
+
+@pytest.mark.parametrize(
+    "link, complaint",
+    [
+        ("[a](docs/a.md)", None),
+        ("[a](docs/a.md#how-it-works)", None),
+        ("[a](docs/a.md#elsewhere)", "names a heading"),
+        ("![a](docs/missing.png)", "leads nowhere"),
+        ("[here](#top)", None),
+        ("[there](#bottom)", "names a heading"),
+        ("[site](https://example.org/nothing)", None),
+        ("`[code](missing.md)`", None),
+        ("```\n[code](missing.md)\n```", None),
+    ],
+)
+def test_links(tree, link, complaint):
+    root = tree({"README.md": f"# Top\n{link}\n", "docs/a.md": "## How it works\n"})
+    violations = list(check_tree.check_links(root))
+    if complaint is None:
+        assert violations == []
+    else:
+        assert len(violations) == 1
+        assert violations[0].startswith("README.md:2: ")
+        assert complaint in violations[0]
+
+
+@pytest.mark.parametrize(
+    "name, content, found",
+    [
+        ("a.md", "see /home/ann/run.db", True),
+        ("a.db", b"\x00\x01 /root/train/x.py\x00", True),
+        ("a.json.gz", gzip.compress(b"/Users/ann/trace"), True),
+        ("a.sh", "cache=$HOME/work/x; ls /usr/lib", False),
+        ("a.md", "https://example.org/home/ann/", False),
+    ],
+)
+def test_paths(tree, name, content, found):
+    violations = list(check_tree.check_paths(tree({name: content})))
+    assert len(violations) == (1 if found else 0)
+
+
+def test_paths_finds_the_root_itself(tree):
+    root = tree({})
+    (root / "a.txt").write_text(f"first\nmade in {root}/build\n")
+    assert [v.split(" ")[0] for v in check_tree.check_paths(root)] == ["a.txt:2:"]
