@@ -68,7 +68,7 @@ build_and_ctest() {  # build folder, options of ctest
 }
 
 pypi_torch() {
-  cmake --preset release -DSTEPSCOPE_TORCH=ON "-DSTEPSCOPE_TORCH_DIR=$pypi_dir" -DSTEPSCOPE_WERROR=ON
+  cmake --preset release -DSTEPSCOPE_TORCH=ON "-DSTEPSCOPE_TORCH_DIR=$pypi_dir"
   build_and_ctest build/release
 }
 
@@ -79,7 +79,7 @@ python_tests() {
 
 debian_torch() {
   cmake --preset release -B build/release-debian-torch -DSTEPSCOPE_TORCH=ON -DSTEPSCOPE_TORCH_DIR=/usr \
-    -DSTEPSCOPE_WERROR=ON -DSTEPSCOPE_BENCH=OFF
+    -DSTEPSCOPE_BENCH=OFF
   build_and_ctest build/release-debian-torch -L torch
 }
 

@@ -5,7 +5,7 @@
 
 set(STEPSCOPE_WARNINGS
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
-  -Wold-style-cast -Woverloaded-virtual -Wcast-align -Wnull-dereference -Wimplicit-fallthrough)
+  -Wold-style-cast -Woverloaded-virtual -Wcast-align -Wimplicit-fallthrough)
 option(STEPSCOPE_WERROR "Treat warnings of our own targets as errors" OFF)
 
 function(stepscope_target target)
