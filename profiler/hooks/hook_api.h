@@ -1,0 +1,29 @@
+// What libstepscope knows of a hook library: no libtorch type in it.
+//
+// A hook library is compiled against one libtorch version and lies in a folder named after it,
+// stepscope/torch-2.13.0/libstepscope_torch.so beside libstepscope.so, so that several live side by
+// side. It hands out a HookApi only to the very Stepscope and libtorch it was built for.
+#pragma once
+
+#include <cstdint>
+
+namespace stepscope {
+
+struct HookApi {
+  // Starts and stops the op callbacks; outside they are removed, not ignored. Thread safety: any
+  // thread. Enabling what is enabled does nothing. `shapes`: record the shapes of the inputs too.
+  void (*enable)(bool shapes);
+  void (*disable)();
+  // What a one-element op takes, in ns: the framework's own cost of an op. Runs some hundred ops on
+  // the calling thread, a fraction of a millisecond.
+  std::int64_t (*measure_leaf_op_overhead_ns)();
+};
+
+// The one symbol of a hook library. `stepscope_version` is the caller's, `torch_version` that of
+// the libtorch in this process ("2.13.0"). Returns nullptr and sets *error when it was built for
+// others.
+using GetHooks = const HookApi* (*)(const char* stepscope_version, const char* torch_version,
+                                    const char** error);
+inline constexpr const char* kGetHooksSymbol = "stepscope_torch_hooks";
+
+}  // namespace stepscope

@@ -1,0 +1,151 @@
+// The op hooks: a RecordFunction callback that notes each op in the thread's ring.
+//
+// Built per libtorch version; see hook_api.h. Always compiled with NDEBUG: without it
+// RecordFunction::inputs() asserts on a member that a release libtorch does not maintain.
+#include <ATen/ATen.h>
+#include <ATen/record_function.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "profiler/hooks/hook_api.h"
+#include "profiler/hooks/shapes_text.h"
+#include "profiler/session/current_thread.h"
+
+namespace stepscope {
+namespace {
+
+OpStart op_start(const at::RecordFunction& fn, const char* name) {
+  return {&fn, name, fn.seqNr(), fn.forwardThreadId(), static_cast<OpScope>(fn.scope())};
+}
+
+// A user scope may end on another thread than it began on (a future completes there), so its start
+// is kept with it. The one case that allocates; user scopes come a few a step.
+struct UserScope final : at::ObserverContext {
+  ThreadRecorder* recorder = nullptr;  // compared, never followed: its thread may be gone
+  std::uint64_t torch_id = 0;
+  Ticks start{};
+  std::int64_t sequence = -1;
+  std::string name;
+};
+
+std::unique_ptr<at::ObserverContext> begin_user_scope(const at::RecordFunction& fn,
+                                                      ThreadRecorder* recorder) {
+  auto scope = std::make_unique<UserScope>();
+  scope->recorder = recorder;
+  scope->torch_id = fn.threadId();
+  scope->sequence = fn.seqNr();
+  scope->name = fn.name();
+  recorder->start_op(op_start(fn, scope->name.c_str()));
+  scope->start = read_ticks();
+  return scope;
+}
+
+void end_user_scope(const at::RecordFunction& fn, const UserScope& scope,
+                    ThreadRecorder* recorder) {
+  if (recorder == scope.recorder) {
+    recorder->end_op(&fn);
+    return;
+  }
+  const OpStart op{&fn, scope.name.c_str(), scope.sequence, 0, OpScope::kUser};
+  recorder->foreign_op(op, scope.start, scope.torch_id);
+  ring_registry().end_elsewhere(scope.torch_id, &fn);
+}
+
+template <bool kShapes>
+std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& fn) {
+  ThreadRecorder* recorder = current_thread();
+  if (recorder == nullptr) [[unlikely]]
+    return nullptr;
+  if (fn.scope() == at::RecordScope::USER_SCOPE) [[unlikely]]
+    return begin_user_scope(fn, recorder);
+  if constexpr (kShapes) {
+    recorder->start_op(op_start(fn, fn.name()), shapes_text(fn));
+  } else {
+    recorder->start_op(op_start(fn, fn.name()));
+  }
+  return nullptr;
+}
+
+void on_end(const at::RecordFunction& fn, at::ObserverContext* context) {
+  ThreadRecorder* recorder = thread_recorder;
+  if (recorder == nullptr) [[unlikely]]
+    return;
+  if (context != nullptr) [[unlikely]] {
+    end_user_scope(fn, *static_cast<UserScope*>(context), recorder);
+    return;
+  }
+  recorder->end_op(&fn);
+}
+
+std::mutex callback_mutex;
+at::CallbackHandle callback = at::INVALID_CALLBACK_HANDLE;  // guarded by callback_mutex
+
+void enable(bool shapes) {
+  const std::scoped_lock lock(callback_mutex);
+  if (callback != at::INVALID_CALLBACK_HANDLE) return;
+  callback = at::addGlobalCallback(
+      shapes ? at::RecordFunctionCallback(on_start<true>, on_end).needsInputs(true)
+             : at::RecordFunctionCallback(on_start<false>, on_end));
+}
+
+void disable() {
+  const std::scoped_lock lock(callback_mutex);
+  if (callback == at::INVALID_CALLBACK_HANDLE) return;
+  at::removeCallback(callback);
+  callback = at::INVALID_CALLBACK_HANDLE;
+}
+
+// The last op's start and duration, as the hooks would have seen it.
+thread_local Ticks probe_start{};
+thread_local std::uint64_t probe_ticks = 0;
+
+std::int64_t measure_leaf_op_overhead_ns() {
+  constexpr std::size_t kWarmUp = 100;  // the dispatcher's and the allocator's caches
+  std::array<std::uint64_t, 201> samples{};
+  const at::Tensor one = at::ones({1});
+  const auto handle = at::addThreadLocalCallback(at::RecordFunctionCallback(
+      [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> {
+        probe_start = read_ticks();
+        return nullptr;
+      },
+      [](const at::RecordFunction&, at::ObserverContext*) {
+        probe_ticks = to_count(read_ticks()) - to_count(probe_start);
+      }));
+  const ClockReading before = read_clocks();
+  for (std::size_t i = 0; i < kWarmUp + samples.size(); ++i) {
+    at::add(one, one);
+    if (i >= kWarmUp) samples[i - kWarmUp] = probe_ticks;
+  }
+  const ClockReading after = read_clocks();
+  at::removeCallback(handle);
+  // Median: a preemption among 200 ops is likely, among half of them it is not.
+  std::nth_element(samples.begin(), samples.begin() + samples.size() / 2, samples.end());
+  const auto ticks = static_cast<std::int64_t>(samples[samples.size() / 2]);
+  return to_ns(ClockMap(before, after)
+                   .to_session(Ticks{to_count(before.ticks) + static_cast<std::uint64_t>(ticks)}));
+}
+
+constexpr HookApi kHooks{enable, disable, measure_leaf_op_overhead_ns};
+
+}  // namespace
+}  // namespace stepscope
+
+extern "C" __attribute__((visibility("default"))) const stepscope::HookApi* stepscope_torch_hooks(
+    const char* stepscope_version, const char* torch_version, const char** error) {
+  if (std::strcmp(stepscope_version, STEPSCOPE_VERSION) != 0) {
+    *error = "they belong to Stepscope " STEPSCOPE_VERSION;
+    return nullptr;
+  }
+  if (std::strcmp(torch_version, TORCH_VERSION) != 0) {
+    *error = "they were built for libtorch " TORCH_VERSION;
+    return nullptr;
+  }
+  stepscope::set_torch_id_function(&at::RecordFunction::currentThreadId);
+  return &stepscope::kHooks;
+}

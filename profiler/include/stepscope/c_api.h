@@ -1,0 +1,60 @@
+/* The C interface of Stepscope's profiler: what stepscope.h and other languages' bindings stand on.
+ *
+ * No function here throws, blocks on the recorder, or changes what the program computes. All may be
+ * called from any thread; a phase is ended on the thread that began it. When nothing records, each
+ * is a few instructions.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define STEPSCOPE_API __attribute__((visibility("default")))
+#else
+#define STEPSCOPE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct stepscope_options {
+  const char* output; /* path of the store; an earlier store there is kept as PATH.old */
+  int64_t first_step; /* ops are recorded from this step on (1-based); 0: from the start */
+  int64_t last_step;  /* … through this step; 0: to the end */
+  int record_ops;     /* 0: phases only */
+  int record_shapes;  /* 1: the shapes of each op's inputs (costs about 1 us an op) */
+  size_t ring_bytes;  /* buffer per thread; 0: 2 MiB, which holds 65,536 events */
+} stepscope_options;
+
+/* Starts recording. Returns NULL, or one line that says why nothing is recorded: a recording is
+ * running already, the path cannot be written. The text is valid until the thread's next call. */
+STEPSCOPE_API const char* stepscope_start(const stepscope_options* options);
+
+/* Ends the recording: drains every ring, closes the store. Returns NULL or one line that says what
+ * was lost. Without a recording it does nothing and returns NULL. */
+STEPSCOPE_API const char* stepscope_stop(void);
+
+STEPSCOPE_API int stepscope_is_recording(void);
+
+/* The step of the calling loop ends here. */
+STEPSCOPE_API void stepscope_step(void);
+
+/* A stretch of the calling thread that has been begun; opaque. */
+typedef struct stepscope_phase {
+  uint64_t opaque[4];
+} stepscope_phase;
+
+/* A named stretch: "checkpoint", "evaluation". Names are UTF-8, cut after 2,000 bytes. */
+STEPSCOPE_API stepscope_phase stepscope_begin_scope(const char* name, size_t length);
+STEPSCOPE_API void stepscope_end_scope(const stepscope_phase* phase);
+
+/* A wait for the next batch; `name` says which loader. `exhausted`: no batch came, the loader
+ * ended. */
+STEPSCOPE_API stepscope_phase stepscope_begin_input(const char* name, size_t length);
+STEPSCOPE_API void stepscope_end_input(const stepscope_phase* phase, int exhausted);
+
+#ifdef __cplusplus
+}
+#endif

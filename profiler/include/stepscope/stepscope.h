@@ -1,0 +1,96 @@
+// Stepscope's C++ interface. Three lines record a training loop:
+//
+//   #include <stepscope/stepscope.h>
+//
+//   stepscope::Recording recording({.output = "run.db"});          // until the end of its scope
+//   for (auto& batch : stepscope::input(*loader)) {                // each wait for a batch is seen
+//     …forward, loss.backward(), optimizer.step()…                 // seen without marks
+//     stepscope::step();                                           // optional: the step ends here
+//   }
+//
+// then `stepscope analyze run.db`. Nothing here throws, blocks, or needs a libtorch header.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "stepscope/c_api.h"
+#include "stepscope/input.h"
+
+namespace stepscope {
+
+// Steps are counted from 1; both ends are included. {500, 520} is what others call
+// profile_batch='500,520'. {0, 0}: every step.
+struct StepWindow {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+struct Options {
+  std::string output = "run.db";  // an earlier recording there is kept as run.db.old
+  StepWindow window = {};         // ops are recorded in these steps; phases always
+  bool ops = true;                // false: phases only
+  bool shapes = false;            // input shapes of each op; costs about 1 us an op
+  std::size_t ring_bytes = 0;  // buffer per thread; 0: 2 MiB. Full: events are dropped and counted
+};
+
+// Records the process from its construction to stop() or its destruction. One at a time: a second
+// one records nothing and says so.
+//
+// Thread safety: none for one object; the recorded threads need none.
+class Recording {
+ public:
+  // When nothing can be recorded, says so in one line on stderr and in error(); the program goes
+  // on.
+  explicit Recording(const Options& options = {}) {
+    const stepscope_options c_options{options.output.c_str(), options.window.first,
+                                      options.window.last,    options.ops ? 1 : 0,
+                                      options.shapes ? 1 : 0, options.ring_bytes};
+    keep_error(stepscope_start(&c_options));
+    running_ = error_.empty();
+  }
+  ~Recording() { stop(); }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  // Drains what was recorded into the store and closes it. Does nothing the second time.
+  void stop() {
+    if (!running_) return;
+    running_ = false;
+    keep_error(stepscope_stop());
+  }
+
+  [[nodiscard]] bool ok() const { return error_.empty(); }
+  [[nodiscard]] const std::string& error() const { return error_; }
+
+ private:
+  void keep_error(const char* error) {
+    if (error == nullptr) return;
+    error_ = error;
+    std::fprintf(stderr, "stepscope: %s\n", error);
+  }
+
+  std::string error_;
+  bool running_ = false;
+};
+
+// The step of the calling loop ends here. Where it is never called, steps are found by the loader
+// or the optimizer.
+inline void step() { stepscope_step(); }
+
+// Labels a stretch of the calling thread: { stepscope::Scope scope("checkpoint"); save(); }
+class Scope {
+ public:
+  explicit Scope(std::string_view name) : phase_(stepscope_begin_scope(name.data(), name.size())) {}
+  ~Scope() { stepscope_end_scope(&phase_); }
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+ private:
+  stepscope_phase phase_;
+};
+
+}  // namespace stepscope

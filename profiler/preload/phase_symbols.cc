@@ -1,0 +1,118 @@
+// The header-free layer: phases of a libtorch program, from symbol names alone.
+//
+// libtorch is not linked -Bsymbolic, so a library that comes before it in the search order and
+// exports the same names sees every call, those through vtables included. Each function here notes
+// a phase and goes on to libtorch's own. One binary serves every libtorch.
+//
+// Argument passing, by the Itanium C++ ABI: a class with a non-trivial copy (at::Tensor,
+// std::vector) is returned through a hidden pointer and passed as a pointer to a copy that the
+// caller made. The stand-ins below have the same triviality, so the compiler does the same for
+// them.
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "profiler/session/hook_library.h"
+#include "profiler/session/session.h"
+
+namespace stepscope {
+namespace {
+
+// Returned in memory like at::Tensor and std::vector: never made here, only by libtorch in place.
+class Returned {
+ public:
+  Returned(const Returned&);  // not defined: copies are always elided
+  ~Returned() {}
+
+ private:
+  void* storage_[3];
+};
+
+// Notes `kind` for the life of the object; also when libtorch or the user's closure throws.
+class PhaseGuard {
+ public:
+  explicit PhaseGuard(PhaseKind kind) : phase_(Session::get().begin_phase(kind, {})) {}
+  ~PhaseGuard() { Session::get().end_phase(phase_, phase_.kind); }
+  PhaseGuard(const PhaseGuard&) = delete;
+  PhaseGuard& operator=(const PhaseGuard&) = delete;
+
+ private:
+  OpenPhase phase_;
+};
+
+// libtorch's own definition. Not RTLD_NEXT: where libtorch was loaded RTLD_LOCAL, as Python does,
+// that finds nothing.
+void* libtorch_symbol(const char* name) {
+  void* symbol = find_torch_symbol(name);
+  if (symbol == nullptr) symbol = dlsym(RTLD_NEXT, name);
+  if (symbol == nullptr) {
+    // Cannot be: who calls us resolved this name against libtorch. Nothing sensible could be
+    // returned.
+    std::fprintf(stderr, "stepscope: cannot find %s in libtorch\n", name);
+    std::abort();
+  }
+  return symbol;
+}
+
+}  // namespace
+}  // namespace stepscope
+
+// An override of Optimizer::step(std::function<Tensor()> closure) -> Tensor.
+#define STEPSCOPE_OPTIMIZER_STEP(Name, mangled)                                                    \
+  extern "C" STEPSCOPE_API stepscope::Returned stepscope_optimizer_##Name(void*,                   \
+                                                                          void*) __asm__(mangled); \
+  extern "C" stepscope::Returned stepscope_optimizer_##Name(void* self, void* closure) {           \
+    using Step = stepscope::Returned (*)(void*, void*);                                            \
+    static const auto step = reinterpret_cast<Step>(stepscope::libtorch_symbol(mangled));          \
+    const stepscope::PhaseGuard guard(stepscope::PhaseKind::kOptimizer);                           \
+    return step(self, closure);                                                                    \
+  }
+
+STEPSCOPE_OPTIMIZER_STEP(SGD, "_ZN5torch5optim3SGD4stepESt8functionIFN2at6TensorEvEE")
+STEPSCOPE_OPTIMIZER_STEP(Adam, "_ZN5torch5optim4Adam4stepESt8functionIFN2at6TensorEvEE")
+STEPSCOPE_OPTIMIZER_STEP(AdamW, "_ZN5torch5optim5AdamW4stepESt8functionIFN2at6TensorEvEE")
+STEPSCOPE_OPTIMIZER_STEP(LBFGS, "_ZN5torch5optim5LBFGS4stepESt8functionIFN2at6TensorEvEE")
+STEPSCOPE_OPTIMIZER_STEP(Adagrad, "_ZN5torch5optim7Adagrad4stepESt8functionIFN2at6TensorEvEE")
+STEPSCOPE_OPTIMIZER_STEP(RMSprop, "_ZN5torch5optim7RMSprop4stepESt8functionIFN2at6TensorEvEE")
+
+#define STEPSCOPE_ZERO_GRAD "_ZN5torch5optim9Optimizer9zero_gradEv"  // libtorch up to 1.13
+#define STEPSCOPE_ZERO_GRAD_BOOL \
+  "_ZN5torch5optim9Optimizer9zero_gradEb"  // (bool set_to_none) since 2.0
+#define STEPSCOPE_ENGINE_EXECUTE                                                               \
+  "_ZN5torch8autograd6Engine7executeERKSt6vectorINS0_4EdgeESaIS3_EERKS2_IN2at6TensorESaIS9_EE" \
+  "bbbS7_"
+
+extern "C" STEPSCOPE_API void stepscope_zero_grad(void*) __asm__(STEPSCOPE_ZERO_GRAD);
+extern "C" void stepscope_zero_grad(void* self) {
+  static const auto zero_grad =
+      reinterpret_cast<void (*)(void*)>(stepscope::libtorch_symbol(STEPSCOPE_ZERO_GRAD));
+  const stepscope::PhaseGuard guard(stepscope::PhaseKind::kZeroGrad);
+  zero_grad(self);
+}
+
+extern "C" STEPSCOPE_API void stepscope_zero_grad_bool(void*,
+                                                       bool) __asm__(STEPSCOPE_ZERO_GRAD_BOOL);
+extern "C" void stepscope_zero_grad_bool(void* self, bool set_to_none) {
+  static const auto zero_grad =
+      reinterpret_cast<void (*)(void*, bool)>(stepscope::libtorch_symbol(STEPSCOPE_ZERO_GRAD_BOOL));
+  const stepscope::PhaseGuard guard(stepscope::PhaseKind::kZeroGrad);
+  zero_grad(self, set_to_none);
+}
+
+// Engine::execute(roots, inputs, keep_graph, create_graph, accumulate_grad, outputs) ->
+// variable_list: a whole backward pass, and the only way into one.
+extern "C" STEPSCOPE_API stepscope::Returned stepscope_engine_execute(
+    void*, const void*, const void*, bool, bool, bool,
+    const void*) __asm__(STEPSCOPE_ENGINE_EXECUTE);
+extern "C" stepscope::Returned stepscope_engine_execute(void* self, const void* roots,
+                                                        const void* inputs, bool keep_graph,
+                                                        bool create_graph, bool accumulate_grad,
+                                                        const void* outputs) {
+  using Execute =
+      stepscope::Returned (*)(void*, const void*, const void*, bool, bool, bool, const void*);
+  static const auto execute =
+      reinterpret_cast<Execute>(stepscope::libtorch_symbol(STEPSCOPE_ENGINE_EXECUTE));
+  const stepscope::PhaseGuard guard(stepscope::PhaseKind::kBackward);
+  return execute(self, roots, inputs, keep_graph, create_graph, accumulate_grad, outputs);
+}

@@ -1,0 +1,65 @@
+// From ring slots to the store's events.
+//
+// Trusts nothing in the ring: a slot that makes no sense is counted and skipped.
+// Thread safety: none; the recorder's.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profiler/ring/clock.h"
+#include "profiler/ring/ring.h"
+#include "store/events.h"
+
+namespace stepscope {
+
+// What a decoder needs to know of the store and of the other threads.
+class DecodeContext {
+ public:
+  virtual ~DecodeContext() = default;
+  virtual StringId intern(std::string_view text) = 0;
+  // kNone when no thread with that torch id is known.
+  virtual ThreadId thread_of_torch_id(std::uint32_t torch_id) = 0;
+};
+
+struct DecodedEvents {
+  std::vector<Op> ops;
+  std::vector<Phase> phases;
+};
+
+// Decodes the ring of one thread, batch after batch.
+class RingDecoder {
+ public:
+  RingDecoder(ThreadId thread, DecodeContext& context) : thread_(thread), context_(context) {}
+
+  // Appends the events of `batch` to `out`. Self times are computed here: an op's own time is its
+  // duration less that of the ops directly inside it, which ended before it did.
+  void decode(const RingConsumer& ring, RingConsumer::Batch batch, const ClockMap& clock,
+              DecodedEvents& out);
+
+  [[nodiscard]] ThreadId thread() const { return thread_; }
+  [[nodiscard]] std::int64_t corrupt_slots() const { return corrupt_slots_; }
+
+ private:
+  void decode_op(const OpSlot& slot, const ClockMap& clock, DecodedEvents& out);
+  void decode_phase(const PhaseSlot& slot, const ClockMap& clock, DecodedEvents& out);
+  // Returns how many slots the definition takes; 0 when it is corrupt.
+  std::uint64_t decode_name(const RingConsumer& ring, std::uint64_t at, std::uint64_t end);
+  Duration take_self_time(const Op& op);
+  [[nodiscard]] StringId text_of(NameId name) const;
+
+  static constexpr std::size_t kDepths = 256;
+
+  ThreadId thread_;
+  DecodeContext& context_;
+  std::vector<StringId> names_{StringId::kNone};  // by NameId
+  std::string name_text_;                         // reused
+  StringId pending_shapes_ = StringId::kNone;     // of the op that follows
+  std::array<Duration, kDepths + 1> inside_{};  // [d]: time in finished ops of depth d, parent open
+  std::int64_t corrupt_slots_ = 0;
+};
+
+}  // namespace stepscope

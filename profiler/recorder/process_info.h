@@ -1,0 +1,18 @@
+// What a recording says about the process and the machine it was taken on.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/events.h"
+
+namespace stepscope {
+
+// The calling process: pid, comm, command line.
+Process this_process();
+
+// Meta keys `host`, `kernel`, `cpu_model`, `cpu_count` (that this process may use) and `command`.
+std::vector<std::pair<std::string, std::string>> machine_meta();
+
+}  // namespace stepscope

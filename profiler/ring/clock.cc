@@ -1,0 +1,90 @@
+#include "profiler/ring/clock.h"
+
+#include <algorithm>
+#include <cmath>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace stepscope {
+namespace {
+
+__extension__ using Int128 = __int128;  // a day of ticks times a rate does not fit in 64 bits
+
+constexpr double kRateOne = 4294967296.0;  // 2^32: rates are 32.32 fixed point ns per tick
+
+// No steering bends time by more than this: 500 ppm is what NTP allows itself too.
+constexpr double kMaxSlew = 500e-6;
+
+std::uint64_t rate_between(ClockReading a, ClockReading b) {
+  const double ticks = static_cast<double>(to_count(b.ticks) - to_count(a.ticks));
+  const double ns = static_cast<double>(b.monotonic_ns - a.monotonic_ns);
+  return static_cast<std::uint64_t>(std::max(1.0, std::round(ns / ticks * kRateOne)));
+}
+
+}  // namespace
+
+bool tsc_is_invariant() {
+#if defined(__x86_64__)
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  // AMD64 Architecture Programmer's Manual, Vol. 3, CPUID Fn8000_0007: EDX bit 8 is TscInvariant;
+  // Intel documents the same leaf.
+  return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & (1U << 8)) != 0;
+#else
+  return false;
+#endif
+}
+
+const bool kTicksAreTsc = tsc_is_invariant();
+
+ClockReading read_clocks() {
+  ClockReading best;
+  std::uint64_t best_gap = UINT64_MAX;
+  for (int i = 0; i < 8; ++i) {
+    const std::uint64_t before = to_count(read_ticks());
+    const std::int64_t ns = read_clock_ns(CLOCK_MONOTONIC);
+    const std::uint64_t after = to_count(read_ticks());
+    if (after - before < best_gap) {
+      best_gap = after - before;
+      best = {Ticks{before + (after - before) / 2}, ns};
+    }
+  }
+  return best;
+}
+
+std::int64_t ClockMap::Segment::at(std::uint64_t t) const {
+  const auto delta = static_cast<Int128>(static_cast<std::int64_t>(t - ticks));
+  return ns + static_cast<std::int64_t>((delta * static_cast<Int128>(rate)) >> 32);
+}
+
+ClockMap::ClockMap(ClockReading first, ClockReading second)
+    : monotonic_start_ns_(first.monotonic_ns), last_(second) {
+  segments_.push_back({to_count(first.ticks), 0, rate_between(first, second)});
+}
+
+void ClockMap::recalibrate(ClockReading now) {
+  if (to_count(now.ticks) <= to_count(last_.ticks) || now.monotonic_ns <= last_.monotonic_ns)
+    return;
+  const std::int64_t here = segments_.back().at(to_count(now.ticks));
+  const double behind = static_cast<double>(now.monotonic_ns - monotonic_start_ns_ - here);
+  const double interval = static_cast<double>(now.monotonic_ns - last_.monotonic_ns);
+  const double slew = std::clamp(behind / interval, -kMaxSlew, kMaxSlew);
+  const double rate = static_cast<double>(rate_between(last_, now)) * (1.0 + slew);
+  segments_.push_back({to_count(now.ticks), here, static_cast<std::uint64_t>(std::max(1.0, rate))});
+  last_ = now;
+}
+
+SessionTime ClockMap::to_session(Ticks ticks) const {
+  const std::uint64_t t = to_count(ticks);
+  auto segment = segments_.end() - 1;
+  if (t < segment->ticks) {  // rare: events are mostly younger than the last calibration
+    const auto after =
+        std::upper_bound(segments_.begin(), segments_.end(), t,
+                         [](std::uint64_t v, const Segment& s) { return v < s.ticks; });
+    segment = after == segments_.begin() ? after : after - 1;
+  }
+  return session_time(segment->at(t));
+}
+
+}  // namespace stepscope

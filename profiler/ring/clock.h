@@ -1,0 +1,90 @@
+// One clock: where ticks of the processor become SessionTime, and the only place.
+//
+// Hooks read the time stamp counter (TSC), which costs a few ns. The recorder converts, with a
+// ClockMap that it steers along CLOCK_MONOTONIC.
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "profiler/visibility.h"
+#include "store/time.h"
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace stepscope {
+
+// A reading of the tick clock: a count with an unknown rate, valid on this machine since its boot.
+enum class Ticks : std::uint64_t {};
+
+constexpr std::uint64_t to_count(Ticks ticks) { return static_cast<std::uint64_t>(ticks); }
+
+// Reads a POSIX clock in ns.
+inline std::int64_t read_clock_ns(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+// True when the TSC runs at a constant rate in all power states. Otherwise, and on processors
+// without one, ticks are CLOCK_MONOTONIC nanoseconds. Constant for the life of the process.
+bool tsc_is_invariant();
+STEPSCOPE_INTERNAL extern const bool kTicksAreTsc;
+
+inline Ticks read_ticks() {
+#if defined(__x86_64__)
+  if (kTicksAreTsc) [[likely]]
+    return Ticks{__rdtsc()};
+#endif
+  return Ticks{static_cast<std::uint64_t>(read_clock_ns(CLOCK_MONOTONIC))};
+}
+
+// Both clocks at one moment.
+struct ClockReading {
+  Ticks ticks{};
+  std::int64_t monotonic_ns = 0;
+};
+
+// The pair with the smallest uncertainty out of a few tries (some tens of ns).
+ClockReading read_clocks();
+
+// A continuous, strictly increasing, piecewise linear map from ticks to SessionTime.
+//
+// Thread safety: none; the recorder's.
+// Invariants: recalibrate() changes the map only behind the reading it is given, so a tick that was
+// converted once converts to the same time for ever, and the order of two ticks is never turned
+// round.
+class ClockMap {
+ public:
+  // `first` is session time 0. The first rate comes from the two readings; `second` must be later.
+  ClockMap(ClockReading first, ClockReading second);
+
+  // Bends the map from `now` on, so that it meets CLOCK_MONOTONIC again within about one interval
+  // between calls. Readings that are not later than the last one are ignored.
+  void recalibrate(ClockReading now);
+
+  // Ticks before session time 0 (an op that was open at the start) are negative times.
+  [[nodiscard]] SessionTime to_session(Ticks ticks) const;
+
+  // session time 0 on CLOCK_MONOTONIC
+  [[nodiscard]] std::int64_t monotonic_start_ns() const { return monotonic_start_ns_; }
+
+ private:
+  // From `ticks` on: session ns = ns + (t - ticks) * rate / 2^32.
+  struct Segment {
+    std::uint64_t ticks;
+    std::int64_t ns;
+    std::uint64_t rate;
+    [[nodiscard]] std::int64_t at(std::uint64_t t) const;
+  };
+
+  std::int64_t monotonic_start_ns_;
+  ClockReading last_;
+  std::vector<Segment> segments_;  // by ticks; one a calibration, never empty
+};
+
+}  // namespace stepscope

@@ -1,0 +1,48 @@
+#include "profiler/ring/ring.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace stepscope {
+
+const char* loss_name(LossKind kind) {
+  switch (kind) {
+    case LossKind::kOp:
+      return "op";
+    case LossKind::kPhase:
+      return "phase";
+    case LossKind::kName:
+      return "name";
+    case LossKind::kDepth:
+      return "depth";
+  }
+  return "unknown";
+}
+
+std::size_t ring_bytes(std::uint32_t slot_count) {
+  return sizeof(RingHeader) + std::size_t{slot_count} * sizeof(Slot);
+}
+
+std::uint32_t slots_that_fit(std::size_t bytes) {
+  constexpr std::size_t kMost = std::size_t{1} << 26;  // 2 GiB a thread is a mistake, not a wish
+  const std::size_t fit = std::min(bytes / sizeof(Slot), kMost);
+  return static_cast<std::uint32_t>(
+      std::max<std::size_t>(std::bit_floor(fit), 2 * kReservedForMarks));
+}
+
+RingHeader* format_ring(void* memory, std::uint32_t slot_count, std::int32_t pid, std::int32_t tid,
+                        std::string_view thread_name) {
+  auto* ring = new (memory) RingHeader{};
+  ring->version = kRingVersion;
+  ring->slot_count = slot_count;
+  ring->slots_offset = sizeof(RingHeader);
+  ring->pid = pid;
+  ring->tid = tid;
+  const std::size_t length = std::min(thread_name.size(), sizeof(ring->thread_name) - 1);
+  std::memcpy(ring->thread_name, thread_name.data(), length);
+  ring->magic = kRingMagic;
+  return ring;
+}
+
+}  // namespace stepscope

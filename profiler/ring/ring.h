@@ -1,0 +1,100 @@
+// A ring's memory and its two ends. One thread writes (RingProducer), one reads (RingConsumer).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "profiler/ring/ring_format.h"
+
+namespace stepscope {
+
+// Lays out a ring in zeroed `memory` of ring_bytes(slot_count) bytes, aligned to 64.
+// `slot_count` must be a power of two of at least 2 * kReservedForMarks.
+RingHeader* format_ring(void* memory, std::uint32_t slot_count, std::int32_t pid, std::int32_t tid,
+                        std::string_view thread_name);
+std::size_t ring_bytes(std::uint32_t slot_count);
+
+// The largest slot count whose ring fits in `bytes`, at least the minimum.
+std::uint32_t slots_that_fit(std::size_t bytes);
+
+inline Slot* ring_slots(RingHeader* ring) {
+  return reinterpret_cast<Slot*>(reinterpret_cast<char*>(ring) + ring->slots_offset);
+}
+
+// Thread safety: the one thread that owns the ring.
+class RingProducer {
+ public:
+  explicit RingProducer(RingHeader* ring)
+      : ring_(ring),
+        slots_(ring_slots(ring)),
+        mask_(ring->slot_count - 1),
+        head_(ring->head.load(std::memory_order_relaxed)),
+        tail_(ring->tail.load(std::memory_order_relaxed)) {}
+
+  // True when `count` more slots fit while `keep_free` stay free.
+  [[nodiscard]] bool has_room(std::uint64_t count, std::uint64_t keep_free) {
+    if (head_ + count + keep_free - tail_ <= mask_ + 1) [[likely]]
+      return true;
+    tail_ = ring_->tail.load(std::memory_order_acquire);
+    return head_ + count + keep_free - tail_ <= mask_ + 1;
+  }
+
+  // After has_room(): slots are written in place and published together.
+  [[nodiscard]] Slot& slot(std::uint64_t ahead) { return slots_[(head_ + ahead) & mask_]; }
+  void publish(std::uint64_t count) {
+    head_ += count;
+    ring_->head.store(head_, std::memory_order_release);
+    // The consumer has read the slots to come; take their cache lines back before they are needed.
+    __builtin_prefetch(&slots_[(head_ + 8) & mask_], 1);
+  }
+
+  void count_loss(LossKind kind) {
+    auto& counter = ring_->lost[static_cast<int>(kind)];  // only this thread writes it
+    counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] RingHeader& header() { return *ring_; }
+
+ private:
+  RingHeader* ring_;
+  Slot* slots_;
+  std::uint64_t mask_;
+  std::uint64_t head_;
+  std::uint64_t tail_;  // as last seen: room may be larger, never smaller
+};
+
+// Thread safety: one thread at a time. Trusts nothing it reads from the ring: the producer may be a
+// program that has gone wild.
+class RingConsumer {
+ public:
+  explicit RingConsumer(RingHeader* ring)
+      : ring_(ring), slots_(ring_slots(ring)), slot_count_(ring->slot_count) {}
+
+  // The slots published and not yet released; at most one ring's worth, also when head is nonsense.
+  struct Batch {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    [[nodiscard]] std::uint64_t size() const { return end - begin; }
+  };
+  [[nodiscard]] Batch published() const {
+    const std::uint64_t tail = ring_->tail.load(std::memory_order_relaxed);
+    const std::uint64_t head = ring_->head.load(std::memory_order_acquire);
+    return head - tail <= slot_count_ ? Batch{tail, head} : Batch{tail, tail};
+  }
+  [[nodiscard]] const Slot& slot(std::uint64_t index) const {
+    return slots_[index & (slot_count_ - 1)];
+  }
+  // The producer may overwrite everything before `end` from now on.
+  void release(std::uint64_t end) { ring_->tail.store(end, std::memory_order_release); }
+
+  [[nodiscard]] const RingHeader& header() const { return *ring_; }
+  [[nodiscard]] std::uint32_t slot_count() const { return slot_count_; }
+
+ private:
+  RingHeader* ring_;
+  const Slot* slots_;
+  std::uint32_t slot_count_;
+};
+
+}  // namespace stepscope

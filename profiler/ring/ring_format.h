@@ -1,0 +1,141 @@
+// The memory of one thread's ring, as its producer (a thread of the profiled program) and its
+// consumer (the recorder, which may be another process) both see it. Told in prose in
+// docs/architecture.md.
+//
+// Position independent: offsets, no pointers. All of it is plain memory that may be mapped twice.
+// A ring is a RingHeader followed, at slots_offset, by slot_count slots of 32 bytes. head and tail
+// count slots since the beginning and never wrap (2^64); slot i lies at i % slot_count.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace stepscope {
+
+// What a producer does when its ring is full. There is one policy, and it has a name so that no one
+// has to guess: the event is dropped, the loss is counted by kind, the thread never waits.
+enum class BufferFullPolicy : std::uint8_t { kDropAndCount };
+inline constexpr BufferFullPolicy kBufferFullPolicy = BufferFullPolicy::kDropAndCount;
+
+enum class SlotKind : std::uint8_t {
+  kOp = 1,      // OpSlot
+  kPhase = 2,   // PhaseSlot
+  kName = 3,    // NameSlot and the slots its text runs on into
+  kShapes = 4,  // ShapesSlot; belongs to the kOp that follows it
+  kForeignOp =
+      5,  // OpSlot of an op that began on the thread `forward_thread` (a torch id), ended here
+};
+
+// Op and phase names are numbered per ring; a NameSlot precedes the first use of its number.
+// A number is never given to a second text.
+enum class NameId : std::uint32_t { kNone = 0 };
+
+inline constexpr std::uint32_t kNoSequence = 0xffffffff;
+
+struct OpSlot {
+  SlotKind kind;
+  std::uint8_t scope;  // OpScope
+  std::uint8_t phase;  // PhaseKind
+  std::uint8_t depth;  // saturates at 255
+  NameId name;
+  std::uint64_t start;     // ticks
+  std::uint64_t end;       // ticks
+  std::uint32_t sequence;  // low 32 bits; kNoSequence: none
+  std::uint32_t forward_thread;
+};
+
+struct PhaseSlot {
+  SlotKind kind;
+  std::uint8_t phase;  // PhaseKind
+  std::uint16_t reserved;
+  NameId name;
+  std::uint64_t start;   // ticks
+  std::uint64_t end;     // ticks
+  std::uint64_t cpu_ns;  // CLOCK_THREAD_CPUTIME_ID, end minus start
+};
+
+struct NameSlot {
+  SlotKind kind;
+  std::uint8_t reserved[3];
+  NameId name;
+  std::uint32_t length;  // bytes of text, at most kMaxNameLength
+  char text[20];         // runs on into the following slots
+};
+
+struct ShapesSlot {
+  SlotKind kind;
+  std::uint8_t reserved[3];
+  NameId shapes;
+  std::uint64_t unused[3];
+};
+
+union Slot {
+  SlotKind kind;
+  OpSlot op;
+  PhaseSlot phase;
+  NameSlot name;
+  ShapesSlot shapes;
+};
+static_assert(sizeof(Slot) == 32 && sizeof(OpSlot) == 32 && sizeof(PhaseSlot) == 32);
+static_assert(sizeof(NameSlot) == 32 && sizeof(ShapesSlot) == 32);
+
+inline constexpr std::uint32_t kMaxNameLength = 2000;  // longer names are cut at a UTF-8 boundary
+
+constexpr std::uint32_t name_slots(std::uint32_t length) {
+  constexpr std::uint32_t first = sizeof(NameSlot::text);
+  constexpr std::uint32_t slot = sizeof(Slot);
+  return length <= first ? 1 : 1 + (length - first + slot - 1) / slot;
+}
+
+// Ops leave this many slots free, so that a flood of ops never costs a phase or step mark.
+inline constexpr std::uint64_t kReservedForMarks = 512;
+
+// Counted in the header, stored as `loss` rows.
+enum class LossKind : std::uint8_t { kOp, kPhase, kName, kDepth };
+inline constexpr int kLossKindCount = 4;
+const char* loss_name(LossKind kind);  // "op", "phase", "name", "depth"
+
+// An op that has begun and not ended. Lies in the ring's memory, so that who reads it after the
+// death of the program knows what it died in.
+struct OpenOp {
+  std::uint64_t identity;  // address of the RecordFunction
+  std::uint64_t start;     // ticks
+  NameId name;
+  NameId shapes;
+  std::uint32_t sequence;
+  std::uint32_t forward_thread;
+  std::uint8_t scope;
+  std::uint8_t phase;
+};
+inline constexpr std::uint32_t kMaxOpenOps = 128;
+
+enum class RingState : std::uint32_t { kOpen, kClosed };  // kClosed: the thread ended
+
+inline constexpr std::uint32_t kRingMagic = 0x47525353;  // "SSRG"
+inline constexpr std::uint32_t kRingVersion = 1;
+
+struct RingHeader {
+  // Constant once the ring is published.
+  std::uint32_t magic;
+  std::uint32_t version;
+  std::uint32_t slot_count;  // a power of two
+  std::uint32_t slots_offset;
+  std::int32_t pid;
+  std::int32_t tid;
+  char thread_name[16];
+
+  std::atomic<std::uint32_t> torch_id;  // at::RecordFunction::currentThreadId(), 0 until known
+  std::atomic<RingState> state;
+
+  // Written by the producer.
+  alignas(64) std::atomic<std::uint64_t> head;
+  std::atomic<std::uint64_t> lost[kLossKindCount];
+  // Written by the consumer.
+  alignas(64) std::atomic<std::uint64_t> tail;
+  // Written by the producer: open_ops[0, min(open_depth, kMaxOpenOps)) are open, outermost first.
+  alignas(64) std::atomic<std::uint32_t> open_depth;
+  OpenOp open_ops[kMaxOpenOps];
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+}  // namespace stepscope

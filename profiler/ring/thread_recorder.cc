@@ -1,0 +1,159 @@
+#include "profiler/ring/thread_recorder.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace stepscope {
+namespace {
+
+// Cuts `text` to `limit` bytes without splitting a UTF-8 sequence.
+std::string_view cut_utf8(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit) return text;
+  while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xc0) == 0x80) --limit;
+  return text.substr(0, limit);
+}
+
+// Writes `text` behind the header of a NameSlot and on into the slots after it.
+void write_name(RingProducer& ring, NameId name, std::string_view text) {
+  NameSlot& first = ring.slot(0).name;
+  first.kind = SlotKind::kName;
+  first.name = name;
+  first.length = static_cast<std::uint32_t>(text.size());
+  std::size_t written = std::min(text.size(), sizeof(first.text));
+  std::memcpy(first.text, text.data(), written);
+  for (std::uint64_t i = 1; written < text.size(); ++i) {
+    const std::size_t part = std::min(text.size() - written, sizeof(Slot));
+    std::memcpy(static_cast<void*>(&ring.slot(i)), text.data() + written, part);
+    written += part;
+  }
+}
+
+}  // namespace
+
+NameId ThreadRecorder::intern_text(std::string_view text, const char* pointer) {
+  if (text.empty()) return NameId::kNone;
+  const NameId known = names_.find(text, pointer);
+  if (known != NameId::kNone) return known;
+  const std::string_view kept = cut_utf8(text, kMaxNameLength);
+  const std::uint32_t slots = name_slots(static_cast<std::uint32_t>(kept.size()));
+  // A name leaves half the marks' reserve alone: without its name a mark is still a mark.
+  if (!ring_.has_room(slots, kReservedForMarks / 2)) {
+    ring_.count_loss(LossKind::kName);
+    return NameId::kNone;
+  }
+  const NameId name = names_.define(kept, pointer);
+  write_name(ring_, name, kept);
+  ring_.publish(slots);
+  return name;
+}
+
+void ThreadRecorder::start_op(const OpStart& op, std::string_view shapes) {
+  OpenOp* frame = push(op);
+  if (frame == nullptr) return;
+  frame->shapes = intern_text(shapes, shapes.data());
+  frame->start = to_count(read_ticks());
+}
+
+// Where nothing is marked, the forward pass has begun once the sequence number has moved: only an
+// op that creates an autograd node moves it. (Seen one op late; the analyzer is exact.)
+PhaseKind ThreadRecorder::infer_phase(std::int64_t sequence) {
+  if (sequence < 0) return PhaseKind::kNone;
+  const bool moved = last_sequence_ >= 0 && sequence != last_sequence_;
+  last_sequence_ = sequence;
+  if (moved) phase_ = PhaseKind::kForward;
+  return phase_;
+}
+
+void ThreadRecorder::end_out_of_order(const void* identity, Ticks end) {
+  const auto wanted = reinterpret_cast<std::uint64_t>(identity);
+  std::uint32_t kept = 0;
+  for (std::uint32_t i = 0; i < depth_; ++i) {
+    OpenOp& frame = open_ops()[i];
+    const std::uint64_t open = identity_of(frame);
+    if (open == wanted) write_op(frame, i, end);
+    if (open == wanted || open == 0) continue;  // ended now, or on another thread
+    if (kept != i) open_ops()[kept] = frame;
+    ++kept;
+  }
+  // When nothing was found it was not ours: it began before this recording, or too deep.
+  set_depth(kept);
+}
+
+void ThreadRecorder::foreign_op(const OpStart& op, Ticks start, std::uint64_t start_thread) {
+  const Ticks end = read_ticks();
+  const NameId name = intern(op.name);
+  if (!ring_.has_room(1, kReservedForMarks)) {
+    ring_.count_loss(LossKind::kOp);
+    return;
+  }
+  ring_.slot(0).op = {SlotKind::kForeignOp,
+                      static_cast<std::uint8_t>(op.scope),
+                      static_cast<std::uint8_t>(PhaseKind::kNone),
+                      0,
+                      name,
+                      to_count(start),
+                      to_count(end),
+                      static_cast<std::uint32_t>(op.sequence),
+                      static_cast<std::uint32_t>(start_thread)};
+  ring_.publish(1);
+}
+
+OpenPhase ThreadRecorder::begin_phase(PhaseKind kind, std::string_view name) {
+  OpenPhase phase;
+  phase.kind = kind;
+  phase.outer = phase_;
+  phase.name = intern_text(name, name.data());
+  // A scope is a label, not a phase of the loop: ops inside keep the phase they are in.
+  if (kind != PhaseKind::kScope) phase_ = kind;
+  phase.cpu_start_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  phase.start = read_ticks();
+  return phase;
+}
+
+void ThreadRecorder::end_phase(const OpenPhase& phase, PhaseKind kind) {
+  if (phase.kind == PhaseKind::kNone) return;
+  const Ticks end = read_ticks();
+  const std::int64_t cpu_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - phase.cpu_start_ns;
+  if (kind == PhaseKind::kInput) {
+    phase_ = PhaseKind::kForward;  // a batch has come: what follows is made from it
+  } else if (phase.kind != PhaseKind::kScope) {
+    // Nested in an optimizer (closure) or an input phase, go back to it; else nothing is known.
+    const bool nested = phase.outer == PhaseKind::kOptimizer || phase.outer == PhaseKind::kInput;
+    phase_ = nested ? phase.outer : PhaseKind::kNone;
+    last_sequence_ = -1;
+  }
+  write_phase(kind, phase.name, phase.start, end, cpu_ns);
+}
+
+void ThreadRecorder::mark(PhaseKind kind) {
+  const Ticks now = read_ticks();
+  phase_ = PhaseKind::kNone;
+  last_sequence_ = -1;
+  write_phase(kind, NameId::kNone, now, now, 0);
+}
+
+void ThreadRecorder::write_phase(PhaseKind kind, NameId name, Ticks start, Ticks end,
+                                 std::int64_t cpu_ns) {
+  if (!ring_.has_room(1, 0)) {
+    ring_.count_loss(LossKind::kPhase);
+    return;
+  }
+  ring_.slot(0).phase = {SlotKind::kPhase,
+                         static_cast<std::uint8_t>(kind),
+                         0,
+                         name,
+                         to_count(start),
+                         to_count(end),
+                         static_cast<std::uint64_t>(std::max<std::int64_t>(cpu_ns, 0))};
+  ring_.publish(1);
+}
+
+void ThreadRecorder::begin_session(std::uint32_t session, std::uint64_t torch_id) {
+  session_ = session;
+  ring_.header().torch_id.store(static_cast<std::uint32_t>(torch_id), std::memory_order_relaxed);
+  set_depth(0);
+  phase_ = PhaseKind::kNone;
+  last_sequence_ = -1;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,161 @@
+// The producing side of one thread: what hooks and marks call. Everything here runs inside the
+// profiled program, between two of its own instructions.
+//
+// Hot path (start_op, end_op): no allocation, no lock, no system call, no exception.
+// Thread safety: none; each thread has its own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "profiler/ring/clock.h"
+#include "profiler/ring/name_cache.h"
+#include "profiler/ring/ring.h"
+#include "profiler/visibility.h"
+#include "store/events.h"
+
+namespace stepscope {
+
+// What a hook knows about an op when it begins.
+struct OpStart {
+  const void* identity;  // the same at end_op()
+  const char* name;      // valid during the call only
+  std::int64_t sequence;
+  std::uint64_t forward_thread;
+  OpScope scope;
+};
+
+// A phase that was begun; give it back to end_phase(). On the caller's stack.
+struct OpenPhase {
+  PhaseKind kind = PhaseKind::kNone;  // kNone: was not begun, end_phase() does nothing
+  PhaseKind outer = PhaseKind::kNone;
+  NameId name = NameId::kNone;
+  Ticks start{};
+  std::int64_t cpu_start_ns = 0;
+};
+
+class STEPSCOPE_INTERNAL ThreadRecorder {
+ public:
+  explicit ThreadRecorder(RingHeader* ring) : ring_(ring) {}
+
+  void start_op(const OpStart& op) {
+    OpenOp* frame = push(op);
+    // Last, so that what it took to get here is not counted to the op.
+    if (frame != nullptr) [[likely]]
+      frame->start = to_count(read_ticks());
+  }
+  // With the op's input shapes as text; interned like a name.
+  void start_op(const OpStart& op, std::string_view shapes);
+
+  void end_op(const void* identity) {
+    const Ticks end = read_ticks();  // first, for the same reason
+    if (depth_ == 0) return;
+    if (depth_ > kMaxOpenOps) {
+      set_depth(depth_ - 1);
+      return;
+    }
+    OpenOp& frame = open_ops()[depth_ - 1];
+    if (identity_of(frame) != reinterpret_cast<std::uint64_t>(identity)) [[unlikely]] {
+      end_out_of_order(identity, end);
+      return;
+    }
+    set_depth(depth_ - 1);
+    write_op(frame, depth_, end);
+  }
+
+  // An op that began on another thread (a future's completion) and ends now. `start` and the name
+  // are the caller's to keep; `start_thread` is the torch id of the thread it began on.
+  void foreign_op(const OpStart& op, Ticks start, std::uint64_t start_thread);
+
+  [[nodiscard]] OpenPhase begin_phase(PhaseKind kind, std::string_view name);
+  // `kind` may differ from what was begun: a wait for input that found the end.
+  void end_phase(const OpenPhase& phase, PhaseKind kind);
+  void end_phase(const OpenPhase& phase) { end_phase(phase, phase.kind); }
+  // An instant: the user's step().
+  void mark(PhaseKind kind);
+
+  // A new recording: what is open belongs to an earlier one. `torch_id` may be 0: not known.
+  void begin_session(std::uint32_t session, std::uint64_t torch_id);
+  [[nodiscard]] std::uint32_t session() const { return session_; }
+
+  [[nodiscard]] RingHeader& ring() { return ring_.header(); }
+
+ private:
+  OpenOp* open_ops() { return ring_.header().open_ops; }
+  void set_depth(std::uint32_t depth) {
+    depth_ = depth;
+    ring_.header().open_depth.store(depth, std::memory_order_release);
+  }
+
+  OpenOp* push(const OpStart& op) {
+    if (depth_ >= kMaxOpenOps) [[unlikely]] {
+      ring_.count_loss(LossKind::kDepth);
+      set_depth(depth_ + 1);
+      return nullptr;
+    }
+    OpenOp& frame = open_ops()[depth_];
+    set_identity(frame, reinterpret_cast<std::uint64_t>(op.identity));
+    frame.name = intern(op.name);
+    frame.shapes = NameId::kNone;
+    frame.sequence = static_cast<std::uint32_t>(op.sequence);
+    frame.forward_thread = static_cast<std::uint32_t>(op.forward_thread);
+    frame.scope = static_cast<std::uint8_t>(op.scope);
+    frame.phase = static_cast<std::uint8_t>(phase_of(op));
+    set_depth(depth_ + 1);
+    return &frame;
+  }
+
+  // The phase an op is in: the thread's, or on an autograd thread that of the node around it.
+  PhaseKind phase_of(const OpStart& op) {
+    if (phase_ != PhaseKind::kNone) [[likely]]
+      return phase_;
+    if (op.scope == OpScope::kBackwardFunction) return PhaseKind::kBackward;
+    if (depth_ > 0) return static_cast<PhaseKind>(open_ops()[depth_ - 1].phase);
+    return infer_phase(op.sequence);
+  }
+  PhaseKind infer_phase(std::int64_t sequence);
+
+  NameId intern(const char* name) {
+    const NameId known = names_.find_by_pointer(name);
+    if (known != NameId::kNone) [[likely]]
+      return known;
+    return intern_text(name, name);
+  }
+  NameId intern_text(std::string_view text, const char* pointer);
+
+  void write_op(const OpenOp& frame, std::uint32_t depth, Ticks end) {
+    const bool with_shapes = frame.shapes != NameId::kNone;
+    const std::uint64_t count = with_shapes ? 2 : 1;
+    if (!ring_.has_room(count, kReservedForMarks)) [[unlikely]] {
+      ring_.count_loss(LossKind::kOp);
+      return;
+    }
+    if (with_shapes) [[unlikely]]
+      ring_.slot(0).shapes = {SlotKind::kShapes, {}, frame.shapes, {}};
+    const auto shown_depth = static_cast<std::uint8_t>(depth < 255 ? depth : 255);
+    ring_.slot(count - 1).op = {SlotKind::kOp, frame.scope,    frame.phase,
+                                shown_depth,   frame.name,     frame.start,
+                                to_count(end), frame.sequence, frame.forward_thread};
+    ring_.publish(count);
+  }
+  void end_out_of_order(const void* identity, Ticks end);
+  void write_phase(PhaseKind kind, NameId name, Ticks start, Ticks end, std::int64_t cpu_ns);
+
+  // Another thread may take an open op off by zeroing its identity (RingRegistry::end_elsewhere).
+  static std::uint64_t identity_of(OpenOp& frame) {
+    return std::atomic_ref(frame.identity).load(std::memory_order_relaxed);
+  }
+  static void set_identity(OpenOp& frame, std::uint64_t identity) {
+    std::atomic_ref(frame.identity).store(identity, std::memory_order_relaxed);
+  }
+
+  RingProducer ring_;
+  std::uint32_t depth_ = 0;
+  std::uint32_t session_ = 0;
+  PhaseKind phase_ = PhaseKind::kNone;
+  std::int64_t last_sequence_ = -1;
+  NameCache names_;
+};
+
+}  // namespace stepscope

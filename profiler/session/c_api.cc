@@ -1,0 +1,81 @@
+// The C interface: catches everything, keeps messages alive, hands on to the session.
+#include "stepscope/c_api.h"
+
+#include <cstring>
+#include <exception>
+#include <string>
+
+#include "profiler/session/session.h"
+
+namespace stepscope {
+namespace {
+
+static_assert(sizeof(OpenPhase) <= sizeof(stepscope_phase));
+
+stepscope_phase to_c(const OpenPhase& phase) {
+  stepscope_phase c_phase{};
+  std::memcpy(&c_phase, &phase, sizeof(phase));
+  return c_phase;
+}
+
+OpenPhase from_c(const stepscope_phase& c_phase) {
+  OpenPhase phase;
+  std::memcpy(static_cast<void*>(&phase), &c_phase, sizeof(phase));
+  return phase;
+}
+
+// Runs `work` and returns its error's text, or NULL. The text lives until the thread's next call.
+template <typename Work>
+const char* text_of_error(Work work) {
+  thread_local std::string message;
+  try {
+    const Status status = work();
+    if (status.ok()) return nullptr;
+    message = status.message();
+  } catch (const std::exception& error) {  // out of memory, no thread to be had
+    message = std::string("not recorded: ") + error.what();
+  }
+  return message.c_str();
+}
+
+stepscope_phase begin(PhaseKind kind, const char* name, std::size_t length) {
+  return to_c(Session::get().begin_phase(kind, {name, length}));
+}
+
+}  // namespace
+}  // namespace stepscope
+
+using stepscope::PhaseKind;
+using stepscope::Session;
+
+extern "C" {
+
+const char* stepscope_start(const stepscope_options* options) {
+  return stepscope::text_of_error([&] { return Session::get().start(*options); });
+}
+
+const char* stepscope_stop() {
+  return stepscope::text_of_error([] { return Session::get().stop(); });
+}
+
+int stepscope_is_recording() { return Session::get().active() ? 1 : 0; }
+
+void stepscope_step() { Session::get().step(); }
+
+stepscope_phase stepscope_begin_scope(const char* name, std::size_t length) {
+  return stepscope::begin(PhaseKind::kScope, name, length);
+}
+
+void stepscope_end_scope(const stepscope_phase* phase) {
+  Session::get().end_phase(stepscope::from_c(*phase), PhaseKind::kScope);
+}
+
+stepscope_phase stepscope_begin_input(const char* name, std::size_t length) {
+  return stepscope::begin(PhaseKind::kInput, name, length);
+}
+
+void stepscope_end_input(const stepscope_phase* phase, int exhausted) {
+  Session::get().end_phase(stepscope::from_c(*phase),
+                           exhausted != 0 ? PhaseKind::kInputEnd : PhaseKind::kInput);
+}
+}

@@ -1,0 +1,39 @@
+// The calling thread's recorder: one thread-local pointer, made with the thread's first event.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "profiler/ring/ring_registry.h"
+#include "profiler/visibility.h"
+
+namespace stepscope {
+
+// initial-exec: one load relative to the thread pointer, also from the hook library. The static TLS
+// block keeps a reserve that a few bytes of a dlopen()ed library fit into.
+STEPSCOPE_INTERNAL extern constinit thread_local ThreadRecorder* thread_recorder
+    __attribute__((tls_model("initial-exec")));
+
+// Number of the running recording, or of the last one.
+STEPSCOPE_INTERNAL extern std::atomic<std::uint32_t> current_session;
+
+// Makes the calling thread's recorder, or brings it to the current session. nullptr when the thread
+// can have none (out of memory, too many threads, or it is about to end).
+STEPSCOPE_INTERNAL ThreadRecorder* attach_current_thread();
+
+// Never allocates but for a thread's first event in a recording.
+inline ThreadRecorder* current_thread() {
+  ThreadRecorder* recorder = thread_recorder;
+  const bool ready =
+      recorder != nullptr && recorder->session() == current_session.load(std::memory_order_relaxed);
+  return ready ? recorder : attach_current_thread();
+}
+
+// The process's rings. Never destroyed: threads may outlive static destructors.
+STEPSCOPE_INTERNAL RingRegistry& ring_registry();
+
+// How to learn the calling thread's torch id; set once by the hook library.
+using TorchIdFunction = std::uint64_t (*)();
+STEPSCOPE_INTERNAL void set_torch_id_function(TorchIdFunction function);
+
+}  // namespace stepscope

@@ -1,0 +1,113 @@
+#include "profiler/session/hook_library.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+
+#include "stepscope/c_api.h"
+
+namespace stepscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string loaded_library_path(std::string_view prefix) {
+  struct Search {
+    std::string_view prefix;
+    std::string path;
+  } search{prefix, {}};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* data) {
+        auto& wanted = *static_cast<Search*>(data);
+        const std::string_view path = info->dlpi_name;
+        const std::string_view file = path.substr(path.rfind('/') + 1);
+        if (file.substr(0, wanted.prefix.size()) != wanted.prefix) return 0;
+        wanted.path = path;
+        return 1;
+      },
+      &search);
+  return search.path;
+}
+
+// With RTLD_NOLOAD: only what is there already.
+void* torch_handle() {
+  const std::string path = loaded_library_path("libtorch_cpu.so");
+  return path.empty() ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+}
+
+// at::show_config() names the build's settings, TORCH_VERSION among them, in every libtorch
+// since 1.8. It returns a std::string through a hidden pointer. Libraries built with the old string
+// (PyPI wheels up to 2.6) export it under another name, and their string is one pointer to the
+// characters. The text is leaked: it belongs to whichever runtime made it.
+std::string build_settings(void* torch) {
+  using ShowConfig = void (*)(void* result);
+  alignas(16) std::array<char, 64> result{};
+  void* symbol = dlsym(torch, "_ZN2at11show_configB5cxx11Ev");
+  if (symbol == nullptr) symbol = dlsym(torch, "_ZN2at11show_configEv");
+  if (symbol == nullptr) return {};
+  reinterpret_cast<ShowConfig>(symbol)(result.data());
+  const char* text = nullptr;  // both layouts begin with it
+  std::memcpy(&text, result.data(), sizeof(text));
+  return text;
+}
+
+std::string version_in(const std::string& settings) {
+  constexpr std::string_view key = "TORCH_VERSION=";
+  const std::size_t at = settings.find(key);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + key.size();
+  return settings.substr(begin, settings.find_first_of(", \n", begin) - begin);
+}
+
+fs::path hook_folder(const std::string& version) {
+  if (const char* folder = std::getenv("STEPSCOPE_HOOKS"); folder != nullptr && *folder != '\0') {
+    return fs::path(folder) / ("torch-" + version);
+  }
+  Dl_info self{};
+  dladdr(reinterpret_cast<void*>(&stepscope_start), &self);
+  return fs::path(self.dli_fname).parent_path() / "stepscope" / ("torch-" + version);
+}
+
+Status unavailable(const fs::path& library, const std::string& why) {
+  return Status::error(
+      ErrorKind::kUnavailable,
+      "no op hooks: " + library.string() + ": " + why +
+          "; phases are recorded, ops are not. Build Stepscope against this libtorch "
+          "(-DSTEPSCOPE_TORCH_DIR=…) or name the hooks' folder in STEPSCOPE_HOOKS");
+}
+
+}  // namespace
+
+std::optional<LoadedTorch> find_loaded_torch() {
+  void* torch = torch_handle();
+  if (torch == nullptr) return std::nullopt;
+  return LoadedTorch{loaded_library_path("libtorch_cpu.so"), version_in(build_settings(torch))};
+}
+
+void* find_torch_symbol(const char* mangled_name) {
+  void* torch = torch_handle();
+  return torch == nullptr ? nullptr : dlsym(torch, mangled_name);
+}
+
+Result<const HookApi*> load_hooks(const LoadedTorch& torch) {
+  const fs::path library = hook_folder(torch.version) / "libstepscope_torch.so";
+  std::error_code ignored;
+  if (!fs::exists(library, ignored)) {
+    return unavailable(library, "there are none for libtorch " + torch.version);
+  }
+  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return unavailable(library, dlerror());
+  const auto get_hooks = reinterpret_cast<GetHooks>(dlsym(handle, kGetHooksSymbol));
+  if (get_hooks == nullptr) return unavailable(library, "not a Stepscope hook library");
+  const char* error = "";
+  const HookApi* hooks = get_hooks(STEPSCOPE_VERSION, torch.version.c_str(), &error);
+  if (hooks == nullptr) return unavailable(library, error);
+  return hooks;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,28 @@
+// Finds the libtorch in this process and the hook library that was built for it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "profiler/hooks/hook_api.h"
+#include "store/status.h"
+
+namespace stepscope {
+
+struct LoadedTorch {
+  std::string path;     // of libtorch_cpu.so
+  std::string version;  // "2.13.0"; empty when it could not be told
+};
+
+// The libtorch that is loaded into this process; nothing when there is none.
+std::optional<LoadedTorch> find_loaded_torch();
+
+// An address in libtorch_cpu.so of this process, also when it was loaded RTLD_LOCAL (as Python
+// does); nullptr when it is not there.
+void* find_torch_symbol(const char* mangled_name);
+
+// The hooks for `torch`: from $STEPSCOPE_HOOKS, else from stepscope/torch-VERSION/ beside
+// libstepscope.so. Errors: kUnavailable, with what to do. A library stays loaded for good.
+Result<const HookApi*> load_hooks(const LoadedTorch& torch);
+
+}  // namespace stepscope
