@@ -1,0 +1,15 @@
+// The analysis as rows: what TraceWriter and TraceReader do with it. Internal to store/.
+#pragma once
+
+#include "store/analysis.h"
+#include "store/sqlite.h"
+#include "store/status.h"
+
+namespace stepscope {
+
+// Replaces the analysis within the open transaction and adds the indexes that the views use.
+Status write_analysis(Database& database, const Analysis& analysis);
+
+Result<Analysis> read_analysis(Database& database);
+
+}  // namespace stepscope

@@ -1,0 +1,110 @@
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "store/analysis_rows.h"
+
+namespace stepscope {
+namespace {
+
+using Integer = std::optional<std::int64_t>;
+using Text = std::optional<std::string_view>;
+
+Integer nullable(ThreadId id) {
+  return id == ThreadId::kNone ? Integer() : static_cast<std::int64_t>(id);
+}
+
+Text nullable(const std::string& text) { return text.empty() ? Text() : Text(text); }
+
+// Here, not in schema.sql: a recorder must not pay for them.
+constexpr char kIndexes[] =
+    "CREATE INDEX IF NOT EXISTS step_by_start ON step(thread_id, start_ns);"
+    "CREATE INDEX IF NOT EXISTS step_time_by_step ON step_time(step_id);";
+
+constexpr char kClear[] =
+    "DELETE FROM evidence; DELETE FROM advice; DELETE FROM verdict;"
+    "DELETE FROM step_time; DELETE FROM step;";
+
+class AnalysisWriter {
+ public:
+  static Result<AnalysisWriter> prepare(Database& database) {
+    AnalysisWriter writer;
+    const std::pair<Statement*, const char*> statements[] = {
+        {&writer.step_, "INSERT INTO step VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"},
+        {&writer.time_, "INSERT INTO step_time VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6)"},
+        {&writer.verdict_, "INSERT INTO verdict VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"},
+        {&writer.advice_, "INSERT INTO advice VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
+        {&writer.evidence_, "INSERT INTO evidence VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6)"}};
+    for (const auto& [statement, sql] : statements) {
+      Result<Statement> prepared = database.prepare(sql);
+      if (!prepared.ok()) return prepared.status();
+      *statement = std::move(*prepared);
+    }
+    return writer;
+  }
+
+  Status add(const Step& step) {
+    const std::int64_t id = ++steps_;
+    const Status status = step_.run(id, nullable(step.thread), step.number, to_ns(step.start),
+                                    to_ns(step.dur), std::string_view(marker_name(step.marker)),
+                                    std::int64_t{step.ops_recorded}, std::int64_t{step.steady});
+    if (!status.ok()) return status;
+    for (const StepTime& time : step.times) {
+      const Status added = time_.run(id, std::string_view(category_name(time.category)),
+                                     static_cast<std::int64_t>(time.phase), nullable(time.label),
+                                     to_ns(time.exposed), to_ns(time.hidden));
+      if (!added.ok()) return added;
+    }
+    return {};
+  }
+
+  Status add(const Verdict& verdict) {
+    const std::int64_t id = ++verdicts_;
+    const Status status = verdict_.run(id, nullable(verdict.thread), std::string_view(verdict.kind),
+                                       nullable(verdict.degree), verdict.share, verdict.ci_low,
+                                       verdict.ci_high, std::string_view(verdict.confidence),
+                                       std::string_view(verdict.sentence), verdict.steps);
+    if (!status.ok()) return status;
+    for (const Evidence& evidence : verdict.evidence) {
+      if (Status added = add(evidence, id, std::nullopt); !added.ok()) return added;
+    }
+    for (const Advice& advice : verdict.advice) {
+      if (Status added = add(advice, id); !added.ok()) return added;
+    }
+    return {};
+  }
+
+ private:
+  Status add(const Advice& advice, std::int64_t verdict) {
+    const std::int64_t id = ++advices_;
+    const Status status =
+        advice_.run(id, verdict, std::string_view(advice.rule), std::string_view(advice.title),
+                    std::string_view(advice.why), advice.predicted_step_ns, advice.saves_ns);
+    return status.ok() ? add(advice.evidence, verdict, id) : status;
+  }
+
+  Status add(const Evidence& evidence, std::int64_t verdict, Integer advice) {
+    return evidence_.run(verdict, advice, std::string_view(evidence.statement), evidence.value,
+                         std::string_view(evidence.unit), std::string_view(evidence.query));
+  }
+
+  Statement step_, time_, verdict_, advice_, evidence_;
+  std::int64_t steps_ = 0, verdicts_ = 0, advices_ = 0;
+};
+
+}  // namespace
+
+Status write_analysis(Database& database, const Analysis& analysis) {
+  if (Status status = database.exec(kClear); !status.ok()) return status;
+  Result<AnalysisWriter> writer = AnalysisWriter::prepare(database);
+  if (!writer.ok()) return writer.status();
+  for (const Step& step : analysis.steps) {
+    if (Status status = writer->add(step); !status.ok()) return status;
+  }
+  for (const Verdict& verdict : analysis.verdicts) {
+    if (Status status = writer->add(verdict); !status.ok()) return status;
+  }
+  return database.exec(kIndexes);
+}
+
+}  // namespace stepscope

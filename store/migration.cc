@@ -1,0 +1,57 @@
+#include "store/migration.h"
+
+#include <algorithm>
+#include <string>
+
+#include "store/schema.h"
+
+namespace stepscope {
+namespace {
+
+Status refuse(const Database& database, const std::string& what) {
+  return Status::error(ErrorKind::kBadInput, database.path().string() + ": " + what);
+}
+
+Status run_steps(Database& database, int from, int target, std::span<const Migration> steps) {
+  for (int version = from; version < target; ++version) {
+    const auto step = std::find_if(steps.begin(), steps.end(),
+                                   [&](const Migration& m) { return m.from == version; });
+    if (step == steps.end()) {
+      return refuse(database, "its schema, version " + std::to_string(version) +
+                                  ", is too old for this Stepscope; use an earlier one");
+    }
+    if (Status status = database.exec(step->sql); !status.ok()) return status;
+  }
+  const std::string version = std::to_string(target);
+  return database.exec(("PRAGMA user_version = " + version + "; UPDATE meta SET value = '" +
+                        version + "' WHERE key = 'schema_version'")
+                           .c_str());
+}
+
+}  // namespace
+
+// Version 1 is the first: nothing to migrate from yet.
+std::span<const Migration> known_migrations() { return {}; }
+
+Status migrate(Database& database, int from, int target, std::span<const Migration> steps) {
+  if (from == target) return {};
+  if (Status status = database.exec("BEGIN IMMEDIATE"); !status.ok()) return status;
+  Status status = run_steps(database, from, target, steps);
+  if (status.ok()) status = database.exec("COMMIT");
+  if (!status.ok()) static_cast<void>(database.exec("ROLLBACK"));  // the first error is the news
+  return status;
+}
+
+Result<int> schema_version(Database& database) {
+  const Result<std::int64_t> version = database.query_int("PRAGMA user_version");
+  if (!version.ok()) return version.status();
+  if (*version > kSchemaVersion) {
+    return refuse(database, "has schema version " + std::to_string(*version) +
+                                ", this Stepscope knows up to " + std::to_string(kSchemaVersion) +
+                                "; update Stepscope");
+  }
+  if (*version < 1) return refuse(database, "has no schema: its making was cut off; remove it");
+  return static_cast<int>(*version);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,27 @@
+// Brings a store of an older schema up to date. Internal to store/.
+#pragma once
+
+#include <span>
+
+#include "store/sqlite.h"
+#include "store/status.h"
+
+namespace stepscope {
+
+// Takes a store from version `from` to `from + 1`.
+struct Migration {
+  int from;
+  const char* sql;
+};
+
+// The steps that this version of Stepscope knows, oldest first.
+std::span<const Migration> known_migrations();
+
+// Runs the steps from `from` up to `target` in one transaction: all of them or none. kBadInput when
+// a step is missing, with the store as it was.
+Status migrate(Database& database, int from, int target, std::span<const Migration> steps);
+
+// The store's schema version. kBadInput for a version newer than kSchemaVersion, or none at all.
+Result<int> schema_version(Database& database);
+
+}  // namespace stepscope

@@ -1,0 +1,17 @@
+// The schema of a store and what marks a SQLite file as one. Told in docs/schema.md.
+#pragma once
+
+#include <cstdint>
+
+namespace stepscope {
+
+// PRAGMA user_version and meta 'schema_version'. A change of the schema raises it and adds the step
+// from the version before to kMigrations (store/migration.cc).
+inline constexpr int kSchemaVersion = 1;
+
+// PRAGMA application_id, "STSC": tells a store from any other SQLite file, also for file(1).
+inline constexpr std::int32_t kApplicationId = 0x53545343;
+
+extern const char kSchemaSql[];  // schema.sql as it stands
+
+}  // namespace stepscope

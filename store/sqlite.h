@@ -1,0 +1,108 @@
+// SQLite with RAII and our Status: what store/ needs of it, no more. Internal to store/.
+//
+// Thread safety: none; a Database and its Statements belong to one thread at a time.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "store/status.h"
+
+namespace stepscope {
+
+class Statement;
+
+class Database {
+ public:
+  // `flags`: SQLITE_OPEN_…; the file is opened as it is, never made. `uri_options`: "immutable=1"
+  // or nothing.
+  static Result<Database> open(const std::filesystem::path& path, int flags,
+                               const char* uri_options = "");
+
+  // Runs statements that return nothing of interest.
+  Status exec(const char* sql);
+  Result<Statement> prepare(std::string_view sql);
+  // The first column of the first row; an error when there is no row.
+  Result<std::int64_t> query_int(std::string_view sql);
+  Result<std::string> query_text(std::string_view sql);
+
+  // The last error of this connection, told about the file.
+  [[nodiscard]] Status error() const;
+  [[nodiscard]] sqlite3* handle() const { return handle_.get(); }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+  // Forgets the connection without a system call: for a forked child, which must not touch the
+  // parent's locks and files.
+  void abandon() { static_cast<void>(handle_.release()); }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
+  };
+  std::unique_ptr<sqlite3, Close> handle_;
+  std::filesystem::path path_;
+};
+
+// The Status for a result code of SQLite: `what` names the file.
+Status sqlite_status(int code, const std::string& file, const char* detail);
+
+// A prepared statement. bind() and run() take int64, double, text and nullopt (NULL); parameters
+// are numbered from 1. Bound text must live until the statement has run.
+class Statement {
+ public:
+  Statement() = default;
+
+  void bind(int at, std::int64_t value) { sqlite3_bind_int64(stmt(), at, value); }
+  void bind(int at, double value) { sqlite3_bind_double(stmt(), at, value); }
+  void bind(int at, std::string_view value) {
+    // An empty view may have no data at all, which SQLite would take for NULL.
+    sqlite3_bind_text64(stmt(), at, value.empty() ? "" : value.data(), value.size(), SQLITE_STATIC,
+                        SQLITE_UTF8);
+  }
+  void bind(int at, std::nullopt_t) { sqlite3_bind_null(stmt(), at); }
+  template <typename T>
+  void bind(int at, const std::optional<T>& value) {
+    value ? bind(at, *value) : bind(at, std::nullopt);
+  }
+
+  // Binds all parameters, runs to the end, and is ready for the next run.
+  template <typename... Values>
+  Status run(const Values&... values) {
+    [[maybe_unused]] int at = 0;
+    (bind(++at, values), ...);
+    return finish();
+  }
+
+  // True: a row is there. False: no more rows; the statement is ready to run again.
+  Result<bool> next();
+  // As next(), as SQLite says it: for loops over millions of rows.
+  int step() { return sqlite3_step(stmt()); }
+  void reset() { sqlite3_reset(stmt()); }
+  [[nodiscard]] Status error() const;
+
+  // Columns of the current row, from 0.
+  [[nodiscard]] std::int64_t integer(int at) const { return sqlite3_column_int64(stmt(), at); }
+  [[nodiscard]] double real(int at) const { return sqlite3_column_double(stmt(), at); }
+  [[nodiscard]] std::string text(int at) const;  // "" for NULL
+  [[nodiscard]] bool is_null(int at) const {
+    return sqlite3_column_type(stmt(), at) == SQLITE_NULL;
+  }
+
+ private:
+  friend class Database;
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  };
+  [[nodiscard]] sqlite3_stmt* stmt() const { return stmt_.get(); }
+  Status finish();
+
+  std::unique_ptr<sqlite3_stmt, Finalize> stmt_;
+};
+
+}  // namespace stepscope

@@ -1,0 +1,245 @@
+#include "store/store_file.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/schema.h"
+
+namespace stepscope {
+namespace {
+
+// Far from SQLite's own lock bytes at 1 GiB and from any data.
+constexpr off_t kLockBytes = off_t{1} << 62;
+
+struct flock lock_request(StoreLock which, short type) {
+  struct flock request {};
+  request.l_type = type;
+  request.l_whence = SEEK_SET;
+  request.l_start = kLockBytes + static_cast<off_t>(which);
+  request.l_len = 1;
+  return request;
+}
+
+Status system_error(const std::filesystem::path& path, int code) {
+  const std::string file = path.string();
+  switch (code) {
+    case ENOENT:
+      return Status::error(ErrorKind::kNotFound, file + ": no such file");
+    case EISDIR:
+      return Status::error(ErrorKind::kBadInput, file + ": is a folder; name a file in it");
+    case EACCES:
+    case EPERM:
+      return Status::error(ErrorKind::kIo, file + ": permission denied; check it and its folder");
+    default:
+      return Status::error(ErrorKind::kIo, file + ": " + std::strerror(code));
+  }
+}
+
+std::uint32_t big_endian(const unsigned char* bytes) {
+  return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 |
+         std::uint32_t{bytes[2]} << 8 | std::uint32_t{bytes[3]};
+}
+
+}  // namespace
+
+// What this process knows of one file. Guarded by the registry's mutex.
+struct StoreFile::Entry {
+  std::pair<dev_t, ino_t> key;
+  std::vector<int> descriptors;  // the first is used; more only after a race between stat and open
+  int users = 0;
+  bool held[2] = {false, false};
+};
+
+class StoreFile::Registry {
+ public:
+  static Registry& get() {
+    static auto* registry = new Registry;  // never destroyed: a store may be closed at exit
+    return *registry;
+  }
+
+  std::unique_lock<std::mutex> guard() { return std::unique_lock(mutex_); }
+
+  Result<Entry*> open(const std::filesystem::path& path) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) return system_error(path, errno);
+    if (S_ISDIR(info.st_mode)) return system_error(path, EISDIR);
+    if (!S_ISREG(info.st_mode)) {
+      return Status::error(ErrorKind::kBadInput, path.string() + ": not a regular file");
+    }
+    if (const auto known = entries_.find({info.st_dev, info.st_ino}); known != entries_.end()) {
+      ++known->second.users;
+      return &known->second;
+    }
+    int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (fd < 0) fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return system_error(path, errno);
+    return adopt(fd);
+  }
+
+  Result<Entry*> create(const std::filesystem::path& path) {
+    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd >= 0) return adopt(fd);
+    if (errno == EEXIST) {
+      return Status::error(ErrorKind::kBusy,
+                           path.string() + ": somebody else has just made it; use another file");
+    }
+    if (errno == ENOENT) {
+      return Status::error(ErrorKind::kIo, path.string() + ": its folder does not exist; make it");
+    }
+    return system_error(path, errno);
+  }
+
+  void release(Entry* entry) {
+    if (--entry->users > 0) return;
+    for (const int fd : entry->descriptors) ::close(fd);
+    const auto key = entry->key;  // erase() would read it from the entry it destroys
+    entries_.erase(key);
+  }
+
+ private:
+  // A forked child shares its parent's locks through the descriptors; without them it cannot keep
+  // a dead recorder's store busy. Its own StoreFiles are then good for nothing but destruction.
+  Registry() {
+    pthread_atfork([] { get().mutex_.lock(); }, [] { get().mutex_.unlock(); },
+                   [] {
+                     for (auto& [key, entry] : get().entries_) {
+                       for (const int fd : entry.descriptors) ::close(fd);
+                       entry.descriptors.clear();
+                     }
+                     get().mutex_.unlock();
+                   });
+  }
+
+  Entry* adopt(int fd) {
+    struct stat info {};
+    ::fstat(fd, &info);
+    Entry& entry = entries_[{info.st_dev, info.st_ino}];
+    entry.key = {info.st_dev, info.st_ino};
+    entry.descriptors.push_back(fd);
+    ++entry.users;
+    return &entry;
+  }
+
+  std::mutex mutex_;
+  std::map<std::pair<dev_t, ino_t>, Entry> entries_;
+};
+
+StoreFile::StoreFile(Entry* entry, std::filesystem::path path)
+    : entry_(entry), path_(std::move(path)) {}
+
+StoreFile::~StoreFile() { release(); }
+
+StoreFile::StoreFile(StoreFile&& other) noexcept { *this = std::move(other); }
+
+StoreFile& StoreFile::operator=(StoreFile&& other) noexcept {
+  if (this == &other) return *this;
+  release();
+  entry_ = std::exchange(other.entry_, nullptr);
+  path_ = std::move(other.path_);
+  for (int i = 0; i < 2; ++i) held_[i] = std::exchange(other.held_[i], false);
+  return *this;
+}
+
+Result<StoreFile> StoreFile::open(const std::filesystem::path& path) {
+  const auto guard = Registry::get().guard();
+  Result<Entry*> entry = Registry::get().open(path);
+  if (!entry.ok()) return entry.status();
+  return StoreFile(*entry, path);
+}
+
+Result<StoreFile> StoreFile::create(const std::filesystem::path& path) {
+  const auto guard = Registry::get().guard();
+  Result<Entry*> entry = Registry::get().create(path);
+  if (!entry.ok()) return entry.status();
+  return StoreFile(*entry, path);
+}
+
+void StoreFile::release() {
+  if (entry_ == nullptr) return;
+  const auto guard = Registry::get().guard();
+  for (int i = 0; i < 2; ++i) {
+    if (!std::exchange(held_[i], false)) continue;
+    entry_->held[i] = false;
+    struct flock request = lock_request(static_cast<StoreLock>(i), F_UNLCK);
+    if (!entry_->descriptors.empty()) ::fcntl(entry_->descriptors[0], F_OFD_SETLK, &request);
+  }
+  Registry::get().release(std::exchange(entry_, nullptr));
+}
+
+Status StoreFile::lock(StoreLock which) {
+  const auto busy = [&] {
+    return Status::error(
+        ErrorKind::kBusy,
+        path_.string() +
+            (which == StoreLock::kRecording ? ": a recording is going on in it; wait for its end"
+                                            : ": somebody is writing into it; wait for the end") +
+            " or use another file");
+  };
+  const auto guard = Registry::get().guard();
+  const auto at = static_cast<std::size_t>(which);
+  if (entry_->held[at] || entry_->descriptors.empty()) return busy();
+  struct flock request = lock_request(which, F_WRLCK);
+  if (::fcntl(entry_->descriptors[0], F_OFD_SETLK, &request) != 0) {
+    if (errno == EAGAIN || errno == EACCES) return busy();
+    // EBADF: the file could be opened for reading alone.
+    return system_error(path_, errno == EBADF ? EACCES : errno);
+  }
+  entry_->held[at] = held_[at] = true;
+  return {};
+}
+
+bool StoreFile::locked(StoreLock which) const {
+  const auto guard = Registry::get().guard();
+  if (entry_->held[static_cast<std::size_t>(which)]) return true;
+  if (entry_->descriptors.empty()) return false;
+  struct flock request = lock_request(which, F_WRLCK);
+  return ::fcntl(entry_->descriptors[0], F_OFD_GETLK, &request) == 0 && request.l_type != F_UNLCK;
+}
+
+Status StoreFile::check_is_store() const {
+  // https://www.sqlite.org/fileformat2.html, "The Database Header"
+  constexpr std::size_t kApplicationIdAt = 68;
+  std::array<unsigned char, 100> header{};
+  const auto guard = Registry::get().guard();
+  const ssize_t read = entry_->descriptors.empty()
+                           ? -1
+                           : ::pread(entry_->descriptors[0], header.data(), header.size(), 0);
+  if (read < 0) return system_error(path_, errno);
+  const auto refuse = [&](const char* what) {
+    return Status::error(ErrorKind::kBadInput, path_.string() + ": " + what);
+  };
+  if (read == 0) return refuse("empty, not a Stepscope store; remove it or give another file");
+  if (static_cast<std::size_t>(read) < header.size() ||
+      std::memcmp(header.data(), "SQLite format 3", 16) != 0) {
+    return refuse("not a Stepscope store; give a file that stepscope made");
+  }
+  if (big_endian(&header[kApplicationIdAt]) != std::uint32_t{kApplicationId}) {
+    return refuse("a SQLite database, but not a Stepscope store");
+  }
+  return {};
+}
+
+bool StoreFile::is_at(const std::filesystem::path& path) const {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && entry_->key == std::pair(info.st_dev, info.st_ino);
+}
+
+std::int64_t StoreFile::size() const {
+  const auto guard = Registry::get().guard();
+  struct stat info {};
+  if (entry_->descriptors.empty() || ::fstat(entry_->descriptors[0], &info) != 0) return 0;
+  return info.st_size;
+}
+
+}  // namespace stepscope

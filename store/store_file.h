@@ -1,0 +1,61 @@
+// The file of a store as the system sees it: there or not, ours or not, in whose hands. SQLite has
+// no part in this. Internal to store/.
+//
+// Two bytes far behind the data serve as locks: one is held by whoever records into the store, one
+// by whoever writes into it at all. They are open-file-description locks, for three reasons:
+// SQLite's own POSIX locks leave them alone, they go away with the process however it dies, and
+// they do not fall when SQLite closes its own descriptor.
+//
+// POSIX locks have a trap: when a process closes *any* descriptor of a file, it loses all its locks
+// on that file, SQLite's included, and another process may then take the write-ahead log away.
+// Therefore a process has one entry per file, shared by all its StoreFiles, and its descriptor is
+// closed with the last of them. So: open a StoreFile before the Database, destroy it after.
+//
+// Thread safety: the shared entries are guarded by a mutex; one StoreFile belongs to one thread.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+
+#include "store/status.h"
+
+namespace stepscope {
+
+enum class StoreLock : std::uint8_t { kRecording = 0, kWriting = 1 };
+
+class StoreFile {
+ public:
+  // An existing regular file. Errors: kNotFound, kBadInput (a folder, a device), kIo.
+  static Result<StoreFile> open(const std::filesystem::path& path);
+  // A new, empty file. Errors: kBusy (somebody made one just now), kIo.
+  static Result<StoreFile> create(const std::filesystem::path& path);
+
+  StoreFile() = default;
+  ~StoreFile();  // releases its locks
+  StoreFile(StoreFile&& other) noexcept;
+  StoreFile& operator=(StoreFile&& other) noexcept;
+
+  // kBusy when anybody else, in this process or another, holds it.
+  Status lock(StoreLock which);
+  // Whether anybody does, *this included.
+  [[nodiscard]] bool locked(StoreLock which) const;
+
+  // kBadInput unless the file begins as a Stepscope store does (of any schema version).
+  Status check_is_store() const;
+  // Whether `path` still leads to this file.
+  [[nodiscard]] bool is_at(const std::filesystem::path& path) const;
+  [[nodiscard]] std::int64_t size() const;
+
+ private:
+  struct Entry;
+  class Registry;
+  StoreFile(Entry* entry, std::filesystem::path path);
+  void release();
+
+  Entry* entry_ = nullptr;
+  std::filesystem::path path_;
+  bool held_[2] = {false, false};
+};
+
+}  // namespace stepscope

@@ -1,0 +1,348 @@
+#include "store/trace_writer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "store/analysis_rows.h"
+#include "store/migration.h"
+#include "store/op_batch.h"
+#include "store/schema.h"
+#include "store/sqlite.h"
+#include "store/store_file.h"
+#include "store/store_path.h"
+#include "store/string_table.h"
+#include "store/utf8.h"
+
+namespace stepscope {
+namespace {
+
+using Integer = std::optional<std::int64_t>;
+
+template <typename Id>
+Integer nullable(Id id) {
+  return id == Id{} ? Integer() : static_cast<std::int64_t>(id);
+}
+
+// page_size: 64 KiB, the largest; appending splits and links fewer pages.
+// journal_mode, synchronous: nothing to roll back to while the schema is made; a failure removes
+// the file.
+constexpr char kBeforeSchema[] =
+    "PRAGMA page_size = 65536; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;";
+
+// journal_mode WAL: readers may query while it is being recorded, and a killed recorder leaves the
+// last commit.
+constexpr char kAfterSchema[] = "PRAGMA journal_mode = WAL;";
+
+// synchronous NORMAL: a commit does not wait for the disk, a checkpoint does; a power cut may cost
+// the last commits and never the file.
+// cache_size, in KiB: appending touches the last page of each table; the rest of the cache only
+// delays spilling a large transaction to the log.
+// wal_autocheckpoint, in pages: 32 MiB, a few seconds of a busy recording.
+constexpr char kEachConnection[] =
+    "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 512;";
+
+Status make_schema(Database& database) {
+  const std::string sql = std::string(kBeforeSchema) + "BEGIN;" + kSchemaSql +
+                          "INSERT INTO meta VALUES"
+                          " ('schema_version', '" +
+                          std::to_string(kSchemaVersion) +
+                          "'),"
+                          " ('stepscope_version', '" STEPSCOPE_VERSION
+                          "'),"
+                          " ('created_by', 'stepscope " STEPSCOPE_VERSION
+                          "'),"
+                          " ('state', 'recording');"
+                          "PRAGMA application_id = " +
+                          std::to_string(kApplicationId) +
+                          ";"
+                          "PRAGMA user_version = " +
+                          std::to_string(kSchemaVersion) +
+                          ";"
+                          "COMMIT;" +
+                          kAfterSchema;
+  return database.exec(sql.c_str());
+}
+
+}  // namespace
+
+class TraceWriter::Impl {
+ public:
+  // In the order in which they are needed: SQLite's connection lives within the StoreFile.
+  Impl(StoreFile file, Database database, bool recording)
+      : file_(std::move(file)), database_(std::move(database)), recording_(recording) {}
+
+  Status prepare();
+  // Opens the transaction that the next write belongs to; the sticky error when there was one.
+  Status begin();
+  // The end of every write: remembers the first error.
+  Status keep(Status status);
+  Status commit();
+  Status finish();
+  [[nodiscard]] bool forked() const { return ::getpid() != owner_; }
+
+  StringId intern(std::string_view text);
+  Result<ProcessId> add_process(const Process& process);
+  Result<ThreadId> add_thread(const Thread& thread);
+  Status update_thread(ThreadId id, const Thread& thread);
+  Status add_ops(std::span<const Op> ops);
+  Status add_phases(std::span<const Phase> phases);
+  Status add_loss(const Loss& loss);
+  Status set_meta(std::string_view key, std::string_view value);
+  Status replace_analysis(const Analysis& analysis);
+
+ private:
+  // Folds the log into the file, and makes it a plain one, which opens also where nothing can be
+  // written.
+  Status seal();
+
+  StoreFile file_;
+  OpBatch batch_;  // before database_, whose module points to it
+  Database database_;
+  const bool recording_;
+  const pid_t owner_ = ::getpid();
+  bool in_transaction_ = false;
+  Status failure_;
+  StringTable strings_;
+  Statement begin_, commit_, insert_ops_, insert_shapes_, insert_phase_, insert_process_,
+      insert_thread_, update_thread_, update_loss_, insert_loss_, set_meta_;
+};
+
+Status TraceWriter::Impl::prepare() {
+  if (Status status = database_.exec(kEachConnection); !status.ok()) return status;
+  if (Status status = register_op_batch(database_, &batch_); !status.ok()) return status;
+  const std::pair<Statement*, const char*> statements[] = {
+      {&begin_, "BEGIN IMMEDIATE"},
+      {&commit_, "COMMIT"},
+      // NULL: SQLite appends at the end without looking for the id.
+      {&insert_ops_,
+       "INSERT INTO op SELECT NULL, thread_id, name_id, start_ns, dur_ns, self_ns, scope, phase,"
+       " depth, sequence, forward_thread FROM op_batch"},
+      {&insert_shapes_,
+       "INSERT INTO op_shapes SELECT ?1 + rowid, shapes_id FROM op_batch"
+       " WHERE shapes_id IS NOT NULL"},
+      {&insert_phase_, "INSERT INTO phase VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6)"},
+      {&insert_process_, "INSERT INTO process VALUES (NULL, ?1, ?2, ?3)"},
+      {&insert_thread_, "INSERT INTO thread VALUES (NULL, ?1, ?2, ?3, ?4)"},
+      {&update_thread_,
+       "UPDATE thread SET process_id = ?1, tid = ?2, torch_id = ?3, name = ?4 WHERE id = ?5"},
+      {&update_loss_, "UPDATE loss SET count = count + ?3 WHERE thread_id IS ?1 AND kind = ?2"},
+      {&insert_loss_, "INSERT INTO loss VALUES (?1, ?2, ?3)"},
+      {&set_meta_, "INSERT OR REPLACE INTO meta VALUES (?1, ?2)"}};
+  for (const auto& [statement, sql] : statements) {
+    Result<Statement> prepared = database_.prepare(sql);
+    if (!prepared.ok()) return prepared.status();
+    *statement = std::move(*prepared);
+  }
+  return strings_.load(database_);
+}
+
+Status TraceWriter::Impl::begin() {
+  if (!failure_.ok()) return failure_;
+  if (forked()) {
+    return Status::error(ErrorKind::kUsage, database_.path().string() +
+                                                ": a forked child cannot write into its parent's "
+                                                "store; open one of its own");
+  }
+  if (in_transaction_) return {};
+  const Status status = begin_.run();
+  in_transaction_ = status.ok();
+  return keep(status);
+}
+
+Status TraceWriter::Impl::keep(Status status) {
+  if (status.ok() || !failure_.ok()) return status;
+  failure_ = status;
+  // After a full disk SQLite has rolled back already; then this is an error of no interest.
+  static_cast<void>(database_.exec("ROLLBACK"));
+  in_transaction_ = false;
+  return status;
+}
+
+Status TraceWriter::Impl::commit() {
+  if (!failure_.ok()) return failure_;
+  if (!in_transaction_ || forked()) return {};
+  const Status status = keep(commit_.run());
+  if (status.ok()) in_transaction_ = false;
+  return status;
+}
+
+Status TraceWriter::Impl::seal() {
+  Status status = database_.exec("PRAGMA journal_mode = DELETE");
+  if (status.kind() != ErrorKind::kBusy) return status;
+  // A reader has the file open and needs the log. Fold what can be folded; the last of them, or
+  // the next to open it, removes the log.
+  status = database_.exec("PRAGMA wal_checkpoint(PASSIVE)");
+  return status.kind() == ErrorKind::kBusy ? Status() : status;
+}
+
+Status TraceWriter::Impl::finish() {
+  Status status = recording_ ? set_meta("state", "complete") : failure_;
+  if (status.ok()) status = commit();
+  if (status.ok()) {
+    // Readers that hold it open do so for longer than one would like to wait here.
+    sqlite3_busy_timeout(database_.handle(), 100);
+    status = seal();
+  }
+  return status;
+}
+
+StringId TraceWriter::Impl::intern(std::string_view text) {
+  if (text.empty()) return StringId::kNone;
+  if (const StringId known = strings_.find(text); known != StringId::kNone) return known;
+  if (!begin().ok()) return StringId::kNone;
+  Status status;
+  const StringId id = strings_.intern(text, status);
+  static_cast<void>(keep(status));  // the next call that returns a Status reports it
+  return id;
+}
+
+Result<ProcessId> TraceWriter::Impl::add_process(const Process& process) {
+  if (Status status = begin(); !status.ok()) return status;
+  const std::string name = clean_utf8(process.name);
+  const std::string command = clean_utf8(process.command);
+  const Status status =
+      insert_process_.run(process.pid, std::string_view(name), std::string_view(command));
+  if (!status.ok()) return keep(status);
+  return static_cast<ProcessId>(sqlite3_last_insert_rowid(database_.handle()));
+}
+
+Result<ThreadId> TraceWriter::Impl::add_thread(const Thread& thread) {
+  if (Status status = begin(); !status.ok()) return status;
+  const std::string name = clean_utf8(thread.name);
+  const Status status = insert_thread_.run(static_cast<std::int64_t>(thread.process), thread.tid,
+                                           nullable(thread.torch_id), std::string_view(name));
+  if (!status.ok()) return keep(status);
+  return static_cast<ThreadId>(sqlite3_last_insert_rowid(database_.handle()));
+}
+
+Status TraceWriter::Impl::update_thread(ThreadId id, const Thread& thread) {
+  if (Status status = begin(); !status.ok()) return status;
+  const std::string name = clean_utf8(thread.name);
+  return keep(update_thread_.run(static_cast<std::int64_t>(thread.process), thread.tid,
+                                 nullable(thread.torch_id), std::string_view(name),
+                                 static_cast<std::int64_t>(id)));
+}
+
+Status TraceWriter::Impl::add_ops(std::span<const Op> ops) {
+  if (ops.empty()) return failure_;
+  if (Status status = begin(); !status.ok()) return status;
+  batch_.ops = ops;
+  Status status = insert_ops_.run();
+  const bool any_shapes = std::any_of(ops.begin(), ops.end(),
+                                      [](const Op& op) { return op.shapes != StringId::kNone; });
+  if (status.ok() && any_shapes) {
+    const std::int64_t last = sqlite3_last_insert_rowid(database_.handle());
+    status = insert_shapes_.run(last - static_cast<std::int64_t>(ops.size()) + 1);
+  }
+  batch_.ops = {};
+  return keep(status);
+}
+
+Status TraceWriter::Impl::add_phases(std::span<const Phase> phases) {
+  if (Status status = begin(); !status.ok()) return status;
+  for (const Phase& phase : phases) {
+    const Status status = insert_phase_.run(
+        static_cast<std::int64_t>(phase.thread), static_cast<std::int64_t>(phase.kind),
+        nullable(phase.name), to_ns(phase.start), to_ns(phase.dur), to_ns(phase.cpu));
+    if (!status.ok()) return keep(status);
+  }
+  return {};
+}
+
+Status TraceWriter::Impl::add_loss(const Loss& loss) {
+  if (Status status = begin(); !status.ok()) return status;
+  const Integer thread = nullable(loss.thread);
+  const Status status = update_loss_.run(thread, std::string_view(loss.kind), loss.count);
+  if (!status.ok()) return keep(status);
+  if (sqlite3_changes(database_.handle()) > 0) return {};
+  return keep(insert_loss_.run(thread, std::string_view(loss.kind), loss.count));
+}
+
+Status TraceWriter::Impl::set_meta(std::string_view key, std::string_view value) {
+  if (Status status = begin(); !status.ok()) return status;
+  const std::string clean = clean_utf8(value);
+  return keep(set_meta_.run(key, std::string_view(clean)));
+}
+
+Status TraceWriter::Impl::replace_analysis(const Analysis& analysis) {
+  if (Status status = begin(); !status.ok()) return status;
+  if (Status status = keep(write_analysis(database_, analysis)); !status.ok()) return status;
+  return commit();
+}
+
+TraceWriter::TraceWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+TraceWriter::~TraceWriter() {
+  // What a forked child has is its parent's: not even its locks and files may be let go of.
+  if (impl_ != nullptr && impl_->forked()) static_cast<void>(impl_.release());
+  if (impl_ != nullptr) static_cast<void>(finish());
+}
+
+Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::filesystem::path& path,
+                                                         ExistingStore existing) {
+  Result<StoreFile> file = claim_path(path, existing);
+  if (!file.ok()) return file.status();
+  // From here on the file is ours: should it not become a store, it goes again.
+  const auto fail = [&](const Status& status) {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+    return status;
+  };
+  Result<Database> database = Database::open(path, SQLITE_OPEN_READWRITE);
+  if (!database.ok()) return fail(database.status());
+  if (Status status = make_schema(*database); !status.ok()) return fail(status);
+  auto impl = std::make_unique<Impl>(*std::move(file), *std::move(database), true);
+  if (Status status = impl->prepare(); !status.ok()) return fail(status);
+  return std::unique_ptr<TraceWriter>(new TraceWriter(std::move(impl)));
+}
+
+Result<std::unique_ptr<TraceWriter>> TraceWriter::open(const std::filesystem::path& path) {
+  Result<StoreFile> file = StoreFile::open(path);
+  if (!file.ok()) return file.status();
+  if (Status status = file->check_is_store(); !status.ok()) return status;
+  if (file->locked(StoreLock::kRecording)) return file->lock(StoreLock::kRecording);
+  if (Status status = file->lock(StoreLock::kWriting); !status.ok()) return status;
+  Result<Database> database = Database::open(path, SQLITE_OPEN_READWRITE);
+  if (!database.ok()) return database.status();
+  const Result<int> version = schema_version(*database);
+  if (!version.ok()) return version.status();
+  if (Status status = migrate(*database, *version, kSchemaVersion, known_migrations());
+      !status.ok()) {
+    return status;
+  }
+  auto impl = std::make_unique<Impl>(*std::move(file), *std::move(database), false);
+  if (Status status = impl->prepare(); !status.ok()) return status;
+  return std::unique_ptr<TraceWriter>(new TraceWriter(std::move(impl)));
+}
+
+StringId TraceWriter::intern(std::string_view text) { return impl_->intern(text); }
+Result<ProcessId> TraceWriter::add_process(const Process& process) {
+  return impl_->add_process(process);
+}
+Result<ThreadId> TraceWriter::add_thread(const Thread& thread) { return impl_->add_thread(thread); }
+Status TraceWriter::update_thread(ThreadId id, const Thread& thread) {
+  return impl_->update_thread(id, thread);
+}
+Status TraceWriter::add_ops(std::span<const Op> ops) { return impl_->add_ops(ops); }
+Status TraceWriter::add_phases(std::span<const Phase> phases) { return impl_->add_phases(phases); }
+Status TraceWriter::add_loss(const Loss& loss) { return impl_->add_loss(loss); }
+Status TraceWriter::set_meta(std::string_view key, std::string_view value) {
+  return impl_->set_meta(key, value);
+}
+Status TraceWriter::replace_analysis(const Analysis& analysis) {
+  return impl_->replace_analysis(analysis);
+}
+Status TraceWriter::flush() { return impl_->commit(); }
+
+Status TraceWriter::finish() {
+  const Status status = impl_->finish();
+  impl_.reset();
+  return status;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,363 @@
+// What goes into a store comes out of it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "store/schema.h"
+#include "store/sqlite.h"
+#include "store/trace_reader.h"
+#include "store/trace_writer.h"
+#include "tests/store/testing/synthetic_run.h"
+
+namespace stepscope {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::SyntheticRun;
+using testing::TempDir;
+
+std::unique_ptr<TraceWriter> create(const std::filesystem::path& path) {
+  auto writer = TraceWriter::create(path);
+  EXPECT_TRUE(writer.ok()) << writer.status().message();
+  return *std::move(writer);
+}
+
+#define ASSERT_OK(expression)                       \
+  do {                                              \
+    const Status status_ = (expression);            \
+    ASSERT_TRUE(status_.ok()) << status_.message(); \
+  } while (false)
+
+std::vector<Op> ops_of(const TraceReader& reader) {
+  std::vector<Op> ops;
+  const Status status = reader.for_each_op([&](const Op& op) {
+    ops.push_back(op);
+    return true;
+  });
+  EXPECT_TRUE(status.ok()) << status.message();
+  return ops;
+}
+
+bool equal(const Op& a, const Op& b) {
+  return a.thread == b.thread && a.name == b.name && a.start == b.start && a.dur == b.dur &&
+         a.self == b.self && a.sequence == b.sequence && a.forward_thread == b.forward_thread &&
+         a.scope == b.scope && a.phase == b.phase && a.depth == b.depth && a.shapes == b.shapes;
+}
+
+// Each field once at what means "none", and once at its limits.
+std::vector<Op> extreme_ops(StringId name, StringId shapes) {
+  Op plain;
+  plain.thread = ThreadId{1};
+  plain.name = name;
+  plain.start = session_time(7);
+  plain.dur = plain.self = Duration(5);
+  Op zero = plain;
+  zero.dur = zero.self = Duration(0);
+  Op without_self = plain;
+  without_self.self = Duration(0);  // all of it in children; not the same as a leaf
+  Op shaped = plain;
+  shaped.shapes = shapes;
+  Op full;
+  full.thread = ThreadId{0xFFFFFFFF};
+  full.name = StringId{0xFFFFFFFF};
+  full.start = session_time(INT64_MAX);
+  full.dur = Duration(INT64_MAX);
+  full.self = Duration(INT64_MAX - 1);
+  full.sequence = INT64_MAX;
+  full.forward_thread = 0xFFFFFFFF;
+  full.scope = OpScope::kUser;
+  full.phase = PhaseKind::kInputEnd;
+  full.depth = 255;
+  full.shapes = shapes;
+  Op nameless = plain;
+  nameless.name = StringId::kNone;
+  nameless.sequence = 0;
+  nameless.start = session_time(-3);
+  return {plain, zero, without_self, shaped, full, nameless, shaped};
+}
+
+TEST(RoundTrip, OpsKeepEveryFieldAndTheirOrder) {
+  const TempDir dir;
+  std::vector<Op> written;
+  {
+    auto writer = create(dir / "run.db");
+    written = extreme_ops(writer->intern("aten::add"), writer->intern("[[2,3]]"));
+    ASSERT_OK(writer->add_ops(written));
+    ASSERT_OK(writer->add_ops({}));
+    ASSERT_OK(writer->add_ops(written));  // the ids of shapes go on from batch to batch
+    ASSERT_OK(writer->finish());
+  }
+  written.insert(written.end(), written.begin(), written.end());
+  const auto reader = testing::open_store(dir / "run.db");
+  const std::vector<Op> read = ops_of(*reader);
+  ASSERT_EQ(read.size(), written.size());
+  for (std::size_t i = 0; i < read.size(); ++i) EXPECT_TRUE(equal(read[i], written[i])) << i;
+  EXPECT_EQ(*reader->op_count(), static_cast<std::int64_t>(written.size()));
+}
+
+TEST(RoundTrip, VisitingOpsStopsWhenAskedAndCanBeRepeated) {
+  const TempDir dir;
+  testing::make_store(dir / "run.db", {});
+  const auto reader = testing::open_store(dir / "run.db");
+  int seen = 0;
+  ASSERT_OK(reader->for_each_op([&](const Op&) { return ++seen < 3; }));
+  EXPECT_EQ(seen, 3);
+  EXPECT_EQ(static_cast<std::int64_t>(ops_of(*reader).size()), SyntheticRun{}.op_count());
+}
+
+TEST(RoundTrip, EqualStringsHaveOneIdAlsoAfterReopening) {
+  const TempDir dir;
+  StringId add;
+  {
+    auto writer = create(dir / "run.db");
+    EXPECT_EQ(writer->intern(""), StringId::kNone);
+    add = writer->intern("aten::add");
+    EXPECT_EQ(writer->intern(std::string("aten::") + "add"), add);
+    EXPECT_NE(writer->intern("aten::mul"), add);
+    const StringId broken = writer->intern("a\xFF");
+    EXPECT_EQ(writer->intern("a\xEF\xBF\xBD"), broken);  // what it is stored as
+    EXPECT_EQ(writer->intern(std::string_view("a\0", 2)), broken);
+    ASSERT_OK(writer->finish());
+  }
+  {
+    auto again = TraceWriter::open(dir / "run.db");
+    ASSERT_OK(again.status());
+    EXPECT_EQ((*again)->intern("aten::add"), add);
+    EXPECT_EQ(static_cast<int>((*again)->intern("aten::sub")), 4);
+  }
+  const auto reader = testing::open_store(dir / "run.db");
+  EXPECT_EQ(reader->string_count(), 4u);
+  EXPECT_EQ(reader->text(add), "aten::add");
+  EXPECT_EQ(reader->text(StringId{3}), "a\xEF\xBF\xBD");
+  EXPECT_EQ(reader->text(StringId{4}), "aten::sub");
+  EXPECT_EQ(reader->text(StringId::kNone), "");
+  EXPECT_EQ(reader->text(StringId{5}), "");
+}
+
+TEST(RoundTrip, ProcessesAndThreads) {
+  const TempDir dir;
+  {
+    auto writer = create(dir / "run.db");
+    const auto process = writer->add_process({77, "tr\xFFin", "./train\n--x"});
+    ASSERT_OK(process.status());
+    const auto first = writer->add_thread({*process, 78, 0, ""});
+    const auto second = writer->add_thread({*process, 79, 3, "worker"});
+    ASSERT_OK(first.status());
+    ASSERT_OK(second.status());
+    ASSERT_OK(writer->update_thread(*first, {*process, 78, 1, "main"}));
+    ASSERT_OK(writer->finish());
+  }
+  const auto reader = testing::open_store(dir / "run.db");
+  ASSERT_EQ(reader->processes().size(), 1u);
+  EXPECT_EQ(reader->processes()[0].pid, 77);
+  EXPECT_EQ(reader->processes()[0].name, "tr\xEF\xBF\xBDin");
+  EXPECT_EQ(reader->processes()[0].command, "./train\n--x");
+  ASSERT_EQ(reader->threads().size(), 2u);
+  EXPECT_EQ(reader->threads()[0].name, "main");
+  EXPECT_EQ(reader->threads()[0].torch_id, 1u);
+  EXPECT_EQ(reader->threads()[0].process, reader->processes()[0].id);
+  EXPECT_EQ(reader->threads()[1].tid, 79);
+  EXPECT_EQ(reader->threads()[1].torch_id, 3u);
+}
+
+TEST(RoundTrip, PhasesComeByThreadAndStartParentsFirst) {
+  const TempDir dir;
+  const auto phase = [](unsigned thread, PhaseKind kind, std::int64_t start, std::int64_t dur) {
+    return Phase{ThreadId{thread},    kind,          StringId::kNone,
+                 session_time(start), Duration(dur), Duration(1)};
+  };
+  {
+    auto writer = create(dir / "run.db");
+    // In the order of their ends, as a recorder writes them.
+    ASSERT_OK(writer->add_phases(std::vector<Phase>{
+        phase(2, PhaseKind::kForward, 0, 5), phase(1, PhaseKind::kForward, 10, 20),
+        phase(1, PhaseKind::kScope, 10, 20), phase(1, PhaseKind::kInput, 10, 90),
+        phase(1, PhaseKind::kStep, 100, 0), phase(1, PhaseKind::kZeroGrad, 100, 0)}));
+    ASSERT_OK(writer->finish());
+  }
+  const auto phases = testing::open_store(dir / "run.db")->phases();
+  ASSERT_OK(phases.status());
+  std::vector<PhaseKind> kinds;
+  for (const Phase& p : *phases) kinds.push_back(p.kind);
+  EXPECT_THAT(kinds, ElementsAre(PhaseKind::kInput, PhaseKind::kScope, PhaseKind::kForward,
+                                 PhaseKind::kStep, PhaseKind::kZeroGrad, PhaseKind::kForward));
+  EXPECT_EQ(to_ns(phases->at(0).dur), 90);
+  EXPECT_EQ(to_ns(phases->at(0).cpu), 1);
+}
+
+TEST(RoundTrip, LossesOfOneThreadAndKindAddUp) {
+  const TempDir dir;
+  {
+    auto writer = create(dir / "run.db");
+    ASSERT_OK(writer->add_loss({ThreadId::kNone, "op", 1}));
+    ASSERT_OK(writer->add_loss({ThreadId{1}, "op", 10}));
+    ASSERT_OK(writer->add_loss({ThreadId::kNone, "op", 2}));
+    ASSERT_OK(writer->add_loss({ThreadId{1}, "phase", 100}));
+    ASSERT_OK(writer->finish());
+  }
+  const auto losses = testing::open_store(dir / "run.db")->losses();
+  ASSERT_OK(losses.status());
+  ASSERT_EQ(losses->size(), 3u);
+  EXPECT_EQ(losses->at(0).thread, ThreadId::kNone);
+  EXPECT_EQ(losses->at(0).count, 3);
+  EXPECT_EQ(losses->at(1).count, 10);
+  EXPECT_EQ(losses->at(2).kind, "phase");
+}
+
+TEST(RoundTrip, Metadata) {
+  const TempDir dir;
+  {
+    auto writer = create(dir / "run.db");
+    ASSERT_OK(writer->set_meta("command", "./train\xFF"));
+    ASSERT_OK(writer->set_meta("end_ns", "1"));
+    ASSERT_OK(writer->set_meta("end_ns", "-25"));
+    ASSERT_OK(writer->flush());
+    EXPECT_EQ(testing::open_store(dir / "run.db")->meta("state"), "recording");
+    ASSERT_OK(writer->finish());
+  }
+  const auto reader = testing::open_store(dir / "run.db");
+  EXPECT_EQ(reader->meta("command"), "./train\xEF\xBF\xBD");
+  EXPECT_EQ(reader->meta("state"), "complete");
+  EXPECT_EQ(reader->meta("schema_version"), std::to_string(kSchemaVersion));
+  EXPECT_EQ(reader->meta("no such key"), std::nullopt);
+  EXPECT_EQ(reader->meta_int("end_ns", 7), -25);
+  EXPECT_EQ(reader->meta_int("no such key", 7), 7);
+  EXPECT_EQ(reader->meta_int("command", 7), 7);
+}
+
+void expect_equal(const Evidence& a, const Evidence& b) {
+  EXPECT_EQ(a.statement, b.statement);
+  EXPECT_EQ(a.value, b.value);
+  EXPECT_EQ(a.unit, b.unit);
+  EXPECT_EQ(a.query, b.query);
+}
+
+void expect_equal(const Step& a, const Step& b) {
+  EXPECT_EQ(a.number, b.number);
+  EXPECT_EQ(a.thread, b.thread);
+  EXPECT_EQ(a.start, b.start);
+  EXPECT_EQ(a.dur, b.dur);
+  EXPECT_EQ(a.marker, b.marker);
+  EXPECT_EQ(a.ops_recorded, b.ops_recorded);
+  EXPECT_EQ(a.steady, b.steady);
+  ASSERT_EQ(a.times.size(), b.times.size());
+  for (std::size_t i = 0; i < a.times.size(); ++i) {
+    EXPECT_EQ(a.times[i].category, b.times[i].category);
+    EXPECT_EQ(a.times[i].phase, b.times[i].phase);
+    EXPECT_EQ(a.times[i].label, b.times[i].label);
+    EXPECT_EQ(a.times[i].exposed, b.times[i].exposed);
+    EXPECT_EQ(a.times[i].hidden, b.times[i].hidden);
+  }
+}
+
+void expect_equal(const Verdict& a, const Verdict& b) {
+  EXPECT_EQ(a.thread, b.thread);
+  EXPECT_EQ(a.kind, b.kind);
+  EXPECT_EQ(a.degree, b.degree);
+  EXPECT_EQ(a.share, b.share);
+  EXPECT_EQ(a.ci_low, b.ci_low);
+  EXPECT_EQ(a.ci_high, b.ci_high);
+  EXPECT_EQ(a.confidence, b.confidence);
+  EXPECT_EQ(a.sentence, b.sentence);
+  EXPECT_EQ(a.steps, b.steps);
+  ASSERT_EQ(a.evidence.size(), b.evidence.size());
+  for (std::size_t i = 0; i < a.evidence.size(); ++i) expect_equal(a.evidence[i], b.evidence[i]);
+  ASSERT_EQ(a.advice.size(), b.advice.size());
+  for (std::size_t i = 0; i < a.advice.size(); ++i) {
+    EXPECT_EQ(a.advice[i].rule, b.advice[i].rule);
+    EXPECT_EQ(a.advice[i].title, b.advice[i].title);
+    EXPECT_EQ(a.advice[i].why, b.advice[i].why);
+    EXPECT_EQ(a.advice[i].predicted_step_ns, b.advice[i].predicted_step_ns);
+    EXPECT_EQ(a.advice[i].saves_ns, b.advice[i].saves_ns);
+    expect_equal(a.advice[i].evidence, b.advice[i].evidence);
+  }
+}
+
+// Two loops, one of them without steps of its own; every marker and category.
+Analysis rich_analysis() {
+  Analysis analysis = testing::true_analysis({});
+  for (int i = 0; i <= static_cast<int>(StepMarker::kInferred); ++i) {
+    analysis.steps[static_cast<std::size_t>(i)].marker = static_cast<StepMarker>(i);
+  }
+  for (int i = 0; i < kCategoryCount; ++i) {
+    analysis.steps[1].times.push_back({static_cast<Category>(i), PhaseKind::kScope, "checkpoint",
+                                       Duration(i), Duration(100 + i)});
+  }
+  Verdict none;
+  none.kind = "no-steps";
+  none.confidence = "low";
+  none.evidence = {{"first", 1.5, "ratio", ""}, {"second", 2, "count", "SELECT 1"}};
+  analysis.verdicts.push_back(none);
+  analysis.verdicts[0].advice.push_back(analysis.verdicts[0].advice[0]);
+  analysis.verdicts[0].advice[1].rule = "second";
+  return analysis;
+}
+
+void expect_equal(const Analysis& a, const Analysis& b) {
+  ASSERT_EQ(a.steps.size(), b.steps.size());
+  for (std::size_t i = 0; i < a.steps.size(); ++i) expect_equal(a.steps[i], b.steps[i]);
+  ASSERT_EQ(a.verdicts.size(), b.verdicts.size());
+  for (std::size_t i = 0; i < a.verdicts.size(); ++i) expect_equal(a.verdicts[i], b.verdicts[i]);
+}
+
+TEST(RoundTrip, AnAnalysisReplacesTheEarlierOneAsAWhole) {
+  const TempDir dir;
+  testing::make_store(dir / "run.db", {}, /*analysed=*/true);
+  const Analysis written = rich_analysis();
+  {
+    auto writer = TraceWriter::open(dir / "run.db");
+    ASSERT_OK(writer.status());
+    ASSERT_OK((*writer)->replace_analysis(written));
+  }
+  const auto reader = testing::open_store(dir / "run.db");
+  const auto read = reader->analysis();
+  ASSERT_OK(read.status());
+  expect_equal(*read, written);
+  EXPECT_EQ(reader->meta("state"), "complete");
+}
+
+TEST(RoundTrip, AStoreWithoutAnalysisHasNeitherStepsNorVerdicts) {
+  const TempDir dir;
+  testing::make_store(dir / "run.db", {});
+  const auto analysis = testing::open_store(dir / "run.db")->analysis();
+  ASSERT_OK(analysis.status());
+  EXPECT_TRUE(analysis->steps.empty());
+  EXPECT_TRUE(analysis->verdicts.empty());
+}
+
+// The printed report needs both at once: a reader that is open, and the analysis written meanwhile.
+TEST(RoundTrip, AnAnalysisCanBeWrittenWhileAReaderOfTheSameStoreIsOpen) {
+  const TempDir dir;
+  testing::make_store(dir / "run.db", {});
+  const auto reader = testing::open_store(dir / "run.db");
+  ASSERT_EQ(static_cast<std::int64_t>(ops_of(*reader).size()), SyntheticRun{}.op_count());
+  {
+    auto writer = TraceWriter::open(dir / "run.db");
+    ASSERT_OK(writer.status());
+    ASSERT_OK((*writer)->replace_analysis(testing::true_analysis({})));
+    ASSERT_OK((*writer)->finish());
+  }
+  const auto analysis = reader->analysis();
+  ASSERT_OK(analysis.status());
+  EXPECT_EQ(analysis->steps.size(), 20u);
+}
+
+TEST(Schema, NamesOfPhasesAreThoseOfTheVocabulary) {
+  const TempDir dir;
+  testing::make_store(dir / "run.db", {});
+  auto database = Database::open(dir / "run.db", SQLITE_OPEN_READONLY);
+  ASSERT_OK(database.status());
+  EXPECT_EQ(*database->query_int("SELECT count(*) FROM phase_kind"), kPhaseKindCount);
+  for (int kind = 0; kind < kPhaseKindCount; ++kind) {
+    EXPECT_EQ(
+        *database->query_text("SELECT name FROM phase_kind WHERE id = " + std::to_string(kind)),
+        phase_name(static_cast<PhaseKind>(kind)));
+  }
+  EXPECT_EQ(*database->query_text("PRAGMA integrity_check"), "ok");
+  EXPECT_EQ(*database->query_int("SELECT count(*) FROM pragma_foreign_key_check"), 0);
+}
+
+}  // namespace
+}  // namespace stepscope

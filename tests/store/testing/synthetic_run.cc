@@ -1,0 +1,242 @@
+#include "tests/store/testing/synthetic_run.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace stepscope::testing {
+namespace {
+
+constexpr std::uint32_t kLoopTorchId = 1;
+constexpr std::uint32_t kAutogradTorchId = 2;
+
+// What the ops of one phase look like.
+struct OpKind {
+  ThreadId thread;
+  PhaseKind phase;
+  OpScope scope;
+  StringId outer;
+  StringId inner;
+};
+
+class Recorder {
+ public:
+  Recorder(const SyntheticRun& run, TraceWriter& writer) : run_(run), writer_(writer) {}
+
+  Status record() {
+    if (Status status = describe(); !status.ok()) return status;
+    for (int i = 0; i < run_.steps; ++i) add_step(run_.step_start(i));
+    if (run_.epoch_end) {
+      add_phase(PhaseKind::kInputEnd, loader_, run_.step_start(run_.steps), Duration(2'000));
+    }
+    if (Status status = writer_.add_ops(ops_); !status.ok()) return status;
+    if (Status status = writer_.add_phases(phases_); !status.ok()) return status;
+    if (run_.lost_ops == 0) return {};
+    return writer_.add_loss({kLoopThread, "op", run_.lost_ops});
+  }
+
+ private:
+  Status describe() {
+    const Result<ProcessId> process = writer_.add_process({4242, "train", "./train --batch 128"});
+    if (!process.ok()) return process.status();
+    const Result<ThreadId> loop = writer_.add_thread({*process, 4242, kLoopTorchId, "train"});
+    if (!loop.ok()) return loop.status();
+    const Result<ThreadId> autograd =
+        writer_.add_thread({*process, 4243, kAutogradTorchId, "autograd"});
+    if (!autograd.ok()) return autograd.status();
+    loader_ = writer_.intern("train loader");
+    linear_ = writer_.intern("aten::linear");
+    addmm_ = writer_.intern("aten::addmm");
+    node_ = writer_.intern("autograd::engine::evaluate_function: AddmmBackward0");
+    mm_ = writer_.intern("aten::mm");
+    foreach_ = writer_.intern("aten::_foreach_add_");
+    add_ = writer_.intern("aten::add_");
+    if (run_.shapes) shapes_ = writer_.intern("[[128,784],[784,128]]");
+    return set_meta();
+  }
+
+  Status set_meta() {
+    const std::string end = std::to_string(to_ns(run_.step_start(run_.steps)));
+    const std::pair<const char*, std::string> entries[] = {
+        {"torch_version", "2.13.0"},
+        {"host", "testhost"},
+        {"command", "./train --batch 128"},
+        {"cpu_count", "2"},
+        {"cpu_model", "Synthetic CPU"},
+        {"kernel", "Linux 6.1.0"},
+        {"wall_start_unix_ns", "1700000000000000000"},
+        {"monotonic_start_ns", "5000000000"},
+        {"leaf_op_overhead_ns", "1000"},
+        {"step_count", std::to_string(run_.steps)},
+        {"window", ""},
+        {"end_ns", end}};
+    for (const auto& [key, value] : entries) {
+      if (Status status = writer_.set_meta(key, value); !status.ok()) return status;
+    }
+    return {};
+  }
+
+  void add_step(SessionTime at) {
+    add_phase(PhaseKind::kInput, loader_, at, run_.input);
+    at += run_.input;
+    const std::int64_t first_sequence = sequence_;
+    add_part({kLoopThread, PhaseKind::kForward, OpScope::kFunction, linear_, addmm_}, at,
+             run_.forward);
+    at += run_.forward;
+    backward_sequence_ = first_sequence + run_.ops_per_phase - 1;
+    add_part({kAutogradThread, PhaseKind::kBackward, OpScope::kBackwardFunction, node_, mm_}, at,
+             run_.backward);
+    at += run_.backward;
+    add_part({kLoopThread, PhaseKind::kOptimizer, OpScope::kFunction, foreach_, add_}, at,
+             run_.optimizer);
+    at += run_.optimizer + run_.host;
+    if (run_.step_marks) {
+      phases_.push_back({kLoopThread, PhaseKind::kStep, StringId::kNone, at, Duration(0), {}});
+    }
+  }
+
+  void add_part(const OpKind& kind, SessionTime start, Duration dur) {
+    add_phase(kind.phase, StringId::kNone, start, dur);
+    if (dur == Duration(0)) return;
+    const Duration each = dur / run_.ops_per_phase;
+    for (int i = 0; i < run_.ops_per_phase; ++i) add_pair(kind, start + i * each, each);
+  }
+
+  // The child ends first, and is recorded first.
+  void add_pair(const OpKind& kind, SessionTime start, Duration dur) {
+    Op child;
+    child.thread = kind.thread;
+    child.name = kind.inner;
+    child.start = start + dur / 4;
+    child.dur = child.self = dur / 2;
+    child.phase = kind.phase;
+    child.depth = 1;
+    Op outer = child;
+    outer.name = kind.outer;
+    outer.start = start;
+    outer.dur = dur;
+    outer.self = dur - child.dur;
+    outer.scope = kind.scope;
+    outer.depth = 0;
+    if (kind.phase == PhaseKind::kForward) {
+      outer.sequence = sequence_++;
+      outer.shapes = shapes_;
+    } else if (kind.phase == PhaseKind::kBackward) {
+      outer.sequence = backward_sequence_--;
+      outer.forward_thread = kLoopTorchId;
+    }
+    ops_.push_back(child);
+    ops_.push_back(outer);
+  }
+
+  void add_phase(PhaseKind kind, StringId name, SessionTime start, Duration dur) {
+    if (dur == Duration(0)) return;
+    const bool waits = kind == PhaseKind::kInput || kind == PhaseKind::kInputEnd;
+    const double busy = waits ? run_.input_busy : kind == PhaseKind::kBackward ? 0.0 : 1.0;
+    const Duration cpu(static_cast<std::int64_t>(static_cast<double>(to_ns(dur)) * busy));
+    phases_.push_back({kLoopThread, kind, name, start, dur, cpu});
+  }
+
+  const SyntheticRun& run_;
+  TraceWriter& writer_;
+  StringId loader_{}, linear_{}, addmm_{}, node_{}, mm_{}, foreach_{}, add_{}, shapes_{};
+  std::int64_t sequence_ = 100;
+  std::int64_t backward_sequence_ = 0;
+  std::vector<Op> ops_;
+  std::vector<Phase> phases_;
+};
+
+[[noreturn]] void give_up(const Status& status) {
+  std::fprintf(stderr, "a test's store: %s\n", status.message().c_str());
+  std::abort();
+}
+
+void must(const Status& status) {
+  if (!status.ok()) give_up(status);
+}
+
+Step true_step(const SyntheticRun& run, int index) {
+  Step step;
+  step.number = index + 1;
+  step.thread = kLoopThread;
+  step.start = run.step_start(index);
+  step.dur = run.step_dur();
+  step.marker = run.step_marks ? StepMarker::kUser : StepMarker::kLoader;
+  step.ops_recorded = true;
+  step.steady = index > 0;
+  step.times = {{Category::kInput, PhaseKind::kInput, "", run.input, {}},
+                {Category::kCompute, PhaseKind::kForward, "", run.forward, {}},
+                {Category::kCompute, PhaseKind::kBackward, "", run.backward, {}},
+                {Category::kCompute, PhaseKind::kOptimizer, "", run.optimizer, {}},
+                {Category::kHost, PhaseKind::kNone, "", run.host, {}}};
+  return step;
+}
+
+}  // namespace
+
+std::int64_t SyntheticRun::op_count() const {
+  int phases = 0;
+  for (const Duration part : {forward, backward, optimizer}) phases += part != Duration(0) ? 1 : 0;
+  return std::int64_t{2} * steps * phases * ops_per_phase;
+}
+
+Status record(const SyntheticRun& run, TraceWriter& writer) {
+  return Recorder(run, writer).record();
+}
+
+Analysis true_analysis(const SyntheticRun& run) {
+  Analysis analysis;
+  for (int i = 0; i < run.steps; ++i) analysis.steps.push_back(true_step(run, i));
+  const double share =
+      static_cast<double>(to_ns(run.input)) / static_cast<double>(to_ns(run.step_dur()));
+  Verdict verdict;
+  verdict.thread = kLoopThread;
+  verdict.kind = share >= 0.05 ? "input-bound" : "compute-bound";
+  verdict.degree = share >= 0.2 ? "highly" : share >= 0.05 ? "moderately" : "";
+  verdict.share = verdict.ci_low = verdict.ci_high = share >= 0.05 ? share : 1 - share;
+  verdict.confidence = run.lost_ops == 0 ? "high" : "low";
+  verdict.sentence = "made by a test";
+  verdict.steps = run.steps - 1;
+  verdict.evidence = {{"waits for input", share, "ratio", "SELECT * FROM input_stats"}};
+  verdict.advice = {
+      {"input-prefetch",
+       "prefetch the input",
+       "it is decoded on the loop thread",
+       to_ns(run.step_dur() - run.input),
+       to_ns(run.input),
+       {"the wait is busy", run.input_busy, "ratio", "SELECT avg(busy_share) FROM input_stats"}}};
+  analysis.verdicts.push_back(verdict);
+  return analysis;
+}
+
+TempDir::TempDir() {
+  std::string name = std::filesystem::temp_directory_path() / "stepscope-test-XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr) {
+    std::perror("mkdtemp");
+    std::abort();
+  }
+  path_ = name;
+}
+
+TempDir::~TempDir() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+void make_store(const std::filesystem::path& path, const SyntheticRun& run, bool analysed) {
+  Result<std::unique_ptr<TraceWriter>> writer = TraceWriter::create(path);
+  must(writer.status());
+  must(record(run, **writer));
+  if (analysed) must((*writer)->replace_analysis(true_analysis(run)));
+  must((*writer)->finish());
+}
+
+std::unique_ptr<TraceReader> open_store(const std::filesystem::path& path) {
+  Result<std::unique_ptr<TraceReader>> reader = TraceReader::open(path);
+  must(reader.status());
+  return *std::move(reader);
+}
+
+}  // namespace stepscope::testing
