@@ -1,0 +1,245 @@
+#include "analyzer/analyze.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "analyzer/advise/advise.h"
+#include "analyzer/attribute/attribute.h"
+#include "analyzer/steps/find_loops.h"
+#include "analyzer/steps/warm_up.h"
+#include "analyzer/verdict/judge.h"
+#include "analyzer/verdict/summary.h"
+
+namespace stepscope {
+namespace {
+
+std::size_t warm_up_of(const Loop& loop) {
+  std::vector<Duration> times;
+  for (const TimeRange step : loop.steps) times.push_back(step.length());
+  return warm_up_steps(times);
+}
+
+bool is_asked_for(const AnalyzeOptions& options, std::size_t step) {
+  const auto number = static_cast<std::int64_t>(step) + 1;
+  return !options.steps || (options.steps->first <= number && number <= options.steps->last);
+}
+
+std::string plural(std::int64_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : noun.ends_with("s") ? "es" : "s");
+}
+
+std::string why_no_steps(const Recording& recording) {
+  if (recording.phases.empty() && recording.op_count == 0)
+    return "nothing was recorded: no ops and no phases.";
+  const auto backward =
+      std::count_if(recording.phases.begin(), recording.phases.end(),
+                    [](const Phase& p) { return p.kind == PhaseKind::kBackward; });
+  std::string seen = plural(recording.op_count, "op");
+  if (backward > 0) seen += " and " + plural(backward, "backward pass");
+  return "no training step was seen (" + seen +
+         " recorded): call step(), wrap the loader with input(), or step an optimizer while "
+         "recording.";
+}
+
+// An op recording that was switched on or off inside a step holds a part of it only. Such a step
+// stands at an edge of a stretch of recorded steps and has far fewer ops than the others there.
+void drop_partial_edges(std::vector<AttributedStep>& steps) {
+  std::vector<std::int64_t> counts;
+  for (const AttributedStep& step : steps) {
+    if (step.ops_recorded) counts.push_back(step.op_count);
+  }
+  if (counts.size() < 3) return;
+  std::nth_element(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2),
+                   counts.end());
+  const std::int64_t usual = counts[counts.size() / 2];
+  std::vector<std::size_t> edges;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (!steps[i].ops_recorded || steps[i].op_count * 2 >= usual) continue;
+    const bool first = i == 0 || !steps[i - 1].ops_recorded;
+    const bool last = i + 1 == steps.size() || !steps[i + 1].ops_recorded;
+    if (first || last) edges.push_back(i);
+  }
+  for (const std::size_t i : edges) steps[i].ops_recorded = false;
+}
+
+Step make_step(const AttributedStep& attributed, const Loop& loop, std::size_t index, bool steady,
+               const Recording& recording) {
+  Step step;
+  step.number = static_cast<std::int64_t>(index) + 1;
+  step.thread = loop.thread;
+  step.start = attributed.range.start;
+  step.dur = attributed.range.length();
+  step.marker = loop.marker;
+  step.ops_recorded = attributed.ops_recorded;
+  step.steady = steady;
+  for (const Slice& slice : attributed.account.slices()) {
+    step.times.push_back({slice.category, slice.phase, std::string(recording.text(slice.label)),
+                          slice.exposed, Duration(0)});
+  }
+  return step;
+}
+
+// The steps that the verdict rests on: asked for; with ops when any of them has; steady when any
+// is.
+std::vector<std::size_t> choose_steps(const std::vector<Step>& steps,
+                                      const AnalyzeOptions& options) {
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (is_asked_for(options, i)) chosen.push_back(i);
+  }
+  const auto prefer = [&](bool Step::*quality) {
+    std::vector<std::size_t> better;
+    std::copy_if(chosen.begin(), chosen.end(), std::back_inserter(better),
+                 [&](std::size_t i) { return steps[i].*quality; });
+    if (!better.empty()) chosen = std::move(better);
+  };
+  prefer(&Step::ops_recorded);
+  prefer(&Step::steady);
+  return chosen;
+}
+
+std::vector<OpRow> op_rows(const OpTable& table, const Recording& recording) {
+  std::vector<OpRow> rows;
+  for (const OpCost& cost : table.sorted()) {
+    rows.push_back({std::string(recording.text(cost.name)), phase_name(cost.phase), cost.calls,
+                    to_ns(cost.self), to_ns(cost.launch)});
+  }
+  return rows;
+}
+
+std::int64_t lost_events(const std::vector<Loss>& losses) {
+  return std::accumulate(losses.begin(), losses.end(), std::int64_t{0},
+                         [](std::int64_t sum, const Loss& loss) { return sum + loss.count; });
+}
+
+void name_thread(LoopReport& report, const Recording& recording, ThreadId id) {
+  for (const StoredThread& thread : recording.threads) {
+    if (thread.id != id) continue;
+    report.tid = thread.tid;
+    report.thread_name = thread.name;
+    for (const StoredProcess& process : recording.processes) {
+      if (process.id == thread.process) report.pid = process.pid;
+    }
+  }
+}
+
+AdviceInput advice_input(const LoopReport& report, const Recording& recording,
+                         const std::vector<Phase>& phases) {
+  AdviceInput input;
+  input.step_ns = static_cast<double>(report.wall.mean);
+  input.input_ns = share_of(report.shares, Category::kInput) * input.step_ns;
+  input.input = report.input;
+  input.cpu_count = recording.facts.cpu_count;
+  input.loop_thread = static_cast<std::int64_t>(report.verdict.thread);
+  const auto end = std::find_if(phases.begin(), phases.end(),
+                                [](const Phase& p) { return p.kind == PhaseKind::kInputEnd; });
+  input.sees_data_again =
+      std::any_of(end, phases.end(), [](const Phase& p) { return p.kind == PhaseKind::kInput; });
+  return input;
+}
+
+LoopReport report_loop(const Recording& recording, const Loop& loop, AttributedLoop attributed,
+                       std::size_t warm_up, const AnalyzeOptions& options) {
+  if (recording.facts.windowed) drop_partial_edges(attributed.steps);
+  LoopReport report;
+  name_thread(report, recording, loop.thread);
+  report.marker = loop.marker;
+  report.warm_up = static_cast<std::int64_t>(warm_up);
+  report.late_ops = attributed.late_ops;
+  for (std::size_t i = 0; i < attributed.steps.size(); ++i) {
+    report.steps.push_back(make_step(attributed.steps[i], loop, i, i >= warm_up, recording));
+  }
+  report.analysed = choose_steps(report.steps, options);
+  if (report.analysed.empty()) return report;
+
+  const auto phases = phases_of(recording, loop.thread);
+  const Step& first = report.steps[report.analysed.front()];
+  report.ops_recorded = first.ops_recorded;
+  report.wall = wall_stats(report.steps, report.analysed);
+  report.shares = exposed_shares(report.steps, report.analysed);
+  report.hidden = hidden_shares(report.steps, report.analysed);
+  report.phases = phase_means(report.steps, report.analysed);
+  report.input = input_use(phases, report.steps, report.analysed, recording.text);
+  report.ops = op_rows(first.steady ? attributed.steady_ops : attributed.warm_up_ops, recording);
+  report.populations = describe_populations(report.steps, report.analysed);
+  report.verdict.thread = loop.thread;
+  judge(report, recording.op_count, lost_events(recording.losses));
+  report.verdict.advice = advise(advice_input(report, recording, phases));
+  return report;
+}
+
+std::int64_t step_time_of(const LoopReport& report) {
+  return std::accumulate(report.steps.begin(), report.steps.end(), std::int64_t{0},
+                         [](std::int64_t sum, const Step& step) { return sum + to_ns(step.dur); });
+}
+
+Status no_such_steps(const StepWindow& window, const std::vector<Loop>& loops) {
+  std::size_t most = 0;
+  for (const Loop& loop : loops) most = std::max(most, loop.steps.size());
+  return Status::error(ErrorKind::kUsage, "steps " + std::to_string(window.first) + "-" +
+                                              std::to_string(window.last) +
+                                              ": the run has steps 1-" + std::to_string(most));
+}
+
+}  // namespace
+
+Result<AnalysisReport> analyze(const Recording& recording, const AnalyzeOptions& options) {
+  AnalysisReport report;
+  report.run = recording.facts;
+  report.processes = recording.processes;
+  report.losses = recording.losses;
+  report.op_count = recording.op_count;
+  report.only = options.steps;
+
+  const std::vector<Loop> loops = find_loops(recording.phases, recording.threads);
+  std::vector<std::size_t> warm_up;
+  for (const Loop& loop : loops) warm_up.push_back(warm_up_of(loop));
+  if (loops.empty()) {
+    report.no_steps = why_no_steps(recording);
+    return report;
+  }
+  const auto role = [&](std::size_t loop, std::size_t step) {
+    if (!is_asked_for(options, step)) return StepRole::kLeftOut;
+    return step < warm_up[loop] ? StepRole::kWarmUp : StepRole::kSteady;
+  };
+  AttributeOptions attribute_options;
+  attribute_options.progress = options.progress;
+  auto attributed = attribute(recording, loops, role, attribute_options);
+  if (!attributed.ok()) return attributed.status();
+
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    auto loop = report_loop(recording, loops[i], std::move((*attributed)[i]), warm_up[i], options);
+    if (!loop.analysed.empty()) report.loops.push_back(std::move(loop));
+  }
+  if (report.loops.empty()) return no_such_steps(*options.steps, loops);
+  std::stable_sort(
+      report.loops.begin(), report.loops.end(),
+      [](const LoopReport& a, const LoopReport& b) { return step_time_of(a) > step_time_of(b); });
+  return report;
+}
+
+Result<AnalysisReport> analyze(const TraceReader& reader, const AnalyzeOptions& options) {
+  const auto recording = read_recording(reader);
+  if (!recording.ok()) return recording.status();
+  return analyze(*recording, options);
+}
+
+Analysis to_analysis(const AnalysisReport& report) {
+  Analysis analysis;
+  for (const LoopReport& loop : report.loops) {
+    analysis.steps.insert(analysis.steps.end(), loop.steps.begin(), loop.steps.end());
+    analysis.verdicts.push_back(loop.verdict);
+  }
+  if (!report.loops.empty()) return analysis;
+  Verdict none;
+  none.kind = "no-steps";
+  none.confidence = "high";
+  none.sentence = report.no_steps;
+  analysis.verdicts.push_back(none);
+  return analysis;
+}
+
+}  // namespace stepscope

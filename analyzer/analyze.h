@@ -1,0 +1,24 @@
+// From a recording to a report: steps -> attribute -> verdict -> advise.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "analyzer/report.h"
+
+namespace stepscope {
+
+struct AnalyzeOptions {
+  std::optional<StepWindow> steps;             // only these
+  std::function<void(std::int64_t)> progress;  // called now and then with the number of ops read
+};
+
+// A run without a step is no error: the report then has no loops, and no_steps says why.
+// Errors: reading the store failed; `steps` holds none of the run's (kUsage).
+Result<AnalysisReport> analyze(const Recording& recording, const AnalyzeOptions& options = {});
+Result<AnalysisReport> analyze(const TraceReader& reader, const AnalyzeOptions& options = {});
+
+// What is written back with TraceWriter::replace_analysis().
+Analysis to_analysis(const AnalysisReport& report);
+
+}  // namespace stepscope

@@ -1,0 +1,103 @@
+#include "analyzer/attribute/attribute.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include "analyzer/attribute/loop_sweeper.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::int64_t kProgressEvery = 1 << 16;
+
+// op_class() of each name, looked up once.
+class ClassCache {
+ public:
+  explicit ClassCache(const Recording& recording) : recording_(recording) {}
+
+  OpClass of(const Op& op) {
+    const std::uint64_t key =
+        static_cast<std::uint64_t>(op.name) * 2 + (op.scope == OpScope::kUser);
+    const auto [it, added] = known_.try_emplace(key, OpClass::kWork);
+    if (added) it->second = op_class(recording_.text(op.name), op.scope);
+    return it->second;
+  }
+
+ private:
+  const Recording& recording_;
+  std::unordered_map<std::uint64_t, OpClass> known_;
+};
+
+bool is_backward(const Op& op) {
+  return op.phase == PhaseKind::kBackward || op.scope == OpScope::kBackwardFunction;
+}
+
+// A windowed recording has the ops of its window only; in any other the ops are all there or not at
+// all.
+bool ops_recorded(const Recording& recording, bool has_ops) {
+  return recording.facts.windowed ? has_ops : recording.op_count > 0;
+}
+
+struct Router {
+  std::vector<std::unique_ptr<LoopSweeper>> sweepers;
+  std::map<ThreadId, std::vector<LoopSweeper*>>
+      by_thread;  // which loops an op of a thread may concern
+  std::map<ThreadId, LoopSweeper*> own;
+};
+
+Router make_router(const Recording& recording, const std::vector<Loop>& loops,
+                   const RoleOfStep& role) {
+  Router router;
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    LoopSweeper::Config config;
+    config.launch_overhead = recording.facts.leaf_op_overhead;
+    config.ops_recorded = [&recording](bool has_ops) { return ops_recorded(recording, has_ops); };
+    config.role = [&role, i](std::size_t step) { return role(i, step); };
+    router.sweepers.push_back(
+        std::make_unique<LoopSweeper>(loops[i], phases_of(recording, loops[i].thread), config));
+    router.own[loops[i].thread] = router.sweepers.back().get();
+  }
+  for (const StoredThread& thread : recording.threads) {
+    for (std::size_t i = 0; i < loops.size(); ++i) {
+      if (thread.process == loops[i].process)
+        router.by_thread[thread.id].push_back(router.sweepers[i].get());
+    }
+  }
+  return router;
+}
+
+}  // namespace
+
+Result<std::vector<AttributedLoop>> attribute(const Recording& recording,
+                                              const std::vector<Loop>& loops,
+                                              const RoleOfStep& role,
+                                              const AttributeOptions& options) {
+  Router router = make_router(recording, loops, role);
+  ClassCache classes(recording);
+  const std::size_t window = options.reorder_window / std::max<std::size_t>(loops.size(), 1);
+  std::int64_t seen = 0;
+  const auto feed = [&](LoopSweeper& sweeper, const Op& op, OpClass kind) {
+    sweeper.add(op, kind);
+    if (sweeper.buffered() > window) sweeper.shrink(window / 2);
+  };
+  const Status read = recording.for_each_op([&](const Op& op) {
+    if (++seen % kProgressEvery == 0 && options.progress) options.progress(seen);
+    const auto own = router.own.find(op.thread);
+    if (own != router.own.end()) {
+      feed(*own->second, op, classes.of(op));
+    } else if (is_backward(op)) {
+      for (LoopSweeper* sweeper : router.by_thread[op.thread]) feed(*sweeper, op, classes.of(op));
+    }
+    return true;
+  });
+  if (!read.ok()) return read;
+
+  std::vector<AttributedLoop> result;
+  for (const auto& sweeper : router.sweepers) result.push_back(sweeper->finish());
+  return result;
+}
+
+}  // namespace stepscope

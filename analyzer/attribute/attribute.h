@@ -1,0 +1,55 @@
+// Host attribution of a whole run: streams the ops once and gives every instant of every step to
+// one category.
+//
+// Memory: a few slices a step, a table of op names, and a reorder window of kReorderWindow ops
+// (24 bytes each); it does not grow with the number of ops. Threads of a store interleave, and a
+// parent comes after its children, so a step is swept only when it is that far behind. An op that
+// comes later than that (its step was swept) is counted in late_ops and otherwise left out; the
+// sums stay exact.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "analyzer/attribute/step_account.h"
+#include "analyzer/recording.h"
+#include "analyzer/steps/find_loops.h"
+
+namespace stepscope {
+
+inline constexpr std::size_t kReorderWindow = std::size_t{1} << 20;
+
+struct AttributeOptions {
+  std::size_t reorder_window = kReorderWindow;
+  // Called now and then with the number of ops seen so far.
+  std::function<void(std::int64_t)> progress;
+};
+
+// What a step is to the op tables.
+enum class StepRole : std::uint8_t { kSteady, kWarmUp, kLeftOut };
+
+struct AttributedStep {
+  TimeRange range;
+  std::int64_t op_count = 0;  // of the loop's own thread
+  bool ops_recorded = false;  // its ops, not only its phases
+  StepAccount account;
+};
+
+struct AttributedLoop {
+  std::vector<AttributedStep> steps;  // one for each of Loop::steps
+  OpTable steady_ops;
+  OpTable warm_up_ops;
+  std::int64_t late_ops = 0;
+};
+
+using RoleOfStep = std::function<StepRole(std::size_t loop, std::size_t step)>;
+
+// The result has one element for each of `loops`. Fails only when reading the ops fails.
+Result<std::vector<AttributedLoop>> attribute(const Recording& recording,
+                                              const std::vector<Loop>& loops,
+                                              const RoleOfStep& role,
+                                              const AttributeOptions& options = {});
+
+}  // namespace stepscope

@@ -1,0 +1,163 @@
+#include "analyzer/attribute/loop_sweeper.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stepscope {
+namespace {
+
+bool counts_as_call(const BufferedOp& op) {
+  return op.kind == OpClass::kWork || op.kind == OpClass::kCommunication;
+}
+
+}  // namespace
+
+LoopSweeper::LoopSweeper(const Loop& loop, const std::vector<Phase>& thread_phases, Config config)
+    : loop_(loop),
+      config_(std::move(config)),
+      spans_(lay_out_spans(thread_phases, loop)),
+      buffers_(loop.steps.size()),
+      swept_(loop.steps.front().start),
+      seen_(loop.steps.front().start),
+      seen_anywhere_(loop.steps.front().start) {
+  for (const TimeRange step : loop.steps) result_.steps.push_back({step, 0, false, {}});
+}
+
+// The first step that ends after `time`; the number of steps when there is none.
+std::size_t LoopSweeper::step_at(SessionTime time) {
+  const auto& steps = loop_.steps;
+  if (hint_ < steps.size() && steps[hint_].contains(time)) return hint_;
+  const auto it =
+      std::upper_bound(steps.begin(), steps.end(), time,
+                       [](SessionTime t, const TimeRange& step) { return t < step.end; });
+  const auto index = static_cast<std::size_t>(it - steps.begin());
+  if (index < steps.size()) hint_ = index;
+  return index;
+}
+
+void LoopSweeper::add(const Op& op, OpClass kind) {
+  const SessionTime end = op.start + op.dur;
+  if (op.thread == loop_.thread) seen_ = std::max(seen_, end);
+  seen_anywhere_ = std::max(seen_anywhere_, end);
+  const std::size_t first = step_at(op.start);
+  std::size_t last = first;
+  while (last + 1 < loop_.steps.size() && loop_.steps[last + 1].start < end) ++last;
+  if (first == loop_.steps.size() || end <= loop_.steps.front().start) return;
+  // A range that covers a whole step says nothing about what happens inside it.
+  for (std::size_t i = first; i <= last; ++i) {
+    const TimeRange step = loop_.steps[i];
+    if (op.start <= step.start && end >= step.end) return;
+  }
+  for (std::size_t i = first; i <= last; ++i) buffer(i, op, kind);
+}
+
+void LoopSweeper::buffer(std::size_t step, const Op& op, OpClass kind) {
+  if (step < next_step_ || op.start + op.dur <= swept_) {
+    ++result_.late_ops;
+    return;
+  }
+  Buffer& target = buffers_[step];
+  const BufferedOp item{op.start, op.dur, op.name, kind};
+  if (op.thread == loop_.thread) {
+    target.own.push_back(item);
+    ++result_.steps[step].op_count;
+  } else {
+    target.others[op.thread].push_back(item);
+  }
+  ++buffered_;
+}
+
+void LoopSweeper::shrink(std::size_t keep) {
+  while (buffered_ > keep && next_step_ < loop_.steps.size()) {
+    const std::size_t before = buffered_;
+    const SessionTime swept_before = swept_;
+    // An op may reach into the following step: only when that is over too, all of this one is
+    // known.
+    const std::size_t settled = std::min(next_step_ + 1, loop_.steps.size() - 1);
+    if (seen_ >= loop_.steps[settled].end) {
+      sweep_to(loop_.steps[next_step_].end);
+    } else {
+      // A step of very many ops: as far as the loop thread came, or, while it is silent, any
+      // thread.
+      const SessionTime known = seen_ > swept_ ? seen_ : seen_anywhere_;
+      sweep_to(std::clamp(known, swept_, loop_.steps[next_step_].end));
+    }
+    if (buffered_ == before && swept_ == swept_before) return;
+  }
+}
+
+OpTable* LoopSweeper::table_of(std::size_t step) {
+  switch (config_.role(step)) {
+    case StepRole::kSteady:
+      return &result_.steady_ops;
+    case StepRole::kWarmUp:
+      return &result_.warm_up_ops;
+    case StepRole::kLeftOut:
+      break;
+  }
+  return nullptr;
+}
+
+// Sweeps [swept_, end), which lies in step next_step_.
+void LoopSweeper::sweep_to(SessionTime end) {
+  const std::size_t step = next_step_;
+  Buffer& ops = buffers_[step];
+  const TimeRange frame{swept_, end};
+  sort_for_nesting(ops.own);
+  const bool recorded = config_.ops_recorded(result_.steps[step].op_count > 0);
+  result_.steps[step].ops_recorded = recorded;
+
+  std::vector<std::vector<OpRun>> others;
+  for (auto& [thread, list] : ops.others) {
+    sort_for_nesting(list);
+    others.push_back(flatten_ops(list, frame, config_.launch_overhead));
+  }
+  const auto own = flatten_ops(ops.own, frame, config_.launch_overhead);
+  const auto autograd = merge_runs(others);
+  OpTable* const table = table_of(step);
+  sweep({frame, spans_[step], recorded, own, autograd}, state_, [&](const Segment& segment) {
+    result_.steps[step].account.add(segment);
+    if (table != nullptr) table->add(segment);
+  });
+  if (table != nullptr) {
+    count_calls(*table, ops.own, frame);
+    for (const auto& [thread, list] : ops.others) count_calls(*table, list, frame);
+  }
+  swept_ = end;
+  drop_ended(ops, end);
+  if (end == loop_.steps[step].end) {
+    ++next_step_;
+    spans_[step] = {};
+    ops = {};
+  }
+}
+
+// Each op counts once, in the phase that it began in.
+void LoopSweeper::count_calls(OpTable& table, const std::vector<BufferedOp>& ops,
+                              TimeRange frame) const {
+  const auto& spans = spans_[next_step_];
+  std::size_t at = 0;
+  for (const BufferedOp& op : ops) {
+    if (!frame.contains(op.start) || !counts_as_call(op)) continue;
+    while (at + 1 < spans.size() && spans[at].range.end <= op.start) ++at;
+    const bool forward = spans[at].phase == PhaseKind::kNone && spans[at].before_backward;
+    table.add_call(op.name, forward ? PhaseKind::kForward : spans[at].phase);
+  }
+}
+
+// What ended before `now` is of no more use; what is still open goes into the next frame.
+void LoopSweeper::drop_ended(Buffer& ops, SessionTime now) {
+  const auto ended = [now](const BufferedOp& op) { return op.range().end <= now; };
+  buffered_ -= std::erase_if(ops.own, ended);
+  for (auto& [thread, list] : ops.others) buffered_ -= std::erase_if(list, ended);
+  if (now < loop_.steps[next_step_].end) return;
+  buffered_ -= ops.own.size();
+  for (auto& [thread, list] : ops.others) buffered_ -= list.size();
+}
+
+AttributedLoop LoopSweeper::finish() {
+  while (next_step_ < loop_.steps.size()) sweep_to(loop_.steps[next_step_].end);
+  return std::move(result_);
+}
+
+}  // namespace stepscope

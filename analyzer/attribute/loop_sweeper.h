@@ -1,0 +1,66 @@
+// One loop's share of the op stream: buffers ops step by step and sweeps a step when its ops are
+// there.
+//
+// Thread safety: none.
+// Invariants: every instant of every step is swept once, in order; buffered() ops are held, none of
+// them for an instant that was swept.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "analyzer/attribute/attribute.h"
+#include "analyzer/attribute/sweep.h"
+
+namespace stepscope {
+
+class LoopSweeper {
+ public:
+  struct Config {
+    Duration launch_overhead{0};
+    std::function<bool(bool has_ops)> ops_recorded;  // were a step's ops recorded?
+    std::function<StepRole(std::size_t step)> role;
+  };
+
+  LoopSweeper(const Loop& loop, const std::vector<Phase>& thread_phases, Config config);
+
+  // An op of the loop's own thread, or one of a backward pass on another thread of its process.
+  void add(const Op& op, OpClass kind);
+  // Sweeps the oldest steps until at most `keep` ops are buffered.
+  void shrink(std::size_t keep);
+  // Sweeps all that is left. No call of another method after it.
+  AttributedLoop finish();
+
+  [[nodiscard]] std::size_t buffered() const { return buffered_; }
+
+ private:
+  // Of one step: the loop thread's ops, and those of each other thread.
+  struct Buffer {
+    std::map<ThreadId, std::vector<BufferedOp>> others;
+    std::vector<BufferedOp> own;
+  };
+
+  [[nodiscard]] std::size_t step_at(SessionTime time);
+  void buffer(std::size_t step, const Op& op, OpClass kind);
+  void sweep_to(SessionTime end);
+  OpTable* table_of(std::size_t step);  // null: its ops are in no table
+  void count_calls(OpTable& table, const std::vector<BufferedOp>& ops, TimeRange frame) const;
+  void drop_ended(Buffer& ops, SessionTime now);
+
+  const Loop& loop_;
+  Config config_;
+  std::vector<std::vector<Span>> spans_;
+  std::vector<Buffer> buffers_;
+  AttributedLoop result_;
+  SweepState state_;
+  SessionTime swept_;          // all before it is done
+  SessionTime seen_;           // the latest end of an op on the loop's thread
+  SessionTime seen_anywhere_;  // the same, of any thread
+  std::size_t next_step_ = 0;  // the first that is not wholly swept
+  std::size_t hint_ = 0;       // where step_at() looks first
+  std::size_t buffered_ = 0;
+};
+
+}  // namespace stepscope

@@ -1,0 +1,20 @@
+// What kind of work an op is, from its name and scope.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "store/events.h"
+
+namespace stepscope {
+
+enum class OpClass : std::uint8_t {
+  kWork,           // compute, and the framework's own cost
+  kCommunication,  // a collective or point-to-point call of torch.distributed
+  kLabel,          // a user's range: names a stretch, does no work itself
+  kTransparent,    // a range that libtorch or a profiler puts around what is marked otherwise
+};
+
+OpClass op_class(std::string_view name, OpScope scope);
+
+}  // namespace stepscope

@@ -1,0 +1,110 @@
+#include "analyzer/attribute/sweep.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stepscope {
+namespace {
+
+// A position in runs (or spans) in order of time, that only moves forward.
+template <typename Run>
+class Cursor {
+ public:
+  explicit Cursor(std::span<const Run> runs) : runs_(runs) {}
+
+  // The run at `now`, or null in a gap. `next` is lowered to where that answer changes.
+  const Run* at(SessionTime now, SessionTime& next) {
+    while (index_ < runs_.size() && runs_[index_].range.end <= now) ++index_;
+    if (index_ == runs_.size()) return nullptr;
+    const Run& run = runs_[index_];
+    next = std::min(next, run.range.start > now ? run.range.start : run.range.end);
+    return run.range.start > now ? nullptr : &run;
+  }
+
+ private:
+  std::span<const Run> runs_;
+  std::size_t index_ = 0;
+};
+
+bool works(const OpRun* run) { return run != nullptr && run->op != StringId::kNone; }
+
+PhaseKind phase_of(const Instant& instant) {
+  const Span& span = *instant.span;
+  if (span.phase != PhaseKind::kNone || !span.before_backward) return span.phase;
+  return instant.forward_begun ? PhaseKind::kForward : PhaseKind::kNone;
+}
+
+// The phases of the step stand for the ops where none were recorded.
+bool phase_counts_as_work(const Instant& instant, PhaseKind phase) {
+  return !instant.ops_recorded && phase != PhaseKind::kNone;
+}
+
+}  // namespace
+
+Segment categorise(const Instant& instant) {
+  Segment segment;
+  segment.phase = phase_of(instant);
+  if (works(instant.own)) segment.op = instant.own->op;
+  if (segment.phase == PhaseKind::kInput) {
+    segment.category = Category::kInput;
+  } else if (works(instant.own)) {
+    segment.category = instant.own->category;
+  } else if (segment.phase == PhaseKind::kBackward && works(instant.autograd)) {
+    segment.category = instant.autograd->category;
+    segment.op = instant.autograd->op;
+  } else if (instant.own != nullptr) {  // in a user range
+    segment.category = Category::kOther;
+    segment.label = instant.own->label;
+  } else if (phase_counts_as_work(instant, segment.phase)) {
+    segment.category = Category::kCompute;
+  } else if (instant.span->label != StringId::kNone) {
+    segment.category = Category::kOther;
+    segment.label = instant.span->label;
+  }
+  return segment;
+}
+
+void sweep(const Frame& frame, SweepState& state, const SegmentSink& sink) {
+  Cursor<Span> spans(frame.spans);
+  Cursor<OpRun> own(frame.own);
+  Cursor<OpRun> autograd(frame.autograd);
+  for (SessionTime now = frame.range.start; now < frame.range.end;) {
+    SessionTime next = frame.range.end;
+    Instant instant{spans.at(now, next), own.at(now, next), autograd.at(now, next),
+                    frame.ops_recorded, false};
+    if (!instant.span->before_backward) {
+      state.forward_begun = false;
+    } else if (works(instant.own) || !frame.ops_recorded) {
+      state.forward_begun = true;
+    }
+    instant.forward_begun = state.forward_begun;
+    Segment segment = categorise(instant);
+    segment.range = {now, next};
+    sink(segment);
+    now = next;
+  }
+}
+
+std::vector<OpRun> merge_runs(const std::vector<std::vector<OpRun>>& threads) {
+  std::vector<OpRun> merged;
+  for (const std::vector<OpRun>& thread : threads) {
+    Cursor<OpRun> first{std::span<const OpRun>(merged)};
+    Cursor<OpRun> second{std::span<const OpRun>(thread)};
+    std::vector<OpRun> both;
+    for (SessionTime now = SessionTime::min();;) {
+      SessionTime next = SessionTime::max();
+      const OpRun* a = first.at(now, next);
+      const OpRun* b = second.at(now, next);
+      if (next == SessionTime::max()) break;
+      if (const OpRun* run = a != nullptr ? a : b; run != nullptr) {
+        both.push_back(*run);
+        both.back().range = {now, next};
+      }
+      now = next;
+    }
+    merged = std::move(both);
+  }
+  return merged;
+}
+
+}  // namespace stepscope

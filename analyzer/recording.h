@@ -1,0 +1,59 @@
+// What the analyzer knows of a run: the phases and facts in memory, the ops as a stream. Plain
+// values, so that every stage can be driven without a file; read_recording() fills one from a
+// store.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/trace_reader.h"
+
+namespace stepscope {
+
+// Step numbers, both included.
+struct StepWindow {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  friend bool operator==(const StepWindow&, const StepWindow&) = default;
+};
+
+// "500-520" or "500". Nothing when the text is something else or the range is empty or starts
+// below 1.
+std::optional<StepWindow> parse_step_window(std::string_view text);
+
+struct RunFacts {
+  std::string command;
+  std::string torch_version;
+  std::vector<std::string> hosts;
+  std::int64_t duration_ns = 0;  // of the recording; as far as phases tell when it has no end yet
+  std::int64_t cpu_count = 0;    // 0: unknown
+  Duration leaf_op_overhead{0};  // the framework's own cost of a one-element op; 0: not calibrated
+  bool windowed = false;         // ops were recorded in some steps only, phases in all
+  bool being_recorded = false;
+};
+
+struct Recording {
+  using OpVisitor = std::function<bool(const Op&)>;
+
+  RunFacts facts;
+  std::vector<StoredProcess> processes;
+  std::vector<StoredThread> threads;
+  std::vector<Phase> phases;  // by thread, then start; parents before children
+  std::vector<Loss> losses;
+  std::int64_t op_count = 0;
+  // Of one thread in the order of their ends; see TraceReader::for_each_op.
+  std::function<Status(const OpVisitor&)> for_each_op;
+  std::function<std::string_view(StringId)> text;
+};
+
+// The result refers to `reader`, which must outlive it.
+Result<Recording> read_recording(const TraceReader& reader);
+
+// The phases of one thread, in order.
+std::vector<Phase> phases_of(const Recording& recording, ThreadId thread);
+
+}  // namespace stepscope

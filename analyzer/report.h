@@ -1,0 +1,90 @@
+// The result of an analysis, as plain values: what the text page, the JSON document and the rows in
+// the store are made from.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/recording.h"
+#include "analyzer/verdict/classify.h"
+#include "store/analysis.h"
+
+namespace stepscope {
+
+struct WallStats {
+  std::int64_t mean = 0, p50 = 0, p90 = 0, min = 0, max = 0;  // ns
+};
+
+// Mean time of a step by phase, in ns. They sum to the mean step.
+struct PhaseMeans {
+  double input = 0, forward = 0, backward = 0, optimizer = 0, other = 0;
+};
+
+// How the loop waited for its batches.
+struct InputUse {
+  std::int64_t waits = 0;
+  std::int64_t wait_ns = 0;  // of all waits
+  std::int64_t busy_ns = 0;  // CPU time of the loop thread meanwhile, at most wait_ns
+  std::string loader;
+  bool inferred = false;
+
+  [[nodiscard]] double busy_share() const {
+    return wait_ns > 0 ? static_cast<double>(busy_ns) / static_cast<double>(wait_ns) : 0;
+  }
+};
+
+struct Population {
+  std::int64_t steps = 0;
+  std::int64_t mean_ns = 0;
+  double share = 0;   // of all step time
+  std::string label;  // "all", "usual steps", "every 20th step: +12.0 ms in checkpoint"
+};
+
+// Where the op time of the analysed steps went.
+struct OpRow {
+  std::string name;
+  std::string phase;  // phase_name(); "input": inside an input wait
+  std::int64_t calls = 0;
+  std::int64_t self_ns = 0;
+  std::int64_t launch_ns = 0;
+};
+
+struct LoopReport {
+  std::int64_t pid = 0;
+  std::int64_t tid = 0;
+  std::string thread_name;
+  StepMarker marker = StepMarker::kInferred;
+
+  std::vector<Step> steps;            // all of the loop
+  std::vector<std::size_t> analysed;  // indexes of those that the rest is about, in order
+  std::int64_t warm_up = 0;           // steps left out at the start
+  bool ops_recorded = false;          // in the analysed steps
+
+  WallStats wall;
+  Shares shares{};
+  Shares hidden{};
+  PhaseMeans phases;
+  InputUse input;
+  std::vector<OpRow> ops;               // by self time, the largest first
+  std::vector<Population> populations;  // one, or two with the slow one last
+  std::int64_t late_ops = 0;            // came too late to be placed
+
+  Verdict verdict;                   // with its evidence and advice
+  std::string clause;                // "63.1 % of the step waits for input"
+  std::vector<std::string> reasons;  // sentences: why; verdict.sentence holds all of it
+  std::vector<std::string> doubts;   // why the confidence is not high
+};
+
+struct AnalysisReport {
+  RunFacts run;
+  std::vector<StoredProcess> processes;
+  std::vector<Loss> losses;
+  std::int64_t op_count = 0;
+  std::optional<StepWindow> only;  // the user asked for these steps
+  std::vector<LoopReport> loops;   // the one with the most step time first; empty: no steps
+  std::string no_steps;            // without loops: why, in one sentence
+};
+
+}  // namespace stepscope

@@ -1,0 +1,183 @@
+#include "analyzer/steps/find_loops.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace stepscope {
+namespace {
+
+bool is_training(const Phase& phase) {
+  return phase.kind == PhaseKind::kBackward || phase.kind == PhaseKind::kOptimizer;
+}
+
+bool any_training(const std::vector<Phase>& phases) {
+  return std::any_of(phases.begin(), phases.end(), is_training);
+}
+
+bool has(const std::vector<Phase>& phases, PhaseKind kind) {
+  return std::any_of(phases.begin(), phases.end(),
+                     [kind](const Phase& p) { return p.kind == kind; });
+}
+
+// Those of one kind that lie in no other of that kind: a loader that wraps a loader waits once.
+std::vector<Phase> outermost(const std::vector<Phase>& phases, PhaseKind kind) {
+  std::vector<Phase> result;
+  for (const Phase& phase : phases) {
+    if (phase.kind != kind) continue;
+    if (!result.empty() && phase.start < end_of(result.back())) continue;
+    result.push_back(phase);
+  }
+  return result;
+}
+
+bool training_between(const std::vector<Phase>& phases, SessionTime from,
+                      std::optional<SessionTime> to) {
+  const auto first = std::lower_bound(phases.begin(), phases.end(), from,
+                                      [](const Phase& p, SessionTime t) { return p.start < t; });
+  for (auto it = first; it != phases.end() && (!to || it->start < *to); ++it) {
+    if (is_training(*it)) return true;
+  }
+  return false;
+}
+
+std::vector<TimeRange> tile(const std::vector<SessionTime>& edges) {
+  std::vector<TimeRange> steps;
+  for (std::size_t i = 1; i < edges.size(); ++i) {
+    if (edges[i - 1] < edges[i]) steps.push_back({edges[i - 1], edges[i]});
+  }
+  return steps;
+}
+
+// The last step of a loader has no following wait to end it: it ends with the last thing that was
+// marked in it, before the loader was asked again. What follows the loop is no part of it.
+SessionTime last_loader_step_end(const std::vector<Phase>& phases, const Phase& wait, bool trains) {
+  SessionTime end = wait.start;
+  for (const Phase& phase : phases) {
+    if (phase.start < end_of(wait)) continue;
+    if (phase.kind == PhaseKind::kInputEnd && !trains) end = std::max(end, phase.start);
+    if (phase.kind == PhaseKind::kInputEnd || phase.kind == PhaseKind::kInput) break;
+    end = std::max(end, end_of(phase));
+  }
+  return end;
+}
+
+// The first thing on the thread that belongs to a loop. A scope does not: it may wrap the program.
+std::optional<SessionTime> first_loop_phase(const std::vector<Phase>& phases) {
+  for (const Phase& phase : phases) {
+    if (phase.kind != PhaseKind::kScope && phase.kind != PhaseKind::kStep) return phase.start;
+  }
+  return std::nullopt;
+}
+
+std::vector<TimeRange> steps_of_thread(const std::vector<Phase>& phases, StepMarker& marker) {
+  marker = StepMarker::kUser;
+  auto steps = user_steps(phases);
+  if (steps.empty()) {
+    marker = StepMarker::kLoader;
+    steps = loader_steps(phases);
+  }
+  if (steps.empty()) {
+    marker = runs_closures(phases) ? StepMarker::kClosure : StepMarker::kOptimizer;
+    steps = optimizer_steps(phases);
+  }
+  return steps;
+}
+
+std::map<ThreadId, std::vector<Phase>> by_thread(const std::vector<Phase>& phases) {
+  std::map<ThreadId, std::vector<Phase>> result;
+  for (const Phase& phase : phases) result[phase.thread].push_back(phase);
+  return result;
+}
+
+// A thread that marks steps or trains. In a process that has one, a thread that only waits for a
+// loader is feeding it (a prefetcher), and is no loop of its own.
+bool leads(const std::vector<Phase>& phases) {
+  return any_training(phases) || has(phases, PhaseKind::kStep);
+}
+
+}  // namespace
+
+std::vector<TimeRange> user_steps(const std::vector<Phase>& phases) {
+  std::vector<SessionTime> edges;
+  for (const Phase& phase : phases) {
+    if (phase.kind == PhaseKind::kStep) edges.push_back(end_of(phase));
+  }
+  if (edges.empty()) return {};
+  const SessionTime begin = first_loop_phase(phases).value_or(session_time(0));
+  edges.insert(edges.begin(), begin < edges.front() ? begin : session_time(0));
+  return tile(edges);
+}
+
+std::vector<TimeRange> loader_steps(const std::vector<Phase>& phases) {
+  const bool trains = any_training(phases);
+  const auto waits = outermost(phases, PhaseKind::kInput);
+  std::vector<SessionTime> edges;
+  const Phase* last = nullptr;
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    // A batch that was not trained on (an evaluation between epochs) begins no step of a training
+    // loop.
+    const auto next = i + 1 < waits.size() ? std::optional(waits[i + 1].start) : std::nullopt;
+    if (trains && !training_between(phases, end_of(waits[i]), next)) continue;
+    edges.push_back(waits[i].start);
+    last = &waits[i];
+  }
+  if (last == nullptr) return {};
+  edges.push_back(last_loader_step_end(phases, *last, trains));
+  return tile(edges);
+}
+
+std::vector<TimeRange> optimizer_steps(const std::vector<Phase>& phases) {
+  const auto optimizers = outermost(phases, PhaseKind::kOptimizer);
+  if (optimizers.empty()) return {};
+  std::set<SessionTime> backwards;
+  for (const Phase& phase : phases) {
+    if (phase.kind == PhaseKind::kBackward) backwards.insert(phase.start);
+  }
+  std::vector<SessionTime> edges{*first_loop_phase(phases)};
+  for (std::size_t i = 0; i < optimizers.size(); ++i) {
+    // Several optimizers after one backward pass are one step: the last of them ends it.
+    if (!backwards.empty() && i + 1 < optimizers.size()) {
+      const auto backward = backwards.lower_bound(end_of(optimizers[i]));
+      if (backward == backwards.end() || *backward >= end_of(optimizers[i + 1])) continue;
+    }
+    edges.push_back(end_of(optimizers[i]));
+  }
+  return tile(edges);
+}
+
+bool runs_closures(const std::vector<Phase>& phases) {
+  const auto optimizers = outermost(phases, PhaseKind::kOptimizer);
+  std::size_t closures = 0;
+  for (const Phase& optimizer : optimizers) {
+    closures += std::any_of(phases.begin(), phases.end(), [&](const Phase& p) {
+      return p.kind == PhaseKind::kBackward && p.start >= optimizer.start &&
+             p.start < end_of(optimizer);
+    });
+  }
+  return closures * 2 > optimizers.size();
+}
+
+std::vector<Loop> find_loops(const std::vector<Phase>& phases,
+                             const std::vector<StoredThread>& threads) {
+  std::map<ThreadId, ProcessId> process_of;
+  for (const StoredThread& thread : threads) process_of[thread.id] = thread.process;
+  const auto phases_by_thread = by_thread(phases);
+  std::set<ProcessId> led;
+  for (const auto& [thread, own] : phases_by_thread) {
+    if (leads(own)) led.insert(process_of[thread]);
+  }
+
+  std::vector<Loop> loops;
+  for (const auto& [thread, own] : phases_by_thread) {
+    Loop loop{thread, process_of[thread], StepMarker::kInferred, any_training(own), {}};
+    if (led.contains(loop.process) && !leads(own)) continue;
+    loop.steps = steps_of_thread(own, loop.marker);
+    if (!loop.steps.empty()) loops.push_back(std::move(loop));
+  }
+  return loops;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,39 @@
+// Where the steps of each training loop begin and end, from its phases alone.
+//
+// Order of trust (docs/attribution.md, "Steps"): a user's step() marks > waits for the loader >
+// optimizer steps (> optimizer steps that run a closure). The steps of a loop tile its wall time:
+// each begins where the one before ended, so what happens between two epochs belongs to a step.
+#pragma once
+
+#include <vector>
+
+#include "store/analysis.h"
+#include "store/events.h"
+#include "store/trace_reader.h"
+
+namespace stepscope {
+
+struct Loop {
+  ThreadId thread = ThreadId::kNone;
+  ProcessId process = ProcessId::kNone;
+  StepMarker marker = StepMarker::kInferred;
+  bool trains = false;           // a backward pass or an optimizer step was seen on this thread
+  std::vector<TimeRange> steps;  // in order, each begins where the one before ended; never empty
+};
+
+// `phases`: all of the run, by thread and then start. One loop for each thread that has steps, in
+// the order of the threads.
+std::vector<Loop> find_loops(const std::vector<Phase>& phases,
+                             const std::vector<StoredThread>& threads);
+
+// The rules, one a marker. `phases` are those of one thread, by start; each may return no step.
+std::vector<TimeRange> user_steps(const std::vector<Phase>& phases);
+std::vector<TimeRange> loader_steps(const std::vector<Phase>& phases);
+std::vector<TimeRange> optimizer_steps(const std::vector<Phase>& phases);
+
+// True when most optimizer steps ran their backward pass inside themselves (LBFGS and its like).
+bool runs_closures(const std::vector<Phase>& phases);
+
+inline SessionTime end_of(const Phase& phase) { return phase.start + phase.dur; }
+
+}  // namespace stepscope

@@ -1,0 +1,38 @@
+#include "analyzer/steps/warm_up.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace stepscope {
+namespace {
+
+// The middle value, the upper one of two.
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+std::size_t warm_up_steps(std::span<const Duration> step_times) {
+  const std::size_t count = step_times.size();
+  if (count < 2) return count;
+
+  std::vector<double> settled;
+  for (const Duration time : step_times.subspan(count / 2)) {
+    settled.push_back(static_cast<double>(time.count()));
+  }
+  const double center = median(settled);
+  for (double& value : settled) value = std::abs(value - center);
+  const double spread = 1.4826 * median(settled);
+  const double limit = std::max(center * kWarmUpFactor, center + kWarmUpSpreads * spread);
+
+  const std::size_t most = std::max<std::size_t>(1, count / kWarmUpShare);
+  std::size_t warm_up = 1;
+  while (warm_up<most&& static_cast<double>(step_times[warm_up].count())> limit) ++warm_up;
+  return warm_up;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,27 @@
+// A confidence interval for a share of step time. Step times are not normal (stalls, long tails),
+// so the interval is bootstrapped: resample the steps, take the share again, read the percentiles.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace stepscope {
+
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+inline constexpr int kResamples = 2000;
+inline constexpr std::size_t kMostBlocks = 1000;
+inline constexpr std::uint64_t kBootstrapSeed = 0x57e95c09e;
+
+// 95 % percentile interval (Efron 1979) of sum(parts) / sum(wholes), pairs resampled together. More
+// than kMostBlocks pairs are first added up into so many blocks of neighbours, which keeps the time
+// flat and allows for steps that resemble their neighbours. The same input gives the same interval.
+// One pair or none: the interval is the point itself.
+Interval bootstrap_ratio(std::span<const double> parts, std::span<const double> wholes,
+                         std::uint64_t seed = kBootstrapSeed);
+
+}  // namespace stepscope

@@ -1,0 +1,43 @@
+// From shares of step time to the name of the bottleneck.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "store/analysis.h"
+
+namespace stepscope {
+
+// Fraction of step time by category; they sum to 1.
+using Shares = std::array<double, kCategoryCount>;
+
+inline double share_of(const Shares& shares, Category category) {
+  return shares[static_cast<std::size_t>(category)];
+}
+
+// From which share on a stall is named. Input: the thresholds of TensorFlow Profiler (5 % and 20
+// %). Every other stall: those of TraceML (10 % warns, 20 % is critical), since small shares of
+// launch and host time are in every healthy step.
+struct Thresholds {
+  double moderately = 0;
+  double highly = 0;
+};
+Thresholds thresholds_of(Category category);
+
+struct Bottleneck {
+  // What decided. kHost stands for host and other together: both are code of the loop outside any
+  // op.
+  Category category = Category::kCompute;
+  std::string kind;    // "input-bound"
+  std::string degree;  // "highly", "moderately" or empty
+  double share = 0;
+};
+
+// The largest stall that reaches its threshold names the verdict. When none does: compute-bound if
+// compute is at least half of the step, else the largest stall, without a degree.
+Bottleneck classify(const Shares& shares);
+
+// The share that decides about a verdict of this category.
+double deciding_share(const Shares& shares, Category category);
+
+}  // namespace stepscope

@@ -1,0 +1,35 @@
+// How far a verdict can be trusted, and why not further.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyzer/verdict/bootstrap.h"
+#include "analyzer/verdict/classify.h"
+
+namespace stepscope {
+
+struct ConfidenceInput {
+  std::int64_t steps = 0;     // that the verdict rests on
+  bool warm_up_only = false;  // there were no others
+  bool ops_recorded = true;
+  Interval ci;  // of the deciding share
+  Bottleneck bottleneck;
+  std::int64_t ops = 0;   // recorded
+  std::int64_t lost = 0;  // events lost, or too late to be placed
+};
+
+struct Confidence {
+  std::string level;                 // "high", "medium", "low"
+  std::vector<std::string> reasons;  // why not "high"; empty when it is
+};
+
+// "high" unless one of these lowers it; the lowest wins:
+//   low     fewer than 5 steps; only warm-up steps; an interval wider than 20 points; more than 1 %
+//   lost medium  fewer than 20 steps; an interval wider than 10 points, or one that holds a
+//   threshold of the
+//           verdict; any loss; ops not recorded
+Confidence confidence_of(const ConfidenceInput& input);
+
+}  // namespace stepscope

@@ -1,0 +1,193 @@
+#include "analyzer/verdict/judge.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "analyzer/verdict/bootstrap.h"
+#include "analyzer/verdict/confidence.h"
+#include "analyzer/verdict/summary.h"
+#include "analyzer/words.h"
+
+namespace stepscope {
+namespace {
+
+double deciding_ns(const Step& step, Category category) {
+  const std::int64_t other = category == Category::kHost ? exposed_ns(step, Category::kOther) : 0;
+  return static_cast<double>(exposed_ns(step, category) + other);
+}
+
+Interval interval_of(const LoopReport& report, Category category) {
+  std::vector<double> parts, wholes;
+  for (const std::size_t i : report.analysed) {
+    parts.push_back(deciding_ns(report.steps[i], category));
+    wholes.push_back(static_cast<double>(to_ns(report.steps[i].dur)));
+  }
+  return bootstrap_ratio(parts, wholes);
+}
+
+const char* clause_of(Category category) {
+  switch (category) {
+    case Category::kCompute:
+      return "of the step computes";
+    case Category::kInput:
+      return "of the step waits for input";
+    case Category::kCopy:
+      return "of the step copies data";
+    case Category::kCommunication:
+      return "of the step communicates";
+    case Category::kSync:
+      return "of the step waits for the device";
+    case Category::kLaunch:
+      return "of the step is the framework's own cost of starting ops";
+    case Category::kAllocation:
+      return "of the step allocates memory";
+    case Category::kHost:
+    case Category::kOther:
+      return "of the step is code outside any op";
+  }
+  return "";
+}
+
+std::string input_reason(const InputUse& input) {
+  const double busy = input.busy_share();
+  if (input.waits == 0) return "";
+  if (busy >= 0.8) {
+    return "The loop thread prepares the batches itself: it is busy for " + percent_text(busy) +
+           " of the wait, and nothing overlaps with training.";
+  }
+  if (busy <= 0.2) {
+    return "The loop thread is blocked for " + percent_text(1 - busy) +
+           " of the wait: its data comes from workers, a disk or the network, too slowly.";
+  }
+  return "The loop thread works for " + percent_text(busy) +
+         " of the wait and is blocked for the rest.";
+}
+
+std::string ops_reason(const LoopReport& report, bool launch) {
+  const double steps = static_cast<double>(std::max<std::size_t>(report.analysed.size(), 1));
+  double calls = 0;
+  const OpRow* top = nullptr;
+  for (const OpRow& op : report.ops) {
+    if (op.phase == "input") continue;
+    calls += static_cast<double>(op.calls);
+    if (top == nullptr) top = &op;
+  }
+  if (top == nullptr) return "";
+  if (launch) {
+    return "A step runs " + count_text(static_cast<std::int64_t>(calls / steps + 0.5)) +
+           " ops; most of them do too little work for what starting one costs.";
+  }
+  return "Most of it: " + top->name + " in " + top->phase + ", " +
+         time_text(static_cast<double>(top->self_ns) / steps) + " a step.";
+}
+
+// The scope that most time went to, when scopes are most of it.
+std::string host_reason(const LoopReport& report) {
+  if (share_of(report.shares, Category::kOther) <= share_of(report.shares, Category::kHost)) {
+    return "It runs on the loop thread between the ops: Python or C++ of the program itself.";
+  }
+  std::map<std::string, double> labels;
+  double total = 0;
+  for (const std::size_t i : report.analysed) {
+    total += static_cast<double>(to_ns(report.steps[i].dur));
+    for (const StepTime& time : report.steps[i].times) {
+      if (time.category == Category::kOther)
+        labels[time.label] += static_cast<double>(to_ns(time.exposed));
+    }
+  }
+  const auto most =
+      std::max_element(labels.begin(), labels.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return "Most of it is in " + in_quotes(most->first) + ": " + percent_text(most->second / total) +
+         " of the step.";
+}
+
+std::string main_reason(const LoopReport& report, Category category) {
+  switch (category) {
+    case Category::kInput:
+      return input_reason(report.input);
+    case Category::kHost:
+      return host_reason(report);
+    case Category::kLaunch:
+      return ops_reason(report, true);
+    case Category::kCompute:
+      return ops_reason(report, false);
+    default:
+      return "";
+  }
+}
+
+// Other stalls that would have been a verdict of their own.
+std::string further_stalls(const LoopReport& report, Category decided) {
+  std::string text;
+  for (int i = 0; i < kCategoryCount; ++i) {
+    const auto category = static_cast<Category>(i);
+    if (category == Category::kCompute || category == Category::kOther || category == decided)
+      continue;
+    const double share = deciding_share(report.shares, category);
+    if (share < thresholds_of(category).moderately) continue;
+    text += (text.empty() ? "" : ", ") + std::string(category_name(category)) + " " +
+            percent_text(share);
+  }
+  return text.empty() ? "" : "Also: " + text + ".";
+}
+
+std::string populations_reason(const LoopReport& report) {
+  if (report.populations.size() < 2) return "";
+  const Population& usual = report.populations.front();
+  const Population& slow = report.populations.back();
+  return "Two kinds of step: " + count_text(usual.steps) + " take " +
+         time_text(static_cast<double>(usual.mean_ns)) + ", " + count_text(slow.steps) + " take " +
+         time_text(static_cast<double>(slow.mean_ns)) + " (" + slow.label + ").";
+}
+
+void add_reason(LoopReport& report, std::string reason) {
+  if (!reason.empty()) report.reasons.push_back(std::move(reason));
+}
+
+Evidence share_evidence(const LoopReport& report, const Bottleneck& bottleneck) {
+  const std::string columns = bottleneck.category == Category::kHost
+                                  ? "host_ns + other_ns"
+                                  : std::string(category_name(bottleneck.category)) + "_ns";
+  const std::string which = report.ops_recorded ? " AND ops_recorded" : "";
+  return {percent_text(bottleneck.share) + " " + report.clause, bottleneck.share, "ratio",
+          "SELECT 1.0 * sum(" + columns +
+              ") / sum(dur_ns) AS share FROM step_breakdown WHERE thread_id = " +
+              std::to_string(static_cast<std::uint32_t>(report.verdict.thread)) + " AND steady" +
+              which};
+}
+
+}  // namespace
+
+void judge(LoopReport& report, std::int64_t op_count, std::int64_t lost) {
+  const Bottleneck bottleneck = classify(report.shares);
+  const Interval ci = interval_of(report, bottleneck.category);
+  const bool warm_up_only = std::none_of(report.analysed.begin(), report.analysed.end(),
+                                         [&](std::size_t i) { return report.steps[i].steady; });
+  const auto steps = static_cast<std::int64_t>(report.analysed.size());
+  const Confidence confidence = confidence_of(
+      {steps, warm_up_only, report.ops_recorded, ci, bottleneck, op_count, lost + report.late_ops});
+
+  Verdict& verdict = report.verdict;
+  verdict.kind = bottleneck.kind;
+  verdict.degree = bottleneck.degree;
+  verdict.share = bottleneck.share;
+  verdict.ci_low = ci.low;
+  verdict.ci_high = ci.high;
+  verdict.confidence = confidence.level;
+  verdict.steps = steps;
+
+  report.clause = clause_of(bottleneck.category);
+  report.doubts = confidence.reasons;
+  report.reasons.clear();
+  add_reason(report, main_reason(report, bottleneck.category));
+  add_reason(report, populations_reason(report));
+  add_reason(report, further_stalls(report, bottleneck.category));
+  if (!report.ops_recorded) add_reason(report, "No ops were recorded: the phases stand for them.");
+  verdict.sentence = percent_text(verdict.share) + " " + report.clause + ".";
+  for (const std::string& reason : report.reasons) verdict.sentence += " " + reason;
+  verdict.evidence.push_back(share_evidence(report, bottleneck));
+}
+
+}  // namespace stepscope

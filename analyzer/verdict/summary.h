@@ -1,0 +1,32 @@
+// Figures over the steps of a loop: means, percentiles, shares.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "analyzer/report.h"
+
+namespace stepscope {
+
+// Nearest-rank percentiles. Zeros for no steps.
+WallStats wall_stats(const std::vector<Step>& steps, const std::vector<std::size_t>& chosen);
+
+// Ratio of sums over the chosen steps.
+Shares exposed_shares(const std::vector<Step>& steps, const std::vector<std::size_t>& chosen);
+Shares hidden_shares(const std::vector<Step>& steps, const std::vector<std::size_t>& chosen);
+PhaseMeans phase_means(const std::vector<Step>& steps, const std::vector<std::size_t>& chosen);
+
+// The waits of `phases` (the loop thread's) that began in a chosen step. A wait in a wait counts
+// once.
+InputUse input_use(const std::vector<Phase>& phases, const std::vector<Step>& steps,
+                   const std::vector<std::size_t>& chosen,
+                   const std::function<std::string_view(StringId)>& text);
+
+// Exposed time of one step.
+std::int64_t exposed_ns(const Step& step, Category category);
+
+// The step times, one population or two (split_populations).
+std::vector<Population> describe_populations(const std::vector<Step>& steps,
+                                             const std::vector<std::size_t>& chosen);
+
+}  // namespace stepscope

@@ -1,0 +1,58 @@
+#include "analyzer/words.h"
+
+#include <array>
+#include <cstdio>
+
+namespace stepscope {
+namespace {
+
+std::string format(const char* pattern, double value) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), pattern, value);
+  return text.data();
+}
+
+// Three significant digits, or all digits before the point.
+std::string three_digits(double value) {
+  if (value < 9.995) return format("%.2f", value);
+  return format(value < 99.95 ? "%.1f" : "%.0f", value);
+}
+
+}  // namespace
+
+std::string time_text(double ns) {
+  if (ns < 999.5) return format("%.0f ns", ns);
+  if (ns < 999.5e3) return three_digits(ns / 1e3) + " µs";
+  if (ns < 999.5e6) return three_digits(ns / 1e6) + " ms";
+  return three_digits(ns / 1e9) + " s";
+}
+
+std::string percent_text(double fraction) { return format("%.1f %%", fraction * 100); }
+
+std::string count_text(std::int64_t count) {
+  std::string digits = std::to_string(count);
+  const std::size_t first = digits.front() == '-' ? 1 : 0;
+  for (std::size_t i = digits.size(); i > first + 3;) {
+    i -= 3;
+    digits.insert(i, ",");
+  }
+  return digits;
+}
+
+std::string ordinal(std::size_t number) {
+  const std::size_t tens = number % 100;
+  const char* suffix = tens >= 11 && tens <= 13 ? "th"
+                       : number % 10 == 1       ? "st"
+                       : number % 10 == 2       ? "nd"
+                       : number % 10 == 3       ? "rd"
+                                                : "th";
+  return std::to_string(number) + suffix;
+}
+
+std::string in_quotes(std::string_view name) {
+  std::string text = "\"";
+  for (const char c : name) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+  return text + "\"";
+}
+
+}  // namespace stepscope
