@@ -221,12 +221,6 @@ Result<AnalysisReport> analyze(const Recording& recording, const AnalyzeOptions&
   return report;
 }
 
-Result<AnalysisReport> analyze(const TraceReader& reader, const AnalyzeOptions& options) {
-  const auto recording = read_recording(reader);
-  if (!recording.ok()) return recording.status();
-  return analyze(*recording, options);
-}
-
 Analysis to_analysis(const AnalysisReport& report) {
   Analysis analysis;
   for (const LoopReport& loop : report.loops) {

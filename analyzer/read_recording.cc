@@ -1,0 +1,63 @@
+// The two functions that read a store; the rest of the analyzer sees plain values.
+#include <algorithm>
+#include <utility>
+
+#include "analyzer/analyze.h"
+#include "analyzer/recording.h"
+
+namespace stepscope {
+namespace {
+
+RunFacts read_facts(const TraceReader& reader) {
+  RunFacts facts;
+  facts.command = reader.meta("command").value_or("");
+  facts.torch_version = reader.meta("torch_version").value_or("");
+  if (const auto host = reader.meta("host"); host && !host->empty()) facts.hosts.push_back(*host);
+  facts.duration_ns = reader.meta_int("end_ns", 0);
+  facts.cpu_count = reader.meta_int("cpu_count", 0);
+  facts.leaf_op_overhead =
+      Duration(std::max<std::int64_t>(reader.meta_int("leaf_op_overhead_ns", 0), 0));
+  facts.windowed = !reader.meta("window").value_or("").empty();
+  facts.being_recorded = reader.being_recorded();
+  return facts;
+}
+
+std::int64_t latest_end_ns(const std::vector<Phase>& phases) {
+  std::int64_t latest = 0;
+  for (const Phase& phase : phases) latest = std::max(latest, to_ns(phase.start + phase.dur));
+  return latest;
+}
+
+}  // namespace
+
+Result<Recording> read_recording(const TraceReader& reader) {
+  Recording recording;
+  auto phases = reader.phases();
+  if (!phases.ok()) return phases.status();
+  auto losses = reader.losses();
+  if (!losses.ok()) return losses.status();
+  const auto op_count = reader.op_count();
+  if (!op_count.ok()) return op_count.status();
+
+  recording.facts = read_facts(reader);
+  recording.processes = reader.processes();
+  recording.threads = reader.threads();
+  recording.phases = *std::move(phases);
+  recording.losses = *std::move(losses);
+  recording.op_count = *op_count;
+  if (recording.facts.duration_ns == 0)
+    recording.facts.duration_ns = latest_end_ns(recording.phases);
+  recording.for_each_op = [&reader](const Recording::OpVisitor& visit) {
+    return reader.for_each_op(visit);
+  };
+  recording.text = [&reader](StringId id) { return reader.text(id); };
+  return recording;
+}
+
+Result<AnalysisReport> analyze(const TraceReader& reader, const AnalyzeOptions& options) {
+  const auto recording = read_recording(reader);
+  if (!recording.ok()) return recording.status();
+  return analyze(*recording, options);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,251 @@
+#include "tests/analyzer/case_file.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "analyzer/analyze.h"
+#include "analyzer/words.h"
+
+namespace stepscope::testing {
+namespace {
+
+const std::map<std::string, PhaseKind> kPhases = {
+    {"input", PhaseKind::kInput},         {"input_end", PhaseKind::kInputEnd},
+    {"forward", PhaseKind::kForward},     {"backward", PhaseKind::kBackward},
+    {"optimizer", PhaseKind::kOptimizer}, {"zero_grad", PhaseKind::kZeroGrad},
+    {"scope", PhaseKind::kScope},         {"step", PhaseKind::kStep}};
+
+const std::map<std::string, OpScope> kOps = {{"op", OpScope::kFunction},
+                                             {"backward-op", OpScope::kBackwardFunction},
+                                             {"user-op", OpScope::kUser}};
+
+bool parse_range(const std::string& text, std::int64_t& start, std::int64_t& end) {
+  const int read = std::sscanf(text.c_str(), "%ld-%ld", &start, &end);
+  if (read == 1) end = start;
+  return read >= 1;
+}
+
+std::string rest_of(std::istringstream& words) {
+  std::string rest;
+  std::getline(words >> std::ws, rest);
+  return rest;
+}
+
+bool parse_event(const std::string& word, std::istringstream& words, ThreadId thread,
+                 RecordingBuilder& builder) {
+  std::string range;
+  std::int64_t start = 0, end = 0, cpu = 0;
+  if (!(words >> range) || !parse_range(range, start, end) || thread == ThreadId::kNone)
+    return false;
+  std::string name = rest_of(words);
+  if (kPhases.contains(word)) {
+    if (std::sscanf(name.c_str(), "cpu=%ld", &cpu) == 1) {
+      std::istringstream more(name);
+      more >> name;
+      name = rest_of(more);
+    }
+    builder.phase(thread, kPhases.at(word), start, end, cpu, name);
+    return true;
+  }
+  if (!kOps.contains(word)) return false;
+  const OpScope scope = kOps.at(word);
+  const auto in = scope == OpScope::kBackwardFunction ? PhaseKind::kBackward : PhaseKind::kNone;
+  builder.op(thread, name, start, end, scope, in);
+  return true;
+}
+
+bool parse_line(const std::string& line, CaseFile& file, ThreadId& thread) {
+  std::istringstream words(line);
+  std::string word;
+  if (!(words >> word) || word[0] == '#') return true;
+  RunFacts& facts = file.builder.facts;
+  if (word == "thread") {
+    thread = file.builder.thread(rest_of(words));
+  } else if (word == "overhead") {
+    std::int64_t overhead = 0;
+    words >> overhead;
+    facts.leaf_op_overhead = Duration(overhead);
+  } else if (word == "cpus") {
+    words >> facts.cpu_count;
+  } else if (word == "windowed") {
+    facts.windowed = true;
+  } else if (word == "lost") {
+    Loss loss;
+    words >> loss.kind >> loss.count;
+    file.builder.losses.push_back(loss);
+  } else if (word == "show") {
+    while (words >> word) file.show.push_back(word);
+  } else {
+    return parse_event(word, words, thread, file.builder);
+  }
+  return true;
+}
+
+bool shows(const std::vector<std::string>& show, const char* part) {
+  return std::find(show.begin(), show.end(), part) != show.end();
+}
+
+void print_step(std::ostream& out, const Step& step) {
+  out << "step " << step.number << " " << to_ns(step.start) << "-" << to_ns(step.start + step.dur)
+      << (step.steady ? "" : " warm-up") << (step.ops_recorded ? "" : " no-ops") << "\n";
+  std::vector<std::string> lines;
+  for (const StepTime& time : step.times) {
+    lines.push_back(
+        std::string("  ") + category_name(time.category) +
+        (time.phase == PhaseKind::kNone ? "" : std::string("/") + phase_name(time.phase)) +
+        (time.label.empty() ? "" : ":" + time.label) + " " + std::to_string(to_ns(time.exposed)) +
+        "\n");
+  }
+  std::sort(lines.begin(), lines.end());
+  for (const std::string& text : lines) out << text;
+}
+
+void print_loop(std::ostream& out, const LoopReport& loop, const std::vector<std::string>& show) {
+  out << "loop " << loop.thread_name << " " << marker_name(loop.marker) << " " << loop.steps.size()
+      << (loop.steps.size() == 1 ? " step" : " steps") << "\n";
+  if (shows(show, "steps")) {
+    for (const Step& step : loop.steps) print_step(out, step);
+  }
+  if (shows(show, "wall")) {
+    for (const Step& step : loop.steps) {
+      out << "step " << step.number << " " << to_ns(step.start) << "-"
+          << to_ns(step.start + step.dur) << "\n";
+    }
+  }
+  if (shows(show, "ops")) {
+    for (const OpRow& op : loop.ops) {
+      out << "op " << op.name << " " << op.phase << " calls " << op.calls << " self " << op.self_ns
+          << " launch " << op.launch_ns << "\n";
+    }
+  }
+  if (shows(show, "input")) {
+    out << "input " << loop.input.loader << " waits " << loop.input.waits << " wait "
+        << loop.input.wait_ns << " busy " << loop.input.busy_ns << "\n";
+  }
+  if (shows(show, "verdict")) {
+    const Verdict& verdict = loop.verdict;
+    out << "verdict " << (verdict.degree.empty() ? "" : verdict.degree + " ") << verdict.kind << " "
+        << percent_text(verdict.share) << ", " << verdict.steps
+        << (verdict.steps == 1 ? " step" : " steps") << ", confidence " << verdict.confidence
+        << "\n";
+    out << "because " << verdict.sentence << "\n";
+    for (const std::string& doubt : loop.doubts) out << "doubt " << doubt << "\n";
+  }
+  if (shows(show, "advice")) {
+    for (const Advice& advice : loop.verdict.advice) {
+      out << "advice " << advice.rule << " step " << advice.predicted_step_ns << " saves "
+          << advice.saves_ns << ": " << advice.title << ", " << advice.why << "\n";
+    }
+  }
+  if (shows(show, "late")) out << "late " << loop.late_ops << "\n";
+}
+
+}  // namespace
+
+RecordingBuilder::RecordingBuilder() { strings_.emplace_back(); }
+
+StringId RecordingBuilder::intern(const std::string& text) {
+  const auto it = std::find(strings_.begin(), strings_.end(), text);
+  const auto index = static_cast<std::uint32_t>(it - strings_.begin());
+  if (it == strings_.end()) strings_.push_back(text);
+  return static_cast<StringId>(index);
+}
+
+ThreadId RecordingBuilder::thread(const std::string& name, std::int64_t process) {
+  for (const StoredThread& known : threads_) {
+    if (known.name == name) return known.id;
+  }
+  StoredThread thread;
+  thread.id = static_cast<ThreadId>(threads_.size() + 1);
+  thread.process = static_cast<ProcessId>(process);
+  thread.tid = static_cast<std::int64_t>(threads_.size()) + 100;
+  thread.name = name;
+  threads_.push_back(thread);
+  return thread.id;
+}
+
+void RecordingBuilder::phase(ThreadId thread, PhaseKind kind, std::int64_t start, std::int64_t end,
+                             std::int64_t cpu, const std::string& name) {
+  phases_.push_back(
+      {thread, kind, intern(name), session_time(start), Duration(end - start), Duration(cpu)});
+}
+
+void RecordingBuilder::op(ThreadId thread, const std::string& name, std::int64_t start,
+                          std::int64_t end, OpScope scope, PhaseKind in) {
+  Op op;
+  op.thread = thread;
+  op.name = intern(name);
+  op.start = session_time(start);
+  op.dur = Duration(end - start);
+  op.scope = scope;
+  op.phase = in;
+  ops_.push_back(op);
+}
+
+Recording RecordingBuilder::recording() {
+  std::stable_sort(phases_.begin(), phases_.end(), [](const Phase& a, const Phase& b) {
+    if (a.thread != b.thread) return a.thread < b.thread;
+    return a.start != b.start ? a.start < b.start : a.dur > b.dur;
+  });
+  // Children before parents also where they end together: those that start later come first.
+  std::stable_sort(ops_.begin(), ops_.end(), [](const Op& a, const Op& b) {
+    if (a.start + a.dur != b.start + b.dur) return a.start + a.dur < b.start + b.dur;
+    return a.start > b.start;
+  });
+  Recording recording;
+  recording.facts = facts;
+  recording.threads = threads_;
+  StoredProcess process;
+  process.id = static_cast<ProcessId>(1);
+  process.pid = 42;
+  process.name = "train";
+  recording.processes = {process};
+  recording.phases = phases_;
+  recording.losses = losses;
+  recording.op_count = static_cast<std::int64_t>(ops_.size());
+  recording.for_each_op = [this](const Recording::OpVisitor& visit) {
+    for (const Op& op : ops_) {
+      if (!visit(op)) break;
+    }
+    return Status();
+  };
+  recording.text = [this](StringId id) -> std::string_view {
+    return strings_[static_cast<std::size_t>(id)];
+  };
+  return recording;
+}
+
+CaseFile parse_case(const std::string& path) {
+  CaseFile file;
+  file.path = path;
+  std::ifstream in(path);
+  if (!in) file.problem = path + ": cannot be read";
+  ThreadId thread = ThreadId::kNone;
+  bool expecting = false;
+  for (std::string line; std::getline(in, line);) {
+    if (expecting) {
+      file.expected += line + "\n";
+    } else if (line == "expect") {
+      expecting = true;
+    } else if (!parse_line(line, file, thread)) {
+      file.problem = path + ": cannot read the line '" + line + "'";
+    }
+  }
+  if (!expecting) file.problem = path + ": no expect line";
+  return file;
+}
+
+std::string answer(const Recording& recording, const std::vector<std::string>& show) {
+  const auto report = analyze(recording);
+  if (!report.ok()) return "error " + report.status().message() + "\n";
+  std::ostringstream out;
+  if (report->loops.empty()) out << "no-steps " << report->no_steps << "\n";
+  for (const LoopReport& loop : report->loops) print_loop(out, loop, show);
+  return out.str();
+}
+
+}  // namespace stepscope::testing

@@ -1,0 +1,64 @@
+// Worked cases as text: a small recording, what is asked about it, and the answer, in one file.
+//
+//   # What it shows.
+//   overhead 2                      leaf_op_overhead_ns
+//   cpus 4                          cpu_count
+//   windowed                        ops were recorded in some steps only
+//   lost op 3
+//   thread main                     the lines below are about this thread
+//     input 0-40 cpu=39 train       a phase: KIND START-END [cpu=N] [name]; step marks: step 40
+//     op 40-60 aten::linear         also backward-op and user-op; parents before children
+//   show steps verdict              which parts of the answer follow
+//   expect
+//   ...
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analyzer/recording.h"
+
+namespace stepscope::testing {
+
+// A recording in memory. Build it up, then take recording(), which refers to this object.
+class RecordingBuilder {
+ public:
+  RecordingBuilder();
+
+  RunFacts facts;
+  std::vector<Loss> losses;
+
+  ThreadId thread(const std::string& name, std::int64_t process = 1);
+  StringId intern(const std::string& text);
+  void phase(ThreadId thread, PhaseKind kind, std::int64_t start, std::int64_t end,
+             std::int64_t cpu = 0, const std::string& name = "");
+  void op(ThreadId thread, const std::string& name, std::int64_t start, std::int64_t end,
+          OpScope scope = OpScope::kFunction, PhaseKind in = PhaseKind::kNone);
+
+  // Sorted as a store hands them out: phases by thread and start, ops by their ends.
+  [[nodiscard]] Recording recording();
+  [[nodiscard]] const std::vector<Op>& ops() const { return ops_; }
+  std::vector<Op>& ops() { return ops_; }
+  std::vector<Phase>& phases() { return phases_; }
+
+ private:
+  std::vector<std::string> strings_;
+  std::vector<StoredThread> threads_;
+  std::vector<Phase> phases_;
+  std::vector<Op> ops_;
+};
+
+struct CaseFile {
+  std::string path;
+  RecordingBuilder builder;
+  std::vector<std::string> show;
+  std::string expected;
+  std::string problem;  // not empty: the file does not parse
+};
+
+CaseFile parse_case(const std::string& path);
+
+// The analysis of the recording, the parts that `show` names, as text.
+std::string answer(const Recording& recording, const std::vector<std::string>& show);
+
+}  // namespace stepscope::testing
