@@ -1,0 +1,90 @@
+// From bytes to batches: the input pipeline whose cost this sample is about.
+#pragma once
+
+#include <torch/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "samples/cpp/mnist/dataset.h"
+#include "samples/cpp/mnist/ordered_prefetcher.h"
+
+namespace mnist {
+
+struct Batch {
+  torch::Tensor images;  // [batch, rows, columns], float, 0 to 1
+  torch::Tensor labels;  // [batch], int64
+};
+
+// Makes batches the naive way: each image on its own from bytes to floats, rescaled, then all
+// stacked. With a cache, what was decoded once is kept, and a batch is one gather.
+//
+// Thread safety: several threads may make batches of different images at once.
+class BatchMaker {
+ public:
+  enum class Cache { kOff, kOn };
+
+  BatchMaker(const Split& split, Cache cache);  // refers to `split`
+
+  // `indices`: int64, which images. `seen`: each of them has been in a batch before.
+  [[nodiscard]] Batch make(const torch::Tensor& indices, bool seen) const;
+
+ private:
+  [[nodiscard]] torch::Tensor decode(std::int64_t index) const;
+
+  torch::Tensor bytes_;   // [count, rows, columns], uint8, the file's own
+  torch::Tensor labels_;  // [count], int64
+  torch::Tensor cache_;   // [count, rows, columns], float; undefined: no cache
+};
+
+// The batches of one pass through the data, as a single-pass range. With prefetch threads they are
+// made ahead, and come in the same order.
+class Epoch {
+ public:
+  struct Plan {
+    torch::Tensor order;  // a permutation of the images
+    std::int64_t batch = 0;
+    int prefetch = 0;
+    bool seen = false;  // not the first epoch
+  };
+
+  Epoch(const BatchMaker& maker, Plan plan);
+
+  class Iterator {
+   public:
+    explicit Iterator(Epoch* epoch) : epoch_(epoch) { ++*this; }
+    const Batch& operator*() const { return *epoch_->current_; }
+    Iterator& operator++() {
+      epoch_->advance();
+      return *this;
+    }
+    bool operator==(std::default_sentinel_t) const { return !epoch_->current_; }
+
+   private:
+    Epoch* epoch_;
+  };
+  Iterator begin() { return Iterator(this); }
+  [[nodiscard]] static std::default_sentinel_t end() { return {}; }
+
+  // How long the last batch was waited for, by this program's own clock.
+  [[nodiscard]] std::chrono::nanoseconds last_wait() const { return last_wait_; }
+
+ private:
+  [[nodiscard]] Batch make(std::size_t number) const;
+  [[nodiscard]] std::optional<Batch> next();
+  void advance();
+
+  const BatchMaker& maker_;
+  Plan plan_;
+  std::size_t count_;
+  std::size_t taken_ = 0;
+  std::optional<Batch> current_;
+  std::chrono::nanoseconds last_wait_{0};
+  std::unique_ptr<OrderedPrefetcher<Batch>> prefetcher_;  // last: its threads use all of the above
+};
+
+}  // namespace mnist

@@ -1,0 +1,31 @@
+// What the program can be told on its command line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace mnist {
+
+struct Options {
+  std::string data;  // folder of MNIST's files; empty: drawn digits
+  std::uint32_t train_images = 60'000;
+  std::uint32_t test_images = 10'000;
+
+  bool cache = false;  // decode each image once
+  int prefetch = 0;    // threads that prepare batches in the background
+
+  int epochs = 2;
+  int batch = 128;
+  std::uint64_t seed = 1;
+  int threads = 1;  // libtorch's for one op, 0: its own choice; this model gains nothing from more
+
+  std::string record = "mnist.db";  // empty: record nothing
+  std::int64_t first_step = 500;    // 1-based, inclusive; 0: from the start
+  std::int64_t last_step = 520;     // 0: to the end
+};
+
+// Reads the command line. Prints help or one line that says what is wrong with it, and ends the
+// program (0 or 2), when there is nothing to run.
+Options parse_options(int argc, char** argv);
+
+}  // namespace mnist

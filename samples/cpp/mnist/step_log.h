@@ -1,0 +1,58 @@
+// The program's own stopwatch: what each step took and how much of it was waiting for its batch.
+// There to be compared with what Stepscope says about the same steps.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <vector>
+
+namespace mnist {
+
+class StepLog {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // A step ends here; it began where the last one ended.
+  void step_ended(std::chrono::nanoseconds input) {
+    const Clock::time_point now = Clock::now();
+    steps_.push_back({now - last_, input});
+    last_ = now;
+  }
+  // What happened since the last step belongs to none.
+  void restart() { last_ = Clock::now(); }
+
+  struct Mean {
+    std::size_t steps = 0;
+    double step_ms = 0;
+    double input_ms = 0;
+    [[nodiscard]] double input_share() const { return step_ms == 0 ? 0 : input_ms / step_ms; }
+  };
+  // Of the steps numbered first to last, 1-based, both included, as far as there are any.
+  [[nodiscard]] Mean mean(std::size_t first, std::size_t last) const {
+    Mean mean;
+    for (std::size_t number = first; number <= last && number <= steps_.size(); ++number) {
+      ++mean.steps;
+      mean.step_ms += milliseconds(steps_[number - 1].total);
+      mean.input_ms += milliseconds(steps_[number - 1].input);
+    }
+    if (mean.steps == 0) return mean;
+    mean.step_ms /= static_cast<double>(mean.steps);
+    mean.input_ms /= static_cast<double>(mean.steps);
+    return mean;
+  }
+  [[nodiscard]] std::size_t size() const { return steps_.size(); }
+
+ private:
+  struct Step {
+    std::chrono::nanoseconds total;
+    std::chrono::nanoseconds input;
+  };
+  static double milliseconds(std::chrono::nanoseconds time) {
+    return std::chrono::duration<double, std::milli>(time).count();
+  }
+
+  std::vector<Step> steps_;
+  Clock::time_point last_ = Clock::now();
+};
+
+}  // namespace mnist
