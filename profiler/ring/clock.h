@@ -50,7 +50,7 @@ struct ClockReading {
 };
 
 // The pair with the smallest uncertainty out of a few tries (some tens of ns).
-ClockReading read_clocks();
+STEPSCOPE_INTERNAL ClockReading read_clocks();
 
 // A continuous, strictly increasing, piecewise linear map from ticks to SessionTime.
 //
@@ -58,7 +58,7 @@ ClockReading read_clocks();
 // Invariants: recalibrate() changes the map only behind the reading it is given, so a tick that was
 // converted once converts to the same time for ever, and the order of two ticks is never turned
 // round.
-class ClockMap {
+class STEPSCOPE_INTERNAL ClockMap {
  public:
   // `first` is session time 0. The first rate comes from the two readings; `second` must be later.
   ClockMap(ClockReading first, ClockReading second);

@@ -38,6 +38,12 @@ class STEPSCOPE_INTERNAL NameCache {
   // bytes or more, or with a NUL inside, are numbered but not remembered.
   NameId define(std::string_view text, const char* pointer);
 
+  // A new recording knows none of the definitions so far. Numbers go on.
+  void forget() {
+    hints_.fill({});
+    entries_.fill({});
+  }
+
   static constexpr std::size_t kMaxCached = 112;
 
  private:

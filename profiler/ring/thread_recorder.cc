@@ -152,6 +152,7 @@ void ThreadRecorder::begin_session(std::uint32_t session, std::uint64_t torch_id
   session_ = session;
   ring_.header().torch_id.store(static_cast<std::uint32_t>(torch_id), std::memory_order_relaxed);
   set_depth(0);
+  names_.forget();
   phase_ = PhaseKind::kNone;
   last_sequence_ = -1;
 }

@@ -137,6 +137,10 @@ void Session::end_phase(const OpenPhase& phase, PhaseKind ended_as) {
   if (recorder == nullptr) return;
   recorder->end_phase(phase, ended_as);
   if (phase.kind == PhaseKind::kOptimizer) signal_step(StepMarker::kOptimizer);
+  if (ended_as == PhaseKind::kInputEnd) {
+    const std::scoped_lock lock(mutex_);
+    steps_.loader_exhausted();
+  }
 }
 
 void Session::step() {

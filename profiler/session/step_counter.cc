@@ -16,6 +16,10 @@ bool StepCounter::signal(StepMarker source) {
   return current_ != before;
 }
 
+void StepCounter::loader_exhausted() {
+  if (source_ == StepMarker::kLoader) --signals_;
+}
+
 std::int64_t StepCounter::completed() const { return std::max<std::int64_t>(current_ - 1, 0); }
 
 }  // namespace stepscope

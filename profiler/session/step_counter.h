@@ -19,6 +19,10 @@ class StepCounter {
   // wait for its batch does. Returns true when current() has changed.
   bool signal(StepMarker source);
 
+  // The loader's last wait found its end: that wait belongs to no step, and the next one begins the
+  // step that this one seemed to begin.
+  void loader_exhausted();
+
   // 1-based number of the step that the loop is in.
   [[nodiscard]] std::int64_t current() const { return current_; }
   // Whole steps so far.

@@ -1,0 +1,22 @@
+// A way of profiling a loop of ops, to be compared with the others.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace stepscope::bench {
+
+class Mode {
+ public:
+  virtual ~Mode() = default;
+  [[nodiscard]] virtual std::string name() const = 0;
+  // Around a timed stretch of ops; not timed themselves.
+  virtual void start() = 0;
+  virtual void stop() = 0;
+};
+
+// The PyTorch profiler (Kineto) on the CPU; nullptr where libtorch was built without it.
+std::unique_ptr<Mode> kineto_mode();
+
+}  // namespace stepscope::bench
