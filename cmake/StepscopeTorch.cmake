@@ -1,10 +1,12 @@
 # Finds the libtorch whose RecordFunction the hooks are compiled against.
 #
 # Looks, in this order, at STEPSCOPE_TORCH_DIR, CMAKE_PREFIX_PATH, the `torch` that `python3` imports,
-# and the system (Debian's libtorch-dev). PyTorch's own TorchConfig.cmake is not used: it wants the
-# CUDA toolkit whenever libtorch was built with CUDA, and it changes global flags.
+# that of the project's own .venv, and the system (Debian's libtorch-dev). PyTorch's own
+# TorchConfig.cmake is not used: it wants the CUDA toolkit whenever libtorch was built with CUDA, and
+# it changes global flags.
 #
-# Sets   STEPSCOPE_TORCH_FOUND, STEPSCOPE_TORCH_VERSION ("2.13.0"), STEPSCOPE_TORCH_LIB_DIR
+# Sets   STEPSCOPE_TORCH_FOUND, STEPSCOPE_TORCH_VERSION ("2.13.0"), STEPSCOPE_TORCH_ROOT,
+#        STEPSCOPE_TORCH_LIB_DIR
 # Makes  stepscope_libtorch    imported: headers, ABI flag, libtorch + libtorch_cpu + libc10
 
 set(STEPSCOPE_TORCH_DIR "" CACHE PATH "Root of a libtorch: holds include/ATen and lib/libtorch_cpu.so")
@@ -17,14 +19,14 @@ function(_stepscope_torch_candidates out)
     string(REPLACE ":" ";" from_env "$ENV{CMAKE_PREFIX_PATH}")
     list(APPEND candidates ${from_env})
     find_program(STEPSCOPE_PYTHON NAMES python3)
-    if(STEPSCOPE_PYTHON)
-      # find_spec does not import torch, which would take seconds.
+    # find_spec does not import torch, which would take seconds.
+    foreach(python IN ITEMS ${STEPSCOPE_PYTHON} "${PROJECT_SOURCE_DIR}/.venv/bin/python")
       execute_process(
-        COMMAND ${STEPSCOPE_PYTHON} -c
+        COMMAND ${python} -c
           "import importlib.util as u; s = u.find_spec('torch'); print(s.submodule_search_locations[0] if s else '')"
         OUTPUT_VARIABLE from_python OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
       list(APPEND candidates ${from_python})
-    endif()
+    endforeach()
     list(APPEND candidates /usr)
   endif()
   set(${out} ${candidates} PARENT_SCOPE)
@@ -62,6 +64,7 @@ function(_stepscope_torch_try root)
   endif()
   set(STEPSCOPE_TORCH_FOUND TRUE PARENT_SCOPE)
   set(STEPSCOPE_TORCH_VERSION "${version}" PARENT_SCOPE)
+  set(STEPSCOPE_TORCH_ROOT "${root}" PARENT_SCOPE)
   set(STEPSCOPE_TORCH_LIB_DIR "${lib_dir}" PARENT_SCOPE)
   message(STATUS "libtorch ${version}: ${lib_dir}")
 endfunction()
