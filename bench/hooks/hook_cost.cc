@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "bench/hooks/mode.h"
+#include "profiler/ring/clock.h"
 #include "store/trace_reader.h"
 
 namespace stepscope::bench {
@@ -30,19 +31,42 @@ class NoProfiler final : public Mode {
   void stop() override {}
 };
 
-class EmptyCallback final : public Mode {
+// A RecordFunction callback of two plain functions.
+class Callback : public Mode {
  public:
-  std::string name() const override { return "empty_callback"; }
-  void start() override {
-    handle_ = at::addGlobalCallback(at::RecordFunctionCallback(
-        [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> { return nullptr; },
-        [](const at::RecordFunction&, at::ObserverContext*) {}));
-  }
+  Callback(std::string name, at::RecordFunctionCallback callback)
+      : name_(std::move(name)), callback_(callback) {}
+  std::string name() const override { return name_; }
+  void start() override { handle_ = at::addGlobalCallback(callback_); }
   void stop() override { at::removeCallback(handle_); }
 
  private:
+  std::string name_;
+  at::RecordFunctionCallback callback_;
   at::CallbackHandle handle_ = at::INVALID_CALLBACK_HANDLE;
 };
+
+// The least any op profiler pays.
+std::unique_ptr<Mode> empty_callback() {
+  return std::make_unique<Callback>(
+      "empty_callback",
+      at::RecordFunctionCallback(
+          [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> { return nullptr; },
+          [](const at::RecordFunction&, at::ObserverContext*) {}));
+}
+
+// The least one that measures time pays: the clock read twice, nothing kept.
+volatile std::uint64_t clock_sink = 0;
+std::unique_ptr<Mode> clock_callback() {
+  return std::make_unique<Callback>(
+      "clock_callback",
+      at::RecordFunctionCallback(
+          [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> {
+            clock_sink = to_count(read_ticks());
+            return nullptr;
+          },
+          [](const at::RecordFunction&, at::ObserverContext*) { clock_sink = to_count(read_ticks()); }));
+}
 
 class StepscopeMode final : public Mode {
  public:
@@ -106,7 +130,8 @@ std::string cpu_model() {
 nlohmann::json run(int rounds, int ops, const std::string& store) {
   std::vector<std::unique_ptr<Mode>> modes;
   modes.push_back(std::make_unique<NoProfiler>());
-  modes.push_back(std::make_unique<EmptyCallback>());
+  modes.push_back(empty_callback());
+  modes.push_back(clock_callback());
   auto owned = std::make_unique<StepscopeMode>(store);
   const StepscopeMode& stepscope = *owned;
   modes.push_back(std::move(owned));

@@ -1,13 +1,18 @@
 #include "profiler/recorder/decoder.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 namespace stepscope {
 namespace {
 
-// A wild producer may invent names; the table of one thread is bounded all the same.
-constexpr std::uint32_t kMaxNames = 16'000'000;
+// Two ticks that a sane program could have left: a duration of under a year, give or take what the
+// TSCs of two processors differ by.
+bool plausible(SessionTime start, SessionTime end) {
+  constexpr std::chrono::hours kYear{24 * 365};
+  return end - start < kYear && start - end < std::chrono::milliseconds{1};
+}
 
 }  // namespace
 
@@ -42,11 +47,16 @@ void RingDecoder::decode(const RingConsumer& ring, RingConsumer::Batch batch, co
 }
 
 void RingDecoder::decode_op(const OpSlot& slot, const ClockMap& clock, DecodedEvents& out) {
+  const SessionTime end = clock.to_session(Ticks{slot.end});
   Op op;
   op.thread = thread_;
   op.name = text_of(slot.name);
   op.start = clock.to_session(Ticks{slot.start});
-  op.dur = std::max(Duration{0}, clock.to_session(Ticks{slot.end}) - op.start);
+  if (!plausible(op.start, end)) {
+    ++corrupt_slots_;
+    return;
+  }
+  op.dur = std::max(Duration{0}, end - op.start);
   op.scope = static_cast<OpScope>(slot.scope);
   op.phase = slot.phase < kPhaseKindCount ? static_cast<PhaseKind>(slot.phase) : PhaseKind::kNone;
   op.sequence = slot.sequence == kNoSequence ? -1 : std::int64_t{slot.sequence};
@@ -74,7 +84,9 @@ Duration RingDecoder::take_self_time(const Op& op) {
 }
 
 void RingDecoder::decode_phase(const PhaseSlot& slot, const ClockMap& clock, DecodedEvents& out) {
-  if (slot.phase == 0 || slot.phase >= kPhaseKindCount) {
+  const SessionTime start = clock.to_session(Ticks{slot.start});
+  const SessionTime end = clock.to_session(Ticks{slot.end});
+  if (slot.phase == 0 || slot.phase >= kPhaseKindCount || !plausible(start, end)) {
     ++corrupt_slots_;
     return;
   }
@@ -82,8 +94,8 @@ void RingDecoder::decode_phase(const PhaseSlot& slot, const ClockMap& clock, Dec
   phase.thread = thread_;
   phase.kind = static_cast<PhaseKind>(slot.phase);
   phase.name = text_of(slot.name);
-  phase.start = clock.to_session(Ticks{slot.start});
-  phase.dur = std::max(Duration{0}, clock.to_session(Ticks{slot.end}) - phase.start);
+  phase.start = start;
+  phase.dur = std::max(Duration{0}, end - start);
   // The CPU clock is read outside the two tick readings: it can exceed them by a system call.
   const auto most = static_cast<std::uint64_t>(to_ns(phase.dur));
   phase.cpu = Duration{static_cast<std::int64_t>(std::min(slot.cpu_ns, most))};
@@ -96,7 +108,10 @@ std::uint64_t RingDecoder::decode_name(const RingConsumer& ring, std::uint64_t a
   if (first.length > kMaxNameLength) return 0;
   const std::uint64_t slots = name_slots(first.length);
   const auto number = static_cast<std::uint32_t>(first.name);
-  if (at + slots > end || number == 0 || number >= kMaxNames) return 0;
+  if (at + slots > end || number == 0) return 0;
+  // Numbers come in order; the first is where an earlier recording left off.
+  if (names_.empty()) first_name_ = number;
+  if (number != first_name_ + names_.size()) return 0;
 
   const std::size_t length = first.length;
   name_text_.assign(first.text, std::min(length, sizeof(first.text)));
@@ -106,15 +121,13 @@ std::uint64_t RingDecoder::decode_name(const RingConsumer& ring, std::uint64_t a
     std::memcpy(bytes, &more, sizeof(bytes));
     name_text_.append(bytes, std::min(length - name_text_.size(), sizeof(bytes)));
   }
-  // Numbers come in order; one whose definition was lost stays without a name.
-  if (names_.size() <= number) names_.resize(std::size_t{number} + 1, StringId::kNone);
-  names_[number] = context_.intern(name_text_);
+  names_.push_back(context_.intern(name_text_));
   return slots;
 }
 
 StringId RingDecoder::text_of(NameId name) const {
-  const auto number = static_cast<std::uint32_t>(name);
-  return number < names_.size() ? names_[number] : StringId::kNone;
+  const std::size_t index = static_cast<std::uint32_t>(name) - std::size_t{first_name_};  // wraps
+  return index < names_.size() ? names_[index] : StringId::kNone;
 }
 
 }  // namespace stepscope

@@ -55,9 +55,10 @@ class RingDecoder {
 
   ThreadId thread_;
   DecodeContext& context_;
-  std::vector<StringId> names_{StringId::kNone};  // by NameId
-  std::string name_text_;                         // reused
-  StringId pending_shapes_ = StringId::kNone;     // of the op that follows
+  std::uint32_t first_name_ = 0;                // number of names_[0]
+  std::vector<StringId> names_;                 // by NameId - first_name_
+  std::string name_text_;                       // reused
+  StringId pending_shapes_ = StringId::kNone;   // of the op that follows
   std::array<Duration, kDepths + 1> inside_{};  // [d]: time in finished ops of depth d, parent open
   std::int64_t corrupt_slots_ = 0;
 };

@@ -55,7 +55,10 @@ ClockReading read_clocks() {
 
 std::int64_t ClockMap::Segment::at(std::uint64_t t) const {
   const auto delta = static_cast<Int128>(static_cast<std::int64_t>(t - ticks));
-  return ns + static_cast<std::int64_t>((delta * static_cast<Int128>(rate)) >> 32);
+  // Ticks out of a corrupt ring may lie anywhere; 73 years either way are enough.
+  constexpr Int128 kMost = Int128{1} << 61;
+  const Int128 time = Int128{ns} + ((delta * static_cast<Int128>(rate)) >> 32);
+  return static_cast<std::int64_t>(std::clamp(time, -kMost, kMost));
 }
 
 ClockMap::ClockMap(ClockReading first, ClockReading second)

@@ -91,9 +91,11 @@ TEST_F(DecoderTest, CorruptSlotsAreCountedAndSkipped) {
   Slot name{};
   name.name = {SlotKind::kName, {}, NameId{1}, kMaxNameLength + 1, {}};  // too long
   put(name);
-  name.name = {SlotKind::kName, {}, NameId{0xffffffff}, 1, {}};  // a number no thread reaches
+  name.name = {SlotKind::kName, {}, NameId{1}, 1, "a"};  // fine
   put(name);
-  name.name = {SlotKind::kName, {}, NameId{1}, 100, {}};  // runs past what was published
+  name.name = {SlotKind::kName, {}, NameId{9}, 1, "b"};  // not the next number
+  put(name);
+  name.name = {SlotKind::kName, {}, NameId{2}, 100, {}};  // runs past what was published
   put(name);
   Slot phase{};
   phase.phase = {SlotKind::kPhase, 200, 0, NameId::kNone, 0, 0, 0};
@@ -104,9 +106,24 @@ TEST_F(DecoderTest, CorruptSlotsAreCountedAndSkipped) {
   EXPECT_EQ(reader_.decode().ops.size(), 1U);
 }
 
+// Two processors' TSCs may differ by a little; by an hour they do not.
 TEST_F(DecoderTest, AnOpThatEndsBeforeItBeginsLastsNothing) {
   put_op(200, 100, 0);
   EXPECT_EQ(to_ns(reader_.decode().ops.at(0).dur), 0);
+  put_op(3'600'000'000'000, 100, 0);
+  EXPECT_TRUE(reader_.decode().ops.empty());
+  EXPECT_EQ(reader_.decoder().corrupt_slots(), 1);
+}
+
+TEST_F(DecoderTest, NamesGoOnWhereAnEarlierRecordingLeftOff) {
+  ring_.op("aten::add");
+  ring_.op("aten::mul");
+  reader_.consumer().release(reader_.consumer().published().end);
+  ring_.recorder().begin_session(2, 0);
+  ring_.op("aten::mul");
+  const std::vector<Op> ops = reader_.decode().ops;
+  ASSERT_EQ(ops.size(), 1U);
+  EXPECT_EQ(reader_.text(ops[0].name), "aten::mul");
 }
 
 // Whatever bytes a wild program leaves: no crash, and times that can be stored.

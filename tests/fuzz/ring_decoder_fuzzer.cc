@@ -1,0 +1,42 @@
+// Feeds arbitrary bytes to the decoder as the slots of a ring: what a program that has gone wild may
+// leave there. Promise: no crash, and events that can be stored.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "tests/profiler/test_ring.h"
+
+namespace {
+
+void require(bool condition, const char* what) {
+  if (condition) return;
+  std::fprintf(stderr, "broken promise: %s\n", what);
+  std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace stepscope;
+  static TestRing ring;  // its slots are overwritten each time
+  TestDecoder reader(ring.header());
+  // Two batches, so that what is kept between them is tried too.
+  const std::size_t slots = std::min<std::size_t>(size / sizeof(Slot), ring.header()->slot_count);
+  std::memcpy(static_cast<void*>(ring_slots(ring.header())), data, slots * sizeof(Slot));
+  ring.header()->tail.store(0);
+  for (const std::size_t head : {slots / 2, slots}) {
+    ring.header()->head.store(head);
+    const DecodedEvents events = reader.decode();
+    for (const Op& op : events.ops) {
+      require(op.dur >= Duration{0}, "a duration is not negative");
+      require(op.self >= Duration{0} && op.self <= op.dur, "self time lies within the op");
+    }
+    for (const Phase& phase : events.phases) {
+      require(phase.dur >= Duration{0}, "a phase's duration is not negative");
+      require(phase.cpu >= Duration{0} && phase.cpu <= phase.dur, "cpu time lies within the phase");
+    }
+  }
+  return 0;
+}
