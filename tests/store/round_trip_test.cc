@@ -9,6 +9,7 @@
 #include "store/sqlite.h"
 #include "store/trace_reader.h"
 #include "store/trace_writer.h"
+#include "tests/store/assert_ok.h"
 #include "tests/store/testing/synthetic_run.h"
 
 namespace stepscope {
@@ -23,12 +24,6 @@ std::unique_ptr<TraceWriter> create(const std::filesystem::path& path) {
   EXPECT_TRUE(writer.ok()) << writer.status().message();
   return *std::move(writer);
 }
-
-#define ASSERT_OK(expression)                       \
-  do {                                              \
-    const Status status_ = (expression);            \
-    ASSERT_TRUE(status_.ok()) << status_.message(); \
-  } while (false)
 
 std::vector<Op> ops_of(const TraceReader& reader) {
   std::vector<Op> ops;
