@@ -88,6 +88,11 @@ class Statement {
 
   // Columns of the current row, from 0.
   [[nodiscard]] std::int64_t integer(int at) const { return sqlite3_column_int64(stmt(), at); }
+  // `otherwise` for NULL.
+  [[nodiscard]] std::int64_t integer_or(int at, std::int64_t otherwise) const {
+    sqlite3_value* const value = sqlite3_column_value(stmt(), at);  // looks the column up once
+    return sqlite3_value_type(value) == SQLITE_NULL ? otherwise : sqlite3_value_int64(value);
+  }
   [[nodiscard]] double real(int at) const { return sqlite3_column_double(stmt(), at); }
   [[nodiscard]] std::string text(int at) const;  // "" for NULL
   [[nodiscard]] bool is_null(int at) const {

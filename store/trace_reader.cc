@@ -70,11 +70,11 @@ Op op_of(const Statement& row) {
   op.name = static_cast<StringId>(row.integer(1));  // NULL reads as 0
   op.start = session_time(row.integer(2));
   op.dur = Duration(row.integer(3));
-  op.self = row.is_null(4) ? op.dur : Duration(row.integer(4));
+  op.self = Duration(row.integer_or(4, to_ns(op.dur)));
   op.scope = static_cast<OpScope>(row.integer(5));
   op.phase = static_cast<PhaseKind>(row.integer(6));
   op.depth = static_cast<std::uint8_t>(row.integer(7));
-  op.sequence = row.is_null(8) ? -1 : row.integer(8);
+  op.sequence = row.integer_or(8, -1);
   op.forward_thread = static_cast<std::uint32_t>(row.integer(9));
   return op;
 }

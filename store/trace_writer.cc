@@ -118,10 +118,10 @@ Status TraceWriter::Impl::prepare() {
   const std::pair<Statement*, const char*> statements[] = {
       {&begin_, "BEGIN IMMEDIATE"},
       {&commit_, "COMMIT"},
-      // NULL: SQLite appends at the end without looking for the id.
       {&insert_ops_,
-       "INSERT INTO op SELECT NULL, thread_id, name_id, start_ns, dur_ns, self_ns, scope, phase,"
-       " depth, sequence, forward_thread FROM op_batch"},
+       "INSERT INTO op(thread_id, name_id, start_ns, dur_ns, self_ns, scope, phase, depth,"
+       " sequence, forward_thread) SELECT thread_id, name_id, start_ns, dur_ns, self_ns, scope,"
+       " phase, depth, sequence, forward_thread FROM op_batch"},
       {&insert_shapes_,
        "INSERT INTO op_shapes SELECT ?1 + rowid, shapes_id FROM op_batch"
        " WHERE shapes_id IS NOT NULL"},
