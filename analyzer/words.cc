@@ -18,13 +18,28 @@ std::string three_digits(double value) {
   return format(value < 99.95 ? "%.1f" : "%.0f", value);
 }
 
+struct Unit {
+  double ns = 1;
+  const char* name = "ns";
+};
+
+// Where three digits would be rounded up to four, the next unit is taken.
+Unit unit_of(double ns) {
+  if (ns < 999.5) return {1, "ns"};
+  if (ns < 999.5e3) return {1e3, "µs"};
+  return ns < 999.5e6 ? Unit{1e6, "ms"} : Unit{1e9, "s"};
+}
+
 }  // namespace
 
 std::string time_text(double ns) {
-  if (ns < 999.5) return format("%.0f ns", ns);
-  if (ns < 999.5e3) return three_digits(ns / 1e3) + " µs";
-  if (ns < 999.5e6) return three_digits(ns / 1e6) + " ms";
-  return three_digits(ns / 1e9) + " s";
+  const Unit unit = unit_of(ns);
+  return (unit.ns > 1 ? three_digits(ns / unit.ns) : format("%.0f", ns)) + " " + unit.name;
+}
+
+std::string time_text_like(double ns, double reference) {
+  const Unit unit = unit_of(reference);
+  return unit.ns > 1 ? three_digits(ns / unit.ns) : format("%.0f", ns);
 }
 
 std::string percent_text(double fraction) { return format("%.1f %%", fraction * 100); }

@@ -8,10 +8,12 @@
 
 namespace stepscope {
 
-std::string time_text(double ns);            // "812 ns", "12.3 µs", "4.82 ms", "1.07 s"
-std::string percent_text(double fraction);   // "63.1 %"
-std::string count_text(std::int64_t count);  // "12,345"
-std::string ordinal(std::size_t number);     // "1st", "20th"
+std::string time_text(double ns);  // "812 ns", "12.3 µs", "4.82 ms", "1.07 s"
+std::string time_text_like(double ns,
+                           double reference);  // "0.71": in the unit of time_text(reference)
+std::string percent_text(double fraction);     // "63.1 %"
+std::string count_text(std::int64_t count);    // "12,345"
+std::string ordinal(std::size_t number);       // "1st", "20th"
 std::string in_quotes(std::string_view name);  // "\"checkpoint\"", control characters as "?"
 
 }  // namespace stepscope

@@ -1,5 +1,146 @@
+// stepscope analyze: where each step's time went, and why.
+#include "analyzer/analyze.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "cli/report_json.h"
+#include "cli/report_text.h"
 #include "cli/verb.h"
+#include "store/trace_reader.h"
+#include "store/trace_writer.h"
 
 namespace stepscope::cli {
-void add_analyze(CLI::App&, int&) {}
+namespace {
+
+constexpr const char* kVerb = "analyze";
+
+struct AnalyzeArguments {
+  std::string store;
+  std::string steps;
+  bool json = false;
+  bool no_color = false;
+  bool no_write = false;
+  int top = 5;
+};
+
+// On a terminal, once the reading has taken more than two seconds: how far it is.
+class Progress {
+ public:
+  explicit Progress(std::int64_t total) : total_(total), wanted_(isatty(STDERR_FILENO) == 1) {}
+  ~Progress() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void show(std::int64_t done) {
+    using namespace std::chrono_literals;
+    if (!wanted_ || std::chrono::steady_clock::now() - begin_ < 2s) return;
+    const double share = static_cast<double>(done) / static_cast<double>(total_ > 0 ? total_ : 1);
+    std::fprintf(stderr, "\rreading ops: %.0f %%", share * 100);
+    shown_ = true;
+  }
+
+ private:
+  std::int64_t total_;
+  bool wanted_;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+bool wants_color(const AnalyzeArguments& arguments) {
+  const char* no_color = std::getenv("NO_COLOR");  // https://no-color.org
+  return !arguments.no_color && (no_color == nullptr || *no_color == '\0') &&
+         isatty(STDOUT_FILENO) == 1;
+}
+
+void note(const std::string& message) {
+  std::fprintf(stderr, "stepscope %s: %s\n", kVerb, message.c_str());
+}
+
+// What cannot be written back is still printed: a note, no failure.
+void write_back(const AnalyzeArguments& arguments, const AnalysisReport& report) {
+  if (arguments.no_write || report.only) return;
+  if (report.run.being_recorded) {
+    note(arguments.store + ": still being recorded; the results are printed, not stored");
+    return;
+  }
+  auto writer = TraceWriter::open(arguments.store);
+  Status status = writer.ok() ? (*writer)->replace_analysis(to_analysis(report)) : writer.status();
+  if (status.ok()) status = (*writer)->finish();
+  if (!status.ok()) note("the results are printed, not stored: " + status.message());
+}
+
+Result<AnalysisReport> analyze_store(const AnalyzeArguments& arguments,
+                                     const AnalyzeOptions& given) {
+  const auto reader = TraceReader::open(arguments.store);
+  if (!reader.ok()) return reader.status();
+  const auto ops = (*reader)->op_count();
+  if (!ops.ok()) return ops.status();
+  Progress progress(*ops);
+  AnalyzeOptions options = given;
+  options.progress = [&progress](std::int64_t done) { progress.show(done); };
+  return analyze(**reader, options);
+}
+
+int run_analyze(const AnalyzeArguments& arguments) {
+  AnalyzeOptions options;
+  if (!arguments.steps.empty()) {
+    options.steps = parse_step_window(arguments.steps);
+    if (!options.steps) {
+      return report_error(
+          kVerb, Status::error(ErrorKind::kUsage, "--steps " + arguments.steps +
+                                                      ": not a range; write 500-520 or 500"));
+    }
+  }
+  const auto report = analyze_store(arguments, options);
+  if (!report.ok()) return report_error(kVerb, report.status());
+
+  TextOptions text_options;
+  text_options.store = arguments.store;
+  text_options.color = wants_color(arguments);
+  text_options.top = arguments.top;
+  const std::string page =
+      arguments.json ? json_report(*report, arguments.top) : text_report(*report, text_options);
+  write_back(arguments, *report);
+  if (std::fwrite(page.data(), 1, page.size(), stdout) != page.size() || std::fflush(stdout) != 0) {
+    return report_error(kVerb, Status::error(ErrorKind::kIo, "standard output: cannot be written"));
+  }
+  if (!report->loops.empty()) return kOk;
+  return report_error(
+      kVerb, Status::error(ErrorKind::kBadInput, arguments.store + ": " + report->no_steps));
+}
+
+}  // namespace
+
+void add_analyze(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<AnalyzeArguments>();
+  CLI::App* verb =
+      app.add_subcommand(kVerb, "Say where each step's time went, why, and what would help");
+  verb->add_option("store", arguments->store, "the recording, for example run.db")->required();
+  verb->add_flag("--json", arguments->json, "print one JSON document (docs/cli.md lists its keys)");
+  verb->add_option("--steps", arguments->steps,
+                   "only these steps, for example 500-520; the store keeps the analysis of all");
+  verb->add_option("--top", arguments->top, "how many ops to list")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1000));
+  verb->add_flag("--no-color", arguments->no_color,
+                 "no colours (also: NO_COLOR in the environment)");
+  verb->add_flag("--no-write", arguments->no_write, "do not put the results into the store");
+  verb->footer(
+      "Examples:\n"
+      "  stepscope analyze run.db\n"
+      "  stepscope analyze run.db --steps 500-520 --top 20\n"
+      "  stepscope analyze run.db --json | jq '.verdict.kind, .shares.input'\n"
+      "Exit codes: 0 fine, 2 wrong usage, 3 no store, a broken one, or one without a training "
+      "step.");
+  verb->callback([arguments, &exit_code] { exit_code = run_analyze(*arguments); });
+}
+
 }  // namespace stepscope::cli

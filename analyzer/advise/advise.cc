@@ -31,10 +31,22 @@ std::string workers_text(std::int64_t workers) {
   return std::to_string(workers) + (workers == 1 ? " worker" : " workers");
 }
 
-// What the prediction takes for granted and this recording cannot show.
-std::string prefetch_assumption(const AdviceInput& input) {
-  if (input.input.busy_share() < 0.5) return ", if nothing fetches ahead yet";
-  return input.cpu_count == 1 ? "; but there is one core only" : ", if training leaves cores free";
+// What is left of the wait, what would be with fewer workers, and what the prediction takes for
+// granted.
+std::string prefetch_why(const AdviceInput& input, double predicted, std::int64_t workers) {
+  const double rest = input.step_ns - input.input_ns;
+  const double left = predicted - rest;
+  const bool hides_all = left < 0.01 * input.step_ns;
+  std::string why =
+      hides_all ? "hides the whole wait" : time_text(left) + " of the wait would be left";
+  if (hides_all && workers > 1) {
+    const double fewer = input.input_ns / static_cast<double>(workers - 1) - rest;
+    why += "; with " + workers_text(workers - 1) + " " + time_text(fewer) + " would be left";
+  }
+  if (input.input.busy_share() < 0.5) return why + ", if nothing fetches ahead yet";
+  if (!hides_all && input.cpu_count > 0)
+    why += ": " + std::to_string(input.cpu_count) + " cores do it all";
+  return why + ", if training leaves cores free";
 }
 
 }  // namespace
@@ -46,17 +58,14 @@ std::optional<Advice> input_prefetch(const AdviceInput& input) {
   const double cores = static_cast<double>(std::max<std::int64_t>(input.cpu_count, 0));
   const double least = std::max({rest, cores > 0 ? (busy + rest) / cores : 0, 1.0});
   const double wanted = std::min(std::ceil(input.input_ns / least), 1e6);
-  const auto most = std::max<std::int64_t>(input.cpu_count - 1, 1);
+  const auto most = std::max<std::int64_t>(input.cpu_count, 1);
   const auto workers = std::clamp<std::int64_t>(static_cast<std::int64_t>(wanted), 1, most);
   const double predicted = std::max(least, input.input_ns / static_cast<double>(workers));
 
   Advice advice;
   advice.rule = "input-prefetch";
   advice.title = "prefetch batches with " + workers_text(workers);
-  const double left = predicted - rest;
-  advice.why = left < 0.01 * input.step_ns ? "hides the whole wait"
-                                           : time_text(left) + " of the wait would be left";
-  advice.why += prefetch_assumption(input);
+  advice.why = prefetch_why(input, predicted, workers);
   advice.evidence = {
       "a batch takes " + time_text(input.input_ns) + ", the rest of the step " + time_text(rest),
       input.input_ns, "ns", waits_query(input)};

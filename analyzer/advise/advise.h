@@ -25,7 +25,7 @@ inline constexpr double kLeastSaving = 0.02;      // of the step; below it no ad
 
 // Fetch batches ahead with w workers: step = max(input / w, rest, (busy input + rest) / cores). The
 // last term: the cores have to do the work of both. w is the least that brings the step down to the
-// other two terms, at most cores - 1 (at least 1).
+// other two terms, at most one a core.
 std::optional<Advice> input_prefetch(const AdviceInput& input);
 
 // Keep what the loop thread decodes: step = step - busy input. For waits that are mostly busy.

@@ -1,0 +1,214 @@
+#include "cli/report_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace stepscope::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json run_json(const AnalysisReport& report) {
+  Json processes = Json::array();
+  for (const StoredProcess& process : report.processes) {
+    processes.push_back({{"pid", process.pid},
+                         {"rank", nullptr},
+                         {"name", process.name},
+                         {"exit", nullptr},
+                         {"died", nullptr}});
+  }
+  return {{"command", report.run.command},
+          {"duration_ns", report.run.duration_ns},
+          {"torch_version", or_null(report.run.torch_version)},
+          {"hosts", report.run.hosts},
+          {"cpu_count", report.run.cpu_count > 0 ? Json(report.run.cpu_count) : Json(nullptr)},
+          {"being_recorded", report.run.being_recorded},
+          {"ops", report.op_count},
+          {"processes", processes}};
+}
+
+Json losses_json(const AnalysisReport& report) {
+  std::map<std::string, std::int64_t> kinds;
+  std::int64_t events = 0, kernels = 0, samples = 0;
+  for (const Loss& loss : report.losses) {
+    kinds[loss.kind] += loss.count;
+    (loss.kind == "kernel" ? kernels : loss.kind == "sample" ? samples : events) += loss.count;
+  }
+  return {{"events", events}, {"kernels", kernels}, {"samples", samples}, {"by_kind", kinds}};
+}
+
+Json shares_json(const Shares& shares) {
+  Json json = Json::object();
+  for (int i = 0; i < kCategoryCount; ++i) {
+    json[category_name(static_cast<Category>(i))] = shares[static_cast<std::size_t>(i)];
+  }
+  return json;
+}
+
+Json number_or_null(const LoopReport& loop, bool last) {
+  if (loop.analysed.empty()) return nullptr;
+  return loop.steps[last ? loop.analysed.back() : loop.analysed.front()].number;
+}
+
+Json steps_json(const LoopReport& loop) {
+  return {{"count", loop.steps.size()},
+          {"marker", loop.steps.empty() ? Json(nullptr) : Json(marker_name(loop.marker))},
+          {"analysed", loop.analysed.size()},
+          {"first", number_or_null(loop, false)},
+          {"last", number_or_null(loop, true)},
+          {"warm_up", loop.warm_up},
+          {"ops_recorded", loop.ops_recorded},
+          {"wall_ns",
+           {{"mean", loop.wall.mean},
+            {"p50", loop.wall.p50},
+            {"p90", loop.wall.p90},
+            {"min", loop.wall.min},
+            {"max", loop.wall.max}}}};
+}
+
+Json phases_json(const PhaseMeans& phases) {
+  return {{"input", std::llround(phases.input)},
+          {"forward", std::llround(phases.forward)},
+          {"backward", std::llround(phases.backward)},
+          {"optimizer", std::llround(phases.optimizer)},
+          {"other", std::llround(phases.other)}};
+}
+
+Json input_json(const InputUse& input) {
+  const bool waited = input.wait_ns > 0;
+  return {{"waits", input.waits},
+          {"wait_ns", input.wait_ns},
+          {"blocked_share", waited ? 1 - input.busy_share() : 0},
+          {"busy_share", input.busy_share()},
+          {"loader", or_null(input.loader)},
+          {"inferred", input.inferred}};
+}
+
+Json evidence_json(const Evidence& evidence) {
+  return {{"statement", evidence.statement},
+          {"value", evidence.value},
+          {"unit", evidence.unit},
+          {"query", evidence.query}};
+}
+
+Json verdict_json(const LoopReport& loop) {
+  const Verdict& verdict = loop.verdict;
+  Json evidence = Json::array();
+  for (const Evidence& row : verdict.evidence) evidence.push_back(evidence_json(row));
+  return {{"kind", verdict.kind},
+          {"degree", or_null(verdict.degree)},
+          {"share", verdict.share},
+          {"ci95", {verdict.ci_low, verdict.ci_high}},
+          {"confidence", verdict.confidence},
+          {"why", verdict.sentence},
+          {"doubts", loop.doubts},
+          {"evidence", evidence}};
+}
+
+Json populations_json(const LoopReport& loop) {
+  Json json = Json::array();
+  for (const Population& kind : loop.populations) {
+    json.push_back({{"steps", kind.steps},
+                    {"mean_ns", kind.mean_ns},
+                    {"share", kind.share},
+                    {"label", kind.label}});
+  }
+  return json;
+}
+
+Json advice_json(const LoopReport& loop) {
+  Json json = Json::array();
+  for (const Advice& advice : loop.verdict.advice) {
+    json.push_back({{"rule", advice.rule},
+                    {"title", advice.title},
+                    {"why", advice.why},
+                    {"predicted_step_ns", advice.predicted_step_ns},
+                    {"saves_ns", advice.saves_ns},
+                    {"evidence", evidence_json(advice.evidence)}});
+  }
+  return json;
+}
+
+Json ops_json(const LoopReport& loop, std::size_t top) {
+  Json json = Json::array();
+  for (std::size_t i = 0; i < std::min(top, loop.ops.size()); ++i) {
+    const OpRow& op = loop.ops[i];
+    json.push_back({{"name", op.name},
+                    {"phase", op.phase},
+                    {"calls", op.calls},
+                    {"self_ns", op.self_ns},
+                    {"launch_ns", op.launch_ns}});
+  }
+  return json;
+}
+
+Json slowest_json(const LoopReport& loop, std::size_t top) {
+  std::vector<std::size_t> order = loop.analysed;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return loop.steps[a].dur > loop.steps[b].dur;
+  });
+  Json json = Json::array();
+  for (std::size_t i = 0; i < std::min(top, order.size()); ++i) {
+    const Step& step = loop.steps[order[i]];
+    Json times = Json::array();
+    for (const StepTime& time : step.times) {
+      times.push_back({{"category", category_name(time.category)},
+                       {"phase", phase_name(time.phase)},
+                       {"label", or_null(time.label)},
+                       {"ns", to_ns(time.exposed)}});
+    }
+    json.push_back({{"number", step.number},
+                    {"start_ns", to_ns(step.start)},
+                    {"wall_ns", to_ns(step.dur)},
+                    {"times", times}});
+  }
+  return json;
+}
+
+// The keys that the top level and each loop share.
+Json loop_json(const LoopReport& loop, std::size_t top) {
+  return {{"steps", steps_json(loop)},
+          {"shares", shares_json(loop.shares)},
+          {"hidden", shares_json(loop.hidden)},
+          {"phases", phases_json(loop.phases)},
+          {"input", input_json(loop.input)},
+          {"verdict", verdict_json(loop)},
+          {"populations", populations_json(loop)},
+          {"advice", advice_json(loop)},
+          {"ops", ops_json(loop, top)},
+          {"slowest", slowest_json(loop, top)}};
+}
+
+LoopReport no_loop(const AnalysisReport& report) {
+  LoopReport loop;
+  loop.verdict.kind = "no-steps";
+  loop.verdict.confidence = "high";
+  loop.verdict.sentence = report.no_steps;
+  return loop;
+}
+
+}  // namespace
+
+std::string json_report(const AnalysisReport& report, int top) {
+  const auto most = static_cast<std::size_t>(std::max(top, 0));
+  Json document = {{"schema", "stepscope.analysis/1"}, {"run", run_json(report)}};
+  const LoopReport none = no_loop(report);
+  document.update(loop_json(report.loops.empty() ? none : report.loops.front(), most));
+  document["losses"] = losses_json(report);
+  document["loops"] = Json::array();
+  for (const LoopReport& loop : report.loops) {
+    Json json = {{"process", loop.pid},
+                 {"thread", loop.tid},
+                 {"thread_name", loop.thread_name},
+                 {"device", nullptr}};
+    json.update(loop_json(loop, most));
+    document["loops"].push_back(std::move(json));
+  }
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace stepscope::cli

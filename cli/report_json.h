@@ -1,0 +1,13 @@
+// The machine-readable contract "stepscope.analysis/1": docs/cli.md lists the keys.
+#pragma once
+
+#include <string>
+
+#include "analyzer/report.h"
+
+namespace stepscope::cli {
+
+// One JSON document, indented, ending in a newline. `top`: how many ops and slowest steps it lists.
+std::string json_report(const AnalysisReport& report, int top);
+
+}  // namespace stepscope::cli

@@ -1,0 +1,323 @@
+#include "cli/report_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdio>
+#include <map>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "analyzer/words.h"
+#include "cli/terminal_text.h"
+
+namespace stepscope::cli {
+namespace {
+
+constexpr std::size_t kWidth = 100;
+constexpr std::size_t kBarWidth = 16;
+constexpr double kSlow = 1.1;  // × p50: from here on a step is listed among the slowest
+constexpr const char* kDot = " · ";
+
+std::string join(const std::vector<std::string>& parts, const char* separator) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : separator) + part;
+  return text;
+}
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+double steps_of(const LoopReport& loop) {
+  return static_cast<double>(std::max<std::size_t>(loop.analysed.size(), 1));
+}
+
+std::string losses_text(const AnalysisReport& report) {
+  std::map<std::string, std::int64_t> kinds;
+  for (const Loss& loss : report.losses) kinds[loss.kind] += loss.count;
+  std::vector<std::string> parts;
+  for (const auto& [kind, count] : kinds) {
+    if (count > 0) parts.push_back(count_text(count) + " " + kind + (count == 1 ? "" : "s"));
+  }
+  return parts.empty() ? "nothing lost" : "lost: " + join(parts, ", ");
+}
+
+// "500–520 of 938", "2–938 of 938"
+std::string step_range(const LoopReport& loop) {
+  const std::int64_t first = loop.steps[loop.analysed.front()].number;
+  const std::int64_t last = loop.steps[loop.analysed.back()].number;
+  const std::string range = first == last
+                                ? "step " + std::to_string(first)
+                                : "steps " + std::to_string(first) + "–" + std::to_string(last);
+  return range + " of " + std::to_string(loop.steps.size());
+}
+
+std::string header(const AnalysisReport& report, const LoopReport* loop) {
+  std::vector<std::string> parts;
+  parts.push_back(report.processes.empty() ? "a run" : report.processes.front().name);
+  if (loop != nullptr) parts.push_back(step_range(*loop));
+  if (!report.run.torch_version.empty()) parts.push_back("libtorch " + report.run.torch_version);
+  if (report.run.cpu_count > 0) {
+    parts.push_back(std::to_string(report.run.cpu_count) +
+                    (report.run.cpu_count == 1 ? " core" : " cores"));
+  }
+  if (report.run.being_recorded) parts.push_back("still being recorded");
+  parts.push_back(losses_text(report));
+  return cut(join(parts, kDot), kWidth) + "\n";
+}
+
+std::string verdict_lines(const LoopReport& loop, const Palette& palette) {
+  const Verdict& verdict = loop.verdict;
+  const std::string title =
+      upper(verdict.degree.empty() ? verdict.kind : verdict.degree + " " + verdict.kind);
+  const std::string painted = verdict.degree == "highly"        ? palette.red(title)
+                              : verdict.degree == "moderately"  ? palette.yellow(title)
+                              : verdict.kind == "compute-bound" ? palette.green(title)
+                                                                : palette.bold(title);
+  std::array<char, 96> interval{};
+  std::snprintf(interval.data(), interval.size(), "(95 %% CI %.1f–%.1f, confidence %s)",
+                verdict.ci_low * 100, verdict.ci_high * 100, verdict.confidence.c_str());
+  const std::string share = percent_text(verdict.share) + " " + loop.clause;
+  std::string text = "  " + painted + "   " + share;
+  const bool fits = width_of(title) + width_of(share) + width_of(interval.data()) + 8 <= kWidth;
+  text += (fits ? "   " : "\n  ") + std::string(interval.data()) + "\n";
+  for (const std::string& line : wrap(join(loop.reasons, " "), kWidth - 2))
+    text += "  " + line + "\n";
+  if (!loop.doubts.empty()) {
+    const std::string doubts = "Not more certain because: " + join(loop.doubts, ", ") + ".";
+    for (const std::string& line : wrap(doubts, kWidth - 2))
+      text += "  " + palette.dim(line) + "\n";
+  }
+  return text;
+}
+
+// "backward 0.71 · forward 0.55", the largest first, in the unit that `whole` is shown in.
+std::string parts_text(const std::map<std::string, double>& parts, std::size_t most, double whole) {
+  std::vector<std::pair<std::string, double>> sorted(parts.begin(), parts.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> texts;
+  for (const auto& [name, ns] : sorted) {
+    if (texts.size() == most || ns < 0.5) break;
+    texts.push_back(name + " " + time_text_like(ns, whole));
+  }
+  return join(texts, kDot);
+}
+
+std::string details(const LoopReport& loop, Category category, double whole) {
+  std::map<std::string, double> parts;
+  if (category == Category::kInput) {
+    for (const OpRow& op : loop.ops) {
+      if (op.phase == "input") parts[op.name] += static_cast<double>(op.self_ns) / steps_of(loop);
+    }
+    if (loop.input.waits == 0) return "";
+    const std::string busy = "busy " + percent_text(loop.input.busy_share());
+    const std::string ops = parts_text(parts, 2, whole);
+    return ops.empty() ? busy : busy + kDot + ops;
+  }
+  for (const std::size_t i : loop.analysed) {
+    for (const StepTime& time : loop.steps[i].times) {
+      if (time.category != category) continue;
+      const std::string name = category == Category::kOther     ? in_quotes(time.label)
+                               : time.phase == PhaseKind::kNone ? "outside"
+                                                                : phase_name(time.phase);
+      parts[name] += static_cast<double>(to_ns(time.exposed)) / steps_of(loop);
+    }
+  }
+  return parts.size() == 1 && category != Category::kOther && parts.contains("outside")
+             ? ""
+             : parts_text(parts, 4, whole);
+}
+
+std::string step_time_line(const LoopReport& loop, const Palette& palette) {
+  const auto text_of = [](std::int64_t ns) { return time_text(static_cast<double>(ns)); };
+  const WallStats& wall = loop.wall;
+  return "  " + palette.bold("step time " + text_of(wall.mean)) + "   p50 " + text_of(wall.p50) +
+         "   p90 " + text_of(wall.p90) + "   min " + text_of(wall.min) + "   max " +
+         text_of(wall.max) + "\n";
+}
+
+std::string breakdown(const LoopReport& loop, const Palette& palette) {
+  std::vector<int> order(kCategoryCount);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return loop.shares[static_cast<std::size_t>(a)] > loop.shares[static_cast<std::size_t>(b)];
+  });
+  std::string text = step_time_line(loop, palette);
+  for (const int index : order) {
+    const auto category = static_cast<Category>(index);
+    const double share = share_of(loop.shares, category);
+    if (share < 0.0005) continue;
+    const double ns = share * static_cast<double>(loop.wall.mean);
+    std::string line = "    " + pad_right(category_name(category), 14) +
+                       pad_left(time_text(ns), 8) + pad_left(percent_text(share), 9) + "  " +
+                       pad_right(bar(share, kBarWidth), kBarWidth) + "  ";
+    line += cut(details(loop, category, ns), kWidth - width_of(line));
+    while (line.ends_with(' ')) line.pop_back();
+    text += line + "\n";
+  }
+  const PhaseMeans& phases = loop.phases;
+  const std::vector<std::pair<const char*, double>> means = {{"input", phases.input},
+                                                             {"forward", phases.forward},
+                                                             {"backward", phases.backward},
+                                                             {"optimizer", phases.optimizer},
+                                                             {"other", phases.other}};
+  std::vector<std::string> texts;
+  for (const auto& [name, ns] : means) texts.push_back(std::string(name) + " " + time_text(ns));
+  return text + "  phases    " + join(texts, kDot) + "\n";
+}
+
+std::string populations(const LoopReport& loop) {
+  if (loop.populations.size() < 2) return "";
+  std::string text = "\n  two kinds of step\n";
+  for (const Population& kind : loop.populations) {
+    const std::string line = pad_left(count_text(kind.steps), 8) + " ×" +
+                             pad_left(time_text(static_cast<double>(kind.mean_ns)), 9) +
+                             pad_left(percent_text(kind.share), 9) + " of all time   ";
+    text += "  " + line + cut(kind.label, kWidth - 2 - width_of(line)) + "\n";
+  }
+  return text;
+}
+
+std::string advice_table(const LoopReport& loop) {
+  if (loop.verdict.advice.empty()) return "";
+  constexpr std::size_t kBecause = 58;
+  std::string text =
+      "\n  " + pad_right("what would help", 36) + pad_right("step would take", 20) + "because\n";
+  for (const Advice& advice : loop.verdict.advice) {
+    const double predicted = static_cast<double>(advice.predicted_step_ns);
+    std::array<char, 32> factor{};
+    std::snprintf(factor.data(), factor.size(), "  (%.1f ×)",
+                  static_cast<double>(loop.wall.mean) / std::max(predicted, 1.0));
+    std::string line = "    " + pad_right(cut(advice.title, 33), 34) +
+                       pad_right(time_text(predicted) + factor.data(), 20);
+    for (const std::string& because : wrap(advice.why, kWidth - kBecause)) {
+      text += line + because + "\n";
+      line = std::string(kBecause, ' ');
+    }
+  }
+  return text;
+}
+
+// What a slow step spent more on than the average step: "+5.02 ms in \"checkpoint\"".
+std::string excess(const LoopReport& loop, const Step& step) {
+  std::map<std::string, double> more;
+  const auto add = [&more](const Step& from, double weight) {
+    for (const StepTime& time : from.times) {
+      const std::string name =
+          time.category == Category::kOther
+              ? in_quotes(time.label)
+              : std::string(category_name(time.category)) +
+                    (time.phase == PhaseKind::kNone || time.phase == PhaseKind::kInput
+                         ? ""
+                         : std::string(" in ") + phase_name(time.phase));
+      more[name] += weight * static_cast<double>(to_ns(time.exposed));
+    }
+  };
+  add(step, 1);
+  for (const std::size_t i : loop.analysed) add(loop.steps[i], -1 / steps_of(loop));
+  std::vector<std::pair<std::string, double>> sorted(more.begin(), more.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> texts;
+  for (const auto& [name, ns] : sorted) {
+    if (texts.size() == 2 || ns < 0.02 * static_cast<double>(to_ns(step.dur))) break;
+    texts.push_back("+" + time_text(ns) + " " + name);
+  }
+  return texts.empty() ? "like the others" : join(texts, kDot);
+}
+
+std::string slowest_steps(const LoopReport& loop, int top) {
+  std::vector<std::size_t> order = loop.analysed;
+  std::erase_if(order, [&](std::size_t i) {
+    return static_cast<double>(to_ns(loop.steps[i].dur)) <
+           kSlow * static_cast<double>(loop.wall.p50);
+  });
+  if (order.empty()) return "\n  slowest steps   none took much longer than the others\n";
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return loop.steps[a].dur > loop.steps[b].dur;
+  });
+  order.resize(std::min(order.size(), static_cast<std::size_t>(std::clamp(top, 1, 3))));
+  std::string text = "\n  " + pad_right("slowest steps", 36) + "against the average\n";
+  for (const std::size_t i : order) {
+    const Step& step = loop.steps[i];
+    const std::string line = "    " + pad_right("#" + std::to_string(step.number), 12) +
+                             pad_left(time_text(static_cast<double>(to_ns(step.dur))), 9) +
+                             std::string(13, ' ');
+    text += line + cut(excess(loop, step), kWidth - width_of(line)) + "\n";
+  }
+  return text;
+}
+
+std::string top_ops(const LoopReport& loop, int top) {
+  if (loop.ops.empty() || top < 1) return "";
+  std::string text = "\n  " + pad_right("top ops by self time", 46) + pad_right("phase", 12) +
+                     pad_left("a step", 10) + pad_left("of step", 10) +
+                     pad_left("calls a step", 16) + "\n";
+  for (std::size_t i = 0; i < std::min(loop.ops.size(), static_cast<std::size_t>(top)); ++i) {
+    const OpRow& op = loop.ops[i];
+    const double ns = static_cast<double>(op.self_ns) / steps_of(loop);
+    std::array<char, 32> calls{};
+    std::snprintf(calls.data(), calls.size(), "%.1f",
+                  static_cast<double>(op.calls) / steps_of(loop));
+    text += "    " + pad_right(cut(op.name, 43), 44) +
+            pad_right(op.phase == "none" ? "outside" : op.phase, 12) + pad_left(time_text(ns), 10) +
+            pad_left(percent_text(ns / std::max(1.0, static_cast<double>(loop.wall.mean))), 10) +
+            pad_left(calls.data(), 16) + "\n";
+  }
+  return text;
+}
+
+std::string left_out(const LoopReport& loop) {
+  const auto steady = std::count_if(loop.analysed.begin(), loop.analysed.end(),
+                                    [&](std::size_t i) { return loop.steps[i].steady; });
+  if (loop.warm_up == 0 || steady == 0) return "";
+  std::int64_t ns = 0;
+  for (std::int64_t i = 0; i < loop.warm_up; ++i)
+    ns += to_ns(loop.steps[static_cast<std::size_t>(i)].dur);
+  const std::string which =
+      loop.warm_up == 1 ? "step 1" : "steps 1–" + std::to_string(loop.warm_up);
+  return "\n  left out   " + which + " (warm-up, " + time_text(static_cast<double>(ns)) + ")\n";
+}
+
+std::string loop_page(const LoopReport& loop, const TextOptions& options, const Palette& palette) {
+  return verdict_lines(loop, palette) + "\n" + breakdown(loop, palette) + populations(loop) +
+         advice_table(loop) + slowest_steps(loop, options.top) + top_ops(loop, options.top) +
+         left_out(loop);
+}
+
+std::string next_lines(const TextOptions& options) {
+  return "\n  next   stepscope export " + options.store + " -o trace.json.gz\n         sqlite3 " +
+         options.store + " \"select * from step_breakdown\"\n";
+}
+
+}  // namespace
+
+std::string text_report(const AnalysisReport& report, const TextOptions& options) {
+  const Palette palette{options.color};
+  if (report.loops.empty()) {
+    std::string text = header(report, nullptr) + "\n  " + palette.bold("NO STEPS") + "\n";
+    for (const std::string& line : wrap(report.no_steps, kWidth - 2)) text += "  " + line + "\n";
+    return text;
+  }
+  std::string text = header(report, &report.loops.front());
+  for (std::size_t i = 0; i < report.loops.size(); ++i) {
+    const LoopReport& loop = report.loops[i];
+    text += "\n";
+    if (report.loops.size() > 1) {
+      text += cut("loop " + std::to_string(i + 1) + " of " + std::to_string(report.loops.size()) +
+                      kDot + "thread " + std::to_string(loop.tid) + " " + loop.thread_name + kDot +
+                      step_range(loop),
+                  kWidth) +
+              "\n";
+    }
+    text += loop_page(loop, options, palette);
+  }
+  return text + next_lines(options);
+}
+
+}  // namespace stepscope::cli

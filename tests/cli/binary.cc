@@ -1,0 +1,56 @@
+#include "tests/cli/binary.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+namespace stepscope::testing {
+namespace {
+
+std::string quote(const std::string& argument) {
+  std::string quoted = "'";
+  for (const char c : argument) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// A file of its own, gone with the object.
+class TempFile {
+ public:
+  TempFile() {
+    const int file = mkstemp(path_.data());
+    if (file >= 0) close(file);
+  }
+  ~TempFile() { unlink(path_.c_str()); }
+  TempFile(const TempFile&) = delete;
+  TempFile& operator=(const TempFile&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = "/tmp/stepscope_out_XXXXXX";
+};
+
+}  // namespace
+
+Outcome run_stepscope(const std::vector<std::string>& arguments) {
+  const TempFile out, err;
+  std::string command = quote(STEPSCOPE_BINARY);
+  for (const std::string& argument : arguments) command += " " + quote(argument);
+  command += " > " + quote(out.path()) + " 2> " + quote(err.path());
+  const int status = std::system(command.c_str());
+  Outcome outcome;
+  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  outcome.out = contents(out.path());
+  outcome.err = contents(err.path());
+  return outcome;
+}
+
+}  // namespace stepscope::testing
