@@ -33,7 +33,7 @@ std::optional<Split> split_populations(std::span<const double> step_times) {
   const auto fast = std::span<const double>(logs).first(at);
   const auto slow = std::span<const double>(logs).subspan(at);
   const double gap = slow.front() - fast.back();
-  if (gap < spread(fast) || gap < spread(slow)) return std::nullopt;
+  if (gap < kLeastGap * std::max(spread(fast), spread(slow))) return std::nullopt;
   if (quantile(slow, 0.5) - quantile(fast, 0.5) < std::log(kLeastRatio)) return std::nullopt;
 
   Split split{std::exp((slow.front() + fast.back()) / 2), {}};

@@ -1,0 +1,336 @@
+// Classification, confidence, populations, warm-up and the interval, on made distributions.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <random>
+
+#include "analyzer/advise/advise.h"
+#include "analyzer/steps/warm_up.h"
+#include "analyzer/verdict/bootstrap.h"
+#include "analyzer/verdict/classify.h"
+#include "analyzer/verdict/confidence.h"
+#include "analyzer/verdict/populations.h"
+#include "analyzer/words.h"
+
+namespace stepscope {
+namespace {
+
+Shares shares(double compute, std::initializer_list<std::pair<Category, double>> others) {
+  Shares result{};
+  result[static_cast<std::size_t>(Category::kCompute)] = compute;
+  for (const auto& [category, share] : others) result[static_cast<std::size_t>(category)] = share;
+  return result;
+}
+
+std::string verdict_of(const Shares& given) {
+  const Bottleneck bottleneck = classify(given);
+  return bottleneck.degree.empty() ? bottleneck.kind : bottleneck.degree + " " + bottleneck.kind;
+}
+
+TEST(Classify, InputIsNamedFromFivePercentAndHighlyFromTwenty) {
+  EXPECT_EQ(verdict_of(shares(0.951, {{Category::kInput, 0.049}})), "compute-bound");
+  EXPECT_EQ(verdict_of(shares(0.95, {{Category::kInput, 0.05}})), "moderately input-bound");
+  EXPECT_EQ(verdict_of(shares(0.801, {{Category::kInput, 0.199}})), "moderately input-bound");
+  EXPECT_EQ(verdict_of(shares(0.8, {{Category::kInput, 0.2}})), "highly input-bound");
+}
+
+TEST(Classify, OtherStallsAreNamedFromTenPercent) {
+  EXPECT_EQ(verdict_of(shares(0.91, {{Category::kLaunch, 0.09}})), "compute-bound");
+  EXPECT_EQ(verdict_of(shares(0.9, {{Category::kLaunch, 0.1}})), "moderately launch-bound");
+  EXPECT_EQ(verdict_of(shares(0.7, {{Category::kSync, 0.3}})), "highly sync-bound");
+  EXPECT_EQ(verdict_of(shares(0.7, {{Category::kCommunication, 0.3}})),
+            "highly communication-bound");
+  EXPECT_EQ(verdict_of(shares(0.7, {{Category::kCopy, 0.3}})), "highly transfer-bound");
+  EXPECT_EQ(verdict_of(shares(0.7, {{Category::kAllocation, 0.3}})), "highly allocation-bound");
+}
+
+TEST(Classify, HostAndLabelledScopesAreOneStall) {
+  const Shares both = shares(0.85, {{Category::kHost, 0.07}, {Category::kOther, 0.08}});
+  EXPECT_EQ(verdict_of(both), "moderately host-bound");
+  EXPECT_DOUBLE_EQ(classify(both).share, 0.15);
+}
+
+TEST(Classify, TheLargestStallNamesTheVerdict) {
+  EXPECT_EQ(verdict_of(shares(0.1, {{Category::kInput, 0.3}, {Category::kLaunch, 0.6}})),
+            "highly launch-bound");
+  EXPECT_EQ(verdict_of(shares(0.5, {{Category::kInput, 0.3}, {Category::kLaunch, 0.2}})),
+            "highly input-bound");
+}
+
+TEST(Classify, WithoutDominatingComputeTheLargestStallNamesIt) {
+  EXPECT_EQ(verdict_of(shares(0.49, {{Category::kInput, 0.04},
+                                     {Category::kCopy, 0.09},
+                                     {Category::kSync, 0.098},
+                                     {Category::kLaunch, 0.095},
+                                     {Category::kCommunication, 0.095},
+                                     {Category::kHost, 0.095}})),
+            "sync-bound");
+}
+
+TEST(Bootstrap, EqualStepsHaveAPointInterval) {
+  const std::vector<double> parts(50, 3.0), wholes(50, 10.0);
+  const Interval ci = bootstrap_ratio(parts, wholes);
+  EXPECT_DOUBLE_EQ(ci.low, 0.3);
+  EXPECT_DOUBLE_EQ(ci.high, 0.3);
+}
+
+TEST(Bootstrap, IsDeterministic) {
+  std::mt19937 random(1);
+  std::vector<double> parts, wholes;
+  for (int i = 0; i < 40; ++i) {
+    parts.push_back(static_cast<double>(random() % 100));
+    wholes.push_back(100 + static_cast<double>(random() % 100));
+  }
+  const Interval a = bootstrap_ratio(parts, wholes), b = bootstrap_ratio(parts, wholes);
+  EXPECT_EQ(a.low, b.low);
+  EXPECT_EQ(a.high, b.high);
+  EXPECT_LT(a.low, a.high);
+}
+
+// Of 400 recordings with a known true share, about 95 % of the intervals must hold it.
+TEST(Bootstrap, CoversTheTruthAboutAsOftenAsItSays) {
+  std::mt19937 random(7);
+  std::lognormal_distribution<double> wait(0.0, 0.5), rest(1.0, 0.2);
+  const double mean_wait = std::exp(0.125), mean_rest = std::exp(1.02);
+  const double truth = mean_wait / (mean_wait + mean_rest);
+  int covered = 0;
+  for (int run = 0; run < 400; ++run) {
+    std::vector<double> parts, wholes;
+    for (int i = 0; i < 60; ++i) {
+      parts.push_back(wait(random));
+      wholes.push_back(parts.back() + rest(random));
+    }
+    const Interval ci = bootstrap_ratio(parts, wholes);
+    covered += ci.low <= truth && truth <= ci.high;
+  }
+  EXPECT_GT(covered, 400 * 0.90);
+  EXPECT_LT(covered, 400 * 0.99);
+}
+
+TEST(Bootstrap, ManyStepsAreBlockedAndStillRight) {
+  std::mt19937 random(3);
+  std::normal_distribution<double> noise(3.0, 0.5);
+  std::vector<double> parts, wholes;
+  for (int i = 0; i < 100'000; ++i) {
+    parts.push_back(noise(random));
+    wholes.push_back(10.0);
+  }
+  const Interval ci = bootstrap_ratio(parts, wholes);
+  EXPECT_NEAR(ci.low, 0.3, 0.001);
+  EXPECT_NEAR(ci.high, 0.3, 0.001);
+  EXPECT_LT(ci.low, ci.high);
+}
+
+TEST(Populations, EveryTwentiethStepThatStallsIsFound) {
+  std::mt19937 random(5);
+  std::normal_distribution<double> usual(10e6, 0.5e6), stall(30e6, 2e6);
+  std::vector<double> times;
+  for (int i = 0; i < 200; ++i) times.push_back(i % 20 == 19 ? stall(random) : usual(random));
+  const auto split = split_populations(times);
+  ASSERT_TRUE(split.has_value());
+  EXPECT_EQ(split->slow.size(), 10u);
+  EXPECT_EQ(period_of(split->slow), 20u);
+}
+
+TEST(Populations, HalfAndHalfIsFound) {
+  std::vector<double> times;
+  for (int i = 0; i < 100; ++i) times.push_back((i % 2 == 0 ? 10e6 : 15e6) + i * 1000);
+  const auto split = split_populations(times);
+  ASSERT_TRUE(split.has_value());
+  EXPECT_EQ(split->slow.size(), 50u);
+  EXPECT_EQ(period_of(split->slow), 2u);
+}
+
+TEST(Populations, AFewOutliersAreNoPopulation) {
+  std::vector<double> times;
+  for (int i = 0; i < 200; ++i) times.push_back(10e6 + (i % 7) * 1e5);
+  times[50] = times[120] = 50e6;
+  EXPECT_FALSE(split_populations(times).has_value());
+}
+
+TEST(Populations, TooFewStepsAreNotSplit) {
+  std::vector<double> times(19, 10e6);
+  for (std::size_t i = 0; i < 9; ++i) times[i] = 30e6;
+  EXPECT_FALSE(split_populations(times).has_value());
+}
+
+// Unimodal noise of many shapes: at most 1 false alarm in 100.
+TEST(Populations, UnimodalNoiseIsNotSplit) {
+  const std::vector<std::pair<const char*, std::function<double(std::mt19937&)>>> shapes = {
+      {"normal", [](auto& r) { return std::normal_distribution<double>(10e6, 1e6)(r); }},
+      {"tight", [](auto& r) { return std::normal_distribution<double>(10e6, 1e4)(r); }},
+      {"uniform", [](auto& r) { return std::uniform_real_distribution<double>(5e6, 15e6)(r); }},
+      {"lognormal", [](auto& r) { return 1e7 * std::lognormal_distribution<double>(0, 0.6)(r); }},
+      {"exponential",
+       [](auto& r) { return 5e6 + std::exponential_distribution<double>(1 / 5e6)(r); }},
+      {"pareto",
+       [](auto& r) { return 1e7 * std::exp(std::exponential_distribution<double>(2)(r)); }},
+  };
+  for (const auto& [name, draw] : shapes) {
+    for (const int count : {20, 50, 200, 2000}) {
+      std::mt19937 random(11);
+      int alarms = 0;
+      for (int run = 0; run < 200; ++run) {
+        std::vector<double> times;
+        for (int i = 0; i < count; ++i) times.push_back(draw(random));
+        alarms += split_populations(times).has_value();
+      }
+      EXPECT_LE(alarms, 2) << name << ", " << count << " steps";
+    }
+  }
+}
+
+TEST(Populations, NoPeriodWithoutRegularity) {
+  EXPECT_EQ(period_of(std::vector<std::size_t>{3, 4, 11, 30, 31}), 0u);
+  EXPECT_EQ(period_of(std::vector<std::size_t>{5, 6, 7, 8}), 0u);  // a stretch, no rhythm
+  EXPECT_EQ(period_of(std::vector<std::size_t>{1, 11}), 0u);
+}
+
+std::vector<Duration> steady(std::size_t count) {
+  std::vector<Duration> times;
+  for (std::size_t i = 0; i < count; ++i)
+    times.emplace_back(10'000'000 + static_cast<std::int64_t>(i % 5) * 10'000);
+  return times;
+}
+
+TEST(WarmUp, TheFirstStepAlwaysIs) {
+  EXPECT_EQ(warm_up_steps({}), 0u);
+  EXPECT_EQ(warm_up_steps(steady(1)), 1u);
+  EXPECT_EQ(warm_up_steps(steady(2)), 1u);
+  EXPECT_EQ(warm_up_steps(steady(100)), 1u);
+}
+
+TEST(WarmUp, SlowStepsAtTheStartAre) {
+  auto times = steady(100);
+  times[0] = times[1] = times[2] = Duration(30'000'000);
+  EXPECT_EQ(warm_up_steps(times), 3u);
+  times[3] = Duration(11'000'000);  // clearly off, and yet no quarter slower
+  EXPECT_EQ(warm_up_steps(times), 3u);
+}
+
+TEST(WarmUp, AStallLaterOnIsNot) {
+  auto times = steady(100);
+  times[2] = Duration(90'000'000);  // step 2 was as the others
+  EXPECT_EQ(warm_up_steps(times), 1u);
+}
+
+TEST(WarmUp, NeverMoreThanATenth) {
+  std::vector<Duration> times(100, Duration(50'000'000));
+  std::fill(times.begin() + 40, times.end(), Duration(10'000'000));
+  EXPECT_EQ(warm_up_steps(times), 10u);
+}
+
+TEST(WarmUp, NoiseIsNot) {
+  std::mt19937 random(2);
+  std::lognormal_distribution<double> noise(0, 0.4);
+  std::size_t extra = 0;
+  for (int run = 0; run < 200; ++run) {
+    std::vector<Duration> times;
+    for (int i = 0; i < 100; ++i)
+      times.emplace_back(static_cast<std::int64_t>(1e7 * noise(random)));
+    extra += warm_up_steps(times) - 1;
+  }
+  EXPECT_LE(extra, 2u);
+}
+
+ConfidenceInput certain() {
+  ConfidenceInput input;
+  input.steps = 100;
+  input.ci = {0.60, 0.62};
+  input.bottleneck = classify(shares(0.39, {{Category::kInput, 0.61}}));
+  input.ops = 100'000;
+  return input;
+}
+
+TEST(Confidence, IsHighWithManyLikeSteps) {
+  EXPECT_EQ(confidence_of(certain()).level, "high");
+  EXPECT_TRUE(confidence_of(certain()).reasons.empty());
+}
+
+TEST(Confidence, EachDoubtLowersIt) {
+  const auto level = [](auto change) {
+    ConfidenceInput input = certain();
+    change(input);
+    const Confidence confidence = confidence_of(input);
+    EXPECT_EQ(confidence.reasons.size(), 1u);
+    return confidence.level;
+  };
+  EXPECT_EQ(level([](auto& i) { i.steps = 19; }), "medium");
+  EXPECT_EQ(level([](auto& i) { i.steps = 4; }), "low");
+  EXPECT_EQ(level([](auto& i) { i.ci = {0.55, 0.66}; }), "medium");
+  EXPECT_EQ(level([](auto& i) { i.ci = {0.45, 0.70}; }), "low");
+  EXPECT_EQ(level([](auto& i) { i.ci = {0.19, 0.22}; }), "medium");
+  EXPECT_EQ(level([](auto& i) { i.lost = 1; }), "medium");
+  EXPECT_EQ(level([](auto& i) { i.lost = 2000; }), "low");
+  EXPECT_EQ(level([](auto& i) { i.ops_recorded = false; }), "medium");
+  EXPECT_EQ(level([](auto& i) { i.warm_up_only = true; }), "low");
+}
+
+AdviceInput decoding(double input_ns, double rest_ns, double busy_share, std::int64_t cores) {
+  AdviceInput input;
+  input.step_ns = input_ns + rest_ns;
+  input.input_ns = input_ns;
+  input.input.waits = 10;
+  input.input.wait_ns = 1'000'000;
+  input.input.busy_ns = static_cast<std::int64_t>(1e6 * busy_share);
+  input.cpu_count = cores;
+  return input;
+}
+
+TEST(Advice, PrefetchTakesTheLongerOfTheTwoNotTheirSum) {
+  const auto advice = input_prefetch(decoding(3e6, 5e6, 1.0, 8));
+  ASSERT_TRUE(advice.has_value());
+  EXPECT_EQ(advice->predicted_step_ns, 5'000'000);
+  EXPECT_EQ(advice->saves_ns, 3'000'000);
+  EXPECT_EQ(advice->title, "prefetch batches with 1 worker");
+}
+
+TEST(Advice, PrefetchNamesTheLeastWorkersThatHideTheWait) {
+  const auto advice = input_prefetch(decoding(9e6, 2e6, 1.0, 16));
+  ASSERT_TRUE(advice.has_value());
+  EXPECT_EQ(advice->title, "prefetch batches with 5 workers");
+  EXPECT_EQ(advice->predicted_step_ns, 2'000'000);
+}
+
+TEST(Advice, PrefetchMindsTheCores) {
+  const auto advice = input_prefetch(decoding(9e6, 1e6, 1.0, 2));
+  ASSERT_TRUE(advice.has_value());
+  EXPECT_EQ(advice->predicted_step_ns, 5'000'000);  // 10 ms of work on 2 cores
+  EXPECT_FALSE(input_prefetch(decoding(9e6, 1e6, 1.0, 1)).has_value())
+      << "one core has nothing to gain";
+  EXPECT_TRUE(input_prefetch(decoding(9e6, 1e6, 0.0, 1)).has_value())
+      << "a blocked wait needs no core";
+}
+
+TEST(Advice, CacheSavesTheBusyPartOnly) {
+  const auto advice = input_cache(decoding(4e6, 6e6, 0.75, 4));
+  ASSERT_TRUE(advice.has_value());
+  EXPECT_EQ(advice->predicted_step_ns, 7'000'000);
+  EXPECT_FALSE(input_cache(decoding(4e6, 6e6, 0.3, 4)).has_value()) << "mostly blocked";
+}
+
+TEST(Advice, NoneBelowTheThreshold) {
+  EXPECT_TRUE(advise(decoding(0.4e6, 9.6e6, 1.0, 4)).empty());
+  const auto both = advise(decoding(5e6, 1e6, 1.0, 2));
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_GE(both[0].saves_ns, both[1].saves_ns);
+}
+
+TEST(Words, FiguresReadWell) {
+  EXPECT_EQ(time_text(0), "0 ns");
+  EXPECT_EQ(time_text(999), "999 ns");
+  EXPECT_EQ(time_text(999.9), "1.00 µs");
+  EXPECT_EQ(time_text(4'820'000), "4.82 ms");
+  EXPECT_EQ(time_text(12'345'678'900), "12.3 s");
+  EXPECT_EQ(time_text_like(710'000, 1'620'000), "0.71");
+  EXPECT_EQ(percent_text(0.6312), "63.1 %");
+  EXPECT_EQ(count_text(-1234567), "-1,234,567");
+  EXPECT_EQ(ordinal(11), "11th");
+  EXPECT_EQ(ordinal(22), "22nd");
+  EXPECT_EQ(in_quotes("a\nb"), "\"a?b\"");
+}
+
+}  // namespace
+}  // namespace stepscope

@@ -1,0 +1,375 @@
+// `stepscope analyze` as a script meets it: exit codes, one clear line for what is wrong, the page,
+// the JSON contract, and what is left in the store.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/terminal_text.h"
+#include "store/trace_reader.h"
+#include "store/trace_writer.h"
+#include "tests/cli/binary.h"
+#include "tests/store/testing/synthetic_run.h"
+
+namespace stepscope::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+using Json = nlohmann::json;
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::size_t lines_in(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// Runs one statement and returns the first column of the first row; ADD_FAILURE when it fails.
+double first_value(const std::filesystem::path& store, const std::string& query) {
+  sqlite3* database = nullptr;
+  sqlite3_stmt* statement = nullptr;
+  double value = -1;
+  if (sqlite3_open_v2(store.c_str(), &database, SQLITE_OPEN_READWRITE, nullptr) != SQLITE_OK ||
+      sqlite3_prepare_v2(database, query.c_str(), -1, &statement, nullptr) != SQLITE_OK) {
+    ADD_FAILURE() << query << ": " << sqlite3_errmsg(database);
+  } else if (const int row = sqlite3_step(statement); row == SQLITE_ROW) {
+    value = sqlite3_column_double(statement, 0);
+  } else if (row != SQLITE_DONE) {
+    ADD_FAILURE() << query << ": " << sqlite3_errmsg(database);
+  }
+  sqlite3_finalize(statement);
+  sqlite3_close(database);
+  return value;
+}
+
+class AnalyzeTest : public ::testing::Test {
+ protected:
+  std::string make(const char* name, const SyntheticRun& run = {}) {
+    make_store(folder_ / name, run);
+    return (folder_ / name).string();
+  }
+
+  std::string make_empty(const char* name) {
+    auto writer = TraceWriter::create(folder_ / name);
+    EXPECT_TRUE(writer.ok());
+    EXPECT_TRUE((*writer)->finish().ok());
+    return (folder_ / name).string();
+  }
+
+  TempDir folder_;
+};
+
+// Exit 3, nothing on standard output, one line on standard error that names the file and `says`.
+void expect_refused(const Outcome& outcome, const std::string& path, const std::string& says) {
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(lines_in(outcome.err), 1u) << outcome.err;
+  EXPECT_THAT(outcome.err, StartsWith("stepscope analyze: "));
+  EXPECT_THAT(outcome.err, HasSubstr(path));
+  EXPECT_THAT(outcome.err, HasSubstr(says));
+}
+
+TEST_F(AnalyzeTest, PageIsAsExpected) {
+  SyntheticRun run;
+  run.steps = 40;
+  const std::string store = make("run.db", run);
+  const Outcome outcome = run_stepscope({"analyze", store});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.err, "");
+  const auto golden = std::filesystem::path(STEPSCOPE_SOURCE_DIR) / "tests/cli/golden/analyze.txt";
+  EXPECT_EQ(replaced(outcome.out, store, "run.db"), contents(golden));
+}
+
+TEST_F(AnalyzeTest, NoLineOfThePageIsWiderThan100) {
+  const std::string store = (folder_ / "wide.db").string();
+  {
+    auto writer = TraceWriter::create(store);
+    ASSERT_TRUE(writer.ok());
+    ASSERT_TRUE(record(SyntheticRun{}, **writer).ok());
+    const StringId name = (*writer)->intern(std::string(300, 'x') + "\n\033[31m" + "äöü€");
+    std::vector<Phase> scopes;
+    for (int i = 0; i < 20; ++i) {
+      const SessionTime end = SyntheticRun{}.step_start(i) + SyntheticRun{}.step_dur();
+      scopes.push_back({kLoopThread, PhaseKind::kScope, name, end - Duration(40'000),
+                        Duration(30'000), Duration(0)});
+    }
+    ASSERT_TRUE((*writer)->add_phases(scopes).ok());
+    Op op;
+    op.thread = kLoopThread;
+    op.name = name;
+    op.start = SyntheticRun{}.step_start(19) + Duration(1000);
+    op.dur = op.self = Duration(2'000'000);
+    ASSERT_TRUE((*writer)->add_ops({&op, 1}).ok());
+    ASSERT_TRUE((*writer)->finish().ok());
+  }
+  const Outcome outcome = run_stepscope({"analyze", store, "--top", "50"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("xxx"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("\033")))
+      << "control characters of a name reach the terminal";
+  std::istringstream page(replaced(outcome.out, store, "run.db"));
+  for (std::string line; std::getline(page, line);) EXPECT_LE(cli::width_of(line), 100u) << line;
+}
+
+TEST_F(AnalyzeTest, JsonKeepsItsContract) {
+  const Outcome outcome = run_stepscope({"analyze", make("run.db"), "--json"});
+  ASSERT_EQ(outcome.exit_code, 0);
+  const Json document = Json::parse(outcome.out);
+  EXPECT_EQ(document["schema"], "stepscope.analysis/1");
+  for (const char* key : {"command", "duration_ns", "torch_version", "hosts", "processes"}) {
+    EXPECT_TRUE(document["run"].contains(key)) << key;
+  }
+  for (const char* key : {"pid", "rank", "name", "exit", "died"}) {
+    EXPECT_TRUE(document["run"]["processes"][0].contains(key)) << key;
+  }
+  for (const char* key : {"events", "kernels", "samples"})
+    EXPECT_TRUE(document["losses"].contains(key)) << key;
+  ASSERT_EQ(document["loops"].size(), 1u);
+  for (const Json& loop : {document, document["loops"][0]}) {
+    EXPECT_EQ(loop["steps"]["count"], 20);
+    EXPECT_EQ(loop["steps"]["marker"], "loader");
+    for (const char* key : {"mean", "p50", "p90", "min", "max"})
+      EXPECT_TRUE(loop["steps"]["wall_ns"].contains(key));
+    for (const char* table : {"shares", "hidden"}) {
+      for (const char* key : {"compute", "input", "copy", "communication", "sync", "launch",
+                              "allocation", "host", "other"}) {
+        EXPECT_TRUE(loop[table].contains(key)) << table << "." << key;
+      }
+    }
+    for (const char* key : {"input", "forward", "backward", "optimizer", "other"}) {
+      EXPECT_TRUE(loop["phases"].contains(key)) << key;
+    }
+    for (const char* key : {"waits", "blocked_share", "busy_share", "loader", "inferred"}) {
+      EXPECT_TRUE(loop["input"].contains(key)) << key;
+    }
+    for (const char* key : {"kind", "degree", "share", "ci95", "confidence", "why"}) {
+      EXPECT_TRUE(loop["verdict"].contains(key)) << key;
+    }
+    for (const char* key : {"steps", "mean_ns", "share", "label"}) {
+      EXPECT_TRUE(loop["populations"][0].contains(key)) << key;
+    }
+    for (const char* key : {"rule", "title", "why", "predicted_step_ns", "saves_ns", "evidence"}) {
+      EXPECT_TRUE(loop["advice"][0].contains(key)) << key;
+    }
+  }
+}
+
+TEST_F(AnalyzeTest, JsonFiguresAgreeWithTheRunAndAmongThemselves) {
+  const SyntheticRun run;
+  const Json document = Json::parse(run_stepscope({"analyze", make("run.db", run), "--json"}).out);
+  double sum = 0;
+  for (const auto& [category, share] : document["shares"].items()) sum += share.get<double>();
+  EXPECT_NEAR(sum, 1.0, 1e-12);
+  const auto mean = document["steps"]["wall_ns"]["mean"].get<double>();
+  double phases = 0;
+  for (const auto& [phase, ns] : document["phases"].items()) phases += ns.get<double>();
+  EXPECT_NEAR(phases, mean, 5);
+  EXPECT_EQ(document["phases"]["input"], to_ns(run.input));
+  EXPECT_EQ(document["phases"]["backward"], to_ns(run.backward));
+  EXPECT_NEAR(document["shares"]["input"].get<double>(),
+              static_cast<double>(to_ns(run.input)) / mean, 1e-6);
+  EXPECT_EQ(document["verdict"]["kind"], "input-bound");
+  EXPECT_EQ(document["verdict"]["degree"], "highly");
+  EXPECT_LE(document["verdict"]["ci95"][0], document["verdict"]["share"]);
+  EXPECT_GE(document["verdict"]["ci95"][1], document["verdict"]["share"]);
+  for (const Json& advice : document["advice"]) {
+    EXPECT_NEAR(advice["predicted_step_ns"].get<double>() + advice["saves_ns"].get<double>(), mean,
+                1);
+  }
+}
+
+TEST_F(AnalyzeTest, ComputeBoundRunIsCalledThat) {
+  SyntheticRun run;
+  run.input = Duration(20'000);
+  const Json document = Json::parse(run_stepscope({"analyze", make("run.db", run), "--json"}).out);
+  EXPECT_EQ(document["verdict"]["kind"], "compute-bound");
+  EXPECT_TRUE(document["verdict"]["degree"].is_null());
+  EXPECT_TRUE(document["advice"].empty());
+}
+
+TEST_F(AnalyzeTest, LossesAreToldAndLowerTheConfidence) {
+  SyntheticRun run;
+  run.steps = 60;
+  const Json whole = Json::parse(run_stepscope({"analyze", make("whole.db", run), "--json"}).out);
+  run.lost_ops = 7;
+  const std::string lossy_store = make("lossy.db", run);
+  const Json lossy = Json::parse(run_stepscope({"analyze", lossy_store, "--json"}).out);
+  EXPECT_EQ(whole["verdict"]["confidence"], "high");
+  EXPECT_EQ(lossy["verdict"]["confidence"], "medium");
+  EXPECT_EQ(lossy["losses"]["events"], 7);
+  EXPECT_THAT(run_stepscope({"analyze", lossy_store}).out, HasSubstr("lost: 7 ops"));
+}
+
+TEST_F(AnalyzeTest, ResultsGoIntoTheStore) {
+  const std::string store = make("run.db");
+  ASSERT_EQ(run_stepscope({"analyze", store}).exit_code, 0);
+  EXPECT_EQ(first_value(store, "SELECT count(*) FROM verdict WHERE kind = 'input-bound'"), 1);
+  EXPECT_EQ(first_value(store, "SELECT count(*) FROM step"), 20);
+  EXPECT_EQ(
+      first_value(
+          store,
+          "SELECT count(*) FROM step JOIN (SELECT step_id, sum(exposed_ns) AS total FROM step_time "
+          "GROUP BY step_id) AS t ON t.step_id = step.id WHERE t.total = step.dur_ns"),
+      20);
+  ASSERT_EQ(run_stepscope({"analyze", store}).exit_code, 0);
+  EXPECT_EQ(first_value(store, "SELECT count(*) FROM step"), 20)
+      << "a second analysis replaces the first";
+}
+
+TEST_F(AnalyzeTest, EvidenceQueriesShowTheFigureThatTheyStandFor) {
+  const std::string store = make("run.db");
+  const Json document = Json::parse(run_stepscope({"analyze", store, "--json"}).out);
+  const Json& evidence = document["verdict"]["evidence"][0];
+  EXPECT_NEAR(first_value(store, evidence["query"]), evidence["value"].get<double>(), 1e-9);
+  for (const Json& advice : document["advice"]) {
+    EXPECT_GT(first_value(store, advice["evidence"]["query"]), 0) << advice["evidence"]["query"];
+  }
+}
+
+TEST_F(AnalyzeTest, NoWriteAndAPartOfTheStepsLeaveTheStoreAsItWas) {
+  const std::string store = make("run.db");
+  EXPECT_EQ(run_stepscope({"analyze", store, "--no-write"}).exit_code, 0);
+  EXPECT_EQ(run_stepscope({"analyze", store, "--steps", "5-9"}).exit_code, 0);
+  EXPECT_EQ(first_value(store, "SELECT count(*) FROM verdict"), 0);
+  EXPECT_EQ(first_value(store, "SELECT count(*) FROM step"), 0);
+}
+
+TEST_F(AnalyzeTest, StepsCutsTheAnalysis) {
+  const Json document =
+      Json::parse(run_stepscope({"analyze", make("run.db"), "--steps", "5-9", "--json"}).out);
+  EXPECT_EQ(document["steps"]["count"], 20);
+  EXPECT_EQ(document["steps"]["analysed"], 5);
+  EXPECT_EQ(document["steps"]["first"], 5);
+  EXPECT_EQ(document["steps"]["last"], 9);
+  EXPECT_EQ(document["input"]["waits"], 5);
+}
+
+TEST_F(AnalyzeTest, AStoreStillBeingRecordedIsAnalysedAndLeftAlone) {
+  const std::string store = (folder_ / "live.db").string();
+  auto writer = TraceWriter::create(store);
+  ASSERT_TRUE(writer.ok());
+  ASSERT_TRUE(record(SyntheticRun{}, **writer).ok());
+  ASSERT_TRUE((*writer)->flush().ok());
+  const Outcome outcome = run_stepscope({"analyze", store});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("still being recorded"));
+  EXPECT_THAT(outcome.out, HasSubstr("HIGHLY INPUT-BOUND"));
+  EXPECT_EQ(lines_in(outcome.err), 1u) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("not stored"));
+  ASSERT_TRUE((*writer)->finish().ok());
+  EXPECT_EQ(first_value(store, "SELECT count(*) FROM verdict"), 0);
+}
+
+TEST_F(AnalyzeTest, AReadOnlyStoreIsAnalysedWithANote) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  const std::string store = make("run.db");
+  std::filesystem::permissions(store, std::filesystem::perms::owner_read);
+  std::filesystem::permissions(
+      folder_.path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  const Outcome outcome = run_stepscope({"analyze", store});
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms::owner_all);
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("HIGHLY INPUT-BOUND"));
+  EXPECT_EQ(lines_in(outcome.err), 1u) << outcome.err;
+}
+
+TEST_F(AnalyzeTest, WhatIsNoStoreIsRefused) {
+  const std::string missing = (folder_ / "missing.db").string();
+  expect_refused(run_stepscope({"analyze", missing}), missing, "");
+  const std::string text = (folder_ / "notes.db").string();
+  std::ofstream(text) << "Dear diary, this is no SQLite file, however long it may be.\n";
+  expect_refused(run_stepscope({"analyze", text}), text, "");
+  EXPECT_EQ(contents(text), "Dear diary, this is no SQLite file, however long it may be.\n");
+  const std::string foreign = (folder_ / "foreign.db").string();
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(foreign.c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database, "CREATE TABLE t (a)", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(database);
+  expect_refused(run_stepscope({"analyze", foreign}), foreign, "");
+}
+
+TEST_F(AnalyzeTest, ANewerSchemaIsRefused) {
+  const std::string store = make("run.db");
+  first_value(store, "UPDATE meta SET value = '999' WHERE key = 'schema_version'");
+  first_value(store, "PRAGMA user_version = 999");
+  expect_refused(run_stepscope({"analyze", store}), store, "");
+}
+
+TEST_F(AnalyzeTest, AnEmptyStoreHasNoSteps) {
+  const std::string store = make_empty("empty.db");
+  const Outcome outcome = run_stepscope({"analyze", store});
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_THAT(outcome.out, HasSubstr("NO STEPS"));
+  EXPECT_EQ(outcome.err,
+            "stepscope analyze: " + store + ": nothing was recorded: no ops and no phases.\n");
+}
+
+TEST_F(AnalyzeTest, JsonIsPrintedForARunWithoutAStepToo) {
+  const Outcome outcome = run_stepscope({"analyze", make_empty("empty.db"), "--json"});
+  EXPECT_EQ(outcome.exit_code, 3);
+  const Json document = Json::parse(outcome.out);
+  EXPECT_EQ(document["verdict"]["kind"], "no-steps");
+  EXPECT_TRUE(document["verdict"]["degree"].is_null());
+  EXPECT_EQ(document["steps"]["count"], 0);
+  EXPECT_TRUE(document["loops"].empty());
+  EXPECT_TRUE(document["shares"].contains("compute"));
+}
+
+TEST_F(AnalyzeTest, WrongUsageExitsWith2) {
+  const std::string store = make("run.db");
+  EXPECT_EQ(run_stepscope({"analyze"}).exit_code, 2);
+  EXPECT_EQ(run_stepscope({"analyze", store, "--no-such-option"}).exit_code, 2);
+  EXPECT_EQ(run_stepscope({"analyze", store, "--top", "many"}).exit_code, 2);
+  for (const char* steps : {"nine", "0-4", "9-5", "3-", "900-950"}) {
+    const Outcome outcome = run_stepscope({"analyze", store, "--steps", steps});
+    EXPECT_EQ(outcome.exit_code, 2) << steps;
+    EXPECT_EQ(lines_in(outcome.err), 1u) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(steps));
+  }
+}
+
+TEST_F(AnalyzeTest, HelpShowsExamples) {
+  const Outcome outcome = run_stepscope({"analyze", "--help"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("stepscope analyze run.db --json"));
+}
+
+TEST(TerminalText, CountsCharactersNotBytes) {
+  EXPECT_EQ(cli::width_of("µs ×"), 4u);
+  EXPECT_EQ(cli::pad_right("µ", 3), "µ  ");
+  EXPECT_EQ(cli::pad_left("µ", 3), "  µ");
+  EXPECT_EQ(cli::cut("aten::addmm", 6), "aten:…");
+  EXPECT_EQ(cli::cut("äöü", 3), "äöü");
+  EXPECT_EQ(cli::cut("a\tb", 3), "a?b");
+}
+
+TEST(TerminalText, BarsCountInEighths) {
+  EXPECT_EQ(cli::bar(0, 4), "");
+  EXPECT_EQ(cli::bar(1, 4), "████");
+  EXPECT_EQ(cli::bar(0.5, 3), "█▌");
+  EXPECT_EQ(cli::bar(7, 2), "██");
+}
+
+TEST(TerminalText, WrapsAtSpaces) {
+  EXPECT_EQ(cli::wrap("one two three", 7), (std::vector<std::string>{"one two", "three"}));
+  EXPECT_EQ(cli::wrap("", 7), std::vector<std::string>{});
+}
+
+}  // namespace
+}  // namespace stepscope::testing
