@@ -130,7 +130,7 @@ std::string details(const LoopReport& loop, Category category, double whole) {
   }
   return parts.size() == 1 && category != Category::kOther && parts.contains("outside")
              ? ""
-             : parts_text(parts, 4, whole);
+             : parts_text(parts, 3, whole);
 }
 
 std::string step_time_line(const LoopReport& loop, const Palette& palette) {
