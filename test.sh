@@ -72,16 +72,21 @@ pypi_torch() {
   build_and_ctest build/release
 }
 
-python_tests() {
-  STEPSCOPE_BUILD_DIR=$PWD/build/release \
-    "$VENV/bin/python" -m pytest -q -ra -p no:cacheprovider --junitxml="$junit" tests
+run_pytest() {  # build folder, options of pytest
+  local build=$1
+  shift
+  STEPSCOPE_BUILD_DIR=$PWD/$build "$VENV/bin/python" -m pytest -q -ra -p no:cacheprovider \
+    --junitxml="$junit" tests "$@"
 }
+pypi_pytest() { run_pytest build/release; }
 
 debian_torch() {
   cmake --preset release -B build/release-debian-torch -DSTEPSCOPE_TORCH=ON -DSTEPSCOPE_TORCH_DIR=/usr \
     -DSTEPSCOPE_BENCH=OFF
   build_and_ctest build/release-debian-torch -L torch
 }
+
+debian_pytest() { run_pytest build/release-debian-torch -m torch; }
 
 # libtorch is not instrumented: what it keeps until exit is no leak of ours.
 asan() {
@@ -94,6 +99,11 @@ asan() {
 tsan() {
   cmake --preset tsan -DSTEPSCOPE_TORCH=OFF
   build_and_ctest build/tsan
+}
+
+fuzz() {
+  cmake --preset fuzz "-DSTEPSCOPE_FUZZ_SECONDS=$FUZZ_SECONDS"
+  build_and_ctest build/fuzz -L fuzz
 }
 
 # --- the run -----------------------------------------------------------------------------------
@@ -110,12 +120,14 @@ step "Tests"
 mkdir -p "$OUT"
 rm -f "$OUT"/*.tsv "$OUT"/*.xml "$OUT"/*.log
 suite "libtorch $torch_version: ctest" pypi_torch
-suite "libtorch $torch_version: pytest, browser" python_tests
+suite "libtorch $torch_version: pytest, browser" pypi_pytest
 if [ $quick = no ]; then
   use_debian_torch
   suite "libtorch $torch_version (Debian): ctest" debian_torch
+  suite "libtorch $torch_version (Debian): pytest" debian_pytest
   suite "AddressSanitizer, UBSan: ctest" asan
   suite "no libtorch, ThreadSanitizer: ctest" tsan
+  [ ! -d tests/fuzz ] || suite "no libtorch, clang: fuzzers" fuzz
 fi
 
 step "Summary"

@@ -11,7 +11,9 @@ readonly VENV=$PWD/.venv
 readonly BUILD_PACKAGES=(g++ cmake ninja-build ccache libsqlite3-dev nlohmann-json3-dev libcli11-dev
   libgtest-dev libgmock-dev libbenchmark-dev libisal-dev zlib1g-dev sqlite3)
 readonly VENV_PACKAGES=(python3 python3-venv)
-readonly TEST_PACKAGES=(git chromium clang libclang-rt-dev libtorch-dev)
+# Debian's libtorch takes whatever BLAS there is, by default one that is ten times slower.
+readonly DEBIAN_TORCH_PACKAGES=(libtorch-dev libopenblas0-pthread)
+readonly TEST_PACKAGES=(git chromium clang libclang-rt-dev "${DEBIAN_TORCH_PACKAGES[@]}")
 
 say() { printf '%s\n' "$*"; }
 step() { printf '\n\033[1m%s\033[0m\n' "$*" | if [ -t 1 ]; then cat; else sed 's/\x1b\[[0-9;]*m//g'; fi; }
@@ -180,6 +182,6 @@ find_torch() {
   if ensure_in_venv "torch==$TORCH_PIN" && use_venv_torch; then return; fi
   [ "$STEPSCOPE_INSTALL" = yes ] || return 0  # reported as missing
   say "pip could not install torch==$TORCH_PIN; taking Debian's libtorch-dev instead."
-  ensure_packages libtorch-dev
+  ensure_packages "${DEBIAN_TORCH_PACKAGES[@]}"
   use_debian_torch || die "found no libtorch; set STEPSCOPE_TORCH_DIR to the folder that holds one"
 }

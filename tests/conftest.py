@@ -1,0 +1,43 @@
+"""What the Python tests share: where the binaries under test are.
+
+STEPSCOPE_BUILD_DIR names the build folder; without it the newest of build/*/ that has a `stepscope`.
+"""
+
+import os
+import pathlib
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def build_dir():
+    """The build folder under test."""
+    named = os.environ.get("STEPSCOPE_BUILD_DIR")
+    if named:
+        return pathlib.Path(named).resolve()
+    built = sorted(ROOT.glob("build/*/bin/stepscope"), key=lambda binary: binary.stat().st_mtime)
+    if not built:
+        pytest.fail("there is no build/*/bin/stepscope: build first, or set STEPSCOPE_BUILD_DIR")
+    return built[-1].parent.parent
+
+
+def binary(build_dir, path):
+    """A program of the build; its absence is a failure, not a skip: an untested tree must not pass."""
+    program = build_dir / path
+    if not program.exists():
+        pytest.fail(f"{program} is not there: build it first")
+    return program
+
+
+@pytest.fixture(scope="session")
+def stepscope(build_dir):
+    """The command-line program."""
+    return binary(build_dir, "bin/stepscope")
+
+
+@pytest.fixture(scope="session")
+def mnist(build_dir):
+    """The sample program that trains on MNIST."""
+    return binary(build_dir, "samples/mnist")
