@@ -158,6 +158,8 @@ Result<StoreFile> StoreFile::open(const std::filesystem::path& path) {
   return StoreFile(*entry, path);
 }
 
+void StoreFile::install_fork_handlers() { Registry::get(); }
+
 Result<StoreFile> StoreFile::create(const std::filesystem::path& path) {
   const auto guard = Registry::get().guard();
   Result<Entry*> entry = Registry::get().create(path);

@@ -31,6 +31,10 @@ class StoreFile {
   // A new, empty file. Errors: kBusy (somebody made one just now), kIo.
   static Result<StoreFile> create(const std::filesystem::path& path);
 
+  // Around fork() the shared entries are locked. Handlers of whoever calls into the store under a lock
+  // of their own must be installed after these, or the two locks are taken in both orders.
+  static void install_fork_handlers();
+
   StoreFile() = default;
   ~StoreFile();  // releases its locks
   StoreFile(StoreFile&& other) noexcept;

@@ -283,6 +283,8 @@ TraceWriter::~TraceWriter() {
   if (impl_ != nullptr) static_cast<void>(finish());
 }
 
+void TraceWriter::install_fork_handlers() { StoreFile::install_fork_handlers(); }
+
 Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::filesystem::path& path,
                                                          ExistingStore existing) {
   Result<StoreFile> file = claim_path(path, existing);

@@ -32,6 +32,10 @@ class TraceWriter {
   // An existing store, to put an analysis into it. Migrates an older schema.
   static Result<std::unique_ptr<TraceWriter>> open(const std::filesystem::path& path);
 
+  // To be called before pthread_atfork() by who calls create() under a lock that its own fork handlers
+  // take: the store has handlers too, and the order of installing decides the order of locking.
+  static void install_fork_handlers();
+
   ~TraceWriter();  // finish(), its error ignored
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;

@@ -18,6 +18,7 @@ Session& Session::get() {
 }
 
 Session::Session() {
+  TraceWriter::install_fork_handlers();  // the store's lock is taken under ours, at a fork too
   pthread_atfork(&Session::before_fork, &Session::after_fork_in_parent,
                  &Session::after_fork_in_child);
 }

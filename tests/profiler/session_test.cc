@@ -1,0 +1,164 @@
+// The session and its recorder without libtorch: threads note ops as the hooks would, the recorder
+// drains them meanwhile. Under ThreadSanitizer this is the test of the whole concurrent part.
+#include "profiler/session/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "profiler/session/current_thread.h"
+#include "store/trace_reader.h"
+
+namespace stepscope {
+namespace {
+
+using std::chrono::milliseconds;
+
+void note_op(const char* name) {
+  ThreadRecorder* recorder = current_thread();
+  ASSERT_NE(recorder, nullptr);
+  recorder->start_op({&name, name, -1, 0, OpScope::kFunction});
+  recorder->end_op(&name);
+}
+
+class SessionTest : public testing::Test {
+ protected:
+  SessionTest() {
+    path_ = testing::TempDir() + "/session-" + std::to_string(getpid()) + ".db";
+    options_.output = path_.c_str();
+  }
+  ~SessionTest() override {
+    (void)Session::get().stop();
+    std::filesystem::remove(path_);
+    std::filesystem::remove(path_ + ".old");
+  }
+  void start() {
+    const Status status = Session::get().start(options_);
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+  void stop() {
+    const Status status = Session::get().stop();
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+  // Ops by name, and what was lost under "lost".
+  std::map<std::string, std::int64_t> counts() const {
+    std::map<std::string, std::int64_t> counts;
+    const auto reader = TraceReader::open(path_);
+    EXPECT_TRUE(reader.ok()) << reader.status().message();
+    const Status status = (*reader)->for_each_op([&](const Op& op) {
+      ++counts[std::string((*reader)->text(op.name))];
+      return true;
+    });
+    EXPECT_TRUE(status.ok());
+    const auto losses = (*reader)->losses();
+    EXPECT_TRUE(losses.ok());
+    for (const Loss& loss : *losses) counts["lost"] += loss.count;
+    return counts;
+  }
+
+  std::string path_;
+  stepscope_options options_{};
+};
+
+TEST_F(SessionTest, EveryThreadsOpsArriveOrAreCounted) {
+  start();
+  constexpr int kThreads = 8;
+  constexpr int kOps = 20'000;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([] {
+      for (int i = 0; i < kOps; ++i) note_op(i % 2 == 0 ? "even" : "odd");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  stop();
+  auto stored = counts();
+  EXPECT_EQ(stored["even"] + stored["odd"] + stored["lost"], kThreads * kOps);
+  EXPECT_GT(stored["odd"], 0);
+}
+
+// Loaders start their workers anew each epoch: rings come and go, and no more stay than threads do.
+TEST_F(SessionTest, RingsOfEndedThreadsAreGivenBack) {
+  start();
+  for (int i = 0; i < 200; ++i) std::thread([] { note_op("short"); }).join();
+  for (int tries = 0; tries < 500 && ring_registry().rings().size() > 2; ++tries) {
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  EXPECT_LE(ring_registry().rings().size(), 2U);
+  stop();
+  EXPECT_EQ(counts()["short"], 200);
+}
+
+TEST_F(SessionTest, MarksAndThreadsMayGoOnWhileItStops) {
+  start();
+  std::atomic<bool> done = false;
+  std::thread marking([&] {
+    while (!done) {
+      const OpenPhase phase = Session::get().begin_phase(PhaseKind::kInput, "loader");
+      note_op("op");
+      Session::get().end_phase(phase, PhaseKind::kInput);
+      Session::get().step();
+    }
+  });
+  std::this_thread::sleep_for(milliseconds(50));
+  stop();
+  start();
+  std::this_thread::sleep_for(milliseconds(50));
+  stop();
+  done = true;
+  marking.join();
+  EXPECT_GT(counts()["op"], 0);
+}
+
+TEST_F(SessionTest, AReaderSeesARunThatIsStillGoingOn) {
+  start();
+  note_op("early");
+  bool seen = false;
+  for (int tries = 0; tries < 500 && !seen; ++tries) {
+    std::this_thread::sleep_for(milliseconds(10));
+    seen = counts()["early"] == 1;
+  }
+  EXPECT_TRUE(seen);
+  const auto reader = TraceReader::open(path_);
+  ASSERT_TRUE(reader.ok());
+  EXPECT_TRUE((*reader)->being_recorded());
+  stop();
+}
+
+// The disk fills up in mid-run: recording stops, says so, and the program's result is what it was.
+TEST_F(SessionTest, AFullDiskStopsTheRecordingNotTheProgram) {
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{1 << 20, 1 << 20};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    if (!Session::get().start(options_).ok()) _exit(1);
+    for (int i = 0; i < 3'000'000 && Session::get().active(); ++i) {
+      ThreadRecorder* recorder = current_thread();
+      recorder->start_op({&i, "op", -1, 0, OpScope::kFunction});
+      recorder->end_op(&i);
+      if (i % 10'000 == 0) std::this_thread::sleep_for(milliseconds(5));
+    }
+    const bool stopped_itself = !Session::get().active();
+    const bool said = !Session::get().stop().ok();
+    _exit(stopped_itself && said ? 42 : 2);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 42);
+  EXPECT_TRUE(TraceReader::open(path_).ok()) << "what was written stays a valid store";
+}
+
+}  // namespace
+}  // namespace stepscope
