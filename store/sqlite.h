@@ -86,6 +86,8 @@ class Statement {
   void reset() { sqlite3_reset(stmt()); }
   [[nodiscard]] Status error() const;
 
+  [[nodiscard]] sqlite3_stmt* handle() const { return stmt_.get(); }
+
   // Columns of the current row, from 0.
   [[nodiscard]] std::int64_t integer(int at) const { return sqlite3_column_int64(stmt(), at); }
   // `otherwise` for NULL.

@@ -27,7 +27,7 @@ class Recorder {
 
   Status record() {
     if (Status status = describe(); !status.ok()) return status;
-    for (int i = 0; i < run_.steps; ++i) add_step(run_.step_start(i));
+    for (int i = 0; i < run_.steps; ++i) add_step(i);
     if (run_.epoch_end) {
       add_phase(PhaseKind::kInputEnd, loader_, run_.step_start(run_.steps), Duration(2'000));
     }
@@ -78,9 +78,10 @@ class Recorder {
     return {};
   }
 
-  void add_step(SessionTime at) {
-    add_phase(PhaseKind::kInput, loader_, at, run_.input);
-    at += run_.input;
+  void add_step(int index) {
+    SessionTime at = run_.step_start(index);
+    add_phase(PhaseKind::kInput, loader_, at, run_.input_of(index));
+    at += run_.input_of(index);
     const std::int64_t first_sequence = sequence_;
     add_part({kLoopThread, PhaseKind::kForward, OpScope::kFunction, linear_, addmm_}, at,
              run_.forward);
@@ -162,11 +163,11 @@ Step true_step(const SyntheticRun& run, int index) {
   step.number = index + 1;
   step.thread = kLoopThread;
   step.start = run.step_start(index);
-  step.dur = run.step_dur();
+  step.dur = run.step_dur(index);
   step.marker = run.step_marks ? StepMarker::kUser : StepMarker::kLoader;
   step.ops_recorded = true;
   step.steady = index > 0;
-  step.times = {{Category::kInput, PhaseKind::kInput, "", run.input, {}},
+  step.times = {{Category::kInput, PhaseKind::kInput, "", run.input_of(index), {}},
                 {Category::kCompute, PhaseKind::kForward, "", run.forward, {}},
                 {Category::kCompute, PhaseKind::kBackward, "", run.backward, {}},
                 {Category::kCompute, PhaseKind::kOptimizer, "", run.optimizer, {}},

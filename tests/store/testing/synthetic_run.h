@@ -38,10 +38,18 @@ struct SyntheticRun {
   bool shapes = false;        // on the outer ops of the forward pass
   bool epoch_end = true;      // a last wait that finds the loader exhausted
   std::int64_t lost_ops = 0;  // told as a loss of the loop thread
+  int slow_step = -1;         // index of a step that waits ten times as long for its input
   SessionTime start = session_time(1'000'000);
 
   [[nodiscard]] Duration step_dur() const { return input + forward + backward + optimizer + host; }
-  [[nodiscard]] SessionTime step_start(int index) const { return start + index * step_dur(); }
+  [[nodiscard]] Duration input_of(int index) const {
+    return index == slow_step ? 10 * input : input;
+  }
+  [[nodiscard]] Duration step_dur(int index) const { return step_dur() - input + input_of(index); }
+  [[nodiscard]] SessionTime step_start(int index) const {
+    const bool after_slow = slow_step >= 0 && index > slow_step;
+    return start + index * step_dur() + (after_slow ? 9 * input : Duration(0));
+  }
   [[nodiscard]] std::int64_t op_count() const;
 };
 

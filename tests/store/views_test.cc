@@ -1,0 +1,140 @@
+// The views, as a person asks them: on a run whose every time is known.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "store/analysis.h"
+#include "store/sqlite.h"
+#include "store/trace_writer.h"
+#include "tests/store/assert_ok.h"
+#include "tests/store/testing/synthetic_run.h"
+
+namespace stepscope {
+namespace {
+
+using testing::SyntheticRun;
+using testing::TempDir;
+
+class Views : public ::testing::Test {
+ protected:
+  void make(const SyntheticRun& run, bool analysed) {
+    testing::make_store(dir_ / "run.db", run, analysed);
+    auto database = Database::open(dir_ / "run.db", SQLITE_OPEN_READONLY);
+    ASSERT_OK(database.status());
+    database_ = *std::move(database);
+  }
+
+  // All rows, columns parted by '|' and rows by a newline: as sqlite3 prints them.
+  std::string ask(const std::string& sql) {
+    auto rows = database_.prepare(sql);
+    if (!rows.ok()) return rows.status().message();
+    std::string text;
+    const int columns = sqlite3_column_count(rows->handle());
+    while (true) {
+      const Result<bool> row = rows->next();
+      if (!row.ok()) return row.status().message();
+      if (!*row) return text;
+      for (int i = 0; i < columns; ++i) text += (i > 0 ? "|" : "") + rows->text(i);
+      text += '\n';
+    }
+  }
+
+  TempDir dir_;
+  Database database_;
+};
+
+TEST_F(Views, StepBreakdownAddsUpToTheStep) {
+  make({.steps = 3, .slow_step = 1}, true);
+  EXPECT_EQ(ask("SELECT number, start_ns, dur_ns, dur_ms, input_ns, compute_ns, host_ns, copy_ns,"
+                " hidden_ns, marker, steady, ops_recorded FROM step_breakdown"),
+            "1|1000000|4800000|4.8|3000000|1760000|40000|0|0|loader|0|1\n"
+            "2|5800000|31800000|31.8|30000000|1760000|40000|0|0|loader|1|1\n"
+            "3|37600000|4800000|4.8|3000000|1760000|40000|0|0|loader|1|1\n");
+}
+
+TEST_F(Views, StepBreakdownHasAColumnForEachCategory) {
+  make({.steps = 1}, true);
+  std::string sum = "0";
+  for (int i = 0; i < kCategoryCount; ++i) {
+    sum += std::string(" + ") + category_name(static_cast<Category>(i)) + "_ns";
+  }
+  EXPECT_EQ(ask("SELECT count(*) FROM step_breakdown WHERE dur_ns = " + sum), "1\n");
+}
+
+TEST_F(Views, OpStatsKnowCallsTotalSelfAndPhase) {
+  make({.steps = 5}, false);
+  EXPECT_EQ(ask("SELECT * FROM op_stats WHERE phase = 'forward' ORDER BY name DESC"),
+            "aten::linear|forward|function|20|3200000|1600000|160000|160000|160000\n"
+            "aten::addmm|forward|function|20|1600000|1600000|80000|80000|80000\n");
+  EXPECT_EQ(ask("SELECT name, scope, calls FROM op_stats WHERE phase = 'backward' ORDER BY 1"),
+            "aten::mm|function|20\n"
+            "autograd::engine::evaluate_function: AddmmBackward0|backward_function|20\n");
+  EXPECT_EQ(ask("SELECT sum(calls), sum(self_ns) FROM op_stats"),
+            std::to_string(SyntheticRun{.steps = 5}.op_count()) + "|" +
+                std::to_string(5 * (640'000 + 720'000 + 400'000)) + "\n");
+}
+
+TEST_F(Views, InputStatsNameTheLoaderAndTheStepOnceAnalysed) {
+  const std::string query =
+      "SELECT loader, start_ns, dur_ns, cpu_ns, busy_share, step FROM input_stats";
+  make({.steps = 2, .input_busy = 0.25}, false);
+  EXPECT_EQ(ask(query),
+            "train loader|1000000|3000000|750000|0.25|\n"
+            "train loader|5800000|3000000|750000|0.25|\n");
+  make({.steps = 2, .input_busy = 0.25}, true);
+  EXPECT_EQ(ask(query),
+            "train loader|1000000|3000000|750000|0.25|1\n"
+            "train loader|5800000|3000000|750000|0.25|2\n");
+}
+
+TEST_F(Views, InputStatsLeaveTheStepOutForAWaitInNone) {
+  const SyntheticRun run{.steps = 3};
+  testing::make_store(dir_ / "run.db", run);
+  {
+    Analysis analysis = testing::true_analysis(run);
+    analysis.steps.erase(analysis.steps.begin() + 1);
+    auto writer = TraceWriter::open(dir_ / "run.db");
+    ASSERT_OK(writer.status());
+    ASSERT_OK((*writer)->replace_analysis(analysis));
+  }
+  auto database = Database::open(dir_ / "run.db", SQLITE_OPEN_READONLY);
+  ASSERT_OK(database.status());
+  database_ = *std::move(database);
+  EXPECT_EQ(ask("SELECT step FROM input_stats ORDER BY start_ns"), "1\n\n3\n");
+}
+
+TEST_F(Views, TimelineHasEverythingWithAName) {
+  make({.steps = 2, .step_marks = true}, true);
+  EXPECT_EQ(ask("SELECT track, count(*) FROM timeline GROUP BY track"),
+            "op|48\nphase|11\nstep|2\n");
+  EXPECT_EQ(ask("SELECT process, thread, track, name, start_ns, dur_ns FROM timeline"
+                " WHERE start_ns < 4100000 ORDER BY start_ns, dur_ns DESC"),
+            "train|train|step|step 1|1000000|4800000\n"
+            "train|train|phase|input: train loader|1000000|3000000\n"
+            "train|train|phase|forward|4000000|640000\n"
+            "train|train|op|aten::linear|4000000|160000\n"
+            "train|train|op|aten::addmm|4040000|80000\n");
+}
+
+// One look at an op per query, not one per name or per step.
+TEST_F(Views, NoViewWalksTheOpsMoreThanOnce) {
+  make({.steps = 2}, true);
+  for (const char* view : {"op_stats", "timeline"}) {
+    const std::string plan = ask(std::string("EXPLAIN QUERY PLAN SELECT * FROM ") + view);
+    std::size_t scans = 0;
+    for (std::size_t at = plan.find("SCAN op\n"); at != std::string::npos;
+         at = plan.find("SCAN op\n", at + 1)) {
+      ++scans;
+    }
+    EXPECT_EQ(scans, 1u) << view << ":\n" << plan;
+    EXPECT_EQ(plan.find("AUTOMATIC"), std::string::npos) << view << ":\n" << plan;
+  }
+  for (const char* view : {"step_breakdown", "input_stats"}) {
+    const std::string plan = ask(std::string("EXPLAIN QUERY PLAN SELECT * FROM ") + view);
+    EXPECT_EQ(plan.find("op\n"), std::string::npos) << view << ":\n" << plan;
+    EXPECT_NE(plan.find("USING INDEX"), std::string::npos) << view << ":\n" << plan;
+  }
+}
+
+}  // namespace
+}  // namespace stepscope
