@@ -1,7 +1,9 @@
 // TraceReader: the only way out of a store. The analyzer and the exporters read through it.
 //
 // Thread safety: none; one thread at a time. Several readers may read one store, also while it is
-// being recorded; each sees what was committed when it opened (one read transaction per reader).
+// being recorded; each sees what was committed when it opened (one read transaction per reader, so
+// that the write-ahead log grows while one stays open). Of a store that nobody records into, what was
+// recorded does not change, and analysis() is the one in the store when it is called.
 #pragma once
 
 #include <filesystem>
