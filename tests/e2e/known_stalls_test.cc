@@ -59,12 +59,14 @@ TEST_P(KnownStallsTest, ReportedShareIsTheLoopsOwn) {
   ASSERT_TRUE(analysis.ok());
   double wait_ns = 0;
   double step_ns = 0;
+  double wait_cpu_ns = 0;
   std::int64_t steady = 0;
   for (const Step& step : analysis->steps) {
     if (!step.steady || step.number > static_cast<std::int64_t>(loop["steps"].size())) continue;
     const auto& own = loop["steps"][static_cast<std::size_t>(step.number - 1)];
     wait_ns += own[0].get<double>();
     step_ns += own[1].get<double>();
+    wait_cpu_ns += own[2].get<double>();
     ++steady;
   }
   ASSERT_GT(steady, 60) << "most steps are steady";
@@ -79,9 +81,10 @@ TEST_P(KnownStallsTest, ReportedShareIsTheLoopsOwn) {
   } else if (own_share < 0.045) {
     EXPECT_NE(kind, "input-bound");
   }
-  if (own_share > 0.05) {
-    const char* expected = std::string(stall.kind) == "busy" ? "busy_share" : "blocked_share";
-    EXPECT_GT(report["input"][expected].get<double>(), 0.8);
+  // Busy or blocked, as the loop's own CPU clock says: on a loaded machine a spinning thread is not
+  // always on a processor. A wait of nothing is too short to compare.
+  if (own_share > 0.02) {
+    EXPECT_NEAR(report["input"]["busy_share"].get<double>(), wait_cpu_ns / wait_ns, 0.05);
   }
 }
 

@@ -3,13 +3,15 @@
 //
 //   stall_loop --share 0.3 --kind sleep|busy --output run.db
 //
-// Prints JSON: {"steps": [[wait_ns, step_ns], …]}, a step being from one wait's start to the
-// next's.
+// Prints JSON: {"steps": [[wait_ns, step_ns, wait_cpu_ns], …]}: a step is from one wait's start to
+// the next's, wait_cpu_ns what the thread's CPU clock moved by in the wait.
 #include <stepscope/stepscope.h>
+#include <time.h>
 #include <torch/torch.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <thread>
 #include <vector>
@@ -17,6 +19,12 @@
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+std::int64_t thread_cpu_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
 
 // Produces batches; the next one is ready only `stall` after it was asked for.
 class StallingInput {
@@ -95,19 +103,23 @@ int main(int argc, char** argv) {
   stepscope::Recording recording({.output = output});
   std::vector<Clock::time_point> begins;
   std::vector<std::chrono::nanoseconds> waits;
+  std::vector<std::int64_t> waits_cpu_ns;
   while (true) {
     torch::Tensor batch;
     const auto begin = Clock::now();
+    const std::int64_t cpu_begin_ns = thread_cpu_ns();
     bool have_batch = false;
     {
       stepscope::InputWait wait("stalling");
       have_batch = input.next(&batch);
       if (!have_batch) wait.exhausted();
     }
+    const std::int64_t cpu_end_ns = thread_cpu_ns();
     const auto end = Clock::now();
     begins.push_back(begin);
     if (!have_batch) break;
     waits.push_back(end - begin);
+    waits_cpu_ns.push_back(cpu_end_ns - cpu_begin_ns);
     training.step(batch);
   }
   recording.stop();
@@ -115,8 +127,9 @@ int main(int argc, char** argv) {
   std::printf("{\"steps\": [");
   for (std::size_t i = 0; i < waits.size(); ++i) {
     const std::chrono::nanoseconds step = begins[i + 1] - begins[i];
-    std::printf("%s[%lld, %lld]", i == 0 ? "" : ", ", static_cast<long long>(waits[i].count()),
-                static_cast<long long>(step.count()));
+    std::printf("%s[%lld, %lld, %lld]", i == 0 ? "" : ", ",
+                static_cast<long long>(waits[i].count()), static_cast<long long>(step.count()),
+                static_cast<long long>(waits_cpu_ns[i]));
   }
   std::printf("]}\n");
   return recording.ok() ? 0 : 1;
