@@ -96,7 +96,7 @@ void RingDecoder::decode_phase(const PhaseSlot& slot, const ClockMap& clock, Dec
   phase.name = text_of(slot.name);
   phase.start = start;
   phase.dur = std::max(Duration{0}, end - start);
-  // The CPU clock is read outside the two tick readings: it can exceed them by a system call.
+  // The two clocks differ by a little, and the producer may have gone wild.
   const auto most = static_cast<std::uint64_t>(to_ns(phase.dur));
   phase.cpu = Duration{static_cast<std::int64_t>(std::min(slot.cpu_ns, most))};
   out.phases.push_back(phase);

@@ -130,14 +130,18 @@ Status Recorder::stop(const Meta& meta) {
   {
     const std::scoped_lock lock(mutex_);
     stopping_ = true;
+    last_meta_ = meta;
   }
   wake_.notify_one();
   thread_.join();
-  if (!failure_.ok()) return failure_;
+  return failure_;
+}
 
+// On the recorder's thread like all writing: the caller's may have SIGXFSZ unblocked.
+Status Recorder::finish() {
   const SessionTime end = clock_.to_session(read_ticks());
   if (Status status = drain(); !status.ok()) return status;
-  if (Status status = set_all_meta(*writer_, meta); !status.ok()) return status;
+  if (Status status = set_all_meta(*writer_, last_meta_); !status.ok()) return status;
   if (Status status = writer_->set_meta("end_ns", std::to_string(to_ns(end))); !status.ok()) {
     return status;
   }
@@ -161,6 +165,8 @@ void Recorder::run() {
     if (!status.ok()) fail(status);
     lock.lock();
   }
+  lock.unlock();
+  if (failure_.ok()) failure_ = finish();
 }
 
 void Recorder::steer_clock() {

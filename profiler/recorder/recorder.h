@@ -51,6 +51,7 @@ class Recorder final : public DecodeContext {
   ThreadId thread_of_torch_id(std::uint32_t torch_id) override;
 
   void run();
+  Status finish();
   void steer_clock();
   Status drain();
   Status drain_ring(ThreadRing& ring);
@@ -82,6 +83,7 @@ class Recorder final : public DecodeContext {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;  // guarded by mutex_
+  Meta last_meta_;         // guarded by mutex_ until stopping_ is set
   std::thread thread_;
 };
 

@@ -105,15 +105,17 @@ OpenPhase ThreadRecorder::begin_phase(PhaseKind kind, std::string_view name) {
   phase.name = intern_text(name, name.data());
   // A scope is a label, not a phase of the loop: ops inside keep the phase they are in.
   if (kind != PhaseKind::kScope) phase_ = kind;
-  phase.cpu_start_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  // The ticks lie outside the CPU clock's: that one is a system call, a processor is often lost on the
+  // way out of one, and then the phase has begun already.
   phase.start = read_ticks();
+  phase.cpu_start_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
   return phase;
 }
 
 void ThreadRecorder::end_phase(const OpenPhase& phase, PhaseKind kind) {
   if (phase.kind == PhaseKind::kNone) return;
-  const Ticks end = read_ticks();
   const std::int64_t cpu_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - phase.cpu_start_ns;
+  const Ticks end = read_ticks();
   if (kind == PhaseKind::kInput) {
     phase_ = PhaseKind::kForward;  // a batch has come: what follows is made from it
   } else if (phase.kind != PhaseKind::kScope) {
