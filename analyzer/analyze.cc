@@ -212,6 +212,7 @@ Result<AnalysisReport> analyze(const Recording& recording, const AnalyzeOptions&
 
   for (std::size_t i = 0; i < loops.size(); ++i) {
     auto loop = report_loop(recording, loops[i], std::move((*attributed)[i]), warm_up[i], options);
+    if (loop.late_ops > 0) report.losses.push_back({loops[i].thread, "late_op", loop.late_ops});
     if (!loop.analysed.empty()) report.loops.push_back(std::move(loop));
   }
   if (report.loops.empty()) return no_such_steps(*options.steps, loops);

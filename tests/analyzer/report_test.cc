@@ -1,0 +1,136 @@
+// What a whole report says about runs that a few lines of a case cannot hold.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "analyzer/analyze.h"
+#include "analyzer/attribute/attribute.h"
+#include "tests/analyzer/case_file.h"
+
+namespace stepscope::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Steps of 100 ns by the loader: 10 input, 50 forward op, 30 backward op, 10 optimizer op. `stall`
+// gives the length of a "checkpoint" scope at the end of a step.
+RecordingBuilder training(int steps, const std::function<std::int64_t(int)>& stall) {
+  RecordingBuilder builder;
+  const ThreadId main = builder.thread("main");
+  std::int64_t at = 0;
+  for (int i = 0; i < steps; ++i) {
+    const std::int64_t scale = 1000;
+    builder.phase(main, PhaseKind::kInput, at, at + 10 * scale, 0, "train");
+    builder.op(main, "aten::linear", at + 10 * scale, at + 60 * scale);
+    builder.phase(main, PhaseKind::kBackward, at + 60 * scale, at + 90 * scale);
+    builder.op(main, "AddmmBackward0", at + 60 * scale, at + 90 * scale,
+               OpScope::kBackwardFunction);
+    builder.phase(main, PhaseKind::kOptimizer, at + 90 * scale, at + 100 * scale);
+    builder.op(main, "aten::add_", at + 90 * scale, at + 100 * scale);
+    at += 100 * scale + (i % 7) * 10;
+    if (const std::int64_t length = stall(i); length > 0) {
+      builder.phase(main, PhaseKind::kScope, at, at + length, 0, "checkpoint");
+      at += length;
+    }
+  }
+  return builder;
+}
+
+TEST(Report, TwoKindsOfStepAreReportedAsTwo) {
+  RecordingBuilder builder = training(200, [](int i) { return i % 20 == 19 ? 300'000 : 0; });
+  const auto report = analyze(builder.recording());
+  ASSERT_TRUE(report.ok());
+  const LoopReport& loop = report->loops[0];
+  ASSERT_EQ(loop.populations.size(), 2u);
+  EXPECT_EQ(loop.populations[0].label, "usual steps");
+  EXPECT_EQ(loop.populations[0].steps, 189);
+  EXPECT_EQ(loop.populations[1].label, "every 20th step: +300 µs in \"checkpoint\"");
+  EXPECT_EQ(loop.populations[1].steps, 10);
+  EXPECT_NEAR(loop.populations[0].share + loop.populations[1].share, 1.0, 1e-12);
+  EXPECT_THAT(loop.verdict.sentence,
+              HasSubstr("Two kinds of step: 189 take 100 µs, 10 take 400 µs"));
+}
+
+TEST(Report, OneKindOfStepIsOne) {
+  RecordingBuilder builder = training(200, [](int) { return 0; });
+  const auto report = analyze(builder.recording());
+  ASSERT_TRUE(report.ok());
+  ASSERT_EQ(report->loops[0].populations.size(), 1u);
+  EXPECT_EQ(report->loops[0].populations[0].steps, 199);
+}
+
+TEST(Report, ASlowStartIsNoPartOfTheVerdict) {
+  RecordingBuilder builder = training(100, [](int i) { return i < 4 ? 900'000 : 0; });
+  const auto report = analyze(builder.recording());
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->loops[0].warm_up, 4);
+  EXPECT_EQ(report->loops[0].verdict.kind, "input-bound");
+  EXPECT_EQ(share_of(report->loops[0].shares, Category::kOther), 0);
+}
+
+// An op recording that began in the middle of step 5.
+TEST(Report, AStepWithAPartOfItsOpsIsLeftOut) {
+  RecordingBuilder builder = training(12, [](int) { return 0; });
+  builder.facts.windowed = true;
+  std::erase_if(builder.ops(), [](const Op& op) {
+    return to_ns(op.start) < 480'000 || to_ns(op.start) > 990'000;
+  });
+  const auto report = analyze(builder.recording());
+  ASSERT_TRUE(report.ok());
+  const LoopReport& loop = report->loops[0];
+  EXPECT_FALSE(loop.steps[4].ops_recorded) << "one of its three ops";
+  EXPECT_TRUE(loop.steps[5].ops_recorded);
+  EXPECT_EQ(loop.steps[loop.analysed.front()].number, 6);
+  EXPECT_EQ(loop.steps[loop.analysed.back()].number, 10);
+}
+
+TEST(Report, LateOpsAreALoss) {
+  RecordingBuilder builder = training(3, [](int) { return 0; });
+  Recording recording = builder.recording();
+  // Just more ops than the reorder window holds come before the first one.
+  recording.for_each_op = [&builder](const Recording::OpVisitor& visit) {
+    for (std::size_t i = 1; i < builder.ops().size(); ++i) visit(builder.ops()[i]);
+    Op filler = builder.ops().back();
+    for (std::size_t i = builder.ops().size(); i <= kReorderWindow + 1; ++i) {
+      filler.start += Duration(i % 1000 == 0 ? 1 : 0);
+      filler.dur = Duration(0);
+      visit(filler);
+    }
+    visit(builder.ops().front());
+    return Status();
+  };
+  const auto report = analyze(recording);
+  ASSERT_TRUE(report.ok());
+  ASSERT_EQ(report->losses.size(), 1u);
+  EXPECT_EQ(report->losses[0].kind, "late_op");
+  EXPECT_EQ(report->losses[0].count, 1);
+  EXPECT_NE(report->loops[0].verdict.confidence, "high");
+}
+
+TEST(Report, AnalysisForTheStoreHoldsEachLoop) {
+  RecordingBuilder builder = training(30, [](int) { return 0; });
+  const auto report = analyze(builder.recording());
+  ASSERT_TRUE(report.ok());
+  const Analysis analysis = to_analysis(*report);
+  EXPECT_EQ(analysis.steps.size(), 30u);
+  ASSERT_EQ(analysis.verdicts.size(), 1u);
+  EXPECT_EQ(analysis.verdicts[0].thread, static_cast<ThreadId>(1));
+  EXPECT_FALSE(analysis.verdicts[0].advice.empty());
+  RecordingBuilder nothing;
+  const auto none = analyze(nothing.recording());
+  ASSERT_TRUE(none.ok());
+  EXPECT_EQ(to_analysis(*none).verdicts.at(0).kind, "no-steps");
+  EXPECT_EQ(to_analysis(*none).verdicts.at(0).thread, ThreadId::kNone);
+}
+
+TEST(StepWindow, Parses) {
+  EXPECT_EQ(parse_step_window("500-520"), (StepWindow{500, 520}));
+  EXPECT_EQ(parse_step_window("7"), (StepWindow{7, 7}));
+  for (const char* wrong : {"", "-", "0-3", "5-4", "a-b", "1-2-3", " 1-2", "1-"}) {
+    EXPECT_FALSE(parse_step_window(wrong).has_value()) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace stepscope::testing
