@@ -15,9 +15,10 @@ struct Split {
 
 // Splits at the widest gap of the sorted logarithms of the step times that leaves at least
 // max(3, 2 %) of the steps on each side. It is a split into two kinds only when all of these hold:
-// there are at least kLeastSteps steps; the gap is at least kLeastGap × as wide as the 10–90 % range
-// of the steps on either side of it (noise, also with a long tail, thins out gradually and has no such
-// hole); the slow steps take at least kLeastRatio times as long (ratio of medians). Nothing: one kind.
+// there are at least kLeastSteps steps; the gap is at least kLeastGap × as wide as the 10–90 %
+// range of the steps on either side of it (noise, also with a long tail, thins out gradually and
+// has no such hole); the slow steps take at least kLeastRatio times as long (ratio of medians).
+// Nothing: one kind.
 std::optional<Split> split_populations(std::span<const double> step_times);
 
 inline constexpr std::size_t kLeastSteps = 20;
