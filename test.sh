@@ -36,6 +36,8 @@ readonly OUT=$PWD/build/test
 readonly FUZZ_SECONDS=10
 readonly PIP_PACKAGES=(pytest playwright viztracer numpy "torch==$TORCH_PIN")
 readonly JOBS=$(nproc)
+# The same file in two build folders, or in another clone, is compiled once.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
 # --- suites ------------------------------------------------------------------------------------
 # A suite is a function that builds, tests, and leaves JUnit results in $junit.
@@ -60,16 +62,18 @@ suite() {
   fi
 }
 
-build_and_ctest() {  # build folder, options of ctest
+build() { cmake --build "$1" -j "$JOBS" "${@:2}"; }
+
+run_ctest() {  # build folder, options of ctest
   local build=$1
   shift
-  cmake --build "$build" -j "$JOBS"
   ctest --test-dir "$build" -j "$JOBS" --output-on-failure --no-tests=error --output-junit "$junit" "$@"
 }
 
 pypi_torch() {
   cmake --preset release -DSTEPSCOPE_TORCH=ON "-DSTEPSCOPE_TORCH_DIR=$pypi_dir"
-  build_and_ctest build/release
+  build build/release
+  run_ctest build/release
 }
 
 run_pytest() {  # build folder, options of pytest
@@ -83,7 +87,8 @@ pypi_pytest() { run_pytest build/release; }
 debian_torch() {
   cmake --preset release -B build/release-debian-torch -DSTEPSCOPE_TORCH=ON -DSTEPSCOPE_TORCH_DIR=/usr \
     -DSTEPSCOPE_BENCH=OFF
-  build_and_ctest build/release-debian-torch -L torch
+  build build/release-debian-torch
+  run_ctest build/release-debian-torch -L torch
 }
 
 debian_pytest() { run_pytest build/release-debian-torch -m torch; }
@@ -91,19 +96,22 @@ debian_pytest() { run_pytest build/release-debian-torch -m torch; }
 # libtorch is not instrumented: what it keeps until exit is no leak of ours.
 asan() {
   cmake --preset asan -DSTEPSCOPE_TORCH=ON "-DSTEPSCOPE_TORCH_DIR=$pypi_dir"
-  build_and_ctest build/asan
+  build build/asan
+  run_ctest build/asan
 }
 
 # Without libtorch: its threads synchronise where ThreadSanitizer cannot see it. This is also the
 # build of a machine that has none.
 tsan() {
   cmake --preset tsan -DSTEPSCOPE_TORCH=OFF
-  build_and_ctest build/tsan
+  build build/tsan
+  run_ctest build/tsan
 }
 
 fuzz() {
   cmake --preset fuzz "-DSTEPSCOPE_FUZZ_SECONDS=$FUZZ_SECONDS"
-  build_and_ctest build/fuzz -L fuzz
+  build build/fuzz --target stepscope_fuzzers
+  run_ctest build/fuzz -L fuzz
 }
 
 # --- the run -----------------------------------------------------------------------------------
