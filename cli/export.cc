@@ -1,5 +1,159 @@
+// `stepscope export`: a store as a Chrome trace.
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "analyzer/analyze.h"
 #include "cli/verb.h"
+#include "store/trace_reader.h"
+#include "viewer-export/chrome_trace.h"
+#include "viewer-export/gzip_sink.h"
+#include "viewer-export/output_file.h"
 
 namespace stepscope::cli {
-void add_export(CLI::App&, int&) {}
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ExportArguments {
+  std::string store;
+  std::string output;
+  std::string steps;
+  bool gzip = false;
+  int level = kGzipFast;
+};
+
+// A line on a terminal that says how far it is, once it takes long enough for a person to wonder.
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::int64_t total) : total_(total), enabled_(isatty(STDERR_FILENO) == 1) {}
+  ~ProgressLine() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void update(std::int64_t done) {
+    if (!enabled_ || Clock::now() < next_) return;
+    next_ = Clock::now() + std::chrono::milliseconds(200);
+    shown_ = true;
+    std::fprintf(stderr, "\r\033[Kexporting: %.1f of %.1f million ops",
+                 static_cast<double>(done) / 1e6, static_cast<double>(total_) / 1e6);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const std::int64_t total_;
+  const bool enabled_;
+  bool shown_ = false;
+  Clock::time_point next_ = Clock::now() + std::chrono::seconds(2);
+};
+
+Result<std::optional<StepRange>> parse_steps(const std::string& text) {
+  if (text.empty()) return std::optional<StepRange>();
+  const std::optional<StepWindow> window = parse_step_window(text);
+  if (!window) {
+    return Status::error(ErrorKind::kUsage,
+                         "--steps " + text + ": write A-B or A with 1 <= A <= B, as 500-520");
+  }
+  return std::optional<StepRange>(StepRange{window->first, window->last});
+}
+
+// As stored; of a store that was never analysed, made on the way and not written back.
+Result<Analysis> analysis_of(const TraceReader& reader) {
+  Result<Analysis> stored = reader.analysis();
+  if (!stored.ok() || !stored->steps.empty() || !stored->verdicts.empty()) return stored;
+  const Result<AnalysisReport> report = analyze(reader);
+  if (!report.ok()) return report.status();
+  return to_analysis(*report);
+}
+
+bool ends_in_gz(const std::string& name) { return fs::path(name).extension() == ".gz"; }
+
+void print_summary(const ExportArguments& arguments, const ChromeTraceSummary& summary) {
+  if (summary.skipped > 0) {
+    std::fprintf(stderr,
+                 "stepscope export: warning: %lld events of %s are of no known thread or have a "
+                 "negative time; they are not in the trace\n",
+                 static_cast<long long>(summary.skipped), arguments.store.c_str());
+  }
+  if (arguments.output == "-") return;
+  std::error_code ignored;
+  const auto bytes = fs::file_size(arguments.output, ignored);
+  std::printf("%s: %lld ops, %lld steps, %lld phases, %.1f MB\n", arguments.output.c_str(),
+              static_cast<long long>(summary.ops), static_cast<long long>(summary.steps),
+              static_cast<long long>(summary.phases),
+              ignored ? 0.0 : static_cast<double>(bytes) / 1e6);
+  std::printf(
+      "open it at https://ui.perfetto.dev (it stays on your machine) or chrome://tracing\n");
+}
+
+Status export_trace(const ExportArguments& arguments) {
+  const auto steps = parse_steps(arguments.steps);
+  if (!steps.ok()) return steps.status();
+  const auto reader = TraceReader::open(arguments.store);
+  if (!reader.ok()) return reader.status();
+  const auto analysis = analysis_of(**reader);
+  if (!analysis.ok()) return analysis.status();
+
+  auto file = OutputFile::create(arguments.output);
+  if (!file.ok()) return file.status();
+  ByteSink* sink = file->get();
+  std::unique_ptr<ByteSink> gzip;
+  if (arguments.gzip || ends_in_gz(arguments.output)) {
+    gzip = make_gzip_sink(**file, arguments.level);
+    sink = gzip.get();
+  }
+  ChromeTraceSummary summary;
+  {
+    ProgressLine progress((*reader)->op_count().ok() ? *(*reader)->op_count() : 0);
+    const ChromeTraceOptions options{*steps, [&progress](std::int64_t n) { progress.update(n); }};
+    auto written = write_chrome_trace(**reader, *analysis, options, *sink);
+    if (!written.ok()) {
+      const bool of_output = written.status().kind() == ErrorKind::kIo;
+      if (of_output) return written.status();
+      return Status::error(written.status().kind(),
+                           arguments.store + ": " + written.status().message());
+    }
+    summary = *written;
+  }
+  print_summary(arguments, summary);
+  return {};
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<ExportArguments>();
+  CLI::App* verb = app.add_subcommand(
+      "export", "Write a run as a Chrome trace: a timeline for Perfetto UI and chrome://tracing");
+  verb->add_option("STORE", arguments->store, "The run: what a recording wrote")->required();
+  verb->add_option("-o,--output", arguments->output,
+                   "Where to; compressed when the name ends in .gz; - is standard output")
+      ->required();
+  verb->add_option("--steps", arguments->steps, "Only these steps: A-B or A");
+  verb->add_flag("--gzip", arguments->gzip, "Compress, whatever the name");
+  verb->add_option("--level", arguments->level, "How hard to compress: 1 fast to 3 small")
+      ->check(CLI::Range(kGzipFast, kGzipSmall))
+      ->capture_default_str();
+  verb->footer(
+      "Examples:\n"
+      "  stepscope export run.db -o trace.json.gz\n"
+      "  stepscope export run.db -o slow.json --steps 500-520\n"
+      "  stepscope export run.db -o - | jq '.otherData.verdicts'\n"
+      "The output replaces an earlier file of that name only when it is whole.");
+  verb->callback([arguments, &exit_code] {
+    // A file that may not grow further is an error of write(), not the end of the program.
+    std::signal(SIGXFSZ, SIG_IGN);
+    const Status status = export_trace(*arguments);
+    exit_code = status.ok() ? kOk : report_error("export", status);
+  });
+}
+
 }  // namespace stepscope::cli

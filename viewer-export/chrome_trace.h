@@ -1,0 +1,50 @@
+// Chrome trace JSON of a store, for the Perfetto UI and chrome://tracing. docs/timeline.md says
+// what is drawn where.
+//
+// Memory does not grow with the number of ops: they are read, ordered and written as a stream.
+// Phases, steps and the interned strings are held.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "store/analysis.h"
+#include "store/trace_reader.h"
+#include "viewer-export/byte_sink.h"
+
+namespace stepscope {
+
+// Step numbers, both included.
+struct StepRange {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+struct ChromeTraceOptions {
+  // Only what starts within these steps, whichever loop has them.
+  std::optional<StepRange> steps;
+  // Called now and then with the number of ops read so far.
+  std::function<void(std::int64_t)> progress;
+};
+
+struct ChromeTraceSummary {
+  std::int64_t ops = 0;
+  std::int64_t phases = 0;
+  std::int64_t steps = 0;
+  std::int64_t slices = 0;  // those and the verdicts and losses
+  std::int64_t counters = 0;
+  std::int64_t flows = 0;  // arrows from forward ops to their backward nodes
+  std::int64_t lanes = 0;  // extra tracks for what did not nest
+  // Not drawn, because no viewer could: of an unknown thread, or with a negative time.
+  std::int64_t skipped = 0;
+};
+
+// Writes the trace and finishes `sink`. `analysis`: what the steps and verdicts are drawn from.
+// Errors: kBadInput (the store holds no events), kUsage (the steps asked for are not there), what
+// reading and `sink` report.
+Result<ChromeTraceSummary> write_chrome_trace(const TraceReader& reader, const Analysis& analysis,
+                                              const ChromeTraceOptions& options, ByteSink& sink);
+
+}  // namespace stepscope

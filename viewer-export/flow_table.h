@@ -1,0 +1,58 @@
+// Finds the forward op that a backward node belongs to, among the latest forward ops of each
+// thread.
+//
+// libtorch gives a backward node the sequence number and the thread of the forward op that made it.
+// Of nested ops with one number the latest to start made the node. A fixed table, so that memory
+// does not grow with the run: an op is forgotten when its thread has since used kSlots more
+// numbers, which is several steps of a large model. What was forgotten gets no arrow.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "store/events.h"
+
+namespace stepscope {
+
+class FlowTable {
+ public:
+  static constexpr std::size_t kSlots = std::size_t{1} << 16;
+
+  struct Forward {
+    std::int64_t sequence = -1;
+    std::uint32_t torch_id = 0;  // of its thread
+    ThreadId thread = ThreadId::kNone;
+    SessionTime start;
+  };
+
+  // `torch_id`: of the thread of `op`, which has a sequence number.
+  void add_forward(const Op& op, std::uint32_t torch_id) {
+    Forward& slot = slot_of(torch_id, op.sequence);
+    const bool outer =
+        slot.sequence == op.sequence && slot.torch_id == torch_id && op.start < slot.start;
+    if (!outer) slot = {op.sequence, torch_id, op.thread, op.start};
+  }
+
+  // The forward op of the backward node `op`, once: a second node with its number gets none.
+  std::optional<Forward> take_forward(const Op& op) {
+    Forward& slot = slot_of(op.forward_thread, op.sequence);
+    if (slot.sequence != op.sequence || slot.torch_id != op.forward_thread) return std::nullopt;
+    if (slot.start > op.start) return std::nullopt;  // a later op that reuses the number
+    const Forward forward = slot;
+    slot = {};
+    return forward;
+  }
+
+ private:
+  // Neighbouring numbers get neighbouring slots; the threads' ranges are spread by the golden
+  // ratio.
+  Forward& slot_of(std::uint32_t torch_id, std::int64_t sequence) {
+    const std::uint64_t spread = torch_id * std::uint64_t{0x9E3779B97F4A7C15} >> 48;
+    return slots_[(static_cast<std::uint64_t>(sequence) + spread) % kSlots];
+  }
+
+  std::vector<Forward> slots_ = std::vector<Forward>(kSlots);
+};
+
+}  // namespace stepscope

@@ -1,0 +1,56 @@
+// Extra tracks for slices that do not nest on their own track: an asynchronous op that ends on
+// another thread, phases that overlap.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "store/time.h"
+
+namespace stepscope {
+
+// Puts slices that come in the order of their ends on flat lanes.
+class FlatLanes {
+ public:
+  // A lane, from 0, on which [start, end) lies free of all before it. Opens one when none does.
+  std::size_t place(SessionTime start, SessionTime end) {
+    std::size_t lane = free_from_.size();
+    if (!free_from_.empty() && free_from_.top().first <= start) {
+      lane = free_from_.top().second;
+      free_from_.pop();
+    }
+    free_from_.emplace(end, lane);
+    return lane;
+  }
+
+ private:
+  using EndOfLane = std::pair<SessionTime, std::size_t>;
+  std::priority_queue<EndOfLane, std::vector<EndOfLane>, std::greater<>> free_from_;
+};
+
+// Puts slices that come in the order of their starts, parents before children, on lanes on which
+// they nest strictly. The first lane takes what it can.
+class NestedLanes {
+ public:
+  std::size_t place(SessionTime start, SessionTime end) {
+    std::size_t lane = 0;
+    while (lane < open_ends_.size() && !fits(open_ends_[lane], start, end)) ++lane;
+    if (lane == open_ends_.size()) open_ends_.emplace_back();
+    open_ends_[lane].push_back(end);
+    return lane;
+  }
+  [[nodiscard]] std::size_t count() const { return open_ends_.size(); }
+
+ private:
+  static bool fits(std::vector<SessionTime>& ends, SessionTime start, SessionTime end) {
+    while (!ends.empty() && ends.back() <= start) ends.pop_back();
+    return ends.empty() || end <= ends.back();
+  }
+
+  std::vector<std::vector<SessionTime>> open_ends_;  // of each lane: outermost first
+};
+
+}  // namespace stepscope

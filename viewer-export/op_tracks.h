@@ -1,0 +1,57 @@
+// The ops of a store, thread by thread, on their way into a trace.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "store/trace_reader.h"
+#include "viewer-export/event_writer.h"
+#include "viewer-export/flow_table.h"
+#include "viewer-export/lanes.h"
+#include "viewer-export/slice_order.h"
+#include "viewer-export/track_map.h"
+
+namespace stepscope {
+
+// Thread safety: none. Memory: that of SliceOrder a thread, and one FlowTable.
+class OpTracks {
+ public:
+  // All must outlive this.
+  OpTracks(const TraceReader& reader, TrackMap& tracks, EventWriter& writer);
+
+  // Ops in the order in which a store yields them.
+  void add(const Op& op);
+  // Writes what waits, and the names of the extra tracks.
+  void finish();
+
+  [[nodiscard]] std::int64_t drawn() const { return drawn_; }
+  [[nodiscard]] std::int64_t skipped() const { return skipped_; }
+  // From the first start to the last end of the ops drawn; nothing when there were none.
+  [[nodiscard]] std::optional<TimeRange> extent() const;
+
+ private:
+  struct ThreadState {
+    const Track* track = nullptr;
+    std::uint32_t torch_id = 0;
+    SliceOrder order;
+    FlatLanes lanes;
+    std::vector<Track> lane_tracks;
+  };
+
+  ThreadState* state_of(const Op& op);
+  void link_to_forward(Slice& slice);
+  void add_to_lane(ThreadState& state, const Slice& slice);
+
+  TrackMap& tracks_;
+  EventWriter& writer_;
+  std::vector<ThreadState> threads_;  // [ThreadId]
+  FlowTable forwards_;
+  std::uint64_t last_flow_ = 0;
+  std::int64_t drawn_ = 0;
+  std::int64_t skipped_ = 0;
+  TimeRange extent_{SessionTime::max(), SessionTime::min()};
+};
+
+}  // namespace stepscope

@@ -1,0 +1,104 @@
+#include "viewer-export/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace stepscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+Status io_error(const fs::path& path, const char* what) {
+  std::string message = path.string() + ": " + what + ": " + std::strerror(errno);
+  return Status::error(ErrorKind::kIo, std::move(message));
+}
+
+bool is_database(const fs::path& path) {
+  static constexpr std::string_view kMagic = "SQLite format 3";
+  char head[kMagic.size()];
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const ssize_t got = ::read(fd, head, sizeof head);
+  ::close(fd);
+  return got == static_cast<ssize_t>(sizeof head) && std::string_view(head, sizeof head) == kMagic;
+}
+
+// A name of its own for each process: two exports to one name do not write into one file.
+fs::path partial_name(const fs::path& path) {
+  fs::path partial = path;
+  partial += ".partial-" + std::to_string(::getpid());
+  return partial;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<OutputFile>> OutputFile::create(const fs::path& path) {
+  using std::unique_ptr;
+  if (path == "-")
+    return unique_ptr<OutputFile>(new OutputFile("standard output", {}, STDOUT_FILENO));
+
+  std::error_code ignored;
+  const fs::path resolved =
+      fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : path;
+  const fs::path& target = resolved.empty() ? path : resolved;
+  const fs::file_status there = fs::status(target, ignored);
+  if (fs::is_directory(there)) {
+    return Status::error(ErrorKind::kBadInput, path.string() + ": is a folder; name a file in it");
+  }
+  if (fs::exists(there) && !fs::is_regular_file(there)) {
+    const int fd = ::open(target.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return io_error(path, "cannot be written");
+    return unique_ptr<OutputFile>(new OutputFile(path, {}, fd));
+  }
+  if (is_database(target)) {
+    return Status::error(ErrorKind::kBadInput,
+                         path.string() +
+                             ": is a database, which an export does not replace; "
+                             "choose another name");
+  }
+  fs::path partial = partial_name(target);
+  const int fd = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) return io_error(path, "cannot be written");
+  return unique_ptr<OutputFile>(new OutputFile(target, std::move(partial), fd));
+}
+
+OutputFile::~OutputFile() {
+  if (fd_ < 0) return;
+  if (fd_ != STDOUT_FILENO) ::close(fd_);
+  if (!partial_.empty()) ::unlink(partial_.c_str());
+}
+
+Status OutputFile::failed(const char* what) const { return io_error(path_, what); }
+
+Status OutputFile::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return failed("cannot be written");
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+Status OutputFile::finish() {
+  if (fd_ == STDOUT_FILENO) return {};
+  const int fd = std::exchange(fd_, -1);
+  Status status;
+  // Some file systems tell only here that there was no room.
+  if (::close(fd) != 0) status = failed("cannot be written");
+  if (partial_.empty()) return status;
+  if (status.ok() && ::rename(partial_.c_str(), path_.c_str()) != 0) {
+    status = failed("cannot be put in place");
+  }
+  if (!status.ok()) ::unlink(partial_.c_str());
+  return status;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,340 @@
+#include "viewer-export/run_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "viewer-export/json_text.h"
+#include "viewer-export/lanes.h"
+
+namespace stepscope {
+namespace {
+
+// Where a stall becomes worth a word in a step's name: the analyzer's own threshold for
+// "moderately", and for "highly".
+constexpr double kModerateShare = 0.05;
+constexpr double kHighShare = 0.20;
+
+// Colour names of chrome://tracing, which knows no others. The Perfetto UI colours by name.
+constexpr std::string_view kGood = "good";
+constexpr std::string_view kBad = "bad";
+constexpr std::string_view kTerrible = "terrible";
+
+std::string_view color_of(PhaseKind kind) {
+  switch (kind) {
+    case PhaseKind::kInput:
+    case PhaseKind::kInputEnd:
+      return kTerrible;
+    case PhaseKind::kForward:
+      return "rail_response";
+    case PhaseKind::kBackward:
+      return "rail_animation";
+    case PhaseKind::kOptimizer:
+      return "rail_load";
+    case PhaseKind::kZeroGrad:
+      return "grey";
+    default:
+      return {};
+  }
+}
+
+std::string title_of(PhaseKind kind) {
+  switch (kind) {
+    case PhaseKind::kInput:
+      return "input wait";
+    case PhaseKind::kInputEnd:
+      return "input exhausted";
+    case PhaseKind::kZeroGrad:
+      return "zero grad";
+    default:
+      return phase_name(kind);
+  }
+}
+
+TimeRange range_of(const Step& step) { return {step.start, step.start + step.dur}; }
+TimeRange range_of(const Phase& phase) { return {phase.start, phase.start + phase.dur}; }
+
+template <typename Event>
+bool drawable(const Event& event) {
+  return to_ns(event.start) >= 0 && event.dur >= Duration::zero();
+}
+
+// 0 for a step without a length.
+double share_of(Duration part, Duration whole) {
+  if (whole <= Duration::zero()) return 0;
+  return static_cast<double>(to_ns(part)) / static_cast<double>(to_ns(whole));
+}
+
+// Exposed time by category.
+std::array<Duration, kCategoryCount> exposed_of(const Step& step) {
+  std::array<Duration, kCategoryCount> exposed{};
+  for (const StepTime& time : step.times) {
+    exposed[static_cast<std::size_t>(time.category)] += time.exposed;
+  }
+  return exposed;
+}
+
+struct Stall {
+  Category category = Category::kCompute;
+  double share = 0;
+};
+
+// The largest category that is not the work itself.
+Stall largest_stall(const Step& step) {
+  const auto exposed = exposed_of(step);
+  Stall stall;
+  for (std::size_t i = 0; i < exposed.size(); ++i) {
+    const auto category = static_cast<Category>(i);
+    const double share = share_of(exposed[i], step.dur);
+    if (category != Category::kCompute && share > stall.share) stall = {category, share};
+  }
+  return stall;
+}
+
+std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
+
+// "compute/forward", "other:checkpoint".
+std::string key_of(const StepTime& time) {
+  std::string key = category_name(time.category);
+  if (!time.label.empty()) return key + ':' + time.label;
+  if (time.phase != PhaseKind::kNone) key += std::string("/") + phase_name(time.phase);
+  return key;
+}
+
+std::string nanoseconds_json(const Step& step, Duration StepTime::*part) {
+  std::map<std::string, std::int64_t> sums;
+  for (const StepTime& time : step.times) {
+    if (time.*part != Duration::zero()) sums[key_of(time)] += to_ns(time.*part);
+  }
+  std::string json = "{";
+  for (const auto& [key, ns] : sums) {
+    if (json.size() > 1) json += ',';
+    json += json_quoted(key) + ':' + json_integer(ns);
+  }
+  return json + '}';
+}
+
+std::string step_args(const Step& step) {
+  const auto exposed = exposed_of(step);
+  const Duration input = exposed[static_cast<std::size_t>(Category::kInput)];
+  std::string json = "{\"step\":" + json_integer(step.number) +
+                     ",\"marker\":" + json_quoted(marker_name(step.marker)) +
+                     ",\"steady\":" + (step.steady ? "true" : "false") +
+                     ",\"ops recorded\":" + (step.ops_recorded ? "true" : "false") +
+                     ",\"share of input\":" + json_number(share_of(input, step.dur)) +
+                     ",\"exposed ns\":" + nanoseconds_json(step, &StepTime::exposed);
+  const std::string hidden = nanoseconds_json(step, &StepTime::hidden);
+  if (hidden != "{}") json += ",\"hidden ns\":" + hidden;
+  return json + '}';
+}
+
+std::string advice_json(const std::vector<Advice>& advice) {
+  std::string json = "[";
+  for (const Advice& each : advice) {
+    if (json.size() > 1) json += ',';
+    json += "{\"rule\":" + json_quoted(each.rule) + ",\"title\":" + json_quoted(each.title) +
+            ",\"why\":" + json_quoted(each.why) +
+            ",\"predicted_step_ns\":" + json_integer(each.predicted_step_ns) + "}";
+  }
+  return json + ']';
+}
+
+}  // namespace
+
+std::string losses_json(const std::vector<Loss>& losses) {
+  std::map<std::string, std::int64_t> by_kind;
+  for (const Loss& loss : losses) by_kind[loss.kind] += loss.count;
+  std::string json = "{";
+  for (const auto& [kind, count] : by_kind) {
+    if (json.size() > 1) json += ',';
+    json += json_quoted(kind) + ':' + json_integer(count);
+  }
+  return json + '}';
+}
+
+std::string verdict_json(const Verdict& verdict) {
+  return "{\"sentence\":" + json_quoted(verdict.sentence) +
+         ",\"kind\":" + json_quoted(verdict.kind) + ",\"degree\":" + json_quoted(verdict.degree) +
+         ",\"share\":" + json_number(verdict.share) + ",\"ci95\":[" + json_number(verdict.ci_low) +
+         ',' + json_number(verdict.ci_high) +
+         "],\"confidence\":" + json_quoted(verdict.confidence) +
+         ",\"steps\":" + json_integer(verdict.steps) +
+         ",\"advice\":" + advice_json(verdict.advice) + '}';
+}
+
+RunRows::RunRows(const TraceReader& reader, const Analysis& analysis,
+                 const std::vector<Phase>& phases, const std::vector<Loss>& losses, const Cut& cut,
+                 TrackMap& tracks)
+    : reader_(reader), losses_(losses) {
+  collect(analysis, phases, cut);
+  add_rows(tracks);
+}
+
+RunRows::Loop& RunRows::loop_of(ThreadId thread) {
+  for (Loop& loop : loops_) {
+    if (loop.thread == thread) return loop;
+  }
+  loops_.push_back({});
+  loops_.back().thread = thread;
+  return loops_.back();
+}
+
+void RunRows::collect(const Analysis& analysis, const std::vector<Phase>& phases, const Cut& cut) {
+  for (const Verdict& verdict : analysis.verdicts) loop_of(verdict.thread).verdict = &verdict;
+  for (const Step& step : analysis.steps) {
+    if (!cut.has(step.start)) continue;
+    if (drawable(step)) {
+      loop_of(step.thread).steps.push_back(&step);
+    } else {
+      ++skipped_;
+    }
+  }
+  std::map<ThreadId, NestedLanes> lanes;
+  for (const Phase& phase : phases) {
+    // The ends of steps are drawn as the steps themselves.
+    const bool mark = phase.kind == PhaseKind::kStep && !analysis.steps.empty();
+    if (mark || !cut.has(phase.start)) continue;
+    if (!drawable(phase)) {
+      ++skipped_;
+      continue;
+    }
+    Loop& loop = loop_of(phase.thread);
+    const TimeRange range = range_of(phase);
+    const std::size_t lane = lanes[phase.thread].place(range.start, range.end);
+    loop.phases.push_back({&phase, lane});
+    loop.lanes = std::max(loop.lanes, lane + 1);
+  }
+}
+
+// The name of its thread, when one process has several loops.
+std::string RunRows::suffix_of(const Loop& loop) const {
+  if (loops_.size() < 2) return "";
+  for (const StoredThread& thread : reader_.threads()) {
+    if (thread.id != loop.thread) continue;
+    const std::string name = thread.name.empty() ? "thread" : thread.name;
+    return " (" + name + ' ' + std::to_string(thread.tid) + ')';
+  }
+  return "";
+}
+
+void RunRows::add_rows(TrackMap& tracks) {
+  for (Loop& loop : loops_) {
+    loop.suffix = suffix_of(loop);
+    if (loop.verdict != nullptr) {
+      loop.verdict_row = tracks.add_row(loop.thread, "Verdict" + loop.suffix);
+    }
+    if (!loop.steps.empty()) loop.step_row = tracks.add_row(loop.thread, "Steps" + loop.suffix);
+    for (std::size_t lane = 0; lane < loop.lanes; ++lane) {
+      const std::string title = lane == 0 ? "Phases" : "Phases, overlapping";
+      loop.phase_rows.push_back(tracks.add_row(loop.thread, title + loop.suffix));
+    }
+  }
+  const bool verdict = !loops_.empty() && loops_.front().verdict != nullptr;
+  if (!losses_.empty() && !verdict) loss_row_ = tracks.add_row(ThreadId::kNone, "Losses");
+}
+
+Annotation RunRows::step_annotation(const Step& step) const {
+  const Stall stall = largest_stall(step);
+  std::string name = "step " + std::to_string(step.number);
+  if (stall.share >= kModerateShare) {
+    name += std::string(" · ") + category_name(stall.category) + ' ' + percent(stall.share);
+  }
+  const std::string_view color = stall.share >= kHighShare       ? kTerrible
+                                 : stall.share >= kModerateShare ? kBad
+                                                                 : kGood;
+  return {std::move(name), "step", color, range_of(step), step_args(step)};
+}
+
+Annotation RunRows::phase_annotation(const Phase& phase) const {
+  const std::string text(reader_.text(phase.name));
+  const bool scope = phase.kind == PhaseKind::kScope;
+  std::string name = title_of(phase.kind);
+  if (!text.empty()) name = scope ? text : name + ": " + text;
+  const double busy = std::min(1.0, share_of(phase.cpu, phase.dur));
+  std::string args = "{\"kind\":" + json_quoted(phase_name(phase.kind)) +
+                     ",\"cpu ns\":" + json_integer(to_ns(phase.cpu)) +
+                     ",\"busy share\":" + json_number(busy) + '}';
+  return {std::move(name), scope ? "user_annotation" : "phase", color_of(phase.kind),
+          range_of(phase), std::move(args)};
+}
+
+Annotation RunRows::loss_annotation(const TimeRange& range) const {
+  std::int64_t count = 0;
+  for (const Loss& loss : losses_) count += loss.count;
+  return {"LOST: " + std::to_string(count) + " events were not recorded", "loss", kTerrible, range,
+          losses_json(losses_)};
+}
+
+void RunRows::write_steps(EventWriter& writer) const {
+  for (const Loop& loop : loops_) {
+    const std::string time_name = "Step time" + loop.suffix;
+    const std::string input_name = "Input wait" + loop.suffix;
+    const std::int64_t pid = loop.step_row.pid;
+    for (std::size_t i = 0; i < loop.steps.size(); ++i) {
+      const Step& step = *loop.steps[i];
+      const Duration input = exposed_of(step)[static_cast<std::size_t>(Category::kInput)];
+      writer.annotation(step_annotation(step), loop.step_row);
+      writer.counter(pid, time_name, "ms", step.start, static_cast<double>(to_ns(step.dur)) / 1e6);
+      writer.counter(pid, input_name, "ms", step.start, static_cast<double>(to_ns(input)) / 1e6);
+      // A counter keeps its value until told otherwise: between windows there is none.
+      const SessionTime end = step.start + step.dur;
+      if (i + 1 < loop.steps.size() && loop.steps[i + 1]->start == end) continue;
+      writer.counter(pid, time_name, "ms", end, 0);
+      writer.counter(pid, input_name, "ms", end, 0);
+    }
+  }
+}
+
+void RunRows::write_phases(EventWriter& writer) const {
+  for (const Loop& loop : loops_) {
+    for (const PlacedPhase& placed : loop.phases) {
+      writer.annotation(phase_annotation(*placed.phase), loop.phase_rows[placed.lane]);
+    }
+  }
+}
+
+void RunRows::write_verdicts(EventWriter& writer, const TimeRange& whole) const {
+  for (const Loop& loop : loops_) {
+    if (loop.verdict == nullptr) continue;
+    TimeRange range = whole;
+    if (!loop.steps.empty()) {
+      range = {loop.steps.front()->start, range_of(*loop.steps.back()).end};
+    }
+    writer.annotation({loop.verdict->sentence, "verdict", {}, range, verdict_json(*loop.verdict)},
+                      loop.verdict_row);
+    if (&loop == &loops_.front() && !losses_.empty()) {
+      writer.annotation(loss_annotation(range), loop.verdict_row);
+    }
+  }
+  if (loss_row_.tid != 0) writer.annotation(loss_annotation(whole), loss_row_);
+}
+
+std::int64_t RunRows::step_count() const {
+  std::size_t count = 0;
+  for (const Loop& loop : loops_) count += loop.steps.size();
+  return static_cast<std::int64_t>(count);
+}
+
+std::int64_t RunRows::phase_count() const {
+  std::size_t count = 0;
+  for (const Loop& loop : loops_) count += loop.phases.size();
+  return static_cast<std::int64_t>(count);
+}
+
+std::optional<TimeRange> RunRows::extent() const {
+  std::optional<TimeRange> extent;
+  const auto cover = [&extent](const TimeRange& range) {
+    if (!extent) extent = range;
+    extent->start = std::min(extent->start, range.start);
+    extent->end = std::max(extent->end, range.end);
+  };
+  for (const Loop& loop : loops_) {
+    for (const Step* step : loop.steps) cover(range_of(*step));
+    for (const PlacedPhase& placed : loop.phases) cover(range_of(*placed.phase));
+  }
+  return extent;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,78 @@
+// The rows that stand above the threads of a trace: for each training loop its verdict, its steps
+// and its phases, and what was lost.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/analysis.h"
+#include "store/trace_reader.h"
+#include "viewer-export/event_writer.h"
+#include "viewer-export/track_map.h"
+
+namespace stepscope {
+
+// What of a run is drawn: an event belongs when it starts inside.
+struct Cut {
+  std::optional<TimeRange> range;  // nothing: all
+  [[nodiscard]] bool has(SessionTime start) const { return !range || range->contains(start); }
+};
+
+class RunRows {
+ public:
+  // Everything must outlive the result. Adds its rows to `tracks`.
+  RunRows(const TraceReader& reader, const Analysis& analysis, const std::vector<Phase>& phases,
+          const std::vector<Loss>& losses, const Cut& cut, TrackMap& tracks);
+
+  void write_steps(EventWriter& writer) const;
+  void write_phases(EventWriter& writer) const;
+  // `whole`: the time that all drawn events take.
+  void write_verdicts(EventWriter& writer, const TimeRange& whole) const;
+
+  [[nodiscard]] std::int64_t step_count() const;
+  [[nodiscard]] std::int64_t phase_count() const;
+  [[nodiscard]] std::int64_t skipped() const { return skipped_; }
+  // From the first start to the last end of the steps and phases; nothing when there are none.
+  [[nodiscard]] std::optional<TimeRange> extent() const;
+
+ private:
+  struct PlacedPhase {
+    const Phase* phase = nullptr;
+    std::size_t lane = 0;
+  };
+  // The rows of one thread. Those it needs not have tid 0.
+  struct Loop {
+    ThreadId thread = ThreadId::kNone;
+    const Verdict* verdict = nullptr;
+    std::vector<const Step*> steps;
+    std::vector<PlacedPhase> phases;
+    std::size_t lanes = 0;
+    Track verdict_row;
+    Track step_row;
+    std::vector<Track> phase_rows;  // [lane]
+    std::string suffix;             // tells loops of one process apart
+  };
+
+  Loop& loop_of(ThreadId thread);
+  void collect(const Analysis& analysis, const std::vector<Phase>& phases, const Cut& cut);
+  void add_rows(TrackMap& tracks);
+  [[nodiscard]] std::string suffix_of(const Loop& loop) const;
+  [[nodiscard]] Annotation step_annotation(const Step& step) const;
+  [[nodiscard]] Annotation phase_annotation(const Phase& phase) const;
+  [[nodiscard]] Annotation loss_annotation(const TimeRange& range) const;
+
+  const TraceReader& reader_;
+  const std::vector<Loss>& losses_;
+  std::vector<Loop> loops_;
+  Track loss_row_;  // when there is no verdict row to hold the losses
+  std::int64_t skipped_ = 0;
+};
+
+// {"op":12,"phase":3}: lost events by kind.
+std::string losses_json(const std::vector<Loss>& losses);
+// Everything a verdict says.
+std::string verdict_json(const Verdict& verdict);
+
+}  // namespace stepscope

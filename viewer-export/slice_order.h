@@ -1,0 +1,154 @@
+// Brings the ops of one thread into an order that every trace reader draws right.
+//
+// A store yields ops in the order of their ends: children before parents. Readers sort by start, so
+// the order in the file matters only among equal starts: there a parent must come first. An op can
+// share its start only with the first child of its own, and that child's first child, and so on. So
+// it is enough to hold back, of each open parent, its first child until the parent arrives; nothing
+// else waits.
+//
+// Memory: usually one op a level of depth waits. Ops without a length at the very start of their
+// parent wait too, as long as fewer than kMostHeld do (those beyond are drawn right, only not
+// inside it). Depths are stored up to 255, so a thread holds at most kMostHeld + 255 * 256 / 2 ops.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "store/events.h"
+
+namespace stepscope {
+
+// An op on its way out, with the ends of flow arrows that were tied to it; 0: none.
+struct Slice {
+  Op op;
+  std::uint64_t flow_out = 0;  // an arrow begins here
+  std::uint64_t flow_in = 0;   // an arrow ends here
+};
+
+class SliceOrder {
+ public:
+  static constexpr std::size_t kMostHeld = 1024;
+
+  // Takes the next slice of the thread and calls `emit(const Slice&)` for those that need not wait
+  // any longer. False when it does not nest in what came before (it then belongs on a track of its
+  // own) and was not taken: it overlaps another partly, or came out of order.
+  template <typename Emit>
+  bool add(const Slice& slice, Emit&& emit);
+
+  // Emits what is still held. Nothing may follow.
+  template <typename Emit>
+  void finish(Emit&& emit);
+
+  // The held slice with this start and sequence number, to tie an arrow to it; nullptr: emitted.
+  Slice* find_held(SessionTime start, std::int64_t sequence);
+
+  [[nodiscard]] std::size_t held() const { return held_; }
+
+ private:
+  // The ops of one depth since the last op of a lesser depth: the children, so far, of a parent
+  // that is still open.
+  struct Level {
+    std::uint8_t depth = 0;
+    SessionTime first_start;
+    SessionTime last_end;
+    std::vector<Slice> held;  // all start at first_start; parents before children
+  };
+
+  [[nodiscard]] bool nests(const Op& op) const;
+  // Whether `level` holds descendants of an op that ends now.
+  static bool is_below(const Level& level, const Op& op);
+  Level& open_level(const Op& op);
+
+  std::vector<Level> levels_;  // [0, open_): depths ascend. Closed ones keep their memory.
+  std::size_t open_ = 0;
+  std::size_t held_ = 0;
+  std::vector<Slice> followers_;  // scratch of add()
+};
+
+inline bool SliceOrder::is_below(const Level& level, const Op& op) {
+  if (level.depth != op.depth) return level.depth > op.depth;
+  // From 255 on all depths are stored as 255: what lies inside is a child.
+  return op.depth == 255 && op.start <= level.first_start && op.dur > Duration::zero();
+}
+
+inline bool SliceOrder::nests(const Op& op) const {
+  const SessionTime end = op.start + op.dur;
+  for (std::size_t i = open_; i-- > 0;) {
+    const Level& level = levels_[i];
+    if (end < level.last_end) return false;
+    if (!is_below(level, op)) return op.start >= level.last_end;
+    if (op.start > level.first_start) return false;
+  }
+  return true;
+}
+
+inline SliceOrder::Level& SliceOrder::open_level(const Op& op) {
+  if (open_ == levels_.size()) levels_.emplace_back();
+  Level& level = levels_[open_++];
+  level.depth = op.depth;
+  level.first_start = op.start;
+  return level;
+}
+
+template <typename Emit>
+bool SliceOrder::add(const Slice& slice, Emit&& emit) {
+  const Op& op = slice.op;
+  if (!nests(op)) return false;
+
+  // The levels below are complete: their parent is here.
+  std::size_t first_below = open_;
+  while (first_below > 0 && is_below(levels_[first_below - 1], op)) --first_below;
+  for (std::size_t i = first_below; i < open_; ++i) {
+    Level& level = levels_[i];
+    const bool tied = level.first_start == op.start;
+    for (const Slice& child : level.held) {
+      if (tied) {
+        followers_.push_back(child);
+      } else {
+        emit(child);
+        --held_;
+      }
+    }
+    level.held.clear();
+  }
+  open_ = first_below;
+
+  const bool has_siblings = open_ > 0 && levels_[open_ - 1].depth == op.depth;
+  Level& level = has_siblings ? levels_[open_ - 1] : open_level(op);
+  level.last_end = op.start + op.dur;
+  const bool first = op.start == level.first_start;
+  const bool may_wait = held_ < kMostHeld || op.dur > Duration::zero();
+  if (op.depth > 0 && first && may_wait) {
+    level.held.push_back(slice);
+    level.held.insert(level.held.end(), followers_.begin(), followers_.end());
+    ++held_;
+  } else {
+    emit(slice);
+    for (const Slice& child : followers_) emit(child);
+    held_ -= followers_.size();
+  }
+  followers_.clear();
+  return true;
+}
+
+template <typename Emit>
+void SliceOrder::finish(Emit&& emit) {
+  for (std::size_t i = 0; i < open_; ++i) {
+    for (const Slice& slice : levels_[i].held) emit(slice);
+    levels_[i].held.clear();
+  }
+  open_ = 0;
+  held_ = 0;
+}
+
+inline Slice* SliceOrder::find_held(SessionTime start, std::int64_t sequence) {
+  for (std::size_t i = 0; i < open_; ++i) {
+    if (levels_[i].first_start != start) continue;
+    for (Slice& slice : levels_[i].held) {
+      if (slice.op.sequence == sequence) return &slice;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,64 @@
+// Which pid and tid each track of the trace gets.
+//
+// Viewers sort the tracks of a process by tid and put the one whose tid equals the pid first. To
+// have our own rows (verdict, steps, phases) above the program's threads, processes are numbered
+// from 1 and rows go on from there; threads keep the system's tid, so that it can be found in other
+// tools, and the process name says the system's pid. 0 is never used: viewers take tid 0 for the
+// process itself.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "store/events.h"
+#include "store/trace_reader.h"
+
+namespace stepscope {
+
+struct Track {
+  std::int64_t pid = 0;
+  std::int64_t tid = 0;
+  std::string name;
+  std::string json;  // ,"pid":1,"tid":2,
+};
+
+struct TrackedProcess {
+  std::int64_t pid = 0;
+  std::string name;
+};
+
+class TrackMap {
+ public:
+  TrackMap(const std::vector<StoredProcess>& processes, const std::vector<StoredThread>& threads);
+
+  // A row of our own in the process of `thread` (kNone: the first process), below the rows before
+  // it and above the threads. All rows come before number_threads().
+  Track add_row(ThreadId thread, std::string title);
+  void number_threads();
+  // A further track for what does not nest on the thread's own.
+  Track add_lane(ThreadId thread);
+
+  // nullptr for a thread that the store does not know. Stays valid.
+  [[nodiscard]] const Track* thread(ThreadId id) const;
+  [[nodiscard]] const std::vector<TrackedProcess>& processes() const { return processes_; }
+  [[nodiscard]] const std::vector<Track>& rows() const { return rows_; }
+  [[nodiscard]] const std::vector<Track>& lanes() const { return lanes_; }
+  // Threads that the store knows, by id; those it does not know have tid 0.
+  [[nodiscard]] const std::vector<Track>& threads() const { return threads_; }
+
+ private:
+  [[nodiscard]] std::int64_t pid_of(ProcessId id) const;
+  [[nodiscard]] bool tids_usable(ProcessId process) const;
+
+  const std::vector<StoredProcess> stored_processes_;
+  const std::vector<StoredThread> stored_threads_;
+  std::vector<TrackedProcess> processes_;
+  std::vector<Track> rows_;
+  std::vector<Track> threads_;  // [ThreadId]
+  std::vector<Track> lanes_;
+  std::int64_t next_row_ = 0;
+  std::int64_t next_spare_ = 0;
+};
+
+}  // namespace stepscope
