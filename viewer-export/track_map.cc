@@ -1,6 +1,7 @@
 #include "viewer-export/track_map.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace stepscope {
@@ -53,19 +54,21 @@ Track TrackMap::add_row(ThreadId thread, std::string title) {
   return rows_.back();
 }
 
-// Whether the system's tids of a process sort below our rows and name one thread each. In a
-// container they may be as low as 1; a long run may see one twice.
-bool TrackMap::tids_usable(ProcessId process) const {
-  std::vector<std::int64_t> tids;
+// The processes whose tids cannot be kept: in a container they may be as low as our rows, and a
+// long run, or two hosts, may have one twice.
+std::set<ProcessId> TrackMap::processes_to_renumber() const {
+  std::set<ProcessId> odd;
+  std::map<std::int64_t, ProcessId> seen;
   for (const StoredThread& thread : stored_threads_) {
-    if (thread.process == process) tids.push_back(thread.tid);
+    const bool in_range = thread.tid >= next_row_ && thread.tid < kFirstSpare;
+    const bool first = seen.emplace(thread.tid, thread.process).second;
+    if (!in_range || !first) odd.insert(thread.process);
   }
-  std::ranges::sort(tids);
-  const bool in_range = tids.empty() || (tids.front() >= next_row_ && tids.back() < kFirstSpare);
-  return in_range && std::ranges::adjacent_find(tids) == tids.end();
+  return odd;
 }
 
 void TrackMap::number_threads() {
+  const std::set<ProcessId> odd = processes_to_renumber();
   // By tid, so that spare numbers keep the order.
   std::vector<const StoredThread*> by_tid;
   for (const StoredThread& thread : stored_threads_) by_tid.push_back(&thread);
@@ -73,7 +76,7 @@ void TrackMap::number_threads() {
   for (const StoredThread* thread : by_tid) {
     std::string name = thread->name.empty() ? "thread" : thread->name;
     std::int64_t tid = thread->tid;
-    if (!tids_usable(thread->process)) {
+    if (odd.contains(thread->process)) {
       name += " (tid " + std::to_string(tid) + ")";
       tid = next_spare_++;
     }

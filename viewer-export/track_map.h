@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,7 @@ class TrackMap {
 
  private:
   [[nodiscard]] std::int64_t pid_of(ProcessId id) const;
-  [[nodiscard]] bool tids_usable(ProcessId process) const;
+  [[nodiscard]] std::set<ProcessId> processes_to_renumber() const;
 
   const std::vector<StoredProcess> stored_processes_;
   const std::vector<StoredThread> stored_threads_;

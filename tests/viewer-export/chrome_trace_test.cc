@@ -1,0 +1,400 @@
+#include "viewer-export/chrome_trace.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/trace_writer.h"
+#include "tests/store/testing/synthetic_run.h"
+#include "tests/viewer-export/testing/trace_stores.h"
+
+namespace stepscope {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using testing::open_store;
+using testing::SyntheticRun;
+using testing::TempDir;
+
+struct Exported {
+  std::string text;
+  json document;
+  ChromeTraceSummary summary;
+
+  [[nodiscard]] std::vector<json> events(const std::string& phase) const {
+    std::vector<json> found;
+    for (const json& event : document["traceEvents"]) {
+      if (event["ph"] == phase) found.push_back(event);
+    }
+    return found;
+  }
+  [[nodiscard]] std::vector<json> slices(const std::string& category) const {
+    std::vector<json> found;
+    for (const json& event : events("X")) {
+      if (event["cat"] == category) found.push_back(event);
+    }
+    return found;
+  }
+};
+
+Exported export_store(const std::filesystem::path& path, const ChromeTraceOptions& options = {}) {
+  const auto reader = open_store(path);
+  const auto analysis = reader->analysis();
+  EXPECT_TRUE(analysis.ok());
+  StringSink sink;
+  const auto summary = write_chrome_trace(*reader, *analysis, options, sink);
+  EXPECT_TRUE(summary.ok()) << summary.status().message();
+  return {sink.text(), json::parse(sink.text()), summary.ok() ? *summary : ChromeTraceSummary{}};
+}
+
+Status export_error(const std::filesystem::path& path, const ChromeTraceOptions& options = {}) {
+  const auto reader = open_store(path);
+  StringSink sink;
+  return write_chrome_trace(*reader, *reader->analysis(), options, sink).status();
+}
+
+// Exact: the text has three decimals, and a double holds times of years in them.
+std::int64_t ns(const json& microseconds) { return std::llround(microseconds.get<double>() * 1e3); }
+
+// A store with two threads and whatever a test adds.
+class ChromeTrace : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto writer = TraceWriter::create(path_);
+    ASSERT_TRUE(writer.ok());
+    writer_ = *std::move(writer);
+    const auto process = writer_->add_process({4242, "train", "./train"});
+    ASSERT_TRUE(process.ok());
+    ASSERT_TRUE(writer_->add_thread({*process, 4242, 1, "train"}).ok());
+    ASSERT_TRUE(writer_->add_thread({*process, 4250, 2, "autograd"}).ok());
+  }
+
+  Op op(std::string_view name, std::int64_t start, std::int64_t end, std::uint8_t depth = 0) {
+    Op op;
+    op.thread = ThreadId{1};
+    op.name = writer_->intern(name);
+    op.start = session_time(start);
+    op.dur = op.self = Duration(end - start);
+    op.depth = depth;
+    return op;
+  }
+  void add(const Op& op) { ASSERT_TRUE(writer_->add_ops({&op, 1}).ok()); }
+  Exported exported(const ChromeTraceOptions& options = {}) {
+    EXPECT_TRUE(writer_->finish().ok());
+    return export_store(path_, options);
+  }
+
+  const TempDir dir_;
+  const std::filesystem::path path_ = dir_ / "run.db";
+  std::unique_ptr<TraceWriter> writer_;
+};
+
+TEST_F(ChromeTrace, IsTheseLinesForASmallRun) {
+  ASSERT_TRUE(writer_->set_meta("torch_version", "2.13.0").ok());
+  ASSERT_TRUE(writer_->set_meta("stepscope_version", "9.9.9").ok());
+  ASSERT_TRUE(writer_->set_meta("wall_start_unix_ns", "1700000000000000000").ok());
+  const Phase wait{ThreadId{1},         PhaseKind::kInput, writer_->intern("loader"),
+                   session_time(1'000), Duration(2'000),   Duration(500)};
+  ASSERT_TRUE(writer_->add_phases({&wait, 1}).ok());
+  Op addmm = op("aten::addmm", 3'000, 4'001, 1);
+  addmm.sequence = 7;
+  addmm.shapes = writer_->intern("[[2,3]]");
+  add(addmm);
+  add(op("aten::linear", 3'000, 4'500));
+  Op node = op("AddmmBackward0", 5'000, 6'000);
+  node.thread = ThreadId{2};
+  node.scope = OpScope::kBackwardFunction;
+  node.sequence = 7;
+  node.forward_thread = 1;
+  add(node);
+  ASSERT_TRUE(writer_->add_loss({ThreadId{1}, "op", 3}).ok());
+  Analysis analysis;
+  Step step{1,    ThreadId{1}, session_time(1'000), Duration(5'500), StepMarker::kLoader, true,
+            true, {}};
+  step.times = {{Category::kInput, PhaseKind::kInput, "", Duration(2'000), Duration(0)},
+                {Category::kCompute, PhaseKind::kForward, "", Duration(3'500), Duration(0)}};
+  analysis.steps = {step};
+  Verdict verdict;
+  verdict.thread = ThreadId{1};
+  verdict.kind = "input-bound";
+  verdict.degree = "highly";
+  verdict.share = 0.364;
+  verdict.confidence = "low";
+  verdict.sentence = "HIGHLY INPUT-BOUND";
+  verdict.steps = 1;
+  analysis.verdicts = {verdict};
+  ASSERT_TRUE(writer_->replace_analysis(analysis).ok());
+
+  EXPECT_EQ(
+      exported().text,
+      R"json({"otherData":{"producer":"stepscope","torch_version":"2.13.0","stepscope_version":"9.9.9","wall_start_unix_ns":"1700000000000000000","losses":{"op":3},"verdicts":[{"sentence":"HIGHLY INPUT-BOUND","kind":"input-bound","degree":"highly","share":0.364,"ci95":[0,0],"confidence":"low","steps":1,"advice":[]}]},
+"displayTimeUnit":"ns","traceEvents":[
+{"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"train (pid 4242)"}},
+{"ph":"M","name":"process_sort_index","pid":1,"tid":0,"args":{"sort_index":1}},
+{"ph":"M","name":"process_labels","pid":1,"tid":0,"args":{"labels":"HIGHLY INPUT-BOUND"}},
+{"ph":"M","name":"thread_name","pid":1,"tid":2,"args":{"name":"Verdict"}},
+{"ph":"M","name":"thread_sort_index","pid":1,"tid":2,"args":{"sort_index":2}},
+{"ph":"M","name":"thread_name","pid":1,"tid":3,"args":{"name":"Steps"}},
+{"ph":"M","name":"thread_sort_index","pid":1,"tid":3,"args":{"sort_index":3}},
+{"ph":"M","name":"thread_name","pid":1,"tid":4,"args":{"name":"Phases"}},
+{"ph":"M","name":"thread_sort_index","pid":1,"tid":4,"args":{"sort_index":4}},
+{"ph":"M","name":"thread_name","pid":1,"tid":4242,"args":{"name":"train"}},
+{"ph":"M","name":"thread_sort_index","pid":1,"tid":4242,"args":{"sort_index":4242}},
+{"ph":"M","name":"thread_name","pid":1,"tid":4250,"args":{"name":"autograd"}},
+{"ph":"M","name":"thread_sort_index","pid":1,"tid":4250,"args":{"sort_index":4250}},
+{"ph":"X","cat":"step","name":"step 1 · input 36 %","pid":1,"tid":3,"ts":1.000,"dur":5.500,"cname":"terrible","args":{"step":1,"marker":"loader","steady":true,"ops recorded":true,"share of input":0.363636,"exposed ns":{"compute/forward":3500,"input/input":2000}}},
+{"ph":"C","name":"Step time","pid":1,"ts":1.000,"args":{"ms":0.0055}},
+{"ph":"C","name":"Input wait","pid":1,"ts":1.000,"args":{"ms":0.002}},
+{"ph":"C","name":"Step time","pid":1,"ts":6.500,"args":{"ms":0}},
+{"ph":"C","name":"Input wait","pid":1,"ts":6.500,"args":{"ms":0}},
+{"ph":"X","cat":"phase","name":"input wait: loader","pid":1,"tid":4,"ts":1.000,"dur":2.000,"cname":"terrible","args":{"kind":"input","cpu ns":500,"busy share":0.25}},
+{"ph":"X","cat":"cpu_op","name":"aten::linear","pid":1,"tid":4242,"ts":3.000,"dur":1.500},
+{"ph":"X","cat":"cpu_op","name":"aten::addmm","pid":1,"tid":4242,"ts":3.000,"dur":1.001,"args":{"Sequence number":7,"Input Dims":[[2,3]]}},
+{"ph":"s","cat":"fwdbwd","name":"fwdbwd","id":"0x1","pid":1,"tid":4242,"ts":3.000},
+{"ph":"X","cat":"cpu_op","name":"AddmmBackward0","pid":1,"tid":4250,"ts":5.000,"dur":1.000,"args":{"Sequence number":7,"Fwd thread id":1}},
+{"ph":"f","bp":"e","cat":"fwdbwd","name":"fwdbwd","id":"0x1","pid":1,"tid":4250,"ts":5.000},
+{"ph":"X","cat":"verdict","name":"HIGHLY INPUT-BOUND","pid":1,"tid":2,"ts":1.000,"dur":5.500,"args":{"sentence":"HIGHLY INPUT-BOUND","kind":"input-bound","degree":"highly","share":0.364,"ci95":[0,0],"confidence":"low","steps":1,"advice":[]}},
+{"ph":"X","cat":"loss","name":"LOST: 3 events were not recorded","pid":1,"tid":2,"ts":1.000,"dur":5.500,"cname":"terrible","args":{"op":3}}
+],
+"stepscope":{"slices":7,"skipped":0}}
+)json");
+}
+
+// What a viewer does with one track: a stable sort by start, then a stack.
+void expect_strict_nesting(const Exported& trace) {
+  std::map<std::int64_t, std::vector<std::pair<std::int64_t, std::int64_t>>> tracks;
+  for (const json& slice : trace.events("X")) {
+    const std::int64_t start = ns(slice["ts"]);
+    tracks[slice["tid"].get<std::int64_t>()].emplace_back(start, start + ns(slice["dur"]));
+  }
+  for (auto& [tid, slices] : tracks) {
+    std::ranges::stable_sort(slices, {}, &std::pair<std::int64_t, std::int64_t>::first);
+    std::vector<std::int64_t> open;
+    for (const auto& [start, end] : slices) {
+      while (!open.empty() && open.back() <= start) open.pop_back();
+      ASSERT_TRUE(open.empty() || end <= open.back())
+          << "overlap on tid " << tid << " at " << start;
+      open.push_back(end);
+    }
+  }
+}
+
+TEST_F(ChromeTrace, AnyOpsComeOutOnceWithExactTimesAndStrictNesting) {
+  // Not even a tree: intervals at random, many with equal starts and ends, in the order of their
+  // ends, with depths that need not be right.
+  std::mt19937 random(5);
+  std::vector<Op> ops;
+  for (int i = 0; i < 5000; ++i) {
+    const auto start = static_cast<std::int64_t>(random() % 3000);
+    ops.push_back(op("op" + std::to_string(i), start,
+                     start + static_cast<std::int64_t>(random() % 40),
+                     static_cast<std::uint8_t>(random() % 4)));
+  }
+  std::ranges::stable_sort(ops, {}, [](const Op& each) { return each.start + each.dur; });
+  ASSERT_TRUE(writer_->add_ops(ops).ok());
+  const Exported trace = exported();
+  expect_strict_nesting(trace);
+  EXPECT_GT(trace.summary.lanes, 0);
+
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> seen;
+  for (const json& slice : trace.slices("cpu_op")) {
+    const auto times = std::pair(ns(slice["ts"]), ns(slice["dur"]));
+    EXPECT_TRUE(seen.emplace(slice["name"].get<std::string>(), times).second);
+  }
+  ASSERT_EQ(seen.size(), ops.size());
+  const auto reader = open_store(path_);
+  for (const Op& each : ops) {
+    EXPECT_EQ(seen.at(std::string(reader->text(each.name))),
+              std::pair(to_ns(each.start), to_ns(each.dur)));
+  }
+}
+
+TEST(ChromeTraceOf, AHostileRunParsesNestsAndKeepsEveryEvent) {
+  const TempDir dir;
+  const auto path = dir / "run.db";
+  ASSERT_TRUE(testing::make_hostile_store(path).ok());
+  const Exported trace = export_store(path);
+  expect_strict_nesting(trace);
+  const auto reader = open_store(path);
+  EXPECT_EQ(trace.summary.ops, *reader->op_count());
+  EXPECT_EQ(trace.summary.phases, static_cast<std::int64_t>(reader->phases()->size()));
+  EXPECT_EQ(trace.summary.steps, 40);
+  EXPECT_EQ(trace.summary.slices, trace.summary.ops + trace.summary.phases + 40 + 2);
+  EXPECT_EQ(static_cast<std::int64_t>(trace.events("X").size()), trace.summary.slices);
+  EXPECT_EQ(trace.document["stepscope"]["slices"], trace.summary.slices);
+  EXPECT_EQ(trace.summary.skipped, 0);
+  EXPECT_EQ(trace.summary.lanes, 2);  // they overlap each other too
+  for (const json& slice : trace.events("X")) {
+    EXPECT_GE(ns(slice["ts"]), 0);
+    EXPECT_GE(ns(slice["dur"]), 0);
+    EXPECT_GT(slice["tid"], 0);
+  }
+  EXPECT_THAT(trace.text, Not(HasSubstr("\\ud")));  // raw UTF-8
+}
+
+TEST(ChromeTraceOf, AHostileRunTiesEveryBackwardNodeToItsForwardOp) {
+  const TempDir dir;
+  const auto path = dir / "run.db";
+  ASSERT_TRUE(testing::make_hostile_store(path).ok());
+  const Exported trace = export_store(path);
+  std::map<std::string, json> starts;
+  for (const json& start : trace.events("s")) {
+    EXPECT_TRUE(starts.emplace(start["id"], start).second) << "id twice";
+  }
+  std::map<std::int64_t, std::int64_t> addmm_starts;  // by sequence number
+  std::map<std::int64_t, std::int64_t> node_starts;
+  for (const json& op : trace.slices("cpu_op")) {
+    if (op["name"] == "aten::addmm") addmm_starts[op["args"]["Sequence number"]] = ns(op["ts"]);
+    if (op["name"] == "AddmmBackward0") node_starts[ns(op["ts"])] = op["args"]["Sequence number"];
+  }
+  const auto finishes = trace.events("f");
+  EXPECT_EQ(finishes.size(), 40u * 6);
+  EXPECT_EQ(starts.size(), finishes.size());
+  for (const json& finish : finishes) {
+    const std::int64_t sequence = node_starts.at(ns(finish["ts"]));
+    EXPECT_EQ(ns(starts.at(finish["id"])["ts"]), addmm_starts.at(sequence));
+    EXPECT_EQ(finish["bp"], "e");
+  }
+}
+
+TEST_F(ChromeTrace, AnArrowWaitsForAForwardOpThatIsHeldBack) {
+  // The forward op is the first child of a scope that is still open when its node ends.
+  Op forward = op("aten::addmm", 100, 200, 1);
+  forward.sequence = 3;
+  add(forward);
+  Op node = op("AddmmBackward0", 300, 400, 1);
+  node.scope = OpScope::kBackwardFunction;
+  node.sequence = 3;
+  node.forward_thread = 1;
+  add(node);
+  add(op("whole step", 100, 500));
+  const std::string text = exported().text;
+  const auto at = [&text](const char* what) { return text.find(what); };
+  EXPECT_LT(at("whole step"), at("aten::addmm"));
+  EXPECT_LT(at("aten::addmm"), at("\"ph\":\"s\""));
+  EXPECT_LT(at("AddmmBackward0"), at("\"ph\":\"f\""));
+}
+
+TEST_F(ChromeTrace, OpsWithoutALengthHaveNoArrows) {
+  Op forward = op("aten::addmm", 100, 100);
+  forward.sequence = 3;
+  add(forward);
+  Op node = op("AddmmBackward0", 300, 400);
+  node.sequence = 3;
+  node.forward_thread = 1;
+  add(node);
+  EXPECT_EQ(exported().summary.flows, 0);
+}
+
+TEST_F(ChromeTrace, WhatNoViewerCanDrawIsCountedAndLeftOut) {
+  add(op("fine", 10, 20));
+  add(op("before the start", -5, 8));
+  add(op("negative", 30, 25));
+  Op stray = op("stray", 30, 40);
+  stray.thread = ThreadId{2};
+  add(stray);
+  const Exported trace = exported();
+  EXPECT_EQ(trace.summary.ops, 2);
+  EXPECT_EQ(trace.summary.skipped, 2);
+  EXPECT_EQ(trace.document["stepscope"]["skipped"], 2);
+}
+
+TEST(ChromeTraceOf, StepsCutTheRun) {
+  const TempDir dir;
+  const auto path = dir / "run.db";
+  const SyntheticRun run;
+  testing::make_store(path, run, /*analysed=*/true);
+  const Exported whole = export_store(path);
+  ChromeTraceOptions options;
+  options.steps = StepRange{5, 7};
+  const Exported cut = export_store(path, options);
+  EXPECT_EQ(cut.summary.steps, 3);
+  EXPECT_EQ(cut.summary.ops, 3 * *open_store(path)->op_count() / run.steps);
+  EXPECT_EQ(cut.document["otherData"]["steps"], "5-7");
+  const std::int64_t begin = to_ns(run.step_start(4));
+  const std::int64_t end = to_ns(run.step_start(7));
+  for (const json& slice : cut.events("X")) {
+    EXPECT_GE(ns(slice["ts"]), begin);
+    EXPECT_LT(ns(slice["ts"]), end);
+  }
+  // The same event has the same time, cut or not.
+  EXPECT_THAT(whole.text, HasSubstr(cut.slices("step").front().at("name").get<std::string>()));
+}
+
+TEST(ChromeTraceOf, StepsThatAreNotThereAreAUsageError) {
+  const TempDir dir;
+  testing::make_store(dir / "run.db", SyntheticRun{}, /*analysed=*/true);
+  ChromeTraceOptions options;
+  options.steps = StepRange{500, 520};
+  Status status = export_error(dir / "run.db", options);
+  EXPECT_EQ(status.kind(), ErrorKind::kUsage);
+  EXPECT_THAT(status.message(), HasSubstr("which has steps 1-20"));
+  testing::make_store(dir / "bare.db", SyntheticRun{}, /*analysed=*/false);
+  status = export_error(dir / "bare.db", options);
+  EXPECT_EQ(status.kind(), ErrorKind::kUsage);
+  EXPECT_THAT(status.message(), HasSubstr("no step was found"));
+}
+
+TEST_F(ChromeTrace, AnEmptyStoreIsRefused) {
+  ASSERT_TRUE(writer_->finish().ok());
+  const Status status = export_error(path_);
+  EXPECT_EQ(status.kind(), ErrorKind::kBadInput);
+  EXPECT_THAT(status.message(), HasSubstr("holds no events"));
+}
+
+TEST_F(ChromeTrace, PhasesThatOverlapGetASecondRow) {
+  const Phase phases[] = {
+      {ThreadId{1}, PhaseKind::kForward, StringId::kNone, session_time(0), Duration(10), {}},
+      {ThreadId{1}, PhaseKind::kScope, writer_->intern("a"), session_time(5), Duration(10), {}},
+      {ThreadId{1}, PhaseKind::kScope, writer_->intern("b"), session_time(5), Duration(5), {}}};
+  ASSERT_TRUE(writer_->add_phases(phases).ok());
+  const Exported trace = exported();
+  expect_strict_nesting(trace);
+  EXPECT_THAT(trace.text, HasSubstr("Phases, overlapping"));
+  EXPECT_EQ(trace.slices("user_annotation").size(), 2u);
+}
+
+TEST_F(ChromeTrace, LossesAreDrawnWithoutAVerdictToo) {
+  add(op("fine", 10, 20));
+  ASSERT_TRUE(writer_->add_loss({ThreadId::kNone, "op", 5}).ok());
+  const Exported trace = exported();
+  ASSERT_EQ(trace.slices("loss").size(), 1u);
+  EXPECT_EQ(trace.slices("loss")[0]["args"]["op"], 5);
+  EXPECT_EQ(trace.document["otherData"]["losses"]["op"], 5);
+}
+
+TEST_F(ChromeTrace, StopsAtTheFirstErrorOfItsSink) {
+  class Full final : public ByteSink {
+   public:
+    Status write(std::string_view) override {
+      ++writes;
+      return Status::error(ErrorKind::kIo, "disk full");
+    }
+    Status finish() override { return {}; }
+    int writes = 0;
+  };
+  ASSERT_TRUE(writer_->finish().ok());
+  ASSERT_TRUE(testing::make_large_store(dir_ / "large.db", 20'000).ok());
+  const auto reader = open_store(dir_ / "large.db");
+  Full full;
+  std::int64_t read = 0;
+  ChromeTraceOptions options;
+  options.progress = [&read](std::int64_t ops) { read = ops; };
+  const auto summary = write_chrome_trace(*reader, {}, options, full);
+  EXPECT_EQ(summary.status().message(), "disk full");
+  EXPECT_EQ(full.writes, 1);
+}
+
+}  // namespace
+}  // namespace stepscope

@@ -1,0 +1,123 @@
+#include "viewer-export/output_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "tests/store/testing/synthetic_run.h"
+
+namespace stepscope {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::TempDir;
+
+std::string content(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void put(const fs::path& path, const std::string& text) { std::ofstream(path) << text; }
+
+std::size_t file_count(const fs::path& folder) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), {}));
+}
+
+TEST(OutputFile, AppearsUnderItsNameWhenItIsWhole) {
+  const TempDir dir;
+  const auto file = OutputFile::create(dir / "t.json");
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE((*file)->write("abc").ok());
+  EXPECT_FALSE(fs::exists(dir / "t.json"));
+  ASSERT_TRUE((*file)->finish().ok());
+  EXPECT_EQ(content(dir / "t.json"), "abc");
+  EXPECT_EQ(file_count(dir.path()), 1u);
+}
+
+TEST(OutputFile, AFailedExportKeepsTheEarlierFileAndLeavesNothing) {
+  const TempDir dir;
+  put(dir / "t.json", "earlier");
+  {
+    const auto file = OutputFile::create(dir / "t.json");
+    ASSERT_TRUE(file.ok());
+    ASSERT_TRUE((*file)->write("half").ok());
+  }
+  EXPECT_EQ(content(dir / "t.json"), "earlier");
+  EXPECT_EQ(file_count(dir.path()), 1u);
+}
+
+TEST(OutputFile, ReplacesAnEarlierFile) {
+  const TempDir dir;
+  put(dir / "t.json", "earlier, and longer");
+  const auto file = OutputFile::create(dir / "t.json");
+  ASSERT_TRUE(file.ok() && (*file)->write("new").ok() && (*file)->finish().ok());
+  EXPECT_EQ(content(dir / "t.json"), "new");
+}
+
+TEST(OutputFile, FollowsASymbolicLink) {
+  const TempDir dir;
+  put(dir / "real.json", "earlier");
+  fs::create_symlink("real.json", dir / "link.json");
+  const auto file = OutputFile::create(dir / "link.json");
+  ASSERT_TRUE(file.ok() && (*file)->write("new").ok() && (*file)->finish().ok());
+  EXPECT_TRUE(fs::is_symlink(dir / "link.json"));
+  EXPECT_EQ(content(dir / "real.json"), "new");
+}
+
+TEST(OutputFile, NeverReplacesADatabaseOrAFolder) {
+  const TempDir dir;
+  testing::make_store(dir / "run.db", {});
+  const auto before = content(dir / "run.db");
+  const auto store = OutputFile::create(dir / "run.db");
+  EXPECT_EQ(store.status().kind(), ErrorKind::kBadInput);
+  EXPECT_EQ(content(dir / "run.db"), before);
+  EXPECT_EQ(OutputFile::create(dir.path()).status().kind(), ErrorKind::kBadInput);
+}
+
+TEST(OutputFile, AFolderThatIsNotThereIsOneClearLine) {
+  const auto file = OutputFile::create("/no/such/folder/t.json");
+  EXPECT_EQ(file.status().kind(), ErrorKind::kIo);
+  EXPECT_EQ(file.status().message(),
+            "/no/such/folder/t.json: cannot be written: No such file or directory");
+}
+
+TEST(OutputFile, DevicesAreWrittenInPlace) {
+  const auto null = OutputFile::create("/dev/null");
+  ASSERT_TRUE(null.ok() && (*null)->write("x").ok() && (*null)->finish().ok());
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  const auto full = OutputFile::create("/dev/full");
+  ASSERT_TRUE(full.ok());
+  EXPECT_EQ((*full)->write("x").message(), "/dev/full: cannot be written: No space left on device");
+}
+
+// Ends the process: the limit would hold for every test after this one.
+[[noreturn]] void write_more_than_fits(const fs::path& path) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit{4096, 4096};
+  setrlimit(RLIMIT_FSIZE, &limit);
+  Status status;
+  {
+    const auto file = OutputFile::create(path);
+    for (int i = 0; i < 10 && status.ok(); ++i) status = (*file)->write(std::string(1000, 'x'));
+  }
+  std::fprintf(stderr, "%s\n", status.message().c_str());
+  _exit(status.kind() == ErrorKind::kIo ? 0 : 1);
+}
+
+TEST(OutputFile, AFullDiskKeepsTheEarlierFile) {
+  const TempDir dir;
+  put(dir / "t.json", "earlier");
+  EXPECT_EXIT(write_more_than_fits(dir / "t.json"), ::testing::ExitedWithCode(0),
+              "cannot be written: File too large");
+  EXPECT_EQ(content(dir / "t.json"), "earlier");
+  EXPECT_EQ(file_count(dir.path()), 1u);
+}
+
+}  // namespace
+}  // namespace stepscope
