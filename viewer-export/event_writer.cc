@@ -1,5 +1,6 @@
 #include "viewer-export/event_writer.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "viewer-export/json_text.h"
@@ -30,8 +31,10 @@ std::string microseconds(std::int64_t ns) {
 std::string hex(std::uint64_t value) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
-  for (; value != 0; value /= 16) text.insert(text.begin(), kDigits[value % 16]);
-  return "0x" + text;
+  for (; value != 0; value /= 16) text += kDigits[value % 16];
+  text += "x0";
+  std::ranges::reverse(text);
+  return text;
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ void append_escaped(std::string& out, char c) {
       out += "\\t";
       return;
     default:
-      if (byte < 0x20 || byte == 0x7f) {
+      if (byte < 0x20) {
         out += "\\u00";
         out += kHex[byte >> 4];
         out += kHex[byte & 15];
@@ -73,12 +73,17 @@ std::string json_escaped(std::string_view text) {
   return escaped;
 }
 
-std::string json_quoted(std::string_view text) { return '"' + json_escaped(text) + '"'; }
+std::string json_quoted(std::string_view text) {
+  std::string quoted("\"");
+  quoted += json_escaped(text);
+  quoted += '"';
+  return quoted;
+}
 
 std::string json_integer(std::int64_t value) {
-  std::string digits = std::to_string(value);
+  const std::string digits = std::to_string(value);
   if (value <= kExactInDouble && value >= -kExactInDouble) return digits;
-  return '"' + digits + '"';
+  return json_quoted(digits);
 }
 
 std::string json_number(double value) {

