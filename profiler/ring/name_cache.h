@@ -23,7 +23,7 @@ namespace stepscope {
 class STEPSCOPE_INTERNAL NameCache {
  public:
   // The number of `name` when it is known by this very pointer and content; else kNone.
-  [[nodiscard]] NameId find_by_pointer(const char* name) const {
+  [[nodiscard]] STEPSCOPE_HOT_INLINE NameId find_by_pointer(const char* name) const {
     const Hint& hint = hints_[hint_index(name)];
     if (hint.pointer != name) return NameId::kNone;
     const Entry& entry = entries_[hint.entry];

@@ -39,7 +39,7 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
  public:
   explicit ThreadRecorder(RingHeader* ring) : ring_(ring) {}
 
-  void start_op(const OpStart& op) {
+  STEPSCOPE_HOT_INLINE void start_op(const OpStart& op) {
     OpenOp* frame = push(op);
     // Last, so that what it took to get here is not counted to the op.
     if (frame != nullptr) [[likely]]
@@ -48,7 +48,7 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   // With the op's input shapes as text; interned like a name.
   void start_op(const OpStart& op, std::string_view shapes);
 
-  void end_op(const void* identity) {
+  STEPSCOPE_HOT_INLINE void end_op(const void* identity) {
     const Ticks end = read_ticks();  // first, for the same reason
     if (depth_ == 0) return;
     if (depth_ > kMaxOpenOps) {
@@ -88,7 +88,7 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
     ring_.header().open_depth.store(depth, std::memory_order_release);
   }
 
-  OpenOp* push(const OpStart& op) {
+  STEPSCOPE_HOT_INLINE OpenOp* push(const OpStart& op) {
     if (depth_ >= kMaxOpenOps) [[unlikely]] {
       ring_.count_loss(LossKind::kDepth);
       set_depth(depth_ + 1);
@@ -107,7 +107,7 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   }
 
   // The phase an op is in: the thread's, or on an autograd thread that of the node around it.
-  PhaseKind phase_of(const OpStart& op) {
+  STEPSCOPE_HOT_INLINE PhaseKind phase_of(const OpStart& op) {
     if (phase_ != PhaseKind::kNone) [[likely]]
       return phase_;
     if (op.scope == OpScope::kBackwardFunction) return PhaseKind::kBackward;
@@ -116,7 +116,7 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   }
   PhaseKind infer_phase(std::int64_t sequence);
 
-  NameId intern(const char* name) {
+  STEPSCOPE_HOT_INLINE NameId intern(const char* name) {
     const NameId known = names_.find_by_pointer(name);
     if (known != NameId::kNone) [[likely]]
       return known;
@@ -124,7 +124,7 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   }
   NameId intern_text(std::string_view text, const char* pointer);
 
-  void write_op(const OpenOp& frame, std::uint32_t depth, Ticks end) {
+  STEPSCOPE_HOT_INLINE void write_op(const OpenOp& frame, std::uint32_t depth, Ticks end) {
     const bool with_shapes = frame.shapes != NameId::kNone;
     const std::uint64_t count = with_shapes ? 2 : 1;
     if (!ring_.has_room(count, kReservedForMarks)) [[unlikely]] {
