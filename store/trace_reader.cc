@@ -6,6 +6,7 @@
 
 #include "store/analysis_rows.h"
 #include "store/migration.h"
+#include "store/op_scan.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 #include "store/store_file.h"
@@ -59,57 +60,6 @@ Status check_whole(Database& database, const StoreFile& file) {
                            " of " + std::to_string(whole) + " bytes are there; copy it again");
 }
 
-// Columns of kSelectOps. By id: the order of recording.
-constexpr char kSelectOps[] =
-    "SELECT thread_id, name_id, start_ns, dur_ns, self_ns, scope, phase, depth, sequence,"
-    " forward_thread, id FROM op ORDER BY id";
-
-Op op_of(const Statement& row) {
-  Op op;
-  op.thread = static_cast<ThreadId>(row.integer(0));
-  op.name = static_cast<StringId>(row.integer(1));  // NULL reads as 0
-  op.start = session_time(row.integer(2));
-  op.dur = Duration(row.integer(3));
-  op.self = Duration(row.integer_or(4, to_ns(op.dur)));
-  op.scope = static_cast<OpScope>(row.integer(5));
-  op.phase = static_cast<PhaseKind>(row.integer(6));
-  op.depth = static_cast<std::uint8_t>(row.integer(7));
-  op.sequence = row.integer_or(8, -1);
-  op.forward_thread = static_cast<std::uint32_t>(row.integer(9));
-  return op;
-}
-
-// The shapes of ops, walked alongside the ops: both are in the order of op ids.
-class ShapesCursor {
- public:
-  Status open(Database& database) {
-    Result<Statement> rows =
-        database.prepare("SELECT op_id, shapes_id FROM op_shapes ORDER BY op_id");
-    if (!rows.ok()) return rows.status();
-    rows_ = std::move(*rows);
-    return advance();
-  }
-
-  // Ids must come in ascending order.
-  Status shapes_of(std::int64_t op_id, StringId& shapes) {
-    while (there_ && rows_.integer(0) < op_id) {
-      if (Status status = advance(); !status.ok()) return status;
-    }
-    if (there_ && rows_.integer(0) == op_id) shapes = static_cast<StringId>(rows_.integer(1));
-    return {};
-  }
-
- private:
-  Status advance() {
-    const Result<bool> row = rows_.next();
-    there_ = row.ok() && *row;
-    return row.status();
-  }
-
-  Statement rows_;
-  bool there_ = false;
-};
-
 }  // namespace
 
 class TraceReader::Impl {
@@ -120,6 +70,7 @@ class TraceReader::Impl {
   Status load();
 
   StoreFile file;  // before and after SQLite's connection: see StoreFile
+  OpScanner ops;   // outlives the connection, which points to it
   Database database;
   std::vector<std::string> strings;  // [id - 1]
   std::vector<StoredProcess> processes;
@@ -137,6 +88,7 @@ Status TraceReader::Impl::load() {
   if (file.locked(StoreLock::kRecording)) {
     if (Status status = database.exec("BEGIN"); !status.ok()) return status;
   }
+  if (Status status = ops.attach(database); !status.ok()) return status;
   if (Status status = load_strings(); !status.ok()) return status;
   if (Status status = load_processes(); !status.ok()) return status;
   return load_threads();
@@ -274,17 +226,7 @@ Result<std::int64_t> TraceReader::op_count() const {
 }
 
 Status TraceReader::for_each_op(const std::function<bool(const Op&)>& visit) const {
-  Result<Statement> rows = impl_->database.prepare(kSelectOps);
-  if (!rows.ok()) return rows.status();
-  ShapesCursor shapes;
-  if (Status status = shapes.open(impl_->database); !status.ok()) return status;
-  int code = rows->step();
-  for (; code == SQLITE_ROW; code = rows->step()) {
-    Op op = op_of(*rows);
-    if (Status status = shapes.shapes_of(rows->integer(10), op.shapes); !status.ok()) return status;
-    if (!visit(op)) return {};
-  }
-  return code == SQLITE_DONE ? Status() : rows->error();
+  return impl_->ops.scan(impl_->database, visit);
 }
 
 Result<Analysis> TraceReader::analysis() const { return read_analysis(impl_->database); }

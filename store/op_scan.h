@@ -1,0 +1,33 @@
+// The bulk way out of a store: a call for each row of `op`.
+#pragma once
+
+#include <functional>
+
+#include "store/events.h"
+#include "store/sqlite.h"
+#include "store/status.h"
+
+namespace stepscope {
+
+// Thread safety: that of the database.
+class OpScanner {
+ public:
+  OpScanner() = default;
+  OpScanner(const OpScanner&) = delete;
+  OpScanner& operator=(const OpScanner&) = delete;
+
+  // Once, before the first scan; `database` then holds a pointer to this until it is closed.
+  Status attach(Database& database);
+
+  // Calls `visit` for each op, by id, until it returns false. `visit` may use the database and
+  // scan in turn. It must not throw: SQLite's frames are in between.
+  Status scan(Database& database, const std::function<bool(const Op&)>& visit);
+
+ private:
+  struct Scan;
+  static void visit_op(sqlite3_context* context, int, sqlite3_value** row);  // an SQL function
+
+  Scan* scan_ = nullptr;  // the innermost that is going on
+};
+
+}  // namespace stepscope
