@@ -73,7 +73,7 @@ void write_process_names(const TrackMap& tracks, const Analysis& analysis, Event
   }
   if (analysis.verdicts.empty()) return;
   writer.metadata("process_labels", tracks.processes().front().pid, 0,
-                  "{\"labels\":" + json_quoted(analysis.verdicts.front().sentence) + "}");
+                  "{\"labels\":" + json_quoted(headline(analysis.verdicts.front())) + "}");
 }
 
 void write_track_names(const std::vector<Track>& tracks, EventWriter& writer) {

@@ -95,6 +95,13 @@ Stall largest_stall(const Step& step) {
 
 std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
 
+std::string in_capitals(std::string text) {
+  for (char& c : text) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return text;
+}
+
 // "compute/forward", "other:checkpoint".
 std::string key_of(const StepTime& time) {
   std::string key = category_name(time.category);
@@ -152,6 +159,14 @@ std::string losses_json(const std::vector<Loss>& losses) {
     json += json_quoted(kind) + ':' + json_integer(count);
   }
   return json + '}';
+}
+
+std::string headline(const Verdict& verdict) {
+  std::string text = in_capitals(verdict.degree);
+  if (!text.empty()) text += ' ';
+  text += in_capitals(verdict.kind);
+  if (!verdict.sentence.empty()) text += " · " + verdict.sentence;
+  return text;
 }
 
 std::string verdict_json(const Verdict& verdict) {
@@ -302,7 +317,7 @@ void RunRows::write_verdicts(EventWriter& writer, const TimeRange& whole) const 
     if (!loop.steps.empty()) {
       range = {loop.steps.front()->start, range_of(*loop.steps.back()).end};
     }
-    writer.annotation({loop.verdict->sentence, "verdict", {}, range, verdict_json(*loop.verdict)},
+    writer.annotation({headline(*loop.verdict), "verdict", {}, range, verdict_json(*loop.verdict)},
                       loop.verdict_row);
     if (&loop == &loops_.front() && !losses_.empty()) {
       writer.annotation(loss_annotation(range), loop.verdict_row);

@@ -72,6 +72,8 @@ class RunRows {
 
 // {"op":12,"phase":3}: lost events by kind.
 std::string losses_json(const std::vector<Loss>& losses);
+// "HIGHLY INPUT-BOUND · 43.4 % of the step waits for input."
+std::string headline(const Verdict& verdict);
 // Everything a verdict says.
 std::string verdict_json(const Verdict& verdict);
 

@@ -1,37 +1,17 @@
-"""What the browser tests share: a Chromium, the viewers, and the built programs."""
+"""What the browser tests share: a Chromium, the viewers, and stores to look at."""
 
-import os
-import pathlib
 import subprocess
 
 import pytest
 
 import viewers
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-
-def pytest_addoption(parser):
-    parser.addoption("--build-dir", help="where stepscope was built (default: build/release, build/dev)")
-
-
 @pytest.fixture(scope="session")
-def build_dir(pytestconfig):
-    """The build folder: --build-dir, $STEPSCOPE_BUILD_DIR, build/release or build/dev."""
-    named = pytestconfig.getoption("--build-dir", None) or os.environ.get("STEPSCOPE_BUILD_DIR")
-    candidates = [pathlib.Path(named)] if named else [ROOT / "build/release", ROOT / "build/dev"]
-    for folder in candidates:
-        if (folder / "bin/stepscope").exists():
-            return folder.resolve()
-    pytest.skip(f"no bin/stepscope in {' or '.join(map(str, candidates))}: build it first")
-
-
-@pytest.fixture(scope="session")
-def stepscope(build_dir):
+def run_stepscope(stepscope):
     """Runs `stepscope` with arguments; returns the finished process."""
 
     def run(*arguments):
-        command = [build_dir / "bin/stepscope", *map(str, arguments)]
+        command = [stepscope, *map(str, arguments)]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     return run
@@ -42,7 +22,7 @@ def make_store(build_dir, tmp_path_factory):
     """Makes a store of the given kind (see make_trace_store); returns its path."""
     program = build_dir / "tests/viewer-export/make_trace_store"
     if not program.exists():
-        pytest.skip(f"no {program}: build the tests first")
+        pytest.fail(f"{program} is not there: build the tests first")
 
     def make(kind, *arguments):
         path = tmp_path_factory.mktemp("store") / "run.db"

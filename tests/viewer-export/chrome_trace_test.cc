@@ -131,18 +131,18 @@ TEST_F(ChromeTrace, IsTheseLinesForASmallRun) {
   verdict.degree = "highly";
   verdict.share = 0.364;
   verdict.confidence = "low";
-  verdict.sentence = "HIGHLY INPUT-BOUND";
+  verdict.sentence = "It waits.";
   verdict.steps = 1;
   analysis.verdicts = {verdict};
   ASSERT_TRUE(writer_->replace_analysis(analysis).ok());
 
   EXPECT_EQ(
       exported().text,
-      R"json({"otherData":{"producer":"stepscope","torch_version":"2.13.0","stepscope_version":"9.9.9","wall_start_unix_ns":"1700000000000000000","losses":{"op":3},"verdicts":[{"sentence":"HIGHLY INPUT-BOUND","kind":"input-bound","degree":"highly","share":0.364,"ci95":[0,0],"confidence":"low","steps":1,"advice":[]}]},
+      R"json({"otherData":{"producer":"stepscope","torch_version":"2.13.0","stepscope_version":"9.9.9","wall_start_unix_ns":"1700000000000000000","losses":{"op":3},"verdicts":[{"sentence":"It waits.","kind":"input-bound","degree":"highly","share":0.364,"ci95":[0,0],"confidence":"low","steps":1,"advice":[]}]},
 "displayTimeUnit":"ns","traceEvents":[
 {"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"train (pid 4242)"}},
 {"ph":"M","name":"process_sort_index","pid":1,"tid":0,"args":{"sort_index":1}},
-{"ph":"M","name":"process_labels","pid":1,"tid":0,"args":{"labels":"HIGHLY INPUT-BOUND"}},
+{"ph":"M","name":"process_labels","pid":1,"tid":0,"args":{"labels":"HIGHLY INPUT-BOUND · It waits."}},
 {"ph":"M","name":"thread_name","pid":1,"tid":2,"args":{"name":"Verdict"}},
 {"ph":"M","name":"thread_sort_index","pid":1,"tid":2,"args":{"sort_index":2}},
 {"ph":"M","name":"thread_name","pid":1,"tid":3,"args":{"name":"Steps"}},
@@ -164,7 +164,7 @@ TEST_F(ChromeTrace, IsTheseLinesForASmallRun) {
 {"ph":"s","cat":"fwdbwd","name":"fwdbwd","id":"0x1","pid":1,"tid":4242,"ts":3.000},
 {"ph":"X","cat":"cpu_op","name":"AddmmBackward0","pid":1,"tid":4250,"ts":5.000,"dur":1.000,"args":{"Sequence number":7,"Fwd thread id":1}},
 {"ph":"f","bp":"e","cat":"fwdbwd","name":"fwdbwd","id":"0x1","pid":1,"tid":4250,"ts":5.000},
-{"ph":"X","cat":"verdict","name":"HIGHLY INPUT-BOUND","pid":1,"tid":2,"ts":1.000,"dur":5.500,"args":{"sentence":"HIGHLY INPUT-BOUND","kind":"input-bound","degree":"highly","share":0.364,"ci95":[0,0],"confidence":"low","steps":1,"advice":[]}},
+{"ph":"X","cat":"verdict","name":"HIGHLY INPUT-BOUND · It waits.","pid":1,"tid":2,"ts":1.000,"dur":5.500,"args":{"sentence":"It waits.","kind":"input-bound","degree":"highly","share":0.364,"ci95":[0,0],"confidence":"low","steps":1,"advice":[]}},
 {"ph":"X","cat":"loss","name":"LOST: 3 events were not recorded","pid":1,"tid":2,"ts":1.000,"dur":5.500,"cname":"terrible","args":{"op":3}}
 ],
 "stepscope":{"slices":7,"skipped":0}}

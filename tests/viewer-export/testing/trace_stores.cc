@@ -180,7 +180,7 @@ class HostileRun {
     verdict.ci_low = 0.54;
     verdict.ci_high = 0.565;
     verdict.confidence = "medium";
-    verdict.sentence = "HIGHLY INPUT-BOUND \u00b7 55.2 % of the step waits for input";
+    verdict.sentence = "55.2 % of the step waits for input.";
     verdict.steps = kSteps - 3;
     Advice advice;
     advice.rule = "input-prefetch";
