@@ -49,8 +49,8 @@ def google_benchmark(binary):
 
 
 def export(build):
-    script = ROOT / "bench/export/end_to_end.py"
-    return run_json([sys.executable, script, "--build", build], "--json")
+    script = ROOT / "bench/export/export_rate.py"
+    return run_json([sys.executable, script, "--build-dir", build], "--json")
 
 
 def print_hooks(result):
