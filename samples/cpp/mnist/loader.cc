@@ -62,10 +62,4 @@ std::optional<Batch> Epoch::next() {
   return make(taken_++);
 }
 
-void Epoch::advance() {
-  const auto begin = std::chrono::steady_clock::now();
-  current_ = next();
-  last_wait_ = std::chrono::steady_clock::now() - begin;
-}
-
 }  // namespace mnist

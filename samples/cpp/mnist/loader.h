@@ -3,7 +3,6 @@
 
 #include <torch/types.h>
 
-#include <chrono>
 #include <cstdint>
 #include <iterator>
 #include <memory>
@@ -59,7 +58,7 @@ class Epoch {
     explicit Iterator(Epoch* epoch) : epoch_(epoch) { ++*this; }
     const Batch& operator*() const { return *epoch_->current_; }
     Iterator& operator++() {
-      epoch_->advance();
+      epoch_->current_ = epoch_->next();
       return *this;
     }
     bool operator==(std::default_sentinel_t) const { return !epoch_->current_; }
@@ -70,20 +69,15 @@ class Epoch {
   Iterator begin() { return Iterator(this); }
   [[nodiscard]] static std::default_sentinel_t end() { return {}; }
 
-  // How long the last batch was waited for, by this program's own clock.
-  [[nodiscard]] std::chrono::nanoseconds last_wait() const { return last_wait_; }
-
  private:
   [[nodiscard]] Batch make(std::size_t number) const;
   [[nodiscard]] std::optional<Batch> next();
-  void advance();
 
   const BatchMaker& maker_;
   Plan plan_;
   std::size_t count_;
   std::size_t taken_ = 0;
   std::optional<Batch> current_;
-  std::chrono::nanoseconds last_wait_{0};
   std::unique_ptr<OrderedPrefetcher<Batch>> prefetcher_;  // last: its threads use all of the above
 };
 

@@ -12,14 +12,15 @@ class StepLog {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // A step ends here; it began where the last one ended.
-  void step_ended(std::chrono::nanoseconds input) {
-    const Clock::time_point now = Clock::now();
-    steps_.push_back({now - last_, input});
+  // The batch that was waited for is here. The wait began where the last step ended.
+  void batch_arrived(Clock::time_point now = Clock::now()) { input_ = now - last_; }
+  // The step ends here; it began where the last one ended.
+  void step_ended(Clock::time_point now = Clock::now()) {
+    steps_.push_back({now - last_, input_});
     last_ = now;
   }
   // What happened since the last step belongs to none.
-  void restart() { last_ = Clock::now(); }
+  void restart(Clock::time_point now = Clock::now()) { last_ = now; }
 
   struct Mean {
     std::size_t steps = 0;
@@ -52,6 +53,7 @@ class StepLog {
   }
 
   std::vector<Step> steps_;
+  std::chrono::nanoseconds input_{0};  // of the step that is under way
   Clock::time_point last_ = Clock::now();
 };
 

@@ -32,13 +32,14 @@ double accuracy(torch::nn::Sequential& model, const Batch& test) {
 void train_epoch(Epoch& epoch, torch::nn::Sequential& model, torch::optim::Optimizer& optimizer,
                  StepLog& log) {
   for (const Batch& batch : stepscope::input(epoch, "mnist")) {
+    log.batch_arrived();
     optimizer.zero_grad();
     const torch::Tensor loss =
         torch::nn::functional::cross_entropy(model->forward(batch.images), batch.labels);
     loss.backward();
     optimizer.step();
     stepscope::step();
-    log.step_ended(epoch.last_wait());
+    log.step_ended();
   }
 }
 
