@@ -56,8 +56,8 @@ suite() {
   printf '%s\t%s\t%s\t%s\n' "$name" $((SECONDS - started)) "$code" "$junit" >>"$OUT/suites.tsv"
   python3 tests/project/junit_summary.py --row "$OUT/suites.tsv"
   if [ "$code" != 0 ]; then
-    say "--- the end of $log"
-    tail -n 150 "$log"
+    say "--- the end of $log, without what passed"
+    grep -vE '^ *Start +[0-9]+: | Passed +[0-9.]+ sec$' "$log" | tail -n 100
     say "---"
   fi
 }
