@@ -78,7 +78,7 @@ Status EventWriter::end(std::string_view members) {
   return status_;
 }
 
-void EventWriter::op(const Slice& slice, const Track& track) {
+void EventWriter::op(const OpSlice& slice, const Track& track) {
   const Op& op = slice.op;
   const std::string_view name = names_.escaped(op.name);
   char* out = reserve(kOpRoom + name.size() + track.json.size());

@@ -39,7 +39,7 @@ class EventWriter {
   // `members`: JSON members after the events, each with a comma before it. Finishes the sink.
   Status end(std::string_view members);
 
-  void op(const Slice& slice, const Track& track);
+  void op(const OpSlice& slice, const Track& track);
   void annotation(const Annotation& annotation, const Track& track);
   // `series`: the unit. Counters of one process with one name are one track.
   void counter(std::int64_t pid, std::string_view name, std::string_view series, SessionTime time,

@@ -28,11 +28,11 @@ void OpTracks::add(const Op& op) {
   extent_.start = std::min(extent_.start, op.start);
   extent_.end = std::max(extent_.end, op.start + op.dur);
 
-  Slice slice{op};
+  OpSlice slice{op};
   // An arrow needs a slice with a length to hold on to.
   const bool may_link = op.sequence >= 0 && op.dur > Duration::zero();
   if (may_link && op.forward_thread != 0) link_to_forward(slice);
-  const auto emit = [this, state](const Slice& ready) { writer_.op(ready, *state->track); };
+  const auto emit = [this, state](const OpSlice& ready) { writer_.op(ready, *state->track); };
   if (!state->order.add(slice, emit)) {
     add_to_lane(*state, slice);
     return;
@@ -43,20 +43,20 @@ void OpTracks::add(const Op& op) {
   }
 }
 
-void OpTracks::link_to_forward(Slice& slice) {
+void OpTracks::link_to_forward(OpSlice& slice) {
   const auto forward = forwards_.take_forward(slice.op);
   if (!forward) return;
   slice.flow_in = ++last_flow_;
   ThreadState& from = threads_[static_cast<std::size_t>(forward->thread)];
   // Written after its slice, as some readers need.
-  if (Slice* held = from.order.find_held(forward->start, forward->sequence); held != nullptr) {
+  if (OpSlice* held = from.order.find_held(forward->start, forward->sequence); held != nullptr) {
     held->flow_out = slice.flow_in;
   } else {
     writer_.flow_start(slice.flow_in, forward->start, *from.track);
   }
 }
 
-void OpTracks::add_to_lane(ThreadState& state, const Slice& slice) {
+void OpTracks::add_to_lane(ThreadState& state, const OpSlice& slice) {
   const std::size_t lane = state.lanes.place(slice.op.start, slice.op.start + slice.op.dur);
   if (lane == state.lane_tracks.size()) {
     state.lane_tracks.push_back(tracks_.add_lane(slice.op.thread));
@@ -67,7 +67,7 @@ void OpTracks::add_to_lane(ThreadState& state, const Slice& slice) {
 void OpTracks::finish() {
   for (ThreadState& state : threads_) {
     if (state.track == nullptr) continue;
-    state.order.finish([this, &state](const Slice& ready) { writer_.op(ready, *state.track); });
+    state.order.finish([this, &state](const OpSlice& ready) { writer_.op(ready, *state.track); });
   }
 }
 

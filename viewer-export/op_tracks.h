@@ -41,8 +41,8 @@ class OpTracks {
   };
 
   ThreadState* state_of(const Op& op);
-  void link_to_forward(Slice& slice);
-  void add_to_lane(ThreadState& state, const Slice& slice);
+  void link_to_forward(OpSlice& slice);
+  void add_to_lane(ThreadState& state, const OpSlice& slice);
 
   TrackMap& tracks_;
   EventWriter& writer_;

@@ -19,7 +19,7 @@
 namespace stepscope {
 
 // An op on its way out, with the ends of flow arrows that were tied to it; 0: none.
-struct Slice {
+struct OpSlice {
   Op op;
   std::uint64_t flow_out = 0;  // an arrow begins here
   std::uint64_t flow_in = 0;   // an arrow ends here
@@ -29,18 +29,18 @@ class SliceOrder {
  public:
   static constexpr std::size_t kMostHeld = 1024;
 
-  // Takes the next slice of the thread and calls `emit(const Slice&)` for those that need not wait
-  // any longer. False when it does not nest in what came before (it then belongs on a track of its
-  // own) and was not taken: it overlaps another partly, or came out of order.
+  // Takes the next slice of the thread and calls `emit(const OpSlice&)` for those that need not
+  // wait any longer. False when it does not nest in what came before (it then belongs on a track of
+  // its own) and was not taken: it overlaps another partly, or came out of order.
   template <typename Emit>
-  bool add(const Slice& slice, Emit&& emit);
+  bool add(const OpSlice& slice, Emit&& emit);
 
   // Emits what is still held. Nothing may follow.
   template <typename Emit>
   void finish(Emit&& emit);
 
   // The held slice with this start and sequence number, to tie an arrow to it; nullptr: emitted.
-  Slice* find_held(SessionTime start, std::int64_t sequence);
+  OpSlice* find_held(SessionTime start, std::int64_t sequence);
 
   [[nodiscard]] std::size_t held() const { return held_; }
 
@@ -51,7 +51,7 @@ class SliceOrder {
     std::uint8_t depth = 0;
     SessionTime first_start;
     SessionTime last_end;
-    std::vector<Slice> held;  // all start at first_start; parents before children
+    std::vector<OpSlice> held;  // all start at first_start; parents before children
   };
 
   [[nodiscard]] bool nests(const Op& op) const;
@@ -62,7 +62,7 @@ class SliceOrder {
   std::vector<Level> levels_;  // [0, open_): depths ascend. Closed ones keep their memory.
   std::size_t open_ = 0;
   std::size_t held_ = 0;
-  std::vector<Slice> followers_;  // scratch of add()
+  std::vector<OpSlice> followers_;  // scratch of add()
 };
 
 inline bool SliceOrder::is_below(const Level& level, const Op& op) {
@@ -91,7 +91,7 @@ inline SliceOrder::Level& SliceOrder::open_level(const Op& op) {
 }
 
 template <typename Emit>
-bool SliceOrder::add(const Slice& slice, Emit&& emit) {
+bool SliceOrder::add(const OpSlice& slice, Emit&& emit) {
   const Op& op = slice.op;
   if (!nests(op)) return false;
 
@@ -101,7 +101,7 @@ bool SliceOrder::add(const Slice& slice, Emit&& emit) {
   for (std::size_t i = first_below; i < open_; ++i) {
     Level& level = levels_[i];
     const bool tied = level.first_start == op.start;
-    for (const Slice& child : level.held) {
+    for (const OpSlice& child : level.held) {
       if (tied) {
         followers_.push_back(child);
       } else {
@@ -124,7 +124,7 @@ bool SliceOrder::add(const Slice& slice, Emit&& emit) {
     ++held_;
   } else {
     emit(slice);
-    for (const Slice& child : followers_) emit(child);
+    for (const OpSlice& child : followers_) emit(child);
     held_ -= followers_.size();
   }
   followers_.clear();
@@ -134,17 +134,17 @@ bool SliceOrder::add(const Slice& slice, Emit&& emit) {
 template <typename Emit>
 void SliceOrder::finish(Emit&& emit) {
   for (std::size_t i = 0; i < open_; ++i) {
-    for (const Slice& slice : levels_[i].held) emit(slice);
+    for (const OpSlice& slice : levels_[i].held) emit(slice);
     levels_[i].held.clear();
   }
   open_ = 0;
   held_ = 0;
 }
 
-inline Slice* SliceOrder::find_held(SessionTime start, std::int64_t sequence) {
+inline OpSlice* SliceOrder::find_held(SessionTime start, std::int64_t sequence) {
   for (std::size_t i = 0; i < open_; ++i) {
     if (levels_[i].first_start != start) continue;
-    for (Slice& slice : levels_[i].held) {
+    for (OpSlice& slice : levels_[i].held) {
       if (slice.op.sequence == sequence) return &slice;
     }
   }

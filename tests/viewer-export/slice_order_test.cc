@@ -15,8 +15,8 @@ namespace {
 using ::testing::ElementsAre;
 
 // The op's name is its number, so that a test can tell what came out.
-Slice slice(std::uint32_t id, std::int64_t start, std::int64_t end, std::uint8_t depth) {
-  Slice slice;
+OpSlice slice(std::uint32_t id, std::int64_t start, std::int64_t end, std::uint8_t depth) {
+  OpSlice slice;
   slice.op.name = static_cast<StringId>(id);
   slice.op.start = session_time(start);
   slice.op.dur = Duration(end - start);
@@ -26,11 +26,11 @@ Slice slice(std::uint32_t id, std::int64_t start, std::int64_t end, std::uint8_t
 
 class Ordered {
   auto collect() {
-    return [this](const Slice& s) { ids_.push_back(static_cast<std::uint32_t>(s.op.name)); };
+    return [this](const OpSlice& s) { ids_.push_back(static_cast<std::uint32_t>(s.op.name)); };
   }
 
  public:
-  bool add(const Slice& slice) { return order_.add(slice, collect()); }
+  bool add(const OpSlice& slice) { return order_.add(slice, collect()); }
   std::vector<std::uint32_t> finish() {
     order_.finish(collect());
     return ids_;
@@ -105,7 +105,7 @@ TEST(SliceOrder, ManyOpsWithoutALengthDoNotWaitWithoutABound) {
 
 TEST(SliceOrder, HeldSlicesAreFoundBySequenceNumber) {
   Ordered ordered;
-  Slice first = slice(1, 10, 12, 1);
+  OpSlice first = slice(1, 10, 12, 1);
   first.op.sequence = 7;
   ASSERT_TRUE(ordered.add(first));
   EXPECT_EQ(ordered.order().find_held(session_time(10), 8), nullptr);
@@ -124,7 +124,7 @@ class RandomTree {
     for (int i = 0; i < 20; ++i) at = grow(at, at + pick(40), 0) + pick(2);
   }
   // In the order of their ends.
-  [[nodiscard]] const std::vector<Slice>& slices() const { return slices_; }
+  [[nodiscard]] const std::vector<OpSlice>& slices() const { return slices_; }
 
  private:
   std::int64_t pick(std::int64_t below) {
@@ -143,16 +143,16 @@ class RandomTree {
   }
 
   std::mt19937 random_;
-  std::vector<Slice> slices_;
+  std::vector<OpSlice> slices_;
 };
 
 // What a viewer does: a stable sort by start, then a stack. The depth at which each op with a
 // length is drawn, by its number; empty when one overlaps another.
-std::vector<int> drawn_depths(const std::vector<Slice>& slices, std::vector<Slice> out) {
-  std::ranges::stable_sort(out, {}, [](const Slice& s) { return s.op.start; });
+std::vector<int> drawn_depths(const std::vector<OpSlice>& slices, std::vector<OpSlice> out) {
+  std::ranges::stable_sort(out, {}, [](const OpSlice& s) { return s.op.start; });
   std::vector<int> depths(slices.size(), -1);
   std::vector<SessionTime> open;
-  for (const Slice& s : out) {
+  for (const OpSlice& s : out) {
     const SessionTime end = s.op.start + s.op.dur;
     while (!open.empty() && open.back() <= s.op.start) open.pop_back();
     if (!open.empty() && end > open.back()) return {};
@@ -168,14 +168,14 @@ TEST(SliceOrder, AnyNestedOpsAreDrawnAtTheirTrueDepth) {
   for (std::uint32_t seed = 0; seed < 3000; ++seed) {
     const RandomTree tree(seed);
     SliceOrder order;
-    std::vector<Slice> out;
-    const auto emit = [&out](const Slice& s) { out.push_back(s); };
-    for (const Slice& s : tree.slices()) ASSERT_TRUE(order.add(s, emit)) << "seed " << seed;
+    std::vector<OpSlice> out;
+    const auto emit = [&out](const OpSlice& s) { out.push_back(s); };
+    for (const OpSlice& s : tree.slices()) ASSERT_TRUE(order.add(s, emit)) << "seed " << seed;
     order.finish(emit);
     ASSERT_EQ(out.size(), tree.slices().size());
     const std::vector<int> depths = drawn_depths(tree.slices(), out);
     ASSERT_EQ(depths.size(), tree.slices().size()) << "overlap, seed " << seed;
-    for (const Slice& s : tree.slices()) {
+    for (const OpSlice& s : tree.slices()) {
       if (s.op.dur == Duration(0)) continue;
       const auto id = static_cast<std::size_t>(s.op.name);
       ASSERT_EQ(depths[id], s.op.depth) << "op " << id << ", seed " << seed;

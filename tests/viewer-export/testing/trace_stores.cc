@@ -66,6 +66,7 @@ class HostileRun {
     return writer_.set_meta("torch_version", "2.13.0");
   }
 
+  // Valid until the next call.
   Op& op(ThreadId thread, std::string_view name, SessionTime start, Duration dur,
          std::uint8_t depth) {
     Op op;
@@ -135,12 +136,13 @@ class HostileRun {
 
   SessionTime add_backward(SessionTime at, int layer) {
     op(autograd_, "aten::mm", at + us(2), us(40), 2);
+    const std::int64_t sequence = next_sequence_ - 1 - layer;
     Op& node = op(autograd_, "AddmmBackward0", at, us(45), 1);
     node.scope = OpScope::kBackwardFunction;
-    node.sequence = next_sequence_ - 1 - layer;
+    node.sequence = sequence;
     node.forward_thread = 1;
     Op& frame = op(autograd_, "autograd::engine::evaluate_function: AddmmBackward0", at, us(47), 0);
-    frame.sequence = node.sequence;
+    frame.sequence = sequence;
     return at + us(50);
   }
 
