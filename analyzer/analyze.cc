@@ -31,7 +31,7 @@ std::string plural(std::int64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : noun.ends_with("s") ? "es" : "s");
 }
 
-std::string why_no_steps(const Recording& recording) {
+std::string why_no_steps(const RecordedRun& recording) {
   if (recording.phases.empty() && recording.op_count == 0)
     return "nothing was recorded: no ops and no phases.";
   const auto backward =
@@ -66,7 +66,7 @@ void drop_partial_edges(std::vector<AttributedStep>& steps) {
 }
 
 Step make_step(const AttributedStep& attributed, const Loop& loop, std::size_t index, bool steady,
-               const Recording& recording) {
+               const RecordedRun& recording) {
   Step step;
   step.number = static_cast<std::int64_t>(index) + 1;
   step.thread = loop.thread;
@@ -101,7 +101,7 @@ std::vector<std::size_t> choose_steps(const std::vector<Step>& steps,
   return chosen;
 }
 
-std::vector<OpRow> op_rows(const OpTable& table, const Recording& recording) {
+std::vector<OpRow> op_rows(const OpTable& table, const RecordedRun& recording) {
   std::vector<OpRow> rows;
   for (const OpCost& cost : table.sorted()) {
     rows.push_back({std::string(recording.text(cost.name)), phase_name(cost.phase), cost.calls,
@@ -115,7 +115,7 @@ std::int64_t lost_events(const std::vector<Loss>& losses) {
                          [](std::int64_t sum, const Loss& loss) { return sum + loss.count; });
 }
 
-void name_thread(LoopReport& report, const Recording& recording, ThreadId id) {
+void name_thread(LoopReport& report, const RecordedRun& recording, ThreadId id) {
   for (const StoredThread& thread : recording.threads) {
     if (thread.id != id) continue;
     report.tid = thread.tid;
@@ -126,7 +126,7 @@ void name_thread(LoopReport& report, const Recording& recording, ThreadId id) {
   }
 }
 
-AdviceInput advice_input(const LoopReport& report, const Recording& recording,
+AdviceInput advice_input(const LoopReport& report, const RecordedRun& recording,
                          const std::vector<Phase>& phases) {
   AdviceInput input;
   input.step_ns = static_cast<double>(report.wall.mean);
@@ -141,7 +141,7 @@ AdviceInput advice_input(const LoopReport& report, const Recording& recording,
   return input;
 }
 
-LoopReport report_loop(const Recording& recording, const Loop& loop, AttributedLoop attributed,
+LoopReport report_loop(const RecordedRun& recording, const Loop& loop, AttributedLoop attributed,
                        std::size_t warm_up, const AnalyzeOptions& options) {
   if (recording.facts.windowed) drop_partial_edges(attributed.steps);
   LoopReport report;
@@ -176,7 +176,7 @@ std::int64_t step_time_of(const LoopReport& report) {
                          [](std::int64_t sum, const Step& step) { return sum + to_ns(step.dur); });
 }
 
-Status no_such_steps(const StepWindow& window, const std::vector<Loop>& loops) {
+Status no_such_steps(const StepSpan& window, const std::vector<Loop>& loops) {
   std::size_t most = 0;
   for (const Loop& loop : loops) most = std::max(most, loop.steps.size());
   return Status::error(ErrorKind::kUsage, "steps " + std::to_string(window.first) + "-" +
@@ -186,7 +186,7 @@ Status no_such_steps(const StepWindow& window, const std::vector<Loop>& loops) {
 
 }  // namespace
 
-Result<AnalysisReport> analyze(const Recording& recording, const AnalyzeOptions& options) {
+Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOptions& options) {
   AnalysisReport report;
   report.run = recording.facts;
   report.processes = recording.processes;

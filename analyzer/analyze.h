@@ -9,13 +9,13 @@
 namespace stepscope {
 
 struct AnalyzeOptions {
-  std::optional<StepWindow> steps;             // only these
+  std::optional<StepSpan> steps;              // only these
   std::function<void(std::int64_t)> progress;  // called now and then with the number of ops read
 };
 
 // A run without a step is no error: the report then has no loops, and no_steps says why.
 // Errors: reading the store failed; `steps` holds none of the run's (kUsage).
-Result<AnalysisReport> analyze(const Recording& recording, const AnalyzeOptions& options = {});
+Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOptions& options = {});
 Result<AnalysisReport> analyze(const TraceReader& reader, const AnalyzeOptions& options = {});
 
 // What is written back with TraceWriter::replace_analysis().

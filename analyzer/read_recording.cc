@@ -30,8 +30,8 @@ std::int64_t latest_end_ns(const std::vector<Phase>& phases) {
 
 }  // namespace
 
-Result<Recording> read_recording(const TraceReader& reader) {
-  Recording recording;
+Result<RecordedRun> read_recording(const TraceReader& reader) {
+  RecordedRun recording;
   auto phases = reader.phases();
   if (!phases.ok()) return phases.status();
   auto losses = reader.losses();
@@ -47,7 +47,7 @@ Result<Recording> read_recording(const TraceReader& reader) {
   recording.op_count = *op_count;
   if (recording.facts.duration_ns == 0)
     recording.facts.duration_ns = latest_end_ns(recording.phases);
-  recording.for_each_op = [&reader](const Recording::OpVisitor& visit) {
+  recording.for_each_op = [&reader](const RecordedRun::OpVisitor& visit) {
     return reader.for_each_op(visit);
   };
   recording.text = [&reader](StringId id) { return reader.text(id); };

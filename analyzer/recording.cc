@@ -16,15 +16,15 @@ std::optional<std::int64_t> parse_number(std::string_view text) {
 
 }  // namespace
 
-std::optional<StepWindow> parse_step_window(std::string_view text) {
+std::optional<StepSpan> parse_step_window(std::string_view text) {
   const std::size_t dash = text.find('-');
   const auto first = parse_number(text.substr(0, dash));
   const auto last = dash == std::string_view::npos ? first : parse_number(text.substr(dash + 1));
   if (!first || !last || *first < 1 || *last < *first) return std::nullopt;
-  return StepWindow{*first, *last};
+  return StepSpan{*first, *last};
 }
 
-std::vector<Phase> phases_of(const Recording& recording, ThreadId thread) {
+std::vector<Phase> phases_of(const RecordedRun& recording, ThreadId thread) {
   std::vector<Phase> result;
   std::copy_if(recording.phases.begin(), recording.phases.end(), std::back_inserter(result),
                [thread](const Phase& phase) { return phase.thread == thread; });

@@ -15,15 +15,15 @@
 namespace stepscope {
 
 // Step numbers, both included.
-struct StepWindow {
+struct StepSpan {
   std::int64_t first = 0;
   std::int64_t last = 0;
-  friend bool operator==(const StepWindow&, const StepWindow&) = default;
+  friend bool operator==(const StepSpan&, const StepSpan&) = default;
 };
 
 // "500-520" or "500". Nothing when the text is something else or the range is empty or starts
 // below 1.
-std::optional<StepWindow> parse_step_window(std::string_view text);
+std::optional<StepSpan> parse_step_window(std::string_view text);
 
 struct RunFacts {
   std::string command;
@@ -36,7 +36,7 @@ struct RunFacts {
   bool being_recorded = false;
 };
 
-struct Recording {
+struct RecordedRun {
   using OpVisitor = std::function<bool(const Op&)>;
 
   RunFacts facts;
@@ -51,9 +51,9 @@ struct Recording {
 };
 
 // The result refers to `reader`, which must outlive it.
-Result<Recording> read_recording(const TraceReader& reader);
+Result<RecordedRun> read_recording(const TraceReader& reader);
 
 // The phases of one thread, in order.
-std::vector<Phase> phases_of(const Recording& recording, ThreadId thread);
+std::vector<Phase> phases_of(const RecordedRun& recording, ThreadId thread);
 
 }  // namespace stepscope

@@ -82,9 +82,9 @@ struct AnalysisReport {
   std::vector<StoredProcess> processes;
   std::vector<Loss> losses;
   std::int64_t op_count = 0;
-  std::optional<StepWindow> only;  // the user asked for these steps
-  std::vector<LoopReport> loops;   // the one with the most step time first; empty: no steps
-  std::string no_steps;            // without loops: why, in one sentence
+  std::optional<StepSpan> only;  // the user asked for these steps
+  std::vector<LoopReport> loops;  // the one with the most step time first; empty: no steps
+  std::string no_steps;           // without loops: why, in one sentence
 };
 
 }  // namespace stepscope

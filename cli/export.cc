@@ -57,7 +57,7 @@ class ProgressLine {
 
 Result<std::optional<StepRange>> parse_steps(const std::string& text) {
   if (text.empty()) return std::optional<StepRange>();
-  const std::optional<StepWindow> window = parse_step_window(text);
+  const std::optional<StepSpan> window = parse_step_window(text);
   if (!window) {
     return Status::error(ErrorKind::kUsage,
                          "--steps " + text + ": write A-B or A with 1 <= A <= B, as 500-520");

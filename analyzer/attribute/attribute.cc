@@ -16,7 +16,7 @@ constexpr std::int64_t kProgressEvery = 1 << 16;
 // op_class() of each name, looked up once.
 class ClassCache {
  public:
-  explicit ClassCache(const Recording& recording) : recording_(recording) {}
+  explicit ClassCache(const RecordedRun& recording) : recording_(recording) {}
 
   OpClass of(const Op& op) {
     const std::uint64_t key =
@@ -27,7 +27,7 @@ class ClassCache {
   }
 
  private:
-  const Recording& recording_;
+  const RecordedRun& recording_;
   std::unordered_map<std::uint64_t, OpClass> known_;
 };
 
@@ -37,7 +37,7 @@ bool is_backward(const Op& op) {
 
 // A windowed recording has the ops of its window only; in any other the ops are all there or not at
 // all.
-bool ops_recorded(const Recording& recording, bool has_ops) {
+bool ops_recorded(const RecordedRun& recording, bool has_ops) {
   return recording.facts.windowed ? has_ops : recording.op_count > 0;
 }
 
@@ -48,7 +48,7 @@ struct Router {
   std::map<ThreadId, LoopSweeper*> own;
 };
 
-Router make_router(const Recording& recording, const std::vector<Loop>& loops,
+Router make_router(const RecordedRun& recording, const std::vector<Loop>& loops,
                    const RoleOfStep& role) {
   Router router;
   for (std::size_t i = 0; i < loops.size(); ++i) {
@@ -71,7 +71,7 @@ Router make_router(const Recording& recording, const std::vector<Loop>& loops,
 
 }  // namespace
 
-Result<std::vector<AttributedLoop>> attribute(const Recording& recording,
+Result<std::vector<AttributedLoop>> attribute(const RecordedRun& recording,
                                               const std::vector<Loop>& loops,
                                               const RoleOfStep& role,
                                               const AttributeOptions& options) {

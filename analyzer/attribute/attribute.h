@@ -47,7 +47,7 @@ struct AttributedLoop {
 using RoleOfStep = std::function<StepRole(std::size_t loop, std::size_t step)>;
 
 // The result has one element for each of `loops`. Fails only when reading the ops fails.
-Result<std::vector<AttributedLoop>> attribute(const Recording& recording,
+Result<std::vector<AttributedLoop>> attribute(const RecordedRun& recording,
                                               const std::vector<Loop>& loops,
                                               const RoleOfStep& role,
                                               const AttributeOptions& options = {});

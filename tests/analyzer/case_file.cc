@@ -186,7 +186,7 @@ void RecordingBuilder::op(ThreadId thread, const std::string& name, std::int64_t
   ops_.push_back(op);
 }
 
-Recording RecordingBuilder::recording() {
+RecordedRun RecordingBuilder::recording() {
   std::stable_sort(phases_.begin(), phases_.end(), [](const Phase& a, const Phase& b) {
     if (a.thread != b.thread) return a.thread < b.thread;
     return a.start != b.start ? a.start < b.start : a.dur > b.dur;
@@ -196,7 +196,7 @@ Recording RecordingBuilder::recording() {
     if (a.start + a.dur != b.start + b.dur) return a.start + a.dur < b.start + b.dur;
     return a.start > b.start;
   });
-  Recording recording;
+  RecordedRun recording;
   recording.facts = facts;
   recording.threads = threads_;
   StoredProcess process;
@@ -207,7 +207,7 @@ Recording RecordingBuilder::recording() {
   recording.phases = phases_;
   recording.losses = losses;
   recording.op_count = static_cast<std::int64_t>(ops_.size());
-  recording.for_each_op = [this](const Recording::OpVisitor& visit) {
+  recording.for_each_op = [this](const RecordedRun::OpVisitor& visit) {
     for (const Op& op : ops_) {
       if (!visit(op)) break;
     }
@@ -239,7 +239,7 @@ CaseFile parse_case(const std::string& path) {
   return file;
 }
 
-std::string answer(const Recording& recording, const std::vector<std::string>& show) {
+std::string answer(const RecordedRun& recording, const std::vector<std::string>& show) {
   const auto report = analyze(recording);
   if (!report.ok()) return "error " + report.status().message() + "\n";
   std::ostringstream out;

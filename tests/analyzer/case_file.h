@@ -36,7 +36,7 @@ class RecordingBuilder {
           OpScope scope = OpScope::kFunction, PhaseKind in = PhaseKind::kNone);
 
   // Sorted as a store hands them out: phases by thread and start, ops by their ends.
-  [[nodiscard]] Recording recording();
+  [[nodiscard]] RecordedRun recording();
   [[nodiscard]] const std::vector<Op>& ops() const { return ops_; }
   std::vector<Op>& ops() { return ops_; }
   std::vector<Phase>& phases() { return phases_; }
@@ -59,6 +59,6 @@ struct CaseFile {
 CaseFile parse_case(const std::string& path);
 
 // The analysis of the recording, the parts that `show` names, as text.
-std::string answer(const Recording& recording, const std::vector<std::string>& show);
+std::string answer(const RecordedRun& recording, const std::vector<std::string>& show);
 
 }  // namespace stepscope::testing

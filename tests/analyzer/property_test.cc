@@ -142,7 +142,7 @@ TEST(Attribution, ShiftingAllTimesChangesNothing) {
 TEST(Attribution, ASmallReorderWindowGivesTheSameTimes) {
   for (unsigned seed = 0; seed < kRuns / 4; ++seed) {
     RandomRun run(seed);
-    const Recording recording = run.builder().recording();
+    const RecordedRun recording = run.builder().recording();
     const auto loops = find_loops(recording.phases, recording.threads);
     const auto steady = [](std::size_t, std::size_t) { return StepRole::kSteady; };
     const auto wide = attribute(recording, loops, steady);
@@ -162,7 +162,7 @@ TEST(Attribution, ASmallReorderWindowGivesTheSameTimes) {
 TEST(Attribution, AWindowSmallerThanAStepKeepsTheSums) {
   for (unsigned seed = 0; seed < kRuns / 4; ++seed) {
     RandomRun run(seed);
-    const Recording recording = run.builder().recording();
+    const RecordedRun recording = run.builder().recording();
     const auto loops = find_loops(recording.phases, recording.threads);
     AttributeOptions options;
     options.reorder_window = 10;
@@ -178,7 +178,7 @@ TEST(Attribution, ThreadsMayInterleaveInAnyWay) {
   for (unsigned seed = 0; seed < kRuns / 4; ++seed) {
     RandomRun run(seed);
     const AnalysisReport before = report_of(run.builder());
-    Recording recording = run.builder().recording();
+    RecordedRun recording = run.builder().recording();
     // All of the loop's thread first, then all of the other.
     std::stable_sort(run.builder().ops().begin(), run.builder().ops().end(),
                      [](const Op& a, const Op& b) { return a.thread < b.thread; });
@@ -236,7 +236,7 @@ TEST(Attribution, AnOpThatComesTooLateIsCountedNotPlaced) {
     for (std::int64_t i = 0; i < 10; ++i) builder.op(main, "aten::a", at + 20 + i, at + 21 + i);
     builder.phase(main, PhaseKind::kBackward, at + 70, at + 100);
   }
-  Recording recording = builder.recording();
+  RecordedRun recording = builder.recording();
   std::rotate(builder.ops().begin(), builder.ops().begin() + 1,
               builder.ops().end());  // the first comes last
   const auto loops = find_loops(recording.phases, recording.threads);

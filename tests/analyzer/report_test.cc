@@ -87,9 +87,9 @@ TEST(Report, AStepWithAPartOfItsOpsIsLeftOut) {
 
 TEST(Report, LateOpsAreALoss) {
   RecordingBuilder builder = training(3, [](int) { return 0; });
-  Recording recording = builder.recording();
+  RecordedRun recording = builder.recording();
   // Just more ops than the reorder window holds come before the first one.
-  recording.for_each_op = [&builder](const Recording::OpVisitor& visit) {
+  recording.for_each_op = [&builder](const RecordedRun::OpVisitor& visit) {
     for (std::size_t i = 1; i < builder.ops().size(); ++i) visit(builder.ops()[i]);
     Op filler = builder.ops().back();
     for (std::size_t i = builder.ops().size(); i <= kReorderWindow + 1; ++i) {
@@ -124,9 +124,9 @@ TEST(Report, AnalysisForTheStoreHoldsEachLoop) {
   EXPECT_EQ(to_analysis(*none).verdicts.at(0).thread, ThreadId::kNone);
 }
 
-TEST(StepWindow, Parses) {
-  EXPECT_EQ(parse_step_window("500-520"), (StepWindow{500, 520}));
-  EXPECT_EQ(parse_step_window("7"), (StepWindow{7, 7}));
+TEST(StepSpan, Parses) {
+  EXPECT_EQ(parse_step_window("500-520"), (StepSpan{500, 520}));
+  EXPECT_EQ(parse_step_window("7"), (StepSpan{7, 7}));
   for (const char* wrong : {"", "-", "0-3", "5-4", "a-b", "1-2-3", " 1-2", "1-"}) {
     EXPECT_FALSE(parse_step_window(wrong).has_value()) << wrong;
   }
