@@ -3,9 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include <array>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <string_view>
 
@@ -41,18 +39,18 @@ void* torch_handle() {
 }
 
 // at::show_config() names the build's settings, TORCH_VERSION among them, in every libtorch
-// since 1.8. It returns a std::string through a hidden pointer. Libraries built with the old string
-// (PyPI wheels up to 2.6) export it under another name, and their string is one pointer to the
-// characters. The text is leaked: it belongs to whichever runtime made it.
+// since 1.8. Libraries built with the old std::string (PyPI wheels up to 2.6) export it under
+// another name. Their string is one pointer to the characters; it is left alone, as it belongs to
+// code that we cannot call.
 std::string build_settings(void* torch) {
-  using ShowConfig = void (*)(void* result);
-  alignas(16) std::array<char, 64> result{};
-  void* symbol = dlsym(torch, "_ZN2at11show_configB5cxx11Ev");
-  if (symbol == nullptr) symbol = dlsym(torch, "_ZN2at11show_configEv");
+  if (void* symbol = dlsym(torch, "_ZN2at11show_configB5cxx11Ev")) {
+    return reinterpret_cast<std::string (*)()>(symbol)();
+  }
+  using OldShowConfig = void (*)(void* result);
+  void* symbol = dlsym(torch, "_ZN2at11show_configEv");
   if (symbol == nullptr) return {};
-  reinterpret_cast<ShowConfig>(symbol)(result.data());
-  const char* text = nullptr;  // both layouts begin with it
-  std::memcpy(&text, result.data(), sizeof(text));
+  const char* text = nullptr;
+  reinterpret_cast<OldShowConfig>(symbol)(static_cast<void*>(&text));
   return text;
 }
 
