@@ -9,6 +9,10 @@
 namespace mnist {
 namespace {
 
+// For each prefetch thread. Deep enough to go on while the scheduler runs something else in a
+// prefetch thread's place for a few milliseconds.
+constexpr std::size_t kBatchesAhead = 16;
+
 // A view: libtorch's type is not const, but nothing writes to it.
 torch::Tensor view_of(const IdxArray& array) {
   const std::vector<std::int64_t> shape(array.shape.begin(), array.shape.end());
@@ -47,7 +51,7 @@ Epoch::Epoch(const BatchMaker& maker, Plan plan)
   if (plan_.prefetch == 0) return;
   const auto threads = static_cast<std::size_t>(plan_.prefetch);
   prefetcher_ = std::make_unique<OrderedPrefetcher<Batch>>(
-      count_, threads, 2 * threads, [this](std::size_t number) { return make(number); });
+      count_, threads, kBatchesAhead * threads, [this](std::size_t number) { return make(number); });
 }
 
 Batch Epoch::make(std::size_t number) const {
