@@ -97,7 +97,7 @@ debian_pytest() { run_pytest build/release-debian-torch -m torch; }
 asan() {
   cmake --preset asan -DSTEPSCOPE_TORCH=ON "-DSTEPSCOPE_TORCH_DIR=$pypi_dir"
   build build/asan
-  run_ctest build/asan
+  run_ctest build/asan -E known_stalls  # shares of time mean nothing in a build this much slower
 }
 
 # Without libtorch: its threads synchronise where ThreadSanitizer cannot see it. This is also the
