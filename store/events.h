@@ -47,6 +47,42 @@ struct Process {
   std::int64_t pid = 0;
   std::string name;     // what ps calls it: comm
   std::string command;  // argv joined by spaces
+  std::int64_t parent_pid = 0;  // 0: unknown
+  std::int64_t rank = -1;       // of a distributed run (RANK in its environment); -1: none
+};
+
+// How a process ended. The numbers are not stored; the names are.
+enum class EndKind : std::uint8_t {
+  kExit,      // exit() or a return from main(); `code` is the exit code, -1 when it is not known
+  kSignal,    // killed; `code` is the signal, 0 when it is not known
+  kReplaced,  // exec(): the process lives on as another program
+};
+const char* end_name(EndKind kind);  // "exit", "signal", "replaced"
+
+struct ProcessEnd {
+  ProcessId process = ProcessId::kNone;
+  EndKind how = EndKind::kExit;
+  std::int64_t code = 0;
+  SessionTime at;
+  std::int64_t step = 0;        // the step its loop was in; 0: none was seen
+  bool out_of_memory = false;   // the kernel killed it for memory
+};
+
+// An op that had begun and not ended when its process died: what it died in. depth as in Op.
+struct UnfinishedOp {
+  ThreadId thread = ThreadId::kNone;
+  StringId name = StringId::kNone;
+  SessionTime start;
+  PhaseKind phase = PhaseKind::kNone;
+  std::uint8_t depth = 0;
+};
+
+// A reading of a counter of a process, or of the machine. Names and units: docs/schema.md.
+struct Sample {
+  ProcessId process = ProcessId::kNone;  // kNone: of the machine
+  StringId counter = StringId::kNone;
+  SessionTime at;
+  std::int64_t value = 0;
 };
 
 struct Thread {

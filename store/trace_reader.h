@@ -48,6 +48,10 @@ class TraceReader {
   Result<std::vector<Phase>> phases() const;
   Result<std::vector<Loss>> losses() const;
   Result<std::int64_t> op_count() const;
+  Result<std::vector<ProcessEnd>> process_ends() const;
+  Result<std::vector<UnfinishedOp>> unfinished_ops() const;  // by thread, outermost first
+  // In the order of recording: of one process and counter by time. Memory does not grow.
+  Status for_each_sample(const std::function<bool(const Sample&)>& visit) const;
 
   // Calls `visit` for each op in the order of recording: of one thread in the order of their ends
   // (children before parents); threads interleave. Memory does not grow with the number of ops.

@@ -48,6 +48,9 @@ class TraceWriter {
   Status update_thread(ThreadId id, const Thread& thread);
   Status add_ops(std::span<const Op> ops);  // the bulk path
   Status add_phases(std::span<const Phase> phases);
+  Status add_process_end(const ProcessEnd& end);
+  Status add_unfinished_ops(std::span<const UnfinishedOp> ops);
+  Status add_samples(std::span<const Sample> samples);
   Status add_loss(const Loss& loss);  // adds to what is stored for the same thread and kind
   Status set_meta(std::string_view key, std::string_view value);  // replaces
 
