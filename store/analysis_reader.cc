@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "store/analysis_rows.h"
+#include "store/rows.h"
 
 namespace stepscope {
 namespace {
@@ -18,19 +19,6 @@ Category category_of(const std::string& name) {
     if (name == category_name(static_cast<Category>(i))) return static_cast<Category>(i);
   }
   return Category::kOther;
-}
-
-// Runs `sql` and gives each row to `visit`.
-template <typename Visit>
-Status for_each_row(Database& database, const char* sql, const Visit& visit) {
-  Result<Statement> rows = database.prepare(sql);
-  if (!rows.ok()) return rows.status();
-  while (true) {
-    const Result<bool> row = rows->next();
-    if (!row.ok()) return row.status();
-    if (!*row) return {};
-    visit(*rows);
-  }
 }
 
 Step step_of(const Statement& row) {

@@ -30,8 +30,10 @@ Status run_steps(Database& database, int from, int target, std::span<const Migra
 
 }  // namespace
 
-// Version 1 is the first: nothing to migrate from yet.
-std::span<const Migration> known_migrations() { return {}; }
+std::span<const Migration> known_migrations() {
+  static constexpr Migration kMigrations[] = {{1, kMigrationFrom1Sql}};
+  return kMigrations;
+}
 
 Status migrate(Database& database, int from, int target, std::span<const Migration> steps) {
   if (from == target) return {};

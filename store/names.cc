@@ -19,6 +19,15 @@ const char* phase_name(PhaseKind kind) {
   return "none";
 }
 
+const char* end_name(EndKind kind) {
+  switch (kind) {
+    case EndKind::kExit: return "exit";
+    case EndKind::kSignal: return "signal";
+    case EndKind::kReplaced: return "replaced";
+  }
+  return "exit";
+}
+
 const char* marker_name(StepMarker marker) {
   switch (marker) {
     case StepMarker::kUser: return "user";

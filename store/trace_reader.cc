@@ -7,6 +7,7 @@
 #include "store/analysis_rows.h"
 #include "store/migration.h"
 #include "store/op_scan.h"
+#include "store/process_rows.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 #include "store/store_file.h"
@@ -110,16 +111,10 @@ Status TraceReader::Impl::load_strings() {
 }
 
 Status TraceReader::Impl::load_processes() {
-  Result<Statement> rows =
-      database.prepare("SELECT id, pid, name, command FROM process ORDER BY id");
-  if (!rows.ok()) return rows.status();
-  while (true) {
-    const Result<bool> row = rows->next();
-    if (!row.ok()) return row.status();
-    if (!*row) return {};
-    processes.push_back({{rows->integer(1), rows->text(2), rows->text(3)},
-                         static_cast<ProcessId>(rows->integer(0))});
-  }
+  Result<std::vector<StoredProcess>> read = read_processes(database);
+  if (!read.ok()) return read.status();
+  processes = *std::move(read);
+  return {};
 }
 
 Status TraceReader::Impl::load_threads() {
@@ -218,6 +213,18 @@ Result<std::vector<Loss>> TraceReader::losses() const {
     if (!*row) return losses;
     losses.push_back({static_cast<ThreadId>(rows->integer(0)), rows->text(1), rows->integer(2)});
   }
+}
+
+Result<std::vector<ProcessEnd>> TraceReader::process_ends() const {
+  return read_process_ends(impl_->database);
+}
+
+Result<std::vector<UnfinishedOp>> TraceReader::unfinished_ops() const {
+  return read_unfinished_ops(impl_->database);
+}
+
+Status TraceReader::for_each_sample(const std::function<bool(const Sample&)>& visit) const {
+  return scan_samples(impl_->database, visit);
 }
 
 Result<std::int64_t> TraceReader::op_count() const {

@@ -11,6 +11,7 @@
 #include "store/analysis_rows.h"
 #include "store/migration.h"
 #include "store/op_batch.h"
+#include "store/process_rows.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 #include "store/store_file.h"
@@ -91,6 +92,8 @@ class TraceWriter::Impl {
   Status update_thread(ThreadId id, const Thread& thread);
   Status add_ops(std::span<const Op> ops);
   Status add_phases(std::span<const Phase> phases);
+  template <typename Row>
+  Status add_rows(std::span<const Row> rows);
   Status add_loss(const Loss& loss);
   Status set_meta(std::string_view key, std::string_view value);
   Status replace_analysis(const Analysis& analysis);
@@ -108,8 +111,9 @@ class TraceWriter::Impl {
   bool in_transaction_ = false;
   Status failure_;
   StringTable strings_;
-  Statement begin_, commit_, insert_ops_, insert_shapes_, insert_phase_, insert_process_,
-      insert_thread_, update_thread_, update_loss_, insert_loss_, set_meta_;
+  ProcessWriter processes_;
+  Statement begin_, commit_, insert_ops_, insert_shapes_, insert_phase_, insert_thread_,
+      update_thread_, update_loss_, insert_loss_, set_meta_;
 };
 
 Status TraceWriter::Impl::prepare() {
@@ -126,7 +130,6 @@ Status TraceWriter::Impl::prepare() {
        "INSERT INTO op_shapes SELECT ?1 + rowid, shapes_id FROM op_batch"
        " WHERE shapes_id IS NOT NULL"},
       {&insert_phase_, "INSERT INTO phase VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6)"},
-      {&insert_process_, "INSERT INTO process VALUES (NULL, ?1, ?2, ?3)"},
       {&insert_thread_, "INSERT INTO thread VALUES (NULL, ?1, ?2, ?3, ?4)"},
       {&update_thread_,
        "UPDATE thread SET process_id = ?1, tid = ?2, torch_id = ?3, name = ?4 WHERE id = ?5"},
@@ -138,6 +141,7 @@ Status TraceWriter::Impl::prepare() {
     if (!prepared.ok()) return prepared.status();
     *statement = std::move(*prepared);
   }
+  if (Status status = processes_.prepare(database_); !status.ok()) return status;
   return strings_.load(database_);
 }
 
@@ -203,11 +207,7 @@ StringId TraceWriter::Impl::intern(std::string_view text) {
 
 Result<ProcessId> TraceWriter::Impl::add_process(const Process& process) {
   if (Status status = begin(); !status.ok()) return status;
-  const std::string name = clean_utf8(process.name);
-  const std::string command = clean_utf8(process.command);
-  const Status status =
-      insert_process_.run(process.pid, std::string_view(name), std::string_view(command));
-  if (!status.ok()) return keep(status);
+  if (Status status = processes_.add(process); !status.ok()) return keep(status);
   return static_cast<ProcessId>(sqlite3_last_insert_rowid(database_.handle()));
 }
 
@@ -250,6 +250,17 @@ Status TraceWriter::Impl::add_phases(std::span<const Phase> phases) {
         static_cast<std::int64_t>(phase.thread), static_cast<std::int64_t>(phase.kind),
         nullable(phase.name), to_ns(phase.start), to_ns(phase.dur), to_ns(phase.cpu));
     if (!status.ok()) return keep(status);
+  }
+  return {};
+}
+
+// Few columns and a fraction of the rows of `op`: a prepared statement a row is enough.
+template <typename Row>
+Status TraceWriter::Impl::add_rows(std::span<const Row> rows) {
+  if (rows.empty()) return failure_;
+  if (Status status = begin(); !status.ok()) return status;
+  for (const Row& row : rows) {
+    if (Status status = processes_.add(row); !status.ok()) return keep(status);
   }
   return {};
 }
@@ -332,6 +343,15 @@ Status TraceWriter::update_thread(ThreadId id, const Thread& thread) {
 }
 Status TraceWriter::add_ops(std::span<const Op> ops) { return impl_->add_ops(ops); }
 Status TraceWriter::add_phases(std::span<const Phase> phases) { return impl_->add_phases(phases); }
+Status TraceWriter::add_process_end(const ProcessEnd& end) {
+  return impl_->add_rows(std::span(&end, 1));
+}
+Status TraceWriter::add_unfinished_ops(std::span<const UnfinishedOp> ops) {
+  return impl_->add_rows(ops);
+}
+Status TraceWriter::add_samples(std::span<const Sample> samples) {
+  return impl_->add_rows(samples);
+}
 Status TraceWriter::add_loss(const Loss& loss) { return impl_->add_loss(loss); }
 Status TraceWriter::set_meta(std::string_view key, std::string_view value) {
   return impl_->set_meta(key, value);

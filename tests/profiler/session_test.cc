@@ -139,7 +139,7 @@ TEST_F(SessionTest, AReaderSeesARunThatIsStillGoingOn) {
 TEST_F(SessionTest, AFullDiskStopsTheRecordingNotTheProgram) {
   const pid_t child = fork();
   if (child == 0) {
-    const rlimit limit{1 << 20, 1 << 20};
+    const rlimit limit{4 << 20, 4 << 20};  // an empty store takes a third of it
     setrlimit(RLIMIT_FSIZE, &limit);
     if (!Session::get().start(options_).ok()) _exit(1);
     for (int i = 0; i < 3'000'000 && Session::get().active(); ++i) {

@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
+#include "store/counters.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 #include "store/trace_reader.h"
@@ -155,6 +157,116 @@ TEST(RoundTrip, ProcessesAndThreads) {
   EXPECT_EQ(reader->threads()[0].process, reader->processes()[0].id);
   EXPECT_EQ(reader->threads()[1].tid, 79);
   EXPECT_EQ(reader->threads()[1].torch_id, 3u);
+}
+
+TEST(RoundTrip, ProcessesKnowTheirParentAndRank) {
+  const TempDir dir;
+  {
+    auto writer = create(dir / "run.db");
+    ASSERT_OK(writer->add_process({1, "a", "", 70, 0}).status());
+    ASSERT_OK(writer->add_process({2, "b", ""}).status());
+    ASSERT_OK(writer->finish());
+  }
+  const auto reader = testing::open_store(dir / "run.db");
+  EXPECT_EQ(reader->processes()[0].parent_pid, 70);
+  EXPECT_EQ(reader->processes()[0].rank, 0);
+  EXPECT_EQ(reader->processes()[1].parent_pid, 0);
+  EXPECT_EQ(reader->processes()[1].rank, -1);
+}
+
+TEST(RoundTrip, EndsOfProcesses) {
+  const TempDir dir;
+  const std::vector<ProcessEnd> written = {
+      {ProcessId{1}, EndKind::kExit, 0, session_time(5), 0, false},
+      {ProcessId{2}, EndKind::kExit, -1, session_time(6), 57, false},
+      {ProcessId{3}, EndKind::kSignal, 9, session_time(INT64_MAX), INT64_MAX, true},
+      {ProcessId{4}, EndKind::kSignal, 0, session_time(8), 1, false},
+      {ProcessId{5}, EndKind::kReplaced, 0, session_time(9), 0, false}};
+  {
+    auto writer = create(dir / "run.db");
+    for (int i = 0; i < 5; ++i) ASSERT_OK(writer->add_process({i, "", ""}).status());
+    ASSERT_OK(
+        writer->add_process_end({ProcessId{3}, EndKind::kExit, 1, session_time(1), 1, false}));
+    for (const ProcessEnd& end : written) ASSERT_OK(writer->add_process_end(end));
+    ASSERT_OK(writer->finish());
+  }
+  const auto read = testing::open_store(dir / "run.db")->process_ends();
+  ASSERT_OK(read.status());
+  ASSERT_EQ(read->size(), written.size());  // the second word on process 3 replaced the first
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    EXPECT_EQ(read->at(i).process, written[i].process);
+    EXPECT_EQ(read->at(i).how, written[i].how);
+    EXPECT_EQ(read->at(i).code, written[i].code) << i;
+    EXPECT_EQ(read->at(i).at, written[i].at);
+    EXPECT_EQ(read->at(i).step, written[i].step);
+    EXPECT_EQ(read->at(i).out_of_memory, written[i].out_of_memory);
+  }
+}
+
+TEST(RoundTrip, UnfinishedOpsComeByThreadOutermostFirst) {
+  const TempDir dir;
+  {
+    auto writer = create(dir / "run.db");
+    const StringId name = writer->intern("aten::addmm");
+    ASSERT_OK(writer->add_unfinished_ops(std::vector<UnfinishedOp>{
+        {ThreadId{2}, name, session_time(7), PhaseKind::kBackward, 0},
+        {ThreadId{1}, name, session_time(30), PhaseKind::kForward, 255},
+        {ThreadId{1}, StringId::kNone, session_time(31), PhaseKind::kForward, 255},
+        {ThreadId{1}, name, session_time(4), PhaseKind::kNone, 0}}));
+    ASSERT_OK(writer->add_unfinished_ops({}));
+    ASSERT_OK(writer->finish());
+  }
+  const auto read = testing::open_store(dir / "run.db")->unfinished_ops();
+  ASSERT_OK(read.status());
+  std::vector<std::int64_t> starts;
+  for (const UnfinishedOp& op : *read) starts.push_back(to_ns(op.start));
+  EXPECT_THAT(starts, ElementsAre(4, 30, 31, 7));
+  EXPECT_EQ(read->at(1).depth, 255);
+  EXPECT_EQ(read->at(1).phase, PhaseKind::kForward);
+  EXPECT_EQ(read->at(2).name, StringId::kNone);
+  EXPECT_EQ(read->at(3).thread, ThreadId{2});
+}
+
+TEST(RoundTrip, SamplesKeepTheirOrderAndAVisitMayEndEarly) {
+  const TempDir dir;
+  std::vector<Sample> written;
+  {
+    auto writer = create(dir / "run.db");
+    const StringId rss = writer->intern(counter::kRss);
+    const StringId available = writer->intern(counter::kMemoryAvailable);
+    written = {{ProcessId{1}, rss, session_time(3), 0},
+               {ProcessId::kNone, available, session_time(3), INT64_MAX},
+               {ProcessId{1}, rss, session_time(2), -1}};
+    ASSERT_OK(writer->add_samples(written));
+    ASSERT_OK(writer->add_samples({}));
+    ASSERT_OK(writer->finish());
+  }
+  const auto reader = testing::open_store(dir / "run.db");
+  std::vector<Sample> read;
+  ASSERT_OK(reader->for_each_sample([&](const Sample& sample) {
+    read.push_back(sample);
+    return true;
+  }));
+  ASSERT_EQ(read.size(), written.size());
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    EXPECT_EQ(read[i].process, written[i].process);
+    EXPECT_EQ(read[i].counter, written[i].counter);
+    EXPECT_EQ(read[i].at, written[i].at);
+    EXPECT_EQ(read[i].value, written[i].value);
+  }
+  int seen = 0;
+  ASSERT_OK(reader->for_each_sample([&](const Sample&) { return ++seen < 2; }));
+  EXPECT_EQ(seen, 2);
+}
+
+TEST(Counters, EachKnownOneIsFoundByItsName) {
+  std::set<std::string> names;
+  for (const Counter& counter : known_counters()) {
+    EXPECT_EQ(find_counter(counter.name), &counter);
+    names.insert(counter.name);
+  }
+  EXPECT_EQ(names.size(), known_counters().size());
+  EXPECT_EQ(find_counter("no such counter"), nullptr);
 }
 
 TEST(RoundTrip, PhasesComeByThreadAndStartParentsFirst) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "store/counters.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 #include "tests/store/assert_ok.h"
@@ -37,7 +38,13 @@ std::vector<std::string> sql_blocks(const std::string& doc) {
 class SchemaDoc : public ::testing::Test {
  protected:
   void SetUp() override {
-    const testing::SyntheticRun run{.steps = 30, .shapes = true, .lost_ops = 3, .slow_step = 17};
+    const testing::SyntheticRun run{.steps = 30,
+                                    .shapes = true,
+                                    .lost_ops = 3,
+                                    .slow_step = 17,
+                                    .rank = 0,
+                                    .killed_by = 9,
+                                    .samples = true};
     testing::make_store(dir_ / "run.db", run, /*analysed=*/true);
     auto database = Database::open(dir_ / "run.db", SQLITE_OPEN_READONLY);
     ASSERT_OK(database.status());
@@ -74,6 +81,12 @@ TEST_F(SchemaDoc, EveryQueryHasAnAnswer) {
     EXPECT_TRUE(*row) << "no row from\n" << sql;
   }
   EXPECT_GE(queries, 10);
+}
+
+TEST_F(SchemaDoc, TellsOfEveryCounter) {
+  for (const Counter& counter : known_counters()) {
+    EXPECT_NE(doc_.find("`" + std::string(counter.name) + "`"), std::string::npos) << counter.name;
+  }
 }
 
 TEST_F(SchemaDoc, TellsOfEveryTableViewAndMetadataKey) {

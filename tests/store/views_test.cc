@@ -116,6 +116,46 @@ TEST_F(Views, TimelineHasEverythingWithAName) {
             "train|train|op|aten::addmm|4040000|80000\n");
 }
 
+TEST_F(Views, RunEndSaysInWhichOpAProcessDiedAndWhatItHeld) {
+  make({.steps = 3, .rank = 1, .killed_by = 9, .samples = true}, false);
+  EXPECT_EQ(
+      ask("SELECT process, pid, rank, how, code, out_of_memory, step, at_ns, rss_bytes, thread,"
+          " tid, op, phase, open_ops FROM run_end"),
+      "train|4242|1|signal|9|0|4|15400000|1024000000|train|4242|aten::addmm|forward|2\n");
+}
+
+TEST_F(Views, RunEndHasARowAlsoWithoutAnOpOrASample) {
+  make({.steps = 1}, false);
+  EXPECT_EQ(ask("SELECT * FROM run_end"), "");
+  {
+    auto writer = TraceWriter::open(dir_ / "run.db");
+    ASSERT_OK(writer.status());
+    ASSERT_OK(
+        (*writer)->add_process_end({ProcessId{1}, EndKind::kExit, 3, session_time(9), 0, false}));
+    ASSERT_OK((*writer)->finish());
+  }
+  EXPECT_EQ(ask("SELECT process, how, code, step, rss_bytes, op FROM run_end"),
+            "train|exit|3|||\n");
+}
+
+TEST_F(Views, CounterHasNamesAndRates) {
+  make({.steps = 2, .samples = true}, false);
+  EXPECT_EQ(ask("SELECT process, pid, counter, at_ns, value, round(per_second) FROM counter"
+                " ORDER BY counter, at_ns"),
+            "machine||memory_available_bytes|1000000|8000000000|\n"
+            "machine||memory_available_bytes|5800000|8000000000|0.0\n"
+            "train|4242|read_bytes|1000000|0|\n"
+            "train|4242|read_bytes|5800000|5000000|1041666667.0\n"
+            "train|4242|rss_bytes|1000000|1000000000|\n"
+            "train|4242|rss_bytes|5800000|1012000000|2500000000.0\n");
+}
+
+TEST_F(Views, TimelineHasTheOpsThatNeverEnded) {
+  make({.steps = 1, .killed_by = 11}, false);
+  EXPECT_EQ(ask("SELECT name, start_ns, dur_ns FROM timeline WHERE track = 'unfinished'"),
+            "aten::linear|5780000|20000\naten::addmm|5790000|10000\n");
+}
+
 // One look at an op per query, not one per name or per step.
 TEST_F(Views, NoViewWalksTheOpsMoreThanOnce) {
   make({.steps = 2}, true);

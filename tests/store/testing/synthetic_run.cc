@@ -6,6 +6,8 @@
 #include <system_error>
 #include <vector>
 
+#include "store/counters.h"
+
 namespace stepscope::testing {
 namespace {
 
@@ -33,13 +35,37 @@ class Recorder {
     }
     if (Status status = writer_.add_ops(ops_); !status.ok()) return status;
     if (Status status = writer_.add_phases(phases_); !status.ok()) return status;
+    if (Status status = writer_.add_samples(samples_); !status.ok()) return status;
+    if (Status status = add_end(); !status.ok()) return status;
     if (run_.lost_ops == 0) return {};
     return writer_.add_loss({kLoopThread, "op", run_.lost_ops});
   }
 
  private:
+  Status add_end() {
+    if (run_.killed_by == 0) return {};
+    const SessionTime end = run_.step_start(run_.steps);
+    const UnfinishedOp open[] = {
+        {kLoopThread, linear_, end - Duration(20'000), PhaseKind::kForward, 0},
+        {kLoopThread, addmm_, end - Duration(10'000), PhaseKind::kForward, 1}};
+    if (Status status = writer_.add_unfinished_ops(open); !status.ok()) return status;
+    return writer_.add_process_end(
+        {ProcessId{1}, EndKind::kSignal, run_.killed_by, end, run_.steps + 1, false});
+  }
+
+  void add_samples(int index) {
+    const SessionTime at = run_.step_start(index);
+    const auto add = [&](ProcessId process, const char* counter, std::int64_t value) {
+      samples_.push_back({process, writer_.intern(counter), at, value});
+    };
+    add(ProcessId{1}, counter::kRss, 1'000'000'000 + index * std::int64_t{12'000'000});
+    add(ProcessId{1}, counter::kReadBytes, index * std::int64_t{5'000'000});
+    add(ProcessId::kNone, counter::kMemoryAvailable, 8'000'000'000);
+  }
+
   Status describe() {
-    const Result<ProcessId> process = writer_.add_process({4242, "train", "./train --batch 128"});
+    const Result<ProcessId> process =
+        writer_.add_process({4242, "train", "./train --batch 128", 4200, run_.rank});
     if (!process.ok()) return process.status();
     const Result<ThreadId> loop = writer_.add_thread({*process, 4242, kLoopTorchId, "train"});
     if (!loop.ok()) return loop.status();
@@ -79,6 +105,7 @@ class Recorder {
   }
 
   void add_step(int index) {
+    if (run_.samples) add_samples(index);
     SessionTime at = run_.step_start(index);
     add_phase(PhaseKind::kInput, loader_, at, run_.input_of(index));
     at += run_.input_of(index);
@@ -147,6 +174,7 @@ class Recorder {
   std::int64_t backward_sequence_ = 0;
   std::vector<Op> ops_;
   std::vector<Phase> phases_;
+  std::vector<Sample> samples_;
 };
 
 [[noreturn]] void give_up(const Status& status) {

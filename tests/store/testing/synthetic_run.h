@@ -40,6 +40,12 @@ struct SyntheticRun {
   std::int64_t lost_ops = 0;  // told as a loss of the loop thread
   int slow_step = -1;         // index of a step that waits ten times as long for its input
   SessionTime start = session_time(1'000'000);
+  std::int64_t rank = -1;
+  // The process is killed by this signal where the step after the last would begin, with an
+  // aten::linear and the aten::addmm in it begun 20 µs and 10 µs earlier.
+  std::int64_t killed_by = 0;
+  // One at each step's start: it holds 1 GB and 12 MB more each step, and reads 5 MB from disk.
+  bool samples = false;
 
   [[nodiscard]] Duration step_dur() const { return input + forward + backward + optimizer + host; }
   [[nodiscard]] Duration input_of(int index) const {

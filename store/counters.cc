@@ -1,0 +1,43 @@
+#include "store/counters.h"
+
+#include <algorithm>
+#include <array>
+
+namespace stepscope {
+namespace {
+
+using enum CounterKind;
+using enum CounterUnit;
+
+constexpr std::array kCounters = {
+    Counter{counter::kRss, kGauge, kBytes, false, "memory held"},
+    Counter{counter::kMinorFaults, kTotal, kCount, false, "page faults served from memory"},
+    Counter{counter::kMajorFaults, kTotal, kCount, false, "page faults served from disk"},
+    Counter{counter::kCpuUser, kTotal, kNanoseconds, false, "CPU time in the program"},
+    Counter{counter::kCpuSystem, kTotal, kNanoseconds, false, "CPU time in the kernel"},
+    Counter{counter::kReadBytes, kTotal, kBytes, false, "read from storage"},
+    Counter{counter::kWriteBytes, kTotal, kBytes, false, "written to storage"},
+    Counter{counter::kVoluntarySwitches, kTotal, kCount, false, "waits"},
+    Counter{counter::kInvoluntarySwitches, kTotal, kCount, false, "preemptions"},
+    Counter{counter::kThreads, kGauge, kCount, false, "threads"},
+    Counter{counter::kPsiCpuSome, kTotal, kMicroseconds, true, "some task waited for a CPU"},
+    Counter{counter::kPsiMemorySome, kTotal, kMicroseconds, true, "some task waited for memory"},
+    Counter{counter::kPsiMemoryFull, kTotal, kMicroseconds, true, "all tasks waited for memory"},
+    Counter{counter::kPsiIoSome, kTotal, kMicroseconds, true, "some task waited for storage"},
+    Counter{counter::kPsiIoFull, kTotal, kMicroseconds, true, "all tasks waited for storage"},
+    Counter{counter::kNetReceived, kTotal, kBytes, true, "received from the network"},
+    Counter{counter::kNetSent, kTotal, kBytes, true, "sent to the network"},
+    Counter{counter::kMemoryAvailable, kGauge, kBytes, true, "memory available"},
+};
+
+}  // namespace
+
+std::span<const Counter> known_counters() { return kCounters; }
+
+const Counter* find_counter(std::string_view name) {
+  const auto it = std::find_if(kCounters.begin(), kCounters.end(),
+                               [name](const Counter& c) { return name == c.name; });
+  return it == kCounters.end() ? nullptr : &*it;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,59 @@
+// The counters that a recorder samples: their names as stored, and what their values mean. Told in
+// docs/schema.md.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace stepscope {
+
+enum class CounterKind : std::uint8_t {
+  kGauge,  // how much there is now
+  kTotal,  // how much there was since the process (or the machine) began: only differences say
+           // something
+};
+
+enum class CounterUnit : std::uint8_t { kBytes, kCount, kNanoseconds, kMicroseconds };
+
+struct Counter {
+  const char* name;  // Sample::counter, interned
+  CounterKind kind;
+  CounterUnit unit;
+  bool of_machine;   // else of one process
+  const char* what;  // a few words for people
+};
+
+namespace counter {
+
+// Of a process.
+inline constexpr char kRss[] = "rss_bytes";
+inline constexpr char kMinorFaults[] = "minor_faults";
+inline constexpr char kMajorFaults[] = "major_faults";
+inline constexpr char kCpuUser[] = "cpu_user_ns";
+inline constexpr char kCpuSystem[] = "cpu_system_ns";
+inline constexpr char kReadBytes[] = "read_bytes";
+inline constexpr char kWriteBytes[] = "write_bytes";
+inline constexpr char kVoluntarySwitches[] = "voluntary_switches";
+inline constexpr char kInvoluntarySwitches[] = "involuntary_switches";
+inline constexpr char kThreads[] = "threads";
+
+// Of the machine.
+inline constexpr char kPsiCpuSome[] = "psi_cpu_some_us";
+inline constexpr char kPsiMemorySome[] = "psi_memory_some_us";
+inline constexpr char kPsiMemoryFull[] = "psi_memory_full_us";
+inline constexpr char kPsiIoSome[] = "psi_io_some_us";
+inline constexpr char kPsiIoFull[] = "psi_io_full_us";
+inline constexpr char kNetReceived[] = "net_rx_bytes";
+inline constexpr char kNetSent[] = "net_tx_bytes";
+inline constexpr char kMemoryAvailable[] = "memory_available_bytes";
+
+}  // namespace counter
+
+// All of the above, in that order.
+std::span<const Counter> known_counters();
+
+// Null for a counter that this version does not know.
+const Counter* find_counter(std::string_view name);
+
+}  // namespace stepscope

@@ -1,0 +1,35 @@
+// What a store says of processes as wholes, as rows: who they are, how they ended and in which op,
+// and their counters. Internal to store/.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "store/events.h"
+#include "store/sqlite.h"
+#include "store/status.h"
+#include "store/trace_reader.h"
+
+namespace stepscope {
+
+// Thread safety: that of the database.
+class ProcessWriter {
+ public:
+  Status prepare(Database& database);
+
+  // Each within the open transaction.
+  Status add(const Process& process);
+  Status add(const ProcessEnd& end);  // replaces what was said of the same process
+  Status add(const UnfinishedOp& op);
+  Status add(const Sample& sample);
+
+ private:
+  Statement process_, end_, unfinished_, sample_;
+};
+
+Result<std::vector<StoredProcess>> read_processes(Database& database);
+Result<std::vector<ProcessEnd>> read_process_ends(Database& database);
+Result<std::vector<UnfinishedOp>> read_unfinished_ops(Database& database);
+Status scan_samples(Database& database, const std::function<bool(const Sample&)>& visit);
+
+}  // namespace stepscope
