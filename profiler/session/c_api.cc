@@ -78,4 +78,20 @@ void stepscope_end_input(const stepscope_phase* phase, int exhausted) {
   Session::get().end_phase(stepscope::from_c(*phase),
                            exhausted != 0 ? PhaseKind::kInputEnd : PhaseKind::kInput);
 }
+
+stepscope_phase stepscope_begin_optimizer(const char* name, std::size_t length) {
+  return stepscope::begin(PhaseKind::kOptimizer, name, length);
+}
+
+void stepscope_end_optimizer(const stepscope_phase* phase) {
+  Session::get().end_phase(stepscope::from_c(*phase), PhaseKind::kOptimizer);
+}
+
+stepscope_phase stepscope_begin_backward() {
+  return stepscope::begin(PhaseKind::kBackward, nullptr, 0);
+}
+
+void stepscope_end_backward(const stepscope_phase* phase) {
+  Session::get().end_phase(stepscope::from_c(*phase), PhaseKind::kBackward);
+}
 }

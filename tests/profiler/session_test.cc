@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "profiler/session/current_thread.h"
+#include "stepscope/c_api.h"
 #include "store/trace_reader.h"
 
 namespace stepscope {
@@ -132,6 +133,24 @@ TEST_F(SessionTest, AReaderSeesARunThatIsStillGoingOn) {
   ASSERT_TRUE(reader.ok());
   EXPECT_TRUE((*reader)->being_recorded());
   stop();
+}
+
+// A binding to another language marks what no symbol name tells.
+TEST_F(SessionTest, ABindingMarksItsOwnOptimizerAndBackward) {
+  start();
+  const stepscope_phase backward = stepscope_begin_backward();
+  stepscope_end_backward(&backward);
+  const stepscope_phase step = stepscope_begin_optimizer("Lion", 4);
+  stepscope_end_optimizer(&step);
+  stop();
+  const auto reader = TraceReader::open(path_);
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  const auto phases = (*reader)->phases();
+  ASSERT_TRUE(phases.ok());
+  ASSERT_EQ(phases->size(), 2U);
+  EXPECT_EQ((*phases)[0].kind, PhaseKind::kBackward);
+  EXPECT_EQ((*phases)[1].kind, PhaseKind::kOptimizer);
+  EXPECT_EQ((*reader)->text((*phases)[1].name), "Lion");
 }
 
 // The disk fills up in mid-run: recording stops, says so, and the program's result is what it was.

@@ -55,6 +55,14 @@ STEPSCOPE_API void stepscope_end_scope(const stepscope_phase* phase);
 STEPSCOPE_API stepscope_phase stepscope_begin_input(const char* name, size_t length);
 STEPSCOPE_API void stepscope_end_input(const stepscope_phase* phase, int exhausted);
 
+/* For bindings to other languages. An optimizer step that is not torch::optim's, which are seen
+ * without; `name` says which optimizer. And a backward pass, where libstepscope came into the
+ * process too late to see those of libtorch; one inside another counts once. */
+STEPSCOPE_API stepscope_phase stepscope_begin_optimizer(const char* name, size_t length);
+STEPSCOPE_API void stepscope_end_optimizer(const stepscope_phase* phase);
+STEPSCOPE_API stepscope_phase stepscope_begin_backward(void);
+STEPSCOPE_API void stepscope_end_backward(const stepscope_phase* phase);
+
 #ifdef __cplusplus
 }
 #endif
