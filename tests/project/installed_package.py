@@ -15,6 +15,13 @@ import sys
 import tempfile
 
 CONSUMER = pathlib.Path(__file__).parent / "consumer"
+MARKED_LOOP = """
+import stepscope, sys
+with stepscope.record(sys.argv[1]) as recording:
+    for batch in stepscope.input(range(40)):
+        stepscope.step()
+sys.exit(recording.error)
+"""
 
 
 def run(*command: object) -> str:
@@ -60,6 +67,11 @@ def main(arguments: list[str]) -> None:
         if torch:
             run(place / "build" / "train", place / "train.db")
             expect("train", counts(place / "train.db"), {"input": 40, "step": 0, "backward": 40, "addmm": 40})
+
+        python = next(prefix.glob("lib*/**/stepscope/python"))
+        run("env", f"PYTHONPATH={python}", sys.executable, "-B", "-c", MARKED_LOOP, place / "marked.db")
+        expect("marked loop", counts(place / "marked.db"), {"input": 40, "step": 40, "backward": 0, "addmm": 0})
+        expect("the folder for PYTHONPATH", (python / "inject" / "sitecustomize.py").exists(), True)
         expect("the installed program's help", "analyze" in run(prefix / "bin" / "stepscope", "--help"), True)
 
 

@@ -1,0 +1,93 @@
+"""Runs at the start of each Python of a program wrapped by `stepscope run`, which puts this folder on
+PYTHONPATH. Waits for torch to be imported, tells Stepscope, and is not to be noticed otherwise: no
+import of its own, nothing printed, no entry left on sys.path, and the program's own sitecustomize
+runs as if this one were not there. Where STEPSCOPE_SOCKET is not set, that is all it does.
+
+It is read by whatever Python the program brings, so it keeps to the syntax that all of them know.
+"""
+
+import os
+import sys
+
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
+
+
+class _TorchWatch(object):
+    """A finder that finds nothing: it sees torch being imported, once, and goes away."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            try:
+                return self._watched(name, path, target)
+            except Exception:  # whatever it is, the finders that follow are asked again
+                pass
+        return None
+
+    def _watched(self, name, path, target):
+        spec = self._spec_of_others(name, path, target)
+        if spec is not None:
+            self._watch(spec.loader)
+        return spec
+
+    def _spec_of_others(self, name, path, target):
+        for finder in list(sys.meta_path):
+            if finder is not self and hasattr(finder, "find_spec"):
+                spec = finder.find_spec(name, path, target)
+                if spec is not None:
+                    return spec
+        return None
+
+    # On the loader itself and for this one import: a loader of our own would be seen by the program
+    # in torch.__loader__, and would have to know all that the real one can.
+    def _watch(self, loader):
+        exec_module = loader.exec_module
+
+        def exec_and_tell(module):
+            del loader.exec_module
+            exec_module(module)
+            try:
+                if self in sys.meta_path:
+                    sys.meta_path.remove(self)
+                _load_package()._torch.torch_imported()
+            except Exception:
+                pass
+
+        loader.exec_module = exec_and_tell
+
+
+def _load_package():
+    """The package beside this folder, under a name of its own: the program may have another version
+    of it, or a module `stepscope` that has nothing to do with it."""
+    import importlib.util
+
+    name = "_stepscope_injected"
+    folder = os.path.join(os.path.dirname(_FOLDER), "stepscope")
+    spec = importlib.util.spec_from_file_location(
+        name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
+    package = importlib.util.module_from_spec(spec)
+    sys.modules[name] = package
+    spec.loader.exec_module(package)
+    return package
+
+
+def _watch_for_torch():
+    if os.environ.get("STEPSCOPE_SOCKET") and sys.version_info >= (3, 8) and "torch" not in sys.modules:
+        sys.meta_path.insert(0, _TorchWatch())
+
+
+def _leave_path():
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != _FOLDER]
+    for entry in list(sys.path_importer_cache):
+        if os.path.abspath(entry) == _FOLDER:
+            del sys.path_importer_cache[entry]
+
+
+try:
+    _watch_for_torch()
+except Exception:
+    pass
+_leave_path()
+# The program's own, found as Python would have found it. Where there is none, this raises the
+# ImportError that Python expects of a missing sitecustomize; what it raises itself, Python reports.
+del sys.modules["sitecustomize"]
+import sitecustomize  # noqa: E402,F401

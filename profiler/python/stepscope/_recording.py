@@ -1,0 +1,104 @@
+"""record(): recording from inside the program, for notebooks."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import sys
+from types import TracebackType
+from typing import List, Optional, Tuple, Type, Union
+
+from . import _library, _torch
+
+
+class Recording(contextlib.ContextDecorator):
+    """Records this process from its `with` (or start()) to the end of it (or stop()).
+
+    One at a time: while another recording runs, under `stepscope run` for example, it records nothing
+    and says so. When nothing can be recorded, one line on stderr and `error` say why, and the program goes
+    on as if it had not been asked.
+    """
+
+    def __init__(self, output: Union[str, "os.PathLike[str]"], *, steps: Optional[Tuple[int, int]],
+                 ops: bool, shapes: bool, ring_bytes: int) -> None:
+        self.output = os.fspath(output)
+        self.error: Optional[str] = None  # why nothing, or not everything, was recorded
+        first, last = _window(steps)
+        if ring_bytes < 0:
+            raise ValueError(f"stepscope.record: ring_bytes={ring_bytes}: a size in bytes, or 0 for 2 MiB")
+        self._options = _library.Options(os.fsencode(self.output), first, last, ops, shapes, ring_bytes)
+        self._running = False
+        self._undo: List[_torch.Undo] = []
+
+    def start(self) -> None:
+        """Begins to record. Does nothing while this recording runs already."""
+        if self._running:
+            return
+        self.error = None
+        library = _library.load()
+        if library is None:
+            self._fail(f"{self.output}: not recorded: libstepscope.so was not found; "
+                       "name it in the environment variable STEPSCOPE_LIBRARY")
+            return
+        error = library.start(ctypes.byref(self._options))
+        if error is not None:
+            self._fail(error.decode("utf-8", "replace"))
+            return
+        self._running = True
+        self._undo = _torch.mark_everything(library)
+
+    def stop(self) -> None:
+        """Ends it: the store is complete and closed when this returns. Does nothing the second time."""
+        if not self._running:
+            return
+        self._running = False
+        for undo in self._undo:
+            undo()
+        self._undo = []
+        library = _library.attached()
+        error = None if library is None else library.stop()
+        if error is not None:
+            self._fail(error.decode("utf-8", "replace"))
+
+    def __enter__(self) -> Recording:
+        self.start()
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 traceback: Optional[TracebackType]) -> None:
+        self.stop()
+
+    def _fail(self, error: str) -> None:
+        self.error = error
+        print(f"stepscope: {error}", file=sys.stderr)
+
+
+def record(output: Union[str, "os.PathLike[str]"] = "run.db", *, steps: Optional[Tuple[int, int]] = None,
+           ops: bool = True, shapes: bool = False, ring_bytes: int = 0) -> Recording:
+    """Records what runs inside `with stepscope.record("run.db"):`, for a notebook or a script of which only a
+    part is of interest. Whole programs need no change: `stepscope run -o run.db -- python train.py`.
+
+    output      the store; an earlier recording there is kept as OUTPUT.old
+    steps       (first, last): record ops in these steps only, counted from 1, both included;
+                phases are recorded always. None: ops in every step
+    ops         False: phases only
+    shapes      True: input shapes of each op, at about 1 us an op
+    ring_bytes  buffer of each thread; 0: 2 MiB. When it is full, events are dropped and counted
+
+    Import torch first: the recording looks for it when it begins. It may decorate a function, too.
+    Raises ValueError for steps or sizes that make no sense; for everything else see Recording.
+    """
+    return Recording(output, steps=steps, ops=ops, shapes=shapes, ring_bytes=ring_bytes)
+
+
+def _window(steps: Optional[Tuple[int, int]]) -> Tuple[int, int]:
+    if steps is None:
+        return 0, 0
+    try:
+        first, last = steps
+        if 1 <= int(first) <= int(last):
+            return int(first), int(last)
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f"stepscope.record: steps={steps!r}: wants (first, last) with 1 <= first <= last")

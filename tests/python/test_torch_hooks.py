@@ -1,0 +1,202 @@
+"""What a wrapped Python program marks by itself where there are no op hooks for its torch."""
+
+import pytest
+
+from conftest import compile_fake
+
+VERSIONS = pytest.mark.parametrize("version", ["1.13", "2"])
+
+
+@pytest.fixture
+def wrapped(python, fake_library):
+    return python.wrapped(fake_library)
+
+
+@VERSIONS
+@pytest.mark.parametrize("mask, marks", [("0", False), ("1", True), ("2", False), ("3", False)])
+def test_marks_only_where_somebody_records_and_the_op_hooks_do_not(wrapped, version, mask, marks):
+    wrapped.environment["STEPSCOPE_FAKE_TORCH"] = mask
+    wrapped.with_fake_torch(version).run("""
+        import torch
+        torch.optim.SGD().step()
+    """)
+    assert wrapped.calls() == ["torch_loaded"] + ["begin optimizer SGD", "end optimizer"] * marks
+
+
+def test_a_library_without_torch_loaded_is_asked_whether_it_records(python, tmp_path):
+    python.wrapped(compile_fake(tmp_path, "-DWITHOUT_TORCH_LOADED")).with_fake_torch("2")
+    python.run("import torch; torch.optim.SGD().step()")
+    assert python.calls() == ["begin optimizer SGD", "end optimizer"]
+
+
+@VERSIONS
+def test_waits_of_a_loader(wrapped, version):
+    wrapped.with_fake_torch(version).run("""
+        import torch
+        from torch.utils.data.dataloader import _SingleProcessDataLoaderIter as Loader
+        assert list(Loader([1, 2])) == [1, 2]
+        try:
+            next(Loader([OSError("disk")]))
+        except OSError as error:
+            assert error.args == ("disk",)
+    """)
+    assert wrapped.calls()[1:] == (["begin input DataLoader", "end input"] * 2 +
+                                   ["begin input DataLoader", "end input exhausted"] +
+                                   ["begin input DataLoader", "end input"])
+
+
+@VERSIONS
+def test_backward_is_left_to_the_interposed_symbol(wrapped, version):
+    wrapped.with_fake_torch(version).run("import torch; assert torch.autograd.backward('x') == 'backward of x'")
+    assert wrapped.calls() == ["torch_loaded"]
+
+
+@VERSIONS
+def test_optimizers_of_any_class_and_their_closures(wrapped, version):
+    wrapped.with_fake_torch(version).run("""
+        import torch
+
+        class Lion(torch.optim.Optimizer):
+            def step(self, closure=None): return closure() if closure else None
+
+        class Tamer(Lion):
+            pass
+
+        assert Lion().step(lambda: 42) == 42
+        assert Tamer().step() is None
+        for _ in range(2): torch.optim.SGD().step()
+    """)
+    assert [call for call in wrapped.calls() if call.startswith("begin")] == [
+        "begin optimizer Lion", "begin optimizer Tamer", "begin optimizer SGD", "begin optimizer SGD"]
+    assert wrapped.calls().count("end optimizer") == 4
+
+
+@VERSIONS
+def test_an_optimizer_inside_an_optimizer(wrapped, version):
+    wrapped.with_fake_torch(version).run("""
+        import torch
+
+        class Lookahead(torch.optim.Optimizer):
+            inner = torch.optim.SGD()
+            def step(self): self.inner.step()
+
+        Lookahead().step()
+    """)
+    assert wrapped.calls()[1:] == ["begin optimizer Lookahead", "begin optimizer SGD", "end optimizer", "end optimizer"]
+
+
+@VERSIONS
+def test_a_step_that_raises_does_so_and_the_next_one_counts(wrapped, version):
+    wrapped.with_fake_torch(version).run("""
+        import torch
+        sgd = torch.optim.SGD()
+
+        def fail(): raise OverflowError("nan")
+
+        for attempt in range(2):
+            try:
+                sgd.step(fail)
+            except OverflowError as error:
+                assert error.args == ("nan",)
+        sgd.step()
+    """)
+    calls = wrapped.calls()[1:]
+    assert calls.count("begin optimizer SGD") == 3
+    assert len(calls) == 6, "each was ended"
+    assert calls[-2:] == ["begin optimizer SGD", "end optimizer"]
+    if version == "2":  # no hook tells the end of one that raised: it counts as a stretch, not as a step
+        assert calls.count("end optimizer") == 1
+
+
+@VERSIONS
+def test_threads_train_side_by_side(wrapped, version):
+    wrapped.with_fake_torch(version).run("""
+        import threading, torch
+        together = threading.Barrier(4)
+
+        def train():
+            sgd = torch.optim.SGD()
+            for _ in range(25):
+                sgd.step(together.wait)
+
+        threads = [threading.Thread(target=train) for _ in range(4)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+    """)
+    assert wrapped.calls().count("begin optimizer SGD") == 100
+    assert wrapped.calls().count("end optimizer") == 100, "none on another thread, none garbled"
+
+
+@VERSIONS
+def test_the_program_may_have_the_package_too(wrapped, version):
+    """Two copies of the marks in one process, and a recording that is refused: nothing is marked twice."""
+    wrapped.with_package().with_fake_torch(version)
+    wrapped.environment["STEPSCOPE_FAKE_ERROR"] = "a.db: not recorded: run.db is being recorded"
+    done = wrapped.run("""
+        import stepscope, torch
+        from torch.utils.data.dataloader import _SingleProcessDataLoaderIter as Loader
+        with stepscope.record("a.db"):
+            torch.optim.SGD().step()
+        from stepscope import _library, _torch
+        _torch.mark_loaders(_library.attached()), _torch.mark_optimizers(_library.attached())
+        torch.optim.SGD().step()
+        next(Loader([1]))
+    """, check=False)
+    assert done.returncode == 0, done.stderr
+    assert wrapped.calls().count("begin optimizer SGD") == 2
+    assert wrapped.calls().count("begin input DataLoader") == 1
+
+
+# --- a real torch --------------------------------------------------------------------------------
+
+
+@pytest.mark.torch
+def test_a_real_torch_is_marked(wrapped):
+    pytest.importorskip("torch", reason="pip install torch")
+    wrapped.options = []
+    wrapped.run("""
+        import torch
+        from torch.utils.data import DataLoader, TensorDataset
+        model = torch.nn.Linear(2, 2)
+        adam = torch.optim.Adam(model.parameters())
+        lbfgs = torch.optim.LBFGS(model.parameters(), max_iter=2)
+
+        def loss():
+            value = model(torch.ones(1, 2)).square().sum()
+            value.backward()
+            return value
+
+        for (batch,) in DataLoader(TensorDataset(torch.ones(4, 2)), batch_size=2):
+            loss()
+            adam.step()
+        lbfgs.step(loss)
+    """)
+    batch = ["begin input DataLoader", "end input", "begin optimizer Adam", "end optimizer"]
+    assert wrapped.calls() == (["torch_loaded"] + batch * 2 + ["begin input DataLoader", "end input exhausted"] +
+                               ["begin optimizer LBFGS", "end optimizer"])
+
+
+@pytest.mark.torch
+def test_a_compiled_optimizer_keeps_its_graph(python, fake_library):
+    """torch.compile looks into optimizer hooks: ours must not cut the graph in pieces."""
+    torch = pytest.importorskip("torch", reason="pip install torch")
+    if not hasattr(torch, "compile"):
+        pytest.skip("this torch has no torch.compile")
+    python.options = []
+    code = """
+        import torch
+        model = torch.nn.Linear(2, 2)
+        sgd = torch.optim.SGD(model.parameters(), lr=0.1)
+        model(torch.ones(1, 2)).sum().backward()
+        graphs = []
+
+        def count(graph, inputs):
+            graphs.append(graph)
+            return graph.forward
+
+        torch.compile(sgd.step, backend=count)()
+        print(len(graphs), sum(torch._dynamo.utils.counters["graph_break"].values()), "graph breaks")
+    """
+    bare = python.run(code, check=False)  # warns that it ignores record_function
+    assert bare.stdout.startswith("1 "), bare.stderr
+    assert python.wrapped(fake_library).run(code, check=False).stdout == bare.stdout
