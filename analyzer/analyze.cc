@@ -9,6 +9,7 @@
 #include "analyzer/advise/advise.h"
 #include "analyzer/attribute/attribute.h"
 #include "analyzer/steps/find_loops.h"
+#include "analyzer/steps/infer_input.h"
 #include "analyzer/steps/warm_up.h"
 #include "analyzer/verdict/judge.h"
 #include "analyzer/verdict/summary.h"
@@ -155,14 +156,17 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop, Attribute
   report.analysed = choose_steps(report.steps, options);
   if (report.analysed.empty()) return report;
 
-  const auto phases = phases_of(recording, loop.thread);
+  const auto phases = phases_of(recording, loop);
   const Step& first = report.steps[report.analysed.front()];
   report.ops_recorded = first.ops_recorded;
   report.wall = wall_stats(report.steps, report.analysed);
   report.shares = exposed_shares(report.steps, report.analysed);
   report.hidden = hidden_shares(report.steps, report.analysed);
   report.phases = phase_means(report.steps, report.analysed);
-  report.input = input_use(phases, report.steps, report.analysed, recording.text);
+  report.lacks_loader = lacks_loader(recording, loop);
+  report.input = loop.input.begins.empty()
+                     ? input_use(phases, report.steps, report.analysed, recording.text)
+                     : inferred_use(loop.input, report.steps, report.analysed);
   report.ops = op_rows(first.steady ? attributed.steady_ops : attributed.warm_up_ops, recording);
   report.populations = describe_populations(report.steps, report.analysed);
   report.verdict.thread = loop.thread;
@@ -194,7 +198,8 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   report.op_count = recording.op_count;
   report.only = options.steps;
 
-  const std::vector<Loop> loops = find_loops(recording.phases, recording.threads);
+  std::vector<Loop> loops = find_loops(recording.phases, recording.threads);
+  if (Status status = infer_input(recording, loops); !status.ok()) return status;
   std::vector<std::size_t> warm_up;
   for (const Loop& loop : loops) warm_up.push_back(warm_up_of(loop));
   if (loops.empty()) {

@@ -28,6 +28,8 @@ struct InputUse {
   std::int64_t wait_ns = 0;  // of all waits
   std::int64_t busy_ns = 0;  // CPU time of the loop thread meanwhile, at most wait_ns
   std::string loader;
+  // No loader was seen: the waits are what infer_input() found. What the thread did in them is not
+  // known; busy_ns is 0.
   bool inferred = false;
 
   [[nodiscard]] double busy_share() const {
@@ -61,6 +63,7 @@ struct LoopReport {
   std::vector<std::size_t> analysed;  // indexes of those that the rest is about, in order
   std::int64_t warm_up = 0;           // steps left out at the start
   bool ops_recorded = false;          // in the analysed steps
+  bool lacks_loader = false;          // trains, and waits for no loader: input can only be inferred
 
   WallStats wall;
   Shares shares{};

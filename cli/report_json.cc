@@ -80,10 +80,11 @@ Json phases_json(const PhaseMeans& phases) {
 
 Json input_json(const InputUse& input) {
   const bool waited = input.wait_ns > 0;
+  const auto share = [&](double value) { return input.inferred ? Json(nullptr) : Json(value); };
   return {{"waits", input.waits},
           {"wait_ns", input.wait_ns},
-          {"blocked_share", waited ? 1 - input.busy_share() : 0},
-          {"busy_share", input.busy_share()},
+          {"blocked_share", share(waited ? 1 - input.busy_share() : 0)},
+          {"busy_share", share(input.busy_share())},
           {"loader", or_null(input.loader)},
           {"inferred", input.inferred}};
 }

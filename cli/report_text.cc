@@ -115,7 +115,8 @@ std::string details(const LoopReport& loop, Category category, double whole) {
       if (op.phase == "input") parts[op.name] += static_cast<double>(op.self_ns) / steps_of(loop);
     }
     if (loop.input.waits == 0) return "";
-    const std::string busy = "busy " + percent_text(loop.input.busy_share());
+    const std::string busy =
+        loop.input.inferred ? "inferred" : "busy " + percent_text(loop.input.busy_share());
     const std::string ops = parts_text(parts, 2, whole);
     return ops.empty() ? busy : busy + kDot + ops;
   }

@@ -11,6 +11,10 @@ namespace stepscope {
 namespace {
 
 std::string waits_query(const AdviceInput& input) {
+  if (input.input.inferred) {
+    return "SELECT number, input_ns, dur_ns FROM step_breakdown WHERE thread_id = " +
+           std::to_string(input.loop_thread) + " ORDER BY input_ns DESC";
+  }
   return "SELECT step, dur_ns, cpu_ns, busy_share FROM input_stats WHERE thread_id = " +
          std::to_string(input.loop_thread) + " AND step IS NOT NULL ORDER BY dur_ns DESC";
 }
@@ -25,6 +29,11 @@ std::optional<Advice> finish(const AdviceInput& input, double predicted, Advice 
 bool input_matters(const AdviceInput& input) {
   return input.step_ns > 0 && input.input.waits > 0 &&
          input.input_ns >= kLeastInputShare * input.step_ns;
+}
+
+// What is not known is taken for work: prefetching it needs a core.
+double busy_share_of(const AdviceInput& input) {
+  return input.input.inferred ? 1 : input.input.busy_share();
 }
 
 std::string workers_text(std::int64_t workers) {
@@ -43,7 +52,7 @@ std::string prefetch_why(const AdviceInput& input, double predicted, std::int64_
     const double fewer = input.input_ns / static_cast<double>(workers - 1) - rest;
     why += "; with " + workers_text(workers - 1) + " " + time_text(fewer) + " would be left";
   }
-  if (input.input.busy_share() < 0.5) return why + ", if nothing fetches ahead yet";
+  if (busy_share_of(input) < 0.5) return why + ", if nothing fetches ahead yet";
   if (!hides_all && input.cpu_count > 0)
     why += ": " + std::to_string(input.cpu_count) + " cores do it all";
   return why + ", if training leaves cores free";
@@ -54,7 +63,7 @@ std::string prefetch_why(const AdviceInput& input, double predicted, std::int64_
 std::optional<Advice> input_prefetch(const AdviceInput& input) {
   if (!input_matters(input)) return std::nullopt;
   const double rest = input.step_ns - input.input_ns;
-  const double busy = input.input_ns * input.input.busy_share();
+  const double busy = input.input_ns * busy_share_of(input);
   const double cores = static_cast<double>(std::max<std::int64_t>(input.cpu_count, 0));
   const double least = std::max({rest, cores > 0 ? (busy + rest) / cores : 0, 1.0});
   const double wanted = std::min(std::ceil(input.input_ns / least), 1e6);

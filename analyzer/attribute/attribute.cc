@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <unordered_map>
 #include <utility>
 
 #include "analyzer/attribute/loop_sweeper.h"
@@ -12,24 +11,6 @@ namespace stepscope {
 namespace {
 
 constexpr std::int64_t kProgressEvery = 1 << 16;
-
-// op_class() of each name, looked up once.
-class ClassCache {
- public:
-  explicit ClassCache(const RecordedRun& recording) : recording_(recording) {}
-
-  OpClass of(const Op& op) {
-    const std::uint64_t key =
-        static_cast<std::uint64_t>(op.name) * 2 + (op.scope == OpScope::kUser);
-    const auto [it, added] = known_.try_emplace(key, OpClass::kWork);
-    if (added) it->second = op_class(recording_.text(op.name), op.scope);
-    return it->second;
-  }
-
- private:
-  const RecordedRun& recording_;
-  std::unordered_map<std::uint64_t, OpClass> known_;
-};
 
 bool is_backward(const Op& op) {
   return op.phase == PhaseKind::kBackward || op.scope == OpScope::kBackwardFunction;
@@ -57,7 +38,7 @@ Router make_router(const RecordedRun& recording, const std::vector<Loop>& loops,
     config.ops_recorded = [&recording](bool has_ops) { return ops_recorded(recording, has_ops); };
     config.role = [&role, i](std::size_t step) { return role(i, step); };
     router.sweepers.push_back(
-        std::make_unique<LoopSweeper>(loops[i], phases_of(recording, loops[i].thread), config));
+        std::make_unique<LoopSweeper>(loops[i], phases_of(recording, loops[i]), config));
     router.own[loops[i].thread] = router.sweepers.back().get();
   }
   for (const StoredThread& thread : recording.threads) {
@@ -76,7 +57,7 @@ Result<std::vector<AttributedLoop>> attribute(const RecordedRun& recording,
                                               const RoleOfStep& role,
                                               const AttributeOptions& options) {
   Router router = make_router(recording, loops, role);
-  ClassCache classes(recording);
+  OpClasses classes(recording.text);
   const std::size_t window = options.reorder_window / std::max<std::size_t>(loops.size(), 1);
   std::int64_t seen = 0;
   const auto feed = [&](LoopSweeper& sweeper, const Op& op, OpClass kind) {

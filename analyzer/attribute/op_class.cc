@@ -28,4 +28,11 @@ OpClass op_class(std::string_view name, OpScope scope) {
   return starts_with_any(name, kTransparentPrefixes) ? OpClass::kTransparent : OpClass::kLabel;
 }
 
+OpClass OpClasses::of(const Op& op) {
+  const std::uint64_t key = static_cast<std::uint64_t>(op.name) * 2 + (op.scope == OpScope::kUser);
+  const auto [it, added] = known_.try_emplace(key, OpClass::kWork);
+  if (added) it->second = op_class(text_(op.name), op.scope);
+  return it->second;
+}
+
 }  // namespace stepscope

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
+#include <unordered_map>
 
 #include "store/events.h"
 
@@ -16,5 +18,17 @@ enum class OpClass : std::uint8_t {
 };
 
 OpClass op_class(std::string_view name, OpScope scope);
+
+// op_class() of the ops of one store: each name is looked at once.
+class OpClasses {
+ public:
+  explicit OpClasses(std::function<std::string_view(StringId)> text) : text_(std::move(text)) {}
+
+  OpClass of(const Op& op);
+
+ private:
+  std::function<std::string_view(StringId)> text_;
+  std::unordered_map<std::uint64_t, OpClass> known_;
+};
 
 }  // namespace stepscope

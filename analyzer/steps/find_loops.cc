@@ -1,6 +1,7 @@
 #include "analyzer/steps/find_loops.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -100,6 +101,16 @@ bool leads(const std::vector<Phase>& phases) {
 
 }  // namespace
 
+std::vector<Phase> phases_of(const RecordedRun& recording, const Loop& loop) {
+  const std::vector<Phase> marked = phases_of(recording, loop.thread);
+  std::vector<Phase> all;
+  std::merge(marked.begin(), marked.end(), loop.input.pieces.begin(), loop.input.pieces.end(),
+             std::back_inserter(all), [](const Phase& a, const Phase& b) {
+               return a.start != b.start ? a.start < b.start : a.dur > b.dur;
+             });
+  return all;
+}
+
 std::vector<TimeRange> user_steps(const std::vector<Phase>& phases) {
   std::vector<SessionTime> edges;
   for (const Phase& phase : phases) {
@@ -172,7 +183,7 @@ std::vector<Loop> find_loops(const std::vector<Phase>& phases,
 
   std::vector<Loop> loops;
   for (const auto& [thread, own] : phases_by_thread) {
-    Loop loop{thread, process_of[thread], StepMarker::kInferred, any_training(own), {}};
+    Loop loop{thread, process_of[thread], StepMarker::kInferred, any_training(own), {}, {}};
     if (led.contains(loop.process) && !leads(own)) continue;
     loop.steps = steps_of_thread(own, loop.marker);
     if (!loop.steps.empty()) loops.push_back(std::move(loop));

@@ -7,11 +7,18 @@
 
 #include <vector>
 
+#include "analyzer/recording.h"
 #include "store/analysis.h"
 #include "store/events.h"
 #include "store/trace_reader.h"
 
 namespace stepscope {
+
+// Waits for input that nothing marked.
+struct InferredInput {
+  std::vector<Phase> pieces;        // of kind kInput, in order; what lies between them is no input
+  std::vector<SessionTime> begins;  // of the waits: one for one or more pieces
+};
 
 struct Loop {
   ThreadId thread = ThreadId::kNone;
@@ -19,7 +26,11 @@ struct Loop {
   StepMarker marker = StepMarker::kInferred;
   bool trains = false;           // a backward pass or an optimizer step was seen on this thread
   std::vector<TimeRange> steps;  // in order, each begins where the one before ended; never empty
+  InferredInput input;           // where no loader was seen: infer_input()
 };
+
+// The phases of the loop's thread, in order, and what was inferred.
+std::vector<Phase> phases_of(const RecordedRun& recording, const Loop& loop);
 
 // `phases`: all of the run, by thread and then start. One loop for each thread that has steps, in
 // the order of the threads.

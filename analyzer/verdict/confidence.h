@@ -14,6 +14,7 @@ struct ConfidenceInput {
   std::int64_t steps = 0;     // that the verdict rests on
   bool warm_up_only = false;  // there were no others
   bool ops_recorded = true;
+  bool input_inferred = false;  // no loader was seen
   Interval ci;  // of the deciding share
   Bottleneck bottleneck;
   std::int64_t ops = 0;   // recorded
@@ -27,9 +28,9 @@ struct Confidence {
 
 // "high" unless one of these lowers it; the lowest wins:
 //   low     fewer than 5 steps; only warm-up steps; an interval wider than 20 points; more than 1 %
-//   lost medium  fewer than 20 steps; an interval wider than 10 points, or one that holds a
-//   threshold of the
-//           verdict; any loss; ops not recorded
+//           lost
+//   medium  fewer than 20 steps; an interval wider than 10 points, or one that holds a threshold of
+//           the verdict; any loss; ops not recorded; an input-bound verdict by inferred input
 Confidence confidence_of(const ConfidenceInput& input);
 
 }  // namespace stepscope

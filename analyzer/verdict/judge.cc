@@ -52,6 +52,10 @@ const char* clause_of(Category category) {
 std::string input_reason(const InputUse& input) {
   const double busy = input.busy_share();
   if (input.waits == 0) return "";
+  if (input.inferred) {
+    return "No loader was seen: what the loop thread does between the optimizer step and the next "
+           "forward pass is taken for preparing the batch.";
+  }
   if (busy >= 0.8) {
     return "The loop thread prepares the batches itself: it is busy for " + percent_text(busy) +
            " of the wait, and nothing overlaps with training.";
@@ -142,6 +146,14 @@ std::string populations_reason(const LoopReport& report) {
          time_text(static_cast<double>(slow.mean_ns)) + " (" + slow.label + ").";
 }
 
+std::string no_ops_reason(const LoopReport& report) {
+  std::string text = "No ops were recorded: the phases stand for them.";
+  if (report.lacks_loader) {
+    text += " No loader was seen either: how much of the time is preparing batches cannot be told.";
+  }
+  return text;
+}
+
 void add_reason(LoopReport& report, std::string reason) {
   if (!reason.empty()) report.reasons.push_back(std::move(reason));
 }
@@ -166,8 +178,9 @@ void judge(LoopReport& report, std::int64_t op_count, std::int64_t lost) {
   const bool warm_up_only = std::none_of(report.analysed.begin(), report.analysed.end(),
                                          [&](std::size_t i) { return report.steps[i].steady; });
   const auto steps = static_cast<std::int64_t>(report.analysed.size());
-  const Confidence confidence = confidence_of(
-      {steps, warm_up_only, report.ops_recorded, ci, bottleneck, op_count, lost + report.late_ops});
+  const Confidence confidence =
+      confidence_of({steps, warm_up_only, report.ops_recorded, report.input.inferred, ci,
+                     bottleneck, op_count, lost + report.late_ops});
 
   Verdict& verdict = report.verdict;
   verdict.kind = bottleneck.kind;
@@ -184,7 +197,7 @@ void judge(LoopReport& report, std::int64_t op_count, std::int64_t lost) {
   add_reason(report, main_reason(report, bottleneck.category));
   add_reason(report, populations_reason(report));
   add_reason(report, further_stalls(report, bottleneck.category));
-  if (!report.ops_recorded) add_reason(report, "No ops were recorded: the phases stand for them.");
+  if (!report.ops_recorded) add_reason(report, no_ops_reason(report));
   verdict.sentence = percent_text(verdict.share) + " " + report.clause + ".";
   for (const std::string& reason : report.reasons) verdict.sentence += " " + reason;
   verdict.evidence.push_back(share_evidence(report, bottleneck));

@@ -135,6 +135,20 @@ InputUse input_use(const std::vector<Phase>& phases, const std::vector<Step>& st
   return use;
 }
 
+InputUse inferred_use(const InferredInput& input, const std::vector<Step>& steps,
+                      const std::vector<std::size_t>& chosen) {
+  InputUse use;
+  use.inferred = true;
+  auto begin = input.begins.begin();
+  for (const std::size_t i : chosen) {
+    use.wait_ns += exposed_ns(steps[i], Category::kInput);
+    const auto from = std::lower_bound(begin, input.begins.end(), steps[i].start);
+    begin = std::lower_bound(from, input.begins.end(), steps[i].start + steps[i].dur);
+    use.waits += begin - from;
+  }
+  return use;
+}
+
 std::int64_t exposed_ns(const Step& step, Category category) {
   std::int64_t sum = 0;
   for (const StepTime& time : step.times)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analyzer/report.h"
+#include "analyzer/steps/find_loops.h"
 
 namespace stepscope {
 
@@ -21,6 +22,10 @@ PhaseMeans phase_means(const std::vector<Step>& steps, const std::vector<std::si
 InputUse input_use(const std::vector<Phase>& phases, const std::vector<Step>& steps,
                    const std::vector<std::size_t>& chosen,
                    const std::function<std::string_view(StringId)>& text);
+
+// The same for waits that were inferred.
+InputUse inferred_use(const InferredInput& input, const std::vector<Step>& steps,
+                      const std::vector<std::size_t>& chosen);
 
 // Exposed time of one step.
 std::int64_t exposed_ns(const Step& step, Category category);

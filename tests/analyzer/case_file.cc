@@ -35,6 +35,14 @@ std::string rest_of(std::istringstream& words) {
   return rest;
 }
 
+// "cpu=39 train": 39, and "train" is left.
+void take_number(const char* pattern, std::string& text, std::int64_t& number) {
+  if (std::sscanf(text.c_str(), pattern, &number) != 1) return;
+  std::istringstream words(text);
+  words >> text;
+  text = rest_of(words);
+}
+
 bool parse_event(const std::string& word, std::istringstream& words, ThreadId thread,
                  RecordingBuilder& builder) {
   std::string range;
@@ -43,18 +51,17 @@ bool parse_event(const std::string& word, std::istringstream& words, ThreadId th
     return false;
   std::string name = rest_of(words);
   if (kPhases.contains(word)) {
-    if (std::sscanf(name.c_str(), "cpu=%ld", &cpu) == 1) {
-      std::istringstream more(name);
-      more >> name;
-      name = rest_of(more);
-    }
+    take_number("cpu=%ld", name, cpu);
     builder.phase(thread, kPhases.at(word), start, end, cpu, name);
     return true;
   }
+  std::int64_t sequence = -1;
+  take_number("seq=%ld", name, sequence);
   if (!kOps.contains(word)) return false;
   const OpScope scope = kOps.at(word);
   const auto in = scope == OpScope::kBackwardFunction ? PhaseKind::kBackward : PhaseKind::kNone;
   builder.op(thread, name, start, end, scope, in);
+  builder.ops().back().sequence = sequence;
   return true;
 }
 
@@ -123,8 +130,9 @@ void print_loop(std::ostream& out, const LoopReport& loop, const std::vector<std
     }
   }
   if (shows(show, "input")) {
-    out << "input " << loop.input.loader << " waits " << loop.input.waits << " wait "
-        << loop.input.wait_ns << " busy " << loop.input.busy_ns << "\n";
+    out << "input " << (loop.input.inferred ? "inferred" : loop.input.loader) << " waits "
+        << loop.input.waits << " wait " << loop.input.wait_ns << " busy " << loop.input.busy_ns
+        << "\n";
   }
   if (shows(show, "verdict")) {
     const Verdict& verdict = loop.verdict;

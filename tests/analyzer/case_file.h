@@ -7,7 +7,7 @@
 //   lost op 3
 //   thread main                     the lines below are about this thread
 //     input 0-40 cpu=39 train       a phase: KIND START-END [cpu=N] [name]; step marks: step 40
-//     op 40-60 aten::linear         also backward-op and user-op; parents before children
+//     op 40-60 [seq=N] aten::linear also backward-op and user-op; parents before children
 //   show steps verdict              which parts of the answer follow
 //   expect
 //   ...

@@ -7,6 +7,8 @@
 
 #include "analyzer/analyze.h"
 #include "analyzer/attribute/attribute.h"
+#include "analyzer/steps/infer_input.h"
+#include "analyzer/verdict/summary.h"
 #include "tests/analyzer/case_file.h"
 
 namespace stepscope::testing {
@@ -122,6 +124,57 @@ TEST(Attribution, EveryInputWaitIsInputAndNothingElseIs) {
       }
     }
     EXPECT_EQ(input, waited) << seed;
+  }
+}
+
+// The same runs without their loader, with numbers on some of the ops that only ever grow.
+RecordingBuilder without_loader(unsigned seed) {
+  RecordingBuilder builder = RandomRun(seed).builder();
+  std::erase_if(builder.phases(), [](const Phase& p) { return p.kind == PhaseKind::kInput; });
+  std::sort(builder.ops().begin(), builder.ops().end(),
+            [](const Op& a, const Op& b) { return a.start < b.start; });
+  std::mt19937 random(seed);
+  std::int64_t number = 0;
+  for (Op& op : builder.ops()) {
+    if (op.phase == PhaseKind::kNone && random() % 2 == 0)
+      op.sequence = number += random() % 2 == 0 ? 1 : 0;
+  }
+  return builder;
+}
+
+TEST(Attribution, InferredInputIsAsLongAsItsPiecesAndTheStepsStillAddUp) {
+  std::int64_t inferred = 0;
+  for (unsigned seed = 0; seed < kRuns; ++seed) {
+    RecordingBuilder builder = without_loader(seed);
+    RecordedRun recording = builder.recording();
+    auto loops = find_loops(recording.phases, recording.threads);
+    ASSERT_TRUE(infer_input(recording, loops).ok());
+    std::int64_t waited = 0, input = 0;
+    for (const Phase& piece : loops.at(0).input.pieces) waited += to_ns(piece.dur);
+    const AnalysisReport report = report_of(builder);
+    for (const Step& step : report.loops[0].steps) {
+      EXPECT_EQ(sum_of(step), to_ns(step.dur)) << seed;
+      input += exposed_ns(step, Category::kInput);
+    }
+    EXPECT_EQ(input, waited) << seed;
+    inferred += input;
+  }
+  EXPECT_GT(inferred, 0);
+}
+
+TEST(Attribution, NoInputIsInferredInsideAnotherPhase) {
+  for (unsigned seed = 0; seed < kRuns; ++seed) {
+    RecordingBuilder builder = without_loader(seed);
+    RecordedRun recording = builder.recording();
+    auto loops = find_loops(recording.phases, recording.threads);
+    ASSERT_TRUE(infer_input(recording, loops).ok());
+    for (const Phase& piece : loops.at(0).input.pieces) {
+      for (const Phase& phase : recording.phases) {
+        if (phase.kind == PhaseKind::kScope) continue;  // may go on into the forward pass
+        EXPECT_FALSE(phase.start < end_of(piece) && end_of(phase) > piece.start)
+            << seed << ": " << phase_name(phase.kind) << " at " << to_ns(phase.start);
+      }
+    }
   }
 }
 

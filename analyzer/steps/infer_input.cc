@@ -1,0 +1,264 @@
+#include "analyzer/steps/infer_input.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "analyzer/attribute/op_class.h"
+
+namespace stepscope {
+namespace {
+
+bool trains_here(const Phase& phase) {
+  return phase.kind == PhaseKind::kBackward || phase.kind == PhaseKind::kOptimizer;
+}
+
+// Where the next batch may be prepared: from the end of a backward pass or an optimizer step to the
+// next of either, when that is a backward pass or has one inside (the optimizer runs a closure).
+struct Gap {
+  TimeRange range;
+  SessionTime follows_until;  // the end of what follows
+  bool closure = false;       // the forward pass is inside what follows
+};
+
+bool runs_backward(const std::vector<Phase>& phases, std::size_t optimizer) {
+  for (std::size_t i = optimizer + 1; i < phases.size(); ++i) {
+    if (phases[i].start >= end_of(phases[optimizer])) return false;
+    if (phases[i].kind == PhaseKind::kBackward) return true;
+  }
+  return false;
+}
+
+std::vector<Gap> gaps_before_backward(const std::vector<Phase>& phases) {
+  std::vector<Gap> gaps;
+  std::optional<SessionTime> free_since;
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    if (!trains_here(phases[i])) continue;
+    const SessionTime begin = phases[i].start;
+    if (free_since && begin < *free_since) {  // a backward pass inside an optimizer step
+      free_since = std::max(*free_since, end_of(phases[i]));
+      continue;
+    }
+    const bool backward = phases[i].kind == PhaseKind::kBackward;
+    const bool closure = !backward && runs_backward(phases, i);
+    if (free_since && (backward || closure) && *free_since < begin)
+      gaps.push_back({{*free_since, begin}, end_of(phases[i]), closure});
+    free_since = end_of(phases[i]);
+  }
+  return gaps;
+}
+
+// What is known of an op in a gap.
+struct GapOp {
+  TimeRange range;
+  StringId name = StringId::kNone;
+  std::int64_t sequence = -1;
+  OpClass kind = OpClass::kWork;
+};
+
+// A gap up to the first op of the forward pass in it.
+struct Wait {
+  TimeRange range;
+  std::vector<TimeRange> not_input;                  // scopes, communication
+  std::map<StringId, SessionTime> unnumbered_until;  // outermost ops without a sequence number
+};
+
+// The ops of one loop thread, gap by gap.
+class GapReader {
+ public:
+  GapReader(const RecordedRun& recording, std::vector<Phase> phases)
+      : classes_(recording.text),
+        windowed_(recording.facts.windowed),
+        phases_(std::move(phases)),
+        gaps_(gaps_before_backward(phases_)) {}
+
+  // Ops come in the order of their ends: the first that ends behind a gap says that all of the gap
+  // are there.
+  void add(const Op& op) {
+    const SessionTime end = op.start + op.dur;
+    while (next_ < gaps_.size() && end > gaps_[next_].range.end) {
+      finish_gap(op.start < gaps_[next_].follows_until);
+    }
+    if (next_ < gaps_.size() && gaps_[next_].range.start <= op.start) {
+      ops_.push_back({{op.start, end}, op.name, number_of(op), classes_.of(op)});
+    } else {
+      last_number_ = std::max(last_number_, number_of(op));
+      last_end_ = std::max(last_end_, end);
+    }
+  }
+
+  InferredInput finish() {
+    while (next_ < gaps_.size()) finish_gap(false);
+    InferredInput result;
+    for (const Wait& wait : waits_) add_pieces(wait, result);
+    return result;
+  }
+
+ private:
+  // Of an op that runs with autograd on; a node carries that of its forward op.
+  static std::int64_t number_of(const Op& op) {
+    return op.scope == OpScope::kFunction ? op.sequence : -1;
+  }
+
+  // Of the ops of the gap, by start: those inside no other working op, and for each op which of
+  // them it lies in.
+  void find_outermost(std::vector<std::size_t>& outermost, std::vector<std::size_t>& around) {
+    std::stable_sort(ops_.begin(), ops_.end(), [](const GapOp& a, const GapOp& b) {
+      if (a.range.start != b.range.start) return a.range.start < b.range.start;
+      return a.range.end > b.range.end;
+    });
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+      const bool works = ops_[i].kind == OpClass::kWork || ops_[i].kind == OpClass::kCommunication;
+      const bool inside =
+          !outermost.empty() && ops_[i].range.start < ops_[outermost.back()].range.end;
+      if (works && !inside) outermost.push_back(i);
+      around.push_back(outermost.empty() ? i : outermost.back());
+    }
+  }
+
+  // Where the forward pass begins: with the outermost op around the last one whose number is still
+  // that of before the gap, when a later one has a higher number. Where the first number is higher
+  // already, a node was made since the last number was seen: then, to be on the safe side, there.
+  std::optional<SessionTime> forward_begin(const std::vector<std::size_t>& around) const {
+    std::optional<SessionTime> maker;
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+      if (ops_[i].sequence < 0) continue;
+      const SessionTime begin = ops_[around[i]].range.start;
+      if (ops_[i].sequence > last_number_) return maker ? maker : begin;
+      maker = begin;
+    }
+    return std::nullopt;
+  }
+
+  // Were the ops recorded when the gap began? In a window they are from a step's start on.
+  // Otherwise something of what came before must have been: a recording that was switched on in
+  // the middle of a forward pass does not know where that began.
+  bool knows_begin_of(std::size_t gap) const {
+    return windowed_ || last_end_ > (gap > 0 ? gaps_[gap - 1].range.start : SessionTime::min());
+  }
+
+  // `follows_recorded`: ops of what follows the gap were.
+  void finish_gap(bool follows_recorded) {
+    const std::size_t index = next_++;
+    const Gap& gap = gaps_[index];
+    std::vector<std::size_t> outermost, around;
+    find_outermost(outermost, around);
+    auto forward = forward_begin(around);
+    if (!forward && gap.closure && follows_recorded) forward = gap.range.end;
+    if (forward && *forward > gap.range.start && knows_begin_of(index)) {
+      waits_.push_back(look_at_wait({gap.range.start, *forward}, outermost));
+    }
+    for (const std::size_t i : outermost) {
+      if (ops_[i].sequence >= 0) numbered_.insert(ops_[i].name);
+    }
+    for (const GapOp& op : ops_) {
+      last_number_ = std::max(last_number_, op.sequence);
+      last_end_ = std::max(last_end_, op.range.end);
+    }
+    ops_.clear();
+  }
+
+  Wait look_at_wait(TimeRange range, const std::vector<std::size_t>& outermost) const {
+    Wait wait{range, {}, {}};
+    for (std::size_t i = 0; i < outermost.size(); ++i) {
+      const GapOp& op = ops_[outermost[i]];
+      if (op.range.start >= range.end) break;
+      if (op.kind == OpClass::kCommunication) {
+        // The call returns at once; the thread waits until it does something else.
+        const bool last = i + 1 == outermost.size();
+        wait.not_input.push_back(
+            {op.range.start, last ? range.end : ops_[outermost[i + 1]].range.start});
+      } else if (op.sequence < 0) {
+        SessionTime& until = wait.unnumbered_until.try_emplace(op.name, range.start).first->second;
+        until = std::max(until, op.range.end);
+      }
+    }
+    for (const GapOp& op : ops_) {
+      if (op.kind == OpClass::kLabel || op.kind == OpClass::kTransparent) add_named(op.range, wait);
+    }
+    for (const Phase& phase : phases_) {
+      if (phase.start >= range.end) break;
+      if (!trains_here(phase) && phase.kind != PhaseKind::kStep)
+        add_named({phase.start, end_of(phase)}, wait);
+    }
+    return wait;
+  }
+
+  // A scope that goes on into the forward pass says nothing about what comes before it.
+  static void add_named(TimeRange named, Wait& wait) {
+    if (named.end > wait.range.start && named.end <= wait.range.end)
+      wait.not_input.push_back(named);
+  }
+
+  // An op that has a number elsewhere and none here ran with autograd switched off: an evaluation,
+  // an average of the weights. Input begins behind the last of them.
+  SessionTime autograd_on(const Wait& wait) const {
+    SessionTime since = wait.range.start;
+    for (const auto& [name, until] : wait.unnumbered_until) {
+      if (numbered_.contains(name)) since = std::max(since, until);
+    }
+    return since;
+  }
+
+  void add_pieces(const Wait& wait, InferredInput& result) const {
+    std::vector<TimeRange> out = wait.not_input;
+    std::sort(out.begin(), out.end(), [](TimeRange a, TimeRange b) { return a.start < b.start; });
+    out.push_back({wait.range.end, wait.range.end});
+    SessionTime from = autograd_on(wait);
+    bool first = true;
+    for (const TimeRange& hole : out) {
+      if (hole.start > from) {
+        if (std::exchange(first, false)) result.begins.push_back(from);
+        result.pieces.push_back({phases_.front().thread, PhaseKind::kInput, StringId::kNone, from,
+                                 std::min(hole.start, wait.range.end) - from, Duration(0)});
+      }
+      from = std::max(from, hole.end);
+      if (from >= wait.range.end) break;
+    }
+  }
+
+  OpClasses classes_;
+  const bool windowed_;
+  const std::vector<Phase> phases_;
+  const std::vector<Gap> gaps_;
+  std::size_t next_ = 0;                       // the gap whose ops come
+  std::vector<GapOp> ops_;                     // those of it that came
+  std::int64_t last_number_ = -1;              // the highest before it
+  SessionTime last_end_ = SessionTime::min();  // of any op before it
+  std::vector<Wait> waits_;
+  std::set<StringId> numbered_;  // ops that had a number somewhere
+};
+
+}  // namespace
+
+bool lacks_loader(const RecordedRun& recording, const Loop& loop) {
+  return loop.trains &&
+         std::none_of(recording.phases.begin(), recording.phases.end(), [&](const Phase& p) {
+           return p.thread == loop.thread &&
+                  (p.kind == PhaseKind::kInput || p.kind == PhaseKind::kInputEnd);
+         });
+}
+
+Status infer_input(const RecordedRun& recording, std::vector<Loop>& loops) {
+  std::map<ThreadId, GapReader> readers;
+  for (const Loop& loop : loops) {
+    if (lacks_loader(recording, loop))
+      readers.try_emplace(loop.thread, recording, phases_of(recording, loop.thread));
+  }
+  if (readers.empty() || recording.op_count == 0) return {};
+  const Status read = recording.for_each_op([&](const Op& op) {
+    if (const auto it = readers.find(op.thread); it != readers.end()) it->second.add(op);
+    return true;
+  });
+  if (!read.ok()) return read;
+  for (Loop& loop : loops) {
+    const auto it = readers.find(loop.thread);
+    if (it != readers.end()) loop.input = it->second.finish();
+  }
+  return {};
+}
+
+}  // namespace stepscope
