@@ -8,9 +8,11 @@
 
 #include "analyzer/advise/advise.h"
 #include "analyzer/attribute/attribute.h"
+#include "analyzer/samples/counters.h"
 #include "analyzer/steps/find_loops.h"
 #include "analyzer/steps/infer_input.h"
 #include "analyzer/steps/warm_up.h"
+#include "analyzer/verdict/deaths.h"
 #include "analyzer/verdict/judge.h"
 #include "analyzer/verdict/summary.h"
 
@@ -122,7 +124,10 @@ void name_thread(LoopReport& report, const RecordedRun& recording, ThreadId id) 
     report.tid = thread.tid;
     report.thread_name = thread.name;
     for (const StoredProcess& process : recording.processes) {
-      if (process.id == thread.process) report.pid = process.pid;
+      if (process.id != thread.process) continue;
+      report.process = process.id;
+      report.pid = process.pid;
+      report.rank = process.rank;
     }
   }
 }
@@ -180,6 +185,23 @@ std::int64_t step_time_of(const LoopReport& report) {
                          [](std::int64_t sum, const Step& step) { return sum + to_ns(step.dur); });
 }
 
+void add_processes(const RecordedRun& recording, const Counters& counters, AnalysisReport& report) {
+  report.processes = describe_processes(recording, counters, report.loops);
+  report.deaths = death_sentences(report.processes);
+  for (const std::string& death : report.deaths) {
+    if (report.loops.empty()) report.no_steps += " " + death;
+  }
+  for (LoopReport& loop : report.loops) {
+    for (const ProcessReport& process : report.processes) {
+      if (process.id != loop.process || process.sentence.empty()) continue;
+      loop.verdict.evidence.push_back({process.sentence, static_cast<double>(process.end->code),
+                                       "count",
+                                       "SELECT * FROM run_end WHERE process_id = " +
+                                           std::to_string(static_cast<std::uint32_t>(process.id))});
+    }
+  }
+}
+
 Status no_such_steps(const StepSpan& window, const std::vector<Loop>& loops) {
   std::size_t most = 0;
   for (const Loop& loop : loops) most = std::max(most, loop.steps.size());
@@ -193,17 +215,19 @@ Status no_such_steps(const StepSpan& window, const std::vector<Loop>& loops) {
 Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOptions& options) {
   AnalysisReport report;
   report.run = recording.facts;
-  report.processes = recording.processes;
   report.losses = recording.losses;
   report.op_count = recording.op_count;
   report.only = options.steps;
 
+  const auto counters = read_counters(recording);
+  if (!counters.ok()) return counters.status();
   std::vector<Loop> loops = find_loops(recording.phases, recording.threads);
   if (Status status = infer_input(recording, loops); !status.ok()) return status;
   std::vector<std::size_t> warm_up;
   for (const Loop& loop : loops) warm_up.push_back(warm_up_of(loop));
   if (loops.empty()) {
     report.no_steps = why_no_steps(recording);
+    add_processes(recording, *counters, report);
     return report;
   }
   const auto role = [&](std::size_t loop, std::size_t step) {
@@ -224,6 +248,7 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   std::stable_sort(
       report.loops.begin(), report.loops.end(),
       [](const LoopReport& a, const LoopReport& b) { return step_time_of(a) > step_time_of(b); });
+  add_processes(recording, *counters, report);
   return report;
 }
 

@@ -36,6 +36,10 @@ Result<RecordedRun> read_recording(const TraceReader& reader) {
   if (!phases.ok()) return phases.status();
   auto losses = reader.losses();
   if (!losses.ok()) return losses.status();
+  auto ends = reader.process_ends();
+  if (!ends.ok()) return ends.status();
+  auto unfinished = reader.unfinished_ops();
+  if (!unfinished.ok()) return unfinished.status();
   const auto op_count = reader.op_count();
   if (!op_count.ok()) return op_count.status();
 
@@ -44,11 +48,16 @@ Result<RecordedRun> read_recording(const TraceReader& reader) {
   recording.threads = reader.threads();
   recording.phases = *std::move(phases);
   recording.losses = *std::move(losses);
+  recording.ends = *std::move(ends);
+  recording.unfinished = *std::move(unfinished);
   recording.op_count = *op_count;
   if (recording.facts.duration_ns == 0)
     recording.facts.duration_ns = latest_end_ns(recording.phases);
   recording.for_each_op = [&reader](const RecordedRun::OpVisitor& visit) {
     return reader.for_each_op(visit);
+  };
+  recording.for_each_sample = [&reader](const RecordedRun::SampleVisitor& visit) {
+    return reader.for_each_sample(visit);
   };
   recording.text = [&reader](StringId id) { return reader.text(id); };
   return recording;

@@ -38,15 +38,20 @@ struct RunFacts {
 
 struct RecordedRun {
   using OpVisitor = std::function<bool(const Op&)>;
+  using SampleVisitor = std::function<bool(const Sample&)>;
 
   RunFacts facts;
   std::vector<StoredProcess> processes;
   std::vector<StoredThread> threads;
   std::vector<Phase> phases;  // by thread, then start; parents before children
   std::vector<Loss> losses;
+  std::vector<ProcessEnd> ends;          // of the processes that did
+  std::vector<UnfinishedOp> unfinished;  // by thread, outermost first
   std::int64_t op_count = 0;
   // Of one thread in the order of their ends; see TraceReader::for_each_op.
   std::function<Status(const OpVisitor&)> for_each_op;
+  // Of one process and counter by time. May be empty: no samples.
+  std::function<Status(const SampleVisitor&)> for_each_sample;
   std::function<std::string_view(StringId)> text;
 };
 

@@ -53,8 +53,24 @@ struct OpRow {
   std::int64_t launch_ns = 0;
 };
 
+// A process, and what became of it.
+struct ProcessReport : StoredProcess {
+  std::optional<ProcessEnd> end;  // absent: it was still running, or nobody saw
+  double rss_bytes = 0;           // held when last asked; 0: not sampled
+  double rss_growth_per_step = 0;
+  bool grows = false;  // by enough to be worth a word
+
+  // Of one that died (a signal, an exit code other than 0); empty otherwise.
+  std::string died;            // "was killed by SIGKILL (9)"
+  std::string died_in;         // the innermost op
+  std::string died_in_thread;  // that it ran on
+  std::string sentence;        // all of it
+};
+
 struct LoopReport {
+  ProcessId process = ProcessId::kNone;
   std::int64_t pid = 0;
+  std::int64_t rank = -1;  // -1: none
   std::int64_t tid = 0;
   std::string thread_name;
   StepMarker marker = StepMarker::kInferred;
@@ -82,10 +98,11 @@ struct LoopReport {
 
 struct AnalysisReport {
   RunFacts run;
-  std::vector<StoredProcess> processes;
+  std::vector<ProcessReport> processes;
+  std::vector<std::string> deaths;  // a sentence each, the first to die first
   std::vector<Loss> losses;
   std::int64_t op_count = 0;
-  std::optional<StepSpan> only;  // the user asked for these steps
+  std::optional<StepSpan> only;   // the user asked for these steps
   std::vector<LoopReport> loops;  // the one with the most step time first; empty: no steps
   std::string no_steps;           // without loops: why, in one sentence
 };

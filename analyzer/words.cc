@@ -1,7 +1,10 @@
 #include "analyzer/words.h"
 
 #include <array>
+#include <cmath>
+#include <csignal>
 #include <cstdio>
+#include <utility>
 
 namespace stepscope {
 namespace {
@@ -42,6 +45,33 @@ std::string time_text_like(double ns, double reference) {
   return unit.ns > 1 ? three_digits(ns / unit.ns) : format("%.0f", ns);
 }
 
+std::string bytes_text(double bytes) {
+  constexpr std::array<const char*, 5> kUnits = {" B", " kB", " MB", " GB", " TB"};
+  std::size_t unit = 0;
+  double value = bytes;
+  for (; std::abs(value) >= 999.5 && unit + 1 < kUnits.size(); ++unit) value /= 1000;
+  return (unit == 0 ? format("%.0f", value) : three_digits(value)) + kUnits[unit];
+}
+
+std::string signal_text(std::int64_t number) {
+  constexpr std::array<std::pair<int, const char*>, 12> kNames = {{{SIGHUP, "SIGHUP"},
+                                                                   {SIGINT, "SIGINT"},
+                                                                   {SIGQUIT, "SIGQUIT"},
+                                                                   {SIGILL, "SIGILL"},
+                                                                   {SIGTRAP, "SIGTRAP"},
+                                                                   {SIGABRT, "SIGABRT"},
+                                                                   {SIGBUS, "SIGBUS"},
+                                                                   {SIGFPE, "SIGFPE"},
+                                                                   {SIGKILL, "SIGKILL"},
+                                                                   {SIGSEGV, "SIGSEGV"},
+                                                                   {SIGXCPU, "SIGXCPU"},
+                                                                   {SIGTERM, "SIGTERM"}}};
+  for (const auto& [known, name] : kNames) {
+    if (number == known) return std::string(name) + " (" + std::to_string(number) + ")";
+  }
+  return "signal " + std::to_string(number);
+}
+
 std::string percent_text(double fraction) { return format("%.1f %%", fraction * 100); }
 
 std::string count_text(std::int64_t count) {
@@ -64,10 +94,12 @@ std::string ordinal(std::size_t number) {
   return std::to_string(number) + suffix;
 }
 
-std::string in_quotes(std::string_view name) {
-  std::string text = "\"";
+std::string printable(std::string_view name) {
+  std::string text;
   for (const char c : name) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-  return text + "\"";
+  return text;
 }
+
+std::string in_quotes(std::string_view name) { return "\"" + printable(name) + "\""; }
 
 }  // namespace stepscope

@@ -5,6 +5,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "analyzer/words.h"
+
 namespace stepscope::cli {
 namespace {
 
@@ -12,14 +14,41 @@ using Json = nlohmann::ordered_json;
 
 Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
+Json rank_json(std::int64_t rank) { return rank >= 0 ? Json(rank) : Json(nullptr); }
+
+Json died_json(const ProcessReport& process) {
+  if (process.died.empty()) return nullptr;
+  const ProcessEnd& end = *process.end;
+  const bool killed = end.how == EndKind::kSignal;
+  return {{"how", end.out_of_memory ? "out of memory"
+                  : killed          ? signal_text(end.code)
+                                    : "exit"},
+          {"step", end.step > 0 ? Json(end.step) : Json(nullptr)},
+          {"op", or_null(process.died_in)},
+          {"thread", or_null(process.died_in_thread)},
+          {"signal", killed && end.code > 0 ? Json(end.code) : Json(nullptr)},
+          {"out_of_memory", end.out_of_memory},
+          {"at_ns", to_ns(end.at)},
+          {"why", process.sentence}};
+}
+
+Json process_json(const ProcessReport& process) {
+  const bool exited = process.end && process.end->how == EndKind::kExit && process.end->code >= 0;
+  const bool sampled = process.rss_bytes > 0;
+  return {{"pid", process.pid},
+          {"rank", rank_json(process.rank)},
+          {"name", process.name},
+          {"exit", exited ? Json(process.end->code) : Json(nullptr)},
+          {"died", died_json(process)},
+          {"rss_bytes", sampled ? Json(std::llround(process.rss_bytes)) : Json(nullptr)},
+          {"rss_growth_per_step",
+           sampled ? Json(std::llround(process.rss_growth_per_step)) : Json(nullptr)}};
+}
+
 Json run_json(const AnalysisReport& report) {
   Json processes = Json::array();
-  for (const StoredProcess& process : report.processes) {
-    processes.push_back({{"pid", process.pid},
-                         {"rank", nullptr},
-                         {"name", process.name},
-                         {"exit", nullptr},
-                         {"died", nullptr}});
+  for (const ProcessReport& process : report.processes) {
+    processes.push_back(process_json(process));
   }
   return {{"command", report.run.command},
           {"duration_ns", report.run.duration_ns},
@@ -203,6 +232,7 @@ std::string json_report(const AnalysisReport& report, int top) {
   document["loops"] = Json::array();
   for (const LoopReport& loop : report.loops) {
     Json json = {{"process", loop.pid},
+                 {"rank", rank_json(loop.rank)},
                  {"thread", loop.tid},
                  {"thread_name", loop.thread_name},
                  {"device", nullptr}};

@@ -56,9 +56,17 @@ std::string step_range(const LoopReport& loop) {
   return range + " of " + std::to_string(loop.steps.size());
 }
 
+// The process that trains; one that only starts others has no loop.
+std::string program_name(const AnalysisReport& report, const LoopReport* loop) {
+  for (const ProcessReport& process : report.processes) {
+    if (loop == nullptr || process.id == loop->process) return process.name;
+  }
+  return "a run";
+}
+
 std::string header(const AnalysisReport& report, const LoopReport* loop) {
   std::vector<std::string> parts;
-  parts.push_back(report.processes.empty() ? "a run" : report.processes.front().name);
+  parts.push_back(program_name(report, loop));
   if (loop != nullptr) parts.push_back(step_range(*loop));
   if (!report.run.torch_version.empty()) parts.push_back("libtorch " + report.run.torch_version);
   if (report.run.cpu_count > 0) {
@@ -68,6 +76,19 @@ std::string header(const AnalysisReport& report, const LoopReport* loop) {
   if (report.run.being_recorded) parts.push_back("still being recorded");
   parts.push_back(losses_text(report));
   return cut(join(parts, kDot), kWidth) + "\n";
+}
+
+// How processes died, the first to die first; it is the news.
+std::string death_lines(const AnalysisReport& report, const Palette& palette) {
+  constexpr std::size_t kMost = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMost, report.deaths.size()); ++i) {
+    for (const std::string& line : wrap(report.deaths[i], kWidth - 2))
+      text += "  " + palette.red(line) + "\n";
+  }
+  if (report.deaths.size() > kMost)
+    text += "  and " + std::to_string(report.deaths.size() - kMost) + " more processes died\n";
+  return text.empty() ? "" : "\n" + text;
 }
 
 std::string verdict_lines(const LoopReport& loop, const Palette& palette) {
@@ -305,7 +326,7 @@ std::string text_report(const AnalysisReport& report, const TextOptions& options
     for (const std::string& line : wrap(report.no_steps, kWidth - 2)) text += "  " + line + "\n";
     return text;
   }
-  std::string text = header(report, &report.loops.front());
+  std::string text = header(report, &report.loops.front()) + death_lines(report, palette);
   for (std::size_t i = 0; i < report.loops.size(); ++i) {
     const LoopReport& loop = report.loops[i];
     text += "\n";

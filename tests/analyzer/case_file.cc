@@ -5,10 +5,12 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "analyzer/analyze.h"
 #include "analyzer/words.h"
+#include "store/counters.h"
 
 namespace stepscope::testing {
 namespace {
@@ -65,13 +67,69 @@ bool parse_event(const std::string& word, std::istringstream& words, ThreadId th
   return true;
 }
 
-bool parse_line(const std::string& line, CaseFile& file, ThreadId& thread) {
+// What the lines below are about.
+struct Subject {
+  std::int64_t process = 1;
+  ThreadId thread = ThreadId::kNone;
+};
+
+bool parse_process_line(const std::string& word, std::istringstream& words, Subject& subject,
+                        RecordingBuilder& builder) {
+  if (word == "process") {
+    words >> subject.process;
+    std::int64_t rank = -1;
+    std::string option = rest_of(words);
+    take_number("rank=%ld", option, rank);
+    builder.process(subject.process, rank);
+    return true;
+  }
+  const ProcessId process = builder.process(subject.process);
+  std::int64_t at = 0;
+  if (word == "died") {
+    std::string how;
+    ProcessEnd end;
+    end.process = process;
+    words >> how >> end.code >> at;
+    end.how = how == "signal" ? EndKind::kSignal
+              : how == "exit" ? EndKind::kExit
+                              : EndKind::kReplaced;
+    end.at = session_time(at);
+    std::string options = rest_of(words);
+    take_number("step=%ld", options, end.step);
+    end.out_of_memory = options == "oom";
+    builder.ends.push_back(end);
+    return true;
+  }
+  if (word == "sample") {
+    std::string name;
+    std::int64_t value = 0;
+    words >> name >> at >> value;
+    const Counter* counter = find_counter(name);
+    if (counter == nullptr) return false;
+    builder.samples.push_back({counter->of_machine ? ProcessId::kNone : process,
+                               builder.intern(name), session_time(at), value});
+    return true;
+  }
+  if (word != "unfinished") return false;
+  words >> at;
+  const auto open =
+      std::count_if(builder.unfinished.begin(), builder.unfinished.end(),
+                    [&](const UnfinishedOp& op) { return op.thread == subject.thread; });
+  builder.unfinished.push_back({subject.thread, builder.intern(rest_of(words)), session_time(at),
+                                PhaseKind::kNone, static_cast<std::uint8_t>(open)});
+  return true;
+}
+
+bool parse_line(const std::string& line, CaseFile& file, Subject& subject) {
   std::istringstream words(line);
   std::string word;
   if (!(words >> word) || word[0] == '#') return true;
   RunFacts& facts = file.builder.facts;
-  if (word == "thread") {
-    thread = file.builder.thread(rest_of(words));
+  static const std::set<std::string> kAboutProcesses = {"process", "died", "sample", "unfinished"};
+  if (kAboutProcesses.contains(word)) {
+    return parse_process_line(word, words, subject, file.builder);
+  } else if (word == "thread") {
+    subject.thread = file.builder.thread(rest_of(words), subject.process);
   } else if (word == "overhead") {
     std::int64_t overhead = 0;
     words >> overhead;
@@ -87,7 +145,7 @@ bool parse_line(const std::string& line, CaseFile& file, ThreadId& thread) {
   } else if (word == "show") {
     while (words >> word) file.show.push_back(word);
   } else {
-    return parse_event(word, words, thread, file.builder);
+    return parse_event(word, words, subject.thread, file.builder);
   }
   return true;
 }
@@ -167,6 +225,7 @@ ThreadId RecordingBuilder::thread(const std::string& name, std::int64_t process)
   for (const StoredThread& known : threads_) {
     if (known.name == name) return known.id;
   }
+  this->process(process);
   StoredThread thread;
   thread.id = static_cast<ThreadId>(threads_.size() + 1);
   thread.process = static_cast<ProcessId>(process);
@@ -174,6 +233,21 @@ ThreadId RecordingBuilder::thread(const std::string& name, std::int64_t process)
   thread.name = name;
   threads_.push_back(thread);
   return thread.id;
+}
+
+ProcessId RecordingBuilder::process(std::int64_t id, std::int64_t rank) {
+  for (StoredProcess& known : processes_) {
+    if (known.pid != 41 + id) continue;
+    if (rank >= 0) known.rank = rank;
+    return known.id;
+  }
+  StoredProcess process;
+  process.id = static_cast<ProcessId>(id);
+  process.pid = 41 + id;
+  process.name = "train";
+  process.rank = rank;
+  processes_.push_back(process);
+  return process.id;
 }
 
 void RecordingBuilder::phase(ThreadId thread, PhaseKind kind, std::int64_t start, std::int64_t end,
@@ -207,13 +281,18 @@ RecordedRun RecordingBuilder::recording() {
   RecordedRun recording;
   recording.facts = facts;
   recording.threads = threads_;
-  StoredProcess process;
-  process.id = static_cast<ProcessId>(1);
-  process.pid = 42;
-  process.name = "train";
-  recording.processes = {process};
+  process(1);
+  recording.processes = processes_;
   recording.phases = phases_;
   recording.losses = losses;
+  recording.ends = ends;
+  recording.unfinished = unfinished;
+  recording.for_each_sample = [this](const RecordedRun::SampleVisitor& visit) {
+    for (const Sample& sample : samples) {
+      if (!visit(sample)) break;
+    }
+    return Status();
+  };
   recording.op_count = static_cast<std::int64_t>(ops_.size());
   recording.for_each_op = [this](const RecordedRun::OpVisitor& visit) {
     for (const Op& op : ops_) {
@@ -232,14 +311,14 @@ CaseFile parse_case(const std::string& path) {
   file.path = path;
   std::ifstream in(path);
   if (!in) file.problem = path + ": cannot be read";
-  ThreadId thread = ThreadId::kNone;
+  Subject subject;
   bool expecting = false;
   for (std::string line; std::getline(in, line);) {
     if (expecting) {
       file.expected += line + "\n";
     } else if (line == "expect") {
       expecting = true;
-    } else if (!parse_line(line, file, thread)) {
+    } else if (!parse_line(line, file, subject)) {
       file.problem = path + ": cannot read the line '" + line + "'";
     }
   }
@@ -251,6 +330,9 @@ std::string answer(const RecordedRun& recording, const std::vector<std::string>&
   const auto report = analyze(recording);
   if (!report.ok()) return "error " + report.status().message() + "\n";
   std::ostringstream out;
+  if (shows(show, "deaths")) {
+    for (const std::string& death : report->deaths) out << "death " << death << "\n";
+  }
   if (report->loops.empty()) out << "no-steps " << report->no_steps << "\n";
   for (const LoopReport& loop : report->loops) print_loop(out, loop, show);
   return out.str();

@@ -5,10 +5,14 @@
 //   cpus 4                          cpu_count
 //   windowed                        ops were recorded in some steps only
 //   lost op 3
+//   process 2 [rank=R]              the lines below are about this process (without: process 1)
+//     died signal 9 500 [step=N] [oom]   how, code and time; also exit and replaced
+//     sample rss_bytes 100 5000     at 100; a counter of the machine is taken for one
 //   thread main                     the lines below are about this thread
 //     input 0-40 cpu=39 train       a phase: KIND START-END [cpu=N] [name]; step marks: step 40
+//     unfinished 40 aten::mm        begun at 40; outermost first
 //     op 40-60 [seq=N] aten::linear also backward-op and user-op; parents before children
-//   show steps verdict              which parts of the answer follow
+//   show steps verdict deaths       which parts of the answer follow
 //   expect
 //   ...
 #pragma once
@@ -27,7 +31,12 @@ class RecordingBuilder {
 
   RunFacts facts;
   std::vector<Loss> losses;
+  std::vector<ProcessEnd> ends;
+  std::vector<UnfinishedOp> unfinished;
+  std::vector<Sample> samples;
 
+  // Has pid 41 + id.
+  ProcessId process(std::int64_t id, std::int64_t rank = -1);
   ThreadId thread(const std::string& name, std::int64_t process = 1);
   StringId intern(const std::string& text);
   void phase(ThreadId thread, PhaseKind kind, std::int64_t start, std::int64_t end,
@@ -43,6 +52,7 @@ class RecordingBuilder {
 
  private:
   std::vector<std::string> strings_;
+  std::vector<StoredProcess> processes_;
   std::vector<StoredThread> threads_;
   std::vector<Phase> phases_;
   std::vector<Op> ops_;

@@ -1,0 +1,155 @@
+#include "analyzer/verdict/deaths.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "analyzer/words.h"
+#include "store/counters.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t kMostPairs = 200;  // readings that are compared with one another
+
+bool is_death(const ProcessEnd& end) {
+  return end.how == EndKind::kSignal || (end.how == EndKind::kExit && end.code > 0);
+}
+
+// The loop of the process that took most steps.
+const LoopReport* main_loop(const std::vector<LoopReport>& loops, ProcessId process) {
+  const LoopReport* most = nullptr;
+  for (const LoopReport& loop : loops) {
+    if (loop.process != process) continue;
+    if (most == nullptr || loop.steps.size() > most->steps.size()) most = &loop;
+  }
+  return most;
+}
+
+// The innermost open op: of the loop's thread when it has one, else of the thread whose op has been
+// open for the shortest time.
+void find_op(const RecordedRun& recording, const LoopReport* loop, ProcessReport& report) {
+  std::map<ThreadId, const UnfinishedOp*> innermost;
+  for (const UnfinishedOp& op : recording.unfinished) innermost[op.thread] = &op;
+  const UnfinishedOp* chosen = nullptr;
+  for (const StoredThread& thread : recording.threads) {
+    const auto it = innermost.find(thread.id);
+    if (thread.process != report.id || it == innermost.end()) continue;
+    const bool of_loop = loop != nullptr && thread.id == loop->verdict.thread;
+    if (chosen != nullptr && !of_loop && it->second->start <= chosen->start) continue;
+    chosen = it->second;
+    report.died_in = recording.text(chosen->name);
+    report.died_in_thread = thread.name.empty() ? std::to_string(thread.tid) : thread.name;
+    if (of_loop) break;
+  }
+}
+
+std::string who(const ProcessReport& process) {
+  const std::string pid = std::to_string(process.pid);
+  return process.rank >= 0 ? "Rank " + std::to_string(process.rank) + " (process " + pid + ")"
+                           : "Process " + pid + " (" + printable(process.name) + ")";
+}
+
+std::string memory_clause(const ProcessReport& process) {
+  if (process.rss_bytes <= 0) return "";
+  std::string text = "; it held " + bytes_text(process.rss_bytes);
+  if (process.grows) text += ", growing " + bytes_text(process.rss_growth_per_step) + " a step";
+  return text;
+}
+
+std::string sentence_of(const ProcessReport& process) {
+  const ProcessEnd& end = *process.end;
+  std::string text = who(process) + " " + process.died;
+  if (end.step > 0) text += " in step " + std::to_string(end.step);
+  if (!process.died_in.empty())
+    text +=
+        ", in " + printable(process.died_in) + " of thread " + printable(process.died_in_thread);
+  return text + memory_clause(process) + ".";
+}
+
+std::string manner_of(const ProcessEnd& end) {
+  if (end.out_of_memory) return "ran out of memory and was killed by the kernel";
+  if (end.how == EndKind::kExit) return "ended with exit code " + std::to_string(end.code);
+  return end.code == 0 ? "was killed" : "was killed by " + signal_text(end.code);
+}
+
+double number_at(const std::vector<Step>& steps, SessionTime time) {
+  const auto after =
+      std::upper_bound(steps.begin(), steps.end(), time,
+                       [](SessionTime t, const Step& step) { return t < step.start; });
+  const Step& step = after == steps.begin() ? steps.front() : *std::prev(after);
+  const double into = static_cast<double>(to_ns(time - step.start)) /
+                      static_cast<double>(std::max<std::int64_t>(to_ns(step.dur), 1));
+  return static_cast<double>(step.number) + std::clamp(into, 0.0, 1.0);
+}
+
+void measure_memory(const Counters& counters, const LoopReport* loop, ProcessReport& report) {
+  const CounterSeries* memory = counters.find(report.id, counter::kRss);
+  if (memory == nullptr) return;
+  report.rss_bytes = memory->last();
+  if (loop == nullptr) return;
+  std::vector<Step> steady;
+  std::copy_if(loop->steps.begin(), loop->steps.end(), std::back_inserter(steady),
+               [](const Step& step) { return step.steady; });
+  report.rss_growth_per_step = growth_per_step(*memory, steady);
+  report.grows = report.rss_growth_per_step * static_cast<double>(steady.size()) >=
+                 kLeastGrowth * report.rss_bytes;
+}
+
+}  // namespace
+
+double growth_per_step(const CounterSeries& memory, const std::vector<Step>& steps) {
+  if (steps.empty()) return 0;
+  auto readings = memory.within({steps.front().start, steps.back().start + steps.back().dur});
+  if (readings.size() < kLeastReadings) return 0;
+  const std::size_t stride = (readings.size() + kMostPairs - 1) / kMostPairs;
+  std::vector<double> slopes;
+  for (std::size_t i = 0; i < readings.size(); i += stride) {
+    for (std::size_t j = 0; j < i; j += stride) {
+      const double moved = number_at(steps, readings[i].at) - number_at(steps, readings[j].at);
+      if (moved > 0) slopes.push_back((readings[i].value - readings[j].value) / moved);
+    }
+  }
+  if (slopes.empty()) return 0;
+  const auto middle = slopes.begin() + static_cast<std::ptrdiff_t>(slopes.size() / 2);
+  std::nth_element(slopes.begin(), middle, slopes.end());
+  return *middle;
+}
+
+std::vector<ProcessReport> describe_processes(const RecordedRun& recording,
+                                              const Counters& counters,
+                                              const std::vector<LoopReport>& loops) {
+  std::vector<ProcessReport> result;
+  for (const StoredProcess& process : recording.processes) {
+    ProcessReport report;
+    static_cast<StoredProcess&>(report) = process;
+    for (const ProcessEnd& end : recording.ends) {
+      if (end.process == process.id) report.end = end;
+    }
+    const LoopReport* const loop = main_loop(loops, process.id);
+    measure_memory(counters, loop, report);
+    if (report.end && is_death(*report.end)) {
+      report.died = manner_of(*report.end);
+      find_op(recording, loop, report);
+      report.sentence = sentence_of(report);
+    }
+    result.push_back(std::move(report));
+  }
+  return result;
+}
+
+std::vector<std::string> death_sentences(const std::vector<ProcessReport>& processes) {
+  std::vector<const ProcessReport*> dead;
+  for (const ProcessReport& process : processes) {
+    if (!process.sentence.empty()) dead.push_back(&process);
+  }
+  std::stable_sort(dead.begin(), dead.end(), [](const ProcessReport* a, const ProcessReport* b) {
+    return a->end->at < b->end->at;
+  });
+  std::vector<std::string> sentences;
+  for (const ProcessReport* process : dead) sentences.push_back(process->sentence);
+  return sentences;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,70 @@
+// Samples as series, and what is measured on them.
+#include "analyzer/samples/counters.h"
+
+#include <gtest/gtest.h>
+
+#include "analyzer/verdict/deaths.h"
+
+namespace stepscope {
+namespace {
+
+TEST(CounterSeries, IsAStraightLineBetweenReadingsAndFlatOutside) {
+  CounterSeries series;
+  EXPECT_EQ(series.value_at(session_time(5)), 0);
+  series.add(session_time(100), 10);
+  series.add(session_time(200), 30);
+  series.add(session_time(300), 30);
+  EXPECT_EQ(series.value_at(session_time(0)), 10);
+  EXPECT_EQ(series.value_at(session_time(150)), 20);
+  EXPECT_EQ(series.value_at(session_time(200)), 30);
+  EXPECT_EQ(series.value_at(session_time(900)), 30);
+  EXPECT_EQ(series.change({session_time(50), session_time(125)}), 5);
+}
+
+TEST(CounterSeries, MemoryIsBoundedAndNothingIsLostButResolution) {
+  CounterSeries series;
+  constexpr std::int64_t kReadings = 100'000;
+  for (std::int64_t i = 0; i <= kReadings; ++i) series.add(session_time(10 * i), 3 * i);
+  const TimeRange all{session_time(0), session_time(10 * kReadings)};
+  const auto kept = series.within(all);
+  EXPECT_LE(kept.size(), CounterSeries::kMostReadings);
+  EXPECT_GE(kept.size(), CounterSeries::kMostReadings / 4);
+  EXPECT_EQ(series.last(), 3 * kReadings);
+  EXPECT_EQ(series.change(all), 3.0 * kReadings);
+  EXPECT_NEAR(series.value_at(session_time(123'455)), 0.3 * 123'455, 1e-6);
+}
+
+std::vector<Step> steps_of(int count, std::int64_t length) {
+  std::vector<Step> steps(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    Step& step = steps[static_cast<std::size_t>(i)];
+    step.number = i + 1;
+    step.start = session_time(i * length);
+    step.dur = Duration(length);
+  }
+  return steps;
+}
+
+TEST(Growth, IsPerStepWhateverTheTimeBetweenReadings) {
+  CounterSeries memory;
+  for (std::int64_t at = 0; at <= 100'000; at += 370) memory.add(session_time(at), 5'000 + at * 3);
+  EXPECT_NEAR(growth_per_step(memory, steps_of(100, 1'000)), 3'000, 1e-6);
+}
+
+TEST(Growth, APeakMovesNothing) {
+  CounterSeries memory;
+  for (std::int64_t at = 0; at <= 100'000; at += 500) {
+    memory.add(session_time(at), at / 100 + (at % 10'000 == 0 ? 50'000'000 : 0));
+  }
+  EXPECT_NEAR(growth_per_step(memory, steps_of(100, 1'000)), 10, 0.1);
+}
+
+TEST(Growth, IsNoneWithoutEnoughReadingsOrSteps) {
+  CounterSeries memory;
+  for (std::int64_t i = 0; i < 4; ++i) memory.add(session_time(i * 1'000), i * 1'000'000);
+  EXPECT_EQ(growth_per_step(memory, steps_of(100, 1'000)), 0);
+  EXPECT_EQ(growth_per_step(memory, {}), 0);
+}
+
+}  // namespace
+}  // namespace stepscope

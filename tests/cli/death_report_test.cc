@@ -1,0 +1,91 @@
+// What `stepscope analyze` says of a run whose process died.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "store/trace_writer.h"
+#include "tests/cli/binary.h"
+#include "tests/store/testing/synthetic_run.h"
+
+namespace stepscope::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+class DeathReport : public ::testing::Test {
+ protected:
+  std::string make(const SyntheticRun& run) {
+    make_store(folder_ / "run.db", run);
+    return (folder_ / "run.db").string();
+  }
+
+  TempDir folder_;
+};
+
+TEST_F(DeathReport, ThePageBeginsWithHowItDied) {
+  const std::string store = make({.steps = 30, .killed_by = 9, .samples = true});
+  const Outcome outcome = run_stepscope({"analyze", store});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.out,
+              HasSubstr("\n  Process 4242 (train) was killed by SIGKILL (9) in step 31, in "
+                        "aten::addmm of thread train; it held\n  1.35 GB, growing 12.0 MB a "
+                        "step.\n\n  HIGHLY INPUT-BOUND"));
+}
+
+TEST_F(DeathReport, JsonKeepsItsContract) {
+  const std::string store = make({.steps = 30, .rank = 1, .killed_by = 11, .samples = true});
+  const Outcome outcome = run_stepscope({"analyze", store, "--json"});
+  const Json process = Json::parse(outcome.out)["run"]["processes"][0];
+  EXPECT_EQ(process["rank"], 1);
+  EXPECT_EQ(process["exit"], nullptr);
+  EXPECT_EQ(process["died"]["how"], "SIGSEGV (11)");
+  EXPECT_EQ(process["died"]["signal"], 11);
+  EXPECT_EQ(process["died"]["step"], 31);
+  EXPECT_EQ(process["died"]["op"], "aten::addmm");
+  EXPECT_EQ(process["died"]["thread"], "train");
+  EXPECT_EQ(process["died"]["out_of_memory"], false);
+  EXPECT_EQ(process["rss_bytes"], 1'348'000'000);
+  EXPECT_EQ(process["rss_growth_per_step"], 12'000'000);
+  EXPECT_EQ(Json::parse(outcome.out)["loops"][0]["rank"], 1);
+}
+
+TEST_F(DeathReport, ARunThatEndedWellDidNotDie) {
+  const std::string store = make({.steps = 30});
+  {
+    auto writer = TraceWriter::open(store);
+    ASSERT_TRUE(writer.ok());
+    const ProcessEnd end{ProcessId{1}, EndKind::kExit, 0, session_time(9), 30, false};
+    ASSERT_TRUE((*writer)->add_process_end(end).ok());
+  }
+  const Json process =
+      Json::parse(run_stepscope({"analyze", store, "--json"}).out)["run"]["processes"][0];
+  EXPECT_EQ(process["exit"], 0);
+  EXPECT_EQ(process["died"], nullptr);
+  EXPECT_EQ(process["rss_bytes"], nullptr);
+}
+
+TEST_F(DeathReport, ARunWithoutAStepStillSaysHowItDied) {
+  const std::string store = make({.steps = 0, .epoch_end = false, .killed_by = 6});
+  const Outcome page = run_stepscope({"analyze", store});
+  EXPECT_EQ(page.exit_code, 3);
+  EXPECT_THAT(page.out, HasSubstr("was killed by SIGABRT (6)"));
+  EXPECT_THAT(page.err, HasSubstr("was killed by SIGABRT (6)"));
+  const Outcome json = run_stepscope({"analyze", store, "--json"});
+  EXPECT_EQ(json.exit_code, 3);
+  EXPECT_EQ(Json::parse(json.out)["run"]["processes"][0]["died"]["op"], "aten::addmm");
+}
+
+TEST_F(DeathReport, TheStoreKeepsItAsEvidence) {
+  const std::string store = make({.steps = 30, .killed_by = 9});
+  ASSERT_EQ(run_stepscope({"analyze", store}).exit_code, 0);
+  const auto analysis = open_store(store)->analysis();
+  ASSERT_TRUE(analysis.ok());
+  const Evidence& last = analysis->verdicts.at(0).evidence.back();
+  EXPECT_THAT(last.statement, HasSubstr("was killed by SIGKILL (9)"));
+  EXPECT_THAT(last.query, HasSubstr("run_end"));
+}
+
+}  // namespace
+}  // namespace stepscope::testing
