@@ -14,6 +14,7 @@
 #include "analyzer/steps/warm_up.h"
 #include "analyzer/verdict/deaths.h"
 #include "analyzer/verdict/judge.h"
+#include "analyzer/verdict/ranks.h"
 #include "analyzer/verdict/summary.h"
 
 namespace stepscope {
@@ -248,6 +249,7 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   std::stable_sort(
       report.loops.begin(), report.loops.end(),
       [](const LoopReport& a, const LoopReport& b) { return step_time_of(a) > step_time_of(b); });
+  report.ranks = compare_ranks(report.loops);
   add_processes(recording, *counters, report);
   return report;
 }

@@ -96,15 +96,33 @@ struct LoopReport {
   std::vector<std::string> doubts;   // why the confidence is not high
 };
 
+// A rank of a distributed run: means over the analysed steps, in ns.
+struct RankRow {
+  std::int64_t rank = 0;
+  std::int64_t pid = 0;
+  double step_ns = 0;
+  double communication_ns = 0;  // exposed
+
+  [[nodiscard]] double work_ns() const { return step_ns - communication_ns; }
+};
+
+struct RankReport {
+  std::vector<RankRow> rows;              // by rank
+  std::optional<std::int64_t> straggler;  // the rank that the others wait for
+  double gap_ns = 0;                      // its own work over the median of theirs
+  std::string sentence;
+};
+
 struct AnalysisReport {
   RunFacts run;
   std::vector<ProcessReport> processes;
   std::vector<std::string> deaths;  // a sentence each, the first to die first
   std::vector<Loss> losses;
   std::int64_t op_count = 0;
-  std::optional<StepSpan> only;   // the user asked for these steps
-  std::vector<LoopReport> loops;  // the one with the most step time first; empty: no steps
-  std::string no_steps;           // without loops: why, in one sentence
+  std::optional<StepSpan> only;     // the user asked for these steps
+  std::vector<LoopReport> loops;    // the one with the most step time first; empty: no steps
+  std::optional<RankReport> ranks;  // of two or more
+  std::string no_steps;             // without loops: why, in one sentence
 };
 
 }  // namespace stepscope

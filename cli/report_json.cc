@@ -213,6 +213,24 @@ Json loop_json(const LoopReport& loop, std::size_t top) {
           {"slowest", slowest_json(loop, top)}};
 }
 
+Json ranks_json(const AnalysisReport& report) {
+  if (!report.ranks) return nullptr;
+  Json rows = Json::array();
+  for (const RankRow& row : report.ranks->rows) {
+    rows.push_back({{"rank", row.rank},
+                    {"process", row.pid},
+                    {"step_ns", std::llround(row.step_ns)},
+                    {"work_ns", std::llround(row.work_ns())},
+                    {"communication_ns", std::llround(row.communication_ns)}});
+  }
+  const auto& straggler = report.ranks->straggler;
+  return {{"count", report.ranks->rows.size()},
+          {"straggler", straggler ? Json(*straggler) : Json(nullptr)},
+          {"gap_ns", std::llround(report.ranks->gap_ns)},
+          {"why", report.ranks->sentence},
+          {"each", rows}};
+}
+
 LoopReport no_loop(const AnalysisReport& report) {
   LoopReport loop;
   loop.verdict.kind = "no-steps";
@@ -228,6 +246,7 @@ std::string json_report(const AnalysisReport& report, int top) {
   Json document = {{"schema", "stepscope.analysis/1"}, {"run", run_json(report)}};
   const LoopReport none = no_loop(report);
   document.update(loop_json(report.loops.empty() ? none : report.loops.front(), most));
+  document["ranks"] = ranks_json(report);
   document["losses"] = losses_json(report);
   document["loops"] = Json::array();
   for (const LoopReport& loop : report.loops) {

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::size_t kWidth = 100;
 constexpr std::size_t kBarWidth = 16;
-constexpr double kSlow = 1.1;  // × p50: from here on a step is listed among the slowest
+constexpr double kSlow = 1.1;           // × p50: from here on a step is listed among the slowest
+constexpr std::size_t kWholePages = 2;  // loops after these get their verdict only
 constexpr const char* kDot = " · ";
 
 std::string join(const std::vector<std::string>& parts, const char* separator) {
@@ -89,6 +90,14 @@ std::string death_lines(const AnalysisReport& report, const Palette& palette) {
   if (report.deaths.size() > kMost)
     text += "  and " + std::to_string(report.deaths.size() - kMost) + " more processes died\n";
   return text.empty() ? "" : "\n" + text;
+}
+
+std::string rank_lines(const AnalysisReport& report, const Palette& palette) {
+  if (!report.ranks) return "";
+  std::string text = "\n";
+  for (const std::string& line : wrap(report.ranks->sentence, kWidth - 2))
+    text += "  " + (report.ranks->straggler ? palette.yellow(line) : line) + "\n";
+  return text;
 }
 
 std::string verdict_lines(const LoopReport& loop, const Palette& palette) {
@@ -312,6 +321,16 @@ std::string loop_page(const LoopReport& loop, const TextOptions& options, const 
          left_out(loop);
 }
 
+std::string loop_title(const AnalysisReport& report, std::size_t index) {
+  const LoopReport& loop = report.loops[index];
+  const std::string rank = loop.rank >= 0 ? "rank " + std::to_string(loop.rank) + kDot : "";
+  return cut("loop " + std::to_string(index + 1) + " of " + std::to_string(report.loops.size()) +
+                 kDot + rank + "process " + std::to_string(loop.pid) + kDot + "thread " +
+                 std::to_string(loop.tid) + " " + loop.thread_name + kDot + step_range(loop),
+             kWidth) +
+         "\n";
+}
+
 std::string next_lines(const TextOptions& options) {
   return "\n  next   stepscope export " + options.store + " -o trace.json.gz\n         sqlite3 " +
          options.store + " \"select * from step_breakdown\"\n";
@@ -326,18 +345,14 @@ std::string text_report(const AnalysisReport& report, const TextOptions& options
     for (const std::string& line : wrap(report.no_steps, kWidth - 2)) text += "  " + line + "\n";
     return text;
   }
-  std::string text = header(report, &report.loops.front()) + death_lines(report, palette);
+  std::string text = header(report, &report.loops.front()) + death_lines(report, palette) +
+                     rank_lines(report, palette);
   for (std::size_t i = 0; i < report.loops.size(); ++i) {
     const LoopReport& loop = report.loops[i];
     text += "\n";
-    if (report.loops.size() > 1) {
-      text += cut("loop " + std::to_string(i + 1) + " of " + std::to_string(report.loops.size()) +
-                      kDot + "thread " + std::to_string(loop.tid) + " " + loop.thread_name + kDot +
-                      step_range(loop),
-                  kWidth) +
-              "\n";
-    }
-    text += loop_page(loop, options, palette);
+    if (report.loops.size() > 1) text += loop_title(report, i);
+    text += i < kWholePages ? loop_page(loop, options, palette)
+                            : verdict_lines(loop, palette) + step_time_line(loop, palette);
   }
   return text + next_lines(options);
 }

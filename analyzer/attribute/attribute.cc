@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::int64_t kProgressEvery = 1 << 16;
 
-bool is_backward(const Op& op) {
-  return op.phase == PhaseKind::kBackward || op.scope == OpScope::kBackwardFunction;
-}
-
 // A windowed recording has the ops of its window only; in any other the ops are all there or not at
 // all.
 bool ops_recorded(const RecordedRun& recording, bool has_ops) {
@@ -69,8 +65,11 @@ Result<std::vector<AttributedLoop>> attribute(const RecordedRun& recording,
     const auto own = router.own.find(op.thread);
     if (own != router.own.end()) {
       feed(*own->second, op, classes.of(op));
-    } else if (is_backward(op)) {
-      for (LoopSweeper* sweeper : router.by_thread[op.thread]) feed(*sweeper, op, classes.of(op));
+      return true;
+    }
+    const OpClass kind = classes.of(op);
+    if (is_backward(op) || kind == OpClass::kCommunication) {
+      for (LoopSweeper* sweeper : router.by_thread[op.thread]) feed(*sweeper, op, kind);
     }
     return true;
   });

@@ -62,7 +62,8 @@ void LoopSweeper::buffer(std::size_t step, const Op& op, OpClass kind) {
     target.own.push_back(item);
     ++result_.steps[step].op_count;
   } else {
-    target.others[op.thread].push_back(item);
+    const Help help = is_backward(op) ? Help::kBackward : Help::kCollective;
+    target.others[{help, op.thread}].push_back(item);
   }
   ++buffered_;
 }
@@ -107,21 +108,18 @@ void LoopSweeper::sweep_to(SessionTime end) {
   const bool recorded = config_.ops_recorded(result_.steps[step].op_count > 0);
   result_.steps[step].ops_recorded = recorded;
 
-  std::vector<std::vector<OpRun>> others;
-  for (auto& [thread, list] : ops.others) {
-    sort_for_nesting(list);
-    others.push_back(flatten_ops(list, frame, config_.launch_overhead));
-  }
   const auto own = flatten_ops(ops.own, frame, config_.launch_overhead);
-  const auto autograd = merge_runs(others);
+  const auto autograd = runs_of(Help::kBackward, ops, frame);
+  const auto collectives = runs_of(Help::kCollective, ops, frame);
   OpTable* const table = table_of(step);
-  sweep({frame, spans_[step], recorded, own, autograd}, state_, [&](const Segment& segment) {
-    result_.steps[step].account.add(segment);
-    if (table != nullptr) table->add(segment);
-  });
+  sweep({frame, spans_[step], recorded, own, autograd, collectives}, state_,
+        [&](const Segment& segment) {
+          result_.steps[step].account.add(segment);
+          if (table != nullptr) table->add(segment);
+        });
   if (table != nullptr) {
     count_calls(*table, ops.own, frame);
-    for (const auto& [thread, list] : ops.others) count_calls(*table, list, frame);
+    for (const auto& [key, list] : ops.others) count_calls(*table, list, frame);
   }
   swept_ = end;
   drop_ended(ops, end);
@@ -130,6 +128,16 @@ void LoopSweeper::sweep_to(SessionTime end) {
     spans_[step] = {};
     ops = {};
   }
+}
+
+std::vector<OpRun> LoopSweeper::runs_of(Help help, Buffer& ops, TimeRange frame) const {
+  std::vector<std::vector<OpRun>> threads;
+  for (auto& [key, list] : ops.others) {
+    if (key.first != help) continue;
+    sort_for_nesting(list);
+    threads.push_back(flatten_ops(list, frame, config_.launch_overhead));
+  }
+  return merge_runs(threads);
 }
 
 // Each op counts once, in the phase that it began in.
@@ -149,10 +157,10 @@ void LoopSweeper::count_calls(OpTable& table, const std::vector<BufferedOp>& ops
 void LoopSweeper::drop_ended(Buffer& ops, SessionTime now) {
   const auto ended = [now](const BufferedOp& op) { return op.range().end <= now; };
   buffered_ -= std::erase_if(ops.own, ended);
-  for (auto& [thread, list] : ops.others) buffered_ -= std::erase_if(list, ended);
+  for (auto& [key, list] : ops.others) buffered_ -= std::erase_if(list, ended);
   if (now < loop_.steps[next_step_].end) return;
   buffered_ -= ops.own.size();
-  for (auto& [thread, list] : ops.others) buffered_ -= list.size();
+  for (auto& [key, list] : ops.others) buffered_ -= list.size();
 }
 
 AttributedLoop LoopSweeper::finish() {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "analyzer/attribute/attribute.h"
@@ -26,7 +27,8 @@ class LoopSweeper {
 
   LoopSweeper(const Loop& loop, const std::vector<Phase>& thread_phases, Config config);
 
-  // An op of the loop's own thread, or one of a backward pass on another thread of its process.
+  // An op of the loop's own thread, or, on another thread of its process, one of a backward pass or
+  // a collective.
   void add(const Op& op, OpClass kind);
   // Sweeps the oldest steps until at most `keep` ops are buffered.
   void shrink(std::size_t keep);
@@ -36,15 +38,18 @@ class LoopSweeper {
   [[nodiscard]] std::size_t buffered() const { return buffered_; }
 
  private:
+  // What another thread does for the loop.
+  enum class Help : std::uint8_t { kBackward, kCollective };
   // Of one step: the loop thread's ops, and those of each other thread.
   struct Buffer {
-    std::map<ThreadId, std::vector<BufferedOp>> others;
+    std::map<std::pair<Help, ThreadId>, std::vector<BufferedOp>> others;
     std::vector<BufferedOp> own;
   };
 
   [[nodiscard]] std::size_t step_at(SessionTime time);
   void buffer(std::size_t step, const Op& op, OpClass kind);
   void sweep_to(SessionTime end);
+  [[nodiscard]] std::vector<OpRun> runs_of(Help help, Buffer& ops, TimeRange frame) const;
   OpTable* table_of(std::size_t step);  // null: its ops are in no table
   void count_calls(OpTable& table, const std::vector<BufferedOp>& ops, TimeRange frame) const;
   void drop_ended(Buffer& ops, SessionTime now);

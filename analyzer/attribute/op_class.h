@@ -19,6 +19,10 @@ enum class OpClass : std::uint8_t {
 
 OpClass op_class(std::string_view name, OpScope scope);
 
+inline bool is_backward(const Op& op) {
+  return op.phase == PhaseKind::kBackward || op.scope == OpScope::kBackwardFunction;
+}
+
 // op_class() of the ops of one store: each name is looked at once.
 class OpClasses {
  public:

@@ -39,6 +39,12 @@ bool phase_counts_as_work(const Instant& instant, PhaseKind phase) {
   return !instant.ops_recorded && phase != PhaseKind::kNone;
 }
 
+// A collective runs on a thread of its own. With nothing else to do, the loop thread waits for it:
+// at the end of a backward pass, or because it called it just now.
+bool waits_for_collective(const Instant& instant, PhaseKind phase) {
+  return works(instant.collective) && (phase == PhaseKind::kBackward || instant.after_collective);
+}
+
 }  // namespace
 
 Segment categorise(const Instant& instant) {
@@ -52,6 +58,9 @@ Segment categorise(const Instant& instant) {
   } else if (segment.phase == PhaseKind::kBackward && works(instant.autograd)) {
     segment.category = instant.autograd->category;
     segment.op = instant.autograd->op;
+  } else if (waits_for_collective(instant, segment.phase)) {
+    segment.category = Category::kCommunication;
+    segment.op = instant.collective->op;
   } else if (instant.own != nullptr) {  // in a user range
     segment.category = Category::kOther;
     segment.label = instant.own->label;
@@ -68,16 +77,24 @@ void sweep(const Frame& frame, SweepState& state, const SegmentSink& sink) {
   Cursor<Span> spans(frame.spans);
   Cursor<OpRun> own(frame.own);
   Cursor<OpRun> autograd(frame.autograd);
+  Cursor<OpRun> collectives(frame.collectives);
   for (SessionTime now = frame.range.start; now < frame.range.end;) {
     SessionTime next = frame.range.end;
-    Instant instant{spans.at(now, next), own.at(now, next), autograd.at(now, next),
-                    frame.ops_recorded, false};
+    Instant instant;
+    instant.span = spans.at(now, next);
+    instant.own = own.at(now, next);
+    instant.autograd = autograd.at(now, next);
+    instant.collective = collectives.at(now, next);
+    instant.ops_recorded = frame.ops_recorded;
     if (!instant.span->before_backward) {
       state.forward_begun = false;
     } else if (works(instant.own) || !frame.ops_recorded) {
       state.forward_begun = true;
     }
+    if (works(instant.own))
+      state.after_collective = instant.own->category == Category::kCommunication;
     instant.forward_begun = state.forward_begun;
+    instant.after_collective = state.after_collective;
     Segment segment = categorise(instant);
     segment.range = {now, next};
     sink(segment);

@@ -19,6 +19,7 @@ struct Frame {
   bool ops_recorded = false;        // false: the phases stand for the ops
   std::span<const OpRun> own;       // the loop thread
   std::span<const OpRun> autograd;  // other threads, merged: what ran of their backward passes
+  std::span<const OpRun> collectives = {};  // the same, of their collectives
 };
 
 // What is known of an instant.
@@ -26,19 +27,22 @@ struct Instant {
   const Span* span = nullptr;  // never null
   const OpRun* own = nullptr;  // null: nothing open
   const OpRun* autograd = nullptr;
+  const OpRun* collective = nullptr;
   bool ops_recorded = false;
   bool forward_begun = false;
+  bool after_collective = false;  // the last op of the loop thread was a collective's call
 };
 
 // Each instant has exactly one category. First that applies: input > the loop thread's own op
-// (communication, launch, compute) > in a backward pass, an autograd thread's op > labelled scope >
+// (communication, launch, compute) > in a backward pass, an autograd thread's op > in a backward
+// pass or after the call of a collective, a collective that is still running > labelled scope >
 // host. `range` of the result is left empty.
 Segment categorise(const Instant& instant);
 
-// Where the forward pass of a span has begun; carried from frame to frame, since a frame may end
-// inside.
+// What a frame leaves to the next one, since it may end anywhere.
 struct SweepState {
   bool forward_begun = false;
+  bool after_collective = false;
 };
 
 void sweep(const Frame& frame, SweepState& state, const SegmentSink& sink);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -332,6 +333,15 @@ std::string answer(const RecordedRun& recording, const std::vector<std::string>&
   std::ostringstream out;
   if (shows(show, "deaths")) {
     for (const std::string& death : report->deaths) out << "death " << death << "\n";
+  }
+  if (shows(show, "ranks") && report->ranks) {
+    const RankReport& ranks = *report->ranks;
+    out << "straggler " << (ranks.straggler ? std::to_string(*ranks.straggler) : "none") << "\n";
+    for (const RankRow& row : ranks.rows) {
+      out << "rank " << row.rank << " process " << row.pid << " step " << std::llround(row.step_ns)
+          << " work " << std::llround(row.work_ns()) << "\n";
+    }
+    out << "because " << ranks.sentence << "\n";
   }
   if (report->loops.empty()) out << "no-steps " << report->no_steps << "\n";
   for (const LoopReport& loop : report->loops) print_loop(out, loop, show);
