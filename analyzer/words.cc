@@ -2,9 +2,7 @@
 
 #include <array>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
-#include <utility>
 
 namespace stepscope {
 namespace {
@@ -51,25 +49,6 @@ std::string bytes_text(double bytes) {
   double value = bytes;
   for (; std::abs(value) >= 999.5 && unit + 1 < kUnits.size(); ++unit) value /= 1000;
   return (unit == 0 ? format("%.0f", value) : three_digits(value)) + kUnits[unit];
-}
-
-std::string signal_text(std::int64_t number) {
-  constexpr std::array<std::pair<int, const char*>, 12> kNames = {{{SIGHUP, "SIGHUP"},
-                                                                   {SIGINT, "SIGINT"},
-                                                                   {SIGQUIT, "SIGQUIT"},
-                                                                   {SIGILL, "SIGILL"},
-                                                                   {SIGTRAP, "SIGTRAP"},
-                                                                   {SIGABRT, "SIGABRT"},
-                                                                   {SIGBUS, "SIGBUS"},
-                                                                   {SIGFPE, "SIGFPE"},
-                                                                   {SIGKILL, "SIGKILL"},
-                                                                   {SIGSEGV, "SIGSEGV"},
-                                                                   {SIGXCPU, "SIGXCPU"},
-                                                                   {SIGTERM, "SIGTERM"}}};
-  for (const auto& [known, name] : kNames) {
-    if (number == known) return std::string(name) + " (" + std::to_string(number) + ")";
-  }
-  return "signal " + std::to_string(number);
 }
 
 std::string percent_text(double fraction) { return format("%.1f %%", fraction * 100); }

@@ -12,7 +12,6 @@ std::string time_text(double ns);  // "812 ns", "12.3 µs", "4.82 ms", "1.07 s"
 std::string time_text_like(double ns,
                            double reference);  // "0.71": in the unit of time_text(reference)
 std::string bytes_text(double bytes);          // "812 B", "12.3 MB", "1.90 GB": powers of 1000
-std::string signal_text(std::int64_t number);  // "SIGKILL (9)"
 std::string percent_text(double fraction);     // "63.1 %"
 std::string count_text(std::int64_t count);    // "12,345"
 std::string ordinal(std::size_t number);       // "1st", "20th"

@@ -21,7 +21,7 @@ Json died_json(const ProcessReport& process) {
   const ProcessEnd& end = *process.end;
   const bool killed = end.how == EndKind::kSignal;
   return {{"how", end.out_of_memory ? "out of memory"
-                  : killed          ? signal_text(end.code)
+                  : killed          ? signal_name(end.code)
                                     : "exit"},
           {"step", end.step > 0 ? Json(end.step) : Json(nullptr)},
           {"op", or_null(process.died_in)},

@@ -57,7 +57,8 @@ enum class EndKind : std::uint8_t {
   kSignal,    // killed; `code` is the signal, 0 when it is not known
   kReplaced,  // exec(): the process lives on as another program
 };
-const char* end_name(EndKind kind);  // "exit", "signal", "replaced"
+const char* end_name(EndKind kind);            // "exit", "signal", "replaced"
+std::string signal_name(std::int64_t number);  // "SIGKILL (9)"; "signal 40" for one without a name
 
 struct ProcessEnd {
   ProcessId process = ProcessId::kNone;

@@ -1,4 +1,7 @@
 // The names of the enums that are stored or shown.
+#include <csignal>
+#include <utility>
+
 #include "store/analysis.h"
 #include "store/events.h"
 
@@ -26,6 +29,19 @@ const char* end_name(EndKind kind) {
     case EndKind::kReplaced: return "replaced";
   }
   return "exit";
+}
+
+std::string signal_name(std::int64_t number) {
+  static constexpr std::pair<int, const char*> kNames[] = {
+      {SIGHUP, "SIGHUP"},   {SIGINT, "SIGINT"},   {SIGQUIT, "SIGQUIT"}, {SIGILL, "SIGILL"},
+      {SIGTRAP, "SIGTRAP"}, {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},
+      {SIGKILL, "SIGKILL"}, {SIGUSR1, "SIGUSR1"}, {SIGSEGV, "SIGSEGV"}, {SIGUSR2, "SIGUSR2"},
+      {SIGPIPE, "SIGPIPE"}, {SIGALRM, "SIGALRM"}, {SIGTERM, "SIGTERM"}, {SIGXCPU, "SIGXCPU"},
+      {SIGXFSZ, "SIGXFSZ"}, {SIGSYS, "SIGSYS"}};
+  for (const auto& [known, name] : kNames) {
+    if (number == known) return std::string(name) + " (" + std::to_string(number) + ")";
+  }
+  return "signal " + std::to_string(number);
 }
 
 const char* marker_name(StepMarker marker) {

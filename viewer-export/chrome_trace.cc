@@ -4,10 +4,12 @@
 #include <utility>
 #include <vector>
 
+#include "viewer-export/death_marks.h"
 #include "viewer-export/event_writer.h"
 #include "viewer-export/json_text.h"
 #include "viewer-export/op_tracks.h"
 #include "viewer-export/run_rows.h"
+#include "viewer-export/sample_tracks.h"
 #include "viewer-export/track_map.h"
 
 namespace stepscope {
@@ -119,11 +121,18 @@ Result<ChromeTraceSummary> write_chrome_trace(const TraceReader& reader, const A
   if (!phases.ok()) return phases.status();
   const auto losses = reader.losses();
   if (!losses.ok()) return losses.status();
+  const auto ends = reader.process_ends();
+  if (!ends.ok()) return ends.status();
+  const auto unfinished = reader.unfinished_ops();
+  if (!unfinished.ok()) return unfinished.status();
   if (Status status = check_not_empty(reader, *phases); !status.ok()) return status;
   const Result<Cut> cut = cut_of(analysis, options.steps);
   if (!cut.ok()) return cut.status();
 
   TrackMap tracks(reader.processes(), reader.threads());
+  const Result<bool> machine = has_machine_samples(reader);
+  if (!machine.ok()) return machine.status();
+  if (*machine) tracks.add_machine();
   const RunRows rows(reader, analysis, *phases, *losses, *cut, tracks);
   tracks.number_threads();
 
@@ -134,6 +143,11 @@ Result<ChromeTraceSummary> write_chrome_trace(const TraceReader& reader, const A
   write_track_names(tracks.threads(), writer);
   rows.write_steps(writer);
   rows.write_phases(writer);
+  if (Status status = SampleTracks(reader, *cut, tracks, writer).write(); !status.ok())
+    return status;
+  const std::int64_t skipped_unfinished =
+      write_unfinished_ops(reader, *unfinished, *ends, *cut, tracks, writer);
+  write_deaths(*ends, *cut, tracks, writer);
 
   OpTracks ops(reader, tracks, writer);
   if (Status status = write_ops(reader, *cut, options, ops, writer); !status.ok()) return status;
@@ -148,7 +162,7 @@ Result<ChromeTraceSummary> write_chrome_trace(const TraceReader& reader, const A
   summary.counters = writer.counters();
   summary.flows = writer.flows();
   summary.lanes = static_cast<std::int64_t>(tracks.lanes().size());
-  summary.skipped = rows.skipped() + ops.skipped();
+  summary.skipped = rows.skipped() + ops.skipped() + skipped_unfinished;
   const std::string trailer = ",\n\"stepscope\":{\"slices\":" + std::to_string(summary.slices) +
                               ",\"skipped\":" + std::to_string(summary.skipped) + "}";
   if (Status status = writer.end(trailer); !status.ok()) return status;

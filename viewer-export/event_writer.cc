@@ -144,6 +144,14 @@ void EventWriter::counter(std::int64_t pid, std::string_view name, std::string_v
   ++counters_;
 }
 
+void EventWriter::process_mark(std::int64_t pid, std::string_view name, std::string_view category,
+                               SessionTime time, std::string_view args) {
+  event("{\"ph\":\"i\",\"s\":\"p\",\"cat\":" + json_quoted(category) +
+        ",\"name\":" + json_quoted(name) + ",\"pid\":" + std::to_string(pid) +
+        ",\"tid\":" + std::to_string(pid) + ",\"ts\":" + microseconds(to_ns(time)) +
+        ",\"cname\":\"terrible\",\"args\":" + std::string(args) + "}");
+}
+
 void EventWriter::flow(std::string_view opening, std::uint64_t id, SessionTime time,
                        const Track& track) {
   std::string json(opening);

@@ -44,6 +44,9 @@ class EventWriter {
   // `series`: the unit. Counters of one process with one name are one track.
   void counter(std::int64_t pid, std::string_view name, std::string_view series, SessionTime time,
                double value);
+  // An instant of a whole process.
+  void process_mark(std::int64_t pid, std::string_view name, std::string_view category,
+                    SessionTime time, std::string_view args);
   void flow_start(std::uint64_t id, SessionTime time, const Track& track);
   // "process_name", "thread_sort_index", …; `args`: a JSON object.
   void metadata(std::string_view what, std::int64_t pid, std::int64_t tid, std::string_view args);

@@ -1,10 +1,10 @@
-// Finds the forward op that a backward node belongs to, among the latest forward ops of each
-// thread.
+// Finds the forward op that a backward node belongs to, among the latest forward ops.
 //
 // libtorch gives a backward node the sequence number and the thread of the forward op that made it.
-// Of nested ops with one number the latest to start made the node. A fixed table, so that memory
-// does not grow with the run: an op is forgotten when its thread has since used kSlots more
-// numbers, which is several steps of a large model. What was forgotten gets no arrow.
+// Of nested ops with one number the latest to start made the node. One fixed table for all threads,
+// so that memory does not grow with the run: an op is forgotten when another, of any thread, falls
+// into its slot, for its own thread after kSlots more numbers, which is several steps of a large
+// model. What was forgotten gets no arrow.
 #pragma once
 
 #include <cstdint>
@@ -21,23 +21,29 @@ class FlowTable {
 
   struct Forward {
     std::int64_t sequence = -1;
-    std::uint32_t torch_id = 0;  // of its thread
+    std::uint64_t origin = 0;
     ThreadId thread = ThreadId::kNone;
     SessionTime start;
   };
 
-  // `torch_id`: of the thread of `op`, which has a sequence number.
-  void add_forward(const Op& op, std::uint32_t torch_id) {
-    Forward& slot = slot_of(torch_id, op.sequence);
+  // Which thread a sequence number is of: libtorch counts its threads anew in each process.
+  static std::uint64_t origin_of(ProcessId process, std::uint32_t torch_id) {
+    return static_cast<std::uint64_t>(process) << 32 | torch_id;
+  }
+
+  // `origin`: of the thread of `op`, which has a sequence number.
+  void add_forward(const Op& op, std::uint64_t origin) {
+    Forward& slot = slot_of(origin, op.sequence);
     const bool outer =
-        slot.sequence == op.sequence && slot.torch_id == torch_id && op.start < slot.start;
-    if (!outer) slot = {op.sequence, torch_id, op.thread, op.start};
+        slot.sequence == op.sequence && slot.origin == origin && op.start < slot.start;
+    if (!outer) slot = {op.sequence, origin, op.thread, op.start};
   }
 
   // The forward op of the backward node `op`, once: a second node with its number gets none.
-  std::optional<Forward> take_forward(const Op& op) {
-    Forward& slot = slot_of(op.forward_thread, op.sequence);
-    if (slot.sequence != op.sequence || slot.torch_id != op.forward_thread) return std::nullopt;
+  // `origin`: of the thread that ran the forward op.
+  std::optional<Forward> take_forward(const Op& op, std::uint64_t origin) {
+    Forward& slot = slot_of(origin, op.sequence);
+    if (slot.sequence != op.sequence || slot.origin != origin) return std::nullopt;
     if (slot.start > op.start) return std::nullopt;  // a later op that reuses the number
     const Forward forward = slot;
     slot = {};
@@ -47,8 +53,8 @@ class FlowTable {
  private:
   // Neighbouring numbers get neighbouring slots; the threads' ranges are spread by the golden
   // ratio.
-  Forward& slot_of(std::uint32_t torch_id, std::int64_t sequence) {
-    const std::uint64_t spread = torch_id * std::uint64_t{0x9E3779B97F4A7C15} >> 48;
+  Forward& slot_of(std::uint64_t origin, std::int64_t sequence) {
+    const std::uint64_t spread = origin * std::uint64_t{0x9E3779B97F4A7C15} >> 48;
     return slots_[(static_cast<std::uint64_t>(sequence) + spread) % kSlots];
   }
 

@@ -9,6 +9,7 @@ OpTracks::OpTracks(const TraceReader& reader, TrackMap& tracks, EventWriter& wri
   for (const StoredThread& thread : reader.threads()) {
     ThreadState& state = threads_[static_cast<std::size_t>(thread.id)];
     state.track = tracks.thread(thread.id);
+    state.process = thread.process;
     state.torch_id = thread.torch_id;
   }
 }
@@ -31,7 +32,7 @@ void OpTracks::add(const Op& op) {
   OpSlice slice{op};
   // An arrow needs a slice with a length to hold on to.
   const bool may_link = op.sequence >= 0 && op.dur > Duration::zero();
-  if (may_link && op.forward_thread != 0) link_to_forward(slice);
+  if (may_link && op.forward_thread != 0) link_to_forward(slice, *state);
   const auto emit = [this, state](const OpSlice& ready) { writer_.op(ready, *state->track); };
   if (!state->order.add(slice, emit)) {
     add_to_lane(*state, slice);
@@ -39,12 +40,13 @@ void OpTracks::add(const Op& op) {
   }
   const bool forward = may_link && op.forward_thread == 0 && state->torch_id != 0;
   if (forward && !writer_.names().is_engine_frame(op.name)) {
-    forwards_.add_forward(op, state->torch_id);
+    forwards_.add_forward(op, FlowTable::origin_of(state->process, state->torch_id));
   }
 }
 
-void OpTracks::link_to_forward(OpSlice& slice) {
-  const auto forward = forwards_.take_forward(slice.op);
+void OpTracks::link_to_forward(OpSlice& slice, const ThreadState& state) {
+  const auto forward = forwards_.take_forward(
+      slice.op, FlowTable::origin_of(state.process, slice.op.forward_thread));
   if (!forward) return;
   slice.flow_in = ++last_flow_;
   ThreadState& from = threads_[static_cast<std::size_t>(forward->thread)];

@@ -34,6 +34,7 @@ class OpTracks {
  private:
   struct ThreadState {
     const Track* track = nullptr;
+    ProcessId process = ProcessId::kNone;
     std::uint32_t torch_id = 0;
     SliceOrder order;
     FlatLanes lanes;
@@ -41,7 +42,7 @@ class OpTracks {
   };
 
   ThreadState* state_of(const Op& op);
-  void link_to_forward(OpSlice& slice);
+  void link_to_forward(OpSlice& slice, const ThreadState& state);
   void add_to_lane(ThreadState& state, const OpSlice& slice);
 
   TrackMap& tracks_;

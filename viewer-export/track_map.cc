@@ -17,7 +17,8 @@ Track make_track(std::int64_t pid, std::int64_t tid, std::string name) {
 
 std::string process_title(const StoredProcess& process) {
   const std::string name = process.name.empty() ? "process" : process.name;
-  return name + " (pid " + std::to_string(process.pid) + ")";
+  const std::string rank = process.rank >= 0 ? ", rank " + std::to_string(process.rank) : "";
+  return name + " (pid " + std::to_string(process.pid) + rank + ")";
 }
 
 }  // namespace
@@ -38,7 +39,13 @@ TrackMap::TrackMap(const std::vector<StoredProcess>& processes,
   threads_.resize(most + 1);
 }
 
+void TrackMap::add_machine() {
+  machine_pid_ = next_row_++;
+  processes_.push_back({machine_pid_, "Machine"});
+}
+
 std::int64_t TrackMap::pid_of(ProcessId id) const {
+  if (id == ProcessId::kNone && machine_pid_ != 0) return machine_pid_;
   for (std::size_t i = 0; i < stored_processes_.size(); ++i) {
     if (stored_processes_[i].id == id) return processes_[i].pid;
   }

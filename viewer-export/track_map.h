@@ -33,6 +33,9 @@ class TrackMap {
  public:
   TrackMap(const std::vector<StoredProcess>& processes, const std::vector<StoredThread>& threads);
 
+  // A group of its own, below the processes, for the counters of the machine. Comes before the
+  // rows.
+  void add_machine();
   // A row of our own in the process of `thread` (kNone: the first process), below the rows before
   // it and above the threads. All rows come before number_threads().
   Track add_row(ThreadId thread, std::string title);
@@ -40,6 +43,8 @@ class TrackMap {
   // A further track for what does not nest on the thread's own.
   Track add_lane(ThreadId thread);
 
+  // Of a process; for kNone, of the machine when it was added. The first one for any other.
+  [[nodiscard]] std::int64_t pid_of(ProcessId id) const;
   // nullptr for a thread that the store does not know. Stays valid.
   [[nodiscard]] const Track* thread(ThreadId id) const;
   [[nodiscard]] const std::vector<TrackedProcess>& processes() const { return processes_; }
@@ -49,7 +54,6 @@ class TrackMap {
   [[nodiscard]] const std::vector<Track>& threads() const { return threads_; }
 
  private:
-  [[nodiscard]] std::int64_t pid_of(ProcessId id) const;
   [[nodiscard]] std::set<ProcessId> processes_to_renumber() const;
 
   const std::vector<StoredProcess> stored_processes_;
@@ -58,6 +62,7 @@ class TrackMap {
   std::vector<Track> rows_;
   std::vector<Track> threads_;  // [ThreadId]
   std::vector<Track> lanes_;
+  std::int64_t machine_pid_ = 0;  // 0: there is none
   std::int64_t next_row_ = 0;
   std::int64_t next_spare_ = 0;
 };

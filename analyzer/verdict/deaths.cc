@@ -71,7 +71,7 @@ std::string sentence_of(const ProcessReport& process) {
 std::string manner_of(const ProcessEnd& end) {
   if (end.out_of_memory) return "ran out of memory and was killed by the kernel";
   if (end.how == EndKind::kExit) return "ended with exit code " + std::to_string(end.code);
-  return end.code == 0 ? "was killed" : "was killed by " + signal_text(end.code);
+  return end.code == 0 ? "was killed" : "was killed by " + signal_name(end.code);
 }
 
 double number_at(const std::vector<Step>& steps, SessionTime time) {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "store/counters.h"
 #include "store/trace_writer.h"
 #include "tests/store/testing/synthetic_run.h"
 #include "tests/viewer-export/testing/trace_stores.h"
@@ -56,6 +57,12 @@ Exported export_store(const std::filesystem::path& path, const ChromeTraceOption
   const auto summary = write_chrome_trace(*reader, *analysis, options, sink);
   EXPECT_TRUE(summary.ok()) << summary.status().message();
   return {sink.text(), json::parse(sink.text()), summary.ok() ? *summary : ChromeTraceSummary{}};
+}
+
+ChromeTraceOptions between(std::int64_t first, std::int64_t last) {
+  ChromeTraceOptions options;
+  options.steps = StepRange{first, last};
+  return options;
 }
 
 Status export_error(const std::filesystem::path& path, const ChromeTraceOptions& options = {}) {
@@ -169,6 +176,137 @@ TEST_F(ChromeTrace, IsTheseLinesForASmallRun) {
 ],
 "stepscope":{"slices":7,"skipped":0}}
 )json");
+}
+
+TEST_F(ChromeTrace, GaugesAreDrawnAsTheyAreAndTotalsAsRates) {
+  add(op("aten::add", 0, 10));
+  const ProcessId process{1};
+  const auto sample = [&](ProcessId of, const char* counter, std::int64_t at, std::int64_t value) {
+    const Sample row{of, writer_->intern(counter), session_time(at), value};
+    ASSERT_TRUE(writer_->add_samples({&row, 1}).ok());
+  };
+  sample(process, counter::kRss, 0, 1'500'000'000);
+  sample(process, counter::kRss, 100'000'000, 1'600'000'000);
+  sample(process, counter::kReadBytes, 0, 70'000'000);
+  sample(process, counter::kReadBytes, 100'000'000, 101'000'000);
+  sample(process, counter::kReadBytes, 300'000'000, 101'000'000);
+  sample(process, counter::kCpuUser, 0, 0);
+  sample(process, counter::kCpuUser, 100'000'000, 150'000'000);
+  sample(ProcessId::kNone, counter::kPsiMemorySome, 0, 500);
+  sample(ProcessId::kNone, counter::kPsiMemorySome, 100'000'000, 25'500);
+  sample(process, "a_counter_of_tomorrow", 5'000, 7);
+  sample(process, counter::kThreads, -5, 7);  // before the start: cannot be drawn
+  const Exported trace = exported();
+  std::vector<std::string> drawn;
+  for (const json& event : trace.events("C")) {
+    drawn.push_back(std::to_string(event["pid"].get<int>()) + ' ' +
+                    event["name"].get<std::string>() + ' ' + std::to_string(ns(event["ts"])) + ' ' +
+                    event["args"].dump());
+  }
+  EXPECT_THAT(drawn, ::testing::UnorderedElementsAre(
+                         "1 Memory held 0 {\"MB\":1500}", "1 Memory held 100000000 {\"MB\":1600}",
+                         "1 Read from storage 0 {\"MB/s\":310}",
+                         "1 Read from storage 100000000 {\"MB/s\":0}",
+                         "1 Read from storage 300000000 {\"MB/s\":0}",
+                         "1 CPU time in the program 0 {\"cores\":1.5}",
+                         "1 CPU time in the program 100000000 {\"cores\":0}",
+                         "2 Some task waited for memory 0 {\"%\":25}",
+                         "2 Some task waited for memory 100000000 {\"%\":0}",
+                         "1 a_counter_of_tomorrow 5000 {\"\":7}"));
+  EXPECT_THAT(trace.text, HasSubstr("\"pid\":2,\"tid\":0,\"args\":{\"name\":\"Machine\"}"));
+  EXPECT_EQ(trace.summary.counters, 10);
+}
+
+TEST(ChromeTraceOfARun, WithoutSamplesOfTheMachineThereIsNoGroupForIt) {
+  const TempDir dir;
+  testing::make_store(dir / "run.db", {});
+  EXPECT_EQ(export_store(dir / "run.db").text.find("Machine"), std::string::npos);
+}
+
+// libtorch numbers threads and sequences anew in each process: ranks have the same ones.
+TEST_F(ChromeTrace, AnArrowNeverLeadsFromOneProcessToAnother) {
+  const auto other = writer_->add_process({4300, "train", "./train"});
+  ASSERT_TRUE(other.ok());
+  ASSERT_TRUE(writer_->add_thread({*other, 4300, 1, "train"}).ok());  // thread 3, torch id 1 too
+  const auto forward = [&](unsigned thread, std::int64_t start) {
+    Op forward_op = op("aten::mul", start, start + 10);
+    forward_op.thread = ThreadId{thread};
+    forward_op.sequence = 7;
+    add(forward_op);
+  };
+  const auto node = [&](unsigned thread, std::int64_t start) {
+    Op node_op = op("MulBackward0", start, start + 10);
+    node_op.thread = ThreadId{thread};
+    node_op.sequence = 7;
+    node_op.forward_thread = 1;
+    add(node_op);
+  };
+  forward(1, 100);
+  forward(3, 120);
+  node(1, 200);
+  node(3, 220);
+  const Exported trace = exported();
+  EXPECT_EQ(trace.summary.flows, 2);
+  const auto starts = trace.events("s"), ends = trace.events("f");
+  for (const json& start : starts) {
+    for (const json& end : ends) {
+      EXPECT_EQ(start["id"] == end["id"], start["pid"] == end["pid"]);
+    }
+  }
+}
+
+TEST(ChromeTraceOfARun, CountersEndWithTheStepsAskedFor) {
+  const TempDir dir;
+  const SyntheticRun run{.steps = 20, .samples = true};
+  testing::make_store(dir / "run.db", run, /*analysed=*/true);
+  const Exported trace = export_store(dir / "run.db", between(5, 6));
+  std::vector<std::int64_t> times;
+  for (const json& event : trace.events("C")) {
+    if (event["name"] == "Read from storage") times.push_back(ns(event["ts"]));
+  }
+  EXPECT_THAT(times, ::testing::ElementsAre(to_ns(run.step_start(4)), to_ns(run.step_start(5)),
+                                            to_ns(run.step_start(6))));
+}
+
+TEST(ChromeTraceOfARun, ADeathIsMarkedAndTheOpsItHappenedInAreDrawnUpToIt) {
+  const TempDir dir;
+  const SyntheticRun run{.steps = 3, .rank = 1, .killed_by = 9};
+  testing::make_store(dir / "run.db", run);
+  const Exported trace = export_store(dir / "run.db");
+  const auto marks = trace.events("i");
+  ASSERT_EQ(marks.size(), 1u);
+  EXPECT_EQ(marks[0]["name"], "killed by SIGKILL (9)");
+  EXPECT_EQ(marks[0]["s"], "p");
+  EXPECT_EQ(ns(marks[0]["ts"]), to_ns(run.step_start(3)));
+  EXPECT_EQ(marks[0]["args"]["step"], 4);
+  std::vector<std::string> unfinished;
+  for (const json& slice : trace.slices("cpu_op")) {
+    if (!slice.contains("args") || !slice["args"].contains("unfinished")) continue;
+    unfinished.push_back(slice["name"]);
+    EXPECT_EQ(slice["tid"], 4242);
+    EXPECT_EQ(ns(slice["ts"]) + ns(slice["dur"]), to_ns(run.step_start(3)));
+  }
+  EXPECT_THAT(unfinished, ::testing::ElementsAre("aten::linear", "aten::addmm"));
+  EXPECT_THAT(trace.text, HasSubstr("train (pid 4242, rank 1)"));
+}
+
+TEST_F(ChromeTrace, AnUnfinishedOpIsTheParentOfWhatEndedInIt) {
+  const UnfinishedOp open{ThreadId{1}, writer_->intern("outer"), session_time(100),
+                          PhaseKind::kNone, 0};
+  const UnfinishedOp unknown{ThreadId{9}, writer_->intern("nowhere"), session_time(100),
+                             PhaseKind::kNone, 0};
+  ASSERT_TRUE(writer_->add_unfinished_ops({&open, 1}).ok());
+  ASSERT_TRUE(writer_->add_unfinished_ops({&unknown, 1}).ok());
+  ASSERT_TRUE(writer_->set_meta("end_ns", "900").ok());  // nobody saw how it ended
+  add(op("inner", 100, 200, 1));
+  const Exported trace = exported();
+  const auto slices = trace.slices("cpu_op");
+  ASSERT_EQ(slices.size(), 2u);
+  EXPECT_EQ(slices[0]["name"], "outer");
+  EXPECT_EQ(ns(slices[0]["dur"]), 800);
+  EXPECT_EQ(slices[1]["name"], "inner");
+  EXPECT_TRUE(trace.events("i").empty());
+  EXPECT_EQ(trace.summary.skipped, 1);
 }
 
 // What a viewer does with one track: a stable sort by start, then a stack.

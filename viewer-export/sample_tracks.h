@@ -1,0 +1,55 @@
+// Samples as counters of a trace. A gauge is drawn as it is, a total as what it grew by a second:
+// the total itself would be a ramp that says nothing.
+//
+// Thread safety: none. Memory: one reading for each process and counter.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "store/counters.h"
+#include "store/trace_reader.h"
+#include "viewer-export/event_writer.h"
+#include "viewer-export/run_rows.h"
+#include "viewer-export/track_map.h"
+
+namespace stepscope {
+
+class SampleTracks {
+ public:
+  // All must outlive this.
+  SampleTracks(const TraceReader& reader, const Cut& cut, const TrackMap& tracks,
+               EventWriter& writer)
+      : reader_(reader), cut_(cut), tracks_(tracks), writer_(writer) {}
+
+  // Reads and draws all samples.
+  Status write();
+
+ private:
+  struct Series {
+    std::int64_t pid = 0;
+    std::string name;
+    const char* unit = "";
+    double scale = 1;
+    bool total = false;
+    std::optional<Sample> last;
+    bool drawn = false;  // a rate stands until told otherwise
+  };
+
+  Series& series_of(const Sample& sample);
+  void add(const Sample& sample);
+  void add_to_total(Series& series, const Sample& sample);
+
+  const TraceReader& reader_;
+  const Cut& cut_;
+  const TrackMap& tracks_;
+  EventWriter& writer_;
+  std::map<std::pair<ProcessId, StringId>, Series> series_;
+};
+
+// Whether the store has a counter of the machine.
+Result<bool> has_machine_samples(const TraceReader& reader);
+
+}  // namespace stepscope
