@@ -18,12 +18,15 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", STEPSCOPE_VERSION);
   app.footer("Examples:\n"
+             "  stepscope run -o run.db -- python train.py\n"
              "  stepscope analyze run.db\n"
              "  stepscope analyze run.db --json | jq .verdict\n"
              "  stepscope export run.db -o trace.json.gz\n"
              "`stepscope VERB --help` says more about each.");
 
   int exit_code = stepscope::cli::kOk;
+  stepscope::cli::add_run(app, exit_code);
+  stepscope::cli::add_control(app, exit_code);
   stepscope::cli::add_analyze(app, exit_code);
   stepscope::cli::add_export(app, exit_code);
   try {

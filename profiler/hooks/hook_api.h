@@ -9,11 +9,18 @@
 
 namespace stepscope {
 
+enum class HookMode : std::uint8_t {
+  kOff,           // no callback at all
+  kUserScopes,    // only the ranges that PyTorch's Python side opens itself: optimizer, zero_grad,
+                  // loader; other ops do not notice
+  kOps,           // every op
+  kOpsAndShapes,  // and the shapes of its inputs (costs about 1 us an op)
+};
+
 struct HookApi {
-  // Starts and stops the op callbacks; outside they are removed, not ignored. Thread safety: any
-  // thread. Enabling what is enabled does nothing. `shapes`: record the shapes of the inputs too.
-  void (*enable)(bool shapes);
-  void (*disable)();
+  // Puts the callbacks of `mode` in place and takes those of the mode before away: outside a window
+  // they are removed, not ignored. Thread safety: any thread. Setting the mode it has does nothing.
+  void (*set_mode)(HookMode mode);
   // What a one-element op takes, in ns: the framework's own cost of an op. Runs some hundred ops on
   // the calling thread, a fraction of a millisecond.
   std::int64_t (*measure_leaf_op_overhead_ns)();

@@ -14,8 +14,10 @@
 #include <string>
 
 #include "profiler/hooks/hook_api.h"
+#include "profiler/hooks/python_range.h"
 #include "profiler/hooks/shapes_text.h"
 #include "profiler/session/current_thread.h"
+#include "profiler/session/phase_marks.h"
 
 namespace stepscope {
 namespace {
@@ -31,23 +33,32 @@ struct UserScope final : at::ObserverContext {
   std::uint64_t torch_id = 0;
   Ticks start{};
   std::int64_t sequence = -1;
+  bool is_op = false;  // written as an op too
   std::string name;
+  OpenPhase phase;  // of a range that PyTorch itself opens; else none
 };
 
-std::unique_ptr<at::ObserverContext> begin_user_scope(const at::RecordFunction& fn,
-                                                      ThreadRecorder* recorder) {
+template <bool kOps>
+std::unique_ptr<at::ObserverContext> begin_user_scope(const at::RecordFunction& fn) {
+  const PythonRange range = python_range(fn.name());
+  if (!kOps && range.kind == PhaseKind::kNone) return nullptr;
   auto scope = std::make_unique<UserScope>();
-  scope->recorder = recorder;
-  scope->torch_id = fn.threadId();
-  scope->sequence = fn.seqNr();
   scope->name = fn.name();
-  recorder->start_op(op_start(fn, scope->name.c_str()));
-  scope->start = read_ticks();
+  if (range.kind != PhaseKind::kNone) scope->phase = begin_phase_mark(range.kind, range.name);
+  if constexpr (kOps) {
+    ThreadRecorder* recorder = current_thread();
+    if (recorder == nullptr) return scope;
+    scope->recorder = recorder;
+    scope->torch_id = fn.threadId();
+    scope->sequence = fn.seqNr();
+    scope->is_op = true;
+    recorder->start_op(op_start(fn, scope->name.c_str()));
+    scope->start = read_ticks();
+  }
   return scope;
 }
 
-void end_user_scope(const at::RecordFunction& fn, const UserScope& scope,
-                    ThreadRecorder* recorder) {
+void end_scope_op(const at::RecordFunction& fn, const UserScope& scope, ThreadRecorder* recorder) {
   if (recorder == scope.recorder) {
     recorder->end_op(&fn);
     return;
@@ -57,13 +68,19 @@ void end_user_scope(const at::RecordFunction& fn, const UserScope& scope,
   ring_registry().end_elsewhere(scope.torch_id, &fn);
 }
 
+void end_user_scope(const at::RecordFunction& fn, const UserScope& scope) {
+  ThreadRecorder* recorder = thread_recorder;
+  if (scope.is_op && recorder != nullptr) end_scope_op(fn, scope, recorder);
+  end_phase_mark(scope.phase);
+}
+
 template <bool kShapes>
 std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& fn) {
+  if (fn.scope() == at::RecordScope::USER_SCOPE) [[unlikely]]
+    return begin_user_scope<true>(fn);
   ThreadRecorder* recorder = current_thread();
   if (recorder == nullptr) [[unlikely]]
     return nullptr;
-  if (fn.scope() == at::RecordScope::USER_SCOPE) [[unlikely]]
-    return begin_user_scope(fn, recorder);
   if constexpr (kShapes) {
     recorder->start_op(op_start(fn, fn.name()), shapes_text(fn));
   } else {
@@ -73,32 +90,42 @@ std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& fn) {
 }
 
 void on_end(const at::RecordFunction& fn, at::ObserverContext* context) {
+  if (context != nullptr) [[unlikely]] {
+    end_user_scope(fn, *static_cast<UserScope*>(context));
+    return;
+  }
   ThreadRecorder* recorder = thread_recorder;
   if (recorder == nullptr) [[unlikely]]
     return;
-  if (context != nullptr) [[unlikely]] {
-    end_user_scope(fn, *static_cast<UserScope*>(context), recorder);
-    return;
-  }
   recorder->end_op(&fn);
 }
 
-std::mutex callback_mutex;
-at::CallbackHandle callback = at::INVALID_CALLBACK_HANDLE;  // guarded by callback_mutex
-
-void enable(bool shapes) {
-  const std::scoped_lock lock(callback_mutex);
-  if (callback != at::INVALID_CALLBACK_HANDLE) return;
-  callback = at::addGlobalCallback(
-      shapes ? at::RecordFunctionCallback(on_start<true>, on_end).needsInputs(true)
-             : at::RecordFunctionCallback(on_start<false>, on_end));
+at::RecordFunctionCallback callback_of(HookMode mode) {
+  switch (mode) {
+    case HookMode::kOpsAndShapes:
+      return at::RecordFunctionCallback(on_start<true>, on_end).needsInputs(true);
+    case HookMode::kUserScopes:
+      return at::RecordFunctionCallback(begin_user_scope<false>, on_end)
+          .scopes({at::RecordScope::USER_SCOPE});
+    case HookMode::kOps:
+    case HookMode::kOff:
+      break;
+  }
+  return at::RecordFunctionCallback(on_start<false>, on_end);
 }
 
-void disable() {
+std::mutex callback_mutex;
+// Guarded by callback_mutex.
+at::CallbackHandle callback = at::INVALID_CALLBACK_HANDLE;
+HookMode current_mode = HookMode::kOff;
+
+void set_mode(HookMode mode) {
   const std::scoped_lock lock(callback_mutex);
-  if (callback == at::INVALID_CALLBACK_HANDLE) return;
-  at::removeCallback(callback);
-  callback = at::INVALID_CALLBACK_HANDLE;
+  if (mode == current_mode) return;
+  current_mode = mode;
+  if (callback != at::INVALID_CALLBACK_HANDLE) at::removeCallback(callback);
+  callback = mode == HookMode::kOff ? at::INVALID_CALLBACK_HANDLE
+                                    : at::addGlobalCallback(callback_of(mode));
 }
 
 // The last op's start and duration, as the hooks would have seen it.
@@ -131,7 +158,7 @@ std::int64_t measure_leaf_op_overhead_ns() {
                    .to_session(Ticks{to_count(before.ticks) + static_cast<std::uint64_t>(ticks)}));
 }
 
-constexpr HookApi kHooks{enable, disable, measure_leaf_op_overhead_ns};
+constexpr HookApi kHooks{set_mode, measure_leaf_op_overhead_ns};
 
 }  // namespace
 }  // namespace stepscope

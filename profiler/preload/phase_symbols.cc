@@ -34,12 +34,18 @@ class Returned {
 // Notes `kind` for the life of the object; also when libtorch or the user's closure throws.
 class PhaseGuard {
  public:
-  explicit PhaseGuard(PhaseKind kind) : phase_(Session::get().begin_phase(kind, {})) {}
+  explicit PhaseGuard(PhaseKind kind) : phase_(begin(kind)) {}
   ~PhaseGuard() { Session::get().end_phase(phase_, phase_.kind); }
   PhaseGuard(const PhaseGuard&) = delete;
   PhaseGuard& operator=(const PhaseGuard&) = delete;
 
  private:
+  static OpenPhase begin(PhaseKind kind) {
+    Session& session = Session::get();
+    session.torch_is_loaded(false);  // the first we hear of a libtorch that was loaded late
+    return session.begin_phase(kind, {});
+  }
+
   OpenPhase phase_;
 };
 

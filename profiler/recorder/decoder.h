@@ -40,6 +40,8 @@ class RingDecoder {
   void decode(const RingConsumer& ring, RingConsumer::Batch batch, const ClockMap& clock,
               DecodedEvents& out);
 
+  // The text that `name` was defined as; kNone when it was not.
+  [[nodiscard]] StringId text_of(NameId name) const;
   [[nodiscard]] ThreadId thread() const { return thread_; }
   [[nodiscard]] std::int64_t corrupt_slots() const { return corrupt_slots_; }
 
@@ -49,8 +51,6 @@ class RingDecoder {
   // Returns how many slots the definition takes; 0 when it is corrupt.
   std::uint64_t decode_name(const RingConsumer& ring, std::uint64_t at, std::uint64_t end);
   Duration take_self_time(const Op& op);
-  [[nodiscard]] StringId text_of(NameId name) const;
-
   static constexpr std::size_t kDepths = 256;
 
   ThreadId thread_;

@@ -11,14 +11,14 @@
 namespace stepscope {
 namespace {
 
-std::string read_file(const char* path) {
+std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// /proc/self/cmdline separates arguments by NUL and ends with one.
-std::string command_line() {
-  std::string text = read_file("/proc/self/cmdline");
+// /proc/PID/cmdline separates arguments by NUL and ends with one.
+std::string command_line(const std::string& pid = "self") {
+  std::string text = read_file("/proc/" + pid + "/cmdline");
   while (!text.empty() && text.back() == '\0') text.pop_back();
   std::replace(text.begin(), text.end(), '\0', ' ');
   return text;
@@ -46,7 +46,14 @@ int usable_cpus() {
 }  // namespace
 
 Process this_process() {
-  return {getpid(), first_line(read_file("/proc/self/comm")), command_line()};
+  Process process = process_of(getpid());
+  process.parent_pid = getppid();
+  return process;
+}
+
+Process process_of(std::int64_t pid) {
+  const std::string text = std::to_string(pid);
+  return {pid, first_line(read_file("/proc/" + text + "/comm")), command_line(text), 0, -1};
 }
 
 std::vector<std::pair<std::string, std::string>> machine_meta() {

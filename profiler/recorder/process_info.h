@@ -9,8 +9,10 @@
 
 namespace stepscope {
 
-// The calling process: pid, comm, command line.
+// The calling process: pid, comm, command line, parent.
 Process this_process();
+// Another one, as far as /proc tells; parent and rank are left out.
+Process process_of(std::int64_t pid);
 
 // Meta keys `host`, `kernel`, `cpu_model`, `cpu_count` (that this process may use) and `command`.
 std::vector<std::pair<std::string, std::string>> machine_meta();

@@ -31,18 +31,35 @@ std::uint32_t slots_that_fit(std::size_t bytes) {
       std::max<std::size_t>(std::bit_floor(fit), 2 * kReservedForMarks));
 }
 
+namespace {
+
+void name_owner(RingHeader* ring, std::int32_t tid, std::string_view thread_name) {
+  ring->tid = tid;
+  std::memset(ring->thread_name, 0, sizeof(ring->thread_name));
+  const std::size_t length = std::min(thread_name.size(), sizeof(ring->thread_name) - 1);
+  std::memcpy(ring->thread_name, thread_name.data(), length);
+}
+
+}  // namespace
+
 RingHeader* format_ring(void* memory, std::uint32_t slot_count, std::int32_t pid, std::int32_t tid,
                         std::string_view thread_name) {
   auto* ring = new (memory) RingHeader{};
   ring->version = kRingVersion;
   ring->slot_count = slot_count;
-  ring->slots_offset = sizeof(RingHeader);
   ring->pid = pid;
-  ring->tid = tid;
-  const std::size_t length = std::min(thread_name.size(), sizeof(ring->thread_name) - 1);
-  std::memcpy(ring->thread_name, thread_name.data(), length);
+  name_owner(ring, tid, thread_name);
   ring->magic = kRingMagic;
   return ring;
+}
+
+void reopen_ring(RingHeader* ring, std::int32_t tid, std::string_view thread_name) {
+  name_owner(ring, tid, thread_name);
+  ring->torch_id.store(0, std::memory_order_relaxed);
+  for (auto& lost : ring->lost) lost.store(0, std::memory_order_relaxed);
+  ring->open_depth.store(0, std::memory_order_relaxed);
+  ring->generation.fetch_add(1, std::memory_order_relaxed);
+  ring->state.store(RingState::kOpen, std::memory_order_release);
 }
 
 }  // namespace stepscope

@@ -13,13 +13,16 @@ namespace stepscope {
 // `slot_count` must be a power of two of at least 2 * kReservedForMarks.
 RingHeader* format_ring(void* memory, std::uint32_t slot_count, std::int32_t pid, std::int32_t tid,
                         std::string_view thread_name);
+// The same for a thread that takes over a closed and drained ring: names, losses and open ops start
+// anew, the slots go on counting.
+void reopen_ring(RingHeader* ring, std::int32_t tid, std::string_view thread_name);
 std::size_t ring_bytes(std::uint32_t slot_count);
 
 // The largest slot count whose ring fits in `bytes`, at least the minimum.
 std::uint32_t slots_that_fit(std::size_t bytes);
 
 inline Slot* ring_slots(RingHeader* ring) {
-  return reinterpret_cast<Slot*>(reinterpret_cast<char*>(ring) + ring->slots_offset);
+  return reinterpret_cast<Slot*>(reinterpret_cast<char*>(ring) + sizeof(RingHeader));
 }
 
 // Thread safety: the one thread that owns the ring.
@@ -68,8 +71,10 @@ class RingProducer {
 // program that has gone wild.
 class RingConsumer {
  public:
-  explicit RingConsumer(RingHeader* ring)
-      : ring_(ring), slots_(ring_slots(ring)), slot_count_(ring->slot_count) {}
+  explicit RingConsumer(RingHeader* ring) : RingConsumer(ring, ring->slot_count) {}
+  // With the slot count that the reader knows, for a ring whose header it does not believe.
+  RingConsumer(RingHeader* ring, std::uint32_t slot_count)
+      : ring_(ring), slots_(ring_slots(ring)), slot_count_(slot_count) {}
 
   // The slots published and not yet released; at most one ring's worth, also when head is nonsense.
   struct Batch {
@@ -87,6 +92,9 @@ class RingConsumer {
   }
   // The producer may overwrite everything before `end` from now on.
   void release(std::uint64_t end) { ring_->tail.store(end, std::memory_order_release); }
+
+  // All is read: another thread may have the ring.
+  void free() { ring_->state.store(RingState::kFree, std::memory_order_release); }
 
   [[nodiscard]] const RingHeader& header() const { return *ring_; }
   [[nodiscard]] std::uint32_t slot_count() const { return slot_count_; }

@@ -3,7 +3,7 @@
 // docs/architecture.md.
 //
 // Position independent: offsets, no pointers. All of it is plain memory that may be mapped twice.
-// A ring is a RingHeader followed, at slots_offset, by slot_count slots of 32 bytes. head and tail
+// A ring is a RingHeader followed by slot_count slots of 32 bytes. head and tail
 // count slots since the beginning and never wrap (2^64); slot i lies at i % slot_count.
 #pragma once
 
@@ -109,19 +109,21 @@ struct OpenOp {
 };
 inline constexpr std::uint32_t kMaxOpenOps = 128;
 
-enum class RingState : std::uint32_t { kOpen, kClosed };  // kClosed: the thread ended
+// kClosed: the thread ended. kFree: and everything was drained; another thread may have it.
+enum class RingState : std::uint32_t { kOpen, kClosed, kFree };
 
 inline constexpr std::uint32_t kRingMagic = 0x47525353;  // "SSRG"
-inline constexpr std::uint32_t kRingVersion = 1;
+inline constexpr std::uint32_t kRingVersion = 2;
 
 struct RingHeader {
   // Constant once the ring is published.
   std::uint32_t magic;
   std::uint32_t version;
   std::uint32_t slot_count;  // a power of two
-  std::uint32_t slots_offset;
   std::int32_t pid;
+  // Of the thread that has it now; constant while the ring is open.
   std::int32_t tid;
+  std::atomic<std::uint32_t> generation;  // counts the threads that had it
   char thread_name[16];
 
   std::atomic<std::uint32_t> torch_id;  // at::RecordFunction::currentThreadId(), 0 until known

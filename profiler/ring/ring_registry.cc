@@ -11,63 +11,90 @@
 namespace stepscope {
 namespace {
 
-// Prefaulted: the first touch of a page costs as much as a hundred events.
-void* map_ring(std::size_t bytes) {
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-  return memory == MAP_FAILED ? nullptr : memory;
+// The first touch of a page costs as much as a hundred events, so it is paid before the first
+// event.
+void prefault(RingHeader* ring, std::size_t bytes) {
+#ifdef MADV_POPULATE_WRITE  // Linux 5.14
+  if (madvise(ring, bytes, MADV_POPULATE_WRITE) == 0) return;
+#endif
+  constexpr std::size_t kPage = 4096;
+  for (std::size_t at = 0; at < bytes; at += kPage) {
+    // Adds nothing, and so is right also where the recorder reads already.
+    std::atomic_ref(*reinterpret_cast<unsigned char*>(reinterpret_cast<char*>(ring) + at))
+        .fetch_add(0);
+  }
 }
 
 }  // namespace
 
-ThreadRing::~ThreadRing() {
-  recorder.reset();
-  if (header != nullptr) munmap(header, bytes);
+void RingRegistry::use(const Region& region) {
+  const std::scoped_lock lock(mutex_);
+  region_ = region;
 }
 
-void RingRegistry::set_ring_bytes(std::size_t ring_bytes) {
+Region RingRegistry::region() const {
   const std::scoped_lock lock(mutex_);
-  ring_bytes_ = ring_bytes == 0 ? kDefaultRingBytes : ring_bytes;
+  return region_;
+}
+
+// A ring whose thread has ended and that was drained, else a new one.
+RingHeader* RingRegistry::claim_ring() {
+  RegionHeader& header = *region_.header;
+  const std::uint32_t made = header.ring_count.load(std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < made; ++i) {
+    RingHeader* ring = region_.ring(i);
+    if (ring->state.load(std::memory_order_acquire) == RingState::kFree) return ring;
+  }
+  if (made >= region_.layout.ring_capacity) return nullptr;
+  return region_.ring(made);
 }
 
 ThreadRecorder* RingRegistry::add_current_thread() {
   const std::scoped_lock lock(mutex_);
-  const std::uint32_t slots = slots_that_fit(ring_bytes_);
-  auto ring = std::unique_ptr<ThreadRing>(new (std::nothrow) ThreadRing);
-  if (ring == nullptr || rings_.size() >= kMaxRings) {
-    ++refused_threads_;
-    return nullptr;
-  }
-  ring->bytes = stepscope::ring_bytes(slots);
-  void* memory = map_ring(ring->bytes);
-  if (memory == nullptr) {
-    ++refused_threads_;
+  if (!region_) return nullptr;
+  RegionHeader& header = *region_.header;
+  RingHeader* ring = claim_ring();
+  if (ring == nullptr) {
+    header.refused_threads.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
   char name[16] = "";
   pthread_getname_np(pthread_self(), name, sizeof(name));
-  ring->header =
-      format_ring(memory, slots, getpid(), static_cast<std::int32_t>(syscall(SYS_gettid)), name);
-  ring->recorder = std::unique_ptr<ThreadRecorder>(new (std::nothrow) ThreadRecorder(ring->header));
-  ThreadRecorder* recorder = ring->recorder.get();
+  const auto tid = static_cast<std::int32_t>(syscall(SYS_gettid));
+  if (ring->magic == kRingMagic) {
+    reopen_ring(ring, tid, name);
+  } else {
+    prefault(ring, region_.layout.ring_stride);
+    format_ring(ring, region_.layout.slot_count, getpid(), tid, name);
+    header.ring_count.fetch_add(1, std::memory_order_release);
+  }
+  auto recorder = std::unique_ptr<ThreadRecorder>(new (std::nothrow) ThreadRecorder(ring));
   if (recorder == nullptr) {
-    ++refused_threads_;
+    ring->state.store(RingState::kClosed, std::memory_order_release);
+    header.refused_threads.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
-  rings_.push_back(std::move(ring));
-  return recorder;
+  recorders_.push_back(std::move(recorder));
+  return recorders_.back().get();
+}
+
+bool RingRegistry::is_current(ThreadRecorder* recorder) const {
+  const std::scoped_lock lock(mutex_);
+  const auto at = reinterpret_cast<std::uintptr_t>(&recorder->ring());
+  const auto begin = reinterpret_cast<std::uintptr_t>(region_.header);
+  return begin <= at && at < begin + region_.mapped_bytes;
 }
 
 void RingRegistry::close(ThreadRecorder* recorder) {
-  // Under the lock, so that the recorder cannot free the ring while it is being marked.
   const std::scoped_lock lock(mutex_);
   recorder->ring().state.store(RingState::kClosed, std::memory_order_release);
+  std::erase_if(recorders_, [&](const auto& one) { return one.get() == recorder; });
 }
 
 void RingRegistry::end_elsewhere(std::uint64_t torch_id, const void* identity) {
-  const std::scoped_lock lock(mutex_);  // keeps the ring from being freed
-  for (const auto& ring : rings_) {
-    RingHeader& header = *ring->header;
+  const std::scoped_lock lock(mutex_);  // so that no ring changes hands meanwhile
+  for (const auto& recorder : recorders_) {
+    RingHeader& header = recorder->ring();
     if (header.torch_id.load(std::memory_order_relaxed) != torch_id) continue;
     const std::uint32_t depth = header.open_depth.load(std::memory_order_acquire);
     for (std::uint32_t i = 0; i < std::min(depth, kMaxOpenOps); ++i) {
@@ -77,22 +104,13 @@ void RingRegistry::end_elsewhere(std::uint64_t torch_id, const void* identity) {
   }
 }
 
-std::vector<ThreadRing*> RingRegistry::rings() const {
-  const std::scoped_lock lock(mutex_);
-  std::vector<ThreadRing*> all;
-  all.reserve(rings_.size());
-  for (const auto& ring : rings_) all.push_back(ring.get());
-  return all;
-}
-
-void RingRegistry::release_closed(ThreadRing* ring) {
-  const std::scoped_lock lock(mutex_);
-  std::erase_if(rings_, [&](const auto& one) { return one.get() == ring; });
-}
-
-std::int64_t RingRegistry::refused_threads() const {
-  const std::scoped_lock lock(mutex_);
-  return refused_threads_;
+// The recorders leak: theirs are threads that do not exist here, and freeing 300 KiB each would be
+// the first thing that a child does, which is often one that only wants to exec().
+void RingRegistry::abandon_in_child() {
+  for (auto& recorder : recorders_) (void)recorder.release();
+  recorders_.clear();
+  region_ = {};
+  mutex_.unlock();
 }
 
 }  // namespace stepscope

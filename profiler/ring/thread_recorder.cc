@@ -105,8 +105,8 @@ OpenPhase ThreadRecorder::begin_phase(PhaseKind kind, std::string_view name) {
   phase.name = intern_text(name, name.data());
   // A scope is a label, not a phase of the loop: ops inside keep the phase they are in.
   if (kind != PhaseKind::kScope) phase_ = kind;
-  // The ticks lie outside the CPU clock's: that one is a system call, a processor is often lost on the
-  // way out of one, and then the phase has begun already.
+  // The ticks lie outside the CPU clock's: that one is a system call, a processor is often lost on
+  // the way out of one, and then the phase has begun already.
   phase.start = read_ticks();
   phase.cpu_start_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
   return phase;

@@ -60,6 +60,12 @@ const char* stepscope_stop() {
 
 int stepscope_is_recording() { return Session::get().active() ? 1 : 0; }
 
+int stepscope_torch_loaded() {
+  Session& session = Session::get();
+  session.torch_is_loaded(true);
+  return (session.active() ? 1 : 0) | (session.sees_user_scopes() ? 2 : 0);
+}
+
 void stepscope_step() { Session::get().step(); }
 
 stepscope_phase stepscope_begin_scope(const char* name, std::size_t length) {

@@ -1,5 +1,7 @@
 #include "profiler/session/current_thread.h"
 
+#include "profiler/session/session.h"
+
 namespace stepscope {
 
 constinit thread_local ThreadRecorder* thread_recorder = nullptr;
@@ -25,7 +27,14 @@ thread_local EndOfThread end_of_thread;
 
 ThreadRecorder* attach_current_thread() {
   if (end_of_thread.ended) return nullptr;
-  if (thread_recorder == nullptr) thread_recorder = ring_registry().add_current_thread();
+  if (thread_recorder == nullptr) {
+    // A forked child has no region yet. Not in the middle of its parent's recording: see Session.
+    if (!ring_registry().region() && !Session::get().join_wrapper()) return nullptr;
+    thread_recorder = ring_registry().add_current_thread();
+  } else if (!ring_registry().is_current(thread_recorder)) {
+    ring_registry().close(thread_recorder);
+    thread_recorder = ring_registry().add_current_thread();
+  }
   if (thread_recorder == nullptr) return nullptr;
   const TorchIdFunction torch_id = torch_id_function.load(std::memory_order_acquire);
   thread_recorder->begin_session(current_session.load(std::memory_order_relaxed),

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "stepscope/c_api.h"
+#include "profiler/session/own_folder.h"
 
 namespace stepscope {
 namespace {
@@ -66,9 +66,7 @@ fs::path hook_folder(const std::string& version) {
   if (const char* folder = std::getenv("STEPSCOPE_HOOKS"); folder != nullptr && *folder != '\0') {
     return fs::path(folder) / ("torch-" + version);
   }
-  Dl_info self{};
-  dladdr(reinterpret_cast<void*>(&stepscope_start), &self);
-  return fs::path(self.dli_fname).parent_path() / "stepscope" / ("torch-" + version);
+  return own_folder() / "stepscope" / ("torch-" + version);
 }
 
 Status unavailable(const fs::path& library, const std::string& why) {
@@ -80,6 +78,8 @@ Status unavailable(const fs::path& library, const std::string& why) {
 }
 
 }  // namespace
+
+bool torch_is_in_process() { return !loaded_library_path("libtorch_cpu.so").empty(); }
 
 std::optional<LoadedTorch> find_loaded_torch() {
   void* torch = torch_handle();

@@ -14,6 +14,9 @@ struct LoadedTorch {
   std::string version;  // "2.13.0"; empty when it could not be told
 };
 
+// Whether there is one; says nothing about its constructors having run.
+bool torch_is_in_process();
+
 // The libtorch that is loaded into this process; nothing when there is none.
 std::optional<LoadedTorch> find_loaded_torch();
 

@@ -1,29 +1,78 @@
 #include "profiler/session/session.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <limits>
+#include <cstring>
+#include <iterator>
 
-#include "profiler/recorder/process_info.h"
+#include "profiler/channel/client.h"
 #include "profiler/session/current_thread.h"
-#include "profiler/session/hook_library.h"
+#include "profiler/session/phase_marks.h"
+#include "profiler/session/window.h"
 
 namespace stepscope {
+namespace {
+
+// A recorder looks at the rings each few milliseconds. One that has not for this long is gone, or
+// stopped; should it come back, recording goes on.
+constexpr std::int64_t kRecorderPatienceNs = 10'000'000'000;
+
+RecordPlan plan_of(const stepscope_options& options) {
+  RecordPlan plan{};
+  plan.first_step = options.first_step;
+  plan.last_step = options.last_step;
+  plan.phases_only = options.record_ops == 0 ? 1 : 0;
+  plan.shapes = options.record_shapes != 0 ? 1 : 0;
+  return plan;
+}
+
+// Only PyTorch's Python side opens user scopes that mean something to us.
+bool python_is_loaded() { return dlsym(RTLD_DEFAULT, "Py_IsInitialized") != nullptr; }
+
+// The calling thread's steps in the current recording.
+StepCounter& current_counter() {
+  struct Counted {
+    std::uint32_t session = 0;
+    StepCounter counter;
+  };
+  thread_local Counted counted;
+  const std::uint32_t session = current_session.load(std::memory_order_relaxed);
+  if (counted.session != session) counted = {session, {}};
+  return counted.counter;
+}
+
+void copy_text(char* to, std::size_t size, const std::string& text) {
+  const std::size_t length = std::min(text.size(), size - 1);
+  std::memcpy(to, text.data(), length);
+  to[length] = '\0';
+}
+
+}  // namespace
 
 Session& Session::get() {
   static auto* const session = new Session;
   return *session;
 }
 
-Session::Session() {
-  TraceWriter::install_fork_handlers();  // the store's lock is taken under ours, at a fork too
-  pthread_atfork(&Session::before_fork, &Session::after_fork_in_parent,
-                 &Session::after_fork_in_child);
+// Once a recording is about to begin; not sooner, because the store's handlers, which come with the
+// recorder's library, must be there first: its lock is taken under ours, at a fork too.
+void Session::install_fork_handlers() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    pthread_atfork(&Session::before_fork, &Session::after_fork_in_parent,
+                   &Session::after_fork_in_child);
+  });
 }
 
 Status Session::start(const stepscope_options& options) {
+  if (join_wrapper()) return {};
+  const auto library = load_recorder_library();
+  if (!library.ok()) return library.status();
+  library->install_fork_handlers();
+  install_fork_handlers();
   const std::scoped_lock lock(mutex_);
   if (recorder_ != nullptr) {
     return Status::error(ErrorKind::kBusy,
@@ -41,91 +90,202 @@ Status Session::start(const stepscope_options& options) {
                                                 std::to_string(options.last_step) +
                                                 " are no window; steps count from 1");
   }
-  ring_registry().set_ring_bytes(options.ring_bytes);
-  Recorder::Meta meta = meta_of(options);
-  load_hooks_for(options, meta);
-  auto recorder = Recorder::start(options.output, ring_registry(), meta,
-                                  [this](const Status& status) { on_recorder_failure(status); });
-  if (!recorder.ok()) {
+  return start_embedded(*library, options);
+}
+
+Status Session::start_embedded(const RecorderLibrary& library, const stepscope_options& options) {
+  if (Status status = prepare_region(options); !status.ok()) return status;
+  wants_ops_ = options.record_ops != 0;
+  find_hooks(true);
+  StartedRecorder started;
+  library.start({options.output, ring_registry().region(), meta_of(options),
+                 [this](const Status& status) { on_recorder_failure(status); }},
+                started);
+  if (!started.status.ok()) {
     hooks_ = nullptr;
-    return recorder.status();
+    return started.status;
   }
-  recorder_ = std::move(*recorder);
+  recorder_ = std::move(started.recorder);
   output_ = options.output;
-  steps_ = {};
-  first_step_ = options.first_step;
-  last_step_ =
-      options.last_step == 0 ? std::numeric_limits<std::int64_t>::max() : options.last_step;
-  shapes_ = options.record_shapes != 0;
-  current_session.fetch_add(1, std::memory_order_relaxed);
-  active_ = true;
-  apply_window();
+  begin_recording(ring_registry().region());
   return {};
 }
 
+// Reused from one recording to the next: a thread keeps its ring.
+Status Session::prepare_region(const stepscope_options& options) {
+  Region& region = private_regions_[options.ring_bytes];
+  if (!region) region = map_private_region(lay_out_region(options.ring_bytes), {});
+  if (!region) {
+    return Status::error(ErrorKind::kIo, std::string(options.output) +
+                                             ": not recorded: no memory for the rings; set a "
+                                             "smaller ring_bytes or raise the limit (ulimit -v)");
+  }
+  region.header->plan = plan_of(options);
+  ring_registry().use(region);
+  return {};
+}
+
+void Session::begin_recording(const Region& region) {
+  region_ = region.header;
+  step_ = 0;
+  leader_ = nullptr;
+  applied_switch_ = OpsSwitch::kPlan;
+  applied_alive_ = true;
+  current_session.fetch_add(1, std::memory_order_relaxed);
+  active_ = true;
+  apply_window();
+}
+
 Status Session::stop() {
-  std::unique_ptr<Recorder> recorder;
-  Recorder::Meta meta;
+  std::unique_ptr<EmbeddedRecorder> recorder;
+  Meta meta;
   {
     const std::scoped_lock lock(mutex_);
+    if (recorder_ == nullptr) return {};  // nothing records, or the wrapper does
     active_ = false;
-    if (const HookApi* hooks = hooks_.exchange(nullptr); hooks != nullptr) hooks->disable();
+    if (const HookApi* hooks = hooks_.exchange(nullptr); hooks != nullptr) {
+      hooks->set_mode(HookMode::kOff);
+    }
+    torch_searched_ = false;
     recorder = std::move(recorder_);
-    meta = {{"step_count", std::to_string(steps_.completed())}};
+    meta = {{"step_count", std::to_string(std::max<std::int64_t>(step_ - 1, 0))}};
   }
-  if (recorder == nullptr) return {};
   return recorder->stop(meta);  // without the lock: a training thread may want to mark meanwhile
 }
 
-Recorder::Meta Session::meta_of(const stepscope_options& options) const {
-  Recorder::Meta meta = machine_meta();
-  meta.emplace_back("stepscope_version", STEPSCOPE_VERSION);
+Meta Session::meta_of(const stepscope_options& options) const {
+  Meta meta{{"stepscope_version", STEPSCOPE_VERSION}};
   const bool windowed = options.first_step > 1 || options.last_step > 0;
   const std::string last = options.last_step > 0 ? std::to_string(options.last_step) : "";
   meta.emplace_back(
       "window",
       windowed ? std::to_string(std::max<std::int64_t>(options.first_step, 1)) + "-" + last : "");
+  const RegionHeader& region = *ring_registry().region().header;
+  meta.emplace_back("torch_version", region.torch_version);
+  if (region.leaf_op_overhead_ns >= 0) {
+    meta.emplace_back("leaf_op_overhead_ns", std::to_string(region.leaf_op_overhead_ns));
+  }
   return meta;
 }
 
-// Without hooks the recording goes on with phases alone, and says so once.
-void Session::load_hooks_for(const stepscope_options& options, Recorder::Meta& meta) {
-  hooks_ = nullptr;
-  const auto torch = find_loaded_torch();
-  meta.emplace_back("torch_version", torch ? torch->version : "");
-  if (options.record_ops == 0) return;
-  if (!torch) {
-    std::fprintf(stderr,
-                 "stepscope: no libtorch in this process; phases are recorded, ops are not\n");
+// A line for the user. Under a wrapper it is the wrapper's to say: the program's stderr is its own.
+void Session::tell(const std::string& line) {
+  if (wrapper_ != Wrapper::kJoined) {
+    std::fprintf(stderr, "stepscope: %s\n", line.c_str());
     return;
   }
-  const auto hooks = load_hooks(*torch);
-  if (!hooks.ok()) {
-    std::fprintf(stderr, "stepscope: %s\n", hooks.status().message().c_str());
-    return;
-  }
-  meta.emplace_back("leaf_op_overhead_ns", std::to_string((*hooks)->measure_leaf_op_overhead_ns()));
-  hooks_ = *hooks;
+  RegionHeader& region = *ring_registry().region().header;
+  copy_text(region.notice, sizeof(region.notice), line);
 }
 
+// Without hooks the recording goes on with phases alone, and says so once. mutex_ is held.
+void Session::find_hooks(bool may_run_ops) {
+  hooks_ = nullptr;
+  RegionHeader& region = *ring_registry().region().header;
+  const auto torch = find_loaded_torch();
+  torch_searched_ = torch.has_value();
+  copy_text(region.torch_version, sizeof(region.torch_version), torch ? torch->version : "");
+  if (!torch) {
+    if (wants_ops_ && wrapper_ != Wrapper::kJoined) {
+      tell("no libtorch in this process; phases are recorded, ops are not");
+    }
+    return;
+  }
+  const bool needed = wants_ops_ || python_is_loaded();
+  if (needed) {
+    const auto hooks = load_hooks(*torch);
+    if (hooks.ok()) {
+      hooks_ = *hooks;
+    } else {
+      tell(hooks.status().message());
+    }
+  }
+  if (hooks_ != nullptr && wants_ops_ && may_run_ops) {
+    region.leaf_op_overhead_ns = hooks_.load()->measure_leaf_op_overhead_ns();
+  }
+  region.described.store(1, std::memory_order_release);
+}
+
+bool Session::join_wrapper() {
+  const Wrapper known = wrapper_.load(std::memory_order_acquire);
+  if (known != Wrapper::kUnknown) [[likely]]
+    return known == Wrapper::kJoined;
+  const std::scoped_lock lock(mutex_);
+  if (wrapper_ == Wrapper::kUnknown) {
+    wrapper_.store(join_now() ? Wrapper::kJoined : Wrapper::kAbsent, std::memory_order_release);
+  }
+  return wrapper_ == Wrapper::kJoined;
+}
+
+// mutex_ is held.
+bool Session::join_now() {
+  if (recorder_ != nullptr) return false;
+  const Region region = connect_to_recorder();
+  if (!region) return false;
+  install_fork_handlers();
+  wants_ops_ = region.header->plan.phases_only == 0;
+  ring_registry().use(region);
+  begin_recording(region);
+  return true;
+}
+
+void Session::torch_is_loaded(bool may_run_ops) {
+  if (torch_searched_.load(std::memory_order_relaxed) || (!join_wrapper() && !active())) return;
+  const std::scoped_lock lock(mutex_);
+  if (torch_searched_ || (wrapper_ != Wrapper::kJoined && recorder_ == nullptr)) return;
+  find_hooks(may_run_ops);
+  apply_window();
+}
+
+void Session::mark_exit() {
+  RegionHeader* region = region_.load();
+  if (region != nullptr && wrapper_ == Wrapper::kJoined) region->exited.store(1);
+}
+
+bool Session::recorder_is_alive() const {
+  if (wrapper_.load(std::memory_order_relaxed) != Wrapper::kJoined) return true;
+  const std::int64_t beat = region_.load()->heartbeat_ns.load(std::memory_order_relaxed);
+  return read_clock_ns(CLOCK_MONOTONIC_COARSE) - beat < kRecorderPatienceNs;
+}
+
+// mutex_ is held.
 void Session::apply_window() {
   const HookApi* hooks = hooks_;
-  if (hooks == nullptr || !active()) return;
-  const std::int64_t now = steps_.current();
-  if (first_step_ <= now && now <= last_step_) {
-    hooks->enable(shapes_);
-  } else {
-    hooks->disable();
-  }
+  RegionHeader* region = region_;
+  if (hooks == nullptr || region == nullptr) return;
+  applied_switch_ = region->ops_switch.load(std::memory_order_relaxed);
+  applied_alive_ = recorder_is_alive();
+  const bool wanted = applied_alive_ && ops_wanted(region->plan, applied_switch_, step_);
+  HookMode mode = python_is_loaded() && applied_alive_ ? HookMode::kUserScopes : HookMode::kOff;
+  if (wanted) mode = region->plan.shapes != 0 ? HookMode::kOpsAndShapes : HookMode::kOps;
+  hooks->set_mode(mode);
+  region->ops_enabled.store(wanted ? 1 : 0, std::memory_order_relaxed);
 }
 
+// The loop that is furthest says which step it is: a second loop beside it does not count twice.
 void Session::signal_step(StepMarker source) {
-  const std::scoped_lock lock(mutex_);
-  if (steps_.signal(source)) apply_window();
+  StepCounter& counter = current_counter();
+  RegionHeader* region = region_;
+  if (counter.signal(source)) {
+    const bool leads = leader_.load(std::memory_order_relaxed) == &counter;
+    if (leads || counter.current() > step_.load(std::memory_order_relaxed)) {
+      leader_ = &counter;
+      step_ = counter.current();
+      region->step.store(counter.current(), std::memory_order_relaxed);
+      const std::scoped_lock lock(mutex_);
+      if (active()) apply_window();
+      return;
+    }
+  }
+  if (region->ops_switch.load(std::memory_order_relaxed) != applied_switch_ ||
+      recorder_is_alive() != applied_alive_) {
+    const std::scoped_lock lock(mutex_);
+    if (active()) apply_window();
+  }
 }
 
 OpenPhase Session::begin_phase(PhaseKind kind, std::string_view name) {
-  if (!active()) return {};
+  if (!active() && !join_wrapper()) return {};
   // Before the phase begins, so that opening the window is not counted to it.
   if (kind == PhaseKind::kInput) signal_step(StepMarker::kLoader);
   ThreadRecorder* recorder = current_thread();
@@ -138,14 +298,11 @@ void Session::end_phase(const OpenPhase& phase, PhaseKind ended_as) {
   if (recorder == nullptr) return;
   recorder->end_phase(phase, ended_as);
   if (phase.kind == PhaseKind::kOptimizer) signal_step(StepMarker::kOptimizer);
-  if (ended_as == PhaseKind::kInputEnd) {
-    const std::scoped_lock lock(mutex_);
-    steps_.loader_exhausted();
-  }
+  if (ended_as == PhaseKind::kInputEnd) current_counter().loader_exhausted();
 }
 
 void Session::step() {
-  if (!active()) return;
+  if (!active() && !join_wrapper()) return;
   if (ThreadRecorder* recorder = current_thread()) recorder->mark(PhaseKind::kStep);
   signal_step(StepMarker::kUser);
 }
@@ -153,7 +310,7 @@ void Session::step() {
 // On the recorder's thread. Takes no lock: stop() may hold it and wait for that thread.
 void Session::on_recorder_failure(const Status& status) {
   active_ = false;
-  if (const HookApi* hooks = hooks_; hooks != nullptr) hooks->disable();
+  if (const HookApi* hooks = hooks_; hooks != nullptr) hooks->set_mode(HookMode::kOff);
   std::fprintf(stderr, "stepscope: recording stopped, the program goes on: %s\n",
                status.message().c_str());
 }
@@ -169,14 +326,26 @@ void Session::after_fork_in_parent() {
 }
 
 // The recorder's thread and its store stay with the parent. The child must not even close them: its
-// copy of the SQLite connection would write into the parent's file.
+// copy of the SQLite connection would write into the parent's file. Under a wrapper the child
+// is a process of its own, which joins with its first event; until then it writes nowhere: the
+// rings are shared memory.
 void Session::after_fork_in_child() {
-  ring_registry().unlock();
+  thread_recorder = nullptr;
+  ring_registry().abandon_in_child();
   Session& session = get();
   session.active_ = false;
-  session.hooks_ = nullptr;
+  if (session.wrapper_ != Wrapper::kJoined) session.hooks_ = nullptr;
+  session.wrapper_ = Wrapper::kUnknown;
+  session.region_ = nullptr;
+  session.private_regions_.clear();
   (void)session.recorder_.release();
   session.mutex_.unlock();
 }
+
+OpenPhase begin_phase_mark(PhaseKind kind, std::string_view name) {
+  return Session::get().begin_phase(kind, name);
+}
+
+void end_phase_mark(const OpenPhase& phase) { Session::get().end_phase(phase, phase.kind); }
 
 }  // namespace stepscope

@@ -1,18 +1,24 @@
 // The recording of this process: starts and stops it, knows the step, opens and closes the window.
 //
-// Thread safety: all members. Marks of training threads take no lock unless they may change the
-// step.
+// A process is recorded in one of two ways. Embedded: start() makes the rings and loads the
+// recorder, a thread. Wrapped, under `stepscope run`: join_wrapper() asks the recorder process for
+// a region and writes into that; start() and stop() then do nothing, the program's marks go to the
+// wrapper's store.
+//
+// Thread safety: all members. Marks of training threads take no lock unless the step changes.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 
 #include "profiler/hooks/hook_api.h"
-#include "profiler/recorder/recorder.h"
 #include "profiler/ring/thread_recorder.h"
+#include "profiler/session/hook_library.h"
+#include "profiler/session/recorder_library.h"
 #include "profiler/session/step_counter.h"
 #include "stepscope/c_api.h"
 #include "store/status.h"
@@ -24,8 +30,8 @@ class Session {
   // The one of this process. Never destroyed: threads may outlive static destructors.
   static Session& get();
 
-  // Errors: kBusy (a recording is running), kUsage (a window that ends before it begins), those of
-  // TraceWriter::create().
+  // Errors: kBusy (a recording is running), kUsage (a window that ends before it begins),
+  // kUnavailable (the recorder's library), those of TraceWriter::create().
   Status start(const stepscope_options& options);
   Status stop();
   [[nodiscard]] bool active() const { return active_.load(std::memory_order_relaxed); }
@@ -37,32 +43,57 @@ class Session {
   // The user's step() on the calling thread.
   void step();
 
+  // Whether this process is recorded by `stepscope run`; joins it with the first call.
+  bool join_wrapper();
+  // libtorch is in the process, all its constructors have run: loads the hooks for it, once.
+  // `may_run_ops`: no program code is under way that the ops of a calibration could disturb.
+  void torch_is_loaded(bool may_run_ops);
+  // Whether the hooks see the ranges that PyTorch opens in Python.
+  [[nodiscard]] bool sees_user_scopes() const { return hooks_ != nullptr; }
+  // The process ends of its own will.
+  void mark_exit();
+
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
  private:
-  Session();
+  enum class Wrapper : std::uint8_t { kUnknown, kAbsent, kJoined };
 
-  Recorder::Meta meta_of(const stepscope_options& options) const;
-  void load_hooks_for(const stepscope_options& options, Recorder::Meta& meta);
+  Session() = default;
+
+  static void install_fork_handlers();
+  // mutex_ is held.
+  Status start_embedded(const RecorderLibrary& library, const stepscope_options& options);
+  Status prepare_region(const stepscope_options& options);
+  Meta meta_of(const stepscope_options& options) const;
+  void begin_recording(const Region& region);
+  void find_hooks(bool may_run_ops);
+  void tell(const std::string& line);
   void signal_step(StepMarker source);
-  void apply_window();  // mutex_ is held
+  void apply_window();
+  [[nodiscard]] bool recorder_is_alive() const;
+  bool join_now();
   void on_recorder_failure(const Status& status);
   static void before_fork();
   static void after_fork_in_parent();
   static void after_fork_in_child();
 
   std::atomic<bool> active_{false};
-  std::atomic<const HookApi*> hooks_{nullptr};  // while a recording runs that wants ops
+  std::atomic<Wrapper> wrapper_{Wrapper::kUnknown};
+  std::atomic<bool> torch_searched_{false};
+  std::atomic<const HookApi*> hooks_{nullptr};
+  std::atomic<RegionHeader*> region_{nullptr};       // where the recording goes
+  std::atomic<const StepCounter*> leader_{nullptr};  // of the loop that is furthest; compared only
+  std::atomic<std::int64_t> step_{0};
+  std::atomic<OpsSwitch> applied_switch_{OpsSwitch::kPlan};
+  std::atomic<bool> applied_alive_{true};
 
   mutable std::mutex mutex_;
   // Guarded by mutex_.
-  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<EmbeddedRecorder> recorder_;
   std::string output_;
-  StepCounter steps_;
-  std::int64_t first_step_ = 0;
-  std::int64_t last_step_ = 0;
-  bool shapes_ = false;
+  bool wants_ops_ = false;
+  std::map<std::size_t, Region> private_regions_;  // by ring size; kept for threads that linger
 };
 
 }  // namespace stepscope

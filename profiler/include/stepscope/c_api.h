@@ -28,8 +28,10 @@ typedef struct stepscope_options {
   size_t ring_bytes;  /* buffer per thread; 0: 2 MiB, which holds 65,536 events */
 } stepscope_options;
 
-/* Starts recording. Returns NULL, or one line that says why nothing is recorded: a recording is
- * running already, the path cannot be written. The text is valid until the thread's next call. */
+/* Starts recording. Under `stepscope run` the wrapper records already, and this and
+ * stepscope_stop() leave it to do so. Returns NULL, or one line that says why nothing is recorded:
+ * a recording is running already, the path cannot be written. The text is valid until the thread's
+ * next call. */
 STEPSCOPE_API const char* stepscope_start(const stepscope_options* options);
 
 /* Ends the recording: drains every ring, closes the store. Returns NULL or one line that says what
@@ -37,6 +39,11 @@ STEPSCOPE_API const char* stepscope_start(const stepscope_options* options);
 STEPSCOPE_API const char* stepscope_stop(void);
 
 STEPSCOPE_API int stepscope_is_recording(void);
+
+/* For language bindings: libtorch has come into the process after its start, and its constructors
+ * have run. Loads the op hooks for it. Returns 1 while this process is recorded, plus 2 when the
+ * ranges that PyTorch opens in Python (optimizers, data loaders) are seen without further help. */
+STEPSCOPE_API int stepscope_torch_loaded(void);
 
 /* The step of the calling loop ends here. */
 STEPSCOPE_API void stepscope_step(void);

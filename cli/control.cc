@@ -1,0 +1,66 @@
+// stepscope control: tells a running `stepscope run` what to do.
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "cli/verb.h"
+#include "profiler/channel/listener.h"
+#include "store/trace_reader.h"
+
+namespace stepscope::cli {
+namespace {
+
+constexpr const char* kVerb = "control";
+
+struct ControlArguments {
+  std::string store;
+  std::string command;
+};
+
+const std::map<std::string, ControlCommand>& commands() {
+  static const std::map<std::string, ControlCommand> all{{"start", ControlCommand::kStartOps},
+                                                         {"stop", ControlCommand::kStopOps},
+                                                         {"auto", ControlCommand::kFollowPlan},
+                                                         {"status", ControlCommand::kStatus}};
+  return all;
+}
+
+Result<std::string> ask(const ControlArguments& arguments) {
+  const auto reader = TraceReader::open(arguments.store);
+  if (!reader.ok()) return reader.status();
+  const std::string socket = (*reader)->meta(kSocketMeta).value_or("");
+  if (socket.empty() || !(*reader)->being_recorded()) {
+    return Status::error(ErrorKind::kNotFound,
+                         arguments.store + ": no `stepscope run` is recording into it");
+  }
+  return ask_recorder(socket, commands().at(arguments.command));
+}
+
+int run_control(const ControlArguments& arguments) {
+  const auto reply = ask(arguments);
+  if (!reply.ok()) return report_error(kVerb, reply.status());
+  std::printf("%s\n", reply->c_str());
+  return kOk;
+}
+
+}  // namespace
+
+void add_control(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<ControlArguments>();
+  CLI::App* verb = app.add_subcommand(kVerb, "Switch op recording of a running program on or off");
+  verb->add_option("store", arguments->store, "what `stepscope run` is recording into")->required();
+  verb->add_option("command", arguments->command,
+                   "start, stop: ops on, off; auto: as --steps or --schedule say; status")
+      ->required()
+      ->check(CLI::IsMember({"start", "stop", "auto", "status"}));
+  verb->footer(
+      "Examples:\n"
+      "  stepscope run --tier phases -o run.db -- python train.py &\n"
+      "  stepscope control run.db start; sleep 5; stepscope control run.db stop\n"
+      "  stepscope control run.db status\n"
+      "Exit codes: 0 fine, 2 wrong usage, 3 nobody records into that store.");
+  verb->callback([arguments, &exit_code] { exit_code = run_control(*arguments); });
+}
+
+}  // namespace stepscope::cli

@@ -1,0 +1,230 @@
+// stepscope run: wraps a program, unchanged, and records it.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/run_summary.h"
+#include "cli/run_window.h"
+#include "cli/verb.h"
+#include "profiler/launch/child.h"
+#include "profiler/launch/program_file.h"
+#include "profiler/recorder/run_recorder.h"
+
+namespace stepscope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr const char* kVerb = "run";
+// What a shell returns for these.
+constexpr int kCannotExecute = 126;
+constexpr int kNoSuchProgram = 127;
+
+struct RunArguments {
+  std::string output = "run.db";
+  std::string steps;
+  std::string schedule;
+  double duration_s = 0;
+  std::string tier = "ops";
+  bool shapes = false;
+  std::size_t ring_mib = 2;
+  bool quiet = false;
+  bool no_analysis = false;
+  std::vector<std::string> program;
+};
+
+// The folder with libstepscope.so, as installed or in the build tree: beside bin/.
+fs::path library_folder() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  return self.parent_path().parent_path() / STEPSCOPE_LIBDIR;
+}
+
+std::string command_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+Result<RunPlan> plan_of(const RunArguments& arguments) {
+  RunPlan plan;
+  plan.ring_bytes = arguments.ring_mib << 20;
+  plan.record.phases_only = arguments.tier == "phases" ? 1 : 0;
+  plan.record.shapes = arguments.shapes ? 1 : 0;
+  if (Status status = read_steps(arguments.steps, plan.record); !status.ok()) return status;
+  if (Status status = read_schedule(arguments.schedule, plan.record); !status.ok()) return status;
+  return plan;
+}
+
+Meta meta_of(const RunArguments& arguments) {
+  return {{"stepscope_version", STEPSCOPE_VERSION},
+          {"command", command_line(arguments.program)},
+          {"window", window_text(arguments.steps, arguments.schedule, arguments.duration_s)},
+          {"torch_version", ""}};
+}
+
+// A line on the terminal that says how it goes; nothing elsewhere. The program's own output has the
+// line to itself: it is written over ours.
+class LiveLine {
+ public:
+  explicit LiveLine(bool wanted) : wanted_(wanted && isatty(STDERR_FILENO) == 1) {}
+  ~LiveLine() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  LiveLine(const LiveLine&) = delete;
+  LiveLine& operator=(const LiveLine&) = delete;
+
+  void show(const RunProgress& now) {
+    if (!wanted_ || Clock::now() < next_ || now.processes == 0) return;
+    next_ = Clock::now() + 500ms;
+    std::fprintf(stderr, "\r\033[K%s\r", live_text(now).c_str());
+    std::fflush(stderr);
+    shown_ = true;
+  }
+
+ private:
+  bool wanted_;
+  bool shown_ = false;
+  Clock::time_point next_ = Clock::now() + 2s;
+};
+
+// --duration: ops are recorded for so long from the first step on.
+class DurationLimit {
+ public:
+  explicit DurationLimit(double seconds) : seconds_(seconds) {}
+  void apply(RunRecorder& recorder) {
+    if (seconds_ <= 0 || over_ || recorder.progress().step == 0) return;
+    if (!begun_) begin_ = Clock::now();
+    begun_ = true;
+    if (std::chrono::duration<double>(Clock::now() - begin_).count() < seconds_) return;
+    over_ = true;
+    recorder.switch_ops(OpsSwitch::kOff);
+  }
+
+ private:
+  double seconds_;
+  bool begun_ = false;
+  bool over_ = false;
+  Clock::time_point begin_;
+};
+
+int watch(const RunArguments& arguments, const Child& child, RunRecorder& recorder) {
+  LiveLine line(!arguments.quiet);
+  DurationLimit duration(arguments.duration_s);
+  recorder.program_started(child.pid());
+  std::optional<int> ended;
+  while (!(ended = child.ended())) {
+    recorder.wait(child.fd());
+    child.pass_signals_on();
+    recorder.tick();
+    duration.apply(recorder);
+    line.show(recorder.progress());
+  }
+  recorder.program_ended(child.pid(), *ended, command_line(arguments.program));
+  return *ended;
+}
+
+int exit_code_of(int wait_status) {
+  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+void say(const std::string& line) { std::fprintf(stderr, "stepscope: %s\n", line.c_str()); }
+
+int refuse_program(const Status& status) {
+  (void)report_error(kVerb, status);
+  return status.kind() == ErrorKind::kNotFound ? kNoSuchProgram : kCannotExecute;
+}
+
+void tell_the_end(const RunArguments& arguments, RunRecorder& recorder, const Status& finished) {
+  for (const std::string& notice : recorder.take_notices()) say(notice);
+  if (!finished.ok()) {
+    say("recording stopped before the program ended: " + finished.message());
+    return;
+  }
+  if (arguments.quiet) return;
+  const RunProgress progress = recorder.progress();
+  if (progress.processes == 0) {
+    say(arguments.program[0] + " never loaded libtorch: there was nothing to record");
+    return;
+  }
+  if (!arguments.no_analysis) print_summary(arguments.output, progress);
+}
+
+int run_program(const RunArguments& arguments) {
+  const auto program = inspect_program(arguments.program[0]);
+  if (!program.ok()) return refuse_program(program.status());
+  const auto plan = plan_of(arguments);
+  if (!plan.ok()) return report_error(kVerb, plan.status());
+  const fs::path library = library_folder() / "libstepscope.so";
+  if (!fs::exists(library)) {
+    return report_error(kVerb,
+                        Status::error(ErrorKind::kUnavailable,
+                                      library.string() + ": not there; install Stepscope anew"));
+  }
+  if (program->is_static) {
+    say(arguments.program[0] + ": statically linked; it runs, but nothing of it can be seen");
+  }
+  auto recorder = RunRecorder::start(arguments.output, meta_of(arguments), *plan);
+  if (!recorder.ok()) return report_error(kVerb, recorder.status());
+  const auto environment =
+      environment_for(*program, (*recorder)->socket_path(), library.string(),
+                      (library_folder() / "stepscope" / "python" / "inject").string());
+  const auto child = Child::start(arguments.program, environment);
+  if (!child.ok()) return refuse_program(child.status());
+  const int wait_status = watch(arguments, *child, **recorder);
+  const Status finished = (*recorder)->finish();
+  tell_the_end(arguments, **recorder, finished);
+  return exit_code_of(wait_status);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<RunArguments>();
+  CLI::App* verb =
+      app.add_subcommand(kVerb, "Run a program, unchanged, and record its training steps");
+  verb->add_option("-o,--output", arguments->output,
+                   "the store to write; an earlier one is kept as FILE.old")
+      ->capture_default_str();
+  verb->add_option("--steps", arguments->steps,
+                   "op by op only in these steps, for example 500-520; phases always");
+  verb->add_option("--schedule", arguments->schedule,
+                   "op by op in turns of steps: wait=100,warmup=5,active=10,repeat=3");
+  verb->add_option("--duration", arguments->duration_s,
+                   "op by op for so many seconds from the first step on");
+  verb->add_option("--tier", arguments->tier,
+                   "ops: every op; phases: only input, backward, optimizer")
+      ->check(CLI::IsMember({"ops", "phases"}))
+      ->capture_default_str();
+  verb->add_flag("--shapes", arguments->shapes,
+                 "record the shapes of each op's inputs (about 1 us an op)");
+  verb->add_option("--ring-mib", arguments->ring_mib, "buffer of each thread, in MiB")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  verb->add_flag("--quiet", arguments->quiet, "say nothing but errors");
+  verb->add_flag("--no-analysis", arguments->no_analysis, "no verdict at the end");
+  verb->add_option("program", arguments->program, "the program and its arguments, after --")
+      ->required();
+  verb->prefix_command(false);
+  verb->positionals_at_end();
+  verb->footer(
+      "Examples:\n"
+      "  stepscope run -- python train.py --epochs 2\n"
+      "  stepscope run -o run.db --steps 500-520 -- ./train\n"
+      "  stepscope run --tier phases -- torchrun --nproc-per-node 2 train.py\n"
+      "Returns the program's own exit code, or 128 + the signal that killed it; 126 and 127 when "
+      "it "
+      "cannot\nbe started; 2 wrong usage; 3 the store cannot be written.");
+  verb->callback([arguments, &exit_code] { exit_code = run_program(*arguments); });
+}
+
+}  // namespace stepscope::cli

@@ -1,0 +1,116 @@
+#include "cli/run_summary.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+
+#include "analyzer/analyze.h"
+#include "cli/terminal_text.h"
+#include "store/trace_reader.h"
+#include "store/trace_writer.h"
+
+namespace stepscope::cli {
+namespace {
+
+// The analysis reads some two million ops a second.
+constexpr std::int64_t kMostOps = 1'500'000;
+constexpr std::size_t kWidth = 98;
+
+std::string figure(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof(text), format, value);
+  return text;
+}
+
+std::string short_count(std::int64_t count) {
+  const auto value = static_cast<double>(count);
+  if (count < 10'000) return std::to_string(count);
+  return count < 1'000'000 ? figure("%.0f k", value / 1e3) : figure("%.1f M", value / 1e6);
+}
+
+std::string short_time(double ns) {
+  if (ns < 1e3) return figure("%.0f ns", ns);
+  if (ns < 1e6) return figure("%.3g µs", ns / 1e3);
+  return ns < 1e9 ? figure("%.3g ms", ns / 1e6) : figure("%.3g s", ns / 1e9);
+}
+
+std::string headline(const Verdict& verdict) {
+  std::string words = verdict.degree.empty() ? verdict.kind : verdict.degree + " " + verdict.kind;
+  std::transform(words.begin(), words.end(), words.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return words;
+}
+
+void print(const std::string& text) {
+  for (const std::string& line : wrap(text, kWidth)) std::fprintf(stderr, "  %s\n", line.c_str());
+}
+
+Status keep(const std::string& store, const AnalysisReport& report) {
+  auto writer = TraceWriter::open(store);
+  if (!writer.ok()) return writer.status();
+  if (Status status = (*writer)->replace_analysis(to_analysis(report)); !status.ok()) return status;
+  return (*writer)->finish();
+}
+
+void print_loop(const LoopReport& loop) {
+  print(headline(loop.verdict) + "   " + figure("%.1f %% ", 100 * loop.verdict.share) +
+        loop.clause + "   (confidence " + loop.verdict.confidence + ")");
+  print(std::to_string(loop.analysed.size()) + " steps, " +
+        short_time(static_cast<double>(loop.wall.mean)) + " each");
+  if (loop.verdict.advice.empty()) return;
+  const Advice& best = loop.verdict.advice.front();
+  print("would help: " + best.title + ", " +
+        short_time(static_cast<double>(best.predicted_step_ns)) + " a step");
+}
+
+Result<AnalysisReport> analyze_store(const std::string& store) {
+  const auto reader = TraceReader::open(store);
+  if (!reader.ok()) return reader.status();
+  return analyze(**reader, AnalyzeOptions());
+}
+
+}  // namespace
+
+std::string live_text(const RunProgress& progress) {
+  std::string text = "stepscope: ";
+  if (progress.step > 0) {
+    text += "step " + std::to_string(progress.step);
+    if (progress.step > 1 && progress.looping_ns > 0) {
+      text += " · " +
+              short_time(static_cast<double>(progress.looping_ns) /
+                         static_cast<double>(progress.step - 1)) +
+              " a step";
+      text += figure(" · input %.0f %%", 100.0 * static_cast<double>(progress.waiting_ns) /
+                                             static_cast<double>(progress.looping_ns));
+    }
+    text += " · ";
+  }
+  text += short_count(progress.ops + progress.phases) + " events";
+  text += progress.lost == 0 ? " · nothing lost" : " · " + short_count(progress.lost) + " lost";
+  if (progress.ops_enabled) text += " · ops on";
+  return text;
+}
+
+void print_summary(const std::string& store, const RunProgress& progress) {
+  if (progress.ops > kMostOps) {
+    std::fprintf(stderr, "\nstepscope: %s recorded, %s ops\n", store.c_str(),
+                 short_count(progress.ops).c_str());
+    print("next: stepscope analyze " + store);
+    return;
+  }
+  const auto report = analyze_store(store);
+  if (!report.ok()) {
+    std::fprintf(stderr, "stepscope: %s\n", report.status().message().c_str());
+    return;
+  }
+  std::fprintf(stderr, "\nstepscope: %s\n", store.c_str());
+  if (report->loops.empty()) {
+    print(report->no_steps);
+    return;
+  }
+  print_loop(report->loops.front());
+  if (const Status status = keep(store, *report); !status.ok()) print(status.message());
+  print("next: stepscope analyze " + store + " · stepscope export " + store + " -o trace.json.gz");
+}
+
+}  // namespace stepscope::cli

@@ -1,0 +1,18 @@
+// The windows of `stepscope run`: --steps, --schedule, --duration.
+#pragma once
+
+#include <string>
+
+#include "profiler/ring/region_format.h"
+#include "store/status.h"
+
+namespace stepscope::cli {
+
+// "500-520" or "500"; "" is every step. Errors: kUsage.
+Status read_steps(const std::string& text, RecordPlan& plan);
+// "wait=100,warmup=5,active=10,repeat=3", in any order; active is needed. Errors: kUsage.
+Status read_schedule(const std::string& text, RecordPlan& plan);
+// For the store's meta: what was asked for, "" when ops are recorded throughout.
+std::string window_text(const std::string& steps, const std::string& schedule, double duration_s);
+
+}  // namespace stepscope::cli

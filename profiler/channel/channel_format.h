@@ -1,0 +1,51 @@
+// What a program and the recorder say to each other when they meet, once, over a Unix socket
+// (SOCK_SEQPACKET): the program says Hello, the recorder answers with a Welcome and, as SCM_RIGHTS,
+// the descriptor of the region that the program shall write into. Then both close the connection:
+// from there on everything passes through the region, and the program keeps no descriptor of ours.
+#pragma once
+
+#include <cstdint>
+
+namespace stepscope {
+
+// Names the socket to the program; set by the wrapper, inherited by children. Empty: not wrapped.
+inline constexpr const char* kSocketVariable = "STEPSCOPE_SOCKET";
+
+inline constexpr std::uint32_t kChannelMagic = 0x48435353;  // "SSCH"
+inline constexpr std::uint32_t kChannelVersion = 1;
+
+struct Hello {
+  std::uint32_t magic;
+  std::uint32_t version;
+  char stepscope_version[32];
+  std::int64_t parent_pid;
+  std::int64_t rank;  // RANK in the environment; -1: none
+};
+
+struct Welcome {
+  std::uint32_t magic;
+  std::uint32_t accepted;  // 0: no descriptor comes, `reason` says why
+  char reason[248];
+};
+
+// On the same socket: somebody who wants the recorder to do something (`stepscope control`).
+inline constexpr std::uint32_t kControlMagic = 0x54435353;  // "SSCT"
+
+enum class ControlCommand : std::uint32_t { kStatus, kStartOps, kStopOps, kFollowPlan };
+
+struct ControlRequest {
+  std::uint32_t magic;
+  std::uint32_t version;
+  ControlCommand command;
+};
+
+struct ControlReply {
+  std::uint32_t magic;
+  std::uint32_t version;
+  char text[248];  // a line for a person
+};
+
+// Where the socket of a running recording is found: this key of the store's meta.
+inline constexpr const char* kSocketMeta = "control_socket";
+
+}  // namespace stepscope

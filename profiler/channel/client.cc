@@ -1,0 +1,103 @@
+#include "profiler/channel/client.h"
+
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "profiler/channel/channel_format.h"
+
+namespace stepscope {
+namespace {
+
+class KeepErrno {
+ public:
+  KeepErrno() : saved_(errno) {}
+  ~KeepErrno() { errno = saved_; }
+  KeepErrno(const KeepErrno&) = delete;
+  KeepErrno& operator=(const KeepErrno&) = delete;
+
+ private:
+  int saved_;
+};
+
+std::int64_t rank_of_process() {
+  const char* rank = std::getenv("RANK");
+  if (rank == nullptr || *rank == '\0') return -1;
+  char* end = nullptr;
+  const long value = std::strtol(rank, &end, 10);
+  return *end == '\0' && value >= 0 ? value : -1;
+}
+
+int open_socket(const char* path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (std::strlen(path) >= sizeof(address.sun_path)) return -1;
+  std::strcpy(address.sun_path, path);
+  const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  // The recorder answers within milliseconds; one that is stuck or gone must not hold the program
+  // up.
+  const timeval second{1, 0};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof(second));
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof(second));
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return fd;
+  close(fd);
+  return -1;
+}
+
+bool say_hello(int socket_fd) {
+  Hello hello{};
+  hello.magic = kChannelMagic;
+  hello.version = kChannelVersion;
+  std::strncpy(hello.stepscope_version, STEPSCOPE_VERSION, sizeof(hello.stepscope_version) - 1);
+  hello.parent_pid = getppid();
+  hello.rank = rank_of_process();
+  return send(socket_fd, &hello, sizeof(hello), MSG_NOSIGNAL) == sizeof(hello);
+}
+
+// The descriptor that came with a Welcome; -1 when the recorder refused or went away.
+int receive_region(int socket_fd) {
+  Welcome welcome{};
+  iovec data{&welcome, sizeof(welcome)};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  if (recvmsg(socket_fd, &message, MSG_CMSG_CLOEXEC) != sizeof(welcome)) return -1;
+  const cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) return -1;
+  int fd = -1;
+  std::memcpy(&fd, CMSG_DATA(rights), sizeof(fd));
+  if (welcome.magic == kChannelMagic && welcome.accepted == 1) return fd;
+  close(fd);
+  return -1;
+}
+
+}  // namespace
+
+bool is_wrapped() {
+  const char* path = std::getenv(kSocketVariable);
+  return path != nullptr && *path != '\0';
+}
+
+Region connect_to_recorder() {
+  const KeepErrno keep;
+  if (!is_wrapped()) return {};
+  const int socket_fd = open_socket(std::getenv(kSocketVariable));
+  if (socket_fd < 0) return {};
+  const int fd = say_hello(socket_fd) ? receive_region(socket_fd) : -1;
+  close(socket_fd);
+  if (fd < 0) return {};
+  const Region region = map_shared_region(fd);
+  close(fd);
+  return region;
+}
+
+}  // namespace stepscope

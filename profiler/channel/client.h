@@ -1,0 +1,16 @@
+// The program's end of the channel: asks the recorder for a region to write into.
+#pragma once
+
+#include "profiler/ring/region.h"
+
+namespace stepscope {
+
+// Whether this process was started under `stepscope run`.
+bool is_wrapped();
+
+// Connects, maps the region, closes everything else. Blocks for at most a second, allocates
+// nothing, prints nothing; nothing is returned when the recorder is not there or refuses. errno is
+// kept.
+Region connect_to_recorder();
+
+}  // namespace stepscope

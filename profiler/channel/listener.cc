@@ -1,0 +1,204 @@
+#include "profiler/channel/listener.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace stepscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+Status failed(const std::string& what) {
+  return Status::error(ErrorKind::kIo, what + ": " + std::strerror(errno));
+}
+
+OwnedFd unlinked_file(const fs::path& folder) {
+#ifdef O_TMPFILE
+  OwnedFd fd(open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (fd) return fd;
+#endif
+  std::string name = (folder / "stepscope-XXXXXX").string();
+  OwnedFd named(mkostemp(name.data(), O_CLOEXEC));
+  if (named) unlink(name.c_str());
+  return named;
+}
+
+// A folder that only this user can enter, so that nobody else can take part.
+Result<fs::path> make_private_folder() {
+  const char* wanted = std::getenv("TMPDIR");
+  for (const char* parent : {wanted, "/tmp", "/dev/shm", "/var/tmp"}) {
+    if (parent == nullptr || *parent == '\0') continue;
+    std::string name = std::string(parent) + "/stepscope-XXXXXX";
+    if (name.size() + sizeof("/socket") > sizeof(sockaddr_un::sun_path)) continue;
+    if (mkdtemp(name.data()) != nullptr) return fs::path(name);
+  }
+  return failed("cannot make a folder for a socket in TMPDIR, /tmp, /dev/shm or /var/tmp");
+}
+
+bool send_welcome(int connection, const Welcome& welcome, int region_fd) {
+  iovec data{const_cast<Welcome*>(&welcome), sizeof(welcome)};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  if (region_fd >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(rights), &region_fd, sizeof(region_fd));
+  }
+  return sendmsg(connection, &message, MSG_NOSIGNAL) == sizeof(welcome);
+}
+
+void refuse(int connection, const std::string& reason) {
+  Welcome welcome{};
+  welcome.magic = kChannelMagic;
+  std::strncpy(welcome.reason, reason.c_str(), sizeof(welcome.reason) - 1);
+  (void)send_welcome(connection, welcome, -1);
+}
+
+// What was said on a new connection: a Hello, a request, or nothing that makes sense.
+union Greeting {
+  std::uint32_t magic;
+  Hello hello;
+  ControlRequest request;
+};
+
+void answer(int connection, const std::string& text) {
+  ControlReply reply{};
+  reply.magic = kControlMagic;
+  reply.version = kChannelVersion;
+  std::strncpy(reply.text, text.c_str(), sizeof(reply.text) - 1);
+  (void)send(connection, &reply, sizeof(reply), MSG_NOSIGNAL);
+}
+
+}  // namespace
+
+OwnedFd::~OwnedFd() {
+  if (fd_ >= 0) close(fd_);
+}
+
+OwnedFd& OwnedFd::operator=(OwnedFd&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+Result<OwnedFd> make_shared_memory(std::uint64_t bytes, const fs::path& folder) {
+  OwnedFd fd(memfd_create("stepscope", MFD_CLOEXEC));
+  if (!fd) fd = unlinked_file("/dev/shm");
+  if (!fd) fd = unlinked_file(folder);
+  if (!fd) return failed("no memory to share: memfd_create, /dev/shm and " + folder.string());
+  if (ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
+    return failed("no " + std::to_string(bytes >> 20) + " MiB of sparse memory to share");
+  }
+  return fd;
+}
+
+Result<std::unique_ptr<Listener>> Listener::open() {
+  const auto folder = make_private_folder();
+  if (!folder.ok()) return folder.status();
+  const std::string path = *folder / "socket";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strcpy(address.sun_path, path.c_str());  // make_private_folder() saw to its length
+  OwnedFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  // A whole job's processes may start at once.
+  if (!socket || bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
+      listen(socket.get(), 1024) != 0) {
+    const Status status = failed(path);
+    std::error_code ignored;
+    fs::remove_all(*folder, ignored);
+    return status;
+  }
+  return std::unique_ptr<Listener>(new Listener(*folder, path, std::move(socket)));
+}
+
+Listener::Listener(fs::path folder, std::string path, OwnedFd socket)
+    : folder_(std::move(folder)), path_(std::move(path)), socket_(std::move(socket)) {}
+
+Listener::~Listener() {
+  unlink(path_.c_str());
+  rmdir(folder_.c_str());
+}
+
+Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& layout,
+                                                          const RecordPlan& plan) {
+  const OwnedFd connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!connection) return std::optional<Arrival>{};
+  const timeval second{1, 0};  // who connects and says nothing is not waited for
+  setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &second, sizeof(second));
+  Greeting greeting{};
+  const ssize_t said = recv(connection.get(), &greeting, sizeof(greeting), 0);
+  if (said == sizeof(ControlRequest) && greeting.magic == kControlMagic && control_) {
+    answer(connection.get(), control_(greeting.request.command));
+    return std::optional<Arrival>{};
+  }
+  ucred peer{};
+  socklen_t length = sizeof(peer);
+  if (said != sizeof(Hello) || greeting.magic != kChannelMagic ||
+      getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) {
+    return std::optional<Arrival>{};
+  }
+  Arrival arrival;
+  arrival.pid = peer.pid;
+  arrival.hello = greeting.hello;
+  if (arrival.hello.version != kChannelVersion) {
+    refuse(connection.get(), "another version of Stepscope");
+    return std::optional<Arrival>{};
+  }
+  auto memory = make_shared_memory(layout.bytes(), folder_);
+  if (!memory.ok()) {
+    refuse(connection.get(), memory.status().message());
+    return memory.status();
+  }
+  void* mapped = mmap(nullptr, layout.bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                      memory->get(), 0);
+  if (mapped == MAP_FAILED) {
+    const Status status = failed("cannot map the memory of process " + std::to_string(peer.pid));
+    refuse(connection.get(), status.message());
+    return status;
+  }
+  arrival.region = format_region(mapped, layout, plan);
+  Welcome welcome{};
+  welcome.magic = kChannelMagic;
+  welcome.accepted = 1;
+  if (!send_welcome(connection.get(), welcome, memory->get())) {
+    unmap_region(arrival.region);
+    return std::optional<Arrival>{};
+  }
+  return std::optional<Arrival>(arrival);
+}
+
+Result<std::string> ask_recorder(const std::string& path, ControlCommand command) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) return failed(path);
+  std::strcpy(address.sun_path, path.c_str());
+  const OwnedFd connection(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (connect(connection.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
+    return Status::error(ErrorKind::kNotFound, path + ": no recorder is there");
+  }
+  const ControlRequest request{kControlMagic, kChannelVersion, command};
+  ControlReply reply{};
+  if (send(connection.get(), &request, sizeof(request), MSG_NOSIGNAL) != sizeof(request) ||
+      recv(connection.get(), &reply, sizeof(reply), 0) != sizeof(reply) ||
+      reply.magic != kControlMagic) {
+    return failed(path + ": the recorder gave no answer");
+  }
+  reply.text[sizeof(reply.text) - 1] = '\0';
+  return std::string(reply.text);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,30 @@
+// The ranges that PyTorch's Python side opens by itself, and what they are to us. PyTorch makes
+// them whether anybody looks or not, with names of these forms (torch/optim/optimizer.py,
+// torch/utils/data/dataloader.py, since 1.8):
+//
+//   Optimizer.step#SGD.step          Optimizer.zero_grad#SGD.zero_grad
+//   enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__
+#pragma once
+
+#include <string_view>
+
+#include "store/events.h"
+
+namespace stepscope {
+
+struct PythonRange {
+  PhaseKind kind = PhaseKind::kNone;  // kNone: a program's own range
+  std::string_view name;              // of the phase; may be empty
+};
+
+inline PythonRange python_range(std::string_view name) {
+  if (name.starts_with("enumerate(DataLoader)#")) {
+    const bool workers = name.find("MultiProcessing") != std::string_view::npos;
+    return {PhaseKind::kInput, workers ? "DataLoader, workers" : "DataLoader"};
+  }
+  if (name.starts_with("Optimizer.step#")) return {PhaseKind::kOptimizer, {}};
+  if (name.starts_with("Optimizer.zero_grad#")) return {PhaseKind::kZeroGrad, {}};
+  return {};
+}
+
+}  // namespace stepscope

@@ -1,0 +1,110 @@
+#include "profiler/launch/child.h"
+
+#include <fcntl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "profiler/channel/channel_format.h"
+
+namespace stepscope {
+namespace {
+
+constexpr int kPassedOn[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGCONT};
+
+std::string joined(const std::string& before, const std::string& after) {
+  return before.empty() ? after : before + ":" + after;
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+sigset_t our_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : kPassedOn) sigaddset(&set, signal);
+  sigaddset(&set, SIGCHLD);
+  return set;
+}
+
+// In the child, before exec: only what is safe after fork().
+[[noreturn]] void become(const std::vector<char*>& arguments, const sigset_t& mask, int report) {
+  sigprocmask(SIG_SETMASK, &mask, nullptr);
+  execvp(arguments[0], arguments.data());
+  const int error = errno;
+  (void)!write(report, &error, sizeof(error));
+  _exit(127);
+}
+
+Status exec_failed(const std::string& program, int error) {
+  const ErrorKind kind = error == ENOENT ? ErrorKind::kNotFound : ErrorKind::kIo;
+  return Status::error(kind, program + ": cannot be started: " + std::strerror(error));
+}
+
+}  // namespace
+
+Environment environment_for(const ProgramFile& program, const std::string& socket,
+                            const std::string& library, const std::string& python_folder) {
+  const std::string users = joined(program.sanitizer, variable("LD_PRELOAD"));
+  return {{kSocketVariable, socket},
+          {"STEPSCOPE_LIBRARY", library},
+          {"LD_PRELOAD", joined(users, library)},
+          {"PYTHONPATH", variable("PYTHONPATH").empty()
+                             ? python_folder
+                             : joined(python_folder, variable("PYTHONPATH"))}};
+}
+
+Result<Child> Child::start(const std::vector<std::string>& arguments,
+                           const Environment& environment) {
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+
+  int report[2];
+  if (pipe2(report, O_CLOEXEC) != 0) return exec_failed(arguments[0], errno);
+  const OwnedFd read_end(report[0]);
+  OwnedFd write_end(report[1]);
+  const sigset_t ours = our_signals();
+  sigset_t before;
+  sigprocmask(SIG_BLOCK, &ours, &before);
+  OwnedFd signals(signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK));
+
+  const pid_t pid = fork();
+  if (pid < 0) return exec_failed(arguments[0], errno);
+  if (pid == 0) {
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    become(argv, before, write_end.get());
+  }
+  write_end = OwnedFd();
+  int error = 0;
+  if (read(read_end.get(), &error, sizeof(error)) == sizeof(error)) {
+    waitpid(pid, nullptr, 0);
+    return exec_failed(arguments[0], error);
+  }
+  // From here on the recorder's own: a full disk is an error it can tell, not its death.
+  signal(SIGXFSZ, SIG_IGN);
+  signal(SIGPIPE, SIG_IGN);
+  return Child(pid, std::move(signals));
+}
+
+void Child::pass_signals_on() const {
+  signalfd_siginfo info{};
+  while (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal == SIGCHLD || info.ssi_code == SI_KERNEL) continue;
+    kill(pid_, signal);
+  }
+}
+
+std::optional<int> Child::ended() const {
+  int status = 0;
+  return waitpid(pid_, &status, WNOHANG) == pid_ ? std::optional<int>(status) : std::nullopt;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,162 @@
+#include "profiler/launch/program_file.h"
+
+#include <elf.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+namespace stepscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+#if defined(__x86_64__)
+constexpr Elf64_Half kOwnMachine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr Elf64_Half kOwnMachine = EM_AARCH64;
+#endif
+
+constexpr int kMostInterpreters = 4;  // the kernel's own limit for scripts of scripts
+
+Status not_found(const std::string& name) {
+  return Status::error(ErrorKind::kNotFound, name + ": no such program; is it in PATH?");
+}
+
+Result<fs::path> find_in_path(const std::string& name) {
+  if (name.find('/') != std::string::npos) {
+    if (access(name.c_str(), F_OK) != 0) return not_found(name);
+    if (fs::is_directory(name) || access(name.c_str(), X_OK) != 0) {
+      return Status::error(ErrorKind::kBadInput,
+                           name + ": cannot be executed; chmod +x, or name its interpreter");
+    }
+    return fs::path(name);
+  }
+  const char* variable = std::getenv("PATH");
+  std::string_view rest = variable == nullptr ? "/usr/bin:/bin" : variable;
+  while (true) {
+    const std::size_t colon = rest.find(':');
+    const std::string_view folder = rest.substr(0, colon);
+    const fs::path path = fs::path(folder.empty() ? "." : std::string(folder)) / name;
+    if (access(path.c_str(), X_OK) == 0 && !fs::is_directory(path)) return path;
+    if (colon == std::string_view::npos) return not_found(name);
+    rest.remove_prefix(colon + 1);
+  }
+}
+
+// Random access to the parts of a file; false past its end.
+class File {
+ public:
+  explicit File(const fs::path& path) : stream_(path, std::ios::binary) {}
+  template <typename T>
+  bool read(std::uint64_t at, T& value) {
+    stream_.clear();
+    stream_.seekg(static_cast<std::streamoff>(at));
+    stream_.read(reinterpret_cast<char*>(&value), sizeof(value));
+    return stream_.gcount() == sizeof(value);
+  }
+  std::string text(std::uint64_t at, std::size_t most) {
+    std::string text(most, '\0');
+    stream_.clear();
+    stream_.seekg(static_cast<std::streamoff>(at));
+    stream_.read(text.data(), static_cast<std::streamsize>(most));
+    text.resize(static_cast<std::size_t>(stream_.gcount()));
+    return text;
+  }
+
+ private:
+  std::ifstream stream_;
+};
+
+std::vector<Elf64_Phdr> program_headers(File& file, const Elf64_Ehdr& elf) {
+  std::vector<Elf64_Phdr> headers(elf.e_phnum);
+  for (std::size_t i = 0; i < headers.size(); ++i) {
+    if (!file.read(elf.e_phoff + i * sizeof(Elf64_Phdr), headers[i])) return {};
+  }
+  return headers;
+}
+
+// A virtual address as a place in the file.
+std::uint64_t offset_of(const std::vector<Elf64_Phdr>& headers, std::uint64_t address) {
+  for (const Elf64_Phdr& header : headers) {
+    if (header.p_type == PT_LOAD && header.p_vaddr <= address &&
+        address < header.p_vaddr + header.p_filesz) {
+      return address - header.p_vaddr + header.p_offset;
+    }
+  }
+  return 0;
+}
+
+std::vector<std::string> needed_libraries(File& file, const std::vector<Elf64_Phdr>& headers) {
+  std::vector<std::uint64_t> names;
+  std::uint64_t strings = 0;
+  for (const Elf64_Phdr& header : headers) {
+    if (header.p_type != PT_DYNAMIC) continue;
+    for (std::uint64_t at = 0; at + sizeof(Elf64_Dyn) <= header.p_filesz; at += sizeof(Elf64_Dyn)) {
+      Elf64_Dyn entry{};
+      if (!file.read(header.p_offset + at, entry) || entry.d_tag == DT_NULL) break;
+      if (entry.d_tag == DT_NEEDED) names.push_back(entry.d_un.d_val);
+      if (entry.d_tag == DT_STRTAB) strings = offset_of(headers, entry.d_un.d_ptr);
+    }
+  }
+  std::vector<std::string> libraries;
+  for (const std::uint64_t name : names) {
+    libraries.emplace_back(file.text(strings + name, 256).c_str());
+  }
+  return libraries;
+}
+
+Result<ProgramFile> inspect_elf(const std::string& name, const fs::path& path, File& file) {
+  Elf64_Ehdr elf{};
+  const bool whole = file.read(0, elf);
+  if (!whole || elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_machine != kOwnMachine) {
+    return Status::error(ErrorKind::kBadInput,
+                         name + ": built for another kind of machine than this Stepscope");
+  }
+  const auto headers = program_headers(file, elf);
+  ProgramFile program{path, true, {}};
+  for (const Elf64_Phdr& header : headers) {
+    if (header.p_type == PT_INTERP) program.is_static = false;
+  }
+  for (const std::string& library : needed_libraries(file, headers)) {
+    if (library.starts_with("libasan.so") || library.starts_with("libtsan.so")) {
+      program.sanitizer = library;
+    }
+  }
+  return program;
+}
+
+// "#!/usr/bin/env python3" and "#!/usr/bin/python3 -u": the interpreter.
+std::string interpreter_of(const std::string& head) {
+  const std::string line = head.substr(2, head.find('\n') - 2);
+  const std::size_t begin = line.find_first_not_of(" \t");
+  if (begin == std::string::npos) return {};
+  return line.substr(begin, line.find_first_of(" \t\r", begin) - begin);
+}
+
+}  // namespace
+
+Result<ProgramFile> inspect_program(const std::string& name) {
+  std::string next = name;
+  for (int depth = 0; depth <= kMostInterpreters; ++depth) {
+    const auto path = find_in_path(next);
+    if (!path.ok()) return path.status();
+    File file(*path);
+    const std::string head = file.text(0, 256);
+    if (head.starts_with(ELFMAG)) {
+      auto program = inspect_elf(next, *path, file);
+      if (program.ok()) program->path = *find_in_path(name);
+      return program;
+    }
+    if (!head.starts_with("#!")) return ProgramFile{*path, false, {}};  // the shell's to run
+    next = interpreter_of(head);
+    if (next.empty()) break;
+  }
+  return Status::error(ErrorKind::kBadInput, name + ": a script without an interpreter");
+}
+
+}  // namespace stepscope

@@ -1,0 +1,22 @@
+// Looks at a program before it is started: can it be wrapped at all?
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "store/status.h"
+
+namespace stepscope {
+
+struct ProgramFile {
+  std::filesystem::path path;
+  bool is_static = false;  // takes no preloaded library: nothing of it will be seen
+  std::string sanitizer;   // "libasan.so.8": wants to be the first library; else ""
+};
+
+// Finds `name` as execvp() would and reads its ELF header; a script is looked at through its
+// interpreter. Errors, with what a shell would say: kNotFound; kBadInput (cannot be executed, built
+// for another kind of machine).
+Result<ProgramFile> inspect_program(const std::string& name);
+
+}  // namespace stepscope

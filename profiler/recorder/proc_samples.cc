@@ -1,0 +1,171 @@
+#include "profiler/recorder/proc_samples.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+namespace stepscope {
+namespace {
+
+OwnedFd open_file(const std::string& path) {
+  return OwnedFd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+// The whole of a small /proc file; "" when it cannot be read.
+std::string_view read_text(const OwnedFd& fd, std::array<char, 8192>& buffer) {
+  if (!fd) return {};
+  const ssize_t length = pread(fd.get(), buffer.data(), buffer.size(), 0);
+  return length <= 0 ? std::string_view{}
+                     : std::string_view(buffer.data(), static_cast<std::size_t>(length));
+}
+
+std::int64_t number_at(std::string_view text) {
+  const std::size_t begin = text.find_first_of("0123456789");
+  std::int64_t value = 0;
+  if (begin != std::string_view::npos) {
+    std::from_chars(text.data() + begin, text.data() + text.size(), value);
+  }
+  return value;
+}
+
+std::optional<std::int64_t> number_after(std::string_view text, std::string_view key) {
+  const std::size_t at = text.find(key);
+  if (at == std::string_view::npos) return std::nullopt;
+  return number_at(text.substr(at + key.size()));
+}
+
+std::vector<std::string_view> words(std::string_view text) {
+  std::vector<std::string_view> found;
+  for (std::size_t at = 0; (at = text.find_first_not_of(" \n", at)) != std::string_view::npos;) {
+    const std::size_t end = text.find_first_of(" \n", at);
+    found.push_back(text.substr(at, end - at));
+    if (end == std::string_view::npos) break;
+    at = end;
+  }
+  return found;
+}
+
+// /proc/PID/stat; see proc(5). The name in parentheses may hold anything, so counting starts after
+// the last one: its field 3 is our 0.
+void read_stat(std::string_view text, std::vector<Reading>& readings) {
+  const std::size_t close = text.rfind(')');
+  if (close == std::string_view::npos) return;
+  const auto field = words(text.substr(close + 1));
+  if (field.size() < 22) return;
+  static const std::int64_t tick_ns = 1'000'000'000 / sysconf(_SC_CLK_TCK);
+  static const std::int64_t page = sysconf(_SC_PAGESIZE);
+  readings.emplace_back("minor_faults", number_at(field[7]));
+  readings.emplace_back("major_faults", number_at(field[9]));
+  readings.emplace_back("cpu_user_ns", number_at(field[11]) * tick_ns);
+  readings.emplace_back("cpu_system_ns", number_at(field[12]) * tick_ns);
+  readings.emplace_back("threads", number_at(field[17]));
+  readings.emplace_back("rss_bytes", number_at(field[21]) * page);
+}
+
+void add_number_after(std::string_view text, std::string_view key, const char* name,
+                      std::vector<Reading>& readings) {
+  if (const auto value = number_after(text, key)) readings.emplace_back(name, *value);
+}
+
+// The totals of "some avg10=… total=N" and "full …", in us.
+void read_pressure(std::string_view text, const char* some, const char* full,
+                   std::vector<Reading>& readings) {
+  add_number_after(text, "total=", some, readings);
+  const std::size_t second = text.find("full");
+  if (full != nullptr && second != std::string_view::npos) {
+    add_number_after(text.substr(second), "total=", full, readings);
+  }
+}
+
+// /proc/net/dev: of all interfaces but the loopback one; bytes are the 1st and the 9th figure.
+void read_network(std::string_view text, std::vector<Reading>& readings) {
+  std::int64_t received = 0;
+  std::int64_t sent = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    at = end + 1;
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos || line.substr(0, colon).ends_with("lo")) continue;
+    const auto figures = words(line.substr(colon + 1));
+    if (figures.size() < 9) continue;
+    received += number_at(figures[0]);
+    sent += number_at(figures[8]);
+  }
+  readings.emplace_back("net_rx_bytes", received);
+  readings.emplace_back("net_tx_bytes", sent);
+}
+
+// Where the kernel counts the kills of `pid`'s memory cgroup, version 2 or 1.
+std::string oom_file(pid_t pid) {
+  std::ifstream groups("/proc/" + std::to_string(pid) + "/cgroup");
+  std::string v2;
+  for (std::string line; std::getline(groups, line);) {
+    const std::size_t path = line.rfind(':');
+    if (path == std::string::npos) continue;
+    if (line.find(":memory:") != std::string::npos) {
+      return "/sys/fs/cgroup/memory" + line.substr(path + 1) + "/memory.oom_control";
+    }
+    if (line.starts_with("0::")) v2 = "/sys/fs/cgroup" + line.substr(path + 1) + "/memory.events";
+  }
+  return v2;
+}
+
+}  // namespace
+
+ProcessSampler::ProcessSampler(pid_t pid)
+    : stat_(open_file("/proc/" + std::to_string(pid) + "/stat")),
+      io_(open_file("/proc/" + std::to_string(pid) + "/io")),
+      status_(open_file("/proc/" + std::to_string(pid) + "/status")) {}
+
+std::vector<Reading> ProcessSampler::read() const {
+  std::array<char, 8192> buffer;
+  std::vector<Reading> readings;
+  read_stat(read_text(stat_, buffer), readings);
+  if (readings.empty()) return readings;
+  const std::string_view io = read_text(io_, buffer);
+  add_number_after(io, "\nread_bytes:", "read_bytes", readings);
+  add_number_after(io, "\nwrite_bytes:", "write_bytes", readings);
+  const std::string_view status = read_text(status_, buffer);
+  add_number_after(status, "\nvoluntary_ctxt_switches:", "voluntary_switches", readings);
+  add_number_after(status, "nonvoluntary_ctxt_switches:", "involuntary_switches", readings);
+  return readings;
+}
+
+MachineSampler::MachineSampler()
+    : psi_cpu_(open_file("/proc/pressure/cpu")),
+      psi_memory_(open_file("/proc/pressure/memory")),
+      psi_io_(open_file("/proc/pressure/io")),
+      net_(open_file("/proc/net/dev")),
+      meminfo_(open_file("/proc/meminfo")) {}
+
+std::vector<Reading> MachineSampler::read() const {
+  std::array<char, 8192> buffer;
+  std::vector<Reading> readings;
+  read_pressure(read_text(psi_cpu_, buffer), "psi_cpu_some_us", nullptr, readings);
+  read_pressure(read_text(psi_memory_, buffer), "psi_memory_some_us", "psi_memory_full_us",
+                readings);
+  read_pressure(read_text(psi_io_, buffer), "psi_io_some_us", "psi_io_full_us", readings);
+  read_network(read_text(net_, buffer), readings);
+  const auto kib = number_after(read_text(meminfo_, buffer), "MemAvailable:");
+  if (kib) readings.emplace_back("memory_available_bytes", *kib * 1024);
+  return readings;
+}
+
+OomCounter::OomCounter(pid_t pid) : path_(oom_file(pid)) {}
+
+std::int64_t OomCounter::read() const {
+  if (path_.empty()) return -1;
+  std::ifstream file(path_);
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("oom_kill ")) return number_at(line);
+  }
+  return -1;
+}
+
+}  // namespace stepscope

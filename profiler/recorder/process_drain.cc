@@ -1,0 +1,182 @@
+#include "profiler/recorder/process_drain.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace stepscope {
+
+// What is known of one ring while one thread has it.
+struct ProcessDrain::Ring {
+  Ring(RingHeader* header, std::uint32_t slot_count, const Thread& described, ThreadId id,
+       DecodeContext& context)
+      : consumer(header, slot_count),
+        decoder(id, context),
+        thread(described),
+        generation(header->generation.load(std::memory_order_relaxed)) {}
+
+  void skip_what_is_there() {
+    consumer.release(consumer.published().end);
+    for (std::size_t i = 0; i < lost_before.size(); ++i) {
+      lost_before[i] = static_cast<std::int64_t>(consumer.header().lost[i].load());
+    }
+  }
+
+  RingConsumer consumer;
+  RingDecoder decoder;
+  Thread thread;
+  std::uint32_t generation;
+  std::array<std::int64_t, kLossKindCount> lost_before{};
+  std::array<std::int64_t, kLossKindCount> stored_losses{};
+  std::int64_t stored_corrupt = 0;
+};
+
+ProcessDrain::ProcessDrain(const Region& region, ProcessId process, TraceWriter& writer,
+                           const ClockMap& clock)
+    : region_(region), process_(process), writer_(writer), clock_(clock) {}
+
+ProcessDrain::~ProcessDrain() = default;
+
+std::uint32_t ProcessDrain::ring_count() const {
+  return std::min(region_.header->ring_count.load(std::memory_order_acquire),
+                  region_.layout.ring_capacity);
+}
+
+Status ProcessDrain::skip_what_is_there() {
+  for (std::uint32_t i = 0; i < ring_count(); ++i) {
+    const auto ring = known_ring(i);
+    if (!ring.ok()) return ring.status();
+    if (*ring != nullptr) (*ring)->skip_what_is_there();
+  }
+  refused_before_ = static_cast<std::int64_t>(region_.header->refused_threads.load());
+  return {};
+}
+
+Status ProcessDrain::drain() {
+  busy_ = false;
+  for (std::uint32_t i = 0; i < ring_count(); ++i) {
+    if (Status status = drain_ring(i); !status.ok()) return status;
+  }
+  const auto refused = static_cast<std::int64_t>(region_.header->refused_threads.load());
+  return store_loss(ThreadId::kNone, "thread", refused - refused_before_, stored_refused_);
+}
+
+Status ProcessDrain::drain_ring(std::uint32_t index) {
+  const auto known = known_ring(index);
+  if (!known.ok()) return known.status();
+  if (*known == nullptr) return {};
+  Ring& ring = **known;
+  // Before the slots: what a thread wrote before it ended is then among them.
+  const bool closed =
+      ring.consumer.header().state.load(std::memory_order_acquire) == RingState::kClosed;
+
+  if (Status status = update_torch_id(ring); !status.ok()) return status;
+  const RingConsumer::Batch batch = ring.consumer.published();
+  busy_ = busy_ || batch.size() > ring.consumer.slot_count() / 4;
+  ring.decoder.decode(ring.consumer, batch, clock_, decoded_);
+  ring.consumer.release(batch.end);
+  if (Status status = write_decoded(); !status.ok()) return status;
+  if (Status status = store_losses(ring); !status.ok()) return status;
+  if (closed) {
+    ring.consumer.free();
+    rings_[index].reset();
+  }
+  return {};
+}
+
+Result<ProcessDrain::Ring*> ProcessDrain::known_ring(std::uint32_t index) {
+  if (rings_.size() <= index) rings_.resize(index + 1);
+  std::unique_ptr<Ring>& ring = rings_[index];
+  RingHeader* header = region_.ring(index);
+  const RingState state = header->state.load(std::memory_order_acquire);
+  if (state == RingState::kFree || header->magic != kRingMagic || header->version != kRingVersion) {
+    ring.reset();
+    return static_cast<Ring*>(nullptr);
+  }
+  if (ring != nullptr && ring->generation == header->generation.load(std::memory_order_relaxed)) {
+    return ring.get();
+  }
+  Thread thread;
+  thread.process = process_;
+  thread.tid = header->tid;
+  thread.torch_id = header->torch_id.load(std::memory_order_relaxed);
+  thread.name.assign(header->thread_name,
+                     strnlen(header->thread_name, sizeof(header->thread_name)));
+  const auto id = writer_.add_thread(thread);
+  if (!id.ok()) return id.status();
+  if (thread.torch_id != 0) threads_by_torch_id_[thread.torch_id] = *id;
+  ring = std::make_unique<Ring>(header, region_.layout.slot_count, thread, *id, *this);
+  return ring.get();
+}
+
+// A thread's torch id is known with its first op, its ring perhaps earlier.
+Status ProcessDrain::update_torch_id(Ring& ring) {
+  const std::uint32_t torch_id = ring.consumer.header().torch_id.load(std::memory_order_relaxed);
+  if (torch_id == ring.thread.torch_id) return {};
+  ring.thread.torch_id = torch_id;
+  threads_by_torch_id_[torch_id] = ring.decoder.thread();
+  return writer_.update_thread(ring.decoder.thread(), ring.thread);
+}
+
+Status ProcessDrain::write_decoded() {
+  totals_.ops += static_cast<std::int64_t>(decoded_.ops.size());
+  totals_.phases += static_cast<std::int64_t>(decoded_.phases.size());
+  for (const Phase& phase : decoded_.phases) {
+    if (phase.kind == PhaseKind::kInput) totals_.input += phase.dur;
+  }
+  Status status;
+  if (!decoded_.ops.empty()) status = writer_.add_ops(decoded_.ops);
+  if (status.ok() && !decoded_.phases.empty()) status = writer_.add_phases(decoded_.phases);
+  decoded_.ops.clear();
+  decoded_.phases.clear();
+  return status;
+}
+
+Status ProcessDrain::store_losses(Ring& ring) {
+  const RingHeader& header = ring.consumer.header();
+  const ThreadId thread = ring.decoder.thread();
+  for (int i = 0; i < kLossKindCount; ++i) {
+    const auto kind = static_cast<std::size_t>(i);
+    const auto total = static_cast<std::int64_t>(header.lost[i].load(std::memory_order_relaxed));
+    Status status = store_loss(thread, loss_name(static_cast<LossKind>(i)),
+                               total - ring.lost_before[kind], ring.stored_losses[kind]);
+    if (!status.ok()) return status;
+  }
+  return store_loss(thread, "corrupt", ring.decoder.corrupt_slots(), ring.stored_corrupt);
+}
+
+Status ProcessDrain::store_loss(ThreadId thread, const char* kind, std::int64_t total,
+                                std::int64_t& stored) {
+  if (total <= stored) return {};
+  const std::int64_t more = total - stored;
+  stored = total;
+  totals_.lost += more;
+  return writer_.add_loss({thread, kind, more});
+}
+
+std::vector<UnfinishedOp> ProcessDrain::open_ops() const {
+  std::vector<UnfinishedOp> open;
+  for (const auto& ring : rings_) {
+    if (ring == nullptr) continue;
+    const RingHeader& header = ring->consumer.header();
+    const std::uint32_t depth =
+        std::min(header.open_depth.load(std::memory_order_acquire), kMaxOpenOps);
+    for (std::uint32_t i = 0; i < depth; ++i) {
+      const OpenOp& op = header.open_ops[i];
+      const auto phase =
+          op.phase < kPhaseKindCount ? static_cast<PhaseKind>(op.phase) : PhaseKind::kNone;
+      open.push_back({ring->decoder.thread(), ring->decoder.text_of(op.name),
+                      clock_.to_session(Ticks{op.start}), phase, static_cast<std::uint8_t>(i)});
+    }
+  }
+  return open;
+}
+
+StringId ProcessDrain::intern(std::string_view text) { return writer_.intern(text); }
+
+ThreadId ProcessDrain::thread_of_torch_id(std::uint32_t torch_id) {
+  const auto found = threads_by_torch_id_.find(torch_id);
+  return found == threads_by_torch_id_.end() ? ThreadId::kNone : found->second;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,345 @@
+#include "profiler/recorder/run_recorder.h"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "profiler/recorder/pace.h"
+#include "profiler/recorder/process_info.h"
+#include "profiler/recorder/store_meta.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::int64_t kSamplePeriodNs = 100'000'000;
+
+// Workers and ranks end a moment after the program that started them, as a rule before it.
+constexpr std::chrono::milliseconds kLastOnes{200};
+
+// A handle that becomes readable when the process ends, whatever it does with its descriptors.
+OwnedFd open_pidfd(pid_t pid) {
+#ifdef SYS_pidfd_open
+  return OwnedFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+#else
+  return {};
+#endif
+}
+
+bool has_ended(const OwnedFd& pidfd, pid_t pid) {
+  if (!pidfd) return kill(pid, 0) != 0 && errno == ESRCH;  // before Linux 5.3
+  pollfd poll_one{pidfd.get(), POLLIN, 0};
+  return poll(&poll_one, 1, 0) == 1;
+}
+
+// Its text may be anything: the program writes there.
+std::string text_in(const char* text, std::size_t size) { return {text, strnlen(text, size)}; }
+
+}  // namespace
+
+// One process that has come. Its region stays mapped until it has ended and was drained.
+struct RunRecorder::Watched {
+  Watched(const Listener::Arrival& arrival, ProcessId process, TraceWriter& writer,
+          const ClockMap& clock)
+      : pid(arrival.pid),
+        id(process),
+        pidfd(open_pidfd(arrival.pid)),
+        region(arrival.region),
+        drain(region, process, writer, clock),
+        sampler(arrival.pid),
+        oom(arrival.pid),
+        oom_kills_before(oom.read()) {}
+  ~Watched() { unmap_region(region); }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+
+  pid_t pid;
+  ProcessId id;
+  OwnedFd pidfd;
+  Region region;
+  ProcessDrain drain;
+  ProcessSampler sampler;
+  OomCounter oom;
+  std::int64_t oom_kills_before;
+  std::int64_t first_step_ns = 0;  // CLOCK_MONOTONIC when a step was first seen; 0: none yet
+  std::int64_t last_seen_ns = 0;
+  std::int64_t step = 0;
+  bool described = false;
+  bool told = false;  // its notice
+  bool ended = false;
+};
+
+Result<std::unique_ptr<RunRecorder>> RunRecorder::start(const std::filesystem::path& output,
+                                                        const Meta& meta, const RunPlan& plan) {
+  auto writer = TraceWriter::create(output);
+  if (!writer.ok()) return writer.status();
+  auto listener = Listener::open();
+  if (!listener.ok()) return listener.status();
+  std::unique_ptr<RunRecorder> recorder(
+      new RunRecorder(std::move(*writer), std::move(*listener), plan));
+  TraceWriter& store = *recorder->writer_;
+  if (Status status = set_all_meta(store, machine_meta()); !status.ok()) return status;
+  if (Status status = set_all_meta(store, meta); !status.ok()) return status;
+  if (Status status = set_all_meta(store, recorder->clock_.anchors()); !status.ok()) return status;
+  if (Status status = store.set_meta(kSocketMeta, recorder->socket_path()); !status.ok()) {
+    return status;
+  }
+  recorder->listener_->set_control_handler(
+      [self = recorder.get()](ControlCommand command) { return self->carry_out(command); });
+  if (Status status = store.flush(); !status.ok()) return status;
+  return recorder;
+}
+
+RunRecorder::RunRecorder(std::unique_ptr<TraceWriter> writer, std::unique_ptr<Listener> listener,
+                         const RunPlan& plan)
+    : plan_(plan),
+      layout_(lay_out_region(plan.ring_bytes)),
+      writer_(std::move(writer)),
+      listener_(std::move(listener)) {}
+
+RunRecorder::~RunRecorder() = default;
+
+void RunRecorder::wait(int also) const {
+  std::vector<pollfd> fds{{listener_->fd(), POLLIN, 0}, {also, POLLIN, 0}};
+  for (const auto& process : processes_) {
+    if (!process->ended && process->pidfd) fds.push_back({process->pidfd.get(), POLLIN, 0});
+  }
+  const auto period = busy_ ? kBusyDrainPeriod : kDrainPeriod;
+  poll(fds.data(), fds.size(), static_cast<int>(period.count()));
+}
+
+void RunRecorder::tick() {
+  clock_.steer();
+  note(take_in_arrivals());
+  if (failure_.ok()) note(look());
+}
+
+void RunRecorder::note(const Status& status) {
+  if (failure_.ok() && !status.ok()) failure_ = status;
+}
+
+Status RunRecorder::look() {
+  busy_ = false;
+  for (const auto& process : processes_) {
+    if (process->ended) continue;
+    // Asked first: what it wrote before it ended is then in the rings.
+    const bool over = has_ended(process->pidfd, process->pid);
+    if (Status status = drain(*process); !status.ok()) return status;
+    if (!over || process->pid == program_) continue;
+    const bool exited = process->region.header->exited.load() != 0;
+    // Of a process that is not our child only this is known: whether it came to its exit handlers.
+    const Status status =
+        exited ? end(*process, EndKind::kExit, -1) : end(*process, EndKind::kSignal, 0);
+    if (!status.ok()) return status;
+  }
+  const std::int64_t now = read_clock_ns(CLOCK_MONOTONIC);
+  if (now - last_sample_ns_ >= kSamplePeriodNs) {
+    last_sample_ns_ = now;
+    if (Status status = sample(); !status.ok()) return status;
+  }
+  if (now - last_flush_ns_ < kFlushPeriodNs) return {};
+  last_flush_ns_ = now;
+  return writer_->flush();
+}
+
+Status RunRecorder::take_in_arrivals() {
+  while (true) {
+    const auto arrival = listener_->accept(layout_, plan_.record);
+    if (!arrival.ok()) return arrival.status();
+    if (!arrival->has_value()) return {};
+    if (!failure_.ok()) {
+      unmap_region((*arrival)->region);
+      continue;
+    }
+    if (Status status = add_process(**arrival); !status.ok()) return status;
+  }
+}
+
+Status RunRecorder::add_process(const Listener::Arrival& arrival) {
+  // The same process again: it has become another program.
+  if (Watched* before = find_running(arrival.pid)) {
+    if (Status status = drain(*before); !status.ok()) return status;
+    if (Status status = end(*before, EndKind::kReplaced, 0); !status.ok()) return status;
+  }
+  Process process = process_of(arrival.pid);
+  process.parent_pid = arrival.hello.parent_pid;
+  process.rank = arrival.hello.rank;
+  const auto id = writer_->add_process(process);
+  if (!id.ok()) return id.status();
+  arrival.region.header->ops_switch = switch_;
+  arrival.region.header->heartbeat_ns = read_clock_ns(CLOCK_MONOTONIC_COARSE);
+  processes_.push_back(std::make_unique<Watched>(arrival, *id, *writer_, clock_.map()));
+  return {};
+}
+
+Status RunRecorder::drain(Watched& process) {
+  RegionHeader& region = *process.region.header;
+  region.heartbeat_ns.store(read_clock_ns(CLOCK_MONOTONIC_COARSE), std::memory_order_relaxed);
+  if (!process.described) {
+    if (Status status = describe(process); !status.ok()) return status;
+  }
+  process.step = region.step.load(std::memory_order_relaxed);
+  process.last_seen_ns = read_clock_ns(CLOCK_MONOTONIC);
+  if (process.step > 0 && process.first_step_ns == 0) process.first_step_ns = process.last_seen_ns;
+  const Status status = process.drain.drain();
+  busy_ = busy_ || process.drain.busy();
+  return status;
+}
+
+// What the process found out about itself; the first one with a libtorch speaks for the run.
+Status RunRecorder::describe(Watched& process) {
+  const RegionHeader& region = *process.region.header;
+  if (region.described.load(std::memory_order_acquire) == 0) return {};
+  process.described = true;
+  const std::string notice = text_in(region.notice, sizeof(region.notice));
+  if (!notice.empty() && std::find(notices_.begin(), notices_.end(), notice) == notices_.end()) {
+    notices_.push_back(notice);
+  }
+  if (described_ || region.torch_version[0] == '\0') return {};
+  described_ = true;
+  if (Status status = writer_->set_meta(
+          "torch_version", text_in(region.torch_version, sizeof(region.torch_version)));
+      !status.ok()) {
+    return status;
+  }
+  if (region.leaf_op_overhead_ns < 0) return {};
+  return writer_->set_meta("leaf_op_overhead_ns", std::to_string(region.leaf_op_overhead_ns));
+}
+
+Status RunRecorder::sample() {
+  const SessionTime now = clock_.now();
+  bool any = false;
+  for (const auto& process : processes_) {
+    if (process->ended) continue;
+    any = true;
+    if (Status status = store_readings(process->id, process->sampler.read(), now); !status.ok()) {
+      return status;
+    }
+  }
+  return any ? store_readings(ProcessId::kNone, machine_.read(), now) : Status();
+}
+
+Status RunRecorder::store_readings(ProcessId process, const std::vector<Reading>& readings,
+                                   SessionTime at) {
+  std::vector<Sample> samples;
+  samples.reserve(readings.size());
+  for (const auto& [name, value] : readings) {
+    samples.push_back({process, writer_->intern(name), at, value});
+  }
+  return samples.empty() ? Status() : writer_->add_samples(samples);
+}
+
+RunRecorder::Watched* RunRecorder::find_running(pid_t pid) {
+  for (const auto& process : processes_) {
+    if (process->pid == pid && !process->ended) return process.get();
+  }
+  return nullptr;
+}
+
+Status RunRecorder::end(Watched& process, EndKind how, std::int64_t code) {
+  process.ended = true;
+  const bool out_of_memory = how == EndKind::kSignal && (code == SIGKILL || code == 0) &&
+                             process.oom_kills_before >= 0 &&
+                             process.oom.read() > process.oom_kills_before;
+  if (how == EndKind::kSignal) {
+    const std::vector<UnfinishedOp> open = process.drain.open_ops();
+    if (Status status = open.empty() ? Status() : writer_->add_unfinished_ops(open); !status.ok()) {
+      return status;
+    }
+  }
+  return writer_->add_process_end(
+      {process.id, how, code, clock_.now(), process.step, out_of_memory});
+}
+
+void RunRecorder::switch_ops(OpsSwitch to) {
+  switch_ = to;
+  for (const auto& process : processes_) {
+    if (!process->ended) process->region.header->ops_switch = to;
+  }
+}
+
+std::string RunRecorder::carry_out(ControlCommand command) {
+  switch (command) {
+    case ControlCommand::kStartOps:
+      switch_ops(OpsSwitch::kOn);
+      return "ops are recorded from the next phase of each loop on";
+    case ControlCommand::kStopOps:
+      switch_ops(OpsSwitch::kOff);
+      return "ops are recorded no more from the next phase of each loop on; phases are";
+    case ControlCommand::kFollowPlan:
+      switch_ops(OpsSwitch::kPlan);
+      return "ops are recorded as planned";
+    case ControlCommand::kStatus:
+      break;
+  }
+  const RunProgress now = progress();
+  return "step " + std::to_string(now.step) + ", " + std::to_string(now.processes) +
+         " processes, " + std::to_string(now.ops) + " ops, " + std::to_string(now.phases) +
+         " phases, " + std::to_string(now.lost) + " lost, ops " + (now.ops_enabled ? "on" : "off");
+}
+
+void RunRecorder::program_ended(pid_t pid, int wait_status, const std::string& command) {
+  note(take_in_arrivals());
+  if (!failure_.ok()) return;
+  const EndKind how = WIFSIGNALED(wait_status) ? EndKind::kSignal : EndKind::kExit;
+  const std::int64_t code =
+      WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+  if (Watched* process = find_running(pid)) {
+    note(drain(*process));
+    note(end(*process, how, code));
+    return;
+  }
+  const auto already = [&](const auto& process) { return process->pid == pid; };
+  if (std::any_of(processes_.begin(), processes_.end(), already)) return;
+  // It never came: no libtorch of its own. How it ended is told all the same.
+  const auto id =
+      writer_->add_process({pid, command.substr(0, command.find(' ')), command, getpid(), -1});
+  note(id.status());
+  if (id.ok()) note(writer_->add_process_end({*id, how, code, clock_.now(), 0, false}));
+}
+
+Status RunRecorder::finish() {
+  const auto deadline = std::chrono::steady_clock::now() + kLastOnes;
+  const auto running = [](const auto& process) { return !process->ended; };
+  tick();
+  while (failure_.ok() && std::any_of(processes_.begin(), processes_.end(), running) &&
+         std::chrono::steady_clock::now() < deadline) {
+    wait(-1);
+    tick();
+  }
+  if (!failure_.ok()) return failure_;
+  std::int64_t steps = 0;
+  for (const auto& process : processes_) steps = std::max(steps, process->step - 1);
+  if (Status status = writer_->set_meta("step_count", std::to_string(steps)); !status.ok()) {
+    return status;
+  }
+  const std::string end_ns = std::to_string(to_ns(clock_.now()));
+  if (Status status = writer_->set_meta("end_ns", end_ns); !status.ok()) return status;
+  return writer_->finish();
+}
+
+RunProgress RunRecorder::progress() const {
+  RunProgress sum;
+  sum.processes = static_cast<std::int64_t>(processes_.size());
+  for (const auto& process : processes_) {
+    const DrainTotals& drained = process->drain.totals();
+    sum.ops += drained.ops;
+    sum.phases += drained.phases;
+    sum.lost += drained.lost;
+    sum.step = std::max(sum.step, process->step);
+    if (process->step == 0) continue;
+    sum.waiting_ns += to_ns(drained.input);
+    sum.looping_ns += process->last_seen_ns - process->first_step_ns;
+    sum.ops_enabled =
+        sum.ops_enabled || (!process->ended && process->region.header->ops_enabled != 0);
+  }
+  return sum;
+}
+
+std::vector<std::string> RunRecorder::take_notices() { return std::exchange(notices_, {}); }
+
+}  // namespace stepscope

@@ -1,0 +1,117 @@
+// The recorder of `stepscope run`: takes in every process of the wrapped program that comes, drains
+// their rings and samples them into one store, and notes how each ended.
+//
+// Driven by its owner's loop: wait(), then tick(), again and again. Thread safety: none; one
+// thread. Invariants: nothing a program does makes it fail. When the store cannot be written any
+// more it stops recording, keeps failure(), goes on answering, and the store stays as it was at the
+// last flush.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "profiler/channel/listener.h"
+#include "profiler/recorder/proc_samples.h"
+#include "profiler/recorder/process_drain.h"
+#include "profiler/recorder/recorder_clock.h"
+#include "profiler/session/recorder_library.h"
+#include "store/status.h"
+#include "store/trace_writer.h"
+
+namespace stepscope {
+
+struct RunPlan {
+  RecordPlan record{};
+  std::size_t ring_bytes = 0;  // 0: the default
+};
+
+// For whoever watches.
+struct RunProgress {
+  std::int64_t processes = 0;  // that came, ended ones too
+  std::int64_t step = 0;       // of the loop that is furthest
+  std::int64_t ops = 0;
+  std::int64_t phases = 0;
+  std::int64_t lost = 0;
+  std::int64_t waiting_ns = 0;  // for input, of all loops
+  std::int64_t looping_ns = 0;  // since the first phase of each loop, of all loops
+  bool ops_enabled = false;     // in some process now
+};
+
+class RunRecorder {
+ public:
+  // Creates the store at `output` with `meta` in it. Errors: those of TraceWriter::create(), kIo.
+  static Result<std::unique_ptr<RunRecorder>> start(const std::filesystem::path& output,
+                                                    const Meta& meta, const RunPlan& plan);
+  ~RunRecorder();
+  RunRecorder(const RunRecorder&) = delete;
+  RunRecorder& operator=(const RunRecorder&) = delete;
+
+  // For STEPSCOPE_SOCKET in the program's environment.
+  [[nodiscard]] const std::string& socket_path() const { return listener_->path(); }
+
+  // Until it is time to look again, a process comes or ends, or `also` can be read.
+  void wait(int also) const;
+  // Looks at everything once.
+  void tick();
+
+  // On demand: ops on or off in every process, or as planned.
+  void switch_ops(OpsSwitch to);
+
+  // The program itself is the caller's child `pid`: who alone learns how it ended, and says so with
+  // program_ended().
+  void program_started(pid_t pid) { program_ = pid; }
+  // It has ended with `wait_status`; see waitpid(2). It
+  // need not have come.
+  void program_ended(pid_t pid, int wait_status, const std::string& command);
+  // Waits a moment for processes that still run, drains the rest and closes the store.
+  Status finish();
+
+  [[nodiscard]] RunProgress progress() const;
+  [[nodiscard]] const Status& failure() const { return failure_; }
+  // Lines that the processes had for the user, each once.
+  std::vector<std::string> take_notices();
+
+ private:
+  struct Watched;
+
+  RunRecorder(std::unique_ptr<TraceWriter> writer, std::unique_ptr<Listener> listener,
+              const RunPlan& plan);
+
+  std::string carry_out(ControlCommand command);
+  void note(const Status& status);
+  Status look();
+  Status take_in_arrivals();
+  Status add_process(const Listener::Arrival& arrival);
+  Status drain(Watched& process);
+  Status describe(Watched& process);
+  Status sample();
+  Status store_readings(ProcessId process, const std::vector<Reading>& readings, SessionTime at);
+  Status end(Watched& process, EndKind how, std::int64_t code);
+  Watched* find_running(pid_t pid);
+
+  // Constant.
+  const RunPlan plan_;
+  const RegionLayout layout_;
+
+  std::unique_ptr<TraceWriter> writer_;
+  std::unique_ptr<Listener> listener_;
+  RecorderClock clock_;
+  MachineSampler machine_;
+  std::vector<std::unique_ptr<Watched>> processes_;
+  std::vector<std::string> notices_;
+  OpsSwitch switch_ = OpsSwitch::kPlan;
+  pid_t program_ = 0;
+  bool described_ = false;
+  bool busy_ = false;
+  std::int64_t last_flush_ns_ = 0;
+  std::int64_t last_sample_ns_ = 0;
+  Status failure_;
+};
+
+}  // namespace stepscope

@@ -1,0 +1,65 @@
+// The memory of one recorded process: a header, then the rings of its threads at equal distances.
+// The program writes events and says what it knows of itself; the recorder, which may be another
+// process, says what it wants. Told in prose in docs/architecture.md.
+//
+// Position independent, like a ring. Made by the recorder's side, zeroed and sparse: a ring takes
+// no memory before a thread has it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace stepscope {
+
+// Which steps are recorded op by op. All zero: every step.
+struct RecordPlan {
+  // [first_step, last_step], counted from 1; last_step 0: to the end.
+  std::int64_t first_step;
+  std::int64_t last_step;
+  // A schedule, when active > 0: skip `wait` steps, warm up (not recorded either) for `warmup`,
+  // record `active`; `repeat` times, 0: again and again.
+  std::int64_t wait;
+  std::int64_t warmup;
+  std::int64_t active;
+  std::int64_t repeat;
+  std::uint32_t phases_only;  // 1: no ops at all, whatever the step
+  std::uint32_t shapes;       // 1: the shapes of the inputs too
+};
+
+// On demand, from outside, while the program runs.
+enum class OpsSwitch : std::uint32_t { kPlan, kOn, kOff };
+
+inline constexpr std::uint32_t kRegionMagic = 0x47525253;  // "SRRG"
+inline constexpr std::uint32_t kRegionVersion = 1;
+
+struct RegionHeader {
+  // Constant once the program has it.
+  std::uint32_t magic;
+  std::uint32_t version;
+  std::uint32_t slot_count;     // of each ring
+  std::uint32_t ring_capacity;  // threads at one time
+  std::uint64_t rings_offset;
+  std::uint64_t ring_stride;
+  RecordPlan plan;
+
+  // Written by the recorder.
+  alignas(64) std::atomic<OpsSwitch> ops_switch;
+  std::atomic<std::int64_t> heartbeat_ns;  // CLOCK_MONOTONIC_COARSE of its last look at the rings
+
+  // Written by the program.
+  alignas(64) std::atomic<std::uint32_t> ring_count;  // rings [0, ring_count) have been made
+  std::atomic<std::uint32_t> ops_enabled;             // 1: the op callbacks are in place now
+  std::atomic<std::uint64_t> refused_threads;         // threads that found no ring
+  std::atomic<std::int64_t> step;                     // the step its loop is in; 0: none has begun
+  std::atomic<std::uint32_t> exited;                  // 1: its exit handlers ran: no sudden death
+  std::atomic<std::uint32_t> described;               // 1: the fields below are written
+  std::int64_t leaf_op_overhead_ns;                   // -1: not calibrated
+  char torch_version[32];                             // "": no libtorch
+  char notice[512];                                   // one line for the user, or ""
+  std::atomic<std::uint64_t> allocations;      // CPU tensors' memory: calls, bytes asked for,
+  std::atomic<std::uint64_t> allocated_bytes;  // both since the start, and bytes held now
+  std::atomic<std::int64_t> held_bytes;
+};
+
+}  // namespace stepscope

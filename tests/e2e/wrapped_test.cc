@@ -1,0 +1,48 @@
+// `stepscope run` around a real libtorch program that knows nothing of it (its own recording, which
+// it asks for, is left to the wrapper): ops, phases, steps and its end are in the wrapper's store.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "store/trace_reader.h"
+
+namespace stepscope {
+namespace {
+
+TEST(WrappedTest, ALibtorchProgramIsRecordedFromOutside) {
+  const std::string store = testing::TempDir() + "/wrapped-" + std::to_string(getpid()) + ".db";
+  const std::string own = store + ".own";
+  const std::string command = std::string(STEPSCOPE_CLI) + " run --quiet -o " + store +
+                              " --steps 10-19 -- " + STEPSCOPE_STALL_LOOP +
+                              " --steps 40 --output " + own + " > /dev/null";
+  ASSERT_EQ(std::system(command.c_str()), 0) << command;
+  EXPECT_FALSE(std::filesystem::exists(own)) << "the wrapper records";
+
+  const auto reader = TraceReader::open(store);
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  const auto phases = (*reader)->phases();
+  ASSERT_TRUE(phases.ok());
+  const auto count = [&](PhaseKind kind) {
+    return std::count_if(phases->begin(), phases->end(),
+                         [kind](const Phase& phase) { return phase.kind == kind; });
+  };
+  EXPECT_EQ(count(PhaseKind::kInput), 40);
+  // 70 more steps without a loader time the loop, before its first wait.
+  EXPECT_EQ(count(PhaseKind::kBackward), 110);
+  EXPECT_EQ(count(PhaseKind::kOptimizer), 110);
+  EXPECT_GT(*(*reader)->op_count(), 10 * 20);
+  EXPECT_NE((*reader)->meta("torch_version").value_or(""), "");
+  const auto ends = (*reader)->process_ends();
+  ASSERT_TRUE(ends.ok());
+  ASSERT_EQ(ends->size(), 1U);
+  EXPECT_EQ((*ends)[0].how, EndKind::kExit);
+  EXPECT_EQ((*ends)[0].code, 0);
+  std::filesystem::remove(store);
+}
+
+}  // namespace
+}  // namespace stepscope

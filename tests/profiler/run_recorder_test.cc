@@ -1,0 +1,256 @@
+// The recorder of `stepscope run` and programs that come to it: forked children of this test, which
+// join through the socket as any program does, note events and end in many ways.
+#include "profiler/recorder/run_recorder.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "profiler/channel/channel_format.h"
+#include "profiler/session/current_thread.h"
+#include "profiler/session/session.h"
+#include "store/trace_reader.h"
+
+namespace stepscope {
+namespace {
+
+// What a child has written, as it counts itself; survives its death.
+struct Written {
+  std::atomic<std::int64_t> phases{0};
+  std::atomic<std::int64_t> ops{0};
+};
+
+class RunRecorderTest : public testing::Test {
+ protected:
+  RunRecorderTest()
+      : path_(testing::TempDir() + "/run-" + std::to_string(getpid()) + ".db"),
+        written_(new (mmap(nullptr, sizeof(Written), PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Written) {
+    auto recorder = RunRecorder::start(path_, {}, {});
+    EXPECT_TRUE(recorder.ok()) << recorder.status().message();
+    recorder_ = *std::move(recorder);
+  }
+  ~RunRecorderTest() override {
+    munmap(written_, sizeof(Written));
+    std::filesystem::remove(path_);
+    std::filesystem::remove(path_ + ".old");
+  }
+
+  // Runs `program` in a child until it ends, recording meanwhile. Returns its wait status.
+  int record(const std::function<void()>& program) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      setenv(kSocketVariable, recorder_->socket_path().c_str(), 1);
+      program();
+      _exit(0);
+    }
+    recorder_->program_started(pid);
+    int status = 0;
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+      recorder_->wait(-1);
+      recorder_->tick();
+    }
+    recorder_->program_ended(pid, status, "program");
+    const Status finished = recorder_->finish();
+    EXPECT_TRUE(finished.ok()) << finished.message();
+    auto reader = TraceReader::open(path_);
+    EXPECT_TRUE(reader.ok()) << reader.status().message();
+    reader_ = *std::move(reader);
+    return status;
+  }
+
+  void note_scope() {
+    const OpenPhase phase = Session::get().begin_phase(PhaseKind::kScope, "work");
+    Session::get().end_phase(phase, PhaseKind::kScope);
+    ++written_->phases;
+  }
+  void note_op() {
+    ThreadRecorder* recorder = current_thread();
+    if (recorder == nullptr) return;
+    recorder->start_op({this, "op", -1, 0, OpScope::kFunction});
+    recorder->end_op(this);
+    ++written_->ops;
+  }
+
+  std::int64_t stored_lost() const {
+    const auto losses = reader_->losses();
+    EXPECT_TRUE(losses.ok());
+    std::int64_t lost = 0;
+    for (const Loss& loss : *losses) lost += loss.count;
+    return lost;
+  }
+  // Nothing that was written is missing; the event that was under way at a death may be there too.
+  void expect_all_stored() const {
+    const auto phases = static_cast<std::int64_t>((*reader_->phases()).size());
+    const std::int64_t ops = *reader_->op_count();
+    const std::int64_t wrote = written_->phases + written_->ops;
+    EXPECT_GE(phases + ops + stored_lost(), wrote);
+    EXPECT_LE(phases + ops + stored_lost(), wrote + 1);
+  }
+
+  std::string path_;
+  Written* written_;
+  std::unique_ptr<RunRecorder> recorder_;
+  std::unique_ptr<TraceReader> reader_;
+};
+
+TEST_F(RunRecorderTest, AProgramsEventsAreStored) {
+  record([this] {
+    for (int i = 0; i < 1000; ++i) {
+      note_scope();
+      note_op();
+    }
+    Session::get().mark_exit();
+  });
+  EXPECT_EQ(reader_->processes().size(), 1U);
+  EXPECT_EQ((*reader_->phases()).size(), 1000U);
+  EXPECT_EQ(*reader_->op_count(), 1000);
+  expect_all_stored();
+}
+
+// The promise: what was written to a ring is in the store, whatever the program dies of.
+TEST_F(RunRecorderTest, NothingWrittenIsLostWithTheProgram) {
+  const int status = record([this] {
+    for (int i = 0;; ++i) {
+      note_scope();
+      for (int op = 0; op < i % 7; ++op) note_op();
+      if (i == 3000) raise(SIGKILL);
+    }
+  });
+  ASSERT_TRUE(WIFSIGNALED(status));
+  expect_all_stored();
+  const auto ends = reader_->process_ends();
+  ASSERT_TRUE(ends.ok());
+  ASSERT_EQ(ends->size(), 1U);
+  EXPECT_EQ((*ends)[0].how, EndKind::kSignal);
+  EXPECT_EQ((*ends)[0].code, SIGKILL);
+}
+
+TEST_F(RunRecorderTest, KilledAtAnyMoment) {
+  std::srand(7);
+  const int after_us = 500 + std::rand() % 20'000;
+  const int status = record([this, after_us] {
+    const pid_t self = getpid();
+    if (fork() == 0) {  // it joins no recording: it notes nothing
+      usleep(static_cast<useconds_t>(after_us));
+      kill(self, SIGKILL);
+      _exit(0);
+    }
+    while (true) {
+      note_scope();
+      note_op();
+    }
+  });
+  ASSERT_TRUE(WIFSIGNALED(status));
+  expect_all_stored();
+}
+
+TEST_F(RunRecorderTest, TheOpItDiedInIsTold) {
+  record([this] {
+    note_scope();
+    ThreadRecorder* recorder = current_thread();
+    recorder->start_op({this, "outer", -1, 0, OpScope::kFunction});
+    recorder->start_op({path_.data(), "inner", -1, 0, OpScope::kFunction});
+    std::abort();
+  });
+  const auto open = reader_->unfinished_ops();
+  ASSERT_TRUE(open.ok());
+  ASSERT_EQ(open->size(), 2U);
+  EXPECT_EQ(reader_->text((*open)[0].name), "outer");
+  EXPECT_EQ(reader_->text((*open)[1].name), "inner");
+}
+
+TEST_F(RunRecorderTest, ManyShortThreadsShareFewRings) {
+  record([this] {
+    for (int i = 0; i < 500; ++i) std::thread([this] { note_scope(); }).join();
+    Session::get().mark_exit();
+  });
+  EXPECT_EQ((*reader_->phases()).size(), 500U);
+  EXPECT_EQ(stored_lost(), 0);
+}
+
+// A forked child is a process of its own: it writes into a region of its own, never the parent's.
+TEST_F(RunRecorderTest, AForkedChildIsRecordedBesideItsParent) {
+  record([this] {
+    note_scope();
+    const pid_t child = fork();
+    if (child == 0) {
+      for (int i = 0; i < 10; ++i) note_scope();
+      Session::get().mark_exit();
+      _exit(0);
+    }
+    waitpid(child, nullptr, 0);
+    note_scope();
+    Session::get().mark_exit();
+  });
+  EXPECT_EQ(reader_->processes().size(), 2U);
+  EXPECT_EQ((*reader_->phases()).size(), 12U);
+}
+
+TEST_F(RunRecorderTest, TheUsersOwnRecordingLeavesItToTheWrapper) {
+  const int status = record([this] {
+    stepscope_options options{};
+    options.output = "/nowhere/run.db";
+    if (!Session::get().start(options).ok()) _exit(1);
+    note_scope();
+    if (!Session::get().stop().ok()) _exit(2);
+    note_scope();
+    Session::get().mark_exit();
+  });
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ((*reader_->phases()).size(), 2U);
+}
+
+TEST_F(RunRecorderTest, ARecorderThatIsNotThereIsNoHarm) {
+  setenv(kSocketVariable, "/nowhere/socket", 1);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    Session::get().step();
+    _exit(Session::get().active() ? 1 : 0);
+  }
+  unsetenv(kSocketVariable);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(RunRecorderTest, ItAnswersWhoAsks) {
+  std::string answer;
+  record([this] {
+    for (int i = 0; i < 5; ++i) note_scope();
+    const auto said = ask_recorder(recorder_->socket_path(), ControlCommand::kStartOps);
+    if (!said.ok()) _exit(1);
+    Session::get().step();
+    _exit(ring_registry().region().header->ops_switch == OpsSwitch::kOn ? 42 : 2);
+  });
+  const auto ends = reader_->process_ends();
+  ASSERT_EQ(ends->size(), 1U);
+  EXPECT_EQ((*ends)[0].code, 42);
+}
+
+TEST_F(RunRecorderTest, ProcessesAreSampled) {
+  record([this] {
+    note_scope();
+    usleep(250'000);
+    Session::get().mark_exit();
+  });
+  std::int64_t memory = 0;
+  const Status status = reader_->for_each_sample([&](const Sample& sample) {
+    if (reader_->text(sample.counter) == "rss_bytes") memory = sample.value;
+    return true;
+  });
+  ASSERT_TRUE(status.ok());
+  EXPECT_GT(memory, 1 << 20);
+}
+
+}  // namespace
+}  // namespace stepscope
