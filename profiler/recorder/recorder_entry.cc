@@ -1,18 +1,18 @@
 // The entries of libstepscope_recorder.so (session/recorder_library.h).
 #include "profiler/recorder/recorder.h"
-#include "profiler/visibility.h"
+#include "stepscope/c_api.h"
 #include "store/trace_writer.h"
 
 extern "C" {
 
-STEPSCOPE_INTERNAL void stepscope_start_recorder(const stepscope::RecorderStart& start,
+STEPSCOPE_API void stepscope_start_recorder(const stepscope::RecorderStart& start,
                                                  stepscope::StartedRecorder& result) {
   auto recorder = stepscope::Recorder::start(start);
   result.status = recorder.status();
   if (recorder.ok()) result.recorder = *std::move(recorder);
 }
 
-STEPSCOPE_INTERNAL void stepscope_install_fork_handlers() {
+STEPSCOPE_API void stepscope_install_fork_handlers() {
   stepscope::TraceWriter::install_fork_handlers();
 }
 }
