@@ -94,6 +94,9 @@ void Recorder::run() {
   }
   lock.unlock();
   if (failure_.ok()) failure_ = finish();
+  // Closing a store writes to it too, so it is closed here, where SIGXFSZ is blocked.
+  drain_.reset();
+  writer_.reset();
 }
 
 Status Recorder::drain_and_flush() {
