@@ -40,17 +40,22 @@ class TempFile {
 
 }  // namespace
 
-Outcome run_stepscope(const std::vector<std::string>& arguments) {
+Outcome run_program(const std::vector<std::string>& arguments) {
   const TempFile out, err;
-  std::string command = quote(STEPSCOPE_BINARY);
-  for (const std::string& argument : arguments) command += " " + quote(argument);
-  command += " > " + quote(out.path()) + " 2> " + quote(err.path());
+  std::string command;
+  for (const std::string& argument : arguments) command += quote(argument) + " ";
+  command += "> " + quote(out.path()) + " 2> " + quote(err.path());
   const int status = std::system(command.c_str());
   Outcome outcome;
   outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   outcome.out = contents(out.path());
   outcome.err = contents(err.path());
   return outcome;
+}
+
+Outcome run_stepscope(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), STEPSCOPE_BINARY);
+  return run_program(arguments);
 }
 
 }  // namespace stepscope::testing

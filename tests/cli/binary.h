@@ -12,7 +12,8 @@ struct Outcome {
   std::string err;
 };
 
-// `arguments` are handed over as they are. Standard output and error are no terminals.
-Outcome run_stepscope(const std::vector<std::string>& arguments);
+// The arguments are handed over as they are. Standard output and error are no terminals.
+Outcome run_program(const std::vector<std::string>& program_and_arguments);
+Outcome run_stepscope(std::vector<std::string> arguments);
 
 }  // namespace stepscope::testing

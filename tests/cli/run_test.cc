@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using testing::Outcome;
+using testing::run_program;
 using testing::run_stepscope;
 
 class RunTest : public ::testing::Test {
@@ -54,17 +54,9 @@ TEST_F(RunTest, ArgumentsAfterTheDashesAreTheProgramsOwn) {
   EXPECT_EQ(wrap({"echo", "-o", "--help", "a b"}, {"--quiet"}).out, "-o --help a b\n");
 }
 
-std::string output_of(const char* command) {
-  std::FILE* pipe = popen(command, "r");
-  std::string text;
-  for (int c = 0; (c = std::fgetc(pipe)) != EOF;) text += static_cast<char>(c);
-  pclose(pipe);
-  return text;
-}
-
 TEST_F(RunTest, NoDescriptorOfOursReachesTheProgram) {
-  const Outcome bare{0, output_of("sh -c 'ls /proc/self/fd | wc -l'"), ""};
-  EXPECT_EQ(shell("ls /proc/self/fd | wc -l").out, bare.out);
+  const std::string count = "ls /proc/self/fd | wc -l";
+  EXPECT_EQ(shell(count).out, run_program({"sh", "-c", count}).out);
 }
 
 TEST_F(RunTest, TheUsersPreloadComesFirst) {
