@@ -30,6 +30,7 @@ RecordPlan plan_of(const stepscope_options& options) {
 }
 
 // Only PyTorch's Python side opens user scopes that mean something to us.
+// A lookup that fails reads the symbol tables of every library: not for each step.
 bool python_is_loaded() { return dlsym(RTLD_DEFAULT, "Py_IsInitialized") != nullptr; }
 
 // The calling thread's steps in the current recording.
@@ -191,7 +192,8 @@ void Session::find_hooks(bool may_run_ops) {
     }
     return;
   }
-  const bool needed = wants_ops_ || python_is_loaded();
+  python_ = python_is_loaded();
+  const bool needed = wants_ops_ || python_;
   if (needed) {
     const auto hooks = load_hooks(*torch);
     if (hooks.ok()) {
@@ -256,7 +258,7 @@ void Session::apply_window() {
   applied_switch_ = region->ops_switch.load(std::memory_order_relaxed);
   applied_alive_ = recorder_is_alive();
   const bool wanted = applied_alive_ && ops_wanted(region->plan, applied_switch_, step_);
-  HookMode mode = python_is_loaded() && applied_alive_ ? HookMode::kUserScopes : HookMode::kOff;
+  HookMode mode = python_ && applied_alive_ ? HookMode::kUserScopes : HookMode::kOff;
   if (wanted) mode = region->plan.shapes != 0 ? HookMode::kOpsAndShapes : HookMode::kOps;
   hooks->set_mode(mode);
   region->ops_enabled.store(wanted ? 1 : 0, std::memory_order_relaxed);

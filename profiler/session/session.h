@@ -93,6 +93,7 @@ class Session {
   std::unique_ptr<EmbeddedRecorder> recorder_;
   std::string output_;
   bool wants_ops_ = false;
+  bool python_ = false;  // its interpreter was there when libtorch was looked for
   std::map<std::size_t, Region> private_regions_;  // by ring size; kept for threads that linger
 };
 

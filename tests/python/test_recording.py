@@ -203,7 +203,8 @@ def test_a_notebook_is_recorded(python, build_dir, stepscope, first_backward):
     with sqlite3.connect(python.folder / "run.db") as store:
         kinds = dict(store.execute(
             "SELECT k.name, count(DISTINCT start_ns) FROM phase JOIN phase_kind AS k ON k.id = kind GROUP BY 1"))
-    assert kinds["input"] == kinds["optimizer"] == 30
+    assert kinds["optimizer"] == 30
+    assert kinds["input"] in (30, 31), "31: with the fetch that found the end, which begins no step"
     assert kinds["backward"] in (30, 60), "60: seen from both sides, one inside the other"
     report = json.loads(subprocess.run([stepscope, "analyze", "--json", python.folder / "run.db"],
                                        capture_output=True, text=True, check=True).stdout)
