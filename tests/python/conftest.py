@@ -1,86 +1,15 @@
-"""What the tests of the Python side share: a fake libstepscope, fake torches, and Pythons to run in."""
-
-import os
-import pathlib
-import shutil
-import subprocess
-import sys
-import textwrap
+"""What the tests of the Python side share."""
 
 import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-PACKAGE = ROOT / "profiler/python"
-INJECT = PACKAGE / "inject"
-FAKE_TORCHES = {version: HERE / f"fakes/torch-{version}" for version in ("1.13", "2")}
-
-
-def compile_fake(folder, *options):
-    compiler = shutil.which("cc") or pytest.fail("there is no C compiler (cc)")
-    library = folder / "libfake.so"
-    subprocess.run([compiler, "-shared", "-fPIC", *options, "-o", library, HERE / "fakes/stepscope.c"], check=True)
-    return library
+import pythons
 
 
 @pytest.fixture(scope="session")
 def fake_library(tmp_path_factory):
-    return compile_fake(tmp_path_factory.mktemp("fake"))
-
-
-class Python:
-    """Runs code in a fresh Python: with nothing of ours, unless one of the methods is asked for it."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.log = folder / "calls.log"
-        self.environment = {name: value for name, value in os.environ.items()
-                            if not name.startswith(("STEPSCOPE_", "PYTHON", "LD_PRELOAD"))}
-        self.environment |= {"STEPSCOPE_FAKE_LOG": str(self.log), "PYTHONDONTWRITEBYTECODE": "1"}
-        self.path = []
-        self.options = ["-s"]
-
-    def wrapped(self, library):
-        """As under `stepscope run`."""
-        self.environment |= {"STEPSCOPE_SOCKET": "/nowhere", "STEPSCOPE_LIBRARY": str(library),
-                             "LD_PRELOAD": str(library)}
-        self.path.insert(0, INJECT)
-        return self
-
-    def with_package(self, library=None):
-        """As after `pip install`."""
-        if library is not None:
-            self.environment["STEPSCOPE_LIBRARY"] = str(library)
-        self.path.append(PACKAGE)
-        return self
-
-    def with_fake_torch(self, version):
-        self.path.append(FAKE_TORCHES[version])
-        return self
-
-    def run(self, code, *arguments, check=True):
-        program = self.folder / "program.py"
-        program.write_text(textwrap.dedent(code))
-        return self.run_arguments(program, *arguments, check=check)
-
-    def run_arguments(self, *arguments, check=True):
-        environment = self.environment | {"PYTHONPATH": os.pathsep.join(map(str, self.path))}
-        done = subprocess.run([sys.executable, *self.options, *map(str, arguments)], env=environment,
-                              cwd=self.folder, capture_output=True, text=True, timeout=120)
-        if check:
-            assert done.returncode == 0, done.stderr
-            assert done.stderr == ""
-        return done
-
-    def calls(self):
-        """What the fake library was called with, without the process ids."""
-        return [call for _, call in self.calls_of_processes()]
-
-    def calls_of_processes(self):
-        lines = self.log.read_text().splitlines() if self.log.exists() else []
-        return [tuple(line.split(" ", 1)) for line in lines]
+    return pythons.compile_fake(tmp_path_factory.mktemp("fake"))
 
 
 @pytest.fixture
 def python(tmp_path):
-    return Python(tmp_path)
+    return pythons.Python(tmp_path)

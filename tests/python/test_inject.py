@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from conftest import FAKE_TORCHES, INJECT
+from pythons import FAKE_TORCHES, INJECT
 
 STATE = """
     import sys

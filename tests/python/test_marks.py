@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from conftest import PACKAGE, ROOT, compile_fake
+from pythons import PACKAGE, ROOT, compile_fake
 
 
 @pytest.fixture

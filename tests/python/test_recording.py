@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from conftest import PACKAGE
+from pythons import PACKAGE
 
 
 @pytest.fixture

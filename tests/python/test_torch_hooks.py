@@ -2,7 +2,7 @@
 
 import pytest
 
-from conftest import compile_fake
+from pythons import compile_fake
 
 VERSIONS = pytest.mark.parametrize("version", ["1.13", "2"])
 

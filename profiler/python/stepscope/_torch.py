@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 import sys
 import threading
 from typing import Any, Callable, List, Tuple
@@ -36,7 +37,8 @@ def mark_everything(library: _library.Library) -> List[Undo]:
     """What a recording needs that began in the middle of a program, and how to take it back."""
     if "torch" not in sys.modules:
         return []
-    undo = mark_backward(library)
+    wrapped = os.environ.get("STEPSCOPE_SOCKET")
+    undo = [] if wrapped else mark_backward(library)
     if not library.torch_loaded() & USER_SCOPES:
         undo += mark_loaders(library) + mark_optimizers(library)
     return undo

@@ -1,0 +1,33 @@
+"""Two ranks under torchrun; one of them waits longer for its batches, and so the other waits for it.
+
+Each rank writes what it saw to FILE.RANK.
+"""
+
+import os
+
+import own
+import small
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader
+
+
+def main(given):
+    dist.init_process_group("gloo")
+    rank = dist.get_rank()
+    small.prepare()
+    stopwatch = own.Stopwatch(given.own and f"{given.own}.{rank}")
+    network = DistributedDataParallel(small.model())
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.05)
+    milliseconds = given.slow_ms if rank == given.slow_rank else 1.0
+    for batch in stopwatch.batches(DataLoader(small.Samples(given.batches, "sleep", milliseconds), small.BATCH)):
+        loss = small.train_step(network, optimizer, batch, stopwatch)
+    if rank == 0:
+        print(f"ranks {dist.get_world_size()} loss {loss:.6f}")
+    stopwatch.save()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main(own.arguments(__doc__, batches=80, slow_rank=1, slow_ms=12.0))

@@ -1,0 +1,24 @@
+"""No optimizer and no gradient: a loader and a model."""
+
+import own
+import small
+import torch
+from torch.utils.data import DataLoader
+
+
+def main(given):
+    small.prepare()
+    stopwatch = own.Stopwatch(given.own)
+    network = small.model().eval()
+    total = 0
+    with torch.inference_mode():
+        for features, _ in stopwatch.batches(DataLoader(small.Samples(given.batches, "sleep", 2.0), small.BATCH)):
+            for _ in range(3):
+                output = network(features)
+            total += output.argmax(1).sum().item()
+    print(f"sum {total}")
+    stopwatch.save()
+
+
+if __name__ == "__main__":
+    main(own.arguments(__doc__, batches=100))
