@@ -120,14 +120,17 @@ class GapReader {
   }
 
   // Where the forward pass begins: with the outermost op around the last one whose number is still
-  // that of before the gap, when a later one has a higher number. Where the first number is higher
-  // already, a node was made since the last number was seen: then, to be on the safe side, there.
+  // that of before the gap, when a later one has a higher number. The op that came last before the
+  // gap took its number and then made a node, so the first number here may be one higher. Where it
+  // is higher still, a node was made since that nobody saw: then, to be on the safe side, there.
   std::optional<SessionTime> forward_begin(const std::vector<std::size_t>& around) const {
     std::optional<SessionTime> maker;
+    std::int64_t before = last_number_;
     for (std::size_t i = 0; i < ops_.size(); ++i) {
       if (ops_[i].sequence < 0) continue;
       const SessionTime begin = ops_[around[i]].range.start;
-      if (ops_[i].sequence > last_number_) return maker ? maker : begin;
+      if (!maker && ops_[i].sequence == last_number_ + 1) before = ops_[i].sequence;
+      if (ops_[i].sequence > before) return maker ? maker : begin;
       maker = begin;
     }
     return std::nullopt;
