@@ -58,10 +58,14 @@ class Python:
         program.write_text(textwrap.dedent(code))
         return self.run_arguments(program, *arguments, check=check)
 
-    def run_arguments(self, *arguments, check=True):
-        environment = self.environment | {"PYTHONPATH": os.pathsep.join(map(str, self.path))}
-        done = subprocess.run([sys.executable, *self.options, *map(str, arguments)], env=environment,
-                              cwd=self.folder, capture_output=True, text=True, timeout=120)
+    def run_arguments(self, *arguments, check=True, wrapper=(), stdin=None, timeout=120):
+        """`wrapper`: the words that go before the interpreter."""
+        environment = dict(self.environment)
+        if self.path:
+            environment["PYTHONPATH"] = os.pathsep.join(map(str, self.path))
+        command = [*wrapper, sys.executable, *self.options, *arguments]
+        done = subprocess.run([str(word) for word in command], env=environment, cwd=self.folder, input=stdin,
+                              capture_output=True, text=True, timeout=timeout)
         if check:
             assert done.returncode == 0, done.stderr
             assert done.stderr == ""

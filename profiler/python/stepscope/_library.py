@@ -106,7 +106,8 @@ def _candidates() -> Iterator[str]:
     named = os.environ.get("STEPSCOPE_LIBRARY")
     if named:
         yield named
-    installed = pathlib.Path(__file__).resolve().parents[3]  # LIB/stepscope/python/stepscope/_library.py
+    # LIB/stepscope/python/stepscope/_library.py; links are kept, a build tree has one for `python`.
+    installed = pathlib.Path(os.path.abspath(__file__)).parents[3]
     for name in SONAMES:
         yield str(installed / name)
     yield from SONAMES  # where the loader looks: LD_LIBRARY_PATH, ld.so.conf

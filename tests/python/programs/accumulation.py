@@ -11,7 +11,7 @@ EVERY = 4
 def main(given):
     small.prepare()
     stopwatch = own.Stopwatch(given.own)
-    network = small.model()
+    network = small.model(width=1024)
     optimizer = torch.optim.SGD(network.parameters(), lr=0.05)
     loader = DataLoader(small.Samples(given.batches, "sleep", 2.0), small.BATCH)
     for number, (features, labels) in enumerate(stopwatch.batches(loader), 1):
@@ -25,4 +25,4 @@ def main(given):
 
 
 if __name__ == "__main__":
-    main(own.arguments(__doc__, batches=160))
+    main(own.arguments(__doc__, batches=120))

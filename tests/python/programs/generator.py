@@ -16,7 +16,7 @@ def read(batches, kind, milliseconds):
 def main(given):
     small.prepare()
     stopwatch = own.Stopwatch(given.own)
-    network = small.model()
+    network = small.model(width=1280)
     optimizer = torch.optim.AdamW(network.parameters(), lr=1e-3)
     for batch in stopwatch.batches(read(given.batches, given.kind, given.stall_ms)):
         loss = small.train_step(network, optimizer, batch, stopwatch)
@@ -25,4 +25,4 @@ def main(given):
 
 
 if __name__ == "__main__":
-    main(own.arguments(__doc__, kind="sleep", stall_ms=3.0, batches=100))
+    main(own.arguments(__doc__, kind="sleep", stall_ms=8.0, batches=80))

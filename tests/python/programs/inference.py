@@ -12,8 +12,8 @@ def main(given):
     network = small.model().eval()
     total = 0
     with torch.inference_mode():
-        for features, _ in stopwatch.batches(DataLoader(small.Samples(given.batches, "sleep", 2.0), small.BATCH)):
-            for _ in range(3):
+        for features, _ in stopwatch.batches(DataLoader(small.Samples(given.batches, "sleep", 4.0), small.BATCH)):
+            for _ in range(15):
                 output = network(features)
             total += output.argmax(1).sum().item()
     print(f"sum {total}")

@@ -1,0 +1,111 @@
+// The loops that bench/overhead/run.py measures, in C++; loop.py is the same in Python.
+//
+//   overhead_loop --model mlp|cnn --steps N --report FILE [--profiler torch --output FILE]
+//
+// Writes JSON: ns of each step, when the loop ended (CLOCK_MONOTONIC ns), and the peak RSS in
+// bytes.
+#include <sys/resource.h>
+#include <torch/csrc/autograd/profiler_kineto.h>
+#include <torch/torch.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdint>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace nn = torch::nn;
+namespace profiler = torch::autograd::profiler;
+
+// steady_clock is CLOCK_MONOTONIC with libstdc++ on Linux.
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// Many small ops: a step of about 1,000, their autograd nodes included.
+nn::Sequential mlp() {
+  nn::Sequential network;
+  for (int i = 0; i < 16; ++i) {
+    network->push_back(nn::Linear(32, 32));
+    network->push_back(nn::ReLU());
+  }
+  network->push_back(nn::Linear(32, 10));
+  return network;
+}
+
+// Few large ops.
+nn::Sequential cnn() {
+  nn::Sequential network;
+  const std::vector<int> channels{3, 32, 64, 64};
+  for (std::size_t i = 0; i + 1 < channels.size(); ++i) {
+    network->push_back(nn::Conv2d(nn::Conv2dOptions(channels[i], channels[i + 1], 3).padding(1)));
+    network->push_back(nn::BatchNorm2d(channels[i + 1]));
+    network->push_back(nn::ReLU());
+    network->push_back(nn::MaxPool2d(2));
+  }
+  network->push_back(nn::Flatten());
+  network->push_back(nn::Linear(64 * 16, 10));
+  return network;
+}
+
+std::vector<std::int64_t> train(nn::Sequential& network, const torch::Tensor& batch, int steps) {
+  torch::optim::SGD optimizer(network->parameters(), torch::optim::SGDOptions(1e-3).momentum(0.9));
+  const torch::Tensor labels = torch::randint(0, 10, {batch.size(0)});
+  std::vector<std::int64_t> took;
+  for (int i = 0; i < steps; ++i) {
+    const std::int64_t begin = now_ns();
+    optimizer.zero_grad();
+    nn::functional::cross_entropy(network->forward(batch), labels).backward();
+    optimizer.step();
+    took.push_back(now_ns() - begin);
+  }
+  return took;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"A training loop whose slowdown by profilers is measured"};
+  std::string model = "mlp";
+  std::string report;
+  std::string profiled_by = "none";
+  std::string output;
+  int steps = 100;
+  app.add_option("--model", model)->check(CLI::IsMember({"mlp", "cnn"}));
+  app.add_option("--steps", steps);
+  app.add_option("--report", report)->required();
+  app.add_option("--profiler", profiled_by)->check(CLI::IsMember({"none", "torch"}));
+  app.add_option("--output", output, "where the profiler's result goes");
+  CLI11_PARSE(app, argc, argv);
+
+  at::set_num_threads(1);
+  torch::manual_seed(0);
+  nn::Sequential network = model == "mlp" ? mlp() : cnn();
+  const torch::Tensor batch =
+      model == "mlp" ? torch::randn({16, 32}) : torch::randn({12, 3, 32, 32});
+  train(network, batch, 10);  // first touches of memory
+
+  const bool kineto = profiled_by == "torch";
+  if (kineto) {
+    const profiler::ProfilerConfig config(profiler::ProfilerState::KINETO);
+    const std::set<profiler::ActivityType> activities{profiler::ActivityType::CPU};
+    profiler::prepareProfiler(config, activities);
+    profiler::enableProfiler(config, activities);
+  }
+  const std::vector<std::int64_t> took = train(network, batch, steps);
+  const std::int64_t ended = now_ns();
+  if (kineto) profiler::disableProfiler()->save(output + ".json");
+
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const nlohmann::json result{
+      {"step_ns", took}, {"ended_ns", ended}, {"peak_rss_bytes", usage.ru_maxrss * 1024}};
+  std::ofstream(report) << result << '\n';
+}
