@@ -25,6 +25,13 @@ def loader_steps(own, *, micro_batches=False):
     return list(zip(begins, begins[1:] + [last]))
 
 
+def wait_steps(own):
+    """From one wait to the next, the last until the wait that found the end: where the program calls step() just
+    before it asks for the next batch."""
+    begins = [begin for begin, _ in own["waits"]]
+    return list(zip(begins, begins[1:] + [own["exhausted"][-1][0]]))
+
+
 def update_steps(own):
     """From the end of one update to the end of the next; the first begins with the first thing seen."""
     ends = [end for _, end in own["updates"]]
