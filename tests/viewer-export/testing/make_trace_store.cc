@@ -1,17 +1,23 @@
-// make_trace_store hostile PATH | make_trace_store large PATH OPS: what the browser tests and the
+// make_trace_store hostile PATH | killed PATH | large PATH OPS: what the browser tests and the
 // end-to-end benchmark export.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
+#include "tests/store/testing/synthetic_run.h"
 #include "tests/viewer-export/testing/trace_stores.h"
 
 int main(int argc, char** argv) {
   using namespace stepscope;
   const std::string_view kind = argc > 2 ? argv[1] : "";
   Status status = Status::error(
-      ErrorKind::kUsage, "usage: make_trace_store hostile PATH | make_trace_store large PATH OPS");
+      ErrorKind::kUsage, "usage: make_trace_store hostile PATH | killed PATH | large PATH OPS");
   if (kind == "hostile" && argc == 3) status = testing::make_hostile_store(argv[2]);
+  if (kind == "killed" && argc == 3) {
+    const testing::SyntheticRun run{.steps = 30, .rank = 1, .killed_by = 9, .samples = true};
+    testing::make_store(argv[2], run, /*analysed=*/true);
+    status = Status();
+  }
   if (kind == "large" && argc == 4) {
     status = testing::make_large_store(argv[2], std::strtoll(argv[3], nullptr, 10));
   }
