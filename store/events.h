@@ -29,8 +29,9 @@ enum class PhaseKind : std::uint8_t {
   kScope = 6,     // a user's named scope; the name says which
   kStep = 7,      // an instant: the user called step(), one step ended here
   kInputEnd = 8,  // a wait that found the loader exhausted: it begins no step
+  kSampler = 9,   // a torch::data sampler chose samples: the preparing of a batch has begun
 };
-inline constexpr int kPhaseKindCount = 9;
+inline constexpr int kPhaseKindCount = 10;
 
 // "input", "forward", …; "none" for kNone and for a number this version does not know.
 const char* phase_name(PhaseKind kind);

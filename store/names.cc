@@ -18,6 +18,7 @@ const char* phase_name(PhaseKind kind) {
     case PhaseKind::kScope: return "scope";
     case PhaseKind::kStep: return "step";
     case PhaseKind::kInputEnd: return "input_end";
+    case PhaseKind::kSampler: return "sampler";
   }
   return "none";
 }

@@ -40,7 +40,7 @@ CREATE TABLE phase_kind (
 ) STRICT;
 INSERT INTO phase_kind VALUES
   (0, 'none'), (1, 'input'), (2, 'forward'), (3, 'backward'), (4, 'optimizer'), (5, 'zero_grad'),
-  (6, 'scope'), (7, 'step'), (8, 'input_end');
+  (6, 'scope'), (7, 'step'), (8, 'input_end'), (9, 'sampler');
 
 -- The names of op.scope: libtorch's at::RecordScope.
 CREATE TABLE op_scope (

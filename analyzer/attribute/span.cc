@@ -51,6 +51,7 @@ Span state_of(const std::vector<Phase>& phases, const std::vector<std::size_t>& 
         break;
       case PhaseKind::kNone:
       case PhaseKind::kStep:
+      case PhaseKind::kSampler:
         break;
     }
   }

@@ -184,8 +184,8 @@ class GapReader {
     }
     for (const Phase& phase : phases_) {
       if (phase.start >= range.end) break;
-      if (!trains_here(phase) && phase.kind != PhaseKind::kStep)
-        add_named({phase.start, end_of(phase)}, wait);
+      const bool instant = phase.kind == PhaseKind::kStep || phase.kind == PhaseKind::kSampler;
+      if (!trains_here(phase) && !instant) add_named({phase.start, end_of(phase)}, wait);
     }
     return wait;
   }

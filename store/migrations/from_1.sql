@@ -97,3 +97,5 @@ FROM (
 ) AS s
 JOIN string ON string.id = s.name_id
 LEFT JOIN process ON process.id = s.process_id;
+
+INSERT INTO phase_kind VALUES (9, 'sampler');

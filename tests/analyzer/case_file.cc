@@ -20,7 +20,8 @@ const std::map<std::string, PhaseKind> kPhases = {
     {"input", PhaseKind::kInput},         {"input_end", PhaseKind::kInputEnd},
     {"forward", PhaseKind::kForward},     {"backward", PhaseKind::kBackward},
     {"optimizer", PhaseKind::kOptimizer}, {"zero_grad", PhaseKind::kZeroGrad},
-    {"scope", PhaseKind::kScope},         {"step", PhaseKind::kStep}};
+    {"scope", PhaseKind::kScope},         {"step", PhaseKind::kStep},
+    {"sampler", PhaseKind::kSampler}};
 
 const std::map<std::string, OpScope> kOps = {{"op", OpScope::kFunction},
                                              {"backward-op", OpScope::kBackwardFunction},
