@@ -37,6 +37,9 @@ inline constexpr char kWriteBytes[] = "write_bytes";
 inline constexpr char kVoluntarySwitches[] = "voluntary_switches";
 inline constexpr char kInvoluntarySwitches[] = "involuntary_switches";
 inline constexpr char kThreads[] = "threads";
+inline constexpr char kTensorBytes[] = "cpu_tensor_bytes";
+inline constexpr char kTensorAllocations[] = "cpu_tensor_allocations";
+inline constexpr char kTensorAllocatedBytes[] = "cpu_tensor_allocated_bytes";
 
 // Of the machine.
 inline constexpr char kPsiCpuSome[] = "psi_cpu_some_us";

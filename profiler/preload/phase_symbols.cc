@@ -8,12 +8,10 @@
 // std::vector) is returned through a hidden pointer and passed as a pointer to a copy that the
 // caller made. The stand-ins below have the same triviality, so the compiler does the same for
 // them.
-#include <dlfcn.h>
-
 #include <cstdio>
 #include <cstdlib>
 
-#include "profiler/session/hook_library.h"
+#include "profiler/preload/libtorch_symbol.h"
 #include "profiler/session/session.h"
 
 namespace stepscope {
@@ -49,11 +47,8 @@ class PhaseGuard {
   OpenPhase phase_;
 };
 
-// libtorch's own definition. Not RTLD_NEXT: where libtorch was loaded RTLD_LOCAL, as Python does,
-// that finds nothing.
 void* libtorch_symbol(const char* name) {
-  void* symbol = find_torch_symbol(name);
-  if (symbol == nullptr) symbol = dlsym(RTLD_NEXT, name);
+  void* symbol = find_libtorch_symbol(name);
   if (symbol == nullptr) {
     // Cannot be: who calls us resolved this name against libtorch. Nothing sensible could be
     // returned.
@@ -83,6 +78,27 @@ STEPSCOPE_OPTIMIZER_STEP(AdamW, "_ZN5torch5optim5AdamW4stepESt8functionIFN2at6Te
 STEPSCOPE_OPTIMIZER_STEP(LBFGS, "_ZN5torch5optim5LBFGS4stepESt8functionIFN2at6TensorEvEE")
 STEPSCOPE_OPTIMIZER_STEP(Adagrad, "_ZN5torch5optim7Adagrad4stepESt8functionIFN2at6TensorEvEE")
 STEPSCOPE_OPTIMIZER_STEP(RMSprop, "_ZN5torch5optim7RMSprop4stepESt8functionIFN2at6TensorEvEE")
+
+// An override of Sampler::next(size_t batch_size) -> optional<BatchRequest>, the first thing that a
+// torch::data loader does for a batch. Where it has no workers, and with some for the batches
+// ahead, on the loop's own thread.
+#define STEPSCOPE_SAMPLER_NEXT(Name, mangled)                                                   \
+  extern "C" STEPSCOPE_API stepscope::Returned stepscope_sampler_##Name(                        \
+      void*, std::size_t) __asm__(mangled);                                                     \
+  extern "C" stepscope::Returned stepscope_sampler_##Name(void* self, std::size_t batch_size) { \
+    using Next = stepscope::Returned (*)(void*, std::size_t);                                   \
+    static const auto next = reinterpret_cast<Next>(stepscope::libtorch_symbol(mangled));       \
+    const stepscope::PhaseGuard guard(stepscope::PhaseKind::kSampler);                          \
+    return next(self, batch_size);                                                              \
+  }
+
+STEPSCOPE_SAMPLER_NEXT(Random, "_ZN5torch4data8samplers13RandomSampler4nextEm")
+STEPSCOPE_SAMPLER_NEXT(Sequential, "_ZN5torch4data8samplers17SequentialSampler4nextEm")
+STEPSCOPE_SAMPLER_NEXT(Stream, "_ZN5torch4data8samplers13StreamSampler4nextEm")
+STEPSCOPE_SAMPLER_NEXT(DistributedRandom,
+                       "_ZN5torch4data8samplers24DistributedRandomSampler4nextEm")
+STEPSCOPE_SAMPLER_NEXT(DistributedSequential,
+                       "_ZN5torch4data8samplers28DistributedSequentialSampler4nextEm")
 
 #define STEPSCOPE_ZERO_GRAD "_ZN5torch5optim9Optimizer9zero_gradEv"  // libtorch up to 1.13
 #define STEPSCOPE_ZERO_GRAD_BOOL \

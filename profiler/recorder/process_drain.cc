@@ -52,6 +52,17 @@ Status ProcessDrain::skip_what_is_there() {
   return {};
 }
 
+ProcessDrain::Memory ProcessDrain::tensor_memory() const {
+  Memory sum;
+  for (std::uint32_t i = 0; i < ring_count(); ++i) {
+    const TensorMemory& memory = region_.ring(i)->memory;
+    sum.allocations += static_cast<std::int64_t>(memory.allocations.load());
+    sum.allocated_bytes += static_cast<std::int64_t>(memory.allocated_bytes.load());
+    sum.held_bytes += memory.held_bytes.load();
+  }
+  return sum;
+}
+
 Status ProcessDrain::drain() {
   busy_ = false;
   for (std::uint32_t i = 0; i < ring_count(); ++i) {

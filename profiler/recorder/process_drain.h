@@ -42,6 +42,14 @@ class ProcessDrain final : public DecodeContext {
   [[nodiscard]] bool busy() const { return busy_; }
   [[nodiscard]] const DrainTotals& totals() const { return totals_; }
 
+  // Memory of tensors on the CPU since the process was joined.
+  struct Memory {
+    std::int64_t allocations = 0;
+    std::int64_t allocated_bytes = 0;
+    std::int64_t held_bytes = 0;
+  };
+  [[nodiscard]] Memory tensor_memory() const;
+
   // The ops that are open now. After the program's death: what it died in.
   [[nodiscard]] std::vector<UnfinishedOp> open_ops() const;
 

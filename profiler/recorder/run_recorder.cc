@@ -12,6 +12,7 @@
 #include "profiler/recorder/pace.h"
 #include "profiler/recorder/process_info.h"
 #include "profiler/recorder/store_meta.h"
+#include "store/counters.h"
 
 namespace stepscope {
 namespace {
@@ -34,6 +35,14 @@ bool has_ended(const OwnedFd& pidfd, pid_t pid) {
   if (!pidfd) return kill(pid, 0) != 0 && errno == ESRCH;  // before Linux 5.3
   pollfd poll_one{pidfd.get(), POLLIN, 0};
   return poll(&poll_one, 1, 0) == 1;
+}
+
+// Of a process that has tensors. Nonsense that a program gone wild has written is left out.
+void add_tensor_memory(const ProcessDrain::Memory& memory, std::vector<Reading>& readings) {
+  if (memory.allocations <= 0 || memory.allocated_bytes < 0) return;
+  readings.emplace_back(counter::kTensorBytes, std::max<std::int64_t>(memory.held_bytes, 0));
+  readings.emplace_back(counter::kTensorAllocations, memory.allocations);
+  readings.emplace_back(counter::kTensorAllocatedBytes, memory.allocated_bytes);
 }
 
 // Its text may be anything: the program writes there.
@@ -216,9 +225,9 @@ Status RunRecorder::sample() {
   for (const auto& process : processes_) {
     if (process->ended) continue;
     any = true;
-    if (Status status = store_readings(process->id, process->sampler.read(), now); !status.ok()) {
-      return status;
-    }
+    std::vector<Reading> readings = process->sampler.read();
+    add_tensor_memory(process->drain.tensor_memory(), readings);
+    if (Status status = store_readings(process->id, readings, now); !status.ok()) return status;
   }
   return any ? store_readings(ProcessId::kNone, machine_.read(), now) : Status();
 }

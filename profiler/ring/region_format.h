@@ -57,9 +57,6 @@ struct RegionHeader {
   std::int64_t leaf_op_overhead_ns;                   // -1: not calibrated
   char torch_version[32];                             // "": no libtorch
   char notice[512];                                   // one line for the user, or ""
-  std::atomic<std::uint64_t> allocations;      // CPU tensors' memory: calls, bytes asked for,
-  std::atomic<std::uint64_t> allocated_bytes;  // both since the start, and bytes held now
-  std::atomic<std::int64_t> held_bytes;
 };
 
 }  // namespace stepscope

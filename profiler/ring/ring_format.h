@@ -113,7 +113,16 @@ inline constexpr std::uint32_t kMaxOpenOps = 128;
 enum class RingState : std::uint32_t { kOpen, kClosed, kFree };
 
 inline constexpr std::uint32_t kRingMagic = 0x47525353;  // "SSRG"
-inline constexpr std::uint32_t kRingVersion = 2;
+inline constexpr std::uint32_t kRingVersion = 3;
+
+// Memory of tensors on the CPU, since the ring was made: it goes on counting when another thread
+// has the ring. What one thread allocates another may free, so only the sum over all rings means
+// much.
+struct TensorMemory {
+  std::atomic<std::uint64_t> allocations;
+  std::atomic<std::uint64_t> allocated_bytes;
+  std::atomic<std::int64_t> held_bytes;
+};
 
 struct RingHeader {
   // Constant once the ring is published.
@@ -132,6 +141,7 @@ struct RingHeader {
   // Written by the producer.
   alignas(64) std::atomic<std::uint64_t> head;
   std::atomic<std::uint64_t> lost[kLossKindCount];
+  TensorMemory memory;
   // Written by the consumer.
   alignas(64) std::atomic<std::uint64_t> tail;
   // Written by the producer: open_ops[0, min(open_depth, kMaxOpenOps)) are open, outermost first.

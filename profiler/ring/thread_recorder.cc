@@ -13,6 +13,9 @@ std::string_view cut_utf8(std::string_view text, std::size_t limit) {
   return text.substr(0, limit);
 }
 
+// Not a phase of the loop: ops inside keep the phase they are in.
+bool is_label(PhaseKind kind) { return kind == PhaseKind::kScope || kind == PhaseKind::kSampler; }
+
 // Writes `text` behind the header of a NameSlot and on into the slots after it.
 void write_name(RingProducer& ring, NameId name, std::string_view text) {
   NameSlot& first = ring.slot(0).name;
@@ -103,8 +106,7 @@ OpenPhase ThreadRecorder::begin_phase(PhaseKind kind, std::string_view name) {
   phase.kind = kind;
   phase.outer = phase_;
   phase.name = intern_text(name, name.data());
-  // A scope is a label, not a phase of the loop: ops inside keep the phase they are in.
-  if (kind != PhaseKind::kScope) phase_ = kind;
+  if (!is_label(kind)) phase_ = kind;
   // The ticks lie outside the CPU clock's: that one is a system call, a processor is often lost on
   // the way out of one, and then the phase has begun already.
   phase.start = read_ticks();
@@ -118,7 +120,7 @@ void ThreadRecorder::end_phase(const OpenPhase& phase, PhaseKind kind) {
   const Ticks end = read_ticks();
   if (kind == PhaseKind::kInput) {
     phase_ = PhaseKind::kForward;  // a batch has come: what follows is made from it
-  } else if (phase.kind != PhaseKind::kScope) {
+  } else if (!is_label(phase.kind)) {
     // Nested in an optimizer (closure) or an input phase, go back to it; else nothing is known.
     const bool nested = phase.outer == PhaseKind::kOptimizer || phase.outer == PhaseKind::kInput;
     phase_ = nested ? phase.outer : PhaseKind::kNone;

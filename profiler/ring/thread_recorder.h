@@ -75,6 +75,17 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   // An instant: the user's step().
   void mark(PhaseKind kind);
 
+  // Memory of tensors. `held`: by how much what is held has grown; or shrunk.
+  STEPSCOPE_HOT_INLINE void count_allocation(std::uint64_t bytes, std::int64_t held) {
+    TensorMemory& memory = ring_.header().memory;
+    add_to(memory.allocations, std::uint64_t{1});
+    add_to(memory.allocated_bytes, bytes);
+    add_to(memory.held_bytes, held);
+  }
+  STEPSCOPE_HOT_INLINE void count_free(std::int64_t held) {
+    add_to(ring_.header().memory.held_bytes, -held);
+  }
+
   // A new recording: what is open belongs to an earlier one. `torch_id` may be 0: not known.
   void begin_session(std::uint32_t session, std::uint64_t torch_id);
   [[nodiscard]] std::uint32_t session() const { return session_; }
@@ -82,6 +93,12 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   [[nodiscard]] RingHeader& ring() { return ring_.header(); }
 
  private:
+  // Of a counter that only this thread writes.
+  template <typename Number>
+  static void add_to(std::atomic<Number>& counter, Number number) {
+    counter.store(counter.load(std::memory_order_relaxed) + number, std::memory_order_relaxed);
+  }
+
   OpenOp* open_ops() { return ring_.header().open_ops; }
   void set_depth(std::uint32_t depth) {
     depth_ = depth;

@@ -11,6 +11,7 @@
 #include "profiler/channel/client.h"
 #include "profiler/session/current_thread.h"
 #include "profiler/session/phase_marks.h"
+#include "profiler/session/tensor_memory.h"
 #include "profiler/session/window.h"
 
 namespace stepscope {
@@ -228,6 +229,7 @@ bool Session::join_now() {
   wants_ops_ = region.header->plan.phases_only == 0;
   ring_registry().use(region);
   begin_recording(region);
+  start_counting_tensor_memory();
   return true;
 }
 
@@ -290,6 +292,8 @@ OpenPhase Session::begin_phase(PhaseKind kind, std::string_view name) {
   if (!active() && !join_wrapper()) return {};
   // Before the phase begins, so that opening the window is not counted to it.
   if (kind == PhaseKind::kInput) signal_step(StepMarker::kLoader);
+  // Trusted least: workers are given many batches at the start of an epoch.
+  if (kind == PhaseKind::kSampler) signal_step(StepMarker::kInferred);
   ThreadRecorder* recorder = current_thread();
   return recorder == nullptr ? OpenPhase{} : recorder->begin_phase(kind, name);
 }
@@ -340,6 +344,7 @@ void Session::after_fork_in_child() {
   session.wrapper_ = Wrapper::kUnknown;
   session.region_ = nullptr;
   session.private_regions_.clear();
+  stop_counting_tensor_memory();
   (void)session.recorder_.release();
   session.mutex_.unlock();
 }

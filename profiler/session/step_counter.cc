@@ -12,7 +12,9 @@ bool StepCounter::signal(StepMarker source) {
   }
   ++signals_;
   const std::int64_t before = current_;
-  current_ = source == StepMarker::kLoader ? signals_ : signals_ + 1;
+  // A batch begins a step, all else ends one.
+  const bool begins = source == StepMarker::kLoader || source == StepMarker::kInferred;
+  current_ = begins ? signals_ : signals_ + 1;
   return current_ != before;
 }
 

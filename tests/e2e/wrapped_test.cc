@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
+#include "store/counters.h"
 #include "store/trace_reader.h"
 
 namespace stepscope {
@@ -36,6 +38,15 @@ TEST(WrappedTest, ALibtorchProgramIsRecordedFromOutside) {
   EXPECT_EQ(count(PhaseKind::kOptimizer), 110);
   EXPECT_GT(*(*reader)->op_count(), 10 * 20);
   EXPECT_NE((*reader)->meta("torch_version").value_or(""), "");
+  std::int64_t allocations = 0;
+  ASSERT_TRUE((*reader)
+                  ->for_each_sample([&](const Sample& sample) {
+                    const std::string_view counter = (*reader)->text(sample.counter);
+                    if (counter == counter::kTensorAllocations) allocations = sample.value;
+                    return true;
+                  })
+                  .ok());
+  EXPECT_GT(allocations, 40) << "a batch each, and what is computed of it";
   const auto ends = (*reader)->process_ends();
   ASSERT_TRUE(ends.ok());
   ASSERT_EQ(ends->size(), 1U);

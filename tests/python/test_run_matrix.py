@@ -174,6 +174,19 @@ def test_the_programs_own_marks_are_believed(run):
     assert scopes == (5,)
 
 
+def test_the_memory_of_tensors_is_sampled(python, stepscope):
+    program = python.folder / "program.py"
+    program.write_text("import time, torch\nheld = [torch.zeros(1 << 20) for _ in range(10)]\ntime.sleep(0.4)\n"
+                       "del held[:5]\ntime.sleep(0.4)\n")
+    wrapper = [stepscope, "run", "-o", python.folder / "run.db", "--quiet", "--"]
+    python.run_arguments(program, wrapper=wrapper)
+    with sqlite3.connect(python.folder / "run.db") as store:
+        held = [value for (value,) in store.execute(
+            "SELECT value FROM counter WHERE counter = 'cpu_tensor_bytes' ORDER BY at_ns")]
+    assert max(held) == 10 * (4 << 20)
+    assert 5 * (4 << 20) in held[held.index(max(held)):]
+
+
 # --- several processes ---------------------------------------------------------------------------
 
 

@@ -1,0 +1,43 @@
+#include "profiler/session/tensor_memory.h"
+
+#include <sys/mman.h>
+
+#include <atomic>
+
+#include "profiler/ring/pointer_table.h"
+#include "profiler/session/current_thread.h"
+
+namespace stepscope {
+namespace {
+
+std::atomic<PointerTable*> held{nullptr};  // null: not counting
+
+}  // namespace
+
+void start_counting_tensor_memory() {
+  if (held.load() != nullptr) return;
+  void* memory = mmap(nullptr, sizeof(PointerTable), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory != MAP_FAILED) held.store(static_cast<PointerTable*>(memory));
+}
+
+void stop_counting_tensor_memory() {
+  if (PointerTable* table = held.exchange(nullptr)) munmap(table, sizeof(PointerTable));
+}
+
+void note_tensor_memory(const void* pointer, std::size_t bytes) {
+  PointerTable* table = held.load(std::memory_order_relaxed);
+  if (table == nullptr || pointer == nullptr || bytes == 0) return;
+  if (ThreadRecorder* recorder = current_thread()) {
+    recorder->count_allocation(bytes, table->insert(pointer, bytes));
+  }
+}
+
+void note_tensor_memory_freed(const void* pointer) {
+  PointerTable* table = held.load(std::memory_order_relaxed);
+  if (table == nullptr || pointer == nullptr) return;
+  const std::int64_t bytes = table->erase(pointer);  // also when nobody can count it: it is gone
+  if (ThreadRecorder* recorder = current_thread()) recorder->count_free(bytes);
+}
+
+}  // namespace stepscope
