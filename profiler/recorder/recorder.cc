@@ -4,6 +4,8 @@
 #include <signal.h>
 
 #include <chrono>
+#include <optional>
+#include <utility>
 
 #include "profiler/recorder/pace.h"
 #include "profiler/recorder/process_info.h"
@@ -31,6 +33,18 @@ class BlockedSignals {
 }  // namespace
 
 Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderStart& start) {
+  const BlockedSignals blocked;  // inherited by both threads
+  std::optional<Result<std::unique_ptr<Recorder>>> opened;
+  // Not on the caller's thread: who writes past a limit of the file size gets SIGXFSZ, and blocking
+  // would only delay it.
+  std::thread([&] { opened = open(start); }).join();
+  if (!opened->ok()) return opened->status();
+  Recorder* recorder = (**opened).get();
+  recorder->thread_ = std::thread([recorder] { recorder->run(); });
+  return std::move(**opened);
+}
+
+Result<std::unique_ptr<Recorder>> Recorder::open(const RecorderStart& start) {
   auto writer = TraceWriter::create(start.output);
   if (!writer.ok()) return writer.status();
   std::unique_ptr<Recorder> recorder(new Recorder(std::move(*writer), start.on_failure));
@@ -45,8 +59,6 @@ Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderStart& start) {
   // Flushed now, so that who looks finds a store, and a disk that is full already is told at once.
   if (Status status = store.flush(); !status.ok()) return status;
   if (Status status = recorder->drain_->skip_what_is_there(); !status.ok()) return status;
-  const BlockedSignals blocked;  // inherited by the thread
-  recorder->thread_ = std::thread([self = recorder.get()] { self->run(); });
   return recorder;
 }
 

@@ -34,6 +34,7 @@ class Recorder final : public EmbeddedRecorder {
  private:
   Recorder(std::unique_ptr<TraceWriter> writer, std::function<void(const Status&)> on_failure);
 
+  static Result<std::unique_ptr<Recorder>> open(const RecorderStart& start);
   void run();
   Status drain_and_flush();
   Status finish();

@@ -184,5 +184,19 @@ TEST_F(SessionTest, AFullDiskStopsTheRecordingNotTheProgram) {
   EXPECT_TRUE(TraceReader::open(path_).ok()) << "what was written stays a valid store";
 }
 
+// So full that not even an empty store fits.
+TEST_F(SessionTest, AFullDiskIsToldAtTheStart) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit{64 << 10, 64 << 10};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    _exit(Session::get().start(options_).ok() ? 1 : 42);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status)) << "killed by " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 42);
+}
+
 }  // namespace
 }  // namespace stepscope
