@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
   torch::manual_seed(0);
   nn::Sequential network = model == "mlp" ? mlp() : cnn();
   const torch::Tensor batch =
-      model == "mlp" ? torch::randn({16, 32}) : torch::randn({12, 3, 32, 32});
+      model == "mlp" ? torch::randn({64, 32}) : torch::randn({24, 3, 32, 32});
   train(network, batch, 10);  // first touches of memory
 
   const bool kineto = profiled_by == "torch";

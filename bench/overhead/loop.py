@@ -20,7 +20,7 @@ from torch import nn
 def mlp():
     """Many small ops: a step of about 1,000, their autograd nodes included."""
     layers = [layer for _ in range(16) for layer in (nn.Linear(32, 32), nn.ReLU())]
-    return nn.Sequential(*layers, nn.Linear(32, 10)), torch.randn(16, 32)
+    return nn.Sequential(*layers, nn.Linear(32, 10)), torch.randn(64, 32)
 
 
 def cnn():
@@ -29,7 +29,7 @@ def cnn():
         return [nn.Conv2d(inputs, outputs, 3, padding=1), nn.BatchNorm2d(outputs), nn.ReLU(), nn.MaxPool2d(2)]
 
     return (nn.Sequential(*block(3, 32), *block(32, 64), *block(64, 64), nn.Flatten(), nn.Linear(64 * 16, 10)),
-            torch.randn(12, 3, 32, 32))
+            torch.randn(24, 3, 32, 32))
 
 
 def train(network, batch, steps, around_step, after_step):
