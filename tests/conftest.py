@@ -41,3 +41,9 @@ def stepscope(build_dir):
 def mnist(build_dir):
     """The sample program that trains on MNIST."""
     return binary(build_dir, "samples/mnist")
+
+
+@pytest.fixture(scope="session")
+def cpp_programs(build_dir):
+    """The C++ programs that know nothing of Stepscope."""
+    return binary(build_dir, "tests/cpp_programs/cpp_programs")

@@ -2,56 +2,22 @@
 and they do what they do without it.
 """
 
-import dataclasses
 import functools
 import importlib.util
-import json
 import pathlib
 import shutil
 import sqlite3
-import subprocess
 
 import pytest
 
 import own_steps
+import recorded
 from pythons import PACKAGE, Python
 
 pytestmark = pytest.mark.torch
 pytest.importorskip("torch", reason="pip install torch")
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
-POINT = 0.01  # the promise: the input share is within one point of the program's own
-ATTEMPTS = 3
-
-
-@dataclasses.dataclass
-class Run:
-    """A program that was recorded."""
-
-    report: dict  # stepscope analyze --json
-    folder: pathlib.Path
-
-    def own(self, suffix=""):
-        return own_steps.read(self.folder / f"own.json{suffix}")
-
-    def loop_of(self, pid):
-        """What the report says of the training loop of a process."""
-        loops = [loop for loop in self.report["loops"] if loop["process"] == pid]
-        assert len(loops) == 1, f"{len(loops)} loops of process {pid}"
-        return loops[0]
-
-    def share_error(self, own, steps):
-        """The reported input share of a process less its own, over the same steps."""
-        own_share = own_steps.input_share(own, steps, self.steady_steps(own["pid"]))
-        return self.loop_of(own["pid"])["shares"]["input"] - own_share
-
-    def steady_steps(self, pid):
-        """The numbers of the steps that the report of a process rests on."""
-        with sqlite3.connect(self.folder / "run.db") as store:
-            rows = store.execute(
-                "SELECT number FROM step JOIN thread ON thread.id = thread_id JOIN process ON process.id = process_id"
-                " WHERE pid = ? AND steady ORDER BY number", [pid])
-            return [number for (number,) in rows]
 
 
 @pytest.fixture
@@ -67,12 +33,12 @@ def run(tmp_path, stepscope):
         python.options, python.path = [], list(path)
         bare = run_in(python, tmp_path / "bare", command)
         assert bare.returncode == 0, bare.stderr
-        for attempt in range(ATTEMPTS):
+        for attempt in range(recorded.ATTEMPTS):
             done = record(stepscope, python, tmp_path / f"wrapped{attempt}", command, bare)
-            errors = [share_error_of_its_own_steps(done, done.own(which), steps_of) for which in of if steps_of]
-            if all(abs(error) <= POINT for error in errors):
+            errors = [recorded.share_error_of_its_own_steps(done, done.own(which), steps_of) for which in of if steps_of]
+            if all(abs(error) <= recorded.POINT for error in errors):
                 return done
-        pytest.fail(f"input shares differ from the program's own by {errors}, {ATTEMPTS} times")
+        pytest.fail(f"input shares differ from the program's own by {errors}, {recorded.ATTEMPTS} times")
 
     return run
 
@@ -87,19 +53,7 @@ def record(stepscope, python, folder, command, bare):
     wrapped = run_in(python, folder, command, [stepscope, "run", "-o", "run.db", "--quiet", "--"])
     assert wrapped.returncode == bare.returncode, wrapped.stderr
     assert wrapped.stdout == bare.stdout
-    analyzed = subprocess.run([stepscope, "analyze", "--json", folder / "run.db"], capture_output=True, text=True)
-    assert analyzed.returncode == 0, analyzed.stderr
-    return Run(json.loads(analyzed.stdout), folder)
-
-
-def share_error_of_its_own_steps(run, own, steps_of):
-    """One run may miss the share: between the program's reading of a clock and ours, other programs may have had
-    the processor. The steps it may not miss."""
-    steps = steps_of(own)
-    assert len(steps) >= 60
-    assert run.loop_of(own["pid"])["steps"]["count"] == len(steps)
-    assert len(run.steady_steps(own["pid"])) >= len(steps) // 2
-    return run.share_error(own, steps)
+    return recorded.analyze(stepscope, folder)
 
 
 def needs(*packages):

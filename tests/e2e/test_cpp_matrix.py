@@ -1,0 +1,110 @@
+"""`stepscope run` around unchanged C++ programs (tests/cpp_programs): what it says of them is what their own
+stopwatch says, and they do what they do without it. The C++ half of tests/python/test_run_matrix.py.
+"""
+
+import sqlite3
+import subprocess
+
+import pytest
+
+import own_steps
+import recorded
+
+pytestmark = pytest.mark.torch
+
+
+@pytest.fixture
+def run(tmp_path, stepscope, cpp_programs):
+    """Runs a program bare and wrapped, and analyzes what was recorded. With steps_of, a function that finds the
+    steps in what the program saw (of each of the files `of`), steps and shares are compared as well."""
+
+    def run(program, *options, steps_of=None, of=("",), code=0, analyze=recorded.analyze):
+        command = [cpp_programs, program, *map(str, options), "--own", "own.json"]
+        bare = run_in(tmp_path / "bare", command)
+        assert bare.returncode in (code, 128 - code), bare.stderr
+        for attempt in range(recorded.ATTEMPTS):
+            folder = tmp_path / f"wrapped{attempt}"
+            wrapped = run_in(folder, [stepscope, "run", "-o", "run.db", "--quiet", "--", *command])
+            assert wrapped.returncode == code, wrapped.stderr
+            assert (wrapped.stdout, wrapped.stderr) == (bare.stdout, bare.stderr)
+            done = analyze(stepscope, folder)
+            errors = [recorded.share_error_of_its_own_steps(done, done.own(which), steps_of)
+                      for which in of if steps_of]
+            if all(abs(error) <= recorded.POINT for error in errors):
+                return done
+        pytest.fail(f"input shares differ from the program's own by {errors}, {recorded.ATTEMPTS} times")
+
+    return run
+
+
+def run_in(folder, command):
+    folder.mkdir()
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+
+
+def count(done, query):
+    with sqlite3.connect(done.folder / "run.db") as store:
+        return store.execute(query).fetchone()[0]
+
+
+@pytest.mark.parametrize("options", [
+    ["--workers", 0, "--kind", "sleep"],
+    ["--workers", 0, "--kind", "busy"],
+    ["--workers", 2, "--kind", "sleep", "--stall-ms", 30],
+    ["--workers", 2, "--kind", "busy", "--stall-ms", 30],
+    ["--workers", 2, "--stall-ms", 0],
+], ids=lambda options: "-".join(map(str, options)).replace("--", ""))
+def test_the_loader_of_libtorch(run, options):
+    done = run("loader", *options, steps_of=own_steps.update_steps)
+    assert done.report["steps"]["marker"] == "optimizer"
+    assert done.report["input"]["inferred"]
+
+
+@pytest.mark.parametrize("kind", ["sleep", "busy"])
+def test_a_reader_that_nobody_knows(run, kind):
+    done = run("reader", "--kind", kind, steps_of=own_steps.update_steps)
+    assert done.report["steps"]["marker"] == "optimizer"
+
+
+def test_gradient_accumulation(run):
+    """Four waits, four backward passes, one step."""
+    done = run("accumulation", "--batches", 280, "--stall-ms", 4, steps_of=own_steps.update_steps)
+    assert done.report["steps"]["marker"] == "optimizer"
+    assert count(done, "SELECT count(*) FROM phase JOIN phase_kind AS k ON k.id = kind WHERE k.name = 'backward'") == 280
+
+
+def test_a_closure(run):
+    done = run("lbfgs", steps_of=own_steps.update_steps)
+    assert done.report["steps"]["marker"] == "closure"
+
+
+def test_evaluation_and_checkpoints(run):
+    done = run("evaluation", "--batches", 110, steps_of=own_steps.update_steps)
+    assert done.report["steps"]["marker"] == "optimizer"
+
+
+def test_two_loops_in_one_process(run):
+    done = run("threads", steps_of=own_steps.update_steps, of=[".0", ".1"])
+    shares = [done.loop_of(own["pid"], own["tid"])["shares"]["input"] for own in (done.own(".0"), done.own(".1"))]
+    assert shares[1] > shares[0] + 0.05, "the second one waits twice as long"
+
+
+def test_inference(run):
+    """Nothing marks a step: the ops are there."""
+    done = run("inference", analyze=lambda _, folder: recorded.Run({}, folder))
+    assert count(done, "SELECT count(*) FROM op") > 80 * 5
+    assert count(done, "SELECT count(*) FROM op JOIN string ON string.id = name_id WHERE text = 'aten::argmax'") == 80
+
+
+def test_an_exception_that_nobody_catches(run):
+    done = run("throws", code=128 + 6)
+    (process,) = done.report["run"]["processes"]
+    assert process["died"]["how"] == "SIGABRT (6)"
+    assert process["died"]["step"] == 41
+    assert done.report["steps"]["count"] == 40
+
+
+def test_the_exit_code_is_the_programs(run):
+    done = run("exits", "--stall-ms", 1, code=42)
+    (process,) = done.report["run"]["processes"]
+    assert process["exit"] == 42

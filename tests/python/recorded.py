@@ -1,0 +1,60 @@
+"""A program that was recorded and analyzed, and how what is said of it is compared with what it saw itself."""
+
+import dataclasses
+import json
+import pathlib
+import sqlite3
+import subprocess
+
+import own_steps
+
+POINT = 0.01  # the promise: the input share is within one point of the program's own
+ATTEMPTS = 3
+
+
+@dataclasses.dataclass
+class Run:
+    """A program that was recorded."""
+
+    report: dict  # stepscope analyze --json
+    folder: pathlib.Path
+
+    def own(self, suffix=""):
+        return own_steps.read(self.folder / f"own.json{suffix}")
+
+    def loop_of(self, pid, tid=None):
+        """What the report says of the training loop of a process, or of one of its threads."""
+        loops = [loop for loop in self.report["loops"] if loop["process"] == pid and tid in (None, loop["thread"])]
+        assert len(loops) == 1, f"{len(loops)} loops of process {pid}"
+        return loops[0]
+
+    def share_error(self, own, steps):
+        """The reported input share of a process less its own, over the same steps."""
+        loop = own["pid"], own.get("tid")
+        return self.loop_of(*loop)["shares"]["input"] - own_steps.input_share(own, steps, self.steady_steps(*loop))
+
+    def steady_steps(self, pid, tid=None):
+        """The numbers of the steps that the report of a process rests on."""
+        with sqlite3.connect(self.folder / "run.db") as store:
+            rows = store.execute(
+                "SELECT number FROM step JOIN thread ON thread.id = thread_id JOIN process ON process.id = process_id"
+                " WHERE pid = ?1 AND (tid = ?2 OR ?2 IS NULL) AND steady ORDER BY number", [pid, tid])
+            return [number for (number,) in rows]
+
+
+def analyze(stepscope, folder):
+    """The Run in folder/run.db."""
+    analyzed = subprocess.run([stepscope, "analyze", "--json", folder / "run.db"], capture_output=True, text=True)
+    assert analyzed.returncode == 0, analyzed.stderr
+    return Run(json.loads(analyzed.stdout), folder)
+
+
+def share_error_of_its_own_steps(run, own, steps_of):
+    """One run may miss the share: between the program's reading of a clock and ours, other programs may have had
+    the processor. The steps it may not miss."""
+    steps = steps_of(own)
+    assert len(steps) >= 60
+    loop = own["pid"], own.get("tid")
+    assert run.loop_of(*loop)["steps"]["count"] == len(steps)
+    assert len(run.steady_steps(*loop)) >= len(steps) // 2
+    return run.share_error(own, steps)
