@@ -145,7 +145,8 @@ int refuse_program(const Status& status) {
 }
 
 void tell_the_end(const RunArguments& arguments, RunRecorder& recorder, const Status& finished) {
-  for (const std::string& notice : recorder.take_notices()) say(notice);
+  const std::vector<std::string> notices = recorder.take_notices();
+  for (const std::string& notice : notices) say(notice);
   if (!finished.ok()) {
     say("recording stopped before the program ended: " + finished.message());
     return;
@@ -153,6 +154,7 @@ void tell_the_end(const RunArguments& arguments, RunRecorder& recorder, const St
   if (arguments.quiet) return;
   const RunProgress progress = recorder.progress();
   if (progress.processes == 0) {
+    if (!notices.empty()) return;  // it came, and was refused
     say(arguments.program[0] + " never loaded libtorch: there was nothing to record");
     return;
   }

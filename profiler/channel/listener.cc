@@ -32,6 +32,14 @@ OwnedFd unlinked_file(const fs::path& folder) {
   return named;
 }
 
+// Whether the file takes `bytes`, sparse, but for its first page: that one is written at once, and
+// where the disk is full that would be a SIGBUS.
+bool has_room(const OwnedFd& fd, std::uint64_t bytes) {
+  if (!fd || ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return false;
+  errno = posix_fallocate(fd.get(), 0, sizeof(RegionHeader));
+  return errno == 0;
+}
+
 // A folder that only this user can enter, so that nobody else can take part.
 Result<fs::path> make_private_folder() {
   const char* wanted = std::getenv("TMPDIR");
@@ -96,14 +104,12 @@ OwnedFd& OwnedFd::operator=(OwnedFd&& other) noexcept {
 }
 
 Result<OwnedFd> make_shared_memory(std::uint64_t bytes, const fs::path& folder) {
-  OwnedFd fd(memfd_create("stepscope", MFD_CLOEXEC));
-  if (!fd) fd = unlinked_file("/dev/shm");
-  if (!fd) fd = unlinked_file(folder);
-  if (!fd) return failed("no memory to share: memfd_create, /dev/shm and " + folder.string());
-  if (ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
-    return failed("no " + std::to_string(bytes >> 20) + " MiB of sparse memory to share");
-  }
-  return fd;
+  if (OwnedFd fd(memfd_create("stepscope", MFD_CLOEXEC)); has_room(fd, bytes)) return fd;
+  if (OwnedFd fd = unlinked_file("/dev/shm"); has_room(fd, bytes)) return fd;
+  if (OwnedFd fd = unlinked_file(folder); has_room(fd, bytes)) return fd;
+  return failed("no " + std::to_string(bytes >> 20) +
+                " MiB of sparse memory to share: neither memfd_create() nor /dev/shm nor " +
+                folder.string() + " gives any");
 }
 
 Result<std::unique_ptr<Listener>> Listener::open() {
@@ -158,25 +164,25 @@ Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& la
     refuse(connection.get(), "another version of Stepscope");
     return std::optional<Arrival>{};
   }
+  const auto refused = [&](const std::string& why) {
+    refuse(connection.get(), why);
+    return Status::error(ErrorKind::kIo,
+                         "process " + std::to_string(peer.pid) + " is not recorded: " + why);
+  };
   auto memory = make_shared_memory(layout.bytes(), folder_);
-  if (!memory.ok()) {
-    refuse(connection.get(), memory.status().message());
-    return memory.status();
-  }
+  if (!memory.ok()) return refused(memory.status().message());
   void* mapped = mmap(nullptr, layout.bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
                       memory->get(), 0);
-  if (mapped == MAP_FAILED) {
-    const Status status = failed("cannot map the memory of process " + std::to_string(peer.pid));
-    refuse(connection.get(), status.message());
-    return status;
-  }
+  if (mapped == MAP_FAILED) return refused(failed("its memory cannot be mapped").message());
   arrival.region = format_region(mapped, layout, plan);
   Welcome welcome{};
   welcome.magic = kChannelMagic;
   welcome.accepted = 1;
   if (!send_welcome(connection.get(), welcome, memory->get())) {
     unmap_region(arrival.region);
-    return std::optional<Arrival>{};
+    return Status::error(ErrorKind::kIo,
+                         "process " + std::to_string(peer.pid) +
+                             " is not recorded: it did not wait for the recorder's answer");
   }
   return std::optional<Arrival>(arrival);
 }

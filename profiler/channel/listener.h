@@ -63,7 +63,7 @@ class Listener {
 
   // The next program that waits, given a region; nothing when none does. One that says nonsense is
   // sent away and not told of. A program for which there is no memory is refused: the error is
-  // that.
+  // that, and the next call goes on with the next program.
   Result<std::optional<Arrival>> accept(const RegionLayout& layout, const RecordPlan& plan);
 
  private:

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 
 #include "profiler/channel/client.h"
+#include "profiler/session/current_thread.h"
 #include "profiler/session/hook_library.h"
 #include "profiler/session/session.h"
 
@@ -21,6 +22,13 @@ int joined_main(int argc, char** argv, char** environment) {
     stepscope::Session::get().torch_is_loaded(true);
   }
   return program_main(argc, argv, environment);
+}
+
+// Before there are other threads: a race detector in the program does not see how this library,
+// which is not built with it, makes its objects safely.
+__attribute__((constructor)) void make_what_all_threads_share() {
+  (void)stepscope::Session::get();
+  (void)stepscope::ring_registry();
 }
 
 // Late among the destructors: after exit handlers and static objects of the program.

@@ -78,7 +78,7 @@ struct RunRecorder::Watched {
   std::int64_t last_seen_ns = 0;
   std::int64_t step = 0;
   bool described = false;
-  bool told = false;  // its notice
+  bool told = false;  // how many rings it has
   bool ended = false;
 };
 
@@ -158,7 +158,10 @@ Status RunRecorder::look() {
 Status RunRecorder::take_in_arrivals() {
   while (true) {
     const auto arrival = listener_->accept(layout_, plan_.record);
-    if (!arrival.ok()) return arrival.status();
+    if (!arrival.ok()) {  // the others are recorded all the same
+      add_notice(arrival.status().message());
+      continue;
+    }
     if (!arrival->has_value()) return {};
     if (!failure_.ok()) {
       unmap_region((*arrival)->region);
@@ -188,6 +191,7 @@ Status RunRecorder::add_process(const Listener::Arrival& arrival) {
 Status RunRecorder::drain(Watched& process) {
   RegionHeader& region = *process.region.header;
   region.heartbeat_ns.store(read_clock_ns(CLOCK_MONOTONIC_COARSE), std::memory_order_relaxed);
+  tell_of_limits(process);
   if (!process.described) {
     if (Status status = describe(process); !status.ok()) return status;
   }
@@ -199,15 +203,30 @@ Status RunRecorder::drain(Watched& process) {
   return status;
 }
 
+void RunRecorder::add_notice(const std::string& line) {
+  if (std::find(notices_.begin(), notices_.end(), line) == notices_.end()) notices_.push_back(line);
+}
+
+// A program whose addresses are limited maps what rings it can.
+void RunRecorder::tell_of_limits(Watched& process) {
+  const std::uint32_t rings = process.region.header->mapped_rings.load(std::memory_order_relaxed);
+  if (process.told || rings == 0) return;
+  process.told = true;
+  if (rings == layout_.ring_capacity) return;
+  const std::string limited =
+      "process " + std::to_string(process.pid) + ": its address space is limited (ulimit -v); ";
+  add_notice(rings == kNoRingsMapped
+                 ? limited + "no rings fit, and it is not recorded"
+                 : limited + std::to_string(rings) + " of its threads at a time are recorded");
+}
+
 // What the process found out about itself; the first one with a libtorch speaks for the run.
 Status RunRecorder::describe(Watched& process) {
   const RegionHeader& region = *process.region.header;
   if (region.described.load(std::memory_order_acquire) == 0) return {};
   process.described = true;
   const std::string notice = text_in(region.notice, sizeof(region.notice));
-  if (!notice.empty() && std::find(notices_.begin(), notices_.end(), notice) == notices_.end()) {
-    notices_.push_back(notice);
-  }
+  if (!notice.empty()) add_notice(notice);
   if (described_ || region.torch_version[0] == '\0') return {};
   described_ = true;
   if (Status status = writer_->set_meta(

@@ -90,6 +90,8 @@ class RunRecorder {
   Status add_process(const Listener::Arrival& arrival);
   Status drain(Watched& process);
   Status describe(Watched& process);
+  void add_notice(const std::string& line);
+  void tell_of_limits(Watched& process);
   Status sample();
   Status store_readings(ProcessId process, const std::vector<Reading>& readings, SessionTime at);
   Status end(Watched& process, EndKind how, std::int64_t code);

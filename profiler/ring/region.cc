@@ -95,12 +95,15 @@ Region map_shared_region(int fd) {
   };
   void* head = map(sizeof(RegionHeader));
   if (head == MAP_FAILED) return {};
-  const auto& header = *static_cast<const RegionHeader*>(head);
-  const bool sane = layout_is_sane(header, file_bytes);
-  const RegionLayout layout{header.slot_count, header.ring_capacity, header.rings_offset,
-                            header.ring_stride};
+  auto& header = *static_cast<RegionHeader*>(head);
+  Region region;
+  if (layout_is_sane(header, file_bytes)) {
+    region = map_what_fits(
+        {header.slot_count, header.ring_capacity, header.rings_offset, header.ring_stride}, map);
+    header.mapped_rings = region ? region.layout.ring_capacity : kNoRingsMapped;
+  }
   munmap(head, sizeof(RegionHeader));
-  return sane ? map_what_fits(layout, map) : Region{};
+  return region;
 }
 
 void unmap_region(const Region& region) {

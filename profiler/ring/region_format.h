@@ -30,8 +30,10 @@ struct RecordPlan {
 // On demand, from outside, while the program runs.
 enum class OpsSwitch : std::uint32_t { kPlan, kOn, kOff };
 
+inline constexpr std::uint32_t kNoRingsMapped = 0xffffffff;
+
 inline constexpr std::uint32_t kRegionMagic = 0x47525253;  // "SRRG"
-inline constexpr std::uint32_t kRegionVersion = 1;
+inline constexpr std::uint32_t kRegionVersion = 2;
 
 struct RegionHeader {
   // Constant once the program has it.
@@ -53,10 +55,12 @@ struct RegionHeader {
   std::atomic<std::uint64_t> refused_threads;         // threads that found no ring
   std::atomic<std::int64_t> step;                     // the step its loop is in; 0: none has begun
   std::atomic<std::uint32_t> exited;                  // 1: its exit handlers ran: no sudden death
-  std::atomic<std::uint32_t> described;               // 1: the fields below are written
-  std::int64_t leaf_op_overhead_ns;                   // -1: not calibrated
-  char torch_version[32];                             // "": no libtorch
-  char notice[512];                                   // one line for the user, or ""
+  // How many rings the program could map, where addresses are limited; 0: not known yet.
+  std::atomic<std::uint32_t> mapped_rings;
+  std::atomic<std::uint32_t> described;  // 1: the fields below are written
+  std::int64_t leaf_op_overhead_ns;      // -1: not calibrated
+  char torch_version[32];                // "": no libtorch
+  char notice[512];                      // one line for the user, or ""
 };
 
 }  // namespace stepscope

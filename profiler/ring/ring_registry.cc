@@ -6,23 +6,43 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <iterator>
 #include <new>
 
 namespace stepscope {
 namespace {
 
+// Touches a page of memory that nobody uses yet. By a system call, which fails where an instruction
+// would end in SIGBUS: the memory may be a file, and its disk full.
+bool touch(char* page) {
+  if (syscall(SYS_clock_gettime, CLOCK_MONOTONIC, page) != 0) return false;
+  std::memset(page, 0, sizeof(timespec));
+  return true;
+}
+
 // The first touch of a page costs as much as a hundred events, so it is paid before the first
-// event.
-void prefault(RingHeader* ring, std::size_t bytes) {
+// event. False when there is no memory. errno is kept: the program is in the middle of something.
+bool prefault(RingHeader* ring, std::size_t bytes) {
+  const int saved = errno;
+  bool there = false;
 #ifdef MADV_POPULATE_WRITE  // Linux 5.14
-  if (madvise(ring, bytes, MADV_POPULATE_WRITE) == 0) return;
+  there = madvise(ring, bytes, MADV_POPULATE_WRITE) == 0;
+  const bool no_memory = !there && (errno == EFAULT || errno == ENOMEM);
+#else
+  const bool no_memory = false;
 #endif
-  constexpr std::size_t kPage = 4096;
-  for (std::size_t at = 0; at < bytes; at += kPage) {
-    // Adds nothing, and so is right also where the recorder reads already.
-    std::atomic_ref(*reinterpret_cast<unsigned char*>(reinterpret_cast<char*>(ring) + at))
-        .fetch_add(0);
+  if (!there && !no_memory) {
+    constexpr std::size_t kPage = 4096;
+    there = true;
+    for (std::size_t at = 0; there && at < bytes; at += kPage) {
+      there = touch(reinterpret_cast<char*>(ring) + at);
+    }
   }
+  errno = saved;
+  return there;
 }
 
 }  // namespace
@@ -54,17 +74,17 @@ ThreadRecorder* RingRegistry::add_current_thread() {
   if (!region_) return nullptr;
   RegionHeader& header = *region_.header;
   RingHeader* ring = claim_ring();
-  if (ring == nullptr) {
+  const bool taken_over = ring != nullptr && ring->magic == kRingMagic;
+  if (ring == nullptr || (!taken_over && !prefault(ring, region_.layout.ring_stride))) {
     header.refused_threads.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
   char name[16] = "";
   pthread_getname_np(pthread_self(), name, sizeof(name));
   const auto tid = static_cast<std::int32_t>(syscall(SYS_gettid));
-  if (ring->magic == kRingMagic) {
+  if (taken_over) {
     reopen_ring(ring, tid, name);
   } else {
-    prefault(ring, region_.layout.ring_stride);
     format_ring(ring, region_.layout.slot_count, getpid(), tid, name);
     header.ring_count.fetch_add(1, std::memory_order_release);
   }
@@ -104,11 +124,16 @@ void RingRegistry::end_elsewhere(std::uint64_t torch_id, const void* identity) {
   }
 }
 
-// The recorders leak: theirs are threads that do not exist here, and freeing 300 KiB each would be
-// the first thing that a child does, which is often one that only wants to exec().
+// The recorders are kept: theirs are threads that do not exist here, and freeing 300 KiB each would
+// be the first thing that a child does, which is often one that only wants to exec(). Kept where a
+// leak checker finds them.
 void RingRegistry::abandon_in_child() {
-  for (auto& recorder : recorders_) (void)recorder.release();
-  recorders_.clear();
+  if (abandoned_.empty()) {
+    abandoned_.swap(recorders_);  // allocates nothing
+  } else {
+    std::move(recorders_.begin(), recorders_.end(), std::back_inserter(abandoned_));
+    recorders_.clear();
+  }
   region_ = {};
   mutex_.unlock();
 }

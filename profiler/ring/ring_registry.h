@@ -47,6 +47,7 @@ class RingRegistry {
   mutable std::mutex mutex_;
   Region region_;
   std::vector<std::unique_ptr<ThreadRecorder>> recorders_;
+  std::vector<std::unique_ptr<ThreadRecorder>> abandoned_;  // in the child of a fork
 };
 
 }  // namespace stepscope

@@ -1,5 +1,9 @@
 #include "profiler/session/current_thread.h"
 
+#include <pthread.h>
+
+#include <optional>
+
 #include "profiler/session/session.h"
 
 namespace stepscope {
@@ -11,29 +15,48 @@ namespace {
 
 std::atomic<TorchIdFunction> torch_id_function{nullptr};
 
-// Gives the ring back when the thread ends. An op that runs later still, in another thread-local's
-// destructor, is not recorded.
-struct EndOfThread {
-  bool ended = false;
-  ~EndOfThread() {
-    ended = true;
-    if (thread_recorder != nullptr) ring_registry().close(thread_recorder);
-    thread_recorder = nullptr;
+// The recording in which the thread found no ring. It is not asked again for each event.
+thread_local std::uint32_t refused_in_session = 0;
+
+void end_thread(void*) {
+  if (thread_recorder != nullptr) ring_registry().close(thread_recorder);
+  thread_recorder = nullptr;
+}
+
+// Gives the ring back when the thread ends. Not a thread_local object: the program's own may be
+// destroyed after it, and record in their destructors. Keys come after all of those; and one that
+// is set again, because another key's destructor recorded, is called again.
+void call_at_end_of_thread() {
+  static const auto key = [] {
+    pthread_key_t made{};
+    return pthread_key_create(&made, end_thread) == 0 ? std::optional(made) : std::nullopt;
+  }();
+  // Without a key (a process has 1024) the thread keeps its ring: there are as many.
+  if (key) pthread_setspecific(*key, &thread_recorder);
+}
+
+ThreadRecorder* claim_recorder() {
+  const std::uint32_t session = current_session.load(std::memory_order_relaxed);
+  if (refused_in_session == session) return nullptr;
+  ThreadRecorder* recorder = ring_registry().add_current_thread();
+  if (recorder == nullptr) {
+    refused_in_session = session;
+  } else {
+    call_at_end_of_thread();
   }
-};
-thread_local EndOfThread end_of_thread;
+  return recorder;
+}
 
 }  // namespace
 
 ThreadRecorder* attach_current_thread() {
-  if (end_of_thread.ended) return nullptr;
   if (thread_recorder == nullptr) {
     // A forked child has no region yet. Not in the middle of its parent's recording: see Session.
     if (!ring_registry().region() && !Session::get().join_wrapper()) return nullptr;
-    thread_recorder = ring_registry().add_current_thread();
+    thread_recorder = claim_recorder();
   } else if (!ring_registry().is_current(thread_recorder)) {
     ring_registry().close(thread_recorder);
-    thread_recorder = ring_registry().add_current_thread();
+    thread_recorder = claim_recorder();
   }
   if (thread_recorder == nullptr) return nullptr;
   const TorchIdFunction torch_id = torch_id_function.load(std::memory_order_acquire);

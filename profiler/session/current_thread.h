@@ -18,7 +18,7 @@ STEPSCOPE_INTERNAL extern constinit thread_local ThreadRecorder* thread_recorder
 STEPSCOPE_INTERNAL extern std::atomic<std::uint32_t> current_session;
 
 // Makes the calling thread's recorder, or brings it to the current session. nullptr when the thread
-// can have none (out of memory, too many threads, or it is about to end).
+// can have none (out of memory, too many threads): that is asked once in a recording.
 STEPSCOPE_INTERNAL ThreadRecorder* attach_current_thread();
 
 // Never allocates but for a thread's first event in a recording.

@@ -345,7 +345,7 @@ void Session::after_fork_in_child() {
   session.region_ = nullptr;
   session.private_regions_.clear();
   stop_counting_tensor_memory();
-  (void)session.recorder_.release();
+  session.parents_recorder_ = session.recorder_.release();
   session.mutex_.unlock();
 }
 

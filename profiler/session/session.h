@@ -91,6 +91,7 @@ class Session {
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::unique_ptr<EmbeddedRecorder> recorder_;
+  EmbeddedRecorder* parents_recorder_ = nullptr;  // after a fork; only so that it is no leak
   std::string output_;
   bool wants_ops_ = false;
   bool python_ = false;  // its interpreter was there when libtorch was looked for
