@@ -121,7 +121,7 @@ inline constexpr std::uint32_t kRingVersion = 3;
 struct TensorMemory {
   std::atomic<std::uint64_t> allocations;
   std::atomic<std::uint64_t> allocated_bytes;
-  std::atomic<std::int64_t> held_bytes;
+  std::atomic<std::int64_t> held_bytes;  // in blocks of PointerTable::kLeast and more
 };
 
 struct RingHeader {

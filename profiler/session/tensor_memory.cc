@@ -29,7 +29,8 @@ void note_tensor_memory(const void* pointer, std::size_t bytes) {
   PointerTable* table = held.load(std::memory_order_relaxed);
   if (table == nullptr || pointer == nullptr || bytes == 0) return;
   if (ThreadRecorder* recorder = current_thread()) {
-    recorder->count_allocation(bytes, table->insert(pointer, bytes));
+    const bool kept = bytes >= PointerTable::kLeast;
+    recorder->count_allocation(bytes, kept ? table->insert(pointer, bytes) : 0);
   }
 }
 
