@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/installation.h"
 #include "cli/run_summary.h"
 #include "cli/run_window.h"
 #include "cli/verb.h"
@@ -41,13 +42,6 @@ struct RunArguments {
   bool no_analysis = false;
   std::vector<std::string> program;
 };
-
-// The folder with libstepscope.so, as installed or in the build tree: beside bin/.
-fs::path library_folder() {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  return self.parent_path().parent_path() / STEPSCOPE_LIBDIR;
-}
 
 std::string command_line(const std::vector<std::string>& words) {
   std::string line;
@@ -166,7 +160,8 @@ int run_program(const RunArguments& arguments) {
   if (!program.ok()) return refuse_program(program.status());
   const auto plan = plan_of(arguments);
   if (!plan.ok()) return report_error(kVerb, plan.status());
-  const fs::path library = library_folder() / "libstepscope.so";
+  const Installation installed = find_installation();
+  const fs::path library = installed.libstepscope();
   if (!fs::exists(library)) {
     return report_error(kVerb,
                         Status::error(ErrorKind::kUnavailable,
@@ -179,7 +174,7 @@ int run_program(const RunArguments& arguments) {
   if (!recorder.ok()) return report_error(kVerb, recorder.status());
   const auto environment =
       environment_for(*program, (*recorder)->socket_path(), library.string(),
-                      (library_folder() / "stepscope" / "python" / "inject").string());
+                      (installed.libraries / "stepscope" / "python" / "inject").string());
   const auto child = Child::start(arguments.program, environment);
   if (!child.ok()) return refuse_program(child.status());
   const int wait_status = watch(arguments, *child, **recorder);

@@ -24,5 +24,6 @@ void add_analyze(CLI::App& app, int& exit_code);
 void add_export(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_control(CLI::App& app, int& exit_code);
+void add_doctor(CLI::App& app, int& exit_code);
 
 }  // namespace stepscope::cli

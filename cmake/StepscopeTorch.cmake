@@ -7,7 +7,9 @@
 #
 # Sets   STEPSCOPE_TORCH_FOUND, STEPSCOPE_TORCH_VERSION ("2.13.0"), STEPSCOPE_TORCH_ROOT,
 #        STEPSCOPE_TORCH_LIB_DIR
-# Makes  stepscope_libtorch    imported: headers, ABI flag, libtorch + libtorch_cpu + libc10
+# Makes  stepscope_libtorch_cpu  imported: headers, ABI flag, libtorch_cpu + libc10. What every program
+#                                with libtorch has loaded, so that the hooks may need it
+#        stepscope_libtorch      the same and libtorch, for programs of our own
 
 set(STEPSCOPE_TORCH_DIR "" CACHE PATH "Root of a libtorch: holds include/ATen and lib/libtorch_cpu.so")
 set(STEPSCOPE_TORCH_FOUND FALSE)
@@ -49,17 +51,19 @@ function(_stepscope_torch_try root)
   string(REPLACE ";" "." version "${version}")
   get_filename_component(lib_dir "${torch_cpu}" DIRECTORY)
 
+  add_library(stepscope_libtorch_cpu INTERFACE IMPORTED GLOBAL)
+  target_include_directories(stepscope_libtorch_cpu SYSTEM INTERFACE
+    "${root}/include" "${root}/include/torch/csrc/api/include")
+  target_link_libraries(stepscope_libtorch_cpu INTERFACE "${torch_cpu}" "${lib_dir}/libc10.so")
   add_library(stepscope_libtorch INTERFACE IMPORTED GLOBAL)
-  target_include_directories(stepscope_libtorch SYSTEM INTERFACE "${root}/include" "${root}/include/torch/csrc/api/include")
   target_link_libraries(stepscope_libtorch INTERFACE
-    "-Wl,--push-state,--no-as-needed" "${lib_dir}/libtorch.so" "-Wl,--pop-state"
-    "${torch_cpu}" "${lib_dir}/libc10.so")
+    "-Wl,--push-state,--no-as-needed" "${lib_dir}/libtorch.so" "-Wl,--pop-state" stepscope_libtorch_cpu)
   # Wheels up to 2.6 were built with the old std::string; their own config file says so.
   set(config "${root}/share/cmake/Torch/TorchConfig.cmake")
   if(EXISTS "${config}")
     file(STRINGS "${config}" old_abi REGEX "_GLIBCXX_USE_CXX11_ABI=0")
     if(old_abi)
-      target_compile_definitions(stepscope_libtorch INTERFACE _GLIBCXX_USE_CXX11_ABI=0)
+      target_compile_definitions(stepscope_libtorch_cpu INTERFACE _GLIBCXX_USE_CXX11_ABI=0)
     endif()
   endif()
   set(STEPSCOPE_TORCH_FOUND TRUE PARENT_SCOPE)

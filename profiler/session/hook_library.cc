@@ -3,10 +3,10 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 
+#include "profiler/session/hook_places.h"
 #include "profiler/session/own_folder.h"
 
 namespace stepscope {
@@ -62,19 +62,24 @@ std::string version_in(const std::string& settings) {
   return settings.substr(begin, settings.find_first_of(", \n", begin) - begin);
 }
 
-fs::path hook_folder(const std::string& version) {
-  if (const char* folder = std::getenv("STEPSCOPE_HOOKS"); folder != nullptr && *folder != '\0') {
-    return fs::path(folder) / ("torch-" + version);
-  }
-  return own_folder() / "stepscope" / ("torch-" + version);
+bool is_there(const fs::path& file) {
+  std::error_code ignored;
+  return fs::exists(file, ignored);
 }
 
-Status unavailable(const fs::path& library, const std::string& why) {
-  return Status::error(
-      ErrorKind::kUnavailable,
-      "no op hooks: " + library.string() + ": " + why +
-          "; phases are recorded, ops are not. Build Stepscope against this libtorch "
-          "(-DSTEPSCOPE_TORCH_DIR=…) or name the hooks' folder in STEPSCOPE_HOOKS");
+Result<const HookApi*> load(const HookPlace& place, const std::string& torch_version) {
+  const auto refused = [&](const std::string& why) {
+    return Status::error(ErrorKind::kUnavailable, place.library.string() + ": " + why);
+  };
+  if (!is_trusted(place)) return refused("it belongs to another user");
+  void* handle = dlopen(place.library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return refused(dlerror());
+  const auto get_hooks = reinterpret_cast<GetHooks>(dlsym(handle, kGetHooksSymbol));
+  if (get_hooks == nullptr) return refused("not a Stepscope hook library");
+  const char* error = "";
+  const HookApi* hooks = get_hooks(STEPSCOPE_VERSION, torch_version.c_str(), &error);
+  if (hooks == nullptr) return refused(error);
+  return hooks;
 }
 
 }  // namespace
@@ -93,19 +98,18 @@ void* find_torch_symbol(const char* mangled_name) {
 }
 
 Result<const HookApi*> load_hooks(const LoadedTorch& torch) {
-  const fs::path library = hook_folder(torch.version) / "libstepscope_torch.so";
-  std::error_code ignored;
-  if (!fs::exists(library, ignored)) {
-    return unavailable(library, "there are none for libtorch " + torch.version);
+  const auto places = hook_places(own_folder(), torch.version);
+  std::string why = no_hooks_text(places, torch.version);
+  for (const HookPlace& place : places) {
+    if (!is_there(place.library)) continue;
+    const auto hooks = load(place, torch.version);
+    if (hooks.ok()) return hooks;
+    why = hooks.status().message();
   }
-  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return unavailable(library, dlerror());
-  const auto get_hooks = reinterpret_cast<GetHooks>(dlsym(handle, kGetHooksSymbol));
-  if (get_hooks == nullptr) return unavailable(library, "not a Stepscope hook library");
-  const char* error = "";
-  const HookApi* hooks = get_hooks(STEPSCOPE_VERSION, torch.version.c_str(), &error);
-  if (hooks == nullptr) return unavailable(library, error);
-  return hooks;
+  return Status::error(ErrorKind::kUnavailable,
+                       "no op hooks: " + why +
+                           "; phases are recorded, ops are not. To have them: " +
+                           no_hooks_command(places, torch_root(torch.path)));
 }
 
 }  // namespace stepscope

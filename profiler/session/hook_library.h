@@ -24,8 +24,8 @@ std::optional<LoadedTorch> find_loaded_torch();
 // does); nullptr when it is not there.
 void* find_torch_symbol(const char* mangled_name);
 
-// The hooks for `torch`: from $STEPSCOPE_HOOKS, else from stepscope/torch-VERSION/ beside
-// libstepscope.so. Errors: kUnavailable, with what to do. A library stays loaded for good.
+// The hooks for `torch`, from the first of hook_places() whose library works with it. Errors:
+// kUnavailable, with the command that makes them. A library stays loaded for good.
 Result<const HookApi*> load_hooks(const LoadedTorch& torch);
 
 }  // namespace stepscope

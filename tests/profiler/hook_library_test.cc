@@ -8,6 +8,9 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <string>
+
+#include "profiler/session/hook_places.h"
 
 namespace stepscope {
 namespace {
@@ -25,7 +28,36 @@ TEST(HookLibraryTest, ThereAreNoneForAnUnknownVersion) {
   const auto hooks = load_hooks({"libtorch_cpu.so", "0.4.1"});
   ASSERT_FALSE(hooks.ok());
   EXPECT_EQ(hooks.status().kind(), ErrorKind::kUnavailable);
-  EXPECT_THAT(hooks.status().message(), HasSubstr("there are none for libtorch 0.4.1"));
+  EXPECT_THAT(hooks.status().message(), HasSubstr("none for libtorch 0.4.1"));
+}
+
+TEST(HookLibraryTest, TheLineNamesTheCommandForThisVeryLibtorch) {
+  const auto torch = find_loaded_torch();
+  ASSERT_TRUE(torch.has_value());
+  const auto hooks = load_hooks({torch->path, "0.4.1"});
+  ASSERT_FALSE(hooks.ok());
+  const std::string command = "stepscope doctor --build-hooks --torch ";
+  const std::size_t at = hooks.status().message().find(command);
+  ASSERT_NE(at, std::string::npos) << hooks.status().message();
+  const std::filesystem::path root = hooks.status().message().substr(at + command.size());
+  EXPECT_TRUE(std::filesystem::exists(root / "include/ATen/ATen.h")) << root;
+}
+
+// The folder of this program, which is where `own_folder()` looks here, has none.
+TEST(HookLibraryTest, WhatDoctorBuiltIsFoundInTheCache) {
+  const std::filesystem::path cache = testing::TempDir() + "/stepscope-cache";
+  setenv("XDG_CACHE_HOME", cache.c_str(), 1);
+  const std::filesystem::path file = hook_cache() / hook_file(TORCH_VERSION);
+  EXPECT_TRUE(file.string().starts_with(cache.string()));
+  std::filesystem::create_directories(file.parent_path());
+  std::filesystem::copy_file(STEPSCOPE_HOOK_LIBRARY, file,
+                             std::filesystem::copy_options::overwrite_existing);
+  const auto hooks = load_hooks({"libtorch_cpu.so", TORCH_VERSION});
+  std::filesystem::remove_all(cache);
+  const auto none = load_hooks({"libtorch_cpu.so", TORCH_VERSION});
+  unsetenv("XDG_CACHE_HOME");
+  EXPECT_TRUE(hooks.ok()) << hooks.status().message();
+  EXPECT_FALSE(none.ok());
 }
 
 // A library of the right name that was built for another libtorch must refuse itself.

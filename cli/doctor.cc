@@ -1,0 +1,131 @@
+// stepscope doctor: what recording needs, what of it is there, and how to get the rest.
+#include "profiler/doctor/doctor.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "cli/doctor_report.h"
+#include "cli/installation.h"
+#include "cli/verb.h"
+#include "profiler/doctor/build_hooks.h"
+
+namespace stepscope::cli {
+namespace {
+
+constexpr const char* kVerb = "doctor";
+// Of the codes that scripts rely on (cli/verb.h): the gate is that ops would be recorded.
+constexpr int kNotReady = kGateFailed;
+
+struct DoctorArguments {
+  TorchQuery query;
+  bool json = false;
+  bool build_hooks = false;
+  bool force = false;
+};
+
+bool wants_color() {
+  const char* no_color = std::getenv("NO_COLOR");  // https://no-color.org
+  return (no_color == nullptr || *no_color == '\0') && isatty(STDOUT_FILENO) == 1;
+}
+
+// On a terminal: that something is being done, and for how long.
+class BuildLine {
+ public:
+  explicit BuildLine(const std::string& version)
+      : text_("building op hooks for libtorch " + version), wanted_(isatty(STDERR_FILENO) == 1) {}
+  ~BuildLine() {
+    if (wanted_) std::fputs("\r\033[K", stderr);
+  }
+  BuildLine(const BuildLine&) = delete;
+  BuildLine& operator=(const BuildLine&) = delete;
+
+  void show() const {
+    using std::chrono::seconds;
+    if (!wanted_) return;
+    const auto passed = std::chrono::steady_clock::now() - begin_;
+    std::fprintf(stderr, "\r\033[K%s, %lld s", text_.c_str(),
+                 static_cast<long long>(std::chrono::duration_cast<seconds>(passed).count()));
+    std::fflush(stderr);
+  }
+
+ private:
+  std::string text_;
+  bool wanted_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+int build_for(const TorchInstall& torch, const Installation& installed, bool force) {
+  if (const HookCheck there = check_hooks(torch, installed); there.place && !force) {
+    std::printf("libtorch %s: the op hooks are there: %s\n", torch.version.c_str(),
+                there.place->library.c_str());
+    return kOk;
+  }
+  const BuildLine line(torch.version);
+  const auto built = build_hooks(torch, installed, [&line] { line.show(); });
+  if (!built.ok()) {
+    (void)report_error(kVerb, built.status());
+    return kNotReady;
+  }
+  std::printf("libtorch %s: built the op hooks: %s\n", torch.version.c_str(), built->c_str());
+  return kOk;
+}
+
+int build_all(const DoctorArguments& arguments, const Installation& installed) {
+  const auto torches = find_torch(arguments.query);
+  if (torches.empty()) {
+    (void)report_error(kVerb, Status::error(ErrorKind::kNotFound,
+                                            "no libtorch to build op hooks for; name the root of "
+                                            "one with --torch, or --python"));
+    return kNotReady;
+  }
+  int exit_code = kOk;
+  for (const TorchInstall& torch : torches) {
+    if (build_for(torch, installed, arguments.force) != kOk) exit_code = kNotReady;
+  }
+  return exit_code;
+}
+
+int run_doctor(const DoctorArguments& arguments) {
+  const Installation installed = find_installation();
+  if (arguments.build_hooks) return build_all(arguments, installed);
+  const Findings findings = diagnose(arguments.query, installed);
+  const std::string text =
+      arguments.json ? doctor_json(findings) : doctor_text(findings, Palette{wants_color()});
+  std::fputs(text.c_str(), stdout);
+  return records_ops(findings) ? kOk : kNotReady;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<DoctorArguments>();
+  CLI::App* verb = app.add_subcommand(kVerb, "Say what is there, what is missing, and the fix");
+  auto* torch = verb->add_option("--torch", arguments->query.folder,
+                                 "the root of a libtorch: holds include/ATen and lib/");
+  auto* python =
+      verb->add_option("--python", arguments->query.python, "a Python: the torch that it imports");
+  torch->excludes(python);
+  auto* json = verb->add_flag("--json", arguments->json, "one JSON document instead of the page");
+  auto* build = verb->add_flag("--build-hooks", arguments->build_hooks,
+                               "build the op hooks for a libtorch that has none, once");
+  json->excludes(build);
+  verb->add_flag("--force", arguments->force, "build them also where there are some")->needs(build);
+  verb->footer(
+      "Without --torch and --python every libtorch is looked at that is found: the torch of "
+      "python3, "
+      "those in\nCMAKE_PREFIX_PATH, the system's.\n"
+      "Examples:\n"
+      "  stepscope doctor\n"
+      "  stepscope doctor --python .venv/bin/python --build-hooks\n"
+      "  stepscope doctor --json | jq -r '.findings[] | select(.state == \"missing\").fix'\n"
+      "Exit codes: 0 `stepscope run` would record ops, or the hooks were built; 1 not; 2 wrong "
+      "usage.");
+  verb->callback([arguments, &exit_code] { exit_code = run_doctor(*arguments); });
+}
+
+}  // namespace stepscope::cli

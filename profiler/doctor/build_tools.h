@@ -1,0 +1,29 @@
+// What building hooks takes: a C++20 compiler, CMake, and what CMake drives.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace stepscope {
+
+struct BuildTools {
+  std::vector<std::string> found;    // "g++ 12.2.0", "cmake 3.25.1", "ninja 1.11.1"
+  std::vector<std::string> missing;  // "g++ 12 or later (c++ is 9.4.0)"
+  std::string generator;             // of CMake: "Ninja", "Unix Makefiles"
+
+  [[nodiscard]] bool complete() const { return missing.empty(); }
+};
+
+// Looks in PATH; the compiler is $CXX, else the one that CMake would take.
+BuildTools find_build_tools();
+
+// The command that installs them all where Debian's packages are used; elsewhere empty.
+std::string install_tools_command();
+
+// The first "12.2.0" in a program's answer to --version; empty when there is none.
+std::string version_in_text(const std::string& text);
+
+// Whether `version` ("3.25.1") is at least `wanted` ("3.21"); one that is not known is not.
+bool version_is_at_least(const std::string& version, const std::string& wanted);
+
+}  // namespace stepscope

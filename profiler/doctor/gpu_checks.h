@@ -1,0 +1,15 @@
+// What recording the work of an NVIDIA GPU takes. Only looked for: nothing of it is loaded.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "profiler/doctor/find_torch.h"
+#include "profiler/doctor/finding.h"
+
+namespace stepscope {
+
+// `root` is /, but in tests. All findings are kOk or kNote: without a GPU there is nothing to miss.
+Findings check_gpu(const std::filesystem::path& root, const std::vector<TorchInstall>& torches);
+
+}  // namespace stepscope

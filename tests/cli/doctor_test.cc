@@ -1,0 +1,293 @@
+// `stepscope doctor` on machines that lack this or that: each a folder of its own that stands for
+// the user's home, and a libtorch that is not one (fake_torch.cc).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/cli/binary.h"
+
+namespace stepscope {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Outcome;
+using testing::run_stepscope;
+using Json = nlohmann::json;
+
+std::string contents(const fs::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+class DoctorTest : public ::testing::Test {
+ protected:
+  DoctorTest() : home_(fs::path(::testing::TempDir()) / ("home-" + std::to_string(getpid()))) {
+    fs::create_directories(home_);
+    set("HOME", home_);
+    set("XDG_CACHE_HOME", cache_root());
+    for (const char* name : {"STEPSCOPE_HOOKS", "CMAKE_PREFIX_PATH", "CXX"}) unset(name);
+  }
+  ~DoctorTest() override {
+    for (const auto& [name, value] : before_) {
+      value ? setenv(name.c_str(), value->c_str(), 1) : unsetenv(name.c_str());
+    }
+    fs::remove_all(home_);
+  }
+
+  void set(const std::string& name, const std::string& value) {
+    remember(name);
+    setenv(name.c_str(), value.c_str(), 1);
+  }
+  void unset(const std::string& name) {
+    remember(name);
+    unsetenv(name.c_str());
+  }
+
+  [[nodiscard]] fs::path cache_root() const { return home_ / "cache"; }
+  [[nodiscard]] fs::path cache() const { return cache_root() / "stepscope" / STEPSCOPE_VERSION; }
+
+  // The root of a libtorch of that version.
+  fs::path make_torch(const std::string& patch = "1") const {
+    const fs::path root = home_ / ("torch-2.99." + patch);
+    fs::create_directories(root / "include/torch/headeronly");
+    fs::create_directories(root / "lib");
+    for (const char* library : {"libtorch_cpu.so", "libtorch.so", "libc10.so"}) {
+      fs::copy_file(STEPSCOPE_FAKE_TORCH, root / "lib" / library);
+    }
+    std::ofstream(root / "include/torch/headeronly/version.h")
+        << "#pragma once\n#define TORCH_VERSION_MAJOR 2\n#define TORCH_VERSION_MINOR 99\n"
+        << "#define TORCH_VERSION_PATCH " << patch << "\n#define TORCH_VERSION \"2.99\"\n";
+    return root;
+  }
+  // Puts what was built for 2.99.1 where hooks for `version` are looked for.
+  static fs::path put_hooks(const fs::path& folder, const std::string& version) {
+    const fs::path file = folder / ("torch-" + version) / "libstepscope_torch.so";
+    fs::create_directories(file.parent_path());
+    fs::copy_file(STEPSCOPE_FAKE_HOOKS, file);
+    return file;
+  }
+
+  struct Said {
+    int exit_code;
+    Json document;
+    [[nodiscard]] Json finding(const std::string& id) const {
+      for (const Json& finding : document["findings"]) {
+        if (finding["id"] == id) return finding;
+      }
+      return {};
+    }
+  };
+  static Said ask(std::vector<std::string> options) {
+    options.insert(options.begin(), {"doctor", "--json"});
+    const Outcome outcome = run_stepscope(options);
+    EXPECT_EQ(outcome.err, "");
+    return {outcome.exit_code, Json::parse(outcome.out)};
+  }
+
+  fs::path home_;
+
+ private:
+  void remember(const std::string& name) {
+    const char* value = std::getenv(name.c_str());
+    before_.try_emplace(name, value ? std::optional<std::string>(value) : std::nullopt);
+  }
+  std::map<std::string, std::optional<std::string>> before_;
+};
+
+TEST_F(DoctorTest, ALibtorchWithoutHooksIsToldTheCommandThatBuildsThem) {
+  const fs::path torch = make_torch();
+  const Said said = ask({"--torch", torch});
+  EXPECT_EQ(said.exit_code, 1);
+  EXPECT_EQ(said.document["schema"], "stepscope.doctor/1");
+  EXPECT_EQ(said.document["stepscope_version"], STEPSCOPE_VERSION);
+  EXPECT_EQ(said.document["records_ops"], false);
+  EXPECT_EQ(said.finding("libtorch")["state"], "ok");
+  EXPECT_EQ(said.finding("libtorch")["what"], "libtorch 2.99.1");
+  EXPECT_EQ(said.finding("op-hooks")["state"], "missing");
+  EXPECT_EQ(said.finding("op-hooks")["fix"],
+            "stepscope doctor --build-hooks --torch " + torch.string());
+  EXPECT_EQ(said.finding("preload-library")["state"], "ok");
+  EXPECT_EQ(said.finding("recorder-library")["state"], "ok");
+  EXPECT_EQ(said.finding("python-marks")["state"], "ok");
+}
+
+TEST_F(DoctorTest, HooksInTheUsersCacheAreFound) {
+  const fs::path hooks = put_hooks(cache(), "2.99.1");
+  const Said said = ask({"--torch", make_torch()});
+  EXPECT_EQ(said.exit_code, 0) << said.document.dump(1);
+  EXPECT_EQ(said.document["records_ops"], true);
+  EXPECT_EQ(said.finding("op-hooks")["detail"], hooks.string() + " (built here)");
+  EXPECT_EQ(said.finding("op-hooks")["fix"], nullptr);
+}
+
+TEST_F(DoctorTest, TheCacheIsBelowHomeWhereNothingElseIsSaid) {
+  unset("XDG_CACHE_HOME");
+  put_hooks(home_ / ".cache/stepscope" / STEPSCOPE_VERSION, "2.99.1");
+  EXPECT_EQ(ask({"--torch", make_torch()}).exit_code, 0);
+}
+
+TEST_F(DoctorTest, ANamedFolderIsTheOnlyOneLookedAt) {
+  put_hooks(cache(), "2.99.1");
+  set("STEPSCOPE_HOOKS", home_ / "named");
+  const fs::path torch = make_torch();
+  const Said without = ask({"--torch", torch});
+  EXPECT_EQ(without.exit_code, 1);
+  EXPECT_EQ(without.finding("op-hooks")["fix"], "unset STEPSCOPE_HOOKS");
+  const fs::path hooks = put_hooks(home_ / "named", "2.99.1");
+  EXPECT_EQ(ask({"--torch", torch}).finding("op-hooks")["detail"],
+            hooks.string() + " (STEPSCOPE_HOOKS)");
+}
+
+TEST_F(DoctorTest, HooksOfAnotherVersionDoNotCount) {
+  put_hooks(cache(), "2.99.2");
+  const Said said = ask({"--torch", make_torch("2")});
+  EXPECT_EQ(said.exit_code, 1);
+  EXPECT_THAT(said.finding("op-hooks")["detail"], HasSubstr("built for libtorch 2.99.1"));
+}
+
+TEST_F(DoctorTest, HooksThatDoNotLoadDoNotCount) {
+  std::ofstream(put_hooks(cache(), "2.99.1"), std::ios::trunc) << "no library";
+  const Said said = ask({"--torch", make_torch()});
+  EXPECT_EQ(said.exit_code, 1);
+  EXPECT_THAT(said.finding("op-hooks")["detail"], HasSubstr("libstepscope_torch.so"));
+}
+
+TEST_F(DoctorTest, ALibtorchWithoutHeadersIsToldSo) {
+  const fs::path torch = make_torch();
+  fs::remove_all(torch / "include");
+  std::ofstream(torch / "version.py") << "__version__ = '2.99.1+cpu'\n";
+  const Said said = ask({"--torch", torch});
+  EXPECT_EQ(said.finding("libtorch")["what"], "libtorch 2.99.1");
+  EXPECT_THAT(said.finding("op-hooks")["detail"], HasSubstr("no headers"));
+  EXPECT_EQ(said.finding("op-hooks")["fix"], nullptr);
+}
+
+TEST_F(DoctorTest, AFolderWithoutLibtorch) {
+  const Said said = ask({"--torch", home_});
+  EXPECT_EQ(said.exit_code, 1);
+  EXPECT_EQ(said.finding("libtorch")["state"], "missing");
+  EXPECT_THAT(said.finding("libtorch")["detail"], HasSubstr("no lib/libtorch_cpu.so"));
+  EXPECT_TRUE(said.finding("op-hooks").is_null());
+}
+
+// A script that stands for a Python: doctor must believe what it prints.
+TEST_F(DoctorTest, TheTorchOfAPython) {
+  const fs::path python = home_ / "python";
+  const fs::path torch = make_torch();
+  std::ofstream(python) << "#!/bin/sh\necho " << torch.string() << "\n";
+  fs::permissions(python, fs::perms::owner_all);
+  EXPECT_EQ(ask({"--python", python}).finding("libtorch")["detail"],
+            torch.string() + " (imported by " + python.string() + ")");
+
+  std::ofstream(python) << "#!/bin/sh\necho\n";
+  const Said without = ask({"--python", python});
+  EXPECT_EQ(without.exit_code, 1);
+  EXPECT_EQ(without.finding("libtorch")["fix"], python.string() + " -m pip install torch");
+
+  const Said missing = ask({"--python", home_ / "no-python"});
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_THAT(missing.finding("libtorch")["detail"], HasSubstr("no such program"));
+}
+
+TEST_F(DoctorTest, EveryLibtorchFoundIsARow) {
+  set("CMAKE_PREFIX_PATH", make_torch("1").string() + "/share/cmake:" + make_torch("2").string() +
+                               ":" + make_torch("3").string() + ";" + make_torch("4").string());
+  fs::create_directories(home_ / "torch-2.99.1/share/cmake");
+  set("PATH", home_);  // no python3
+  const Said said = ask({});
+  std::vector<std::string> versions;
+  for (const Json& finding : said.document["findings"]) {
+    const std::string what = finding["what"];
+    if (what.starts_with("libtorch 2.99.")) versions.push_back(what);
+  }
+  EXPECT_THAT(versions, ElementsAre("libtorch 2.99.1", "libtorch 2.99.2", "libtorch 2.99.3",
+                                    "libtorch 2.99.4"));
+}
+
+TEST_F(DoctorTest, ThePageFitsAHundredColumnsAndCommandsAreWhole) {
+  const fs::path torch = make_torch();
+  const Outcome outcome = run_stepscope({"doctor", "--torch", torch});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, Not(HasSubstr("\033")));
+  std::istringstream lines(outcome.out);
+  for (std::string line; std::getline(lines, line);) {
+    // Characters, not bytes: "…" has three.
+    const auto width = std::count_if(
+        line.begin(), line.end(), [](char c) { return (static_cast<unsigned>(c) & 0xc0) != 0x80; });
+    EXPECT_LE(width, 100) << line;
+  }
+  std::string unbroken = outcome.out;
+  for (std::size_t at = 0; (at = unbroken.find(" \\\n", at)) != std::string::npos;) {
+    unbroken.replace(at, unbroken.find_first_not_of(' ', at + 3) - at, " ");
+  }
+  EXPECT_THAT(unbroken, HasSubstr("stepscope doctor --build-hooks --torch " + torch.string()));
+  EXPECT_THAT(outcome.out, HasSubstr("ops will not be recorded"));
+}
+
+TEST_F(DoctorTest, WithoutACompilerNothingIsBuilt) {
+  fs::create_directories(home_ / "bin");
+  set("PATH", home_ / "bin");
+  const fs::path torch = make_torch();
+  const Said said = ask({"--torch", torch});
+  EXPECT_EQ(said.finding("build-tools")["state"], "note");
+  EXPECT_THAT(said.finding("build-tools")["detail"], HasSubstr("CMake"));
+  const Outcome outcome = run_stepscope({"doctor", "--build-hooks", "--torch", torch});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("needs g++"));
+  EXPECT_FALSE(fs::exists(cache()));
+}
+
+TEST_F(DoctorTest, ACompilerThatIsTooOldIsToldSo) {
+  std::ofstream(home_ / "old-g++") << "#!/bin/sh\necho 'g++ (Debian 9.4.0-1) 9.4.0'\n";
+  fs::permissions(home_ / "old-g++", fs::perms::owner_all);
+  set("CXX", home_ / "old-g++");
+  EXPECT_THAT(ask({"--torch", make_torch()}).finding("build-tools")["detail"],
+              HasSubstr("is 9.4.0"));
+}
+
+// These headers hold nothing but the version: the compiler fails.
+TEST_F(DoctorTest, AFailedBuildNamesItsLogAndLeavesWhatWasThere) {
+  const fs::path torch = make_torch();
+  const fs::path hooks = put_hooks(cache(), "2.99.1");
+  const Outcome outcome = run_stepscope({"doctor", "--build-hooks", "--force", "--torch", torch});
+  EXPECT_EQ(outcome.exit_code, 1);
+  const fs::path log = cache() / "torch-2.99.1.log";
+  EXPECT_THAT(outcome.err, HasSubstr(log.string()));
+  EXPECT_THAT(contents(log), HasSubstr("ATen/ATen.h"));
+  EXPECT_EQ(contents(hooks), contents(STEPSCOPE_FAKE_HOOKS));
+  std::vector<std::string> left;
+  for (const auto& entry : fs::directory_iterator(cache())) left.push_back(entry.path().filename());
+  EXPECT_THAT(left, ::testing::UnorderedElementsAre("torch-2.99.1", "torch-2.99.1.log"));
+}
+
+TEST_F(DoctorTest, HooksThatAreThereAreNotBuiltAgain) {
+  const fs::path hooks = put_hooks(cache(), "2.99.1");
+  const Outcome outcome = run_stepscope({"doctor", "--build-hooks", "--torch", make_torch()});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(outcome.out, "libtorch 2.99.1: the op hooks are there: " + hooks.string() + "\n");
+}
+
+TEST_F(DoctorTest, OptionsThatExcludeEachOther) {
+  EXPECT_EQ(run_stepscope({"doctor", "--torch", "a", "--python", "b"}).exit_code, 2);
+  EXPECT_EQ(run_stepscope({"doctor", "--build-hooks", "--json"}).exit_code, 2);
+  EXPECT_EQ(run_stepscope({"doctor", "--force"}).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace stepscope
