@@ -65,10 +65,13 @@ class DoctorTest : public ::testing::Test {
   fs::path make_torch(const std::string& patch = "1") const {
     const fs::path root = home_ / ("torch-2.99." + patch);
     fs::create_directories(root / "include/torch/headeronly");
+    fs::create_directories(root / "include/torch/csrc/api/include");
     fs::create_directories(root / "lib");
     for (const char* library : {"libtorch_cpu.so", "libtorch.so", "libc10.so"}) {
       fs::copy_file(STEPSCOPE_FAKE_TORCH, root / "lib" / library);
     }
+    fs::create_directories(root / "include/ATen");
+    std::ofstream(root / "include/ATen/ATen.h") << "#error a libtorch that is none\n";
     std::ofstream(root / "include/torch/headeronly/version.h")
         << "#pragma once\n#define TORCH_VERSION_MAJOR 2\n#define TORCH_VERSION_MINOR 99\n"
         << "#define TORCH_VERSION_PATCH " << patch << "\n#define TORCH_VERSION \"2.99\"\n";
@@ -260,7 +263,6 @@ TEST_F(DoctorTest, ACompilerThatIsTooOldIsToldSo) {
               HasSubstr("is 9.4.0"));
 }
 
-// These headers hold nothing but the version: the compiler fails.
 TEST_F(DoctorTest, AFailedBuildNamesItsLogAndLeavesWhatWasThere) {
   const fs::path torch = make_torch();
   const fs::path hooks = put_hooks(cache(), "2.99.1");
@@ -268,7 +270,7 @@ TEST_F(DoctorTest, AFailedBuildNamesItsLogAndLeavesWhatWasThere) {
   EXPECT_EQ(outcome.exit_code, 1);
   const fs::path log = cache() / "torch-2.99.1.log";
   EXPECT_THAT(outcome.err, HasSubstr(log.string()));
-  EXPECT_THAT(contents(log), HasSubstr("ATen/ATen.h"));
+  EXPECT_THAT(contents(log), HasSubstr("a libtorch that is none"));
   EXPECT_EQ(contents(hooks), contents(STEPSCOPE_FAKE_HOOKS));
   std::vector<std::string> left;
   for (const auto& entry : fs::directory_iterator(cache())) left.push_back(entry.path().filename());

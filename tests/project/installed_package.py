@@ -4,10 +4,13 @@
 usage: installed_package.py BUILD_DIR [TORCH_DIR]
 
 Configures, builds and runs the project in consumer/ against the installed package, and looks into
-what its programs recorded. With TORCH_DIR, the root of a libtorch, the one that trains too.
+what its programs recorded. With TORCH_DIR, the root of a libtorch, the one that trains too; its op hooks
+are then taken away and built anew from what was installed.
 """
 
+import os
 import pathlib
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -51,13 +54,40 @@ def expect(what: str, found: object, expected: object) -> None:
         sys.exit(f"{what}: found {found}, expected {expected}")
 
 
+def record(prefix: pathlib.Path, program: pathlib.Path, store: pathlib.Path) -> tuple[str, int]:
+    """What `stepscope run` says, and how many of the program's ops it recorded."""
+    said = run(prefix / "bin" / "stepscope", "run", "-o", store, "--", program, store.with_suffix(".own.db"))
+    return said, counts(store)["addmm"]
+
+
+def check_hooks_are_built(prefix: pathlib.Path, program: pathlib.Path, place: pathlib.Path) -> None:
+    """Of a libtorch without hooks the wrapper names the command that builds them, and that does."""
+    os.environ["XDG_CACHE_HOME"] = str(place / "cache")
+    for hooks in prefix.glob("lib*/**/stepscope/torch-*"):
+        shutil.rmtree(hooks)
+    said, ops = record(prefix, program, place / "without.db")
+    expect("ops without hooks", ops, 0)
+    lines = [line for line in said.splitlines() if "no op hooks" in line]
+    expect("lines about missing hooks", len(lines), 1)
+    command = shlex.split(lines[0].rpartition("To have them: ")[2])
+    expect("the command in it", command[:4], ["stepscope", "doctor", "--build-hooks", "--torch"])
+
+    doctor = [prefix / "bin" / "stepscope", "doctor", "--torch", command[4]]
+    expect("doctor's code before", subprocess.run(doctor, stdout=subprocess.DEVNULL).returncode, 1)
+    run(prefix / "bin" / "stepscope", *command[1:])
+    run(*doctor)
+    said, ops = record(prefix, program, place / "with.db")
+    expect("ops with the hooks built", ops, 40)
+    expect("a line about missing hooks", "no op hooks" in said, False)
+
+
 def main(arguments: list[str]) -> None:
     build, torch = pathlib.Path(arguments[0]), arguments[1] if len(arguments) > 1 else ""
     with tempfile.TemporaryDirectory(prefix="stepscope-consumer-") as temporary:
         place = pathlib.Path(temporary)
         run("cmake", "--install", build, "--prefix", place / "installed")
         # Moved, so that nothing can lean on the place it was installed to.
-        prefix = shutil.move(place / "installed", place / "moved")
+        prefix = pathlib.Path(shutil.move(place / "installed", place / "moved"))
         run("cmake", "-G", "Ninja", "-S", CONSUMER, "-B", place / "build", "-DCMAKE_BUILD_TYPE=Release",
             f"-DCMAKE_PREFIX_PATH={prefix};{torch}", f"-DWITH_TORCH={'ON' if torch else 'OFF'}")
         run("cmake", "--build", place / "build")
@@ -72,6 +102,8 @@ def main(arguments: list[str]) -> None:
         run("env", f"PYTHONPATH={python}", sys.executable, "-B", "-c", MARKED_LOOP, place / "marked.db")
         expect("marked loop", counts(place / "marked.db"), {"input": 40, "step": 40, "backward": 0, "addmm": 0})
         expect("the folder for PYTHONPATH", (python / "inject" / "sitecustomize.py").exists(), True)
+        if torch:
+            check_hooks_are_built(prefix, place / "build" / "train", place)
         expect("the installed program's help", "analyze" in run(prefix / "bin" / "stepscope", "--help"), True)
 
 
