@@ -113,11 +113,15 @@ Result<ProcessDrain::Ring*> ProcessDrain::known_ring(std::uint32_t index) {
   thread.torch_id = header->torch_id.load(std::memory_order_relaxed);
   thread.name.assign(header->thread_name,
                      strnlen(header->thread_name, sizeof(header->thread_name)));
-  const auto id = writer_.add_thread(thread);
+  const auto id = add_thread(thread);
   if (!id.ok()) return id.status();
   if (thread.torch_id != 0) threads_by_torch_id_[thread.torch_id] = *id;
   ring = std::make_unique<Ring>(header, region_.layout.slot_count, thread, *id, *this);
   return ring.get();
+}
+
+Result<ThreadId> ProcessDrain::add_thread(const Thread& thread) {
+  return discarding_ ? Result(ThreadId::kNone) : writer_.add_thread(thread);
 }
 
 // A thread's torch id is known with its first op, its ring perhaps earlier.
@@ -126,7 +130,7 @@ Status ProcessDrain::update_torch_id(Ring& ring) {
   if (torch_id == ring.thread.torch_id) return {};
   ring.thread.torch_id = torch_id;
   threads_by_torch_id_[torch_id] = ring.decoder.thread();
-  return writer_.update_thread(ring.decoder.thread(), ring.thread);
+  return discarding_ ? Status() : writer_.update_thread(ring.decoder.thread(), ring.thread);
 }
 
 Status ProcessDrain::write_decoded() {
@@ -136,8 +140,10 @@ Status ProcessDrain::write_decoded() {
     if (phase.kind == PhaseKind::kInput) totals_.input += phase.dur;
   }
   Status status;
-  if (!decoded_.ops.empty()) status = writer_.add_ops(decoded_.ops);
-  if (status.ok() && !decoded_.phases.empty()) status = writer_.add_phases(decoded_.phases);
+  if (!discarding_ && !decoded_.ops.empty()) status = writer_.add_ops(decoded_.ops);
+  if (!discarding_ && status.ok() && !decoded_.phases.empty()) {
+    status = writer_.add_phases(decoded_.phases);
+  }
   decoded_.ops.clear();
   decoded_.phases.clear();
   return status;
@@ -162,7 +168,7 @@ Status ProcessDrain::store_loss(ThreadId thread, const char* kind, std::int64_t 
   const std::int64_t more = total - stored;
   stored = total;
   totals_.lost += more;
-  return writer_.add_loss({thread, kind, more});
+  return discarding_ ? Status() : writer_.add_loss({thread, kind, more});
 }
 
 std::vector<UnfinishedOp> ProcessDrain::open_ops() const {

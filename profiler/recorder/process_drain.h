@@ -38,6 +38,9 @@ class ProcessDrain final : public DecodeContext {
   Status skip_what_is_there();
   // Writes all that was published since the last call.
   Status drain();
+  // The store takes nothing any more: what comes from now on, and lies in the rings, is only
+  // counted.
+  void discard_from_now_on() { discarding_ = true; }
   // After drain(): some ring was a quarter full; come back soon.
   [[nodiscard]] bool busy() const { return busy_; }
   [[nodiscard]] const DrainTotals& totals() const { return totals_; }
@@ -60,6 +63,7 @@ class ProcessDrain final : public DecodeContext {
   ThreadId thread_of_torch_id(std::uint32_t torch_id) override;
 
   [[nodiscard]] std::uint32_t ring_count() const;
+  Result<ThreadId> add_thread(const Thread& thread);
   Status drain_ring(std::uint32_t index);
   // The ring's state here; a new one when another thread has it. nullptr: nothing is in use there.
   Result<Ring*> known_ring(std::uint32_t index);
@@ -79,6 +83,7 @@ class ProcessDrain final : public DecodeContext {
   std::int64_t refused_before_ = 0;
   std::int64_t stored_refused_ = 0;
   bool busy_ = false;
+  bool discarding_ = false;
 };
 
 }  // namespace stepscope

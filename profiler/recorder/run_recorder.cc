@@ -1,5 +1,6 @@
 #include "profiler/recorder/run_recorder.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -16,6 +17,18 @@
 
 namespace stepscope {
 namespace {
+
+// Room for a few pages of the store and their place in its log.
+constexpr off_t kReservedBytes = 1 << 20;
+
+// Space on the disk of `store` that nobody sees and that is free again when it is closed. Nothing
+// where the file system has no such files: then a full disk keeps what is missing to itself.
+OwnedFd reserve_space(const std::filesystem::path& store) {
+  const std::filesystem::path folder = std::filesystem::absolute(store).parent_path();
+  OwnedFd file(open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (file && posix_fallocate(file.get(), 0, kReservedBytes) != 0) return {};
+  return file;
+}
 
 constexpr std::int64_t kSamplePeriodNs = 100'000'000;
 
@@ -89,7 +102,7 @@ Result<std::unique_ptr<RunRecorder>> RunRecorder::start(const std::filesystem::p
   auto listener = Listener::open();
   if (!listener.ok()) return listener.status();
   std::unique_ptr<RunRecorder> recorder(
-      new RunRecorder(std::move(*writer), std::move(*listener), plan));
+      new RunRecorder(output, std::move(*writer), std::move(*listener), plan));
   TraceWriter& store = *recorder->writer_;
   if (Status status = set_all_meta(store, machine_meta()); !status.ok()) return status;
   if (Status status = set_all_meta(store, meta); !status.ok()) return status;
@@ -103,10 +116,12 @@ Result<std::unique_ptr<RunRecorder>> RunRecorder::start(const std::filesystem::p
   return recorder;
 }
 
-RunRecorder::RunRecorder(std::unique_ptr<TraceWriter> writer, std::unique_ptr<Listener> listener,
-                         const RunPlan& plan)
-    : plan_(plan),
+RunRecorder::RunRecorder(const std::filesystem::path& output, std::unique_ptr<TraceWriter> writer,
+                         std::unique_ptr<Listener> listener, const RunPlan& plan)
+    : output_(output),
+      plan_(plan),
       layout_(lay_out_region(plan.ring_bytes)),
+      reserved_(reserve_space(output)),
       writer_(std::move(writer)),
       listener_(std::move(listener)) {}
 
@@ -128,7 +143,41 @@ void RunRecorder::tick() {
 }
 
 void RunRecorder::note(const Status& status) {
-  if (failure_.ok() && !status.ok()) failure_ = status;
+  if (!failure_.ok() || status.ok()) return;
+  failure_ = status;
+  for (const auto& process : processes_) {
+    process->region.header->heartbeat_ns = 0;  // its op callbacks are for nothing now
+    process->drain.discard_from_now_on();
+  }
+}
+
+std::int64_t RunRecorder::events_seen() const {
+  std::int64_t seen = 0;
+  for (const auto& process : processes_) {
+    const DrainTotals& totals = process->drain.totals();
+    seen += totals.ops + totals.phases + totals.lost;
+  }
+  return seen;
+}
+
+Status RunRecorder::flush() {
+  const Status status = writer_->flush();
+  if (status.ok()) events_flushed_ = events_seen();
+  return status;
+}
+
+// After a failure: what was rolled back, what still lies in the rings, what did not fit into them.
+// The disk may be as full as before; then there is nothing to be done.
+void RunRecorder::store_what_is_missing() {
+  for (const auto& process : processes_) static_cast<void>(process->drain.drain());
+  writer_.reset();
+  reserved_ = OwnedFd();
+  auto store = TraceWriter::open(output_);
+  if (!store.ok()) return;
+  static_cast<void>(
+      (*store)->add_loss({ThreadId::kNone, "unwritten", events_seen() - events_flushed_}));
+  static_cast<void>((*store)->set_meta("recording_stopped", failure_.message()));
+  static_cast<void>((*store)->finish());
 }
 
 Status RunRecorder::look() {
@@ -152,7 +201,7 @@ Status RunRecorder::look() {
   }
   if (now - last_flush_ns_ < kFlushPeriodNs) return {};
   last_flush_ns_ = now;
-  return writer_->flush();
+  return flush();
 }
 
 Status RunRecorder::take_in_arrivals() {
@@ -339,7 +388,12 @@ Status RunRecorder::finish() {
     wait(-1);
     tick();
   }
-  if (!failure_.ok()) return failure_;
+  // The last that can fail: from here on all events are in the store.
+  if (failure_.ok()) note(flush());
+  if (!failure_.ok()) {
+    store_what_is_missing();
+    return failure_;
+  }
   std::int64_t steps = 0;
   for (const auto& process : processes_) steps = std::max(steps, process->step - 1);
   if (Status status = writer_->set_meta("step_count", std::to_string(steps)); !status.ok()) {

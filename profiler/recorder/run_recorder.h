@@ -4,7 +4,7 @@
 // Driven by its owner's loop: wait(), then tick(), again and again. Thread safety: none; one
 // thread. Invariants: nothing a program does makes it fail. When the store cannot be written any
 // more it stops recording, keeps failure(), goes on answering, and the store stays as it was at the
-// last flush.
+// last flush; finish() adds how many events are missing from it.
 #pragma once
 
 #include <sys/types.h>
@@ -80,11 +80,14 @@ class RunRecorder {
  private:
   struct Watched;
 
-  RunRecorder(std::unique_ptr<TraceWriter> writer, std::unique_ptr<Listener> listener,
-              const RunPlan& plan);
+  RunRecorder(const std::filesystem::path& output, std::unique_ptr<TraceWriter> writer,
+              std::unique_ptr<Listener> listener, const RunPlan& plan);
 
   std::string carry_out(ControlCommand command);
   void note(const Status& status);
+  Status flush();
+  void store_what_is_missing();
+  [[nodiscard]] std::int64_t events_seen() const;
   Status look();
   Status take_in_arrivals();
   Status add_process(const Listener::Arrival& arrival);
@@ -98,9 +101,11 @@ class RunRecorder {
   Watched* find_running(pid_t pid);
 
   // Constant.
+  const std::filesystem::path output_;
   const RunPlan plan_;
   const RegionLayout layout_;
 
+  OwnedFd reserved_;  // disk space to be given up when there is no other left
   std::unique_ptr<TraceWriter> writer_;
   std::unique_ptr<Listener> listener_;
   RecorderClock clock_;
@@ -112,6 +117,7 @@ class RunRecorder {
   bool described_ = false;
   bool busy_ = false;
   std::int64_t last_flush_ns_ = 0;
+  std::int64_t events_flushed_ = 0;
   std::int64_t last_sample_ns_ = 0;
   Status failure_;
 };

@@ -1,5 +1,6 @@
 """Runs the hostile programs bare and under `stepscope run`, and looks into what was recorded."""
 
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -21,9 +22,8 @@ class Outcome:
         """What the wrapper said on standard error."""
         return [line for line in self.err.splitlines() if line.startswith(WRAPPERS_OWN)]
 
-    def rows(self, query, *values):
-        with sqlite3.connect(self.store) as store:
-            return store.execute(query, values).fetchall()
+    def rows(self, text):
+        return query(self.store, text)
 
     def scopes(self):
         """How many scopes of each name are in the store."""
@@ -37,11 +37,20 @@ class Outcome:
         return self.rows("SELECT how, code FROM process_end ORDER BY process_id")
 
 
+def query(path, text, otherwise=None):
+    """The rows; `otherwise`, where it is given and the store is not there yet or busy."""
+    try:
+        with contextlib.closing(sqlite3.connect(path)) as store:
+            return store.execute(text).fetchall()
+    except sqlite3.OperationalError:
+        if otherwise is None:
+            raise
+        return otherwise
+
+
 def scopes_in(path):
-    with sqlite3.connect(path) as store:
-        return dict(store.execute(
-            "SELECT text, count(*) FROM phase JOIN phase_kind AS k ON k.id = kind JOIN string ON string.id = name_id"
-            " WHERE k.name = 'scope' GROUP BY text"))
+    return dict(query(path, "SELECT text, count(*) FROM phase JOIN phase_kind AS k ON k.id = kind"
+                            " JOIN string ON string.id = name_id WHERE k.name = 'scope' GROUP BY text"))
 
 
 def run(command, environment=None, **options):

@@ -12,8 +12,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <random>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "profiler/channel/channel_format.h"
 #include "profiler/session/current_thread.h"
@@ -135,9 +137,11 @@ TEST_F(RunRecorderTest, NothingWrittenIsLostWithTheProgram) {
   EXPECT_EQ((*ends)[0].code, SIGKILL);
 }
 
-TEST_F(RunRecorderTest, KilledAtAnyMoment) {
-  std::srand(7);
-  const int after_us = 500 + std::rand() % 20'000;
+// Each with a moment of its own, while it joins or long after.
+class KilledAtAnyMoment : public RunRecorderTest, public testing::WithParamInterface<unsigned> {};
+
+TEST_P(KilledAtAnyMoment, NothingThatWasWrittenIsMissing) {
+  const auto after_us = std::mt19937(GetParam())() % 20'000;
   const int status = record([this, after_us] {
     const pid_t self = getpid();
     if (fork() == 0) {  // it joins no recording: it notes nothing
@@ -153,6 +157,8 @@ TEST_F(RunRecorderTest, KilledAtAnyMoment) {
   ASSERT_TRUE(WIFSIGNALED(status));
   expect_all_stored();
 }
+
+INSTANTIATE_TEST_SUITE_P(Moments, KilledAtAnyMoment, testing::Range(0U, 20U));
 
 TEST_F(RunRecorderTest, TheOpItDiedInIsTold) {
   record([this] {
@@ -176,6 +182,73 @@ TEST_F(RunRecorderTest, ManyShortThreadsShareFewRings) {
   });
   EXPECT_EQ((*reader_->phases()).size(), 500U);
   EXPECT_EQ(stored_lost(), 0);
+}
+
+TEST_F(RunRecorderTest, ThreadsThatLiveTogetherLoseNothing) {
+  record([this] {
+    for (int group = 0; group < 10; ++group) {
+      std::vector<std::thread> threads;
+      for (int i = 0; i < 8; ++i) {
+        threads.emplace_back([this] {
+          for (int k = 0; k < 20; ++k) note_op();
+          note_scope();
+        });
+      }
+      for (auto& thread : threads) thread.join();
+    }
+    Session::get().mark_exit();
+  });
+  EXPECT_EQ((*reader_->phases()).size(), 80U);
+  EXPECT_EQ(*reader_->op_count(), 10 * 8 * 20);
+  EXPECT_EQ(stored_lost(), 0);
+}
+
+// It is made before what we keep for a thread, and so destroyed after it.
+TEST_F(RunRecorderTest, ADestructorAtTheEndOfAThreadIsRecorded) {
+  struct NotesAtTheEnd {
+    std::function<void()> note;
+    ~NotesAtTheEnd() { note(); }
+  };
+  record([this] {
+    for (int i = 0; i < 5; ++i) {
+      std::thread([this] {
+        thread_local const NotesAtTheEnd late{[this] { note_scope(); }};
+        note_scope();
+      }).join();
+    }
+    Session::get().mark_exit();
+  });
+  EXPECT_EQ((*reader_->phases()).size(), 10U);
+  EXPECT_EQ(stored_lost(), 0);
+}
+
+TEST_F(RunRecorderTest, AForkBesideBusyThreads) {
+  const int status = record([this] {
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> busy;
+    for (int i = 0; i < 3; ++i) {
+      busy.emplace_back([this, &stop] {
+        for (; !stop; usleep(100)) note_op();
+      });
+    }
+    int failed = 0;
+    for (int i = 0; i < 10; ++i) {
+      const pid_t child = fork();
+      if (child == 0) {
+        for (int k = 0; k < 7; ++k) note_scope();
+        _exit(0);
+      }
+      int child_status = 0;
+      waitpid(child, &child_status, 0);
+      failed += child_status != 0 ? 1 : 0;
+    }
+    stop = true;
+    for (auto& thread : busy) thread.join();
+    _exit(failed);
+  });
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(reader_->processes().size(), 11U);
+  EXPECT_EQ((*reader_->phases()).size(), 70U);
 }
 
 // A forked child is a process of its own: it writes into a region of its own, never the parent's.

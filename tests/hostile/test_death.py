@@ -1,0 +1,178 @@
+"""The program dies, or the recorder does, or its disk is full: what was written is in the store, and the program's
+result is what it would have been.
+"""
+
+import os
+import pathlib
+import random
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+import hostile
+import kill_many
+
+KILLS = 100
+
+
+def integrity(store):
+    (answer,) = hostile.query(store, "PRAGMA integrity_check")[0]
+    return answer
+
+
+# --- the program dies ----------------------------------------------------------------------------
+
+
+def test_killed_a_hundred_times_at_random(stepscope, program):
+    seed = random.randrange(2**32)
+    print(f"seed {seed}: bench/death/kill_many.py --seed {seed} does the same")
+    deaths = list(kill_many.kill_many(stepscope, program, KILLS, seed))
+    assert [death.missing() for death in deaths if death.missing()] == []
+    assert sum(sum(death.written) for death in deaths) > KILLS * 100, "most of them lived long enough to write"
+
+
+@pytest.mark.parametrize("how, end", [
+    ("segv", ("signal", signal.SIGSEGV)),
+    ("abort", ("signal", signal.SIGABRT)),
+    ("throw", ("signal", signal.SIGABRT)),
+    ("_exit", ("exit", 9)),
+])
+def test_death_in_the_middle_of_a_step(wrapper, program, how, end):
+    done = wrapper.compare(program, "dies", how)
+    assert done.scopes() == {"work": 7, "last": 3}
+    assert done.ends() == [end]
+    assert done.rows("SELECT step, out_of_memory FROM process_end") == [(8, 0)]
+
+
+def test_no_memory_by_a_limit(wrapper, program):
+    done = wrapper.compare("sh", "-c", 'ulimit -v 600000; exec "$@"', "sh", program, "dies", "memory")
+    assert done.scopes() == {"work": 7, "last": 3}
+    assert done.ends() == [("signal", signal.SIGABRT)]
+
+
+@pytest.fixture
+def memory_cgroup():
+    """A group of processes with 64 MiB."""
+    root = pathlib.Path("/sys/fs/cgroup")
+    group = root / f"stepscope-test-{os.getpid()}"
+    try:
+        if "memory" not in (root / "cgroup.subtree_control").read_text().split():
+            pytest.skip("no memory controller for groups of processes here (cgroup v2)")
+        group.mkdir()
+        (group / "memory.max").write_text(str(64 << 20))
+        (group / "memory.oom.group").write_text("0")
+        if (group / "memory.swap.max").exists():
+            (group / "memory.swap.max").write_text("0")
+    except OSError as error:
+        pytest.skip(f"no group of processes can be made here: {error}")
+    yield group
+    group.rmdir()
+
+
+def test_the_out_of_memory_killer(wrapper, program, memory_cgroup):
+    joins = f'echo $$ > {memory_cgroup}/cgroup.procs; exec "$@"'
+    done = wrapper.compare("sh", "-c", joins, "sh", program, "dies", "memory")
+    assert done.scopes() == {"work": 7, "last": 3}
+    assert done.rows("SELECT how, code, out_of_memory FROM process_end") == [("signal", signal.SIGKILL, 1)]
+
+
+# --- the recorder dies ---------------------------------------------------------------------------
+
+
+def start(wrapper, tmp_path, *program):
+    """The wrapper around a program whose exit code is told on its standard output, once it has stored something."""
+    store = wrapper.next_store()
+    tells = ["sh", "-c", '"$@"; echo exit code $?', "sh"]
+    command = [str(word) for word in wrapper.command(store, *tells, *program)]
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env=os.environ | {"TMPDIR": str(tmp_path)})
+    deadline = time.monotonic() + 60
+    while not (store.exists() and hostile.query(store, "SELECT count(*) FROM phase", otherwise=[(0,)])[0][0]):
+        assert time.monotonic() < deadline and started.poll() is None, started.communicate()
+        time.sleep(0.01)
+    return started, store
+
+
+def read_until(stream, end, seconds=60):
+    text = ""
+    while not text.endswith(end):
+        ready, _, _ = select.select([stream], [], [], seconds)
+        assert ready, f"nothing for {seconds} s after {text!r}"
+        text += os.read(stream.fileno(), 4096).decode()
+    return text
+
+
+def result_without_us(program):
+    bare = hostile.run(program)
+    return f"{bare.out}exit code {bare.code}\n"
+
+
+def test_the_recorder_is_killed(wrapper, program, tmp_path):
+    loop = [program, "steps", 1500, 1000]
+    started, store = start(wrapper, tmp_path, *loop)
+    started.kill()
+    out, _ = started.communicate(timeout=60)  # until the program, which has the other end, is through
+    assert out == result_without_us(loop)
+    assert integrity(store) == "ok"
+    assert 0 < hostile.scopes_in(store)["work"] < 1500
+
+
+def test_the_recorder_is_stopped(wrapper, program, tmp_path):
+    """It reads no more, and the program does not wait for it."""
+    loop = [program, "steps", 1500, 1000]
+    started, store = start(wrapper, tmp_path, *loop)
+    started.send_signal(signal.SIGSTOP)
+    try:
+        out = read_until(started.stdout, "exit code 17\n")  # not to its end: the recorder has that open
+    finally:
+        started.send_signal(signal.SIGCONT)
+    assert started.wait(timeout=60) == 0
+    assert out == result_without_us(loop)
+    assert hostile.scopes_in(store) == {"work": 1500}, "its ring held them"
+
+
+# --- its disk is full ----------------------------------------------------------------------------
+
+
+def test_the_recorders_files_may_not_grow(wrapper, program, tmp_path):
+    loop = [program, "steps", 4000, 300]
+    started, store = start(wrapper, tmp_path, *loop)
+    most = 200_000 + max(path.stat().st_size for path in tmp_path.glob(f"{store.name}*"))
+    resource.prlimit(started.pid, resource.RLIMIT_FSIZE, (most, most))
+    out, err = started.communicate(timeout=60)
+    assert started.returncode == 0
+    assert out == result_without_us(loop)
+    assert "recording stopped before the program ended" in err
+    assert integrity(store) == "ok"
+    assert 0 < hostile.scopes_in(store)["work"] < 4000
+
+
+def test_a_full_disk_and_what_is_missing(wrapper, program, tmp_path):
+    """What was written to the rings is in the store or counted as missing."""
+    disk, kept = tmp_path / "disk", tmp_path / "kept"
+    disk.mkdir()
+    kept.mkdir()
+    loop = [str(word) for word in (program, "steps", 20000, 100)]
+    wrapped = [str(word) for word in wrapper.command(disk / "run.db", *loop)]
+    script = f'mount -t tmpfs -o size=3m none {disk} && {{ "$@"; code=$?; cp {disk}/* {kept}/; exit $code; }}'
+    around = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
+    if shutil.which("unshare") is None or hostile.run([*around, script, "sh", "true"]).code != 0:
+        pytest.skip("no file system can be mounted here (unshare --user --mount)")
+    bare = hostile.run(loop)
+    full = hostile.run([*around, script, "sh", *wrapped])
+    assert (full.code, full.out) == (bare.code, bare.out)
+    (said,) = full.err.splitlines()
+    assert "recording stopped before the program ended" in said and "disk is full" in said
+    store = kept / "run.db"
+    assert integrity(store) == "ok"
+    ((stored,),) = hostile.query(store, "SELECT count(*) FROM phase")
+    ((missing,),) = hostile.query(store, "SELECT sum(count) FROM loss")
+    assert stored > 0
+    assert stored + missing == 20000 * 2, "a scope and a step each"
+    ((why,),) = hostile.query(store, "SELECT value FROM meta WHERE key = 'recording_stopped'")
+    assert "disk is full" in why
