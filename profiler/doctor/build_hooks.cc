@@ -77,7 +77,7 @@ std::vector<std::vector<std::string>> build_commands(const TorchInstall& torch,
   return {{"cmake", "-G", generator, "-S", installed.hook_project(), "-B", folder,
            "-DCMAKE_BUILD_TYPE=Release", "-DSTEPSCOPE_TORCH_DIR=" + torch.root.string(),
            "-DSTEPSCOPE_LIBRARY=" + installed.libstepscope().string(),
-           "-DSTEPSCOPE_VERSION=" STEPSCOPE_VERSION},
+           "-DSTEPSCOPE_HOOKS_ID=" STEPSCOPE_HOOKS_ID},
           {"cmake", "--build", folder, "--parallel", "2", "--verbose"}};
 }
 

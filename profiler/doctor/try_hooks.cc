@@ -31,7 +31,7 @@ HookTrialResult load_all(const fs::path& hooks, const fs::path& libstepscope,
   const auto get_hooks = reinterpret_cast<GetHooks>(dlsym(library, kGetHooksSymbol));
   if (get_hooks == nullptr) return {HookTrial::kRefused, "not a Stepscope hook library"};
   const char* error = "";
-  const bool given = get_hooks(STEPSCOPE_VERSION, torch.version.c_str(), &error) != nullptr;
+  const bool given = get_hooks(STEPSCOPE_HOOKS_ID, torch.version.c_str(), &error) != nullptr;
   return given ? HookTrialResult{} : HookTrialResult{HookTrial::kRefused, error};
 }
 

@@ -26,11 +26,10 @@ struct HookApi {
   std::int64_t (*measure_leaf_op_overhead_ns)();
 };
 
-// The one symbol of a hook library. `stepscope_version` is the caller's, `torch_version` that of
-// the libtorch in this process ("2.13.0"). Returns nullptr and sets *error when it was built for
-// others.
-using GetHooks = const HookApi* (*)(const char* stepscope_version, const char* torch_version,
-                                    const char** error);
+// The one symbol of a hook library. `id` is the caller's STEPSCOPE_HOOKS_ID: its version and a hash
+// of what both are made from; `torch_version` that of the libtorch in this process ("2.13.0").
+// Returns nullptr and sets *error when it was built for others.
+using GetHooks = const HookApi* (*)(const char* id, const char* torch_version, const char** error);
 inline constexpr const char* kGetHooksSymbol = "stepscope_torch_hooks";
 
 }  // namespace stepscope

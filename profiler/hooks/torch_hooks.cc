@@ -164,9 +164,9 @@ constexpr HookApi kHooks{set_mode, measure_leaf_op_overhead_ns};
 }  // namespace stepscope
 
 extern "C" __attribute__((visibility("default"))) const stepscope::HookApi* stepscope_torch_hooks(
-    const char* stepscope_version, const char* torch_version, const char** error) {
-  if (std::strcmp(stepscope_version, STEPSCOPE_VERSION) != 0) {
-    *error = "they belong to Stepscope " STEPSCOPE_VERSION;
+    const char* id, const char* torch_version, const char** error) {
+  if (std::strcmp(id, STEPSCOPE_HOOKS_ID) != 0) {
+    *error = "they belong to Stepscope " STEPSCOPE_HOOKS_ID;
     return nullptr;
   }
   if (std::strcmp(torch_version, TORCH_VERSION) != 0) {

@@ -77,7 +77,7 @@ Result<const HookApi*> load(const HookPlace& place, const std::string& torch_ver
   const auto get_hooks = reinterpret_cast<GetHooks>(dlsym(handle, kGetHooksSymbol));
   if (get_hooks == nullptr) return refused("not a Stepscope hook library");
   const char* error = "";
-  const HookApi* hooks = get_hooks(STEPSCOPE_VERSION, torch_version.c_str(), &error);
+  const HookApi* hooks = get_hooks(STEPSCOPE_HOOKS_ID, torch_version.c_str(), &error);
   if (hooks == nullptr) return refused(error);
   return hooks;
 }
