@@ -11,6 +11,7 @@
 #include "analyzer/samples/counters.h"
 #include "analyzer/steps/find_loops.h"
 #include "analyzer/steps/infer_input.h"
+#include "analyzer/steps/infer_steps.h"
 #include "analyzer/steps/warm_up.h"
 #include "analyzer/verdict/deaths.h"
 #include "analyzer/verdict/judge.h"
@@ -43,8 +44,9 @@ std::string why_no_steps(const RecordedRun& recording) {
                     [](const Phase& p) { return p.kind == PhaseKind::kBackward; });
   std::string seen = plural(recording.op_count, "op");
   if (backward > 0) seen += " and " + plural(backward, "backward pass");
-  return "no training step was seen (" + seen +
-         " recorded): call step(), wrap the loader with input(), or step an optimizer while "
+  const std::string no_cycle = recording.op_count > 0 ? ", and the ops do not repeat" : "";
+  return "no training step was seen (" + seen + " recorded)" + no_cycle +
+         ": call step(), wrap the loader with input(), or step an optimizer while "
          "recording.";
 }
 
@@ -224,6 +226,7 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   if (!counters.ok()) return counters.status();
   std::vector<Loop> loops = find_loops(recording.phases, recording.threads);
   if (Status status = infer_input(recording, loops); !status.ok()) return status;
+  if (Status status = infer_steps(recording, loops); !status.ok()) return status;
   std::vector<std::size_t> warm_up;
   for (const Loop& loop : loops) warm_up.push_back(warm_up_of(loop));
   if (loops.empty()) {

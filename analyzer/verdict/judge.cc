@@ -49,13 +49,19 @@ const char* clause_of(Category category) {
   return "";
 }
 
-std::string input_reason(const InputUse& input) {
+std::string inferred_input_reason(bool trains) {
+  return trains
+             ? "No loader was seen: what the loop thread does between the optimizer step and the "
+               "next forward pass is taken for preparing the batch."
+             : "No loader was seen: the longest pause between the ops of a step is taken for "
+               "waiting for input.";
+}
+
+std::string input_reason(const LoopReport& report) {
+  const InputUse& input = report.input;
   const double busy = input.busy_share();
   if (input.waits == 0) return "";
-  if (input.inferred) {
-    return "No loader was seen: what the loop thread does between the optimizer step and the next "
-           "forward pass is taken for preparing the batch.";
-  }
+  if (input.inferred) return inferred_input_reason(report.marker != StepMarker::kInferred);
   if (busy >= 0.8) {
     return "The loop thread prepares the batches itself: it is busy for " + percent_text(busy) +
            " of the wait, and nothing overlaps with training.";
@@ -110,7 +116,7 @@ std::string host_reason(const LoopReport& report) {
 std::string main_reason(const LoopReport& report, Category category) {
   switch (category) {
     case Category::kInput:
-      return input_reason(report.input);
+      return input_reason(report);
     case Category::kHost:
       return host_reason(report);
     case Category::kLaunch:
@@ -152,6 +158,11 @@ std::string no_ops_reason(const LoopReport& report) {
     text += " No loader was seen either: how much of the time is preparing batches cannot be told.";
   }
   return text;
+}
+
+std::string inferred_steps_reason(const LoopReport& report) {
+  if (report.marker != StepMarker::kInferred) return "";
+  return "Nothing marks the steps: they are inferred from the ops, which repeat.";
 }
 
 void add_reason(LoopReport& report, std::string reason) {
@@ -197,6 +208,7 @@ void judge(LoopReport& report, std::int64_t op_count, std::int64_t lost) {
   add_reason(report, main_reason(report, bottleneck.category));
   add_reason(report, populations_reason(report));
   add_reason(report, further_stalls(report, bottleneck.category));
+  add_reason(report, inferred_steps_reason(report));
   if (!report.ops_recorded) add_reason(report, no_ops_reason(report));
   verdict.sentence = percent_text(verdict.share) + " " + report.clause + ".";
   for (const std::string& reason : report.reasons) verdict.sentence += " " + reason;

@@ -1,0 +1,135 @@
+#include "analyzer/steps/infer_steps.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "analyzer/attribute/op_class.h"
+
+namespace stepscope {
+namespace {
+
+// One thread that may turn out to be a loop.
+struct Suspect {
+  RoundReader rounds;
+  std::unique_ptr<LoopItems> items;
+};
+
+using Suspects = std::map<ThreadId, Suspect>;
+
+// The threads of the processes that have no loop yet.
+std::vector<const StoredThread*> unexplained(const RecordedRun& recording,
+                                             const std::vector<Loop>& loops) {
+  std::set<ProcessId> explained;
+  for (const Loop& loop : loops) explained.insert(loop.process);
+  std::vector<const StoredThread*> threads;
+  for (const StoredThread& thread : recording.threads) {
+    if (!explained.contains(thread.process)) threads.push_back(&thread);
+  }
+  return threads;
+}
+
+Suspects make_suspects(const RecordedRun& recording,
+                       const std::vector<const StoredThread*>& threads) {
+  Suspects suspects;
+  const std::size_t window = std::max<std::size_t>(kItemWindow / threads.size(), 1 << 12);
+  for (const StoredThread* thread : threads) {
+    Suspect& suspect = suspects[thread->id];
+    suspect.items = std::make_unique<LoopItems>(
+        phases_of(recording, thread->id),
+        [&suspect](std::vector<LoopItem> items) { suspect.rounds.add(std::move(items)); }, window);
+  }
+  return suspects;
+}
+
+bool trains(const RecordedRun& recording, ThreadId thread) {
+  return std::any_of(recording.phases.begin(), recording.phases.end(), [thread](const Phase& p) {
+    return p.thread == thread && p.kind == PhaseKind::kBackward;
+  });
+}
+
+}  // namespace
+
+void RoundReader::add(std::vector<LoopItem> items) {
+  std::vector<std::size_t> begins;
+  if (!cycle_) {
+    cycle_ = find_cycle(items);
+    if (!cycle_) return;
+    cutter_.emplace(*cycle_);
+    begins = round_begins(*cycle_, items);
+  }
+  auto begin = begins.begin();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    bool begins_here = cutter_->begins_round(items[i]);
+    if (begin != begins.end() && *begin == i) {
+      begins_here = true;
+      ++begin;
+    }
+    place(items[i], begins_here);
+  }
+}
+
+void RoundReader::place(const LoopItem& item, bool begins_round) {
+  if (begins_round) rounds_.push_back({{item.start - item.gap, item.start}, 0, {}});
+  if (rounds_.empty()) return;
+  Round& round = rounds_.back();
+  if (++round.items <= cycle_->length) round.end = std::max(round.end, item.end);
+}
+
+// What came before the loop may look like a beginning, and the last round may not have been
+// finished.
+void RoundReader::drop_odd_ends() {
+  const auto odd = [this](const Round& round) {
+    return round.items * 4 < cycle_->length * 3 || round.items > cycle_->length * 2;
+  };
+  const auto first =
+      std::find_if(rounds_.begin(), rounds_.end(), [&](const Round& r) { return !odd(r); });
+  rounds_.erase(rounds_.begin(), first);
+  while (!rounds_.empty() && rounds_.back().items * 4 < cycle_->length * 3) rounds_.pop_back();
+}
+
+void RoundReader::finish(Loop& loop) {
+  if (!cycle_) return;
+  drop_odd_ends();
+  if (rounds_.size() < kLeastRounds) return;
+  // Nobody knows when the wait for the first began.
+  rounds_.front().wait.start = rounds_.front().wait.end;
+  for (std::size_t i = 0; i < rounds_.size(); ++i) {
+    const TimeRange wait = rounds_[i].wait;
+    const SessionTime end =
+        i + 1 < rounds_.size() ? rounds_[i + 1].wait.start : std::max(rounds_[i].end, wait.end);
+    if (wait.start < end) loop.steps.push_back({wait.start, end});
+    if (!cycle_->waits || wait.length() <= Duration(0)) continue;
+    loop.input.begins.push_back(wait.start);
+    loop.input.pieces.push_back(
+        {loop.thread, PhaseKind::kInput, StringId::kNone, wait.start, wait.length(), Duration(0)});
+  }
+}
+
+Status infer_steps(const RecordedRun& recording, std::vector<Loop>& loops) {
+  const auto threads = unexplained(recording, loops);
+  if (threads.empty() || recording.op_count == 0) return {};
+  Suspects suspects = make_suspects(recording, threads);
+  OpClasses classes(recording.text);
+  const Status read = recording.for_each_op([&](const Op& op) {
+    if (const auto it = suspects.find(op.thread); it != suspects.end())
+      it->second.items->add(op, classes.of(op));
+    return true;
+  });
+  if (!read.ok()) return read;
+  for (const StoredThread* thread : threads) {
+    Suspect& suspect = suspects[thread->id];
+    suspect.items->finish();
+    Loop loop{thread->id, thread->process, StepMarker::kInferred, trains(recording, thread->id), {},
+              {}};
+    suspect.rounds.finish(loop);
+    if (!loop.steps.empty()) loops.push_back(std::move(loop));
+  }
+  std::stable_sort(loops.begin(), loops.end(),
+                   [](const Loop& a, const Loop& b) { return a.thread < b.thread; });
+  return {};
+}
+
+}  // namespace stepscope

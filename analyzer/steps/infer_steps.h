@@ -1,0 +1,45 @@
+// Steps where nothing marks them: of a thread that repeats the same ops over and over, each round
+// is a step. For inference loops without a loader; docs/attribution.md, "Steps from ops".
+#pragma once
+
+#include <vector>
+
+#include "analyzer/recording.h"
+#include "analyzer/steps/cycle.h"
+#include "analyzer/steps/find_loops.h"
+
+namespace stepscope {
+
+// Adds a loop for each thread whose ops repeat, in the processes that have none in `loops`, with
+// the waits before its rounds as inferred input. `loops` stays in the order of the threads. Reads
+// the ops once more when there is such a process.
+//
+// Memory: two windows of kItemWindow items for all threads together (LoopItems), and a word a step.
+// Fails only when reading the ops fails.
+Status infer_steps(const RecordedRun& recording, std::vector<Loop>& loops);
+
+// The same for the items of one thread, which come in parts: the cycle is that of the first part
+// that has one.
+class RoundReader {
+ public:
+  void add(std::vector<LoopItem> items);
+
+  // Fills steps and input of `loop`; no steps where nothing repeats. No call of add() after it.
+  void finish(Loop& loop);
+
+ private:
+  struct Round {
+    TimeRange wait;  // the gap before it; empty where that does not stand out
+    std::size_t items = 0;
+    SessionTime end;  // of its last item, up to the usual number of items
+  };
+
+  void place(const LoopItem& item, bool begins_round);
+  void drop_odd_ends();
+
+  std::optional<Cycle> cycle_;
+  std::optional<CycleCutter> cutter_;
+  std::vector<Round> rounds_;
+};
+
+}  // namespace stepscope
