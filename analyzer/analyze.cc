@@ -156,6 +156,8 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop, Attribute
   LoopReport report;
   name_thread(report, recording, loop.thread);
   report.marker = loop.marker;
+  report.by_sampler = loop.by_sampler;
+  report.trains = loop.trains;
   report.warm_up = static_cast<std::int64_t>(warm_up);
   report.late_ops = attributed.late_ops;
   for (std::size_t i = 0; i < attributed.steps.size(); ++i) {

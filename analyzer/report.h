@@ -74,6 +74,8 @@ struct LoopReport {
   std::int64_t tid = 0;
   std::string thread_name;
   StepMarker marker = StepMarker::kInferred;
+  bool by_sampler = false;  // kInferred, from the marks of a sampler
+  bool trains = false;      // a backward pass or an optimizer step was seen
 
   std::vector<Step> steps;            // all of the loop
   std::vector<std::size_t> analysed;  // indexes of those that the rest is about, in order

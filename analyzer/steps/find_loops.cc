@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "analyzer/steps/sampler_marks.h"
+
 namespace stepscope {
 namespace {
 
@@ -73,18 +75,22 @@ std::optional<SessionTime> first_loop_phase(const std::vector<Phase>& phases) {
   return std::nullopt;
 }
 
-std::vector<TimeRange> steps_of_thread(const std::vector<Phase>& phases, StepMarker& marker) {
-  marker = StepMarker::kUser;
-  auto steps = user_steps(phases);
-  if (steps.empty()) {
-    marker = StepMarker::kLoader;
-    steps = loader_steps(phases);
+void find_steps(const std::vector<Phase>& phases, Loop& loop) {
+  loop.marker = StepMarker::kUser;
+  loop.steps = user_steps(phases);
+  if (loop.steps.empty()) {
+    loop.marker = StepMarker::kLoader;
+    loop.steps = loader_steps(phases);
   }
-  if (steps.empty()) {
-    marker = runs_closures(phases) ? StepMarker::kClosure : StepMarker::kOptimizer;
-    steps = optimizer_steps(phases);
+  if (loop.steps.empty()) {
+    loop.marker = runs_closures(phases) ? StepMarker::kClosure : StepMarker::kOptimizer;
+    loop.steps = optimizer_steps(phases);
   }
-  return steps;
+  if (loop.steps.empty()) {
+    loop.marker = StepMarker::kInferred;
+    loop.by_sampler = true;
+    loop.steps = sampler_steps(phases);
+  }
 }
 
 std::map<ThreadId, std::vector<Phase>> by_thread(const std::vector<Phase>& phases) {
@@ -183,9 +189,12 @@ std::vector<Loop> find_loops(const std::vector<Phase>& phases,
 
   std::vector<Loop> loops;
   for (const auto& [thread, own] : phases_by_thread) {
-    Loop loop{thread, process_of[thread], StepMarker::kInferred, any_training(own), {}, {}};
+    Loop loop;
+    loop.thread = thread;
+    loop.process = process_of[thread];
+    loop.trains = any_training(own);
     if (led.contains(loop.process) && !leads(own)) continue;
-    loop.steps = steps_of_thread(own, loop.marker);
+    find_steps(own, loop);
     if (!loop.steps.empty()) loops.push_back(std::move(loop));
   }
   return loops;

@@ -1,8 +1,10 @@
 // Where the steps of each training loop begin and end, from its phases alone.
 //
 // Order of trust (docs/attribution.md, "Steps"): a user's step() marks > waits for the loader >
-// optimizer steps (> optimizer steps that run a closure). The steps of a loop tile its wall time:
-// each begins where the one before ended, so what happens between two epochs belongs to a step.
+// optimizer steps (> optimizer steps that run a closure) > the marks of a torch::data sampler. The
+// last are inferred, as are those of infer_steps(), which looks where none of these is. The steps
+// of a loop tile its wall time: each begins where the one before ended, so what happens between two
+// epochs belongs to a step.
 #pragma once
 
 #include <vector>
@@ -24,6 +26,7 @@ struct Loop {
   ThreadId thread = ThreadId::kNone;
   ProcessId process = ProcessId::kNone;
   StepMarker marker = StepMarker::kInferred;
+  bool by_sampler = false;       // marker is kInferred, from a sampler's marks
   bool trains = false;           // a backward pass or an optimizer step was seen on this thread
   std::vector<TimeRange> steps;  // in order, each begins where the one before ended; never empty
   InferredInput input;           // where no loader was seen: infer_input()

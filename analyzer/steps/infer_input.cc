@@ -1,6 +1,7 @@
 #include "analyzer/steps/infer_input.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "analyzer/attribute/op_class.h"
+#include "analyzer/steps/sampler_marks.h"
 
 namespace stepscope {
 namespace {
@@ -51,6 +53,26 @@ std::vector<Gap> gaps_before_backward(const std::vector<Phase>& phases) {
   return gaps;
 }
 
+// Where batches begin to be fetched, as a sampler marked them: when the loader has no workers, and
+// feeds the training (not only an evaluation now and then): at least so many gaps have a mark. Then
+// what comes before the mark is no input, and a gap without one (a second network that trains on
+// the same batch) has none.
+constexpr std::ptrdiff_t kLeastFed = 10;  // one gap in so many
+
+std::optional<std::vector<SessionTime>> fetches_of(const std::vector<Phase>& phases,
+                                                   const std::vector<Gap>& gaps) {
+  const SamplerMarks marks = sampler_marks(phases);
+  if (marks.ahead) return std::nullopt;
+  std::vector<SessionTime> fetches;
+  for (const SamplerMarks::Group& group : marks.groups) fetches.push_back(group.range.start);
+  const auto marked = std::count_if(gaps.begin(), gaps.end(), [&fetches](const Gap& gap) {
+    const auto fetch = std::lower_bound(fetches.begin(), fetches.end(), gap.range.start);
+    return fetch != fetches.end() && *fetch < gap.range.end;
+  });
+  if (marked == 0 || marked * kLeastFed < std::ssize(gaps)) return std::nullopt;
+  return fetches;
+}
+
 // What is known of an op in a gap.
 struct GapOp {
   TimeRange range;
@@ -73,7 +95,8 @@ class GapReader {
       : classes_(recording.text),
         windowed_(recording.facts.windowed),
         phases_(std::move(phases)),
-        gaps_(gaps_before_backward(phases_)) {}
+        gaps_(gaps_before_backward(phases_)),
+        fetches_(fetches_of(phases_, gaps_)) {}
 
   // Ops come in the order of their ends: the first that ends behind a gap says that all of the gap
   // are there.
@@ -143,6 +166,14 @@ class GapReader {
     return windowed_ || last_end_ > (gap > 0 ? gaps_[gap - 1].range.start : SessionTime::min());
   }
 
+  // Where, before the forward pass, the last batch began to be fetched; its end when none was.
+  SessionTime fetch_begin(TimeRange range) const {
+    if (!fetches_) return range.start;
+    const auto after = std::lower_bound(fetches_->begin(), fetches_->end(), range.end);
+    if (after == fetches_->begin() || *(after - 1) < range.start) return range.end;
+    return *(after - 1);
+  }
+
   // `follows_recorded`: ops of what follows the gap were.
   void finish_gap(bool follows_recorded) {
     const std::size_t index = next_++;
@@ -152,7 +183,8 @@ class GapReader {
     auto forward = forward_begin(around);
     if (!forward && gap.closure && follows_recorded) forward = gap.range.end;
     if (forward && *forward > gap.range.start && knows_begin_of(index)) {
-      waits_.push_back(look_at_wait({gap.range.start, *forward}, outermost));
+      const TimeRange range{fetch_begin({gap.range.start, *forward}), *forward};
+      if (range.start < range.end) waits_.push_back(look_at_wait(range, outermost));
     }
     for (const std::size_t i : outermost) {
       if (ops_[i].sequence >= 0) numbered_.insert(ops_[i].name);
@@ -227,10 +259,11 @@ class GapReader {
   const bool windowed_;
   const std::vector<Phase> phases_;
   const std::vector<Gap> gaps_;
-  std::size_t next_ = 0;                       // the gap whose ops come
-  std::vector<GapOp> ops_;                     // those of it that came
-  std::int64_t last_number_ = -1;              // the highest before it
-  SessionTime last_end_ = SessionTime::min();  // of any op before it
+  const std::optional<std::vector<SessionTime>> fetches_;  // absent: not known
+  std::size_t next_ = 0;                                   // the gap whose ops come
+  std::vector<GapOp> ops_;                                 // those of it that came
+  std::int64_t last_number_ = -1;                          // the highest before it
+  SessionTime last_end_ = SessionTime::min();              // of any op before it
   std::vector<Wait> waits_;
   std::set<StringId> numbered_;  // ops that had a number somewhere
 };
@@ -247,19 +280,30 @@ bool lacks_loader(const RecordedRun& recording, const Loop& loop) {
 
 Status infer_input(const RecordedRun& recording, std::vector<Loop>& loops) {
   std::map<ThreadId, GapReader> readers;
+  std::map<ThreadId, SamplerInput> samplers;
   for (const Loop& loop : loops) {
-    if (lacks_loader(recording, loop))
+    if (lacks_loader(recording, loop)) {
       readers.try_emplace(loop.thread, recording, phases_of(recording, loop.thread));
+    } else if (loop.by_sampler) {
+      samplers.try_emplace(loop.thread, phases_of(recording, loop.thread));
+    }
   }
-  if (readers.empty() || recording.op_count == 0) return {};
+  if ((readers.empty() && samplers.empty()) || recording.op_count == 0) return {};
+  OpClasses classes(recording.text);
   const Status read = recording.for_each_op([&](const Op& op) {
     if (const auto it = readers.find(op.thread); it != readers.end()) it->second.add(op);
+    if (const auto it = samplers.find(op.thread); it != samplers.end()) {
+      const OpClass kind = classes.of(op);
+      if (kind == OpClass::kWork || kind == OpClass::kCommunication) it->second.add(op);
+    }
     return true;
   });
   if (!read.ok()) return read;
   for (Loop& loop : loops) {
-    const auto it = readers.find(loop.thread);
-    if (it != readers.end()) loop.input = it->second.finish();
+    if (const auto it = readers.find(loop.thread); it != readers.end())
+      loop.input = it->second.finish();
+    if (const auto it = samplers.find(loop.thread); it != samplers.end())
+      loop.input = it->second.finish(loop.thread);
   }
   return {};
 }

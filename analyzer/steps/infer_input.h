@@ -5,6 +5,9 @@
 // with autograd on, an op carries the number that the next node of its thread will get
 // (at::RecordFunction::seqNr), so the last op that still has the old number is the one that made
 // the first node. docs/attribution.md, "Inferred input", tells what is left out, and why.
+//
+// A loop that never trains makes no nodes. When a sampler marks its batches, these tell what they
+// can (SamplerInput).
 #pragma once
 
 #include <vector>

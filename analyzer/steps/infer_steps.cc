@@ -122,8 +122,10 @@ Status infer_steps(const RecordedRun& recording, std::vector<Loop>& loops) {
   for (const StoredThread* thread : threads) {
     Suspect& suspect = suspects[thread->id];
     suspect.items->finish();
-    Loop loop{thread->id, thread->process, StepMarker::kInferred, trains(recording, thread->id), {},
-              {}};
+    Loop loop;
+    loop.thread = thread->id;
+    loop.process = thread->process;
+    loop.trains = trains(recording, thread->id);
     suspect.rounds.finish(loop);
     if (!loop.steps.empty()) loops.push_back(std::move(loop));
   }

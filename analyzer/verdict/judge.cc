@@ -49,19 +49,21 @@ const char* clause_of(Category category) {
   return "";
 }
 
-std::string inferred_input_reason(bool trains) {
-  return trains
-             ? "No loader was seen: what the loop thread does between the optimizer step and the "
-               "next forward pass is taken for preparing the batch."
-             : "No loader was seen: the longest pause between the ops of a step is taken for "
-               "waiting for input.";
+std::string inferred_input_reason(const LoopReport& report) {
+  const std::string taken = " is taken for waiting for input.";
+  if (report.by_sampler && !report.trains)
+    return "No loader was seen: the pause of the ops at each batch that the sampler draws" + taken;
+  if (report.marker == StepMarker::kInferred && !report.by_sampler)
+    return "No loader was seen: the longest pause between the ops of a step" + taken;
+  return "No loader was seen: what the loop thread does between the optimizer step and the next "
+         "forward pass is taken for preparing the batch.";
 }
 
 std::string input_reason(const LoopReport& report) {
   const InputUse& input = report.input;
   const double busy = input.busy_share();
   if (input.waits == 0) return "";
-  if (input.inferred) return inferred_input_reason(report.marker != StepMarker::kInferred);
+  if (input.inferred) return inferred_input_reason(report);
   if (busy >= 0.8) {
     return "The loop thread prepares the batches itself: it is busy for " + percent_text(busy) +
            " of the wait, and nothing overlaps with training.";
@@ -162,7 +164,9 @@ std::string no_ops_reason(const LoopReport& report) {
 
 std::string inferred_steps_reason(const LoopReport& report) {
   if (report.marker != StepMarker::kInferred) return "";
-  return "Nothing marks the steps: they are inferred from the ops, which repeat.";
+  return report.by_sampler
+             ? "The steps are inferred from the batches that the sampler draws."
+             : "Nothing marks the steps: they are inferred from the ops, which repeat.";
 }
 
 void add_reason(LoopReport& report, std::string reason) {

@@ -1,0 +1,61 @@
+// What the marks of a torch::data sampler tell about the batches of a loop.
+//
+// A loader asks its sampler which samples make the next batch. Without workers it does so when the
+// loop asks for a batch: a mark begins the fetching of one, and one mark more ends the epoch. With
+// N workers it asks 2·N times at once when an epoch begins, and then once for each batch that came:
+// a mark ends the wait for one. Which of the two it is shows in the first marks of the thread.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "analyzer/recording.h"
+#include "analyzer/steps/find_loops.h"
+#include "store/events.h"
+
+namespace stepscope {
+
+// Marks that follow one another with nothing in between: at most so long, and at most such a part
+// of the usual distance of marks (its 90th percentile).
+inline constexpr Duration kBackToBack{100'000};
+inline constexpr double kBackToBackShare = 0.1;
+
+struct SamplerMarks {
+  struct Group {
+    TimeRange range;
+    std::size_t marks = 0;
+  };
+  std::vector<Group> groups;  // marks back to back are one, in order
+  bool ahead = false;         // workers fetch ahead
+
+  // An epoch of a loader with workers begins with it.
+  [[nodiscard]] bool is_burst(std::size_t group) const { return ahead && groups[group].marks > 1; }
+};
+
+// `phases` of one thread, by start. No groups when there are no marks.
+SamplerMarks sampler_marks(const std::vector<Phase>& phases);
+
+// One step a batch; the last batch of a loader with workers has no mark that ends it, and is none.
+std::vector<TimeRange> sampler_steps(const std::vector<Phase>& phases);
+
+// The waits of a loop that never trains, from its marks and ops. Without workers: from a mark to
+// the first op after it; preparing a batch may go on after that, so it is the least that is input.
+// With workers: from the last op to the mark. Where no ops were recorded, nothing is known.
+//
+// Memory: two times a mark.
+class SamplerInput {
+ public:
+  explicit SamplerInput(const std::vector<Phase>& phases);
+
+  void add(const Op& op);  // not of a scope
+  [[nodiscard]] InferredInput finish(ThreadId thread) const;
+
+ private:
+  [[nodiscard]] TimeRange wait_at(std::size_t group) const;
+
+  SamplerMarks marks_;
+  std::vector<SessionTime> last_end_;     // of the ops before a group and after the one before it
+  std::vector<SessionTime> first_start_;  // of the ops after a group and before the next one
+};
+
+}  // namespace stepscope
