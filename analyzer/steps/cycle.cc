@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -16,11 +17,13 @@ using Positions = std::vector<std::uint32_t>;
 // How far a round may be from the median length, and how many have to keep to it.
 constexpr double kLengthSlack = 0.25;
 constexpr double kSteadyShare = 0.65;
+constexpr double kVaryingFactor = 2;  // longer or shorter, where rounds vary
 // Rounds that are equal to the item prove a loop, also a short one. Without them it takes more.
 constexpr double kEqualShare = 0.5;
 constexpr std::size_t kLeastItems = 16;
 constexpr std::size_t kLeastVaryingRounds = 20;
-constexpr double kVaryingSteadyShare = 0.75;
+constexpr double kVaryingShare = 0.75;
+constexpr double kVaryingCovered = 0.9;
 // What most rounds hold is most of what there is.
 constexpr double kCoreShare = 0.8;
 constexpr double kLeastCovered = 0.75;
@@ -29,8 +32,10 @@ constexpr double kPlaceShare = 0.9;
 // A wait that stands out: so many of the gaps, each so many times as long as the others.
 constexpr double kStandingShare = 0.6;
 constexpr double kStanding = 4;
-// A cycle that waits has so much of all idle time in its waits.
+// A cycle that waits has so much of all idle time in its waits; one that does not may leave so much
+// of it in long pauses elsewhere.
 constexpr double kCredibleIdle = 0.25;
+constexpr double kUnexplainedIdle = 0.5;
 // A loop is so much of what there is, and of what the longest loop is: initialising ten equal
 // layers repeats too.
 constexpr double kLeastSpan = 0.25;
@@ -50,14 +55,17 @@ struct Candidate {
   Positions at;
   std::size_t length = 0;  // median distance
   double steady = 0;       // share of distances near it
+  double varying = 0;      // share of distances at most twice or half as long
   double gap = 0;          // mean, before the anchor
 };
 
 struct Found {
   Family family = Family::kName;
   Cycle cycle;
-  double span = 0;        // from its first round to the last, ns
-  double idle_share = 0;  // of the idle time there, what lies before rounds
+  std::uint32_t first_at = 0;  // the first anchor
+  double span = 0;             // from its first round to the last, ns
+  bool leaves_pauses = false;  // long ones inside of rounds, with most of the idle time
+  double idle_share = 0;       // of the idle time there, what lies before rounds
 };
 
 double ns_of(Duration duration) { return static_cast<double>(duration.count()); }
@@ -131,14 +139,20 @@ class CycleSearch {
     if (at.size() < kLeastRounds) return;
     std::vector<std::uint32_t> distances;
     for (std::size_t i = 1; i < at.size(); ++i) distances.push_back(at[i] - at[i - 1]);
-    Candidate candidate{family, anchor, {}, median(distances), 0, 0};
+    Candidate candidate;
+    candidate.family = family;
+    candidate.anchor = anchor;
+    candidate.length = median(distances);
     const double length = static_cast<double>(candidate.length);
-    const auto near =
-        std::count_if(distances.begin(), distances.end(), [length](std::uint32_t distance) {
-          return std::abs(static_cast<double>(distance) - length) <= kLengthSlack * length;
-        });
-    candidate.steady = static_cast<double>(near) / static_cast<double>(distances.size());
-    if (candidate.steady < kSteadyShare) return;
+    const auto share_within = [&](double least, double most) {
+      const auto within = std::count_if(
+          distances.begin(), distances.end(),
+          [&](std::uint32_t distance) { return least <= distance && distance <= most; });
+      return static_cast<double>(within) / static_cast<double>(distances.size());
+    };
+    candidate.steady = share_within((1 - kLengthSlack) * length, (1 + kLengthSlack) * length);
+    candidate.varying = share_within(length / kVaryingFactor, length * kVaryingFactor);
+    if (candidate.steady < kSteadyShare && candidate.varying < kVaryingShare) return;
     const bool whole = family == Family::kCall;
     if (at.back() - at.front() < kLeastSpan * static_cast<double>(items_.size())) return;
     if (!whole && candidate.length < 2) return;
@@ -207,17 +221,30 @@ class CycleSearch {
     return least;
   }
 
-  // Of candidates that come about equally often, those that tell most; of these, the steadiest.
+  // Of candidates that come about equally often, those that tell most, and the one that comes
+  // first; of all these, the steadiest.
   std::vector<Candidate> most_telling() {
     std::stable_sort(candidates_.begin(), candidates_.end(),
                      [](const Candidate& a, const Candidate& b) {
                        return std::tuple(a.family, -a.gap) < std::tuple(b.family, -b.gap);
                      });
-    std::map<long, std::size_t> alike;
+    struct Alike {
+      std::size_t count = 0;
+      std::uint32_t first = std::numeric_limits<std::uint32_t>::max();
+    };
+    const auto often = [](const Candidate& candidate) {
+      return std::lround(8 * std::log2(static_cast<double>(candidate.at.size())));
+    };
+    std::map<long, Alike> alike;
+    for (const Candidate& candidate : candidates_) {
+      std::uint32_t& first = alike[often(candidate)].first;
+      first = std::min(first, candidate.at.front());
+    }
     std::vector<Candidate> result;
     for (Candidate& candidate : candidates_) {
-      const long often = std::lround(8 * std::log2(static_cast<double>(candidate.at.size())));
-      if (alike[often]++ < kMostAlike) result.push_back(std::move(candidate));
+      Alike& others = alike[often(candidate)];
+      if (others.count++ < kMostAlike || candidate.at.front() == others.first)
+        result.push_back(std::move(candidate));
     }
     std::stable_sort(result.begin(), result.end(),
                      [](const Candidate& a, const Candidate& b) { return a.steady > b.steady; });
@@ -295,7 +322,7 @@ class CycleSearch {
   void compare_gaps(const Positions& at, Found& found) const {
     CycleCutter cutter(found.cycle);
     std::vector<double> at_cuts, others;
-    double idle = 0, waited = 0, longest = 0;
+    double idle = 0, waited = 0, longest = 0, paused = 0;
     for (std::uint32_t i = 0; i < at.back(); ++i) {
       const bool cut = cutter.begins_round(items_[i]);
       if (i <= at.front()) continue;
@@ -311,31 +338,53 @@ class CycleSearch {
     found.cycle.waits =
         found.cycle.mean_gap > kStandsOut * usual &&
         static_cast<double>(standing) >= kStandingShare * static_cast<double>(at_cuts.size());
+    std::size_t pauses = 0;
+    for (const double gap : others) {
+      if (gap <= kStandsOut * usual) continue;
+      paused += gap;
+      ++pauses;
+    }
+    found.leaves_pauses = pauses >= kLeastRounds && paused >= kUnexplainedIdle * idle;
     found.idle_share = (waited - std::max(longest, 0.0)) / std::max(idle - std::abs(longest), 1.0);
+  }
+
+  // Rounds that are the same prove a loop. Where they vary, there have to be more of them, with the
+  // same in all, and each begins with a wait or a call.
+  [[nodiscard]] bool proves_loop(const Candidate& candidate, const Found& found) const {
+    const double covered = covered_share(candidate.at);
+    if (candidate.steady >= kSteadyShare && covered >= kLeastCovered &&
+        equal_share(candidate.at) >= kEqualShare)
+      return true;
+    const bool marked = found.cycle.waits || candidate.family == Family::kCall;
+    return marked && candidate.at.size() >= kLeastVaryingRounds &&
+           candidate.varying >= kVaryingShare && covered >= kVaryingCovered;
   }
 
   [[nodiscard]] std::optional<Found> look_at(const Candidate& candidate) const {
     const Positions& at = candidate.at;
-    const bool equal = equal_share(at) >= kEqualShare;
-    const double covered = covered_share(at);
-    if (covered < kLeastCovered) return std::nullopt;
-    Found found{candidate.family, {}, 0, 0};
+    Found found;
+    found.family = candidate.family;
+    found.first_at = at.front();
     found.span = ns_of(items_[at.back()].start - items_[at.front()].start);
     found.cycle.anchor = candidate.anchor;
     found.cycle.length = candidate.length;
     found.cycle.rounds = at.size();
     find_first(candidate, found.cycle);
     compare_gaps(at, found);
-    const bool telling = found.cycle.waits || candidate.family == Family::kCall;
-    if (!equal &&
-        (at.size() < kLeastVaryingRounds || candidate.steady < kVaryingSteadyShare || !telling))
-      return std::nullopt;
+    if (!proves_loop(candidate, found)) return std::nullopt;
+    if (!found.cycle.waits) {  // no place is better than another
+      found.cycle.first = candidate.anchor.key;
+      found.cycle.nth = 0;
+    }
     return found;
   }
 
-  // Of cycles that come about equally often, the one whose anchor tells more.
+  // Of cycles that come about equally often, the one whose anchor tells more: it begins the rounds
+  // itself; without a wait, the loop begins with it.
   static bool tells_more(const Found& a, const Found& b) {
-    return std::tuple(a.family, -a.cycle.mean_gap) < std::tuple(b.family, -b.cycle.mean_gap);
+    if (!a.cycle.waits) return std::tuple(a.family, a.first_at) < std::tuple(b.family, b.first_at);
+    return std::tuple(a.family, a.cycle.nth, -a.cycle.mean_gap) <
+           std::tuple(b.family, b.cycle.nth, -b.cycle.mean_gap);
   }
 
   // How often `inner` comes in a round of `outer`; 1 when they come about equally often.
@@ -365,6 +414,9 @@ class CycleSearch {
       return f.cycle.waits && f.idle_share >= kCredibleIdle;
     };
     keep(waits);
+    // The pauses come in rounds that were not found: these are parts of them.
+    std::erase_if(found, [&](const Found& f) { return !waits(f) && f.leaves_pauses; });
+    if (found.empty()) return std::nullopt;
     const bool innermost = waits(found.front());
     if (!innermost) keep([](const Found& f) { return f.family == Family::kCall; });
 

@@ -79,15 +79,19 @@ void RoundReader::place(const LoopItem& item, bool begins_round) {
 }
 
 // What came before the loop may look like a beginning, and the last round may not have been
-// finished.
+// finished: it is much shorter than the median, and than nearly all others.
 void RoundReader::drop_odd_ends() {
-  const auto odd = [this](const Round& round) {
-    return round.items * 4 < cycle_->length * 3 || round.items > cycle_->length * 2;
-  };
-  const auto first =
-      std::find_if(rounds_.begin(), rounds_.end(), [&](const Round& r) { return !odd(r); });
+  std::vector<std::size_t> lengths;
+  for (const Round& round : rounds_) lengths.push_back(round.items);
+  if (lengths.empty()) return;
+  const auto low = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 20);
+  std::nth_element(lengths.begin(), low, lengths.end());
+  const std::size_t least = std::min(*low, cycle_->length * 3 / 4);
+  const auto first = std::find_if(rounds_.begin(), rounds_.end(), [&](const Round& round) {
+    return round.items >= least && round.items <= cycle_->length * 2;
+  });
   rounds_.erase(rounds_.begin(), first);
-  while (!rounds_.empty() && rounds_.back().items * 4 < cycle_->length * 3) rounds_.pop_back();
+  while (!rounds_.empty() && rounds_.back().items < least) rounds_.pop_back();
 }
 
 void RoundReader::finish(Loop& loop) {
