@@ -19,7 +19,7 @@ namespace stepscope {
 Status infer_steps(const RecordedRun& recording, std::vector<Loop>& loops);
 
 // The same for the items of one thread, which come in parts: the cycle is that of the first part
-// that has one.
+// looked at that has one; rounds before that part are missed.
 class RoundReader {
  public:
   void add(std::vector<LoopItem> items);
@@ -37,6 +37,7 @@ class RoundReader {
   void place(const LoopItem& item, bool begins_round);
   void drop_odd_ends();
 
+  std::size_t parts_ = 0;  // that came before there was a cycle
   std::optional<Cycle> cycle_;
   std::optional<CycleCutter> cutter_;
   std::vector<Round> rounds_;

@@ -179,8 +179,8 @@ TEST(InferSteps, RoundsMayVaryInLength) {
   }
 }
 
-// A last round that is shorter than all others may be one that was not finished. When rounds are
-// too different to be found, their layers repeat, and are still no steps.
+// A first or last round that is shorter than all others may be none, or not a whole one. When
+// rounds are too different to be found, their layers repeat, and are still no steps.
 TEST(InferSteps, LayersOfRoundsThatVaryMuchAreNoSteps) {
   for (const std::int64_t vary : {6, 11}) {
     LoopShape shape;
@@ -189,7 +189,7 @@ TEST(InferSteps, LayersOfRoundsThatVaryMuchAreNoSteps) {
       GeneratedLoop loop(seed, shape);
       const AnalysisReport report = report_of(loop.builder());
       if (report.loops.empty()) continue;
-      EXPECT_GE(report.loops[0].steps.size(), 59u) << seed;
+      EXPECT_GE(report.loops[0].steps.size(), 58u) << seed;
       EXPECT_LE(report.loops[0].steps.size(), 60u) << seed;
     }
   }
