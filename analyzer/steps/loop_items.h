@@ -28,7 +28,7 @@ struct LoopItem {
   bool is_call = false;  // a labelled scope or a TorchScript function: made to be a whole
 };
 
-// At most so many items of a thread are held at a time, 40 bytes each; a step is found when at
+// At most so many items of a thread are held at a time, 32 bytes each; a step is found when at
 // least 5 fit into half of it.
 inline constexpr std::size_t kItemWindow = std::size_t{1} << 18;
 
