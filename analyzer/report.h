@@ -81,7 +81,7 @@ struct LoopReport {
   std::vector<std::size_t> analysed;  // indexes of those that the rest is about, in order
   std::int64_t warm_up = 0;           // steps left out at the start
   bool ops_recorded = false;          // in the analysed steps
-  bool lacks_loader = false;          // trains, and waits for no loader: input can only be inferred
+  bool lacks_loader = false;          // waits for no loader: input can only be inferred
 
   WallStats wall;
   Shares shares{};

@@ -271,7 +271,7 @@ class GapReader {
 }  // namespace
 
 bool lacks_loader(const RecordedRun& recording, const Loop& loop) {
-  return loop.trains &&
+  return (loop.trains || loop.by_sampler) &&
          std::none_of(recording.phases.begin(), recording.phases.end(), [&](const Phase& p) {
            return p.thread == loop.thread &&
                   (p.kind == PhaseKind::kInput || p.kind == PhaseKind::kInputEnd);
@@ -282,9 +282,10 @@ Status infer_input(const RecordedRun& recording, std::vector<Loop>& loops) {
   std::map<ThreadId, GapReader> readers;
   std::map<ThreadId, SamplerInput> samplers;
   for (const Loop& loop : loops) {
-    if (lacks_loader(recording, loop)) {
+    if (!lacks_loader(recording, loop)) continue;
+    if (loop.trains) {
       readers.try_emplace(loop.thread, recording, phases_of(recording, loop.thread));
-    } else if (loop.by_sampler) {
+    } else {
       samplers.try_emplace(loop.thread, phases_of(recording, loop.thread));
     }
   }

@@ -22,7 +22,8 @@ namespace stepscope {
 // Memory: a loop thread's ops of one forward pass. Fails only when reading the ops fails.
 Status infer_input(const RecordedRun& recording, std::vector<Loop>& loops);
 
-// Whether `loop` is one whose input has to be inferred: it trains, and waits for no loader.
+// Whether `loop` is one whose input has to be inferred: it waits for no loader, and trains or has
+// only its sampler's marks.
 bool lacks_loader(const RecordedRun& recording, const Loop& loop);
 
 }  // namespace stepscope

@@ -51,8 +51,7 @@ std::vector<TimeRange> sampler_steps(const std::vector<Phase>& phases) {
   std::vector<TimeRange> steps;
   for (std::size_t i = 0; i + 1 < marks.groups.size(); ++i) {
     const SessionTime begin = marks.groups[i].range.start;
-    // After the burst comes the mark of the first batch: it ends the wait that the burst began.
-    if (marks.is_burst(i)) ++i;
+    if (marks.awaits_first(i)) ++i;  // its mark ends the wait that the burst began
     if (i + 1 < marks.groups.size()) steps.push_back({begin, marks.groups[i + 1].range.start});
   }
   return steps;
@@ -81,10 +80,12 @@ TimeRange SamplerInput::wait_at(std::size_t group) const {
     const SessionTime work = first_start_[group];
     return {mark.start, work == SessionTime::max() ? mark.start : work};
   }
-  if (marks_.is_burst(group)) return {mark.start, mark.start};
-  if (group > 0 && marks_.is_burst(group - 1)) {
+  if (marks_.awaits_first(group)) return {mark.start, mark.start};
+  const bool after_burst = group > 0 && marks_.awaits_first(group - 1);
+  if (after_burst || marks_.is_burst(group)) {
+    const SessionTime begin = after_burst ? marks_.groups[group - 1].range.start : mark.start;
+    const SessionTime from = after_burst ? std::max(last_end_[group], begin) : begin;
     const bool recorded = first_start_[group] != SessionTime::max();
-    const SessionTime from = std::max(last_end_[group], marks_.groups[group - 1].range.start);
     return {from, recorded ? mark.end : from};
   }
   const bool recorded = last_end_[group] != SessionTime::min();

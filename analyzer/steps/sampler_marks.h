@@ -17,7 +17,7 @@ namespace stepscope {
 
 // Marks that follow one another with nothing in between: at most so long, and at most such a part
 // of the usual distance of marks (its 90th percentile).
-inline constexpr Duration kBackToBack{100'000};
+inline constexpr Duration kBackToBack{500'000};
 inline constexpr double kBackToBackShare = 0.1;
 
 struct SamplerMarks {
@@ -30,6 +30,11 @@ struct SamplerMarks {
 
   // An epoch of a loader with workers begins with it.
   [[nodiscard]] bool is_burst(std::size_t group) const { return ahead && groups[group].marks > 1; }
+  // It has the 2·N marks of the prefetch alone: the mark of the first batch is the next group. An
+  // odd number is one mark more, that of a first batch that came at once.
+  [[nodiscard]] bool awaits_first(std::size_t group) const {
+    return is_burst(group) && groups[group].marks % 2 == 0;
+  }
 };
 
 // `phases` of one thread, by start. No groups when there are no marks.

@@ -38,6 +38,7 @@ Confidence confidence_of(const ConfidenceInput& input) {
   lower(holds_threshold(input.ci, input.bottleneck), kMedium, "close to a threshold");
   lower(input.lost > 0, lost > 0.01 ? kLow : kMedium, std::to_string(input.lost) + " events lost");
   lower(!input.ops_recorded, kMedium, "no ops recorded");
+  lower(input.input_unknown, kLow, "nothing tells input from compute");
   lower(input.input_inferred && input.bottleneck.category == Category::kInput, kMedium,
         "input inferred, no loader seen");
   result.level = kNames[level];

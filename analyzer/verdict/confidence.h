@@ -15,7 +15,8 @@ struct ConfidenceInput {
   bool warm_up_only = false;  // there were no others
   bool ops_recorded = true;
   bool input_inferred = false;  // no loader was seen
-  Interval ci;  // of the deciding share
+  bool input_unknown = false;   // nothing tells waiting from computing
+  Interval ci;                  // of the deciding share
   Bottleneck bottleneck;
   std::int64_t ops = 0;   // recorded
   std::int64_t lost = 0;  // events lost, or too late to be placed
@@ -28,7 +29,7 @@ struct Confidence {
 
 // "high" unless one of these lowers it; the lowest wins:
 //   low     fewer than 5 steps; only warm-up steps; an interval wider than 20 points; more than 1 %
-//           lost
+//           lost; steps by a sampler's marks alone, which tell nothing of what is in them
 //   medium  fewer than 20 steps; an interval wider than 10 points, or one that holds a threshold of
 //           the verdict; any loss; ops not recorded; an input-bound verdict by inferred input
 Confidence confidence_of(const ConfidenceInput& input);

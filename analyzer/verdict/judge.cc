@@ -193,9 +193,10 @@ void judge(LoopReport& report, std::int64_t op_count, std::int64_t lost) {
   const bool warm_up_only = std::none_of(report.analysed.begin(), report.analysed.end(),
                                          [&](std::size_t i) { return report.steps[i].steady; });
   const auto steps = static_cast<std::int64_t>(report.analysed.size());
+  const bool input_unknown = report.by_sampler && !report.trains && !report.ops_recorded;
   const Confidence confidence =
-      confidence_of({steps, warm_up_only, report.ops_recorded, report.input.inferred, ci,
-                     bottleneck, op_count, lost + report.late_ops});
+      confidence_of({steps, warm_up_only, report.ops_recorded, report.input.inferred, input_unknown,
+                     ci, bottleneck, op_count, lost + report.late_ops});
 
   Verdict& verdict = report.verdict;
   verdict.kind = bottleneck.kind;
