@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -20,16 +21,61 @@ struct Suspect {
 
 using Suspects = std::map<ThreadId, Suspect>;
 
-// The threads of the processes that have no loop yet.
+const StoredProcess* find_process(const RecordedRun& recording, ProcessId id) {
+  const auto it = std::find_if(recording.processes.begin(), recording.processes.end(),
+                               [id](const StoredProcess& process) { return process.id == id; });
+  return it == recording.processes.end() ? nullptr : &*it;
+}
+
+// Does an ancestor of `process` have one of these loops? Then it works for that (a loader's
+// worker).
+bool serves(const RecordedRun& recording, ProcessId process, const std::set<ProcessId>& leaders) {
+  const StoredProcess* at = find_process(recording, process);
+  for (std::size_t depth = 0; at != nullptr && depth < recording.processes.size(); ++depth) {
+    const auto parent = std::find_if(
+        recording.processes.begin(), recording.processes.end(),
+        [at](const StoredProcess& p) { return p.pid == at->parent_pid && p.id != at->id; });
+    if (parent == recording.processes.end()) return false;
+    if (leaders.contains(parent->id)) return true;
+    at = &*parent;
+  }
+  return false;
+}
+
+std::set<ProcessId> processes_of(const std::vector<Loop>& loops) {
+  std::set<ProcessId> processes;
+  for (const Loop& loop : loops) processes.insert(loop.process);
+  return processes;
+}
+
+// The threads of the processes that have no loop yet, nor serve one that has.
 std::vector<const StoredThread*> unexplained(const RecordedRun& recording,
                                              const std::vector<Loop>& loops) {
-  std::set<ProcessId> explained;
-  for (const Loop& loop : loops) explained.insert(loop.process);
+  const auto explained = processes_of(loops);
   std::vector<const StoredThread*> threads;
   for (const StoredThread& thread : recording.threads) {
-    if (!explained.contains(thread.process)) threads.push_back(&thread);
+    if (!explained.contains(thread.process) && !serves(recording, thread.process, explained))
+      threads.push_back(&thread);
   }
   return threads;
+}
+
+// Where a main thread repeats, the other threads of its process prepare its batches.
+void drop_helpers(const RecordedRun& recording, std::vector<Loop>& found) {
+  std::set<ProcessId> led_by_main;
+  std::set<ThreadId> mains;
+  for (const StoredThread& thread : recording.threads) {
+    const StoredProcess* process = find_process(recording, thread.process);
+    if (process != nullptr && process->pid == thread.tid) mains.insert(thread.id);
+  }
+  for (const Loop& loop : found) {
+    if (mains.contains(loop.thread)) led_by_main.insert(loop.process);
+  }
+  const auto leaders = processes_of(found);
+  std::erase_if(found, [&](const Loop& loop) {
+    return (led_by_main.contains(loop.process) && !mains.contains(loop.thread)) ||
+           serves(recording, loop.process, leaders);
+  });
 }
 
 Suspects make_suspects(const RecordedRun& recording,
@@ -126,6 +172,7 @@ Status infer_steps(const RecordedRun& recording, std::vector<Loop>& loops) {
     return true;
   });
   if (!read.ok()) return read;
+  std::vector<Loop> found;
   for (const StoredThread* thread : threads) {
     Suspect& suspect = suspects[thread->id];
     suspect.items->finish();
@@ -134,8 +181,10 @@ Status infer_steps(const RecordedRun& recording, std::vector<Loop>& loops) {
     loop.process = thread->process;
     loop.trains = trains(recording, thread->id);
     suspect.rounds.finish(loop);
-    if (!loop.steps.empty()) loops.push_back(std::move(loop));
+    if (!loop.steps.empty()) found.push_back(std::move(loop));
   }
+  drop_helpers(recording, found);
+  std::move(found.begin(), found.end(), std::back_inserter(loops));
   std::stable_sort(loops.begin(), loops.end(),
                    [](const Loop& a, const Loop& b) { return a.thread < b.thread; });
   return {};

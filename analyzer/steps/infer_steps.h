@@ -11,8 +11,9 @@
 namespace stepscope {
 
 // Adds a loop for each thread whose ops repeat, in the processes that have none in `loops`, with
-// the waits before its rounds as inferred input. `loops` stays in the order of the threads. Reads
-// the ops once more when there is such a process.
+// the waits before its rounds as inferred input. Left out are threads beside a main thread that
+// repeats, and processes whose ancestor has a loop: they prepare its batches. `loops` stays in the
+// order of the threads. Reads the ops once more when there is such a process.
 //
 // Memory: two windows of kItemWindow items for all threads together (LoopItems), and a word a step.
 // Fails only when reading the ops fails.

@@ -266,6 +266,77 @@ TEST(InferSteps, ShiftingTimeAndRenamingThreadsChangesNothing) {
   }
 }
 
+// Two threads that repeat, each in a process of its own or both in one.
+class TwoThreads {
+ public:
+  explicit TwoThreads(std::int64_t process_of_second) {
+    for (const std::int64_t process : {std::int64_t{1}, process_of_second}) {
+      const std::string name = first_ ? "first" : "second";
+      const ThreadId thread = builder_.thread(name, process);
+      first_ = false;
+      for (std::int64_t at = 0; at < 10'000; at += 500) {
+        builder_.op(thread, "aten::to", at, at + 20);
+        builder_.op(thread, "aten::mm", at + 21, at + 100);
+      }
+    }
+    recording_ = builder_.recording();
+  }
+
+  RecordedRun& recording() { return recording_; }
+  std::vector<std::string> loops() {
+    const auto report = analyze(recording_);
+    EXPECT_TRUE(report.ok());
+    std::vector<std::string> names;
+    for (const LoopReport& loop : report->loops) names.push_back(loop.thread_name);
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+ private:
+  RecordingBuilder builder_;
+  RecordedRun recording_;
+  bool first_ = true;
+};
+
+using Names = std::vector<std::string>;
+
+TEST(InferSteps, ThreadsBesideARepeatingMainThreadAreNoLoops) {
+  TwoThreads run(1);
+  EXPECT_EQ(run.loops(), (Names{"first", "second"})) << "no main thread: a server";
+  run.recording().threads[0].tid = run.recording().processes[0].pid;
+  EXPECT_EQ(run.loops(), (Names{"first"}));
+}
+
+TEST(InferSteps, ProcessesThatServeALoopHaveNone) {
+  TwoThreads run(2);
+  EXPECT_EQ(run.loops(), (Names{"first", "second"})) << "two ranks";
+  run.recording().processes[1].parent_pid = run.recording().processes[0].pid;
+  EXPECT_EQ(run.loops(), (Names{"first"})) << "a worker";
+  run.recording().processes[1].parent_pid = 7;
+  StoredProcess between;
+  between.id = ProcessId{3};
+  between.pid = 7;
+  between.parent_pid = run.recording().processes[0].pid;
+  run.recording().processes.push_back(between);
+  EXPECT_EQ(run.loops(), (Names{"first"})) << "a worker's worker";
+}
+
+TEST(InferSteps, WhereALoopIsMarkedNothingIsInferred) {
+  for (const std::int64_t process : {1, 2}) {
+    TwoThreads run(process);
+    for (std::int64_t at = 0; at < 10'000; at += 500) {
+      run.recording().phases.push_back({run.recording().threads[0].id,
+                                        PhaseKind::kInput,
+                                        StringId::kNone,
+                                        session_time(at),
+                                        Duration(10),
+                                        {}});
+    }
+    if (process == 2) run.recording().processes[1].parent_pid = run.recording().processes[0].pid;
+    EXPECT_EQ(run.loops(), (Names{"first"}));
+  }
+}
+
 // The window only bounds memory: rounds that are cut in parts are cut at the same places.
 TEST(InferSteps, ASmallWindowFindsTheSameRounds) {
   for (unsigned seed = 0; seed < kRuns / 4; ++seed) {
