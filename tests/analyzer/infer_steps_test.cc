@@ -15,7 +15,7 @@
 namespace stepscope::testing {
 namespace {
 
-constexpr unsigned kRuns = 100;
+constexpr unsigned kRuns = 40;
 
 // What a generated loop is like. Times in ns.
 struct LoopShape {
@@ -371,7 +371,7 @@ TEST(InferSteps, ASmallWindowFindsTheSameRounds) {
 
 // Ops in no order, with gaps of several kinds.
 TEST(InferSteps, RandomOpsAreNoLoop) {
-  for (unsigned seed = 0; seed < kRuns * 4; ++seed) {
+  for (unsigned seed = 0; seed < kRuns * 10; ++seed) {
     std::mt19937 random(seed);
     const auto pick = [&random](std::int64_t low, std::int64_t high) {
       return std::uniform_int_distribution<std::int64_t>(low, high)(random);

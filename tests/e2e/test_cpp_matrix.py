@@ -89,11 +89,19 @@ def test_two_loops_in_one_process(run):
     assert shares[1] > shares[0] + 0.05, "the second one waits twice as long"
 
 
-def test_inference(run):
-    """Nothing marks a step: the ops are there."""
-    done = run("inference", analyze=lambda _, folder: recorded.Run({}, folder))
-    assert count(done, "SELECT count(*) FROM op") > 80 * 5
+@pytest.mark.parametrize("workers", [0, 2])
+def test_inference(run, workers):
+    """The sampler's marks tell the batches; with workers nothing ends the last one. What a batch is prepared with by
+    ops does not count as input."""
+    done = run("inference", "--workers", workers, "--stall-ms", 30 if workers else 8)
     assert count(done, "SELECT count(*) FROM op JOIN string ON string.id = name_id WHERE text = 'aten::argmax'") == 80
+    assert done.report["steps"]["marker"] == "inferred"
+    assert done.report["steps"]["count"] == (79 if workers else 80)
+    assert done.report["input"]["inferred"]
+    own = done.own()
+    (begin, _), *_, (_, end) = own["waits"]
+    waited = sum(end - begin for begin, end in own["waits"]) / (end - begin)
+    assert waited - 0.1 < done.report["shares"]["input"] < waited + 0.05
 
 
 def test_an_exception_that_nobody_catches(run):
