@@ -25,9 +25,10 @@ constexpr double kPlaceShare = 0.9;
 constexpr double kStandingShare = 0.6;
 constexpr double kStanding = 4;
 // A cycle that waits has so much of all idle time in its waits; one that does not may leave so much
-// of it in long pauses elsewhere.
+// of it in waits elsewhere, which are so often before the same name.
 constexpr double kCredibleIdle = 0.25;
 constexpr double kUnexplainedIdle = 0.5;
+constexpr double kSamePlace = 0.75;
 // A loop lasts so long, against the longest: initialising ten equal layers repeats too.
 constexpr double kLeastOfLongest = 0.5;
 constexpr double kTrifle = 0.125;       // of a round: too little to make a round of its own
@@ -38,7 +39,7 @@ struct Found {
   Cycle cycle;
   std::uint32_t first_at = 0;  // the first anchor
   double span = 0;             // from its first round to the last, ns
-  bool leaves_pauses = false;  // long ones inside of rounds, with most of the idle time
+  bool leaves_waits = false;   // inside of rounds, with most of the idle time
   double idle_share = 0;       // of the idle time there, what lies before rounds
 };
 
@@ -158,12 +159,14 @@ class CycleSearch {
   void compare_gaps(const Positions& at, Found& found) const {
     CycleCutter cutter(found.cycle);
     std::vector<double> at_cuts, others;
-    double idle = 0, waited = 0, longest = 0, paused = 0;
+    Positions others_at;
+    double idle = 0, waited = 0, longest = 0;
     for (std::uint32_t i = 0; i < at.back(); ++i) {
       const bool cut = cutter.begins_round(given_.items[i]);
       if (i <= at.front()) continue;
       const double gap = ns_of(given_.items[i].gap);
       (cut ? at_cuts : others).push_back(gap);
+      if (!cut) others_at.push_back(i);
       idle += gap;
       if (cut) waited += gap;
       if (gap > std::abs(longest)) longest = cut ? gap : -gap;
@@ -174,14 +177,26 @@ class CycleSearch {
     found.cycle.waits =
         found.cycle.mean_gap > kStandsOut * usual &&
         static_cast<double>(standing) >= kStandingShare * static_cast<double>(at_cuts.size());
-    std::size_t pauses = 0;
-    for (const double gap : others) {
-      if (gap <= kStandsOut * usual) continue;
-      paused += gap;
-      ++pauses;
-    }
-    found.leaves_pauses = pauses >= kLeastRounds && paused >= kUnexplainedIdle * idle;
     found.idle_share = (waited - std::max(longest, 0.0)) / std::max(idle - std::abs(longest), 1.0);
+    found.leaves_waits = has_waits(others_at, kStandsOut * usual, kUnexplainedIdle * idle);
+  }
+
+  // Are there pauses of more than `least` at these items, of `least_sum` in all? Most come before
+  // items of one name: where the system stopped the thread, they come anywhere.
+  [[nodiscard]] bool has_waits(const Positions& at, double least, double least_sum) const {
+    std::vector<std::size_t> pauses(given_.by_name.size());
+    std::size_t all = 0;
+    double sum = 0;
+    for (const std::uint32_t i : at) {
+      const double gap = ns_of(given_.items[i].gap);
+      if (gap <= least) continue;
+      ++pauses[given_.names[i]];
+      ++all;
+      sum += gap;
+    }
+    const std::size_t most = *std::max_element(pauses.begin(), pauses.end());
+    return most >= kLeastRounds && sum >= least_sum &&
+           static_cast<double>(most) >= kSamePlace * static_cast<double>(all);
   }
 
   // Rounds that are the same prove a loop. Where they vary, there have to be more of them, with the
@@ -250,8 +265,8 @@ class CycleSearch {
       return f.cycle.waits && f.idle_share >= kCredibleIdle;
     };
     keep(waits);
-    // The pauses come in rounds that were not found: these are parts of them.
-    std::erase_if(found, [&](const Found& f) { return !waits(f) && f.leaves_pauses; });
+    // Waits inside of rounds are those of longer rounds that were not found.
+    std::erase_if(found, [&](const Found& f) { return !waits(f) && f.leaves_waits; });
     if (found.empty()) return std::nullopt;
     const bool innermost = waits(found.front());
     if (!innermost) keep([](const Found& f) { return f.family == Family::kCall; });

@@ -29,6 +29,7 @@ struct LoopShape {
   std::int64_t warm_up = 0;                            // ops before the loop, of other names
   std::int64_t first_extra = 0;                        // ops that only the first round has
   std::int64_t vary = 0;                               // layers more or fewer in a round, at most
+  std::int64_t stops = 0;  // of 1,000 gaps, those in which the system stops the thread
   std::int64_t shift = 0;
   bool scope = false;       // around each round's ops
   bool main_scope = false;  // around everything
@@ -61,7 +62,7 @@ class GeneratedLoop {
     builder_.op(thread_, name, now_, end);
     if (end - now_ > 100) builder_.op(thread_, name + "_inner", now_ + 10, end - 10);
     last_end_ = end;
-    now_ = end + pick(1, 20);
+    now_ = end + (pick(1, 1000) <= shape_.stops ? pick(5'000, 50'000) : pick(1, 20));
   }
 
   void add_model() {
@@ -221,6 +222,22 @@ TEST(InferSteps, AScopeThatRepeatsIsTheStep) {
 // Without a wait the layers are told from the model by what comes once a round.
 TEST(InferSteps, LayersAreNoStepsAlsoWithoutAWait) {
   LoopShape shape;
+  shape.least_wait = 1;
+  shape.most_wait = 20;
+  for (unsigned seed = 0; seed < kRuns; ++seed) {
+    GeneratedLoop loop(seed, shape);
+    const AnalysisReport report = report_of(loop.builder());
+    ASSERT_EQ(report.loops.size(), 1u) << seed;
+    EXPECT_EQ(report.loops[0].steps.size(), 60u) << seed;
+    for (const Step& step : report.loops[0].steps) EXPECT_EQ(input_of(step), 0) << seed;
+  }
+}
+
+// A busy machine stops the thread anywhere, for longer than it ever waits.
+TEST(InferSteps, StopsAreNoWaits) {
+  LoopShape shape;
+  shape.stops = 10;
+  expect_exact(shape, "with stops");
   shape.least_wait = 1;
   shape.most_wait = 20;
   for (unsigned seed = 0; seed < kRuns; ++seed) {
