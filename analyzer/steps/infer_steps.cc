@@ -13,8 +13,13 @@
 namespace stepscope {
 namespace {
 
+constexpr int kLongestWait =
+    10;  // median steps; in a windowed recording a longer one lies between windows
+
 // One thread that may turn out to be a loop.
 struct Suspect {
+  explicit Suspect(bool windowed) : rounds(windowed) {}
+
   RoundReader rounds;
   std::unique_ptr<LoopItems> items;
 };
@@ -83,7 +88,7 @@ Suspects make_suspects(const RecordedRun& recording,
   Suspects suspects;
   const std::size_t window = std::max<std::size_t>(kItemWindow / threads.size(), 1 << 12);
   for (const StoredThread* thread : threads) {
-    Suspect& suspect = suspects[thread->id];
+    Suspect& suspect = suspects.try_emplace(thread->id, recording.facts.windowed).first->second;
     suspect.items = std::make_unique<LoopItems>(
         phases_of(recording, thread->id),
         [&suspect](std::vector<LoopItem> items) { suspect.rounds.add(std::move(items)); }, window);
@@ -143,8 +148,30 @@ void RoundReader::drop_odd_ends() {
   if (!rounds_.empty() && rounds_.back().items < least) rounds_.pop_back();
 }
 
+void RoundReader::keep_longest_window() {
+  std::vector<Duration> distances;
+  for (std::size_t i = 1; i < rounds_.size(); ++i)
+    distances.push_back(rounds_[i].wait.end - rounds_[i - 1].wait.end);
+  if (distances.empty()) return;
+  const auto middle = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2);
+  std::nth_element(distances.begin(), middle, distances.end());
+  const Duration longest_wait = *middle * kLongestWait;
+  std::size_t best = 0, most = 0, first = 0;
+  for (std::size_t i = 1; i <= rounds_.size(); ++i) {
+    if (i < rounds_.size() && rounds_[i].wait.length() <= longest_wait) continue;
+    if (i - first > most) {
+      best = first;
+      most = i - first;
+    }
+    first = i;
+  }
+  rounds_.erase(rounds_.begin() + static_cast<std::ptrdiff_t>(best + most), rounds_.end());
+  rounds_.erase(rounds_.begin(), rounds_.begin() + static_cast<std::ptrdiff_t>(best));
+}
+
 void RoundReader::finish(Loop& loop) {
   if (!cycle_) return;
+  if (windowed_) keep_longest_window();
   drop_odd_ends();
   if (rounds_.size() < kLeastRounds) return;
   // Nobody knows when the wait for the first began.
@@ -174,7 +201,7 @@ Status infer_steps(const RecordedRun& recording, std::vector<Loop>& loops) {
   if (!read.ok()) return read;
   std::vector<Loop> found;
   for (const StoredThread* thread : threads) {
-    Suspect& suspect = suspects[thread->id];
+    Suspect& suspect = suspects.at(thread->id);
     suspect.items->finish();
     Loop loop;
     loop.thread = thread->id;

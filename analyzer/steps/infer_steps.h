@@ -23,6 +23,10 @@ Status infer_steps(const RecordedRun& recording, std::vector<Loop>& loops);
 // looked at that has one; rounds before that part are missed.
 class RoundReader {
  public:
+  // `windowed`: ops were recorded now and then. A pause in which none were is no wait: of the
+  // rounds between such pauses, the longest row of them is the loop.
+  explicit RoundReader(bool windowed = false) : windowed_(windowed) {}
+
   void add(std::vector<LoopItem> items);
 
   // Fills steps and input of `loop`; no steps where nothing repeats. No call of add() after it.
@@ -37,7 +41,9 @@ class RoundReader {
 
   void place(const LoopItem& item, bool begins_round);
   void drop_odd_ends();
+  void keep_longest_window();
 
+  bool windowed_ = false;
   std::size_t parts_ = 0;  // that came before there was a cycle
   std::optional<Cycle> cycle_;
   std::optional<CycleCutter> cutter_;

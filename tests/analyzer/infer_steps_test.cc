@@ -249,6 +249,28 @@ TEST(InferSteps, StopsAreNoWaits) {
   }
 }
 
+// Where ops were recorded in windows, the time between two windows is no wait.
+TEST(InferSteps, OfSeveralWindowsTheLongestIsTheLoop) {
+  GeneratedLoop loop(3, LoopShape{});
+  const auto windows = [&loop] {
+    auto& ops = loop.builder().ops();
+    const auto round_of = [&loop](const Op& op) {
+      const auto& begins = loop.begins();
+      return std::upper_bound(begins.begin(), begins.end(), to_ns(op.start)) - begins.begin();
+    };
+    std::erase_if(ops, [&](const Op& op) { return round_of(op) > 15 && round_of(op) <= 35; });
+  };
+  windows();
+  EXPECT_EQ(report_of(loop.builder()).loops.at(0).steps.size(), 40u) << "one long wait";
+  loop.builder().facts.windowed = true;
+  const AnalysisReport report = report_of(loop.builder());
+  ASSERT_EQ(report.loops.size(), 1u);
+  const auto& steps = report.loops[0].steps;
+  ASSERT_EQ(steps.size(), 25u);
+  for (std::size_t i = 1; i < steps.size(); ++i)
+    EXPECT_EQ(input_of(steps[i]), loop.waits()[i + 35]);
+}
+
 TEST(InferSteps, FewRoundsAreNoLoop) {
   LoopShape shape;
   for (shape.rounds = 0; shape.rounds < static_cast<std::int64_t>(kLeastRounds); ++shape.rounds) {
