@@ -29,7 +29,7 @@ PUBLIC_HEADERS = "profiler/include"  # included as <stepscope/…>, installed, s
 
 TORCH_HEADER = re.compile(r"^(torch|ATen|c10|caffe2)/")
 TORCH_ROOMS = ("profiler/hooks/", "samples/", "bench/", "tests/profiler/", "tests/samples/", "tests/e2e/",
-               "tests/project/consumer/")
+               "tests/cpp_programs/", "tests/project/consumer/")
 CUPTI_HEADER = re.compile(r"^(cupti|nvml|cuda|generated_cuda)[\w/]*\.h$")
 CUPTI_ROOMS = ("profiler/cupti/", "tests/profiler/cupti/")
 
