@@ -5,15 +5,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
-#include <iterator>
 
 namespace stepscope {
 namespace {
 
+// Not by iterators, which throw when a read fails, and a file of /proc does when its process ends.
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::string text;
+  std::array<char, 4096> part;
+  do {
+    file.read(part.data(), part.size());
+    text.append(part.data(), static_cast<std::size_t>(file.gcount()));
+  } while (file);
+  return text;
 }
 
 // /proc/PID/cmdline separates arguments by NUL and ends with one.
