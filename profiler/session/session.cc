@@ -54,13 +54,20 @@ void copy_text(char* to, std::size_t size, const std::string& text) {
 
 }  // namespace
 
+// Under a wrapper before there are threads, as a rule: while one of them joins the recording, with
+// the mutex held, another may fork.
+Session::Session() {
+  if (is_wrapped()) install_fork_handlers();
+}
+
 Session& Session::get() {
   static auto* const session = new Session;
   return *session;
 }
 
-// Once a recording is about to begin; not sooner, because the store's handlers, which come with the
-// recorder's library, must be there first: its lock is taken under ours, at a fork too.
+// Where the process records itself, once that is about to begin; not sooner, because the store's
+// handlers, which come with the recorder's library, must be there first: its lock is taken under
+// ours, at a fork too.
 void Session::install_fork_handlers() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -213,6 +220,7 @@ bool Session::join_wrapper() {
   const Wrapper known = wrapper_.load(std::memory_order_acquire);
   if (known != Wrapper::kUnknown) [[likely]]
     return known == Wrapper::kJoined;
+  if (is_wrapped()) install_fork_handlers();
   const std::scoped_lock lock(mutex_);
   if (wrapper_ == Wrapper::kUnknown) {
     wrapper_.store(join_now() ? Wrapper::kJoined : Wrapper::kAbsent, std::memory_order_release);
@@ -225,7 +233,6 @@ bool Session::join_now() {
   if (recorder_ != nullptr) return false;
   const Region region = connect_to_recorder();
   if (!region) return false;
-  install_fork_handlers();
   wants_ops_ = region.header->plan.phases_only == 0;
   ring_registry().use(region);
   begin_recording(region);

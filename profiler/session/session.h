@@ -59,7 +59,7 @@ class Session {
  private:
   enum class Wrapper : std::uint8_t { kUnknown, kAbsent, kJoined };
 
-  Session() = default;
+  Session();
 
   static void install_fork_handlers();
   // mutex_ is held.
