@@ -275,6 +275,7 @@ def test_an_exception_of_the_reader_comes_through(marked):
 def test_ctrl_c_in_a_wait_comes_through(marked):
     assert marked("""
         import os, signal, stepscope
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored, where this runs in the background
 
         @stepscope.input
         def fetch():
