@@ -219,12 +219,12 @@ TEST(Liveness, AForkedChildThatOutlivesTheRecorderDoesNotKeepTheStoreBusy) {
     Child recorder([&](const Child::Ready& ready) {
       auto writer = TraceWriter::create(dir / "run.db");
       if (!writer.ok()) return 1;
-      const pid_t pid = ::fork();
-      if (pid == 0) {
+      if (::fork() == 0) {  // itself says that it runs: only then it has let go of the store
+        const pid_t pid = ::getpid();
+        [[maybe_unused]] const auto n = ::write(to_parent[1], &pid, sizeof(pid));
         ::pause();
         ::_exit(0);
       }
-      [[maybe_unused]] const auto n = ::write(to_parent[1], &pid, sizeof(pid));
       ready();
       ::pause();
       return 0;
