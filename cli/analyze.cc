@@ -5,12 +5,12 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 
 #include "cli/report_json.h"
 #include "cli/report_text.h"
+#include "cli/terminal_text.h"
 #include "cli/verb.h"
 #include "store/trace_reader.h"
 #include "store/trace_writer.h"
@@ -53,12 +53,6 @@ class Progress {
   bool shown_ = false;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
-
-bool wants_color(const AnalyzeArguments& arguments) {
-  const char* no_color = std::getenv("NO_COLOR");  // https://no-color.org
-  return !arguments.no_color && (no_color == nullptr || *no_color == '\0') &&
-         isatty(STDOUT_FILENO) == 1;
-}
 
 void note(const std::string& message) {
   std::fprintf(stderr, "stepscope %s: %s\n", kVerb, message.c_str());
@@ -104,7 +98,7 @@ int run_analyze(const AnalyzeArguments& arguments) {
 
   TextOptions text_options;
   text_options.store = arguments.store;
-  text_options.color = wants_color(arguments);
+  text_options.color = !arguments.no_color && stdout_wants_color();
   text_options.top = arguments.top;
   const std::string page =
       arguments.json ? json_report(*report, arguments.top) : text_report(*report, text_options);

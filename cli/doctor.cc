@@ -5,12 +5,12 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 
 #include "cli/doctor_report.h"
 #include "cli/installation.h"
+#include "cli/terminal_text.h"
 #include "cli/verb.h"
 #include "profiler/doctor/build_hooks.h"
 
@@ -27,11 +27,6 @@ struct DoctorArguments {
   bool build_hooks = false;
   bool force = false;
 };
-
-bool wants_color() {
-  const char* no_color = std::getenv("NO_COLOR");  // https://no-color.org
-  return (no_color == nullptr || *no_color == '\0') && isatty(STDOUT_FILENO) == 1;
-}
 
 // On a terminal: that something is being done, and for how long.
 class BuildLine {
@@ -95,7 +90,7 @@ int run_doctor(const DoctorArguments& arguments) {
   if (arguments.build_hooks) return build_all(arguments, installed);
   const Findings findings = diagnose(arguments.query, installed);
   const std::string text =
-      arguments.json ? doctor_json(findings) : doctor_text(findings, Palette{wants_color()});
+      arguments.json ? doctor_json(findings) : doctor_text(findings, Palette{stdout_wants_color()});
   std::fputs(text.c_str(), stdout);
   return records_ops(findings) ? kOk : kNotReady;
 }

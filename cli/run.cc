@@ -127,10 +127,6 @@ int watch(const RunArguments& arguments, const Child& child, RunRecorder& record
   return *ended;
 }
 
-int exit_code_of(int wait_status) {
-  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-}
-
 void say(const std::string& line) { std::fprintf(stderr, "stepscope: %s\n", line.c_str()); }
 
 int refuse_program(const Status& status) {

@@ -1,8 +1,11 @@
 #include "cli/terminal_text.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 
 namespace stepscope::cli {
 namespace {
@@ -64,6 +67,11 @@ std::string bar(double fraction, std::size_t width) {
   std::string result;
   for (std::size_t i = 0; i < eighths / 8; ++i) result += "█";
   return result + kEighths[eighths % 8];
+}
+
+bool stdout_wants_color() {
+  const char* no_color = std::getenv("NO_COLOR");
+  return (no_color == nullptr || *no_color == '\0') && isatty(STDOUT_FILENO) == 1;
 }
 
 }  // namespace stepscope::cli

@@ -18,6 +18,9 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width);
 // `fraction` (0 to 1) of `width` characters, in eighths of a character: "██▌".
 std::string bar(double fraction, std::size_t width);
 
+// Standard output is a terminal, and its user has not asked for none (https://no-color.org).
+bool stdout_wants_color();
+
 // Escape sequences, or nothing where they are not wanted.
 struct Palette {
   bool on = false;

@@ -19,12 +19,6 @@ namespace fs = std::filesystem;
 
 Status unavailable(const std::string& what) { return Status::error(ErrorKind::kUnavailable, what); }
 
-std::string in_words(const std::vector<std::string>& items) {
-  std::string text;
-  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
-  return text;
-}
-
 Status check_what_is_needed(const TorchInstall& torch, const Installation& installed,
                             const BuildTools& tools) {
   if (!torch.has_headers) {

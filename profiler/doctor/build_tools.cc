@@ -116,4 +116,10 @@ bool version_is_at_least(const std::string& version, const std::string& wanted) 
   return has[0] != least[0] ? has[0] > least[0] : has[1] >= least[1];
 }
 
+std::string in_words(const std::vector<std::string>& tools) {
+  std::string text;
+  for (const std::string& tool : tools) text += (text.empty() ? "" : ", ") + tool;
+  return text;
+}
+
 }  // namespace stepscope

@@ -17,6 +17,9 @@ struct BuildTools {
 // Looks in PATH; the compiler is $CXX, else the one that CMake would take.
 BuildTools find_build_tools();
 
+// What was found, or what is missing, in one line: "g++ 12.2.0, cmake 3.25.1".
+std::string in_words(const std::vector<std::string>& tools);
+
 // The command that installs them all where Debian's packages are used; elsewhere empty.
 std::string install_tools_command();
 

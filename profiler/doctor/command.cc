@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "profiler/channel/listener.h"
+#include "profiler/launch/child.h"
 
 extern char** environ;
 
@@ -82,10 +83,6 @@ class LeaveInterruptsToChild {
   struct sigaction before_[2]{};
   sigset_t taken_{};
 };
-
-int exit_code_of(int wait_status) {
-  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-}
 
 int wait_for(pid_t pid) {
   int status = 0;

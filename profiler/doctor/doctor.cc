@@ -18,12 +18,6 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
-std::string in_words(const std::vector<std::string>& items) {
-  std::string text;
-  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
-  return text;
-}
-
 const char* origin_words(HookOrigin origin) {
   switch (origin) {
     case HookOrigin::kNamed:

@@ -107,4 +107,8 @@ std::optional<int> Child::ended() const {
   return waitpid(pid_, &status, WNOHANG) == pid_ ? std::optional<int>(status) : std::nullopt;
 }
 
+int exit_code_of(int wait_status) {
+  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
 }  // namespace stepscope

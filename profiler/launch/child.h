@@ -45,4 +45,7 @@ class Child {
   OwnedFd signals_;
 };
 
+// Of waitpid()'s status, as a shell has it: 128 + N when signal N killed the program.
+int exit_code_of(int wait_status);
+
 }  // namespace stepscope
