@@ -8,6 +8,7 @@
 
 #include "analyzer/advise/advise.h"
 #include "analyzer/attribute/attribute.h"
+#include "analyzer/op_samples.h"
 #include "analyzer/samples/counters.h"
 #include "analyzer/steps/find_loops.h"
 #include "analyzer/steps/infer_input.h"
@@ -111,7 +112,7 @@ std::vector<OpRow> op_rows(const OpTable& table, const RecordedRun& recording) {
   std::vector<OpRow> rows;
   for (const OpCost& cost : table.sorted()) {
     rows.push_back({std::string(recording.text(cost.name)), phase_name(cost.phase), cost.calls,
-                    to_ns(cost.self), to_ns(cost.launch)});
+                    to_ns(cost.self), to_ns(cost.launch), {}});
   }
   return rows;
 }
@@ -177,7 +178,9 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop, Attribute
   report.input = loop.input.begins.empty()
                      ? input_use(phases, report.steps, report.analysed, recording.text)
                      : inferred_use(loop.input, report.steps, report.analysed);
-  report.ops = op_rows(first.steady ? attributed.steady_ops : attributed.warm_up_ops, recording);
+  const OpTable& op_table = first.steady ? attributed.steady_ops : attributed.warm_up_ops;
+  report.ops = op_rows(op_table, recording);
+  add_op_samples(report, op_table.sorted(), attributed.op_blocks);
   report.populations = describe_populations(report.steps, report.analysed);
   report.verdict.thread = loop.thread;
   judge(report, recording.op_count, lost_events(recording.losses));
@@ -242,6 +245,7 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   };
   AttributeOptions attribute_options;
   attribute_options.progress = options.progress;
+  attribute_options.op_series = options.op_samples;
   auto attributed = attribute(recording, loops, role, attribute_options);
   if (!attributed.ok()) return attributed.status();
 

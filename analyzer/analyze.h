@@ -9,7 +9,8 @@
 namespace stepscope {
 
 struct AnalyzeOptions {
-  std::optional<StepSpan> steps;              // only these
+  std::optional<StepSpan> steps;               // only these
+  bool op_samples = false;                     // the course of each op, not only its sum
   std::function<void(std::int64_t)> progress;  // called now and then with the number of ops read
 };
 

@@ -44,6 +44,13 @@ struct Population {
   std::string label;  // "all", "usual steps", "every 20th step: +12.0 ms in checkpoint"
 };
 
+// What an op cost in a block of consecutive steps. Blocks without it have no sample.
+struct OpSample {
+  std::size_t block = 0;  // index in LoopReport::op_blocks
+  std::int64_t calls = 0;
+  std::int64_t self_ns = 0;
+};
+
 // Where the op time of the analysed steps went.
 struct OpRow {
   std::string name;
@@ -51,6 +58,7 @@ struct OpRow {
   std::int64_t calls = 0;
   std::int64_t self_ns = 0;
   std::int64_t launch_ns = 0;
+  std::vector<OpSample> samples;  // by block; empty unless asked for
 };
 
 // A process, and what became of it.
@@ -89,6 +97,7 @@ struct LoopReport {
   PhaseMeans phases;
   InputUse input;
   std::vector<OpRow> ops;               // by self time, the largest first
+  std::vector<std::int64_t> op_blocks;  // steps in each block of samples; empty unless asked for
   std::vector<Population> populations;  // one, or two with the slow one last
   std::int64_t late_ops = 0;            // came too late to be placed
 

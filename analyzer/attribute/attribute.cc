@@ -26,12 +26,13 @@ struct Router {
 };
 
 Router make_router(const RecordedRun& recording, const std::vector<Loop>& loops,
-                   const RoleOfStep& role) {
+                   const RoleOfStep& role, bool op_series) {
   Router router;
   for (std::size_t i = 0; i < loops.size(); ++i) {
     LoopSweeper::Config config;
     config.launch_overhead = recording.facts.leaf_op_overhead;
     config.ops_recorded = [&recording](bool has_ops) { return ops_recorded(recording, has_ops); };
+    config.op_series = op_series;
     config.role = [&role, i](std::size_t step) { return role(i, step); };
     router.sweepers.push_back(
         std::make_unique<LoopSweeper>(loops[i], phases_of(recording, loops[i]), config));
@@ -52,7 +53,7 @@ Result<std::vector<AttributedLoop>> attribute(const RecordedRun& recording,
                                               const std::vector<Loop>& loops,
                                               const RoleOfStep& role,
                                               const AttributeOptions& options) {
-  Router router = make_router(recording, loops, role);
+  Router router = make_router(recording, loops, role, options.op_series);
   OpClasses classes(recording.text);
   const std::size_t window = options.reorder_window / std::max<std::size_t>(loops.size(), 1);
   std::int64_t seen = 0;

@@ -13,6 +13,7 @@
 #include <functional>
 #include <vector>
 
+#include "analyzer/attribute/op_series.h"
 #include "analyzer/attribute/step_account.h"
 #include "analyzer/recording.h"
 #include "analyzer/steps/find_loops.h"
@@ -23,6 +24,7 @@ inline constexpr std::size_t kReorderWindow = std::size_t{1} << 20;
 
 struct AttributeOptions {
   std::size_t reorder_window = kReorderWindow;
+  bool op_series = false;  // fill AttributedLoop::op_blocks
   // Called now and then with the number of ops seen so far.
   std::function<void(std::int64_t)> progress;
 };
@@ -41,6 +43,7 @@ struct AttributedLoop {
   std::vector<AttributedStep> steps;  // one for each of Loop::steps
   OpTable steady_ops;
   OpTable warm_up_ops;
+  std::vector<OpBlock> op_blocks;  // of the steps that are not left out and have ops
   std::int64_t late_ops = 0;
 };
 

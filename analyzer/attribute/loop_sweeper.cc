@@ -116,14 +116,18 @@ void LoopSweeper::sweep_to(SessionTime end) {
         [&](const Segment& segment) {
           result_.steps[step].account.add(segment);
           if (table != nullptr) table->add(segment);
+          if (config_.op_series) op_series_.add(segment);
         });
-  if (table != nullptr) {
-    count_calls(*table, ops.own, frame);
-    for (const auto& [key, list] : ops.others) count_calls(*table, list, frame);
-  }
+  const auto add_call = [&](StringId name, PhaseKind phase) {
+    if (table != nullptr) table->add_call(name, phase);
+    if (config_.op_series) op_series_.add_call(name, phase);
+  };
+  count_calls(ops.own, frame, add_call);
+  for (const auto& [key, list] : ops.others) count_calls(list, frame, add_call);
   swept_ = end;
   drop_ended(ops, end);
   if (end == loop_.steps[step].end) {
+    if (config_.op_series) op_series_.end_step(step, recorded && table != nullptr);
     ++next_step_;
     spans_[step] = {};
     ops = {};
@@ -141,15 +145,16 @@ std::vector<OpRun> LoopSweeper::runs_of(Help help, Buffer& ops, TimeRange frame)
 }
 
 // Each op counts once, in the phase that it began in.
-void LoopSweeper::count_calls(OpTable& table, const std::vector<BufferedOp>& ops,
-                              TimeRange frame) const {
+template <typename AddCall>
+void LoopSweeper::count_calls(const std::vector<BufferedOp>& ops, TimeRange frame,
+                              AddCall add_call) const {
   const auto& spans = spans_[next_step_];
   std::size_t at = 0;
   for (const BufferedOp& op : ops) {
     if (!frame.contains(op.start) || !counts_as_call(op)) continue;
     while (at + 1 < spans.size() && spans[at].range.end <= op.start) ++at;
     const bool forward = spans[at].phase == PhaseKind::kNone && spans[at].before_backward;
-    table.add_call(op.name, forward ? PhaseKind::kForward : spans[at].phase);
+    add_call(op.name, forward ? PhaseKind::kForward : spans[at].phase);
   }
 }
 
@@ -165,6 +170,7 @@ void LoopSweeper::drop_ended(Buffer& ops, SessionTime now) {
 
 AttributedLoop LoopSweeper::finish() {
   while (next_step_ < loop_.steps.size()) sweep_to(loop_.steps[next_step_].end);
+  result_.op_blocks = op_series_.take_blocks();
   return std::move(result_);
 }
 

@@ -23,6 +23,7 @@ class LoopSweeper {
     Duration launch_overhead{0};
     std::function<bool(bool has_ops)> ops_recorded;  // were a step's ops recorded?
     std::function<StepRole(std::size_t step)> role;
+    bool op_series = false;  // fill AttributedLoop::op_blocks
   };
 
   LoopSweeper(const Loop& loop, const std::vector<Phase>& thread_phases, Config config);
@@ -51,7 +52,9 @@ class LoopSweeper {
   void sweep_to(SessionTime end);
   [[nodiscard]] std::vector<OpRun> runs_of(Help help, Buffer& ops, TimeRange frame) const;
   OpTable* table_of(std::size_t step);  // null: its ops are in no table
-  void count_calls(OpTable& table, const std::vector<BufferedOp>& ops, TimeRange frame) const;
+  // `add_call(name, phase)` for each op that began in `frame`.
+  template <typename AddCall>
+  void count_calls(const std::vector<BufferedOp>& ops, TimeRange frame, AddCall add_call) const;
   void drop_ended(Buffer& ops, SessionTime now);
 
   const Loop& loop_;
@@ -59,6 +62,7 @@ class LoopSweeper {
   std::vector<std::vector<Span>> spans_;
   std::vector<Buffer> buffers_;
   AttributedLoop result_;
+  OpSeries op_series_;
   SweepState state_;
   SessionTime swept_;          // all before it is done
   SessionTime seen_;           // the latest end of an op on the loop's thread

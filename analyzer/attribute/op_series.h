@@ -1,0 +1,49 @@
+// What each op cost over the course of a loop, not only in sum: whoever compares two runs must know
+// how much that varies.
+//
+// Memory: at most 2 × kMostOpBlocks blocks, each with the ops that occurred in it. When there would
+// be more, neighbours are joined, and from then on a block holds twice as many steps.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/attribute/step_account.h"
+
+namespace stepscope {
+
+inline constexpr std::size_t kMostOpBlocks = 1024;
+
+// Consecutive steps, and the ops in them in no order. An op of a phase is there at most once.
+struct OpBlock {
+  std::size_t first = 0;  // indexes of steps of the loop
+  std::size_t last = 0;
+  std::size_t steps = 0;  // that were counted, of first … last
+  std::vector<OpCost> ops;
+};
+
+class OpSeries {
+ public:
+  // What happened in the step that is going on.
+  void add(const Segment& segment);
+  void add_call(StringId name, PhaseKind phase);
+  // It is over; `counted`: it belongs to the series. Steps come in order.
+  void end_step(std::size_t step, bool counted);
+
+  // Takes the blocks out; the last may hold fewer steps than the others. The series is empty then.
+  std::vector<OpBlock> take_blocks();
+
+ private:
+  OpCost& at(StringId name, PhaseKind phase);
+  void halve();
+
+  std::vector<OpBlock> blocks_;
+  std::size_t stride_ = 1;  // steps in a whole block
+  std::vector<OpCost> current_;
+  // Where an op is in current_, from 1; 0: not there. Index: the StringId, dense in a store.
+  std::vector<std::array<std::uint32_t, kPhaseKindCount>> place_;
+};
+
+}  // namespace stepscope
