@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "store/device_events.h"
 #include "store/events.h"
 
 namespace stepscope {
@@ -21,13 +22,15 @@ enum class Category : std::uint8_t {
 inline constexpr int kCategoryCount = 9;
 const char* category_name(Category category);  // "compute", "input", …
 
-// One slice of a step: step_time rows of a step sum to the step's duration, to the nanosecond.
+// One slice of a step: step_time rows of a step and device sum to the step's duration, to the
+// nanosecond.
 struct StepTime {
   Category category = Category::kHost;
   PhaseKind phase = PhaseKind::kNone;  // splits compute and launch by forward, backward, optimizer
   std::string label;                   // kOther: which scope; else empty
   Duration exposed{0};
   Duration hidden{0};  // covered by something else; not part of the sum
+  DeviceId device = DeviceId::kNone;  // whose time it is; kNone: the loop thread's own
 };
 
 struct Step {
@@ -69,12 +72,29 @@ struct Verdict {
   std::int64_t steps = 0;  // how many steps it rests on
   std::vector<Evidence> evidence;
   std::vector<Advice> advice;
+  DeviceId device = DeviceId::kNone;  // a loop with devices has a verdict for each
+};
+
+// The op that an API call was made in, by the ids of their rows.
+struct CallOp {
+  std::int64_t api_call = 0;
+  std::int64_t op = 0;
+};
+
+// The breakdown of other tools (docs/attribution.md, "The older breakdown"), of one step.
+struct PriorityTime {
+  ThreadId thread = ThreadId::kNone;  // the loop's
+  std::int64_t step = 0;
+  Duration kernel{0}, memcpy{0}, memset{0}, runtime{0}, dataloader{0}, cpu_op{0}, other{0};
 };
 
 // The analysis of one store: replaces any earlier one as a whole.
 struct Analysis {
   std::vector<Step> steps;
-  std::vector<Verdict> verdicts;  // one a loop, the loop with the most step time first
+  std::vector<Verdict> verdicts;  // one a loop and device, the loop with the most step time first
+  // Not read back by TraceReader::analysis(): for SQL.
+  std::vector<CallOp> call_ops;  // by api_call
+  std::vector<PriorityTime> priority_times;
 };
 
 }  // namespace stepscope

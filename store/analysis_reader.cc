@@ -40,6 +40,7 @@ StepTime step_time_of(const Statement& row) {
   time.label = row.text(3);
   time.exposed = Duration(row.integer(4));
   time.hidden = Duration(row.integer(5));
+  time.device = static_cast<DeviceId>(row.integer(6));
   return time;
 }
 
@@ -54,6 +55,7 @@ Verdict verdict_of(const Statement& row) {
   verdict.confidence = row.text(7);
   verdict.sentence = row.text(8);
   verdict.steps = row.integer(9);
+  verdict.device = static_cast<DeviceId>(row.integer(10));
   return verdict;
 }
 
@@ -83,7 +85,7 @@ Status read_steps(Database& database, std::vector<Step>& steps) {
                    });
   if (!status.ok()) return status;
   return for_each_row(database,
-                      "SELECT step_id, category, phase, label, exposed_ns, hidden_ns"
+                      "SELECT step_id, category, phase, label, exposed_ns, hidden_ns, device_id"
                       " FROM step_time ORDER BY id",
                       [&](const Statement& row) {
                         const auto step = by_id.find(row.integer(0));
@@ -97,7 +99,8 @@ Status read_verdicts(Database& database, std::vector<Verdict>& verdicts) {
   std::map<std::int64_t, std::pair<std::size_t, std::size_t>> advice_by_id;
   Status status = for_each_row(
       database,
-      "SELECT id, thread_id, kind, degree, share, ci_low, ci_high, confidence, sentence, steps"
+      "SELECT id, thread_id, kind, degree, share, ci_low, ci_high, confidence, sentence, steps,"
+      " device_id"
       " FROM verdict ORDER BY id",
       [&](const Statement& row) {
         by_id[row.integer(0)] = verdicts.size();

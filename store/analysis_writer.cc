@@ -3,18 +3,14 @@
 #include <utility>
 
 #include "store/analysis_rows.h"
+#include "store/rows.h"
 
 namespace stepscope {
 namespace {
 
-using Integer = std::optional<std::int64_t>;
 using Text = std::optional<std::string_view>;
 
-Integer nullable(ThreadId id) {
-  return id == ThreadId::kNone ? Integer() : static_cast<std::int64_t>(id);
-}
-
-Text nullable(const std::string& text) { return text.empty() ? Text() : Text(text); }
+Text nullable_text(const std::string& text) { return text.empty() ? Text() : Text(text); }
 
 // Here, not in schema.sql: a recorder must not pay for them.
 constexpr char kIndexes[] =
@@ -23,7 +19,7 @@ constexpr char kIndexes[] =
 
 constexpr char kClear[] =
     "DELETE FROM evidence; DELETE FROM advice; DELETE FROM verdict;"
-    "DELETE FROM step_time; DELETE FROM step;";
+    "DELETE FROM step_time; DELETE FROM step; DELETE FROM call_op; DELETE FROM priority_time;";
 
 class AnalysisWriter {
  public:
@@ -31,10 +27,14 @@ class AnalysisWriter {
     AnalysisWriter writer;
     const std::pair<Statement*, const char*> statements[] = {
         {&writer.step_, "INSERT INTO step VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"},
-        {&writer.time_, "INSERT INTO step_time VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6)"},
-        {&writer.verdict_, "INSERT INTO verdict VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"},
+        {&writer.time_, "INSERT INTO step_time VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
+        {&writer.verdict_,
+         "INSERT INTO verdict VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"},
         {&writer.advice_, "INSERT INTO advice VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
-        {&writer.evidence_, "INSERT INTO evidence VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6)"}};
+        {&writer.evidence_, "INSERT INTO evidence VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6)"},
+        {&writer.call_op_, "INSERT INTO call_op VALUES (?1, ?2)"},
+        {&writer.priority_,
+         "INSERT INTO priority_time VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"}};
     for (const auto& [statement, sql] : statements) {
       Result<Statement> prepared = database.prepare(sql);
       if (!prepared.ok()) return prepared.status();
@@ -50,9 +50,10 @@ class AnalysisWriter {
                                     std::int64_t{step.ops_recorded}, std::int64_t{step.steady});
     if (!status.ok()) return status;
     for (const StepTime& time : step.times) {
-      const Status added = time_.run(id, std::string_view(category_name(time.category)),
-                                     static_cast<std::int64_t>(time.phase), nullable(time.label),
-                                     to_ns(time.exposed), to_ns(time.hidden));
+      const Status added =
+          time_.run(id, std::string_view(category_name(time.category)),
+                    static_cast<std::int64_t>(time.phase), nullable_text(time.label),
+                    to_ns(time.exposed), to_ns(time.hidden), nullable(time.device));
       if (!added.ok()) return added;
     }
     return {};
@@ -60,10 +61,10 @@ class AnalysisWriter {
 
   Status add(const Verdict& verdict) {
     const std::int64_t id = ++verdicts_;
-    const Status status = verdict_.run(id, nullable(verdict.thread), std::string_view(verdict.kind),
-                                       nullable(verdict.degree), verdict.share, verdict.ci_low,
-                                       verdict.ci_high, std::string_view(verdict.confidence),
-                                       std::string_view(verdict.sentence), verdict.steps);
+    const Status status = verdict_.run(
+        id, nullable(verdict.thread), std::string_view(verdict.kind), nullable_text(verdict.degree),
+        verdict.share, verdict.ci_low, verdict.ci_high, std::string_view(verdict.confidence),
+        std::string_view(verdict.sentence), verdict.steps, nullable(verdict.device));
     if (!status.ok()) return status;
     for (const Evidence& evidence : verdict.evidence) {
       if (Status added = add(evidence, id, std::nullopt); !added.ok()) return added;
@@ -72,6 +73,14 @@ class AnalysisWriter {
       if (Status added = add(advice, id); !added.ok()) return added;
     }
     return {};
+  }
+
+  Status add(const CallOp& call) { return call_op_.run(call.api_call, call.op); }
+
+  Status add(const PriorityTime& time) {
+    return priority_.run(static_cast<std::int64_t>(time.thread), time.step, to_ns(time.kernel),
+                         to_ns(time.memcpy), to_ns(time.memset), to_ns(time.runtime),
+                         to_ns(time.dataloader), to_ns(time.cpu_op), to_ns(time.other));
   }
 
  private:
@@ -83,12 +92,12 @@ class AnalysisWriter {
     return status.ok() ? add(advice.evidence, verdict, id) : status;
   }
 
-  Status add(const Evidence& evidence, std::int64_t verdict, Integer advice) {
+  Status add(const Evidence& evidence, std::int64_t verdict, NullableInteger advice) {
     return evidence_.run(verdict, advice, std::string_view(evidence.statement), evidence.value,
                          std::string_view(evidence.unit), std::string_view(evidence.query));
   }
 
-  Statement step_, time_, verdict_, advice_, evidence_;
+  Statement step_, time_, verdict_, advice_, evidence_, call_op_, priority_;
   std::int64_t steps_ = 0, verdicts_ = 0, advices_ = 0;
 };
 
@@ -98,12 +107,16 @@ Status write_analysis(Database& database, const Analysis& analysis) {
   if (Status status = database.exec(kClear); !status.ok()) return status;
   Result<AnalysisWriter> writer = AnalysisWriter::prepare(database);
   if (!writer.ok()) return writer.status();
-  for (const Step& step : analysis.steps) {
-    if (Status status = writer->add(step); !status.ok()) return status;
-  }
-  for (const Verdict& verdict : analysis.verdicts) {
-    if (Status status = writer->add(verdict); !status.ok()) return status;
-  }
+  const auto add_all = [&](const auto& rows) {
+    for (const auto& row : rows) {
+      if (Status status = writer->add(row); !status.ok()) return status;
+    }
+    return Status();
+  };
+  if (Status status = add_all(analysis.steps); !status.ok()) return status;
+  if (Status status = add_all(analysis.verdicts); !status.ok()) return status;
+  if (Status status = add_all(analysis.call_ops); !status.ok()) return status;
+  if (Status status = add_all(analysis.priority_times); !status.ok()) return status;
   return database.exec(kIndexes);
 }
 

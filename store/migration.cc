@@ -31,7 +31,7 @@ Status run_steps(Database& database, int from, int target, std::span<const Migra
 }  // namespace
 
 std::span<const Migration> known_migrations() {
-  static constexpr Migration kMigrations[] = {{1, kMigrationFrom1Sql}};
+  static constexpr Migration kMigrations[] = {{1, kMigrationFrom1Sql}, {2, kMigrationFrom2Sql}};
   return kMigrations;
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "store/analysis.h"
+#include "store/device_events.h"
 #include "store/events.h"
 
 namespace stepscope {
@@ -43,6 +44,48 @@ std::string signal_name(std::int64_t number) {
     if (number == known) return std::string(name) + " (" + std::to_string(number) + ")";
   }
   return "signal " + std::to_string(number);
+}
+
+const char* copy_kind_name(CopyKind kind) {
+  switch (kind) {
+    case CopyKind::kUnknown: return "unknown";
+    case CopyKind::kHostToDevice: return "HtoD";
+    case CopyKind::kDeviceToHost: return "DtoH";
+    case CopyKind::kHostToArray: return "HtoA";
+    case CopyKind::kArrayToHost: return "AtoH";
+    case CopyKind::kArrayToArray: return "AtoA";
+    case CopyKind::kArrayToDevice: return "AtoD";
+    case CopyKind::kDeviceToArray: return "DtoA";
+    case CopyKind::kDeviceToDevice: return "DtoD";
+    case CopyKind::kHostToHost: return "HtoH";
+    case CopyKind::kPeerToPeer: return "PtoP";
+  }
+  return "unknown";
+}
+
+const char* memory_kind_name(MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::kUnknown: return "unknown";
+    case MemoryKind::kPageable: return "pageable";
+    case MemoryKind::kPinned: return "pinned";
+    case MemoryKind::kDevice: return "device";
+    case MemoryKind::kArray: return "array";
+    case MemoryKind::kManaged: return "managed";
+    case MemoryKind::kDeviceStatic: return "device_static";
+    case MemoryKind::kManagedStatic: return "managed_static";
+  }
+  return "unknown";
+}
+
+const char* sync_kind_name(SyncKind kind) {
+  switch (kind) {
+    case SyncKind::kUnknown: return "unknown";
+    case SyncKind::kEvent: return "event";
+    case SyncKind::kStreamWait: return "stream_wait";
+    case SyncKind::kStream: return "stream";
+    case SyncKind::kContext: return "context";
+  }
+  return "unknown";
 }
 
 const char* marker_name(StepMarker marker) {

@@ -1,6 +1,5 @@
 #include "store/process_rows.h"
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,17 +9,6 @@
 
 namespace stepscope {
 namespace {
-
-using Integer = std::optional<std::int64_t>;
-
-template <typename Id>
-Integer nullable(Id id) {
-  return id == Id{} ? Integer() : static_cast<std::int64_t>(id);
-}
-
-Integer unless(std::int64_t value, std::int64_t none) {
-  return value == none ? Integer() : Integer(value);
-}
 
 // What ProcessEnd::code is when it is not known; NULL in the store.
 std::int64_t unknown_code(EndKind how) { return how == EndKind::kExit ? -1 : 0; }

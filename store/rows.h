@@ -1,12 +1,26 @@
-// The rows of a query, one call each. Internal to store/.
+// The rows of a query, one call each, and what is NULL in a row. Internal to store/.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "store/sqlite.h"
 #include "store/status.h"
 
 namespace stepscope {
+
+using NullableInteger = std::optional<std::int64_t>;
+
+inline NullableInteger unless(std::int64_t value, std::int64_t none) {
+  return value == none ? NullableInteger() : NullableInteger(value);
+}
+
+// NULL for 0, which is "none" of ids and "unknown" of most else.
+template <typename Number>
+NullableInteger nullable(Number value) {
+  return unless(static_cast<std::int64_t>(value), 0);
+}
 
 // Runs `sql` and gives each row to `visit(const Statement&)`.
 template <typename Visit>

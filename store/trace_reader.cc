@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "store/analysis_rows.h"
+#include "store/device_rows.h"
 #include "store/migration.h"
 #include "store/op_scan.h"
 #include "store/process_rows.h"
@@ -76,11 +77,14 @@ class TraceReader::Impl {
   std::vector<std::string> strings;  // [id - 1]
   std::vector<StoredProcess> processes;
   std::vector<StoredThread> threads;
+  std::vector<StoredDevice> devices;
+  std::vector<StoredStream> streams;
 
  private:
   Status load_strings();
   Status load_processes();
   Status load_threads();
+  Status load_devices();
 };
 
 Status TraceReader::Impl::load() {
@@ -92,7 +96,8 @@ Status TraceReader::Impl::load() {
   if (Status status = ops.attach(database); !status.ok()) return status;
   if (Status status = load_strings(); !status.ok()) return status;
   if (Status status = load_processes(); !status.ok()) return status;
-  return load_threads();
+  if (Status status = load_threads(); !status.ok()) return status;
+  return load_devices();
 }
 
 Status TraceReader::Impl::load_strings() {
@@ -129,6 +134,16 @@ Status TraceReader::Impl::load_threads() {
                         static_cast<std::uint32_t>(rows->integer(3)), rows->text(4)},
                        static_cast<ThreadId>(rows->integer(0))});
   }
+}
+
+Status TraceReader::Impl::load_devices() {
+  Result<std::vector<StoredDevice>> read = read_devices(database);
+  if (!read.ok()) return read.status();
+  devices = *std::move(read);
+  Result<std::vector<StoredStream>> read_too = read_streams(database);
+  if (!read_too.ok()) return read_too.status();
+  streams = *std::move(read_too);
+  return {};
 }
 
 TraceReader::TraceReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -183,6 +198,8 @@ std::string_view TraceReader::text(StringId id) const {
 std::size_t TraceReader::string_count() const { return impl_->strings.size(); }
 const std::vector<StoredProcess>& TraceReader::processes() const { return impl_->processes; }
 const std::vector<StoredThread>& TraceReader::threads() const { return impl_->threads; }
+const std::vector<StoredDevice>& TraceReader::devices() const { return impl_->devices; }
+const std::vector<StoredStream>& TraceReader::streams() const { return impl_->streams; }
 
 Result<std::vector<Phase>> TraceReader::phases() const {
   // Of equals the one that ended last is the parent; marks without a length follow one another.
@@ -234,6 +251,22 @@ Result<std::int64_t> TraceReader::op_count() const {
 
 Status TraceReader::for_each_op(const std::function<bool(const Op&)>& visit) const {
   return impl_->ops.scan(impl_->database, visit);
+}
+
+Status TraceReader::for_each_api_call(const std::function<void(const ApiCall&)>& visit) const {
+  return scan(impl_->database, visit);
+}
+Status TraceReader::for_each_kernel(const std::function<void(const Kernel&)>& visit) const {
+  return scan(impl_->database, visit);
+}
+Status TraceReader::for_each_copy(const std::function<void(const Copy&)>& visit) const {
+  return scan(impl_->database, visit);
+}
+Status TraceReader::for_each_memset(const std::function<void(const Memset&)>& visit) const {
+  return scan(impl_->database, visit);
+}
+Status TraceReader::for_each_sync(const std::function<void(const Sync&)>& visit) const {
+  return scan(impl_->database, visit);
 }
 
 Result<Analysis> TraceReader::analysis() const { return read_analysis(impl_->database); }

@@ -15,14 +15,17 @@
 #include <vector>
 
 #include "store/analysis.h"
+#include "store/device_events.h"
 #include "store/events.h"
 #include "store/status.h"
 
 namespace stepscope {
 
-// A row with its id, for Process and Thread.
+// A row with its id.
 struct StoredProcess : Process { ProcessId id = ProcessId::kNone; };
 struct StoredThread : Thread { ThreadId id = ThreadId::kNone; };
+struct StoredDevice : Device { DeviceId id = DeviceId::kNone; };
+struct StoredStream : Stream { StreamId id = StreamId::kNone; };
 
 class TraceReader {
  public:
@@ -42,6 +45,8 @@ class TraceReader {
 
   [[nodiscard]] const std::vector<StoredProcess>& processes() const;
   [[nodiscard]] const std::vector<StoredThread>& threads() const;
+  [[nodiscard]] const std::vector<StoredDevice>& devices() const;
+  [[nodiscard]] const std::vector<StoredStream>& streams() const;
 
   // All phases, by thread and then start; parents before children at equal starts. In memory:
   // a few a step.
@@ -57,6 +62,14 @@ class TraceReader {
   // (children before parents); threads interleave. Memory does not grow with the number of ops.
   // Stops early when `visit` returns false.
   Status for_each_op(const std::function<bool(const Op&)>& visit) const;
+
+  // What devices did, in the order of recording: nothing is said about the order of time. Ids count
+  // from 1 without gaps, in this order. Memory does not grow.
+  Status for_each_api_call(const std::function<void(const ApiCall&)>& visit) const;
+  Status for_each_kernel(const std::function<void(const Kernel&)>& visit) const;
+  Status for_each_copy(const std::function<void(const Copy&)>& visit) const;
+  Status for_each_memset(const std::function<void(const Memset&)>& visit) const;
+  Status for_each_sync(const std::function<void(const Sync&)>& visit) const;
 
   // The analysis as last written; no steps and no verdicts when there is none.
   Result<Analysis> analysis() const;

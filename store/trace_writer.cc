@@ -3,15 +3,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include "store/analysis_rows.h"
+#include "store/device_rows.h"
 #include "store/migration.h"
 #include "store/op_batch.h"
 #include "store/process_rows.h"
+#include "store/rows.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 #include "store/store_file.h"
@@ -21,13 +22,6 @@
 
 namespace stepscope {
 namespace {
-
-using Integer = std::optional<std::int64_t>;
-
-template <typename Id>
-Integer nullable(Id id) {
-  return id == Id{} ? Integer() : static_cast<std::int64_t>(id);
-}
 
 // page_size: 64 KiB, the largest; appending splits and links fewer pages.
 // journal_mode, synchronous: nothing to roll back to while the schema is made; a failure removes
@@ -92,13 +86,17 @@ class TraceWriter::Impl {
   Status update_thread(ThreadId id, const Thread& thread);
   Status add_ops(std::span<const Op> ops);
   Status add_phases(std::span<const Phase> phases);
-  template <typename Row>
-  Status add_rows(std::span<const Row> rows);
+  Result<DeviceId> add_device(const Device& device);
+  Result<StreamId> add_stream(const Stream& stream);
+  template <typename Row, typename Writer>
+  Status add_rows(std::span<const Row> rows, Writer TraceWriter::Impl::*writer);
   Status add_loss(const Loss& loss);
   Status set_meta(std::string_view key, std::string_view value);
   Status replace_analysis(const Analysis& analysis);
 
  private:
+  friend class TraceWriter;  // names the writer that add_rows() is to use
+
   // Folds the log into the file, and makes it a plain one, which opens also where nothing can be
   // written.
   Status seal();
@@ -112,6 +110,7 @@ class TraceWriter::Impl {
   Status failure_;
   StringTable strings_;
   ProcessWriter processes_;
+  DeviceWriter devices_;
   Statement begin_, commit_, insert_ops_, insert_shapes_, insert_phase_, insert_thread_,
       update_thread_, update_loss_, insert_loss_, set_meta_;
 };
@@ -142,6 +141,7 @@ Status TraceWriter::Impl::prepare() {
     *statement = std::move(*prepared);
   }
   if (Status status = processes_.prepare(database_); !status.ok()) return status;
+  if (Status status = devices_.prepare(database_); !status.ok()) return status;
   return strings_.load(database_);
 }
 
@@ -254,20 +254,30 @@ Status TraceWriter::Impl::add_phases(std::span<const Phase> phases) {
   return {};
 }
 
-// Few columns and a fraction of the rows of `op`: a prepared statement a row is enough.
-template <typename Row>
-Status TraceWriter::Impl::add_rows(std::span<const Row> rows) {
+Result<DeviceId> TraceWriter::Impl::add_device(const Device& device) {
+  if (Status status = add_rows(std::span(&device, 1), &Impl::devices_); !status.ok()) return status;
+  return static_cast<DeviceId>(sqlite3_last_insert_rowid(database_.handle()));
+}
+
+Result<StreamId> TraceWriter::Impl::add_stream(const Stream& stream) {
+  if (Status status = add_rows(std::span(&stream, 1), &Impl::devices_); !status.ok()) return status;
+  return static_cast<StreamId>(sqlite3_last_insert_rowid(database_.handle()));
+}
+
+// Few columns or a fraction of the rows of `op`: a prepared statement a row is enough.
+template <typename Row, typename Writer>
+Status TraceWriter::Impl::add_rows(std::span<const Row> rows, Writer TraceWriter::Impl::*writer) {
   if (rows.empty()) return failure_;
   if (Status status = begin(); !status.ok()) return status;
   for (const Row& row : rows) {
-    if (Status status = processes_.add(row); !status.ok()) return keep(status);
+    if (Status status = (this->*writer).add(row); !status.ok()) return keep(status);
   }
   return {};
 }
 
 Status TraceWriter::Impl::add_loss(const Loss& loss) {
   if (Status status = begin(); !status.ok()) return status;
-  const Integer thread = nullable(loss.thread);
+  const NullableInteger thread = nullable(loss.thread);
   const Status status = update_loss_.run(thread, std::string_view(loss.kind), loss.count);
   if (!status.ok()) return keep(status);
   if (sqlite3_changes(database_.handle()) > 0) return {};
@@ -344,13 +354,30 @@ Status TraceWriter::update_thread(ThreadId id, const Thread& thread) {
 Status TraceWriter::add_ops(std::span<const Op> ops) { return impl_->add_ops(ops); }
 Status TraceWriter::add_phases(std::span<const Phase> phases) { return impl_->add_phases(phases); }
 Status TraceWriter::add_process_end(const ProcessEnd& end) {
-  return impl_->add_rows(std::span(&end, 1));
+  return impl_->add_rows(std::span(&end, 1), &Impl::processes_);
 }
 Status TraceWriter::add_unfinished_ops(std::span<const UnfinishedOp> ops) {
-  return impl_->add_rows(ops);
+  return impl_->add_rows(ops, &Impl::processes_);
 }
 Status TraceWriter::add_samples(std::span<const Sample> samples) {
-  return impl_->add_rows(samples);
+  return impl_->add_rows(samples, &Impl::processes_);
+}
+Result<DeviceId> TraceWriter::add_device(const Device& device) { return impl_->add_device(device); }
+Result<StreamId> TraceWriter::add_stream(const Stream& stream) { return impl_->add_stream(stream); }
+Status TraceWriter::add_api_calls(std::span<const ApiCall> calls) {
+  return impl_->add_rows(calls, &Impl::devices_);
+}
+Status TraceWriter::add_kernels(std::span<const Kernel> kernels) {
+  return impl_->add_rows(kernels, &Impl::devices_);
+}
+Status TraceWriter::add_copies(std::span<const Copy> copies) {
+  return impl_->add_rows(copies, &Impl::devices_);
+}
+Status TraceWriter::add_memsets(std::span<const Memset> memsets) {
+  return impl_->add_rows(memsets, &Impl::devices_);
+}
+Status TraceWriter::add_syncs(std::span<const Sync> syncs) {
+  return impl_->add_rows(syncs, &Impl::devices_);
 }
 Status TraceWriter::add_loss(const Loss& loss) { return impl_->add_loss(loss); }
 Status TraceWriter::set_meta(std::string_view key, std::string_view value) {

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "store/analysis.h"
+#include "store/device_events.h"
 #include "store/events.h"
 #include "store/status.h"
 
@@ -51,6 +52,13 @@ class TraceWriter {
   Status add_process_end(const ProcessEnd& end);
   Status add_unfinished_ops(std::span<const UnfinishedOp> ops);
   Status add_samples(std::span<const Sample> samples);
+  Result<DeviceId> add_device(const Device& device);
+  Result<StreamId> add_stream(const Stream& stream);
+  Status add_api_calls(std::span<const ApiCall> calls);
+  Status add_kernels(std::span<const Kernel> kernels);
+  Status add_copies(std::span<const Copy> copies);
+  Status add_memsets(std::span<const Memset> memsets);
+  Status add_syncs(std::span<const Sync> syncs);
   Status add_loss(const Loss& loss);  // adds to what is stored for the same thread and kind
   Status set_meta(std::string_view key, std::string_view value);  // replaces
 

@@ -100,14 +100,15 @@ void make_old_store(const std::filesystem::path& path, int version) {
   ASSERT_FALSE(schema.empty());
   auto database = Database::open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   ASSERT_OK(database.status());
-  const std::string rest = "INSERT INTO meta VALUES ('schema_version', '" + number +
-                           "'), ('state', 'complete');"
-                           "INSERT INTO string VALUES (1, 'aten::add');"
-                           "INSERT INTO process VALUES (1, 77, 'train', './train');"
-                           "INSERT INTO thread VALUES (1, 1, 77, 1, 'train');"
-                           "INSERT INTO op VALUES (1, 1, 10, 20, NULL, 0, 0, 0, NULL, NULL, 1);"
-                           "PRAGMA application_id = " +
-                           std::to_string(kApplicationId) + "; PRAGMA user_version = " + number;
+  const std::string rest =
+      "INSERT INTO meta VALUES ('schema_version', '" + number +
+      "'), ('state', 'complete');"
+      "INSERT INTO string VALUES (1, 'aten::add');"
+      "INSERT INTO process(id, pid, name, command) VALUES (1, 77, 'train', './train');"
+      "INSERT INTO thread VALUES (1, 1, 77, 1, 'train');"
+      "INSERT INTO op VALUES (1, 1, 10, 20, NULL, 0, 0, 0, NULL, NULL, 1);"
+      "PRAGMA application_id = " +
+      std::to_string(kApplicationId) + "; PRAGMA user_version = " + number;
   ASSERT_OK(database->exec((schema + rest).c_str()));
 }
 

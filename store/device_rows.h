@@ -1,0 +1,42 @@
+// Device events as rows. Internal to store/.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "store/device_events.h"
+#include "store/sqlite.h"
+#include "store/status.h"
+#include "store/trace_reader.h"
+
+namespace stepscope {
+
+// Thread safety: that of the database.
+class DeviceWriter {
+ public:
+  Status prepare(Database& database);
+
+  // Each within the open transaction.
+  Status add(const Device& device);
+  Status add(const Stream& stream);
+  Status add(const ApiCall& call);
+  Status add(const Kernel& kernel);
+  Status add(const Copy& copy);
+  Status add(const Memset& memset);
+  Status add(const Sync& sync);
+
+ private:
+  Statement device_, stream_, call_, kernel_, copy_, memset_, sync_;
+};
+
+Result<std::vector<StoredDevice>> read_devices(Database& database);
+Result<std::vector<StoredStream>> read_streams(Database& database);
+
+// In the order of recording: by id.
+Status scan(Database& database, const std::function<void(const ApiCall&)>& visit);
+Status scan(Database& database, const std::function<void(const Kernel&)>& visit);
+Status scan(Database& database, const std::function<void(const Copy&)>& visit);
+Status scan(Database& database, const std::function<void(const Memset&)>& visit);
+Status scan(Database& database, const std::function<void(const Sync&)>& visit);
+
+}  // namespace stepscope

@@ -1,0 +1,292 @@
+-- The schema of a Stepscope store, version 2. docs/schema.md tells it in prose.
+--
+-- Times are integer nanoseconds since the start of the session (`_ns`; the wall clock of that moment
+-- is meta 'wall_start_unix_ns'). `name_id` and `shapes_id` lead to string, `thread_id` to thread.
+-- An absent value is NULL. No secondary index: a recorder only appends.
+
+-- What was recorded. --------------------------------------------------------------------------
+
+CREATE TABLE meta (
+  key   TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE string (
+  id   INTEGER PRIMARY KEY,  -- 1, 2, 3, … without gaps
+  text TEXT NOT NULL         -- valid UTF-8, no U+0000; each text once
+) STRICT;
+
+CREATE TABLE process (
+  id         INTEGER PRIMARY KEY,
+  pid        INTEGER NOT NULL,
+  name       TEXT NOT NULL,  -- what ps calls it
+  command    TEXT NOT NULL,  -- its arguments, joined by spaces
+  parent_pid INTEGER,        -- NULL: unknown
+  rank       INTEGER         -- of a distributed run; NULL: none
+) STRICT;
+
+CREATE TABLE thread (
+  id         INTEGER PRIMARY KEY,
+  process_id INTEGER NOT NULL REFERENCES process,
+  tid        INTEGER NOT NULL,  -- the system's id
+  torch_id   INTEGER,           -- libtorch's id; op.forward_thread means this one
+  name       TEXT NOT NULL      -- may be empty
+) STRICT;
+
+-- The names of op.phase, phase.kind and step_time.phase.
+CREATE TABLE phase_kind (
+  id   INTEGER PRIMARY KEY,
+  name TEXT NOT NULL
+) STRICT;
+INSERT INTO phase_kind VALUES
+  (0, 'none'), (1, 'input'), (2, 'forward'), (3, 'backward'), (4, 'optimizer'), (5, 'zero_grad'),
+  (6, 'scope'), (7, 'step'), (8, 'input_end'), (9, 'sampler');
+
+-- The names of op.scope: libtorch's at::RecordScope.
+CREATE TABLE op_scope (
+  id   INTEGER PRIMARY KEY,
+  name TEXT NOT NULL
+) STRICT;
+INSERT INTO op_scope VALUES
+  (0, 'function'), (1, 'backward_function'), (2, 'torchscript_function'),
+  (3, 'kernel_function_dtype'), (4, 'custom_class'), (5, 'build_feature'), (6, 'lite_interpreter'),
+  (7, 'user'), (8, 'static_runtime_op'), (9, 'static_runtime_model');
+
+-- One row for each finished op. Of one thread in the order of their ends: children before parents.
+-- NULL only where it is said: NOT NULL is left out because testing it costs 5 % of the bulk path,
+-- which can write nothing else. id is last for the sake of the same path (op_batch.h).
+CREATE TABLE op (
+  thread_id      INTEGER REFERENCES thread,
+  name_id        INTEGER REFERENCES string,  -- NULL: no name
+  start_ns       INTEGER,
+  dur_ns         INTEGER,
+  self_ns        INTEGER,  -- outside any child op; NULL: a leaf, all of dur_ns
+  scope          INTEGER,  -- op_scope.id
+  phase          INTEGER,  -- phase_kind.id: what the thread was in
+  depth          INTEGER,  -- open ops around this one
+  sequence       INTEGER,  -- autograd sequence number of its thread; NULL: none
+  forward_thread INTEGER,  -- a backward node's: thread.torch_id of its forward op; else NULL
+  id             INTEGER PRIMARY KEY
+) STRICT;
+
+-- Apart from op, so that the usual row, which has none, pays nothing.
+CREATE TABLE op_shapes (
+  op_id     INTEGER PRIMARY KEY REFERENCES op,
+  shapes_id INTEGER NOT NULL REFERENCES string  -- '[[64,784],[128]]'
+) STRICT;
+
+-- A marked stretch of a thread: an input wait, the forward pass, a user's scope, …
+CREATE TABLE phase (
+  id        INTEGER PRIMARY KEY,
+  thread_id INTEGER NOT NULL REFERENCES thread,
+  kind      INTEGER NOT NULL REFERENCES phase_kind,
+  name_id   INTEGER REFERENCES string,  -- the scope's or the loader's name
+  start_ns  INTEGER NOT NULL,
+  dur_ns    INTEGER NOT NULL,
+  cpu_ns    INTEGER NOT NULL            -- CPU time of the thread meanwhile
+) STRICT;
+
+-- Events that happened and are not here.
+CREATE TABLE loss (
+  thread_id INTEGER REFERENCES thread,  -- NULL: of the whole process
+  kind      TEXT NOT NULL,
+  count     INTEGER NOT NULL
+) STRICT;
+
+-- How a process ended. A process without a row was still running when the recording ended.
+CREATE TABLE process_end (
+  process_id    INTEGER PRIMARY KEY REFERENCES process,
+  how           TEXT NOT NULL,     -- exit; signal (it was killed); replaced (by exec)
+  code          INTEGER,           -- exit code or signal; NULL: not known
+  at_ns         INTEGER NOT NULL,
+  step          INTEGER,           -- that its loop was in; NULL: none was seen
+  out_of_memory INTEGER NOT NULL   -- 1: the kernel killed it for memory
+) STRICT;
+
+-- Ops that had begun and not ended when their process died: what it died in.
+CREATE TABLE unfinished_op (
+  id        INTEGER PRIMARY KEY,
+  thread_id INTEGER NOT NULL REFERENCES thread,
+  name_id   INTEGER REFERENCES string,
+  start_ns  INTEGER NOT NULL,
+  phase     INTEGER NOT NULL REFERENCES phase_kind,
+  depth     INTEGER NOT NULL  -- as in op
+) STRICT;
+
+-- Readings of counters, about ten a second. docs/schema.md lists their names and units.
+CREATE TABLE sample (
+  process_id INTEGER REFERENCES process,          -- NULL: of the machine
+  name_id    INTEGER NOT NULL REFERENCES string,  -- 'rss_bytes'
+  at_ns      INTEGER NOT NULL,
+  value      INTEGER NOT NULL
+) STRICT;
+
+-- What `stepscope analyze` adds. --------------------------------------------------------------
+
+CREATE TABLE step (
+  id           INTEGER PRIMARY KEY,
+  thread_id    INTEGER REFERENCES thread,  -- the loop's
+  number       INTEGER NOT NULL,           -- from 1, over the whole run
+  start_ns     INTEGER NOT NULL,
+  dur_ns       INTEGER NOT NULL,
+  marker       TEXT NOT NULL,     -- how it was found: user, loader, optimizer, closure, inferred
+  ops_recorded INTEGER NOT NULL,  -- 1: op by op, from its start to its end
+  steady       INTEGER NOT NULL   -- 0: warm-up, no part of the verdict
+) STRICT;
+
+-- The exposed_ns of a step add up to its dur_ns, to the nanosecond.
+CREATE TABLE step_time (
+  id         INTEGER PRIMARY KEY,
+  step_id    INTEGER NOT NULL REFERENCES step,
+  category   TEXT NOT NULL,     -- compute, input, copy, communication, sync, launch, …
+  phase      INTEGER NOT NULL REFERENCES phase_kind,
+  label      TEXT,              -- of 'other': the scope
+  exposed_ns INTEGER NOT NULL,
+  hidden_ns  INTEGER NOT NULL   -- behind something else; not in the sum
+) STRICT;
+
+CREATE TABLE verdict (
+  id         INTEGER PRIMARY KEY,
+  thread_id  INTEGER REFERENCES thread,  -- the loop's; NULL: no loop was found
+  kind       TEXT NOT NULL,  -- input-bound, compute-bound, …
+  degree     TEXT,           -- highly, moderately
+  share      REAL NOT NULL,  -- of step time, 0 to 1
+  ci_low     REAL NOT NULL,  -- 95 % confidence interval of share
+  ci_high    REAL NOT NULL,
+  confidence TEXT NOT NULL,  -- high, medium, low
+  sentence   TEXT NOT NULL,
+  steps      INTEGER NOT NULL  -- how many it rests on
+) STRICT;
+
+CREATE TABLE advice (
+  id                INTEGER PRIMARY KEY,  -- in the order of rank
+  verdict_id        INTEGER NOT NULL REFERENCES verdict,
+  rule              TEXT NOT NULL,
+  title             TEXT NOT NULL,
+  why               TEXT NOT NULL,
+  predicted_step_ns INTEGER NOT NULL,
+  saves_ns          INTEGER NOT NULL  -- a step
+) STRICT;
+
+CREATE TABLE evidence (
+  id         INTEGER PRIMARY KEY,
+  verdict_id INTEGER NOT NULL REFERENCES verdict,
+  advice_id  INTEGER REFERENCES advice,  -- NULL: evidence of the verdict itself
+  statement  TEXT NOT NULL,
+  value      REAL NOT NULL,
+  unit       TEXT NOT NULL,  -- ratio, ns, count
+  query      TEXT NOT NULL   -- SQL on this store that shows it
+) STRICT;
+
+-- Views for people. ---------------------------------------------------------------------------
+
+-- A row a step; the category columns hold exposed time and add up to dur_ns. Needs an analysis.
+CREATE VIEW step_breakdown AS
+SELECT
+  step.number, step.start_ns, step.dur_ns, step.dur_ns / 1e6 AS dur_ms,
+  sum(iif(t.category = 'compute', t.exposed_ns, 0)) AS compute_ns,
+  sum(iif(t.category = 'input', t.exposed_ns, 0)) AS input_ns,
+  sum(iif(t.category = 'copy', t.exposed_ns, 0)) AS copy_ns,
+  sum(iif(t.category = 'communication', t.exposed_ns, 0)) AS communication_ns,
+  sum(iif(t.category = 'sync', t.exposed_ns, 0)) AS sync_ns,
+  sum(iif(t.category = 'launch', t.exposed_ns, 0)) AS launch_ns,
+  sum(iif(t.category = 'allocation', t.exposed_ns, 0)) AS allocation_ns,
+  sum(iif(t.category = 'host', t.exposed_ns, 0)) AS host_ns,
+  sum(iif(t.category = 'other', t.exposed_ns, 0)) AS other_ns,
+  coalesce(sum(t.hidden_ns), 0) AS hidden_ns,
+  step.marker, step.steady, step.ops_recorded, step.thread_id, step.id AS step_id
+FROM step LEFT JOIN step_time AS t ON t.step_id = step.id
+GROUP BY step.id;
+
+-- A row for each op name, phase and scope. Grouped by numbers first: the names are looked up once a
+-- group, not once an op.
+CREATE VIEW op_stats AS
+SELECT
+  string.text AS name, phase_kind.name AS phase, op_scope.name AS scope,
+  g.calls, g.total_ns, g.self_ns, g.total_ns / g.calls AS mean_ns, g.min_ns, g.max_ns
+FROM (
+  SELECT
+    name_id, phase, scope, count(*) AS calls, sum(dur_ns) AS total_ns,
+    sum(coalesce(self_ns, dur_ns)) AS self_ns, min(dur_ns) AS min_ns, max(dur_ns) AS max_ns
+  FROM op GROUP BY name_id, phase, scope
+) AS g
+LEFT JOIN string ON string.id = g.name_id
+LEFT JOIN phase_kind ON phase_kind.id = g.phase
+LEFT JOIN op_scope ON op_scope.id = g.scope;
+
+-- A row for each wait of a loop for its next batch. step is the one it began in; NULL without an
+-- analysis. busy_share: near 1 the loop thread did the work itself, near 0 it was blocked.
+CREATE VIEW input_stats AS
+SELECT
+  string.text AS loader, phase.start_ns, phase.dur_ns, phase.cpu_ns,
+  iif(phase.dur_ns > 0, min(1.0, 1.0 * phase.cpu_ns / phase.dur_ns), 0.0) AS busy_share,
+  (SELECT iif(phase.start_ns < step.start_ns + step.dur_ns, step.number, NULL) FROM step
+   WHERE step.thread_id = phase.thread_id AND step.start_ns <= phase.start_ns
+   ORDER BY step.start_ns DESC LIMIT 1) AS step,
+  phase.thread_id
+FROM phase LEFT JOIN string ON string.id = phase.name_id
+WHERE phase.kind = 1;
+
+-- Everything that has a name and a time, track by track ('step', 'phase', 'op'; 'unfinished': an op that
+-- its process died in); add your own order.
+CREATE VIEW timeline AS
+SELECT
+  process.name AS process, thread.name AS thread, e.track, e.name, e.start_ns, e.dur_ns, e.thread_id
+FROM (
+  SELECT 'step' AS track, 'step ' || number AS name, start_ns, dur_ns, thread_id FROM step
+  UNION ALL
+  SELECT 'phase', coalesce(phase_kind.name || ': ' || string.text, phase_kind.name),
+    start_ns, dur_ns, thread_id
+  FROM phase LEFT JOIN phase_kind ON phase_kind.id = phase.kind
+  LEFT JOIN string ON string.id = phase.name_id
+  UNION ALL
+  SELECT 'op', string.text, start_ns, dur_ns, thread_id
+  FROM op LEFT JOIN string ON string.id = op.name_id
+  UNION ALL
+  SELECT 'unfinished', string.text, start_ns, process_end.at_ns - start_ns, thread_id
+  FROM unfinished_op LEFT JOIN string ON string.id = unfinished_op.name_id
+  LEFT JOIN thread ON thread.id = thread_id
+  LEFT JOIN process_end ON process_end.process_id = thread.process_id
+) AS e
+LEFT JOIN thread ON thread.id = e.thread_id
+LEFT JOIN process ON process.id = thread.process_id;
+
+-- A row for each process that ended and each of its threads that was in an op then (one row when
+-- none was): how it ended, in which step and op, and what memory it held when last asked.
+CREATE VIEW run_end AS
+SELECT
+  process.name AS process, process.pid, process.rank,
+  e.how, e.code, e.out_of_memory, e.step, e.at_ns,
+  (SELECT value FROM sample JOIN string ON string.id = name_id
+   WHERE process_id = e.process_id AND string.text = 'rss_bytes'
+   ORDER BY sample.at_ns DESC LIMIT 1) AS rss_bytes,
+  inner_op.thread, inner_op.tid, inner_op.op, inner_op.phase, inner_op.open_ops, e.process_id
+FROM process_end AS e
+JOIN process ON process.id = e.process_id
+LEFT JOIN (
+  -- SQLite takes the other columns from the row of the max(): the innermost op.
+  SELECT
+    thread.process_id, thread.name AS thread, thread.tid, string.text AS op,
+    phase_kind.name AS phase, count(*) AS open_ops, max(u.depth)
+  FROM unfinished_op AS u
+  JOIN thread ON thread.id = u.thread_id
+  LEFT JOIN string ON string.id = u.name_id
+  LEFT JOIN phase_kind ON phase_kind.id = u.phase
+  GROUP BY u.thread_id
+) AS inner_op ON inner_op.process_id = e.process_id;
+
+-- A row for each sample. per_second is how fast the value moved since the sample before: of a
+-- total, the figure that says something.
+CREATE VIEW counter AS
+SELECT
+  coalesce(process.name, 'machine') AS process, process.pid, string.text AS counter,
+  s.at_ns, s.value,
+  1e9 * (s.value - s.value_before) / nullif(s.at_ns - s.at_before, 0) AS per_second, s.process_id
+FROM (
+  SELECT
+    process_id, name_id, at_ns, value, lag(value) OVER earlier AS value_before,
+    lag(at_ns) OVER earlier AS at_before
+  FROM sample WINDOW earlier AS (PARTITION BY process_id, name_id ORDER BY at_ns)
+) AS s
+JOIN string ON string.id = s.name_id
+LEFT JOIN process ON process.id = s.process_id;
