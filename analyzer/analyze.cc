@@ -28,8 +28,8 @@ std::size_t warm_up_of(const Loop& loop) {
   return warm_up_steps(times);
 }
 
-bool is_asked_for(const AnalyzeOptions& options, std::size_t step) {
-  const auto number = static_cast<std::int64_t>(step) + 1;
+bool is_asked_for(const AnalyzeOptions& options, const Loop& loop, std::size_t step) {
+  const std::int64_t number = loop.first_number + static_cast<std::int64_t>(step);
   return !options.steps || (options.steps->first <= number && number <= options.steps->last);
 }
 
@@ -75,7 +75,7 @@ void drop_partial_edges(std::vector<AttributedStep>& steps) {
 Step make_step(const AttributedStep& attributed, const Loop& loop, std::size_t index, bool steady,
                const RecordedRun& recording) {
   Step step;
-  step.number = static_cast<std::int64_t>(index) + 1;
+  step.number = loop.first_number + static_cast<std::int64_t>(index);
   step.thread = loop.thread;
   step.start = attributed.range.start;
   step.dur = attributed.range.length();
@@ -91,11 +91,11 @@ Step make_step(const AttributedStep& attributed, const Loop& loop, std::size_t i
 
 // The steps that the verdict rests on: asked for; with ops when any of them has; steady when any
 // is.
-std::vector<std::size_t> choose_steps(const std::vector<Step>& steps,
+std::vector<std::size_t> choose_steps(const Loop& loop, const std::vector<Step>& steps,
                                       const AnalyzeOptions& options) {
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (is_asked_for(options, i)) chosen.push_back(i);
+    if (is_asked_for(options, loop, i)) chosen.push_back(i);
   }
   const auto prefer = [&](bool Step::*quality) {
     std::vector<std::size_t> better;
@@ -111,8 +111,12 @@ std::vector<std::size_t> choose_steps(const std::vector<Step>& steps,
 std::vector<OpRow> op_rows(const OpTable& table, const RecordedRun& recording) {
   std::vector<OpRow> rows;
   for (const OpCost& cost : table.sorted()) {
-    rows.push_back({std::string(recording.text(cost.name)), phase_name(cost.phase), cost.calls,
-                    to_ns(cost.self), to_ns(cost.launch), {}});
+    rows.push_back({std::string(recording.text(cost.name)),
+                    phase_name(cost.phase),
+                    cost.calls,
+                    to_ns(cost.self),
+                    to_ns(cost.launch),
+                    {}});
   }
   return rows;
 }
@@ -164,7 +168,7 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop, Attribute
   for (std::size_t i = 0; i < attributed.steps.size(); ++i) {
     report.steps.push_back(make_step(attributed.steps[i], loop, i, i >= warm_up, recording));
   }
-  report.analysed = choose_steps(report.steps, options);
+  report.analysed = choose_steps(loop, report.steps, options);
   if (report.analysed.empty()) return report;
 
   const auto phases = phases_of(recording, loop);
@@ -211,11 +215,14 @@ void add_processes(const RecordedRun& recording, const Counters& counters, Analy
 }
 
 Status no_such_steps(const StepSpan& window, const std::vector<Loop>& loops) {
-  std::size_t most = 0;
-  for (const Loop& loop : loops) most = std::max(most, loop.steps.size());
+  std::int64_t first = loops.front().first_number, last = 0;
+  for (const Loop& loop : loops) {
+    first = std::min(first, loop.first_number);
+    last = std::max(last, loop.first_number + static_cast<std::int64_t>(loop.steps.size()) - 1);
+  }
   return Status::error(ErrorKind::kUsage, "steps " + std::to_string(window.first) + "-" +
-                                              std::to_string(window.last) +
-                                              ": the run has steps 1-" + std::to_string(most));
+                                              std::to_string(window.last) + ": the run has steps " +
+                                              std::to_string(first) + "-" + std::to_string(last));
 }
 
 }  // namespace
@@ -232,6 +239,10 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   std::vector<Loop> loops = find_loops(recording.phases, recording.threads);
   if (Status status = infer_input(recording, loops); !status.ok()) return status;
   if (Status status = infer_steps(recording, loops); !status.ok()) return status;
+  for (Loop& loop : loops) {
+    if (loop.marker == StepMarker::kUser)
+      loop.first_number = first_number(phases_of(recording, loop.thread), recording.text);
+  }
   std::vector<std::size_t> warm_up;
   for (const Loop& loop : loops) warm_up.push_back(warm_up_of(loop));
   if (loops.empty()) {
@@ -240,7 +251,7 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
     return report;
   }
   const auto role = [&](std::size_t loop, std::size_t step) {
-    if (!is_asked_for(options, step)) return StepRole::kLeftOut;
+    if (!is_asked_for(options, loops[loop], step)) return StepRole::kLeftOut;
     return step < warm_up[loop] ? StepRole::kWarmUp : StepRole::kSteady;
   };
   AttributeOptions attribute_options;

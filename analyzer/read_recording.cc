@@ -59,6 +59,19 @@ Result<RecordedRun> read_recording(const TraceReader& reader) {
   recording.for_each_sample = [&reader](const RecordedRun::SampleVisitor& visit) {
     return reader.for_each_sample(visit);
   };
+  recording.devices = reader.devices();
+  recording.streams = reader.streams();
+  recording.for_each_api_call = [&reader](const auto& visit) {
+    return reader.for_each_api_call(visit);
+  };
+  recording.for_each_kernel = [&reader](const auto& visit) {
+    return reader.for_each_kernel(visit);
+  };
+  recording.for_each_copy = [&reader](const auto& visit) { return reader.for_each_copy(visit); };
+  recording.for_each_memset = [&reader](const auto& visit) {
+    return reader.for_each_memset(visit);
+  };
+  recording.for_each_sync = [&reader](const auto& visit) { return reader.for_each_sync(visit); };
   recording.text = [&reader](StringId id) { return reader.text(id); };
   return recording;
 }

@@ -39,6 +39,9 @@ struct RunFacts {
 struct RecordedRun {
   using OpVisitor = std::function<bool(const Op&)>;
   using SampleVisitor = std::function<bool(const Sample&)>;
+  // Hands out all events of a kind; see TraceReader::for_each_kernel(). Empty: there are none.
+  template <typename Event>
+  using Source = std::function<Status(const std::function<void(const Event&)>&)>;
 
   RunFacts facts;
   std::vector<StoredProcess> processes;
@@ -53,6 +56,14 @@ struct RecordedRun {
   // Of one process and counter by time. May be empty: no samples.
   std::function<Status(const SampleVisitor&)> for_each_sample;
   std::function<std::string_view(StringId)> text;
+
+  std::vector<StoredDevice> devices;
+  std::vector<StoredStream> streams;
+  Source<ApiCall> for_each_api_call;
+  Source<Kernel> for_each_kernel;
+  Source<Copy> for_each_copy;
+  Source<Memset> for_each_memset;
+  Source<Sync> for_each_sync;
 };
 
 // The result refers to `reader`, which must outlive it.

@@ -1,6 +1,7 @@
 #include "analyzer/steps/find_loops.h"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -75,6 +76,13 @@ std::optional<SessionTime> first_loop_phase(const std::vector<Phase>& phases) {
   return std::nullopt;
 }
 
+// A mark with a length says where its step began; one without, that it ended there.
+SessionTime first_user_step(const std::vector<Phase>& phases, const Phase& mark) {
+  if (mark.dur.count() > 0) return mark.start;
+  const SessionTime begin = first_loop_phase(phases).value_or(session_time(0));
+  return begin < mark.start ? begin : session_time(0);
+}
+
 void find_steps(const std::vector<Phase>& phases, Loop& loop) {
   loop.marker = StepMarker::kUser;
   loop.steps = user_steps(phases);
@@ -118,14 +126,25 @@ std::vector<Phase> phases_of(const RecordedRun& recording, const Loop& loop) {
 }
 
 std::vector<TimeRange> user_steps(const std::vector<Phase>& phases) {
-  std::vector<SessionTime> edges;
-  for (const Phase& phase : phases) {
-    if (phase.kind == PhaseKind::kStep) edges.push_back(end_of(phase));
-  }
-  if (edges.empty()) return {};
-  const SessionTime begin = first_loop_phase(phases).value_or(session_time(0));
-  edges.insert(edges.begin(), begin < edges.front() ? begin : session_time(0));
+  const auto marks = outermost(phases, PhaseKind::kStep);
+  if (marks.empty()) return {};
+  std::vector<SessionTime> edges{first_user_step(phases, marks.front())};
+  for (const Phase& mark : marks) edges.push_back(end_of(mark));
   return tile(edges);
+}
+
+std::int64_t first_number(const std::vector<Phase>& phases,
+                          const std::function<std::string_view(StringId)>& text) {
+  const auto mark = std::find_if(phases.begin(), phases.end(),
+                                 [](const Phase& p) { return p.kind == PhaseKind::kStep; });
+  if (mark == phases.end()) return 1;
+  const std::string_view name = text(mark->name);
+  const std::size_t hash = name.rfind('#');
+  if (hash == std::string_view::npos) return 1;
+  std::int64_t number = 0;
+  const char* const end = name.data() + name.size();
+  const auto [rest, error] = std::from_chars(name.data() + hash + 1, end, number);
+  return error == std::errc() && rest == end && number >= 0 ? number : 1;
 }
 
 std::vector<TimeRange> loader_steps(const std::vector<Phase>& phases) {

@@ -7,6 +7,8 @@
 // epochs belongs to a step.
 #pragma once
 
+#include <functional>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/recording.h"
@@ -26,10 +28,11 @@ struct Loop {
   ThreadId thread = ThreadId::kNone;
   ProcessId process = ProcessId::kNone;
   StepMarker marker = StepMarker::kInferred;
-  bool by_sampler = false;       // marker is kInferred, from a sampler's marks
-  bool trains = false;           // a backward pass or an optimizer step was seen on this thread
-  std::vector<TimeRange> steps;  // in order, each begins where the one before ended; never empty
-  InferredInput input;           // where no loader was seen: infer_input()
+  bool by_sampler = false;        // marker is kInferred, from a sampler's marks
+  bool trains = false;            // a backward pass or an optimizer step was seen on this thread
+  std::int64_t first_number = 1;  // of steps.front()
+  std::vector<TimeRange> steps;   // in order, each begins where the one before ended; never empty
+  InferredInput input;            // where no loader was seen: infer_input()
 };
 
 // The phases of the loop's thread, in order, and what was inferred.
@@ -44,6 +47,10 @@ std::vector<Loop> find_loops(const std::vector<Phase>& phases,
 std::vector<TimeRange> user_steps(const std::vector<Phase>& phases);
 std::vector<TimeRange> loader_steps(const std::vector<Phase>& phases);
 std::vector<TimeRange> optimizer_steps(const std::vector<Phase>& phases);
+
+// The number of the first of user_steps(): 5 when its mark has a name that ends with "#5", else 1.
+std::int64_t first_number(const std::vector<Phase>& phases,
+                          const std::function<std::string_view(StringId)>& text);
 
 // True when most optimizer steps ran their backward pass inside themselves (LBFGS and its like).
 bool runs_closures(const std::vector<Phase>& phases);
