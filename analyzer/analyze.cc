@@ -72,8 +72,26 @@ void drop_partial_edges(std::vector<AttributedStep>& steps) {
   for (const std::size_t i : edges) steps[i].ops_recorded = false;
 }
 
+// What a loop's steps are told by: one of the loop's devices, or its thread.
+struct Viewpoint {
+  DeviceId device = DeviceId::kNone;  // kNone: the thread
+  std::size_t index = 0;              // in AttributedLoop::devices
+};
+
+std::vector<StepTime> times_of(const AttributedStep& attributed, Viewpoint from,
+                               const RecordedRun& recording) {
+  const bool of_device = from.device != DeviceId::kNone;
+  std::vector<StepTime> times;
+  for (const Slice& slice :
+       (of_device ? attributed.devices[from.index] : attributed.account).slices()) {
+    times.push_back({slice.category, slice.phase, std::string(recording.text(slice.label)),
+                     slice.exposed, slice.hidden, from.device});
+  }
+  return times;
+}
+
 Step make_step(const AttributedStep& attributed, const Loop& loop, std::size_t index, bool steady,
-               const RecordedRun& recording) {
+               Viewpoint from, const RecordedRun& recording) {
   Step step;
   step.number = loop.first_number + static_cast<std::int64_t>(index);
   step.thread = loop.thread;
@@ -82,10 +100,7 @@ Step make_step(const AttributedStep& attributed, const Loop& loop, std::size_t i
   step.marker = loop.marker;
   step.ops_recorded = attributed.ops_recorded;
   step.steady = steady;
-  for (const Slice& slice : attributed.account.slices()) {
-    step.times.push_back({slice.category, slice.phase, std::string(recording.text(slice.label)),
-                          slice.exposed, Duration(0)});
-  }
+  step.times = times_of(attributed, from, recording);
   return step;
 }
 
@@ -155,18 +170,31 @@ AdviceInput advice_input(const LoopReport& report, const RecordedRun& recording,
   return input;
 }
 
-LoopReport report_loop(const RecordedRun& recording, const Loop& loop, AttributedLoop attributed,
-                       std::size_t warm_up, const AnalyzeOptions& options) {
-  if (recording.facts.windowed) drop_partial_edges(attributed.steps);
+void name_device(LoopReport& report, const RecordedRun& recording, DeviceId id) {
+  report.device = id;
+  for (const StoredDevice& device : recording.devices) {
+    if (device.id != id) continue;
+    report.device_number = device.number;
+    report.device_name = device.name;
+  }
+}
+
+LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
+                       const AttributedLoop& attributed, Viewpoint from, std::size_t warm_up,
+                       const AnalyzeOptions& options) {
   LoopReport report;
   name_thread(report, recording, loop.thread);
+  name_device(report, recording, from.device);
   report.marker = loop.marker;
   report.by_sampler = loop.by_sampler;
   report.trains = loop.trains;
   report.warm_up = static_cast<std::int64_t>(warm_up);
   report.late_ops = attributed.late_ops;
+  std::vector<Step> on_host;  // the loop thread's own phases, whatever the device did
   for (std::size_t i = 0; i < attributed.steps.size(); ++i) {
-    report.steps.push_back(make_step(attributed.steps[i], loop, i, i >= warm_up, recording));
+    const AttributedStep& step = attributed.steps[i];
+    report.steps.push_back(make_step(step, loop, i, i >= warm_up, from, recording));
+    on_host.push_back(make_step(step, loop, i, i >= warm_up, {}, recording));
   }
   report.analysed = choose_steps(loop, report.steps, options);
   if (report.analysed.empty()) return report;
@@ -177,7 +205,7 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop, Attribute
   report.wall = wall_stats(report.steps, report.analysed);
   report.shares = exposed_shares(report.steps, report.analysed);
   report.hidden = hidden_shares(report.steps, report.analysed);
-  report.phases = phase_means(report.steps, report.analysed);
+  report.phases = phase_means(on_host, report.analysed);
   report.lacks_loader = lacks_loader(recording, loop);
   report.input = loop.input.begins.empty()
                      ? input_use(phases, report.steps, report.analysed, recording.text)
@@ -187,9 +215,17 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop, Attribute
   add_op_samples(report, op_table.sorted(), attributed.op_blocks);
   report.populations = describe_populations(report.steps, report.analysed);
   report.verdict.thread = loop.thread;
+  report.verdict.device = from.device;
   judge(report, recording.op_count, lost_events(recording.losses));
   report.verdict.advice = advise(advice_input(report, recording, phases));
   return report;
+}
+
+std::vector<Viewpoint> viewpoints_of(const AttributedLoop& loop) {
+  if (loop.devices.empty()) return {Viewpoint{}};
+  std::vector<Viewpoint> views;
+  for (std::size_t i = 0; i < loop.devices.size(); ++i) views.push_back({loop.devices[i], i});
+  return views;
 }
 
 std::int64_t step_time_of(const LoopReport& report) {
@@ -234,6 +270,8 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   report.op_count = recording.op_count;
   report.only = options.steps;
 
+  const auto device_work = DeviceWork::read(recording);
+  if (!device_work.ok()) return device_work.status();
   const auto counters = read_counters(recording);
   if (!counters.ok()) return counters.status();
   std::vector<Loop> loops = find_loops(recording.phases, recording.threads);
@@ -255,15 +293,20 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
     return step < warm_up[loop] ? StepRole::kWarmUp : StepRole::kSteady;
   };
   AttributeOptions attribute_options;
+  attribute_options.devices = &*device_work;
   attribute_options.progress = options.progress;
   attribute_options.op_series = options.op_samples;
   auto attributed = attribute(recording, loops, role, attribute_options);
   if (!attributed.ok()) return attributed.status();
 
   for (std::size_t i = 0; i < loops.size(); ++i) {
-    auto loop = report_loop(recording, loops[i], std::move((*attributed)[i]), warm_up[i], options);
+    AttributedLoop& loop = (*attributed)[i];
+    if (recording.facts.windowed) drop_partial_edges(loop.steps);
     if (loop.late_ops > 0) report.losses.push_back({loops[i].thread, "late_op", loop.late_ops});
-    if (!loop.analysed.empty()) report.loops.push_back(std::move(loop));
+    for (const Viewpoint from : viewpoints_of(loop)) {
+      auto told = report_loop(recording, loops[i], loop, from, warm_up[i], options);
+      if (!told.analysed.empty()) report.loops.push_back(std::move(told));
+    }
   }
   if (report.loops.empty()) return no_such_steps(*options.steps, loops);
   std::stable_sort(
@@ -274,10 +317,30 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   return report;
 }
 
+namespace {
+
+// A loop with several devices has its steps in each report, with the times of that device.
+void add_steps(const std::vector<Step>& steps, std::vector<Step>& all) {
+  const auto known = std::find_if(all.begin(), all.end(), [&](const Step& step) {
+    return !steps.empty() && step.thread == steps.front().thread;
+  });
+  if (known == all.end()) {
+    all.insert(all.end(), steps.begin(), steps.end());
+    return;
+  }
+  auto same = known;
+  for (const Step& step : steps) {
+    same->times.insert(same->times.end(), step.times.begin(), step.times.end());
+    ++same;
+  }
+}
+
+}  // namespace
+
 Analysis to_analysis(const AnalysisReport& report) {
   Analysis analysis;
   for (const LoopReport& loop : report.loops) {
-    analysis.steps.insert(analysis.steps.end(), loop.steps.begin(), loop.steps.end());
+    add_steps(loop.steps, analysis.steps);
     analysis.verdicts.push_back(loop.verdict);
   }
   if (!report.loops.empty()) return analysis;

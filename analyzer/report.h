@@ -81,6 +81,11 @@ struct LoopReport {
   std::int64_t rank = -1;  // -1: none
   std::int64_t tid = 0;
   std::string thread_name;
+  // A loop has a report for each device that worked for it; shares and verdict are the device's
+  // then, and phases, input and ops still the loop thread's.
+  DeviceId device = DeviceId::kNone;  // kNone: none did
+  std::int64_t device_number = 0;     // 0 of cuda:0
+  std::string device_name;
   StepMarker marker = StepMarker::kInferred;
   bool by_sampler = false;  // kInferred, from the marks of a sampler
   bool trains = false;      // a backward pass or an optimizer step was seen

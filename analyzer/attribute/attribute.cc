@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "analyzer/attribute/loop_sweeper.h"
@@ -25,14 +26,30 @@ struct Router {
   std::map<ThreadId, LoopSweeper*> own;
 };
 
+// A loop's own thread, and those of its process that have no loop of their own.
+std::set<ThreadId> threads_for(const Loop& loop, const RecordedRun& recording,
+                               const std::vector<Loop>& loops) {
+  std::set<ThreadId> threads{loop.thread};
+  for (const StoredThread& thread : recording.threads) {
+    const bool leads = std::any_of(loops.begin(), loops.end(),
+                                   [&](const Loop& other) { return other.thread == thread.id; });
+    if (thread.process == loop.process && !leads) threads.insert(thread.id);
+  }
+  return threads;
+}
+
 Router make_router(const RecordedRun& recording, const std::vector<Loop>& loops,
-                   const RoleOfStep& role, bool op_series) {
+                   const RoleOfStep& role, const AttributeOptions& options) {
   Router router;
   for (std::size_t i = 0; i < loops.size(); ++i) {
     LoopSweeper::Config config;
     config.launch_overhead = recording.facts.leaf_op_overhead;
     config.ops_recorded = [&recording](bool has_ops) { return ops_recorded(recording, has_ops); };
-    config.op_series = op_series;
+    config.op_series = options.op_series;
+    if (options.devices != nullptr) {
+      config.devices.emplace(*options.devices, loops[i].thread,
+                             threads_for(loops[i], recording, loops));
+    }
     config.role = [&role, i](std::size_t step) { return role(i, step); };
     router.sweepers.push_back(
         std::make_unique<LoopSweeper>(loops[i], phases_of(recording, loops[i]), config));
@@ -53,7 +70,7 @@ Result<std::vector<AttributedLoop>> attribute(const RecordedRun& recording,
                                               const std::vector<Loop>& loops,
                                               const RoleOfStep& role,
                                               const AttributeOptions& options) {
-  Router router = make_router(recording, loops, role, options.op_series);
+  Router router = make_router(recording, loops, role, options);
   OpClasses classes(recording.text);
   const std::size_t window = options.reorder_window / std::max<std::size_t>(loops.size(), 1);
   std::int64_t seen = 0;
@@ -69,8 +86,9 @@ Result<std::vector<AttributedLoop>> attribute(const RecordedRun& recording,
       return true;
     }
     const OpClass kind = classes.of(op);
-    if (is_backward(op) || kind == OpClass::kCommunication) {
-      for (LoopSweeper* sweeper : router.by_thread[op.thread]) feed(*sweeper, op, kind);
+    const bool helps = is_backward(op) || kind == OpClass::kCommunication;
+    for (LoopSweeper* sweeper : router.by_thread[op.thread]) {
+      if (helps || sweeper->watches(op.thread)) feed(*sweeper, op, kind);
     }
     return true;
   });

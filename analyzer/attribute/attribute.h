@@ -1,5 +1,5 @@
-// Host attribution of a whole run: streams the ops once and gives every instant of every step to
-// one category.
+// Attribution of a whole run: streams the ops once and gives every instant of every step to one
+// category, as the loop thread saw it and as each device that worked for the loop did.
 //
 // Memory: a few slices a step, a table of op names, and a reorder window of kReorderWindow ops
 // (24 bytes each); it does not grow with the number of ops. Threads of a store interleave, and a
@@ -13,6 +13,7 @@
 #include <functional>
 #include <vector>
 
+#include "analyzer/attribute/device_work.h"
 #include "analyzer/attribute/op_series.h"
 #include "analyzer/attribute/step_account.h"
 #include "analyzer/recording.h"
@@ -23,6 +24,7 @@ namespace stepscope {
 inline constexpr std::size_t kReorderWindow = std::size_t{1} << 20;
 
 struct AttributeOptions {
+  const DeviceWork* devices = nullptr;  // null: the host alone
   std::size_t reorder_window = kReorderWindow;
   bool op_series = false;  // fill AttributedLoop::op_blocks
   // Called now and then with the number of ops seen so far.
@@ -34,13 +36,15 @@ enum class StepRole : std::uint8_t { kSteady, kWarmUp, kLeftOut };
 
 struct AttributedStep {
   TimeRange range;
-  std::int64_t op_count = 0;  // of the loop's own thread
-  bool ops_recorded = false;  // its ops, not only its phases
-  StepAccount account;
+  std::int64_t op_count = 0;         // of the loop's own thread
+  bool ops_recorded = false;         // its ops, not only its phases
+  StepAccount account;               // of the loop thread
+  std::vector<StepAccount> devices;  // of each of AttributedLoop::devices
 };
 
 struct AttributedLoop {
   std::vector<AttributedStep> steps;  // one for each of Loop::steps
+  std::vector<DeviceId> devices;      // that worked for the loop
   OpTable steady_ops;
   OpTable warm_up_ops;
   std::vector<OpBlock> op_blocks;  // of the steps that are not left out and have ops

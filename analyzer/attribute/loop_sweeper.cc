@@ -20,7 +20,8 @@ LoopSweeper::LoopSweeper(const Loop& loop, const std::vector<Phase>& thread_phas
       swept_(loop.steps.front().start),
       seen_(loop.steps.front().start),
       seen_anywhere_(loop.steps.front().start) {
-  for (const TimeRange step : loop.steps) result_.steps.push_back({step, 0, false, {}});
+  for (const TimeRange step : loop.steps) result_.steps.push_back({step, 0, false, {}, {}});
+  if (config_.devices) result_.devices = config_.devices->devices();
 }
 
 // The first step that ends after `time`; the number of steps when there is none.
@@ -62,8 +63,13 @@ void LoopSweeper::buffer(std::size_t step, const Op& op, OpClass kind) {
     target.own.push_back(item);
     ++result_.steps[step].op_count;
   } else {
-    const Help help = is_backward(op) ? Help::kBackward : Help::kCollective;
-    target.others[{help, op.thread}].push_back(item);
+    if (watches(op.thread)) {
+      target.launching[op.thread].push_back(item);
+      ++buffered_;
+    }
+    const bool backward = is_backward(op);
+    if (!backward && kind != OpClass::kCommunication) return;
+    target.others[{backward ? Help::kBackward : Help::kCollective, op.thread}].push_back(item);
   }
   ++buffered_;
 }
@@ -112,10 +118,13 @@ void LoopSweeper::sweep_to(SessionTime end) {
   const auto autograd = runs_of(Help::kBackward, ops, frame);
   const auto collectives = runs_of(Help::kCollective, ops, frame);
   OpTable* const table = table_of(step);
+  const bool with_devices = !result_.devices.empty();
+  std::vector<Segment> segments;
   sweep({frame, spans_[step], recorded, own, autograd, collectives}, state_,
         [&](const Segment& segment) {
           result_.steps[step].account.add(segment);
           if (table != nullptr) table->add(segment);
+          if (with_devices) segments.push_back(segment);
           if (config_.op_series) op_series_.add(segment);
         });
   const auto add_call = [&](StringId name, PhaseKind phase) {
@@ -124,6 +133,7 @@ void LoopSweeper::sweep_to(SessionTime end) {
   };
   count_calls(ops.own, frame, add_call);
   for (const auto& [key, list] : ops.others) count_calls(list, frame, add_call);
+  if (with_devices) sweep_devices(frame, segments);
   swept_ = end;
   drop_ended(ops, end);
   if (end == loop_.steps[step].end) {
@@ -163,9 +173,17 @@ void LoopSweeper::drop_ended(Buffer& ops, SessionTime now) {
   const auto ended = [now](const BufferedOp& op) { return op.range().end <= now; };
   buffered_ -= std::erase_if(ops.own, ended);
   for (auto& [key, list] : ops.others) buffered_ -= std::erase_if(list, ended);
+  for (auto& [key, list] : ops.launching) buffered_ -= std::erase_if(list, ended);
   if (now < loop_.steps[next_step_].end) return;
   buffered_ -= ops.own.size();
   for (auto& [key, list] : ops.others) buffered_ -= list.size();
+  for (auto& [key, list] : ops.launching) buffered_ -= list.size();
+}
+
+void LoopSweeper::sweep_devices(TimeRange frame, const std::vector<Segment>& segments) {
+  OpsByThread& ops = buffers_[next_step_].launching;
+  for (auto& [thread, list] : ops) sort_for_nesting(list);
+  config_.devices->sweep(frame, segments, ops, result_.steps[next_step_].devices);
 }
 
 AttributedLoop LoopSweeper::finish() {

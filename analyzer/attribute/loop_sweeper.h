@@ -9,10 +9,12 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "analyzer/attribute/attribute.h"
+#include "analyzer/attribute/loop_devices.h"
 #include "analyzer/attribute/sweep.h"
 
 namespace stepscope {
@@ -24,13 +26,18 @@ class LoopSweeper {
     std::function<bool(bool has_ops)> ops_recorded;  // were a step's ops recorded?
     std::function<StepRole(std::size_t step)> role;
     bool op_series = false;  // fill AttributedLoop::op_blocks
+    std::optional<LoopDevices> devices;
   };
 
   LoopSweeper(const Loop& loop, const std::vector<Phase>& thread_phases, Config config);
 
-  // An op of the loop's own thread, or, on another thread of its process, one of a backward pass or
-  // a collective.
+  // An op of the loop's own thread, or, on another thread of its process, one of a backward pass, a
+  // collective, or any of a thread that it watches.
   void add(const Op& op, OpClass kind);
+  // Whether a thread of its process gives work to the loop's devices.
+  [[nodiscard]] bool watches(ThreadId thread) const {
+    return config_.devices && config_.devices->launches(thread);
+  }
   // Sweeps the oldest steps until at most `keep` ops are buffered.
   void shrink(std::size_t keep);
   // Sweeps all that is left. No call of another method after it.
@@ -45,6 +52,7 @@ class LoopSweeper {
   struct Buffer {
     std::map<std::pair<Help, ThreadId>, std::vector<BufferedOp>> others;
     std::vector<BufferedOp> own;
+    OpsByThread launching;  // all ops of the threads that it watches
   };
 
   [[nodiscard]] std::size_t step_at(SessionTime time);
@@ -56,6 +64,7 @@ class LoopSweeper {
   template <typename AddCall>
   void count_calls(const std::vector<BufferedOp>& ops, TimeRange frame, AddCall add_call) const;
   void drop_ended(Buffer& ops, SessionTime now);
+  void sweep_devices(TimeRange frame, const std::vector<Segment>& segments);
 
   const Loop& loop_;
   Config config_;

@@ -4,15 +4,20 @@
 
 namespace stepscope {
 
-void StepAccount::add(const Segment& segment) {
+Slice& StepAccount::at(Category category, PhaseKind phase, StringId label) {
   for (Slice& slice : slices_) {
-    if (slice.category == segment.category && slice.phase == segment.phase &&
-        slice.label == segment.label) {
-      slice.exposed += segment.range.length();
-      return;
-    }
+    if (slice.category == category && slice.phase == phase && slice.label == label) return slice;
   }
-  slices_.push_back({segment.category, segment.phase, segment.label, segment.range.length()});
+  slices_.push_back({category, phase, label});
+  return slices_.back();
+}
+
+void StepAccount::add(const Segment& segment) {
+  at(segment.category, segment.phase, segment.label).exposed += segment.range.length();
+}
+
+void StepAccount::hide(Category category, PhaseKind phase, StringId label, Duration length) {
+  at(category, phase, label).hidden += length;
 }
 
 Duration StepAccount::total() const {

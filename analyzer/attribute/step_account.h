@@ -15,6 +15,7 @@ struct Slice {
   PhaseKind phase = PhaseKind::kNone;
   StringId label = StringId::kNone;
   Duration exposed{0};
+  Duration hidden{0};  // behind something else
 
   friend bool operator==(const Slice&, const Slice&) = default;
 };
@@ -23,12 +24,15 @@ struct Slice {
 class StepAccount {
  public:
   void add(const Segment& segment);
+  void hide(Category category, PhaseKind phase, StringId label, Duration length);
   [[nodiscard]] const std::vector<Slice>& slices() const { return slices_; }
-  [[nodiscard]] Duration total() const;
+  [[nodiscard]] Duration total() const;  // exposed, as the two below
   [[nodiscard]] Duration of(Category category) const;
   [[nodiscard]] Duration of(PhaseKind phase) const;
 
  private:
+  Slice& at(Category category, PhaseKind phase, StringId label);
+
   std::vector<Slice> slices_;
 };
 

@@ -1,30 +1,11 @@
 #include "analyzer/attribute/sweep.h"
 
-#include <algorithm>
 #include <utility>
+
+#include "analyzer/attribute/cursor.h"
 
 namespace stepscope {
 namespace {
-
-// A position in runs (or spans) in order of time, that only moves forward.
-template <typename Run>
-class Cursor {
- public:
-  explicit Cursor(std::span<const Run> runs) : runs_(runs) {}
-
-  // The run at `now`, or null in a gap. `next` is lowered to where that answer changes.
-  const Run* at(SessionTime now, SessionTime& next) {
-    while (index_ < runs_.size() && runs_[index_].range.end <= now) ++index_;
-    if (index_ == runs_.size()) return nullptr;
-    const Run& run = runs_[index_];
-    next = std::min(next, run.range.start > now ? run.range.start : run.range.end);
-    return run.range.start > now ? nullptr : &run;
-  }
-
- private:
-  std::span<const Run> runs_;
-  std::size_t index_ = 0;
-};
 
 bool works(const OpRun* run) { return run != nullptr && run->op != StringId::kNone; }
 

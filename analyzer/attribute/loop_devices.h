@@ -1,0 +1,67 @@
+// The devices that work for one loop: hands each of them what the loop's threads were doing, frame
+// by frame, and adds up what came of it.
+//
+// Thread safety: none.
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "analyzer/attribute/device_sweep.h"
+#include "analyzer/attribute/step_account.h"
+#include "analyzer/steps/find_loops.h"
+
+namespace stepscope {
+
+// Ops of a frame by thread, sorted for nesting; of the threads that launch, without the loop's own.
+using OpsByThread = std::map<ThreadId, std::vector<BufferedOp>>;
+
+class LoopDevices {
+ public:
+  // `threads`: those that may work for the loop: its own, and those of its process that have no
+  // loop of their own.
+  LoopDevices(const DeviceWork& work, ThreadId loop_thread, const std::set<ThreadId>& threads);
+
+  // In order; empty: the loop works on the host alone.
+  [[nodiscard]] const std::vector<DeviceId>& devices() const { return devices_; }
+  // Whether the ops of a thread other than the loop's matter.
+  [[nodiscard]] bool launches(ThreadId thread) const { return launchers_.contains(thread); }
+
+  // `segments` tile `frame`; frames come in order, each starts where the one before ended. Adds to
+  // accounts[i] what devices()[i] did.
+  void sweep(TimeRange frame, std::span<const Segment> segments, const OpsByThread& ops,
+             std::vector<StepAccount>& accounts);
+
+ private:
+  // The calls of a thread that touch a frame; frames come in order.
+  class CallWindow {
+   public:
+    explicit CallWindow(std::span<const HostCall> calls) : calls_(calls) {}
+    std::span<const HostCall> advance(TimeRange frame);
+
+   private:
+    std::span<const HostCall> calls_;
+    std::size_t first_ = 0;  // those before it ended before the frame
+  };
+
+  void note_phases(std::span<const HostCall> calls, TimeRange frame);
+  std::span<const HostState> states_of(ThreadId thread);
+
+  const DeviceWork& work_;
+  const ThreadId loop_thread_;
+  std::vector<DeviceId> devices_;
+  std::vector<DeviceCursor> cursors_;       // of devices_
+  std::map<ThreadId, CallWindow> windows_;  // of the loop's thread and the launchers
+  std::set<ThreadId> launchers_;            // without the loop's thread
+  std::vector<PhaseKind> phases_;           // of each call: what the loop was in
+
+  // Of the frame that is being swept.
+  std::map<ThreadId, std::span<const HostCall>> calls_;
+  const OpsByThread* ops_ = nullptr;
+  std::vector<HostState> loop_states_;
+  std::map<ThreadId, std::vector<HostState>> thread_states_;  // made when first asked for
+};
+
+}  // namespace stepscope
