@@ -59,7 +59,12 @@ bool parse_event(const std::string& word, std::istringstream& words, ThreadId th
     builder.phase(thread, kPhases.at(word), start, end, cpu, name);
     return true;
   }
-  std::int64_t sequence = -1;
+  std::int64_t sequence = -1, correlation = 0;
+  if (word == "call") {
+    take_number("corr=%ld", name, correlation);
+    builder.call(thread, name, start, end, correlation);
+    return true;
+  }
   take_number("seq=%ld", name, sequence);
   if (!kOps.contains(word)) return false;
   const OpScope scope = kOps.at(word);
@@ -73,7 +78,34 @@ bool parse_event(const std::string& word, std::istringstream& words, ThreadId th
 struct Subject {
   std::int64_t process = 1;
   ThreadId thread = ThreadId::kNone;
+  StreamId stream = StreamId::kNone;
 };
+
+// "copy 92-95 corr=3 HtoD"
+bool parse_activity(const std::string& word, std::istringstream& words, StreamId stream,
+                    RecordingBuilder& builder) {
+  std::string range;
+  std::int64_t start = 0, end = 0, correlation = 0;
+  if (!(words >> range) || !parse_range(range, start, end) || stream == StreamId::kNone)
+    return false;
+  std::string name = rest_of(words);
+  take_number("corr=%ld", name, correlation);
+  if (word == "kernel") {
+    builder.kernel(stream, name, start, end, correlation);
+    return true;
+  }
+  const Activity activity{stream, session_time(start), Duration(end - start), correlation};
+  if (word == "memset") {
+    builder.memsets.push_back({activity, 0});
+    return true;
+  }
+  for (int kind = 0; kind <= static_cast<int>(CopyKind::kPeerToPeer); ++kind) {
+    if (name != copy_kind_name(static_cast<CopyKind>(kind))) continue;
+    builder.copies.push_back({activity, static_cast<CopyKind>(kind)});
+    return true;
+  }
+  return false;
+}
 
 bool parse_process_line(const std::string& word, std::istringstream& words, Subject& subject,
                         RecordingBuilder& builder) {
@@ -132,6 +164,14 @@ bool parse_line(const std::string& line, CaseFile& file, Subject& subject) {
     return parse_process_line(word, words, subject, file.builder);
   } else if (word == "thread") {
     subject.thread = file.builder.thread(rest_of(words), subject.process);
+  } else if (word == "stream") {
+    std::int64_t number = 0, device = 0;
+    words >> number;
+    std::string option = rest_of(words);
+    take_number("device=%ld", option, device);
+    subject.stream = file.builder.stream(number, device, subject.process);
+  } else if (word == "kernel" || word == "copy" || word == "memset") {
+    return parse_activity(word, words, subject.stream, file.builder);
   } else if (word == "overhead") {
     std::int64_t overhead = 0;
     words >> overhead;
@@ -165,7 +205,7 @@ void print_step(std::ostream& out, const Step& step) {
         std::string("  ") + category_name(time.category) +
         (time.phase == PhaseKind::kNone ? "" : std::string("/") + phase_name(time.phase)) +
         (time.label.empty() ? "" : ":" + time.label) + " " + std::to_string(to_ns(time.exposed)) +
-        "\n");
+        (to_ns(time.hidden) == 0 ? "" : " hidden " + std::to_string(to_ns(time.hidden))) + "\n");
   }
   std::sort(lines.begin(), lines.end());
   for (const std::string& text : lines) out << text;
@@ -173,7 +213,9 @@ void print_step(std::ostream& out, const Step& step) {
 
 void print_loop(std::ostream& out, const LoopReport& loop, const std::vector<std::string>& show) {
   out << "loop " << loop.thread_name << " " << marker_name(loop.marker) << " " << loop.steps.size()
-      << (loop.steps.size() == 1 ? " step" : " steps") << "\n";
+      << (loop.steps.size() == 1 ? " step" : " steps");
+  if (loop.device != DeviceId::kNone) out << " on device " << loop.device_number;
+  out << "\n";
   if (shows(show, "steps")) {
     for (const Step& step : loop.steps) print_step(out, step);
   }
@@ -252,6 +294,45 @@ ProcessId RecordingBuilder::process(std::int64_t id, std::int64_t rank) {
   return process.id;
 }
 
+DeviceId RecordingBuilder::device(std::int64_t number, std::int64_t process) {
+  const ProcessId owner = this->process(process);
+  for (const StoredDevice& known : devices_) {
+    if (known.number == number && known.process == owner) return known.id;
+  }
+  StoredDevice device;
+  device.id = static_cast<DeviceId>(devices_.size() + 1);
+  device.process = owner;
+  device.number = number;
+  device.name = "GPU";
+  devices_.push_back(device);
+  return device.id;
+}
+
+StreamId RecordingBuilder::stream(std::int64_t number, std::int64_t device, std::int64_t process) {
+  const DeviceId owner = this->device(device, process);
+  for (const StoredStream& known : streams_) {
+    if (known.number == number && known.device == owner) return known.id;
+  }
+  streams_.push_back({{owner, 1, number}, static_cast<StreamId>(streams_.size() + 1)});
+  return streams_.back().id;
+}
+
+void RecordingBuilder::call(ThreadId thread, const std::string& name, std::int64_t start,
+                            std::int64_t end, std::int64_t correlation) {
+  calls.push_back({thread, intern(name), session_time(start), Duration(end - start), correlation});
+}
+
+void RecordingBuilder::kernel(StreamId stream, const std::string& name, std::int64_t start,
+                              std::int64_t end, std::int64_t correlation) {
+  Kernel kernel;
+  kernel.stream = stream;
+  kernel.name = intern(name);
+  kernel.start = session_time(start);
+  kernel.dur = Duration(end - start);
+  kernel.correlation = correlation;
+  kernels.push_back(kernel);
+}
+
 void RecordingBuilder::phase(ThreadId thread, PhaseKind kind, std::int64_t start, std::int64_t end,
                              std::int64_t cpu, const std::string& name) {
   phases_.push_back(
@@ -302,6 +383,18 @@ RecordedRun RecordingBuilder::recording() {
     }
     return Status();
   };
+  recording.devices = devices_;
+  recording.streams = streams_;
+  const auto source = [](const auto& events) {
+    return [&events](const auto& visit) {
+      for (const auto& event : events) visit(event);
+      return Status();
+    };
+  };
+  recording.for_each_api_call = source(calls);
+  recording.for_each_kernel = source(kernels);
+  recording.for_each_copy = source(copies);
+  recording.for_each_memset = source(memsets);
   recording.text = [this](StringId id) -> std::string_view {
     return strings_[static_cast<std::size_t>(id)];
   };

@@ -12,6 +12,11 @@
 //     input 0-40 cpu=39 train       a phase: KIND START-END [cpu=N] [name]; step marks: step 40
 //     unfinished 40 aten::mm        begun at 40; outermost first
 //     op 40-60 [seq=N] aten::linear also backward-op and user-op; parents before children
+//     call 62-64 [corr=N] cudaLaunchKernel   of the CUDA runtime or driver
+//   stream 7 [device=D]             the lines below are about this stream of the process (D: 0)
+//     kernel 66-90 [corr=N] gemm    corr: as that of the call that launched it
+//     copy 92-95 [corr=N] HtoD
+//     memset 96-97 [corr=N]
 //   show steps verdict deaths       which parts of the answer follow
 //   expect
 //   ...
@@ -34,15 +39,25 @@ class RecordingBuilder {
   std::vector<ProcessEnd> ends;
   std::vector<UnfinishedOp> unfinished;
   std::vector<Sample> samples;
+  std::vector<ApiCall> calls;
+  std::vector<Kernel> kernels;
+  std::vector<Copy> copies;
+  std::vector<Memset> memsets;
 
   // Has pid 41 + id.
   ProcessId process(std::int64_t id, std::int64_t rank = -1);
   ThreadId thread(const std::string& name, std::int64_t process = 1);
+  DeviceId device(std::int64_t number, std::int64_t process = 1);
+  StreamId stream(std::int64_t number, std::int64_t device = 0, std::int64_t process = 1);
   StringId intern(const std::string& text);
   void phase(ThreadId thread, PhaseKind kind, std::int64_t start, std::int64_t end,
              std::int64_t cpu = 0, const std::string& name = "");
   void op(ThreadId thread, const std::string& name, std::int64_t start, std::int64_t end,
           OpScope scope = OpScope::kFunction, PhaseKind in = PhaseKind::kNone);
+  void call(ThreadId thread, const std::string& name, std::int64_t start, std::int64_t end,
+            std::int64_t correlation = 0);
+  void kernel(StreamId stream, const std::string& name, std::int64_t start, std::int64_t end,
+              std::int64_t correlation = 0);
 
   // Sorted as a store hands them out: phases by thread and start, ops by their ends.
   [[nodiscard]] RecordedRun recording();
@@ -54,6 +69,8 @@ class RecordingBuilder {
   std::vector<std::string> strings_;
   std::vector<StoredProcess> processes_;
   std::vector<StoredThread> threads_;
+  std::vector<StoredDevice> devices_;
+  std::vector<StoredStream> streams_;
   std::vector<Phase> phases_;
   std::vector<Op> ops_;
 };
