@@ -15,7 +15,10 @@
 #include "analyzer/steps/infer_steps.h"
 #include "analyzer/steps/warm_up.h"
 #include "analyzer/verdict/deaths.h"
+#include "analyzer/verdict/describe_populations.h"
+#include "analyzer/verdict/drift.h"
 #include "analyzer/verdict/judge.h"
+#include "analyzer/verdict/memory_pressure.h"
 #include "analyzer/verdict/ranks.h"
 #include "analyzer/verdict/summary.h"
 
@@ -181,7 +184,7 @@ void name_device(LoopReport& report, const RecordedRun& recording, DeviceId id) 
 
 LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
                        const AttributedLoop& attributed, Viewpoint from, std::size_t warm_up,
-                       const AnalyzeOptions& options) {
+                       const Counters& counters, const AnalyzeOptions& options) {
   LoopReport report;
   name_thread(report, recording, loop.thread);
   name_device(report, recording, from.device);
@@ -214,6 +217,8 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
   report.ops = op_rows(op_table, recording);
   add_op_samples(report, op_table.sorted(), attributed.op_blocks);
   report.populations = describe_populations(report.steps, report.analysed);
+  report.drift = find_drift(report);
+  report.memory = measure_memory_pressure(report, counters);
   report.verdict.thread = loop.thread;
   report.verdict.device = from.device;
   judge(report, recording.op_count, lost_events(recording.losses));
@@ -304,7 +309,7 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
     if (recording.facts.windowed) drop_partial_edges(loop.steps);
     if (loop.late_ops > 0) report.losses.push_back({loops[i].thread, "late_op", loop.late_ops});
     for (const Viewpoint from : viewpoints_of(loop)) {
-      auto told = report_loop(recording, loops[i], loop, from, warm_up[i], options);
+      auto told = report_loop(recording, loops[i], loop, from, warm_up[i], *counters, options);
       if (!told.analysed.empty()) report.loops.push_back(std::move(told));
     }
   }

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "analyzer/recording.h"
+#include "analyzer/verdict/cause.h"
 #include "analyzer/verdict/classify.h"
+#include "analyzer/verdict/trend.h"
 #include "store/analysis.h"
 
 namespace stepscope {
@@ -37,11 +39,28 @@ struct InputUse {
   }
 };
 
+// A kind of step: all, or one of several.
 struct Population {
   std::int64_t steps = 0;
   std::int64_t mean_ns = 0;
   double share = 0;   // of all step time
-  std::string label;  // "all", "usual steps", "every 20th step: +12.0 ms in checkpoint"
+  std::string label;  // "all", "usual steps", "every 20th step (20, 40, …): +12.0 ms in input"
+  std::vector<std::size_t> members;  // indexes of the steps, in order
+  Shares shares{};
+  Bottleneck bottleneck;  // what these steps alone are bound by
+
+  // Of one that is not the usual:
+  std::int64_t period = 0;  // every so manieth step, from number `first` on; 0: irregular
+  std::int64_t first = 0;
+  Cause cause;          // that differs most from the usual steps
+  double extra_ns = 0;  // by so much a step; negative: it takes less
+};
+
+// The usual steps change over the run.
+struct Drift {
+  Trend trend;
+  Cause cause;  // that changed most
+  std::string sentence;
 };
 
 // What an op cost in a block of consecutive steps. Blocks without it have no sample.
@@ -75,6 +94,13 @@ struct ProcessReport : StoredProcess {
   std::string sentence;        // all of it
 };
 
+// What measure_memory_pressure() says.
+struct MemoryPressure {
+  double share = 0;              // of the analysed steps' time
+  std::vector<double> stall_ns;  // of each step of the loop; empty: not known
+  std::vector<Evidence> evidence;
+};
+
 struct LoopReport {
   ProcessId process = ProcessId::kNone;
   std::int64_t pid = 0;
@@ -101,10 +127,12 @@ struct LoopReport {
   Shares hidden{};
   PhaseMeans phases;
   InputUse input;
+  MemoryPressure memory;
   std::vector<OpRow> ops;               // by self time, the largest first
   std::vector<std::int64_t> op_blocks;  // steps in each block of samples; empty unless asked for
-  std::vector<Population> populations;  // one, or two with the slow one last
-  std::int64_t late_ops = 0;            // came too late to be placed
+  std::vector<Population> populations;  // the usual steps first, the others by their time
+  std::optional<Drift> drift;
+  std::int64_t late_ops = 0;  // came too late to be placed
 
   Verdict verdict;                   // with its evidence and advice
   std::string clause;                // "63.1 % of the step waits for input"

@@ -139,15 +139,53 @@ Json verdict_json(const LoopReport& loop) {
           {"evidence", evidence}};
 }
 
+Json cause_json(const Cause& cause) {
+  return {{"category", category_name(cause.category)}, {"label", or_null(cause.label)}};
+}
+
+Json population_json(const Population& kind, bool usual) {
+  Json json = {{"steps", kind.steps},
+               {"mean_ns", kind.mean_ns},
+               {"share", kind.share},
+               {"label", kind.label},
+               {"period", kind.period > 0 ? Json(kind.period) : Json(nullptr)},
+               {"first", kind.period > 0 ? Json(kind.first) : Json(nullptr)},
+               {"cause", usual ? Json(nullptr) : cause_json(kind.cause)},
+               {"extra_ns", std::llround(kind.extra_ns)},
+               {"shares", shares_json(kind.shares)}};
+  json["verdict"] = {{"kind", kind.bottleneck.kind},
+                     {"degree", or_null(kind.bottleneck.degree)},
+                     {"share", kind.bottleneck.share}};
+  return json;
+}
+
 Json populations_json(const LoopReport& loop) {
   Json json = Json::array();
-  for (const Population& kind : loop.populations) {
-    json.push_back({{"steps", kind.steps},
-                    {"mean_ns", kind.mean_ns},
-                    {"share", kind.share},
-                    {"label", kind.label}});
-  }
+  for (const Population& kind : loop.populations)
+    json.push_back(population_json(kind, json.empty()));
   return json;
+}
+
+Json interval_json(const Interval& interval) {
+  return {std::llround(interval.low), std::llround(interval.high)};
+}
+
+Json drift_json(const LoopReport& loop) {
+  if (!loop.drift) return nullptr;
+  const Trend& trend = loop.drift->trend;
+  return {{"change_ns", std::llround(trend.change)},
+          {"ci95_ns", interval_json(trend.change_ci)},
+          {"change_share", trend.change / trend.level},
+          {"per_step_ns", trend.slope},
+          {"per_step_ci95_ns", {trend.slope_ci.low, trend.slope_ci.high}},
+          {"from_step", trend.jump_at > 0 ? Json(trend.jump_at) : Json(nullptr)},
+          {"cause", cause_json(loop.drift->cause)},
+          {"why", loop.drift->sentence}};
+}
+
+Json memory_json(const LoopReport& loop) {
+  const bool known = !loop.memory.stall_ns.empty();
+  return {{"pressure_share", known ? Json(loop.memory.share) : Json(nullptr)}};
 }
 
 Json advice_json(const LoopReport& loop) {
@@ -194,6 +232,7 @@ Json slowest_json(const LoopReport& loop, std::size_t top) {
     json.push_back({{"number", step.number},
                     {"start_ns", to_ns(step.start)},
                     {"wall_ns", to_ns(step.dur)},
+                    {"kind", or_null(step.kind)},
                     {"times", times}});
   }
   return json;
@@ -201,16 +240,12 @@ Json slowest_json(const LoopReport& loop, std::size_t top) {
 
 // The keys that the top level and each loop share.
 Json loop_json(const LoopReport& loop, std::size_t top) {
-  return {{"steps", steps_json(loop)},
-          {"shares", shares_json(loop.shares)},
-          {"hidden", shares_json(loop.hidden)},
-          {"phases", phases_json(loop.phases)},
-          {"input", input_json(loop.input)},
-          {"verdict", verdict_json(loop)},
-          {"populations", populations_json(loop)},
-          {"advice", advice_json(loop)},
-          {"ops", ops_json(loop, top)},
-          {"slowest", slowest_json(loop, top)}};
+  return {{"steps", steps_json(loop)},          {"shares", shares_json(loop.shares)},
+          {"hidden", shares_json(loop.hidden)}, {"phases", phases_json(loop.phases)},
+          {"input", input_json(loop.input)},    {"memory", memory_json(loop)},
+          {"verdict", verdict_json(loop)},      {"populations", populations_json(loop)},
+          {"drift", drift_json(loop)},          {"advice", advice_json(loop)},
+          {"ops", ops_json(loop, top)},         {"slowest", slowest_json(loop, top)}};
 }
 
 Json ranks_json(const AnalysisReport& report) {

@@ -202,14 +202,22 @@ std::string breakdown(const LoopReport& loop, const Palette& palette) {
   return text + "  phases    " + join(texts, kDot) + "\n";
 }
 
+// "highly input-bound", where the run is something else.
+std::string other_verdict(const LoopReport& loop, const Bottleneck& bottleneck) {
+  if (bottleneck.kind == loop.verdict.kind) return "";
+  return (bottleneck.degree.empty() ? "" : bottleneck.degree + " ") + bottleneck.kind;
+}
+
 std::string populations(const LoopReport& loop) {
   if (loop.populations.size() < 2) return "";
-  std::string text = "\n  two kinds of step\n";
+  std::string text = "\n  kinds of step\n";
   for (const Population& kind : loop.populations) {
     const std::string line = pad_left(count_text(kind.steps), 8) + " ×" +
                              pad_left(time_text(static_cast<double>(kind.mean_ns)), 9) +
                              pad_left(percent_text(kind.share), 9) + " of all time   ";
+    const std::string verdict = other_verdict(loop, kind.bottleneck);
     text += "  " + line + cut(kind.label, kWidth - 2 - width_of(line)) + "\n";
+    if (!verdict.empty()) text += "  " + std::string(width_of(line), ' ') + verdict + "\n";
   }
   return text;
 }

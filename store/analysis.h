@@ -41,13 +41,14 @@ struct Step {
   StepMarker marker = StepMarker::kInferred;
   bool ops_recorded = false;  // op-level recording covered the whole step
   bool steady = false;        // false: warm-up; not part of the verdict
+  std::string kind;           // what this step alone is bound by: as Verdict::kind
   std::vector<StepTime> times;
 };
 
 struct Evidence {
   std::string statement;  // a sentence with its figure
   double value = 0;
-  std::string unit;       // "ratio", "ns", "count"
+  std::string unit;       // "ratio", "ns", "count", "bytes"
   std::string query;      // SQL on this store that shows it
 };
 

@@ -26,16 +26,24 @@ Thresholds thresholds_of(Category category);
 
 struct Bottleneck {
   // What decided. kHost stands for host and other together: both are code of the loop outside any
-  // op.
+  // op. With memory_pressure: what would have.
   Category category = Category::kCompute;
+  bool memory_pressure = false;
   std::string kind;    // "input-bound"
   std::string degree;  // "highly", "moderately" or empty
   double share = 0;
+
+  [[nodiscard]] bool is_stall() const { return memory_pressure || category != Category::kCompute; }
 };
+
+Thresholds thresholds_of(const Bottleneck& bottleneck);
 
 // The largest stall that reaches its threshold names the verdict. When none does: compute-bound if
 // compute is at least half of the step, else the largest stall, without a degree.
-Bottleneck classify(const Shares& shares);
+// `memory_pressure`: the share of the time in which memory was waited for. It overlaps with the
+// categories, as what makes them slow: it names the verdict when it reaches the thresholds of a
+// stall and no stall is larger.
+Bottleneck classify(const Shares& shares, double memory_pressure = 0);
 
 // The share that decides about a verdict of this category.
 double deciding_share(const Shares& shares, Category category);

@@ -10,9 +10,9 @@ enum Level { kHigh, kMedium, kLow };
 constexpr std::array<const char*, 3> kNames = {"high", "medium", "low"};
 
 bool holds_threshold(const Interval& ci, const Bottleneck& bottleneck) {
-  if (bottleneck.category == Category::kCompute) return false;
+  if (!bottleneck.is_stall()) return false;
   const auto inside = [&ci](double t) { return ci.low < t && t <= ci.high; };
-  const Thresholds thresholds = thresholds_of(bottleneck.category);
+  const Thresholds thresholds = thresholds_of(bottleneck);
   return inside(thresholds.moderately) || inside(thresholds.highly);
 }
 
@@ -39,7 +39,7 @@ Confidence confidence_of(const ConfidenceInput& input) {
   lower(input.lost > 0, lost > 0.01 ? kLow : kMedium, std::to_string(input.lost) + " events lost");
   lower(!input.ops_recorded, kMedium, "no ops recorded");
   lower(input.input_unknown, kLow, "nothing tells input from compute");
-  lower(input.input_inferred && input.bottleneck.category == Category::kInput, kMedium,
+  lower(input.input_inferred && input.bottleneck.kind == "input-bound", kMedium,
         "input inferred, no loader seen");
   result.level = kNames[level];
   return result;

@@ -1,6 +1,7 @@
 #include "analyzer/verdict/judge.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 
@@ -17,17 +18,19 @@ double deciding_ns(const Step& step, Category category) {
   return static_cast<double>(exposed_ns(step, category) + other);
 }
 
-Interval interval_of(const LoopReport& report, Category category) {
+Interval interval_of(const LoopReport& report, const Bottleneck& bottleneck) {
   std::vector<double> parts, wholes;
   for (const std::size_t i : report.analysed) {
-    parts.push_back(deciding_ns(report.steps[i], category));
+    parts.push_back(bottleneck.memory_pressure ? report.memory.stall_ns[i]
+                                               : deciding_ns(report.steps[i], bottleneck.category));
     wholes.push_back(static_cast<double>(to_ns(report.steps[i].dur)));
   }
   return bootstrap_ratio(parts, wholes);
 }
 
-const char* clause_of(Category category) {
-  switch (category) {
+const char* clause_of(const Bottleneck& bottleneck) {
+  if (bottleneck.memory_pressure) return "of the time memory is waited for";
+  switch (bottleneck.category) {
     case Category::kCompute:
       return "of the step computes";
     case Category::kInput:
@@ -115,8 +118,17 @@ std::string host_reason(const LoopReport& report) {
          " of the step.";
 }
 
-std::string main_reason(const LoopReport& report, Category category) {
-  switch (category) {
+std::string memory_reason(const LoopReport& report) {
+  std::string text = "Memory is short, which makes everything else slow: ";
+  const auto& evidence = report.memory.evidence;
+  for (std::size_t i = 0; i < evidence.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == evidence.size() ? ", and " : ", ") + evidence[i].statement;
+  return text + ".";
+}
+
+std::string main_reason(const LoopReport& report, const Bottleneck& bottleneck) {
+  if (bottleneck.memory_pressure) return memory_reason(report);
+  switch (bottleneck.category) {
     case Category::kInput:
       return input_reason(report);
     case Category::kHost:
@@ -131,12 +143,14 @@ std::string main_reason(const LoopReport& report, Category category) {
 }
 
 // Other stalls that would have been a verdict of their own.
-std::string further_stalls(const LoopReport& report, Category decided) {
+std::string further_stalls(const LoopReport& report, const Bottleneck& bottleneck) {
   std::string text;
+  if (!bottleneck.memory_pressure && classify({}, report.memory.share).memory_pressure)
+    text = "memory pressure " + percent_text(report.memory.share);
   for (int i = 0; i < kCategoryCount; ++i) {
     const auto category = static_cast<Category>(i);
-    if (category == Category::kCompute || category == Category::kOther || category == decided)
-      continue;
+    if (category == Category::kCompute || category == Category::kOther) continue;
+    if (category == bottleneck.category && !bottleneck.memory_pressure) continue;
     const double share = deciding_share(report.shares, category);
     if (share < thresholds_of(category).moderately) continue;
     text += (text.empty() ? "" : ", ") + std::string(category_name(category)) + " " +
@@ -146,12 +160,17 @@ std::string further_stalls(const LoopReport& report, Category decided) {
 }
 
 std::string populations_reason(const LoopReport& report) {
-  if (report.populations.size() < 2) return "";
-  const Population& usual = report.populations.front();
-  const Population& slow = report.populations.back();
-  return "Two kinds of step: " + count_text(usual.steps) + " take " +
-         time_text(static_cast<double>(usual.mean_ns)) + ", " + count_text(slow.steps) + " take " +
-         time_text(static_cast<double>(slow.mean_ns)) + " (" + slow.label + ").";
+  static constexpr std::array kNumbers = {"No", "One", "Two", "Three", "Four"};
+  const std::vector<Population>& kinds = report.populations;
+  if (kinds.size() < 2) return "";
+  std::string text =
+      std::string(kNumbers[std::min(kinds.size(), kNumbers.size() - 1)]) + " kinds of step: ";
+  for (const Population& kind : kinds) {
+    const bool usual = &kind == &kinds.front();
+    text += (usual ? "" : ", ") + count_text(kind.steps) + " take " +
+            time_text(static_cast<double>(kind.mean_ns)) + (usual ? "" : " (" + kind.label + ")");
+  }
+  return text + ".";
 }
 
 std::string no_ops_reason(const LoopReport& report) {
@@ -185,11 +204,32 @@ Evidence share_evidence(const LoopReport& report, const Bottleneck& bottleneck) 
               which};
 }
 
+double memory_share(const LoopReport& report, const std::vector<std::size_t>& members) {
+  if (report.memory.stall_ns.empty()) return 0;
+  double stalled = 0, total = 0;
+  for (const std::size_t i : members) {
+    stalled += report.memory.stall_ns[i];
+    total += static_cast<double>(to_ns(report.steps[i].dur));
+  }
+  return total > 0 ? stalled / total : 0;
+}
+
+// What each step and each kind of step alone is bound by.
+void judge_kinds(LoopReport& report) {
+  for (std::size_t i = 0; i < report.steps.size(); ++i) {
+    const std::vector<std::size_t> alone = {i};
+    report.steps[i].kind =
+        classify(exposed_shares(report.steps, alone), memory_share(report, alone)).kind;
+  }
+  for (Population& kind : report.populations)
+    kind.bottleneck = classify(kind.shares, memory_share(report, kind.members));
+}
+
 }  // namespace
 
 void judge(LoopReport& report, std::int64_t op_count, std::int64_t lost) {
-  const Bottleneck bottleneck = classify(report.shares);
-  const Interval ci = interval_of(report, bottleneck.category);
+  const Bottleneck bottleneck = classify(report.shares, report.memory.share);
+  const Interval ci = interval_of(report, bottleneck);
   const bool warm_up_only = std::none_of(report.analysed.begin(), report.analysed.end(),
                                          [&](std::size_t i) { return report.steps[i].steady; });
   const auto steps = static_cast<std::int64_t>(report.analysed.size());
@@ -207,17 +247,23 @@ void judge(LoopReport& report, std::int64_t op_count, std::int64_t lost) {
   verdict.confidence = confidence.level;
   verdict.steps = steps;
 
-  report.clause = clause_of(bottleneck.category);
+  report.clause = clause_of(bottleneck);
   report.doubts = confidence.reasons;
   report.reasons.clear();
-  add_reason(report, main_reason(report, bottleneck.category));
+  add_reason(report, main_reason(report, bottleneck));
   add_reason(report, populations_reason(report));
-  add_reason(report, further_stalls(report, bottleneck.category));
+  if (report.drift) add_reason(report, report.drift->sentence);
+  add_reason(report, further_stalls(report, bottleneck));
   add_reason(report, inferred_steps_reason(report));
   if (!report.ops_recorded) add_reason(report, no_ops_reason(report));
   verdict.sentence = percent_text(verdict.share) + " " + report.clause + ".";
   for (const std::string& reason : report.reasons) verdict.sentence += " " + reason;
-  verdict.evidence.push_back(share_evidence(report, bottleneck));
+  if (bottleneck.memory_pressure) {
+    verdict.evidence = report.memory.evidence;
+  } else {
+    verdict.evidence.push_back(share_evidence(report, bottleneck));
+  }
+  judge_kinds(report);
 }
 
 }  // namespace stepscope

@@ -1,57 +1,101 @@
 #include "analyzer/verdict/populations.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
+#include <numeric>
+#include <optional>
 
 namespace stepscope {
 namespace {
 
-// Of sorted values.
-double quantile(std::span<const double> sorted, double q) {
-  return sorted[static_cast<std::size_t>(std::lround(q * static_cast<double>(sorted.size() - 1)))];
+using Members = std::vector<std::size_t>;
+
+template <typename Value>
+std::vector<Value> of_members(const std::vector<Value>& values, const Members& members) {
+  std::vector<Value> result;
+  for (const std::size_t i : members) result.push_back(values[i]);
+  return result;
 }
 
-double spread(std::span<const double> sorted) {
-  return quantile(sorted, 0.9) - quantile(sorted, 0.1);
+// The middle value, the upper one of two.
+double median_time(const StepProfiles& profiles, const Members& members) {
+  std::vector<double> times = of_members(profiles.times, members);
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
 }
+
+struct Halves {
+  Members lower, upper;
+  double separation = 0;
+};
+
+class KindSearch {
+ public:
+  explicit KindSearch(const StepProfiles& profiles)
+      : profiles_(profiles),
+        floor_(std::accumulate(profiles.times.begin(), profiles.times.end(), 0.0) /
+               static_cast<double>(std::max<std::size_t>(profiles.times.size(), 1)) / 100),
+        chance_(kFalseKinds / static_cast<double>(profiles.causes.size() + 1)) {}
+
+  // Divides one of the kinds in two, if any is divisible.
+  bool refine(std::vector<Members>& kinds) {
+    for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+      if (const auto halves = divide(kinds[kind])) {
+        kinds[kind] = halves->lower;
+        kinds.push_back(halves->upper);
+        return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  std::optional<Halves> divide(const Members& members) {
+    std::optional<Halves> best = divide_by(members, profiles_.times, true);
+    for (const std::vector<double>& cause : profiles_.causes) {
+      auto halves = divide_by(members, cause, false);
+      if (halves && (!best || halves->separation > best->separation)) best = std::move(halves);
+    }
+    return best;
+  }
+
+  std::optional<Halves> divide_by(const Members& members, const std::vector<double>& values,
+                                  bool whole) {
+    const std::vector<double> chosen = of_members(values, members);
+    const std::vector<std::int64_t> numbers = of_members(profiles_.numbers, members);
+    const auto split = split_series({chosen, numbers, floor_, whole}, chance_);
+    if (!split) return std::nullopt;
+    Halves halves;
+    halves.separation = split->separation;
+    for (std::size_t i = 0; i < members.size(); ++i)
+      (split->upper[i] ? halves.upper : halves.lower).push_back(members[i]);
+    const double lower = median_time(profiles_, halves.lower);
+    const double upper = median_time(profiles_, halves.upper);
+    if (std::max(lower, upper) < kLeastRatio * std::min(lower, upper)) return std::nullopt;
+    return halves;
+  }
+
+  const StepProfiles& profiles_;
+  double floor_;
+  double chance_;
+};
 
 }  // namespace
 
-std::optional<Split> split_populations(std::span<const double> step_times) {
-  const std::size_t count = step_times.size();
-  if (count < kLeastSteps) return std::nullopt;
-  std::vector<double> logs;
-  for (const double time : step_times) logs.push_back(std::log(std::max(time, 1.0)));
-  std::sort(logs.begin(), logs.end());
-
-  const std::size_t least = std::max<std::size_t>(3, (count + 49) / 50);
-  std::size_t at = least;
-  for (std::size_t i = least; i <= count - least; ++i) {
-    if (logs[i] - logs[i - 1] > logs[at] - logs[at - 1]) at = i;
+std::vector<std::vector<std::size_t>> find_populations(const StepProfiles& profiles) {
+  std::vector<Members> kinds(1);
+  kinds[0].resize(profiles.times.size());
+  std::iota(kinds[0].begin(), kinds[0].end(), std::size_t{0});
+  KindSearch search(profiles);
+  while (kinds.size() < kMostKinds && search.refine(kinds)) {
   }
-  const auto fast = std::span<const double>(logs).first(at);
-  const auto slow = std::span<const double>(logs).subspan(at);
-  const double gap = slow.front() - fast.back();
-  if (gap < kLeastGap * std::max(spread(fast), spread(slow))) return std::nullopt;
-  if (quantile(slow, 0.5) - quantile(fast, 0.5) < std::log(kLeastRatio)) return std::nullopt;
-
-  Split split{std::exp((slow.front() + fast.back()) / 2), {}};
-  for (std::size_t i = 0; i < count; ++i) {
-    if (step_times[i] >= split.threshold) split.slow.push_back(i);
-  }
-  return split;
-}
-
-std::size_t period_of(std::span<const std::size_t> slow) {
-  if (slow.size() < 3) return 0;
-  std::map<std::size_t, std::size_t> distances;
-  for (std::size_t i = 1; i < slow.size(); ++i) ++distances[slow[i] - slow[i - 1]];
-  const auto most =
-      std::max_element(distances.begin(), distances.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  const bool regular = most->second * 5 >= (slow.size() - 1) * 4;
-  return regular && most->first >= 2 ? most->first : 0;
+  const auto usual = std::max_element(
+      kinds.begin(), kinds.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  std::iter_swap(kinds.begin(), usual);
+  std::sort(kinds.begin() + 1, kinds.end(), [&](const Members& a, const Members& b) {
+    return median_time(profiles, a) < median_time(profiles, b);
+  });
+  return kinds;
 }
 
 }  // namespace stepscope

@@ -1,32 +1,35 @@
-// One kind of step or two? Where every tenth step stalls, a mean describes no step at all.
+// The kinds of step in a run. Where every 20th step stalls, or batches have two shapes, a mean
+// describes no step at all.
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <cstdint>
 #include <span>
 #include <vector>
 
+#include "analyzer/verdict/split.h"
+
 namespace stepscope {
 
-struct Split {
-  double threshold = 0;           // steps at or above it are the slow ones
-  std::vector<std::size_t> slow;  // their indexes, in order
+// What is known of each step, index by index.
+struct StepProfiles {
+  std::vector<std::int64_t> numbers;  // ascending
+  std::vector<double> times;          // whole steps, in ns
+  std::vector<std::vector<double>>
+      causes;  // exposed ns of each cause (a category, a labelled scope)
 };
 
-// Splits at the widest gap of the sorted logarithms of the step times that leaves at least
-// max(3, 2 %) of the steps on each side. It is a split into two kinds only when all of these hold:
-// there are at least kLeastSteps steps; the gap is at least kLeastGap × as wide as the 10–90 %
-// range of the steps on either side of it (noise, also with a long tail, thins out gradually and
-// has no such hole); the slow steps take at least kLeastRatio times as long (ratio of medians).
-// Nothing: one kind.
-std::optional<Split> split_populations(std::span<const double> step_times);
+// Indexes into the profiles by kind, each ascending. The most frequent kind comes first, the others
+// by their median time. One: all steps are of a kind.
+//
+// Divides the steps where one series, the step times or one cause, shows two kinds (split_series)
+// and the median times of the two differ by kLeastRatio; of several such series by the one that
+// separates best. Then each part again, up to kMostKinds. In a run of one kind, the
+// gaps find a second with a probability of at most kFalseKinds. O(series · n log n).
+std::vector<std::vector<std::size_t>> find_populations(const StepProfiles& profiles);
 
-inline constexpr std::size_t kLeastSteps = 20;
-inline constexpr double kLeastGap = 1.5;
-inline constexpr double kLeastRatio = 1.2;
-
-// k when `slow` comes every k-th step (k ≥ 2, at least 80 % of the distances equal k, at least 3
-// of them in all); else 0.
-std::size_t period_of(std::span<const std::size_t> slow);
+inline constexpr double kLeastRatio = 1.1;
+inline constexpr std::size_t kMostKinds = 4;
+inline constexpr double kFalseKinds = 0.01;
 
 }  // namespace stepscope

@@ -3,10 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <utility>
-
-#include "analyzer/verdict/populations.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 namespace {
@@ -29,44 +25,6 @@ Shares shares_of(const std::vector<Step>& steps, const std::vector<std::size_t>&
   }
   for (double& share : shares) share /= total;
   return shares;
-}
-
-// "input", or of kOther the scope's name.
-using Cause = std::pair<Category, std::string>;
-
-std::map<Cause, double> mean_by_cause(const std::vector<Step>& steps,
-                                      const std::vector<std::size_t>& chosen) {
-  std::map<Cause, double> means;
-  for (const std::size_t i : chosen) {
-    for (const StepTime& time : steps[i].times) {
-      means[{time.category, time.label}] += static_cast<double>(to_ns(time.exposed));
-    }
-  }
-  for (auto& [cause, mean] : means) mean /= static_cast<double>(chosen.size());
-  return means;
-}
-
-// What the slow steps spend more on than the others: "+12.0 ms in \"checkpoint\"".
-std::string difference(const std::vector<Step>& steps, const std::vector<std::size_t>& usual,
-                       const std::vector<std::size_t>& slow) {
-  auto more = mean_by_cause(steps, slow);
-  for (const auto& [cause, mean] : mean_by_cause(steps, usual)) more[cause] -= mean;
-  const auto most = std::max_element(
-      more.begin(), more.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  const auto& [category, label] = most->first;
-  const std::string where = label.empty() ? std::string(category_name(category)) : in_quotes(label);
-  return "+" + time_text(most->second) + " in " + where;
-}
-
-Population population_of(const std::vector<Step>& steps, const std::vector<std::size_t>& members,
-                         double total, std::string label) {
-  const double sum = sum_of(steps, members);
-  Population result;
-  result.steps = static_cast<std::int64_t>(members.size());
-  result.mean_ns = members.empty() ? 0 : std::llround(sum / static_cast<double>(members.size()));
-  result.share = total > 0 ? sum / total : 0;
-  result.label = std::move(label);
-  return result;
 }
 
 }  // namespace
@@ -154,24 +112,6 @@ std::int64_t exposed_ns(const Step& step, Category category) {
   for (const StepTime& time : step.times)
     sum += time.category == category ? to_ns(time.exposed) : 0;
   return sum;
-}
-
-std::vector<Population> describe_populations(const std::vector<Step>& steps,
-                                             const std::vector<std::size_t>& chosen) {
-  std::vector<double> times;
-  for (const std::size_t i : chosen) times.push_back(static_cast<double>(to_ns(steps[i].dur)));
-  const double total = sum_of(steps, chosen);
-  const auto split = split_populations(times);
-  if (!split) return {population_of(steps, chosen, total, "all")};
-
-  std::vector<std::size_t> usual, slow;
-  for (std::size_t i = 0; i < chosen.size(); ++i) {
-    (times[i] >= split->threshold ? slow : usual).push_back(chosen[i]);
-  }
-  const std::size_t period = period_of(slow);
-  const std::string which = period > 0 ? "every " + ordinal(period) + " step" : "slow steps";
-  return {population_of(steps, usual, total, "usual steps"),
-          population_of(steps, slow, total, which + ": " + difference(steps, usual, slow))};
 }
 
 }  // namespace stepscope

@@ -30,8 +30,4 @@ InputUse inferred_use(const InferredInput& input, const std::vector<Step>& steps
 // Exposed time of one step.
 std::int64_t exposed_ns(const Step& step, Category category);
 
-// The step times, one population or two (split_populations).
-std::vector<Population> describe_populations(const std::vector<Step>& steps,
-                                             const std::vector<std::size_t>& chosen);
-
 }  // namespace stepscope

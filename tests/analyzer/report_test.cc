@@ -45,9 +45,17 @@ TEST(Report, TwoKindsOfStepAreReportedAsTwo) {
   ASSERT_EQ(loop.populations.size(), 2u);
   EXPECT_EQ(loop.populations[0].label, "usual steps");
   EXPECT_EQ(loop.populations[0].steps, 189);
-  EXPECT_EQ(loop.populations[1].label, "every 20th step: +300 µs in \"checkpoint\"");
+  EXPECT_EQ(loop.populations[1].label, "every 20th step (20, 40, …): +300 µs in \"checkpoint\"");
   EXPECT_EQ(loop.populations[1].steps, 10);
+  EXPECT_EQ(loop.populations[1].period, 20);
+  EXPECT_EQ(loop.populations[1].first, 20);
+  EXPECT_EQ(loop.populations[1].cause, (Cause{Category::kOther, "checkpoint"}));
+  EXPECT_NEAR(loop.populations[1].extra_ns, 300'000, 1);
   EXPECT_NEAR(loop.populations[0].share + loop.populations[1].share, 1.0, 1e-12);
+  EXPECT_NEAR(loop.populations[1].share, 4.0 / 22.9, 1e-3) << "10 × 400 µs of 189 × 100 more";
+  EXPECT_EQ(loop.populations[0].bottleneck.kind, "input-bound");
+  EXPECT_EQ(loop.populations[1].bottleneck.kind, "host-bound");
+  EXPECT_EQ(loop.populations[1].bottleneck.degree, "highly");
   EXPECT_THAT(loop.verdict.sentence,
               HasSubstr("Two kinds of step: 189 take 100 µs, 10 take 400 µs"));
 }
@@ -58,6 +66,100 @@ TEST(Report, OneKindOfStepIsOne) {
   ASSERT_TRUE(report.ok());
   ASSERT_EQ(report->loops[0].populations.size(), 1u);
   EXPECT_EQ(report->loops[0].populations[0].steps, 199);
+}
+
+TEST(Report, EachStepHasItsOwnKind) {
+  RecordingBuilder builder = training(60, [](int i) { return i == 30 ? 300'000 : 0; });
+  const auto report = analyze(builder.recording());
+  ASSERT_TRUE(report.ok());
+  for (const Step& step : report->loops[0].steps)
+    EXPECT_EQ(step.kind, step.number == 31 ? "host-bound" : "input-bound") << step.number;
+}
+
+TEST(Report, StepsThatGetSlowerDrift) {
+  RecordingBuilder builder = training(200, [](int i) { return 1 + i * 250; });
+  const auto report = analyze(builder.recording());
+  ASSERT_TRUE(report.ok());
+  const LoopReport& loop = report->loops[0];
+  ASSERT_TRUE(loop.drift.has_value());
+  EXPECT_NEAR(loop.drift->trend.slope, 250, 5);
+  EXPECT_NEAR(loop.drift->trend.change, 198 * 250, 1000);
+  EXPECT_EQ(loop.drift->trend.jump_at, 0);
+  EXPECT_EQ(loop.drift->cause, (Cause{Category::kOther, "checkpoint"}));
+  EXPECT_THAT(loop.verdict.sentence, HasSubstr("The steps get slower: +49."));
+  EXPECT_THAT(loop.verdict.sentence, HasSubstr("most of it in \"checkpoint\"."));
+  EXPECT_EQ(loop.populations.size(), 1u) << "bit by bit is one kind";
+}
+
+TEST(Report, StepsThatGetFasterAtOnceAreToldFromWhen) {
+  RecordingBuilder builder = training(400, [](int i) { return i < 260 ? 60'000 : 1; });
+  const auto report = analyze(builder.recording());
+  ASSERT_TRUE(report.ok());
+  const LoopReport& loop = report->loops[0];
+  ASSERT_TRUE(loop.drift.has_value());
+  EXPECT_EQ(loop.drift->trend.jump_at, 261);
+  EXPECT_NEAR(loop.drift->trend.change, -60'000, 100);
+  EXPECT_THAT(loop.verdict.sentence, HasSubstr("From step 261 on the steps are faster: -60.0 µs"));
+}
+
+TEST(Report, SteadyStepsDoNotDrift) {
+  RecordingBuilder builder = training(200, [](int i) { return i % 20 == 19 ? 300'000 : 0; });
+  const auto report = analyze(builder.recording());
+  ASSERT_TRUE(report.ok());
+  EXPECT_FALSE(report->loops[0].drift.has_value());
+}
+
+// Every 1 ms some task of the machine has waited `stall_us` more for memory.
+RecordingBuilder under_pressure(int steps, std::int64_t stall_us) {
+  RecordingBuilder builder = training(steps, [](int) { return 0; });
+  for (std::int64_t ms = 0; ms <= steps / 10 + 1; ++ms) {
+    const SessionTime at = session_time(ms * 1'000'000);
+    builder.samples.push_back(
+        {ProcessId::kNone, builder.intern("psi_memory_some_us"), at, 7 + ms * stall_us});
+    builder.samples.push_back(
+        {ProcessId::kNone, builder.intern("memory_available_bytes"), at, 90'000'000 - ms});
+    builder.samples.push_back(
+        {static_cast<ProcessId>(1), builder.intern("major_faults"), at, ms * 40});
+  }
+  return builder;
+}
+
+TEST(Report, MemoryPressureIsAVerdictOfItsOwn) {
+  RecordingBuilder builder = under_pressure(100, 430);
+  const auto report = analyze(builder.recording());
+  ASSERT_TRUE(report.ok());
+  const LoopReport& loop = report->loops[0];
+  EXPECT_EQ(loop.verdict.kind, "memory-pressure-bound");
+  EXPECT_EQ(loop.verdict.degree, "highly");
+  EXPECT_NEAR(loop.verdict.share, 0.43, 1e-3);
+  EXPECT_NEAR(loop.verdict.ci_low, 0.43, 1e-3);
+  EXPECT_EQ(loop.steps[50].kind, "memory-pressure-bound");
+  EXPECT_THAT(loop.verdict.sentence, HasSubstr("43.0 % of the time memory is waited for."));
+  EXPECT_THAT(loop.verdict.sentence, HasSubstr("pages back from disk"));
+  EXPECT_THAT(loop.verdict.sentence, HasSubstr("Also: input 10.0 %"));
+  EXPECT_EQ(loop.verdict.evidence.size(), 3u);
+}
+
+TEST(Report, ALittleMemoryPressureIsNone) {
+  RecordingBuilder builder = under_pressure(100, 60);
+  const auto report = analyze(builder.recording());
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->loops[0].verdict.kind, "input-bound");
+  EXPECT_NEAR(report->loops[0].memory.share, 0.06, 1e-3);
+  EXPECT_THAT(report->loops[0].verdict.sentence, ::testing::Not(HasSubstr("memory")));
+}
+
+TEST(Report, WithoutPressureInformationMajorFaultsAreCounted) {
+  RecordingBuilder builder = under_pressure(100, 0);
+  std::erase_if(builder.samples, [&](const Sample& sample) {
+    return sample.counter == builder.intern("psi_memory_some_us");
+  });
+  for (Sample& sample : builder.samples)
+    sample.value /= sample.counter == builder.intern("major_faults") ? 10 : 1;
+  const auto report = analyze(builder.recording());
+  ASSERT_TRUE(report.ok());
+  EXPECT_NEAR(report->loops[0].memory.share, 4 * 80e-3, 1e-2) << "4 faults of 80 µs a ms";
+  EXPECT_EQ(report->loops[0].verdict.kind, "memory-pressure-bound");
 }
 
 TEST(Report, ASlowStartIsNoPartOfTheVerdict) {

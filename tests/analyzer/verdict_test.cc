@@ -1,9 +1,8 @@
-// Classification, confidence, populations, warm-up and the interval, on made distributions.
+// Classification, confidence, warm-up and the interval, on made distributions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <random>
 
 #include "analyzer/advise/advise.h"
@@ -11,7 +10,6 @@
 #include "analyzer/verdict/bootstrap.h"
 #include "analyzer/verdict/classify.h"
 #include "analyzer/verdict/confidence.h"
-#include "analyzer/verdict/populations.h"
 #include "analyzer/words.h"
 
 namespace stepscope {
@@ -69,6 +67,34 @@ TEST(Classify, WithoutDominatingComputeTheLargestStallNamesIt) {
             "sync-bound");
 }
 
+std::string verdict_under_pressure(double compute, double input, double pressure) {
+  const Bottleneck bottleneck = classify(shares(compute, {{Category::kInput, input}}), pressure);
+  return bottleneck.degree.empty() ? bottleneck.kind : bottleneck.degree + " " + bottleneck.kind;
+}
+
+TEST(Classify, MemoryPressureNamesTheVerdictWhereNoStallIsLarger) {
+  EXPECT_EQ(verdict_under_pressure(0.98, 0.02, 0.09), "compute-bound");
+  EXPECT_EQ(verdict_under_pressure(0.98, 0.02, 0.10), "moderately memory-pressure-bound");
+  EXPECT_EQ(verdict_under_pressure(0.7, 0.3, 0.4), "highly memory-pressure-bound");
+  EXPECT_EQ(verdict_under_pressure(0.7, 0.3, 0.25), "highly input-bound");
+  EXPECT_DOUBLE_EQ(classify(shares(1, {}), 0.4).share, 0.4);
+}
+
+// docs/cli.md promises these; no-steps is what a run without a loop gets (report_test.cc).
+TEST(Classify, EveryKindOfTheContractIsReached) {
+  const auto of = [](Category category) { return classify(shares(0.6, {{category, 0.4}})).kind; };
+  EXPECT_EQ(of(Category::kInput), "input-bound");
+  EXPECT_EQ(of(Category::kCopy), "transfer-bound");
+  EXPECT_EQ(of(Category::kLaunch), "launch-bound");
+  EXPECT_EQ(of(Category::kSync), "sync-bound");
+  EXPECT_EQ(of(Category::kCommunication), "communication-bound");
+  EXPECT_EQ(of(Category::kAllocation), "allocation-bound");
+  EXPECT_EQ(of(Category::kHost), "host-bound");
+  EXPECT_EQ(of(Category::kOther), "host-bound");
+  EXPECT_EQ(classify(shares(1, {})).kind, "compute-bound");
+  EXPECT_EQ(classify(shares(1, {}), 0.3).kind, "memory-pressure-bound");
+}
+
 TEST(Bootstrap, EqualStepsHaveAPointInterval) {
   const std::vector<double> parts(50, 3.0), wholes(50, 10.0);
   const Interval ci = bootstrap_ratio(parts, wholes);
@@ -121,71 +147,6 @@ TEST(Bootstrap, ManyStepsAreBlockedAndStillRight) {
   EXPECT_NEAR(ci.low, 0.3, 0.001);
   EXPECT_NEAR(ci.high, 0.3, 0.001);
   EXPECT_LT(ci.low, ci.high);
-}
-
-TEST(Populations, EveryTwentiethStepThatStallsIsFound) {
-  std::mt19937 random(5);
-  std::normal_distribution<double> usual(10e6, 0.5e6), stall(30e6, 2e6);
-  std::vector<double> times;
-  for (int i = 0; i < 200; ++i) times.push_back(i % 20 == 19 ? stall(random) : usual(random));
-  const auto split = split_populations(times);
-  ASSERT_TRUE(split.has_value());
-  EXPECT_EQ(split->slow.size(), 10u);
-  EXPECT_EQ(period_of(split->slow), 20u);
-}
-
-TEST(Populations, HalfAndHalfIsFound) {
-  std::vector<double> times;
-  for (int i = 0; i < 100; ++i) times.push_back((i % 2 == 0 ? 10e6 : 15e6) + i * 1000);
-  const auto split = split_populations(times);
-  ASSERT_TRUE(split.has_value());
-  EXPECT_EQ(split->slow.size(), 50u);
-  EXPECT_EQ(period_of(split->slow), 2u);
-}
-
-TEST(Populations, AFewOutliersAreNoPopulation) {
-  std::vector<double> times;
-  for (int i = 0; i < 200; ++i) times.push_back(10e6 + (i % 7) * 1e5);
-  times[50] = times[120] = 50e6;
-  EXPECT_FALSE(split_populations(times).has_value());
-}
-
-TEST(Populations, TooFewStepsAreNotSplit) {
-  std::vector<double> times(19, 10e6);
-  for (std::size_t i = 0; i < 9; ++i) times[i] = 30e6;
-  EXPECT_FALSE(split_populations(times).has_value());
-}
-
-// Unimodal noise of many shapes: at most 1 false alarm in 100.
-TEST(Populations, UnimodalNoiseIsNotSplit) {
-  const std::vector<std::pair<const char*, std::function<double(std::mt19937&)>>> shapes = {
-      {"normal", [](auto& r) { return std::normal_distribution<double>(10e6, 1e6)(r); }},
-      {"tight", [](auto& r) { return std::normal_distribution<double>(10e6, 1e4)(r); }},
-      {"uniform", [](auto& r) { return std::uniform_real_distribution<double>(5e6, 15e6)(r); }},
-      {"lognormal", [](auto& r) { return 1e7 * std::lognormal_distribution<double>(0, 0.6)(r); }},
-      {"exponential",
-       [](auto& r) { return 5e6 + std::exponential_distribution<double>(1 / 5e6)(r); }},
-      {"pareto",
-       [](auto& r) { return 1e7 * std::exp(std::exponential_distribution<double>(2)(r)); }},
-  };
-  for (const auto& [name, draw] : shapes) {
-    for (const int count : {20, 50, 200, 2000}) {
-      std::mt19937 random(11);
-      int alarms = 0;
-      for (int run = 0; run < 200; ++run) {
-        std::vector<double> times;
-        for (int i = 0; i < count; ++i) times.push_back(draw(random));
-        alarms += split_populations(times).has_value();
-      }
-      EXPECT_LE(alarms, 2) << name << ", " << count << " steps";
-    }
-  }
-}
-
-TEST(Populations, NoPeriodWithoutRegularity) {
-  EXPECT_EQ(period_of(std::vector<std::size_t>{3, 4, 11, 30, 31}), 0u);
-  EXPECT_EQ(period_of(std::vector<std::size_t>{5, 6, 7, 8}), 0u);  // a stretch, no rhythm
-  EXPECT_EQ(period_of(std::vector<std::size_t>{1, 11}), 0u);
 }
 
 std::vector<Duration> steady(std::size_t count) {

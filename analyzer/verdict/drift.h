@@ -1,0 +1,14 @@
+// Steps that get slower, or faster, over the run.
+#pragma once
+
+#include <optional>
+
+#include "analyzer/report.h"
+
+namespace stepscope {
+
+// The trend (trend_of) of the usual steps of the report's populations, with the cause that changed
+// most and a sentence. Nothing where there is none.
+std::optional<Drift> find_drift(const LoopReport& report);
+
+}  // namespace stepscope
