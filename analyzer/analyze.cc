@@ -8,6 +8,8 @@
 
 #include "analyzer/advise/advise.h"
 #include "analyzer/attribute/attribute.h"
+#include "analyzer/attribute/priority_breakdown.h"
+#include "analyzer/correlate/call_ops.h"
 #include "analyzer/op_samples.h"
 #include "analyzer/samples/counters.h"
 #include "analyzer/steps/find_loops.h"
@@ -301,9 +303,22 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   attribute_options.devices = &*device_work;
   attribute_options.progress = options.progress;
   attribute_options.op_series = options.op_samples;
+  CallOps call_ops(*device_work);
+  BusyThreads busy;
+  if (!recording.devices.empty()) {
+    attribute_options.observe = [&](const Op& op, std::int64_t id, OpClass kind) {
+      call_ops.add(op, id, kind);
+      busy.add(op, kind);
+    };
+  }
   auto attributed = attribute(recording, loops, role, attribute_options);
   if (!attributed.ok()) return attributed.status();
 
+  auto older = priority_breakdown(recording, loops, busy);
+  if (!older.ok()) return older.status();
+  report.priority_times = std::move(older->steps);
+  report.utilizations = std::move(older->devices);
+  report.call_ops = call_ops.take();
   for (std::size_t i = 0; i < loops.size(); ++i) {
     AttributedLoop& loop = (*attributed)[i];
     if (recording.facts.windowed) drop_partial_edges(loop.steps);
@@ -348,6 +363,9 @@ Analysis to_analysis(const AnalysisReport& report) {
     add_steps(loop.steps, analysis.steps);
     analysis.verdicts.push_back(loop.verdict);
   }
+  analysis.call_ops = report.call_ops;
+  analysis.priority_times = report.priority_times;
+  analysis.utilizations = report.utilizations;
   if (!report.loops.empty()) return analysis;
   Verdict none;
   none.kind = "no-steps";

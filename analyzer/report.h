@@ -166,7 +166,10 @@ struct AnalysisReport {
   std::optional<StepSpan> only;     // the user asked for these steps
   std::vector<LoopReport> loops;    // the one with the most step time first; empty: no steps
   std::optional<RankReport> ranks;  // of two or more
-  std::string no_steps;             // without loops: why, in one sentence
+  std::vector<CallOp> call_ops;     // by api_call
+  std::vector<PriorityTime> priority_times;
+  std::vector<DeviceUtilization> utilizations;
+  std::string no_steps;  // without loops: why, in one sentence
 };
 
 }  // namespace stepscope

@@ -89,6 +89,14 @@ struct PriorityTime {
   Duration kernel{0}, memcpy{0}, memset{0}, runtime{0}, dataloader{0}, cpu_op{0}, other{0};
 };
 
+// Merged kernel time over the span of a loop's steps.
+struct DeviceUtilization {
+  ThreadId thread = ThreadId::kNone;  // the loop's
+  DeviceId device = DeviceId::kNone;
+  Duration kernel{0};
+  Duration span{0};
+};
+
 // The analysis of one store: replaces any earlier one as a whole.
 struct Analysis {
   std::vector<Step> steps;
@@ -96,6 +104,7 @@ struct Analysis {
   // Not read back by TraceReader::analysis(): for SQL.
   std::vector<CallOp> call_ops;  // by api_call
   std::vector<PriorityTime> priority_times;
+  std::vector<DeviceUtilization> utilizations;
 };
 
 }  // namespace stepscope

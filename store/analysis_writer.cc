@@ -15,11 +15,14 @@ Text nullable_text(const std::string& text) { return text.empty() ? Text() : Tex
 // Here, not in schema.sql: a recorder must not pay for them.
 constexpr char kIndexes[] =
     "CREATE INDEX IF NOT EXISTS step_by_start ON step(thread_id, start_ns);"
-    "CREATE INDEX IF NOT EXISTS step_time_by_step ON step_time(step_id);";
+    "CREATE INDEX IF NOT EXISTS step_time_by_step ON step_time(step_id);"
+    "CREATE INDEX IF NOT EXISTS api_call_by_correlation ON api_call(correlation)"
+    " WHERE correlation IS NOT NULL;";
 
 constexpr char kClear[] =
     "DELETE FROM evidence; DELETE FROM advice; DELETE FROM verdict;"
-    "DELETE FROM step_time; DELETE FROM step; DELETE FROM call_op; DELETE FROM priority_time;";
+    "DELETE FROM step_time; DELETE FROM step; DELETE FROM call_op; DELETE FROM priority_time;"
+    "DELETE FROM kernel_time;";
 
 class AnalysisWriter {
  public:
@@ -34,7 +37,8 @@ class AnalysisWriter {
         {&writer.evidence_, "INSERT INTO evidence VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6)"},
         {&writer.call_op_, "INSERT INTO call_op VALUES (?1, ?2)"},
         {&writer.priority_,
-         "INSERT INTO priority_time VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"}};
+         "INSERT INTO priority_time VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
+        {&writer.kernel_time_, "INSERT INTO kernel_time VALUES (NULL, ?1, ?2, ?3, ?4)"}};
     for (const auto& [statement, sql] : statements) {
       Result<Statement> prepared = database.prepare(sql);
       if (!prepared.ok()) return prepared.status();
@@ -83,6 +87,12 @@ class AnalysisWriter {
                          to_ns(time.dataloader), to_ns(time.cpu_op), to_ns(time.other));
   }
 
+  Status add(const DeviceUtilization& use) {
+    return kernel_time_.run(static_cast<std::int64_t>(use.thread),
+                            static_cast<std::int64_t>(use.device), to_ns(use.kernel),
+                            to_ns(use.span));
+  }
+
  private:
   Status add(const Advice& advice, std::int64_t verdict) {
     const std::int64_t id = ++advices_;
@@ -97,7 +107,7 @@ class AnalysisWriter {
                          std::string_view(evidence.unit), std::string_view(evidence.query));
   }
 
-  Statement step_, time_, verdict_, advice_, evidence_, call_op_, priority_;
+  Statement step_, time_, verdict_, advice_, evidence_, call_op_, priority_, kernel_time_;
   std::int64_t steps_ = 0, verdicts_ = 0, advices_ = 0;
 };
 
@@ -117,6 +127,7 @@ Status write_analysis(Database& database, const Analysis& analysis) {
   if (Status status = add_all(analysis.verdicts); !status.ok()) return status;
   if (Status status = add_all(analysis.call_ops); !status.ok()) return status;
   if (Status status = add_all(analysis.priority_times); !status.ok()) return status;
+  if (Status status = add_all(analysis.utilizations); !status.ok()) return status;
   return database.exec(kIndexes);
 }
 

@@ -80,12 +80,13 @@ Result<std::vector<AttributedLoop>> attribute(const RecordedRun& recording,
   };
   const Status read = recording.for_each_op([&](const Op& op) {
     if (++seen % kProgressEvery == 0 && options.progress) options.progress(seen);
+    const OpClass kind = classes.of(op);
+    if (options.observe) options.observe(op, seen, kind);
     const auto own = router.own.find(op.thread);
     if (own != router.own.end()) {
-      feed(*own->second, op, classes.of(op));
+      feed(*own->second, op, kind);
       return true;
     }
-    const OpClass kind = classes.of(op);
     const bool helps = is_backward(op) || kind == OpClass::kCommunication;
     for (LoopSweeper* sweeper : router.by_thread[op.thread]) {
       if (helps || sweeper->watches(op.thread)) feed(*sweeper, op, kind);

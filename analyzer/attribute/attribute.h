@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analyzer/attribute/device_work.h"
+#include "analyzer/attribute/op_class.h"
 #include "analyzer/attribute/op_series.h"
 #include "analyzer/attribute/step_account.h"
 #include "analyzer/recording.h"
@@ -23,8 +24,12 @@ namespace stepscope {
 
 inline constexpr std::size_t kReorderWindow = std::size_t{1} << 20;
 
+// Is told of each op while they are read: they are read only once. `id` is op.id.
+using OpObserver = std::function<void(const Op& op, std::int64_t id, OpClass kind)>;
+
 struct AttributeOptions {
   const DeviceWork* devices = nullptr;  // null: the host alone
+  OpObserver observe;                   // may be empty
   std::size_t reorder_window = kReorderWindow;
   bool op_series = false;  // fill AttributedLoop::op_blocks
   // Called now and then with the number of ops seen so far.

@@ -148,7 +148,7 @@ Status DeviceWork::Builder::read_kind(const RecordedRun::Source<Event>& source, 
   if (!source) return {};
   return source([&](const Event& event) {
     const auto device = device_of_.find(event.stream);
-    if (device == device_of_.end()) return;
+    if (device == device_of_.end() || event.dur.count() <= 0) return;  // it took no time
     work.devices_[device->second].push_back(
         {event.start, event.start + event.dur, launch_of(event.correlation), category_of(event)});
   });

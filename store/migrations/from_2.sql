@@ -127,6 +127,15 @@ CREATE TABLE priority_time (
   other_ns      INTEGER NOT NULL
 ) STRICT;
 
+-- Merged kernel time of a device over the span of a loop's steps.
+CREATE TABLE kernel_time (
+  id        INTEGER PRIMARY KEY,
+  thread_id INTEGER NOT NULL REFERENCES thread,  -- the loop's
+  device_id INTEGER NOT NULL REFERENCES device,
+  kernel_ns INTEGER NOT NULL,
+  span_ns   INTEGER NOT NULL
+) STRICT;
+
 ALTER TABLE step_time ADD COLUMN device_id INTEGER REFERENCES device;
 ALTER TABLE verdict ADD COLUMN device_id INTEGER REFERENCES device;
 
@@ -213,3 +222,24 @@ SELECT
   runtime_ns / 1e3 AS runtime_us, dataloader_ns / 1e3 AS dataloader_us, cpu_op_ns / 1e3 AS cpu_op_us,
   other_ns / 1e3 AS other_us, thread_id
 FROM priority_time;
+
+-- How busy a device was with kernels while a loop ran. Needs an analysis.
+CREATE VIEW device_utilization AS
+SELECT
+  device.number AS device, device.name, 1.0 * kernel_ns / nullif(span_ns, 0) AS utilization,
+  kernel_ns, span_ns, thread_id, device_id
+FROM kernel_time LEFT JOIN device ON device.id = device_id;
+
+-- A row for each op name: what the device work that it launched itself took (that of its child ops is
+-- theirs), and how many ops did. Needs an analysis.
+CREATE VIEW op_device_stats AS
+SELECT string.text AS name, count(DISTINCT op.id) AS calls, sum(a.dur_ns) AS device_self_ns
+FROM (
+  SELECT correlation, dur_ns FROM kernel UNION ALL SELECT correlation, dur_ns FROM copy
+  UNION ALL SELECT correlation, dur_ns FROM memset
+) AS a
+JOIN api_call ON api_call.correlation = a.correlation
+JOIN call_op ON call_op.api_call_id = api_call.id
+JOIN op ON op.id = call_op.op_id
+LEFT JOIN string ON string.id = op.name_id
+GROUP BY op.name_id;
