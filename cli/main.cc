@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
   stepscope::cli::add_control(app, exit_code);
   stepscope::cli::add_analyze(app, exit_code);
   stepscope::cli::add_export(app, exit_code);
+  stepscope::cli::add_import(app, exit_code);
   stepscope::cli::add_doctor(app, exit_code);
   try {
     app.parse(argc, argv);

@@ -23,6 +23,8 @@ constexpr std::array kCounters = {
     Counter{counter::kTensorBytes, kGauge, kBytes, false, "memory of tensors"},
     Counter{counter::kTensorAllocations, kTotal, kCount, false, "allocations of tensors"},
     Counter{counter::kTensorAllocatedBytes, kTotal, kBytes, false, "memory given to tensors"},
+    Counter{counter::kDeviceAllocatedBytes, kGauge, kBytes, false, "device memory of tensors"},
+    Counter{counter::kDeviceReservedBytes, kGauge, kBytes, false, "device memory of the allocator"},
     Counter{counter::kPsiCpuSome, kTotal, kMicroseconds, true, "some task waited for a CPU"},
     Counter{counter::kPsiMemorySome, kTotal, kMicroseconds, true, "some task waited for memory"},
     Counter{counter::kPsiMemoryFull, kTotal, kMicroseconds, true, "all tasks waited for memory"},

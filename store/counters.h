@@ -40,6 +40,8 @@ inline constexpr char kThreads[] = "threads";
 inline constexpr char kTensorBytes[] = "cpu_tensor_bytes";
 inline constexpr char kTensorAllocations[] = "cpu_tensor_allocations";
 inline constexpr char kTensorAllocatedBytes[] = "cpu_tensor_allocated_bytes";
+inline constexpr char kDeviceAllocatedBytes[] = "device_allocated_bytes";
+inline constexpr char kDeviceReservedBytes[] = "device_reserved_bytes";
 
 // Of the machine.
 inline constexpr char kPsiCpuSome[] = "psi_cpu_some_us";

@@ -86,11 +86,32 @@ Status retire(const fs::path& path, ExistingStore existing) {
   return move_aside(path);
 }
 
+bool is_taken(const fs::path& path) {
+  std::error_code code;
+  return fs::exists(fs::symlink_status(path, code));
+}
+
 }  // namespace
 
+Status check_path(const fs::path& path) {
+  if (!is_taken(path)) return {};
+  Result<StoreFile> file = StoreFile::open(path);
+  if (!file.ok()) return file.status();
+  if (file->locked(StoreLock::kRecording)) return file->lock(StoreLock::kRecording);
+  if (Status status = file->check_is_store(); !status.ok()) return status;
+  return check_replaceable(with_suffix(path, ".old"));
+}
+
+Status move_store(const fs::path& from, const fs::path& path) {
+  if (is_taken(path)) {
+    if (Status status = retire(path, ExistingStore::kKeepAsOld); !status.ok()) return status;
+  }
+  if (::rename(from.c_str(), path.c_str()) == 0) return {};
+  return Status::error(ErrorKind::kIo, path.string() + ": " + std::strerror(errno));
+}
+
 Result<StoreFile> claim_path(const fs::path& path, ExistingStore existing) {
-  std::error_code code;
-  if (fs::exists(fs::symlink_status(path, code))) {
+  if (is_taken(path)) {
     if (Status status = retire(path, existing); !status.ok()) return status;
   }
   Result<StoreFile> file = StoreFile::create(path);

@@ -1,4 +1,4 @@
-// What may happen to a path that is to become a store. Internal to store/.
+// What may happen to a path that is to become a store.
 #pragma once
 
 #include <filesystem>
@@ -12,5 +12,12 @@ namespace stepscope {
 // A new, empty file at `path`, locked for recording and writing. What is there already is moved
 // aside or refused, as TraceWriter::create() says.
 Result<StoreFile> claim_path(const std::filesystem::path& path, ExistingStore existing);
+
+// What TraceWriter::create() would refuse at `path`, without touching anything.
+Status check_path(const std::filesystem::path& path);
+
+// The finished store at `from` becomes the one at `path`; what is there already is moved aside as
+// claim_path(kKeepAsOld) does.
+Status move_store(const std::filesystem::path& from, const std::filesystem::path& path);
 
 }  // namespace stepscope

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "profiler/hooks/hook_api.h"
-#include "profiler/hooks/python_range.h"
+#include "store/python_range.h"
 #include "profiler/hooks/shapes_text.h"
 #include "profiler/session/current_thread.h"
 #include "profiler/session/phase_marks.h"

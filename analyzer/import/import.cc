@@ -1,0 +1,188 @@
+#include "analyzer/import/import.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "analyzer/import/byte_source.h"
+#include "analyzer/import/kineto.h"
+#include "store/store_path.h"
+#include "store/trace_writer.h"
+
+namespace stepscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A store in the making, beside the place it is meant for; gone again unless it is kept.
+class DraftStore {
+ public:
+  explicit DraftStore(const fs::path& target)
+      : target_(target), path_(target.native() + ".importing-" + std::to_string(::getpid())) {}
+  ~DraftStore() {
+    writer_.reset();
+    std::error_code ignored;
+    for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
+      fs::remove(fs::path(path_.native() + suffix), ignored);
+    }
+  }
+  DraftStore(const DraftStore&) = delete;
+  DraftStore& operator=(const DraftStore&) = delete;
+
+  Status create() {
+    if (Status status = check_path(target_); !status.ok()) return status;
+    Result<std::unique_ptr<TraceWriter>> writer = TraceWriter::create(path_);
+    if (!writer.ok()) return writer.status();
+    writer_ = *std::move(writer);
+    return {};
+  }
+  Status keep() {
+    if (Status status = writer_->finish(); !status.ok()) return status;
+    writer_.reset();
+    return move_store(path_, target_);
+  }
+  TraceWriter& writer() { return *writer_; }
+  [[nodiscard]] fs::path folder() const {
+    return target_.has_parent_path() ? target_.parent_path() : fs::path(".");
+  }
+
+ private:
+  const fs::path target_;
+  const fs::path path_;
+  std::unique_ptr<TraceWriter> writer_;
+};
+
+std::int64_t size_of(const fs::path& path) {
+  std::error_code code;
+  const bool regular = fs::is_regular_file(path, code);
+  const std::uintmax_t size = regular ? fs::file_size(path, code) : 0;
+  return code ? 0 : static_cast<std::int64_t>(size);
+}
+
+class Import {
+ public:
+  Import(const std::vector<fs::path>& files, const ImportOptions& options, TraceWriter& writer,
+         const fs::path& folder)
+      : files_(files), options_(options), writer_(writer), run_(writer, folder) {
+    for (const fs::path& file : files) total_ += size_of(file);
+  }
+
+  Result<ImportSummary> all();
+
+ private:
+  Status read_file(std::size_t number);
+  Status read_kineto(const fs::path& path, std::size_t number);
+  bool go_on(std::int64_t of_this_file) const {
+    return !options_.progress || options_.progress(done_ + of_this_file, total_);
+  }
+  [[nodiscard]] std::int64_t rank_of(const fs::path& path, std::size_t number) const;
+  Status write_meta(Duration first);
+
+  const std::vector<fs::path>& files_;
+  const ImportOptions& options_;
+  TraceWriter& writer_;
+  RunBuilder run_;
+  std::int64_t done_ = 0;
+  std::int64_t total_ = 0;
+  bool wall_clock_ = true;  // of all files
+  std::string host_;
+  ImportSummary summary_;
+};
+
+// Of a file that does not say it: from its name, else its place among several.
+std::int64_t Import::rank_of(const fs::path& path, std::size_t number) const {
+  const auto named = rank_in_file_name(path.filename().string());
+  return named.value_or(files_.size() > 1 ? static_cast<std::int64_t>(number) : -1);
+}
+
+Status Import::read_kineto(const fs::path& path, std::size_t number) {
+  Result<std::unique_ptr<ByteSource>> source = open_bytes(path);
+  if (!source.ok()) return source.status();
+  KinetoReader reader(run_, path.string());
+  Status status = reader.read(**source, [&] { return go_on((*source)->file_position()); });
+  const bool useful = reader.any_known();
+  if (status.ok() && !useful) {
+    return Status::error(ErrorKind::kBadInput,
+                         path.string() +
+                             ": it holds no event of the PyTorch profiler; give the file "
+                             "that export_chrome_trace() wrote");
+  }
+  std::string broken;
+  if (!status.ok()) {
+    if (!options_.partial || !useful || status.kind() != ErrorKind::kBadInput) return status;
+    run_.lose("unread");
+    broken = status.message();
+  }
+  if (status = reader.finish(rank_of(path, number)); !status.ok()) return status;
+  wall_clock_ = wall_clock_ && reader.has_wall_clock();
+  if (host_.empty()) host_ = reader.header().host;
+  summary_.python_functions += reader.python_functions();
+  summary_.files.push_back({path, reader.dialect(), reader.rank(), broken});
+  return {};
+}
+
+Status Import::read_file(std::size_t number) {
+  const fs::path& path = files_[number];
+  Status status = read_kineto(path, number);
+  done_ += size_of(path);
+  return status;
+}
+
+Status Import::write_meta(Duration first) {
+  std::string from;
+  std::string problems;
+  for (const ImportedFile& file : summary_.files) {
+    from += (from.empty() ? "" : "; ") + file.path.filename().string() + " (" + file.format + ")";
+    if (!file.broken.empty()) problems += (problems.empty() ? "" : "; ") + file.broken;
+  }
+  Status status = writer_.set_meta("imported_from", from);
+  if (status.ok() && !problems.empty()) status = writer_.set_meta("recording_stopped", problems);
+  if (status.ok() && !host_.empty()) status = writer_.set_meta("host", host_);
+  if (status.ok() && wall_clock_) {
+    status = writer_.set_meta("wall_start_unix_ns", std::to_string(first.count()));
+  }
+  if (status.ok()) status = writer_.set_meta("end_ns", std::to_string(run_.length().count()));
+  return status;
+}
+
+Result<ImportSummary> Import::all() {
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    if (Status status = read_file(i); !status.ok()) return status;
+  }
+  if (run_.empty()) {
+    return Status::error(ErrorKind::kBadInput, files_.front().string() +
+                                                   ": it holds no op, kernel or "
+                                                   "call with a time");
+  }
+  const auto cancelled = [this] { return !go_on(0); };
+  const Result<Duration> first = run_.write(cancelled);
+  if (!first.ok()) return first.status();
+  if (Status status = write_meta(*first); !status.ok()) return status;
+  summary_.counts = run_.counts();
+  summary_.lost = run_.lost();
+  return std::move(summary_);
+}
+
+}  // namespace
+
+Result<ImportSummary> import_traces(const std::vector<fs::path>& files, const fs::path& output,
+                                    const ImportOptions& options) {
+  for (const fs::path& file : files) {
+    std::error_code ignored;
+    if (fs::equivalent(file, output, ignored)) {
+      return Status::error(ErrorKind::kUsage, output.string() + " is both input and output");
+    }
+  }
+  DraftStore draft(output);
+  if (Status status = draft.create(); !status.ok()) return status;
+  Result<ImportSummary> summary = Import(files, options, draft.writer(), draft.folder()).all();
+  if (!summary.ok()) return summary;
+  if (Status status = draft.keep(); !status.ok()) return status;
+  return summary;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,27 @@
+// What a Kineto trace says of the run beside its events: clock, devices, rank, host.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "store/device_events.h"
+
+namespace stepscope {
+
+struct KinetoHeader {
+  std::optional<std::int64_t>
+      base_ns;                       // baseTimeNanoseconds: since 1970, what times are relative to
+  bool display_unit = false;         // displayTimeUnit is there: since 2024
+  std::optional<std::int64_t> rank;  // distributedInfo
+  std::string host;
+  std::map<std::int64_t, Device> devices;  // by number; their process is not known here
+
+  // A member of the document beside the events; key and value as they are written. What is not
+  // known or not as expected is passed over.
+  void take(std::string_view key, std::string_view value);
+};
+
+}  // namespace stepscope

@@ -1,0 +1,157 @@
+// What importers share: gathers the events of one or more files, in any order and each file on a
+// clock of its own, and writes them into a new store as a recorder would have done.
+//
+//   importer --(events as they come)--> RunBuilder: one TimeSorter a kind
+//   write():  ops -> OpNester -> store;  nodes -> BackwardPasses -> phases;  the rest by start
+//
+// Thread safety: none. Memory: that of the sorters, the strings, and a few rows a process, thread
+// and stream; it does not grow with the number of events.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analyzer/import/spill_file.h"
+#include "analyzer/import/time_sorter.h"
+#include "store/device_events.h"
+#include "store/events.h"
+#include "store/status.h"
+#include "store/trace_writer.h"
+
+namespace stepscope {
+
+// An op of which two that start and end together are told apart by the order in which they began.
+struct RankedOp : Op {
+  std::uint32_t rank = 0;
+};
+
+struct ImportCounts {
+  std::int64_t ops = 0, phases = 0, calls = 0, kernels = 0, copies = 0, memsets = 0, syncs = 0,
+               samples = 0;
+};
+
+class RunBuilder {
+ public:
+  // `writer`: of a new store. `folder`: for the temporary file.
+  RunBuilder(TraceWriter& writer, std::filesystem::path folder);
+
+  // Handles, to be used in events; they are the ids that the rows will have. What they stand for
+  // can be filled in until write().
+  ProcessId add_process();
+  ThreadId add_thread(ProcessId process);
+  DeviceId add_device(ProcessId process, std::int64_t number);
+  StreamId add_stream(DeviceId device, std::int64_t context, std::int64_t number);
+  Process& process(ProcessId id) { return at(processes_, id); }
+  Thread& thread(ThreadId id) { return at(threads_, id); }
+  Device& device(DeviceId id) { return at(devices_, id); }
+  const Stream& stream(StreamId id) { return at(streams_, id); }
+  StringId intern(std::string_view text) { return writer_.intern(text); }
+
+  // Events, with times on the clock of their file, 0 being whatever it is there. Errors: kIo.
+  Status add(const RankedOp& op);
+  Status add(const Phase& phase);
+  Status add(const ApiCall& call) { return add_to(calls_, call); }
+  Status add(const Kernel& kernel) { return add_to(kernels_, kernel); }
+  Status add(const Copy& copy) { return add_to(copies_, copy); }
+  Status add(const Memset& memset) { return add_to(memsets_, memset); }
+  Status add(const Sync& sync) { return add_to(syncs_, sync); }
+  Status add(const Sample& sample);
+  void lose(const char* kind, std::int64_t count = 1) { losses_[kind] += count; }
+
+  // The file whose events were added since the last call has ended; its clock's 0 is at `epoch`,
+  // since 1970 where that is known, else anything (then it cannot be lined up with other files).
+  Status end_source(Duration epoch);
+
+  [[nodiscard]] bool empty() const { return first_ == kNever; }
+  [[nodiscard]] std::int64_t lost() const;  // of all kinds
+  [[nodiscard]] Duration length() const {
+    return last_ - first_;
+  }  // from the first event to the end
+  [[nodiscard]] ImportCounts counts() const;
+
+  // Writes all of it. `cancelled` is asked now and then; true ends it with an error. Returns the
+  // time of the first event, on the clock of the epochs: it is session time 0.
+  Result<Duration> write(const std::function<bool()>& cancelled);
+
+ private:
+  static constexpr Duration kNever = Duration::max();
+
+  // A Sample has no length and calls its time otherwise.
+  struct TimedSample {
+    SessionTime start;
+    Duration dur{0};
+    Sample sample;
+  };
+  struct NoRank {
+    template <typename Row>
+    int operator()(const Row&) const {
+      return 0;
+    }
+  };
+  struct OpRank {
+    std::uint32_t operator()(const RankedOp& op) const { return op.rank; }
+  };
+  // What tells which thread of a process is its loop's.
+  struct ThreadFacts {
+    std::int64_t marks = 0;        // of steps, input, optimizer
+    std::int64_t forward_ops = 0;  // outside any node, with a sequence number
+    std::int64_t nodes = 0;
+  };
+
+  template <typename Row, typename Id>
+  static Row& at(std::vector<Row>& rows, Id id) {
+    return rows[static_cast<std::size_t>(id) - 1];
+  }
+  template <typename Sorter, typename Row>
+  Status add_to(Sorter& sorter, const Row& row) {
+    source_first_ = std::min(source_first_, row.start.time_since_epoch());
+    source_last_ = std::max(source_last_, row.start.time_since_epoch() + row.dur);
+    return sorter.add(row);
+  }
+  ThreadFacts& facts(ThreadId thread) { return facts_[static_cast<std::size_t>(thread) - 1]; }
+
+  Status write_names();
+  Status write_ops();
+  Status write_phases();
+  Status write_samples();
+  // `put`: one of TraceWriter's add_*().
+  template <typename Row, typename Sorter>
+  Status write_rows(Sorter& sorter, Status (TraceWriter::*put)(std::span<const Row>));
+  Status write_losses();
+  std::vector<std::pair<ThreadId, std::vector<ThreadId>>> loops() const;
+  Status breathe();
+
+  TraceWriter& writer_;
+  SpillFile file_;
+  std::vector<Process> processes_;
+  std::vector<Thread> threads_;
+  std::vector<Device> devices_;
+  std::vector<Stream> streams_;
+  std::vector<ThreadFacts> facts_;  // as threads_
+  std::map<std::string, std::int64_t> losses_;
+
+  TimeSorter<RankedOp, OpRank> ops_;
+  TimeSorter<Phase, NoRank> phases_;
+  TimeSorter<ApiCall, NoRank> calls_;
+  TimeSorter<Kernel, NoRank> kernels_;
+  TimeSorter<Copy, NoRank> copies_;
+  TimeSorter<Memset, NoRank> memsets_;
+  TimeSorter<Sync, NoRank> syncs_;
+  TimeSorter<TimedSample, NoRank> samples_;
+
+  Duration source_first_ = kNever, source_last_{0};  // on the clock of the file
+  Duration first_ = kNever, last_{0};                // on that of the epochs
+  std::int64_t found_phases_ = 0;
+  std::int64_t unflushed_ = 0;
+  std::function<bool()> cancelled_;
+};
+
+}  // namespace stepscope

@@ -1,0 +1,127 @@
+// `stepscope import`: other profilers' traces as a store.
+#include "analyzer/import/import.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/verb.h"
+
+namespace stepscope::cli {
+namespace {
+
+struct ImportArguments {
+  std::vector<std::string> files;
+  std::string output;
+  bool partial = false;
+};
+
+std::atomic<bool> interrupted = false;
+
+// A line on a terminal that says how far it is, once it takes long enough for a person to wonder.
+class ProgressLine {
+ public:
+  ProgressLine() : enabled_(isatty(STDERR_FILENO) == 1) {}
+  ~ProgressLine() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void update(std::int64_t done, std::int64_t total) {
+    if (!enabled_ || Clock::now() < next_) return;
+    next_ = Clock::now() + std::chrono::milliseconds(200);
+    shown_ = true;
+    if (done >= total && total > 0) {
+      std::fputs("\r\033[Kimporting: putting the events in order", stderr);
+    } else {
+      std::fprintf(stderr, "\r\033[Kimporting: %.1f of %.1f MB", static_cast<double>(done) / 1e6,
+                   static_cast<double>(total) / 1e6);
+    }
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const bool enabled_;
+  bool shown_ = false;
+  Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);
+};
+
+void print_summary(const ImportArguments& arguments, const ImportSummary& summary) {
+  for (const ImportedFile& file : summary.files) {
+    if (file.broken.empty()) continue;
+    std::fprintf(stderr, "stepscope import: warning: kept what came before: %s\n",
+                 file.broken.c_str());
+  }
+  const ImportCounts& counts = summary.counts;
+  std::printf("%s: %lld ops, %lld kernels, %lld copies, %lld memsets, %lld API calls",
+              arguments.output.c_str(), static_cast<long long>(counts.ops),
+              static_cast<long long>(counts.kernels), static_cast<long long>(counts.copies),
+              static_cast<long long>(counts.memsets), static_cast<long long>(counts.calls));
+  if (summary.files.size() > 1) std::printf(" of %zu ranks", summary.files.size());
+  std::printf(" (%s)\n", summary.files.front().format.c_str());
+  if (summary.lost > 0) {
+    std::printf(
+        "%lld events made no sense and were left out or cut: sqlite3 %s \"select * from loss\"\n",
+        static_cast<long long>(summary.lost), arguments.output.c_str());
+  }
+  if (summary.python_functions > 0) {
+    std::printf("%lld calls of Python functions were left out: they are no ops\n",
+                static_cast<long long>(summary.python_functions));
+  }
+  std::printf("next: stepscope analyze %s\n", arguments.output.c_str());
+}
+
+Status import_files(const ImportArguments& arguments) {
+  ImportOptions options;
+  options.partial = arguments.partial;
+  Result<ImportSummary> summary = Status();
+  {
+    ProgressLine line;
+    options.progress = [&line](std::int64_t done, std::int64_t total) {
+      line.update(done, total);
+      return !interrupted;
+    };
+    summary =
+        import_traces({arguments.files.begin(), arguments.files.end()}, arguments.output, options);
+  }
+  if (!summary.ok()) return summary.status();
+  print_summary(arguments, *summary);
+  return {};
+}
+
+}  // namespace
+
+void add_import(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<ImportArguments>();
+  CLI::App* verb = app.add_subcommand(
+      "import", "Read traces of other profilers: PyTorch profiler (Kineto), Nsight Systems");
+  verb->add_option("FILES", arguments->files,
+                   "The traces, plain or gzip; several are the ranks of one run")
+      ->required();
+  verb->add_option("-o,--output", arguments->output,
+                   "The store to make; an earlier one is kept as FILE.old")
+      ->required();
+  verb->add_flag("--partial", arguments->partial, "Of a broken file, keep what could be read");
+  verb->footer(
+      "Examples:\n"
+      "  stepscope import trace.json.gz -o run.db\n"
+      "  stepscope import rank0.json rank1.json -o run.db\n"
+      "  stepscope import cut_off.json -o run.db --partial\n"
+      "Then: stepscope analyze run.db");
+  verb->callback([arguments, &exit_code] {
+    std::signal(SIGXFSZ, SIG_IGN);  // an error of write(), not the end of the program
+    for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = true; });
+    const Status status = import_files(*arguments);
+    exit_code = status.ok() ? kOk : report_error("import", status);
+  });
+}
+
+}  // namespace stepscope::cli
