@@ -10,6 +10,11 @@ bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; 
 
 bool ends_scalar(char c) { return c == ',' || c == '}' || c == ']' || is_blank(c); }
 
+bool begins_value(char c) {
+  constexpr std::string_view kFirst = "\"{[-0123456789tfnNI";
+  return kFirst.find(c) != std::string_view::npos;
+}
+
 std::string quoted(char c) {
   constexpr char kHex[] = "0123456789abcdef";
   if (c >= 0x20 && c < 0x7f) return std::string("'") + c + "'";
@@ -153,7 +158,7 @@ Result<TracePiece> TraceCutter::next_member() {
     state_ = State::kEvents;
     return TracePiece{};
   }
-  if (begin_ == end_ || ends_scalar(*c) || *c == ':') return unexpected(*c, "a value");
+  if (begin_ == end_ || !begins_value(*c)) return unexpected(*c, "a value");
   const std::int64_t offset = offset_of(begin_);
   if (Status status = take_value(value_); !status.ok()) return status;
   return TracePiece{TracePiece::Kind::kMember, key_, value_, offset};

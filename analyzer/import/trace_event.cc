@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "analyzer/import/json_string.h"
@@ -96,6 +97,15 @@ std::string_view without_blanks(std::string_view text) {
   return last == std::string_view::npos ? std::string_view() : text.substr(0, last + 1);
 }
 
+// Numbers that are none are no JSON, but Python and C++ write them.
+bool is_scalar(std::string_view text) {
+  if (text.empty()) return false;
+  if (text.front() == '"') return text.size() >= 2 && text.back() == '"';
+  if (text.front() == '-' || (text.front() >= '0' && text.front() <= '9')) return true;
+  constexpr std::string_view kWords[] = {"true", "false", "null", "NaN", "nan", "Infinity", "inf"};
+  return std::find(std::begin(kWords), std::end(kWords), text) != std::end(kWords);
+}
+
 // A value as it is written.
 simdjson::simdjson_result<std::string_view> raw_text(ondemand::value& value) {
   const std::string_view token = value.raw_json_token();
@@ -109,7 +119,9 @@ simdjson::simdjson_result<std::string_view> raw_text(ondemand::value& value) {
     if (const auto error = value.get_object().get(object); error != simdjson::SUCCESS) return error;
     return object.raw_json();
   }
-  return without_blanks(token);
+  const std::string_view scalar = without_blanks(token);
+  if (!is_scalar(scalar)) return simdjson::INCORRECT_TYPE;
+  return std::string_view(scalar);
 }
 
 simdjson::error_code read_member(ondemand::field& field, Member member, TraceEvent& event) {

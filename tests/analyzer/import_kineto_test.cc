@@ -1,0 +1,514 @@
+// Traces of the PyTorch profiler, as files, into a store: what each dialect says, read back from
+// the store; and files that are not as they should be.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/import/import.h"
+#include "analyzer/import/kineto_names.h"
+#include "store/counters.h"
+#include "store/trace_reader.h"
+#include "tests/store/assert_ok.h"
+#include "tests/store/testing/synthetic_run.h"
+
+namespace stepscope {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using testing::TempDir;
+
+TEST(KinetoNames, SayWhatWasCopied) {
+  const CopyName copy = parse_copy_name("Memcpy HtoD (Pageable -> Device)");
+  EXPECT_EQ(copy.kind, CopyKind::kHostToDevice);
+  EXPECT_EQ(copy.source, MemoryKind::kPageable);
+  EXPECT_EQ(copy.target, MemoryKind::kDevice);
+  EXPECT_EQ(parse_copy_name("Memcpy PtoP (Device -> Device Static)").target,
+            MemoryKind::kDeviceStatic);
+  EXPECT_EQ(parse_copy_name("Memcpy DtoH").kind, CopyKind::kDeviceToHost);
+  EXPECT_EQ(parse_copy_name("Memcpy Sideways (Here -> There)").kind, CopyKind::kUnknown);
+  for (const char* broken :
+       {"", "Memcpy", "Memcpy (", "Memcpy HtoD ( -> ", "Memcpy HtoD ) -> (", " -> "}) {
+    EXPECT_EQ(parse_copy_name(broken).source, MemoryKind::kUnknown) << broken;
+  }
+}
+
+TEST(KinetoNames, SayRankAndThread) {
+  EXPECT_EQ(rank_in_file_name("run_rank3.pt.trace.json.gz"), 3);
+  EXPECT_EQ(rank_in_file_name("rank-12.json"), 12);
+  EXPECT_EQ(rank_in_file_name("ranked.json"), std::nullopt);
+  EXPECT_EQ(rank_in_file_name("ranks_of_rank_7.json"), 7);
+  EXPECT_EQ(own_thread_name("thread 25772 (python)"), "python");
+  EXPECT_EQ(own_thread_name("thread 1 (pt_autograd_0)"), "pt_autograd_0");
+  EXPECT_EQ(own_thread_name("thread pool (x)"), "thread pool (x)");
+  EXPECT_EQ(own_thread_name("loader"), "loader");
+}
+
+// One training step on a GPU: a batch is awaited and copied, a layer runs forward and backward, the
+// optimizer steps. `us` writes a time, `event` an event with the dialect's words.
+struct Dialect {
+  const char* name;
+  const char* op;
+  const char* annotation;
+  const char* kernel;
+  const char* copy;
+  const char* memset;
+  const char* call;
+  const char* flow;
+  const char* before;  // members before the events
+  const char* after;   // and after them
+  std::string (*us)(double);
+  bool engine;  // autograd's engine has ops of its own
+};
+
+std::string whole(double us) {
+  return std::to_string(1623142623460000 + static_cast<std::int64_t>(us));
+}
+std::string with_quarters(double us) { return whole(us) + ".25"; }
+std::string relative(double us) {
+  return std::to_string(4429449912000 + static_cast<std::int64_t>(us)) + ".250";
+}
+
+constexpr Dialect kDialects[] = {
+    {"PyTorch profiler, 2021", "Operator", "Operator", "Kernel", "Memcpy", "Memset", "Runtime",
+     "async",
+     R"("schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "V100", "totalGlobalMem": 34084028416,
+        "computeMajor": 7, "computeMinor": 0, "numSms": 80}],)",
+     "", whole, false},
+    {"PyTorch profiler, 2022-23", "cpu_op", "user_annotation", "kernel", "gpu_memcpy", "gpu_memset",
+     "cuda_runtime", "async_cpu_to_gpu",
+     R"("schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "V100"}],
+        "distributedInfo": {"backend": "nccl", "rank": 5, "world_size": 8},)",
+     "", whole, true},
+    {"PyTorch profiler, early 2024", "cpu_op", "user_annotation", "kernel", "gpu_memcpy",
+     "gpu_memset", "cuda_driver", "ac2g", R"("displayTimeUnit": "ms", "deviceProperties": [],)", "",
+     with_quarters, true},
+    {"PyTorch profiler, since May 2024", "cpu_op", "user_annotation", "kernel", "gpu_memcpy",
+     "gpu_memset", "cuda_runtime", "ac2g", R"("displayTimeUnit": "ms",)",
+     R"(, "host_name": "node7", "baseTimeNanoseconds": 1790857026000000000)", relative, true},
+};
+
+class TraceText {
+ public:
+  explicit TraceText(const Dialect& dialect) : d_(dialect) {}
+
+  TraceText& event(const std::string& category, const std::string& name, const std::string& tid,
+                   double start, double dur, const std::string& args = "") {
+    // Old traces have string ids of threads, and their keys come in another order.
+    return raw(R"({"ph": "X", "cat": ")" + category + R"(", "name": ")" + name + R"(", "pid": )" +
+               (tid.starts_with("stream") ? "0" : "42") + R"(, "tid": ")" + tid + R"(", "ts": )" +
+               d_.us(start) + R"(, "dur": )" + std::to_string(dur) + R"(, "args": {)" + args +
+               "}}");
+  }
+  TraceText& raw(const std::string& event) {
+    events_ += (events_.empty() ? "" : ",\n") + event;
+    return *this;
+  }
+  [[nodiscard]] std::string text() const {
+    return std::string("{") + d_.before + "\"traceEvents\": [" + events_ + "]" + d_.after + "}";
+  }
+
+ private:
+  const Dialect& d_;
+  std::string events_;
+};
+
+std::string training_step(const Dialect& d) {
+  TraceText t(d);
+  t.event(d.op, "aten::linear", "7", 120, 30,
+          R"("External id": 3, "Sequence number": 9, "Fwd thread id": 0,
+          "Input Dims": [[64, 784], [128], []], "Call stack": "train.py(3): <module>")");
+  t.event(d.op, "aten::addmm", "7", 125, 20, R"("External id": 4)");
+  t.event(d.annotation, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "7", 10, 80);
+  if (d.engine) {
+    t.event(d.op, "autograd::engine::evaluate_function: AddmmBackward0", "8", 200, 50,
+            R"("External id": 6, "Sequence number": 9, "Fwd thread id": 1)");
+  }
+  t.event(d.op, "AddmmBackward0", "8", 200, 50,
+          R"("External id": 7, "Sequence number": 9, "Fwd thread id": 1)");
+  t.event(d.op, "torch::autograd::AccumulateGrad", "8", 260, 10, R"("External id": 8)");
+  t.event(d.annotation, "Optimizer.step#SGD.step", "7", 300, 40);
+  t.event(d.annotation, "Optimizer.zero_grad#SGD.zero_grad", "7", 350, 5);
+  t.event(d.annotation, "ProfilerStep#5", "7", 0, 400);
+  t.event("gpu_user_annotation", "ProfilerStep#5", "stream 7", 90, 300);
+  t.event(d.copy, "Memcpy HtoD (Pageable -> Device)", "stream 7", 100, 9,
+          R"("device": 0, "context": 1, "stream": 7, "correlation": 11, "bytes": 4096)");
+  t.raw(R"({"ph": "f", "id": 11, "pid": 0, "tid": "stream 7", "ts": )" + d.us(100) +
+        R"(, "cat": ")" + d.flow + R"(", "name": "launch", "bp": "e"})");
+  t.event(d.call, "cudaMemcpyAsync", "7", 95, 14, R"("cbid": 41, "correlation": 11)");
+  t.event(d.call, "cudaLaunchKernel", "7", 130, 6, R"("cbid": 211, "correlation": 12)");
+  t.event(
+      d.kernel, "sgemm<float, 2>(int)", "stream 7", 140, 55,
+      R"("queued": 0, "device": 0, "context": 1, "stream": 7, "correlation": 12, "registers per thread": 38,
+             "shared memory": 1024, "grid": [50, 2, 1], "block": [256, 1, 1])");
+  t.event(d.memset, "Memset (Device)", "stream 20", 210, 1,
+          R"("device": 0, "context": 1, "stream": 20, "correlation": 13, "bytes": 128)");
+  t.event("Trace", "PyTorch Profiler (0)", "PyTorch Profiler", -16, 900);
+  t.raw(
+      R"x({"name": "thread_name", "ph": "M", "pid": 42, "tid": "8", "ts": 0, "args": {"name": "thread 8 (pt_autograd_0)"}})x");
+  t.raw(R"({"name": "process_name", "ph": "M", "pid": 42, "tid": 0, "args": {"name": "python"}})");
+  t.raw(R"({"name": "Record Window End", "ph": "i", "s": "g", "pid": "", "tid": "", "ts": )" +
+        d.us(999) + "}");
+  return t.text();
+}
+
+class KinetoImport : public ::testing::Test {
+ protected:
+  fs::path write(const char* name, const std::string& text) {
+    std::ofstream(dir_ / name, std::ios::binary) << text;
+    return dir_ / name;
+  }
+  fs::path write_gzip(const char* name, const std::string& text) {
+    gzFile file = gzopen((dir_ / name).c_str(), "wb");
+    gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+    gzclose(file);
+    return dir_ / name;
+  }
+  Result<ImportSummary> import(const std::vector<fs::path>& files, bool partial = false) {
+    ImportOptions options;
+    options.partial = partial;
+    return import_traces(files, out_, options);
+  }
+  std::unique_ptr<TraceReader> store() { return testing::open_store(out_); }
+  std::vector<std::string> names_in_folder() {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(dir_.path()))
+      names.push_back(entry.path().filename());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  // "name thread start-end self scope phase", by end.
+  std::vector<std::string> ops(const TraceReader& reader) {
+    std::vector<std::string> lines;
+    EXPECT_OK(reader.for_each_op([&](const Op& op) {
+      lines.push_back(std::string(reader.text(op.name)) + " " +
+                      std::to_string(static_cast<std::uint32_t>(op.thread)) + " " +
+                      std::to_string(to_ns(op.start)) + "-" +
+                      std::to_string(to_ns(op.start + op.dur)) + " " +
+                      std::to_string(to_ns(op.self)) + " " +
+                      std::to_string(static_cast<int>(op.scope)) + " " + phase_name(op.phase));
+      return true;
+    }));
+    return lines;
+  }
+
+  const TempDir dir_;
+  const fs::path out_ = dir_ / "run.db";
+};
+
+class KinetoDialect : public KinetoImport, public ::testing::WithParamInterface<Dialect> {};
+
+TEST_P(KinetoDialect, HostSideIsAsIfItHadBeenRecorded) {
+  const Dialect& d = GetParam();
+  const auto summary = import({write("t.json", training_step(d))});
+  ASSERT_OK(summary.status());
+  EXPECT_EQ(summary->files.front().format, d.name);
+  EXPECT_EQ(summary->lost, 0);
+  const auto reader = store();
+  std::vector<std::string> expected = {
+      "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ 1 10000-90000 80000 7 input",
+      "aten::addmm 1 125000-145000 20000 0 none",
+      "aten::linear 1 120000-150000 10000 0 none",
+      "AddmmBackward0 2 200000-250000 50000 1 backward",
+      "torch::autograd::AccumulateGrad 2 260000-270000 10000 1 backward",
+      "Optimizer.step#SGD.step 1 300000-340000 40000 7 optimizer",
+      "Optimizer.zero_grad#SGD.zero_grad 1 350000-355000 5000 7 zero_grad",
+      "ProfilerStep#5 1 0-400000 245000 7 none"};
+  if (d.engine) {
+    expected.insert(
+        expected.begin() + 4,
+        "autograd::engine::evaluate_function: AddmmBackward0 2 200000-250000 0 1 backward");
+  }
+  EXPECT_THAT(ops(*reader), ::testing::UnorderedElementsAreArray(expected));
+
+  const auto phases = reader->phases();
+  ASSERT_OK(phases.status());
+  std::vector<std::string> marks;
+  for (const Phase& p : *phases) {
+    EXPECT_EQ(p.thread, ThreadId{1});
+    marks.push_back(std::string(phase_name(p.kind)) + " " + std::string(reader->text(p.name)) +
+                    " " + std::to_string(to_ns(p.start)) + "-" +
+                    std::to_string(to_ns(p.start + p.dur)) + " " + std::to_string(to_ns(p.cpu)));
+  }
+  EXPECT_THAT(marks, ElementsAre("step ProfilerStep#5 0-400000 0",
+                                 "input DataLoader 10000-90000 80000", "backward  200000-270000 0",
+                                 "optimizer  300000-340000 0", "zero_grad  350000-355000 0"));
+}
+
+TEST_P(KinetoDialect, DeviceSideIsJoinedToItsCalls) {
+  const Dialect& d = GetParam();
+  ASSERT_OK(import({write("t.json", training_step(d))}).status());
+  const auto reader = store();
+  ASSERT_THAT(reader->devices(), SizeIs(1));
+  ASSERT_THAT(reader->streams(), SizeIs(2));
+  std::vector<ApiCall> calls;
+  ASSERT_OK(reader->for_each_api_call([&](const ApiCall& call) { calls.push_back(call); }));
+  ASSERT_THAT(calls, SizeIs(2));
+  EXPECT_EQ(reader->text(calls[1].name), "cudaLaunchKernel");
+  EXPECT_EQ(calls[1].thread, ThreadId{1});
+  EXPECT_EQ(to_ns(calls[1].start), 130000);
+
+  std::vector<Kernel> kernels;
+  ASSERT_OK(reader->for_each_kernel([&](const Kernel& kernel) { kernels.push_back(kernel); }));
+  ASSERT_THAT(kernels, SizeIs(1));
+  EXPECT_EQ(reader->text(kernels[0].name), "sgemm<float, 2>(int)");
+  EXPECT_EQ(kernels[0].correlation, calls[1].correlation);
+  EXPECT_EQ(kernels[0].correlation, correlation_of(ProcessId{1}, 12));
+  EXPECT_EQ(to_ns(kernels[0].start), 140000);
+  EXPECT_EQ(to_ns(kernels[0].dur), 55000);
+  EXPECT_THAT(kernels[0].grid, ElementsAre(50, 2, 1));
+  EXPECT_THAT(kernels[0].block, ElementsAre(256, 1, 1));
+  EXPECT_EQ(kernels[0].registers, 38);
+  EXPECT_EQ(kernels[0].static_shared_bytes, 1024);
+
+  std::vector<Copy> copies;
+  ASSERT_OK(reader->for_each_copy([&](const Copy& copy) { copies.push_back(copy); }));
+  ASSERT_THAT(copies, SizeIs(1));
+  EXPECT_EQ(copies[0].kind, CopyKind::kHostToDevice);
+  EXPECT_EQ(copies[0].source, MemoryKind::kPageable);
+  EXPECT_EQ(copies[0].bytes, 4096);
+  EXPECT_EQ(copies[0].stream, kernels[0].stream);
+  EXPECT_EQ(copies[0].correlation, calls[0].correlation);
+}
+
+TEST_P(KinetoDialect, KnowsWhoRanAndWhen) {
+  const Dialect& d = GetParam();
+  ASSERT_OK(import({write("t.json", training_step(d))}).status());
+  const auto reader = store();
+  ASSERT_THAT(reader->processes(), SizeIs(1));
+  EXPECT_EQ(reader->processes()[0].pid, 42);
+  EXPECT_EQ(reader->processes()[0].name, "python");
+  ASSERT_THAT(reader->threads(), SizeIs(2));
+  EXPECT_EQ(reader->threads()[0].tid, 7);
+  EXPECT_EQ(reader->threads()[0].torch_id, 1U);
+  EXPECT_EQ(reader->threads()[1].name, "pt_autograd_0");
+  const std::string name = d.name;
+  const std::int64_t start = reader->meta_int("wall_start_unix_ns", 0);
+  if (name == "PyTorch profiler, since May 2024") {
+    EXPECT_EQ(start, 1790857026000000000 + 4429449912000250);  // the base stands behind the events
+    EXPECT_EQ(reader->meta("host"), "node7");
+  } else {
+    EXPECT_EQ(start, 1623142623460000000 + (name == "PyTorch profiler, early 2024" ? 250 : 0));
+  }
+  EXPECT_EQ(reader->processes()[0].rank, name == "PyTorch profiler, 2022-23" ? 5 : -1);
+  EXPECT_EQ(reader->meta("imported_from"), "t.json (" + name + ")");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, KinetoDialect, ::testing::ValuesIn(kDialects),
+                         [](const auto& dialect) {
+                           return std::string("Of").append(std::to_string(dialect.index));
+                         });
+
+constexpr const Dialect& kToday = kDialects[3];
+
+TEST_F(KinetoImport, TellsGzipByItsContent) {
+  const std::string text = training_step(kToday);
+  ASSERT_OK(import({write_gzip("packed.json", text)}).status());
+  const auto packed = ops(*store());
+  ASSERT_OK(import({write("plain.json.gz", text)}).status());
+  EXPECT_EQ(ops(*store()), packed);
+  EXPECT_THAT(packed, SizeIs(9));
+}
+
+TEST_F(KinetoImport, ReadsAllMembersOfAGzipFileAndIgnoresWhatFollows) {
+  const std::string text = training_step(kToday);
+  const fs::path head = write_gzip("head", text.substr(0, 1000));
+  const fs::path tail = write_gzip("tail", text.substr(1000));
+  std::ofstream both(dir_ / "both.gz", std::ios::binary);
+  for (const fs::path& part : {head, tail}) both << std::ifstream(part, std::ios::binary).rdbuf();
+  both << "garbage";
+  both.close();
+  ASSERT_OK(import({dir_ / "both.gz"}).status());
+  EXPECT_THAT(ops(*store()), SizeIs(9));
+}
+
+TEST_F(KinetoImport, FilesAreRanksOnOneClock) {
+  TraceText first(kToday), second(kToday);
+  first.event("cpu_op", "aten::add", "1", 10, 5);
+  second.event("cpu_op", "aten::mul", "1", 4, 5);  // began earlier than the first file
+  const auto summary =
+      import({write("a_rank1.json", first.text()), write("b.json", second.text())});
+  ASSERT_OK(summary.status());
+  const auto reader = store();
+  EXPECT_THAT(ops(*reader),
+              ElementsAre("aten::mul 2 0-5000 5000 0 none", "aten::add 1 6000-11000 5000 0 none"));
+  ASSERT_THAT(reader->processes(), SizeIs(2));
+  EXPECT_EQ(reader->processes()[0].rank, 1);  // from its name
+  EXPECT_EQ(reader->processes()[1].rank, 1);  // its place
+}
+
+TEST_F(KinetoImport, WhatHasNoTimeIsCountedNotStored) {
+  TraceText t(kToday);
+  for (int i = 0; i < 5; ++i) t.event("cpu_op", "aten::add", "1", 10.0 * i, 5);
+  t.event("cpu_op", "negative", "1", 20, -3);
+  t.raw(
+      R"({"ph": "X", "cat": "kernel", "name": "never ran", "pid": 0, "tid": "stream 7", "ts": 0, "dur": 0})");
+  t.raw(
+      R"({"ph": "X", "cat": "cpu_op", "name": "no number", "pid": 1, "tid": 1, "ts": "x", "dur": 1})");
+  t.raw(
+      R"({"ph": "X", "cat": "cpu_op", "name": "too late", "pid": 1, "tid": 1, "ts": 9e30, "dur": 1})");
+  const auto summary = import({write("t.json", t.text())});
+  ASSERT_OK(summary.status());
+  EXPECT_EQ(summary->lost, 4);
+  EXPECT_EQ(summary->counts.ops, 5);
+  EXPECT_EQ(summary->counts.kernels, 0);
+  const auto losses = store()->losses();
+  ASSERT_OK(losses.status());
+  ASSERT_THAT(*losses, SizeIs(1));
+  EXPECT_EQ(losses->front().kind, "bad_event");
+  EXPECT_EQ(losses->front().count, 4);
+}
+
+TEST_F(KinetoImport, AnImpossibleCorrelationJoinsNothing) {
+  TraceText t(kToday);
+  t.event("cuda_runtime", "cudaLaunchKernel", "1", 1, 2, R"("correlation": 99999999999999999999)");
+  t.event("kernel", "k", "stream 7", 4, 2, R"("correlation": -1)");
+  ASSERT_OK(import({write("t.json", t.text())}).status());
+  const auto reader = store();
+  ASSERT_OK(reader->for_each_api_call([](const ApiCall& call) { EXPECT_EQ(call.correlation, 0); }));
+  ASSERT_OK(
+      reader->for_each_kernel([](const Kernel& kernel) { EXPECT_EQ(kernel.correlation, 0); }));
+  EXPECT_EQ(reader->losses()->front().count, 2);
+}
+
+TEST_F(KinetoImport, MemoryOfTensorsBecomesCounters) {
+  TraceText t(kToday);
+  t.event("cpu_op", "aten::empty", "1", 0, 5);
+  const auto memory = [&](double at, int type, int allocated) {
+    t.raw(
+        R"({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": )" +
+        relative(at) + R"(, "args": {"Total Reserved": 9000, "Total Allocated": )" +
+        std::to_string(allocated) + R"(, "Bytes": 8, "Device Id": 0, "Device Type": )" +
+        std::to_string(type) + "}}");
+  };
+  memory(1, 0, 100);
+  memory(2, 0, 700);  // the peak of this millisecond
+  memory(3, 0, 50);
+  memory(2000, 0, 60);
+  memory(2001, 1, 4096);
+  ASSERT_OK(import({write("t.json", t.text())}).status());
+  const auto reader = store();
+  std::vector<std::string> samples;
+  ASSERT_OK(reader->for_each_sample([&](const Sample& sample) {
+    samples.push_back(std::string(reader->text(sample.counter)) + " " +
+                      std::to_string(to_ns(sample.at)) + " " + std::to_string(sample.value));
+    return true;
+  }));
+  EXPECT_THAT(samples, ElementsAre("cpu_tensor_bytes 2000 700", "cpu_tensor_bytes 2000000 60",
+                                   "device_allocated_bytes 2001000 4096",
+                                   "device_reserved_bytes 2001000 9000"));
+}
+
+TEST_F(KinetoImport, ABrokenFileLeavesNothingBehindAndAnEarlierStoreAlone) {
+  ASSERT_OK(import({write("good.json", training_step(kToday))}).status());
+  const auto before = names_in_folder();
+  const std::string text = training_step(kToday);
+  const fs::path cut = write("cut.json", text.substr(0, 2000));
+  expect_error(import({cut}).status(), ErrorKind::kBadInput, cut, {"byte ", "cut off"});
+  fs::remove(cut);
+  EXPECT_EQ(names_in_folder(), before);
+  EXPECT_THAT(ops(*store()), SizeIs(9));
+}
+
+TEST_F(KinetoImport, PartialKeepsWhatCameBefore) {
+  const std::string text = training_step(kToday);
+  const fs::path cut = write("cut.json", text.substr(0, text.find("Optimizer.step")));
+  const auto summary = import({cut}, /*partial=*/true);
+  ASSERT_OK(summary.status());
+  EXPECT_THAT(summary->files.front().broken, HasSubstr("cut off"));
+  const auto reader = store();
+  EXPECT_EQ(reader->losses()->front().kind, "unread");
+  EXPECT_THAT(reader->meta("recording_stopped").value_or(""), HasSubstr("cut.json: byte "));
+  EXPECT_THAT(ops(*reader), SizeIs(6));
+}
+
+TEST_F(KinetoImport, SaysWhatIsWrongWithAFile) {
+  const auto error = [this](const fs::path& file, ErrorKind kind, const std::string& what) {
+    for (const bool partial : {false, true}) {
+      expect_error(import({file}, partial).status(), kind, file, {what});
+      EXPECT_FALSE(fs::exists(out_));
+    }
+  };
+  error(dir_ / "absent.json", ErrorKind::kNotFound, "No such file");
+  error(dir_.path(), ErrorKind::kIo, "Is a directory");
+  error(write("empty.json", ""), ErrorKind::kBadInput, "empty");
+  error(write("page.json", "<!DOCTYPE html>"), ErrorKind::kBadInput, "byte 0: no trace");
+  error(write("other.json",
+              R"({"traceEvents": [{"ph": "X", "cat": "FEE", "name": "v8", "ts": 1, "dur": 2}]})"),
+        ErrorKind::kBadInput, "no event of the PyTorch profiler");
+  error(write("list.json", R"({"a": [1, 2]})"), ErrorKind::kBadInput,
+        "no event of the PyTorch profiler");
+  const fs::path packed = write_gzip("packed.gz", std::string(100000, ' ') + "{}");
+  fs::resize_file(packed, fs::file_size(packed) - 9);
+  error(packed, ErrorKind::kBadInput, "ends early");
+  std::fstream(packed, std::ios::in | std::ios::out | std::ios::binary)
+      .seekp(12)
+      .write("\xff\xff\xff\xff", 4);
+  error(packed, ErrorKind::kBadInput, "byte ");
+}
+
+TEST_F(KinetoImport, RefusesToReplaceWhatIsNoStore) {
+  const fs::path good = write("good.json", training_step(kToday));
+  std::ofstream(out_) << "a letter to my mother";
+  EXPECT_EQ(import({good}).status().kind(), ErrorKind::kBadInput);
+  EXPECT_EQ(import_traces({good}, good, {}).status().kind(), ErrorKind::kUsage);
+  EXPECT_THAT(names_in_folder(), ElementsAre("good.json", "run.db"));
+}
+
+TEST_F(KinetoImport, StopsWhenItIsTold) {
+  ImportOptions options;
+  options.progress = [](std::int64_t, std::int64_t) { return false; };
+  const fs::path good = write("good.json", training_step(kToday));
+  EXPECT_FALSE(import_traces({good}, out_, options).ok());
+  EXPECT_THAT(names_in_folder(), ElementsAre("good.json"));
+}
+
+// Real traces, recorded by others.
+class RealTrace : public KinetoImport {
+ protected:
+  fs::path trace(const std::string& name) {
+    return fs::path(STEPSCOPE_SOURCE_DIR) / ".." / "shared" / "traces" / name;
+  }
+};
+
+TEST_F(RealTrace, OfAV100HasAllItsEventsAndNoLoss) {
+  struct Expected {
+    const char* file;
+    ImportCounts counts;
+  };
+  const Expected expected[] = {
+      {"resnet50_v100_workers0.pt.trace.json.gz", {23646, 30, 11923, 8772, 12, 312, 0, 0}},
+      {"resnet50_v100_workers4.pt.trace.json.gz", {20562, 30, 12085, 8868, 12, 378, 0, 0}}};
+  for (const Expected& e : expected) {
+    if (!fs::exists(trace(e.file))) GTEST_SKIP() << "no trace at " << trace(e.file);
+    const auto summary = import({trace(e.file)});
+    ASSERT_OK(summary.status());
+    EXPECT_EQ(summary->counts.ops, e.counts.ops);
+    EXPECT_EQ(summary->counts.phases, e.counts.phases);
+    EXPECT_EQ(summary->counts.calls, e.counts.calls);
+    EXPECT_EQ(summary->counts.kernels, e.counts.kernels);
+    EXPECT_EQ(summary->counts.copies, e.counts.copies);
+    EXPECT_EQ(summary->counts.memsets, e.counts.memsets);
+    EXPECT_EQ(summary->lost, 0);
+    // Host self time is that of the roots, whoever adds it up.
+    std::int64_t self = 0, roots = 0;
+    ASSERT_OK(store()->for_each_op([&](const Op& op) {
+      self += to_ns(op.self);
+      roots += op.depth == 0 ? to_ns(op.dur) : 0;
+      return true;
+    }));
+    EXPECT_EQ(self, roots);
+  }
+}
+
+}  // namespace
+}  // namespace stepscope
