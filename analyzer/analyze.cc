@@ -141,6 +141,15 @@ std::vector<OpRow> op_rows(const OpTable& table, const RecordedRun& recording) {
   return rows;
 }
 
+std::vector<KernelRow> kernel_rows(const KernelTable& table, const RecordedRun& recording) {
+  std::vector<KernelRow> rows;
+  for (const KernelCost& cost : table.sorted()) {
+    rows.push_back({std::string(recording.text(cost.name)), phase_name(cost.phase), cost.calls,
+                    to_ns(cost.total)});
+  }
+  return rows;
+}
+
 std::int64_t lost_events(const std::vector<Loss>& losses) {
   return std::accumulate(losses.begin(), losses.end(), std::int64_t{0},
                          [](std::int64_t sum, const Loss& loss) { return sum + loss.count; });
@@ -217,6 +226,10 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
                      : inferred_use(loop.input, report.steps, report.analysed);
   const OpTable& op_table = first.steady ? attributed.steady_ops : attributed.warm_up_ops;
   report.ops = op_rows(op_table, recording);
+  if (from.device != DeviceId::kNone) {
+    const auto& tables = first.steady ? attributed.steady_kernels : attributed.warm_up_kernels;
+    if (from.index < tables.size()) report.kernels = kernel_rows(tables[from.index], recording);
+  }
   add_op_samples(report, op_table.sorted(), attributed.op_blocks);
   report.populations = describe_populations(report.steps, report.analysed);
   report.drift = find_drift(report);

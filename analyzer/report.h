@@ -80,6 +80,14 @@ struct OpRow {
   std::vector<OpSample> samples;  // by block; empty unless asked for
 };
 
+// Where the kernel time of a device went in the analysed steps.
+struct KernelRow {
+  std::string name;
+  std::string phase;  // that it was launched in
+  std::int64_t calls = 0;
+  std::int64_t total_ns = 0;
+};
+
 // A process, and what became of it.
 struct ProcessReport : StoredProcess {
   std::optional<ProcessEnd> end;  // absent: it was still running, or nobody saw
@@ -129,6 +137,7 @@ struct LoopReport {
   InputUse input;
   MemoryPressure memory;
   std::vector<OpRow> ops;               // by self time, the largest first
+  std::vector<KernelRow> kernels;       // by time, the largest first; empty without a device
   std::vector<std::int64_t> op_blocks;  // steps in each block of samples; empty unless asked for
   std::vector<Population> populations;  // the usual steps first, the others by their time
   std::optional<Drift> drift;

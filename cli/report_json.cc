@@ -238,6 +238,23 @@ Json slowest_json(const LoopReport& loop, std::size_t top) {
   return json;
 }
 
+Json device_json(const LoopReport& loop) {
+  if (loop.device == DeviceId::kNone) return nullptr;
+  return {{"number", loop.device_number}, {"name", loop.device_name}};
+}
+
+Json kernels_json(const LoopReport& loop, std::size_t top) {
+  Json json = Json::array();
+  for (std::size_t i = 0; i < std::min(top, loop.kernels.size()); ++i) {
+    const KernelRow& kernel = loop.kernels[i];
+    json.push_back({{"name", kernel.name},
+                    {"phase", kernel.phase},
+                    {"calls", kernel.calls},
+                    {"total_ns", kernel.total_ns}});
+  }
+  return json;
+}
+
 // The keys that the top level and each loop share.
 Json loop_json(const LoopReport& loop, std::size_t top) {
   return {{"steps", steps_json(loop)},          {"shares", shares_json(loop.shares)},
@@ -245,7 +262,8 @@ Json loop_json(const LoopReport& loop, std::size_t top) {
           {"input", input_json(loop.input)},    {"memory", memory_json(loop)},
           {"verdict", verdict_json(loop)},      {"populations", populations_json(loop)},
           {"drift", drift_json(loop)},          {"advice", advice_json(loop)},
-          {"ops", ops_json(loop, top)},         {"slowest", slowest_json(loop, top)}};
+          {"ops", ops_json(loop, top)},         {"kernels", kernels_json(loop, top)},
+          {"slowest", slowest_json(loop, top)}};
 }
 
 Json ranks_json(const AnalysisReport& report) {
@@ -289,7 +307,7 @@ std::string json_report(const AnalysisReport& report, int top) {
                  {"rank", rank_json(loop.rank)},
                  {"thread", loop.tid},
                  {"thread_name", loop.thread_name},
-                 {"device", nullptr}};
+                 {"device", device_json(loop)}};
     json.update(loop_json(loop, most));
     document["loops"].push_back(std::move(json));
   }

@@ -54,7 +54,14 @@ std::string step_range(const LoopReport& loop) {
   const std::string range = first == last
                                 ? "step " + std::to_string(first)
                                 : "steps " + std::to_string(first) + "–" + std::to_string(last);
-  return range + " of " + std::to_string(loop.steps.size());
+  const std::int64_t begin = loop.steps.front().number;
+  return range + " of " + (begin == 1 ? "" : std::to_string(begin) + "–") +
+         std::to_string(loop.steps.back().number);
+}
+
+// "cuda:0 Tesla V100-DGXS-32GB"
+std::string device_text(const LoopReport& loop) {
+  return "cuda:" + std::to_string(loop.device_number) + " " + loop.device_name;
 }
 
 // The process that trains; one that only starts others has no loop.
@@ -70,6 +77,8 @@ std::string header(const AnalysisReport& report, const LoopReport* loop) {
   parts.push_back(program_name(report, loop));
   if (loop != nullptr) parts.push_back(step_range(*loop));
   if (!report.run.torch_version.empty()) parts.push_back("libtorch " + report.run.torch_version);
+  if (loop != nullptr && loop->device != DeviceId::kNone)
+    parts.push_back(cut(device_text(*loop), 40));
   if (report.run.cpu_count > 0) {
     parts.push_back(std::to_string(report.run.cpu_count) +
                     (report.run.cpu_count == 1 ? " core" : " cores"));
@@ -292,21 +301,40 @@ std::string slowest_steps(const LoopReport& loop, int top) {
   return text;
 }
 
+// A row of top_ops() or top_kernels().
+std::string cost_line(const LoopReport& loop, const std::string& name, const std::string& phase,
+                      std::int64_t total_ns, std::int64_t calls) {
+  const double ns = static_cast<double>(total_ns) / steps_of(loop);
+  std::array<char, 32> calls_text{};
+  std::snprintf(calls_text.data(), calls_text.size(), "%.1f",
+                static_cast<double>(calls) / steps_of(loop));
+  return "    " + pad_right(cut(name, 43), 44) +
+         pad_right(phase == "none" ? "outside" : phase, 12) + pad_left(time_text(ns), 10) +
+         pad_left(percent_text(ns / std::max(1.0, static_cast<double>(loop.wall.mean))), 10) +
+         pad_left(calls_text.data(), 16) + "\n";
+}
+
+std::string cost_head(const std::string& title) {
+  return "\n  " + pad_right(title, 46) + pad_right("phase", 12) + pad_left("a step", 10) +
+         pad_left("of step", 10) + pad_left("calls a step", 16) + "\n";
+}
+
 std::string top_ops(const LoopReport& loop, int top) {
   if (loop.ops.empty() || top < 1) return "";
-  std::string text = "\n  " + pad_right("top ops by self time", 46) + pad_right("phase", 12) +
-                     pad_left("a step", 10) + pad_left("of step", 10) +
-                     pad_left("calls a step", 16) + "\n";
+  std::string text = cost_head("top ops by self time");
   for (std::size_t i = 0; i < std::min(loop.ops.size(), static_cast<std::size_t>(top)); ++i) {
     const OpRow& op = loop.ops[i];
-    const double ns = static_cast<double>(op.self_ns) / steps_of(loop);
-    std::array<char, 32> calls{};
-    std::snprintf(calls.data(), calls.size(), "%.1f",
-                  static_cast<double>(op.calls) / steps_of(loop));
-    text += "    " + pad_right(cut(op.name, 43), 44) +
-            pad_right(op.phase == "none" ? "outside" : op.phase, 12) + pad_left(time_text(ns), 10) +
-            pad_left(percent_text(ns / std::max(1.0, static_cast<double>(loop.wall.mean))), 10) +
-            pad_left(calls.data(), 16) + "\n";
+    text += cost_line(loop, op.name, op.phase, op.self_ns, op.calls);
+  }
+  return text;
+}
+
+std::string top_kernels(const LoopReport& loop, int top) {
+  if (loop.kernels.empty() || top < 1) return "";
+  std::string text = cost_head("top kernels");
+  for (std::size_t i = 0; i < std::min(loop.kernels.size(), static_cast<std::size_t>(top)); ++i) {
+    const KernelRow& kernel = loop.kernels[i];
+    text += cost_line(loop, kernel.name, kernel.phase, kernel.total_ns, kernel.calls);
   }
   return text;
 }
@@ -318,15 +346,17 @@ std::string left_out(const LoopReport& loop) {
   std::int64_t ns = 0;
   for (std::int64_t i = 0; i < loop.warm_up; ++i)
     ns += to_ns(loop.steps[static_cast<std::size_t>(i)].dur);
-  const std::string which =
-      loop.warm_up == 1 ? "step 1" : "steps 1–" + std::to_string(loop.warm_up);
+  const std::int64_t begin = loop.steps.front().number;
+  const std::string which = loop.warm_up == 1 ? "step " + std::to_string(begin)
+                                              : "steps " + std::to_string(begin) + "–" +
+                                                    std::to_string(begin + loop.warm_up - 1);
   return "\n  left out   " + which + " (warm-up, " + time_text(static_cast<double>(ns)) + ")\n";
 }
 
 std::string loop_page(const LoopReport& loop, const TextOptions& options, const Palette& palette) {
   return verdict_lines(loop, palette) + "\n" + breakdown(loop, palette) + populations(loop) +
-         advice_table(loop) + slowest_steps(loop, options.top) + top_ops(loop, options.top) +
-         left_out(loop);
+         advice_table(loop) + slowest_steps(loop, options.top) + top_kernels(loop, options.top) +
+         top_ops(loop, options.top) + left_out(loop);
 }
 
 std::string loop_title(const AnalysisReport& report, std::size_t index) {
@@ -334,7 +364,9 @@ std::string loop_title(const AnalysisReport& report, std::size_t index) {
   const std::string rank = loop.rank >= 0 ? "rank " + std::to_string(loop.rank) + kDot : "";
   return cut("loop " + std::to_string(index + 1) + " of " + std::to_string(report.loops.size()) +
                  kDot + rank + "process " + std::to_string(loop.pid) + kDot + "thread " +
-                 std::to_string(loop.tid) + " " + loop.thread_name + kDot + step_range(loop),
+                 std::to_string(loop.tid) + " " + loop.thread_name + kDot +
+                 (loop.device == DeviceId::kNone ? "" : device_text(loop) + kDot) +
+                 step_range(loop),
              kWidth) +
          "\n";
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analyzer/attribute/device_work.h"
+#include "analyzer/attribute/kernel_table.h"
 #include "analyzer/attribute/op_class.h"
 #include "analyzer/attribute/op_series.h"
 #include "analyzer/attribute/step_account.h"
@@ -48,8 +49,10 @@ struct AttributedStep {
 };
 
 struct AttributedLoop {
-  std::vector<AttributedStep> steps;  // one for each of Loop::steps
-  std::vector<DeviceId> devices;      // that worked for the loop
+  std::vector<AttributedStep> steps;        // one for each of Loop::steps
+  std::vector<DeviceId> devices;            // that worked for the loop
+  std::vector<KernelTable> steady_kernels;  // of each device
+  std::vector<KernelTable> warm_up_kernels;
   OpTable steady_ops;
   OpTable warm_up_ops;
   std::vector<OpBlock> op_blocks;  // of the steps that are not left out and have ops

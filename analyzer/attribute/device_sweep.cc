@@ -56,11 +56,13 @@ DeviceRuns DeviceCursor::advance(TimeRange frame) {
   DeviceRuns runs;
   for (const DeviceActivity& activity : running_) add(of(runs, activity.category), activity, frame);
   std::erase_if(running_, [&](const DeviceActivity& a) { return a.end <= frame.end; });
+  const std::size_t first = index_;
   for (; index_ < activities_.size() && activities_[index_].start < frame.end; ++index_) {
     const DeviceActivity& activity = activities_[index_];
     add(of(runs, activity.category), activity, frame);
     if (activity.end > frame.end) running_.push_back(activity);
   }
+  runs.begun = activities_.subspan(first, index_ - first);
   return runs;
 }
 

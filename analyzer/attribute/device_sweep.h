@@ -23,6 +23,7 @@ struct DeviceRun {
 // What a device did in a frame: by category, in order, without overlaps.
 struct DeviceRuns {
   std::vector<DeviceRun> compute, communication, copy;
+  std::span<const DeviceActivity> begun;  // the activities that began in it
 };
 
 // Takes the activities of a device frame by frame.

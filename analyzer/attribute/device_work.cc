@@ -85,9 +85,9 @@ class DeviceWork::Builder {
 
   void sort_calls(DeviceWork& work, std::vector<std::int64_t>& correlations);
   [[nodiscard]] std::uint32_t launch_of(std::int64_t correlation);
-  template <typename Event, typename CategoryOf>
-  Status read_kind(const RecordedRun::Source<Event>& source, DeviceWork& work,
-                   CategoryOf category_of);
+  // `describe` sets what is the kind's own: the category, and the name if it has one.
+  template <typename Event, typename Describe>
+  Status read_kind(const RecordedRun::Source<Event>& source, DeviceWork& work, Describe describe);
 
   const RecordedRun& recording_;
   std::unordered_map<StreamId, DeviceId> device_of_;
@@ -142,25 +142,31 @@ std::uint32_t DeviceWork::Builder::launch_of(std::int64_t correlation) {
   return known(hint_) ? launches_[hint_].call : kNoCall;
 }
 
-template <typename Event, typename CategoryOf>
+template <typename Event, typename Describe>
 Status DeviceWork::Builder::read_kind(const RecordedRun::Source<Event>& source, DeviceWork& work,
-                                      CategoryOf category_of) {
+                                      Describe describe) {
   if (!source) return {};
   return source([&](const Event& event) {
     const auto device = device_of_.find(event.stream);
     if (device == device_of_.end() || event.dur.count() <= 0) return;  // it took no time
-    work.devices_[device->second].push_back(
-        {event.start, event.start + event.dur, launch_of(event.correlation), category_of(event)});
+    DeviceActivity activity{event.start, event.start + event.dur, launch_of(event.correlation)};
+    describe(event, activity);
+    work.devices_[device->second].push_back(activity);
   });
 }
 
 Status DeviceWork::Builder::read_activities(DeviceWork& work) {
   ByName<Category, Category (*)(std::string_view)> category_of(recording_, kernel_category);
-  const auto copies = [](const Activity&) { return Category::kCopy; };
-  Status status = read_kind(recording_.for_each_kernel, work,
-                            [&](const Kernel& kernel) { return category_of(kernel.name); });
-  if (status.ok()) status = read_kind(recording_.for_each_copy, work, copies);
-  if (status.ok()) status = read_kind(recording_.for_each_memset, work, copies);
+  const auto kernel = [&](const Kernel& event, DeviceActivity& activity) {
+    activity.category = category_of(event.name);
+    activity.name = event.name;
+  };
+  const auto copy = [](const Activity&, DeviceActivity& activity) {
+    activity.category = Category::kCopy;
+  };
+  Status status = read_kind(recording_.for_each_kernel, work, kernel);
+  if (status.ok()) status = read_kind(recording_.for_each_copy, work, copy);
+  if (status.ok()) status = read_kind(recording_.for_each_memset, work, copy);
   if (!status.ok()) return status;
   for (auto& [device, activities] : work.devices_) {
     std::stable_sort(activities.begin(), activities.end(), by_start);

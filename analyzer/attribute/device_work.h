@@ -2,7 +2,7 @@
 // over a step needs the next activity of a device, however far off, and the state of the thread
 // that launched it.
 //
-// Memory: 24 bytes an activity and 32 bytes a call, half as much again while reading.
+// Memory: 32 bytes an activity and 32 bytes a call, half as much again while reading.
 #pragma once
 
 #include <cstdint>
@@ -48,6 +48,7 @@ struct DeviceActivity {
   SessionTime start;
   SessionTime end;
   std::uint32_t call = kNoCall;            // that launched it: DeviceWork::call()
+  StringId name = StringId::kNone;         // of a kernel
   Category category = Category::kCompute;  // kCompute, kCommunication or kCopy
 };
 

@@ -38,6 +38,15 @@ void add_up(std::span<const DeviceSegment> segments, StepAccount& account) {
   }
 }
 
+// A kernel counts as a whole in the step that it began in.
+void count_kernels(std::span<const DeviceActivity> begun, const HostView& host,
+                   KernelTable& kernels) {
+  for (const DeviceActivity& activity : begun) {
+    if (activity.name != StringId::kNone)
+      kernels.add(activity.name, host.phase_of(activity.call), activity.end - activity.start);
+  }
+}
+
 }  // namespace
 
 LoopDevices::LoopDevices(const DeviceWork& work, ThreadId loop_thread,
@@ -86,7 +95,7 @@ std::span<const HostState> LoopDevices::states_of(ThreadId thread) {
 }
 
 void LoopDevices::sweep(TimeRange frame, std::span<const Segment> segments, const OpsByThread& ops,
-                        std::vector<StepAccount>& accounts) {
+                        std::vector<StepAccount>& accounts, std::vector<KernelTable>* kernels) {
   if (devices_.empty() || segments.empty()) return;
   ops_ = &ops;
   thread_states_.clear();
@@ -98,10 +107,12 @@ void LoopDevices::sweep(TimeRange frame, std::span<const Segment> segments, cons
       work_, [this](ThreadId thread) { return states_of(thread); },
       [this](std::uint32_t call) { return call == kNoCall ? PhaseKind::kNone : phases_[call]; }};
   accounts.resize(devices_.size());
+  if (kernels != nullptr) kernels->resize(devices_.size());
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     const DeviceRuns runs = cursors_[i].advance(frame);
     const auto swept = sweep_device(frame, runs, cursors_[i].next(), host);
     add_up(swept, accounts[i]);
+    if (kernels != nullptr) count_kernels(runs.begun, host, (*kernels)[i]);
     hide_loop_time(swept, loop_states_, accounts[i]);
   }
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyzer/attribute/device_sweep.h"
+#include "analyzer/attribute/kernel_table.h"
 #include "analyzer/attribute/step_account.h"
 #include "analyzer/steps/find_loops.h"
 
@@ -30,9 +31,9 @@ class LoopDevices {
   [[nodiscard]] bool launches(ThreadId thread) const { return launchers_.contains(thread); }
 
   // `segments` tile `frame`; frames come in order, each starts where the one before ended. Adds to
-  // accounts[i] what devices()[i] did.
+  // accounts[i] what devices()[i] did, and to kernels[i], unless that is null, what it ran.
   void sweep(TimeRange frame, std::span<const Segment> segments, const OpsByThread& ops,
-             std::vector<StepAccount>& accounts);
+             std::vector<StepAccount>& accounts, std::vector<KernelTable>* kernels);
 
  private:
   // The calls of a thread that touch a frame; frames come in order.

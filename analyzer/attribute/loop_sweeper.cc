@@ -183,7 +183,11 @@ void LoopSweeper::drop_ended(Buffer& ops, SessionTime now) {
 void LoopSweeper::sweep_devices(TimeRange frame, const std::vector<Segment>& segments) {
   OpsByThread& ops = buffers_[next_step_].launching;
   for (auto& [thread, list] : ops) sort_for_nesting(list);
-  config_.devices->sweep(frame, segments, ops, result_.steps[next_step_].devices);
+  const StepRole role = config_.role(next_step_);
+  std::vector<KernelTable>* const kernels = role == StepRole::kSteady   ? &result_.steady_kernels
+                                            : role == StepRole::kWarmUp ? &result_.warm_up_kernels
+                                                                        : nullptr;
+  config_.devices->sweep(frame, segments, ops, result_.steps[next_step_].devices, kernels);
 }
 
 AttributedLoop LoopSweeper::finish() {

@@ -7,6 +7,7 @@
 
 #include "analyzer/verdict/bootstrap.h"
 #include "analyzer/verdict/confidence.h"
+#include "analyzer/verdict/device_words.h"
 #include "analyzer/verdict/summary.h"
 #include "analyzer/words.h"
 
@@ -69,7 +70,8 @@ std::string input_reason(const LoopReport& report) {
   if (input.inferred) return inferred_input_reason(report);
   if (busy >= 0.8) {
     return "The loop thread prepares the batches itself: it is busy for " + percent_text(busy) +
-           " of the wait, and nothing overlaps with training.";
+           " of the wait" +
+           (report.device == DeviceId::kNone ? ", and nothing overlaps with training." : ".");
   }
   if (busy <= 0.2) {
     return "The loop thread is blocked for " + percent_text(1 - busy) +
@@ -134,9 +136,9 @@ std::string main_reason(const LoopReport& report, const Bottleneck& bottleneck) 
     case Category::kHost:
       return host_reason(report);
     case Category::kLaunch:
-      return ops_reason(report, true);
     case Category::kCompute:
-      return ops_reason(report, false);
+      if (report.device != DeviceId::kNone) return device_reason(report, bottleneck.category);
+      return ops_reason(report, bottleneck.category == Category::kLaunch);
     default:
       return "";
   }
@@ -196,7 +198,9 @@ Evidence share_evidence(const LoopReport& report, const Bottleneck& bottleneck) 
   const std::string columns = bottleneck.category == Category::kHost
                                   ? "host_ns + other_ns"
                                   : std::string(category_name(bottleneck.category)) + "_ns";
-  const std::string which = report.ops_recorded ? " AND ops_recorded" : "";
+  std::string which = report.ops_recorded ? " AND ops_recorded" : "";
+  if (report.device != DeviceId::kNone)
+    which += " AND device_id = " + std::to_string(static_cast<std::uint32_t>(report.device));
   return {percent_text(bottleneck.share) + " " + report.clause, bottleneck.share, "ratio",
           "SELECT 1.0 * sum(" + columns +
               ") / sum(dur_ns) AS share FROM step_breakdown WHERE thread_id = " +
@@ -247,7 +251,8 @@ void judge(LoopReport& report, std::int64_t op_count, std::int64_t lost) {
   verdict.confidence = confidence.level;
   verdict.steps = steps;
 
-  report.clause = clause_of(bottleneck);
+  const bool on_device = report.device != DeviceId::kNone && !bottleneck.memory_pressure;
+  report.clause = on_device ? device_clause_of(bottleneck.category) : clause_of(bottleneck);
   report.doubts = confidence.reasons;
   report.reasons.clear();
   add_reason(report, main_reason(report, bottleneck));
