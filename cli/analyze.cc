@@ -1,18 +1,15 @@
 // stepscope analyze: where each step's time went, and why.
 #include "analyzer/analyze.h"
 
-#include <unistd.h>
-
-#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <string>
 
+#include "cli/open_run.h"
 #include "cli/report_json.h"
 #include "cli/report_text.h"
 #include "cli/terminal_text.h"
 #include "cli/verb.h"
-#include "store/trace_reader.h"
 #include "store/trace_writer.h"
 
 namespace stepscope::cli {
@@ -27,31 +24,6 @@ struct AnalyzeArguments {
   bool no_color = false;
   bool no_write = false;
   int top = 5;
-};
-
-// On a terminal, once the reading has taken more than two seconds: how far it is.
-class Progress {
- public:
-  explicit Progress(std::int64_t total) : total_(total), wanted_(isatty(STDERR_FILENO) == 1) {}
-  ~Progress() {
-    if (shown_) std::fputs("\r\033[K", stderr);
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void show(std::int64_t done) {
-    using namespace std::chrono_literals;
-    if (!wanted_ || std::chrono::steady_clock::now() - begin_ < 2s) return;
-    const double share = static_cast<double>(done) / static_cast<double>(total_ > 0 ? total_ : 1);
-    std::fprintf(stderr, "\rreading ops: %.0f %%", share * 100);
-    shown_ = true;
-  }
-
- private:
-  std::int64_t total_;
-  bool wanted_;
-  bool shown_ = false;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
 void note(const std::string& message) {
@@ -71,29 +43,12 @@ void write_back(const AnalyzeArguments& arguments, const AnalysisReport& report)
   if (!status.ok()) note("the results are printed, not stored: " + status.message());
 }
 
-Result<AnalysisReport> analyze_store(const AnalyzeArguments& arguments,
-                                     const AnalyzeOptions& given) {
-  const auto reader = TraceReader::open(arguments.store);
-  if (!reader.ok()) return reader.status();
-  const auto ops = (*reader)->op_count();
-  if (!ops.ok()) return ops.status();
-  Progress progress(*ops);
-  AnalyzeOptions options = given;
-  options.progress = [&progress](std::int64_t done) { progress.show(done); };
-  return analyze(**reader, options);
-}
-
 int run_analyze(const AnalyzeArguments& arguments) {
   AnalyzeOptions options;
-  if (!arguments.steps.empty()) {
-    options.steps = parse_step_window(arguments.steps);
-    if (!options.steps) {
-      return report_error(
-          kVerb, Status::error(ErrorKind::kUsage, "--steps " + arguments.steps +
-                                                      ": not a range; write 500-520 or 500"));
-    }
-  }
-  const auto report = analyze_store(arguments, options);
+  const auto steps = read_step_window("--steps", arguments.steps);
+  if (!steps.ok()) return report_error(kVerb, steps.status());
+  options.steps = *steps;
+  const auto report = analyze_run(arguments.store, options);
   if (!report.ok()) return report_error(kVerb, report.status());
 
   TextOptions text_options;

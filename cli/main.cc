@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
              "  stepscope run -o run.db -- python train.py\n"
              "  stepscope analyze run.db\n"
              "  stepscope analyze run.db --json | jq .verdict\n"
+             "  stepscope compare before.db after.db\n"
              "  stepscope export run.db -o trace.json.gz\n"
              "`stepscope VERB --help` says more about each.");
 
@@ -28,6 +29,7 @@ int main(int argc, char** argv) {
   stepscope::cli::add_run(app, exit_code);
   stepscope::cli::add_control(app, exit_code);
   stepscope::cli::add_analyze(app, exit_code);
+  stepscope::cli::add_compare(app, exit_code);
   stepscope::cli::add_export(app, exit_code);
   stepscope::cli::add_import(app, exit_code);
   stepscope::cli::add_doctor(app, exit_code);

@@ -72,22 +72,6 @@ std::string program_name(const AnalysisReport& report, const LoopReport* loop) {
   return "a run";
 }
 
-std::string header(const AnalysisReport& report, const LoopReport* loop) {
-  std::vector<std::string> parts;
-  parts.push_back(program_name(report, loop));
-  if (loop != nullptr) parts.push_back(step_range(*loop));
-  if (!report.run.torch_version.empty()) parts.push_back("libtorch " + report.run.torch_version);
-  if (loop != nullptr && loop->device != DeviceId::kNone)
-    parts.push_back(cut(device_text(*loop), 40));
-  if (report.run.cpu_count > 0) {
-    parts.push_back(std::to_string(report.run.cpu_count) +
-                    (report.run.cpu_count == 1 ? " core" : " cores"));
-  }
-  if (report.run.being_recorded) parts.push_back("still being recorded");
-  parts.push_back(losses_text(report));
-  return cut(join(parts, kDot), kWidth) + "\n";
-}
-
 // How processes died, the first to die first; it is the news.
 std::string death_lines(const AnalysisReport& report, const Palette& palette) {
   constexpr std::size_t kMost = 4;
@@ -378,15 +362,32 @@ std::string next_lines(const TextOptions& options) {
 
 }  // namespace
 
+std::string run_header(const AnalysisReport& report, const LoopReport* loop) {
+  std::vector<std::string> parts;
+  parts.push_back(program_name(report, loop));
+  if (loop != nullptr) parts.push_back(step_range(*loop));
+  if (!report.run.torch_version.empty()) parts.push_back("libtorch " + report.run.torch_version);
+  if (loop != nullptr && loop->device != DeviceId::kNone)
+    parts.push_back(cut(device_text(*loop), 40));
+  if (report.run.cpu_count > 0) {
+    parts.push_back(std::to_string(report.run.cpu_count) +
+                    (report.run.cpu_count == 1 ? " core" : " cores"));
+  }
+  if (report.run.being_recorded) parts.push_back("still being recorded");
+  parts.push_back(losses_text(report));
+  return join(parts, kDot);
+}
+
 std::string text_report(const AnalysisReport& report, const TextOptions& options) {
   const Palette palette{options.color};
   if (report.loops.empty()) {
-    std::string text = header(report, nullptr) + "\n  " + palette.bold("NO STEPS") + "\n";
+    std::string text =
+        cut(run_header(report, nullptr), kWidth) + "\n\n  " + palette.bold("NO STEPS") + "\n";
     for (const std::string& line : wrap(report.no_steps, kWidth - 2)) text += "  " + line + "\n";
     return text;
   }
-  std::string text = header(report, &report.loops.front()) + death_lines(report, palette) +
-                     rank_lines(report, palette);
+  std::string text = cut(run_header(report, &report.loops.front()), kWidth) + "\n" +
+                     death_lines(report, palette) + rank_lines(report, palette);
   for (std::size_t i = 0; i < report.loops.size(); ++i) {
     const LoopReport& loop = report.loops[i];
     text += "\n";

@@ -21,6 +21,7 @@ enum ExitCode : int {
 
 // Each adds its subcommand; when that was called, `exit_code` holds what main() returns.
 void add_analyze(CLI::App& app, int& exit_code);
+void add_compare(CLI::App& app, int& exit_code);
 void add_export(CLI::App& app, int& exit_code);
 void add_import(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);

@@ -1,0 +1,198 @@
+#include "analyzer/compare/explain.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "analyzer/words.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double kManyTimes = 1.5;   // from here on a change is told as a factor
+constexpr double kWorthAWord = 0.1;  // of the whole difference: what a part must make up
+
+// With a real minus sign, which is as wide as a plus.
+std::string with_sign(double value, const std::string& magnitude) {
+  const bool zero = magnitude.find_first_of("123456789") == std::string::npos;
+  return (zero ? "" : value < 0 ? "−" : "+") + magnitude;
+}
+
+std::string plain_number(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f", value);
+  return text.data();
+}
+
+std::string signed_number(double percent) {
+  return with_sign(percent, plain_number(std::abs(percent)));
+}
+
+std::string percent_interval_text(Interval fraction) {
+  return signed_number(fraction.low * 100) + " … " + signed_number(fraction.high * 100);
+}
+
+// "(−47.3 %, 95 % CI −48.1 … −46.2)"
+std::string change_text(const Difference& difference) {
+  const auto relative = relative_of(difference);
+  if (!relative) return "(" + signed_time_text(difference.delta()) + ")";
+  return "(" + signed_percent_text(relative->value) + ", 95 % CI " +
+         percent_interval_text(relative->interval) + ")";
+}
+
+std::string how_much(double a, double b) {
+  const bool faster = b < a;
+  const double factor = faster ? a / std::max(b, 1.0) : b / std::max(a, 1.0);
+  const std::string amount = factor >= kManyTimes
+                                 ? plain_number(factor) + " ×"
+                                 : percent_text(std::abs(b / std::max(a, 1.0) - 1));
+  return amount + (faster ? " faster" : " slower");
+}
+
+// The time without its unit where that of `reference` is the same.
+std::string short_time(double ns, double reference) {
+  const std::string text = time_text(ns), other = time_text(reference);
+  const std::size_t unit = text.rfind(' ');
+  return text.substr(unit) == other.substr(other.rfind(' ')) ? text.substr(0, unit) : text;
+}
+
+std::string in_words(const std::string& category) {
+  if (category == "input") return "waiting for input";
+  if (category == "host") return "the program's own code between ops";
+  if (category == "other") return "labelled scopes";
+  if (category == "launch") return "launching ops";
+  return category;
+}
+
+std::string join(const std::vector<std::string>& parts) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  }
+  return text;
+}
+
+std::vector<const PartDifference*> by_size(const std::vector<PartDifference>& parts) {
+  std::vector<const PartDifference*> sorted;
+  for (const PartDifference& part : parts) {
+    if (part.ns.changed) sorted.push_back(&part);
+  }
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto* x, const auto* y) {
+    return std::abs(x->ns.delta()) > std::abs(y->ns.delta());
+  });
+  return sorted;
+}
+
+std::string category_reason(const LoopComparison& loop) {
+  std::vector<std::string> moved;
+  for (const PartDifference* part : by_size(loop.categories)) {
+    const bool matters = std::abs(part->ns.delta()) >= kWorthAWord * std::abs(loop.mean.delta());
+    if (!matters || moved.size() == 3) continue;
+    moved.push_back(signed_time_text(part->ns.delta()) + " is " + in_words(part->name));
+  }
+  if (moved.empty()) return "";
+  return loop.mean.changed ? "Of the difference, " + join(moved) + "."
+                           : "Within the step, " + join(moved) + ".";
+}
+
+std::string median_reason(const LoopComparison& loop) {
+  if (!loop.mean.can_be_told() || loop.mean.changed == loop.median.changed) return "";
+  const std::string median =
+      time_text(loop.median.b.value) + " instead of " + time_text(loop.median.a.value);
+  if (loop.mean.changed) {
+    return "The middle step takes as long as it did (" + median +
+           "): some of the steps changed, "
+           "not all.";
+  }
+  return "The middle step changed (" + median + ", " + signed_time_text(loop.median.delta()) +
+         "), which slow steps cover up in the mean.";
+}
+
+std::string named(const CallDifference& call) {
+  const std::string where = call.phase == "none" ? "outside of phases" : "in " + call.phase;
+  return printable(call.name) + " (" + where + ")";
+}
+
+// The most costly op that only one of the runs has.
+std::string appearance_reason(const LoopComparison& loop, bool gone) {
+  std::vector<const CallDifference*> found;
+  for (const CallDifference& call : loop.calls) {
+    if (call.matters() && (gone ? call.is_gone() : call.is_new())) found.push_back(&call);
+  }
+  if (found.empty()) return "";
+  const CallDifference& most = *found.front();
+  const std::string others =
+      found.size() > 1 ? " and " + count_text(static_cast<std::int64_t>(found.size() - 1)) +
+                             (found.size() == 2 ? " other op" : " other ops")
+                       : "";
+  return (gone ? "No longer called: " : "New in B: ") + named(most) + ", " +
+         signed_time_text(most.ns.delta()) + " a step" + others + ".";
+}
+
+}  // namespace
+
+std::string signed_time_text(double ns) { return with_sign(ns, time_text(std::abs(ns))); }
+
+std::string signed_percent_text(double fraction) {
+  return with_sign(fraction, percent_text(std::abs(fraction)));
+}
+
+std::string time_interval_text(Interval ns) {
+  const double larger = std::max(std::abs(ns.low), std::abs(ns.high));
+  const std::string unit = time_text(larger);
+  return with_sign(ns.low, time_text_like(std::abs(ns.low), larger)) + " … " +
+         with_sign(ns.high, time_text_like(std::abs(ns.high), larger)) +
+         unit.substr(unit.rfind(' '));
+}
+
+std::string change_of(const LoopComparison& loop) {
+  if (!loop.mean.can_be_told()) return "unknown";
+  if (!loop.mean.changed) return "noise";
+  return loop.mean.delta() < 0 ? "faster" : "slower";
+}
+
+std::string answer_of(const LoopComparison& loop) {
+  const double a = loop.mean.a.value, b = loop.mean.b.value;
+  if (!loop.mean.can_be_told()) {
+    return "Too few steps to tell a difference from noise: " + time_text(b) + " a step in B, " +
+           short_time(a, b) + " in A";
+  }
+  if (!loop.mean.changed) {
+    return "No difference beyond noise: " + time_text(b) + " a step in B, " + short_time(a, b) +
+           " in A " + change_text(loop.mean);
+  }
+  return "B is " + how_much(a, b) + ": " + time_text(b) + " a step instead of " + short_time(a, b) +
+         " " + change_text(loop.mean);
+}
+
+std::vector<std::string> reasons_of(const LoopComparison& loop) {
+  std::vector<std::string> reasons = {median_reason(loop), category_reason(loop),
+                                      appearance_reason(loop, true),
+                                      appearance_reason(loop, false)};
+  std::erase(reasons, "");
+  return reasons;
+}
+
+std::string outcome_text(const GateOutcome& outcome) {
+  if (!outcome.bounded) return "A has none of it";
+  const auto text = [&](double value, bool with_unit) {
+    switch (outcome.gate.kind) {
+      case LimitKind::kRelative:
+        return signed_number(value * 100) + (with_unit ? " %" : "");
+      case LimitKind::kMorePoints:
+        return signed_number(value * 100) + (with_unit ? " points" : "");
+      case LimitKind::kShare:
+        return plain_number(value * 100) + (with_unit ? " %" : "");
+      case LimitKind::kMoreTime:
+        return signed_time_text(value);
+      case LimitKind::kTime:
+        return time_text(std::max(value, 0.0));
+    }
+    return std::string();
+  };
+  return text(outcome.value, true) + " (95 % CI " + text(outcome.interval.low, false) + " … " +
+         text(outcome.interval.high, false) + ")";
+}
+
+}  // namespace stepscope

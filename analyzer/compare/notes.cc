@@ -1,0 +1,148 @@
+#include "analyzer/compare/notes.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "analyzer/words.h"
+
+namespace stepscope {
+namespace {
+
+using Notes = std::vector<Note>;
+
+std::string counted(std::size_t count, const std::string& noun) {
+  return count_text(static_cast<std::int64_t>(count)) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string or_unknown(const std::string& text) {
+  return text.empty() ? "an unknown version" : printable(text);
+}
+
+std::int64_t lost_in(const AnalysisReport& report) {
+  return std::accumulate(report.losses.begin(), report.losses.end(), std::int64_t{0},
+                         [](std::int64_t sum, const Loss& loss) { return sum + loss.count; });
+}
+
+std::set<std::int64_t> ranks_of(const AnalysisReport& report) {
+  std::set<std::int64_t> ranks;
+  for (const LoopReport& loop : report.loops) {
+    if (loop.rank >= 0) ranks.insert(loop.rank);
+  }
+  return ranks;
+}
+
+void note_loops(const AnalysisReport& a, const AnalysisReport& b, Notes& notes) {
+  const auto ranks_a = ranks_of(a), ranks_b = ranks_of(b);
+  if (ranks_a.size() != ranks_b.size()) {
+    notes.push_back(
+        {"ranks", "A has " + counted(ranks_a.size(), "rank") + " and B has " +
+                      counted(ranks_b.size(), "rank") +
+                      ": a step is not the same amount of work, unless each has its own "
+                      "batch of the same size."});
+  } else if (ranks_a != ranks_b) {
+    notes.push_back({"ranks",
+                     "A and B have different ranks; those of one alone were matched in the "
+                     "order of their step time."});
+  }
+  if (a.loops.size() != b.loops.size()) {
+    notes.push_back({"loops", "A has " + counted(a.loops.size(), "loop") + " and B has " +
+                                  counted(b.loops.size(), "loop") +
+                                  "; those without a partner are left out."});
+  }
+}
+
+std::string ops_text(const LoopReport& loop) {
+  return loop.ops_recorded ? "its ops were recorded" : "its ops were not";
+}
+
+void note_steps(const LoopReport& a, const LoopReport& b, Notes& notes) {
+  if (a.marker != b.marker) {
+    notes.push_back({"marker", std::string("steps are cut by other marks (A: ") +
+                                   marker_name(a.marker) + ", B: " + marker_name(b.marker) +
+                                   "): a step may not be the same stretch of the loop."});
+  }
+  if (a.ops_recorded != b.ops_recorded) {
+    notes.push_back(
+        {"tier", "of A " + ops_text(a) + ", of B " + ops_text(b) +
+                     ": categories other than input mean something else there, and recording "
+                     "ops takes time of its own."});
+  } else if (!a.ops_recorded) {
+    notes.push_back({"tier",
+                     "the ops of neither run were recorded: compute, launch and host "
+                     "cannot be told apart."});
+  }
+  if (a.input.inferred != b.input.inferred) {
+    notes.push_back({"input", std::string("the input of ") + (a.input.inferred ? "A" : "B") +
+                                  " is inferred, that of " + (a.input.inferred ? "B" : "A") +
+                                  " was seen."});
+  }
+}
+
+void note_few_steps(const LoopReport& a, const LoopReport& b, Notes& notes) {
+  const auto note = [&](const char* run, const LoopReport& loop) {
+    const std::size_t count = loop.analysed.size();
+    if (count < 2) {
+      notes.push_back({"steps", std::string(run) +
+                                    " has a single step to go by: nothing can be said "
+                                    "about noise."});
+    } else if (count < kEnoughSteps) {
+      notes.push_back({"steps", std::string(run) + " has only " + counted(count, "step") +
+                                    " to go by: their likeness to one another is hardly known."});
+    }
+    const bool steady = std::any_of(loop.analysed.begin(), loop.analysed.end(),
+                                    [&](std::size_t i) { return loop.steps[i].steady; });
+    if (!steady)
+      notes.push_back({"warm-up", std::string(run) + " has no steps but those of its warm-up."});
+  };
+  note("A", a);
+  note("B", b);
+}
+
+void note_machine(const AnalysisReport& a, const AnalysisReport& b, Notes& notes) {
+  if (a.run.torch_version != b.run.torch_version) {
+    notes.push_back({"torch-version", "A ran with libtorch " + or_unknown(a.run.torch_version) +
+                                          ", B with " + or_unknown(b.run.torch_version) + "."});
+  }
+  if (a.run.hosts != b.run.hosts && !a.run.hosts.empty() && !b.run.hosts.empty()) {
+    notes.push_back({"hosts", "A and B ran on different machines (" +
+                                  printable(a.run.hosts.front()) + ", " +
+                                  printable(b.run.hosts.front()) + ")."});
+  }
+  if (a.run.cpu_count != b.run.cpu_count && a.run.cpu_count > 0 && b.run.cpu_count > 0) {
+    notes.push_back({"cores", "A had " + std::to_string(a.run.cpu_count) + " cores, B had " +
+                                  std::to_string(b.run.cpu_count) + "."});
+  }
+}
+
+void note_recording(const char* run, const AnalysisReport& report, Notes& notes) {
+  const std::string name(run);
+  if (const std::int64_t lost = lost_in(report); lost > 0) {
+    notes.push_back({"losses", name + " lost " + count_text(lost) + " of about " +
+                                   count_text(lost + report.op_count) +
+                                   " events: what is missing looks as if it took no time."});
+  }
+  if (report.run.being_recorded) notes.push_back({"recording", name + " is still being recorded."});
+  for (const std::string& death : report.deaths) notes.push_back({"died", name + ": " + death});
+}
+
+}  // namespace
+
+std::vector<Note> notes_of(const AnalysisReport& a, const AnalysisReport& b,
+                           const Comparison& comparison) {
+  Notes notes;
+  note_loops(a, b, notes);
+  if (!comparison.loops.empty()) {
+    const LoopComparison& first = comparison.loops.front();
+    note_steps(a.loops[first.a], b.loops[first.b], notes);
+    note_few_steps(a.loops[first.a], b.loops[first.b], notes);
+  }
+  note_machine(a, b, notes);
+  note_recording("A", a, notes);
+  note_recording("B", b, notes);
+  return notes;
+}
+
+}  // namespace stepscope

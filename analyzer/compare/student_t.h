@@ -1,0 +1,15 @@
+// Student's t distribution: how far a mean may stray when its error is itself an estimate.
+//
+// Thread safety: pure functions.
+#pragma once
+
+namespace stepscope {
+
+// The chance of |T| >= |t| with `df` > 0 degrees of freedom (fractions allowed, as in Welch's
+// test).
+double student_p(double t, double df);
+
+// The t with P(|T| <= t) = level, 0 < level < 1, to a relative 1e-9.
+double student_quantile(double level, double df);
+
+}  // namespace stepscope

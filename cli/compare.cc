@@ -1,0 +1,142 @@
+// stepscope compare: what changed between two runs, and whether it is noise.
+#include "analyzer/compare/compare.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/compare/gate.h"
+#include "cli/comparison_json.h"
+#include "cli/comparison_text.h"
+#include "cli/open_run.h"
+#include "cli/terminal_text.h"
+#include "cli/verb.h"
+
+namespace stepscope::cli {
+namespace {
+
+constexpr const char* kVerb = "compare";
+
+struct CompareArguments {
+  std::string a, b;
+  std::string steps_a, steps_b;
+  std::vector<std::string> gates;
+  bool json = false;
+  bool no_color = false;
+  int top = 10;
+};
+
+// What the command line asks for, checked before anything is read.
+struct Request {
+  std::optional<StepSpan> steps_a, steps_b;
+  std::vector<Gate> gates;
+};
+
+Result<Request> read_request(const CompareArguments& arguments) {
+  Request request;
+  const auto steps_a = read_step_window("--steps-a", arguments.steps_a);
+  if (!steps_a.ok()) return steps_a.status();
+  const auto steps_b = read_step_window("--steps-b", arguments.steps_b);
+  if (!steps_b.ok()) return steps_b.status();
+  request.steps_a = *steps_a;
+  request.steps_b = *steps_b;
+  for (const std::string& text : arguments.gates) {
+    auto gate = parse_gate(text);
+    if (!gate.ok()) return gate.status();
+    request.gates.push_back(*std::move(gate));
+  }
+  return request;
+}
+
+Result<ComparedRun> read_run(const std::string& path, const std::optional<StepSpan>& steps,
+                             const char* label) {
+  AnalyzeOptions options;
+  options.steps = steps;
+  options.op_samples = true;
+  auto report = analyze_run(path, options, label);
+  if (!report.ok() && report.status().kind() == ErrorKind::kUsage)
+    return Status::error(ErrorKind::kUsage, path + ": " + report.status().message());
+  if (!report.ok()) return report.status();
+  if (report->loops.empty())
+    return Status::error(ErrorKind::kBadInput, path + ": " + report->no_steps);
+  return ComparedRun{path, *std::move(report)};
+}
+
+bool any(const std::vector<GateOutcome>& gates, GateState state) {
+  return std::any_of(gates.begin(), gates.end(),
+                     [state](const GateOutcome& outcome) { return outcome.state == state; });
+}
+
+// A gate that cannot be told must not look like one that is kept.
+int exit_code_of(const CompareArguments& arguments, const std::vector<GateOutcome>& gates) {
+  if (any(gates, GateState::kFailed)) return kGateFailed;
+  for (const GateOutcome& outcome : gates) {
+    if (outcome.state != GateState::kUndecided) continue;
+    return report_error(
+        kVerb, Status::error(ErrorKind::kBadInput, arguments.b + ": gate \"" + outcome.gate.text +
+                                                       "\" cannot be decided: " + outcome.why));
+  }
+  return kOk;
+}
+
+int run_compare(const CompareArguments& arguments) {
+  const auto request = read_request(arguments);
+  if (!request.ok()) return report_error(kVerb, request.status());
+  const auto a = read_run(arguments.a, request->steps_a, "A");
+  if (!a.ok()) return report_error(kVerb, a.status());
+  const auto b = read_run(arguments.b, request->steps_b, "B");
+  if (!b.ok()) return report_error(kVerb, b.status());
+
+  const Comparison comparison = compare(a->report, b->report);
+  const auto gates = check_gates(request->gates, comparison);
+  const ComparisonView view{*a, *b, comparison, gates, arguments.top};
+  const std::string page = arguments.json
+                               ? comparison_json(view)
+                               : comparison_text(view, !arguments.no_color && stdout_wants_color());
+  if (std::fwrite(page.data(), 1, page.size(), stdout) != page.size() || std::fflush(stdout) != 0) {
+    return report_error(kVerb, Status::error(ErrorKind::kIo, "standard output: cannot be written"));
+  }
+  return exit_code_of(arguments, gates);
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<CompareArguments>();
+  CLI::App* verb =
+      app.add_subcommand(kVerb, "Say what changed between two runs, and whether it is noise");
+  verb->add_option("a", arguments->a, "the recording to compare with, for example before.db")
+      ->required();
+  verb->add_option("b", arguments->b, "the recording to judge, for example after.db")->required();
+  verb->add_option(
+          "--fail-if", arguments->gates,
+          "exit with 1 when B is beyond this limit, and surely so; may be repeated. "
+          "METRIC>LIMIT: step_time, p50, a category or a phase; +5%, +2pp or +1ms more than "
+          "A, or 10% of the step or 5ms in B")
+      ->take_all()
+      ->expected(1)
+      ->type_name("GATE");
+  verb->add_flag("--json", arguments->json, "print one JSON document (docs/cli.md lists its keys)");
+  verb->add_option("--steps-a", arguments->steps_a, "only these steps of A, for example 500-520");
+  verb->add_option("--steps-b", arguments->steps_b, "only these steps of B");
+  verb->add_option("--top", arguments->top, "how many ops to list")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1000));
+  verb->add_flag("--no-color", arguments->no_color,
+                 "no colours (also: NO_COLOR in the environment)");
+  verb->footer(
+      "Examples:\n"
+      "  stepscope compare before.db after.db\n"
+      "  stepscope compare main.db branch.db --fail-if 'step_time>+5%' --fail-if 'input>10%'\n"
+      "  stepscope compare run.db run.db --steps-a 2-400 --steps-b 401-800\n"
+      "  stepscope compare before.db after.db --json | jq '.change, .step_time.mean.relative'\n"
+      "Exit codes: 0 fine, 1 a gate failed, 2 wrong usage, 3 no store, a broken one, one without "
+      "a\n"
+      "training step, or a gate that cannot be decided.");
+  verb->callback([arguments, &exit_code] { exit_code = run_compare(*arguments); });
+}
+
+}  // namespace stepscope::cli

@@ -1,0 +1,173 @@
+#include "cli/comparison_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "analyzer/compare/explain.h"
+
+namespace stepscope::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+std::int64_t lost_in(const AnalysisReport& report) {
+  return std::accumulate(report.losses.begin(), report.losses.end(), std::int64_t{0},
+                         [](std::int64_t sum, const Loss& loss) { return sum + loss.count; });
+}
+
+Json run_json(const ComparedRun& run) {
+  const RunFacts& facts = run.report.run;
+  return {{"path", run.path},
+          {"command", facts.command},
+          {"torch_version", or_null(facts.torch_version)},
+          {"hosts", facts.hosts},
+          {"cpu_count", facts.cpu_count > 0 ? Json(facts.cpu_count) : Json(nullptr)},
+          {"being_recorded", facts.being_recorded},
+          {"ops", run.report.op_count},
+          {"lost", lost_in(run.report)},
+          {"loops", run.report.loops.size()}};
+}
+
+Json interval_json(const Interval& interval) { return {interval.low, interval.high}; }
+
+// `with_relative`: not of shares.
+Json difference_json(const Difference& d, bool with_relative = true) {
+  const bool told = d.can_be_told();
+  Json json = {{"a", d.a.value},
+               {"b", d.b.value},
+               {"difference", d.delta()},
+               {"interval", told ? interval_json(d.interval) : Json(nullptr)},
+               {"level", told ? Json(d.level) : Json(nullptr)},
+               {"noise", told ? Json(!d.changed) : Json(nullptr)}};
+  if (!with_relative) return json;
+  const auto relative = relative_of(d);
+  json["relative"] = relative ? Json(relative->value) : Json(nullptr);
+  json["relative_interval"] = relative ? interval_json(relative->interval) : Json(nullptr);
+  return json;
+}
+
+Json parts_json(const std::vector<PartDifference>& parts) {
+  Json json = Json::object();
+  for (const PartDifference& part : parts) {
+    json[part.name] = {{"ns", difference_json(part.ns)},
+                       {"share", difference_json(part.share, false)}};
+  }
+  return json;
+}
+
+Json calls_json(const LoopComparison& loop, std::size_t top) {
+  Json json = Json::array();
+  for (std::size_t i = 0; i < std::min(top, loop.calls.size()); ++i) {
+    const CallDifference& call = loop.calls[i];
+    json.push_back({{"kind", call.kind},
+                    {"name", call.name},
+                    {"phase", call.phase},
+                    {"changed", call.changed()},
+                    {"trifle", call.trifle},
+                    {"self_ns", difference_json(call.ns)},
+                    {"calls", difference_json(call.calls)}});
+  }
+  return json;
+}
+
+Json steps_json(const LoopReport& loop) {
+  return {{"count", loop.steps.size()},
+          {"marker", marker_name(loop.marker)},
+          {"analysed", loop.analysed.size()},
+          {"first", loop.steps[loop.analysed.front()].number},
+          {"last", loop.steps[loop.analysed.back()].number},
+          {"ops_recorded", loop.ops_recorded}};
+}
+
+Json side_json(const LoopReport& loop) {
+  return {{"process", loop.pid},
+          {"rank", loop.rank >= 0 ? Json(loop.rank) : Json(nullptr)},
+          {"thread", loop.tid},
+          {"thread_name", loop.thread_name},
+          {"steps", steps_json(loop)}};
+}
+
+// The keys that the top level and each loop share.
+Json loop_json(const ComparisonView& view, const LoopComparison& loop) {
+  const auto changed = std::count_if(loop.calls.begin(), loop.calls.end(),
+                                     [](const CallDifference& call) { return call.changed(); });
+  return {
+      {"change", change_of(loop)},
+      {"answer", answer_of(loop)},
+      {"why", reasons_of(loop)},
+      {"loop_a", side_json(view.a.report.loops[loop.a])},
+      {"loop_b", side_json(view.b.report.loops[loop.b])},
+      {"step_time", {{"mean", difference_json(loop.mean)}, {"p50", difference_json(loop.median)}}},
+      {"categories", parts_json(loop.categories)},
+      {"phases", parts_json(loop.phases)},
+      {"ops_compared", loop.calls.size()},
+      {"ops_changed", changed},
+      {"ops", calls_json(loop, static_cast<std::size_t>(std::max(view.top, 0)))}};
+}
+
+const char* kind_name(LimitKind kind) {
+  switch (kind) {
+    case LimitKind::kRelative:
+      return "relative";
+    case LimitKind::kMoreTime:
+      return "difference_ns";
+    case LimitKind::kMorePoints:
+      return "difference_share";
+    case LimitKind::kShare:
+      return "share";
+    case LimitKind::kTime:
+      break;
+  }
+  return "ns";
+}
+
+Json gates_json(const std::vector<GateOutcome>& gates) {
+  Json json = Json::array();
+  for (const GateOutcome& outcome : gates) {
+    const bool told = outcome.state != GateState::kUndecided && outcome.bounded;
+    json.push_back(
+        {{"gate", outcome.gate.text},
+         {"metric", outcome.gate.of_phase ? "phase." + outcome.gate.metric : outcome.gate.metric},
+         {"of", kind_name(outcome.gate.kind)},
+         {"limit", outcome.gate.limit},
+         {"value", told ? Json(outcome.value) : Json(nullptr)},
+         {"interval", told ? interval_json(outcome.interval) : Json(nullptr)},
+         {"state", outcome.state == GateState::kFailed      ? "failed"
+                   : outcome.state == GateState::kUndecided ? "undecided"
+                                                            : "passed"},
+         {"why", or_null(outcome.why)},
+         {"loop", outcome.loop}});
+  }
+  return json;
+}
+
+Json sides_json(const std::vector<std::size_t>& indexes, const AnalysisReport& report) {
+  Json json = Json::array();
+  for (const std::size_t i : indexes) json.push_back(side_json(report.loops[i]));
+  return json;
+}
+
+}  // namespace
+
+std::string comparison_json(const ComparisonView& view) {
+  const Comparison& comparison = view.comparison;
+  Json document = {
+      {"schema", "stepscope.comparison/1"}, {"a", run_json(view.a)}, {"b", run_json(view.b)}};
+  document.update(loop_json(view, comparison.loops.front()));
+  document["gates"] = gates_json(view.gates);
+  document["notes"] = Json::array();
+  for (const Note& note : comparison.notes)
+    document["notes"].push_back({{"id", note.id}, {"text", note.text}});
+  document["loops"] = Json::array();
+  for (const LoopComparison& loop : comparison.loops)
+    document["loops"].push_back(loop_json(view, loop));
+  document["only_in_a"] = sides_json(comparison.only_in_a, view.a.report);
+  document["only_in_b"] = sides_json(comparison.only_in_b, view.b.report);
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace stepscope::cli
