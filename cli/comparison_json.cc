@@ -34,16 +34,23 @@ Json run_json(const ComparedRun& run) {
 
 Json interval_json(const Interval& interval) { return {interval.low, interval.high}; }
 
-// `with_relative`: not of shares.
-Json difference_json(const Difference& d, bool with_relative = true) {
+enum class Unit : std::uint8_t { kNanoseconds, kShare, kCalls };
+
+// Times are whole nanoseconds. A share has no relative difference: that of its time is meant then.
+Json difference_json(const Difference& d, Unit unit) {
+  const auto number = [unit](double value) {
+    return unit == Unit::kNanoseconds ? Json(std::llround(value)) : Json(value);
+  };
   const bool told = d.can_be_told();
-  Json json = {{"a", d.a.value},
-               {"b", d.b.value},
-               {"difference", d.delta()},
-               {"interval", told ? interval_json(d.interval) : Json(nullptr)},
-               {"level", told ? Json(d.level) : Json(nullptr)},
-               {"noise", told ? Json(!d.changed) : Json(nullptr)}};
-  if (!with_relative) return json;
+  Json json = {
+      {"a", number(d.a.value)}, {"b", number(d.b.value)}, {"difference", number(d.delta())},
+      {"interval", nullptr},    {"level", nullptr},       {"noise", nullptr}};
+  if (told) {
+    json["interval"] = {number(d.interval.low), number(d.interval.high)};
+    json["level"] = d.level;
+    json["noise"] = !d.changed;
+  }
+  if (unit == Unit::kShare) return json;
   const auto relative = relative_of(d);
   json["relative"] = relative ? Json(relative->value) : Json(nullptr);
   json["relative_interval"] = relative ? interval_json(relative->interval) : Json(nullptr);
@@ -53,8 +60,8 @@ Json difference_json(const Difference& d, bool with_relative = true) {
 Json parts_json(const std::vector<PartDifference>& parts) {
   Json json = Json::object();
   for (const PartDifference& part : parts) {
-    json[part.name] = {{"ns", difference_json(part.ns)},
-                       {"share", difference_json(part.share, false)}};
+    json[part.name] = {{"ns", difference_json(part.ns, Unit::kNanoseconds)},
+                       {"share", difference_json(part.share, Unit::kShare)}};
   }
   return json;
 }
@@ -68,8 +75,8 @@ Json calls_json(const LoopComparison& loop, std::size_t top) {
                     {"phase", call.phase},
                     {"changed", call.changed()},
                     {"trifle", call.trifle},
-                    {"self_ns", difference_json(call.ns)},
-                    {"calls", difference_json(call.calls)}});
+                    {"self_ns", difference_json(call.ns, Unit::kNanoseconds)},
+                    {"calls", difference_json(call.calls, Unit::kCalls)}});
   }
   return json;
 }
@@ -95,18 +102,19 @@ Json side_json(const LoopReport& loop) {
 Json loop_json(const ComparisonView& view, const LoopComparison& loop) {
   const auto changed = std::count_if(loop.calls.begin(), loop.calls.end(),
                                      [](const CallDifference& call) { return call.changed(); });
-  return {
-      {"change", change_of(loop)},
-      {"answer", answer_of(loop)},
-      {"why", reasons_of(loop)},
-      {"loop_a", side_json(view.a.report.loops[loop.a])},
-      {"loop_b", side_json(view.b.report.loops[loop.b])},
-      {"step_time", {{"mean", difference_json(loop.mean)}, {"p50", difference_json(loop.median)}}},
-      {"categories", parts_json(loop.categories)},
-      {"phases", parts_json(loop.phases)},
-      {"ops_compared", loop.calls.size()},
-      {"ops_changed", changed},
-      {"ops", calls_json(loop, static_cast<std::size_t>(std::max(view.top, 0)))}};
+  return {{"change", change_of(loop)},
+          {"answer", answer_of(loop)},
+          {"why", reasons_of(loop)},
+          {"loop_a", side_json(view.a.report.loops[loop.a])},
+          {"loop_b", side_json(view.b.report.loops[loop.b])},
+          {"step_time",
+           {{"mean", difference_json(loop.mean, Unit::kNanoseconds)},
+            {"p50", difference_json(loop.median, Unit::kNanoseconds)}}},
+          {"categories", parts_json(loop.categories)},
+          {"phases", parts_json(loop.phases)},
+          {"ops_compared", loop.calls.size()},
+          {"ops_changed", changed},
+          {"ops", calls_json(loop, static_cast<std::size_t>(std::max(view.top, 0)))}};
 }
 
 const char* kind_name(LimitKind kind) {

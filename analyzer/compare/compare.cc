@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "analyzer/compare/match_loops.h"
@@ -91,7 +92,7 @@ Estimate estimate_calls(const LoopReport& loop, const OpRow* row, std::int64_t O
       parts[sample.block] = static_cast<double>(sample.*figure);
     }
   }
-  return estimate_ratio(parts, steps);
+  return estimate_ratio(parts, steps, std::accumulate(steps.begin(), steps.end(), 0.0));
 }
 
 struct OpRows {

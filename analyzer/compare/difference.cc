@@ -10,22 +10,44 @@ namespace {
 
 double square(double value) { return value * value; }
 
-double error_of(const Difference& d) { return std::hypot(d.a.error, d.b.error); }
+// The standard errors of both figures, each at least what the variance of all steps makes of it.
+struct Errors {
+  double a = 0;
+  double b = 0;
+
+  explicit Errors(const Difference& d) {
+    const double steps = d.a.steps + d.b.steps;
+    const double pooled =
+        steps <= 0 ? 0 : (square(d.a.error * d.a.steps) + square(d.b.error * d.b.steps)) / steps;
+    a = at_least(d.a, pooled);
+    b = at_least(d.b, pooled);
+  }
+
+  // Of b - factor × a.
+  [[nodiscard]] double of_difference(double factor = 1) const { return std::hypot(b, factor * a); }
+
+ private:
+  static double at_least(const Estimate& estimate, double variance) {
+    return estimate.steps > 0 ? std::max(estimate.error, std::sqrt(variance / estimate.steps))
+                              : estimate.error;
+  }
+};
 
 // Welch 1947.
-double freedom_of(const Difference& d) {
-  const double a = square(d.a.error), b = square(d.b.error);
+double freedom_of(const Difference& d, const Errors& errors) {
+  const double a = square(errors.a), b = square(errors.b);
   if (a + b <= 0) return 1;
   return square(a + b) / (square(a) / d.a.freedom() + square(b) / d.b.freedom());
 }
 
 // How many standard errors the interval reaches to either side.
-double reach_of(const Difference& d) { return student_quantile(d.level, freedom_of(d)); }
+double reach_of(const Difference& d, const Errors& errors) {
+  return student_quantile(d.level, freedom_of(d, errors));
+}
 
 void set_level(Difference& d, double level) {
   d.level = level;
-  const double reach = d.can_be_told() && error_of(d) > 0 ? reach_of(d) * error_of(d) : 0;
-  d.interval = {d.delta() - reach, d.delta() + reach};
+  d.interval = d.can_be_told() ? interval_against(d, 1) : Interval{d.delta(), d.delta()};
   d.changed = d.can_be_told() && (d.interval.low > 0 || d.interval.high < 0);
 }
 
@@ -36,23 +58,33 @@ Difference difference_of(const Estimate& a, const Estimate& b, double level) {
   d.a = a;
   d.b = b;
   if (d.can_be_told()) {
-    d.p = error_of(d) > 0 ? student_p(d.delta() / error_of(d), freedom_of(d))
-                          : (d.delta() == 0 ? 1 : 0);
+    const Errors errors(d);
+    const double error = errors.of_difference();
+    d.p = error > 0 ? student_p(d.delta() / error, freedom_of(d, errors)) : d.delta() == 0 ? 1 : 0;
   }
   set_level(d, level);
   return d;
+}
+
+Interval interval_against(const Difference& d, double factor) {
+  const Errors errors(d);
+  const double error = errors.of_difference(factor);
+  const double middle = d.b.value - factor * d.a.value;
+  const double reach = error > 0 ? reach_of(d, errors) * error : 0;
+  return {middle - reach, middle + reach};
 }
 
 // The ratios r for which b - r × a is not told from 0: (b - r a)² <= t² (error_b² + r² error_a²).
 std::optional<Relative> relative_of(const Difference& d) {
   if (!d.can_be_told() || d.a.value <= 0) return std::nullopt;
   const double ratio = d.b.value / d.a.value;
-  if (error_of(d) <= 0) return Relative{ratio - 1, {ratio - 1, ratio - 1}};
-  const double t = reach_of(d);
-  const double quadratic = square(d.a.value) - square(t * d.a.error);
+  const Errors errors(d);
+  if (errors.of_difference() <= 0) return Relative{ratio - 1, {ratio - 1, ratio - 1}};
+  const double t = reach_of(d, errors);
+  const double quadratic = square(d.a.value) - square(t * errors.a);
   if (quadratic <= 0) return std::nullopt;
   const double middle = d.a.value * d.b.value / quadratic;
-  const double constant = (square(d.b.value) - square(t * d.b.error)) / quadratic;
+  const double constant = (square(d.b.value) - square(t * errors.b)) / quadratic;
   const double reach = std::sqrt(std::max(square(middle) - constant, 0.0));
   return Relative{ratio - 1, {std::max(middle - reach, 0.0) - 1, middle + reach - 1}};
 }

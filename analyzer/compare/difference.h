@@ -28,7 +28,12 @@ struct Difference {
   [[nodiscard]] bool can_be_told() const { return a.has_error() && b.has_error(); }
 };
 
+// The steps of a run are taken to vary at least as much as those of both runs together. Else a
+// short run that happens to have none of the rare slow steps would pass for one that never has any.
 Difference difference_of(const Estimate& a, const Estimate& b, double level = kLevel);
+
+// Of b - factor × a, at the level of the difference. Needs can_be_told().
+Interval interval_against(const Difference& difference, double factor);
 
 // b / a - 1, and the interval of it (Fieller 1954), which holds 0 exactly when that of the
 // difference does. Nothing where a cannot be told from 0, or the difference cannot be told.

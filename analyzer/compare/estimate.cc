@@ -125,14 +125,16 @@ double bootstrap_variance(std::span<const double> values, double stretch) {
   return std::max(sum, 0.0) / n;
 }
 
-Estimate estimate_ratio(std::span<const double> parts, std::span<const double> wholes) {
+Estimate estimate_ratio(std::span<const double> parts, std::span<const double> wholes,
+                        double steps) {
   const std::size_t count = std::min(parts.size(), wholes.size());
   const std::vector<double> part = in_blocks(parts.first(count));
   const std::vector<double> whole = in_blocks(wholes.first(count));
   const double mean_whole = mean_of(whole);
-  if (part.empty() || mean_whole <= 0) return {0, 0, static_cast<double>(part.size())};
-
   Estimate result;
+  result.pieces = static_cast<double>(part.size());
+  result.steps = steps > 0 ? steps : static_cast<double>(count);
+  if (part.empty() || mean_whole <= 0) return result;
   result.value = mean_of(part) / mean_whole;
   // What each step moves the ratio by (the delta method); of a mean, its deviation.
   std::vector<double> moves;

@@ -21,16 +21,19 @@ struct Estimate {
   double value = 0;
   double error = 0;   // standard error of value
   double pieces = 0;  // stretches that behave as if they were independent, at most the steps
+  double steps = 0;   // that it rests on
 
   // Below two there is nothing to tell an error from.
   [[nodiscard]] bool has_error() const { return pieces >= 2; }
   [[nodiscard]] double freedom() const { return pieces > 2 ? pieces - 1 : 1; }
 };
 
-// sum(parts) / sum(wholes), where the i-th of both are of one step: a share of the step time, or
-// with wholes of 1 a mean. More than kMostPieces steps are first added up into so many blocks of
-// neighbours. 0 for no steps.
-Estimate estimate_ratio(std::span<const double> parts, std::span<const double> wholes);
+// sum(parts) / sum(wholes), where the i-th of both are of one step (or block of steps): a share of
+// the step time, or with wholes of 1 a mean. More than kMostPieces steps are first added up into so
+// many blocks of neighbours. 0 for no steps. `steps`: when they are blocks, how many there are in
+// all.
+Estimate estimate_ratio(std::span<const double> parts, std::span<const double> wholes,
+                        double steps = 0);
 Estimate estimate_mean(std::span<const double> values);
 
 // The median, by nearest rank. Its error comes from that of the share of steps below it (Woodruff

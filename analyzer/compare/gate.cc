@@ -115,7 +115,8 @@ std::optional<Figures> figures_of(const Gate& gate, const LoopComparison& loop) 
     return Figures{difference.a, difference.b};
   }
   // A category that neither run has: no time, as surely as that of the step is known.
-  return Figures{{0, 0, loop.mean.a.pieces}, {0, 0, loop.mean.b.pieces}};
+  return Figures{{0, 0, loop.mean.a.pieces, loop.mean.a.steps},
+                 {0, 0, loop.mean.b.pieces, loop.mean.b.steps}};
 }
 
 bool only_of_b(const Gate& gate) {
@@ -151,12 +152,10 @@ GateOutcome check(const Gate& gate, const LoopComparison& loop, double level) {
     outcome.interval = interval_of(figures.b, level);
     beyond = outcome.interval.low > gate.limit;
   } else if (gate.kind == LimitKind::kRelative) {
+    const Difference difference = difference_of(figures.a, figures.b, level);
     // b / a - 1 > limit, as b - (1 + limit) × a > 0: that can be asked of an a of 0 too.
-    const double factor = 1 + gate.limit;
-    const Estimate allowed{figures.a.value * factor, std::abs(figures.a.error * factor),
-                           figures.a.pieces};
-    beyond = difference_of(allowed, figures.b, level).interval.low > 0;
-    const auto relative = relative_of(difference_of(figures.a, figures.b, level));
+    beyond = interval_against(difference, 1 + gate.limit).low > 0;
+    const auto relative = relative_of(difference);
     outcome.bounded = relative.has_value();
     if (relative) {
       outcome.value = relative->value;
