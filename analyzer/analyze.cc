@@ -220,6 +220,8 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
   report.shares = exposed_shares(report.steps, report.analysed);
   report.hidden = hidden_shares(report.steps, report.analysed);
   report.phases = phase_means(on_host, report.analysed);
+  for (std::size_t i = 0; i < report.analysed.size() && options.op_samples; ++i)
+    report.step_phases.push_back(phase_means(on_host, {report.analysed[i]}));
   report.lacks_loader = lacks_loader(recording, loop);
   report.input = loop.input.begins.empty()
                      ? input_use(phases, report.steps, report.analysed, recording.text)

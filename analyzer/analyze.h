@@ -10,7 +10,9 @@ namespace stepscope {
 
 struct AnalyzeOptions {
   std::optional<StepSpan> steps;               // only these
-  bool op_samples = false;                     // the course of each op, not only its sum
+  // The course of each op and phase over the steps, not only the sums: OpRow::samples and
+  // LoopReport::step_phases.
+  bool op_samples = false;
   std::function<void(std::int64_t)> progress;  // called now and then with the number of ops read
 };
 

@@ -134,6 +134,7 @@ struct LoopReport {
   Shares shares{};
   Shares hidden{};
   PhaseMeans phases;
+  std::vector<PhaseMeans> step_phases;  // of each analysed step; empty unless asked for
   InputUse input;
   MemoryPressure memory;
   std::vector<OpRow> ops;               // by self time, the largest first
@@ -167,6 +168,13 @@ struct RankReport {
 };
 
 struct AnalysisReport {
+  // Events of all kinds that were not recorded, or came too late to be placed.
+  [[nodiscard]] std::int64_t lost() const {
+    std::int64_t sum = 0;
+    for (const Loss& loss : losses) sum += loss.count;
+    return sum;
+  }
+
   RunFacts run;
   std::vector<ProcessReport> processes;
   std::vector<std::string> deaths;  // a sentence each, the first to die first

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "analyzer/compare/explain.h"
 
@@ -14,11 +13,6 @@ using Json = nlohmann::ordered_json;
 
 Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
-std::int64_t lost_in(const AnalysisReport& report) {
-  return std::accumulate(report.losses.begin(), report.losses.end(), std::int64_t{0},
-                         [](std::int64_t sum, const Loss& loss) { return sum + loss.count; });
-}
-
 Json run_json(const ComparedRun& run) {
   const RunFacts& facts = run.report.run;
   return {{"path", run.path},
@@ -28,7 +22,7 @@ Json run_json(const ComparedRun& run) {
           {"cpu_count", facts.cpu_count > 0 ? Json(facts.cpu_count) : Json(nullptr)},
           {"being_recorded", facts.being_recorded},
           {"ops", run.report.op_count},
-          {"lost", lost_in(run.report)},
+          {"lost", run.report.lost()},
           {"loops", run.report.loops.size()}};
 }
 

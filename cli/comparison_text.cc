@@ -23,21 +23,23 @@ std::string painted_answer(const LoopComparison& loop, const Palette& palette) {
                               : palette.bold(answer);
 }
 
-// "  A  before.db   mnist · steps 2–938 of 938 · …"
-std::string run_line(const char* name, const ComparedRun& run, const LoopReport& loop,
-                     std::size_t path_width) {
-  const std::string line = std::string(name) + "  " +
-                           pad_right(cut(run.path, path_width), path_width) + "   " +
-                           run_header(run.report, &loop);
-  return "  " + cut(line, kWidth - 2) + "\n";
-}
-
+// "  A  before.db   mnist · steps 2–938 of 938 · …", or both below one another when they are too
+// long.
 std::string run_lines(const ComparisonView& view, const LoopComparison& loop) {
-  constexpr std::size_t kMostPath = 36;
-  const std::size_t width =
-      std::min(kMostPath, std::max(width_of(view.a.path), width_of(view.b.path)));
-  return run_line("A", view.a, view.a.report.loops[loop.a], width) +
-         run_line("B", view.b, view.b.report.loops[loop.b], width);
+  constexpr std::size_t kIndent = 5;
+  const auto facts = [](const ComparedRun& run, std::size_t index) {
+    return run_header(run.report, &run.report.loops[index]);
+  };
+  const std::string facts_a = facts(view.a, loop.a), facts_b = facts(view.b, loop.b);
+  const std::size_t path = std::max(width_of(view.a.path), width_of(view.b.path));
+  const bool fits = kIndent + path + 3 + std::max(width_of(facts_a), width_of(facts_b)) <= kWidth;
+  const auto line = [&](const char* name, const std::string& from, const std::string& text) {
+    const std::string begin = std::string("  ") + name + "  ";
+    if (fits) return begin + pad_right(cut(from, path), path) + "   " + text + "\n";
+    return begin + cut(from, kWidth - kIndent) + "\n" + std::string(kIndent, ' ') +
+           cut(text, kWidth - kIndent) + "\n";
+  };
+  return line("A", view.a.path, facts_a) + line("B", view.b.path, facts_b);
 }
 
 std::string paragraph(const std::string& text, const char* first, const char* next) {

@@ -2,28 +2,30 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <numeric>
 #include <utility>
 
 #include "analyzer/compare/match_loops.h"
 #include "analyzer/compare/notes.h"
+#include "analyzer/verdict/summary.h"
 
 namespace stepscope {
 namespace {
 
-// Of each analysed step, the exposed time that `counts` says yes to.
-std::vector<double> exposed(const LoopReport& loop,
-                            const std::function<bool(const StepTime&)>& counts) {
+// Of each analysed step, in ns.
+std::vector<double> exposed(const LoopReport& loop, Category category) {
   std::vector<double> values;
   for (const std::size_t i : loop.analysed) {
-    double sum = 0;
-    for (const StepTime& time : loop.steps[i].times) {
-      if (counts(time)) sum += static_cast<double>(to_ns(time.exposed));
-    }
-    values.push_back(sum);
+    values.push_back(static_cast<double>(exposed_ns(loop.steps[i], category)));
   }
+  return values;
+}
+
+// The same of a phase of the loop thread.
+std::vector<double> spent_in(const LoopReport& loop, double PhaseMeans::*phase) {
+  std::vector<double> values;
+  for (const PhaseMeans& step : loop.step_phases) values.push_back(step.*phase);
   return values;
 }
 
@@ -35,9 +37,8 @@ std::vector<double> step_times(const LoopReport& loop) {
   return values;
 }
 
-PartDifference compare_part(std::string name, const LoopReport& a, const LoopReport& b,
-                            const std::function<bool(const StepTime&)>& counts) {
-  const std::vector<double> in_a = exposed(a, counts), in_b = exposed(b, counts);
+PartDifference compare_part(std::string name, const LoopReport& a, const std::vector<double>& in_a,
+                            const LoopReport& b, const std::vector<double>& in_b) {
   return {std::move(name), difference_of(estimate_mean(in_a), estimate_mean(in_b)),
           difference_of(estimate_ratio(in_a, step_times(a)), estimate_ratio(in_b, step_times(b)))};
 }
@@ -58,27 +59,23 @@ std::vector<PartDifference> compare_categories(const LoopReport& a, const LoopRe
   for (int i = 0; i < kCategoryCount; ++i) {
     const auto category = static_cast<Category>(i);
     if (share_of(a.shares, category) <= 0 && share_of(b.shares, category) <= 0) continue;
-    parts.push_back(compare_part(category_name(category), a, b, [category](const StepTime& time) {
-      return time.category == category;
-    }));
+    parts.push_back(
+        compare_part(category_name(category), a, exposed(a, category), b, exposed(b, category)));
   }
   control(parts);
   return parts;
 }
 
-// "input", "forward", "backward", "optimizer" or "other", as PhaseMeans has them.
-std::string phase_of(const StepTime& time) {
-  const bool named = time.phase == PhaseKind::kInput || time.phase == PhaseKind::kForward ||
-                     time.phase == PhaseKind::kBackward || time.phase == PhaseKind::kOptimizer;
-  return named ? phase_name(time.phase) : "other";
-}
-
 std::vector<PartDifference> compare_phases(const LoopReport& a, const LoopReport& b) {
+  const std::pair<const char*, double PhaseMeans::*> kPhases[] = {
+      {"input", &PhaseMeans::input},
+      {"forward", &PhaseMeans::forward},
+      {"backward", &PhaseMeans::backward},
+      {"optimizer", &PhaseMeans::optimizer},
+      {"other", &PhaseMeans::other}};
   std::vector<PartDifference> parts;
-  for (const char* phase : {"input", "forward", "backward", "optimizer", "other"}) {
-    parts.push_back(compare_part(
-        phase, a, b, [phase](const StepTime& time) { return phase_of(time) == phase; }));
-  }
+  for (const auto& [name, phase] : kPhases)
+    parts.push_back(compare_part(name, a, spent_in(a, phase), b, spent_in(b, phase)));
   control(parts);
   return parts;
 }

@@ -8,9 +8,9 @@
 
 namespace stepscope {
 
-// Over the analysed steps of each loop of `a` and its partner in `b`. Ops are compared where both
-// reports hold their samples (AnalyzeOptions::op_samples). A report without loops has nothing to
-// compare: the result then has none either.
+// Over the analysed steps of each loop of `a` and its partner in `b`. Ops and phases need
+// reports that hold their course (AnalyzeOptions::op_samples). A report without loops has nothing
+// to compare: the result then has none either.
 Comparison compare(const AnalysisReport& a, const AnalysisReport& b);
 
 }  // namespace stepscope

@@ -28,8 +28,9 @@ struct Errors {
 
  private:
   static double at_least(const Estimate& estimate, double variance) {
-    return estimate.steps > 0 ? std::max(estimate.error, std::sqrt(variance / estimate.steps))
-                              : estimate.error;
+    constexpr double kRounding = 1e-12;
+    const double pooled = estimate.steps > 0 ? std::sqrt(variance / estimate.steps) : 0;
+    return std::max({estimate.error, pooled, kRounding * std::abs(estimate.value)});
   }
 };
 

@@ -1,7 +1,6 @@
 #include "analyzer/compare/notes.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -19,11 +18,6 @@ std::string counted(std::size_t count, const std::string& noun) {
 
 std::string or_unknown(const std::string& text) {
   return text.empty() ? "an unknown version" : printable(text);
-}
-
-std::int64_t lost_in(const AnalysisReport& report) {
-  return std::accumulate(report.losses.begin(), report.losses.end(), std::int64_t{0},
-                         [](std::int64_t sum, const Loss& loss) { return sum + loss.count; });
 }
 
 std::set<std::int64_t> ranks_of(const AnalysisReport& report) {
@@ -119,7 +113,7 @@ void note_machine(const AnalysisReport& a, const AnalysisReport& b, Notes& notes
 
 void note_recording(const char* run, const AnalysisReport& report, Notes& notes) {
   const std::string name(run);
-  if (const std::int64_t lost = lost_in(report); lost > 0) {
+  if (const std::int64_t lost = report.lost(); lost > 0) {
     notes.push_back({"losses", name + " lost " + count_text(lost) + " of about " +
                                    count_text(lost + report.op_count) +
                                    " events: what is missing looks as if it took no time."});

@@ -31,15 +31,6 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-std::string contents(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-std::size_t lines_in(const std::string& text) {
-  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-}
-
 // Runs one statement and returns the first column of the first row; ADD_FAILURE when it fails.
 double first_value(const std::filesystem::path& store, const std::string& query) {
   sqlite3* database = nullptr;

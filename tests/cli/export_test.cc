@@ -22,11 +22,6 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using Json = nlohmann::json;
 
-std::string contents(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 std::size_t slices_of(const Json& trace, const std::string& category) {
   return static_cast<std::size_t>(std::ranges::count_if(
       trace["traceEvents"], [&](const Json& e) { return e["ph"] == "X" && e["cat"] == category; }));
