@@ -89,6 +89,7 @@ Json side_json(const LoopReport& loop) {
           {"rank", loop.rank >= 0 ? Json(loop.rank) : Json(nullptr)},
           {"thread", loop.tid},
           {"thread_name", loop.thread_name},
+          {"device", loop.device != DeviceId::kNone ? Json(loop.device_number) : Json(nullptr)},
           {"steps", steps_json(loop)}};
 }
 

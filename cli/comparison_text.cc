@@ -182,7 +182,9 @@ std::string loop_name(const ComparisonView& view, std::size_t index) {
   const LoopReport& b = view.b.report.loops[loop.b];
   const auto name = [](const LoopReport& report) {
     return "process " + std::to_string(report.pid) + ", thread " + std::to_string(report.tid) +
-           " " + report.thread_name;
+           " " + report.thread_name +
+           (report.device == DeviceId::kNone ? ""
+                                             : ", device " + std::to_string(report.device_number));
   };
   return "loop " + std::to_string(index + 1) + " of " +
          std::to_string(view.comparison.loops.size()) +

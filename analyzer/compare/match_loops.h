@@ -15,9 +15,9 @@ struct LoopMatch {
   std::vector<std::size_t> only_in_b;
 };
 
-// Loops of the same rank belong together, and of several those with the most step time first, which
-// is the order they come in. What is left then (a run without ranks against one with) is matched
-// in that order.
+// Loops of the same rank and device belong together, and of several those with the most step time
+// first, which is the order they come in. What is left then is matched by rank alone (another
+// device), and at last in that order (a run without ranks against one with).
 LoopMatch match_loops(const std::vector<LoopReport>& a, const std::vector<LoopReport>& b);
 
 }  // namespace stepscope

@@ -52,7 +52,18 @@ std::string ops_text(const LoopReport& loop) {
   return loop.ops_recorded ? "its ops were recorded" : "its ops were not";
 }
 
+std::string device_text(const LoopReport& loop) {
+  if (loop.device == DeviceId::kNone) return "no device";
+  return loop.device_name.empty() ? "a device" : printable(loop.device_name);
+}
+
 void note_steps(const LoopReport& a, const LoopReport& b, Notes& notes) {
+  const bool both = a.device != DeviceId::kNone && b.device != DeviceId::kNone;
+  const bool neither = a.device == DeviceId::kNone && b.device == DeviceId::kNone;
+  if (!neither && (!both || a.device_name != b.device_name)) {
+    notes.push_back({"device", "A has " + device_text(a) + " and B has " + device_text(b) +
+                                   (both ? "." : ": categories mean something else there.")});
+  }
   if (a.marker != b.marker) {
     notes.push_back({"marker", std::string("steps are cut by other marks (A: ") +
                                    marker_name(a.marker) + ", B: " + marker_name(b.marker) +

@@ -560,6 +560,23 @@ TEST(MatchLoops, ByRankThenByOrder) {
   EXPECT_THAT(match.only_in_a, ElementsAre(1u));
 }
 
+TEST(MatchLoops, ByDeviceWithinARank) {
+  const auto on = [](std::vector<std::int64_t> devices) {
+    std::vector<LoopReport> loops;
+    for (const std::int64_t number : devices) {
+      loops.emplace_back();
+      if (number < 0) continue;
+      loops.back().device = DeviceId(7);
+      loops.back().device_number = number;
+    }
+    return loops;
+  };
+  EXPECT_THAT(match_loops(on({1, 0}), on({0, 1})).pairs, ElementsAre(Pair{0, 1}, Pair{1, 0}));
+  EXPECT_THAT(match_loops(on({-1}), on({3})).pairs, ElementsAre(Pair{0, 0}))
+      << "the same loop, moved to a device";
+  EXPECT_THAT(match_loops(on({0}), on({-1, 0})).pairs, ElementsAre(Pair{0, 1}));
+}
+
 TEST(Notes, SayWhatMakesRunsHardToCompare) {
   const std::vector<double> noise(30, 1.0);
   const auto notes_with = [&](const auto& change) {
@@ -592,6 +609,8 @@ TEST(Notes, SayWhatMakesRunsHardToCompare) {
   EXPECT_EQ(notes_with([](RunBuilder& b) { b.report().deaths = {"It died."}; }), Ids{"died"});
   EXPECT_EQ(notes_with([&](RunBuilder& b) { b.loop().steps(noise, 1, 1); }), Ids{"loops"});
   EXPECT_EQ(notes_with([](RunBuilder& b) { b.report().loops[0].rank = 0; }), Ids{"ranks"});
+  EXPECT_EQ(notes_with([](RunBuilder& b) { b.report().loops[0].device = DeviceId(1); }),
+            Ids{"device"});
 }
 
 TEST(Explain, WordsOfDifferences) {
