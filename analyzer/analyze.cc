@@ -329,10 +329,9 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   auto attributed = attribute(recording, loops, role, attribute_options);
   if (!attributed.ok()) return attributed.status();
 
-  auto older = priority_breakdown(recording, loops, busy);
-  if (!older.ok()) return older.status();
-  report.priority_times = std::move(older->steps);
-  report.utilizations = std::move(older->devices);
+  PriorityBreakdown older = priority_breakdown(recording, *device_work, loops, busy);
+  report.priority_times = std::move(older.steps);
+  report.utilizations = std::move(older.devices);
   report.call_ops = call_ops.take();
   for (std::size_t i = 0; i < loops.size(); ++i) {
     AttributedLoop& loop = (*attributed)[i];

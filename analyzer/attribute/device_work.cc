@@ -164,9 +164,13 @@ Status DeviceWork::Builder::read_activities(DeviceWork& work) {
   const auto copy = [](const Activity&, DeviceActivity& activity) {
     activity.category = Category::kCopy;
   };
+  const auto memset = [](const Activity&, DeviceActivity& activity) {
+    activity.category = Category::kCopy;
+    activity.memset = true;
+  };
   Status status = read_kind(recording_.for_each_kernel, work, kernel);
   if (status.ok()) status = read_kind(recording_.for_each_copy, work, copy);
-  if (status.ok()) status = read_kind(recording_.for_each_memset, work, copy);
+  if (status.ok()) status = read_kind(recording_.for_each_memset, work, memset);
   if (!status.ok()) return status;
   for (auto& [device, activities] : work.devices_) {
     std::stable_sort(activities.begin(), activities.end(), by_start);

@@ -50,6 +50,7 @@ struct DeviceActivity {
   std::uint32_t call = kNoCall;            // that launched it: DeviceWork::call()
   StringId name = StringId::kNone;         // of a kernel
   Category category = Category::kCompute;  // kCompute, kCommunication or kCopy
+  bool memset = false;                     // of kCopy
 };
 
 // Thread safety: const after read().

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_map>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "analyzer/attribute/cursor.h"
@@ -25,8 +26,9 @@ using Runs = std::vector<Run>;
 
 // Where any of `ranges` is live.
 Runs merge(std::vector<TimeRange> ranges) {
-  std::sort(ranges.begin(), ranges.end(),
-            [](const TimeRange& a, const TimeRange& b) { return a.start < b.start; });
+  const auto earlier = [](const TimeRange& a, const TimeRange& b) { return a.start < b.start; };
+  if (!std::is_sorted(ranges.begin(), ranges.end(), earlier))
+    std::sort(ranges.begin(), ranges.end(), earlier);
   Runs merged;
   for (const TimeRange& range : ranges) {
     if (range.end <= range.start) continue;
@@ -47,85 +49,62 @@ struct Launch {
 // What one process did, of each kind.
 struct ProcessEvents {
   std::array<std::vector<TimeRange>, kKinds> ranges;
-  std::unordered_map<std::int64_t, SessionTime> called;  // correlation → start of the call
-  std::vector<Launch> launches;                          // by the time of the call, once read
+  std::vector<Launch> launches;  // by the time of the call
   std::map<DeviceId, std::vector<TimeRange>> kernels;
 };
 
-class Reader {
- public:
-  explicit Reader(const RecordedRun& recording) : recording_(recording) {
-    for (const StoredThread& thread : recording.threads) process_of_[thread.id] = thread.process;
-    std::map<DeviceId, ProcessId> owner;
-    for (const StoredDevice& device : recording.devices) owner[device.id] = device.process;
-    for (const StoredStream& stream : recording.streams) {
-      device_of_[stream.id] = stream.device;
-      owner_of_[stream.id] = owner[stream.device];
-    }
+Kind kind_of(const DeviceActivity& activity) {
+  if (activity.category != Category::kCopy) return kKernel;
+  return activity.memset ? kMemset : kMemcpy;
+}
+
+void collect_device(const DeviceWork& work, DeviceId device, ProcessEvents& events) {
+  for (const DeviceActivity& activity : work.activities_of(device)) {
+    const TimeRange range{activity.start, activity.end};
+    const Kind kind = kind_of(activity);
+    events.ranges[kind].push_back(range);
+    if (kind == kKernel) events.kernels[device].push_back(range);
+    if (activity.call != kNoCall)
+      events.launches.push_back({work.call(activity.call).start, range.end});
   }
+}
 
-  Status read(const BusyThreads& ops) {
-    Status status = read_calls();
-    if (status.ok()) status = read_activities(recording_.for_each_kernel, kKernel);
-    if (status.ok()) status = read_activities(recording_.for_each_copy, kMemcpy);
-    if (status.ok()) status = read_activities(recording_.for_each_memset, kMemset);
-    if (!status.ok()) return status;
-    for (auto& [process, events] : processes_) {
-      events.called.clear();
-      std::sort(events.launches.begin(), events.launches.end(),
-                [](const Launch& a, const Launch& b) { return a.called < b.called; });
-    }
-    for (const auto& [thread, process] : process_of_) {
-      auto& ranges = processes_[process].ranges[kCpuOp];
-      ranges.insert(ranges.end(), ops.of(thread).begin(), ops.of(thread).end());
-    }
-    read_phases();
-    return {};
+void collect_thread(const DeviceWork& work, ThreadId thread, const BusyThreads& ops,
+                    ProcessEvents& events) {
+  for (const HostCall& call : work.calls_of(thread))
+    events.ranges[kRuntime].push_back(call.range());
+  auto& busy = events.ranges[kCpuOp];
+  busy.insert(busy.end(), ops.of(thread).begin(), ops.of(thread).end());
+}
+
+// What other tools see as ops of the profiler's own is a phase here.
+void collect_phase(const Phase& phase, ProcessEvents& events) {
+  const TimeRange range{phase.start, end_of(phase)};
+  if (phase.kind == PhaseKind::kInput || phase.kind == PhaseKind::kInputEnd)
+    events.ranges[kDataLoader].push_back(range);
+  if (phase.kind == PhaseKind::kOptimizer || phase.kind == PhaseKind::kZeroGrad)
+    events.ranges[kCpuOp].push_back(range);
+}
+
+ProcessEvents collect(const RecordedRun& recording, const DeviceWork& work, const BusyThreads& ops,
+                      ProcessId process) {
+  ProcessEvents events;
+  for (const StoredDevice& device : recording.devices) {
+    if (device.process == process) collect_device(work, device.id, events);
   }
-
-  ProcessEvents& of(ProcessId process) { return processes_[process]; }
-
- private:
-  Status read_calls() {
-    if (!recording_.for_each_api_call) return {};
-    return recording_.for_each_api_call([&](const ApiCall& call) {
-      ProcessEvents& events = processes_[process_of_[call.thread]];
-      events.ranges[kRuntime].push_back({call.start, call.start + call.dur});
-      if (call.correlation != 0) events.called.try_emplace(call.correlation, call.start);
-    });
+  std::set<ThreadId> threads;
+  for (const StoredThread& thread : recording.threads) {
+    if (thread.process != process) continue;
+    threads.insert(thread.id);
+    collect_thread(work, thread.id, ops, events);
   }
-
-  template <typename Event>
-  Status read_activities(const RecordedRun::Source<Event>& source, Kind kind) {
-    if (!source) return {};
-    return source([&](const Event& event) {
-      ProcessEvents& events = processes_[owner_of_[event.stream]];
-      const TimeRange range{event.start, event.start + event.dur};
-      events.ranges[kind].push_back(range);
-      if (kind == kKernel) events.kernels[device_of_[event.stream]].push_back(range);
-      const auto call = events.called.find(event.correlation);
-      if (call != events.called.end()) events.launches.push_back({call->second, range.end});
-    });
+  for (const Phase& phase : recording.phases) {
+    if (threads.contains(phase.thread)) collect_phase(phase, events);
   }
-
-  // What other tools see as ops of the profiler's own is a phase here.
-  void read_phases() {
-    for (const Phase& phase : recording_.phases) {
-      ProcessEvents& events = processes_[process_of_[phase.thread]];
-      const TimeRange range{phase.start, end_of(phase)};
-      if (phase.kind == PhaseKind::kInput || phase.kind == PhaseKind::kInputEnd)
-        events.ranges[kDataLoader].push_back(range);
-      if (phase.kind == PhaseKind::kOptimizer || phase.kind == PhaseKind::kZeroGrad)
-        events.ranges[kCpuOp].push_back(range);
-    }
-  }
-
-  const RecordedRun& recording_;
-  std::unordered_map<ThreadId, ProcessId> process_of_;
-  std::unordered_map<StreamId, DeviceId> device_of_;
-  std::unordered_map<StreamId, ProcessId> owner_of_;
-  std::map<ProcessId, ProcessEvents> processes_;
-};
+  std::sort(events.launches.begin(), events.launches.end(),
+            [](const Launch& a, const Launch& b) { return a.called < b.called; });
+  return events;
+}
 
 // The marks of the user where they have lengths, else the steps as they were found.
 std::vector<TimeRange> marked_steps(const RecordedRun& recording, const Loop& loop) {
@@ -220,15 +199,12 @@ const std::vector<TimeRange>& BusyThreads::of(ThreadId thread) const {
   return it == ranges_.end() ? kNone : it->second;
 }
 
-Result<PriorityBreakdown> priority_breakdown(const RecordedRun& recording,
-                                             const std::vector<Loop>& loops,
-                                             const BusyThreads& ops) {
+PriorityBreakdown priority_breakdown(const RecordedRun& recording, const DeviceWork& work,
+                                     const std::vector<Loop>& loops, const BusyThreads& ops) {
   PriorityBreakdown result;
   if (recording.devices.empty()) return result;
-  Reader reader(recording);
-  if (Status status = reader.read(ops); !status.ok()) return status;
   for (const Loop& loop : loops) {
-    ProcessEvents& events = reader.of(loop.process);
+    const ProcessEvents events = collect(recording, work, ops, loop.process);
     std::vector<StepWindow> windows = step_windows(marked_steps(recording, loop), events.launches);
     if (windows.empty() || events.launches.empty()) continue;
     const TimeRange span{windows.front().range.start, windows.back().range.end};

@@ -8,6 +8,7 @@
 #include <map>
 #include <vector>
 
+#include "analyzer/attribute/device_work.h"
 #include "analyzer/attribute/op_class.h"
 #include "analyzer/recording.h"
 #include "analyzer/steps/find_loops.h"
@@ -37,8 +38,7 @@ struct PriorityBreakdown {
 // ended if that is later, to the end of its mark or of the last device activity that was launched
 // in it. The last step is left out when it launched fewer than 0.8 times the activities of the one
 // before. Memory: 16 bytes an activity, call and outermost op.
-Result<PriorityBreakdown> priority_breakdown(const RecordedRun& recording,
-                                             const std::vector<Loop>& loops,
-                                             const BusyThreads& ops);
+PriorityBreakdown priority_breakdown(const RecordedRun& recording, const DeviceWork& work,
+                                     const std::vector<Loop>& loops, const BusyThreads& ops);
 
 }  // namespace stepscope

@@ -126,10 +126,11 @@ TEST(PriorityBreakdown, TheFirstThatIsLiveAnywhereWins) {
                     return true;
                   })
                   .ok());
-  const auto breakdown = priority_breakdown(recording, loops, busy);
-  ASSERT_TRUE(breakdown.ok());
-  ASSERT_EQ(breakdown->steps.size(), 2u);
-  const PriorityTime& first = breakdown->steps[0];
+  const auto work = DeviceWork::read(recording);
+  ASSERT_TRUE(work.ok());
+  const PriorityBreakdown breakdown = priority_breakdown(recording, *work, loops, busy);
+  ASSERT_EQ(breakdown.steps.size(), 2u);
+  const PriorityTime& first = breakdown.steps[0];
   EXPECT_EQ(first.step, 5);
   EXPECT_EQ(first.kernel, Duration(40));      // 70-110: to the end of its last kernel
   EXPECT_EQ(first.memcpy, Duration(10));      // 20-30
@@ -137,14 +138,14 @@ TEST(PriorityBreakdown, TheFirstThatIsLiveAnywhereWins) {
   EXPECT_EQ(first.dataloader, Duration(30));  // 0-20, 30-40
   EXPECT_EQ(first.cpu_op, Duration(15));      // 40-50, 60-65
   EXPECT_EQ(first.other, Duration(10));       // 50-60
-  const PriorityTime& second = breakdown->steps[1];
+  const PriorityTime& second = breakdown.steps[1];
   EXPECT_EQ(second.step, 6);
   EXPECT_EQ(second.kernel, Duration(40));
   EXPECT_EQ(second.dataloader,
             Duration(25));  // 110-125, 135-145: the step begins where the last ended
-  ASSERT_EQ(breakdown->devices.size(), 1u);
-  EXPECT_EQ(breakdown->devices[0].kernel, Duration(80));
-  EXPECT_EQ(breakdown->devices[0].span, Duration(215));
+  ASSERT_EQ(breakdown.devices.size(), 1u);
+  EXPECT_EQ(breakdown.devices[0].kernel, Duration(80));
+  EXPECT_EQ(breakdown.devices[0].span, Duration(215));
 }
 
 TEST(PriorityBreakdown, ALastStepThatLaunchedLittleIsLeftOut) {
@@ -162,9 +163,10 @@ TEST(PriorityBreakdown, ALastStepThatLaunchedLittleIsLeftOut) {
   }
   const RecordedRun recording = builder.recording();
   const auto loops = find_loops(recording.phases, recording.threads);
-  const auto breakdown = priority_breakdown(recording, loops, {});
-  ASSERT_TRUE(breakdown.ok());
-  EXPECT_EQ(breakdown->steps.size(), 2u);
+  const auto work = DeviceWork::read(recording);
+  ASSERT_TRUE(work.ok());
+  const PriorityBreakdown breakdown = priority_breakdown(recording, *work, loops, {});
+  EXPECT_EQ(breakdown.steps.size(), 2u);
 }
 
 }  // namespace
