@@ -365,6 +365,7 @@ void add_steps(const std::vector<Step>& steps, std::vector<Step>& all) {
   auto same = known;
   for (const Step& step : steps) {
     same->times.insert(same->times.end(), step.times.begin(), step.times.end());
+    same->kinds.insert(same->kinds.end(), step.kinds.begin(), step.kinds.end());
     ++same;
   }
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/recording.h"
@@ -61,6 +62,11 @@ struct Drift {
   Trend trend;
   Cause cause;  // that changed most
   std::string sentence;
+
+  // What anyone can check: the mean of the steps from number thirds.first on less that of the steps
+  // before thirds.second, ns. The later and the earlier third; both sides of a jump.
+  std::pair<std::int64_t, std::int64_t> thirds;
+  double between_thirds_ns = 0;
 };
 
 // What an op cost in a block of consecutive steps. Blocks without it have no sample.
@@ -157,6 +163,11 @@ struct RankRow {
   double step_ns = 0;
   double communication_ns = 0;  // exposed
 
+  // Step by step, over the steps that all ranks have:
+  std::int64_t last_in = 0;  // steps in which the others waited for this rank
+  double waits_ns = 0;       // it waited for the last rank in a collective, a step
+  double costs_ns = 0;       // each other rank waited for this one, a step
+
   [[nodiscard]] double work_ns() const { return step_ns - communication_ns; }
 };
 
@@ -164,6 +175,8 @@ struct RankReport {
   std::vector<RankRow> rows;              // by rank
   std::optional<std::int64_t> straggler;  // the rank that the others wait for
   double gap_ns = 0;                      // its own work over the median of theirs
+  double wait_share = 0;                  // of all ranks' time: waiting for the rank that came last
+  double step_without_ns = 0;  // a step, were the straggler as fast as the next; 0: there is none
   std::string sentence;
 };
 

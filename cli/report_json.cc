@@ -232,7 +232,7 @@ Json slowest_json(const LoopReport& loop, std::size_t top) {
     json.push_back({{"number", step.number},
                     {"start_ns", to_ns(step.start)},
                     {"wall_ns", to_ns(step.dur)},
-                    {"kind", or_null(step.kind)},
+                    {"kind", step.kinds.empty() ? Json(nullptr) : Json(step.kinds.front().kind)},
                     {"times", times}});
   }
   return json;
@@ -274,12 +274,18 @@ Json ranks_json(const AnalysisReport& report) {
                     {"process", row.pid},
                     {"step_ns", std::llround(row.step_ns)},
                     {"work_ns", std::llround(row.work_ns())},
-                    {"communication_ns", std::llround(row.communication_ns)}});
+                    {"communication_ns", std::llround(row.communication_ns)},
+                    {"last_in", row.last_in},
+                    {"waits_ns", std::llround(row.waits_ns)},
+                    {"costs_ns", std::llround(row.costs_ns)}});
   }
   const auto& straggler = report.ranks->straggler;
   return {{"count", report.ranks->rows.size()},
           {"straggler", straggler ? Json(*straggler) : Json(nullptr)},
           {"gap_ns", std::llround(report.ranks->gap_ns)},
+          {"wait_share", report.ranks->wait_share},
+          {"step_without_ns",
+           straggler ? Json(std::llround(report.ranks->step_without_ns)) : Json(nullptr)},
           {"why", report.ranks->sentence},
           {"each", rows}};
 }

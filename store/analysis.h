@@ -33,6 +33,13 @@ struct StepTime {
   DeviceId device = DeviceId::kNone;  // whose time it is; kNone: the loop thread's own
 };
 
+// What a step alone is bound by.
+struct StepKind {
+  std::string kind;             // as Verdict::kind
+  std::int64_t population = 0;  // StepPopulation::number; 0: it is no part of the verdict
+  DeviceId device = DeviceId::kNone;
+};
+
 struct Step {
   std::int64_t number = 0;  // 1-based within its loop, over the whole run, also outside a window
   ThreadId thread = ThreadId::kNone;  // the loop thread
@@ -41,8 +48,8 @@ struct Step {
   StepMarker marker = StepMarker::kInferred;
   bool ops_recorded = false;  // op-level recording covered the whole step
   bool steady = false;        // false: warm-up; not part of the verdict
-  std::string kind;           // what this step alone is bound by: as Verdict::kind
   std::vector<StepTime> times;
+  std::vector<StepKind> kinds;  // one for each device that has times, or for the thread
 };
 
 struct Evidence {
@@ -61,6 +68,19 @@ struct Advice {
   Evidence evidence;
 };
 
+// Steps of one kind: all that a verdict rests on, or those that are told apart from the others.
+struct StepPopulation {
+  std::int64_t number = 0;  // from 1 within the verdict, the usual steps first
+  std::int64_t steps = 0;
+  std::int64_t mean_ns = 0;
+  double share = 0;         // of all step time
+  std::string label;
+  std::string kind;         // what these steps alone are bound by: as Verdict::kind
+  std::string degree;       // as Verdict::degree
+  std::int64_t period = 0;  // every so manieth step; 0: irregular
+  std::int64_t first = 0;   // the first step of the period
+};
+
 struct Verdict {
   ThreadId thread = ThreadId::kNone;  // the loop thread; kNone when no step was found
   std::string kind;        // "input-bound", …, "no-steps": the contract in docs/cli.md
@@ -74,6 +94,7 @@ struct Verdict {
   std::vector<Evidence> evidence;
   std::vector<Advice> advice;
   DeviceId device = DeviceId::kNone;  // a loop with devices has a verdict for each
+  std::vector<StepPopulation> populations;
 };
 
 // The op that an API call was made in, by the ids of their rows.

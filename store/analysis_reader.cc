@@ -59,6 +59,15 @@ Verdict verdict_of(const Statement& row) {
   return verdict;
 }
 
+StepKind step_kind_of(const Statement& row) {
+  return {row.text(1), row.integer(2), static_cast<DeviceId>(row.integer(3))};
+}
+
+StepPopulation population_of(const Statement& row) {
+  return {row.integer(1), row.integer(2), row.integer(3), row.real(4),   row.text(5),
+          row.text(6),    row.text(7),    row.integer(8), row.integer(9)};
+}
+
 Advice advice_of(const Statement& row) {
   Advice advice;
   advice.rule = row.text(2);
@@ -84,13 +93,22 @@ Status read_steps(Database& database, std::vector<Step>& steps) {
                      steps.push_back(step_of(row));
                    });
   if (!status.ok()) return status;
+  const auto of_step = [&](const Statement& row) -> Step* {
+    const auto step = by_id.find(row.integer(0));
+    return step == by_id.end() ? nullptr : &steps[step->second];
+  };
+  const Status times =
+      for_each_row(database,
+                   "SELECT step_id, category, phase, label, exposed_ns, hidden_ns, device_id"
+                   " FROM step_time ORDER BY id",
+                   [&](const Statement& row) {
+                     if (Step* step = of_step(row)) step->times.push_back(step_time_of(row));
+                   });
+  if (!times.ok()) return times;
   return for_each_row(database,
-                      "SELECT step_id, category, phase, label, exposed_ns, hidden_ns, device_id"
-                      " FROM step_time ORDER BY id",
+                      "SELECT step_id, kind, population, device_id FROM step_kind ORDER BY id",
                       [&](const Statement& row) {
-                        const auto step = by_id.find(row.integer(0));
-                        if (step == by_id.end()) return;
-                        steps[step->second].times.push_back(step_time_of(row));
+                        if (Step* step = of_step(row)) step->kinds.push_back(step_kind_of(row));
                       });
 }
 
@@ -105,6 +123,16 @@ Status read_verdicts(Database& database, std::vector<Verdict>& verdicts) {
       [&](const Statement& row) {
         by_id[row.integer(0)] = verdicts.size();
         verdicts.push_back(verdict_of(row));
+      });
+  if (!status.ok()) return status;
+  status = for_each_row(
+      database,
+      "SELECT verdict_id, number, steps, mean_ns, share, label, kind, degree, period, first_step"
+      " FROM population ORDER BY id",
+      [&](const Statement& row) {
+        const auto verdict = by_id.find(row.integer(0));
+        if (verdict != by_id.end())
+          verdicts[verdict->second].populations.push_back(population_of(row));
       });
   if (!status.ok()) return status;
   status = for_each_row(database,

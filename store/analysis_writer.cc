@@ -16,13 +16,14 @@ Text nullable_text(const std::string& text) { return text.empty() ? Text() : Tex
 constexpr char kIndexes[] =
     "CREATE INDEX IF NOT EXISTS step_by_start ON step(thread_id, start_ns);"
     "CREATE INDEX IF NOT EXISTS step_time_by_step ON step_time(step_id);"
+    "CREATE INDEX IF NOT EXISTS step_kind_by_step ON step_kind(step_id);"
     "CREATE INDEX IF NOT EXISTS api_call_by_correlation ON api_call(correlation)"
     " WHERE correlation IS NOT NULL;";
 
 constexpr char kClear[] =
-    "DELETE FROM evidence; DELETE FROM advice; DELETE FROM verdict;"
-    "DELETE FROM step_time; DELETE FROM step; DELETE FROM call_op; DELETE FROM priority_time;"
-    "DELETE FROM kernel_time;";
+    "DELETE FROM evidence; DELETE FROM advice; DELETE FROM population; DELETE FROM verdict;"
+    "DELETE FROM step_time; DELETE FROM step_kind; DELETE FROM step;"
+    "DELETE FROM call_op; DELETE FROM priority_time; DELETE FROM kernel_time;";
 
 class AnalysisWriter {
  public:
@@ -31,6 +32,9 @@ class AnalysisWriter {
     const std::pair<Statement*, const char*> statements[] = {
         {&writer.step_, "INSERT INTO step VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"},
         {&writer.time_, "INSERT INTO step_time VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
+        {&writer.kind_, "INSERT INTO step_kind VALUES (NULL, ?1, ?2, ?3, ?4)"},
+        {&writer.population_,
+         "INSERT INTO population VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"},
         {&writer.verdict_,
          "INSERT INTO verdict VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"},
         {&writer.advice_, "INSERT INTO advice VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
@@ -60,6 +64,11 @@ class AnalysisWriter {
                     to_ns(time.exposed), to_ns(time.hidden), nullable(time.device));
       if (!added.ok()) return added;
     }
+    for (const StepKind& kind : step.kinds) {
+      const Status added = kind_.run(id, nullable(kind.device), std::string_view(kind.kind),
+                                     nullable(kind.population));
+      if (!added.ok()) return added;
+    }
     return {};
   }
 
@@ -70,6 +79,9 @@ class AnalysisWriter {
         verdict.share, verdict.ci_low, verdict.ci_high, std::string_view(verdict.confidence),
         std::string_view(verdict.sentence), verdict.steps, nullable(verdict.device));
     if (!status.ok()) return status;
+    for (const StepPopulation& population : verdict.populations) {
+      if (Status added = add(population, id); !added.ok()) return added;
+    }
     for (const Evidence& evidence : verdict.evidence) {
       if (Status added = add(evidence, id, std::nullopt); !added.ok()) return added;
     }
@@ -94,6 +106,13 @@ class AnalysisWriter {
   }
 
  private:
+  Status add(const StepPopulation& population, std::int64_t verdict) {
+    return population_.run(verdict, population.number, population.steps, population.mean_ns,
+                           population.share, std::string_view(population.label),
+                           std::string_view(population.kind), nullable_text(population.degree),
+                           nullable(population.period), nullable(population.first));
+  }
+
   Status add(const Advice& advice, std::int64_t verdict) {
     const std::int64_t id = ++advices_;
     const Status status =
@@ -107,7 +126,8 @@ class AnalysisWriter {
                          std::string_view(evidence.unit), std::string_view(evidence.query));
   }
 
-  Statement step_, time_, verdict_, advice_, evidence_, call_op_, priority_, kernel_time_;
+  Statement step_, time_, kind_, population_, verdict_, advice_, evidence_, call_op_, priority_,
+      kernel_time_;
   std::int64_t steps_ = 0, verdicts_ = 0, advices_ = 0;
 };
 

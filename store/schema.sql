@@ -253,6 +253,15 @@ CREATE TABLE step_time (
   device_id  INTEGER REFERENCES device  -- whose time it is; NULL: the loop thread's, no device seen
 ) STRICT;
 
+-- What each step alone (and device) is bound by.
+CREATE TABLE step_kind (
+  id         INTEGER PRIMARY KEY,
+  step_id    INTEGER NOT NULL REFERENCES step,
+  device_id  INTEGER REFERENCES device,  -- as in step_time
+  kind       TEXT NOT NULL,              -- as in verdict
+  population INTEGER                     -- population.number; NULL: no part of the verdict
+) STRICT;
+
 CREATE TABLE verdict (
   id         INTEGER PRIMARY KEY,
   thread_id  INTEGER REFERENCES thread,  -- the loop's; NULL: no loop was found
@@ -265,6 +274,21 @@ CREATE TABLE verdict (
   sentence   TEXT NOT NULL,
   steps      INTEGER NOT NULL,  -- how many it rests on
   device_id  INTEGER REFERENCES device  -- NULL: seen from the host
+) STRICT;
+
+-- The kinds of step that a verdict's loop has: one, or several that are told apart.
+CREATE TABLE population (
+  id         INTEGER PRIMARY KEY,
+  verdict_id INTEGER NOT NULL REFERENCES verdict,
+  number     INTEGER NOT NULL,  -- from 1, the usual steps first
+  steps      INTEGER NOT NULL,
+  mean_ns    INTEGER NOT NULL,
+  share      REAL NOT NULL,     -- of all step time
+  label      TEXT NOT NULL,     -- 'every 20th step (20, 40, …): +12.0 ms in input'
+  kind       TEXT NOT NULL,     -- what these steps alone are bound by
+  degree     TEXT,
+  period     INTEGER,           -- every so manieth step; NULL: irregular
+  first_step INTEGER            -- the first of the period
 ) STRICT;
 
 CREATE TABLE advice (
@@ -333,8 +357,10 @@ SELECT
   sum(iif(t.category = 'host', t.exposed_ns, 0)) AS host_ns,
   sum(iif(t.category = 'other', t.exposed_ns, 0)) AS other_ns,
   coalesce(sum(t.hidden_ns), 0) AS hidden_ns,
+  k.kind, k.population,
   step.marker, step.steady, step.ops_recorded, step.thread_id, step.id AS step_id, t.device_id
 FROM step LEFT JOIN step_time AS t ON t.step_id = step.id
+LEFT JOIN step_kind AS k ON k.step_id = step.id AND k.device_id IS t.device_id
 GROUP BY step.id, t.device_id;
 
 -- A row for each op name, phase and scope. Grouped by numbers first: the names are looked up once a

@@ -17,24 +17,30 @@ double mean(std::span<const double> values) {
          static_cast<double>(std::max<std::size_t>(values.size(), 1));
 }
 
-// How many steps come before the jump, or a third of them.
-std::size_t early_steps(const Trend& trend, const std::vector<std::int64_t>& numbers) {
-  if (trend.jump_at == 0) return numbers.size() / 3;
-  const auto at = std::lower_bound(numbers.begin(), numbers.end(), trend.jump_at);
-  return static_cast<std::size_t>(at - numbers.begin());
-}
+// Which of the values are the earlier ones (the first so many) and which the later (from there on):
+// the thirds at either end, or the sides of a jump.
+struct Ends {
+  std::size_t early = 0, late = 0;
+
+  Ends(const Trend& trend, const std::vector<std::int64_t>& numbers) {
+    const auto jump = std::lower_bound(numbers.begin(), numbers.end(), trend.jump_at);
+    early =
+        trend.jump_at == 0 ? numbers.size() / 3 : static_cast<std::size_t>(jump - numbers.begin());
+    late = trend.jump_at == 0 ? numbers.size() - early : early;
+  }
+  [[nodiscard]] double change(const std::vector<double>& values) const {
+    const std::span<const double> all(values);
+    return mean(all.subspan(late)) - mean(all.first(early));
+  }
+};
 
 // The cause that changed most in the direction of the trend.
-Cause cause_of(const LoopReport& report, const std::vector<std::size_t>& members,
-               const std::vector<std::int64_t>& numbers, const Trend& trend) {
-  const std::size_t early = early_steps(trend, numbers);
-  const std::size_t late = trend.jump_at == 0 ? numbers.size() - early : early;
+Cause cause_of(const LoopReport& report, const std::vector<std::size_t>& members, const Ends& ends,
+               const Trend& trend) {
   Cause most;
   double most_change = 0;
   for (const auto& [cause, times] : cause_times(report.steps, members)) {
-    const std::span<const double> all(times);
-    const double change =
-        (mean(all.subspan(late)) - mean(all.first(early))) * (trend.change < 0 ? -1 : 1);
+    const double change = ends.change(times) * (trend.change < 0 ? -1 : 1);
     if (change <= most_change) continue;
     most_change = change;
     most = cause;
@@ -70,7 +76,12 @@ std::optional<Drift> find_drift(const LoopReport& report) {
   }
   const auto trend = trend_of(times, numbers);
   if (!trend) return std::nullopt;
-  Drift drift{*trend, cause_of(report, members, numbers, *trend), ""};
+  const Ends ends(*trend, numbers);
+  Drift drift;
+  drift.trend = *trend;
+  drift.cause = cause_of(report, members, ends, *trend);
+  drift.thirds = {numbers[ends.late], numbers[ends.early]};
+  drift.between_thirds_ns = ends.change(times);
   drift.sentence = sentence_of(drift);
   return drift;
 }

@@ -1,9 +1,11 @@
 #include "analyzer/verdict/ranks.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
 
+#include "analyzer/verdict/summary.h"
 #include "analyzer/words.h"
 
 namespace stepscope {
@@ -58,27 +60,90 @@ std::string excess_of(const LoopReport& slow, const std::vector<const LoopReport
   return std::string(category_name(most)) + ", +" + time_text(most_ns);
 }
 
-std::string even_sentence(const std::vector<RankRow>& rows) {
+// What each rank did in one step.
+struct Turn {
+  double work_ns = 0, communication_ns = 0;
+};
+
+// By step number, a turn for each rank; only the steps that all ranks have.
+std::vector<std::vector<Turn>> common_steps(const std::vector<const LoopReport*>& ranks) {
+  std::map<std::int64_t, std::vector<Turn>> by_number;
+  for (const LoopReport* loop : ranks) {
+    for (const std::size_t i : loop->analysed) {
+      const Step& step = loop->steps[i];
+      const auto communication = static_cast<double>(exposed_ns(step, Category::kCommunication));
+      by_number[step.number].push_back(
+          {static_cast<double>(to_ns(step.dur)) - communication, communication});
+    }
+  }
+  std::vector<std::vector<Turn>> steps;
+  for (auto& [number, turns] : by_number) {
+    if (turns.size() == ranks.size()) steps.push_back(std::move(turns));
+  }
+  return steps;
+}
+
+// Who waits for whom: in each step the rank with the most work of its own comes last into the
+// collectives, and what the others communicate for longer than it does is waiting for it. `after`:
+// by rank, how much the step would be shorter were it as fast as the next; summed.
+void account_waits(const std::vector<std::vector<Turn>>& steps, RankReport& report,
+                   std::vector<double>& after) {
+  const auto count = static_cast<double>(std::max<std::size_t>(steps.size(), 1));
+  const auto others = static_cast<double>(report.rows.size() - 1);
+  double waited = 0, total = 0;
+  for (const std::vector<Turn>& turns : steps) {
+    std::vector<double> works;
+    for (const Turn& turn : turns) works.push_back(turn.work_ns);
+    const auto last =
+        static_cast<std::size_t>(std::max_element(works.begin(), works.end()) - works.begin());
+    std::nth_element(works.begin(), works.begin() + 1, works.end(), std::greater<>());
+    after[last] += turns[last].work_ns - works[1];
+    double wait_for_it = 0;
+    for (std::size_t r = 0; r < turns.size(); ++r) {
+      const double wait = std::max(0.0, turns[r].communication_ns - turns[last].communication_ns);
+      report.rows[r].waits_ns += wait / count;
+      wait_for_it += wait;
+      total += turns[r].work_ns + turns[r].communication_ns;
+    }
+    report.rows[last].costs_ns += wait_for_it / others / count;
+    report.rows[last].last_in += wait_for_it > 0 ? 1 : 0;
+    waited += wait_for_it;
+  }
+  report.wait_share = total > 0 ? waited / total : 0;
+  for (double& ns : after) ns /= count;
+}
+
+std::string even_sentence(const RankReport& report) {
+  const std::vector<RankRow>& rows = report.rows;
+  const std::string ranks = "The " + std::to_string(rows.size()) + " ranks";
+  if (report.wait_share >= kLeastRankGap) {
+    return ranks + " take turns at being last: " + percent_text(report.wait_share) +
+           " of their time is waiting for the one whose step takes longest.";
+  }
   const auto [least, most] = std::minmax_element(
       rows.begin(), rows.end(),
       [](const RankRow& a, const RankRow& b) { return a.work_ns() < b.work_ns(); });
-  return "The " + std::to_string(rows.size()) + " ranks are even: between " +
-         time_text(least->work_ns()) + " and " + time_text(most->work_ns()) +
-         " of a step are their own work.";
+  return ranks + " are even: between " + time_text(least->work_ns()) + " and " +
+         time_text(most->work_ns()) + " of a step are their own work.";
 }
 
-std::string straggler_sentence(const RankRow& slow, double others_work, double others_wait,
-                               std::size_t others, const std::string& excess) {
-  const bool one = others == 1;
+std::string straggler_sentence(const RankReport& report, const RankRow& slow, double others_work,
+                               const std::string& excess) {
+  const bool one = report.rows.size() == 2;
   std::string text = "Rank " + std::to_string(slow.rank) +
                      " is the slow one: " + time_text(slow.work_ns()) +
                      " of a step are its own work, " + time_text(others_work) +
                      (one ? " that of the other" : " that of the others");
-  if (others_wait >= kLeastRankGap * slow.step_ns) {
-    text += one ? ", which waits " : ", which wait ";
-    text += time_text(others_wait) + " longer than it in communication";
+  if (slow.costs_ns >= kLeastRankGap * slow.step_ns) {
+    text += (one ? ", which waits " : ", which wait ") + time_text(slow.costs_ns) +
+            " a step for it in communication";
   }
-  return text + ". What it spends more on: " + excess + ".";
+  text += ". What it spends more on: " + excess + ".";
+  if (slow.step_ns - report.step_without_ns >= kLeastRankGap * slow.step_ns) {
+    text += " Were it as fast as the next, a step would take " + time_text(report.step_without_ns) +
+            " instead of " + time_text(slow.step_ns) + ".";
+  }
+  return text;
 }
 
 }  // namespace
@@ -101,6 +166,8 @@ std::optional<RankReport> compare_ranks(const std::vector<LoopReport>& loops) {
                       "recorded.";
     return report;
   }
+  std::vector<double> saved_if_next(ranks.size());
+  account_waits(common_steps(ranks), report, saved_if_next);
   const auto slow = std::max_element(
       report.rows.begin(), report.rows.end(),
       [](const RankRow& a, const RankRow& b) { return a.work_ns() < b.work_ns(); });
@@ -109,16 +176,13 @@ std::optional<RankReport> compare_ranks(const std::vector<LoopReport>& loops) {
       ranks, slow_loop, [](const LoopReport& loop) { return row_of(loop).work_ns(); });
   report.gap_ns = slow->work_ns() - others_work;
   if (report.gap_ns < kLeastRankGap * slow->step_ns) {
-    report.sentence = even_sentence(report.rows);
+    report.sentence = even_sentence(report);
     return report;
   }
-  const double others_wait =
-      median_of_others(ranks, slow_loop,
-                       [](const LoopReport& loop) { return row_of(loop).communication_ns; }) -
-      slow->communication_ns;
   report.straggler = slow->rank;
-  report.sentence = straggler_sentence(*slow, others_work, others_wait, ranks.size() - 1,
-                                       excess_of(*slow_loop, ranks));
+  report.step_without_ns =
+      slow->step_ns - saved_if_next[static_cast<std::size_t>(slow - report.rows.begin())];
+  report.sentence = straggler_sentence(report, *slow, others_work, excess_of(*slow_loop, ranks));
   return report;
 }
 

@@ -139,6 +139,30 @@ CREATE TABLE kernel_time (
 ALTER TABLE step_time ADD COLUMN device_id INTEGER REFERENCES device;
 ALTER TABLE verdict ADD COLUMN device_id INTEGER REFERENCES device;
 
+-- What each step alone (and device) is bound by.
+CREATE TABLE step_kind (
+  id         INTEGER PRIMARY KEY,
+  step_id    INTEGER NOT NULL REFERENCES step,
+  device_id  INTEGER REFERENCES device,  -- as in step_time
+  kind       TEXT NOT NULL,              -- as in verdict
+  population INTEGER                     -- population.number; NULL: no part of the verdict
+) STRICT;
+
+-- The kinds of step that a verdict's loop has: one, or several that are told apart.
+CREATE TABLE population (
+  id         INTEGER PRIMARY KEY,
+  verdict_id INTEGER NOT NULL REFERENCES verdict,
+  number     INTEGER NOT NULL,  -- from 1, the usual steps first
+  steps      INTEGER NOT NULL,
+  mean_ns    INTEGER NOT NULL,
+  share      REAL NOT NULL,     -- of all step time
+  label      TEXT NOT NULL,     -- 'every 20th step (20, 40, …): +12.0 ms in input'
+  kind       TEXT NOT NULL,     -- what these steps alone are bound by
+  degree     TEXT,
+  period     INTEGER,           -- every so manieth step; NULL: irregular
+  first_step INTEGER            -- the first of the period
+) STRICT;
+
 DROP VIEW step_breakdown;
 DROP VIEW timeline;
 
@@ -157,8 +181,10 @@ SELECT
   sum(iif(t.category = 'host', t.exposed_ns, 0)) AS host_ns,
   sum(iif(t.category = 'other', t.exposed_ns, 0)) AS other_ns,
   coalesce(sum(t.hidden_ns), 0) AS hidden_ns,
+  k.kind, k.population,
   step.marker, step.steady, step.ops_recorded, step.thread_id, step.id AS step_id, t.device_id
 FROM step LEFT JOIN step_time AS t ON t.step_id = step.id
+LEFT JOIN step_kind AS k ON k.step_id = step.id AND k.device_id IS t.device_id
 GROUP BY step.id, t.device_id;
 
 -- Everything that has a name and a time, track by track ('step', 'phase', 'op', 'api_call'; 'unfinished':

@@ -433,7 +433,8 @@ std::string answer(const RecordedRun& recording, const std::vector<std::string>&
     out << "straggler " << (ranks.straggler ? std::to_string(*ranks.straggler) : "none") << "\n";
     for (const RankRow& row : ranks.rows) {
       out << "rank " << row.rank << " process " << row.pid << " step " << std::llround(row.step_ns)
-          << " work " << std::llround(row.work_ns()) << "\n";
+          << " work " << std::llround(row.work_ns()) << " waits " << std::llround(row.waits_ns)
+          << " costs " << std::llround(row.costs_ns) << " last in " << row.last_in << "\n";
     }
     out << "because " << ranks.sentence << "\n";
   }

@@ -73,7 +73,8 @@ TEST(Report, EachStepHasItsOwnKind) {
   const auto report = analyze(builder.recording());
   ASSERT_TRUE(report.ok());
   for (const Step& step : report->loops[0].steps)
-    EXPECT_EQ(step.kind, step.number == 31 ? "host-bound" : "input-bound") << step.number;
+    EXPECT_EQ(step.kinds.at(0).kind, step.number == 31 ? "host-bound" : "input-bound")
+        << step.number;
 }
 
 TEST(Report, StepsThatGetSlowerDrift) {
@@ -133,7 +134,7 @@ TEST(Report, MemoryPressureIsAVerdictOfItsOwn) {
   EXPECT_EQ(loop.verdict.degree, "highly");
   EXPECT_NEAR(loop.verdict.share, 0.43, 1e-3);
   EXPECT_NEAR(loop.verdict.ci_low, 0.43, 1e-3);
-  EXPECT_EQ(loop.steps[50].kind, "memory-pressure-bound");
+  EXPECT_EQ(loop.steps[50].kinds.at(0).kind, "memory-pressure-bound");
   EXPECT_THAT(loop.verdict.sentence, HasSubstr("43.0 % of the time memory is waited for."));
   EXPECT_THAT(loop.verdict.sentence, HasSubstr("pages back from disk"));
   EXPECT_THAT(loop.verdict.sentence, HasSubstr("Also: input 10.0 %"));

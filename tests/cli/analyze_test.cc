@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -152,9 +154,12 @@ TEST_F(AnalyzeTest, JsonKeepsItsContract) {
     for (const char* key : {"kind", "degree", "share", "ci95", "confidence", "why"}) {
       EXPECT_TRUE(loop["verdict"].contains(key)) << key;
     }
-    for (const char* key : {"steps", "mean_ns", "share", "label"}) {
+    for (const char* key : {"steps", "mean_ns", "share", "label", "period", "first", "cause",
+                            "extra_ns", "shares", "verdict"}) {
       EXPECT_TRUE(loop["populations"][0].contains(key)) << key;
     }
+    EXPECT_TRUE(loop["drift"].is_null());
+    EXPECT_TRUE(loop["memory"].contains("pressure_share"));
     for (const char* key : {"rule", "title", "why", "predicted_step_ns", "saves_ns", "evidence"}) {
       EXPECT_TRUE(loop["advice"][0].contains(key)) << key;
     }
@@ -231,6 +236,74 @@ TEST_F(AnalyzeTest, EvidenceQueriesShowTheFigureThatTheyStandFor) {
   for (const Json& advice : document["advice"]) {
     EXPECT_GT(first_value(store, advice["evidence"]["query"]), 0) << advice["evidence"]["query"];
   }
+}
+
+// A loop without ops: step i waits wait_ns(i) and computes for 5 ms, and memory is waited for
+// pressure_us in each.
+void record_waits(TraceWriter& writer, int steps, const std::function<std::int64_t(int)>& wait_ns,
+                  std::int64_t pressure_us) {
+  const auto process = writer.add_process({4242, "train", "./train", 1, -1});
+  ASSERT_TRUE(process.ok());
+  const auto thread = writer.add_thread({*process, 4242, 1, "train"});
+  ASSERT_TRUE(thread.ok());
+  const StringId psi = writer.intern("psi_memory_some_us"), faults = writer.intern("major_faults"),
+                 available = writer.intern("memory_available_bytes");
+  SessionTime at = session_time(1'000'000);
+  std::vector<Phase> phases;
+  std::vector<Sample> samples;
+  for (int i = 0; i < steps; ++i) {
+    const Duration wait(wait_ns(i));
+    samples.push_back({ProcessId::kNone, psi, at, 7 + i * pressure_us});
+    samples.push_back({*process, faults, at, std::int64_t{i} * 30});
+    samples.push_back({ProcessId::kNone, available, at, 90'000'000 - i});
+    phases.push_back({*thread, PhaseKind::kInput, StringId::kNone, at, wait, Duration(0)});
+    phases.push_back({*thread, PhaseKind::kBackward, StringId::kNone, at + wait,
+                      Duration(5'000'000 + i % 7 * 1000), Duration(0)});
+    at += wait + Duration(5'010'000);
+  }
+  phases.push_back({*thread, PhaseKind::kInputEnd, StringId::kNone, at, Duration(10), Duration(0)});
+  ASSERT_TRUE(writer.add_phases(phases).ok());
+  ASSERT_TRUE(writer.add_samples(samples).ok());
+  ASSERT_TRUE(writer.finish().ok());
+}
+
+std::size_t check_evidence(const std::string& store, const char* kind) {
+  const Json document = Json::parse(run_stepscope({"analyze", store, "--json"}).out);
+  EXPECT_EQ(document["verdict"]["kind"], kind);
+  for (const Json& evidence : document["verdict"]["evidence"]) {
+    const double value = evidence["value"].get<double>();
+    EXPECT_NEAR(first_value(store, evidence["query"]), value, 1e-6 * std::abs(value) + 0.6)
+        << evidence.dump(1);
+    if (evidence["unit"] == "ratio") {
+      EXPECT_NEAR(first_value(store, evidence["query"]), value, 1e-9) << evidence.dump(1);
+    }
+  }
+  return document["verdict"]["evidence"].size();
+}
+
+TEST_F(AnalyzeTest, EachEvidenceQueryReturnsItsValue) {
+  const std::string stalls = (folder_ / "stalls.db").string();
+  {
+    auto writer = TraceWriter::create(stalls);
+    ASSERT_TRUE(writer.ok());
+    record_waits(
+        **writer, 300,
+        [](int i) { return 2'000'000 + i * 20'000 + (i % 20 == 19 ? 90'000'000 : 0); }, 0);
+  }
+  EXPECT_EQ(check_evidence(stalls, "input-bound"), 3u) << "the share, a kind of step, the drift";
+  EXPECT_EQ(first_value(stalls, "SELECT count(*) FROM step_breakdown WHERE population = 2"), 15);
+  EXPECT_EQ(first_value(stalls, "SELECT period FROM population WHERE number = 2"), 20);
+  EXPECT_EQ(first_value(stalls, "SELECT count(*) FROM step_kind WHERE kind <> 'input-bound'"), 0);
+
+  const std::string pressed = (folder_ / "pressed.db").string();
+  {
+    auto writer = TraceWriter::create(pressed);
+    ASSERT_TRUE(writer.ok());
+    record_waits(
+        **writer, 100, [](int) { return 100'000; }, 2'000);
+  }
+  EXPECT_EQ(check_evidence(pressed, "memory-pressure-bound"), 3u);
+  EXPECT_THAT(run_stepscope({"analyze", pressed}).out, HasSubstr("MEMORY-PRESSURE-BOUND"));
 }
 
 TEST_F(AnalyzeTest, NoWriteAndAPartOfTheStepsLeaveTheStoreAsItWas) {

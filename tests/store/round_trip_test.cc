@@ -349,6 +349,12 @@ void expect_equal(const Step& a, const Step& b) {
   EXPECT_EQ(a.marker, b.marker);
   EXPECT_EQ(a.ops_recorded, b.ops_recorded);
   EXPECT_EQ(a.steady, b.steady);
+  ASSERT_EQ(a.kinds.size(), b.kinds.size());
+  for (std::size_t i = 0; i < a.kinds.size(); ++i) {
+    EXPECT_EQ(a.kinds[i].kind, b.kinds[i].kind);
+    EXPECT_EQ(a.kinds[i].population, b.kinds[i].population);
+    EXPECT_EQ(a.kinds[i].device, b.kinds[i].device);
+  }
   ASSERT_EQ(a.times.size(), b.times.size());
   for (std::size_t i = 0; i < a.times.size(); ++i) {
     EXPECT_EQ(a.times[i].category, b.times[i].category);
@@ -359,7 +365,22 @@ void expect_equal(const Step& a, const Step& b) {
   }
 }
 
+void expect_equal(const StepPopulation& a, const StepPopulation& b) {
+  EXPECT_EQ(a.number, b.number);
+  EXPECT_EQ(a.steps, b.steps);
+  EXPECT_EQ(a.mean_ns, b.mean_ns);
+  EXPECT_EQ(a.share, b.share);
+  EXPECT_EQ(a.label, b.label);
+  EXPECT_EQ(a.kind, b.kind);
+  EXPECT_EQ(a.degree, b.degree);
+  EXPECT_EQ(a.period, b.period);
+  EXPECT_EQ(a.first, b.first);
+}
+
 void expect_equal(const Verdict& a, const Verdict& b) {
+  ASSERT_EQ(a.populations.size(), b.populations.size());
+  for (std::size_t i = 0; i < a.populations.size(); ++i)
+    expect_equal(a.populations[i], b.populations[i]);
   EXPECT_EQ(a.thread, b.thread);
   EXPECT_EQ(a.kind, b.kind);
   EXPECT_EQ(a.degree, b.degree);
@@ -392,6 +413,12 @@ Analysis rich_analysis() {
     analysis.steps[1].times.push_back({static_cast<Category>(i), PhaseKind::kScope, "checkpoint",
                                        Duration(i), Duration(100 + i)});
   }
+  analysis.steps[0].kinds = {{"input-bound", 0, DeviceId::kNone}};
+  analysis.steps[1].kinds = {{"host-bound", 2, DeviceId::kNone},
+                             {"compute-bound", 1, static_cast<DeviceId>(1)}};
+  analysis.verdicts[0].populations = {
+      {1, 18, 4'800'000, 0.75, "usual steps", "compute-bound", "", 0, 0},
+      {2, 2, 31'800'000, 0.25, "every 10th step (9, 19, …)", "host-bound", "highly", 10, 9}};
   Verdict none;
   none.kind = "no-steps";
   none.confidence = "low";

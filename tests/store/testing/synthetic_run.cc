@@ -186,6 +186,10 @@ void must(const Status& status) {
   if (!status.ok()) give_up(status);
 }
 
+double share_of_input(const SyntheticRun& run) {
+  return static_cast<double>(to_ns(run.input)) / static_cast<double>(to_ns(run.step_dur()));
+}
+
 Step true_step(const SyntheticRun& run, int index) {
   Step step;
   step.number = index + 1;
@@ -200,6 +204,8 @@ Step true_step(const SyntheticRun& run, int index) {
                 {Category::kCompute, PhaseKind::kBackward, "", run.backward, {}},
                 {Category::kCompute, PhaseKind::kOptimizer, "", run.optimizer, {}},
                 {Category::kHost, PhaseKind::kNone, "", run.host, {}}};
+  const bool waits = share_of_input(run) >= 0.05;
+  step.kinds = {{waits ? "input-bound" : "compute-bound", step.steady ? 1 : 0, DeviceId::kNone}};
   return step;
 }
 
@@ -218,8 +224,7 @@ Status record(const SyntheticRun& run, TraceWriter& writer) {
 Analysis true_analysis(const SyntheticRun& run) {
   Analysis analysis;
   for (int i = 0; i < run.steps; ++i) analysis.steps.push_back(true_step(run, i));
-  const double share =
-      static_cast<double>(to_ns(run.input)) / static_cast<double>(to_ns(run.step_dur()));
+  const double share = share_of_input(run);
   Verdict verdict;
   verdict.thread = kLoopThread;
   verdict.kind = share >= 0.05 ? "input-bound" : "compute-bound";
@@ -236,6 +241,8 @@ Analysis true_analysis(const SyntheticRun& run) {
        to_ns(run.step_dur() - run.input),
        to_ns(run.input),
        {"the wait is busy", run.input_busy, "ratio", "SELECT avg(busy_share) FROM input_stats"}}};
+  verdict.populations = {
+      {1, verdict.steps, to_ns(run.step_dur()), 1, "all", verdict.kind, verdict.degree, 0, 0}};
   analysis.verdicts.push_back(verdict);
   return analysis;
 }
