@@ -1,5 +1,7 @@
 // The promise: the reported input share is within one point of what the loop itself measured, on
-// the same steps, for waits that sleep and waits that work.
+// the same steps, and the verdict is the one that share calls for; for waits that sleep and waits
+// that work, from none to 80 % of steps of 1, 5 and 30 ms, wherever in the loop they are.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -15,6 +17,13 @@
 namespace stepscope {
 namespace {
 
+using Json = nlohmann::json;
+
+constexpr double kPoint = 0.01;
+// Between the loop's reading of a clock and the recorder's, other programs may have had the
+// processor: one run may miss. Nothing else of what is expected may.
+constexpr int kAttempts = 3;
+
 // What `command` prints; fails the test when it exits non-zero.
 std::string output_of(const std::string& command) {
   std::FILE* pipe = popen(command.c_str(), "r");
@@ -27,75 +36,162 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-struct Stall {
+struct Cell {
+  const char* kase;
   const char* kind;
-  double share;
+  int step_ms;
+  double share;  // wanted; what it was, the loop says
 };
 
-void PrintTo(const Stall& stall, std::ostream* out) { *out << stall.kind << " " << stall.share; }
+void PrintTo(const Cell& cell, std::ostream* out) {
+  *out << cell.kase << " " << cell.kind << " " << cell.step_ms << " ms " << cell.share;
+}
 
-class KnownStallsTest : public testing::TestWithParam<Stall> {
+std::string name_of(const testing::TestParamInfo<Cell>& tested) {
+  const Cell& cell = tested.param;
+  return std::string(cell.kase) + "_" + cell.kind + "_" + std::to_string(cell.step_ms) + "ms_" +
+         std::to_string(std::lround(cell.share * 100));
+}
+
+// What the loop measured itself, over the steps that the verdict rests on.
+struct Own {
+  double wait_ns = 0, step_ns = 0, wait_cpu_ns = 0;
+  [[nodiscard]] double share() const { return wait_ns / step_ns; }
+};
+
+class KnownStallsTest : public testing::TestWithParam<Cell> {
  protected:
   KnownStallsTest() : store_(testing::TempDir() + "/stalls-" + std::to_string(getpid()) + ".db") {}
-  ~KnownStallsTest() override {
+  ~KnownStallsTest() override { remove_stores(); }
+
+  void remove_stores() const {
     std::filesystem::remove(store_);
     std::filesystem::remove(store_ + ".old");
   }
+
+  // Runs the loop, and analyzes what was recorded.
+  void run(const Cell& cell) {
+    remove_stores();
+    const int steps = cell.step_ms == 1 ? 300 : cell.step_ms == 5 ? 120 : 40;
+    const auto loop = Json::parse(output_of(
+        std::string(STEPSCOPE_STALL_LOOP) + " --kind " + cell.kind + " --case " + cell.kase +
+        " --share " + std::to_string(cell.share) + " --step-ms " + std::to_string(cell.step_ms) +
+        " --steps " + std::to_string(steps) + " --output " + store_));
+    report_ = Json::parse(output_of(std::string(STEPSCOPE_CLI) + " analyze --json " + store_));
+    EXPECT_EQ(report_["steps"]["count"], steps);
+    EXPECT_EQ(report_["steps"]["marker"], "loader");
+    add_up(loop["steps"]);
+  }
+
+  void add_up(const Json& steps) {
+    const auto reader = TraceReader::open(store_);
+    ASSERT_TRUE(reader.ok()) << reader.status().message();
+    const auto analysis = (*reader)->analysis();
+    ASSERT_TRUE(analysis.ok());
+    own_ = {};
+    std::size_t steady = 0;
+    for (const Step& step : analysis->steps) {
+      if (!step.steady) continue;
+      const Json& measured = steps.at(static_cast<std::size_t>(step.number - 1));
+      own_.wait_ns += measured[0].get<double>();
+      own_.step_ns += measured[1].get<double>();
+      own_.wait_cpu_ns += measured[2].get<double>();
+      ++steady;
+    }
+    ASSERT_GT(steady, steps.size() / 2) << "most steps are steady";
+  }
+
+  [[nodiscard]] double error() const {
+    return report_["shares"]["input"].get<double>() - own_.share();
+  }
+
+  void expect_right_verdict() const {
+    const Json& verdict = report_["verdict"];
+    if (own_.share() >= 0.2 + kPoint) {
+      EXPECT_EQ(verdict["kind"], "input-bound");
+      EXPECT_EQ(verdict["degree"], "highly");
+    } else if (own_.share() >= 0.05 + kPoint && own_.share() < 0.2 - kPoint) {
+      EXPECT_EQ(verdict["kind"], "input-bound");
+      EXPECT_EQ(verdict["degree"], "moderately");
+    } else if (own_.share() < 0.05 - kPoint) {
+      EXPECT_NE(verdict["kind"], "input-bound");
+    } else {
+      ADD_FAILURE() << own_.share() << " is too near to a threshold: choose another stall";
+    }
+  }
+
   std::string store_;
+  Json report_;
+  Own own_;
 };
 
-TEST_P(KnownStallsTest, ReportedShareIsTheLoopsOwn) {
-  const Stall stall = GetParam();
-  const auto loop = nlohmann::json::parse(
-      output_of(std::string(STEPSCOPE_STALL_LOOP) + " --kind " + stall.kind + " --share " +
-                std::to_string(stall.share) + " --output " + store_));
-  const auto report =
-      nlohmann::json::parse(output_of(std::string(STEPSCOPE_CLI) + " analyze --json " + store_));
-
-  // The loop's own share over the steps that the verdict rests on.
-  const auto reader = TraceReader::open(store_);
-  ASSERT_TRUE(reader.ok()) << reader.status().message();
-  const auto analysis = (*reader)->analysis();
-  ASSERT_TRUE(analysis.ok());
-  double wait_ns = 0;
-  double step_ns = 0;
-  double wait_cpu_ns = 0;
-  std::int64_t steady = 0;
-  for (const Step& step : analysis->steps) {
-    if (!step.steady || step.number > static_cast<std::int64_t>(loop["steps"].size())) continue;
-    const auto& own = loop["steps"][static_cast<std::size_t>(step.number - 1)];
-    wait_ns += own[0].get<double>();
-    step_ns += own[1].get<double>();
-    wait_cpu_ns += own[2].get<double>();
-    ++steady;
+TEST_P(KnownStallsTest, ShareAndVerdictAreTheLoopsOwn) {
+  const Cell cell = GetParam();
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    run(cell);
+    if (HasFatalFailure()) return;
+    if (std::abs(error()) <= kPoint) break;
   }
-  ASSERT_GT(steady, 60) << "most steps are steady";
-  const double own_share = wait_ns / step_ns;
-  const double reported = report["shares"]["input"].get<double>();
-  EXPECT_NEAR(reported, own_share, 0.01);
+  EXPECT_LE(std::abs(error()), kPoint) << "of " << own_.share();
+  expect_right_verdict();
 
-  const std::string kind = report["verdict"]["kind"].get<std::string>();
-  if (own_share >= 0.2) {
-    EXPECT_EQ(kind, "input-bound");
-    EXPECT_EQ(report["verdict"]["degree"], "highly");
-  } else if (own_share < 0.045) {
-    EXPECT_NE(kind, "input-bound");
-  }
   // Busy or blocked, as the loop's own CPU clock says: on a loaded machine a spinning thread is not
   // always on a processor. A wait of nothing is too short to compare.
-  if (own_share > 0.02) {
-    EXPECT_NEAR(report["input"]["busy_share"].get<double>(), wait_cpu_ns / wait_ns, 0.05);
+  if (own_.wait_ns > 0.02 * own_.step_ns) {
+    EXPECT_NEAR(report_["input"]["busy_share"].get<double>(), own_.wait_cpu_ns / own_.wait_ns,
+                0.05);
   }
 }
 
+std::vector<Cell> matrix() {
+  std::vector<Cell> cells;
+  for (const int step_ms : {1, 5, 30}) {
+    for (const double share : {0.0, 0.12, 0.35, 0.6, 0.8}) {
+      for (const char* kind : {"sleep", "busy"}) cells.push_back({"plain", kind, step_ms, share});
+    }
+    cells.push_back({"plain", "busy", step_ms, 0.02});
+  }
+  return cells;
+}
+
+INSTANTIATE_TEST_SUITE_P(Shares, KnownStallsTest, testing::ValuesIn(matrix()), name_of);
+
 INSTANTIATE_TEST_SUITE_P(
-    Stalls, KnownStallsTest,
-    testing::Values(Stall{"sleep", 0}, Stall{"sleep", 0.03}, Stall{"sleep", 0.1},
-                    Stall{"sleep", 0.3}, Stall{"sleep", 0.6}, Stall{"busy", 0.03},
-                    Stall{"busy", 0.1}, Stall{"busy", 0.3}, Stall{"busy", 0.6}),
-    [](const auto& tested) {
-      return std::string(tested.param.kind) + std::to_string(std::lround(tested.param.share * 100));
-    });
+    Places, KnownStallsTest,
+    testing::Values(Cell{"outside", "sleep", 5, 0.35}, Cell{"outside", "busy", 5, 0.35},
+                    Cell{"evaluation", "sleep", 5, 0.35}, Cell{"evaluation", "busy", 5, 0.12},
+                    Cell{"epochs", "sleep", 5, 0.35}, Cell{"epochs", "busy", 5, 0.12}),
+    name_of);
+
+// A mean of 30 % describes none of the steps: one in twenty waits for 43 ms, the others not at all.
+class PeriodicStallsTest : public KnownStallsTest {};
+
+TEST_P(PeriodicStallsTest, AreAKindOfTheirOwn) {
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    run(GetParam());
+    if (HasFatalFailure()) return;
+    if (std::abs(error()) <= kPoint && report_["populations"].size() == 2) break;
+  }
+  EXPECT_LE(std::abs(error()), kPoint) << "of " << own_.share();
+  expect_right_verdict();
+  ASSERT_EQ(report_["populations"].size(), 2u) << report_["populations"].dump(1);
+  const Json& usual = report_["populations"][0];
+  const Json& stalling = report_["populations"][1];
+  EXPECT_NE(usual["verdict"]["kind"], "input-bound");
+  EXPECT_EQ(stalling["steps"], 6);
+  EXPECT_EQ(stalling["period"], 20);
+  EXPECT_EQ(stalling["first"], 20);
+  EXPECT_EQ(stalling["cause"]["category"], "input");
+  EXPECT_EQ(stalling["verdict"]["kind"], "input-bound");
+  EXPECT_EQ(stalling["verdict"]["degree"], "highly");
+  EXPECT_THAT(stalling["label"].get<std::string>(),
+              testing::StartsWith("every 20th step (20, 40, …): +"));
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryTwentieth, PeriodicStallsTest,
+                         testing::Values(Cell{"every20", "sleep", 5, 0.3},
+                                         Cell{"every20", "busy", 5, 0.3}),
+                         name_of);
 
 }  // namespace
 }  // namespace stepscope

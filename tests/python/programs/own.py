@@ -66,8 +66,9 @@ class Stopwatch:
         step = optimizer.step
         optimizer.step = lambda *with_arguments, **named: self.update(step, *with_arguments, **named)
 
-    def save(self):
+    def save(self, **more):
+        """`more`: what else is to be known, such as the tid of the loop's thread."""
         if self._path:
-            self._seen |= {"pid": os.getpid(), "rank": int(os.environ.get("RANK", -1))}
+            self._seen |= {"pid": os.getpid(), "rank": int(os.environ.get("RANK", -1))} | more
             with open(self._path, "w") as file:
                 json.dump(self._seen, file)
