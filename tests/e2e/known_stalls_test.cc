@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -20,8 +21,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr double kPoint = 0.01;
-// Between the loop's reading of a clock and the recorder's, other programs may have had the
-// processor: one run may miss. Nothing else of what is expected may.
+// Other programs may have had the processor, between the loop's reading of a clock and the
+// recorder's or for longer than the loop waited: one run may miss.
 constexpr int kAttempts = 3;
 
 // What `command` prints; fails the test when it exits non-zero.
@@ -72,7 +73,7 @@ class KnownStallsTest : public testing::TestWithParam<Cell> {
   // Runs the loop, and analyzes what was recorded.
   void run(const Cell& cell) {
     remove_stores();
-    const int steps = cell.step_ms == 1 ? 300 : cell.step_ms == 5 ? 120 : 40;
+    const int steps = cell.step_ms == 1 ? 240 : cell.step_ms == 5 ? 120 : 30;
     const auto loop = Json::parse(output_of(
         std::string(STEPSCOPE_STALL_LOOP) + " --kind " + cell.kind + " --case " + cell.kase +
         " --share " + std::to_string(cell.share) + " --step-ms " + std::to_string(cell.step_ms) +
@@ -105,19 +106,36 @@ class KnownStallsTest : public testing::TestWithParam<Cell> {
     return report_["shares"]["input"].get<double>() - own_.share();
   }
 
-  void expect_right_verdict() const {
-    const Json& verdict = report_["verdict"];
-    if (own_.share() >= 0.2 + kPoint) {
-      EXPECT_EQ(verdict["kind"], "input-bound");
-      EXPECT_EQ(verdict["degree"], "highly");
-    } else if (own_.share() >= 0.05 + kPoint && own_.share() < 0.2 - kPoint) {
-      EXPECT_EQ(verdict["kind"], "input-bound");
-      EXPECT_EQ(verdict["degree"], "moderately");
-    } else if (own_.share() < 0.05 - kPoint) {
-      EXPECT_NE(verdict["kind"], "input-bound");
-    } else {
-      ADD_FAILURE() << own_.share() << " is too near to a threshold: choose another stall";
+  // Of all stalls but input. Where the loop did not get the processor it is large, and the verdict.
+  [[nodiscard]] double largest_other_stall() const {
+    const Json& shares = report_["shares"];
+    double largest = shares["host"].get<double>() + shares["other"].get<double>();
+    for (const char* stall : {"launch", "sync", "copy", "communication", "allocation"})
+      largest = std::max(largest, shares[stall].get<double>());
+    return largest;
+  }
+
+  // "highly input-bound", "not input-bound", or why it cannot be said.
+  [[nodiscard]] std::string expected_verdict() const {
+    const double share = own_.share(), other = largest_other_stall();
+    for (const double threshold : {0.05, 0.2, other < 0.1 ? 1 : other}) {
+      if (std::abs(share - threshold) <= kPoint)
+        return std::to_string(share) + " is too near to " + std::to_string(threshold);
     }
+    if (share < 0.05 || (other >= 0.1 && share < other)) return "not input-bound";
+    return std::string(share < 0.2 ? "moderately" : "highly") + " input-bound";
+  }
+  [[nodiscard]] std::string verdict() const {
+    const Json& verdict = report_["verdict"];
+    if (verdict["kind"] != "input-bound") return "not input-bound";
+    return verdict["degree"].get<std::string>() + " input-bound";
+  }
+  [[nodiscard]] bool is_right() const {
+    return std::abs(error()) <= kPoint && verdict() == expected_verdict();
+  }
+  void expect_right() const {
+    EXPECT_LE(std::abs(error()), kPoint) << "of " << own_.share();
+    EXPECT_EQ(verdict(), expected_verdict()) << report_["verdict"]["why"];
   }
 
   std::string store_;
@@ -130,10 +148,9 @@ TEST_P(KnownStallsTest, ShareAndVerdictAreTheLoopsOwn) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     run(cell);
     if (HasFatalFailure()) return;
-    if (std::abs(error()) <= kPoint) break;
+    if (is_right()) break;
   }
-  EXPECT_LE(std::abs(error()), kPoint) << "of " << own_.share();
-  expect_right_verdict();
+  expect_right();
 
   // Busy or blocked, as the loop's own CPU clock says: on a loaded machine a spinning thread is not
   // always on a processor. A wait of nothing is too short to compare.
@@ -170,16 +187,16 @@ TEST_P(PeriodicStallsTest, AreAKindOfTheirOwn) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     run(GetParam());
     if (HasFatalFailure()) return;
-    if (std::abs(error()) <= kPoint && report_["populations"].size() == 2) break;
+    if (is_right()) break;
   }
-  EXPECT_LE(std::abs(error()), kPoint) << "of " << own_.share();
-  expect_right_verdict();
-  ASSERT_EQ(report_["populations"].size(), 2u) << report_["populations"].dump(1);
-  const Json& usual = report_["populations"][0];
-  const Json& stalling = report_["populations"][1];
-  EXPECT_NE(usual["verdict"]["kind"], "input-bound");
+  expect_right();
+  const Json& kinds = report_["populations"];
+  EXPECT_NE(kinds[0]["verdict"]["kind"], "input-bound");
+  // On a busy machine there may be others: steps in which the loop did not get the processor.
+  const auto is_regular = [](const Json& kind) { return kind["period"] == 20; };
+  ASSERT_EQ(std::count_if(kinds.begin(), kinds.end(), is_regular), 1) << kinds.dump(1);
+  const Json& stalling = *std::find_if(kinds.begin(), kinds.end(), is_regular);
   EXPECT_EQ(stalling["steps"], 6);
-  EXPECT_EQ(stalling["period"], 20);
   EXPECT_EQ(stalling["first"], 20);
   EXPECT_EQ(stalling["cause"]["category"], "input");
   EXPECT_EQ(stalling["verdict"]["kind"], "input-bound");

@@ -24,76 +24,73 @@ PLACES = ["outside-sleep-5-35", "outside-busy-5-12", "evaluation-sleep-5-35", "e
 UNKNOWN = ["generator-sleep-5-35", "generator-busy-5-12", "generator-sleep-30-60", "numpy-busy-5-35",
            "numpy-busy-30-12"]
 
+STALLS = ["launch", "sync", "copy", "communication", "allocation"]
+
 
 @pytest.fixture
 def run(tmp_path, stepscope):
-    """What is said of each cell, as (report of its loop, its own share). Cells whose share misses are run again, as
-    other programs may have had the processor between two clocks."""
+    """What is said of the loop of each cell, which is what it measured itself. Cells that miss are run again: other
+    programs may have had the processor."""
 
     def run(cells, steps_of):
-        told, left = {}, list(cells)
+        told, missed = {}, {cell: "" for cell in cells}
         for attempt in range(recorded.ATTEMPTS):
             folder = tmp_path / str(attempt)
             folder.mkdir()
             python = Python(folder)
             python.options = []
-            python.run_arguments(PROGRAM, "--cells", ",".join(left), "--own", "own.json",
+            python.run_arguments(PROGRAM, "--cells", ",".join(missed), "--own", "own.json",
                                  wrapper=[stepscope, "run", "-o", "run.db", "--quiet", "--"], timeout=300)
             done = recorded.analyze(stepscope, folder)
-            for cell in left:
+            for cell in list(missed):
                 own = done.own(f".{cell}")
+                told[cell] = done.loop_of(own["pid"], own["tid"])
                 steps = steps_of(own)
-                loop = done.loop_of(own["pid"], own["tid"])
-                assert loop["steps"]["count"] == len(steps), cell
+                assert told[cell]["steps"]["count"] == len(steps), cell
                 numbers = done.steady_steps(own["pid"], own["tid"])
                 assert len(numbers) >= len(steps) // 2, cell
-                told[cell] = loop, own_steps.input_share(own, steps, numbers)
-            left = [cell for cell in left if abs(error_of(*told[cell])) > recorded.POINT]
-            if not left:
+                missed[cell] = what_is_wrong(told[cell], own_steps.input_share(own, steps, numbers))
+                if not missed[cell]:
+                    del missed[cell]
+            if not missed:
                 return told
-        missed = {cell: (round(told[cell][1], 4), round(error_of(*told[cell]), 4)) for cell in left}
-        pytest.fail(f"own share and error of it, {recorded.ATTEMPTS} times: {missed}")
+        pytest.fail(f"{recorded.ATTEMPTS} times: {missed}")
 
     return run
 
 
-def error_of(loop, own_share):
-    return loop["shares"]["input"] - own_share
-
-
-def expected_verdict(own_share):
-    for threshold in 0.05, 0.20:
-        assert abs(own_share - threshold) > recorded.POINT, "too near to a threshold: choose another stall"
-    return ("input-bound", "highly") if own_share > 0.20 else ("input-bound", "moderately")
-
-
-def check_verdict(cell, loop, own_share):
-    said = loop["verdict"]["kind"], loop["verdict"]["degree"]
-    if own_share < 0.05 - recorded.POINT:
-        assert said[0] != "input-bound", cell
-    else:
-        assert said == expected_verdict(own_share), (cell, own_share)
+def what_is_wrong(loop, own_share):
+    """Of what is said of a loop that measured this share itself; empty when nothing is."""
+    shares, verdict = loop["shares"], loop["verdict"]
+    if abs(shares["input"] - own_share) > recorded.POINT:
+        return f"share {shares['input']:.4f}, own {own_share:.4f}"
+    # Steps of 1 ms are a good part Python, and a loop that did not get the processor is host-bound too.
+    other = max(shares["host"] + shares["other"], *(shares[stall] for stall in STALLS))
+    for threshold in (0.05, 0.20, other if other >= 0.1 else 1):
+        if abs(own_share - threshold) <= recorded.POINT:
+            return f"{own_share:.4f} is too near to {threshold:.4f}"
+    said = (verdict["kind"], verdict["degree"]) if verdict["kind"] == "input-bound" else None
+    is_input = own_share >= 0.05 and (other < 0.1 or own_share > other)
+    expected = ("input-bound", "highly" if own_share > 0.20 else "moderately") if is_input else None
+    return "" if said == expected else f"{verdict['why']} Own share {own_share:.4f}"
 
 
 def test_every_cell_of_the_matrix(run):
-    for cell, (loop, own_share) in run(MATRIX, own_steps.loader_steps).items():
-        check_verdict(cell, loop, own_share)
+    for cell, loop in run(MATRIX, own_steps.loader_steps).items():
         assert not loop["input"]["inferred"], cell
 
 
 def test_wherever_the_waits_are(run):
     told = run(PLACES, own_steps.loader_steps)
-    for cell, (loop, own_share) in told.items():
-        check_verdict(cell, loop, own_share)
     for kind in "sleep", "busy":
-        usual, stalling = told[f"every20-{kind}-5-35"][0]["populations"]
+        usual, *others = told[f"every20-{kind}-5-35"]["populations"]
         assert usual["verdict"]["kind"] != "input-bound"
-        assert (stalling["steps"], stalling["period"], stalling["first"]) == (6, 20, 20)
+        (stalling,) = [other for other in others if other["period"] == 20]
+        assert (stalling["steps"], stalling["first"]) == (6, 20)
         assert stalling["cause"]["category"] == "input"
         assert stalling["verdict"]["kind"] == "input-bound"
 
 
 def test_batches_that_no_loader_brings(run):
-    for cell, (loop, own_share) in run(UNKNOWN, own_steps.update_steps).items():
-        check_verdict(cell, loop, own_share)
+    for cell, loop in run(UNKNOWN, own_steps.update_steps).items():
         assert loop["input"]["inferred"], cell

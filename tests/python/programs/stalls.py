@@ -22,7 +22,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 EPOCH, EVALUATION, HELD_OUT = 20, 25, 5
-STEPS = {1: 300, 5: 120, 30: 40}
+STEPS = {1: 240, 5: 120, 30: 30}
 
 
 class Batches(Dataset):
@@ -56,7 +56,7 @@ class Loop:
         self.network = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(),
                                            torch.nn.Linear(64, small.CLASSES))
         self.optimizer = torch.optim.SGD(self.network.parameters(), lr=1e-3, foreach=False)
-        self.factor = torch.randn(96, 96)
+        self.factor = torch.randn(160, 160)
 
     def run(self):
         for batch in getattr(self, self.place)():
