@@ -8,6 +8,7 @@
 #include "analyzer/verdict/bootstrap.h"
 #include "analyzer/verdict/confidence.h"
 #include "analyzer/verdict/device_words.h"
+#include "analyzer/verdict/evidence.h"
 #include "analyzer/verdict/summary.h"
 #include "analyzer/words.h"
 
@@ -194,28 +195,6 @@ void add_reason(LoopReport& report, std::string reason) {
   if (!reason.empty()) report.reasons.push_back(std::move(reason));
 }
 
-// The rows of step_breakdown that are about this loop and device.
-std::string of_loop(const LoopReport& report) {
-  const Verdict& verdict = report.verdict;
-  const std::string device = verdict.device == DeviceId::kNone
-                                 ? "NULL"
-                                 : std::to_string(static_cast<std::uint32_t>(verdict.device));
-  return "thread_id = " + std::to_string(static_cast<std::uint32_t>(verdict.thread)) +
-         " AND device_id IS " + device;
-}
-
-Evidence share_evidence(const LoopReport& report, const Bottleneck& bottleneck) {
-  const std::string columns = bottleneck.category == Category::kHost
-                                  ? "host_ns + other_ns"
-                                  : std::string(category_name(bottleneck.category)) + "_ns";
-  std::string which = report.ops_recorded ? " AND ops_recorded" : "";
-  if (report.device != DeviceId::kNone)
-    which += " AND device_id = " + std::to_string(static_cast<std::uint32_t>(report.device));
-  return {percent_text(bottleneck.share) + " " + report.clause, bottleneck.share, "ratio",
-          "SELECT 1.0 * sum(" + columns + ") / sum(dur_ns) AS share FROM step_breakdown WHERE " +
-              of_loop(report) + " AND steady" + which};
-}
-
 double memory_share(const LoopReport& report, const std::vector<std::size_t>& members) {
   if (report.memory.stall_ns.empty()) return 0;
   double stalled = 0, total = 0;
@@ -243,30 +222,6 @@ void judge_kinds(LoopReport& report) {
                                           kind.bottleneck.kind, kind.bottleneck.degree, kind.period,
                                           kind.first});
   }
-}
-
-// One row for each kind of step that is not the usual.
-void add_population_evidence(LoopReport& report) {
-  for (std::size_t i = 1; i < report.populations.size(); ++i) {
-    const Population& kind = report.populations[i];
-    report.verdict.evidence.push_back(
-        {count_text(kind.steps) + " steps: " + kind.label, static_cast<double>(kind.mean_ns), "ns",
-         "SELECT round(avg(dur_ns)) FROM step_breakdown WHERE " + of_loop(report) +
-             " AND population = " + std::to_string(i + 1)});
-  }
-}
-
-void add_drift_evidence(LoopReport& report) {
-  if (!report.drift) return;
-  const auto [late, early] = report.drift->thirds;
-  const auto mean_of = [](const std::string& which) {
-    return "avg(iif(number " + which + ", dur_ns, NULL))";
-  };
-  report.verdict.evidence.push_back(
-      {"the later steps less the earlier ones", report.drift->between_thirds_ns, "ns",
-       "SELECT " + mean_of(">= " + std::to_string(late)) + " - " +
-           mean_of("< " + std::to_string(early)) + " FROM step_breakdown WHERE " + of_loop(report) +
-           " AND population = 1"});
 }
 
 }  // namespace
@@ -303,14 +258,8 @@ void judge(LoopReport& report, std::int64_t op_count, std::int64_t lost) {
   if (!report.ops_recorded) add_reason(report, no_ops_reason(report));
   verdict.sentence = percent_text(verdict.share) + " " + report.clause + ".";
   for (const std::string& reason : report.reasons) verdict.sentence += " " + reason;
-  if (bottleneck.memory_pressure) {
-    verdict.evidence = report.memory.evidence;
-  } else {
-    verdict.evidence.push_back(share_evidence(report, bottleneck));
-  }
   judge_kinds(report);
-  add_population_evidence(report);
-  add_drift_evidence(report);
+  verdict.evidence = evidence_of(report, bottleneck);
 }
 
 }  // namespace stepscope

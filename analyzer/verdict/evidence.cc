@@ -1,0 +1,64 @@
+#include "analyzer/verdict/evidence.h"
+
+#include <string>
+
+#include "analyzer/words.h"
+
+namespace stepscope {
+namespace {
+
+// The rows of step_breakdown that are about this loop and device.
+std::string of_loop(const LoopReport& report) {
+  const Verdict& verdict = report.verdict;
+  const std::string device = verdict.device == DeviceId::kNone
+                                 ? "NULL"
+                                 : std::to_string(static_cast<std::uint32_t>(verdict.device));
+  return "thread_id = " + std::to_string(static_cast<std::uint32_t>(verdict.thread)) +
+         " AND device_id IS " + device;
+}
+
+Evidence share_evidence(const LoopReport& report, const Bottleneck& bottleneck) {
+  const std::string columns = bottleneck.category == Category::kHost
+                                  ? "host_ns + other_ns"
+                                  : std::string(category_name(bottleneck.category)) + "_ns";
+  const std::string which = report.ops_recorded ? " AND ops_recorded" : "";
+  return {percent_text(bottleneck.share) + " " + report.clause, bottleneck.share, "ratio",
+          "SELECT 1.0 * sum(" + columns + ") / sum(dur_ns) AS share FROM step_breakdown WHERE " +
+              of_loop(report) + " AND steady" + which};
+}
+
+// One row for each kind of step that is not the usual.
+void add_population_evidence(const LoopReport& report, std::vector<Evidence>& evidence) {
+  for (std::size_t i = 1; i < report.populations.size(); ++i) {
+    const Population& kind = report.populations[i];
+    evidence.push_back({count_text(kind.steps) + " steps: " + kind.label,
+                        static_cast<double>(kind.mean_ns), "ns",
+                        "SELECT round(avg(dur_ns)) FROM step_breakdown WHERE " + of_loop(report) +
+                            " AND population = " + std::to_string(i + 1)});
+  }
+}
+
+void add_drift_evidence(const LoopReport& report, std::vector<Evidence>& evidence) {
+  if (!report.drift) return;
+  const auto [late, early] = report.drift->thirds;
+  const auto mean_of = [](const std::string& which) {
+    return "avg(iif(number " + which + ", dur_ns, NULL))";
+  };
+  evidence.push_back({"the later steps less the earlier ones", report.drift->between_thirds_ns,
+                      "ns",
+                      "SELECT " + mean_of(">= " + std::to_string(late)) + " - " +
+                          mean_of("< " + std::to_string(early)) + " FROM step_breakdown WHERE " +
+                          of_loop(report) + " AND population = 1"});
+}
+
+}  // namespace
+
+std::vector<Evidence> evidence_of(const LoopReport& report, const Bottleneck& bottleneck) {
+  std::vector<Evidence> evidence = report.memory.evidence;
+  if (!bottleneck.memory_pressure) evidence = {share_evidence(report, bottleneck)};
+  add_population_evidence(report, evidence);
+  add_drift_evidence(report, evidence);
+  return evidence;
+}
+
+}  // namespace stepscope
