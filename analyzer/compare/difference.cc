@@ -90,11 +90,11 @@ std::optional<Relative> relative_of(const Difference& d) {
   return Relative{ratio - 1, {std::max(middle - reach, 0.0) - 1, middle + reach - 1}};
 }
 
-void control_false_discoveries(std::span<Difference* const> family, std::size_t size) {
+void control_false_discoveries(std::span<Difference* const> family) {
   std::vector<double> p;
   for (const Difference* d : family) p.push_back(d->p);
   std::sort(p.begin(), p.end());
-  const double members = static_cast<double>(std::max({size, p.size(), std::size_t{1}}));
+  const double members = static_cast<double>(std::max<std::size_t>(p.size(), 1));
   double found = 1;  // with none found, an interval as for one
   for (std::size_t i = 0; i < p.size(); ++i) {
     const double rank = static_cast<double>(i + 1);

@@ -46,8 +46,7 @@ std::optional<Relative> relative_of(const Difference& difference);
 // Of so many comparisons some differ by chance: 1 in 20 at 95 %. Says which of the family changed
 // so that of those, 1 in 20 is expected to be wrong, and none at all in 19 of 20 comparisons of
 // like with like (Benjamini and Hochberg 1995), and widens all intervals so that they go with that
-// (Benjamini and Yekutieli 2005: of R that changed among m, 1 - 0.05 R / m). `size`: m, when the
-// family has more members than are given; those count as unchanged.
-void control_false_discoveries(std::span<Difference* const> family, std::size_t size = 0);
+// (Benjamini and Yekutieli 2005: of R that changed among m, 1 - 0.05 R / m).
+void control_false_discoveries(std::span<Difference* const> family);
 
 }  // namespace stepscope

@@ -253,10 +253,10 @@ Difference with_p(double p) {
   return difference_of({0, 0, 1e9}, {p < 1 ? student_quantile(1 - p, 1e9) : 0, 1, 1e9});
 }
 
-std::vector<bool> changed_of(std::vector<Difference>& family, std::size_t size = 0) {
+std::vector<bool> changed_of(std::vector<Difference>& family) {
   std::vector<Difference*> pointers;
   for (Difference& d : family) pointers.push_back(&d);
-  control_false_discoveries(pointers, size);
+  control_false_discoveries(pointers);
   std::vector<bool> changed;
   for (const Difference& d : family) changed.push_back(d.changed);
   return changed;
@@ -276,11 +276,22 @@ TEST(FalseDiscoveries, AreControlledAsInThePaper) {
 }
 
 TEST(FalseDiscoveries, ALargerFamilyFindsLess) {
-  std::vector<Difference> family = {with_p(0.001), with_p(0.02)};
-  EXPECT_THAT(changed_of(family), ElementsAre(true, true));
-  EXPECT_THAT(changed_of(family, 30), ElementsAre(true, false));
-  EXPECT_THAT(changed_of(family, 100), ElementsAre(false, false));
-  EXPECT_THAT(changed_of(family), ElementsAre(true, true)) << "nothing is left of an earlier level";
+  const auto found_among = [](std::size_t members) {
+    std::vector<Difference> family = {with_p(0.001), with_p(0.02)};
+    family.resize(members, with_p(1));
+    const auto changed = changed_of(family);
+    return std::vector<bool>(changed.begin(), changed.begin() + 2);
+  };
+  EXPECT_THAT(found_among(2), ElementsAre(true, true));
+  EXPECT_THAT(found_among(30), ElementsAre(true, false));
+  EXPECT_THAT(found_among(100), ElementsAre(false, false));
+}
+
+TEST(FalseDiscoveries, NothingIsLeftOfAnEarlierLevel) {
+  std::vector<Difference> large = {with_p(0.02), with_p(1), with_p(1)};
+  EXPECT_THAT(changed_of(large), ElementsAre(false, false, false));
+  std::vector<Difference> small = {large[0]};
+  EXPECT_THAT(changed_of(small), ElementsAre(true));
 }
 
 // --- whole comparisons -------------------------------------------------------------------------
