@@ -20,6 +20,7 @@ namespace {
 struct ImportArguments {
   std::vector<std::string> files;
   std::string output;
+  std::string steps_nvtx;
   bool partial = false;
 };
 
@@ -82,6 +83,7 @@ void print_summary(const ImportArguments& arguments, const ImportSummary& summar
 Status import_files(const ImportArguments& arguments) {
   ImportOptions options;
   options.partial = arguments.partial;
+  options.steps_nvtx = arguments.steps_nvtx;
   Result<ImportSummary> summary = Status();
   {
     ProgressLine line;
@@ -110,10 +112,13 @@ void add_import(CLI::App& app, int& exit_code) {
                    "The store to make; an earlier one is kept as FILE.old")
       ->required();
   verb->add_flag("--partial", arguments->partial, "Of a broken file, keep what could be read");
+  verb->add_option("--steps-nvtx", arguments->steps_nvtx,
+                   "Nsight Systems: NVTX ranges of such names are steps, as 'step *'");
   verb->footer(
       "Examples:\n"
       "  stepscope import trace.json.gz -o run.db\n"
       "  stepscope import rank0.json rank1.json -o run.db\n"
+      "  stepscope import report.sqlite -o run.db --steps-nvtx 'step *'\n"
       "  stepscope import cut_off.json -o run.db --partial\n"
       "Then: stepscope analyze run.db");
   verb->callback([arguments, &exit_code] {

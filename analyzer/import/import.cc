@@ -10,6 +10,7 @@
 
 #include "analyzer/import/byte_source.h"
 #include "analyzer/import/kineto.h"
+#include "analyzer/import/nsys.h"
 #include "store/store_path.h"
 #include "store/trace_writer.h"
 
@@ -63,6 +64,15 @@ std::int64_t size_of(const fs::path& path) {
   return code ? 0 : static_cast<std::int64_t>(size);
 }
 
+Result<bool> is_database(const fs::path& path) {
+  constexpr std::string_view kMagic = "SQLite format 3";
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return false;  // a pipe can be read only once
+  const Result<std::string> head = first_bytes(path, kMagic.size());
+  if (!head.ok()) return head.status();
+  return *head == kMagic;
+}
+
 class Import {
  public:
   Import(const std::vector<fs::path>& files, const ImportOptions& options, TraceWriter& writer,
@@ -76,6 +86,10 @@ class Import {
  private:
   Status read_file(std::size_t number);
   Status read_kineto(const fs::path& path, std::size_t number);
+  Status read_nsys(const fs::path& path, std::size_t number);
+  // What to do about a file that was read with this result: an error ends the import, else what is
+  // wrong with it is kept as text.
+  Result<std::string> judge(const Status& status, bool useful, const std::string& not_useful);
   bool go_on(std::int64_t of_this_file) const {
     return !options_.progress || options_.progress(done_ + of_this_file, total_);
   }
@@ -99,35 +113,57 @@ std::int64_t Import::rank_of(const fs::path& path, std::size_t number) const {
   return named.value_or(files_.size() > 1 ? static_cast<std::int64_t>(number) : -1);
 }
 
+Result<std::string> Import::judge(const Status& status, bool useful,
+                                  const std::string& not_useful) {
+  if (status.ok() && useful) return std::string();
+  if (status.ok()) return Status::error(ErrorKind::kBadInput, not_useful);
+  if (!options_.partial || !useful || status.kind() != ErrorKind::kBadInput) return status;
+  run_.lose("unread");
+  return status.message();
+}
+
+Status Import::read_nsys(const fs::path& path, std::size_t number) {
+  NsysReader reader(run_, path, options_.steps_nvtx);
+  const Status status = reader.read([&] { return go_on(0); });
+  Result<std::string> broken =
+      judge(status, reader.any_known(),
+            path.string() + ": it is a database, but not what `nsys export --type sqlite` makes");
+  if (!broken.ok()) return broken.status();
+  if (!options_.steps_nvtx.empty() && reader.steps() == 0) {
+    return Status::error(ErrorKind::kUsage,
+                         path.string() + ": no NVTX range matches '" + options_.steps_nvtx + "'");
+  }
+  const std::int64_t rank = rank_of(path, number);
+  if (Status finished = reader.finish(rank); !finished.ok()) return finished;
+  wall_clock_ = wall_clock_ && reader.has_wall_clock();
+  summary_.files.push_back({path, "Nsight Systems", rank, *broken});
+  return {};
+}
+
 Status Import::read_kineto(const fs::path& path, std::size_t number) {
   Result<std::unique_ptr<ByteSource>> source = open_bytes(path);
   if (!source.ok()) return source.status();
   KinetoReader reader(run_, path.string());
   Status status = reader.read(**source, [&] { return go_on((*source)->file_position()); });
-  const bool useful = reader.any_known();
-  if (status.ok() && !useful) {
-    return Status::error(ErrorKind::kBadInput,
-                         path.string() +
-                             ": it holds no event of the PyTorch profiler; give the file "
-                             "that export_chrome_trace() wrote");
-  }
-  std::string broken;
-  if (!status.ok()) {
-    if (!options_.partial || !useful || status.kind() != ErrorKind::kBadInput) return status;
-    run_.lose("unread");
-    broken = status.message();
-  }
+  Result<std::string> broken =
+      judge(status, reader.any_known(),
+            path.string() +
+                ": it holds no event of the PyTorch profiler; give the file that "
+                "export_chrome_trace() wrote");
+  if (!broken.ok()) return broken.status();
   if (status = reader.finish(rank_of(path, number)); !status.ok()) return status;
   wall_clock_ = wall_clock_ && reader.has_wall_clock();
   if (host_.empty()) host_ = reader.header().host;
   summary_.python_functions += reader.python_functions();
-  summary_.files.push_back({path, reader.dialect(), reader.rank(), broken});
+  summary_.files.push_back({path, reader.dialect(), reader.rank(), *broken});
   return {};
 }
 
 Status Import::read_file(std::size_t number) {
   const fs::path& path = files_[number];
-  Status status = read_kineto(path, number);
+  const Result<bool> database = is_database(path);
+  if (!database.ok()) return database.status();
+  Status status = *database ? read_nsys(path, number) : read_kineto(path, number);
   done_ += size_of(path);
   return status;
 }

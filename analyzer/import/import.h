@@ -15,7 +15,8 @@
 namespace stepscope {
 
 struct ImportOptions {
-  bool partial = false;  // of a broken file, keep what could be read
+  bool partial = false;    // of a broken file, keep what could be read
+  std::string steps_nvtx;  // a shell pattern: NVTX ranges of such names are steps (Nsight Systems)
   // Told how far it is: bytes of all files together, read and to be read (0: not known); once they
   // are equal, the events are being put into the store. False: give up.
   std::function<bool(std::int64_t done, std::int64_t total)> progress;

@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "analyzer/import/json_string.h"
 #include "analyzer/import/trace_cutter.h"
 #include "analyzer/import/trace_event.h"
+#include "tests/analyzer/text_source.h"
 
 namespace stepscope {
 namespace {
@@ -19,6 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+using testing::TextSource;
 
 TEST(Decimal, KeepsEachNanosecondOfAMicrosecondTime) {
   EXPECT_EQ(parse_microseconds("4429449912974.101"), 4429449912974101);
@@ -91,29 +92,6 @@ TEST(JsonScan, AgreesWithTheBytewiseScanOnRandomTexts) {
     ASSERT_EQ(end_of_object(text, 0), end_of_object_bytewise(text, 0)) << text;
   }
 }
-
-// A source that hands out a text in pieces of a few bytes.
-class TextSource : public ByteSource {
- public:
-  TextSource(std::string text, std::size_t piece) : text_(std::move(text)), piece_(piece) {}
-  Result<std::size_t> read(char* to, std::size_t size) override {
-    const std::size_t count = std::min({size, piece_, text_.size() - at_});
-    std::memcpy(to, text_.data() + at_, count);
-    at_ += count;
-    return count;
-  }
-  [[nodiscard]] std::int64_t file_position() const override {
-    return static_cast<std::int64_t>(at_);
-  }
-  [[nodiscard]] std::int64_t file_size() const override {
-    return static_cast<std::int64_t>(text_.size());
-  }
-
- private:
-  std::string text_;
-  std::size_t piece_;
-  std::size_t at_ = 0;
-};
 
 struct Cut {
   std::vector<std::string> members;  // "key=value"
