@@ -86,10 +86,13 @@ void print_summary(const ExportArguments& arguments, const ChromeTraceSummary& s
   if (arguments.output == "-") return;
   std::error_code ignored;
   const auto bytes = fs::file_size(arguments.output, ignored);
-  std::printf("%s: %lld ops, %lld steps, %lld phases, %.1f MB\n", arguments.output.c_str(),
+  std::printf("%s: %lld ops, %lld steps, %lld phases, ", arguments.output.c_str(),
               static_cast<long long>(summary.ops), static_cast<long long>(summary.steps),
-              static_cast<long long>(summary.phases),
-              ignored ? 0.0 : static_cast<double>(bytes) / 1e6);
+              static_cast<long long>(summary.phases));
+  if (summary.activities > 0) {
+    std::printf("%lld device activities, ", static_cast<long long>(summary.activities));
+  }
+  std::printf("%.1f MB\n", ignored ? 0.0 : static_cast<double>(bytes) / 1e6);
   std::printf(
       "open it at https://ui.perfetto.dev (it stays on your machine) or chrome://tracing\n");
 }

@@ -95,6 +95,20 @@ struct Memset : Activity {
   std::int64_t bytes = 0;
 };
 
+// A kernel, copy or memset, with the call that caused it: what is drawn of a device.
+struct DeviceSlice : Activity {
+  enum class Kind : std::uint8_t { kKernel = 0, kCopy = 1, kMemset = 2 };
+  Kind kind = Kind::kKernel;
+  StringId name = StringId::kNone;  // a kernel's
+  CopyKind copy = CopyKind::kUnknown;
+  MemoryKind source = MemoryKind::kUnknown;
+  MemoryKind target = MemoryKind::kUnknown;
+  std::int64_t bytes = 0;  // of a copy or memset
+  std::array<std::int32_t, 3> grid{};
+  std::array<std::int32_t, 3> block{};
+  ApiCall call;  // its thread is kNone when it is not known; without its name
+};
+
 // The host waited for a device, or one stream for another (which takes no time of the host).
 // Stored in sync.kind.
 enum class SyncKind : std::uint8_t {

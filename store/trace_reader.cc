@@ -6,6 +6,7 @@
 
 #include "store/analysis_rows.h"
 #include "store/device_rows.h"
+#include "store/device_slices.h"
 #include "store/migration.h"
 #include "store/op_scan.h"
 #include "store/process_rows.h"
@@ -267,6 +268,14 @@ Status TraceReader::for_each_memset(const std::function<void(const Memset&)>& vi
 }
 Status TraceReader::for_each_sync(const std::function<void(const Sync&)>& visit) const {
   return scan(impl_->database, visit);
+}
+
+Status TraceReader::for_each_slice_by_start(
+    const std::function<bool(const DeviceSlice&)>& visit) const {
+  return scan_by_start(impl_->database, visit);
+}
+Status TraceReader::for_each_call_by_start(const std::function<bool(const ApiCall&)>& visit) const {
+  return scan_by_start(impl_->database, visit);
 }
 
 Result<Analysis> TraceReader::analysis() const { return read_analysis(impl_->database); }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "viewer-export/death_marks.h"
+#include "viewer-export/device_tracks.h"
 #include "viewer-export/event_writer.h"
 #include "viewer-export/json_text.h"
 #include "viewer-export/op_tracks.h"
@@ -100,15 +101,16 @@ Status write_ops(const TraceReader& reader, const Cut& cut, const ChromeTraceOpt
   return status;
 }
 
-TimeRange union_of(const std::optional<TimeRange>& a, const std::optional<TimeRange>& b) {
-  if (!a || !b) return a ? *a : b.value_or(TimeRange{});
-  return {std::min(a->start, b->start), std::max(a->end, b->end)};
+std::optional<TimeRange> union_of(const std::optional<TimeRange>& a,
+                                  const std::optional<TimeRange>& b) {
+  if (!a || !b) return a ? a : b;
+  return TimeRange{std::min(a->start, b->start), std::max(a->end, b->end)};
 }
 
 Status check_not_empty(const TraceReader& reader, const std::vector<Phase>& phases) {
   const Result<std::int64_t> ops = reader.op_count();
   if (!ops.ok()) return ops.status();
-  if (*ops > 0 || !phases.empty()) return {};
+  if (*ops > 0 || !phases.empty() || !reader.devices().empty()) return {};
   return Status::error(ErrorKind::kBadInput,
                        "the store holds no events: nothing was recorded, or not yet");
 }
@@ -130,6 +132,7 @@ Result<ChromeTraceSummary> write_chrome_trace(const TraceReader& reader, const A
   if (!cut.ok()) return cut.status();
 
   TrackMap tracks(reader.processes(), reader.threads());
+  DeviceTracks devices(reader, *cut, tracks);
   const Result<bool> machine = has_machine_samples(reader);
   if (!machine.ok()) return machine.status();
   if (*machine) tracks.add_machine();
@@ -151,18 +154,22 @@ Result<ChromeTraceSummary> write_chrome_trace(const TraceReader& reader, const A
 
   OpTracks ops(reader, tracks, writer);
   if (Status status = write_ops(reader, *cut, options, ops, writer); !status.ok()) return status;
+  if (Status status = devices.write(writer); !status.ok()) return status;
   write_track_names(tracks.lanes(), writer);
-  rows.write_verdicts(writer, union_of(rows.extent(), ops.extent()));
+  const auto whole = union_of(union_of(rows.extent(), ops.extent()), devices.extent());
+  rows.write_verdicts(writer, whole.value_or(TimeRange{}));
 
   ChromeTraceSummary summary;
   summary.ops = ops.drawn();
   summary.phases = rows.phase_count();
   summary.steps = rows.step_count();
+  summary.activities = devices.activities();
+  summary.calls = devices.calls();
   summary.slices = writer.slices();
   summary.counters = writer.counters();
   summary.flows = writer.flows();
   summary.lanes = static_cast<std::int64_t>(tracks.lanes().size());
-  summary.skipped = rows.skipped() + ops.skipped() + skipped_unfinished;
+  summary.skipped = rows.skipped() + ops.skipped() + devices.skipped() + skipped_unfinished;
   const std::string trailer = ",\n\"stepscope\":{\"slices\":" + std::to_string(summary.slices) +
                               ",\"skipped\":" + std::to_string(summary.skipped) + "}";
   if (Status status = writer.end(trailer); !status.ok()) return status;

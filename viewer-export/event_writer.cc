@@ -15,6 +15,10 @@ char* put(char* out, std::string_view text) {
 
 // Room for an op without its name, track and args.
 constexpr std::size_t kOpRoom = 128;
+constexpr std::string_view kArrowTail = "{\"ph\":\"s\",";
+constexpr std::string_view kArrowHead = "{\"ph\":\"f\",\"bp\":\"e\",";
+constexpr std::string_view kForwardBackward = "fwdbwd";
+constexpr std::string_view kLaunch = "ac2g";  // the PyTorch profiler's name for it
 constexpr std::string_view kOpOpening = "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"";
 constexpr std::string_view kUserOpening = "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"";
 static_assert(kUserOpening.size() + 2 * kMicrosecondsRoom + 32 < kOpRoom);
@@ -98,7 +102,7 @@ void EventWriter::op(const OpSlice& slice, const Track& track) {
   ++slices_;
   if (slice.flow_out != 0) flow_start(slice.flow_out, op.start, track);
   if (slice.flow_in != 0) {
-    flow("{\"ph\":\"f\",\"bp\":\"e\",", slice.flow_in, op.start, track);
+    flow(kArrowHead, kForwardBackward, slice.flow_in, op.start, track);
     ++flows_;
   }
 }
@@ -152,16 +156,35 @@ void EventWriter::process_mark(std::int64_t pid, std::string_view name, std::str
         ",\"cname\":\"terrible\",\"args\":" + std::string(args) + "}");
 }
 
-void EventWriter::flow(std::string_view opening, std::uint64_t id, SessionTime time,
-                       const Track& track) {
+void EventWriter::flow(std::string_view opening, std::string_view kind, std::uint64_t id,
+                       SessionTime time, const Track& track) {
   std::string json(opening);
-  json += "\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\",\"id\":\"" + hex(id) + "\"" + track.json +
-          "\"ts\":" + microseconds(to_ns(time)) + "}";
+  json.append("\"cat\":\"").append(kind).append("\",\"name\":\"").append(kind);
+  json +=
+      "\",\"id\":\"" + hex(id) + "\"" + track.json + "\"ts\":" + microseconds(to_ns(time)) + "}";
   event(json);
 }
 
 void EventWriter::flow_start(std::uint64_t id, SessionTime time, const Track& track) {
-  flow("{\"ph\":\"s\",", id, time, track);
+  flow(kArrowTail, kForwardBackward, id, time, track);
+}
+
+void EventWriter::slice(std::string_view category, std::string_view name, const TimeRange& range,
+                        const Track& track, std::string_view args) {
+  std::string json = "{\"ph\":\"X\",\"cat\":\"";
+  json.append(category).append("\",\"name\":\"").append(name).append("\"").append(track.json);
+  json += "\"ts\":" + microseconds(to_ns(range.start)) +
+          ",\"dur\":" + microseconds(to_ns(range.length())) + ",\"args\":";
+  json.append(args).append("}");
+  event(json);
+  ++slices_;
+}
+
+void EventWriter::launch_arrow(std::uint64_t id, SessionTime from, const Track& from_track,
+                               SessionTime to, const Track& to_track) {
+  flow(kArrowTail, kLaunch, id, from, from_track);
+  flow(kArrowHead, kLaunch, id, to, to_track);
+  ++flows_;
 }
 
 void EventWriter::metadata(std::string_view what, std::int64_t pid, std::int64_t tid,

@@ -48,6 +48,12 @@ class EventWriter {
   void process_mark(std::int64_t pid, std::string_view name, std::string_view category,
                     SessionTime time, std::string_view args);
   void flow_start(std::uint64_t id, SessionTime time, const Track& track);
+  // A kernel, copy, memset or call; `name`: as a JSON string is inside, `args`: a JSON object.
+  void slice(std::string_view category, std::string_view name, const TimeRange& range,
+             const Track& track, std::string_view args);
+  // An arrow from a call to what it caused. `id`: unique among them.
+  void launch_arrow(std::uint64_t id, SessionTime from, const Track& from_track, SessionTime to,
+                    const Track& to_track);
   // "process_name", "thread_sort_index", …; `args`: a JSON object.
   void metadata(std::string_view what, std::int64_t pid, std::int64_t tid, std::string_view args);
 
@@ -65,7 +71,8 @@ class EventWriter {
   void event(std::string_view json);  // one whole event
   void flush();
   void op_args(const Op& op);
-  void flow(std::string_view opening, std::uint64_t id, SessionTime time, const Track& track);
+  void flow(std::string_view opening, std::string_view kind, std::uint64_t id, SessionTime time,
+            const Track& track);
 
   ByteSink& sink_;
   NameCache names_;

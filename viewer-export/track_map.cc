@@ -39,10 +39,12 @@ TrackMap::TrackMap(const std::vector<StoredProcess>& processes,
   threads_.resize(most + 1);
 }
 
-void TrackMap::add_machine() {
-  machine_pid_ = next_row_++;
-  processes_.push_back({machine_pid_, "Machine"});
+std::int64_t TrackMap::add_group(std::string title) {
+  processes_.push_back({next_row_, std::move(title)});
+  return next_row_++;
 }
+
+void TrackMap::add_machine() { machine_pid_ = add_group("Machine"); }
 
 std::int64_t TrackMap::pid_of(ProcessId id) const {
   if (id == ProcessId::kNone && machine_pid_ != 0) return machine_pid_;
@@ -92,9 +94,13 @@ void TrackMap::number_threads() {
   }
 }
 
-Track TrackMap::add_lane(ThreadId thread) {
+Track TrackMap::add_lane(ThreadId thread, std::string_view what) {
   const Track& own = threads_[static_cast<std::size_t>(thread)];
-  lanes_.push_back(make_track(own.pid, next_spare_++, own.name + " (overlapping)"));
+  return add_track(own.pid, own.name + " (" + std::string(what) + ")");
+}
+
+Track TrackMap::add_track(std::int64_t group, std::string title) {
+  lanes_.push_back(make_track(group, next_spare_++, std::move(title)));
   return lanes_.back();
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "store/events.h"
@@ -33,15 +34,18 @@ class TrackMap {
  public:
   TrackMap(const std::vector<StoredProcess>& processes, const std::vector<StoredThread>& threads);
 
-  // A group of its own, below the processes, for the counters of the machine. Comes before the
-  // rows.
+  // The group of the machine's counters. Comes before the rows.
   void add_machine();
+  // A group of its own below the processes, such as a device: its pid. Comes before the rows.
+  std::int64_t add_group(std::string title);
   // A row of our own in the process of `thread` (kNone: the first process), below the rows before
   // it and above the threads. All rows come before number_threads().
   Track add_row(ThreadId thread, std::string title);
   void number_threads();
-  // A further track for what does not nest on the thread's own.
-  Track add_lane(ThreadId thread);
+  // A further track for what does not nest on the thread's own; `what` is put behind its name.
+  Track add_lane(ThreadId thread, std::string_view what = "overlapping");
+  // A track of a group.
+  Track add_track(std::int64_t group, std::string title);
 
   // Of a process; for kNone, of the machine when it was added. The first one for any other.
   [[nodiscard]] std::int64_t pid_of(ProcessId id) const;

@@ -1,0 +1,72 @@
+// The devices of a run in a trace: a group each, in it a track a stream with its kernels, copies
+// and memsets; the API calls of each thread on a track of their own beside it; and arrows from a
+// call to what it caused.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "store/trace_reader.h"
+#include "viewer-export/event_writer.h"
+#include "viewer-export/lanes.h"
+#include "viewer-export/run_rows.h"
+#include "viewer-export/track_map.h"
+
+namespace stepscope {
+
+// Thread safety: none. Memory: that of the tracks; the events are read in the order of their
+// starts.
+class DeviceTracks {
+ public:
+  // All must outlive this. Adds the groups to `tracks`, which must not have rows yet.
+  DeviceTracks(const TraceReader& reader, const Cut& cut, TrackMap& tracks);
+
+  // Once the threads are numbered.
+  Status write(EventWriter& writer);
+
+  [[nodiscard]] std::int64_t activities() const { return activities_; }
+  [[nodiscard]] std::int64_t calls() const { return calls_; }
+  [[nodiscard]] std::int64_t skipped() const { return skipped_; }
+  [[nodiscard]] std::optional<TimeRange> extent() const;
+
+ private:
+  // Streams run one thing at a time. What overlaps all the same (branches of a CUDA graph) gets
+  // further tracks: nesting would say that one contains the other.
+  struct StreamState {
+    std::int64_t group = 0;
+    std::string title;
+    std::string args;                    // members that all its events have
+    std::vector<SessionTime> free_from;  // of each track
+    std::vector<Track> tracks;
+  };
+  struct CallState {
+    NestedLanes lanes;
+    std::vector<Track> tracks;
+  };
+
+  void add_streams(const TraceReader& reader, const std::map<DeviceId, std::int64_t>& groups);
+  void write_call(const ApiCall& call, EventWriter& writer);
+  void write_slice(const DeviceSlice& slice, EventWriter& writer);
+  void write_arrow(const DeviceSlice& slice, const Track& track, EventWriter& writer);
+  const Track& track_for(StreamState& stream, const TimeRange& range);
+  void extend(const TimeRange& range);
+
+  const TraceReader& reader_;
+  const Cut& cut_;
+  TrackMap& tracks_;
+  std::vector<StreamState> streams_;  // [StreamId]
+  std::unordered_map<ThreadId, CallState> calls_of_;
+  std::unordered_map<std::int64_t, std::size_t>
+      other_lanes_;  // by correlation: calls not on lane 0
+  std::uint64_t arrows_ = 0;
+  std::int64_t activities_ = 0;
+  std::int64_t calls_ = 0;
+  std::int64_t skipped_ = 0;
+  TimeRange extent_{SessionTime::max(), SessionTime::min()};
+};
+
+}  // namespace stepscope
