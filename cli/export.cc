@@ -1,6 +1,4 @@
 // `stepscope export`: a store as a Chrome trace.
-#include <unistd.h>
-
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -10,6 +8,7 @@
 #include <string>
 
 #include "analyzer/analyze.h"
+#include "cli/progress_line.h"
 #include "cli/verb.h"
 #include "store/trace_reader.h"
 #include "viewer-export/chrome_trace.h"
@@ -27,32 +26,6 @@ struct ExportArguments {
   std::string steps;
   bool gzip = false;
   int level = kGzipFast;
-};
-
-// A line on a terminal that says how far it is, once it takes long enough for a person to wonder.
-class ProgressLine {
- public:
-  explicit ProgressLine(std::int64_t total) : total_(total), enabled_(isatty(STDERR_FILENO) == 1) {}
-  ~ProgressLine() {
-    if (shown_) std::fputs("\r\033[K", stderr);
-  }
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-
-  void update(std::int64_t done) {
-    if (!enabled_ || Clock::now() < next_) return;
-    next_ = Clock::now() + std::chrono::milliseconds(200);
-    shown_ = true;
-    std::fprintf(stderr, "\r\033[Kexporting: %.1f of %.1f million ops",
-                 static_cast<double>(done) / 1e6, static_cast<double>(total_) / 1e6);
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  const std::int64_t total_;
-  const bool enabled_;
-  bool shown_ = false;
-  Clock::time_point next_ = Clock::now() + std::chrono::seconds(2);
 };
 
 Result<std::optional<StepRange>> parse_steps(const std::string& text) {
@@ -115,8 +88,14 @@ Status export_trace(const ExportArguments& arguments) {
   }
   ChromeTraceSummary summary;
   {
-    ProgressLine progress((*reader)->op_count().ok() ? *(*reader)->op_count() : 0);
-    const ChromeTraceOptions options{*steps, [&progress](std::int64_t n) { progress.update(n); }};
+    const std::int64_t total = (*reader)->op_count().ok() ? *(*reader)->op_count() : 0;
+    ProgressLine progress(std::chrono::seconds(2));
+    const ChromeTraceOptions options{*steps, [&](std::int64_t done) {
+                                       progress.update([&] {
+                                         return "exporting: " + millions_of(done, total) +
+                                                " million ops";
+                                       });
+                                     }};
     auto written = write_chrome_trace(**reader, *analysis, options, *sink);
     if (!written.ok()) {
       const bool of_output = written.status().kind() == ErrorKind::kIo;

@@ -1,8 +1,6 @@
 // `stepscope import`: other profilers' traces as a store.
 #include "analyzer/import/import.h"
 
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -12,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/progress_line.h"
 #include "cli/verb.h"
 
 namespace stepscope::cli {
@@ -26,34 +25,10 @@ struct ImportArguments {
 
 std::atomic<bool> interrupted = false;
 
-// A line on a terminal that says how far it is, once it takes long enough for a person to wonder.
-class ProgressLine {
- public:
-  ProgressLine() : enabled_(isatty(STDERR_FILENO) == 1) {}
-  ~ProgressLine() {
-    if (shown_) std::fputs("\r\033[K", stderr);
-  }
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-
-  void update(std::int64_t done, std::int64_t total) {
-    if (!enabled_ || Clock::now() < next_) return;
-    next_ = Clock::now() + std::chrono::milliseconds(200);
-    shown_ = true;
-    if (done >= total && total > 0) {
-      std::fputs("\r\033[Kimporting: putting the events in order", stderr);
-    } else {
-      std::fprintf(stderr, "\r\033[Kimporting: %.1f of %.1f MB", static_cast<double>(done) / 1e6,
-                   static_cast<double>(total) / 1e6);
-    }
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  const bool enabled_;
-  bool shown_ = false;
-  Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);
-};
+std::string progress_text(std::int64_t done, std::int64_t total) {
+  if (done >= total && total > 0) return "importing: putting the events in order";
+  return "importing: " + millions_of(done, total) + " MB";
+}
 
 void print_summary(const ImportArguments& arguments, const ImportSummary& summary) {
   for (const ImportedFile& file : summary.files) {
@@ -86,9 +61,9 @@ Status import_files(const ImportArguments& arguments) {
   options.steps_nvtx = arguments.steps_nvtx;
   Result<ImportSummary> summary = Status();
   {
-    ProgressLine line;
+    ProgressLine line(std::chrono::seconds(1));
     options.progress = [&line](std::int64_t done, std::int64_t total) {
-      line.update(done, total);
+      line.update([&] { return progress_text(done, total); });
       return !interrupted;
     };
     summary =

@@ -1,0 +1,49 @@
+// A line on a terminal that says how far a command is, once it takes long enough for a person to
+// wonder; nothing where standard error is no terminal.
+#pragma once
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+namespace stepscope::cli {
+
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::chrono::milliseconds patience)
+      : enabled_(isatty(STDERR_FILENO) == 1), next_(Clock::now() + patience) {}
+  ~ProgressLine() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  // Shows what `text()` returns, unless that was done a moment ago.
+  template <typename Text>
+  void update(const Text& text) {
+    if (!enabled_ || Clock::now() < next_) return;
+    next_ = Clock::now() + std::chrono::milliseconds(200);
+    shown_ = true;
+    const std::string line = text();
+    std::fprintf(stderr, "\r\033[K%s", line.c_str());
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const bool enabled_;
+  bool shown_ = false;
+  Clock::time_point next_;
+};
+
+// "12.3 of 45.6"; in millions.
+inline std::string millions_of(std::int64_t done, std::int64_t total) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.1f of %.1f", static_cast<double>(done) / 1e6,
+                static_cast<double>(total) / 1e6);
+  return text;
+}
+
+}  // namespace stepscope::cli
