@@ -12,6 +12,7 @@
 #include "analyzer/correlate/call_ops.h"
 #include "analyzer/op_samples.h"
 #include "analyzer/samples/counters.h"
+#include "analyzer/simulate/device_tasks.h"
 #include "analyzer/steps/find_loops.h"
 #include "analyzer/steps/infer_input.h"
 #include "analyzer/steps/infer_steps.h"
@@ -169,21 +170,6 @@ void name_thread(LoopReport& report, const RecordedRun& recording, ThreadId id) 
   }
 }
 
-AdviceInput advice_input(const LoopReport& report, const RecordedRun& recording,
-                         const std::vector<Phase>& phases) {
-  AdviceInput input;
-  input.step_ns = static_cast<double>(report.wall.mean);
-  input.input_ns = share_of(report.shares, Category::kInput) * input.step_ns;
-  input.input = report.input;
-  input.cpu_count = recording.facts.cpu_count;
-  input.loop_thread = static_cast<std::int64_t>(report.verdict.thread);
-  const auto end = std::find_if(phases.begin(), phases.end(),
-                                [](const Phase& p) { return p.kind == PhaseKind::kInputEnd; });
-  input.sees_data_again =
-      std::any_of(end, phases.end(), [](const Phase& p) { return p.kind == PhaseKind::kInput; });
-  return input;
-}
-
 void name_device(LoopReport& report, const RecordedRun& recording, DeviceId id) {
   report.device = id;
   for (const StoredDevice& device : recording.devices) {
@@ -239,7 +225,6 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
   report.verdict.thread = loop.thread;
   report.verdict.device = from.device;
   judge(report, recording.op_count, lost_events(recording.losses));
-  report.verdict.advice = advise(advice_input(report, recording, phases));
   return report;
 }
 
@@ -326,9 +311,21 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
       busy.add(op, kind);
     };
   }
+  const bool only_with_ops = recording.facts.windowed && recording.op_count > 0;
+  std::vector<StepSampler> samplers;
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    const auto eligible = [&, i](std::size_t step, bool ops_recorded) {
+      return role(i, step) != StepRole::kLeftOut && (ops_recorded || !only_with_ops);
+    };
+    samplers.emplace_back(eligible, StepSampler::kMostTasks / loops.size());
+  }
+  attribute_options.observer = [&samplers](std::size_t loop) { return &samplers[loop]; };
   auto attributed = attribute(recording, loops, role, attribute_options);
   if (!attributed.ok()) return attributed.status();
 
+  std::vector<StepSample> samples;
+  for (StepSampler& sampler : samplers) samples.push_back(sampler.finish());
+  if (Status status = add_device_tasks(recording, loops, samples); !status.ok()) return status;
   PriorityBreakdown older = priority_breakdown(recording, *device_work, loops, busy);
   report.priority_times = std::move(older.steps);
   report.utilizations = std::move(older.devices);
@@ -337,9 +334,14 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
     AttributedLoop& loop = (*attributed)[i];
     if (recording.facts.windowed) drop_partial_edges(loop.steps);
     if (loop.late_ops > 0) report.losses.push_back({loops[i].thread, "late_op", loop.late_ops});
+    std::shared_ptr<const Predictor> predictor;
     for (const Viewpoint from : viewpoints_of(loop)) {
       auto told = report_loop(recording, loops[i], loop, from, warm_up[i], *counters, options);
-      if (!told.analysed.empty()) report.loops.push_back(std::move(told));
+      if (told.analysed.empty()) continue;
+      if (predictor == nullptr) predictor = make_predictor(told, std::move(samples[i]));
+      add_advice(told, recording, *counters, predictor);
+      if (options.keep_predictor) told.predictor = predictor;
+      report.loops.push_back(std::move(told));
     }
   }
   if (report.loops.empty()) return no_such_steps(*options.steps, loops);

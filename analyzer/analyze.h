@@ -13,6 +13,7 @@ struct AnalyzeOptions {
   // The course of each op and phase over the steps, not only the sums: OpRow::samples and
   // LoopReport::step_phases.
   bool op_samples = false;
+  bool keep_predictor = false;                 // fill LoopReport::predictor
   std::function<void(std::int64_t)> progress;  // called now and then with the number of ops read
 };
 

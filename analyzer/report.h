@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +16,8 @@
 #include "store/analysis.h"
 
 namespace stepscope {
+
+class Predictor;
 
 struct WallStats {
   std::int64_t mean = 0, p50 = 0, p90 = 0, min = 0, max = 0;  // ns
@@ -115,6 +118,22 @@ struct MemoryPressure {
   std::vector<Evidence> evidence;
 };
 
+// Whether the recorded dependencies explain the step time, which predictions rest on.
+struct ReplayReport {
+  std::int64_t steps = 0;  // that were replayed
+  double replayed_ns = 0;  // the mean step without any change
+  double error = 0;        // relative to the measured one
+  std::string withheld;    // why there are no predictions; empty: there are
+};
+
+// What else a prediction takes into account.
+struct LoopUse {
+  bool sees_data_again = false;  // the loader came to an end at least once and the loop went on
+  int loader_processes = 0;      // that the loop's process started, and do not train
+  // CPU time of the loop's process and those it started, in ns a step; 0: not sampled.
+  double cpu_ns = 0;
+};
+
 struct LoopReport {
   ProcessId process = ProcessId::kNone;
   std::int64_t pid = 0;
@@ -149,6 +168,10 @@ struct LoopReport {
   std::vector<Population> populations;  // the usual steps first, the others by their time
   std::optional<Drift> drift;
   std::int64_t late_ops = 0;  // came too late to be placed
+
+  ReplayReport replay;
+  std::shared_ptr<const Predictor> predictor;  // for more questions; null unless asked for
+  LoopUse use;
 
   Verdict verdict;                   // with its evidence and advice
   std::string clause;                // "63.1 % of the step waits for input"

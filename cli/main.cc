@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   stepscope::cli::add_control(app, exit_code);
   stepscope::cli::add_analyze(app, exit_code);
   stepscope::cli::add_compare(app, exit_code);
+  stepscope::cli::add_what_if(app, exit_code);
   stepscope::cli::add_export(app, exit_code);
   stepscope::cli::add_import(app, exit_code);
   stepscope::cli::add_doctor(app, exit_code);

@@ -201,6 +201,14 @@ Json advice_json(const LoopReport& loop) {
   return json;
 }
 
+Json prediction_json(const LoopReport& loop) {
+  const ReplayReport& replay = loop.replay;
+  return {{"replayed_steps", replay.steps},
+          {"replayed_step_ns", std::llround(replay.replayed_ns)},
+          {"replay_error", replay.error},
+          {"withheld", replay.withheld.empty() ? Json(nullptr) : Json(replay.withheld)}};
+}
+
 Json ops_json(const LoopReport& loop, std::size_t top) {
   Json json = Json::array();
   for (std::size_t i = 0; i < std::min(top, loop.ops.size()); ++i) {
@@ -257,13 +265,13 @@ Json kernels_json(const LoopReport& loop, std::size_t top) {
 
 // The keys that the top level and each loop share.
 Json loop_json(const LoopReport& loop, std::size_t top) {
-  return {{"steps", steps_json(loop)},          {"shares", shares_json(loop.shares)},
-          {"hidden", shares_json(loop.hidden)}, {"phases", phases_json(loop.phases)},
-          {"input", input_json(loop.input)},    {"memory", memory_json(loop)},
-          {"verdict", verdict_json(loop)},      {"populations", populations_json(loop)},
-          {"drift", drift_json(loop)},          {"advice", advice_json(loop)},
-          {"ops", ops_json(loop, top)},         {"kernels", kernels_json(loop, top)},
-          {"slowest", slowest_json(loop, top)}};
+  return {{"steps", steps_json(loop)},           {"shares", shares_json(loop.shares)},
+          {"hidden", shares_json(loop.hidden)},  {"phases", phases_json(loop.phases)},
+          {"input", input_json(loop.input)},     {"memory", memory_json(loop)},
+          {"verdict", verdict_json(loop)},       {"populations", populations_json(loop)},
+          {"drift", drift_json(loop)},           {"advice", advice_json(loop)},
+          {"prediction", prediction_json(loop)}, {"ops", ops_json(loop, top)},
+          {"kernels", kernels_json(loop, top)},  {"slowest", slowest_json(loop, top)}};
 }
 
 Json ranks_json(const AnalysisReport& report) {

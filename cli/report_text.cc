@@ -216,6 +216,13 @@ std::string populations(const LoopReport& loop) {
 }
 
 std::string advice_table(const LoopReport& loop) {
+  if (!loop.replay.withheld.empty()) {
+    std::string text = "\n";
+    for (const std::string& line :
+         wrap("No predictions: " + loop.replay.withheld + ".", kWidth - 2))
+      text += "  " + line + "\n";
+    return text;
+  }
   if (loop.verdict.advice.empty()) return "";
   constexpr std::size_t kBecause = 58;
   std::string text =

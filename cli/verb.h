@@ -27,5 +27,6 @@ void add_import(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_control(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
+void add_what_if(CLI::App& app, int& exit_code);
 
 }  // namespace stepscope::cli

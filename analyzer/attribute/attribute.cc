@@ -50,6 +50,7 @@ Router make_router(const RecordedRun& recording, const std::vector<Loop>& loops,
       config.devices.emplace(*options.devices, loops[i].thread,
                              threads_for(loops[i], recording, loops));
     }
+    if (options.observer) config.observer = options.observer(i);
     config.role = [&role, i](std::size_t step) { return role(i, step); };
     router.sweepers.push_back(
         std::make_unique<LoopSweeper>(loops[i], phases_of(recording, loops[i]), config));

@@ -18,6 +18,7 @@
 #include "analyzer/attribute/op_class.h"
 #include "analyzer/attribute/op_series.h"
 #include "analyzer/attribute/step_account.h"
+#include "analyzer/attribute/sweep.h"
 #include "analyzer/recording.h"
 #include "analyzer/steps/find_loops.h"
 
@@ -33,6 +34,8 @@ struct AttributeOptions {
   OpObserver observe;                   // may be empty
   std::size_t reorder_window = kReorderWindow;
   bool op_series = false;  // fill AttributedLoop::op_blocks
+  // Who wants to see the frames of a loop; empty or null: nobody.
+  std::function<FrameObserver*(std::size_t loop)> observer;
   // Called now and then with the number of ops seen so far.
   std::function<void(std::int64_t)> progress;
 };

@@ -114,19 +114,22 @@ void LoopSweeper::sweep_to(SessionTime end) {
   const bool recorded = config_.ops_recorded(result_.steps[step].op_count > 0);
   result_.steps[step].ops_recorded = recorded;
 
-  const auto own = flatten_ops(ops.own, frame, config_.launch_overhead);
-  const auto autograd = runs_of(Help::kBackward, ops, frame);
-  const auto collectives = runs_of(Help::kCollective, ops, frame);
+  OpPaths* const paths =
+      config_.observer == nullptr ? nullptr : config_.observer->paths_for(step, recorded);
+  const auto own = flatten_ops(ops.own, frame, config_.launch_overhead, paths);
+  const auto autograd = runs_of(Help::kBackward, ops, frame, paths);
+  const auto collectives = runs_of(Help::kCollective, ops, frame, paths);
   OpTable* const table = table_of(step);
   const bool with_devices = !result_.devices.empty();
   std::vector<Segment> segments;
-  sweep({frame, spans_[step], recorded, own, autograd, collectives}, state_,
-        [&](const Segment& segment) {
-          result_.steps[step].account.add(segment);
-          if (table != nullptr) table->add(segment);
-          if (with_devices) segments.push_back(segment);
-          if (config_.op_series) op_series_.add(segment);
-        });
+  const Frame swept{frame, spans_[step], recorded, own, autograd, collectives};
+  if (paths != nullptr) config_.observer->on_frame(step, swept);
+  sweep(swept, state_, [&](const Segment& segment) {
+    result_.steps[step].account.add(segment);
+    if (table != nullptr) table->add(segment);
+    if (with_devices) segments.push_back(segment);
+    if (config_.op_series) op_series_.add(segment);
+  });
   const auto add_call = [&](StringId name, PhaseKind phase) {
     if (table != nullptr) table->add_call(name, phase);
     if (config_.op_series) op_series_.add_call(name, phase);
@@ -144,12 +147,13 @@ void LoopSweeper::sweep_to(SessionTime end) {
   }
 }
 
-std::vector<OpRun> LoopSweeper::runs_of(Help help, Buffer& ops, TimeRange frame) const {
+std::vector<OpRun> LoopSweeper::runs_of(Help help, Buffer& ops, TimeRange frame,
+                                        OpPaths* paths) const {
   std::vector<std::vector<OpRun>> threads;
   for (auto& [key, list] : ops.others) {
     if (key.first != help) continue;
     sort_for_nesting(list);
-    threads.push_back(flatten_ops(list, frame, config_.launch_overhead));
+    threads.push_back(flatten_ops(list, frame, config_.launch_overhead, paths));
   }
   return merge_runs(threads);
 }

@@ -25,7 +25,8 @@ class LoopSweeper {
     Duration launch_overhead{0};
     std::function<bool(bool has_ops)> ops_recorded;  // were a step's ops recorded?
     std::function<StepRole(std::size_t step)> role;
-    bool op_series = false;  // fill AttributedLoop::op_blocks
+    bool op_series = false;             // fill AttributedLoop::op_blocks
+    FrameObserver* observer = nullptr;  // null: nobody looks on
     std::optional<LoopDevices> devices;
   };
 
@@ -58,7 +59,8 @@ class LoopSweeper {
   [[nodiscard]] std::size_t step_at(SessionTime time);
   void buffer(std::size_t step, const Op& op, OpClass kind);
   void sweep_to(SessionTime end);
-  [[nodiscard]] std::vector<OpRun> runs_of(Help help, Buffer& ops, TimeRange frame) const;
+  [[nodiscard]] std::vector<OpRun> runs_of(Help help, Buffer& ops, TimeRange frame,
+                                           OpPaths* paths) const;
   OpTable* table_of(std::size_t step);  // null: its ops are in no table
   // `add_call(name, phase)` for each op that began in `frame`.
   template <typename AddCall>

@@ -22,6 +22,14 @@ std::size_t innermost(std::span<const BufferedOp> ops, const std::vector<std::si
   return kNoOp;
 }
 
+// User ranges are no ops, but a name that one may ask for too.
+OpPath path_of(std::span<const BufferedOp> ops, const std::vector<std::size_t>& open,
+               OpPaths& paths) {
+  OpPath path = OpPath::kTop;
+  for (const std::size_t i : open) path = paths.inside(path, ops[i].name);
+  return path;
+}
+
 }  // namespace
 
 void sort_for_nesting(std::vector<BufferedOp>& ops) {
@@ -30,8 +38,8 @@ void sort_for_nesting(std::vector<BufferedOp>& ops) {
   });
 }
 
-std::vector<OpRun> flatten_ops(std::span<const BufferedOp> ops, TimeRange frame,
-                               Duration overhead) {
+std::vector<OpRun> flatten_ops(std::span<const BufferedOp> ops, TimeRange frame, Duration overhead,
+                               OpPaths* paths) {
   std::vector<OpRun> runs;
   std::vector<Duration> launch_left(ops.size(), overhead);
   for (std::size_t i = 0; i < ops.size() && ops[i].start < frame.start; ++i)
@@ -42,8 +50,9 @@ std::vector<OpRun> flatten_ops(std::span<const BufferedOp> ops, TimeRange frame,
       ops, frame, range_of, [&](TimeRange range, const std::vector<std::size_t>& open) {
         const std::size_t worker = innermost(ops, open, false);
         const std::size_t labeller = innermost(ops, open, true);
-        OpRun run{range, StringId::kNone, StringId::kNone, Category::kHost};
+        OpRun run{range, StringId::kNone, StringId::kNone, Category::kHost, OpPath::kTop};
         if (labeller != kNoOp) run.label = ops[labeller].name;
+        if (paths != nullptr) run.path = path_of(ops, open, *paths);
         if (worker == kNoOp) {
           if (labeller != kNoOp) runs.push_back(run);
           return;
@@ -57,12 +66,15 @@ std::vector<OpRun> flatten_ops(std::span<const BufferedOp> ops, TimeRange frame,
         const Duration launch = std::min(launch_left[worker], range.length());
         launch_left[worker] -= launch;
         if (launch.count() > 0) {
-          runs.push_back(
-              {{range.start, range.start + launch}, run.op, run.label, Category::kLaunch});
+          runs.push_back({{range.start, range.start + launch},
+                          run.op,
+                          run.label,
+                          Category::kLaunch,
+                          run.path});
         }
         if (launch < range.length()) {
           runs.push_back(
-              {{range.start + launch, range.end}, run.op, run.label, Category::kCompute});
+              {{range.start + launch, range.end}, run.op, run.label, Category::kCompute, run.path});
         }
       });
   return runs;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzer/attribute/op_class.h"
+#include "analyzer/attribute/op_path.h"
 #include "store/analysis.h"
 #include "store/events.h"
 
@@ -31,12 +32,14 @@ struct OpRun {
   StringId op = StringId::kNone;  // the innermost op that does work; none inside user ranges only
   StringId label = StringId::kNone;     // the innermost user range
   Category category = Category::kHost;  // kCompute, kLaunch or kCommunication; kHost without an op
+  OpPath path = OpPath::kTop;           // of `op`, when flatten_ops() was given paths
 };
 
 // The runs of `frame` in order of time; gaps lie where nothing was open. `ops` as
 // sort_for_nesting() leaves them. Of each working op the first `overhead` of its self time is
 // kLaunch, the rest kCompute (docs/attribution.md, "Launch"); an op that began before `frame` has
-// paid it there.
-std::vector<OpRun> flatten_ops(std::span<const BufferedOp> ops, TimeRange frame, Duration overhead);
+// paid it there. `paths`: where to note which ops an op ran inside of; null: nobody asks.
+std::vector<OpRun> flatten_ops(std::span<const BufferedOp> ops, TimeRange frame, Duration overhead,
+                               OpPaths* paths = nullptr);
 
 }  // namespace stepscope

@@ -7,8 +7,6 @@
 namespace stepscope {
 namespace {
 
-bool works(const OpRun* run) { return run != nullptr && run->op != StringId::kNone; }
-
 PhaseKind phase_of(const Instant& instant) {
   const Span& span = *instant.span;
   if (span.phase != PhaseKind::kNone || !span.before_backward) return span.phase;
@@ -28,6 +26,13 @@ bool waits_for_collective(const Instant& instant, PhaseKind phase) {
 
 }  // namespace
 
+Helper waits_for(const Instant& instant) {
+  const PhaseKind phase = phase_of(instant);
+  if (phase == PhaseKind::kInput || works(instant.own)) return Helper::kNone;
+  if (phase == PhaseKind::kBackward && works(instant.autograd)) return Helper::kAutograd;
+  return waits_for_collective(instant, phase) ? Helper::kCollective : Helper::kNone;
+}
+
 Segment categorise(const Instant& instant) {
   Segment segment;
   segment.phase = phase_of(instant);
@@ -36,10 +41,10 @@ Segment categorise(const Instant& instant) {
     segment.category = Category::kInput;
   } else if (works(instant.own)) {
     segment.category = instant.own->category;
-  } else if (segment.phase == PhaseKind::kBackward && works(instant.autograd)) {
+  } else if (const Helper helper = waits_for(instant); helper == Helper::kAutograd) {
     segment.category = instant.autograd->category;
     segment.op = instant.autograd->op;
-  } else if (waits_for_collective(instant, segment.phase)) {
+  } else if (helper == Helper::kCollective) {
     segment.category = Category::kCommunication;
     segment.op = instant.collective->op;
   } else if (instant.own != nullptr) {  // in a user range
@@ -54,7 +59,8 @@ Segment categorise(const Instant& instant) {
   return segment;
 }
 
-void sweep(const Frame& frame, SweepState& state, const SegmentSink& sink) {
+void for_each_instant(const Frame& frame, SweepState& state,
+                      const std::function<void(const Instant&, TimeRange)>& visit) {
   Cursor<Span> spans(frame.spans);
   Cursor<OpRun> own(frame.own);
   Cursor<OpRun> autograd(frame.autograd);
@@ -76,11 +82,17 @@ void sweep(const Frame& frame, SweepState& state, const SegmentSink& sink) {
       state.after_collective = instant.own->category == Category::kCommunication;
     instant.forward_begun = state.forward_begun;
     instant.after_collective = state.after_collective;
-    Segment segment = categorise(instant);
-    segment.range = {now, next};
-    sink(segment);
+    visit(instant, {now, next});
     now = next;
   }
+}
+
+void sweep(const Frame& frame, SweepState& state, const SegmentSink& sink) {
+  for_each_instant(frame, state, [&](const Instant& instant, TimeRange range) {
+    Segment segment = categorise(instant);
+    segment.range = range;
+    sink(segment);
+  });
 }
 
 std::vector<OpRun> merge_runs(const std::vector<std::vector<OpRun>>& threads) {

@@ -4,6 +4,7 @@
 // prose.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -33,6 +34,13 @@ struct Instant {
   bool after_collective = false;  // the last op of the loop thread was a collective's call
 };
 
+// Whether a run is an op that does work; a user's range around nothing is none.
+inline bool works(const OpRun* run) { return run != nullptr && run->op != StringId::kNone; }
+
+// Which other thread the loop thread waits for, having nothing of its own to do.
+enum class Helper : std::uint8_t { kNone, kAutograd, kCollective };
+Helper waits_for(const Instant& instant);
+
 // Each instant has exactly one category. First that applies: input > the loop thread's own op
 // (communication, launch, compute) > in a backward pass, an autograd thread's op > in a backward
 // pass or after the call of a collective, a collective that is still running > labelled scope >
@@ -45,7 +53,23 @@ struct SweepState {
   bool after_collective = false;
 };
 
+// What is known of each stretch of the frame in which nothing changes, in order of time.
+void for_each_instant(const Frame& frame, SweepState& state,
+                      const std::function<void(const Instant&, TimeRange)>& visit);
+
+// for_each_instant(), categorised.
 void sweep(const Frame& frame, SweepState& state, const SegmentSink& sink);
+
+// Somebody who wants to see what the sweep sees, of some steps.
+class FrameObserver {
+ public:
+  virtual ~FrameObserver() = default;
+  // Called before each frame of a step. Where to note which ops the runs of this step lay inside
+  // of; null: it is not wanted, and on_frame() will not be called. `ops_recorded`: as in Frame.
+  virtual OpPaths* paths_for(std::size_t step, bool ops_recorded) = 0;
+  // The frames of a step come in order and tile it; steps come in order.
+  virtual void on_frame(std::size_t step, const Frame& frame) = 0;
+};
 
 // Several threads' runs as one: at each instant the first thread that was in an op. Each is in
 // order.

@@ -130,5 +130,22 @@ TEST_F(GoldenTrace, ExposedTimesAddUpToTheSteps) {
   }
 }
 
+// Predictions rest on this: the dependencies read off the trace give the measured step.
+class GoldenReplay : public GoldenTrace, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(GoldenReplay, WithoutAChangeGivesTheMeasuredStep) {
+  load(GetParam());
+  if (IsSkipped()) return;
+  for (const LoopReport& loop : report_.loops) {
+    EXPECT_EQ(loop.replay.withheld, "");
+    EXPECT_EQ(loop.replay.steps, static_cast<std::int64_t>(loop.analysed.size()));
+    EXPECT_LT(loop.replay.error, 0.02);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(V100, GoldenReplay,
+                         ::testing::Values("resnet50_v100_workers0", "resnet50_v100_workers4"),
+                         [](const auto& param) { return std::string(param.param); });
+
 }  // namespace
 }  // namespace stepscope

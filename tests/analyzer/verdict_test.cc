@@ -5,7 +5,6 @@
 #include <cmath>
 #include <random>
 
-#include "analyzer/advise/advise.h"
 #include "analyzer/steps/warm_up.h"
 #include "analyzer/verdict/bootstrap.h"
 #include "analyzer/verdict/classify.h"
@@ -227,56 +226,6 @@ TEST(Confidence, EachDoubtLowersIt) {
   EXPECT_EQ(level([](auto& i) { i.lost = 2000; }), "low");
   EXPECT_EQ(level([](auto& i) { i.ops_recorded = false; }), "medium");
   EXPECT_EQ(level([](auto& i) { i.warm_up_only = true; }), "low");
-}
-
-AdviceInput decoding(double input_ns, double rest_ns, double busy_share, std::int64_t cores) {
-  AdviceInput input;
-  input.step_ns = input_ns + rest_ns;
-  input.input_ns = input_ns;
-  input.input.waits = 10;
-  input.input.wait_ns = 1'000'000;
-  input.input.busy_ns = static_cast<std::int64_t>(1e6 * busy_share);
-  input.cpu_count = cores;
-  return input;
-}
-
-TEST(Advice, PrefetchTakesTheLongerOfTheTwoNotTheirSum) {
-  const auto advice = input_prefetch(decoding(3e6, 5e6, 1.0, 8));
-  ASSERT_TRUE(advice.has_value());
-  EXPECT_EQ(advice->predicted_step_ns, 5'000'000);
-  EXPECT_EQ(advice->saves_ns, 3'000'000);
-  EXPECT_EQ(advice->title, "prefetch batches with 1 worker");
-}
-
-TEST(Advice, PrefetchNamesTheLeastWorkersThatHideTheWait) {
-  const auto advice = input_prefetch(decoding(9e6, 2e6, 1.0, 16));
-  ASSERT_TRUE(advice.has_value());
-  EXPECT_EQ(advice->title, "prefetch batches with 5 workers");
-  EXPECT_EQ(advice->predicted_step_ns, 2'000'000);
-}
-
-TEST(Advice, PrefetchMindsTheCores) {
-  const auto advice = input_prefetch(decoding(9e6, 1e6, 1.0, 2));
-  ASSERT_TRUE(advice.has_value());
-  EXPECT_EQ(advice->predicted_step_ns, 5'000'000);  // 10 ms of work on 2 cores
-  EXPECT_FALSE(input_prefetch(decoding(9e6, 1e6, 1.0, 1)).has_value())
-      << "one core has nothing to gain";
-  EXPECT_TRUE(input_prefetch(decoding(9e6, 1e6, 0.0, 1)).has_value())
-      << "a blocked wait needs no core";
-}
-
-TEST(Advice, CacheSavesTheBusyPartOnly) {
-  const auto advice = input_cache(decoding(4e6, 6e6, 0.75, 4));
-  ASSERT_TRUE(advice.has_value());
-  EXPECT_EQ(advice->predicted_step_ns, 7'000'000);
-  EXPECT_FALSE(input_cache(decoding(4e6, 6e6, 0.3, 4)).has_value()) << "mostly blocked";
-}
-
-TEST(Advice, NoneBelowTheThreshold) {
-  EXPECT_TRUE(advise(decoding(0.4e6, 9.6e6, 1.0, 4)).empty());
-  const auto both = advise(decoding(5e6, 1e6, 1.0, 2));
-  ASSERT_EQ(both.size(), 2u);
-  EXPECT_GE(both[0].saves_ns, both[1].saves_ns);
 }
 
 TEST(Words, FiguresReadWell) {

@@ -1,0 +1,37 @@
+// Much of the step is the framework's own cost of getting to the work.
+#include <utility>
+
+#include "analyzer/advise/rules.h"
+#include "analyzer/simulate/what_if.h"
+#include "analyzer/words.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double kLeastLaunchShare = 0.10;  // where the verdict begins to name it, too
+
+std::int64_t calls_a_step(const LoopReport& report) {
+  std::int64_t calls = 0;
+  for (const OpRow& op : report.ops) calls += op.phase == "input" ? 0 : op.calls;
+  return calls / static_cast<std::int64_t>(report.analysed.size());
+}
+
+}  // namespace
+
+std::optional<Advice> fewer_tiny_ops(const AdviceContext& context) {
+  const double launch = context.share(Category::kLaunch) * context.step_ns();
+  if (context.share(Category::kLaunch) < kLeastLaunchShare) return std::nullopt;
+  const double predicted = context.predictor.step_ns(launch_as_graph);
+
+  Advice advice;
+  advice.rule = "fewer-tiny-ops";
+  advice.title = context.predictor.graph().streams.empty() ? "compile or fuse the tiny ops"
+                                                           : "use CUDA graphs, or fuse the ops";
+  advice.why = count_text(calls_a_step(context.report)) + " ops a step spend " + time_text(launch) +
+               " on getting to their work: at best, all of it goes";
+  advice.evidence = {"the framework's own cost of the ops of a step is " + time_text(launch),
+                     launch, "ns", category_query(context, Category::kLaunch)};
+  return with_prediction(context, predicted, std::move(advice));
+}
+
+}  // namespace stepscope

@@ -1,0 +1,36 @@
+// Some steps take much longer than the others: what if they were like them?
+#include <algorithm>
+#include <utility>
+
+#include "analyzer/advise/rules.h"
+#include "analyzer/words.h"
+
+namespace stepscope {
+
+std::optional<Advice> periodic_stall(const AdviceContext& context) {
+  const auto& populations = context.report.populations;
+  if (populations.size() < 2) return std::nullopt;
+  const Population& usual = populations.front();
+  const auto excess = [&](const Population& kind) {
+    return static_cast<double>(kind.mean_ns - usual.mean_ns) * static_cast<double>(kind.steps);
+  };
+  const auto worst = std::max_element(
+      populations.begin(), populations.end(),
+      [&](const Population& a, const Population& b) { return excess(a) < excess(b); });
+  const double saved = excess(*worst) / static_cast<double>(context.report.analysed.size());
+
+  const auto slow_ns = static_cast<double>(worst->mean_ns);
+  Advice advice;
+  advice.rule = "periodic-stall";
+  advice.title = "move the stall out of the loop";
+  advice.why = worst->label;
+  advice.evidence = {count_text(worst->steps) + " steps take " + time_text(slow_ns) +
+                         ", the usual " + time_text(static_cast<double>(usual.mean_ns)),
+                     slow_ns, "ns",
+                     "SELECT number, dur_ns, other_ns, input_ns, host_ns FROM step_breakdown WHERE "
+                     "thread_id = " +
+                         std::to_string(context.loop_thread()) + " ORDER BY dur_ns DESC"};
+  return with_prediction(context, context.step_ns() - saved, std::move(advice));
+}
+
+}  // namespace stepscope

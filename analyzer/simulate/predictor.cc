@@ -1,0 +1,145 @@
+#include "analyzer/simulate/predictor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "analyzer/words.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double kSlow = 1.2;  // × the median: from here on a step is weighed among the slow ones
+
+double mean_of(const std::vector<double>& values) {
+  return values.empty() ? 0
+                        : std::accumulate(values.begin(), values.end(), 0.0) /
+                              static_cast<double>(values.size());
+}
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+Predictor::Predictor(StepSample sample, const std::vector<double>& step_ns,
+                     const std::vector<std::size_t>& analysed)
+    : paths_(std::move(sample.paths)) {
+  std::vector<double> all;
+  for (const std::size_t i : analysed) all.push_back(step_ns[i]);
+  measured_ns_ = mean_of(all);
+  std::erase_if(sample.steps, [&](const SampledStep& step) {
+    return !std::binary_search(analysed.begin(), analysed.end(), step.index);
+  });
+  if (sample.steps.empty() || measured_ns_ <= 0) {
+    withheld_ =
+        sample.too_large ? "a step has more pieces than can be replayed" : "there are no steps";
+    return;
+  }
+  for (const SampledStep& step : sample.steps) {
+    measured_.push_back(step_ns[step.index]);
+  }
+  graph_.lanes = sample.lanes;
+  graph_.streams = std::move(sample.streams);
+  assemble(std::move(sample.steps));
+  set_weights(step_ns, analysed);
+  as_it_is_ = summarise(replay(graph_));
+  if (replay_error() > kMostReplayError) {
+    withheld_ = "the recorded dependencies explain a step of " + time_text(as_it_is_.step_ns) +
+                ", not the measured " + time_text(measured_ns_);
+  }
+}
+
+// The last steps stand before the first, as often as it takes, so that these find the pipelines as
+// they are in the middle of a run.
+void Predictor::assemble(std::vector<SampledStep> steps) {
+  std::size_t tasks = 0;
+  for (const SampledStep& step : steps) tasks += step.tasks.size();
+  const std::size_t affordable = std::max<std::size_t>(
+      1, StepSampler::kMostTasks * steps.size() / std::max<std::size_t>(tasks, 1));
+  const std::size_t warm_up = std::min(kWarmUpReplayed, affordable);
+  const std::size_t wanted = std::min(kLeastReplayed, affordable);
+  const std::size_t rounds = std::max<std::size_t>(1, wanted / steps.size());
+  for (std::size_t i = 0; i < warm_up + rounds * steps.size(); ++i) {
+    // Counts backwards from the end for the warm-up: … n-2 n-1 | 0 1 2 … n-1
+    const std::size_t from = (i + steps.size() - warm_up % steps.size()) % steps.size();
+    for (Task task : steps[from].tasks) {
+      task.step = static_cast<std::uint32_t>(i);
+      graph_.tasks.push_back(task);
+    }
+    graph_.steps.push_back(steps[from].index);
+  }
+  graph_.first_counted = warm_up;
+}
+
+// Post-stratification: a run with a stall every 50 steps may have more or fewer of them in the
+// sample than it has in all. Usual steps stand for the usual ones, slow steps for the slow ones.
+void Predictor::set_weights(const std::vector<double>& step_ns,
+                            const std::vector<std::size_t>& analysed) {
+  std::vector<double> all;
+  for (const std::size_t i : analysed) all.push_back(step_ns[i]);
+  const double threshold = kSlow * median_of(all);
+  const auto sum = [&](const std::vector<double>& times, bool slow) {
+    double total = 0;
+    for (const double time : times) total += (time > threshold) == slow ? time : 0;
+    return total;
+  };
+  const double slow_in_sample = sum(measured_, true), usual_in_sample = sum(measured_, false);
+  const double slow = sum(all, true), usual = sum(all, false);
+  const bool both = slow_in_sample > 0 && usual_in_sample > 0;
+  const double any = (slow + usual) / (slow_in_sample + usual_in_sample);
+  for (const double time : measured_) {
+    const double weight = !both              ? any
+                          : time > threshold ? slow / slow_in_sample
+                                             : usual / usual_in_sample;
+    weights_.push_back(weight / static_cast<double>(all.size()));
+  }
+}
+
+double Predictor::replay_error() const {
+  return measured_ns_ > 0 ? std::abs(as_it_is_.step_ns / measured_ns_ - 1) : 0;
+}
+
+Replay Predictor::replay_with(const Change& change) const {
+  StepGraph changed = graph_;
+  change(changed);
+  return replay(changed);
+}
+
+Prediction Predictor::predict(const Change& change) const { return summarise(replay_with(change)); }
+
+double Predictor::step_ns(const Change& change) const {
+  const std::vector<double> times = weighted(replay_with(change));
+  return std::accumulate(times.begin(), times.end(), 0.0);
+}
+
+std::vector<double> Predictor::weighted(const Replay& replayed) const {
+  const std::size_t rounds = std::max<std::size_t>(1, replayed.steps.size() / measured_.size());
+  std::vector<double> times(measured_.size());
+  for (std::size_t i = 0; i < replayed.steps.size(); ++i) {
+    const std::size_t step = i % measured_.size();
+    times[step] +=
+        weights_[step] * replayed.steps[i] * replayed.behind / static_cast<double>(rounds);
+  }
+  return times;
+}
+
+Prediction Predictor::summarise(const Replay& replayed) const {
+  const std::vector<double> times = weighted(replayed);
+  std::vector<double> measured;
+  for (std::size_t i = 0; i < measured_.size(); ++i) measured.push_back(weights_[i] * measured_[i]);
+  Prediction result;
+  result.step_ns = std::accumulate(times.begin(), times.end(), 0.0);
+  const Interval ratio = bootstrap_ratio(times, measured);
+  result.ci95 = {ratio.low * measured_ns_, ratio.high * measured_ns_};
+  const double exposed = std::accumulate(replayed.exposed.begin(), replayed.exposed.end(), 0.0);
+  for (std::size_t i = 0; i < result.exposed.size() && exposed > 0; ++i)
+    result.exposed[i] = replayed.exposed[i] / exposed * result.step_ns;
+  return result;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,77 @@
+// What a step of a loop would take if something were different: the sampled steps replayed with a
+// change, set in proportion to all analysed steps.
+//
+// First they are replayed as they are. When that does not give what was measured, the graph does
+// not say why a step takes as long as it does, and nothing is predicted.
+//
+// Thread safety: predict() may be called from several threads.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "analyzer/simulate/replay.h"
+#include "analyzer/simulate/step_sampler.h"
+#include "analyzer/verdict/bootstrap.h"
+
+namespace stepscope {
+
+inline constexpr double kMostReplayError = 0.02;    // of the measured step
+inline constexpr std::size_t kWarmUpReplayed = 32;  // steps, so that queues of batches fill
+// At least so many are replayed after them, a short sample several times: workers deliver in turn.
+inline constexpr std::size_t kLeastReplayed = 128;
+
+struct Prediction {
+  double step_ns = 0;
+  Interval ci95;  // over the sampled steps
+  // Where the loop's thread would spend it, in ns a step; it sums to step_ns.
+  std::array<double, kCategoryCount> exposed{};
+};
+
+// A change of the graph.
+using Change = std::function<void(StepGraph&)>;
+
+class Predictor {
+ public:
+  Predictor() = default;  // predicts nothing: no steps
+
+  // `step_ns`: of each step of the loop, as measured; `analysed`: the indexes of those that the
+  // predictions are about, in order.
+  Predictor(StepSample sample, const std::vector<double>& step_ns,
+            const std::vector<std::size_t>& analysed);
+
+  // Empty: predictions can be made. Else why not, as half a sentence.
+  [[nodiscard]] const std::string& withheld() const { return withheld_; }
+  [[nodiscard]] std::size_t steps() const { return measured_.size(); }  // sampled
+  [[nodiscard]] double measured_ns() const { return measured_ns_; }     // mean of all analysed
+  [[nodiscard]] double replayed_ns() const { return as_it_is_.step_ns; }
+  [[nodiscard]] double replay_error() const;  // relative
+  [[nodiscard]] const Prediction& as_it_is() const { return as_it_is_; }
+
+  // Only when withheld() is empty.
+  [[nodiscard]] Prediction predict(const Change& change) const;
+  [[nodiscard]] double step_ns(const Change& change) const;  // the same without an interval, faster
+
+  [[nodiscard]] const OpPaths& paths() const { return paths_; }
+  [[nodiscard]] const StepGraph& graph() const { return graph_; }
+
+ private:
+  void assemble(std::vector<SampledStep> steps);
+  void set_weights(const std::vector<double>& step_ns, const std::vector<std::size_t>& analysed);
+  [[nodiscard]] Replay replay_with(const Change& change) const;
+  [[nodiscard]] std::vector<double> weighted(const Replay& replayed) const;  // of each sampled step
+  [[nodiscard]] Prediction summarise(const Replay& replayed) const;
+
+  OpPaths paths_;
+  StepGraph graph_;
+  std::vector<double> measured_;  // of the sampled steps, ns
+  std::vector<double> weights_;   // of their times, so that they stand for all analysed steps
+  double measured_ns_ = 0;
+  Prediction as_it_is_;
+  std::string withheld_;
+};
+
+}  // namespace stepscope

@@ -1,0 +1,75 @@
+// Takes some steps of a loop out of the sweep of attribution, as tasks.
+//
+// Memory: at most kMostTasks tasks of at most kMostSteps steps. When there would be more, every
+// second block of kBlockSteps neighbours is dropped, and from then on only one block in twice as
+// many is taken: the sample stays spread over the run, however long that is. Neighbours are taken
+// together because what one step leaves undone the next one pays for.
+//
+// Thread safety: none.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "analyzer/attribute/sweep.h"
+#include "analyzer/simulate/step_graph.h"
+
+namespace stepscope {
+
+struct SampledStep {
+  std::size_t index = 0;  // of the loop
+  TimeRange range;
+  std::vector<Task> tasks;  // Task::step is not set yet
+};
+
+struct StepSample {
+  std::vector<SampledStep> steps;  // in order
+  OpPaths paths;
+  Lane lanes = kFirstFreeLane;
+  std::vector<Lane> streams;  // lanes of devices
+  bool too_large = false;     // there was a step of more than kMostTasks tasks
+};
+
+class StepSampler : public FrameObserver {
+ public:
+  static constexpr std::size_t kMostTasks = std::size_t{1} << 18;
+  static constexpr std::size_t kMostSteps = 512;
+  static constexpr std::size_t kBlockSteps = 8;
+
+  // `eligible(step, ops_recorded)`: whether the step may be taken.
+  explicit StepSampler(std::function<bool(std::size_t, bool)> eligible,
+                       std::size_t most_tasks = kMostTasks)
+      : eligible_(std::move(eligible)), most_tasks_(most_tasks) {}
+
+  OpPaths* paths_for(std::size_t step, bool ops_recorded) override;
+  void on_frame(std::size_t step, const Frame& frame) override;
+
+  // The last call.
+  StepSample finish();
+
+ private:
+  void begin_step(std::size_t step, bool ops_recorded);
+  void add_instant(const Instant& instant, TimeRange range);
+  void add_piece(Lane lane, TimeRange range, const Segment& segment, OpPath path, Lane awaits);
+  void end_wait(SessionTime now, const Segment& segment);
+  [[nodiscard]] bool in_sample(std::size_t ordinal) const;
+  void thin_out();
+
+  std::function<bool(std::size_t, bool)> eligible_;
+  std::size_t most_tasks_;
+  StepSample sample_;
+  std::vector<std::size_t> ordinals_;  // of sample_.steps: how manieth eligible step it was
+  std::size_t next_ordinal_ = 0;
+  std::size_t tasks_ = 0;                               // of whole steps
+  std::size_t stride_ = 1;                              // one block in so many is taken,
+  std::size_t of_block_ = kBlockSteps;                  // and of it so many steps
+  std::size_t current_ = static_cast<std::size_t>(-1);  // the step that was asked about last
+  bool taking_ = false;
+  SweepState state_;
+  Lane waits_for_ = kNoLane;  // what the loop's lane has been waiting for
+  Segment waited_;            // and what that counts as
+  bool helper_runs_[kFirstFreeLane] = {};
+};
+
+}  // namespace stepscope

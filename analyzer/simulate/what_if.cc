@@ -1,0 +1,203 @@
+#include "analyzer/simulate/what_if.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace stepscope {
+namespace {
+
+std::int64_t scaled(std::int64_t ns, double factor) {
+  return std::llround(static_cast<double>(ns) * factor);
+}
+
+bool on_device(const Task& task) {
+  return task.kind == TaskKind::kKernel || task.kind == TaskKind::kCopy ||
+         task.kind == TaskKind::kMemset;
+}
+
+bool has(const PathFlags& flags, OpPath path) { return flags[static_cast<std::size_t>(path)]; }
+
+bool is_input(const Task& task) {
+  return task.lane == kLoopLane && task.category == Category::kInput;
+}
+
+// The waits for a batch, each with all that the loop's thread did in it.
+class Waits {
+ public:
+  explicit Waits(const std::vector<Task>& tasks) {
+    bool open = false;
+    for (const Task& task : tasks) {
+      if (is_input(task)) {
+        if (!open) lengths_.push_back(0);
+        lengths_.back() += task.dur_ns;
+      }
+      if (task.lane == kLoopLane) open = is_input(task);
+    }
+  }
+  [[nodiscard]] std::size_t count() const { return lengths_.size(); }
+  [[nodiscard]] std::int64_t length(std::size_t batch) const { return lengths_[batch]; }
+
+ private:
+  std::vector<std::int64_t> lengths_;
+};
+
+// Rewrites a graph so that workers fill slots and the loop takes the batches out of them.
+class WorkerPool {
+ public:
+  WorkerPool(StepGraph& graph, int workers) : graph_(graph), waits_(graph.tasks) {
+    for (int i = 0; i < workers; ++i) workers_.push_back(add_lane(graph));
+    for (int i = 0; i < 2 * workers; ++i) slots_.push_back(add_lane(graph));
+  }
+
+  void rewrite() {
+    const std::vector<Task> tasks = std::move(graph_.tasks);
+    graph_.tasks.clear();
+    graph_.tasks.reserve(tasks.size() + 3 * waits_.count());
+    // The queues begin empty: whether they fill is what is asked.
+    const auto first = std::find_if(tasks.begin(), tasks.end(), is_input);
+    for (std::size_t i = 0; i < std::min(slots_.size(), waits_.count()); ++i) prepare(*first, i);
+    bool open = false;
+    std::size_t batch = 0;
+    for (const Task& task : tasks) {
+      if (!is_input(task)) {
+        graph_.tasks.push_back(task);
+      } else if (!open) {
+        take(task, batch++);
+      }
+      if (task.lane == kLoopLane) open = is_input(task);
+    }
+  }
+
+ private:
+  // Its slot is free then, and a worker begins the batch that comes into it next.
+  void take(const Task& wait, std::size_t batch) {
+    Task taking = wait;
+    taking.kind = TaskKind::kWait;
+    taking.dur_ns = 0;
+    taking.awaits = slots_[batch % slots_.size()];
+    graph_.tasks.push_back(taking);
+    if (batch + slots_.size() < waits_.count()) prepare(wait, batch + slots_.size());
+  }
+
+  void prepare(const Task& wait, std::size_t batch) {
+    Task work = wait;
+    work.kind = TaskKind::kHost;
+    work.lane = workers_[batch % workers_.size()];
+    work.awaits = kLoopLane;
+    work.dur_ns = waits_.length(batch);
+    graph_.tasks.push_back(work);
+    Task filled = work;
+    filled.kind = TaskKind::kWait;
+    filled.awaits = work.lane;
+    filled.lane = slots_[batch % slots_.size()];
+    filled.dur_ns = 0;
+    graph_.tasks.push_back(filled);
+  }
+
+  StepGraph& graph_;
+  Waits waits_;
+  std::vector<Lane> workers_;
+  std::vector<Lane> slots_;
+};
+
+}  // namespace
+
+PathFlags paths_inside(const OpPaths& paths, const std::function<bool(StringId)>& matches) {
+  PathFlags flags(paths.size(), false);
+  for (std::size_t i = 1; i < paths.size(); ++i) {
+    const auto path = static_cast<OpPath>(i);
+    flags[i] = has(flags, paths.parent(path)) || matches(paths.name(path));
+  }
+  return flags;
+}
+
+void scale_ops(StepGraph& graph, const PathFlags& ops, double factor) {
+  const bool launches = std::any_of(graph.tasks.begin(), graph.tasks.end(), [&](const Task& task) {
+    return on_device(task) && has(ops, task.path);
+  });
+  for (Task& task : graph.tasks) {
+    if (!has(ops, task.path)) continue;
+    const bool keeps = launches ? !on_device(task) : task.category == Category::kLaunch;
+    if (factor == 0 || !keeps) task.dur_ns = scaled(task.dur_ns, factor);
+  }
+}
+
+bool collates(std::string_view op) {
+  static constexpr std::array<std::string_view, 5> kNames = {
+      "aten::stack", "aten::cat", "aten::index_select", "aten::gather", "aten::index"};
+  return std::find(kNames.begin(), kNames.end(), op) != kNames.end();
+}
+
+void cache_input(StepGraph& graph, const PathFlags& collating, double busy_share) {
+  for (Task& task : graph.tasks) {
+    if (is_input(task) && !has(collating, task.path))
+      task.dur_ns = scaled(task.dur_ns, 1 - std::clamp(busy_share, 0.0, 1.0));
+  }
+}
+
+void input_on_workers(StepGraph& graph, int workers) { WorkerPool(graph, workers).rewrite(); }
+
+void remove_launches(StepGraph& graph, const std::function<bool(PhaseKind)>& in_phase) {
+  for (Task& task : graph.tasks) {
+    if (!on_device(task) && task.category == Category::kLaunch && in_phase(task.phase))
+      task.dur_ns = 0;
+  }
+}
+
+void launch_as_graph(StepGraph& graph) {
+  constexpr std::int64_t kGraphLatency = 1'000;  // ns
+  const auto outside_input = [](PhaseKind phase) { return phase != PhaseKind::kInput; };
+  remove_launches(graph, outside_input);
+  for (Task& task : graph.tasks) {
+    if (on_device(task) && outside_input(task.phase))
+      task.lag_ns = std::min(task.lag_ns, kGraphLatency);
+  }
+}
+
+void remove_syncs(StepGraph& graph) {
+  for (Task& task : graph.tasks) {
+    if (!task.synchronises || task.pageable_to_device) continue;
+    task.awaits = kNoLane;
+    task.dur_ns = 0;
+  }
+}
+
+void pin_copies(StepGraph& graph) {
+  constexpr double kAtLeastFaster = 2;
+  constexpr std::int64_t kLeastBytes = 1 << 20;  // smaller copies tell nothing about a bandwidth
+  double fastest = 0;                            // bytes/ns
+  for (const Task& task : graph.tasks) {
+    if (task.pinned_to_device && task.bytes >= kLeastBytes && task.dur_ns > 0)
+      fastest =
+          std::max(fastest, static_cast<double>(task.bytes) / static_cast<double>(task.dur_ns));
+  }
+  for (Task& task : graph.tasks) {
+    if (!task.pageable_to_device) continue;
+    if (task.kind != TaskKind::kCopy) {  // the end of its call
+      task.awaits = kNoLane;
+      task.dur_ns = 0;
+    } else if (fastest > 0) {
+      const auto pinned = static_cast<std::int64_t>(static_cast<double>(task.bytes) / fastest);
+      task.dur_ns = std::min(task.dur_ns, pinned);
+    } else {
+      task.dur_ns = scaled(task.dur_ns, 1 / kAtLeastFaster);
+    }
+  }
+}
+
+void remove_host_time(StepGraph& graph, PhaseKind phase) {
+  for (Task& task : graph.tasks) {
+    if (task.kind == TaskKind::kHost && task.category == Category::kHost && task.phase == phase)
+      task.dur_ns = 0;
+  }
+}
+
+void remove_scope(StepGraph& graph, StringId label) {
+  for (Task& task : graph.tasks) {
+    if (!on_device(task) && task.label == label) task.dur_ns = 0;
+  }
+}
+
+}  // namespace stepscope

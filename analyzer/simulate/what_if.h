@@ -1,0 +1,56 @@
+// What one may do to a step, as changes of its graph. Each is a small function; a Scenario names
+// several, which are applied together. docs/prediction.md tells what each assumes.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/simulate/step_graph.h"
+
+namespace stepscope {
+
+// Whether something is asked about the ops of a path.
+using PathFlags = std::vector<bool>;  // index: the OpPath
+
+// The paths inside of an op (or scope) that `matches`.
+PathFlags paths_inside(const OpPaths& paths, const std::function<bool(StringId)>& matches);
+
+// What runs inside of these ops takes `factor` as long, and with factor 0 is gone. Ops that
+// launched kernels: the kernels; other ops: their own time, without the framework's cost of getting
+// there.
+void scale_ops(StepGraph& graph, const PathFlags& ops, double factor);
+
+// What the loop's thread works in its waits for input is gone (it is `busy_share` of them), but for
+// the ops that put a batch together from what is there.
+void cache_input(StepGraph& graph, const PathFlags& collating, double busy_share);
+
+// The names of such ops: torch.utils.data's collate function and index_select use them.
+bool collates(std::string_view op);
+
+// Batches are prepared by `workers` threads or processes, each up to two batches ahead, which are
+// dealt out in turn (torch.utils.data's DataLoader and torch::data do). What the loop's thread did
+// in a wait for input, a worker does; the loop awaits the result.
+void input_on_workers(StepGraph& graph, int workers);
+
+// The framework's own cost of each op in these phases is gone.
+void remove_launches(StepGraph& graph, const std::function<bool(PhaseKind)>& in_phase);
+
+// Nor does a call that launches work take time, and a launch has no latency to speak of: a CUDA
+// graph.
+void launch_as_graph(StepGraph& graph);
+
+// The host does not wait for a device: not in a synchronising call, nor for a copy to the host.
+void remove_syncs(StepGraph& graph);
+
+// Copies from pageable memory come from pinned memory: the call does not wait for the copy, which
+// goes as fast as the fastest one from pinned memory in this run, or twice as fast as it did.
+void pin_copies(StepGraph& graph);
+
+// The time between the ops of this phase is gone.
+void remove_host_time(StepGraph& graph, PhaseKind phase);
+
+// What happens in the scope of this name is gone.
+void remove_scope(StepGraph& graph, StringId label);
+
+}  // namespace stepscope

@@ -1,0 +1,235 @@
+#include "analyzer/what_if.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "analyzer/advise/context.h"
+#include "analyzer/simulate/what_if.h"
+#include "analyzer/words.h"
+
+namespace stepscope {
+namespace {
+
+constexpr int kMostWorkers = 64;
+
+Status wrong(std::string message) { return Status::error(ErrorKind::kUsage, std::move(message)); }
+
+// Levenshtein's distance, in one row.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+struct OpChange {
+  std::string name;
+  double factor = 1;  // of its time
+};
+
+// "aten::conv2d=2x", "aten::conv2d=0"; names may hold "=".
+Result<OpChange> parse_op(const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  const std::string value = equals == std::string::npos ? "" : text.substr(equals + 1);
+  double times = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), times);
+  const std::string_view rest(end, static_cast<std::size_t>(value.data() + value.size() - end));
+  const bool removed = error == std::errc() && times == 0 && rest.empty();
+  const bool faster = error == std::errc() && times > 0 && (rest == "x" || rest == "×");
+  if (equals == 0 || (!removed && !faster)) {
+    return wrong("--op " + text +
+                 ": not a change; write NAME=2x for twice as fast, NAME=0 for gone");
+  }
+  return OpChange{text.substr(0, equals), removed ? 0 : 1 / times};
+}
+
+// Answers one question about one loop.
+class Asker {
+ public:
+  Asker(const RecordedRun& recording, LoopReport loop)
+      : recording_(recording),
+        loop_(std::move(loop)),
+        context_{loop_, *loop_.predictor, recording} {}
+
+  Result<WhatIfAnswer> answer(const WhatIfQuestion& question) {
+    for (const std::string& op : question.ops) {
+      if (Status status = add_op(op); !status.ok()) return status;
+    }
+    for (const std::string& input : question.input) {
+      if (Status status = add_input(input); !status.ok()) return status;
+    }
+    if (Status status = add_switches(question); !status.ok()) return status;
+    if (changes_.empty()) {
+      return wrong("nothing to change: give --op, --input, --copies, --sync or --launch");
+    }
+    // Workers last: what they do is what the other changes left of the waits.
+    if (workers_ > 0) {
+      changes_.push_back([w = workers_](StepGraph& graph) { input_on_workers(graph, w); });
+    }
+    WhatIfAnswer result;
+    result.as_it_is = loop_.predictor->as_it_is();
+    result.predicted = loop_.predictor->predict([this](StepGraph& graph) {
+      for (const Change& change : changes_) change(graph);
+    });
+    mind_the_cores(result.predicted);
+    result.notes = std::move(notes_);
+    result.loop = std::move(loop_);
+    return result;
+  }
+
+ private:
+  // All names that one may ask for, of ops and of scopes.
+  [[nodiscard]] std::set<std::string_view> names() const {
+    std::set<std::string_view> result;
+    const OpPaths& paths = loop_.predictor->paths();
+    for (std::size_t i = 1; i < paths.size(); ++i)
+      result.insert(recording_.text(paths.name(static_cast<OpPath>(i))));
+    for (const Task& task : loop_.predictor->graph().tasks) {
+      if (task.label != StringId::kNone) result.insert(recording_.text(task.label));
+    }
+    return result;
+  }
+
+  [[nodiscard]] Status no_such_op(const std::string& name) const {
+    const auto known = names();
+    if (known.empty()) {
+      return wrong("--op " + name +
+                   ": no ops were recorded in these steps; record them with "
+                   "`stepscope run`");
+    }
+    const auto nearest =
+        std::min_element(known.begin(), known.end(), [&](std::string_view a, std::string_view b) {
+          return distance(a, name) < distance(b, name);
+        });
+    return wrong("--op " + name + ": no such op ran in these steps; the nearest is " +
+                 printable(*nearest));
+  }
+
+  Status add_op(const std::string& text) {
+    const auto op = parse_op(text);
+    if (!op.ok()) return op.status();
+    if (!names().contains(op->name)) return no_such_op(op->name);
+    const auto matches = [this, name = op->name](StringId id) {
+      return recording_.text(id) == name;
+    };
+    changes_.push_back([this, matches, factor = op->factor](StepGraph& graph) {
+      scale_ops(graph, paths_inside(loop_.predictor->paths(), matches), factor);
+      scale_scopes(graph, matches, factor);
+    });
+    return {};
+  }
+
+  Status add_input(const std::string& text) {
+    constexpr std::string_view kWorkers = "workers=";
+    if (loop_.input.waits == 0)
+      return wrong("--input " + text + ": no wait for input was seen in these steps");
+    if (text == "cached") {
+      const auto collating = paths_inside(loop_.predictor->paths(), [this](StringId name) {
+        return collates(recording_.text(name));
+      });
+      changes_.push_back([this, collating](StepGraph& graph) {
+        cache_input(graph, collating, context_.busy_share());
+      });
+      return {};
+    }
+    if (text == "prefetched") {
+      workers_ = std::max(workers_, 1);
+    } else if (text.starts_with(kWorkers)) {
+      const char* const begin = text.data() + kWorkers.size();
+      const char* const end = text.data() + text.size();
+      const auto [stop, error] = std::from_chars(begin, end, workers_);
+      if (error != std::errc() || stop != end || workers_ < 1 || workers_ > kMostWorkers)
+        return wrong("--input " + text + ": give 1 to 64 workers");
+    } else {
+      return wrong("--input " + text + ": write prefetched, cached or workers=4");
+    }
+    changes_.emplace_back([](StepGraph&) {});
+    return {};
+  }
+
+  Status add_switches(const WhatIfQuestion& question) {
+    struct Switch {
+      const char* option;
+      const std::string& value;
+      const char* known;
+      bool needs_device;
+      void (*change)(StepGraph&);
+    };
+    for (const Switch& each :
+         {Switch{"--launch", question.launch, "graphs", false, launch_as_graph},
+          Switch{"--copies", question.copies, "pinned", true, pin_copies},
+          Switch{"--sync", question.sync, "removed", true, remove_syncs}}) {
+      if (each.value.empty()) continue;
+      const std::string given = std::string(each.option) + " " + each.value;
+      if (each.value != each.known) return wrong(given + ": write " + each.known);
+      if (each.needs_device && loop_.predictor->graph().streams.empty())
+        return wrong(given + ": no device was recorded in this run");
+      changes_.emplace_back(each.change);
+    }
+    return {};
+  }
+
+  static void scale_scopes(StepGraph& graph, const std::function<bool(StringId)>& matches,
+                           double factor) {
+    for (Task& task : graph.tasks) {
+      if (task.path == OpPath::kTop && task.label != StringId::kNone && matches(task.label))
+        task.dur_ns = static_cast<std::int64_t>(static_cast<double>(task.dur_ns) * factor);
+    }
+  }
+
+  // Workers share the cores with the training.
+  void mind_the_cores(Prediction& predicted) {
+    if (workers_ == 0) return;
+    const double least = least_step_ns(context_);
+    if (predicted.step_ns >= least) return;
+    const double factor = least / predicted.step_ns;
+    predicted.step_ns = least;
+    predicted.ci95 = {std::max(predicted.ci95.low, least), std::max(predicted.ci95.high, least)};
+    for (double& ns : predicted.exposed) ns *= factor;
+    notes_.push_back(std::to_string(context_.cores()) +
+                     " cores share the work of training and input: no step can take less than " +
+                     time_text(least) + ".");
+  }
+
+  const RecordedRun& recording_;
+  LoopReport loop_;
+  AdviceContext context_;
+  std::vector<Change> changes_;
+  int workers_ = 0;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+Result<WhatIfAnswer> what_if(const RecordedRun& recording, const WhatIfQuestion& question) {
+  AnalyzeOptions options;
+  options.steps = question.steps;
+  options.keep_predictor = true;
+  auto report = analyze(recording, options);
+  if (!report.ok()) return report.status();
+  if (report->loops.empty()) return Status::error(ErrorKind::kBadInput, report->no_steps);
+  LoopReport& loop = report->loops.front();
+  if (!loop.replay.withheld.empty()) {
+    return Status::error(ErrorKind::kBadInput, "nothing can be predicted: " + loop.replay.withheld);
+  }
+  return Asker(recording, std::move(loop)).answer(question);
+}
+
+Result<WhatIfAnswer> what_if(const TraceReader& reader, const WhatIfQuestion& question) {
+  const auto recording = read_recording(reader);
+  if (!recording.ok()) return recording.status();
+  return what_if(*recording, question);
+}
+
+}  // namespace stepscope

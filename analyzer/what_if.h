@@ -1,0 +1,34 @@
+// "What would a step take if …": a question in words, answered by replaying the run with a change.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analyzer/analyze.h"
+#include "analyzer/simulate/predictor.h"
+
+namespace stepscope {
+
+// All that is asked for is changed together.
+struct WhatIfQuestion {
+  std::vector<std::string> ops = {};    // "aten::conv2d=2x": twice as fast; "checkpoint=0": gone
+  std::vector<std::string> input = {};  // "prefetched", "cached", "workers=4"
+  std::string copies = {};              // "pinned"
+  std::string sync = {};                // "removed"
+  std::string launch = {};              // "graphs"
+  std::optional<StepSpan> steps = {};   // only these
+};
+
+struct WhatIfAnswer {
+  LoopReport loop;  // the one with the most step time
+  Prediction as_it_is;
+  Prediction predicted;
+  std::vector<std::string> notes;  // sentences: what the prediction assumes or leaves out
+};
+
+// Errors: a change that is not known or an op that did not run (kUsage; the message names the
+// nearest one), a run without steps, and one whose steps cannot be replayed (kBadInput).
+Result<WhatIfAnswer> what_if(const RecordedRun& recording, const WhatIfQuestion& question);
+Result<WhatIfAnswer> what_if(const TraceReader& reader, const WhatIfQuestion& question);
+
+}  // namespace stepscope

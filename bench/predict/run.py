@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Predicted against measured: real before/after pairs, in interleaved rounds.
+
+    bench/predict/run.py --stepscope build/release/bin/stepscope --mnist build/release/samples/mnist \
+        --python python3 --rounds 5 --out bench/results/predict.json
+
+Each pair is a program with something wrong with it, the change that mends it, and the same program
+mended. In each round both are recorded, one right after the other; the step of the second is
+predicted from the recording of the first. The error of a pair is the median over the rounds, so that
+other programs on the machine count for little. --traces DIR adds the pair of V100 traces there.
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+# name, program, before, after, what-if options (or the rule of advice that predicts)
+PAIRS = [
+    ("MNIST: decoded images cached", "mnist", [], ["--cache"], ["--input", "cached"]),
+    ("MNIST: 1 prefetch thread", "mnist", [], ["--prefetch", "1"], ["--input", "prefetched"]),
+    ("MNIST: 2 prefetch threads", "mnist", [], ["--prefetch", "2"], ["--input", "workers=2"]),
+    (
+        "loader waits: workers 0 to 2",
+        "loop",
+        ["--sample-ms", "0.5"],
+        ["--sample-ms", "0.5", "--workers", "2"],
+        ["--input", "workers=2"],
+    ),
+    (
+        "loader works: workers 0 to 2",
+        "loop",
+        ["--sample-ms", "0.3", "--decode", "busy"],
+        ["--sample-ms", "0.3", "--decode", "busy", "--workers", "2"],
+        ["--input", "workers=2"],
+    ),
+    ("periodic stall removed", "loop", ["--stall-every", "20"], [], "periodic-stall"),
+    (
+        "stalling scope removed",
+        "loop",
+        ["--stall-every", "20"],
+        [],
+        ["--op", "checkpoint=0"],
+    ),
+    (
+        "Adam fused",
+        "loop",
+        ["--layers", "8"],
+        ["--layers", "8", "--optimizer", "fused"],
+        "fused-optimizer",
+    ),
+    ("300 small ops gone", "loop", ["--adds", "300"], [], ["--op", "aten::add=0"]),
+]
+
+
+def run(command, **kwargs):
+    done = subprocess.run(command, capture_output=True, text=True, **kwargs)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def record(args, program, options, store):
+    if program == "mnist":
+        # The second epoch: by then a cache is full.
+        window = ["--steps", "520-800", "--record", store]
+        run([args.mnist, *window, *options], cwd=store.parent)
+    else:
+        script = [args.python, HERE / "loop.py", *options]
+        run([args.stepscope, "run", "--quiet", "--no-analysis", "-o", store, "--", *script])
+
+
+def analysis(args, store):
+    return json.loads(run([args.analyzer, "analyze", store, "--json", "--no-write"]))
+
+
+def predicted_ns(args, store, change):
+    """The predicted step, or None where nothing is predicted."""
+    if isinstance(change, str):
+        for advice in analysis(args, store)["advice"]:
+            if advice["rule"] == change:
+                return advice["predicted_step_ns"]
+        return None
+    answer = json.loads(run([args.analyzer, "what-if", store, *change, "--json"]))
+    return answer["predicted_step_ns"]
+
+
+def one_round(args, pair, folder):
+    name, program, before, after, change = pair
+    for which, options in (("before", before), ("after", after)):
+        record(args, program, options, folder / f"{which}.db")
+    return {
+        "before_ns": analysis(args, folder / "before.db")["steps"]["wall_ns"]["mean"],
+        "after_ns": analysis(args, folder / "after.db")["steps"]["wall_ns"]["mean"],
+        "predicted_ns": predicted_ns(args, folder / "before.db", change),
+    }
+
+
+def measure_pairs(args):
+    rounds = {pair[0]: [] for pair in PAIRS}
+    for number in range(args.rounds):
+        for pair in PAIRS:
+            with tempfile.TemporaryDirectory() as folder:
+                rounds[pair[0]].append(one_round(args, pair, Path(folder)))
+            print(f"round {number + 1}: {pair[0]}: {rounds[pair[0]][-1]}", file=sys.stderr)
+    return rounds
+
+
+def v100_pair(args):
+    with tempfile.TemporaryDirectory() as folder:
+        stores = []
+        for workers in (0, 4):
+            store = Path(folder) / f"{workers}.db"
+            trace = Path(args.traces) / f"resnet50_v100_workers{workers}.pt.trace.json.gz"
+            run([args.analyzer, "import", trace, "-o", store])
+            stores.append(store)
+        return {
+            "before_ns": analysis(args, stores[0])["steps"]["wall_ns"]["mean"],
+            "after_ns": analysis(args, stores[1])["steps"]["wall_ns"]["mean"],
+            "predicted_ns": predicted_ns(args, stores[0], ["--input", "workers=4"]),
+        }
+
+
+def summary(name, rounds):
+    told = [r for r in rounds if r["predicted_ns"]]
+    median = lambda key: statistics.median(r[key] for r in rounds)
+    row = {
+        "pair": name,
+        "rounds": len(rounds),
+        "before_ns": median("before_ns"),
+        "after_ns": median("after_ns"),
+    }
+    if not told:
+        return {**row, "predicted_ns": None, "error": None}
+    errors = [r["predicted_ns"] / r["after_ns"] - 1 for r in told]
+    row["predicted_ns"] = statistics.median(r["predicted_ns"] for r in told)
+    row["error"] = statistics.median(errors)
+    row["errors"] = errors
+    return row
+
+
+def table(rows):
+    lines = ["| pair | before | after | predicted | error (rounds) |", "|---|---|---|---|---|"]
+    for row in rows:
+        if row["predicted_ns"] is None:
+            predicted, error = "none", ""
+        else:
+            predicted = f"{row['predicted_ns'] / 1e6:.2f} ms"
+            worst = f"{min(row['errors']):+.0%} … {max(row['errors']):+.0%}"
+            error = f"{row['error']:+.1%} ({worst})"
+        lines.append(
+            f"| {row['pair']} | {row['before_ns'] / 1e6:.2f} ms | {row['after_ns'] / 1e6:.2f} ms"
+            f" | {predicted} | {error} |"
+        )
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--stepscope", type=Path, required=True, help="that records")
+    parser.add_argument("--analyzer", type=Path, help="that predicts, where it is another one")
+    parser.add_argument("--mnist", type=Path, required=True)
+    parser.add_argument("--python", default=sys.executable, help="one with torch")
+    parser.add_argument("--traces", type=Path)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--out", type=Path)
+    args = parser.parse_args()
+    args.stepscope, args.mnist = args.stepscope.resolve(), args.mnist.resolve()
+    args.analyzer = args.analyzer.resolve() if args.analyzer else args.stepscope
+
+    rows = [summary(name, rounds) for name, rounds in measure_pairs(args).items()]
+    if args.traces:
+        rows.append(summary("V100, ResNet-50: workers 0 to 4", [v100_pair(args)]))
+    result = {
+        "machine": {"cpu": platform.processor() or platform.machine(), "cores": os.cpu_count()},
+        "load_at_the_end": os.getloadavg()[0],
+        "pairs": rows,
+    }
+    if args.out:
+        args.out.write_text(json.dumps(result, indent=1) + "\n")
+    print(table(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+// Each rule of advice: that it speaks where it should, with the step time that is right by the
+// making of the run, and is silent elsewhere.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "analyzer/analyze.h"
+#include "analyzer/what_if.h"
+#include "store/counters.h"
+#include "tests/analyzer/case_file.h"
+
+namespace stepscope::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kMs = 1'000'000;
+
+// Steps by the loader: a wait of `input`, an op of `rest`, and what `more` adds after it.
+struct Loop {
+  int steps = 100;
+  std::int64_t input = 0;
+  double busy = 1;
+  std::int64_t rest = 10 * kMs;
+  std::int64_t cores = 8;
+  bool op_in_wait = false;  // aten::stack, the last quarter of the wait
+  std::function<std::int64_t(RecordingBuilder&, ThreadId, int step, std::int64_t at)> more = {};
+};
+
+RecordingBuilder record(const Loop& loop) {
+  RecordingBuilder builder;
+  builder.facts.cpu_count = loop.cores;
+  builder.facts.leaf_op_overhead = Duration(1000);
+  const ThreadId main = builder.thread("main");
+  std::int64_t at = 0;
+  for (int i = 0; i < loop.steps; ++i) {
+    const std::int64_t waited = at + loop.input;
+    const auto cpu = static_cast<std::int64_t>(static_cast<double>(loop.input) * loop.busy);
+    builder.phase(main, PhaseKind::kInput, at, waited, cpu, "train");
+    if (loop.op_in_wait) builder.op(main, "aten::stack", waited - loop.input / 4, waited);
+    builder.op(main, "aten::linear", waited, waited + loop.rest);
+    at = waited + loop.rest;
+    builder.phase(main, PhaseKind::kBackward, at - 1000, at);  // it trains
+    if (loop.more) at = loop.more(builder, main, i, at);
+  }
+  return builder;
+}
+
+const Advice* find(const std::vector<Advice>& advice, const std::string& rule) {
+  const auto it =
+      std::find_if(advice.begin(), advice.end(), [&](const Advice& a) { return a.rule == rule; });
+  return it == advice.end() ? nullptr : &*it;
+}
+
+std::vector<Advice> advice_of(RecordingBuilder builder) {
+  const auto report = analyze(builder.recording());
+  EXPECT_TRUE(report.ok());
+  return report->loops.at(0).verdict.advice;
+}
+
+// The predicted step of a rule in ms; 0: it is silent.
+double predicted_ms(const Loop& loop, const std::string& rule) {
+  const auto advice = advice_of(record(loop));
+  const Advice* found = find(advice, rule);
+  if (found == nullptr) return 0;
+  return static_cast<double>(found->predicted_step_ns) / kMs;
+}
+
+TEST(Advice, AHealthyRunGetsNone) {
+  EXPECT_TRUE(advice_of(record({.input = kMs / 5})).empty());
+  EXPECT_TRUE(advice_of(record({.input = kMs / 5, .busy = 0})).empty());
+}
+
+TEST(Advice, PrefetchTakesTheLongerOfTheTwoNotTheirSum) {
+  const auto advice = advice_of(record({.input = 3 * kMs, .rest = 5 * kMs}));
+  const Advice* prefetch = find(advice, "input-prefetch");
+  ASSERT_NE(prefetch, nullptr);
+  EXPECT_EQ(prefetch->predicted_step_ns, 5 * kMs);
+  EXPECT_EQ(prefetch->saves_ns, 3 * kMs);
+  EXPECT_EQ(prefetch->title, "prefetch batches with 1 worker");
+}
+
+TEST(Advice, PrefetchNamesTheLeastWorkersThatHideTheWait) {
+  const auto advice = advice_of(record({.input = 9 * kMs, .rest = 2 * kMs, .cores = 16}));
+  const Advice* prefetch = find(advice, "input-prefetch");
+  ASSERT_NE(prefetch, nullptr);
+  EXPECT_EQ(prefetch->title, "prefetch batches with 5 workers");
+  EXPECT_NEAR(static_cast<double>(prefetch->predicted_step_ns), 2e6, 2e4);
+  EXPECT_THAT(prefetch->why, HasSubstr("9.00 ms with 1, 4.5"));
+}
+
+TEST(Advice, PrefetchMindsTheCores) {
+  // 10 ms of work a step on 2 cores.
+  EXPECT_NEAR(predicted_ms({.input = 9 * kMs, .rest = kMs, .cores = 2}, "input-prefetch"), 5, 0.05);
+  EXPECT_EQ(predicted_ms({.input = 9 * kMs, .rest = kMs, .cores = 1}, "input-prefetch"), 0)
+      << "one core has nothing to gain";
+  EXPECT_GT(predicted_ms({.input = 9 * kMs, .busy = 0, .rest = kMs, .cores = 1}, "input-prefetch"),
+            0)
+      << "a blocked wait needs no core";
+}
+
+TEST(Advice, PrefetchBelievesTheSampledUseOfTheCores) {
+  RecordingBuilder builder = record({.input = 5 * kMs, .rest = 5 * kMs, .cores = 2});
+  // The training keeps both cores busy all the time: nothing is left for a worker.
+  for (std::int64_t at = 0; at <= 1000; at += 50)
+    builder.samples.push_back({builder.process(1), builder.intern(counter::kCpuUser),
+                               session_time(at * kMs), 2 * at * kMs});
+  EXPECT_EQ(find(advice_of(std::move(builder)), "input-prefetch"), nullptr);
+}
+
+TEST(Advice, CacheLeavesWhatPutsTheBatchTogether) {
+  EXPECT_NEAR(predicted_ms({.input = 4 * kMs, .busy = 0.75, .rest = 6 * kMs}, "input-cache"), 7,
+              1e-6)
+      << "the busy part goes";
+  EXPECT_NEAR(predicted_ms({.input = 4 * kMs, .rest = 6 * kMs, .op_in_wait = true}, "input-cache"),
+              7, 1e-6)
+      << "the quarter with aten::stack stays";
+  EXPECT_EQ(predicted_ms({.input = 4 * kMs, .busy = 0.3, .rest = 6 * kMs}, "input-cache"), 0)
+      << "mostly blocked";
+}
+
+// 2,000 ops of 2 µs, of which 1 µs is the framework's.
+std::int64_t tiny_ops(RecordingBuilder& builder, ThreadId main, int, std::int64_t at) {
+  for (int i = 0; i < 2000; ++i, at += 2000) builder.op(main, "aten::add", at, at + 2000);
+  return at;
+}
+
+TEST(Advice, TinyOpsCostTheirLaunches) {
+  const Loop loop{.steps = 20, .rest = 4 * kMs, .more = tiny_ops};
+  EXPECT_NEAR(predicted_ms(loop, "fewer-tiny-ops"), 6, 0.01);
+  EXPECT_EQ(predicted_ms({.steps = 20, .rest = 40 * kMs, .more = tiny_ops}, "fewer-tiny-ops"), 0)
+      << "5 % of the step is no launch-bound run";
+}
+
+// 200 ops of 5 µs with 3 µs of the program's own code between them.
+std::int64_t slow_optimizer(RecordingBuilder& builder, ThreadId main, int, std::int64_t at) {
+  const std::int64_t begin = at;
+  for (int i = 0; i < 200; ++i, at += 8000) builder.op(main, "aten::addcdiv_", at, at + 5000);
+  builder.phase(main, PhaseKind::kOptimizer, begin, at);
+  return at;
+}
+
+TEST(Advice, AnOptimizerOfManyOpsCanBeFused) {
+  const Loop loop{.steps = 20, .rest = 4 * kMs, .more = slow_optimizer};
+  EXPECT_NEAR(predicted_ms(loop, "fused-optimizer"), 4.8, 0.01);
+  EXPECT_EQ(
+      predicted_ms({.steps = 20, .rest = 400 * kMs, .more = slow_optimizer}, "fused-optimizer"), 0);
+}
+
+std::int64_t checkpoint(RecordingBuilder& builder, ThreadId main, int step, std::int64_t at) {
+  at += step % 7 * 1000;
+  if (step % 20 != 10) return at;
+  builder.phase(main, PhaseKind::kScope, at, at + 40 * kMs, 0, "checkpoint");
+  return at + 40 * kMs;
+}
+
+TEST(Advice, APeriodicStallCanBeMoved) {
+  const Loop loop{.steps = 201, .more = checkpoint};
+  const auto advice = advice_of(record(loop));
+  const Advice* stall = find(advice, "periodic-stall");
+  ASSERT_NE(stall, nullptr);
+  EXPECT_NEAR(static_cast<double>(stall->predicted_step_ns), 10e6, 0.02e6);
+  EXPECT_THAT(stall->why, HasSubstr("checkpoint"));
+  EXPECT_EQ(predicted_ms({.steps = 201}, "periodic-stall"), 0);
+}
+
+TEST(Advice, TheLargestSavingComesFirst) {
+  const auto advice = advice_of(record({.input = 5 * kMs, .rest = kMs, .cores = 2}));
+  ASSERT_EQ(advice.size(), 2u);
+  EXPECT_GE(advice[0].saves_ns, advice[1].saves_ns);
+}
+
+Result<WhatIfAnswer> ask(const Loop& loop, const WhatIfQuestion& question) {
+  RecordingBuilder builder = record(loop);
+  return what_if(builder.recording(), question);
+}
+
+double asked_ms(const Loop& loop, const WhatIfQuestion& question) {
+  const auto answer = ask(loop, question);
+  EXPECT_TRUE(answer.ok()) << answer.status().message();
+  return answer.ok() ? answer->predicted.step_ns / kMs : 0;
+}
+
+TEST(WhatIf, ChangesAreMadeTogether) {
+  const Loop loop{.input = 6 * kMs, .rest = 8 * kMs};
+  EXPECT_NEAR(asked_ms(loop, {.input = {"prefetched"}}), 8, 0.01);
+  EXPECT_NEAR(asked_ms(loop, {.ops = {"aten::linear=2x"}}), 10.0005, 1e-6)
+      << "1 µs of it is launch";
+  EXPECT_NEAR(asked_ms(loop, {.ops = {"aten::linear=4x"}, .input = {"prefetched"}}), 6, 0.01)
+      << "then the input decides";
+  EXPECT_NEAR(asked_ms(loop, {.ops = {"aten::linear=4x"}, .input = {"workers=2"}}), 3, 0.02);
+  EXPECT_NEAR(asked_ms(loop, {.input = {"cached"}}), 8, 0.01);
+}
+
+TEST(WhatIf, AScopeCanBeAskedFor) {
+  const Loop loop{.steps = 201, .more = checkpoint};
+  EXPECT_NEAR(asked_ms(loop, {.ops = {"checkpoint=0"}}), 10, 0.02);
+}
+
+TEST(WhatIf, ErrorsSayWhatToWrite) {
+  const auto message = [](const Loop& loop, const WhatIfQuestion& question) {
+    const auto answer = ask(loop, question);
+    return answer.ok() ? "" : answer.status().message();
+  };
+  const Loop loop{.input = 6 * kMs};
+  EXPECT_THAT(message(loop, {.ops = {"aten::liner=2x"}}), HasSubstr("the nearest is aten::linear"));
+  EXPECT_THAT(message(loop, {.ops = {"aten::linear"}}), HasSubstr("NAME=2x"));
+  EXPECT_THAT(message(loop, {.ops = {"aten::linear=-2x"}}), HasSubstr("NAME=2x"));
+  EXPECT_THAT(message(loop, {.input = {"faster"}}), HasSubstr("prefetched, cached or workers=4"));
+  EXPECT_THAT(message(loop, {.input = {"workers=0"}}), HasSubstr("1 to 64"));
+  EXPECT_THAT(message(loop, {.copies = "pinned"}), HasSubstr("no device was recorded"));
+  EXPECT_THAT(message(loop, {}), HasSubstr("nothing to change"));
+  RecordingBuilder nothing;
+  EXPECT_EQ(what_if(nothing.recording(), {.input = {"cached"}}).status().kind(),
+            ErrorKind::kBadInput);
+}
+
+TEST(WhatIf, AStoreWithoutOpsHasNoneToChange) {
+  RecordingBuilder builder = record({.input = 6 * kMs});
+  builder.ops().clear();
+  const auto answer = what_if(builder.recording(), {.ops = {"aten::linear=2x"}});
+  ASSERT_FALSE(answer.ok());
+  EXPECT_THAT(answer.status().message(), HasSubstr("no ops were recorded"));
+}
+
+}  // namespace
+}  // namespace stepscope::testing

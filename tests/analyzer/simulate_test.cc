@@ -1,0 +1,466 @@
+// The replay and its changes, on graphs and runs whose answers are known by their making.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <random>
+
+#include "analyzer/analyze.h"
+#include "analyzer/simulate/predictor.h"
+#include "analyzer/simulate/what_if.h"
+#include "tests/analyzer/case_file.h"
+
+namespace stepscope::testing {
+namespace {
+
+constexpr Lane kStream = 7, kOtherStream = 8;
+
+// Writes a graph down, step by step.
+class GraphBuilder {
+ public:
+  GraphBuilder() {
+    graph_.lanes = 9;
+    graph_.streams = {kStream, kOtherStream};
+  }
+
+  Task& add(Lane lane, std::int64_t dur, Category category = Category::kCompute,
+            Lane awaits = kNoLane) {
+    Task task;
+    task.lane = lane;
+    task.dur_ns = dur;
+    task.category = category;
+    task.awaits = awaits;
+    task.step = static_cast<std::uint32_t>(graph_.steps.size());
+    graph_.tasks.push_back(task);
+    return graph_.tasks.back();
+  }
+  void host(std::int64_t dur, Category category = Category::kCompute) {
+    add(kLoopLane, dur, category);
+  }
+  void kernel(std::int64_t dur, Lane stream = kStream) {
+    add(stream, dur, Category::kCompute, kLoopLane).kind = TaskKind::kKernel;
+  }
+  void wait_for(Lane lane) { add(kLoopLane, 0, Category::kSync, lane).kind = TaskKind::kWait; }
+  void end_step() { graph_.steps.push_back(graph_.steps.size()); }
+
+  // `warm_up` steps of it are not counted.
+  StepGraph take(std::size_t warm_up = 0) {
+    graph_.first_counted = warm_up;
+    return std::move(graph_);
+  }
+
+ private:
+  StepGraph graph_;
+};
+
+// `steps` × (a wait of `input`, then `rest`).
+StepGraph loader_loop(int steps, const std::function<std::int64_t(int)>& input, std::int64_t rest) {
+  GraphBuilder builder;
+  for (int i = 0; i < steps; ++i) {
+    builder.host(input(i), Category::kInput);
+    builder.host(rest);
+    builder.end_step();
+  }
+  return builder.take(static_cast<std::size_t>(steps) / 2);
+}
+
+TEST(Replay, TakesTheLongerOfHostAndStream) {
+  for (const std::int64_t kernel : {10, 90, 400}) {
+    GraphBuilder builder;
+    for (int i = 0; i < 10; ++i) {
+      builder.host(100);
+      builder.kernel(kernel);
+      builder.host(50);
+      builder.wait_for(kStream);
+      builder.end_step();
+    }
+    EXPECT_DOUBLE_EQ(replay(builder.take(1)).mean(),
+                     static_cast<double>(100 + std::max<std::int64_t>(50, kernel)))
+        << kernel;
+  }
+}
+
+TEST(Replay, KernelsOfTwoStreamsRunTogether) {
+  GraphBuilder builder;
+  for (int i = 0; i < 10; ++i) {
+    builder.host(10);
+    builder.kernel(300);
+    builder.kernel(200, kOtherStream);
+    builder.wait_for(kStream);
+    builder.wait_for(kOtherStream);
+    builder.end_step();
+  }
+  const Replay result = replay(builder.take(1));
+  EXPECT_DOUBLE_EQ(result.mean(), 310);
+  EXPECT_DOUBLE_EQ(result.exposed[static_cast<std::size_t>(Category::kCompute)], 9 * 310)
+      << "what is waited for is what the stream does";
+}
+
+TEST(Replay, AHostThatOnlyEnqueuesIsAsSlowAsItsDevice) {
+  GraphBuilder builder;
+  for (int i = 0; i < 50; ++i) {
+    builder.host(10);
+    builder.kernel(100);
+    builder.end_step();
+  }
+  EXPECT_NEAR(replay(builder.take(10)).mean(), 100, 1e-9);
+}
+
+TEST(Replay, ALaunchTakesItsLatency) {
+  GraphBuilder builder;
+  builder.host(10);
+  builder.add(kStream, 50, Category::kCompute, kLoopLane).lag_ns = 7;
+  builder.wait_for(kStream);
+  builder.end_step();
+  EXPECT_DOUBLE_EQ(replay(builder.take()).mean(), 67);
+}
+
+TEST(InputOnWorkers, OneWorkerMakesItTheLongerOfTheTwo) {
+  for (const std::int64_t input : {20, 100, 180, 500}) {
+    StepGraph graph = loader_loop(
+        60, [&](int) { return input; }, 100);
+    EXPECT_DOUBLE_EQ(replay(graph).mean(), static_cast<double>(input + 100));
+    input_on_workers(graph, 1);
+    EXPECT_DOUBLE_EQ(replay(graph).mean(), static_cast<double>(std::max<std::int64_t>(input, 100)));
+  }
+}
+
+TEST(InputOnWorkers, WorkersShareTheBatches) {
+  for (int workers = 1; workers <= 8; ++workers) {
+    StepGraph graph = loader_loop(
+        240, [](int) { return 840; }, 100);
+    input_on_workers(graph, workers);
+    EXPECT_NEAR(replay(graph).mean(), std::max(100.0, 840.0 / workers), 1.0) << workers;
+  }
+}
+
+// Two batches a worker ahead: enough for a batch that takes long, not for ten in a row.
+TEST(InputOnWorkers, AQueueEvensOutASlowBatch) {
+  const auto mean_with = [](const std::function<std::int64_t(int)>& input) {
+    StepGraph graph = loader_loop(400, input, 100);
+    input_on_workers(graph, 2);
+    return replay(graph).mean();
+  };
+  EXPECT_DOUBLE_EQ(mean_with([](int i) { return i % 20 == 0 ? 300 : 50; }), 100);
+  EXPECT_GT(mean_with([](int i) { return i % 20 < 10 ? 400 : 10; }), 120);
+}
+
+TEST(InputOnWorkers, IsNeverSlowerThanWithoutNorFasterThanTheRest) {
+  std::mt19937 random(3);
+  for (int run = 0; run < 200; ++run) {
+    const auto rest = static_cast<std::int64_t>(random() % 1000 + 1);
+    std::vector<std::int64_t> waits(100);
+    for (auto& wait : waits) wait = static_cast<std::int64_t>(random() % 2000);
+    StepGraph graph = loader_loop(
+        100, [&](int i) { return waits[static_cast<std::size_t>(i)]; }, rest);
+    const double before = replay(graph).mean();
+    double last = before;
+    for (int workers = 1; workers <= 4; ++workers) {
+      StepGraph changed = graph;
+      input_on_workers(changed, workers);
+      const double with = replay(changed).mean();
+      EXPECT_GE(with, static_cast<double>(rest));
+      // A batch or two of difference at either end of what is counted.
+      EXPECT_LE(with, last + 2 * 2000.0 / 50);
+      last = with;
+    }
+  }
+}
+
+TEST(ScaleOps, OffTheCriticalPathSavesNothing) {
+  OpPaths paths;
+  const StringId fast{1}, slow{2};
+  const OpPath in_fast = paths.inside(OpPath::kTop, fast);
+  const OpPath in_slow = paths.inside(paths.inside(OpPath::kTop, slow), StringId{3});
+  GraphBuilder builder;
+  for (int i = 0; i < 10; ++i) {
+    builder.host(10, Category::kLaunch);
+    builder.kernel(300);
+    builder.add(kOtherStream, 200, Category::kCompute, kLoopLane).kind = TaskKind::kKernel;
+    builder.wait_for(kStream);
+    builder.wait_for(kOtherStream);
+    builder.end_step();
+  }
+  StepGraph graph = builder.take(1);
+  for (Task& task : graph.tasks) {
+    if (task.lane == kStream) task.path = in_slow;
+    if (task.lane == kOtherStream) task.path = in_fast;
+  }
+  const auto mean_with = [&](StringId op, double factor) {
+    StepGraph changed = graph;
+    scale_ops(changed, paths_inside(paths, [op](StringId name) { return name == op; }), factor);
+    return replay(changed).mean();
+  };
+  EXPECT_DOUBLE_EQ(mean_with(fast, 0), 310) << "the other stream takes longer anyway";
+  EXPECT_DOUBLE_EQ(mean_with(slow, 0.5), 210) << "then the other stream decides";
+  EXPECT_DOUBLE_EQ(mean_with(slow, 0.8), 250) << "also by the op around it";
+}
+
+TEST(ScaleOps, TheCostOfGettingThereStaysUnlessTheOpIsGone) {
+  OpPaths paths;
+  const OpPath path = paths.inside(OpPath::kTop, StringId{1});
+  GraphBuilder builder;
+  builder.add(kLoopLane, 10, Category::kLaunch).path = path;
+  builder.add(kLoopLane, 100, Category::kCompute).path = path;
+  builder.host(5, Category::kHost);
+  builder.end_step();
+  const StepGraph graph = builder.take();
+  const auto all = paths_inside(paths, [](StringId) { return true; });
+  StepGraph twice = graph, gone = graph;
+  scale_ops(twice, all, 0.5);
+  scale_ops(gone, all, 0);
+  EXPECT_DOUBLE_EQ(replay(twice).mean(), 65);
+  EXPECT_DOUBLE_EQ(replay(gone).mean(), 5);
+}
+
+// A training loop with all that a host has: a loader, ops in ops, an autograd thread, collectives,
+// a scope now and then; lengths at random.
+RecordingBuilder random_training(unsigned seed, int steps) {
+  std::mt19937 random(seed);
+  const auto some = [&](std::int64_t most) {
+    return static_cast<std::int64_t>(random() % static_cast<unsigned>(most)) + 1;
+  };
+  RecordingBuilder builder;
+  const ThreadId main = builder.thread("main"), autograd = builder.thread("autograd"),
+                 gloo = builder.thread("gloo");
+  builder.facts.leaf_op_overhead = Duration(3);
+  std::int64_t at = 0;
+  for (int i = 0; i < steps; ++i) {
+    const std::int64_t input = some(400);
+    builder.phase(main, PhaseKind::kInput, at, at + input, input / 2, "train");
+    if (input > 50) builder.op(main, "aten::div", at + 10, at + 40);
+    at += input + some(20);
+    for (int op = 0; op < 5; ++op) {
+      const std::int64_t dur = some(200);
+      builder.op(main, "aten::linear", at, at + dur);
+      if (dur > 20) builder.op(main, "aten::addmm", at + 5, at + dur - 5);
+      at += dur + some(9);
+    }
+    const std::int64_t backward = at, first = at + some(10), length = some(300) + 20;
+    builder.op(autograd, "AddmmBackward0", first, first + length, OpScope::kBackwardFunction,
+               PhaseKind::kBackward);
+    const std::int64_t second = first + length + some(15);
+    builder.op(autograd, "MmBackward0", second, second + 100, OpScope::kBackwardFunction,
+               PhaseKind::kBackward);
+    builder.op(main, "c10d::allreduce_", second + 30, second + 40);
+    builder.op(gloo, "gloo:all_reduce", second + 45, second + 100 + some(100));
+    at = second + 220;
+    builder.phase(main, PhaseKind::kBackward, backward, at);
+    if (some(4) == 1) {
+      builder.phase(main, PhaseKind::kScope, at, at + 500, 0, "checkpoint");
+      at += 500;
+    }
+    builder.phase(main, PhaseKind::kOptimizer, at, at + 60);
+    builder.op(main, "aten::add_", at + 5, at + 50);
+    at += 60 + some(30);
+  }
+  return builder;
+}
+
+LoopReport report_of(RecordingBuilder& builder) {
+  AnalyzeOptions options;
+  options.keep_predictor = true;
+  auto report = analyze(builder.recording(), options);
+  EXPECT_TRUE(report.ok());
+  return report->loops.at(0);
+}
+
+TEST(Predictor, AReplayWithoutChangesGivesWhatWasMeasured) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    RecordingBuilder builder = random_training(seed, 40);
+    const LoopReport loop = report_of(builder);
+    EXPECT_EQ(loop.replay.withheld, "");
+    EXPECT_EQ(loop.replay.steps, static_cast<std::int64_t>(loop.analysed.size()));
+    EXPECT_NEAR(loop.replay.replayed_ns, static_cast<double>(loop.wall.mean), 1) << seed;
+    // The replay spends the time on what attribution says. What a wait was for is told by the last
+    // piece only, which may be launch or compute.
+    const auto replayed = [&](Category category) {
+      return loop.predictor->as_it_is().exposed[static_cast<std::size_t>(category)] /
+             loop.replay.replayed_ns;
+    };
+    for (const Category category : {Category::kInput, Category::kHost, Category::kOther})
+      EXPECT_NEAR(replayed(category), share_of(loop.shares, category), 1e-3) << seed;
+    EXPECT_NEAR(replayed(Category::kCompute) + replayed(Category::kLaunch) +
+                    replayed(Category::kCommunication),
+                share_of(loop.shares, Category::kCompute) +
+                    share_of(loop.shares, Category::kLaunch) +
+                    share_of(loop.shares, Category::kCommunication),
+                1e-3)
+        << seed;
+  }
+}
+
+TEST(Predictor, AScopeThatIsGoneSavesItsTime) {
+  RecordingBuilder builder = random_training(1, 100);
+  const LoopReport loop = report_of(builder);
+  const double saved = loop.replay.replayed_ns - loop.predictor->step_ns([&](StepGraph& graph) {
+    remove_scope(graph, builder.intern("checkpoint"));
+  });
+  EXPECT_NEAR(saved, share_of(loop.shares, Category::kOther) * loop.replay.replayed_ns, 1);
+  EXPECT_GT(saved, 50);
+}
+
+TEST(Predictor, WithholdsWhatItCannotExplain) {
+  StepSample sample;
+  for (std::size_t i = 0; i < 10; ++i) {
+    SampledStep step{i, {}, {}};
+    step.tasks.resize(1);
+    step.tasks[0].dur_ns = 970;  // of 1,000
+    sample.steps.push_back(step);
+  }
+  std::vector<std::size_t> all(10);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+  EXPECT_EQ(Predictor(sample, std::vector<double>(10, 1000), all).withheld(),
+            "the recorded dependencies explain a step of 970 ns, not the measured 1.00 µs");
+  EXPECT_EQ(Predictor(sample, std::vector<double>(10, 980), all).withheld(), "");
+}
+
+// A run in which every 50th step takes ten times as long, sampled with more of them than there are.
+TEST(Predictor, StepsOfEachKindStandForTheirKind) {
+  std::vector<double> times;
+  std::vector<std::size_t> all;
+  StepSample sample;
+  for (std::size_t i = 0; i < 1000; ++i) {
+    all.push_back(i);
+    times.push_back(i % 50 == 0 ? 10'000 : 1'000);
+    if (i >= 60 && i % 50 != 0) continue;
+    SampledStep step{i, {}, {}};
+    step.tasks.resize(1);
+    step.tasks[0].dur_ns = static_cast<std::int64_t>(times[i]);
+    sample.steps.push_back(step);
+  }
+  const Predictor predictor(std::move(sample), times, all);
+  EXPECT_NEAR(predictor.replayed_ns(), 1180, 1e-6);
+  EXPECT_NEAR(predictor.step_ns([](StepGraph& graph) {
+    for (Task& task : graph.tasks) task.dur_ns = std::min<std::int64_t>(task.dur_ns, 1000);
+  }),
+              1000, 1e-6);
+}
+
+// Steps of 1 ms: 100 µs of host work, an op of 100 µs that launches a kernel of 700 µs after its
+// first 20 µs (10 µs of latency), a wait for it till 830 µs (1 µs of which is the call's own), 170
+// µs more.
+RecordingBuilder device_training(int steps) {
+  RecordingBuilder builder;
+  builder.facts.leaf_op_overhead = Duration(1000);
+  const ThreadId main = builder.thread("main");
+  const StreamId stream = builder.stream(7);
+  for (int i = 0; i < steps; ++i) {
+    const std::int64_t at = i * 1'000'000;
+    builder.phase(main, PhaseKind::kOptimizer, at, at + 50'000);
+    builder.op(main, "aten::conv2d", at + 100'000, at + 200'000);
+    builder.call(main, "cudaLaunchKernel", at + 119'000, at + 125'000, i + 1);
+    builder.kernel(stream, "conv", at + 129'000, at + 829'000, i + 1);
+    builder.call(main, "cudaStreamSynchronize", at + 210'000, at + 830'000);
+  }
+  return builder;
+}
+
+TEST(DeviceTasks, AReplayGivesWhatWasMeasured) {
+  RecordingBuilder builder = device_training(60);
+  const LoopReport loop = report_of(builder);
+  EXPECT_EQ(loop.replay.withheld, "");
+  EXPECT_NEAR(loop.replay.replayed_ns, 1e6, 1);
+  EXPECT_EQ(loop.predictor->graph().streams.size(), 1u);
+}
+
+TEST(DeviceTasks, AFasterOpShortensItsKernelsAndTheWaitForThem) {
+  RecordingBuilder builder = device_training(60);
+  const LoopReport loop = report_of(builder);
+  const StringId op = builder.intern("aten::conv2d");
+  const auto with = [&](double factor) {
+    return loop.predictor->step_ns([&](StepGraph& graph) {
+      const auto ops =
+          paths_inside(loop.predictor->paths(), [op](StringId name) { return name == op; });
+      scale_ops(graph, ops, factor);
+    });
+  };
+  EXPECT_NEAR(with(0.5), 650e3, 12e3) << "350 µs less to wait for";
+  EXPECT_NEAR(with(0.05), 381e3, 12e3)
+      << "the host's 100 + 100 + 10 µs, the call's own 1, 170 more";
+}
+
+// Launching then takes 381 µs a step, and the kernel 700: the device decides, with nothing to wait
+// for.
+TEST(DeviceTasks, WithoutTheWaitTheDeviceDecides) {
+  RecordingBuilder builder = device_training(200);
+  const LoopReport loop = report_of(builder);
+  EXPECT_NEAR(loop.predictor->step_ns(remove_syncs), 700e3, 5e3);
+}
+
+TEST(DeviceTasks, PinnedCopiesDoNotKeepTheHost) {
+  RecordingBuilder builder;
+  const ThreadId main = builder.thread("main");
+  const StreamId stream = builder.stream(7);
+  for (int i = 0; i < 60; ++i) {
+    const std::int64_t at = i * 1'000'000;
+    builder.phase(main, PhaseKind::kOptimizer, at, at + 50'000);
+    builder.call(main, "cudaMemcpyAsync", at + 100'000, at + 500'000, i + 1);
+    Copy copy;
+    copy.stream = stream;
+    copy.kind = CopyKind::kHostToDevice;
+    copy.source = MemoryKind::kPageable;
+    copy.start = session_time(at + 110'000);
+    copy.dur = Duration(390'000);
+    copy.correlation = i + 1;
+    copy.bytes = 4 << 20;
+    builder.copies.push_back(copy);
+  }
+  const LoopReport loop = report_of(builder);
+  EXPECT_EQ(loop.replay.withheld, "");
+  EXPECT_NEAR(loop.predictor->step_ns(pin_copies), 600e3, 12e3) << "400 µs of it were the call";
+}
+
+TEST(StepSampler, StaysSmallAndSpread) {
+  std::vector<Span> spans(1);
+  StepSampler sampler([](std::size_t step, bool) { return step >= 10; }, 1000);
+  for (std::size_t step = 0; step < 5000; ++step) {
+    const auto start = session_time(static_cast<std::int64_t>(step) * 100);
+    const TimeRange range{start, start + Duration(100)};
+    if (sampler.paths_for(step, true) == nullptr) continue;
+    // Ten ops with gaps between them: twenty pieces.
+    std::vector<OpRun> runs;
+    for (int i = 0; i < 10; ++i) {
+      OpRun run;
+      run.range = {start + Duration(i * 10), start + Duration(i * 10 + 5)};
+      run.op = StringId{1};
+      run.category = Category::kCompute;
+      runs.push_back(run);
+    }
+    spans[0].range = range;
+    sampler.on_frame(step, {range, spans, true, runs, {}, {}});
+  }
+  const StepSample sample = sampler.finish();
+  EXPECT_FALSE(sample.too_large);
+  ASSERT_GT(sample.steps.size(), 1000 / 20 / 3);
+  ASSERT_LE(sample.steps.size(), 1000 / 20 + 1);
+  EXPECT_EQ(sample.steps[0].index, 10u);
+  EXPECT_EQ(sample.steps[1].index, 11u) << "neighbours are taken together";
+  EXPECT_GT(sample.steps.back().index, 3000u);
+  for (const SampledStep& step : sample.steps) EXPECT_EQ(step.tasks.size(), 20u);
+}
+
+TEST(StepSampler, AStepThatIsTooLargeIsSaidToBe) {
+  StepSampler sampler([](std::size_t, bool) { return true; }, 5);
+  std::vector<Span> spans(1);
+  std::vector<OpRun> runs(20);
+  for (std::size_t step = 0; step < 4; ++step) {
+    const auto start = session_time(static_cast<std::int64_t>(step) * 1000);
+    spans[0].range = {start, start + Duration(1000)};
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      runs[i].range = {start + Duration(static_cast<int>(i) * 10),
+                       start + Duration(static_cast<int>(i) * 10 + 5)};
+      runs[i].op = StringId{1};
+      runs[i].category = Category::kCompute;
+    }
+    if (sampler.paths_for(step, true) != nullptr)
+      sampler.on_frame(step, {spans[0].range, spans, true, runs, {}, {}});
+  }
+  const StepSample sample = sampler.finish();
+  EXPECT_TRUE(sample.too_large);
+  EXPECT_TRUE(sample.steps.empty());
+}
+
+}  // namespace
+}  // namespace stepscope::testing
