@@ -35,11 +35,15 @@ OpPaths* StepSampler::paths_for(std::size_t step, bool ops_recorded) {
   return taking_ ? &sample_.paths : nullptr;
 }
 
-void StepSampler::begin_step(std::size_t step, bool ops_recorded) {
+void StepSampler::end_step() {
   if (taking_) tasks_ += sample_.steps.back().tasks.size();
-  while (tasks_ > most_tasks_ || sample_.steps.size() >= kMostSteps) thin_out();
-  current_ = step;
   taking_ = false;
+  while (tasks_ > most_tasks_ || sample_.steps.size() >= kMostSteps) thin_out();
+}
+
+void StepSampler::begin_step(std::size_t step, bool ops_recorded) {
+  end_step();
+  current_ = step;
   if (sample_.too_large || !eligible_(step, ops_recorded)) return;
   const std::size_t ordinal = next_ordinal_++;
   taking_ = in_sample(ordinal);
@@ -145,7 +149,7 @@ void StepSampler::end_wait(SessionTime now, const Segment& segment) {
 }
 
 StepSample StepSampler::finish() {
-  begin_step(static_cast<std::size_t>(-1), false);
+  end_step();
   return std::move(sample_);
 }
 

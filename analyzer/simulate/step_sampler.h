@@ -50,6 +50,7 @@ class StepSampler : public FrameObserver {
 
  private:
   void begin_step(std::size_t step, bool ops_recorded);
+  void end_step();
   void add_instant(const Instant& instant, TimeRange range);
   void add_piece(Lane lane, TimeRange range, const Segment& segment, OpPath path, Lane awaits);
   void end_wait(SessionTime now, const Segment& segment);
