@@ -82,7 +82,7 @@ Result<std::vector<AttributedLoop>> attribute(const RecordedRun& recording,
   const Status read = recording.for_each_op([&](const Op& op) {
     if (++seen % kProgressEvery == 0 && options.progress) options.progress(seen);
     const OpClass kind = classes.of(op);
-    if (options.observe) options.observe(op, seen, kind);
+    if (options.on_op) options.on_op(op, seen, kind);
     const auto own = router.own.find(op.thread);
     if (own != router.own.end()) {
       feed(*own->second, op, kind);

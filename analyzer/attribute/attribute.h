@@ -31,7 +31,7 @@ using OpObserver = std::function<void(const Op& op, std::int64_t id, OpClass kin
 
 struct AttributeOptions {
   const DeviceWork* devices = nullptr;  // null: the host alone
-  OpObserver observe;                   // may be empty
+  OpObserver on_op;                     // may be empty
   std::size_t reorder_window = kReorderWindow;
   bool op_series = false;  // fill AttributedLoop::op_blocks
   // Who wants to see the frames of a loop; empty or null: nobody.

@@ -1,0 +1,197 @@
+#include "analyzer/loop_report.h"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "analyzer/op_samples.h"
+#include "analyzer/steps/infer_input.h"
+#include "analyzer/verdict/describe_populations.h"
+#include "analyzer/verdict/drift.h"
+#include "analyzer/verdict/judge.h"
+#include "analyzer/verdict/memory_pressure.h"
+#include "analyzer/verdict/summary.h"
+
+namespace stepscope {
+namespace {
+
+std::vector<StepTime> times_of(const AttributedStep& attributed, Viewpoint from,
+                               const RecordedRun& recording) {
+  const bool of_device = from.device != DeviceId::kNone;
+  std::vector<StepTime> times;
+  for (const Slice& slice :
+       (of_device ? attributed.devices[from.index] : attributed.account).slices()) {
+    times.push_back({slice.category, slice.phase, std::string(recording.text(slice.label)),
+                     slice.exposed, slice.hidden, from.device});
+  }
+  return times;
+}
+
+Step make_step(const AttributedStep& attributed, const Loop& loop, std::size_t index, bool steady,
+               Viewpoint from, const RecordedRun& recording) {
+  Step step;
+  step.number = loop.first_number + static_cast<std::int64_t>(index);
+  step.thread = loop.thread;
+  step.start = attributed.range.start;
+  step.dur = attributed.range.length();
+  step.marker = loop.marker;
+  step.ops_recorded = attributed.ops_recorded;
+  step.steady = steady;
+  step.times = times_of(attributed, from, recording);
+  return step;
+}
+
+// The steps that the verdict rests on: asked for; with ops when any of them has; steady when any
+// is.
+std::vector<std::size_t> choose_steps(const Loop& loop, const std::vector<Step>& steps,
+                                      const AnalyzeOptions& options) {
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (is_asked_for(options, loop, i)) chosen.push_back(i);
+  }
+  const auto prefer = [&](bool Step::*quality) {
+    std::vector<std::size_t> better;
+    std::copy_if(chosen.begin(), chosen.end(), std::back_inserter(better),
+                 [&](std::size_t i) { return steps[i].*quality; });
+    if (!better.empty()) chosen = std::move(better);
+  };
+  prefer(&Step::ops_recorded);
+  prefer(&Step::steady);
+  return chosen;
+}
+
+std::vector<OpRow> op_rows(const OpTable& table, const RecordedRun& recording) {
+  std::vector<OpRow> rows;
+  for (const OpCost& cost : table.sorted()) {
+    rows.push_back({std::string(recording.text(cost.name)),
+                    phase_name(cost.phase),
+                    cost.calls,
+                    to_ns(cost.self),
+                    to_ns(cost.launch),
+                    {}});
+  }
+  return rows;
+}
+
+std::vector<KernelRow> kernel_rows(const KernelTable& table, const RecordedRun& recording) {
+  std::vector<KernelRow> rows;
+  for (const KernelCost& cost : table.sorted()) {
+    rows.push_back({std::string(recording.text(cost.name)), phase_name(cost.phase), cost.calls,
+                    to_ns(cost.total)});
+  }
+  return rows;
+}
+
+std::int64_t lost_events(const std::vector<Loss>& losses) {
+  return std::accumulate(losses.begin(), losses.end(), std::int64_t{0},
+                         [](std::int64_t sum, const Loss& loss) { return sum + loss.count; });
+}
+
+void name_thread(LoopReport& report, const RecordedRun& recording, ThreadId id) {
+  for (const StoredThread& thread : recording.threads) {
+    if (thread.id != id) continue;
+    report.tid = thread.tid;
+    report.thread_name = thread.name;
+    for (const StoredProcess& process : recording.processes) {
+      if (process.id != thread.process) continue;
+      report.process = process.id;
+      report.pid = process.pid;
+      report.rank = process.rank;
+    }
+  }
+}
+
+void name_device(LoopReport& report, const RecordedRun& recording, DeviceId id) {
+  report.device = id;
+  for (const StoredDevice& device : recording.devices) {
+    if (device.id != id) continue;
+    report.device_number = device.number;
+    report.device_name = device.name;
+  }
+}
+
+}  // namespace
+
+std::vector<Viewpoint> viewpoints_of(const AttributedLoop& loop) {
+  if (loop.devices.empty()) return {Viewpoint{}};
+  std::vector<Viewpoint> views;
+  for (std::size_t i = 0; i < loop.devices.size(); ++i) views.push_back({loop.devices[i], i});
+  return views;
+}
+
+bool is_asked_for(const AnalyzeOptions& options, const Loop& loop, std::size_t step) {
+  const std::int64_t number = loop.first_number + static_cast<std::int64_t>(step);
+  return !options.steps || (options.steps->first <= number && number <= options.steps->last);
+}
+
+void drop_partial_edges(std::vector<AttributedStep>& steps) {
+  std::vector<std::int64_t> counts;
+  for (const AttributedStep& step : steps) {
+    if (step.ops_recorded) counts.push_back(step.op_count);
+  }
+  if (counts.size() < 3) return;
+  std::nth_element(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2),
+                   counts.end());
+  const std::int64_t usual = counts[counts.size() / 2];
+  std::vector<std::size_t> edges;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (!steps[i].ops_recorded || steps[i].op_count * 2 >= usual) continue;
+    const bool first = i == 0 || !steps[i - 1].ops_recorded;
+    const bool last = i + 1 == steps.size() || !steps[i + 1].ops_recorded;
+    if (first || last) edges.push_back(i);
+  }
+  for (const std::size_t i : edges) steps[i].ops_recorded = false;
+}
+
+LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
+                       const AttributedLoop& attributed, Viewpoint from, std::size_t warm_up,
+                       const Counters& counters, const AnalyzeOptions& options) {
+  LoopReport report;
+  name_thread(report, recording, loop.thread);
+  name_device(report, recording, from.device);
+  report.marker = loop.marker;
+  report.by_sampler = loop.by_sampler;
+  report.trains = loop.trains;
+  report.warm_up = static_cast<std::int64_t>(warm_up);
+  report.late_ops = attributed.late_ops;
+  std::vector<Step> on_host;  // the loop thread's own phases, whatever the device did
+  for (std::size_t i = 0; i < attributed.steps.size(); ++i) {
+    const AttributedStep& step = attributed.steps[i];
+    report.steps.push_back(make_step(step, loop, i, i >= warm_up, from, recording));
+    on_host.push_back(make_step(step, loop, i, i >= warm_up, {}, recording));
+  }
+  report.analysed = choose_steps(loop, report.steps, options);
+  if (report.analysed.empty()) return report;
+
+  const auto phases = phases_of(recording, loop);
+  const Step& first = report.steps[report.analysed.front()];
+  report.ops_recorded = first.ops_recorded;
+  report.wall = wall_stats(report.steps, report.analysed);
+  report.shares = exposed_shares(report.steps, report.analysed);
+  report.hidden = hidden_shares(report.steps, report.analysed);
+  report.phases = phase_means(on_host, report.analysed);
+  for (std::size_t i = 0; i < report.analysed.size() && options.op_samples; ++i)
+    report.step_phases.push_back(phase_means(on_host, {report.analysed[i]}));
+  report.lacks_loader = lacks_loader(recording, loop);
+  report.input = loop.input.begins.empty()
+                     ? input_use(phases, report.steps, report.analysed, recording.text)
+                     : inferred_use(loop.input, report.steps, report.analysed);
+  const OpTable& op_table = first.steady ? attributed.steady_ops : attributed.warm_up_ops;
+  report.ops = op_rows(op_table, recording);
+  if (from.device != DeviceId::kNone) {
+    const auto& tables = first.steady ? attributed.steady_kernels : attributed.warm_up_kernels;
+    if (from.index < tables.size()) report.kernels = kernel_rows(tables[from.index], recording);
+  }
+  add_op_samples(report, op_table.sorted(), attributed.op_blocks);
+  report.populations = describe_populations(report.steps, report.analysed);
+  report.drift = find_drift(report);
+  report.memory = measure_memory_pressure(report, counters);
+  report.verdict.thread = loop.thread;
+  report.verdict.device = from.device;
+  judge(report, recording.op_count, lost_events(recording.losses));
+  return report;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,46 @@
+// What an analysis writes back into the store.
+#include <algorithm>
+
+#include "analyzer/analyze.h"
+
+namespace stepscope {
+namespace {
+
+// A loop with several devices has its steps in each report, with the times of that device.
+void add_steps(const std::vector<Step>& steps, std::vector<Step>& all) {
+  const auto known = std::find_if(all.begin(), all.end(), [&](const Step& step) {
+    return !steps.empty() && step.thread == steps.front().thread;
+  });
+  if (known == all.end()) {
+    all.insert(all.end(), steps.begin(), steps.end());
+    return;
+  }
+  auto same = known;
+  for (const Step& step : steps) {
+    same->times.insert(same->times.end(), step.times.begin(), step.times.end());
+    same->kinds.insert(same->kinds.end(), step.kinds.begin(), step.kinds.end());
+    ++same;
+  }
+}
+
+}  // namespace
+
+Analysis to_analysis(const AnalysisReport& report) {
+  Analysis analysis;
+  for (const LoopReport& loop : report.loops) {
+    add_steps(loop.steps, analysis.steps);
+    analysis.verdicts.push_back(loop.verdict);
+  }
+  analysis.call_ops = report.call_ops;
+  analysis.priority_times = report.priority_times;
+  analysis.utilizations = report.utilizations;
+  if (!report.loops.empty()) return analysis;
+  Verdict none;
+  none.kind = "no-steps";
+  none.confidence = "high";
+  none.sentence = report.no_steps;
+  analysis.verdicts.push_back(none);
+  return analysis;
+}
+
+}  // namespace stepscope
