@@ -67,11 +67,13 @@ double share_of(Duration part, Duration whole) {
   return static_cast<double>(to_ns(part)) / static_cast<double>(to_ns(whole));
 }
 
-// Exposed time by category.
-std::array<Duration, kCategoryCount> exposed_of(const Step& step) {
-  std::array<Duration, kCategoryCount> exposed{};
+using Exposed = std::array<Duration, kCategoryCount>;
+
+// Exposed time by category, as each device saw it; one entry where none did.
+std::map<DeviceId, Exposed> exposed_by_device(const Step& step) {
+  std::map<DeviceId, Exposed> exposed;
   for (const StepTime& time : step.times) {
-    exposed[static_cast<std::size_t>(time.category)] += time.exposed;
+    exposed[time.device][static_cast<std::size_t>(time.category)] += time.exposed;
   }
   return exposed;
 }
@@ -81,16 +83,32 @@ struct Stall {
   double share = 0;
 };
 
-// The largest category that is not the work itself.
+// The largest category that is not the work itself, of the device that it hit most.
 Stall largest_stall(const Step& step) {
-  const auto exposed = exposed_of(step);
   Stall stall;
-  for (std::size_t i = 0; i < exposed.size(); ++i) {
-    const auto category = static_cast<Category>(i);
-    const double share = share_of(exposed[i], step.dur);
-    if (category != Category::kCompute && share > stall.share) stall = {category, share};
+  for (const auto& [device, exposed] : exposed_by_device(step)) {
+    for (std::size_t i = 0; i < exposed.size(); ++i) {
+      const auto category = static_cast<Category>(i);
+      const double share = share_of(exposed[i], step.dur);
+      if (category != Category::kCompute && share > stall.share) stall = {category, share};
+    }
   }
   return stall;
+}
+
+Duration longest_input(const Step& step) {
+  Duration longest{0};
+  for (const auto& [device, exposed] : exposed_by_device(step))
+    longest = std::max(longest, exposed[static_cast<std::size_t>(Category::kInput)]);
+  return longest;
+}
+
+// " on cuda:1"
+std::string device_suffix(const TraceReader& reader, DeviceId id) {
+  for (const StoredDevice& device : reader.devices()) {
+    if (device.id == id) return " on cuda:" + std::to_string(device.number);
+  }
+  return "";
 }
 
 std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
@@ -102,9 +120,12 @@ std::string in_capitals(std::string text) {
   return text;
 }
 
-// "compute/forward", "other:checkpoint".
-std::string key_of(const StepTime& time) {
-  std::string key = category_name(time.category);
+// "compute/forward", "other:checkpoint"; of several devices "device_id 2: compute/forward".
+std::string key_of(const StepTime& time, bool several_devices) {
+  std::string key;
+  if (several_devices)
+    key = "device_id " + std::to_string(static_cast<std::uint32_t>(time.device)) + ": ";
+  key += category_name(time.category);
   if (!time.label.empty()) return key + ':' + time.label;
   if (time.phase != PhaseKind::kNone) key += std::string("/") + phase_name(time.phase);
   return key;
@@ -112,8 +133,9 @@ std::string key_of(const StepTime& time) {
 
 std::string nanoseconds_json(const Step& step, Duration StepTime::*part) {
   std::map<std::string, std::int64_t> sums;
+  const bool several = exposed_by_device(step).size() > 1;
   for (const StepTime& time : step.times) {
-    if (time.*part != Duration::zero()) sums[key_of(time)] += to_ns(time.*part);
+    if (time.*part != Duration::zero()) sums[key_of(time, several)] += to_ns(time.*part);
   }
   std::string json = "{";
   for (const auto& [key, ns] : sums) {
@@ -124,8 +146,7 @@ std::string nanoseconds_json(const Step& step, Duration StepTime::*part) {
 }
 
 std::string step_args(const Step& step) {
-  const auto exposed = exposed_of(step);
-  const Duration input = exposed[static_cast<std::size_t>(Category::kInput)];
+  const Duration input = longest_input(step);
   std::string json = "{\"step\":" + json_integer(step.number) +
                      ",\"marker\":" + json_quoted(marker_name(step.marker)) +
                      ",\"steady\":" + (step.steady ? "true" : "false") +
@@ -197,7 +218,8 @@ RunRows::Loop& RunRows::loop_of(ThreadId thread) {
 }
 
 void RunRows::collect(const Analysis& analysis, const std::vector<Phase>& phases, const Cut& cut) {
-  for (const Verdict& verdict : analysis.verdicts) loop_of(verdict.thread).verdict = &verdict;
+  for (const Verdict& verdict : analysis.verdicts)
+    loop_of(verdict.thread).verdicts.push_back(&verdict);
   for (const Step& step : analysis.steps) {
     if (!cut.has(step.start)) continue;
     if (drawable(step)) {
@@ -237,8 +259,10 @@ std::string RunRows::suffix_of(const Loop& loop) const {
 void RunRows::add_rows(TrackMap& tracks) {
   for (Loop& loop : loops_) {
     loop.suffix = suffix_of(loop);
-    if (loop.verdict != nullptr) {
-      loop.verdict_row = tracks.add_row(loop.thread, "Verdict" + loop.suffix);
+    for (const Verdict* verdict : loop.verdicts) {
+      const std::string of =
+          loop.verdicts.size() > 1 ? device_suffix(reader_, verdict->device) : "";
+      loop.verdict_rows.push_back(tracks.add_row(loop.thread, "Verdict" + of + loop.suffix));
     }
     if (!loop.steps.empty()) loop.step_row = tracks.add_row(loop.thread, "Steps" + loop.suffix);
     for (std::size_t lane = 0; lane < loop.lanes; ++lane) {
@@ -246,7 +270,7 @@ void RunRows::add_rows(TrackMap& tracks) {
       loop.phase_rows.push_back(tracks.add_row(loop.thread, title + loop.suffix));
     }
   }
-  const bool verdict = !loops_.empty() && loops_.front().verdict != nullptr;
+  const bool verdict = !loops_.empty() && !loops_.front().verdicts.empty();
   if (!losses_.empty() && !verdict) loss_row_ = tracks.add_row(ThreadId::kNone, "Losses");
 }
 
@@ -289,7 +313,7 @@ void RunRows::write_steps(EventWriter& writer) const {
     const std::int64_t pid = loop.step_row.pid;
     for (std::size_t i = 0; i < loop.steps.size(); ++i) {
       const Step& step = *loop.steps[i];
-      const Duration input = exposed_of(step)[static_cast<std::size_t>(Category::kInput)];
+      const Duration input = longest_input(step);
       writer.annotation(step_annotation(step), loop.step_row);
       writer.counter(pid, time_name, "ms", step.start, static_cast<double>(to_ns(step.dur)) / 1e6);
       writer.counter(pid, input_name, "ms", step.start, static_cast<double>(to_ns(input)) / 1e6);
@@ -312,15 +336,18 @@ void RunRows::write_phases(EventWriter& writer) const {
 
 void RunRows::write_verdicts(EventWriter& writer, const TimeRange& whole) const {
   for (const Loop& loop : loops_) {
-    if (loop.verdict == nullptr) continue;
+    if (loop.verdicts.empty()) continue;
     TimeRange range = whole;
     if (!loop.steps.empty()) {
       range = {loop.steps.front()->start, range_of(*loop.steps.back()).end};
     }
-    writer.annotation({headline(*loop.verdict), "verdict", {}, range, verdict_json(*loop.verdict)},
-                      loop.verdict_row);
+    for (std::size_t i = 0; i < loop.verdicts.size(); ++i) {
+      const Verdict& verdict = *loop.verdicts[i];
+      writer.annotation({headline(verdict), "verdict", {}, range, verdict_json(verdict)},
+                        loop.verdict_rows[i]);
+    }
     if (&loop == &loops_.front() && !losses_.empty()) {
-      writer.annotation(loss_annotation(range), loop.verdict_row);
+      writer.annotation(loss_annotation(range), loop.verdict_rows.front());
     }
   }
   if (loss_row_.tid != 0) writer.annotation(loss_annotation(whole), loss_row_);

@@ -45,11 +45,11 @@ class RunRows {
   // The rows of one thread. Those it needs not have tid 0.
   struct Loop {
     ThreadId thread = ThreadId::kNone;
-    const Verdict* verdict = nullptr;
+    std::vector<const Verdict*> verdicts;  // several: one a device
     std::vector<const Step*> steps;
     std::vector<PlacedPhase> phases;
     std::size_t lanes = 0;
-    Track verdict_row;
+    std::vector<Track> verdict_rows;  // of verdicts
     Track step_row;
     std::vector<Track> phase_rows;  // [lane]
     std::string suffix;             // tells loops of one process apart

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <map>
 #include <string>
 
@@ -15,6 +16,22 @@ constexpr std::size_t kMostPairs = 200;  // readings that are compared with one 
 
 bool is_death(const ProcessEnd& end) {
   return end.how == EndKind::kSignal || (end.how == EndKind::kExit && end.code > 0);
+}
+
+// A worker that was told to end by its parent, which went on and ended well itself: loaders do that
+// with theirs when a program is done.
+bool was_dismissed(const RecordedRun& recording, const StoredProcess& process,
+                   const ProcessEnd& end) {
+  if (end.how != EndKind::kSignal || end.code != SIGTERM) return false;
+  const auto ended_well = [&](const ProcessEnd& other) {
+    const bool well = other.how == EndKind::kExit && other.code == 0 && other.at >= end.at;
+    return well && std::any_of(recording.processes.begin(), recording.processes.end(),
+                               [&](const StoredProcess& parent) {
+                                 return parent.id == other.process &&
+                                        parent.pid == process.parent_pid;
+                               });
+  };
+  return std::any_of(recording.ends.begin(), recording.ends.end(), ended_well);
 }
 
 // The loop of the process that took most steps.
@@ -129,7 +146,7 @@ std::vector<ProcessReport> describe_processes(const RecordedRun& recording,
     }
     const LoopReport* const loop = main_loop(loops, process.id);
     measure_memory(counters, loop, report);
-    if (report.end && is_death(*report.end)) {
+    if (report.end && is_death(*report.end) && !was_dismissed(recording, process, *report.end)) {
       report.died = manner_of(*report.end);
       find_op(recording, loop, report);
       report.sentence = sentence_of(report);

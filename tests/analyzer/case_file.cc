@@ -111,10 +111,11 @@ bool parse_process_line(const std::string& word, std::istringstream& words, Subj
                         RecordingBuilder& builder) {
   if (word == "process") {
     words >> subject.process;
-    std::int64_t rank = -1;
+    std::int64_t rank = -1, parent = 0;
     std::string option = rest_of(words);
     take_number("rank=%ld", option, rank);
-    builder.process(subject.process, rank);
+    take_number("parent=%ld", option, parent);
+    builder.process(subject.process, rank, parent);
     return true;
   }
   const ProcessId process = builder.process(subject.process);
@@ -279,7 +280,7 @@ ThreadId RecordingBuilder::thread(const std::string& name, std::int64_t process)
   return thread.id;
 }
 
-ProcessId RecordingBuilder::process(std::int64_t id, std::int64_t rank) {
+ProcessId RecordingBuilder::process(std::int64_t id, std::int64_t rank, std::int64_t parent) {
   for (StoredProcess& known : processes_) {
     if (known.pid != 41 + id) continue;
     if (rank >= 0) known.rank = rank;
@@ -290,6 +291,7 @@ ProcessId RecordingBuilder::process(std::int64_t id, std::int64_t rank) {
   process.pid = 41 + id;
   process.name = "train";
   process.rank = rank;
+  process.parent_pid = parent > 0 ? 41 + parent : 0;
   processes_.push_back(process);
   return process.id;
 }

@@ -5,7 +5,7 @@
 //   cpus 4                          cpu_count
 //   windowed                        ops were recorded in some steps only
 //   lost op 3
-//   process 2 [rank=R]              the lines below are about this process (without: process 1)
+//   process 2 [rank=R] [parent=P]   the lines below are about this process (without: process 1)
 //     died signal 9 500 [step=N] [oom]   how, code and time; also exit and replaced
 //     sample rss_bytes 100 5000     at 100; a counter of the machine is taken for one
 //   thread main                     the lines below are about this thread
@@ -45,7 +45,7 @@ class RecordingBuilder {
   std::vector<Memset> memsets;
 
   // Has pid 41 + id.
-  ProcessId process(std::int64_t id, std::int64_t rank = -1);
+  ProcessId process(std::int64_t id, std::int64_t rank = -1, std::int64_t parent = 0);
   ThreadId thread(const std::string& name, std::int64_t process = 1);
   DeviceId device(std::int64_t number, std::int64_t process = 1);
   StreamId stream(std::int64_t number, std::int64_t device = 0, std::int64_t process = 1);

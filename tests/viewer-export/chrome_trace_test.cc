@@ -127,8 +127,13 @@ TEST_F(ChromeTrace, IsTheseLinesForASmallRun) {
   add(node);
   ASSERT_TRUE(writer_->add_loss({ThreadId{1}, "op", 3}).ok());
   Analysis analysis;
-  Step step{1,    ThreadId{1}, session_time(1'000), Duration(5'500), StepMarker::kLoader, true,
-            true, {}};
+  Step step;
+  step.number = 1;
+  step.thread = ThreadId{1};
+  step.start = session_time(1'000);
+  step.dur = Duration(5'500);
+  step.marker = StepMarker::kLoader;
+  step.ops_recorded = step.steady = true;
   step.times = {{Category::kInput, PhaseKind::kInput, "", Duration(2'000), Duration(0)},
                 {Category::kCompute, PhaseKind::kForward, "", Duration(3'500), Duration(0)}};
   analysis.steps = {step};

@@ -190,7 +190,10 @@ class HostileRun {
     advice.why = "2 hide the whole wait";
     advice.predicted_step_ns = 700'000;
     verdict.advice = {advice};
-    return {steps_, {verdict}};
+    Analysis analysis;
+    analysis.steps = steps_;
+    analysis.verdicts = {verdict};
+    return analysis;
   }
 
   TraceWriter& writer_;
