@@ -156,12 +156,15 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
   report.trains = loop.trains;
   report.warm_up = static_cast<std::int64_t>(warm_up);
   report.late_ops = attributed.late_ops;
-  std::vector<Step> on_host;  // the loop thread's own phases, whatever the device did
+  // Phases are the loop thread's own, whatever a device did.
+  const bool of_device = from.device != DeviceId::kNone;
+  std::vector<Step> thread_steps;
   for (std::size_t i = 0; i < attributed.steps.size(); ++i) {
     const AttributedStep& step = attributed.steps[i];
     report.steps.push_back(make_step(step, loop, i, i >= warm_up, from, recording));
-    on_host.push_back(make_step(step, loop, i, i >= warm_up, {}, recording));
+    if (of_device) thread_steps.push_back(make_step(step, loop, i, i >= warm_up, {}, recording));
   }
+  const std::vector<Step>& on_host = of_device ? thread_steps : report.steps;
   report.analysed = choose_steps(loop, report.steps, options);
   if (report.analysed.empty()) return report;
 
@@ -180,7 +183,7 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
                      : inferred_use(loop.input, report.steps, report.analysed);
   const OpTable& op_table = first.steady ? attributed.steady_ops : attributed.warm_up_ops;
   report.ops = op_rows(op_table, recording);
-  if (from.device != DeviceId::kNone) {
+  if (of_device) {
     const auto& tables = first.steady ? attributed.steady_kernels : attributed.warm_up_kernels;
     if (from.index < tables.size()) report.kernels = kernel_rows(tables[from.index], recording);
   }

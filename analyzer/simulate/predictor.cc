@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "analyzer/median.h"
 #include "analyzer/words.h"
 
 namespace stepscope {
@@ -16,12 +17,6 @@ double mean_of(const std::vector<double>& values) {
   return values.empty() ? 0
                         : std::accumulate(values.begin(), values.end(), 0.0) /
                               static_cast<double>(values.size());
-}
-
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 }  // namespace
@@ -82,7 +77,7 @@ void Predictor::set_weights(const std::vector<double>& step_ns,
                             const std::vector<std::size_t>& analysed) {
   std::vector<double> all;
   for (const std::size_t i : analysed) all.push_back(step_ns[i]);
-  const double threshold = kSlow * median_of(all);
+  const double threshold = kSlow * upper_median(all);
   const auto sum = [&](const std::vector<double>& times, bool slow) {
     double total = 0;
     for (const double time : times) total += (time > threshold) == slow ? time : 0;

@@ -4,17 +4,9 @@
 #include <cmath>
 #include <vector>
 
+#include "analyzer/median.h"
+
 namespace stepscope {
-namespace {
-
-// The middle value, the upper one of two.
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-}  // namespace
 
 std::size_t warm_up_steps(std::span<const Duration> step_times) {
   const std::size_t count = step_times.size();
@@ -24,9 +16,9 @@ std::size_t warm_up_steps(std::span<const Duration> step_times) {
   for (const Duration time : step_times.subspan(count / 2)) {
     settled.push_back(static_cast<double>(time.count()));
   }
-  const double center = median(settled);
+  const double center = upper_median(settled);
   for (double& value : settled) value = std::abs(value - center);
-  const double spread = 1.4826 * median(settled);
+  const double spread = 1.4826 * upper_median(settled);
   const double limit = std::max(center * kWarmUpFactor, center + kWarmUpSpreads * spread);
 
   const std::size_t most = std::max<std::size_t>(1, count / kWarmUpShare);

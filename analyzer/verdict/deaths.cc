@@ -5,7 +5,9 @@
 #include <csignal>
 #include <map>
 #include <string>
+#include <utility>
 
+#include "analyzer/median.h"
 #include "analyzer/words.h"
 #include "store/counters.h"
 
@@ -129,9 +131,7 @@ double growth_per_step(const CounterSeries& memory, const std::vector<Step>& ste
     }
   }
   if (slopes.empty()) return 0;
-  const auto middle = slopes.begin() + static_cast<std::ptrdiff_t>(slopes.size() / 2);
-  std::nth_element(slopes.begin(), middle, slopes.end());
-  return *middle;
+  return upper_median(std::move(slopes));
 }
 
 std::vector<ProcessReport> describe_processes(const RecordedRun& recording,

@@ -5,18 +5,14 @@
 #include <numeric>
 #include <vector>
 
+#include "analyzer/median.h"
+
 namespace stepscope {
 namespace {
 
 struct Points {
   std::vector<double> x, y;
 };
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 Points blocks_of(std::span<const double> values, std::span<const std::int64_t> numbers) {
   const std::size_t count = values.size();
@@ -25,8 +21,8 @@ Points blocks_of(std::span<const double> values, std::span<const std::int64_t> n
   for (std::size_t block = 0; block < blocks; ++block) {
     const std::size_t from = block * count / blocks, to = (block + 1) * count / blocks;
     points.x.push_back(static_cast<double>(numbers[from] + numbers[to - 1]) / 2);
-    points.y.push_back(median({values.begin() + static_cast<std::ptrdiff_t>(from),
-                               values.begin() + static_cast<std::ptrdiff_t>(to)}));
+    points.y.push_back(upper_median({values.begin() + static_cast<std::ptrdiff_t>(from),
+                                     values.begin() + static_cast<std::ptrdiff_t>(to)}));
   }
   return points;
 }
@@ -123,7 +119,7 @@ std::size_t change_point(std::span<const double> values) {
 }
 
 double absolute_sum(const std::vector<double>& values) {
-  const double level = median(values);
+  const double level = upper_median(values);
   double sum = 0;
   for (const double value : values) sum += std::abs(value - level);
   return sum;
@@ -142,8 +138,8 @@ struct Levels {
   double early = 0, late = 0;
 
   explicit Levels(std::span<const double> values) : at(change_point(values)) {
-    early = median({values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at)});
-    late = median({values.begin() + static_cast<std::ptrdiff_t>(at), values.end()});
+    early = upper_median({values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at)});
+    late = upper_median({values.begin() + static_cast<std::ptrdiff_t>(at), values.end()});
   }
   [[nodiscard]] std::vector<double> rest(std::span<const double> values) const {
     std::vector<double> rest;
@@ -157,7 +153,7 @@ struct Levels {
 double median_error(std::span<const double> rest) {
   std::vector<double> deviations;
   for (const double value : rest) deviations.push_back(std::abs(value));
-  return 1.2533 * 1.4826 * median(deviations) / std::sqrt(static_cast<double>(rest.size()));
+  return 1.2533 * 1.4826 * upper_median(deviations) / std::sqrt(static_cast<double>(rest.size()));
 }
 
 // `factor`: of the variance, for dependent values.
@@ -183,8 +179,8 @@ std::optional<Trend> trend_of(std::span<const double> values,
   std::vector<double> slopes;
   const double s = compare_pairs(points, slopes);
   Trend trend;
-  trend.slope = median(slopes);
-  trend.level = median({values.begin(), values.end()});
+  trend.slope = upper_median(slopes);
+  trend.level = upper_median({values.begin(), values.end()});
 
   std::vector<double> rest = rest_of_line(points, trend.slope);
   const std::vector<double> rest_of_levels = Levels(points.y).rest(points.y);
