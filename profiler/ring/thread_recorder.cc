@@ -103,6 +103,7 @@ void ThreadRecorder::foreign_op(const OpStart& op, Ticks start, std::uint64_t st
 
 OpenPhase ThreadRecorder::begin_phase(PhaseKind kind, std::string_view name) {
   OpenPhase phase;
+  if (kind == PhaseKind::kInput && waits_for_input()) return phase;
   phase.kind = kind;
   phase.outer = phase_;
   phase.name = intern_text(name, name.data());

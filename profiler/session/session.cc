@@ -297,11 +297,12 @@ void Session::signal_step(StepMarker source) {
 
 OpenPhase Session::begin_phase(PhaseKind kind, std::string_view name) {
   if (!active() && !join_wrapper()) return {};
+  ThreadRecorder* recorder = current_thread();
+  const bool nested = recorder != nullptr && recorder->waits_for_input();
   // Before the phase begins, so that opening the window is not counted to it.
-  if (kind == PhaseKind::kInput) signal_step(StepMarker::kLoader);
+  if (kind == PhaseKind::kInput && !nested) signal_step(StepMarker::kLoader);
   // Trusted least: workers are given many batches at the start of an epoch.
   if (kind == PhaseKind::kSampler) signal_step(StepMarker::kInferred);
-  ThreadRecorder* recorder = current_thread();
   return recorder == nullptr ? OpenPhase{} : recorder->begin_phase(kind, name);
 }
 

@@ -189,6 +189,19 @@ TEST_F(PhaseTest, AWaitThatFoundTheEndIsToldApart) {
   EXPECT_EQ(reader_.text(events.phases[0].name), "name");
 }
 
+TEST_F(PhaseTest, AWaitWithinAWaitIsOneWait) {
+  const OpenPhase outer = begin(PhaseKind::kInput);
+  const OpenPhase inner = begin(PhaseKind::kInput);
+  end_phase(inner);
+  EXPECT_EQ(phase_now(), PhaseKind::kInput) << "the batch has not come yet";
+  ring_.recorder().end_phase(outer, PhaseKind::kInputEnd);
+  end_phase(begin(PhaseKind::kInput));
+  const DecodedEvents events = reader_.decode();
+  ASSERT_EQ(events.phases.size(), 2U);
+  EXPECT_EQ(events.phases[0].kind, PhaseKind::kInputEnd);
+  EXPECT_EQ(events.phases[1].kind, PhaseKind::kInput) << "the next wait is seen again";
+}
+
 TEST_F(PhaseTest, CpuTimeTellsBusyFromBlocked) {
   const OpenPhase busy = begin(PhaseKind::kInput);
   while (read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - busy.cpu_start_ns < 5'000'000) {

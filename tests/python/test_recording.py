@@ -152,13 +152,14 @@ def test_marks_loader_backward_and_optimizer_while_it_records(notebook, version)
         "end input exhausted", "stop"]
 
 
-def test_leaves_loader_and_optimizer_to_the_op_hooks(notebook):
+def test_leaves_optimizers_to_the_op_hooks(notebook):
     notebook.environment["STEPSCOPE_FAKE_TORCH"] = "3"
     notebook.with_fake_torch("2").run(TRAIN + """
     with stepscope.record("a.db"):
         for batch in Loader([1]): step()
     """)
-    assert notebook.calls()[2:-1] == ["begin backward", "end backward"]
+    assert notebook.calls()[2:-1] == ["begin input DataLoader", "end input", "begin backward", "end backward",
+                                      "begin input DataLoader", "end input exhausted"]
 
 
 def test_records_again_and_again(notebook):

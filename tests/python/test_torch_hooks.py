@@ -1,4 +1,4 @@
-"""What a wrapped Python program marks by itself where there are no op hooks for its torch."""
+"""What a wrapped Python program marks by itself: its loaders, and what the op hooks do not see."""
 
 import pytest
 
@@ -13,14 +13,31 @@ def wrapped(python, fake_library):
 
 
 @VERSIONS
-@pytest.mark.parametrize("mask, marks", [("0", False), ("1", True), ("2", False), ("3", False)])
-def test_marks_only_where_somebody_records_and_the_op_hooks_do_not(wrapped, version, mask, marks):
+@pytest.mark.parametrize("mask, loader, optimizer", [("0", False, False), ("1", True, True), ("2", False, False),
+                                                     ("3", True, False)])
+def test_marks_only_where_somebody_records_and_the_op_hooks_cannot(wrapped, version, mask, loader, optimizer):
     wrapped.environment["STEPSCOPE_FAKE_TORCH"] = mask
     wrapped.with_fake_torch(version).run("""
         import torch
+        from torch.utils.data.dataloader import _SingleProcessDataLoaderIter as Loader
+        next(Loader([1]))
         torch.optim.SGD().step()
     """)
-    assert wrapped.calls() == ["torch_loaded"] + ["begin optimizer SGD", "end optimizer"] * marks
+    assert wrapped.calls() == (["torch_loaded"] + ["begin input DataLoader", "end input"] * loader +
+                               ["begin optimizer SGD", "end optimizer"] * optimizer)
+
+
+@VERSIONS
+def test_a_loader_with_workers_says_so(wrapped, version):
+    wrapped.with_fake_torch(version).run("""
+        import torch
+        from torch.utils.data.dataloader import _BaseDataLoaderIter as Base
+
+        class _MultiProcessingDataLoaderIter(Base):
+            def _next_data(self): return next(self._batches)
+        next(_MultiProcessingDataLoaderIter([1]))
+    """)
+    assert wrapped.calls()[1:] == ["begin input DataLoader, workers", "end input"]
 
 
 def test_a_library_without_torch_loaded_is_asked_whether_it_records(python, tmp_path):

@@ -42,7 +42,7 @@ STEPSCOPE_API int stepscope_is_recording(void);
 
 /* For language bindings: libtorch has come into the process after its start, and its constructors
  * have run. Loads the op hooks for it. Returns 1 while this process is recorded, plus 2 when the
- * ranges that PyTorch opens in Python (optimizers, data loaders) are seen without further help. */
+ * ranges that PyTorch opens in Python are seen: optimizers need no further help. */
 STEPSCOPE_API int stepscope_torch_loaded(void);
 
 /* The step of the calling loop ends here. */

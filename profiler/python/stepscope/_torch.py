@@ -1,7 +1,9 @@
-"""Marks a Python training loop from Python, where the op hooks do not: there are none for this libtorch.
+"""Marks a Python training loop from Python, where the op hooks cannot. Known to fit torch 1.13 to 2.13.
 
-With them, the ranges that PyTorch itself opens around a loader's `__next__` and an optimizer's step are
-enough, and nothing here is installed. Known to fit torch 1.13 to 2.13.
+PyTorch itself opens ranges inside a loader's `__next__` and an optimizer's step, which the op hooks see. Of an
+optimizer they are enough. A loader's leaves out how it begins and ends, and with workers the end is long: the GIL is
+given up there, the thread that feeds the workers takes it, and the program waits some 100 µs more in every third
+batch.
 
 Nothing here raises into the program, or changes what a call returns or raises.
 """
@@ -28,9 +30,13 @@ def torch_imported() -> None:
     """torch has just been imported into a program that `stepscope run` wraps. Backward passes are
     seen by symbol name there: the library was in the process first."""
     library = _library.attached()
-    if library is not None and library.torch_loaded() & (RECORDING | USER_SCOPES) == RECORDING:
+    if library is None:
+        return
+    loaded = library.torch_loaded()
+    if loaded & RECORDING:
         mark_loaders(library)
-        mark_optimizers(library)
+        if not loaded & USER_SCOPES:
+            mark_optimizers(library)
 
 
 def mark_everything(library: _library.Library) -> List[Undo]:
@@ -38,9 +44,9 @@ def mark_everything(library: _library.Library) -> List[Undo]:
     if "torch" not in sys.modules:
         return []
     wrapped = os.environ.get("STEPSCOPE_SOCKET")
-    undo = [] if wrapped else mark_backward(library)
+    undo = mark_loaders(library) + ([] if wrapped else mark_backward(library))
     if not library.torch_loaded() & USER_SCOPES:
-        undo += mark_loaders(library) + mark_optimizers(library)
+        undo += mark_optimizers(library)
     return undo
 
 
@@ -57,7 +63,8 @@ def mark_loaders(library: _library.Library) -> List[Undo]:
     def marked(fetch: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(fetch)
         def __next__(self: Any) -> Any:
-            return wait(functools.partial(fetch, self), b"DataLoader")
+            workers = "MultiProcessing" in type(self).__name__
+            return wait(functools.partial(fetch, self), b"DataLoader, workers" if workers else b"DataLoader")
 
         return __next__
 
