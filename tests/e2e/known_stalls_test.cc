@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 #include "store/trace_reader.h"
@@ -115,15 +116,16 @@ class KnownStallsTest : public testing::TestWithParam<Cell> {
     return largest;
   }
 
-  // "highly input-bound", "not input-bound", or why it cannot be said.
-  [[nodiscard]] std::string expected_verdict() const {
-    const double share = own_.share(), other = largest_other_stall();
-    for (const double threshold : {0.05, 0.2, other < 0.1 ? 1 : other}) {
-      if (std::abs(share - threshold) <= kPoint)
-        return std::to_string(share) + " is too near to " + std::to_string(threshold);
-    }
+  static std::string verdict_of(double share, double other) {
     if (share < 0.05 || (other >= 0.1 && share < other)) return "not input-bound";
     return std::string(share < 0.2 ? "moderately" : "highly") + " input-bound";
+  }
+  // One, or two where what the loop measured is as near to a threshold as the reported share may be
+  // to that: wanted shares are not, but on a busy machine a sleep of 0.1 ms takes twice as long.
+  [[nodiscard]] std::set<std::string> right_verdicts() const {
+    const double share = own_.share(), other = largest_other_stall();
+    return {verdict_of(share - kPoint, other), verdict_of(share, other),
+            verdict_of(share + kPoint, other)};
   }
   [[nodiscard]] std::string verdict() const {
     const Json& verdict = report_["verdict"];
@@ -131,11 +133,11 @@ class KnownStallsTest : public testing::TestWithParam<Cell> {
     return verdict["degree"].get<std::string>() + " input-bound";
   }
   [[nodiscard]] bool is_right() const {
-    return std::abs(error()) <= kPoint && verdict() == expected_verdict();
+    return std::abs(error()) <= kPoint && right_verdicts().contains(verdict());
   }
   void expect_right() const {
     EXPECT_LE(std::abs(error()), kPoint) << "of " << own_.share();
-    EXPECT_EQ(verdict(), expected_verdict()) << report_["verdict"]["why"];
+    EXPECT_THAT(right_verdicts(), testing::Contains(verdict())) << report_["verdict"]["why"];
   }
 
   std::string store_;

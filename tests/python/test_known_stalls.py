@@ -68,13 +68,17 @@ def what_is_wrong(loop, own_share):
         return f"share {shares['input']:.4f}, own {own_share:.4f}"
     # Steps of 1 ms are a good part Python, and a loop that did not get the processor is host-bound too.
     other = max(shares["host"] + shares["other"], *(shares[stall] for stall in STALLS))
-    for threshold in (0.05, 0.20, other if other >= 0.1 else 1):
-        if abs(own_share - threshold) <= recorded.POINT:
-            return f"{own_share:.4f} is too near to {threshold:.4f}"
-    said = (verdict["kind"], verdict["degree"]) if verdict["kind"] == "input-bound" else None
-    is_input = own_share >= 0.05 and (other < 0.1 or own_share > other)
-    expected = ("input-bound", "highly" if own_share > 0.20 else "moderately") if is_input else None
-    return "" if said == expected else f"{verdict['why']} Own share {own_share:.4f}"
+    # Two are right where the loop's own share is as near to a threshold as the reported one may be to that.
+    right = {degree_of(own_share + error, other) for error in (-recorded.POINT, 0, recorded.POINT)}
+    said = verdict["degree"] if verdict["kind"] == "input-bound" else None
+    return "" if said in right else f"{verdict['why']} Own share {own_share:.4f}"
+
+
+def degree_of(share, other):
+    """Of being input-bound, None for no degree, by the shares of input and of the largest other stall."""
+    if share < 0.05 or 0.1 <= other > share:
+        return None
+    return "highly" if share >= 0.20 else "moderately"
 
 
 def test_every_cell_of_the_matrix(run):
