@@ -40,11 +40,10 @@ int open_socket(const char* path) {
   std::strcpy(address.sun_path, path);
   const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
-  // The recorder answers within milliseconds; one that is stuck or gone must not hold the program
-  // up.
-  const timeval second{1, 0};
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof(second));
-  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof(second));
+  // One that is gone refuses at once; one that is stuck must not hold the program up for ever.
+  const timeval patience{kRecorderPatienceSeconds, 0};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
   if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return fd;
   close(fd);
   return -1;

@@ -8,9 +8,9 @@ namespace stepscope {
 // Whether this process was started under `stepscope run`.
 bool is_wrapped();
 
-// Connects, maps the region, closes everything else. Blocks for at most a second, allocates
-// nothing, prints nothing; nothing is returned when the recorder is not there or refuses. errno is
-// kept.
+// Connects, maps the region, closes everything else. Blocks for at most kRecorderPatienceSeconds,
+// allocates nothing, prints nothing; nothing is returned when the recorder is not there or refuses.
+// errno is kept.
 Region connect_to_recorder();
 
 }  // namespace stepscope

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "profiler/channel/channel_format.h"
 #include "profiler/channel/client.h"
 #include "profiler/session/current_thread.h"
 #include "profiler/session/phase_marks.h"
@@ -19,7 +20,7 @@ namespace {
 
 // A recorder looks at the rings each few milliseconds. One that has not for this long is gone, or
 // stopped; should it come back, recording goes on.
-constexpr std::int64_t kRecorderPatienceNs = 10'000'000'000;
+constexpr std::int64_t kRecorderPatienceNs = kRecorderPatienceSeconds * 1'000'000'000;
 
 RecordPlan plan_of(const stepscope_options& options) {
   RecordPlan plan{};

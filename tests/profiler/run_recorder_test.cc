@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -47,8 +48,9 @@ class RunRecorderTest : public testing::Test {
     std::filesystem::remove(path_ + ".old");
   }
 
-  // Runs `program` in a child until it ends, recording meanwhile. Returns its wait status.
-  int record(const std::function<void()>& program) {
+  // Runs `program` in a child until it ends, recording meanwhile, or once `busy` is over. Returns
+  // its wait status.
+  int record(const std::function<void()>& program, std::chrono::milliseconds busy = {}) {
     const pid_t pid = fork();
     if (pid == 0) {
       setenv(kSocketVariable, recorder_->socket_path().c_str(), 1);
@@ -56,6 +58,7 @@ class RunRecorderTest : public testing::Test {
       _exit(0);
     }
     recorder_->program_started(pid);
+    std::this_thread::sleep_for(busy);
     int status = 0;
     while (waitpid(pid, &status, WNOHANG) == 0) {
       recorder_->wait(-1);
@@ -117,6 +120,12 @@ TEST_F(RunRecorderTest, AProgramsEventsAreStored) {
   EXPECT_EQ((*reader_->phases()).size(), 1000U);
   EXPECT_EQ(*reader_->op_count(), 1000);
   expect_all_stored();
+}
+
+// On a slow disk, for as long as it writes the store's pages through.
+TEST_F(RunRecorderTest, ARecorderThatIsBusyForAWhileIsWaitedFor) {
+  record([this] { note_scope(); }, std::chrono::milliseconds(1500));
+  EXPECT_EQ((*reader_->phases()).size(), 1U);
 }
 
 // The promise: what was written to a ring is in the store, whatever the program dies of.

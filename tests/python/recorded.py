@@ -25,7 +25,7 @@ class Run:
     def loop_of(self, pid, tid=None):
         """What the report says of the training loop of a process, or of one of its threads."""
         loops = [loop for loop in self.report["loops"] if loop["process"] == pid and tid in (None, loop["thread"])]
-        assert len(loops) == 1, f"{len(loops)} loops of process {pid}"
+        assert len(loops) == 1, f"{len(loops)} loops of process {pid}: {self.report['run']}"
         return loops[0]
 
     def share_error(self, own, steps):
