@@ -21,10 +21,11 @@ bool is_death(const ProcessEnd& end) {
 }
 
 // A worker that was told to end by its parent, which went on and ended well itself: loaders do that
-// with theirs when a program is done.
+// with theirs when a program is done. (Which signal it was is known of the wrapped program only.)
 bool was_dismissed(const RecordedRun& recording, const StoredProcess& process,
                    const ProcessEnd& end) {
-  if (end.how != EndKind::kSignal || end.code != SIGTERM) return false;
+  if (end.how != EndKind::kSignal || end.out_of_memory) return false;
+  if (end.code != SIGTERM && end.code != 0) return false;
   const auto ended_well = [&](const ProcessEnd& other) {
     const bool well = other.how == EndKind::kExit && other.code == 0 && other.at >= end.at;
     return well && std::any_of(recording.processes.begin(), recording.processes.end(),

@@ -4,6 +4,10 @@
 // Not in a constructor of this library: those of libtorch may run later, and a hook that is active
 // before them crashes. When main() begins, all have run.
 #include <dlfcn.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdlib>
 
 #include "profiler/channel/client.h"
 #include "profiler/session/current_thread.h"
@@ -31,12 +35,30 @@ __attribute__((constructor)) void make_what_all_threads_share() {
   (void)stepscope::ring_registry();
 }
 
-// Late among the destructors: after exit handlers and static objects of the program.
-__attribute__((destructor)) void at_exit() {
-  if (stepscope::is_wrapped()) stepscope::Session::get().mark_exit();
+void mark_exit(int code, void*) { stepscope::Session::get().mark_exit(code); }
+
+using Exit = void (*)(int);
+Exit next_exit;
+
+// Registered first and so called last, after the exit handlers and static objects of the program.
+__attribute__((constructor)) void see_exits() {
+  on_exit(mark_exit, nullptr);
+  next_exit = reinterpret_cast<Exit>(dlsym(RTLD_NEXT, "_exit"));
+}
+
+// How Python ends a process that it forked, a loader's worker for one: without exit handlers.
+[[noreturn]] void exit_at_once(int code) {
+  mark_exit(code, nullptr);
+  if (next_exit != nullptr) next_exit(code);
+  while (true) syscall(SYS_exit_group, code);
 }
 
 }  // namespace
+
+extern "C" __attribute__((visibility("default"))) void _exit(int code) { exit_at_once(code); }
+extern "C" __attribute__((visibility("default"))) void _Exit(int code) noexcept {
+  exit_at_once(code);
+}
 
 extern "C" __attribute__((visibility("default"))) int __libc_start_main(Main main, int argc,
                                                                         char** argv, void (*init)(),

@@ -188,10 +188,10 @@ Status RunRecorder::look() {
     const bool over = has_ended(process->pidfd, process->pid);
     if (Status status = drain(*process); !status.ok()) return status;
     if (!over || process->pid == program_) continue;
-    const bool exited = process->region.header->exited.load() != 0;
-    // Of a process that is not our child only this is known: whether it came to its exit handlers.
+    // Of a process that is not our child only this is known: whether it asked for its end.
+    const std::int64_t exited = process->region.header->exited.load();
     const Status status =
-        exited ? end(*process, EndKind::kExit, -1) : end(*process, EndKind::kSignal, 0);
+        exited > 0 ? end(*process, EndKind::kExit, exited - 1) : end(*process, EndKind::kSignal, 0);
     if (!status.ok()) return status;
   }
   const std::int64_t now = read_clock_ns(CLOCK_MONOTONIC);

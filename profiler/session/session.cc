@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -234,6 +235,7 @@ bool Session::join_now() {
   if (recorder_ != nullptr) return false;
   const Region region = connect_to_recorder();
   if (!region) return false;
+  joined_as_ = getpid();
   wants_ops_ = region.header->plan.phases_only == 0;
   ring_registry().use(region);
   begin_recording(region);
@@ -249,9 +251,10 @@ void Session::torch_is_loaded(bool may_run_ops) {
   apply_window();
 }
 
-void Session::mark_exit() {
+void Session::mark_exit(int code) {
   RegionHeader* region = region_.load();
-  if (region != nullptr && wrapper_ == Wrapper::kJoined) region->exited.store(1);
+  if (region == nullptr || wrapper_ != Wrapper::kJoined) return;
+  if (getpid() == joined_as_) region->exited.store(1 + (static_cast<std::uint32_t>(code) & 0xff));
 }
 
 bool Session::recorder_is_alive() const {

@@ -50,8 +50,8 @@ class Session {
   void torch_is_loaded(bool may_run_ops);
   // Whether the hooks see the ranges that PyTorch opens in Python.
   [[nodiscard]] bool sees_user_scopes() const { return hooks_ != nullptr; }
-  // The process ends of its own will.
-  void mark_exit();
+  // The process asks for its end. Async-signal-safe; does nothing in a child of vfork().
+  void mark_exit(int code);
 
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -80,6 +80,7 @@ class Session {
 
   std::atomic<bool> active_{false};
   std::atomic<Wrapper> wrapper_{Wrapper::kUnknown};
+  std::atomic<pid_t> joined_as_{0};
   std::atomic<bool> torch_searched_{false};
   std::atomic<const HookApi*> hooks_{nullptr};
   std::atomic<RegionHeader*> region_{nullptr};       // where the recording goes

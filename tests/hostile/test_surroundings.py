@@ -20,7 +20,7 @@ def test_fork_without_exec(wrapper, program, threads):
     scopes = done.scopes()
     assert scopes["parent"] == 20
     assert scopes["child"] == 20 * 5
-    assert len(done.ends()) == 21
+    assert done.ends() == [("exit", 0)] + [("exit", 3)] * 20, "by exit() and by _exit()"
 
 
 def test_exec_of_another_program(wrapper, program):

@@ -2,6 +2,7 @@
 // join through the socket as any program does, note events and end in many ways.
 #include "profiler/recorder/run_recorder.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -114,7 +115,7 @@ TEST_F(RunRecorderTest, AProgramsEventsAreStored) {
       note_scope();
       note_op();
     }
-    Session::get().mark_exit();
+    Session::get().mark_exit(0);
   });
   EXPECT_EQ(reader_->processes().size(), 1U);
   EXPECT_EQ((*reader_->phases()).size(), 1000U);
@@ -187,7 +188,7 @@ TEST_F(RunRecorderTest, TheOpItDiedInIsTold) {
 TEST_F(RunRecorderTest, ManyShortThreadsShareFewRings) {
   record([this] {
     for (int i = 0; i < 500; ++i) std::thread([this] { note_scope(); }).join();
-    Session::get().mark_exit();
+    Session::get().mark_exit(0);
   });
   EXPECT_EQ((*reader_->phases()).size(), 500U);
   EXPECT_EQ(stored_lost(), 0);
@@ -205,7 +206,7 @@ TEST_F(RunRecorderTest, ThreadsThatLiveTogetherLoseNothing) {
       }
       for (auto& thread : threads) thread.join();
     }
-    Session::get().mark_exit();
+    Session::get().mark_exit(0);
   });
   EXPECT_EQ((*reader_->phases()).size(), 80U);
   EXPECT_EQ(*reader_->op_count(), 10 * 8 * 20);
@@ -225,7 +226,7 @@ TEST_F(RunRecorderTest, ADestructorAtTheEndOfAThreadIsRecorded) {
         note_scope();
       }).join();
     }
-    Session::get().mark_exit();
+    Session::get().mark_exit(0);
   });
   EXPECT_EQ((*reader_->phases()).size(), 10U);
   EXPECT_EQ(stored_lost(), 0);
@@ -268,15 +269,48 @@ TEST_F(RunRecorderTest, AForkedChildIsRecordedBesideItsParent) {
     const pid_t child = fork();
     if (child == 0) {
       for (int i = 0; i < 10; ++i) note_scope();
-      Session::get().mark_exit();
+      Session::get().mark_exit(0);
       _exit(0);
     }
     waitpid(child, nullptr, 0);
     note_scope();
-    Session::get().mark_exit();
+    Session::get().mark_exit(0);
   });
   EXPECT_EQ(reader_->processes().size(), 2U);
   EXPECT_EQ((*reader_->phases()).size(), 12U);
+}
+
+// As subprocesses are started; its end is not that of its parent.
+void end_a_child_that_shares_memory() {
+  if (vfork() != 0) return;
+  Session::get().mark_exit(3);
+  _exit(3);
+}
+
+// Of a process that is not the recorder's child it is known only whether it asked for its end.
+TEST_F(RunRecorderTest, HowAGrandchildEnds) {
+  record([this] {
+    for (const bool asks : {true, false}) {
+      const pid_t child = fork();
+      if (child == 0) {
+        note_scope();
+        end_a_child_that_shares_memory();
+        if (!asks) raise(SIGKILL);
+        Session::get().mark_exit(7);
+        _exit(7);
+      }
+      waitpid(child, nullptr, 0);
+    }
+    note_scope();
+  });
+  const auto ends = reader_->process_ends();
+  ASSERT_TRUE(ends.ok());
+  std::vector<std::pair<EndKind, std::int64_t>> told;
+  for (const ProcessEnd& end : *ends) told.emplace_back(end.how, end.code);
+  using testing::Pair;
+  EXPECT_THAT(told,
+              testing::UnorderedElementsAre(Pair(EndKind::kExit, 7), Pair(EndKind::kSignal, 0),
+                                            Pair(EndKind::kExit, 0)));
 }
 
 TEST_F(RunRecorderTest, TheUsersOwnRecordingLeavesItToTheWrapper) {
@@ -287,7 +321,7 @@ TEST_F(RunRecorderTest, TheUsersOwnRecordingLeavesItToTheWrapper) {
     note_scope();
     if (!Session::get().stop().ok()) _exit(2);
     note_scope();
-    Session::get().mark_exit();
+    Session::get().mark_exit(0);
   });
   EXPECT_EQ(WEXITSTATUS(status), 0);
   EXPECT_EQ((*reader_->phases()).size(), 2U);
@@ -324,7 +358,7 @@ TEST_F(RunRecorderTest, ProcessesAreSampled) {
   record([this] {
     note_scope();
     usleep(250'000);
-    Session::get().mark_exit();
+    Session::get().mark_exit(0);
   });
   std::int64_t memory = 0;
   const Status status = reader_->for_each_sample([&](const Sample& sample) {

@@ -81,6 +81,7 @@ def needs(*packages):
 def test_a_loader_is_a_step_each_batch(run, program, options):
     done = run(program, *options, steps_of=own_steps.loader_steps)
     assert done.report["steps"]["marker"] == "loader"
+    assert not any(process["died"] for process in done.report["run"]["processes"]), "nor a loader's worker"
 
 
 def test_the_op_hooks_are_not_needed(run, tmp_path):
