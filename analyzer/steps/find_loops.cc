@@ -26,11 +26,12 @@ bool has(const std::vector<Phase>& phases, PhaseKind kind) {
                      [kind](const Phase& p) { return p.kind == kind; });
 }
 
-// Those of one kind that lie in no other of that kind: a loader that wraps a loader waits once.
-std::vector<Phase> outermost(const std::vector<Phase>& phases, PhaseKind kind) {
+// Those of one kind, or two, that lie in no other such: a loader that wraps a loader waits once.
+std::vector<Phase> outermost(const std::vector<Phase>& phases, PhaseKind kind,
+                             PhaseKind or_kind = PhaseKind::kNone) {
   std::vector<Phase> result;
   for (const Phase& phase : phases) {
-    if (phase.kind != kind) continue;
+    if (phase.kind != kind && phase.kind != or_kind) continue;
     if (!result.empty() && phase.start < end_of(result.back())) continue;
     result.push_back(phase);
   }
@@ -45,6 +46,32 @@ bool training_between(const std::vector<Phase>& phases, SessionTime from,
     if (is_training(*it)) return true;
   }
   return false;
+}
+
+bool trained_after(const std::vector<Phase>& phases, const std::vector<Phase>& waits,
+                   std::size_t which) {
+  const bool is_last = which + 1 == waits.size();
+  return training_between(phases, end_of(waits[which]),
+                          is_last ? std::nullopt : std::optional(waits[which + 1].start));
+}
+
+// Whether each batch is trained on after the next was fetched, as trainers do that must know which is
+// the last: the first wait is followed by another and no training.
+bool fetches_ahead(const std::vector<Phase>& phases, const std::vector<Phase>& waits) {
+  for (std::size_t i = 0; i + 1 < waits.size(); ++i) {
+    if (waits[i].kind == PhaseKind::kInput && waits[i + 1].kind == PhaseKind::kInput &&
+        !trained_after(phases, waits, i) && trained_after(phases, waits, i + 1)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The waits that may begin a step. One that found the end does where the last batch had been fetched
+// before it.
+std::vector<Phase> waits_of_steps(const std::vector<Phase>& phases) {
+  const auto all = outermost(phases, PhaseKind::kInput, PhaseKind::kInputEnd);
+  return fetches_ahead(phases, all) ? all : outermost(phases, PhaseKind::kInput);
 }
 
 std::vector<TimeRange> tile(const std::vector<SessionTime>& edges) {
@@ -149,14 +176,13 @@ std::int64_t first_number(const std::vector<Phase>& phases,
 
 std::vector<TimeRange> loader_steps(const std::vector<Phase>& phases) {
   const bool trains = any_training(phases);
-  const auto waits = outermost(phases, PhaseKind::kInput);
+  const auto waits = waits_of_steps(phases);
   std::vector<SessionTime> edges;
   const Phase* last = nullptr;
   for (std::size_t i = 0; i < waits.size(); ++i) {
     // A batch that was not trained on (an evaluation between epochs) begins no step of a training
     // loop.
-    const auto next = i + 1 < waits.size() ? std::optional(waits[i + 1].start) : std::nullopt;
-    if (trains && !training_between(phases, end_of(waits[i]), next)) continue;
+    if (trains && !trained_after(phases, waits, i)) continue;
     edges.push_back(waits[i].start);
     last = &waits[i];
   }
