@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
              "  stepscope analyze run.db\n"
              "  stepscope analyze run.db --json | jq .verdict\n"
              "  stepscope compare before.db after.db\n"
+             "  stepscope report run.db -o report.html\n"
              "  stepscope export run.db -o trace.json.gz\n"
              "`stepscope VERB --help` says more about each.");
 
@@ -32,6 +33,7 @@ int main(int argc, char** argv) {
   stepscope::cli::add_compare(app, exit_code);
   stepscope::cli::add_what_if(app, exit_code);
   stepscope::cli::add_export(app, exit_code);
+  stepscope::cli::add_report(app, exit_code);
   stepscope::cli::add_import(app, exit_code);
   stepscope::cli::add_doctor(app, exit_code);
   try {

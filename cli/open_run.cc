@@ -44,11 +44,16 @@ Result<AnalysisReport> analyze_run(const std::string& path, AnalyzeOptions optio
                                    const std::string& label) {
   const auto reader = TraceReader::open(path);
   if (!reader.ok()) return reader.status();
-  const auto ops = (*reader)->op_count();
+  return analyze_run(**reader, std::move(options), label);
+}
+
+Result<AnalysisReport> analyze_run(const TraceReader& reader, AnalyzeOptions options,
+                                   const std::string& label) {
+  const auto ops = reader.op_count();
   if (!ops.ok()) return ops.status();
   Progress progress(*ops, label);
   options.progress = [&progress](std::int64_t done) { progress.show(done); };
-  return analyze(**reader, options);
+  return analyze(reader, options);
 }
 
 Result<std::optional<StepSpan>> read_step_window(const char* option, const std::string& text) {

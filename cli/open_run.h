@@ -12,6 +12,9 @@ namespace stepscope::cli {
 // `options.progress` is replaced. Errors: those of TraceReader::open() and analyze().
 Result<AnalysisReport> analyze_run(const std::string& path, AnalyzeOptions options,
                                    const std::string& label = "");
+// The same for one that is open already, and stays so.
+Result<AnalysisReport> analyze_run(const TraceReader& reader, AnalyzeOptions options,
+                                   const std::string& label = "");
 
 // The steps of an option such as --steps; nothing for "". Errors: kUsage, naming the option.
 Result<std::optional<StepSpan>> read_step_window(const char* option, const std::string& text);

@@ -24,6 +24,7 @@ void add_analyze(CLI::App& app, int& exit_code);
 void add_compare(CLI::App& app, int& exit_code);
 void add_export(CLI::App& app, int& exit_code);
 void add_import(CLI::App& app, int& exit_code);
+void add_report(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_control(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);

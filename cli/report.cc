@@ -1,0 +1,114 @@
+// stepscope report: a run as one HTML file to look at, to keep and to mail.
+#include "viewer-export/report/report.h"
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "analyzer/compare/compare.h"
+#include "cli/comparison_json.h"
+#include "cli/open_run.h"
+#include "cli/report_json.h"
+#include "cli/verb.h"
+#include "store/trace_reader.h"
+#include "viewer-export/output_file.h"
+
+namespace stepscope::cli {
+namespace {
+
+constexpr const char* kVerb = "report";
+constexpr int kTop = 100;  // ops, kernels and slowest steps of the analysis that the page has
+
+struct ReportArguments {
+  std::string store;
+  std::string output = "report.html";
+  std::string baseline;
+};
+
+Result<AnalysisReport> analyse(const TraceReader& reader, const ReportArguments& arguments,
+                               const std::string& label) {
+  AnalyzeOptions options;
+  options.op_samples = !arguments.baseline.empty();  // what a comparison needs
+  return analyze_run(reader, options, label);
+}
+
+Result<std::string> comparison_of(const ReportArguments& arguments, const AnalysisReport& run) {
+  if (arguments.baseline.empty()) return std::string();
+  const auto reader = TraceReader::open(arguments.baseline);
+  if (!reader.ok()) return reader.status();
+  auto baseline = analyse(**reader, arguments, "the baseline");
+  if (!baseline.ok()) return baseline.status();
+  if (baseline->loops.empty()) {
+    return Status::error(ErrorKind::kBadInput, arguments.baseline + ": " + baseline->no_steps);
+  }
+  const ComparedRun a{arguments.baseline, *std::move(baseline)};
+  const ComparedRun b{arguments.store, run};
+  return comparison_json({a, b, compare(a.report, b.report), {}, kTop});
+}
+
+void print_summary(const ReportArguments& arguments, const AnalysisReport& run) {
+  if (!report_has_charts()) {
+    std::fprintf(stderr,
+                 "stepscope report: this build has no Chart.js, so the page has no graphs; all "
+                 "figures are there (install libjs-chart.js and build again)\n");
+  }
+  if (run.loops.empty()) {
+    std::fprintf(stderr, "stepscope report: %s: %s\n", arguments.store.c_str(),
+                 run.no_steps.c_str());
+  }
+  if (arguments.output == "-") return;
+  std::error_code ignored;
+  const auto bytes = std::filesystem::file_size(arguments.output, ignored);
+  std::printf("%s: %.1f MB, opens in any browser\n", arguments.output.c_str(),
+              ignored ? 0.0 : static_cast<double>(bytes) / 1e6);
+}
+
+Status report(const ReportArguments& arguments) {
+  const auto reader = TraceReader::open(arguments.store);
+  if (!reader.ok()) return reader.status();
+  const auto run = analyse(**reader, arguments, "");
+  if (!run.ok()) return run.status();
+  if (run->loops.empty() && !arguments.baseline.empty()) {
+    return Status::error(ErrorKind::kBadInput, arguments.store + ": " + run->no_steps);
+  }
+  const auto comparison = comparison_of(arguments, *run);
+  if (!comparison.ok()) return comparison.status();
+
+  auto file = OutputFile::create(arguments.output);
+  if (!file.ok()) return file.status();
+  const ReportDocuments documents{json_report(*run, kTop), *comparison};
+  const Status status = write_report(**reader, to_analysis(*run), documents, **file);
+  if (!status.ok()) return status;
+  print_summary(arguments, *run);
+  return {};
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<ReportArguments>();
+  CLI::App* verb = app.add_subcommand(
+      kVerb, "Write a run as one HTML page that needs no network and no other file");
+  verb->add_option("store", arguments->store, "the recording, for example run.db")->required();
+  verb->add_option("-o,--output", arguments->output, "where to; - is standard output")
+      ->capture_default_str();
+  verb->add_option("--baseline", arguments->baseline,
+                   "an earlier recording: a page more, that says what changed since then");
+  verb->footer(
+      "Examples:\n"
+      "  stepscope report run.db -o report.html\n"
+      "  stepscope report after.db --baseline before.db -o report.html\n"
+      "Neither store is written to. The output replaces an earlier file of that name only when it "
+      "is\nwhole. Exit codes: 0 fine, 2 wrong usage, 3 no store or a broken one, an output that "
+      "cannot be\nwritten, or a run without a training step to compare.");
+  verb->callback([arguments, &exit_code] {
+    // A file that may not grow further is an error of write(), not the end of the program.
+    std::signal(SIGXFSZ, SIG_IGN);
+    const Status status = report(*arguments);
+    exit_code = status.ok() ? kOk : report_error(kVerb, status);
+  });
+}
+
+}  // namespace stepscope::cli

@@ -1,0 +1,49 @@
+// The categories of attribution: their order, colours and meaning, the same wherever they are drawn.
+import {h} from "./dom.js";
+
+export const CATEGORIES = {
+  compute: "useful work: kernels on a device, ops on the CPU",
+  input: "waiting for the next batch",
+  copy: "copies to and from a device",
+  communication: "exchanging with other ranks",
+  sync: "the host waits for a device",
+  launch: "getting to the work: the framework's own cost of ops and launches",
+  allocation: "getting memory",
+  host: "the program's own code outside any op",
+  other: "scopes that the program named: checkpoints, evaluation, logging",
+};
+
+// Of a verdict's kind ("input-bound") the category that causes it.
+export const CATEGORY_OF_KIND = {
+  "input-bound": "input", "compute-bound": "compute", "transfer-bound": "copy", "launch-bound": "launch",
+  "sync-bound": "sync", "communication-bound": "communication", "allocation-bound": "allocation",
+  "host-bound": "host",
+};
+
+export function colorVariable(name) { return `var(--${name})`; }
+
+// For canvases, which know no variables.
+export function colorValue(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+}
+
+export function swatch(name) {
+  return h("span", {class: "swatch", "aria-hidden": "true", style: {background: colorVariable(name)}});
+}
+
+// Those of which a run has any, in the order above.
+export function present(shares) {
+  return Object.keys(CATEGORIES).filter((name) => (shares[name] ?? 0) > 0);
+}
+
+export function legend(names) {
+  return h("ul", {class: "legend small"}, names.map((name) => h("li", {title: CATEGORIES[name]}, swatch(name), name)));
+}
+
+// A bar of parts [{name, value, title}]; `whole` is its full width.
+export function bar(parts, whole, tall = false) {
+  const label = parts.map((part) => part.title).join(", ");
+  return h("div", {class: tall ? "bar tall" : "bar", role: "img", "aria-label": label},
+    parts.map((part) => h("span", {title: part.title, class: part.name === "predicted" ? "predicted" : null,
+      style: {width: 100 * part.value / whole + "%", backgroundColor: colorVariable(part.name)}})));
+}

@@ -1,0 +1,49 @@
+// Graphs, drawn by Chart.js. Without it a page has its tables, and says what is missing.
+import {h} from "./dom.js";
+import {colorValue} from "./categories.js";
+
+const charts = [];
+const waiting = [];
+
+// Before a page is drawn anew.
+export function forgetCharts() {
+  waiting.length = 0;
+  while (charts.length > 0) charts.pop().destroy();
+}
+
+export function chartsMissing() { return typeof Chart === "undefined"; }
+
+// `config`: Chart.js's. `label`: what a screen reader says; the same facts are in text nearby.
+// Returns {element, canvas, chart}; the chart is there after drawGraphs().
+export function graph(config, label, options = {}) {
+  if (chartsMissing()) {
+    return {element: h("p", {class: "soft"}, "A graph belongs here; the stepscope that made this report was built without Chart.js.")};
+  }
+  const canvas = h("canvas", {role: "img", "aria-label": label, tabindex: options.keys ? 0 : null});
+  const result = {element: h("div", {class: options.low ? "graph low" : "graph"}, canvas), canvas};
+  waiting.push(() => {
+    if (!canvas.isConnected) return;
+    result.chart = new Chart(canvas, withLooks(config));
+    charts.push(result.chart);
+  });
+  return result;
+}
+
+// Once the page is in place: a graph takes the size of the element around it.
+export function drawGraphs() {
+  while (waiting.length > 0) waiting.shift()();
+}
+
+function withLooks(config) {
+  Chart.defaults.color = colorValue("soft");
+  Chart.defaults.borderColor = colorValue("line");
+  Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
+  const options = config.options ?? {};
+  return {...config, options: {animation: false, maintainAspectRatio: false, responsive: true, normalized: true,
+    ...options, plugins: {legend: {display: false}, ...options.plugins}}};
+}
+
+export function axis(title, format, more = {}) {
+  return {title: {display: true, text: title}, beginAtZero: true,
+    ticks: format ? {callback: (value) => format(value), maxTicksLimit: 7} : {}, ...more};
+}

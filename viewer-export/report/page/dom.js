@@ -1,0 +1,62 @@
+// Elements from plain values. Whatever comes from a run goes in as text, never as markup.
+
+// Characters that do nothing a reader could see, or that turn the text around them: shown as escapes.
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+export function visible(text) {
+  return String(text).replace(UNSEEN, (character) => {
+    if (character === "\n") return "\\n";
+    if (character === "\t") return "\\t";
+    return "\\u" + character.charCodeAt(0).toString(16).padStart(4, "0");
+  });
+}
+
+// h("a", {href: "#x", onclick: f, style: {width: "3px"}}, "text", node, [nodes], null)
+export function h(tag, attributes, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+export function svg(tag, attributes, ...children) {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "style") Object.assign(element.style, value);
+    else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : visible(value));
+  }
+  append(element, children);
+  return element;
+}
+
+export function append(element, children) {
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    element.append(child instanceof Node ? child : visible(child));
+  }
+}
+
+export function section(title, ...children) {
+  return h("section", null, title && h("h2", null, title), children);
+}
+
+// What a run does not have is said in one line.
+export function absent(text) {
+  return h("p", {class: "soft"}, text);
+}
+
+export function facts(entries) {
+  const list = h("dl", {class: "facts"});
+  for (const [term, ...what] of entries.filter(Boolean)) {
+    list.append(h("dt", null, term), h("dd", null, what));
+  }
+  return list;
+}
+
+// The SQL that shows where a figure comes from.
+export function evidence(row) {
+  return h("details", null, h("summary", null, "Evidence"),
+    h("p", null, row.statement + "."), h("pre", null, row.query));
+}

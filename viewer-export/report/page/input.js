@@ -1,0 +1,101 @@
+// The input pipeline: how long the loop waited for its batches, on whom, and what would hide it.
+import {h, section, facts, evidence, absent} from "./dom.js";
+import {time, percent, count, plural} from "./text.js";
+import {run, loop, loopData, figure} from "./data.js";
+import {swatch, bar, colorValue} from "./categories.js";
+import {graph, axis} from "./charts.js";
+import {table} from "./table.js";
+
+export function hasInput() {
+  return loop().input.waits > 0 || loop().input.wait_ns > 0 || loop().shares.input > 0;
+}
+
+export function inputPage() {
+  if (!hasInput()) return [h("h1", null, "Input pipeline"), absent("This loop waits for no input.")];
+  const waits = loopData()?.waits ?? [];
+  return [h("h1", null, "Input pipeline"), summaryPart(), ...waits.map(loaderPart), workPart(), workersPart()];
+}
+
+function summaryPart() {
+  const {input, shares, hidden} = loop();
+  const advice = loop().advice.findIndex((entry) => entry.rule.startsWith("input-"));
+  return section("Waiting for batches",
+    h("p", {class: "lead"}, firstThing(advice)),
+    facts([
+      ["Exposed", figure("shares.input", "time", "steps.wall_ns.mean"), " a step, ", figure("shares.input", "percent"), " of it"],
+      hidden.input > 0 && ["Hidden", figure("hidden.input", "percent"), " of the step: waits that cost nothing, because the device was busy"],
+      ["Waits", figure("input.waits", "count"), ", ", figure("input.wait_ns", "time"), " in all"],
+      ["Loader", input.loader ?? "not known", input.inferred && ", inferred: no loader was seen; input is what comes between the optimizer and the next forward pass"],
+      ["During the waits", input.inferred || input.wait_ns === 0 ? "not known what the thread did" : busyText(input)],
+    ]),
+    input.inferred || input.wait_ns === 0 ? null : bar([
+      {name: "input", value: input.busy_share, title: `busy ${percent(input.busy_share)}`},
+      {name: "host", value: input.blocked_share, title: `blocked ${percent(input.blocked_share)}`}], 1, true),
+    advice >= 0 && evidence(loop().advice[advice].evidence));
+}
+
+function busyText() {
+  return [swatch("input"), "busy ", figure("input.busy_share", "percent"), " (the loop's thread prepared the batch itself), ",
+    swatch("host"), "blocked ", figure("input.blocked_share", "percent"), " (it waited for workers, the disk or a lock)"];
+}
+
+// What to do first, from the advice: no advice is given here that the analysis does not give.
+function firstThing(index) {
+  const {advice, shares} = loop();
+  if (index >= 0) {
+    return [`First: ${advice[index].title}. It ${advice[index].why}; a step would take `, figure(`advice.${index}.predicted_step_ns`, "time"),
+      " instead of ", figure("steps.wall_ns.mean", "time"), "."];
+  }
+  return shares.input < 0.05 ? ["Nothing to do here: input takes ", figure("shares.input", "percent"), " of the step."]
+    : ["No rule finds a change to the input pipeline that would make the step faster."];
+}
+
+function loaderPart(waits) {
+  const edge = (bin) => 2 ** (bin / 4);
+  const first = waits.bins[0][0], last = waits.bins[waits.bins.length - 1][0];
+  const counts = new Map(waits.bins);
+  const bins = Array.from({length: last - first + 1}, (_, i) => first + i);
+  const drawn = graph({type: "bar", data: {labels: bins.map((bin) => time(edge(bin))),
+    datasets: [{data: bins.map((bin) => counts.get(bin) ?? 0), backgroundColor: colorValue("input"), categoryPercentage: 1, barPercentage: 0.95}]},
+    options: {scales: {x: {title: {display: true, text: "a wait takes (from)"}, grid: {display: false}, ticks: {maxRotation: 0, autoSkipPadding: 16}}, y: axis("waits", count)},
+      plugins: {tooltip: {callbacks: {title: (items) => `${time(edge(bins[items[0].dataIndex]))} to ${time(edge(bins[items[0].dataIndex] + 1))}`,
+        label: (item) => plural(item.raw, "wait")}}}}},
+  `How long the waits took: median ${time(waits.p50_ns)}, 90 % up to ${time(waits.p90_ns)}, longest ${time(waits.max_ns)}`, {low: true});
+  return section(waits.loader ? `Loader ${waits.loader}` : "The loader",
+    h("p", null, `${plural(waits.waits, "wait")}, ${time(waits.wait_ns / waits.waits)} in the mean; median ${time(waits.p50_ns)}, 90 % up to ${time(waits.p90_ns)}, longest ${time(waits.max_ns)}. `,
+      `The thread was busy for ${percent(waits.wait_ns > 0 ? waits.busy_ns / waits.wait_ns : 0)} of it.`),
+    bins.length > 1 ? drawn.element : null,
+    table([
+      {title: "step", value: (row) => row[0], show: (row) => h("a", {href: `#steps=${row[0]}`}, `step ${row[0]}`)},
+      {title: "waited", value: (row) => row[1], show: (row) => time(row[1]), number: true},
+      {title: "busy", value: (row) => row[2] / row[1], show: (row) => row[1] > 0 ? percent(row[2] / row[1]) : "", number: true},
+    ], waits.longest, {caption: "The longest waits"}));
+}
+
+// The ops inside of the waits: decoding, transforming, collating.
+function workPart() {
+  const all = loop().ops.map((op, i) => ({...op, i})).filter((op) => op.phase === "input");
+  if (all.length === 0) {
+    return section("What the time went into", absent("No op ran inside of the waits: reading and decoding outside of libtorch is not seen op by op, or somebody else prepares the batches."));
+  }
+  const {analysed} = loop().steps;
+  return section("What the time went into", table([
+    {title: "op", value: (op) => op.name, show: (op) => h("a", {href: `#ops=${encodeURIComponent(op.name)}`}, op.name), name: true},
+    {title: "a step", value: (op) => op.self_ns, show: (op) => time(op.self_ns / analysed), number: true},
+    {title: "of the waits", value: (op) => op.self_ns, show: (op) => loop().input.wait_ns > 0 ? percent(op.self_ns / loop().input.wait_ns) : "", number: true},
+    {title: "calls a step", value: (op) => op.calls, show: (op) => (op.calls / analysed).toFixed(1), number: true},
+  ], all, {caption: "Ops inside of the waits, by their own time", search: (op) => op.name}));
+}
+
+// Processes that the loop's process started and that train nothing themselves.
+function workersPart() {
+  const own = run.processes.find((process) => process.id === loopData()?.process);
+  const training = new Set(run.loops.map((entry) => entry.process));
+  const workers = own ? run.processes.filter((process) => process.parent === own.pid && !training.has(process.id)) : [];
+  if (workers.length === 0) return section("Workers", absent(loop().input.busy_share >= 0.5
+    ? "No worker process was seen: the training thread prepares the batches itself." : "No worker process was seen."));
+  return section("Workers", table([
+    {title: "process", value: (row) => row.name, show: (row) => `${row.name} (pid ${row.pid})`, name: true},
+    {title: "CPU used", value: (row) => row.cores, show: (row) => row.cores === null ? "not known" : `${row.cores.toFixed(2)} cores`, number: true},
+  ], workers, {caption: "A worker near 1.00 cores is fully busy: more of them would help. One near 0 waits itself."}));
+}

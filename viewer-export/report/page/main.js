@@ -1,0 +1,69 @@
+// Which page is shown, and when it is drawn anew.
+import {h} from "./dom.js";
+import {time, plural} from "./text.js";
+import {analysis, run, comparison, loopTitle, selectLoop, loopIndex} from "./data.js";
+import {forgetCharts, drawGraphs} from "./charts.js";
+import {headline, overviewPage} from "./overview.js";
+import {inputPage, hasInput} from "./input.js";
+import {opsPage, kernelsPage, copiesPage} from "./ops.js";
+import {memoryPage, hasMemory} from "./memory.js";
+import {stepsPage} from "./steps.js";
+import {ranksPage} from "./ranks.js";
+import {comparePage} from "./compare.js";
+
+// A page that a run has nothing for is not offered.
+const PAGES = [
+  {id: "overview", title: "Overview", page: overviewPage, has: () => true},
+  {id: "input", title: "Input pipeline", page: inputPage, has: hasInput},
+  {id: "ops", title: "Ops", page: opsPage, has: () => run.ops.length > 0},
+  {id: "kernels", title: "Kernels", page: kernelsPage, has: () => run.kernels.length > 0},
+  {id: "copies", title: "Copies", page: copiesPage, has: () => run.copies.length > 0},
+  {id: "memory", title: "Memory", page: memoryPage, has: hasMemory},
+  {id: "steps", title: "Steps", page: stepsPage, has: () => analysis.loops.length > 0},
+  {id: "ranks", title: "Ranks", page: ranksPage, has: () => analysis.ranks !== null},
+  {id: "compare", title: "Compare", page: comparePage, has: () => comparison !== null},
+];
+
+// "#steps=507": the page, and what of it.
+function place() {
+  const [id, what] = location.hash.slice(1).split("=");
+  const page = PAGES.find((entry) => entry.id === id && entry.has()) ?? PAGES[0];
+  return {page, what: what === undefined ? null : decodeURIComponent(what)};
+}
+
+function drawNavigation(page) {
+  const links = PAGES.filter((entry) => entry.has()).map((entry) => h("a", {href: "#" + entry.id,
+    "aria-current": entry === page ? "page" : null}, entry.title));
+  const choice = analysis.loops.length > 1 && h("label", null, "Loop ", h("select", {id: "loop",
+    onchange: (event) => { selectLoop(Number(event.target.value)); draw(); }},
+    analysis.loops.map((entry, i) => h("option", {value: i, selected: i === loopIndex()}, loopTitle(entry)))));
+  document.getElementById("pages").replaceChildren(...links, ...(choice ? [choice] : []));
+}
+
+function draw() {
+  const {page, what} = place();
+  forgetCharts();
+  drawNavigation(page);
+  document.title = `${headline()} · ${page.title} · Stepscope`;
+  document.getElementById("content").replaceChildren(...page.page(what).flat().filter(Boolean));
+  drawGraphs();
+}
+
+function drawFrame() {
+  const {command, duration_ns, processes} = analysis.run;
+  const name = processes[0]?.name ?? "run";
+  document.getElementById("run-title").replaceChildren(h("strong", null, name), command && ` · ${command}`,
+    ` · recorded for ${time(duration_ns)}`, processes.length > 1 ? ` · ${plural(processes.length, "process", "processes")}` : "");
+  document.getElementById("footer").replaceChildren(h("p", null, "Made by stepscope report. Nothing in this file is loaded from anywhere else. ",
+    "Graphs by Chart.js (© Chart.js contributors, MIT licence). ",
+    "The queries under Evidence run on the store, once stepscope analyze has: sqlite3 run.db \"…\"."));
+}
+
+window.addEventListener("hashchange", () => {
+  draw();
+  document.getElementById("content").focus({preventScroll: true});
+  window.scrollTo(0, 0);
+});
+for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", draw);
+drawFrame();
+draw();

@@ -1,0 +1,70 @@
+// Memory over time: what each process held, its peak, how it grows, and the last moments.
+import {h, section, facts, absent} from "./dom.js";
+import {time, bytes, signed, plural} from "./text.js";
+import {analysis, run, stepAt, loopData} from "./data.js";
+import {colorValue} from "./categories.js";
+import {graph, axis} from "./charts.js";
+
+const COUNTERS = {
+  rss_bytes: {title: "held by the process (resident)", color: "host"},
+  cpu_tensor_bytes: {title: "held by tensors on the CPU", color: "compute"},
+  device_allocated_bytes: {title: "held by tensors on devices", color: "allocation"},
+  device_reserved_bytes: {title: "reserved by the device's allocator", color: "copy"},
+  memory_available_bytes: {title: "available on the machine", color: "sync"},
+};
+const FEW_PROCESSES = 6;
+
+export function hasMemory() { return run.series.length > 0; }
+
+export function memoryPage() {
+  const processes = run.processes.filter((process) => run.series.some((series) => series.process === process.id));
+  const training = loopData()?.process;
+  processes.sort((a, b) => (b.id === training) - (a.id === training));
+  const shown = processes.slice(0, FEW_PROCESSES);
+  return [h("h1", null, "Memory"), ...shown.map(processPart), machinePart(),
+    shown.length < processes.length && absent(`${plural(processes.length - shown.length, "more process", "more processes")} were sampled: select * from counter.`)];
+}
+
+function seriesOf(id) { return run.series.filter((series) => series.process === id); }
+
+function processPart(process) {
+  const all = seriesOf(process.id);
+  const row = analysis.run.processes.find((entry) => entry.pid === process.pid);
+  const title = `${process.name} (pid ${process.pid}${process.rank === null ? "" : `, rank ${process.rank}`})`;
+  return section(title,
+    row?.died && h("p", {class: "alert"}, row.died.why),
+    linesOf(all, row),
+    facts([
+      ...all.map((series) => [`Peak ${COUNTERS[series.counter].title}`, bytes(series.peak), " at ", moment(series.peak_at_ns)]),
+      row && row.rss_growth_per_step !== null && ["Growth", growth(row.rss_growth_per_step)],
+      row?.died && ["When it died", all.map((series) => `${bytes(series.last)} ${COUNTERS[series.counter].title}`).join(", ")],
+    ]));
+}
+
+function moment(ns) {
+  const step = stepAt(ns);
+  return [time(ns), step && [", in ", h("a", {href: `#steps=${step.number}`}, `step ${step.number}`)]];
+}
+
+function growth(perStep) {
+  if (perStep === 0) return "the process grows by nothing a step";
+  return `${signed(bytes(perStep), perStep)} a step (median slope over the steady steps)`;
+}
+
+function machinePart() {
+  const all = seriesOf(null);
+  return all.length > 0 && section("The machine", linesOf(all, null));
+}
+
+function linesOf(all, row) {
+  const died = row?.died?.at_ns ?? null;
+  const drawn = graph({type: "line", data: {datasets: all.map((series) => ({label: COUNTERS[series.counter].title,
+    data: series.at_ns.map((at, i) => ({x: at / 1e9, y: series.value[i]})), borderColor: colorValue(COUNTERS[series.counter].color),
+    backgroundColor: colorValue(COUNTERS[series.counter].color), borderWidth: 1.5, pointRadius: series.value.length < 3 ? 3 : 0}))},
+    options: {scales: {x: {type: "linear", title: {display: true, text: died === null ? "seconds into the recording" : `seconds into the recording; it died at ${(died / 1e9).toFixed(1)}`}},
+      y: axis("bytes", bytes)}, interaction: {mode: "nearest", axis: "x", intersect: false},
+      plugins: {legend: {display: true, position: "bottom", labels: {boxWidth: 14}}, tooltip: {callbacks: {title: (items) => time(items[0].parsed.x * 1e9),
+        label: (item) => `${item.dataset.label} ${bytes(item.parsed.y)}`}}}}},
+  "Memory over time. " + all.map((series) => `${COUNTERS[series.counter].title}: peak ${bytes(series.peak)}, last ${bytes(series.last)}`).join("; "));
+  return drawn.element;
+}

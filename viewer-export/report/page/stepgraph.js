@@ -1,0 +1,116 @@
+// Steps on x, their time by category on y; a click or Enter opens a step.
+import {h} from "./dom.js";
+import {time, count, plural} from "./text.js";
+import {loop, steps, stepsInGroup} from "./data.js";
+import {CATEGORIES, colorValue, legend} from "./categories.js";
+import {graph, axis, chartsMissing} from "./charts.js";
+
+const MOST_BARS = 320;
+
+// Neighbours are joined into one bar where there are more steps than a screen tells apart.
+function barsOf(list) {
+  const size = Math.max(1, Math.ceil(list.length / MOST_BARS));
+  const bars = [];
+  for (let i = 0; i < list.length; i += size) {
+    const members = list.slice(i, i + size);
+    bars.push({members, slowest: members.reduce((a, b) => b.wall > a.wall ? b : a),
+      analysed: members.some((step) => step.population > 0),
+      mean: (category) => members.reduce((sum, step) => sum + (step.times[category] ?? 0), 0) / members.length});
+  }
+  return {bars, size};
+}
+
+function nameOfBar(bar) {
+  const first = bar.members[0].number, last = bar.members[bar.members.length - 1].number;
+  return first === last ? `step ${first}` : `steps ${first}–${last}`;
+}
+
+// The warm-up's first step may take a hundred times as long: it must not flatten all others.
+function heightOf(bars) {
+  const all = bars.map((bar) => bar.slowest.wall).sort((a, b) => a - b);
+  const usual = bars.filter((bar) => bar.analysed).map((bar) => bar.slowest.wall);
+  const top = Math.max(...usual, all[Math.floor(0.95 * (all.length - 1))]);
+  return all[all.length - 1] > 2 * top ? 1.15 * top : null;
+}
+
+function datasets(bars, size, names) {
+  const sets = names.map((name) => ({label: name, stack: "step", data: bars.map((bar) => bar.mean(name)),
+    backgroundColor: bars.map((bar) => colorValue(name) + (bar.analysed ? "" : "55")),
+    categoryPercentage: 1, barPercentage: bars.length > 120 ? 1 : 0.92}));
+  if (size > 1) {
+    sets.push({type: "line", label: "slowest of them", data: bars.map((bar) => bar.slowest.wall), stack: "slowest",
+      borderColor: colorValue("soft"), borderWidth: 1, pointRadius: 0, order: -1});
+  }
+  return sets;
+}
+
+function optionsOf(bars, top, open) {
+  return {
+    scales: {
+      x: {stacked: true, grid: {display: false}, title: {display: true, text: "step of the run"}, ticks: {maxRotation: 0, autoSkipPadding: 24}},
+      y: {...axis("time of a step", time), stacked: true, max: top ?? undefined},
+    },
+    interaction: {mode: "index", intersect: false},
+    onClick: (event, hit) => hit.length > 0 && open(bars[hit[0].index]),
+    plugins: {tooltip: {callbacks: {
+      title: (items) => nameOfBar(bars[items[0].dataIndex]),
+      label: (item) => item.raw > 0 ? `${item.dataset.label} ${time(item.raw)}` : null,
+      footer: (items) => `slowest: step ${bars[items[0].dataIndex].slowest.number}, ${time(bars[items[0].dataIndex].slowest.wall)}`,
+    }, filter: (item) => item.raw > 0}},
+  };
+}
+
+function openStep(number) { location.hash = `steps=${number}`; }
+
+export function stepGraph() {
+  const list = steps();
+  const {bars, size} = barsOf(list);
+  const names = Object.keys(CATEGORIES).filter((name) => list.some((step) => step.times[name] > 0));
+  const top = heightOf(bars);
+  const {wall_ns: wall} = loop().steps;
+  const label = `Time of ${plural(list.length, "step")}, from ${time(wall.min)} to ${time(wall.max)}, median ${time(wall.p50)}. Arrow keys choose a step, Enter opens it.`;
+  const drawn = graph({type: "bar", data: {labels: bars.map((bar) => bar.members[0].number), datasets: datasets(bars, size, names)},
+    options: optionsOf(bars, top, (bar) => openStep(bar.slowest.number))}, label, {keys: true});
+  const said = h("p", {class: "small soft", "aria-live": "polite"}, explain(bars, size, top));
+  if (!chartsMissing()) addKeys(drawn, bars, said);
+  return [legend(names), drawn.element, said, stepForm(list)];
+}
+
+function explain(bars, size, top) {
+  const parts = [];
+  const perBar = size * stepsInGroup();
+  if (perBar > 1) parts.push(`Each bar is the mean of ${perBar} steps; the line is the slowest of them.`);
+  if (bars.some((bar) => !bar.analysed)) parts.push("Pale steps are no part of the verdict: warm-up, or outside of the recorded window.");
+  const cut = top === null ? [] : bars.filter((bar) => bar.slowest.wall > top).map((bar) => bar.slowest);
+  if (cut.length > 0) {
+    parts.push(`${plural(cut.length, "bar")} ${cut.length === 1 ? "is" : "are"} higher than the graph: ` +
+      cut.slice(0, 3).map((step) => `step ${step.number} (${time(step.wall)})`).join(", ") + (cut.length > 3 ? " and others." : "."));
+  }
+  parts.push("Choose a bar to open its slowest step.");
+  return parts.join(" ");
+}
+
+function addKeys(drawn, bars, said) {
+  let at = -1;
+  drawn.canvas.addEventListener("keydown", (event) => {
+    const move = {ArrowRight: 1, ArrowLeft: -1, Home: -bars.length, End: bars.length}[event.key];
+    if (event.key === "Enter" && at >= 0) openStep(bars[at].slowest.number);
+    if (move === undefined) return;
+    event.preventDefault();
+    at = Math.min(bars.length - 1, Math.max(0, at + move));
+    const active = drawn.chart.data.datasets.map((_, datasetIndex) => ({datasetIndex, index: at}));
+    drawn.chart.setActiveElements(active);
+    drawn.chart.tooltip.setActiveElements(active, {x: 0, y: 0});
+    drawn.chart.update();
+    const {number, wall, kind} = bars[at].slowest;
+    said.textContent = `Step ${number}: ${time(wall)}${kind === null ? "" : ", " + kind}. Enter opens it.`;
+  });
+}
+
+function stepForm(list) {
+  const first = list[0].number, last = list[list.length - 1].number;
+  const input = h("input", {type: "number", min: first, max: last, value: loop().slowest[0]?.number ?? first, "aria-label": "Number of a step"});
+  return h("form", {class: "controls", onsubmit: (event) => { event.preventDefault(); openStep(input.value); }},
+    h("label", null, "Step ", input), h("button", {type: "submit"}, "Open"),
+    h("span", {class: "soft small"}, `of ${count(first)} to ${count(last)}`));
+}

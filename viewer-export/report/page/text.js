@@ -1,0 +1,46 @@
+// Numbers as people read them: three digits and a unit, as `stepscope analyze` prints them.
+
+function threeDigits(value) {
+  const size = Math.abs(value);
+  if (size < 9.995) return value.toFixed(2);
+  return size < 99.95 ? value.toFixed(1) : value.toFixed(0);
+}
+
+export function time(ns) {
+  const size = Math.abs(ns);
+  if (size < 999.5) return Math.round(ns) + " ns";
+  if (size < 999.5e3) return threeDigits(ns / 1e3) + " µs";
+  return size < 999.5e6 ? threeDigits(ns / 1e6) + " ms" : threeDigits(ns / 1e9) + " s";
+}
+
+export function percent(fraction) {
+  if (fraction > 0 && fraction < 0.0005) return "< 0.1 %";  // there is some
+  return (fraction * 100).toFixed(1) + " %";
+}
+
+export function count(value) {
+  return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+export function bytes(value) {
+  const units = [" B", " kB", " MB", " GB", " TB"];
+  let unit = 0;
+  for (; Math.abs(value) >= 999.5 && unit + 1 < units.length; ++unit) value /= 1000;
+  return (unit === 0 ? value.toFixed(0) : threeDigits(value)) + units[unit];
+}
+
+export function times(factor) {
+  return factor.toFixed(factor < 9.95 ? 1 : 0) + " ×";
+}
+
+export function signed(text, value) {
+  return value > 0 ? "+" + text : text.replace("-", "−");
+}
+
+export function plural(number, one, many = one + "s") {
+  return count(number) + " " + (number === 1 ? one : many);
+}
+
+export function capital(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,165 @@
+#include "viewer-export/report/report_loops.h"
+
+#include <algorithm>
+#include <array>
+
+namespace stepscope {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using CategoryTimes = std::array<std::int64_t, kCategoryCount>;
+
+template <typename Id>
+std::size_t index_of(Id id) {
+  return static_cast<std::size_t>(id);
+}
+
+CategoryTimes times_of(const Step& step, DeviceId device) {
+  CategoryTimes sums{};
+  for (const StepTime& time : step.times) {
+    if (time.device == device) sums[static_cast<std::size_t>(time.category)] += to_ns(time.exposed);
+  }
+  return sums;
+}
+
+ProcessId process_of_thread(const TraceReader& reader, ThreadId thread) {
+  for (const StoredThread& row : reader.threads()) {
+    if (row.id == thread) return row.process;
+  }
+  return ProcessId::kNone;
+}
+
+ReportLoop loop_of(const TraceReader& reader, const Analysis& analysis, const Verdict& verdict) {
+  ReportLoop loop{
+      verdict.thread, process_of_thread(reader, verdict.thread), verdict.device, {}, {}};
+  for (const Step& step : analysis.steps) {
+    if (step.thread != loop.thread) continue;
+    loop.steps.push_back(&step);
+    const StepKind* const kind = kind_of(step, loop.device);
+    if (kind != nullptr && kind->population > 0) loop.analysed.push_back(&step);
+  }
+  return loop;
+}
+
+std::int64_t number_of(std::vector<std::string>& names, const std::string& name) {
+  const auto known = std::find(names.begin(), names.end(), name);
+  if (known != names.end()) return known - names.begin();
+  names.push_back(name);
+  return static_cast<std::int64_t>(names.size()) - 1;
+}
+
+// The columns of the page's data; one entry a step, or a group of neighbours.
+struct StepColumns {
+  std::vector<std::int64_t> number, gap, dur, kind, population;
+  std::array<std::vector<std::int64_t>, kCategoryCount> times;
+  std::vector<std::string> kinds;
+  SessionTime end;
+
+  void add(const std::vector<const Step*>& steps, std::size_t first, std::size_t count,
+           DeviceId device) {
+    const Step& head = *steps[first];
+    CategoryTimes sums{};
+    std::int64_t total = 0;
+    for (std::size_t i = first; i < first + count; ++i) {
+      const CategoryTimes one = times_of(*steps[i], device);
+      for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += one[c];
+      total += to_ns(steps[i]->dur);
+      end = steps[i]->start + steps[i]->dur;
+    }
+    const auto divisor = static_cast<std::int64_t>(count);
+    number.push_back(head.number);
+    gap.push_back(to_ns(head.start - expected));
+    expected = end;
+    dur.push_back(total / divisor);
+    for (std::size_t c = 0; c < sums.size(); ++c) times[c].push_back(sums[c] / divisor);
+    const StepKind* const own = kind_of(head, device);
+    kind.push_back(own == nullptr ? -1 : number_of(kinds, own->kind));
+    population.push_back(own == nullptr ? 0 : own->population);
+  }
+  SessionTime expected = session_time(0);
+};
+
+}  // namespace
+
+const StepKind* kind_of(const Step& step, DeviceId device) {
+  for (const StepKind& kind : step.kinds) {
+    if (kind.device == device) return &kind;
+  }
+  return nullptr;
+}
+
+std::vector<ReportLoop> report_loops(const TraceReader& reader, const Analysis& analysis) {
+  std::vector<ReportLoop> loops;
+  for (const Verdict& verdict : analysis.verdicts) {
+    if (verdict.thread != ThreadId::kNone) loops.push_back(loop_of(reader, analysis, verdict));
+  }
+  return loops;
+}
+
+Json steps_json(const ReportLoop& loop, std::size_t most) {
+  const std::size_t count = loop.steps.size();
+  const std::size_t group = most > 0 ? (count + most - 1) / most : count;
+  StepColumns columns;
+  for (std::size_t i = 0; i < count; i += std::max<std::size_t>(group, 1)) {
+    columns.add(loop.steps, i, std::min(std::max<std::size_t>(group, 1), count - i), loop.device);
+  }
+  Json times = Json::object();
+  for (int c = 0; c < kCategoryCount; ++c) {
+    const auto& column = columns.times[static_cast<std::size_t>(c)];
+    const bool any = std::any_of(column.begin(), column.end(), [](auto ns) { return ns != 0; });
+    if (any) times[category_name(static_cast<Category>(c))] = column;
+  }
+  return {{"group", std::max<std::size_t>(group, 1)},
+          {"number", columns.number},
+          {"gap_ns", columns.gap},
+          {"wall_ns", columns.dur},
+          {"times", times},
+          {"kinds", columns.kinds},
+          {"kind", columns.kind},
+          {"population", columns.population}};
+}
+
+AnalysedTime::AnalysedTime(const TraceReader& reader, const std::vector<ReportLoop>& loops) {
+  for (const StoredThread& thread : reader.threads()) {
+    process_of_.resize(std::max(process_of_.size(), index_of(thread.id) + 1));
+    process_of_[index_of(thread.id)] = thread.process;
+  }
+  for (const ReportLoop& loop : loops) {
+    time_.resize(std::max(time_.size(), index_of(loop.process) + 1));
+    for (const Step* step : loop.analysed) {
+      time_[index_of(loop.process)].push_back({step->start, step->start + step->dur});
+    }
+  }
+  for (auto& ranges : time_) {
+    std::sort(ranges.begin(), ranges.end(),
+              [](const TimeRange& a, const TimeRange& b) { return a.start < b.start; });
+    std::vector<TimeRange> merged;
+    for (const TimeRange& range : ranges) {
+      if (!merged.empty() && range.start <= merged.back().end) {
+        merged.back().end = std::max(merged.back().end, range.end);
+      } else {
+        merged.push_back(range);
+      }
+    }
+    ranges = std::move(merged);
+  }
+}
+
+ProcessId AnalysedTime::process_of(ThreadId thread) const {
+  return index_of(thread) < process_of_.size() ? process_of_[index_of(thread)] : ProcessId::kNone;
+}
+
+bool AnalysedTime::holds(ThreadId thread, SessionTime time) const {
+  return holds(process_of(thread), time);
+}
+
+bool AnalysedTime::holds(ProcessId process, SessionTime time) const {
+  if (index_of(process) >= time_.size()) return false;
+  const auto& ranges = time_[index_of(process)];
+  const auto after =
+      std::upper_bound(ranges.begin(), ranges.end(), time,
+                       [](SessionTime t, const TimeRange& range) { return t < range.start; });
+  return after != ranges.begin() && std::prev(after)->contains(time);
+}
+
+}  // namespace stepscope

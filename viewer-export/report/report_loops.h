@@ -1,0 +1,43 @@
+// The training loops of a run, as a report shows them: one for each verdict, in the order of the
+// analysis document's "loops".
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "store/analysis.h"
+#include "store/trace_reader.h"
+
+namespace stepscope {
+
+struct ReportLoop {
+  ThreadId thread = ThreadId::kNone;
+  ProcessId process = ProcessId::kNone;
+  DeviceId device = DeviceId::kNone;  // kNone: seen from the host
+  std::vector<const Step*> steps;     // of the thread, in order
+  std::vector<const Step*> analysed;  // those that the verdict rests on
+};
+
+// What `device` says of the step; null when it says nothing.
+const StepKind* kind_of(const Step& step, DeviceId device);
+
+std::vector<ReportLoop> report_loops(const TraceReader& reader, const Analysis& analysis);
+
+// Each step's time, by category, in columns; of more than `most` steps the means of neighbours.
+nlohmann::ordered_json steps_json(const ReportLoop& loop, std::size_t most);
+
+// Where a process spent its analysed steps: whether an event is one of those the report counts.
+class AnalysedTime {
+ public:
+  // `loops` must outlive this.
+  AnalysedTime(const TraceReader& reader, const std::vector<ReportLoop>& loops);
+  [[nodiscard]] bool holds(ThreadId thread, SessionTime time) const;
+  [[nodiscard]] bool holds(ProcessId process, SessionTime time) const;
+  [[nodiscard]] ProcessId process_of(ThreadId thread) const;
+
+ private:
+  std::vector<ProcessId> process_of_;         // [ThreadId]
+  std::vector<std::vector<TimeRange>> time_;  // [ProcessId], in order, apart from one another
+};
+
+}  // namespace stepscope

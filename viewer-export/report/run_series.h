@@ -1,0 +1,20 @@
+// What was sampled of a run over time, and who its processes and devices were.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "store/analysis.h"
+#include "store/status.h"
+#include "store/trace_reader.h"
+#include "viewer-export/report/report_loops.h"
+
+namespace stepscope {
+
+// {"series": the gauges of memory, at most kReportPoints points each, the extremes kept;
+//  "processes": who they were, what they used}.
+Result<nlohmann::ordered_json> run_series_json(const TraceReader& reader);
+
+// The devices that a process saw, and how busy each was with kernels while its loops ran.
+nlohmann::ordered_json devices_json(const TraceReader& reader, const Analysis& analysis);
+
+}  // namespace stepscope

@@ -1,0 +1,174 @@
+#include "viewer-export/report/run_tables.h"
+
+#include <algorithm>
+
+#include "viewer-export/report/report.h"
+
+namespace stepscope {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The rows in the order of `weight`, the largest first; no more than the page takes.
+template <typename Map, typename Weight>
+std::vector<typename Map::const_iterator> largest(const Map& rows, const Weight& weight) {
+  std::vector<typename Map::const_iterator> order;
+  for (auto row = rows.begin(); row != rows.end(); ++row) order.push_back(row);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](auto a, auto b) { return weight(a->second) > weight(b->second); });
+  if (order.size() > kReportRows) order.resize(kReportRows);
+  return order;
+}
+
+}  // namespace
+
+void RunTables::Row::add(Duration dur, Duration self) {
+  ++calls;
+  total_ns += to_ns(dur);
+  self_ns += to_ns(self);
+  min_ns = std::min(min_ns, to_ns(dur));
+  max_ns = std::max(max_ns, to_ns(dur));
+}
+
+RunTables::RunTables(const TraceReader& reader, const Analysis& analysis, const AnalysedTime& time,
+                     ReportNames& names)
+    : reader_(reader), analysis_(analysis), time_(time), names_(names) {
+  for (const StoredStream& stream : reader.streams()) device_of_[stream.id] = stream.device;
+  for (const StoredDevice& device : reader.devices()) devices_[device.id] = device;
+}
+
+DeviceId RunTables::device_of(StreamId stream) const {
+  const auto known = device_of_.find(stream);
+  return known == device_of_.end() ? DeviceId::kNone : known->second;
+}
+
+bool RunTables::counts(const Activity& activity) const {
+  const auto device = devices_.find(device_of(activity.stream));
+  return device != devices_.end() && time_.holds(device->second.process, activity.start);
+}
+
+std::int64_t RunTables::add_activity(const Activity& activity) {
+  const auto op = op_of_.find(activity.correlation);
+  if (op == op_of_.end()) return 0;
+  device_ns_[op->second] += to_ns(activity.dur);
+  return op->second;
+}
+
+Status RunTables::read_devices() {
+  if (devices_.empty()) return {};
+  std::int64_t id = 0;
+  auto next = analysis_.call_ops.begin();
+  Status status = reader_.for_each_api_call([&](const ApiCall& call) {
+    ++id;
+    while (next != analysis_.call_ops.end() && next->api_call < id) ++next;
+    if (next == analysis_.call_ops.end() || next->api_call != id || call.correlation == 0) return;
+    op_of_[call.correlation] = next->op;
+  });
+  if (status.ok()) {
+    status = reader_.for_each_kernel([&](const Kernel& kernel) {
+      const std::int64_t op = add_activity(kernel);
+      if (!counts(kernel)) return;
+      Row& row = kernels_[{device_of(kernel.stream), kernel.name}];
+      if (to_ns(kernel.dur) >= row.max_ns) {
+        row.longest_op = op;
+        row.longest_at = kernel.start;
+      }
+      row.add(kernel.dur, kernel.dur);
+    });
+  }
+  if (status.ok()) {
+    status = reader_.for_each_copy([&](const Copy& copy) {
+      add_activity(copy);
+      if (!counts(copy)) return;
+      Row& row = copies_[{device_of(copy.stream), copy.kind, copy.source, copy.target}];
+      if (to_ns(copy.dur) >= row.max_ns) row.longest_at = copy.start;
+      row.add(copy.dur, copy.dur);
+      row.bytes += copy.bytes;
+    });
+  }
+  if (status.ok()) {
+    status = reader_.for_each_memset([&](const Memset& memset) { add_activity(memset); });
+  }
+  for (const auto& [key, row] : kernels_) name_of_op_[row.longest_op] = StringId::kNone;
+  return status;
+}
+
+void RunTables::add_op(const Op& op, std::int64_t id) {
+  if (!name_of_op_.empty()) {
+    const auto asked = name_of_op_.find(id);
+    if (asked != name_of_op_.end()) asked->second = op.name;
+  }
+  if (!time_.holds(op.thread, op.start)) return;
+  const ProcessId process = time_.process_of(op.thread);
+  Row& row = ops_[{process, op.name, op.phase}];
+  if (op.dur >= Duration(row.max_ns)) row.longest_at = op.start;
+  row.add(op.dur, op.self);
+  host_self_ns_ += to_ns(op.self);
+  ++op_count_;
+  const auto launched = device_ns_.empty() ? device_ns_.end() : device_ns_.find(id);
+  const std::int64_t device = launched == device_ns_.end() ? 0 : launched->second;
+  row.device_ns += device;
+  device_self_ns_ += device;
+  launching_ops_ += device > 0 ? 1 : 0;
+  if (op.shapes == StringId::kNone) return;
+  Row& shaped = shapes_[{process, op.name, op.shapes}];
+  shaped.add(op.dur, op.self);
+  shaped.device_ns += device;
+}
+
+Json RunTables::ops_json() const {
+  Json rows = Json::array();
+  for (const auto& entry : largest(ops_, [](const Row& r) { return r.self_ns + r.device_ns; })) {
+    const auto& [key, row] = *entry;
+    rows.push_back({static_cast<std::int64_t>(std::get<0>(key)), names_.number(std::get<1>(key)),
+                    phase_name(std::get<2>(key)), row.calls, row.total_ns, row.self_ns,
+                    row.device_ns, row.max_ns, to_ns(row.longest_at)});
+  }
+  return rows;
+}
+
+Json RunTables::shapes_json() const {
+  Json rows = Json::array();
+  for (const auto& entry : largest(shapes_, [](const Row& r) { return r.self_ns + r.device_ns; })) {
+    const auto& [key, row] = *entry;
+    rows.push_back({static_cast<std::int64_t>(std::get<0>(key)), names_.number(std::get<1>(key)),
+                    names_.number(std::get<2>(key)), row.calls, row.total_ns, row.self_ns,
+                    row.device_ns});
+  }
+  return rows;
+}
+
+Json RunTables::kernels_json() const {
+  Json rows = Json::array();
+  for (const auto& entry : largest(kernels_, [](const Row& r) { return r.total_ns; })) {
+    const auto& [key, row] = *entry;
+    const auto op = name_of_op_.find(row.longest_op);
+    const bool known = op != name_of_op_.end() && op->second != StringId::kNone;
+    rows.push_back({devices_.at(key.first).number, names_.number(key.second), row.calls,
+                    row.total_ns, row.max_ns, to_ns(row.longest_at),
+                    known ? Json(names_.number(op->second)) : Json(nullptr),
+                    static_cast<std::int64_t>(devices_.at(key.first).process)});
+  }
+  return rows;
+}
+
+Json RunTables::copies_json() const {
+  Json rows = Json::array();
+  for (const auto& entry : largest(copies_, [](const Row& r) { return r.total_ns; })) {
+    const auto& [key, row] = *entry;
+    const auto& [device, kind, source, target] = key;
+    rows.push_back({devices_.at(device).number, copy_kind_name(kind), memory_kind_name(source),
+                    memory_kind_name(target), row.calls, row.total_ns, row.bytes, row.max_ns,
+                    to_ns(row.longest_at), static_cast<std::int64_t>(devices_.at(device).process)});
+  }
+  return rows;
+}
+
+Json RunTables::placement_json() const {
+  return {{"ops", op_count_},
+          {"host_self_ns", host_self_ns_},
+          {"device_ns", devices_.empty() ? Json(nullptr) : Json(device_self_ns_)},
+          {"launching_ops", launching_ops_}};
+}
+
+}  // namespace stepscope
