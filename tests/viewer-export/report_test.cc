@@ -201,7 +201,7 @@ TEST_F(ReportTest, TellsLongNamesByTheirBeginning) {
   std::size_t long_ones = 0;
   for (const Json& name : run["names"]) {
     EXPECT_LE(name.get<std::string>().size(), kReportNameBytes + 40);
-    long_ones += name.get<std::string>().find("(20017 bytes)") != std::string::npos ? 1 : 0;
+    long_ones += name.get<std::string>().find("(20017 bytes)") != std::string::npos ? 1U : 0U;
   }
   EXPECT_EQ(long_ones, 1U);
 }
