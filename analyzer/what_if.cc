@@ -123,10 +123,21 @@ class Asker {
     const auto matches = [this, name = op->name](StringId id) {
       return recording_.text(id) == name;
     };
-    changes_.push_back([this, matches, factor = op->factor](StepGraph& graph) {
-      scale_ops(graph, paths_inside(loop_.predictor->paths(), matches), factor);
-      scale_scopes(graph, matches, factor);
-    });
+    const OpPaths& paths = loop_.predictor->paths();
+    const PathFlags inside = paths_inside(paths, matches);
+    if (op->factor > 0) {
+      changes_.push_back(
+          [inside, factor = op->factor](StepGraph& graph) { scale_ops(graph, inside, factor); });
+    } else {
+      const PathFlags backward = backward_of(loop_.predictor->graph(), paths, inside,
+                                             [this](StringId id) { return recording_.text(id); });
+      changes_.push_back([inside, backward](StepGraph& graph) {
+        remove_ops(graph, inside);
+        remove_ops(graph, backward);
+      });
+    }
+    changes_.push_back(
+        [matches, factor = op->factor](StepGraph& graph) { scale_scopes(graph, matches, factor); });
     return {};
   }
 

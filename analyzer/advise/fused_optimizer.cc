@@ -1,7 +1,12 @@
 // An optimizer that goes through its parameters one by one, with many small ops for each.
+#include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "analyzer/advise/rules.h"
+#include "analyzer/median.h"
 #include "analyzer/simulate/what_if.h"
 #include "analyzer/words.h"
 
@@ -10,31 +15,82 @@ namespace {
 
 constexpr std::int64_t kManyOps = 50;  // a step; a fused optimizer calls one for each group
 
-std::int64_t optimizer_calls(const LoopReport& report) {
-  std::int64_t calls = 0;
-  for (const OpRow& op : report.ops) {
-    if (op.phase == phase_name(PhaseKind::kOptimizer)) calls += op.calls;
+// The ops of aten that update parameters in place of Python or C++ arithmetic, and how many tensors
+// of the parameter's size each reads and writes: on a CPU such an op is as slow as the memory.
+struct Elementwise {
+  std::string_view op;
+  double tensors;
+};
+constexpr std::array<Elementwise, 9> kElementwise = {{{"aten::lerp_", 3},
+                                                      {"aten::mul_", 2},
+                                                      {"aten::addcmul_", 3},
+                                                      {"aten::addcmul", 4},
+                                                      {"aten::sqrt", 2},
+                                                      {"aten::div", 2},
+                                                      {"aten::div_", 2},
+                                                      {"aten::addcdiv_", 4},
+                                                      {"aten::addcdiv", 4}}};
+// A fused Adam reads parameter, gradient and two moments, and writes all but the gradient.
+constexpr double kFusedTensors = 7;
+
+double tensors_of(std::string_view op) {  // 0: not such an op
+  const auto known = std::find_if(kElementwise.begin(), kElementwise.end(),
+                                  [op](const Elementwise& each) { return op == each.op; });
+  return known == kElementwise.end() ? 0 : known->tensors;
+}
+
+struct OptimizerOps {
+  std::int64_t calls = 0;    // a step
+  bool fused = false;        // one of them is
+  double arithmetic_ns = 0;  // in the run, of those in kElementwise
+  double fused_ns = 0;       // what one op for all of them would take
+
+  [[nodiscard]] double shorter() const {
+    return arithmetic_ns > 0 ? std::min(fused_ns / arithmetic_ns, 1.0) : 1;
   }
-  return calls / static_cast<std::int64_t>(report.analysed.size());
+};
+
+OptimizerOps optimizer_ops(const LoopReport& report) {
+  OptimizerOps result;
+  std::vector<double> ns_a_tensor;
+  for (const OpRow& op : report.ops) {
+    if (op.phase != phase_name(PhaseKind::kOptimizer)) continue;
+    result.calls += op.calls;
+    result.fused = result.fused || op.name.find("::_fused_") != std::string::npos;
+    const double tensors = tensors_of(op.name);
+    if (tensors == 0) continue;
+    result.arithmetic_ns += static_cast<double>(op.self_ns);
+    ns_a_tensor.push_back(static_cast<double>(op.self_ns) / tensors);
+  }
+  result.calls /= static_cast<std::int64_t>(report.analysed.size());
+  // The median: an op that makes a new tensor pays for its pages too.
+  if (!ns_a_tensor.empty()) result.fused_ns = kFusedTensors * upper_median(ns_a_tensor);
+  return result;
 }
 
 }  // namespace
 
 std::optional<Advice> fused_optimizer(const AdviceContext& context) {
-  const std::int64_t calls = optimizer_calls(context.report);
-  if (calls < kManyOps) return std::nullopt;
-  const double predicted = context.predictor.step_ns([](StepGraph& graph) {
+  const OptimizerOps ops = optimizer_ops(context.report);
+  if (ops.calls < kManyOps || ops.fused) return std::nullopt;
+  // On a device the ops' arithmetic is that of their kernels, which are left as they are.
+  const bool on_device = !context.predictor.graph().streams.empty();
+  const auto arithmetic = paths_inside(context.predictor.paths(), [&](StringId name) {
+    return !on_device && tensors_of(context.recording.text(name)) > 0;
+  });
+  const double predicted = context.predictor.step_ns([&](StepGraph& graph) {
     remove_launches(graph, [](PhaseKind phase) { return phase == PhaseKind::kOptimizer; });
     remove_host_time(graph, PhaseKind::kOptimizer);
+    scale_host_ops(graph, PhaseKind::kOptimizer, arithmetic, ops.shorter());
   });
 
   Advice advice;
   advice.rule = "fused-optimizer";
   advice.title = "use a fused optimizer";
-  advice.why = "it runs " + count_text(calls) +
+  advice.why = "it runs " + count_text(ops.calls) +
                " ops a step: without getting to each of them, and the time between them";
   advice.evidence = {
-      "the optimizer runs " + count_text(calls) + " ops a step", static_cast<double>(calls),
+      "the optimizer runs " + count_text(ops.calls) + " ops a step", static_cast<double>(ops.calls),
       "count",
       "SELECT name, calls, self_ns FROM op_stats WHERE phase = 'optimizer' ORDER BY calls DESC"};
   return with_prediction(context, predicted, std::move(advice));

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace stepscope {
@@ -21,6 +24,45 @@ bool has(const PathFlags& flags, OpPath path) { return flags[static_cast<std::si
 
 bool is_input(const Task& task) {
   return task.lane == kLoopLane && task.category == Category::kInput;
+}
+
+// What a thread did since the last task that was removed, while that is only code between ops.
+struct Between {
+  bool after_removed = false;
+  std::vector<Task*> gaps;
+
+  void end_at_removed() {
+    if (after_removed) {
+      for (Task* gap : gaps) gap->dur_ns = 0;
+    }
+    gaps.clear();
+    after_removed = true;
+  }
+};
+
+// "LogSoftmax" of "aten::_log_softmax" and of "aten::log_softmax_"; empty when it is no op of aten.
+std::string node_of_op(std::string_view op) {
+  constexpr std::string_view kAten = "aten::";
+  if (!op.starts_with(kAten)) return "";
+  std::string node;
+  bool begins = true;
+  for (const char c : op.substr(kAten.size())) {
+    if (c != '_')
+      node += begins ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    begins = c == '_';
+  }
+  return node;
+}
+
+// "LogSoftmax" of "LogSoftmaxBackward0", also behind the engine's "…evaluate_function: ".
+std::string node_of_backward(std::string_view name) {
+  constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
+  if (name.starts_with(kEvaluate)) name.remove_prefix(kEvaluate.size());
+  while (!name.empty() && std::isdigit(static_cast<unsigned char>(name.back())) != 0)
+    name.remove_suffix(1);
+  constexpr std::string_view kBackward = "Backward";
+  if (!name.ends_with(kBackward)) return "";
+  return std::string(name.substr(0, name.size() - kBackward.size()));
 }
 
 // The waits for a batch, each with all that the loop's thread did in it.
@@ -120,8 +162,51 @@ void scale_ops(StepGraph& graph, const PathFlags& ops, double factor) {
   for (Task& task : graph.tasks) {
     if (!has(ops, task.path)) continue;
     const bool keeps = launches ? !on_device(task) : task.category == Category::kLaunch;
-    if (factor == 0 || !keeps) task.dur_ns = scaled(task.dur_ns, factor);
+    if (!keeps) task.dur_ns = scaled(task.dur_ns, factor);
   }
+}
+
+void scale_host_ops(StepGraph& graph, PhaseKind phase, const PathFlags& ops, double factor) {
+  for (Task& task : graph.tasks) {
+    if (task.kind == TaskKind::kHost && task.phase == phase && has(ops, task.path) &&
+        task.category != Category::kLaunch) {
+      task.dur_ns = scaled(task.dur_ns, factor);
+    }
+  }
+}
+
+void remove_ops(StepGraph& graph, const PathFlags& ops) {
+  std::vector<Between> lanes(graph.lanes);
+  for (Task& task : graph.tasks) {
+    Between& between = lanes[task.lane];
+    if (has(ops, task.path)) {
+      task.dur_ns = 0;
+      between.end_at_removed();
+    } else if (task.kind == TaskKind::kHost && task.category == Category::kHost) {
+      between.gaps.push_back(&task);
+    } else {
+      between = {};
+    }
+  }
+}
+
+PathFlags backward_of(const StepGraph& graph, const OpPaths& paths, const PathFlags& ops,
+                      const std::function<std::string_view(StringId)>& text) {
+  PathFlags forward(paths.size(), false);
+  for (const Task& task : graph.tasks) {
+    if (task.phase != PhaseKind::kForward) continue;
+    for (OpPath path = task.path; path != OpPath::kTop; path = paths.parent(path))
+      forward[static_cast<std::size_t>(path)] = true;
+  }
+  std::set<std::string> inside, outside;
+  for (std::size_t i = 1; i < paths.size(); ++i) {
+    const auto path = static_cast<OpPath>(i);
+    if (forward[i]) (has(ops, path) ? inside : outside).insert(node_of_op(text(paths.name(path))));
+  }
+  return paths_inside(paths, [&](StringId name) {
+    const std::string node = node_of_backward(text(name));
+    return !node.empty() && inside.contains(node) && !outside.contains(node);
+  });
 }
 
 bool collates(std::string_view op) {

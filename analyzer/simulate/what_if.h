@@ -16,10 +16,22 @@ using PathFlags = std::vector<bool>;  // index: the OpPath
 // The paths inside of an op (or scope) that `matches`.
 PathFlags paths_inside(const OpPaths& paths, const std::function<bool(StringId)>& matches);
 
-// What runs inside of these ops takes `factor` as long, and with factor 0 is gone. Ops that
-// launched kernels: the kernels; other ops: their own time, without the framework's cost of getting
-// there.
+// What runs inside of these ops takes `factor` as long. Ops that launched kernels: the kernels; other
+// ops: their own time, without the framework's cost of getting there.
 void scale_ops(StepGraph& graph, const PathFlags& ops, double factor);
+
+// What these ops themselves do on the host in one phase takes `factor` as long.
+void scale_host_ops(StepGraph& graph, PhaseKind phase, const PathFlags& ops, double factor);
+
+// All inside of these ops is gone, and so is what a thread did between two of them with no other op
+// in between: the program's code that called the second.
+void remove_ops(StepGraph& graph, const PathFlags& ops);
+
+// The paths inside of the autograd nodes of these ops. Nodes are named after the op that makes them in
+// the forward pass (AddBackward0: aten::add; torch/csrc/autograd/generated); one whose op is called
+// elsewhere in it too is left out. `text` says what a name is.
+PathFlags backward_of(const StepGraph& graph, const OpPaths& paths, const PathFlags& ops,
+                      const std::function<std::string_view(StringId)>& text);
 
 // What the loop's thread works in its waits for input is gone (it is `busy_share` of them), but for
 // the ops that put a batch together from what is there.

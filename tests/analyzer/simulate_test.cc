@@ -1,10 +1,14 @@
 // The replay and its changes, on graphs and runs whose answers are known by their making.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <random>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "analyzer/analyze.h"
 #include "analyzer/simulate/predictor.h"
@@ -189,7 +193,8 @@ TEST(ScaleOps, OffTheCriticalPathSavesNothing) {
   }
   const auto mean_with = [&](StringId op, double factor) {
     StepGraph changed = graph;
-    scale_ops(changed, paths_inside(paths, [op](StringId name) { return name == op; }), factor);
+    const auto inside = paths_inside(paths, [op](StringId name) { return name == op; });
+    factor > 0 ? scale_ops(changed, inside, factor) : remove_ops(changed, inside);
     return replay(changed).mean();
   };
   EXPECT_DOUBLE_EQ(mean_with(fast, 0), 310) << "the other stream takes longer anyway";
@@ -209,9 +214,82 @@ TEST(ScaleOps, TheCostOfGettingThereStaysUnlessTheOpIsGone) {
   const auto all = paths_inside(paths, [](StringId) { return true; });
   StepGraph twice = graph, gone = graph;
   scale_ops(twice, all, 0.5);
-  scale_ops(gone, all, 0);
+  remove_ops(gone, all);
   EXPECT_DOUBLE_EQ(replay(twice).mean(), 65);
   EXPECT_DOUBLE_EQ(replay(gone).mean(), 5);
+}
+
+TEST(RemoveOps, WithTheCodeBetweenTwoOfThem) {
+  OpPaths paths;
+  const OpPath add = paths.inside(OpPath::kTop, StringId{1});
+  const OpPath other = paths.inside(OpPath::kTop, StringId{2});
+  GraphBuilder builder;
+  const auto op = [&](OpPath path) { builder.add(kLoopLane, 100, Category::kCompute).path = path; };
+  builder.host(1, Category::kHost);
+  op(add);
+  builder.host(10, Category::kHost);  // leads from one to the next
+  op(add);
+  builder.host(2, Category::kHost);
+  op(other);
+  builder.host(3, Category::kHost);
+  op(add);
+  builder.host(4, Category::kHost);
+  builder.end_step();
+  StepGraph graph = builder.take();
+  remove_ops(graph, paths_inside(paths, [](StringId name) { return name == StringId{1}; }));
+  EXPECT_DOUBLE_EQ(replay(graph).mean(), 1 + 2 + 100 + 3 + 4);
+}
+
+TEST(BackwardOf, IsFoundByTheNamesOfNodes) {
+  const std::vector<std::string> names = {
+      "",
+      "aten::linear",
+      "aten::addmm",
+      "aten::_log_softmax",
+      "autograd::engine::evaluate_function: AddmmBackward0",
+      "AddmmBackward0",
+      "aten::mm",
+      "autograd::engine::evaluate_function: LogSoftmaxBackward0",
+      "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad",
+      "NoOp"};
+  OpPaths paths;
+  StepGraph graph;
+  const auto path = [&](OpPath parent, std::size_t name, PhaseKind phase = PhaseKind::kBackward) {
+    Task task;
+    task.path = paths.inside(parent, static_cast<StringId>(name));
+    task.phase = phase;
+    graph.tasks.push_back(task);
+    return task.path;
+  };
+  const PhaseKind forward = PhaseKind::kForward;
+  path(path(OpPath::kTop, 1), 2, forward);
+  path(OpPath::kTop, 3, forward);
+  path(path(path(OpPath::kTop, 4), 5), 6);
+  path(OpPath::kTop, 7);
+  path(OpPath::kTop, 8);
+  path(OpPath::kTop, 9, forward);
+  const auto backward = [&](std::size_t of) {
+    const auto name = static_cast<StringId>(of);
+    const auto inside = paths_inside(paths, [name](StringId id) { return id == name; });
+    const auto text = [&](StringId id) {
+      return std::string_view(names[static_cast<std::size_t>(id)]);
+    };
+    PathFlags flags = backward_of(graph, paths, inside, text);
+    std::set<std::string> nodes;
+    for (std::size_t i = 1; i < flags.size(); ++i) {
+      if (flags[i])
+        nodes.insert(names[static_cast<std::size_t>(paths.name(static_cast<OpPath>(i)))]);
+    }
+    return nodes;
+  };
+  using ::testing::UnorderedElementsAre;
+  EXPECT_THAT(backward(1), UnorderedElementsAre(names[4], names[5], names[6]));
+  EXPECT_THAT(backward(3), UnorderedElementsAre(names[7]));
+  EXPECT_THAT(backward(9), UnorderedElementsAre());
+  path(OpPath::kTop, 2, PhaseKind::kOptimizer);  // makes no node
+  EXPECT_THAT(backward(1), UnorderedElementsAre(names[4], names[5], names[6]));
+  path(path(OpPath::kTop, 9), 2, forward);  // called outside of aten::linear, too
+  EXPECT_THAT(backward(1), UnorderedElementsAre());
 }
 
 // A training loop with all that a host has: a loader, ops in ops, an autograd thread, collectives,
@@ -377,8 +455,7 @@ TEST(DeviceTasks, AFasterOpShortensItsKernelsAndTheWaitForThem) {
     });
   };
   EXPECT_NEAR(with(0.5), 650e3, 10) << "350 µs less to wait for";
-  EXPECT_NEAR(with(0.05), 381e3, 10)
-      << "the host's 100 + 100 + 10 µs, the call's own 1, 170 more";
+  EXPECT_NEAR(with(0.05), 381e3, 10) << "the host's 100 + 100 + 10 µs, the call's own 1, 170 more";
 }
 
 // Launching then takes 381 µs a step, and the kernel 700: the device decides, with nothing to wait
