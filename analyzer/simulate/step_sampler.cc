@@ -30,6 +30,11 @@ bool StepSampler::in_sample(std::size_t ordinal) const {
   return (ordinal / kBlockSteps) % stride_ == 0 && ordinal % kBlockSteps < of_block_;
 }
 
+bool StepSampler::takes_too_much() const {
+  const std::size_t steps = sample_.steps.size();
+  return steps >= kMostSteps || tasks_ > (steps > kFewSteps ? most_tasks_ : hard_limit());
+}
+
 OpPaths* StepSampler::paths_for(std::size_t step, bool ops_recorded) {
   if (step != current_) begin_step(step, ops_recorded);
   return taking_ ? &sample_.paths : nullptr;
@@ -38,7 +43,7 @@ OpPaths* StepSampler::paths_for(std::size_t step, bool ops_recorded) {
 void StepSampler::end_step() {
   if (taking_) tasks_ += sample_.steps.back().tasks.size();
   taking_ = false;
-  while (tasks_ > most_tasks_ || sample_.steps.size() >= kMostSteps) thin_out();
+  while (takes_too_much()) thin_out();
 }
 
 void StepSampler::begin_step(std::size_t step, bool ops_recorded) {
@@ -84,7 +89,7 @@ void StepSampler::on_frame(std::size_t, const Frame& frame) {
   step.range.end = frame.range.end;
   for_each_instant(frame, state_, [this](const Instant& instant, TimeRange range) {
     // A step of more tasks than all may have is dropped at its end; it need not grow till then.
-    if (sample_.steps.back().tasks.size() <= most_tasks_) add_instant(instant, range);
+    if (sample_.steps.back().tasks.size() <= hard_limit()) add_instant(instant, range);
   });
   end_wait(frame.range.end, waited_);
 }

@@ -1,9 +1,10 @@
 // Takes some steps of a loop out of the sweep of attribution, as tasks.
 //
-// Memory: at most kMostTasks tasks of at most kMostSteps steps. When there would be more, every
-// second block of kBlockSteps neighbours is dropped, and from then on only one block in twice as
-// many is taken: the sample stays spread over the run, however long that is. Neighbours are taken
-// together because what one step leaves undone the next one pays for.
+// Memory: at most kMostTasks tasks of at most kMostSteps steps; of kFewSteps large steps four times
+// as many. When there would be more, every second block of kBlockSteps neighbours is dropped, and
+// from then on only one block in twice as many is taken: the sample stays spread over the run,
+// however long that is. Neighbours are taken together because what one step leaves undone the next
+// one pays for.
 //
 // Thread safety: none.
 #pragma once
@@ -28,12 +29,14 @@ struct StepSample {
   OpPaths paths;
   Lane lanes = kFirstFreeLane;
   std::vector<Lane> streams;  // lanes of devices
-  bool too_large = false;     // there was a step of more than kMostTasks tasks
+  bool too_large = false;     // there was a step of more than four times kMostTasks tasks
 };
 
 class StepSampler : public FrameObserver {
  public:
-  static constexpr std::size_t kMostTasks = std::size_t{1} << 18;
+  // Each advice replays them all: 5 ms.
+  static constexpr std::size_t kMostTasks = std::size_t{1} << 16;
+  static constexpr std::size_t kFewSteps = 4;
   static constexpr std::size_t kMostSteps = 512;
   static constexpr std::size_t kBlockSteps = 8;
 
@@ -55,6 +58,8 @@ class StepSampler : public FrameObserver {
   void add_piece(Lane lane, TimeRange range, const Segment& segment, OpPath path, Lane awaits);
   void end_wait(SessionTime now, const Segment& segment);
   [[nodiscard]] bool in_sample(std::size_t ordinal) const;
+  [[nodiscard]] std::size_t hard_limit() const { return 4 * most_tasks_; }
+  [[nodiscard]] bool takes_too_much() const;
   void thin_out();
 
   std::function<bool(std::size_t, bool)> eligible_;

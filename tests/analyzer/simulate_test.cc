@@ -518,8 +518,9 @@ TEST(StepSampler, StaysSmallAndSpread) {
   for (const SampledStep& step : sample.steps) EXPECT_EQ(step.tasks.size(), 20u);
 }
 
-TEST(StepSampler, AStepThatIsTooLargeIsSaidToBe) {
-  StepSampler sampler([](std::size_t, bool) { return true; }, 5);
+// Four steps of 40 pieces each.
+StepSample sample_large_steps(std::size_t most_tasks) {
+  StepSampler sampler([](std::size_t, bool) { return true; }, most_tasks);
   std::vector<Span> spans(1);
   std::vector<OpRun> runs(20);
   for (std::size_t step = 0; step < 4; ++step) {
@@ -534,9 +535,19 @@ TEST(StepSampler, AStepThatIsTooLargeIsSaidToBe) {
     if (sampler.paths_for(step, true) != nullptr)
       sampler.on_frame(step, {spans[0].range, spans, true, runs, {}, {}});
   }
-  const StepSample sample = sampler.finish();
+  return sampler.finish();
+}
+
+TEST(StepSampler, AStepThatIsTooLargeIsSaidToBe) {
+  const StepSample sample = sample_large_steps(5);
   EXPECT_TRUE(sample.too_large);
   EXPECT_TRUE(sample.steps.empty());
+}
+
+TEST(StepSampler, AFewLargeStepsAreBetterThanNone) {
+  const StepSample sample = sample_large_steps(40);
+  EXPECT_FALSE(sample.too_large);
+  EXPECT_EQ(sample.steps.size(), 4u);
 }
 
 }  // namespace
