@@ -48,16 +48,19 @@ int run_analyze(const AnalyzeArguments& arguments) {
   const auto steps = read_step_window("--steps", arguments.steps);
   if (!steps.ok()) return report_error(kVerb, steps.status());
   options.steps = *steps;
-  const auto report = analyze_run(arguments.store, options);
+  const auto run = OpenedRun::open(arguments.store);
+  if (!run.ok()) return report_error(kVerb, run.status());
+  const auto report = analyze_run(run->reader(), options);
   if (!report.ok()) return report_error(kVerb, report.status());
 
   TextOptions text_options;
   text_options.store = arguments.store;
+  text_options.imported = run->imported();
   text_options.color = !arguments.no_color && stdout_wants_color();
   text_options.top = arguments.top;
   const std::string page =
       arguments.json ? json_report(*report, arguments.top) : text_report(*report, text_options);
-  write_back(arguments, *report);
+  if (!run->imported()) write_back(arguments, *report);
   if (std::fwrite(page.data(), 1, page.size(), stdout) != page.size() || std::fflush(stdout) != 0) {
     return report_error(kVerb, Status::error(ErrorKind::kIo, "standard output: cannot be written"));
   }
@@ -72,7 +75,9 @@ void add_analyze(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<AnalyzeArguments>();
   CLI::App* verb =
       app.add_subcommand(kVerb, "Say where each step's time went, why, and what would help");
-  verb->add_option("store", arguments->store, "the recording, for example run.db")->required();
+  verb->add_option("store", arguments->store,
+                   "the recording, for example run.db, or another profiler's trace")
+      ->required();
   verb->add_flag("--json", arguments->json, "print one JSON document (docs/cli.md lists its keys)");
   verb->add_option("--steps", arguments->steps,
                    "only these steps, for example 500-520; the store keeps the analysis of all");
@@ -86,6 +91,7 @@ void add_analyze(CLI::App& app, int& exit_code) {
       "Examples:\n"
       "  stepscope analyze run.db\n"
       "  stepscope analyze run.db --steps 500-520 --top 20\n"
+      "  stepscope analyze trace.json.gz\n"
       "  stepscope analyze run.db --json | jq '.verdict.kind, .shares.input'\n"
       "Exit codes: 0 fine, 2 wrong usage, 3 no store, a broken one, or one without a training "
       "step.");

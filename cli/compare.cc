@@ -56,7 +56,9 @@ Result<ComparedRun> read_run(const std::string& path, const std::optional<StepSp
   AnalyzeOptions options;
   options.steps = steps;
   options.op_samples = true;
-  auto report = analyze_run(path, options, label);
+  const auto run = OpenedRun::open(path, label);
+  if (!run.ok()) return run.status();
+  auto report = analyze_run(run->reader(), options, label);
   if (!report.ok() && report.status().kind() == ErrorKind::kUsage)
     return Status::error(ErrorKind::kUsage, path + ": " + report.status().message());
   if (!report.ok()) return report.status();
@@ -108,9 +110,10 @@ void add_compare(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<CompareArguments>();
   CLI::App* verb =
       app.add_subcommand(kVerb, "Say what changed between two runs, and whether it is noise");
-  verb->add_option("a", arguments->a, "the recording to compare with, for example before.db")
+  verb->add_option("a", arguments->a,
+                   "what to compare with: a recording (before.db) or another profiler's trace")
       ->required();
-  verb->add_option("b", arguments->b, "the recording to judge, for example after.db")->required();
+  verb->add_option("b", arguments->b, "what to judge, for example after.db")->required();
   verb->add_option(
           "--fail-if", arguments->gates,
           "exit with 1 when B is beyond this limit, and surely so; may be repeated. "

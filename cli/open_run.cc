@@ -4,12 +4,16 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 
-#include "store/trace_reader.h"
+#include "analyzer/import/import.h"
+#include "cli/progress_line.h"
 
 namespace stepscope::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 class Progress {
  public:
@@ -38,13 +42,48 @@ class Progress {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
+Result<fs::path> make_private_folder() {
+  std::error_code code;
+  std::string folder = (fs::temp_directory_path(code) / "stepscope-XXXXXX").string();
+  if (!code && mkdtemp(folder.data()) != nullptr) return fs::path(folder);
+  return Status::error(ErrorKind::kIo, folder + ": a temporary folder cannot be made; set TMPDIR");
+}
+
+Status import_to(const fs::path& trace, const fs::path& store, const std::string& label) {
+  ProgressLine line(std::chrono::seconds(1));
+  ImportOptions options;
+  options.progress = [&](std::int64_t done, std::int64_t total) {
+    line.update([&] { return "importing " + label + ": " + millions_of(done, total) + " MB"; });
+    return true;
+  };
+  return import_traces({trace}, store, options).status();
+}
+
 }  // namespace
 
-Result<AnalysisReport> analyze_run(const std::string& path, AnalyzeOptions options,
-                                   const std::string& label) {
-  const auto reader = TraceReader::open(path);
+void OpenedRun::RemoveFolder::operator()(const fs::path* folder) const {
+  std::error_code ignored;
+  fs::remove_all(*folder, ignored);
+  delete folder;
+}
+
+OpenedRun::~OpenedRun() { reader_.reset(); }
+
+Result<OpenedRun> OpenedRun::open(const std::string& path, const std::string& label) {
+  OpenedRun run;
+  fs::path store = path;
+  if (is_trace(path)) {
+    const auto folder = make_private_folder();
+    if (!folder.ok()) return folder.status();
+    run.folder_.reset(new fs::path(*folder));
+    store = *folder / "run.db";
+    if (Status status = import_to(path, store, label.empty() ? path : label); !status.ok())
+      return status;
+  }
+  auto reader = TraceReader::open(store);
   if (!reader.ok()) return reader.status();
-  return analyze_run(**reader, std::move(options), label);
+  run.reader_ = *std::move(reader);
+  return run;
 }
 
 Result<AnalysisReport> analyze_run(const TraceReader& reader, AnalyzeOptions options,

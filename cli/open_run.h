@@ -1,18 +1,42 @@
-// A run as a verb is given it: a path. Today that is a store; the one place to teach about others.
+// A run as a verb is given it: a path of a store, or of another profiler's trace, which is imported
+// into a temporary store first.
 #pragma once
 
+#include <filesystem>
+#include <memory>
 #include <string>
 
 #include "analyzer/analyze.h"
+#include "store/trace_reader.h"
 
 namespace stepscope::cli {
 
-// Opens what is at `path` and analyses it. On a terminal, once that has taken more than two
-// seconds, standard error says how far it is; `label` tells one of several runs from another ("A").
-// `options.progress` is replaced. Errors: those of TraceReader::open() and analyze().
-Result<AnalysisReport> analyze_run(const std::string& path, AnalyzeOptions options,
-                                   const std::string& label = "");
-// The same for one that is open already, and stays so.
+class OpenedRun {
+ public:
+  // On a terminal standard error says how far an import is that takes more than a second; `label`
+  // tells one of several runs from another ("A"). Errors: those of TraceReader::open(), for a trace
+  // those of import_traces().
+  static Result<OpenedRun> open(const std::string& path, const std::string& label = "");
+  ~OpenedRun();
+  OpenedRun(OpenedRun&& other) noexcept = default;
+  OpenedRun& operator=(OpenedRun&&) = delete;
+
+  [[nodiscard]] const TraceReader& reader() const { return *reader_; }
+  // A trace, nowhere to be found as a store once this object is gone.
+  [[nodiscard]] bool imported() const { return folder_ != nullptr; }
+
+ private:
+  OpenedRun() = default;
+
+  struct RemoveFolder {
+    void operator()(const std::filesystem::path* folder) const;
+  };
+  std::unique_ptr<std::filesystem::path, RemoveFolder> folder_;  // of an imported run
+  std::unique_ptr<TraceReader> reader_;
+};
+
+// Analyses a run. On a terminal, once that has taken more than two seconds, standard error says how
+// far it is. `options.progress` is replaced. Errors: those of analyze().
 Result<AnalysisReport> analyze_run(const TraceReader& reader, AnalyzeOptions options,
                                    const std::string& label = "");
 

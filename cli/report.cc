@@ -12,7 +12,6 @@
 #include "cli/open_run.h"
 #include "cli/report_json.h"
 #include "cli/verb.h"
-#include "store/trace_reader.h"
 #include "viewer-export/output_file.h"
 
 namespace stepscope::cli {
@@ -36,9 +35,9 @@ Result<AnalysisReport> analyse(const TraceReader& reader, const ReportArguments&
 
 Result<std::string> comparison_of(const ReportArguments& arguments, const AnalysisReport& run) {
   if (arguments.baseline.empty()) return std::string();
-  const auto reader = TraceReader::open(arguments.baseline);
-  if (!reader.ok()) return reader.status();
-  auto baseline = analyse(**reader, arguments, "the baseline");
+  const auto opened = OpenedRun::open(arguments.baseline, "the baseline");
+  if (!opened.ok()) return opened.status();
+  auto baseline = analyse(opened->reader(), arguments, "the baseline");
   if (!baseline.ok()) return baseline.status();
   if (baseline->loops.empty()) {
     return Status::error(ErrorKind::kBadInput, arguments.baseline + ": " + baseline->no_steps);
@@ -66,9 +65,9 @@ void print_summary(const ReportArguments& arguments, const AnalysisReport& run) 
 }
 
 Status report(const ReportArguments& arguments) {
-  const auto reader = TraceReader::open(arguments.store);
-  if (!reader.ok()) return reader.status();
-  const auto run = analyse(**reader, arguments, "");
+  const auto opened = OpenedRun::open(arguments.store);
+  if (!opened.ok()) return opened.status();
+  const auto run = analyse(opened->reader(), arguments, "");
   if (!run.ok()) return run.status();
   if (run->loops.empty() && !arguments.baseline.empty()) {
     return Status::error(ErrorKind::kBadInput, arguments.store + ": " + run->no_steps);
@@ -79,7 +78,7 @@ Status report(const ReportArguments& arguments) {
   auto file = OutputFile::create(arguments.output);
   if (!file.ok()) return file.status();
   const ReportDocuments documents{json_report(*run, kTop), *comparison};
-  const Status status = write_report(**reader, to_analysis(*run), documents, **file);
+  const Status status = write_report(opened->reader(), to_analysis(*run), documents, **file);
   if (!status.ok()) return status;
   print_summary(arguments, *run);
   return {};
@@ -91,7 +90,9 @@ void add_report(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ReportArguments>();
   CLI::App* verb = app.add_subcommand(
       kVerb, "Write a run as one HTML page that needs no network and no other file");
-  verb->add_option("store", arguments->store, "the recording, for example run.db")->required();
+  verb->add_option("store", arguments->store,
+                   "the recording, for example run.db, or another profiler's trace")
+      ->required();
   verb->add_option("-o,--output", arguments->output, "where to; - is standard output")
       ->capture_default_str();
   verb->add_option("--baseline", arguments->baseline,

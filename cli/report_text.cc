@@ -363,6 +363,10 @@ std::string loop_title(const AnalysisReport& report, std::size_t index) {
 }
 
 std::string next_lines(const TextOptions& options) {
+  if (options.imported) {
+    return "\n  next   stepscope import " + options.store + " -o run.db\n" +
+           "         keeps it, to query and to export\n";
+  }
   return "\n  next   stepscope export " + options.store + " -o trace.json.gz\n         sqlite3 " +
          options.store + " \"select * from step_breakdown\"\n";
 }

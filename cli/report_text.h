@@ -10,6 +10,7 @@ namespace stepscope::cli {
 
 struct TextOptions {
   std::string store = "run.db";  // for the commands that the page names
+  bool imported = false;         // `store` is a trace, and was imported for this once
   bool color = false;
   int top = 5;  // ops and slowest steps listed at most
 };

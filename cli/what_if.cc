@@ -9,9 +9,9 @@
 #include <string>
 
 #include "analyzer/words.h"
+#include "cli/open_run.h"
 #include "cli/terminal_text.h"
 #include "cli/verb.h"
-#include "store/trace_reader.h"
 
 namespace stepscope::cli {
 namespace {
@@ -105,9 +105,9 @@ int run_what_if(WhatIfArguments& arguments) {
                                                       ": not a range; write 500-520 or 500"));
     }
   }
-  const auto reader = TraceReader::open(arguments.store);
-  if (!reader.ok()) return report_error(kVerb, reader.status());
-  const auto answer = what_if(**reader, arguments.question);
+  const auto run = OpenedRun::open(arguments.store);
+  if (!run.ok()) return report_error(kVerb, run.status());
+  const auto answer = what_if(run->reader(), arguments.question);
   if (!answer.ok()) {
     return report_error(kVerb, Status::error(answer.status().kind(),
                                              arguments.store + ": " + answer.status().message()));
@@ -126,7 +126,9 @@ void add_what_if(CLI::App& app, int& exit_code) {
   WhatIfQuestion& question = arguments->question;
   CLI::App* verb =
       app.add_subcommand(kVerb, "Predict what a step would take if something were different");
-  verb->add_option("store", arguments->store, "the recording, for example run.db")->required();
+  verb->add_option("store", arguments->store,
+                   "the recording, for example run.db, or another profiler's trace")
+      ->required();
   verb->add_option("--op", question.ops,
                    "an op (or a scope), with all in it: NAME=2x twice as fast, NAME=0 gone")
       ->allow_extra_args(false);

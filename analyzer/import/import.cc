@@ -64,13 +64,23 @@ std::int64_t size_of(const fs::path& path) {
   return code ? 0 : static_cast<std::int64_t>(size);
 }
 
+constexpr std::string_view kDatabaseMagic = "SQLite format 3";
+
 Result<bool> is_database(const fs::path& path) {
-  constexpr std::string_view kMagic = "SQLite format 3";
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored)) return false;  // a pipe can be read only once
-  const Result<std::string> head = first_bytes(path, kMagic.size());
+  const Result<std::string> head = first_bytes(path, kDatabaseMagic.size());
   if (!head.ok()) return head.status();
-  return *head == kMagic;
+  return *head == kDatabaseMagic;
+}
+
+// Its strings are there whatever was traced.
+bool has_nsys_tables(const fs::path& path) {
+  Result<Database> database = Database::open(path, SQLITE_OPEN_READONLY);
+  if (!database.ok()) return false;
+  const auto tables =
+      database->query_int("SELECT count(*) FROM sqlite_master WHERE name = 'StringIds'");
+  return tables.ok() && *tables > 0;
 }
 
 class Import {
@@ -204,6 +214,20 @@ Result<ImportSummary> Import::all() {
 }
 
 }  // namespace
+
+bool is_trace(const fs::path& path) {
+  constexpr std::string_view kGzip = "\x1f\x8b", kByteOrderMark = "\xef\xbb\xbf";
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return false;
+  const Result<std::string> head = first_bytes(path, 64);
+  if (!head.ok()) return false;
+  if (head->starts_with(kGzip)) return true;
+  if (head->starts_with(kDatabaseMagic)) return has_nsys_tables(path);
+  std::string_view text = *head;
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
+}
 
 Result<ImportSummary> import_traces(const std::vector<fs::path>& files, const fs::path& output,
                                     const ImportOptions& options) {

@@ -36,6 +36,10 @@ struct ImportSummary {
   std::int64_t python_functions = 0;  // left out
 };
 
+// Whether a file looks like a trace that can be imported rather than like a store: JSON, gzip, or a
+// SQLite database that is not Stepscope's. What cannot be read is no trace.
+bool is_trace(const std::filesystem::path& path);
+
 // Imports the files, the ranks of one run, into a new store at `output`. An earlier store there is
 // kept as OUTPUT.old; until all is well nothing happens to it, and after an error nothing is left
 // behind. Errors: kBadInput (broken, not a trace, no events; with the file and the offset),

@@ -1,0 +1,139 @@
+// `stepscope import` as a script meets it, and traces given to verbs that read stores.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/cli/binary.h"
+#include "tests/store/testing/synthetic_run.h"
+
+namespace stepscope::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using Json = nlohmann::json;
+
+class ImportVerbTest : public ::testing::Test {
+ protected:
+  ImportVerbTest()
+      : folder_(fs::path(::testing::TempDir()) / ("import-" + std::to_string(getpid()))) {
+    fs::create_directories(folder_ / "tmp");
+    setenv("TMPDIR", (folder_ / "tmp").c_str(), 1);
+  }
+  ~ImportVerbTest() override { fs::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name)) << text;
+    return path(name);
+  }
+
+  // What the PyTorch profiler writes of 30 steps of 10 ms, of which 4 wait for a batch.
+  std::string write_trace(const std::string& name, int wait_us = 4000) const {
+    Json events = Json::array();
+    const auto range = [&](const char* category, const std::string& what, int at, int length) {
+      events.push_back({{"ph", "X"},
+                        {"cat", category},
+                        {"name", what},
+                        {"pid", 42},
+                        {"tid", 42},
+                        {"ts", at},
+                        {"dur", length}});
+    };
+    for (int step = 0; step < 30; ++step) {
+      const int at = 1000 + step * 10000;
+      range("user_annotation", "ProfilerStep#" + std::to_string(step), at, 10000);
+      range("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at,
+            wait_us + step % 3);
+      range("cpu_op", "aten::mm", at + 5000, 3000);
+      range("user_annotation", "Optimizer.step#SGD.step", at + 8500, 1000);
+    }
+    const Json document = {{"schemaVersion", 1}, {"traceEvents", std::move(events)}};
+    return write(name, document.dump());
+  }
+
+  [[nodiscard]] bool left_nothing_behind() const { return fs::is_empty(folder_ / "tmp"); }
+
+  fs::path folder_;
+};
+
+TEST_F(ImportVerbTest, ATraceBecomesAStore) {
+  const Outcome outcome = run_stepscope({"import", write_trace("t.json"), "-o", path("run.db")});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("run.db: "), HasSubstr("0 kernels"),
+                                 HasSubstr("next: stepscope analyze")));
+  EXPECT_THAT(outcome.err, IsEmpty()) << "progress is for a terminal";
+  const auto report = Json::parse(run_stepscope({"analyze", path("run.db"), "--json"}).out);
+  EXPECT_EQ(report["steps"]["count"], 30);
+  EXPECT_NEAR(report["shares"]["input"].get<double>(), 0.4, 0.001);
+}
+
+TEST_F(ImportVerbTest, WhatIsNoTraceIsSaidInALine) {
+  const std::string cut = write("cut.json", contents(write_trace("t.json")).substr(0, 5000));
+  const std::string earlier = path("run.db");
+  make_store(earlier, SyntheticRun{.steps = 3});
+  const std::string before = contents(earlier);
+  const auto refuses = [&](const std::string& file, const char* why) {
+    const Outcome outcome = run_stepscope({"import", file, "-o", earlier});
+    EXPECT_EQ(outcome.exit_code, 3) << file;
+    EXPECT_EQ(lines_in(outcome.err), 1u) << outcome.err;
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr(file), HasSubstr(why)));
+    EXPECT_EQ(contents(earlier), before) << "what was there is still there";
+  };
+  refuses(cut, "byte ");
+  refuses(path("nowhere.json"), "o such file");
+  refuses(write("notes.txt", "hello"), "byte 0");
+  EXPECT_FALSE(fs::exists(earlier + ".old"));
+
+  const Outcome partly = run_stepscope({"import", cut, "-o", earlier, "--partial"});
+  EXPECT_EQ(partly.exit_code, 0) << partly.err;
+  EXPECT_THAT(partly.err, HasSubstr("kept what came before"));
+  EXPECT_TRUE(fs::exists(earlier + ".old"));
+}
+
+TEST_F(ImportVerbTest, ATraceCanBeAnalysedAsItIs) {
+  const std::string trace = write_trace("t.json");
+  ASSERT_EQ(run_stepscope({"import", trace, "-o", path("run.db")}).exit_code, 0);
+  const Outcome outcome = run_stepscope({"analyze", trace, "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto direct = Json::parse(outcome.out);
+  const auto stored = Json::parse(run_stepscope({"analyze", path("run.db"), "--json"}).out);
+  EXPECT_EQ(direct["shares"], stored["shares"]);
+  EXPECT_EQ(direct["verdict"], stored["verdict"]);
+  EXPECT_THAT(run_stepscope({"analyze", trace}).out, HasSubstr("stepscope import " + trace));
+  EXPECT_TRUE(left_nothing_behind());
+}
+
+TEST_F(ImportVerbTest, TracesCanBeComparedAndAskedAsTheyAre) {
+  const std::string slow = write_trace("slow.json"), fast = write_trace("fast.json", 100);
+  const Outcome compared =
+      run_stepscope({"compare", slow, fast, "--json", "--fail-if", "input>1%"});
+  ASSERT_EQ(compared.exit_code, 1) << compared.err << "1.1 % of the step";
+  EXPECT_TRUE(Json::parse(compared.out).is_object());
+  EXPECT_EQ(run_stepscope({"what-if", slow, "--op", "aten::mm=2x"}).exit_code, 0);
+  EXPECT_TRUE(left_nothing_behind());
+}
+
+TEST_F(ImportVerbTest, ABrokenTraceIsNamedByTheVerbThatReadsIt) {
+  const std::string cut = write("cut.json", contents(write_trace("t.json")).substr(0, 5000));
+  const Outcome outcome = run_stepscope({"analyze", cut});
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr(cut), HasSubstr("byte ")));
+  EXPECT_EQ(lines_in(outcome.err), 1u);
+  EXPECT_TRUE(left_nothing_behind());
+  EXPECT_THAT(run_stepscope({"analyze", write("notes.txt", "hello")}).err,
+              HasSubstr("not a Stepscope store"));
+}
+
+}  // namespace
+}  // namespace stepscope::testing
