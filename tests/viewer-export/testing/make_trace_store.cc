@@ -1,5 +1,5 @@
-// make_trace_store hostile PATH | killed PATH | large PATH OPS: what the browser tests and the
-// end-to-end benchmark export.
+// make_trace_store hostile PATH | killed PATH | large PATH OPS | steps PATH STEPS: what the browser
+// tests and the end-to-end benchmarks export and report.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -11,7 +11,8 @@ int main(int argc, char** argv) {
   using namespace stepscope;
   const std::string_view kind = argc > 2 ? argv[1] : "";
   Status status = Status::error(
-      ErrorKind::kUsage, "usage: make_trace_store hostile PATH | killed PATH | large PATH OPS");
+      ErrorKind::kUsage,
+      "usage: make_trace_store hostile PATH | killed PATH | large PATH OPS | steps PATH STEPS");
   if (kind == "hostile" && argc == 3) status = testing::make_hostile_store(argv[2]);
   if (kind == "killed" && argc == 3) {
     const testing::SyntheticRun run{.steps = 30, .rank = 1, .killed_by = 9, .samples = true};
@@ -20,6 +21,14 @@ int main(int argc, char** argv) {
   }
   if (kind == "large" && argc == 4) {
     status = testing::make_large_store(argv[2], std::strtoll(argv[3], nullptr, 10));
+  }
+  if (kind == "steps" && argc == 4) {
+    const int steps = std::atoi(argv[3]);
+    // 102 ops a step.
+    const testing::SyntheticRun run{
+        .steps = steps, .ops_per_phase = 17, .slow_step = steps / 2, .samples = true};
+    testing::make_store(argv[2], run);
+    status = Status();
   }
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s\n", status.message().c_str());

@@ -57,6 +57,6 @@ export function facts(entries) {
 
 // The SQL that shows where a figure comes from.
 export function evidence(row) {
-  return h("details", null, h("summary", null, "Evidence"),
-    h("p", null, row.statement + "."), h("pre", null, row.query));
+  return h("details", null, h("summary", null, "Evidence: ", row.statement),
+    h("p", {class: "soft small"}, "Ask the store:"), h("pre", null, row.query));
 }

@@ -27,12 +27,13 @@ export function overviewPage() {
 
 function verdictPart() {
   const {verdict, steps} = loop();
-  const deaths = analysis.run.processes.filter((process) => process.died !== null);
-  const calm = verdict.kind === "compute-bound" || verdict.kind === "no-steps";
+  const deaths = analysis.run.processes.map((process) => process.died).filter((died) => died !== null && !verdict.why.includes(died.why));
+  deaths.sort((a, b) => a.at_ns - b.at_ns);  // the others usually died of the first
+  const tone = {"compute-bound": "degree good", "no-steps": null}[verdict.kind];
   return section(null,
-    deaths.map((process) => h("p", {class: "alert", role: "alert"}, process.died.why)),
-    h("h1", {class: calm ? "degree good" : "degree"}, headline()),
-    h("p", {class: "lead"}, verdict.why),
+    deaths.map((died) => h("p", {class: "alert", role: "alert"}, died.why)),
+    h("h1", {class: tone === undefined ? "degree" : tone}, headline()),
+    h("p", {class: "lead"}, capital(verdict.why)),
     analysis.loops.length > 0 && h("p", {class: "soft"},
       "Deciding share ", figure("verdict.share", "percent"), " (95 % CI ", figure("verdict.ci95.0", "percent"), " – ",
       figure("verdict.ci95.1", "percent"), "), confidence ", h("strong", null, verdict.confidence), "; it rests on ",
@@ -100,6 +101,9 @@ function idealPart(names) {
   return h("div", {class: "stacks"}, rows.map(([name, image, value]) => [h("span", {class: "soft"}, name), image, h("span", {class: "number"}, value)]));
 }
 
+// Whether ops were recorded as being in the phase: the forward pass is often told from the others only.
+function hasOps(phase) { return run.ops.some((op) => op[0] === loopData()?.process && op[2] === phase); }
+
 function phasesPart() {
   const {phases} = loop();
   const colors = {input: "input", forward: "forward", backward: "backward", optimizer: "optimizer", other: "host"};
@@ -108,7 +112,7 @@ function phasesPart() {
   return section("Phases of the training loop",
     h("p", {class: "soft small"}, "What the loop's own thread was in. With a device, its work runs beside this."),
     names.length === 0 ? absent("No phase was seen.") : h("div", {class: "stacks"}, names.map((name) => [
-      h("span", null, swatch(colors[name]), run.ops.length > 0 && name !== "other" && name !== "forward" ? h("a", {href: `#ops=${name}`}, name) : name),
+      h("span", null, swatch(colors[name]), hasOps(name) ? h("a", {href: `#ops=${name}`}, name) : name),
       bar([{name: colors[name], value: phases[name], title: `${name} ${time(phases[name])}`}], whole),
       h("span", {class: "number"}, figure(`phases.${name}`, "time"))])));
 }
@@ -193,7 +197,8 @@ function processText(process) {
   const parts = [`${process.name} (pid ${process.pid})`];
   if (process.rank !== null) parts.push(`rank ${process.rank}`);
   if (process.exit !== null) parts.push(`ended with ${process.exit}`);
-  if (process.died !== null) parts.push(`died: ${process.died.how}`);
+  if (process.died?.signal) parts.push(`killed by ${process.died.how}`);
+  else if (process.died !== null && process.exit === null) parts.push("was killed");
   if (process.rss_bytes !== null) parts.push(`held ${bytes(process.rss_bytes)}`);
   return h("li", null, parts.join(", "));
 }

@@ -10,8 +10,7 @@ export function ranksPage() {
   const longest = Math.max(...ranks.each.map((rank) => rank.step_ns));
   return [h("h1", null, "Ranks"), section(null,
     h("p", {class: "lead"}, ranks.why),
-    h("p", null, figure("ranks.wait_share", "percent"), ` of the time of all ${ranks.count} ranks is waiting for the one that comes last.`,
-      ranks.step_without_ns !== null && [` Were rank ${ranks.straggler} as fast as the next, a step would take `, figure("ranks.step_without_ns", "time"), "."])),
+    h("p", null, "Of the time of all ranks, ", figure("ranks.wait_share", "percent"), " is waiting for the one that comes last.")),
   section("A step of each rank",
     h("p", {class: "small soft"}, swatch("compute"), "its own work ", swatch("communication"), "communication, waiting for the others included"),
     table([

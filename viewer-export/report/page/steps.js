@@ -13,7 +13,7 @@ export function stepsPage(what) {
   const drawn = pictures();
   if (list.length === 0) return [h("h1", null, "Steps"), absent("This run has no steps.")];
   const number = Number(what ?? drawn[0]?.number ?? list[0].number);
-  return [h("h1", null, "Steps"), stepPart(number, list, drawn), section("All steps", stepGraph()), kindsOfSteps(), driftPart(), slowestPart(drawn)];
+  return [h("h1", null, "Steps"), stepPart(number, list, drawn), section("All steps", stepGraph()), kindsOfSteps(), driftPart(), slowestPart()];
 }
 
 function linkTo(step) { return h("a", {href: `#steps=${step.number}`}, `step ${step.number}`); }
@@ -105,5 +105,5 @@ function slowestPart() {
     {title: "× median", value: (step) => step.wall_ns / wall.p50, show: (step) => (step.wall_ns / wall.p50).toFixed(2), number: true},
     {title: "bound by", value: (step) => step.kind ?? "", show: (step) => [CATEGORY_OF_KIND[step.kind] && swatch(CATEGORY_OF_KIND[step.kind]), step.kind ?? ""]},
     ...names.map((name) => ({title: name, value: (step) => sum(step, name), show: (step) => sum(step, name) > 0 ? time(sum(step, name)) : "", number: true})),
-  ], slowest.slice(0, 50)));
+  ], slowest, {first: 10}));
 }

@@ -5,8 +5,9 @@ import {count} from "./text.js";
 const FIRST_ROWS = 50;
 
 // columns: {title, value(row): what is sorted by, show(row): what is shown, number: right-aligned, name: wide}.
-// rows: in their first order. options: caption, search(row): the text that is searched, query.
+// rows: in their first order. options: caption, first: how many at first, search(row): the text that is searched, query.
 export function table(columns, rows, options = {}) {
+  const first = options.first ?? FIRST_ROWS;
   const state = {sorted: null, up: false, query: options.query ?? "", all: false};
   const body = h("tbody");
   const heads = columns.map((column, i) => h("th", {scope: "col", class: column.number ? "number" : null},
@@ -33,7 +34,7 @@ export function table(columns, rows, options = {}) {
 
   function draw() {
     const found = chosen();
-    const shown = state.all ? found : found.slice(0, FIRST_ROWS);
+    const shown = state.all ? found : found.slice(0, first);
     body.replaceChildren(...shown.map((row) => h("tr", null, columns.map((column, i) => cell(column, row, i)))));
     more.replaceChildren(found.length === 0 ? "Nothing matches. " : `${count(shown.length)} of ${count(rows.length)} rows. `);
     if (shown.length < found.length) more.append(all);
@@ -45,13 +46,13 @@ export function table(columns, rows, options = {}) {
   return h("div", null, search && h("div", {class: "controls"}, search),
     h("div", {class: "scroll"}, h("table", null, options.caption && h("caption", null, options.caption),
       h("thead", null, h("tr", null, heads)), body)),
-    rows.length > FIRST_ROWS || search ? more : null);
+    rows.length > first || search ? more : null);
 }
 
 function cell(column, row, index) {
   const shown = column.show ? column.show(row) : String(column.value(row));
   const kind = column.number ? "number" : column.name ? "name" : null;
-  const inner = column.name && typeof shown === "string" ? h("span", {class: "clamp", title: shown}, shown) : shown;
+  const inner = column.name && typeof shown === "string" ? h("span", {class: "clamp", title: shown, onclick: (event) => event.target.classList.toggle("clamp")}, shown) : shown;
   return index === 0 ? h("th", {scope: "row", class: kind}, inner) : h("td", {class: kind}, inner);
 }
 

@@ -11,12 +11,19 @@ const LETTER = 6.2;     // pixels, about
 const PHASE_COLORS = {input: "input", input_end: "input", forward: "forward", backward: "backward",
   optimizer: "optimizer", zero_grad: "optimizer", scope: "other"};
 
+// Ranges that libtorch's Python side opens by itself: no labels of the program's own.
+const FRAMEWORK_SCOPE = /^(ProfilerStep#|Optimizer\.|enumerate\()/;
+
+const COLLECTIVE = /^(c10d::|nccl:|gloo:|mpi:|ucc:)|nccl(Dev)?Kernel/i;
+
 // The colour of what a slice is, in the categories of attribution.
 export function colorOf(slice) {
-  if (slice.track === "phase" || slice.track === "scope") return PHASE_COLORS[slice.phase] ?? "host";
+  if (COLLECTIVE.test(slice.name)) return "communication";
+  if (slice.track === "phase") return PHASE_COLORS[slice.phase] ?? "host";
+  if (slice.track === "scope") return PHASE_COLORS[slice.phase] ?? (FRAMEWORK_SCOPE.test(slice.name) ? "host" : "other");
   if (slice.track === "op") return PHASE_COLORS[slice.phase] ?? "compute";
   if (slice.track === "call") return /synchronize/i.test(slice.name) ? "sync" : "launch";
-  if (slice.track === "kernel") return /nccl/i.test(slice.name) ? "communication" : "compute";
+  if (slice.track === "kernel") return "compute";
   return "copy";
 }
 
