@@ -5,6 +5,7 @@ import functools
 import json
 import pathlib
 import re
+import subprocess
 
 import pytest
 
@@ -234,7 +235,7 @@ def test_a_click_on_a_bar_opens_its_step(open_report, reports):
     page = open_report(reports("input"))
     box = page.locator("main canvas").first.bounding_box()
     page.mouse.click(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.75)
-    page.wait_for_function("location.hash.startsWith('#steps=')")
+    page.wait_for_function("() => location.hash.startsWith('#steps=')")
     number = int(page.evaluate("location.hash").split("=")[1])
     assert page.inner_text("main h2 >> nth=0").startswith(f"Step {number}")
     assert 15 <= number <= 30  # of 40, at six tenths of the width
@@ -259,7 +260,7 @@ def test_pages_are_reached_by_keyboard(open_report, reports):
     for _ in range(3):
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    page.wait_for_function("location.hash === '#ops'")
+    page.wait_for_function("() => location.hash === '#ops'")
     assert page.evaluate("document.activeElement.id") == "content"
 
 
@@ -387,3 +388,23 @@ def test_a_screen_reader_has_names_for_everything(open_report, reports):
             .filter(e => !(e.ariaLabel || e.labels?.length || e.textContent.trim())).map(e => e.outerHTML)""")
         assert nameless == []
         assert page.evaluate("[...document.querySelectorAll('th')].every(e => e.scope)")
+
+
+# --- a build without Chart.js ---------------------------------------------------------------------
+
+
+def test_without_the_chart_library_the_tables_stay(open_report, reports, tmp_path):
+    """The page that such a build would have, around the data of a report."""
+    root = pathlib.Path(__file__).parents[2]
+    made = tmp_path / "page.cc"
+    subprocess.run(["cmake", f"-DPAGE={root}/viewer-export/report/page", "-DCHARTS=", f"-DOUTPUT={made}",
+                    "-P", root / "viewer-export/report/embed.cmake"], check=True)
+    before, after = re.findall(r'R"stepscope\((.*?)\)stepscope"', made.read_text(), re.DOTALL)
+    data = re.findall(r'<script type="application/json".*?</script>\n', reports("device").read_text(), re.DOTALL)
+    (tmp_path / "report.html").write_text(before + "".join(data) + after)
+    page = open_report(tmp_path / "report.html")
+    assert "built without Chart.js" in text_of(page)
+    for name in pages_of(page):
+        go_to(page, name)
+        assert page.locator("main h1").count() == 1
+    assert page.locator("tbody tr").count() > 0

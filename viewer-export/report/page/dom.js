@@ -55,8 +55,11 @@ export function facts(entries) {
   return list;
 }
 
-// The SQL that shows where a figure comes from.
-export function evidence(row) {
-  return h("details", null, h("summary", null, "Evidence: ", row.statement),
-    h("p", {class: "soft small"}, "Ask the store:"), h("pre", null, row.query));
+// The SQL that shows where figures come from.
+export function evidence(rows) {
+  if (rows.length === 0) return null;
+  return h("details", null, h("summary", null, rows.length === 1 ? `Evidence: ${rows[0].statement}` : `Evidence: ${rows.length} queries`),
+    rows.map((row) => [rows.length > 1 && h("p", null, capital(row.statement), "."), h("pre", null, row.query)]));
 }
+
+export function capital(text) { return text.charAt(0).toUpperCase() + text.slice(1); }

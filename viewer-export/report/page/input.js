@@ -31,7 +31,7 @@ function summaryPart() {
     input.inferred || input.wait_ns === 0 ? null : bar([
       {name: "input", value: input.busy_share, title: `busy ${percent(input.busy_share)}`},
       {name: "host", value: input.blocked_share, title: `blocked ${percent(input.blocked_share)}`}], 1, true),
-    advice >= 0 && evidence(loop().advice[advice].evidence));
+    advice >= 0 && evidence([loop().advice[advice].evidence]));
 }
 
 function busyText() {

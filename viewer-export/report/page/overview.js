@@ -1,6 +1,6 @@
 // The first page: what bounds the run, how sure that is, where the step goes, what would help.
-import {h, section, facts, evidence, absent} from "./dom.js";
-import {time, percent, count, bytes, times, plural, capital} from "./text.js";
+import {h, section, facts, evidence, absent, capital} from "./dom.js";
+import {time, percent, count, bytes, times, plural} from "./text.js";
 import {analysis, run, loop, loopData, pictures, figure, stepsInGroup} from "./data.js";
 import {CATEGORIES, present, swatch, bar} from "./categories.js";
 import {stepGraph} from "./stepgraph.js";
@@ -39,7 +39,7 @@ function verdictPart() {
       figure("verdict.ci95.1", "percent"), "), confidence ", h("strong", null, verdict.confidence), "; it rests on ",
       figure("steps.analysed", "count"), ` of ${count(steps.count)} steps`, steps.first !== null && ` (${steps.first}–${steps.last})`,
       verdict.doubts.length > 0 && `. Not more confident because: ${verdict.doubts.join("; ")}`, "."),
-    verdict.evidence.map(evidence));
+    evidence(verdict.evidence));
 }
 
 // --- where the average step goes ----------------------------------------------------------------
@@ -138,7 +138,7 @@ function adviceRow(advice, i) {
     h("div", null, h("strong", null, capital(advice.title)), h("div", {class: "soft"}, advice.why)),
     h("div", {class: "gain"}, h("strong", null, figure(`advice.${i}.predicted_step_ns`, "time")), " a step",
       h("div", {class: "soft small"}, "saves ", figure(`advice.${i}.saves_ns`, "time"), `, ${times(faster)}`)),
-    h("div", {class: "more"}, evidence(advice.evidence)));
+    h("div", {class: "more"}, evidence([advice.evidence])));
 }
 
 function kindsPart() {

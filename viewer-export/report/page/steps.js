@@ -1,7 +1,7 @@
 // Single steps: any step's breakdown, the slowest, median and fastest as timelines, the kinds of
 // step beside one another, and how they change over the run.
-import {h, section, facts, absent} from "./dom.js";
-import {time, percent, count, plural, capital} from "./text.js";
+import {h, section, facts, absent, capital} from "./dom.js";
+import {time, percent, count, plural} from "./text.js";
 import {loop, steps, pictures, stepsInGroup, figure} from "./data.js";
 import {CATEGORIES, CATEGORY_OF_KIND, present, swatch, bar, legend} from "./categories.js";
 import {timeline, slicesOf} from "./timeline.js";

@@ -40,7 +40,3 @@ export function signed(text, value) {
 export function plural(number, one, many = one + "s") {
   return count(number) + " " + (number === 1 ? one : many);
 }
-
-export function capital(text) {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}

@@ -86,7 +86,7 @@ function drawSlice(image, slice, lane, wall, width, detail) {
     detail.replaceChildren(h("strong", null, slice.name), ` · ${time(slice.dur)}, begins ${time(Math.max(0, slice.start))} into the step`,
       slice.phase !== "none" && ` · ${slice.phase}`);
   };
-  image.append(svg("rect", {class: "slice", x: from.toFixed(2), y: lane * LANE + 1, width: size.toFixed(2), height: LANE - 1,
+  image.append(svg("rect", {class: size > 3 ? "slice wide" : "slice", x: from.toFixed(2), y: lane * LANE + 1, width: size.toFixed(2), height: LANE - 1,
     style: {fill: colorVariable(colorOf(slice))}, onclick: say, onmouseenter: say}, svg("title", null, text)));
   const letters = Math.floor((size - 6) / LETTER);
   if (letters < 4) return;
