@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "analyzer/attribute/attribute.h"
 #include "analyzer/attribute/priority_breakdown.h"
 #include "analyzer/correlate/call_ops.h"
+#include "analyzer/device/device_facts.h"
 #include "analyzer/loop_report.h"
 #include "analyzer/samples/counters.h"
 #include "analyzer/simulate/device_tasks.h"
@@ -97,9 +99,40 @@ Result<std::vector<Loop>> loops_of(const RecordedRun& recording) {
 struct SweptRun {
   std::vector<AttributedLoop> loops;
   std::vector<StepSample> samples;  // of each loop
-  std::vector<CallOp> call_ops;
+  CallOrigins origins;
   PriorityBreakdown older;
 };
+
+// Of a run whose ops nobody has read: it has no loops.
+Result<CallOrigins> read_origins(const RecordedRun& recording, const DeviceWork& devices) {
+  CallOps call_ops(recording, devices);
+  OpClasses classes(recording.text);
+  std::int64_t id = 0;
+  const Status status = recording.for_each_op([&](const Op& op) {
+    call_ops.add(op, ++id, classes.of(op));
+    return true;
+  });
+  if (!status.ok()) return status;
+  return call_ops.take();
+}
+
+// What is known of device work beside the steps.
+Status add_device_facts(const RecordedRun& recording, const DeviceWork& devices,
+                        CallOrigins&& origins, std::span<const AttributedLoop> loops,
+                        AnalysisReport& report) {
+  const auto phase_of = [loops](std::uint32_t call) {
+    for (const AttributedLoop& loop : loops) {
+      if (call < loop.call_phases.size() && loop.call_phases[call] != PhaseKind::kNone)
+        return loop.call_phases[call];
+    }
+    return PhaseKind::kNone;
+  };
+  auto facts = collect_device_facts(recording, devices, origins, phase_of);
+  if (!facts.ok()) return facts.status();
+  report.device_facts = *std::move(facts);
+  report.call_ops = std::move(origins.ops);
+  return {};
+}
 
 class RunSweep {
  public:
@@ -110,7 +143,7 @@ class RunSweep {
   }
 
   Result<SweptRun> sweep() {
-    CallOps call_ops(devices_);
+    CallOps call_ops(recording_, devices_);
     BusyThreads busy;
     std::vector<StepSampler> samplers = make_samplers();
     AttributeOptions options;
@@ -133,7 +166,7 @@ class RunSweep {
     for (StepSampler& sampler : samplers) swept.samples.push_back(sampler.finish());
     if (Status status = add_device_tasks(recording_, loops_, swept.samples); !status.ok())
       return status;
-    swept.call_ops = call_ops.take();
+    swept.origins = call_ops.take();
     swept.older = priority_breakdown(recording_, devices_, loops_, busy);
     return swept;
   }
@@ -200,6 +233,12 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   if (!loops.ok()) return loops.status();
   if (loops->empty()) {
     report.no_steps = why_no_steps(recording);
+    if (!recording.devices.empty()) {
+      auto origins = read_origins(recording, *devices);
+      if (!origins.ok()) return origins.status();
+      const Status added = add_device_facts(recording, *devices, *std::move(origins), {}, report);
+      if (!added.ok()) return added;
+    }
     add_processes(recording, *counters, report);
     return report;
   }
@@ -207,7 +246,10 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   auto swept = sweep.sweep();
   if (!swept.ok()) return swept.status();
 
-  report.call_ops = std::move(swept->call_ops);
+  if (Status status =
+          add_device_facts(recording, *devices, std::move(swept->origins), swept->loops, report);
+      !status.ok())
+    return status;
   report.priority_times = std::move(swept->older.steps);
   report.utilizations = std::move(swept->older.devices);
   for (std::size_t i = 0; i < loops->size(); ++i) {

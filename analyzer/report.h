@@ -222,6 +222,7 @@ struct AnalysisReport {
   std::vector<CallOp> call_ops;     // by api_call
   std::vector<PriorityTime> priority_times;
   std::vector<DeviceUtilization> utilizations;
+  DeviceFacts device_facts;
   std::string no_steps;  // without loops: why, in one sentence
 };
 

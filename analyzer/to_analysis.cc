@@ -34,6 +34,7 @@ Analysis to_analysis(const AnalysisReport& report) {
   analysis.call_ops = report.call_ops;
   analysis.priority_times = report.priority_times;
   analysis.utilizations = report.utilizations;
+  analysis.device_facts = report.device_facts;
   if (!report.loops.empty()) return analysis;
   Verdict none;
   none.kind = "no-steps";

@@ -103,6 +103,55 @@ struct CallOp {
   std::int64_t op = 0;
 };
 
+// What launched the work of one correlation: the tables of these names in schema.sql. Ids of rows;
+// 0 is none.
+struct Launch {
+  std::int64_t correlation = 0;
+  std::int64_t api_call = 0;
+  PhaseKind phase = PhaseKind::kNone;
+  std::int64_t op = 0;
+  std::int64_t node = 0;
+  std::int64_t forward_op = 0;
+  std::int64_t activities = 0;
+};
+
+// What the name of a kernel tells.
+struct KernelName {
+  StringId name = StringId::kNone;
+  bool tensor_cores = false;
+};
+
+struct Occupancy {
+  DeviceId device = DeviceId::kNone;
+  std::int64_t block_threads = 0;
+  std::int64_t registers = 0;  // a thread
+  std::int64_t shared_bytes = 0;
+  std::int64_t blocks = 0;  // on a multiprocessor
+  std::int64_t warps = 0;
+  double occupancy = 0;  // 0..1
+  std::string limited_by;
+};
+
+struct CopyOverlap {
+  std::int64_t copy = 0;  // its row
+  Duration kernel{0};
+};
+
+struct StreamTime {
+  StreamId stream = StreamId::kNone;
+  Duration busy{0};
+  Duration span{0};
+};
+
+// What the views on kernels, copies and streams need beside the recording.
+struct DeviceFacts {
+  std::vector<Launch> launches;  // by correlation
+  std::vector<KernelName> kernel_names;
+  std::vector<Occupancy> occupancies;
+  std::vector<CopyOverlap> overlaps;
+  std::vector<StreamTime> streams;
+};
+
 // The breakdown of other tools (docs/attribution.md, "The older breakdown"), of one step.
 struct PriorityTime {
   ThreadId thread = ThreadId::kNone;  // the loop's
@@ -126,6 +175,7 @@ struct Analysis {
   std::vector<CallOp> call_ops;  // by api_call
   std::vector<PriorityTime> priority_times;
   std::vector<DeviceUtilization> utilizations;
+  DeviceFacts device_facts;
 };
 
 }  // namespace stepscope

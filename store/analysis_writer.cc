@@ -23,7 +23,9 @@ constexpr char kIndexes[] =
 constexpr char kClear[] =
     "DELETE FROM evidence; DELETE FROM advice; DELETE FROM population; DELETE FROM verdict;"
     "DELETE FROM step_time; DELETE FROM step_kind; DELETE FROM step;"
-    "DELETE FROM call_op; DELETE FROM priority_time; DELETE FROM kernel_time;";
+    "DELETE FROM call_op; DELETE FROM priority_time; DELETE FROM kernel_time;"
+    "DELETE FROM launch; DELETE FROM kernel_name; DELETE FROM occupancy; DELETE FROM copy_overlap;"
+    "DELETE FROM stream_time;";
 
 class AnalysisWriter {
  public:
@@ -42,7 +44,12 @@ class AnalysisWriter {
         {&writer.call_op_, "INSERT INTO call_op VALUES (?1, ?2)"},
         {&writer.priority_,
          "INSERT INTO priority_time VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
-        {&writer.kernel_time_, "INSERT INTO kernel_time VALUES (NULL, ?1, ?2, ?3, ?4)"}};
+        {&writer.kernel_time_, "INSERT INTO kernel_time VALUES (NULL, ?1, ?2, ?3, ?4)"},
+        {&writer.launch_, "INSERT INTO launch VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
+        {&writer.kernel_name_, "INSERT INTO kernel_name VALUES (?1, ?2)"},
+        {&writer.occupancy_, "INSERT INTO occupancy VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"},
+        {&writer.overlap_, "INSERT INTO copy_overlap VALUES (?1, ?2)"},
+        {&writer.stream_time_, "INSERT INTO stream_time VALUES (?1, ?2, ?3)"}};
     for (const auto& [statement, sql] : statements) {
       Result<Statement> prepared = database.prepare(sql);
       if (!prepared.ok()) return prepared.status();
@@ -105,6 +112,32 @@ class AnalysisWriter {
                             to_ns(use.span));
   }
 
+  Status add(const Launch& launch) {
+    return launch_.run(launch.correlation, launch.api_call, static_cast<std::int64_t>(launch.phase),
+                       nullable(launch.op), nullable(launch.node), nullable(launch.forward_op),
+                       launch.activities);
+  }
+
+  Status add(const KernelName& kernel) {
+    return kernel_name_.run(static_cast<std::int64_t>(kernel.name),
+                            std::int64_t{kernel.tensor_cores});
+  }
+
+  Status add(const Occupancy& shape) {
+    return occupancy_.run(static_cast<std::int64_t>(shape.device), shape.block_threads,
+                          shape.registers, shape.shared_bytes, shape.blocks, shape.warps,
+                          shape.occupancy, std::string_view(shape.limited_by));
+  }
+
+  Status add(const CopyOverlap& overlap) {
+    return overlap_.run(overlap.copy, to_ns(overlap.kernel));
+  }
+
+  Status add(const StreamTime& time) {
+    return stream_time_.run(static_cast<std::int64_t>(time.stream), to_ns(time.busy),
+                            to_ns(time.span));
+  }
+
  private:
   Status add(const StepPopulation& population, std::int64_t verdict) {
     return population_.run(verdict, population.number, population.steps, population.mean_ns,
@@ -127,7 +160,7 @@ class AnalysisWriter {
   }
 
   Statement step_, time_, kind_, population_, verdict_, advice_, evidence_, call_op_, priority_,
-      kernel_time_;
+      kernel_time_, launch_, kernel_name_, occupancy_, overlap_, stream_time_;
   std::int64_t steps_ = 0, verdicts_ = 0, advices_ = 0;
 };
 
@@ -148,6 +181,12 @@ Status write_analysis(Database& database, const Analysis& analysis) {
   if (Status status = add_all(analysis.call_ops); !status.ok()) return status;
   if (Status status = add_all(analysis.priority_times); !status.ok()) return status;
   if (Status status = add_all(analysis.utilizations); !status.ok()) return status;
+  const DeviceFacts& facts = analysis.device_facts;
+  if (Status status = add_all(facts.launches); !status.ok()) return status;
+  if (Status status = add_all(facts.kernel_names); !status.ok()) return status;
+  if (Status status = add_all(facts.occupancies); !status.ok()) return status;
+  if (Status status = add_all(facts.overlaps); !status.ok()) return status;
+  if (Status status = add_all(facts.streams); !status.ok()) return status;
   return database.exec(kIndexes);
 }
 

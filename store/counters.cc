@@ -33,6 +33,13 @@ constexpr std::array kCounters = {
     Counter{counter::kNetReceived, kTotal, kBytes, true, "received from the network"},
     Counter{counter::kNetSent, kTotal, kBytes, true, "sent to the network"},
     Counter{counter::kMemoryAvailable, kGauge, kBytes, true, "memory available"},
+    Counter{counter::kGpuUtilization, kGauge, kPercent, true, "utilisation"},
+    Counter{counter::kGpuMemoryUtilization, kGauge, kPercent, true, "memory utilisation"},
+    Counter{counter::kGpuMemoryUsed, kGauge, kBytes, true, "memory used"},
+    Counter{counter::kGpuPower, kGauge, kMilliwatts, true, "power"},
+    Counter{counter::kGpuSmClock, kGauge, kMegahertz, true, "SM clock"},
+    Counter{counter::kGpuMemoryClock, kGauge, kMegahertz, true, "memory clock"},
+    Counter{counter::kGpuTemperature, kGauge, kCelsius, true, "temperature"},
 };
 
 }  // namespace

@@ -14,7 +14,16 @@ enum class CounterKind : std::uint8_t {
            // something
 };
 
-enum class CounterUnit : std::uint8_t { kBytes, kCount, kNanoseconds, kMicroseconds };
+enum class CounterUnit : std::uint8_t {
+  kBytes,
+  kCount,
+  kNanoseconds,
+  kMicroseconds,
+  kPercent,
+  kMilliwatts,
+  kMegahertz,
+  kCelsius,
+};
 
 struct Counter {
   const char* name;  // Sample::counter, interned
@@ -52,6 +61,15 @@ inline constexpr char kPsiIoFull[] = "psi_io_full_us";
 inline constexpr char kNetReceived[] = "net_rx_bytes";
 inline constexpr char kNetSent[] = "net_tx_bytes";
 inline constexpr char kMemoryAvailable[] = "memory_available_bytes";
+
+// Of a GPU of the machine: Sample::gpu says which.
+inline constexpr char kGpuUtilization[] = "gpu_utilization_percent";
+inline constexpr char kGpuMemoryUtilization[] = "gpu_memory_utilization_percent";
+inline constexpr char kGpuMemoryUsed[] = "gpu_memory_used_bytes";
+inline constexpr char kGpuPower[] = "gpu_power_mw";
+inline constexpr char kGpuSmClock[] = "gpu_sm_clock_mhz";
+inline constexpr char kGpuMemoryClock[] = "gpu_memory_clock_mhz";
+inline constexpr char kGpuTemperature[] = "gpu_temperature_c";
 
 }  // namespace counter
 

@@ -85,6 +85,9 @@ struct Sample {
   StringId counter = StringId::kNone;
   SessionTime at;
   std::int64_t value = 0;
+  // Of which GPU: of a process what it calls it (Device::number), of the machine the driver's
+  // number. -1: of none.
+  std::int64_t gpu = -1;
 };
 
 struct Thread {

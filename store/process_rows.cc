@@ -33,7 +33,7 @@ ProcessEnd process_end_of(const Statement& row) {
 
 Sample sample_of(const Statement& row) {
   return {static_cast<ProcessId>(row.integer_or(0, 0)), static_cast<StringId>(row.integer(1)),
-          session_time(row.integer(2)), row.integer(3)};
+          session_time(row.integer(2)), row.integer(3), row.integer_or(4, -1)};
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ Status ProcessWriter::prepare(Database& database) {
       {&process_, "INSERT INTO process VALUES (NULL, ?1, ?2, ?3, ?4, ?5)"},
       {&end_, "INSERT OR REPLACE INTO process_end VALUES (?1, ?2, ?3, ?4, ?5, ?6)"},
       {&unfinished_, "INSERT INTO unfinished_op VALUES (NULL, ?1, ?2, ?3, ?4, ?5)"},
-      {&sample_, "INSERT INTO sample VALUES (?1, ?2, ?3, ?4)"}};
+      {&sample_, "INSERT INTO sample VALUES (?1, ?2, ?3, ?4, ?5)"}};
   for (const auto& [statement, sql] : statements) {
     Result<Statement> prepared = database.prepare(sql);
     if (!prepared.ok()) return prepared.status();
@@ -72,7 +72,7 @@ Status ProcessWriter::add(const UnfinishedOp& op) {
 
 Status ProcessWriter::add(const Sample& sample) {
   return sample_.run(nullable(sample.process), static_cast<std::int64_t>(sample.counter),
-                     to_ns(sample.at), sample.value);
+                     to_ns(sample.at), sample.value, unless(sample.gpu, -1));
 }
 
 Result<std::vector<StoredProcess>> read_processes(Database& database) {
@@ -117,7 +117,7 @@ Result<std::vector<UnfinishedOp>> read_unfinished_ops(Database& database) {
 
 Status scan_samples(Database& database, const std::function<bool(const Sample&)>& visit) {
   Result<Statement> rows =
-      database.prepare("SELECT process_id, name_id, at_ns, value FROM sample ORDER BY rowid");
+      database.prepare("SELECT process_id, name_id, at_ns, value, gpu FROM sample ORDER BY rowid");
   if (!rows.ok()) return rows.status();
   while (true) {
     const Result<bool> row = rows->next();

@@ -22,12 +22,22 @@ Drawing drawing_of(const Counter& counter) {
       return {"cores", 1e-9};
     case CounterUnit::kMicroseconds:  // of each second
       return {"%", 1e-4};
+    case CounterUnit::kPercent:
+      return {"%", 1};
+    case CounterUnit::kMilliwatts:
+      return {"W", 1e-3};
+    case CounterUnit::kMegahertz:
+      return {"MHz", 1};
+    case CounterUnit::kCelsius:
+      return {"°C", 1};
   }
   return {};
 }
 
-std::string title_of(const Counter& counter) {
+// "Memory held", "GPU 0 utilisation"
+std::string title_of(const Counter& counter, std::int64_t gpu) {
   std::string title = counter.what;
+  if (gpu >= 0) return "GPU " + std::to_string(gpu) + " " + title;
   if (title[0] >= 'a' && title[0] <= 'z') title[0] = static_cast<char>(title[0] - 'a' + 'A');
   return title;
 }
@@ -35,14 +45,14 @@ std::string title_of(const Counter& counter) {
 }  // namespace
 
 SampleTracks::Series& SampleTracks::series_of(const Sample& sample) {
-  const auto [it, added] = series_.try_emplace({sample.process, sample.counter});
+  const auto [it, added] = series_.try_emplace({sample.process, sample.counter, sample.gpu});
   Series& series = it->second;
   if (!added) return series;
   series.pid = tracks_.pid_of(sample.process);
   series.name = reader_.text(sample.counter);
   if (const Counter* counter = find_counter(series.name)) {
     const Drawing drawing = drawing_of(*counter);
-    series.name = title_of(*counter);
+    series.name = title_of(*counter, sample.gpu);
     series.unit = drawing.unit;
     series.scale = drawing.scale;
     series.total = counter->kind == CounterKind::kTotal;

@@ -1,13 +1,13 @@
 // Samples as counters of a trace. A gauge is drawn as it is, a total as what it grew by a second:
 // the total itself would be a ramp that says nothing.
 //
-// Thread safety: none. Memory: one reading for each process and counter.
+// Thread safety: none. Memory: one reading for each process, counter and GPU.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
+#include <tuple>
 
 #include "store/counters.h"
 #include "store/trace_reader.h"
@@ -46,7 +46,8 @@ class SampleTracks {
   const Cut& cut_;
   const TrackMap& tracks_;
   EventWriter& writer_;
-  std::map<std::pair<ProcessId, StringId>, Series> series_;
+  // The last: Sample::gpu.
+  std::map<std::tuple<ProcessId, StringId, std::int64_t>, Series> series_;
 };
 
 // Whether the store has a counter of the machine.

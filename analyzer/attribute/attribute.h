@@ -58,7 +58,8 @@ struct AttributedLoop {
   std::vector<KernelTable> warm_up_kernels;
   OpTable steady_ops;
   OpTable warm_up_ops;
-  std::vector<OpBlock> op_blocks;  // of the steps that are not left out and have ops
+  std::vector<PhaseKind> call_phases;  // LoopDevices::take_call_phases()
+  std::vector<OpBlock> op_blocks;      // of the steps that are not left out and have ops
   std::int64_t late_ops = 0;
 };
 

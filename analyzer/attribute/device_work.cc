@@ -78,21 +78,15 @@ class DeviceWork::Builder {
   Status read_activities(DeviceWork& work);
 
  private:
-  struct Launch {
-    std::int64_t correlation;
-    std::uint32_t call;
-  };
-
   void sort_calls(DeviceWork& work, std::vector<std::int64_t>& correlations);
-  [[nodiscard]] std::uint32_t launch_of(std::int64_t correlation);
+  [[nodiscard]] std::uint32_t launch_of(const DeviceWork& work, std::int64_t correlation);
   // `describe` sets what is the kind's own: the category, and the name if it has one.
   template <typename Event, typename Describe>
   Status read_kind(const RecordedRun::Source<Event>& source, DeviceWork& work, Describe describe);
 
   const RecordedRun& recording_;
   std::unordered_map<StreamId, DeviceId> device_of_;
-  std::vector<Launch> launches_;  // by correlation, then the start of the call
-  std::size_t hint_ = 0;          // activities are recorded about as they were launched
+  std::size_t hint_ = 0;  // activities are recorded about as they were launched
 };
 
 Status DeviceWork::Builder::read_calls(DeviceWork& work) {
@@ -118,28 +112,31 @@ void DeviceWork::Builder::sort_calls(DeviceWork& work, std::vector<std::int64_t>
     Span& span = work.threads_.try_emplace(calls[i].thread, Span{i, i}).first->second;
     span.end = i + 1;
     const std::int64_t correlation = correlations[calls[i].row - 1];
-    if (correlation != 0) launches_.push_back({correlation, static_cast<std::uint32_t>(i)});
+    if (correlation != 0) work.launchers_.push_back({correlation, static_cast<std::uint32_t>(i)});
   }
   // A call of the runtime and the call of the driver inside it may share a number: the outer one.
-  std::sort(launches_.begin(), launches_.end(), [&](const Launch& a, const Launch& b) {
+  auto& launchers = work.launchers_;
+  std::sort(launchers.begin(), launchers.end(), [&](const Launcher& a, const Launcher& b) {
     if (a.correlation != b.correlation) return a.correlation < b.correlation;
     return calls[a.call].start < calls[b.call].start;
   });
+  const auto same = [](const Launcher& a, const Launcher& b) {
+    return a.correlation == b.correlation;
+  };
+  launchers.erase(std::unique(launchers.begin(), launchers.end(), same), launchers.end());
 }
 
-std::uint32_t DeviceWork::Builder::launch_of(std::int64_t correlation) {
+std::uint32_t DeviceWork::Builder::launch_of(const DeviceWork& work, std::int64_t correlation) {
   if (correlation == 0) return kNoCall;
   const auto known = [&](std::size_t at) {
-    return at < launches_.size() && launches_[at].correlation == correlation &&
-           (at == 0 || launches_[at - 1].correlation != correlation);
+    return at < work.launchers_.size() && work.launchers_[at].correlation == correlation;
   };
   if (!known(hint_) && !known(++hint_)) {
-    const auto it = std::lower_bound(
-        launches_.begin(), launches_.end(), correlation,
-        [](const Launch& launch, std::int64_t number) { return launch.correlation < number; });
-    hint_ = static_cast<std::size_t>(it - launches_.begin());
+    const Launcher* const found = work.launcher_of(correlation);
+    if (found == nullptr) return kNoCall;
+    hint_ = static_cast<std::size_t>(found - work.launchers_.data());
   }
-  return known(hint_) ? launches_[hint_].call : kNoCall;
+  return work.launchers_[hint_].call;
 }
 
 template <typename Event, typename Describe>
@@ -149,7 +146,8 @@ Status DeviceWork::Builder::read_kind(const RecordedRun::Source<Event>& source, 
   return source([&](const Event& event) {
     const auto device = device_of_.find(event.stream);
     if (device == device_of_.end() || event.dur.count() <= 0) return;  // it took no time
-    DeviceActivity activity{event.start, event.start + event.dur, launch_of(event.correlation)};
+    DeviceActivity activity{event.start, event.start + event.dur,
+                            launch_of(work, event.correlation)};
     describe(event, activity);
     work.devices_[device->second].push_back(activity);
   });
@@ -185,6 +183,13 @@ Result<DeviceWork> DeviceWork::read(const RecordedRun& recording) {
   if (Status status = builder.read_calls(work); !status.ok()) return status;
   if (Status status = builder.read_activities(work); !status.ok()) return status;
   return work;
+}
+
+const DeviceWork::Launcher* DeviceWork::launcher_of(std::int64_t correlation) const {
+  const auto it = std::lower_bound(
+      launchers_.begin(), launchers_.end(), correlation,
+      [](const Launcher& launcher, std::int64_t number) { return launcher.correlation < number; });
+  return it == launchers_.end() || it->correlation != correlation ? nullptr : &*it;
 }
 
 std::span<const DeviceActivity> DeviceWork::activities_of(DeviceId device) const {

@@ -2,7 +2,7 @@
 // over a step needs the next activity of a device, however far off, and the state of the thread
 // that launched it.
 //
-// Memory: 32 bytes an activity and 32 bytes a call, half as much again while reading.
+// Memory: 32 bytes an activity and 48 bytes a call, half as much again while reading.
 #pragma once
 
 #include <cstdint>
@@ -68,6 +68,14 @@ class DeviceWork {
   [[nodiscard]] std::uint32_t index_of(const HostCall& call) const {
     return static_cast<std::uint32_t>(&call - calls_.data());
   }
+  // The calls that have a correlation, by that; one each: the outer one of a call within a call.
+  struct Launcher {
+    std::int64_t correlation = 0;
+    std::uint32_t call = kNoCall;
+  };
+  [[nodiscard]] std::span<const Launcher> launchers() const { return launchers_; }
+  // Null when there is none.
+  [[nodiscard]] const Launcher* launcher_of(std::int64_t correlation) const;
   // The devices that a call of one of `threads` gave work to, in order.
   [[nodiscard]] std::vector<DeviceId> devices_of(const std::set<ThreadId>& threads) const;
 
@@ -78,6 +86,7 @@ class DeviceWork {
   class Builder;
 
   std::vector<HostCall> calls_;  // by thread, then start
+  std::vector<Launcher> launchers_;
   std::map<ThreadId, Span> threads_;
   std::map<DeviceId, std::vector<DeviceActivity>> devices_;
 };

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "analyzer/attribute/device_sweep.h"
@@ -34,6 +35,10 @@ class LoopDevices {
   // accounts[i] what devices()[i] did, and to kernels[i], unless that is null, what it ran.
   void sweep(TimeRange frame, std::span<const Segment> segments, const OpsByThread& ops,
              std::vector<StepAccount>& accounts, std::vector<KernelTable>* kernels);
+
+  // What the loop was in at each call of its threads, kNone outside the frames; by the index of the
+  // call. No call of sweep() after it.
+  std::vector<PhaseKind> take_call_phases() { return std::move(phases_); }
 
  private:
   // The calls of a thread that touch a frame; frames come in order.

@@ -197,6 +197,7 @@ void LoopSweeper::sweep_devices(TimeRange frame, const std::vector<Segment>& seg
 AttributedLoop LoopSweeper::finish() {
   while (next_step_ < loop_.steps.size()) sweep_to(loop_.steps[next_step_].end);
   result_.op_blocks = op_series_.take_blocks();
+  if (config_.devices) result_.call_phases = config_.devices->take_call_phases();
   return std::move(result_);
 }
 

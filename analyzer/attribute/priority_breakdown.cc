@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyzer/attribute/cursor.h"
+#include "analyzer/attribute/merge_ranges.h"
 
 namespace stepscope {
 namespace {
@@ -19,29 +20,9 @@ constexpr std::array<Duration PriorityTime::*, kKinds> kColumns = {
     &PriorityTime::kernel,  &PriorityTime::memcpy,     &PriorityTime::memset,
     &PriorityTime::runtime, &PriorityTime::dataloader, &PriorityTime::cpu_op};
 
-struct Run {
-  TimeRange range;
-};
 using Runs = std::vector<Run>;
 
-// Where any of `ranges` is live.
-Runs merge(std::vector<TimeRange> ranges) {
-  const auto earlier = [](const TimeRange& a, const TimeRange& b) { return a.start < b.start; };
-  if (!std::is_sorted(ranges.begin(), ranges.end(), earlier))
-    std::sort(ranges.begin(), ranges.end(), earlier);
-  Runs merged;
-  for (const TimeRange& range : ranges) {
-    if (range.end <= range.start) continue;
-    if (!merged.empty() && range.start <= merged.back().range.end) {
-      merged.back().range.end = std::max(merged.back().range.end, range.end);
-    } else {
-      merged.push_back({range});
-    }
-  }
-  return merged;
-}
-
-struct Launch {
+struct LaunchedWork {
   SessionTime called;
   SessionTime end;  // of the activity
 };
@@ -49,7 +30,7 @@ struct Launch {
 // What one process did, of each kind.
 struct ProcessEvents {
   std::array<std::vector<TimeRange>, kKinds> ranges;
-  std::vector<Launch> launches;  // by the time of the call
+  std::vector<LaunchedWork> launches;  // by the time of the call
   std::map<DeviceId, std::vector<TimeRange>> kernels;
 };
 
@@ -102,7 +83,7 @@ ProcessEvents collect(const RecordedRun& recording, const DeviceWork& work, cons
     if (threads.contains(phase.thread)) collect_phase(phase, events);
   }
   std::sort(events.launches.begin(), events.launches.end(),
-            [](const Launch& a, const Launch& b) { return a.called < b.called; });
+            [](const LaunchedWork& a, const LaunchedWork& b) { return a.called < b.called; });
   return events;
 }
 
@@ -124,7 +105,7 @@ struct StepWindow {
 };
 
 std::vector<StepWindow> step_windows(const std::vector<TimeRange>& marks,
-                                     const std::vector<Launch>& launches) {
+                                     const std::vector<LaunchedWork>& launches) {
   std::vector<StepWindow> windows;
   SessionTime previous_end = SessionTime::min();
   auto launch = launches.begin();
@@ -168,16 +149,6 @@ std::vector<PriorityTime> split(const std::vector<StepWindow>& windows,
   return times;
 }
 
-Duration covered(const Runs& runs, TimeRange span) {
-  Duration sum{0};
-  for (const Run& run : runs) {
-    const SessionTime start = std::max(run.range.start, span.start);
-    const SessionTime end = std::min(run.range.end, span.end);
-    if (start < end) sum += end - start;
-  }
-  return sum;
-}
-
 }  // namespace
 
 void BusyThreads::add(const Op& op, OpClass kind) {
@@ -209,11 +180,13 @@ PriorityBreakdown priority_breakdown(const RecordedRun& recording, const DeviceW
     if (windows.empty() || events.launches.empty()) continue;
     const TimeRange span{windows.front().range.start, windows.back().range.end};
     for (const auto& [device, kernels] : events.kernels) {
-      result.devices.push_back({loop.thread, device, covered(merge(kernels), span), span.length()});
+      result.devices.push_back(
+          {loop.thread, device, covered(merge_ranges(kernels), span), span.length()});
     }
     if (is_cut_off(windows)) windows.pop_back();
     std::array<Runs, kKinds> runs;
-    for (std::size_t kind = 0; kind < kKinds; ++kind) runs[kind] = merge(events.ranges[kind]);
+    for (std::size_t kind = 0; kind < kKinds; ++kind)
+      runs[kind] = merge_ranges(events.ranges[kind]);
     const auto times = split(windows, runs, loop);
     result.steps.insert(result.steps.end(), times.begin(), times.end());
   }

@@ -1,19 +1,36 @@
-// Which op an API call was made in, by containment: the call begins inside the op, on the same
-// thread. So no op has to tell the device layer that it began, and what is launched from compiled
-// code or from other libraries inside an op finds its op too.
+// What an API call was made in, by containment: the call begins inside the op, on the same thread.
+// So no op has to tell the device layer that it began, and what is launched from compiled code or
+// from other libraries inside an op finds its op too. Of a call in a backward pass also the
+// autograd node, and by its sequence number the op of the forward pass that made the node.
 //
-// Memory: 16 bytes a call.
+// Memory: 16 bytes a call, 32 a call in an autograd node, and 32 an op that made one.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "analyzer/attribute/device_work.h"
 #include "analyzer/attribute/op_class.h"
+#include "analyzer/recording.h"
 #include "store/analysis.h"
 #include "store/events.h"
 
 namespace stepscope {
+
+// A call in an autograd node, by the ids of their rows.
+struct CallNode {
+  std::int64_t api_call = 0;
+  std::int64_t node = 0;
+  std::int64_t forward_op = 0;  // 0: not seen
+};
+
+// Both by api_call.
+struct CallOrigins {
+  std::vector<CallOp> ops;
+  std::vector<CallNode> nodes;
+};
 
 // Takes the ops as a store hands them out: of one thread in the order of their ends, so that of two
 // ops around a call the inner one comes first.
@@ -21,23 +38,63 @@ namespace stepscope {
 // Thread safety: none.
 class CallOps {
  public:
-  explicit CallOps(const DeviceWork& work) : work_(work) {}
+  // Both must outlive this.
+  CallOps(const RecordedRun& recording, const DeviceWork& work);
 
   // `id`: op.id. Ranges that a profiler puts around everything are no ops.
   void add(const Op& op, std::int64_t id, OpClass kind);
-  // By api_call. No call of another method after it.
-  std::vector<CallOp> take();
+  // No call of another method after it.
+  CallOrigins take();
 
  private:
+  // The calls of a thread that no range so far lay around.
+  class Unclaimed {
+   public:
+    explicit Unclaimed(std::span<const HostCall> calls) : calls_(calls) {}
+    // Takes out those that begin in `range`; `claim(row)` for each.
+    template <typename Claim>
+    void claim(TimeRange range, Claim claim);
+
+   private:
+    std::span<const HostCall> calls_;
+    std::size_t next_ = 0;           // the first that begins after every range so far
+    std::vector<std::size_t> open_;  // before it, in no range yet; by start
+  };
   struct ThreadCalls {
-    std::span<const HostCall> calls;
-    std::size_t next = 0;           // the first that begins after every op so far
-    std::vector<std::size_t> open;  // before it, in no op yet; by start
+    Unclaimed by_ops;
+    Unclaimed by_nodes;
+  };
+  // Which autograd node: sequence numbers are those of a thread, threads those of a process.
+  struct NodeKey {
+    ProcessId process = ProcessId::kNone;
+    std::uint32_t torch_id = 0;
+    std::int64_t sequence = 0;
+
+    friend auto operator<=>(const NodeKey&, const NodeKey&) = default;
+  };
+  // An op that may have made the node.
+  struct Maker {
+    NodeKey key;
+    SessionTime start;
+    std::int64_t op = 0;
+  };
+  struct InNode {
+    std::int64_t api_call = 0;
+    std::size_t node = 0;  // in nodes_
   };
 
+  ThreadCalls& calls_of(ThreadId thread);
+  void add_maker(const Op& op, std::int64_t id);
+  void add_node(const Op& op, std::int64_t id, ThreadCalls& calls);
+  [[nodiscard]] std::int64_t maker_of(const Maker& node) const;
+
   const DeviceWork& work_;
-  std::map<ThreadId, ThreadCalls> threads_;
+  std::vector<NodeKey> threads_;  // [ThreadId]; without a sequence
+  std::map<ThreadId, ThreadCalls> calls_;
   std::vector<CallOp> found_;
+  std::vector<Maker> makers_;
+  std::vector<Maker> nodes_;  // that calls were made in
+  std::vector<InNode> in_nodes_;
 };
 
 }  // namespace stepscope

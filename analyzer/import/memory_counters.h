@@ -16,7 +16,7 @@ namespace stepscope {
 // How much was held after an allocation or a release, as the allocator says.
 struct MemoryReading {
   bool on_host = false;
-  std::int64_t device = 0;
+  std::int64_t device = 0;  // its number, where it is none of the host
   SessionTime at;
   std::int64_t allocated = 0;  // by tensors
   std::int64_t reserved = -1;  // by the allocator; -1: not known
@@ -32,17 +32,17 @@ class MemoryCounters {
  private:
   struct Counter {
     StringId name = StringId::kNone;
-    std::map<std::int64_t, std::int64_t> held;  // by device
-    std::optional<Sample> highest;              // since `since`
+    std::optional<Sample> highest;  // since `since`
     SessionTime since;
   };
 
-  Status take(Counter& counter, const char* name, std::int64_t device, SessionTime at,
+  Status take(Counter& counter, const char* name, std::int64_t gpu, SessionTime at,
               std::int64_t value);
 
   RunBuilder& run_;
   const ProcessId process_;
-  Counter host_, allocated_, reserved_;
+  Counter host_;
+  std::map<std::int64_t, Counter> allocated_, reserved_;  // by device
 };
 
 }  // namespace stepscope

@@ -36,13 +36,14 @@ std::vector<CounterSeries::Reading> CounterSeries::within(TimeRange range) const
   return result;
 }
 
-void Counters::add(ProcessId process, std::string_view counter, SessionTime at,
-                   std::int64_t value) {
-  series_[{process, std::string(counter)}].add(at, value);
+void Counters::add(ProcessId process, std::string_view counter, SessionTime at, std::int64_t value,
+                   std::int64_t gpu) {
+  series_[{process, std::string(counter), gpu}].add(at, value);
 }
 
-const CounterSeries* Counters::find(ProcessId process, std::string_view counter) const {
-  const auto it = series_.find({process, std::string(counter)});
+const CounterSeries* Counters::find(ProcessId process, std::string_view counter,
+                                    std::int64_t gpu) const {
+  const auto it = series_.find({process, std::string(counter), gpu});
   return it == series_.end() ? nullptr : &it->second;
 }
 
@@ -50,7 +51,8 @@ Result<Counters> read_counters(const RecordedRun& recording) {
   Counters counters;
   if (!recording.for_each_sample) return counters;
   const Status status = recording.for_each_sample([&](const Sample& sample) {
-    counters.add(sample.process, recording.text(sample.counter), sample.at, sample.value);
+    counters.add(sample.process, recording.text(sample.counter), sample.at, sample.value,
+                 sample.gpu);
     return true;
   });
   if (!status.ok()) return status;

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "analyzer/recording.h"
@@ -42,12 +42,14 @@ class CounterSeries {
 
 class Counters {
  public:
-  void add(ProcessId process, std::string_view counter, SessionTime at, std::int64_t value);
-  // Null when there is none. `process`: kNone for a counter of the machine.
-  [[nodiscard]] const CounterSeries* find(ProcessId process, std::string_view counter) const;
+  void add(ProcessId process, std::string_view counter, SessionTime at, std::int64_t value,
+           std::int64_t gpu = -1);
+  // Null when there is none. `process`: kNone for a counter of the machine. `gpu`: Sample::gpu.
+  [[nodiscard]] const CounterSeries* find(ProcessId process, std::string_view counter,
+                                          std::int64_t gpu = -1) const;
 
  private:
-  std::map<std::pair<ProcessId, std::string>, CounterSeries> series_;
+  std::map<std::tuple<ProcessId, std::string, std::int64_t>, CounterSeries> series_;
 };
 
 // Fails only when reading the samples fails.

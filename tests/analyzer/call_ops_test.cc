@@ -21,7 +21,7 @@ std::vector<std::string> calls_in_ops(RecordingBuilder& builder) {
   const RecordedRun recording = builder.recording();
   const auto work = DeviceWork::read(recording);
   EXPECT_TRUE(work.ok());
-  CallOps calls(*work);
+  CallOps calls(recording, *work);
   OpClasses classes(recording.text);
   std::vector<std::string> names{""};
   EXPECT_TRUE(recording
@@ -32,7 +32,7 @@ std::vector<std::string> calls_in_ops(RecordingBuilder& builder) {
                   })
                   .ok());
   std::vector<std::string> found;
-  for (const CallOp& call : calls.take())
+  for (const CallOp& call : calls.take().ops)
     found.push_back(std::to_string(call.api_call) + " in " +
                     names[static_cast<std::size_t>(call.op)]);
   return found;

@@ -4,12 +4,16 @@
 // traces.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <simdjson.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "analyzer/analyze.h"
+#include "analyzer/device/occupancy.h"
+#include "analyzer/import/byte_source.h"
 #include "analyzer/import/import.h"
 #include "store/sqlite.h"
 #include "store/trace_reader.h"
@@ -23,12 +27,36 @@ namespace {
 using ::testing::ElementsAre;
 using testing::TempDir;
 
+Device v100() {
+  Device device;
+  device.compute_major = 7;
+  return device;
+}
+
+std::string text_of(const std::filesystem::path& path) {
+  auto source = open_bytes(path);
+  EXPECT_TRUE(source.ok()) << source.status().message();
+  std::string text;
+  std::vector<char> buffer(std::size_t{1} << 16);
+  for (std::size_t count = 1; source.ok() && count > 0;) {
+    const auto got = (*source)->read(buffer.data(), buffer.size());
+    EXPECT_TRUE(got.ok()) << got.status().message();
+    count = got.ok() ? *got : 0;
+    text.append(buffer.data(), count);
+  }
+  return text;
+}
+
 // Imports and analyses the trace of a name, and answers from the store.
 class GoldenTrace : public ::testing::Test {
  protected:
+  static std::filesystem::path trace_of(const std::string& name) {
+    return std::filesystem::path(STEPSCOPE_SOURCE_DIR) / "../shared/traces" /
+           (name + ".pt.trace.json.gz");
+  }
+
   void load(const std::string& name) {
-    const auto trace = std::filesystem::path(STEPSCOPE_SOURCE_DIR) / "../shared/traces" /
-                       (name + ".pt.trace.json.gz");
+    const auto trace = trace_of(name);
     if (!std::filesystem::exists(trace)) GTEST_SKIP() << trace << " is not there";
     ASSERT_OK(import_traces({trace}, dir_ / "run.db", {}).status());
     {
@@ -115,6 +143,73 @@ TEST_F(GoldenTrace, FourLoaderWorkers) {
   const LoopReport& loop = report_.loops.at(0);
   EXPECT_NE(loop.verdict.kind, "input-bound");
   EXPECT_LT(share_of(loop.shares, Category::kInput), 0.05);
+}
+
+// What the profiler says of each kernel: how many blocks a multiprocessor got, and the occupancy
+// that they can have reached, by the occupancy calculator of its CUDA. Ours must give the same,
+// rounded.
+TEST_F(GoldenTrace, TheoreticalOccupancyIsThatOfTheProfiler) {
+  for (const char* name : {"resnet50_v100_workers0", "resnet50_v100_workers4"}) {
+    const auto trace = trace_of(name);
+    if (!std::filesystem::exists(trace)) GTEST_SKIP() << trace << " is not there";
+    const std::string text = text_of(trace);
+    simdjson::dom::parser parser;
+    simdjson::dom::element document;
+    ASSERT_EQ(parser.parse(text).get(document), simdjson::SUCCESS);
+    std::int64_t kernels = 0;
+    for (const simdjson::dom::element event : document["traceEvents"].get_array()) {
+      std::string_view category;
+      if (event["cat"].get(category) != simdjson::SUCCESS || category != "Kernel") continue;
+      const simdjson::dom::element args = event["args"];
+      const auto integer = [](simdjson::dom::element value) { return value.get_int64().value(); };
+      BlockNeeds block{1, integer(args["registers per thread"]), integer(args["shared memory"])};
+      for (const simdjson::dom::element size : args["block"].get_array())
+        block.threads *= integer(size);
+      const auto fits = theoretical_occupancy(*limits_of(v100()), block);
+      ASSERT_TRUE(fits.has_value());
+      const double blocks =
+          std::min(args["blocks per SM"].get_double().value(), static_cast<double>(fits->blocks));
+      const double percent = 100 * blocks * static_cast<double>(block.threads) / 2048;
+      EXPECT_NEAR(percent, args["est. achieved occupancy %"].get_double().value(), 0.501);
+      ++kernels;
+    }
+    EXPECT_GT(kernels, 8'000);
+  }
+}
+
+// Each figure was counted in the trace itself by a few lines of Python; what launched a kernel is
+// there told by its external id.
+TEST_F(GoldenTrace, ViewsOfKernelsCopiesAndStreams) {
+  load("resnet50_v100_workers0");
+  if (IsSkipped()) return;
+  EXPECT_THAT(rows("SELECT printf('%s %d %d', op, count(*), sum(dur_ns) / 1000) FROM kernel_ops"
+                   " WHERE launched_in = 'op' GROUP BY op ORDER BY count(*) DESC, op LIMIT 6"),
+              ElementsAre("aten::add_ 2994 24098", "aten::fill_ 978 1887", "aten::mul_ 966 2409",
+                          "aten::cudnn_convolution_backward_input 816 130967",
+                          "aten::cudnn_convolution_backward_weight 684 141933",
+                          "aten::cudnn_convolution 606 126619"));
+  EXPECT_THAT(rows("SELECT count(*) FROM kernel_ops WHERE launched_in <> 'op'"), ElementsAre("0"));
+  EXPECT_THAT(
+      rows("SELECT printf('%s %d', forward_op, sum(dur_ns) / 1000) FROM kernel_ops WHERE op LIKE"
+           " 'aten::%_backward%' GROUP BY forward_op ORDER BY sum(dur_ns) DESC LIMIT 3"),
+      ElementsAre("aten::cudnn_convolution 272900", "aten::cudnn_batch_norm 61939",
+                  "aten::relu_ 27298"));
+  EXPECT_THAT(rows("SELECT count(*) FROM kernel_ops WHERE node IS NOT NULL AND forward_op IS NULL"),
+              ElementsAre("0"));
+  EXPECT_THAT(
+      rows("SELECT printf('%d %d %.4f', sum(calls), sum(total_ns) / 1000, sum(device_share))"
+           " FROM kernel_stats"),
+      ElementsAre("8772 591532 0.9801"));
+  EXPECT_THAT(rows("SELECT count(*) FROM kernel_stats WHERE occupancy IS NULL"), ElementsAre("0"));
+  // No name of these says anything of tensor cores.
+  EXPECT_THAT(rows("SELECT count(*) FROM kernel_stats WHERE tensor_cores IS NOT NULL"),
+              ElementsAre("0"));
+  EXPECT_THAT(rows("SELECT printf('%s %s %d %d %d %d %.2f %d', direction, source, pinned, copies,"
+                   " bytes, total_ns / 1000, gb_per_second, kernel_ns) FROM copy_stats"),
+              ElementsAre("HtoD pageable 0 12 115607040 11492 10.06 0"));
+  EXPECT_THAT(rows("SELECT printf('%d %d %d %d %d', kernels, copies, memsets, busy_ns / 1000,"
+                   " idle_ns / 1000) FROM stream_stats"),
+              ElementsAre("8772 12 312 603558 392919"));
 }
 
 // Each instant once, on the real traces too.

@@ -383,29 +383,34 @@ TEST_F(KinetoImport, AnImpossibleCorrelationJoinsNothing) {
 TEST_F(KinetoImport, MemoryOfTensorsBecomesCounters) {
   TraceText t(kToday);
   t.event("cpu_op", "aten::empty", "1", 0, 5);
-  const auto memory = [&](double at, int type, int allocated) {
+  const auto memory = [&](double at, int type, int allocated, int device = 0) {
     t.raw(
         R"({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": )" +
         relative(at) + R"(, "args": {"Total Reserved": 9000, "Total Allocated": )" +
-        std::to_string(allocated) + R"(, "Bytes": 8, "Device Id": 0, "Device Type": )" +
-        std::to_string(type) + "}}");
+        std::to_string(allocated) + R"(, "Bytes": 8, "Device Id": )" + std::to_string(device) +
+        R"(, "Device Type": )" + std::to_string(type) + "}}");
   };
   memory(1, 0, 100);
   memory(2, 0, 700);  // the peak of this millisecond
   memory(3, 0, 50);
   memory(2000, 0, 60);
   memory(2001, 1, 4096);
+  memory(2001.5, 1, 5000, 1);  // another device: a series of its own
   ASSERT_OK(import({write("t.json", t.text())}).status());
   const auto reader = store();
   std::vector<std::string> samples;
   ASSERT_OK(reader->for_each_sample([&](const Sample& sample) {
     samples.push_back(std::string(reader->text(sample.counter)) + " " +
-                      std::to_string(to_ns(sample.at)) + " " + std::to_string(sample.value));
+                      std::to_string(to_ns(sample.at)) + " " + std::to_string(sample.value) +
+                      " gpu " + std::to_string(sample.gpu));
     return true;
   }));
-  EXPECT_THAT(samples, ElementsAre("cpu_tensor_bytes 2000 700", "cpu_tensor_bytes 2000000 60",
-                                   "device_allocated_bytes 2001000 4096",
-                                   "device_reserved_bytes 2001000 9000"));
+  EXPECT_THAT(samples,
+              ElementsAre("cpu_tensor_bytes 2000 700 gpu -1", "cpu_tensor_bytes 2000000 60 gpu -1",
+                          "device_allocated_bytes 2001000 4096 gpu 0",
+                          "device_reserved_bytes 2001000 9000 gpu 0",
+                          "device_allocated_bytes 2001500 5000 gpu 1",
+                          "device_reserved_bytes 2001500 9000 gpu 1"));
 }
 
 TEST_F(KinetoImport, ABrokenFileLeavesNothingBehindAndAnEarlierStoreAlone) {

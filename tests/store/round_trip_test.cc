@@ -236,6 +236,7 @@ TEST(RoundTrip, SamplesKeepTheirOrderAndAVisitMayEndEarly) {
     const StringId available = writer->intern(counter::kMemoryAvailable);
     written = {{ProcessId{1}, rss, session_time(3), 0},
                {ProcessId::kNone, available, session_time(3), INT64_MAX},
+               {ProcessId::kNone, available, session_time(3), 5, 0},
                {ProcessId{1}, rss, session_time(2), -1}};
     ASSERT_OK(writer->add_samples(written));
     ASSERT_OK(writer->add_samples({}));
@@ -253,6 +254,7 @@ TEST(RoundTrip, SamplesKeepTheirOrderAndAVisitMayEndEarly) {
     EXPECT_EQ(read[i].counter, written[i].counter);
     EXPECT_EQ(read[i].at, written[i].at);
     EXPECT_EQ(read[i].value, written[i].value);
+    EXPECT_EQ(read[i].gpu, written[i].gpu);
   }
   int seen = 0;
   ASSERT_OK(reader->for_each_sample([&](const Sample&) { return ++seen < 2; }));

@@ -44,7 +44,8 @@ class SchemaDoc : public ::testing::Test {
                                     .slow_step = 17,
                                     .rank = 0,
                                     .killed_by = 9,
-                                    .samples = true};
+                                    .samples = true,
+                                    .device = true};
     testing::make_store(dir_ / "run.db", run, /*analysed=*/true);
     auto database = Database::open(dir_ / "run.db", SQLITE_OPEN_READONLY);
     ASSERT_OK(database.status());

@@ -39,6 +39,12 @@ class Views : public ::testing::Test {
     }
   }
 
+  // Changes the store behind the views.
+  Status write(const std::string& sql) {
+    auto database = Database::open(dir_ / "run.db", SQLITE_OPEN_READWRITE);
+    return database.ok() ? database->exec(sql.c_str()) : database.status();
+  }
+
   TempDir dir_;
   Database database_;
 };
@@ -138,6 +144,19 @@ TEST_F(Views, RunEndHasARowAlsoWithoutAnOpOrASample) {
             "train|exit|3|||\n");
 }
 
+TEST_F(Views, CounterTellsGpusApart) {
+  make({.steps = 1}, false);
+  ASSERT_OK(
+      write("INSERT INTO string VALUES (900, 'gpu_power_mw');"
+            "INSERT INTO sample VALUES (NULL, 900, 0, 100000, 0), (NULL, 900, 0, 400000, 1),"
+            " (NULL, 900, 1000000000, 110000, 0)"));
+  EXPECT_EQ(
+      ask("SELECT process, counter, gpu, at_ns, value, per_second FROM counter ORDER BY 3, 4"),
+      "machine|gpu_power_mw|0|0|100000|\n"
+      "machine|gpu_power_mw|0|1000000000|110000|10000.0\n"
+      "machine|gpu_power_mw|1|0|400000|\n");
+}
+
 TEST_F(Views, CounterHasNamesAndRates) {
   make({.steps = 2, .samples = true}, false);
   EXPECT_EQ(ask("SELECT process, pid, counter, at_ns, value, round(per_second) FROM counter"
@@ -174,6 +193,76 @@ TEST_F(Views, NoViewWalksTheOpsMoreThanOnce) {
     EXPECT_EQ(plan.find("op\n"), std::string::npos) << view << ":\n" << plan;
     EXPECT_NE(plan.find("USING INDEX"), std::string::npos) << view << ":\n" << plan;
   }
+}
+
+// 20 µs of a tensor-core kernel in aten::addmm, 30 µs of another in the backward of aten::linear,
+// and 20 µs of copies: a step has 70 µs of device work.
+TEST_F(Views, KernelStatsTellTheShapeTheOpAndTheShare) {
+  const std::string query =
+      "SELECT name, op, device, calls, total_ns, mean_ns, min_ns, max_ns, round(device_share, 4),"
+      " grid, block, registers, shared_bytes, occupancy, limited_by, tensor_cores FROM kernel_stats"
+      " ORDER BY name";
+  make({.steps = 3, .device = true}, true);
+  EXPECT_EQ(ask(query),
+            "ampere_s16816gemm_fp16|aten::addmm|0|3|60000|20000|20000|20000|0.2857|98x1x1|128x1x1|"
+            "37|16384|0.5625|shared memory|1\n"
+            "ampere_sgemm_128x64_nt|aten::mm|0|3|90000|30000|30000|30000|0.4286|98x1x1|128x1x1|"
+            "37|16384|0.5625|shared memory|\n");
+  make({.steps = 3, .device = true}, false);
+  EXPECT_EQ(ask(query),
+            "ampere_s16816gemm_fp16||0|3|60000|20000|20000|20000|0.2857|98x1x1|128x1x1|"
+            "37|16384|||\n"
+            "ampere_sgemm_128x64_nt||0|3|90000|30000|30000|30000|0.4286|98x1x1|128x1x1|"
+            "37|16384|||\n");
+}
+
+TEST_F(Views, KernelOpsTellWhatLaunchedAKernel) {
+  make({.steps = 2, .device = true}, true);
+  EXPECT_EQ(ask("SELECT kernel, phase, launched_in, op, node, forward_op, call, thread, activities"
+                " FROM kernel_ops WHERE kernel_id <= 2"),
+            "ampere_s16816gemm_fp16|forward|op|aten::addmm|||cudaLaunchKernel|train|1\n"
+            "ampere_sgemm_128x64_nt|backward|op|aten::mm|autograd::engine::evaluate_function:"
+            " AddmmBackward0|aten::linear|cudaLaunchKernel|autograd|1\n");
+  ASSERT_OK(
+      write("UPDATE launch SET op_id = NULL WHERE api_call_id = 1;"
+            "DELETE FROM launch WHERE api_call_id = 3"));
+  EXPECT_EQ(ask("SELECT launched_in, op, thread FROM kernel_ops WHERE kernel_id <= 2"),
+            "no op||train\n"
+            "unknown||\n");
+}
+
+TEST_F(Views, CopyStatsTellBandwidthAndWhatRanBeside) {
+  const std::string query =
+      "SELECT direction, source, target, pinned, device, stream, copies, bytes, total_ns, mean_ns,"
+      " gb_per_second, kernel_ns, overlap_share FROM copy_stats";
+  make({.steps = 3, .device = true}, true);
+  EXPECT_EQ(ask(query), "HtoD|pinned|device|1|0|7|3|3000000|60000|20000|50.0|30000|0.5\n");
+  ASSERT_OK(
+      write("UPDATE copy SET source = 1 WHERE id = 1; UPDATE copy SET source = 3 WHERE id = 2;"
+            "UPDATE copy SET target = 0, source = 0 WHERE id = 3"));
+  EXPECT_EQ(ask("SELECT source, target, pinned, copies FROM copy_stats ORDER BY source"),
+            "device|device||1\npageable|device|0|1\nunknown|unknown||1\n");
+}
+
+TEST_F(Views, StreamStatsTellBusyAndIdle) {
+  make({.steps = 2, .device = true}, true);
+  // From 60 µs after the first forward pass began to 90 µs after the second backward pass did.
+  const std::int64_t span = 4'800'000 + 640'000 + 90'000 - 60'000;
+  EXPECT_EQ(ask("SELECT device, stream, kernels, copies, memsets, kernel_ns, copy_ns, busy_ns,"
+                " idle_ns, first_ns, last_ns FROM stream_stats"),
+            "0|7|4|2|0|100000|40000|120000|" + std::to_string(span - 120'000) + "|4060000|" +
+                std::to_string(4'060'000 + span) + "\n");
+  make({.steps = 2, .device = true}, false);
+  EXPECT_EQ(ask("SELECT kernels, busy_ns, idle_ns FROM stream_stats"), "4||\n");
+}
+
+TEST_F(Views, OpDeviceStatsCountACallWithinACallOnce) {
+  make({.steps = 2, .device = true}, true);
+  ASSERT_OK(
+      write("INSERT INTO api_call SELECT NULL, thread_id, name_id, start_ns, dur_ns, correlation"
+            " FROM api_call WHERE id = 1"));
+  EXPECT_EQ(ask("SELECT name, calls, device_self_ns FROM op_device_stats ORDER BY name"),
+            "aten::addmm|2|40000\naten::linear|2|40000\naten::mm|2|60000\n");
 }
 
 }  // namespace

@@ -186,8 +186,9 @@ TEST_F(ChromeTrace, IsTheseLinesForASmallRun) {
 TEST_F(ChromeTrace, GaugesAreDrawnAsTheyAreAndTotalsAsRates) {
   add(op("aten::add", 0, 10));
   const ProcessId process{1};
-  const auto sample = [&](ProcessId of, const char* counter, std::int64_t at, std::int64_t value) {
-    const Sample row{of, writer_->intern(counter), session_time(at), value};
+  const auto sample = [&](ProcessId of, const char* counter, std::int64_t at, std::int64_t value,
+                          std::int64_t gpu = -1) {
+    const Sample row{of, writer_->intern(counter), session_time(at), value, gpu};
     ASSERT_TRUE(writer_->add_samples({&row, 1}).ok());
   };
   sample(process, counter::kRss, 0, 1'500'000'000);
@@ -200,6 +201,13 @@ TEST_F(ChromeTrace, GaugesAreDrawnAsTheyAreAndTotalsAsRates) {
   sample(ProcessId::kNone, counter::kPsiMemorySome, 0, 500);
   sample(ProcessId::kNone, counter::kPsiMemorySome, 100'000'000, 25'500);
   sample(process, "a_counter_of_tomorrow", 5'000, 7);
+  // Each GPU by itself, in its own unit.
+  sample(process, counter::kDeviceAllocatedBytes, 1'000, 2'000'000'000, 0);
+  sample(process, counter::kDeviceAllocatedBytes, 1'000, 3'000'000'000, 1);
+  sample(ProcessId::kNone, counter::kGpuUtilization, 2'000, 97, 0);
+  sample(ProcessId::kNone, counter::kGpuPower, 2'000, 412'500, 1);
+  sample(ProcessId::kNone, counter::kGpuSmClock, 2'000, 1'755, 0);
+  sample(ProcessId::kNone, counter::kGpuTemperature, 2'000, 64, 0);
   sample(process, counter::kThreads, -5, 7);  // before the start: cannot be drawn
   const Exported trace = exported();
   std::vector<std::string> drawn;
@@ -208,18 +216,23 @@ TEST_F(ChromeTrace, GaugesAreDrawnAsTheyAreAndTotalsAsRates) {
                     event["name"].get<std::string>() + ' ' + std::to_string(ns(event["ts"])) + ' ' +
                     event["args"].dump());
   }
-  EXPECT_THAT(drawn, ::testing::UnorderedElementsAre(
-                         "1 Memory held 0 {\"MB\":1500}", "1 Memory held 100000000 {\"MB\":1600}",
-                         "1 Read from storage 0 {\"MB/s\":310}",
-                         "1 Read from storage 100000000 {\"MB/s\":0}",
-                         "1 Read from storage 300000000 {\"MB/s\":0}",
-                         "1 CPU time in the program 0 {\"cores\":1.5}",
-                         "1 CPU time in the program 100000000 {\"cores\":0}",
-                         "2 Some task waited for memory 0 {\"%\":25}",
-                         "2 Some task waited for memory 100000000 {\"%\":0}",
-                         "1 a_counter_of_tomorrow 5000 {\"\":7}"));
+  EXPECT_THAT(
+      drawn,
+      ::testing::UnorderedElementsAre(
+          "1 Memory held 0 {\"MB\":1500}", "1 Memory held 100000000 {\"MB\":1600}",
+          "1 Read from storage 0 {\"MB/s\":310}", "1 Read from storage 100000000 {\"MB/s\":0}",
+          "1 Read from storage 300000000 {\"MB/s\":0}",
+          "1 CPU time in the program 0 {\"cores\":1.5}",
+          "1 CPU time in the program 100000000 {\"cores\":0}",
+          "2 Some task waited for memory 0 {\"%\":25}",
+          "2 Some task waited for memory 100000000 {\"%\":0}",
+          "1 a_counter_of_tomorrow 5000 {\"\":7}",
+          "1 GPU 0 device memory of tensors 1000 {\"MB\":2000}",
+          "1 GPU 1 device memory of tensors 1000 {\"MB\":3000}",
+          "2 GPU 0 utilisation 2000 {\"%\":97}", "2 GPU 1 power 2000 {\"W\":412.5}",
+          "2 GPU 0 SM clock 2000 {\"MHz\":1755}", "2 GPU 0 temperature 2000 {\"°C\":64}"));
   EXPECT_THAT(trace.text, HasSubstr("\"pid\":2,\"tid\":0,\"args\":{\"name\":\"Machine\"}"));
-  EXPECT_EQ(trace.summary.counters, 10);
+  EXPECT_EQ(trace.summary.counters, 16);
 }
 
 TEST(ChromeTraceOfARun, WithoutSamplesOfTheMachineThereIsNoGroupForIt) {

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint32_t kLoopTorchId = 1;
 constexpr std::uint32_t kAutogradTorchId = 2;
+constexpr StringId kTensorKernel{1};  // the first string of a run with a device
 
 // What the ops of one phase look like.
 struct OpKind {
@@ -36,6 +37,7 @@ class Recorder {
     if (Status status = writer_.add_ops(ops_); !status.ok()) return status;
     if (Status status = writer_.add_phases(phases_); !status.ok()) return status;
     if (Status status = writer_.add_samples(samples_); !status.ok()) return status;
+    if (Status status = add_device_work(); !status.ok()) return status;
     if (Status status = add_end(); !status.ok()) return status;
     if (run_.lost_ops == 0) return {};
     return writer_.add_loss({kLoopThread, "op", run_.lost_ops});
@@ -51,6 +53,47 @@ class Recorder {
     if (Status status = writer_.add_unfinished_ops(open); !status.ok()) return status;
     return writer_.add_process_end(
         {ProcessId{1}, EndKind::kSignal, run_.killed_by, end, run_.steps + 1, false});
+  }
+
+  Status add_device_work() {
+    if (!run_.device) return {};
+    Device device{ProcessId{1}, 0, "NVIDIA A100-SXM4-40GB", 42'000'000'000, 8, 0, 108};
+    const Result<DeviceId> id = writer_.add_device(device);
+    if (!id.ok()) return id.status();
+    const Result<StreamId> stream = writer_.add_stream({*id, 1, 7});
+    if (!stream.ok()) return stream.status();
+    for (int i = 0; i < run_.steps; ++i) add_device_step(i, *stream);
+    if (Status status = writer_.add_api_calls(calls_); !status.ok()) return status;
+    if (Status status = writer_.add_kernels(kernels_); !status.ok()) return status;
+    return writer_.add_copies(copies_);
+  }
+
+  void add_device_step(int index, StreamId stream) {
+    const SessionTime forward = run_.step_start(index) + run_.input_of(index);
+    const SessionTime backward = forward + run_.forward;
+    const auto call = [&](ThreadId thread, const char* name, SessionTime at) {
+      const auto number = static_cast<std::uint32_t>(calls_.size() + 1);
+      calls_.push_back({thread, writer_.intern(name), at, Duration(5'000),
+                        correlation_of(ProcessId{1}, number)});
+      return calls_.back().correlation;
+    };
+    const auto kernel = [&](const char* name, SessionTime at, Duration dur,
+                            std::int64_t correlation) {
+      Kernel run{{stream, at, dur, correlation}, writer_.intern(name), {98, 1, 1}, {128, 1, 1}};
+      run.registers = 37;
+      run.dynamic_shared_bytes = 16'384;
+      kernels_.push_back(run);
+    };
+    kernel("ampere_s16816gemm_fp16", forward + Duration(60'000), Duration(20'000),
+           call(kLoopThread, "cudaLaunchKernel", forward + Duration(50'000)));
+    copies_.push_back({{stream, forward + Duration(70'000), Duration(20'000),
+                        call(kLoopThread, "cudaMemcpyAsync", forward + Duration(10'000))},
+                       CopyKind::kHostToDevice,
+                       MemoryKind::kPinned,
+                       MemoryKind::kDevice,
+                       1'000'000});
+    kernel("ampere_sgemm_128x64_nt", backward + Duration(60'000), Duration(30'000),
+           call(kAutogradThread, "cudaLaunchKernel", backward + Duration(50'000)));
   }
 
   void add_samples(int index) {
@@ -72,6 +115,7 @@ class Recorder {
     const Result<ThreadId> autograd =
         writer_.add_thread({*process, 4243, kAutogradTorchId, "autograd"});
     if (!autograd.ok()) return autograd.status();
+    if (run_.device) writer_.intern("ampere_s16816gemm_fp16");  // kTensorKernel
     loader_ = writer_.intern("train loader");
     linear_ = writer_.intern("aten::linear");
     addmm_ = writer_.intern("aten::addmm");
@@ -175,6 +219,9 @@ class Recorder {
   std::vector<Op> ops_;
   std::vector<Phase> phases_;
   std::vector<Sample> samples_;
+  std::vector<ApiCall> calls_;
+  std::vector<Kernel> kernels_;
+  std::vector<Copy> copies_;
 };
 
 [[noreturn]] void give_up(const Status& status) {
@@ -207,6 +254,32 @@ Step true_step(const SyntheticRun& run, int index) {
   const bool waits = share_of_input(run) >= 0.05;
   step.kinds = {{waits ? "input-bound" : "compute-bound", step.steady ? 1 : 0, DeviceId::kNone}};
   return step;
+}
+
+// Ops are recorded child before parent, four pairs a phase: the first addmm of a step is its op 1,
+// the linear around it 2, the last linear 8, the mm of the first node 9 and the node 10.
+DeviceFacts true_device_facts(const SyntheticRun& run) {
+  DeviceFacts facts;
+  if (!run.device) return facts;
+  for (int i = 0; i < run.steps; ++i) {
+    const std::int64_t op = i * run.op_count() / run.steps, call = 3 * std::int64_t{i};
+    const auto correlation = [](std::int64_t number) {
+      return correlation_of(ProcessId{1}, static_cast<std::uint32_t>(number));
+    };
+    facts.launches.push_back(
+        {correlation(call + 1), call + 1, PhaseKind::kForward, op + 1, 0, 0, 1});
+    facts.launches.push_back(
+        {correlation(call + 2), call + 2, PhaseKind::kForward, op + 2, 0, 0, 1});
+    facts.launches.push_back(
+        {correlation(call + 3), call + 3, PhaseKind::kBackward, op + 9, op + 10, op + 8, 1});
+    facts.overlaps.push_back({i + 1, Duration(10'000)});
+  }
+  facts.kernel_names = {{kTensorKernel, true}};
+  facts.occupancies = {{DeviceId{1}, 128, 37, 16'384, 9, 36, 36.0 / 64, "shared memory"}};
+  facts.streams = {{StreamId{1}, run.steps * Duration(60'000),
+                    run.step_start(run.steps - 1) + run.input_of(run.steps - 1) + run.forward +
+                        Duration(90'000) - run.step_start(0) - run.input_of(0) - Duration(60'000)}};
+  return facts;
 }
 
 }  // namespace
@@ -244,6 +317,7 @@ Analysis true_analysis(const SyntheticRun& run) {
   verdict.populations = {
       {1, verdict.steps, to_ns(run.step_dur()), 1, "all", verdict.kind, verdict.degree, 0, 0}};
   analysis.verdicts.push_back(verdict);
+  analysis.device_facts = true_device_facts(run);
   return analysis;
 }
 
