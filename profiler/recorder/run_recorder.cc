@@ -297,7 +297,31 @@ Status RunRecorder::sample() {
     add_tensor_memory(process->drain.tensor_memory(), readings);
     if (Status status = store_readings(process->id, readings, now); !status.ok()) return status;
   }
-  return any ? store_readings(ProcessId::kNone, machine_.read(), now) : Status();
+  if (!any) return {};
+  if (gpus_ == nullptr)
+    gpus_ = std::make_unique<GpuSampler>(plan_.nvml, std::chrono::nanoseconds(kSamplePeriodNs));
+  if (Status status = store_gpu_samples(); !status.ok()) return status;
+  return store_readings(ProcessId::kNone, machine_.read(), now);
+}
+
+Status RunRecorder::store_gpu_samples() {
+  std::vector<Sample> samples;
+  for (const GpuSample& gpu : gpus_->take()) {
+    const auto add = [&](const char* name, const std::optional<std::int64_t>& value) {
+      if (!value) return;
+      samples.push_back({ProcessId::kNone, writer_->intern(name), clock_.map().to_session(gpu.at),
+                         *value, std::int64_t{gpu.gpu}});
+    };
+    const GpuReading& reading = gpu.reading;
+    add(counter::kGpuUtilization, reading.utilization_percent);
+    add(counter::kGpuMemoryUtilization, reading.memory_utilization_percent);
+    add(counter::kGpuMemoryUsed, reading.memory_used_bytes);
+    add(counter::kGpuPower, reading.power_milliwatts);
+    add(counter::kGpuSmClock, reading.sm_clock_mhz);
+    add(counter::kGpuMemoryClock, reading.memory_clock_mhz);
+    add(counter::kGpuTemperature, reading.temperature_celsius);
+  }
+  return samples.empty() ? Status() : writer_->add_samples(samples);
 }
 
 Status RunRecorder::store_readings(ProcessId process, const std::vector<Reading>& readings,

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "profiler/channel/listener.h"
+#include "profiler/recorder/gpu_sampler.h"
 #include "profiler/recorder/proc_samples.h"
 #include "profiler/recorder/process_drain.h"
 #include "profiler/recorder/recorder_clock.h"
@@ -28,7 +29,8 @@ namespace stepscope {
 
 struct RunPlan {
   RecordPlan record{};
-  std::size_t ring_bytes = 0;  // 0: the default
+  std::size_t ring_bytes = 0;              // 0: the default
+  std::string nvml = "libnvidia-ml.so.1";  // NVIDIA's management library, for dlopen()
 };
 
 // For whoever watches.
@@ -96,6 +98,7 @@ class RunRecorder {
   void add_notice(const std::string& line);
   void tell_of_limits(Watched& process);
   Status sample();
+  Status store_gpu_samples();
   Status store_readings(ProcessId process, const std::vector<Reading>& readings, SessionTime at);
   Status end(Watched& process, EndKind how, std::int64_t code);
   Watched* find_running(pid_t pid);
@@ -110,6 +113,7 @@ class RunRecorder {
   std::unique_ptr<Listener> listener_;
   RecorderClock clock_;
   MachineSampler machine_;
+  std::unique_ptr<GpuSampler> gpus_;  // from the first process that came
   std::vector<std::unique_ptr<Watched>> processes_;
   std::vector<std::string> notices_;
   OpsSwitch switch_ = OpsSwitch::kPlan;

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -39,7 +40,9 @@ class RunRecorderTest : public testing::Test {
       : path_(testing::TempDir() + "/run-" + std::to_string(getpid()) + ".db"),
         written_(new (mmap(nullptr, sizeof(Written), PROT_READ | PROT_WRITE,
                            MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Written) {
-    auto recorder = RunRecorder::start(path_, {}, {});
+    RunPlan plan;
+    plan.nvml = STEPSCOPE_FAKE_NVML;
+    auto recorder = RunRecorder::start(path_, {}, plan);
     EXPECT_TRUE(recorder.ok()) << recorder.status().message();
     recorder_ = *std::move(recorder);
   }
@@ -121,6 +124,37 @@ TEST_F(RunRecorderTest, AProgramsEventsAreStored) {
   EXPECT_EQ((*reader_->phases()).size(), 1000U);
   EXPECT_EQ(*reader_->op_count(), 1000);
   expect_all_stored();
+}
+
+// As long as the program runs, every tenth of a second; of the machine, with the GPU's number.
+TEST_F(RunRecorderTest, GpusOfTheMachineAreSampled) {
+  record([this] {
+    note_scope();
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  });
+  std::vector<std::string> seen;
+  std::int64_t last = 0;
+  ASSERT_TRUE(reader_
+                  ->for_each_sample([&](const Sample& sample) {
+                    const std::string name(reader_->text(sample.counter));
+                    if (sample.gpu < 0) return true;
+                    EXPECT_EQ(sample.process, ProcessId::kNone);
+                    EXPECT_GT(to_ns(sample.at), 0);
+                    last = std::max(last, to_ns(sample.at));
+                    const std::string text = std::to_string(sample.gpu) + " " + name + " " +
+                                             std::to_string(sample.value);
+                    if (std::find(seen.begin(), seen.end(), text) == seen.end())
+                      seen.push_back(text);
+                    return true;
+                  })
+                  .ok());
+  EXPECT_LE(last, reader_->meta_int("end_ns", 0));
+  EXPECT_THAT(
+      seen, testing::ElementsAre(
+                "0 gpu_utilization_percent 97", "0 gpu_memory_utilization_percent 41",
+                "0 gpu_memory_used_bytes 60000000000", "0 gpu_power_mw 412345",
+                "0 gpu_sm_clock_mhz 1755", "0 gpu_memory_clock_mhz 2619", "0 gpu_temperature_c 64",
+                "1 gpu_memory_used_bytes 5000000", "1 gpu_temperature_c 64"));
 }
 
 // On a slow disk, for as long as it writes the store's pages through.

@@ -1,0 +1,47 @@
+// NVIDIA's management library, as far as samples need it: found at run time, never linked.
+//
+// The declarations are our own, of functions whose names and layouts NVIDIA keeps stable (the
+// suffix _v2 tells the second layout). Source: NVML API Reference Guide, "Device Queries", and
+// nvml.h of the CUDA toolkit 12.
+//
+// Thread safety: as NVML: any thread, several at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace stepscope {
+
+// Of one GPU, what it was willing to tell.
+struct GpuReading {
+  std::optional<std::int64_t> utilization_percent;         // of time in which a kernel ran
+  std::optional<std::int64_t> memory_utilization_percent;  // of time in which memory was accessed
+  std::optional<std::int64_t> memory_used_bytes;           // by all processes
+  std::optional<std::int64_t> power_milliwatts;
+  std::optional<std::int64_t> sm_clock_mhz;
+  std::optional<std::int64_t> memory_clock_mhz;
+  std::optional<std::int64_t> temperature_celsius;
+};
+
+class Nvml {
+ public:
+  // Null when there is no library, no driver or no GPU: then there is nothing to sample. `library`:
+  // for dlopen(). May take seconds, while the driver wakes the GPUs.
+  static std::unique_ptr<Nvml> open(const char* library = "libnvidia-ml.so.1");
+  ~Nvml();
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+
+  [[nodiscard]] std::uint32_t gpu_count() const;
+  // `gpu`: below gpu_count(), in the order of the driver. A GPU that fell off the bus tells
+  // nothing.
+  [[nodiscard]] GpuReading read(std::uint32_t gpu) const;
+
+ private:
+  struct Impl;
+  explicit Nvml(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace stepscope
