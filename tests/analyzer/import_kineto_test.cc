@@ -395,7 +395,7 @@ TEST_F(KinetoImport, MemoryOfTensorsBecomesCounters) {
   memory(3, 0, 50);
   memory(2000, 0, 60);
   memory(2001, 1, 4096);
-  memory(2001.5, 1, 5000, 1);  // another device: a series of its own
+  memory(2002, 1, 5000, 1);  // another device: a series of its own
   ASSERT_OK(import({write("t.json", t.text())}).status());
   const auto reader = store();
   std::vector<std::string> samples;
@@ -409,8 +409,8 @@ TEST_F(KinetoImport, MemoryOfTensorsBecomesCounters) {
               ElementsAre("cpu_tensor_bytes 2000 700 gpu -1", "cpu_tensor_bytes 2000000 60 gpu -1",
                           "device_allocated_bytes 2001000 4096 gpu 0",
                           "device_reserved_bytes 2001000 9000 gpu 0",
-                          "device_allocated_bytes 2001500 5000 gpu 1",
-                          "device_reserved_bytes 2001500 9000 gpu 1"));
+                          "device_allocated_bytes 2002000 5000 gpu 1",
+                          "device_reserved_bytes 2002000 9000 gpu 1"));
 }
 
 TEST_F(KinetoImport, ABrokenFileLeavesNothingBehindAndAnEarlierStoreAlone) {

@@ -18,7 +18,13 @@ struct Point {
   std::int64_t value = 0;
 };
 using Series = std::vector<Point>;
-using SeriesKey = std::pair<ProcessId, StringId>;
+struct SeriesKey {
+  ProcessId process = ProcessId::kNone;
+  StringId counter = StringId::kNone;
+  std::int64_t gpu = -1;  // Sample::gpu
+
+  friend auto operator<=>(const SeriesKey&, const SeriesKey&) = default;
+};
 
 bool is_memory(std::string_view name) {
   return name == counter::kRss || name == counter::kTensorBytes ||
@@ -54,22 +60,24 @@ const Point& peak_of(const Series& series) {
                            [](const Point& a, const Point& b) { return a.value < b.value; });
 }
 
-Json series_json(ProcessId process, std::string_view name, const Series& series) {
+Json series_json(const SeriesKey& key, std::string_view name, const Series& series) {
   Json at = Json::array(), values = Json::array();
   for (const Point& point : thinned(series)) {
     at.push_back(point.at);
     values.push_back(point.value);
   }
   const Point& peak = peak_of(series);
-  return {{"process",
-           process == ProcessId::kNone ? Json(nullptr) : Json(static_cast<std::int64_t>(process))},
-          {"counter", name},
-          {"samples", series.size()},
-          {"peak", peak.value},
-          {"peak_at_ns", peak.at},
-          {"last", series.back().value},
-          {"at_ns", at},
-          {"value", values}};
+  return {
+      {"process", key.process == ProcessId::kNone ? Json(nullptr)
+                                                  : Json(static_cast<std::int64_t>(key.process))},
+      {"counter", name},
+      {"gpu", key.gpu >= 0 ? Json(key.gpu) : Json(nullptr)},
+      {"samples", series.size()},
+      {"peak", peak.value},
+      {"peak_at_ns", peak.at},
+      {"last", series.back().value},
+      {"at_ns", at},
+      {"value", values}};
 }
 
 // CPU time between the first and the last sample of a process; of user and system time the sum.
@@ -99,7 +107,7 @@ Result<Json> run_series_json(const TraceReader& reader) {
   const Status status = reader.for_each_sample([&](const Sample& sample) {
     const std::string_view name = reader.text(sample.counter);
     const Point point{to_ns(sample.at), sample.value};
-    if (is_memory(name)) memory[{sample.process, sample.counter}].push_back(point);
+    if (is_memory(name)) memory[{sample.process, sample.counter, sample.gpu}].push_back(point);
     if (is_cpu_time(name)) cpu[sample.process].add(sample.counter, point);
     return true;
   });
@@ -107,7 +115,7 @@ Result<Json> run_series_json(const TraceReader& reader) {
 
   Json series = Json::array(), processes = Json::array();
   for (const auto& [key, points] : memory) {
-    series.push_back(series_json(key.first, reader.text(key.second), points));
+    series.push_back(series_json(key, reader.text(key.counter), points));
   }
   for (const StoredProcess& process : reader.processes()) {
     processes.push_back(

@@ -14,6 +14,10 @@ const COUNTERS = {
 };
 const FEW_PROCESSES = 6;
 
+function titleOf(series) {
+  return COUNTERS[series.counter].title + (series.gpu === null ? "" : ` (cuda:${series.gpu})`);
+}
+
 export function hasMemory() { return run.series.length > 0; }
 
 export function memoryPage() {
@@ -35,9 +39,9 @@ function processPart(process) {
     row?.died && h("p", {class: "alert"}, row.died.why),
     linesOf(all, row),
     facts([
-      ...all.map((series) => [`Peak ${COUNTERS[series.counter].title}`, bytes(series.peak), " at ", moment(series.peak_at_ns)]),
+      ...all.map((series) => [`Peak ${titleOf(series)}`, bytes(series.peak), " at ", moment(series.peak_at_ns)]),
       row && row.rss_growth_per_step !== null && ["Growth", growth(row.rss_growth_per_step)],
-      row?.died && ["When it died", all.map((series) => `${bytes(series.last)} ${COUNTERS[series.counter].title}`).join(", ")],
+      row?.died && ["When it died", all.map((series) => `${bytes(series.last)} ${titleOf(series)}`).join(", ")],
     ]));
 }
 
@@ -58,13 +62,13 @@ function machinePart() {
 
 function linesOf(all, row) {
   const died = row?.died?.at_ns ?? null;
-  const drawn = graph({type: "line", data: {datasets: all.map((series) => ({label: COUNTERS[series.counter].title,
+  const drawn = graph({type: "line", data: {datasets: all.map((series) => ({label: titleOf(series),
     data: series.at_ns.map((at, i) => ({x: at / 1e9, y: series.value[i]})), borderColor: colorValue(COUNTERS[series.counter].color),
     backgroundColor: colorValue(COUNTERS[series.counter].color), borderWidth: 1.5, pointRadius: series.value.length < 3 ? 3 : 0}))},
     options: {scales: {x: {type: "linear", title: {display: true, text: died === null ? "seconds into the recording" : `seconds into the recording; it died at ${(died / 1e9).toFixed(1)}`}},
       y: axis("bytes", bytes)}, interaction: {mode: "nearest", axis: "x", intersect: false},
       plugins: {legend: {display: true, position: "bottom", labels: {boxWidth: 14}}, tooltip: {callbacks: {title: (items) => time(items[0].parsed.x * 1e9),
         label: (item) => `${item.dataset.label} ${bytes(item.parsed.y)}`}}}}},
-  "Memory over time. " + all.map((series) => `${COUNTERS[series.counter].title}: peak ${bytes(series.peak)}, last ${bytes(series.last)}`).join("; "));
+  "Memory over time. " + all.map((series) => `${titleOf(series)}: peak ${bytes(series.peak)}, last ${bytes(series.last)}`).join("; "));
   return drawn.element;
 }
