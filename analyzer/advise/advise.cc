@@ -10,8 +10,8 @@ namespace stepscope {
 
 std::vector<Advice> advise(const AdviceContext& context) {
   std::vector<Advice> result;
-  for (auto* rule : {input_prefetch, input_cache, fewer_tiny_ops, fused_optimizer, periodic_stall,
-                     pinned_copies, blocking_sync}) {
+  for (auto* rule : {input_prefetch, input_cache, fewer_tiny_ops, fused_optimizer, evaluation_mode,
+                     periodic_stall, pinned_copies, blocking_sync}) {
     if (auto advice = rule(context)) result.push_back(*std::move(advice));
   }
   std::stable_sort(result.begin(), result.end(),

@@ -25,6 +25,7 @@ struct Loop {
   double busy = 1;
   std::int64_t rest = 10 * kMs;
   std::int64_t cores = 8;
+  bool trains = true;
   bool op_in_wait = false;  // aten::stack, the last quarter of the wait
   std::function<std::int64_t(RecordingBuilder&, ThreadId, int step, std::int64_t at)> more = {};
 };
@@ -42,7 +43,7 @@ RecordingBuilder record(const Loop& loop) {
     if (loop.op_in_wait) builder.op(main, "aten::stack", waited - loop.input / 4, waited);
     builder.op(main, "aten::linear", waited, waited + loop.rest);
     at = waited + loop.rest;
-    builder.phase(main, PhaseKind::kBackward, at - 1000, at);  // it trains
+    if (loop.trains) builder.phase(main, PhaseKind::kBackward, at - 1000, at);
     if (loop.more) at = loop.more(builder, main, i, at);
   }
   return builder;
@@ -189,6 +190,35 @@ std::int64_t fused_adam(RecordingBuilder& builder, ThreadId main, int, std::int6
 TEST(Advice, AFusedOptimizerNeedsNoFusing) {
   const Loop loop{.steps = 20, .rest = 4 * kMs, .more = fused_adam};
   EXPECT_EQ(predicted_ms(loop, "fused-optimizer"), 0);
+}
+
+// A dropout of 1 ms: in training mode it draws what is dropped, else it returns its input.
+std::int64_t dropout(RecordingBuilder& builder, ThreadId main, bool draws, std::int64_t at) {
+  if (draws) builder.op(main, "aten::bernoulli_", at + 200'000, at + 800'000);
+  builder.op(main, "aten::dropout", at, at + kMs);
+  return at + kMs;
+}
+const auto training_dropout = [](RecordingBuilder& builder, ThreadId main, int, std::int64_t at) {
+  return dropout(builder, main, true, at);
+};
+const auto evaluation_dropout = [](RecordingBuilder& builder, ThreadId main, int, std::int64_t at) {
+  return dropout(builder, main, false, at);
+};
+
+TEST(Advice, ADropoutThatDropsInInferenceIsAMistake) {
+  Loop loop{.steps = 20, .input = kMs / 10, .rest = 9 * kMs, .trains = false};
+  loop.more = training_dropout;
+  EXPECT_NEAR(predicted_ms(loop, "evaluation-mode"), 9.1, 0.01);
+  loop.rest = 900 * kMs;
+  EXPECT_NE(predicted_ms(loop, "evaluation-mode"), 0) << "however little it saves";
+}
+
+TEST(Advice, ADropoutThatTrainsOrDropsNothingIsNone) {
+  Loop loop{.steps = 20, .input = kMs / 10, .rest = 9 * kMs, .more = training_dropout};
+  EXPECT_EQ(predicted_ms(loop, "evaluation-mode"), 0) << "it trains";
+  loop.trains = false;
+  loop.more = evaluation_dropout;
+  EXPECT_EQ(predicted_ms(loop, "evaluation-mode"), 0);
 }
 
 std::int64_t checkpoint(RecordingBuilder& builder, ThreadId main, int step, std::int64_t at) {

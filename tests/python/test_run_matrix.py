@@ -93,6 +93,13 @@ def test_the_op_hooks_are_not_needed(run, tmp_path):
     assert done.report["phases"]["optimizer"] > 0
 
 
+@pytest.mark.parametrize("mistake", ["none", "training"])
+def test_inference_in_training_mode_is_told(run, mistake):
+    done = run("inference.py", "--mistake", mistake, steps_of=own_steps.loader_steps)
+    rules = {advice["rule"] for advice in done.report["advice"]}
+    assert ("evaluation-mode" in rules) == (mistake == "training")
+
+
 def test_gradient_accumulation(run):
     """Each batch is a step by the loader; a fourth of them updates."""
     done = run("accumulation.py", steps_of=functools.partial(own_steps.loader_steps, micro_batches=True))

@@ -9,7 +9,8 @@ from torch.utils.data import DataLoader
 def main(given):
     small.prepare()
     stopwatch = own.Stopwatch(given.own)
-    network = small.model().eval()
+    network = torch.nn.Sequential(small.model(), torch.nn.Dropout(0.1))
+    network.train(given.mistake == "training")
     total = 0
     with torch.inference_mode():
         for features, _ in stopwatch.batches(DataLoader(small.Samples(given.batches, "sleep", 4.0), small.BATCH)):
@@ -21,4 +22,4 @@ def main(given):
 
 
 if __name__ == "__main__":
-    main(own.arguments(__doc__, batches=100))
+    main(own.arguments(__doc__, batches=100, mistake="none"))
