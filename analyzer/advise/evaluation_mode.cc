@@ -68,9 +68,9 @@ std::optional<Advice> evaluation_mode(const AdviceContext& context) {
 
   Advice advice;
   advice.rule = "evaluation-mode";
-  advice.title = "put the model into evaluation mode";
+  advice.title = "use evaluation mode: eval()";
   advice.why =
-      "dropout drops activations in a loop that never trains: what comes out is random; eval()";
+      "dropout drops activations in a loop that never trains, and what comes out is random";
   advice.evidence = {
       "dropout was called " + count_text(calls) + " times, and dropped", static_cast<double>(calls),
       "count", "SELECT name, calls, total_ns FROM op_stats WHERE name LIKE 'aten::%dropout%'"};
