@@ -242,5 +242,28 @@ TEST(StepColumns, ThinsOutToMeansOfNeighbours) {
   EXPECT_FALSE(columns["times"].contains("compute"));  // of which there is none
 }
 
+TEST(StepColumns, TenThousandStepsAreWellBelowThreeMegabytes) {
+  std::vector<Step> steps(10'000);
+  ReportLoop loop;
+  SessionTime at = session_time(1'000'000);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    Step& step = steps[i];
+    step.number = static_cast<std::int64_t>(i) + 1;
+    step.start = at;
+    for (int category = 0; category < kCategoryCount; ++category) {
+      const Duration time(10'000'000 + 7'919 * step.number % 9'000'000);
+      step.times.push_back(
+          {static_cast<Category>(category), PhaseKind::kNone, "", time, Duration(0)});
+      step.dur += time;
+    }
+    at += step.dur;
+    loop.steps.push_back(&step);
+  }
+  const Json columns = steps_json(loop, kReportSteps);
+  EXPECT_EQ(columns["group"], 1);
+  const std::size_t page = kReportBeforeData.size() + kReportAfterData.size();
+  EXPECT_LT(columns.dump().size() + page, 2'000'000U);
+}
+
 }  // namespace
 }  // namespace stepscope::testing

@@ -27,7 +27,7 @@ function stepPart(number, list, drawn) {
   if (step === undefined || number < list[0].number || number > list[list.length - 1].number + stepsInGroup() - 1) {
     return section(`Step ${number}`, absent(`The run has no step ${number}: it has ${list[0].number} to ${list[list.length - 1].number}.`));
   }
-  const choice = h("p", {class: "controls"}, "Timelines: ", drawn.map((entry) =>
+  const choice = drawn.length > 0 && h("p", {class: "controls"}, "Timelines: ", drawn.map((entry) =>
     h("a", {href: `#steps=${entry.number}`, "aria-current": entry.number === number ? "true" : null}, `${entry.why} (${entry.number})`)));
   return section(`Step ${number}${picture ? ", the " + picture.why : ""}`, choice, aboutStep(step, picture, number),
     picture ? timeline(picture) : noTimeline(number), picture && longestPart(picture));
