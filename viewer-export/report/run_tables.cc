@@ -1,6 +1,7 @@
 #include "viewer-export/report/run_tables.h"
 
 #include <algorithm>
+#include <set>
 
 #include "viewer-export/report/report.h"
 
@@ -35,6 +36,12 @@ RunTables::RunTables(const TraceReader& reader, const Analysis& analysis, const 
     : reader_(reader), analysis_(analysis), time_(time), names_(names) {
   for (const StoredStream& stream : reader.streams()) device_of_[stream.id] = stream.device;
   for (const StoredDevice& device : reader.devices()) devices_[device.id] = device;
+  for (const Occupancy& one : analysis.device_facts.occupancies) {
+    occupancy_of_[{one.device, one.block_threads, one.registers, one.shared_bytes}] = one.occupancy;
+  }
+  for (const CopyOverlap& one : analysis.device_facts.overlaps) {
+    beside_of_[one.copy] = to_ns(one.kernel);
+  }
 }
 
 DeviceId RunTables::device_of(StreamId stream) const {
@@ -54,6 +61,34 @@ std::int64_t RunTables::add_activity(const Activity& activity) {
   return op->second;
 }
 
+void RunTables::add_kernel(const Kernel& kernel) {
+  const std::int64_t op = add_activity(kernel);
+  if (!counts(kernel)) return;
+  const DeviceId device = device_of(kernel.stream);
+  Row& row = kernels_[{device, kernel.name}];
+  if (to_ns(kernel.dur) >= row.max_ns) {
+    row.longest_op = op;
+    row.longest_at = kernel.start;
+  }
+  row.add(kernel.dur, kernel.dur);
+  const auto& [x, y, z] = kernel.block;
+  const auto known = occupancy_of_.find({device, std::int64_t{x} * y * z, kernel.registers,
+                                         kernel.static_shared_bytes + kernel.dynamic_shared_bytes});
+  if (known == occupancy_of_.end()) return;
+  row.occupancy_ns += known->second * static_cast<double>(to_ns(kernel.dur));
+}
+
+void RunTables::add_copy(const Copy& copy, std::int64_t id) {
+  add_activity(copy);
+  if (!counts(copy)) return;
+  Row& row = copies_[{device_of(copy.stream), copy.kind, copy.source, copy.target}];
+  if (to_ns(copy.dur) >= row.max_ns) row.longest_at = copy.start;
+  row.add(copy.dur, copy.dur);
+  row.bytes += copy.bytes;
+  const auto beside = beside_of_.find(id);
+  if (beside != beside_of_.end()) row.beside_ns += beside->second;
+}
+
 Status RunTables::read_devices() {
   if (devices_.empty()) return {};
   std::int64_t id = 0;
@@ -65,26 +100,11 @@ Status RunTables::read_devices() {
     op_of_[call.correlation] = next->op;
   });
   if (status.ok()) {
-    status = reader_.for_each_kernel([&](const Kernel& kernel) {
-      const std::int64_t op = add_activity(kernel);
-      if (!counts(kernel)) return;
-      Row& row = kernels_[{device_of(kernel.stream), kernel.name}];
-      if (to_ns(kernel.dur) >= row.max_ns) {
-        row.longest_op = op;
-        row.longest_at = kernel.start;
-      }
-      row.add(kernel.dur, kernel.dur);
-    });
+    status = reader_.for_each_kernel([&](const Kernel& kernel) { add_kernel(kernel); });
   }
+  std::int64_t copy_id = 0;
   if (status.ok()) {
-    status = reader_.for_each_copy([&](const Copy& copy) {
-      add_activity(copy);
-      if (!counts(copy)) return;
-      Row& row = copies_[{device_of(copy.stream), copy.kind, copy.source, copy.target}];
-      if (to_ns(copy.dur) >= row.max_ns) row.longest_at = copy.start;
-      row.add(copy.dur, copy.dur);
-      row.bytes += copy.bytes;
-    });
+    status = reader_.for_each_copy([&](const Copy& copy) { add_copy(copy, ++copy_id); });
   }
   if (status.ok()) {
     status = reader_.for_each_memset([&](const Memset& memset) { add_activity(memset); });
@@ -139,15 +159,22 @@ Json RunTables::shapes_json() const {
 }
 
 Json RunTables::kernels_json() const {
+  std::set<StringId> tensor_cores;
+  for (const KernelName& kernel : analysis_.device_facts.kernel_names) {
+    if (kernel.tensor_cores) tensor_cores.insert(kernel.name);
+  }
   Json rows = Json::array();
   for (const auto& entry : largest(kernels_, [](const Row& r) { return r.total_ns; })) {
     const auto& [key, row] = *entry;
     const auto op = name_of_op_.find(row.longest_op);
     const bool known = op != name_of_op_.end() && op->second != StringId::kNone;
-    rows.push_back({devices_.at(key.first).number, names_.number(key.second), row.calls,
-                    row.total_ns, row.max_ns, to_ns(row.longest_at),
-                    known ? Json(names_.number(op->second)) : Json(nullptr),
-                    static_cast<std::int64_t>(devices_.at(key.first).process)});
+    rows.push_back(
+        {devices_.at(key.first).number, names_.number(key.second), row.calls, row.total_ns,
+         row.max_ns, to_ns(row.longest_at), known ? Json(names_.number(op->second)) : Json(nullptr),
+         static_cast<std::int64_t>(devices_.at(key.first).process),
+         row.occupancy_ns > 0 ? Json(row.occupancy_ns / static_cast<double>(row.total_ns))
+                              : Json(nullptr),
+         tensor_cores.contains(key.second)});
   }
   return rows;
 }
@@ -159,7 +186,8 @@ Json RunTables::copies_json() const {
     const auto& [device, kind, source, target] = key;
     rows.push_back({devices_.at(device).number, copy_kind_name(kind), memory_kind_name(source),
                     memory_kind_name(target), row.calls, row.total_ns, row.bytes, row.max_ns,
-                    to_ns(row.longest_at), static_cast<std::int64_t>(devices_.at(device).process)});
+                    to_ns(row.longest_at), static_cast<std::int64_t>(devices_.at(device).process),
+                    row.beside_ns});
   }
   return rows;
 }

@@ -39,6 +39,8 @@ class RunTables {
     std::int64_t calls = 0, total_ns = 0, self_ns = 0, min_ns = INT64_MAX, max_ns = 0;
     std::int64_t device_ns = 0;   // of an op: what the device work that it launched itself took
     std::int64_t bytes = 0;       // of copies
+    double occupancy_ns = 0;      // of a kernel: its theoretical occupancies times their times
+    std::int64_t beside_ns = 0;   // of copies: while a kernel ran
     std::int64_t longest_op = 0;  // of a kernel: the op that launched its longest one
     SessionTime longest_at;
 
@@ -47,10 +49,14 @@ class RunTables {
   using OpKey = std::tuple<ProcessId, StringId, PhaseKind>;
   using ShapeKey = std::tuple<ProcessId, StringId, StringId>;
   using KernelKey = std::pair<DeviceId, StringId>;
+  // Threads of a block, registers of a thread, shared bytes of a block.
+  using ShapeOfBlock = std::tuple<DeviceId, std::int64_t, std::int64_t, std::int64_t>;
   using CopyKey = std::tuple<DeviceId, CopyKind, MemoryKind, MemoryKind>;
 
   // The op that launched it; 0: none is known. Only of what was begun in analysed steps.
   std::int64_t add_activity(const Activity& activity);
+  void add_kernel(const Kernel& kernel);
+  void add_copy(const Copy& copy, std::int64_t id);
   [[nodiscard]] bool counts(const Activity& activity) const;
   [[nodiscard]] DeviceId device_of(StreamId stream) const;
 
@@ -60,6 +66,8 @@ class RunTables {
   ReportNames& names_;
   std::map<StreamId, DeviceId> device_of_;
   std::map<DeviceId, StoredDevice> devices_;
+  std::map<ShapeOfBlock, double> occupancy_of_;
+  std::unordered_map<std::int64_t, std::int64_t> beside_of_;  // ns, by copy
   std::unordered_map<std::int64_t, std::int64_t> op_of_;      // by correlation
   std::unordered_map<std::int64_t, std::int64_t> device_ns_;  // by op
   std::map<OpKey, Row> ops_;

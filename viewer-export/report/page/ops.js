@@ -98,7 +98,8 @@ export function kernelsPage() {
   const {analysed} = loop().steps;
   const whole = rows.reduce((sum, row) => sum + row[3], 0);
   return [h("h1", null, "Kernels"), section(null,
-    h("p", null, `${plural(rows.length, "kernel")} took ${time(whole / analysed)} a step; kernels that ran at once count each.`),
+    h("p", null, `${plural(rows.length, "kernel")} took ${time(whole / analysed)} a step; kernels that ran at once count each. `,
+      rows.some((row) => row[8] !== null) && "Occupancy is the theoretical one, of what a multiprocessor could hold, in the mean over the kernel's time."),
     table([
       {title: "kernel", value: (row) => nameOf(row[1]), name: true},
       {title: "calls a step", value: (row) => row[2], show: (row) => (row[2] / analysed).toFixed(1), number: true},
@@ -106,9 +107,11 @@ export function kernelsPage() {
       {title: "of all", value: (row) => row[3], show: (row) => percent(whole > 0 ? row[3] / whole : 0), number: true},
       {title: "a call", value: (row) => row[3] / row[2], show: (row) => time(row[3] / row[2]), number: true},
       {title: "longest", value: (row) => row[4], show: (row) => [time(row[4]), " in ", stepLink(row[5])], number: true},
+      rows.some((row) => row[8] !== null) && {title: "occupancy", value: (row) => row[8], show: (row) => row[8] === null ? "" : percent(row[8]), number: true},
+      rows.some((row) => row[9]) && {title: "tensor cores", value: (row) => row[9] ? 1 : 0, show: (row) => row[9] ? "yes" : ""},
       {title: "that one launched by", value: (row) => row[6] === null ? "" : nameOf(row[6]),
         show: (row) => row[6] === null ? "not known" : h("a", {href: `#ops=${encodeURIComponent(nameOf(row[6]))}`}, nameOf(row[6])), name: true},
-    ], rows, {search: (row) => nameOf(row[1])}))];
+    ].filter(Boolean), rows, {search: (row) => nameOf(row[1])}))];
 }
 
 export function copiesPage() {
@@ -126,6 +129,7 @@ export function copiesPage() {
       {title: "a step", value: (row) => row[5], show: (row) => time(row[5] / analysed), number: true},
       {title: "bytes a step", value: (row) => row[6], show: (row) => bytes(row[6] / analysed), number: true},
       {title: "rate", value: (row) => row[6] / row[5], show: (row) => row[5] > 0 ? `${bytes(row[6] / row[5] * 1e9)}/s` : "", number: true},
+      {title: "beside kernels", value: (row) => row[10] / row[5], show: (row) => row[5] > 0 ? percent(row[10] / row[5]) : "", number: true},
       {title: "longest", value: (row) => row[7], show: (row) => [time(row[7]), " in ", stepLink(row[8])], number: true},
     ], rows))];
 }
