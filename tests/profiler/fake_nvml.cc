@@ -77,7 +77,8 @@ struct Memory {
 int nvmlDeviceGetMemoryInfo(void* device, Memory* memory) {
   const int result = check(device, true);
   const bool second = device == &gpus[1];
-  if (result == kSuccess) *memory = {80'000'000'000, 1, second ? 5'000'000 : 60'000'000'000};
+  if (result == kSuccess)
+    *memory = {80'000'000'000ULL, 1, second ? 5'000'000ULL : 60'000'000'000ULL};
   return result;
 }
 
