@@ -1,7 +1,7 @@
-// The header-free layer: the memory of tensors on the CPU. libc10's allocator tells its own
-// reporter of every allocation and free, profiled or not, through symbols that a library before it
-// can take.
+// The header-free layer: the memory of tensors. libc10's allocators tell their own reporters of
+// every allocation and free, profiled or not, through symbols that a library before it can take.
 #include <atomic>
+#include <cstdint>
 
 #include "profiler/preload/libtorch_symbol.h"
 #include "profiler/session/tensor_memory.h"
@@ -11,6 +11,15 @@ namespace {
 
 using New = void (*)(void* self, void* pointer, std::size_t bytes);
 using Delete = void (*)(void* self, void* pointer);
+
+// c10::Device: two bytes, passed in a register. Its types are numbers that libtorch keeps.
+struct Device {
+  std::int8_t type;
+  std::int8_t index;
+};
+constexpr std::int8_t kCuda = 1;
+using Report = void (*)(void* pointer, std::int64_t bytes, std::int64_t allocated,
+                        std::int64_t reserved, Device device);
 
 // libc10's own. Unlike a phase, an allocation may come so early (in a constructor of a library)
 // that it is not to be found yet; the reporter, which only counts, is then not told.
@@ -22,6 +31,13 @@ Function libc10_function(std::atomic<Function>& known, const char* name) {
   function = reinterpret_cast<Function>(stepscope::find_libtorch_symbol(name));
   known.store(function, std::memory_order_relaxed);
   return function;
+}
+
+void report_memory(std::atomic<Report>& known, const char* name, void* pointer, std::int64_t bytes,
+                   std::int64_t allocated, std::int64_t reserved, Device device) {
+  if (device.type == kCuda) stepscope::note_device_memory(device.index, allocated, reserved);
+  if (const Report report = libc10_function(known, name))
+    report(pointer, bytes, allocated, reserved, device);
 }
 
 }  // namespace
@@ -45,4 +61,28 @@ extern "C" void stepscope_memory_delete(void* self, void* pointer) {
   static std::atomic<Delete> known{nullptr};
   stepscope::note_tensor_memory_freed(pointer);
   if (const Delete report = libc10_function(known, STEPSCOPE_MEMORY_DELETE)) report(self, pointer);
+}
+
+// c10::reportMemoryUsageToProfiler(void* pointer, int64_t bytes, allocated, reserved, c10::Device):
+// of the devices' allocators. `allocated` and `reserved` were int64_t before libtorch 2.0, size_t
+// since.
+#define STEPSCOPE_MEMORY_REPORT_1 "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE"
+#define STEPSCOPE_MEMORY_REPORT_2 "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
+
+extern "C" STEPSCOPE_API void stepscope_memory_report_1(void*, std::int64_t, std::int64_t,
+                                                        std::int64_t,
+                                                        Device) __asm__(STEPSCOPE_MEMORY_REPORT_1);
+extern "C" void stepscope_memory_report_1(void* pointer, std::int64_t bytes, std::int64_t allocated,
+                                          std::int64_t reserved, Device device) {
+  static std::atomic<Report> known{nullptr};
+  report_memory(known, STEPSCOPE_MEMORY_REPORT_1, pointer, bytes, allocated, reserved, device);
+}
+
+extern "C" STEPSCOPE_API void stepscope_memory_report_2(void*, std::int64_t, std::int64_t,
+                                                        std::int64_t,
+                                                        Device) __asm__(STEPSCOPE_MEMORY_REPORT_2);
+extern "C" void stepscope_memory_report_2(void* pointer, std::int64_t bytes, std::int64_t allocated,
+                                          std::int64_t reserved, Device device) {
+  static std::atomic<Report> known{nullptr};
+  report_memory(known, STEPSCOPE_MEMORY_REPORT_2, pointer, bytes, allocated, reserved, device);
 }

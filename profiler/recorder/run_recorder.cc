@@ -296,12 +296,27 @@ Status RunRecorder::sample() {
     std::vector<Reading> readings = process->sampler.read();
     add_tensor_memory(process->drain.tensor_memory(), readings);
     if (Status status = store_readings(process->id, readings, now); !status.ok()) return status;
+    if (Status status = store_device_memory(*process, now); !status.ok()) return status;
   }
   if (!any) return {};
   if (gpus_ == nullptr)
     gpus_ = std::make_unique<GpuSampler>(plan_.nvml, std::chrono::nanoseconds(kSamplePeriodNs));
   if (Status status = store_gpu_samples(); !status.ok()) return status;
   return store_readings(ProcessId::kNone, machine_.read(), now);
+}
+
+Status RunRecorder::store_device_memory(const Watched& process, SessionTime at) {
+  std::vector<Sample> samples;
+  for (std::size_t i = 0; i < kMostDevices; ++i) {
+    const DeviceMemory& memory = process.region.header->device_memory[i];
+    if (memory.reports.load(std::memory_order_acquire) == 0) continue;
+    const auto gpu = static_cast<std::int64_t>(i);
+    samples.push_back({process.id, writer_->intern(counter::kDeviceAllocatedBytes), at,
+                       memory.allocated.load(std::memory_order_relaxed), gpu});
+    samples.push_back({process.id, writer_->intern(counter::kDeviceReservedBytes), at,
+                       memory.reserved.load(std::memory_order_relaxed), gpu});
+  }
+  return samples.empty() ? Status() : writer_->add_samples(samples);
 }
 
 Status RunRecorder::store_gpu_samples() {

@@ -99,6 +99,7 @@ class RunRecorder {
   void tell_of_limits(Watched& process);
   Status sample();
   Status store_gpu_samples();
+  Status store_device_memory(const Watched& process, SessionTime at);
   Status store_readings(ProcessId process, const std::vector<Reading>& readings, SessionTime at);
   Status end(Watched& process, EndKind how, std::int64_t code);
   Watched* find_running(pid_t pid);

@@ -33,7 +33,16 @@ enum class OpsSwitch : std::uint32_t { kPlan, kOn, kOff };
 inline constexpr std::uint32_t kNoRingsMapped = 0xffffffff;
 
 inline constexpr std::uint32_t kRegionMagic = 0x47525253;  // "SRRG"
-inline constexpr std::uint32_t kRegionVersion = 2;
+inline constexpr std::uint32_t kRegionVersion = 3;
+
+// What the process holds on one of its devices, as libtorch's allocator said last.
+struct DeviceMemory {
+  std::atomic<std::int64_t> allocated;  // bytes, by tensors
+  std::atomic<std::int64_t> reserved;   // bytes, by the allocator
+  std::atomic<std::uint64_t> reports;   // 0: nothing was ever said
+};
+
+inline constexpr std::size_t kMostDevices = 16;
 
 struct RegionHeader {
   // Constant once the program has it.
@@ -57,10 +66,11 @@ struct RegionHeader {
   std::atomic<std::uint32_t> exited;                  // 1 + the exit code it asked for; 0: not yet
   // How many rings the program could map, where addresses are limited; 0: not known yet.
   std::atomic<std::uint32_t> mapped_rings;
-  std::atomic<std::uint32_t> described;  // 1: the fields below are written
-  std::int64_t leaf_op_overhead_ns;      // -1: not calibrated
-  char torch_version[32];                // "": no libtorch
-  char notice[512];                      // one line for the user, or ""
+  std::atomic<std::uint32_t> described;      // 1: the fields below are written
+  std::int64_t leaf_op_overhead_ns;          // -1: not calibrated
+  char torch_version[32];                    // "": no libtorch
+  char notice[512];                          // one line for the user, or ""
+  DeviceMemory device_memory[kMostDevices];  // by the number of the device
 };
 
 }  // namespace stepscope

@@ -239,7 +239,7 @@ bool Session::join_now() {
   wants_ops_ = region.header->plan.phases_only == 0;
   ring_registry().use(region);
   begin_recording(region);
-  start_counting_tensor_memory();
+  start_counting_tensor_memory(region.header->device_memory);
   return true;
 }
 

@@ -11,10 +11,12 @@ namespace stepscope {
 namespace {
 
 std::atomic<PointerTable*> held{nullptr};  // null: not counting
+std::atomic<DeviceMemory*> devices{nullptr};
 
 }  // namespace
 
-void start_counting_tensor_memory() {
+void start_counting_tensor_memory(DeviceMemory* of_devices) {
+  devices = of_devices;
   if (held.load() != nullptr) return;
   void* memory = mmap(nullptr, sizeof(PointerTable), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -22,6 +24,7 @@ void start_counting_tensor_memory() {
 }
 
 void stop_counting_tensor_memory() {
+  devices = nullptr;
   if (PointerTable* table = held.exchange(nullptr)) munmap(table, sizeof(PointerTable));
 }
 
@@ -39,6 +42,15 @@ void note_tensor_memory_freed(const void* pointer) {
   if (table == nullptr || pointer == nullptr) return;
   const std::int64_t bytes = table->erase(pointer);  // also when nobody can count it: it is gone
   if (ThreadRecorder* recorder = current_thread()) recorder->count_free(bytes);
+}
+
+void note_device_memory(int device, std::int64_t allocated, std::int64_t reserved) {
+  DeviceMemory* const all = devices.load(std::memory_order_relaxed);
+  if (all == nullptr || device < 0 || device >= static_cast<int>(kMostDevices)) return;
+  DeviceMemory& memory = all[device];
+  memory.allocated.store(allocated, std::memory_order_relaxed);
+  memory.reserved.store(reserved, std::memory_order_relaxed);
+  memory.reports.fetch_add(1, std::memory_order_release);
 }
 
 }  // namespace stepscope

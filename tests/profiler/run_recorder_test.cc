@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <functional>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "profiler/channel/channel_format.h"
 #include "profiler/session/current_thread.h"
 #include "profiler/session/session.h"
+#include "profiler/session/tensor_memory.h"
 #include "store/trace_reader.h"
 
 namespace stepscope {
@@ -124,6 +126,33 @@ TEST_F(RunRecorderTest, AProgramsEventsAreStored) {
   EXPECT_EQ((*reader_->phases()).size(), 1000U);
   EXPECT_EQ(*reader_->op_count(), 1000);
   expect_all_stored();
+}
+
+// What the allocator of a device said last, each device by itself.
+TEST_F(RunRecorderTest, DeviceMemoryOfAProcessIsSampled) {
+  record([this] {
+    note_scope();  // joins
+    note_device_memory(0, 1'000, 5'000);
+    note_device_memory(0, 2'000, 5'000);
+    note_device_memory(3, 7'000, 9'000);
+    note_device_memory(-1, 1, 1);
+    note_device_memory(1'000, 1, 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  });
+  std::set<std::string> seen;
+  ASSERT_TRUE(reader_
+                  ->for_each_sample([&](const Sample& sample) {
+                    const std::string name(reader_->text(sample.counter));
+                    if (!name.starts_with("device_")) return true;
+                    EXPECT_NE(sample.process, ProcessId::kNone);
+                    seen.insert(std::to_string(sample.gpu) + " " + name + " " +
+                                std::to_string(sample.value));
+                    return true;
+                  })
+                  .ok());
+  EXPECT_THAT(
+      seen, testing::ElementsAre("0 device_allocated_bytes 2000", "0 device_reserved_bytes 5000",
+                                 "3 device_allocated_bytes 7000", "3 device_reserved_bytes 9000"));
 }
 
 // As long as the program runs, every tenth of a second; of the machine, with the GPU's number.
