@@ -117,9 +117,9 @@ Result<CallOrigins> read_origins(const RecordedRun& recording, const DeviceWork&
 }
 
 // What is known of device work beside the steps.
-Status add_device_facts(const RecordedRun& recording, const DeviceWork& devices,
-                        CallOrigins&& origins, std::span<const AttributedLoop> loops,
-                        AnalysisReport& report) {
+Result<DeviceUse> add_device_facts(const RecordedRun& recording, const DeviceWork& devices,
+                                   CallOrigins&& origins, std::span<const AttributedLoop> loops,
+                                   AnalysisReport& report) {
   const auto phase_of = [loops](std::uint32_t call) {
     for (const AttributedLoop& loop : loops) {
       if (call < loop.call_phases.size() && loop.call_phases[call] != PhaseKind::kNone)
@@ -127,11 +127,11 @@ Status add_device_facts(const RecordedRun& recording, const DeviceWork& devices,
     }
     return PhaseKind::kNone;
   };
-  auto facts = collect_device_facts(recording, devices, origins, phase_of);
-  if (!facts.ok()) return facts.status();
-  report.device_facts = *std::move(facts);
+  auto use = collect_device_use(recording, devices, origins, phase_of);
+  if (!use.ok()) return use.status();
+  report.device_facts = std::exchange(use->facts, {});
   report.call_ops = std::move(origins.ops);
-  return {};
+  return use;
 }
 
 class RunSweep {
@@ -200,14 +200,14 @@ class RunSweep {
 
 // The reports of a loop: one for each device that worked for it, or one of its thread.
 void report_views(const RecordedRun& recording, const Loop& loop, AttributedLoop& attributed,
-                  StepSample sample, std::size_t warm_up, const Counters& counters,
-                  const AnalyzeOptions& options, AnalysisReport& report) {
+                  const DeviceUse& use, StepSample sample, std::size_t warm_up,
+                  const Counters& counters, const AnalyzeOptions& options, AnalysisReport& report) {
   if (recording.facts.windowed) drop_partial_edges(attributed.steps);
   if (attributed.late_ops > 0)
     report.losses.push_back({loop.thread, "late_op", attributed.late_ops});
   std::shared_ptr<const Predictor> predictor;
   for (const Viewpoint from : viewpoints_of(attributed)) {
-    auto told = report_loop(recording, loop, attributed, from, warm_up, counters, options);
+    auto told = report_loop(recording, loop, attributed, use, from, warm_up, counters, options);
     if (told.analysed.empty()) continue;
     if (predictor == nullptr) predictor = make_predictor(told, std::move(sample));
     add_advice(told, recording, counters, predictor);
@@ -236,8 +236,8 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
     if (!recording.devices.empty()) {
       auto origins = read_origins(recording, *devices);
       if (!origins.ok()) return origins.status();
-      const Status added = add_device_facts(recording, *devices, *std::move(origins), {}, report);
-      if (!added.ok()) return added;
+      const auto added = add_device_facts(recording, *devices, *std::move(origins), {}, report);
+      if (!added.ok()) return added.status();
     }
     add_processes(recording, *counters, report);
     return report;
@@ -246,14 +246,13 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   auto swept = sweep.sweep();
   if (!swept.ok()) return swept.status();
 
-  if (Status status =
-          add_device_facts(recording, *devices, std::move(swept->origins), swept->loops, report);
-      !status.ok())
-    return status;
+  const auto use =
+      add_device_facts(recording, *devices, std::move(swept->origins), swept->loops, report);
+  if (!use.ok()) return use.status();
   report.priority_times = std::move(swept->older.steps);
   report.utilizations = std::move(swept->older.devices);
   for (std::size_t i = 0; i < loops->size(); ++i) {
-    report_views(recording, (*loops)[i], swept->loops[i], std::move(swept->samples[i]),
+    report_views(recording, (*loops)[i], swept->loops[i], *use, std::move(swept->samples[i]),
                  sweep.warm_up(i), *counters, options, report);
   }
   if (report.loops.empty()) return no_such_steps(*options.steps, *loops);

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <string>
+#include <tuple>
 #include <utility>
 
+#include "analyzer/device/tensor_cores.h"
 #include "analyzer/op_samples.h"
 #include "analyzer/steps/infer_input.h"
 #include "analyzer/verdict/describe_populations.h"
@@ -75,13 +78,69 @@ std::vector<OpRow> op_rows(const OpTable& table, const RecordedRun& recording) {
   return rows;
 }
 
-std::vector<KernelRow> kernel_rows(const KernelTable& table, const RecordedRun& recording) {
+std::vector<KernelRow> kernel_rows(const std::vector<KernelCost>& costs, DeviceId device,
+                                   const DeviceUse& use, const RecordedRun& recording) {
   std::vector<KernelRow> rows;
-  for (const KernelCost& cost : table.sorted()) {
-    rows.push_back({std::string(recording.text(cost.name)), phase_name(cost.phase), cost.calls,
-                    to_ns(cost.total)});
+  for (const KernelCost& cost : costs) {
+    KernelRow& row = rows.emplace_back();
+    row.name = recording.text(cost.name);
+    row.phase = phase_name(cost.phase);
+    row.calls = cost.calls;
+    row.total_ns = to_ns(cost.total);
+    row.tensor_cores = uses_tensor_cores(row.name);
+    const auto known = use.occupancy.find({device, cost.name});
+    if (known != use.occupancy.end()) row.occupancy = known->second;
   }
   return rows;
+}
+
+// The step of `report` that `time` lies in, when it is one of the analysed.
+bool in_analysed_step(const LoopReport& report, SessionTime time) {
+  const auto after = std::partition_point(report.steps.begin(), report.steps.end(),
+                                          [time](const Step& step) { return step.start <= time; });
+  if (after == report.steps.begin()) return false;
+  const auto index = static_cast<std::size_t>(after - report.steps.begin()) - 1;
+  return time < report.steps[index].start + report.steps[index].dur &&
+         std::binary_search(report.analysed.begin(), report.analysed.end(), index);
+}
+
+// A copy counts as a whole in the step that it began in, as a kernel does.
+std::vector<CopyRow> copy_rows(const LoopReport& report, const DeviceUse& use,
+                               const RecordedRun& recording) {
+  std::map<StreamId, std::int64_t> numbers;
+  for (const StoredStream& stream : recording.streams) numbers[stream.id] = stream.number;
+  std::map<std::tuple<StreamId, CopyKind, MemoryKind, MemoryKind>, CopyRow> rows;
+  const auto copies = use.copies.find(report.device);
+  if (copies == use.copies.end()) return {};
+  for (const CopyUse& copy : copies->second) {
+    if (!in_analysed_step(report, copy.start)) continue;
+    CopyRow& row = rows[{copy.stream, copy.kind, copy.source, copy.target}];
+    row.kind = copy.kind;
+    row.source = copy.source;
+    row.target = copy.target;
+    row.stream = numbers[copy.stream];
+    ++row.calls;
+    row.bytes += copy.bytes;
+    row.total_ns += to_ns(copy.dur);
+    row.kernel_ns += to_ns(copy.kernel);
+  }
+  std::vector<CopyRow> sorted;
+  for (const auto& [key, row] : rows) sorted.push_back(row);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const CopyRow& a, const CopyRow& b) { return a.total_ns > b.total_ns; });
+  return sorted;
+}
+
+void add_device_rows(LoopReport& report, const AttributedLoop& attributed, std::size_t device,
+                     bool steady, const DeviceUse& use, const RecordedRun& recording) {
+  const auto& tables = steady ? attributed.steady_kernels : attributed.warm_up_kernels;
+  if (device < tables.size()) {
+    const auto costs = tables[device].sorted();
+    report.kernels = kernel_rows(costs, report.device, use, recording);
+    if (device < attributed.kernel_blocks.size())
+      add_kernel_samples(report, costs, attributed.kernel_blocks[device]);
+  }
+  report.copies = copy_rows(report, use, recording);
 }
 
 std::int64_t lost_events(const std::vector<Loss>& losses) {
@@ -146,8 +205,9 @@ void drop_partial_edges(std::vector<AttributedStep>& steps) {
 }
 
 LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
-                       const AttributedLoop& attributed, Viewpoint from, std::size_t warm_up,
-                       const Counters& counters, const AnalyzeOptions& options) {
+                       const AttributedLoop& attributed, const DeviceUse& use, Viewpoint from,
+                       std::size_t warm_up, const Counters& counters,
+                       const AnalyzeOptions& options) {
   LoopReport report;
   name_thread(report, recording, loop.thread);
   name_device(report, recording, from.device);
@@ -183,10 +243,7 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
                      : inferred_use(loop.input, report.steps, report.analysed);
   const OpTable& op_table = first.steady ? attributed.steady_ops : attributed.warm_up_ops;
   report.ops = op_rows(op_table, recording);
-  if (of_device) {
-    const auto& tables = first.steady ? attributed.steady_kernels : attributed.warm_up_kernels;
-    if (from.index < tables.size()) report.kernels = kernel_rows(tables[from.index], recording);
-  }
+  if (of_device) add_device_rows(report, attributed, from.index, first.steady, use, recording);
   add_op_samples(report, op_table.sorted(), attributed.op_blocks);
   report.populations = describe_populations(report.steps, report.analysed);
   report.drift = find_drift(report);

@@ -7,6 +7,7 @@
 
 #include "analyzer/analyze.h"
 #include "analyzer/attribute/attribute.h"
+#include "analyzer/device/device_facts.h"
 #include "analyzer/samples/counters.h"
 
 namespace stepscope {
@@ -29,7 +30,8 @@ void drop_partial_edges(std::vector<AttributedStep>& steps);
 
 // Everything but the advice. `analysed` is empty when no step was asked for.
 LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
-                       const AttributedLoop& attributed, Viewpoint from, std::size_t warm_up,
-                       const Counters& counters, const AnalyzeOptions& options);
+                       const AttributedLoop& attributed, const DeviceUse& use, Viewpoint from,
+                       std::size_t warm_up, const Counters& counters,
+                       const AnalyzeOptions& options);
 
 }  // namespace stepscope

@@ -1,8 +1,9 @@
-// The course of each op over the steps of a loop, in a report.
+// The course of each op and kernel over the steps of a loop, in a report.
 #pragma once
 
 #include <vector>
 
+#include "analyzer/attribute/kernel_table.h"
 #include "analyzer/attribute/op_series.h"
 #include "analyzer/report.h"
 
@@ -12,5 +13,8 @@ namespace stepscope {
 // block with a step that is not among the analysed ones is left out.
 void add_op_samples(LoopReport& report, const std::vector<OpCost>& costs,
                     const std::vector<OpBlock>& blocks);
+// The same of report.kernel_blocks and report.kernels.
+void add_kernel_samples(LoopReport& report, const std::vector<KernelCost>& costs,
+                        const std::vector<OpBlock>& blocks);
 
 }  // namespace stepscope

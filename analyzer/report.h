@@ -72,9 +72,9 @@ struct Drift {
   double between_thirds_ns = 0;
 };
 
-// What an op cost in a block of consecutive steps. Blocks without it have no sample.
+// What an op or a kernel cost in a block of consecutive steps. Blocks without it have no sample.
 struct OpSample {
-  std::size_t block = 0;  // index in LoopReport::op_blocks
+  std::size_t block = 0;  // index in LoopReport::op_blocks or kernel_blocks
   std::int64_t calls = 0;
   std::int64_t self_ns = 0;
 };
@@ -95,6 +95,22 @@ struct KernelRow {
   std::string phase;  // that it was launched in
   std::int64_t calls = 0;
   std::int64_t total_ns = 0;
+  // Of all its launches on the device, weighted by their times; nothing: not known.
+  std::optional<double> occupancy;
+  std::optional<bool> tensor_cores;  // as its name tells
+  std::vector<OpSample> samples;     // by block; empty unless asked for
+};
+
+// The copies of one kind that a device began in the analysed steps.
+struct CopyRow {
+  CopyKind kind = CopyKind::kUnknown;
+  MemoryKind source = MemoryKind::kUnknown;
+  MemoryKind target = MemoryKind::kUnknown;
+  std::int64_t stream = 0;  // its number
+  std::int64_t calls = 0;
+  std::int64_t bytes = 0;
+  std::int64_t total_ns = 0;
+  std::int64_t kernel_ns = 0;  // of total_ns: while a kernel ran on the device
 };
 
 // A process, and what became of it.
@@ -164,7 +180,9 @@ struct LoopReport {
   MemoryPressure memory;
   std::vector<OpRow> ops;               // by self time, the largest first
   std::vector<KernelRow> kernels;       // by time, the largest first; empty without a device
+  std::vector<CopyRow> copies;          // the same
   std::vector<std::int64_t> op_blocks;  // steps in each block of samples; empty unless asked for
+  std::vector<std::int64_t> kernel_blocks;  // the same of kernels
   std::vector<Population> populations;  // the usual steps first, the others by their time
   std::optional<Drift> drift;
   std::int64_t late_ops = 0;  // came too late to be placed

@@ -60,10 +60,10 @@ Json parts_json(const std::vector<PartDifference>& parts) {
   return json;
 }
 
-Json calls_json(const LoopComparison& loop, std::size_t top) {
+Json calls_json(const std::vector<CallDifference>& calls, std::size_t top) {
   Json json = Json::array();
-  for (std::size_t i = 0; i < std::min(top, loop.calls.size()); ++i) {
-    const CallDifference& call = loop.calls[i];
+  for (std::size_t i = 0; i < std::min(top, calls.size()); ++i) {
+    const CallDifference& call = calls[i];
     json.push_back({{"kind", call.kind},
                     {"name", call.name},
                     {"phase", call.phase},
@@ -95,8 +95,11 @@ Json side_json(const LoopReport& loop) {
 
 // The keys that the top level and each loop share.
 Json loop_json(const ComparisonView& view, const LoopComparison& loop) {
-  const auto changed = std::count_if(loop.calls.begin(), loop.calls.end(),
-                                     [](const CallDifference& call) { return call.changed(); });
+  const auto changed = [](const std::vector<CallDifference>& calls) {
+    return std::count_if(calls.begin(), calls.end(),
+                         [](const CallDifference& call) { return call.changed(); });
+  };
+  const auto top = static_cast<std::size_t>(std::max(view.top, 0));
   return {{"change", change_of(loop)},
           {"answer", answer_of(loop)},
           {"why", reasons_of(loop)},
@@ -108,8 +111,11 @@ Json loop_json(const ComparisonView& view, const LoopComparison& loop) {
           {"categories", parts_json(loop.categories)},
           {"phases", parts_json(loop.phases)},
           {"ops_compared", loop.calls.size()},
-          {"ops_changed", changed},
-          {"ops", calls_json(loop, static_cast<std::size_t>(std::max(view.top, 0)))}};
+          {"ops_changed", changed(loop.calls)},
+          {"ops", calls_json(loop.calls, top)},
+          {"kernels_compared", loop.kernels.size()},
+          {"kernels_changed", changed(loop.kernels)},
+          {"kernels", calls_json(loop.kernels, top)}};
 }
 
 const char* kind_name(LimitKind kind) {

@@ -144,26 +144,27 @@ std::string changed_text(std::size_t all, std::size_t changed, std::size_t matte
          (changed == all ? "" : "; the others are noise");
 }
 
-std::string op_rows(const LoopComparison& loop, int top) {
-  if (loop.calls.empty()) return "";
+// `what`: "op", "kernel"; `title`: above its rows.
+std::string call_rows(const std::vector<CallDifference>& calls, const std::string& what,
+                      const std::string& title, int top) {
+  if (calls.empty()) return "";
   const auto count = [&](bool (CallDifference::*quality)() const) {
-    return static_cast<std::size_t>(
-        std::count_if(loop.calls.begin(), loop.calls.end(),
-                      [&](const CallDifference& call) { return (call.*quality)(); }));
+    return static_cast<std::size_t>(std::count_if(
+        calls.begin(), calls.end(), [&](const CallDifference& call) { return (call.*quality)(); }));
   };
   const std::size_t changed = count(&CallDifference::changed);
   const std::size_t matter = count(&CallDifference::matters);
-  const std::string summary = changed_text(loop.calls.size(), changed, matter);
-  if (matter == 0) return "\n  ops   " + summary + "\n";
+  const std::string summary = changed_text(calls.size(), changed, matter);
+  if (matter == 0) return "\n  " + what + "s   " + summary + "\n";
   if (top < 1) return "";
   constexpr std::size_t kName = 24;
   std::string text =
-      "\n" + line_of("  " + pad_right("ops by self time", kName) + pad_right("phase", 10) +
-                     pad_left("A", 9) + pad_left("B", 10) + pad_left("difference", 11) +
-                     pad_left("interval", 23) + pad_left("calls", 11));
+      "\n" + line_of("  " + pad_right(title, kName) + pad_right("phase", 10) + pad_left("A", 9) +
+                     pad_left("B", 10) + pad_left("difference", 11) + pad_left("interval", 23) +
+                     pad_left("calls", 11));
   const std::size_t listed = std::min(matter, static_cast<std::size_t>(top));
   for (std::size_t i = 0; i < listed; ++i) {
-    const CallDifference& call = loop.calls[i];
+    const CallDifference& call = calls[i];
     const std::string cells = time_cells(call.ns).substr(1);
     text += line_of("    " + pad_right(cut(call.name, kName - 3), kName - 2) +
                     pad_right(call.phase == "none" ? "outside" : call.phase, 10) + cells +
@@ -173,7 +174,9 @@ std::string op_rows(const LoopComparison& loop, int top) {
 }
 
 std::string loop_page(const LoopComparison& loop, int top, const Palette& palette) {
-  return reason_lines(loop) + tables(loop, palette) + op_rows(loop, top);
+  return reason_lines(loop) + tables(loop, palette) +
+         call_rows(loop.kernels, "kernel", "kernels by time", top) +
+         call_rows(loop.calls, "op", "ops by self time", top);
 }
 
 std::string loop_name(const ComparisonView& view, std::size_t index) {

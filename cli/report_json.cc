@@ -255,10 +255,29 @@ Json kernels_json(const LoopReport& loop, std::size_t top) {
   Json json = Json::array();
   for (std::size_t i = 0; i < std::min(top, loop.kernels.size()); ++i) {
     const KernelRow& kernel = loop.kernels[i];
-    json.push_back({{"name", kernel.name},
-                    {"phase", kernel.phase},
-                    {"calls", kernel.calls},
-                    {"total_ns", kernel.total_ns}});
+    json.push_back(
+        {{"name", kernel.name},
+         {"phase", kernel.phase},
+         {"calls", kernel.calls},
+         {"total_ns", kernel.total_ns},
+         {"occupancy", kernel.occupancy ? Json(*kernel.occupancy) : Json(nullptr)},
+         {"tensor_cores", kernel.tensor_cores ? Json(*kernel.tensor_cores) : Json(nullptr)}});
+  }
+  return json;
+}
+
+Json copies_json(const LoopReport& loop, std::size_t top) {
+  Json json = Json::array();
+  for (std::size_t i = 0; i < std::min(top, loop.copies.size()); ++i) {
+    const CopyRow& copy = loop.copies[i];
+    json.push_back({{"direction", copy_kind_name(copy.kind)},
+                    {"source", memory_kind_name(copy.source)},
+                    {"target", memory_kind_name(copy.target)},
+                    {"stream", copy.stream},
+                    {"calls", copy.calls},
+                    {"bytes", copy.bytes},
+                    {"total_ns", copy.total_ns},
+                    {"beside_kernels_ns", copy.kernel_ns}});
   }
   return json;
 }
@@ -271,7 +290,8 @@ Json loop_json(const LoopReport& loop, std::size_t top) {
           {"verdict", verdict_json(loop)},       {"populations", populations_json(loop)},
           {"drift", drift_json(loop)},           {"advice", advice_json(loop)},
           {"prediction", prediction_json(loop)}, {"ops", ops_json(loop, top)},
-          {"kernels", kernels_json(loop, top)},  {"slowest", slowest_json(loop, top)}};
+          {"kernels", kernels_json(loop, top)},  {"copies", copies_json(loop, top)},
+          {"slowest", slowest_json(loop, top)}};
 }
 
 Json ranks_json(const AnalysisReport& report) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -292,42 +293,76 @@ std::string slowest_steps(const LoopReport& loop, int top) {
   return text;
 }
 
-// A row of top_ops() or top_kernels().
-std::string cost_line(const LoopReport& loop, const std::string& name, const std::string& phase,
-                      std::int64_t total_ns, std::int64_t calls) {
-  const double ns = static_cast<double>(total_ns) / steps_of(loop);
-  std::array<char, 32> calls_text{};
-  std::snprintf(calls_text.data(), calls_text.size(), "%.1f",
-                static_cast<double>(calls) / steps_of(loop));
-  return "    " + pad_right(cut(name, 43), 44) +
-         pad_right(phase == "none" ? "outside" : phase, 12) + pad_left(time_text(ns), 10) +
-         pad_left(percent_text(ns / std::max(1.0, static_cast<double>(loop.wall.mean))), 10) +
-         pad_left(calls_text.data(), 16) + "\n";
+std::string one_decimal(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f", value);
+  return text.data();
 }
 
-std::string cost_head(const std::string& title) {
-  return "\n  " + pad_right(title, 46) + pad_right("phase", 12) + pad_left("a step", 10) +
-         pad_left("of step", 10) + pad_left("calls a step", 16) + "\n";
+std::string share_of_step(const LoopReport& loop, double ns) {
+  return percent_text(ns / std::max(1.0, static_cast<double>(loop.wall.mean)));
 }
 
 std::string top_ops(const LoopReport& loop, int top) {
   if (loop.ops.empty() || top < 1) return "";
-  std::string text = cost_head("top ops by self time");
+  std::string text = "\n  " + pad_right("top ops by self time", 46) + pad_right("phase", 12) +
+                     pad_left("a step", 10) + pad_left("of step", 10) +
+                     pad_left("calls a step", 16) + "\n";
   for (std::size_t i = 0; i < std::min(loop.ops.size(), static_cast<std::size_t>(top)); ++i) {
     const OpRow& op = loop.ops[i];
-    text += cost_line(loop, op.name, op.phase, op.self_ns, op.calls);
+    const double ns = static_cast<double>(op.self_ns) / steps_of(loop);
+    text += "    " + pad_right(cut(op.name, 43), 44) +
+            pad_right(op.phase == "none" ? "outside" : op.phase, 12) + pad_left(time_text(ns), 10) +
+            pad_left(share_of_step(loop, ns), 10) +
+            pad_left(one_decimal(static_cast<double>(op.calls) / steps_of(loop)), 16) + "\n";
   }
   return text;
 }
 
+// "yes", "no" or "–": what the name of a kernel says of tensor cores.
+const char* known_text(const std::optional<bool>& known) {
+  if (!known) return "–";
+  return *known ? "yes" : "no";
+}
+
 std::string top_kernels(const LoopReport& loop, int top) {
   if (loop.kernels.empty() || top < 1) return "";
-  std::string text = cost_head("top kernels");
+  std::string text = "\n  " + pad_right("top kernels", 37) + pad_right("phase", 10) +
+                     pad_left("a step", 9) + pad_left("of step", 9) + pad_left("calls a step", 14) +
+                     pad_left("occupancy", 11) + pad_left("tensor", 8) + "\n";
   for (std::size_t i = 0; i < std::min(loop.kernels.size(), static_cast<std::size_t>(top)); ++i) {
     const KernelRow& kernel = loop.kernels[i];
-    text += cost_line(loop, kernel.name, kernel.phase, kernel.total_ns, kernel.calls);
+    const double ns = static_cast<double>(kernel.total_ns) / steps_of(loop);
+    text += "    " + pad_right(cut(kernel.name, 34), 35) +
+            pad_right(kernel.phase == "none" ? "outside" : kernel.phase, 10) +
+            pad_left(time_text(ns), 9) + pad_left(share_of_step(loop, ns), 9) +
+            pad_left(one_decimal(static_cast<double>(kernel.calls) / steps_of(loop)), 14) +
+            pad_left(kernel.occupancy ? percent_text(*kernel.occupancy) : "–", 11) +
+            pad_left(known_text(kernel.tensor_cores), 8) + "\n";
   }
   return text;
+}
+
+std::string copies_table(const LoopReport& loop, int top) {
+  if (loop.copies.empty() || top < 1) return "";
+  std::string text = "\n  " + pad_right("copies", 29) + pad_left("stream", 8) +
+                     pad_left("a step", 9) + pad_left("of step", 9) + pad_left("calls a step", 14) +
+                     pad_left("MB a step", 11) + pad_left("GB/s", 8) + pad_left("behind", 10) +
+                     "\n";
+  for (std::size_t i = 0; i < std::min(loop.copies.size(), static_cast<std::size_t>(top)); ++i) {
+    const CopyRow& copy = loop.copies[i];
+    const double ns = static_cast<double>(copy.total_ns) / steps_of(loop);
+    const double whole = std::max(1.0, static_cast<double>(copy.total_ns));
+    const std::string title = std::string(copy_kind_name(copy.kind)) + " " +
+                              memory_kind_name(copy.source) + " → " + memory_kind_name(copy.target);
+    text += "    " + pad_right(cut(title, 26), 27) + pad_left(std::to_string(copy.stream), 8) +
+            pad_left(time_text(ns), 9) + pad_left(share_of_step(loop, ns), 9) +
+            pad_left(one_decimal(static_cast<double>(copy.calls) / steps_of(loop)), 14) +
+            pad_left(one_decimal(static_cast<double>(copy.bytes) / 1e6 / steps_of(loop)), 11) +
+            pad_left(one_decimal(static_cast<double>(copy.bytes) / whole), 8) +
+            pad_left(percent_text(static_cast<double>(copy.kernel_ns) / whole), 10) + "\n";
+  }
+  return text + "    (behind: of the time, while a kernel ran on the device)\n";
 }
 
 std::string left_out(const LoopReport& loop) {
@@ -347,7 +382,7 @@ std::string left_out(const LoopReport& loop) {
 std::string loop_page(const LoopReport& loop, const TextOptions& options, const Palette& palette) {
   return verdict_lines(loop, palette) + "\n" + breakdown(loop, palette) + populations(loop) +
          advice_table(loop) + slowest_steps(loop, options.top) + top_kernels(loop, options.top) +
-         top_ops(loop, options.top) + left_out(loop);
+         copies_table(loop, options.top) + top_ops(loop, options.top) + left_out(loop);
 }
 
 std::string loop_title(const AnalysisReport& report, std::size_t index) {

@@ -33,7 +33,7 @@ struct AttributeOptions {
   const DeviceWork* devices = nullptr;  // null: the host alone
   OpObserver on_op;                     // may be empty
   std::size_t reorder_window = kReorderWindow;
-  bool op_series = false;  // fill AttributedLoop::op_blocks
+  bool op_series = false;  // fill AttributedLoop::op_blocks and kernel_blocks
   // Who wants to see the frames of a loop; empty or null: nobody.
   std::function<FrameObserver*(std::size_t loop)> observer;
   // Called now and then with the number of ops seen so far.
@@ -58,8 +58,9 @@ struct AttributedLoop {
   std::vector<KernelTable> warm_up_kernels;
   OpTable steady_ops;
   OpTable warm_up_ops;
-  std::vector<PhaseKind> call_phases;  // LoopDevices::take_call_phases()
-  std::vector<OpBlock> op_blocks;      // of the steps that are not left out and have ops
+  std::vector<PhaseKind> call_phases;               // LoopDevices::take_call_phases()
+  std::vector<std::vector<OpBlock>> kernel_blocks;  // of each device; as op_blocks, of kernels
+  std::vector<OpBlock> op_blocks;  // of the steps that are not left out and have ops
   std::int64_t late_ops = 0;
 };
 

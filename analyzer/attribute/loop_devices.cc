@@ -40,10 +40,13 @@ void add_up(std::span<const DeviceSegment> segments, StepAccount& account) {
 
 // A kernel counts as a whole in the step that it began in.
 void count_kernels(std::span<const DeviceActivity> begun, const HostView& host,
-                   KernelTable& kernels) {
+                   KernelTable* kernels, OpSeries* series) {
   for (const DeviceActivity& activity : begun) {
-    if (activity.name != StringId::kNone)
-      kernels.add(activity.name, host.phase_of(activity.call), activity.end - activity.start);
+    if (activity.name == StringId::kNone) continue;
+    const PhaseKind phase = host.phase_of(activity.call);
+    const Duration dur = activity.end - activity.start;
+    if (kernels != nullptr) kernels->add(activity.name, phase, dur);
+    if (series != nullptr) series->add_whole(activity.name, phase, dur);
   }
 }
 
@@ -95,7 +98,8 @@ std::span<const HostState> LoopDevices::states_of(ThreadId thread) {
 }
 
 void LoopDevices::sweep(TimeRange frame, std::span<const Segment> segments, const OpsByThread& ops,
-                        std::vector<StepAccount>& accounts, std::vector<KernelTable>* kernels) {
+                        std::vector<StepAccount>& accounts, std::vector<KernelTable>* kernels,
+                        std::vector<OpSeries>* series) {
   if (devices_.empty() || segments.empty()) return;
   ops_ = &ops;
   thread_states_.clear();
@@ -108,11 +112,13 @@ void LoopDevices::sweep(TimeRange frame, std::span<const Segment> segments, cons
       [this](std::uint32_t call) { return call == kNoCall ? PhaseKind::kNone : phases_[call]; }};
   accounts.resize(devices_.size());
   if (kernels != nullptr) kernels->resize(devices_.size());
+  if (series != nullptr) series->resize(devices_.size());
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     const DeviceRuns runs = cursors_[i].advance(frame);
     const auto swept = sweep_device(frame, runs, cursors_[i].next(), host);
     add_up(swept, accounts[i]);
-    if (kernels != nullptr) count_kernels(runs.begun, host, (*kernels)[i]);
+    count_kernels(runs.begun, host, kernels != nullptr ? &(*kernels)[i] : nullptr,
+                  series != nullptr ? &(*series)[i] : nullptr);
     hide_loop_time(swept, loop_states_, accounts[i]);
   }
 }

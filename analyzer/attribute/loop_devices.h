@@ -12,6 +12,7 @@
 
 #include "analyzer/attribute/device_sweep.h"
 #include "analyzer/attribute/kernel_table.h"
+#include "analyzer/attribute/op_series.h"
 #include "analyzer/attribute/step_account.h"
 #include "analyzer/steps/find_loops.h"
 
@@ -32,9 +33,11 @@ class LoopDevices {
   [[nodiscard]] bool launches(ThreadId thread) const { return launchers_.contains(thread); }
 
   // `segments` tile `frame`; frames come in order, each starts where the one before ended. Adds to
-  // accounts[i] what devices()[i] did, and to kernels[i], unless that is null, what it ran.
+  // accounts[i] what devices()[i] did, and to kernels[i] and series[i], unless they are null, what
+  // it ran.
   void sweep(TimeRange frame, std::span<const Segment> segments, const OpsByThread& ops,
-             std::vector<StepAccount>& accounts, std::vector<KernelTable>* kernels);
+             std::vector<StepAccount>& accounts, std::vector<KernelTable>* kernels,
+             std::vector<OpSeries>* series = nullptr);
 
   // What the loop was in at each call of its threads, kNone outside the frames; by the index of the
   // call. No call of sweep() after it.

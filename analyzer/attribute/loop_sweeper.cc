@@ -141,6 +141,8 @@ void LoopSweeper::sweep_to(SessionTime end) {
   drop_ended(ops, end);
   if (end == loop_.steps[step].end) {
     if (config_.op_series) op_series_.end_step(step, recorded && table != nullptr);
+    // Kernels may be recorded where ops are not.
+    for (OpSeries& series : kernel_series_) series.end_step(step, table != nullptr);
     ++next_step_;
     spans_[step] = {};
     ops = {};
@@ -191,12 +193,14 @@ void LoopSweeper::sweep_devices(TimeRange frame, const std::vector<Segment>& seg
   std::vector<KernelTable>* const kernels = role == StepRole::kSteady   ? &result_.steady_kernels
                                             : role == StepRole::kWarmUp ? &result_.warm_up_kernels
                                                                         : nullptr;
-  config_.devices->sweep(frame, segments, ops, result_.steps[next_step_].devices, kernels);
+  config_.devices->sweep(frame, segments, ops, result_.steps[next_step_].devices, kernels,
+                         config_.op_series ? &kernel_series_ : nullptr);
 }
 
 AttributedLoop LoopSweeper::finish() {
   while (next_step_ < loop_.steps.size()) sweep_to(loop_.steps[next_step_].end);
   result_.op_blocks = op_series_.take_blocks();
+  for (OpSeries& series : kernel_series_) result_.kernel_blocks.push_back(series.take_blocks());
   if (config_.devices) result_.call_phases = config_.devices->take_call_phases();
   return std::move(result_);
 }

@@ -25,7 +25,7 @@ class LoopSweeper {
     Duration launch_overhead{0};
     std::function<bool(bool has_ops)> ops_recorded;  // were a step's ops recorded?
     std::function<StepRole(std::size_t step)> role;
-    bool op_series = false;             // fill AttributedLoop::op_blocks
+    bool op_series = false;             // fill AttributedLoop::op_blocks and kernel_blocks
     FrameObserver* observer = nullptr;  // null: nobody looks on
     std::optional<LoopDevices> devices;
   };
@@ -74,6 +74,7 @@ class LoopSweeper {
   std::vector<Buffer> buffers_;
   AttributedLoop result_;
   OpSeries op_series_;
+  std::vector<OpSeries> kernel_series_;  // of each device
   SweepState state_;
   SessionTime swept_;          // all before it is done
   SessionTime seen_;           // the latest end of an op on the loop's thread

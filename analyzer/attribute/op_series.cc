@@ -56,6 +56,12 @@ void OpSeries::add(const Segment& segment) {
 
 void OpSeries::add_call(StringId name, PhaseKind phase) { ++at(name, phase).calls; }
 
+void OpSeries::add_whole(StringId name, PhaseKind phase, Duration dur) {
+  OpCost& cost = at(name, phase);
+  ++cost.calls;
+  cost.self += dur;
+}
+
 void OpSeries::end_step(std::size_t step, bool counted) {
   for (const OpCost& cost : current_) {
     place_[static_cast<std::size_t>(cost.name)][static_cast<std::size_t>(cost.phase)] = 0;

@@ -1,5 +1,5 @@
-// What each op cost over the course of a loop, not only in sum: whoever compares two runs must know
-// how much that varies.
+// What each op (or kernel) cost over the course of a loop, not only in sum: whoever compares two
+// runs must know how much that varies.
 //
 // Memory: at most 2 × kMostOpBlocks blocks, each with the ops that occurred in it. When there would
 // be more, neighbours are joined, and from then on a block holds twice as many steps.
@@ -29,6 +29,8 @@ class OpSeries {
   // What happened in the step that is going on.
   void add(const Segment& segment);
   void add_call(StringId name, PhaseKind phase);
+  // A call with all that it took.
+  void add_whole(StringId name, PhaseKind phase, Duration dur);
   // It is over; `counted`: it belongs to the series. Steps come in order.
   void end_step(std::size_t step, bool counted);
 

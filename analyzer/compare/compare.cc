@@ -80,10 +80,11 @@ std::vector<PartDifference> compare_phases(const LoopReport& a, const LoopReport
   return parts;
 }
 
-// An op over the blocks of one run; `row` is null when it did not occur there.
-Estimate estimate_calls(const LoopReport& loop, const OpRow* row, std::int64_t OpSample::*figure) {
-  std::vector<double> parts(loop.op_blocks.size(), 0),
-      steps(loop.op_blocks.begin(), loop.op_blocks.end());
+// An op or kernel over the blocks of one run; `row` is null when it did not occur there.
+template <typename Row>
+Estimate estimate_calls(const std::vector<std::int64_t>& blocks, const Row* row,
+                        std::int64_t OpSample::*figure) {
+  std::vector<double> parts(blocks.size(), 0), steps(blocks.begin(), blocks.end());
   if (row != nullptr) {
     for (const OpSample& sample : row->samples) {
       parts[sample.block] = static_cast<double>(sample.*figure);
@@ -92,21 +93,25 @@ Estimate estimate_calls(const LoopReport& loop, const OpRow* row, std::int64_t O
   return estimate_ratio(parts, steps, std::accumulate(steps.begin(), steps.end(), 0.0));
 }
 
-struct OpRows {
-  const OpRow* a = nullptr;
-  const OpRow* b = nullptr;
+// The rows of one run, and how many steps each block of their samples holds.
+template <typename Row>
+struct Course {
+  const std::vector<Row>& rows;
+  const std::vector<std::int64_t>& blocks;
 };
 
-std::vector<CallDifference> compare_ops(const LoopReport& a, const LoopReport& b) {
-  std::map<std::pair<std::string_view, std::string_view>, OpRows> rows;
-  for (const OpRow& row : a.ops) rows[{row.name, row.phase}].a = &row;
-  for (const OpRow& row : b.ops) rows[{row.name, row.phase}].b = &row;
+template <typename Row>
+std::vector<CallDifference> compare_calls(const char* kind, Course<Row> a, Course<Row> b) {
+  std::map<std::pair<std::string_view, std::string_view>, std::pair<const Row*, const Row*>> rows;
+  for (const Row& row : a.rows) rows[{row.name, row.phase}].first = &row;
+  for (const Row& row : b.rows) rows[{row.name, row.phase}].second = &row;
   std::vector<CallDifference> result;
   for (const auto& [key, row] : rows) {
-    const auto compared = [&](std::int64_t OpSample::*figure) {
-      return difference_of(estimate_calls(a, row.a, figure), estimate_calls(b, row.b, figure));
+    const auto compared = [&, &of = row](std::int64_t OpSample::*figure) {
+      return difference_of(estimate_calls(a.blocks, of.first, figure),
+                           estimate_calls(b.blocks, of.second, figure));
     };
-    result.push_back({"op", std::string(key.first), std::string(key.second),
+    result.push_back({kind, std::string(key.first), std::string(key.second),
                       compared(&OpSample::self_ns), compared(&OpSample::calls), false});
   }
   return result;
@@ -138,8 +143,13 @@ LoopComparison compare_loops(const LoopReport& a, const LoopReport& b) {
   result.a_has_ops = a.ops_recorded;
   result.b_has_ops = b.ops_recorded;
   if (!a.op_blocks.empty() && !b.op_blocks.empty()) {
-    result.calls = compare_ops(a, b);
+    result.calls = compare_calls<OpRow>("op", {a.ops, a.op_blocks}, {b.ops, b.op_blocks});
     control_and_sort(result.calls, result.mean.a.value);
+  }
+  if (!a.kernel_blocks.empty() && !b.kernel_blocks.empty()) {
+    result.kernels = compare_calls<KernelRow>("kernel", {a.kernels, a.kernel_blocks},
+                                              {b.kernels, b.kernel_blocks});
+    control_and_sort(result.kernels, result.mean.a.value);
   }
   return result;
 }

@@ -25,10 +25,10 @@ inline constexpr double kTrifle = 0.001;
 
 // Something that is called many times a step.
 struct CallDifference {
-  std::string kind;  // "op"
+  std::string kind;  // "op", "kernel"
   std::string name;
   std::string phase;    // phase_name()
-  Difference ns;        // self time a step
+  Difference ns;        // self time a step; a kernel's time
   Difference calls;     // a step
   bool trifle = false;  // less than kTrifle of A's step: real or not, not worth a line
 
@@ -50,6 +50,7 @@ struct LoopComparison {
   std::vector<PartDifference> categories;  // that occur in either, in the order of Category
   std::vector<PartDifference> phases;      // input, forward, backward, optimizer, other
   std::vector<CallDifference> calls;       // what matters first, then what changed, then by |delta|
+  std::vector<CallDifference> kernels;     // the same; empty unless both have a device
   bool a_has_ops = false;
   bool b_has_ops = false;
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 #include <unordered_set>
 #include <utility>
@@ -41,12 +40,12 @@ class Collector {
     return status;
   }
 
-  DeviceFacts facts(const CallOrigins& origins, const PhaseOfCall& phase_of) {
+  DeviceUse use(const CallOrigins& origins, const PhaseOfCall& phase_of) {
     add_launches(origins, phase_of);
     add_names();
     add_occupancies();
     add_streams();
-    return std::move(facts_);
+    return std::move(use_);
   }
 
  private:
@@ -70,9 +69,11 @@ class Collector {
   std::vector<std::int64_t> launched_;  // activities of each of DeviceWork::launchers()
   std::map<StreamId, std::vector<TimeRange>> streams_;
   std::map<DeviceId, std::vector<Run>> kernels_;  // where any ran
-  std::map<DeviceId, std::set<BlockNeeds>> shapes_;
+  // How long kernels of each shape ran.
+  std::map<DeviceId, std::map<BlockNeeds, std::map<StringId, Duration>>> shapes_;
   std::unordered_set<StringId> names_;
-  DeviceFacts facts_;
+  DeviceUse use_;
+  DeviceFacts& facts_ = use_.facts;
 };
 
 void Collector::take(const Activity& activity) {
@@ -84,9 +85,9 @@ void Collector::take(const Activity& activity) {
 void Collector::take_shape(const Kernel& kernel) {
   names_.insert(kernel.name);
   const auto& [x, y, z] = kernel.block;
-  shapes_[device_of_[kernel.stream]].insert(
-      {std::int64_t{x} * y * z, kernel.registers,
-       kernel.static_shared_bytes + kernel.dynamic_shared_bytes});
+  const BlockNeeds block{std::int64_t{x} * y * z, kernel.registers,
+                         kernel.static_shared_bytes + kernel.dynamic_shared_bytes};
+  shapes_[device_of_[kernel.stream]][block][kernel.name] += kernel.dur;
 }
 
 const std::vector<Run>& Collector::kernels_of(DeviceId device) {
@@ -101,7 +102,11 @@ const std::vector<Run>& Collector::kernels_of(DeviceId device) {
 }
 
 void Collector::take_overlap(const Copy& copy, std::int64_t row) {
-  facts_.overlaps.push_back({row, covered(kernels_of(device_of_[copy.stream]), range_of(copy))});
+  const DeviceId device = device_of_[copy.stream];
+  const Duration kernel = covered(kernels_of(device), range_of(copy));
+  facts_.overlaps.push_back({row, kernel});
+  use_.copies[device].push_back(
+      {copy.start, copy.dur, kernel, copy.bytes, copy.stream, copy.kind, copy.source, copy.target});
 }
 
 // Both lists are by api_call, whose order is not that of the launchers.
@@ -138,17 +143,24 @@ void Collector::add_names() {
 }
 
 void Collector::add_occupancies() {
+  std::map<std::pair<DeviceId, StringId>, Duration> whole;
   for (const StoredDevice& device : recording_.devices) {
     const auto limits = limits_of(device);
     if (!limits) continue;
-    for (const BlockNeeds& block : shapes_[device.id]) {
+    for (const auto& [block, kernels] : shapes_[device.id]) {
       const auto fits = theoretical_occupancy(*limits, block);
       if (!fits) continue;
       facts_.occupancies.push_back({device.id, block.threads, block.registers, block.shared_bytes,
                                     fits->blocks, fits->warps, fits->share,
                                     limit_name(fits->limited_by)});
+      for (const auto& [name, dur] : kernels) {
+        whole[{device.id, name}] += dur;
+        use_.occupancy[{device.id, name}] += fits->share * static_cast<double>(to_ns(dur));
+      }
     }
   }
+  for (auto& [kernel, weighted] : use_.occupancy)
+    weighted /= std::max(1.0, static_cast<double>(to_ns(whole[kernel])));
 }
 
 void Collector::add_streams() {
@@ -168,12 +180,12 @@ void Collector::add_streams() {
 
 }  // namespace
 
-Result<DeviceFacts> collect_device_facts(const RecordedRun& recording, const DeviceWork& work,
-                                         const CallOrigins& origins, const PhaseOfCall& phase_of) {
-  if (recording.devices.empty()) return DeviceFacts();
+Result<DeviceUse> collect_device_use(const RecordedRun& recording, const DeviceWork& work,
+                                     const CallOrigins& origins, const PhaseOfCall& phase_of) {
+  if (recording.devices.empty()) return DeviceUse();
   Collector collector(recording, work);
   if (Status status = collector.read(); !status.ok()) return status;
-  return collector.facts(origins, phase_of);
+  return collector.use(origins, phase_of);
 }
 
 }  // namespace stepscope

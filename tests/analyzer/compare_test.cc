@@ -368,6 +368,22 @@ class RunBuilder {
     return *this;
   }
 
+  // The same of a kernel.
+  RunBuilder& kernel(const std::string& name, const std::vector<double>& noise,
+                     std::int64_t calls) {
+    LoopReport& loop = report_.loops.back();
+    loop.kernel_blocks.assign(noise.size(), 1);
+    KernelRow row;
+    row.name = name;
+    row.phase = "backward";
+    for (std::size_t i = 0; i < noise.size(); ++i) {
+      const auto ns = std::llround(1e3 * noise[i] * static_cast<double>(calls));
+      row.samples.push_back({i, calls, ns});
+    }
+    loop.kernels.push_back(std::move(row));
+    return *this;
+  }
+
   AnalysisReport& report() { return report_; }
 
  private:
@@ -503,6 +519,38 @@ TEST(Compare, AnOpThatChangedIsFoundAmongMany) {
   EXPECT_TRUE(loop.calls[0].is_new());
   EXPECT_FALSE(loop.calls[0].is_gone());
   EXPECT_EQ(loop.calls[0].calls.b.value, 7);
+}
+
+TEST(Compare, KernelsAreComparedApartFromOps) {
+  std::mt19937 random(19);
+  RunBuilder a, b;
+  a.loop().steps(correlated(random, 40, 0), 0.5, 0).op("aten::mm", correlated(random, 40, 0), 1);
+  b.loop().steps(correlated(random, 40, 0), 0.5, 0).op("aten::mm", correlated(random, 40, 0), 1);
+  for (const char* name : {"same", "other"}) {
+    a.kernel(name, correlated(random, 40, 0), 20);
+    b.kernel(name, correlated(random, 40, 0), 20);
+  }
+  a.kernel("volta_sgemm", correlated(random, 40, 0), 50);
+  b.kernel("volta_h884gemm", correlated(random, 40, 0), 10);
+  const LoopComparison loop = compare(a.report(), b.report()).loops.at(0);
+  ASSERT_EQ(loop.calls.size(), 1u);
+  ASSERT_EQ(loop.kernels.size(), 4u);
+  EXPECT_EQ(loop.kernels[0].kind, "kernel");
+  EXPECT_EQ(loop.kernels[0].name, "volta_sgemm");
+  EXPECT_TRUE(loop.kernels[0].is_gone());
+  EXPECT_EQ(loop.kernels[1].name, "volta_h884gemm");
+  EXPECT_TRUE(loop.kernels[1].is_new());
+  EXPECT_EQ(loop.kernels[1].phase, "backward");
+  EXPECT_FALSE(loop.kernels[2].changed());
+  EXPECT_FALSE(loop.kernels[3].changed());
+}
+
+TEST(Compare, KernelsAreComparedOnlyWhereBothHaveADevice) {
+  std::mt19937 random(20);
+  RunBuilder a, b;
+  a.loop().steps(correlated(random, 40, 0), 1, 0).kernel("k", correlated(random, 40, 0), 5);
+  b.loop().steps(correlated(random, 40, 0), 1, 0);
+  EXPECT_TRUE(compare(a.report(), b.report()).loops.at(0).kernels.empty());
 }
 
 TEST(Compare, ARealTrifleIsMarkedAsOne) {

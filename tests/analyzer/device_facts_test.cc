@@ -32,6 +32,11 @@ class DeviceFactsTest : public ::testing::Test {
     builder_.ops().back().sequence = sequence;
     builder_.ops().back().forward_thread = kMainTorchId;
   }
+  void step_phases(std::int64_t at) {
+    builder_.phase(main_, PhaseKind::kInput, at, at + 100);
+    builder_.phase(main_, PhaseKind::kBackward, at + 200, at + 300);
+    builder_.phase(main_, PhaseKind::kOptimizer, at + 300, at + 400);
+  }
   void launch(ThreadId thread, std::int64_t at, std::int64_t correlation) {
     builder_.call(thread, "cudaLaunchKernel", at, at + 2, correlation);
     builder_.kernel(stream_, "k" + std::to_string(correlation), at + 100, at + 101, correlation);
@@ -180,6 +185,57 @@ TEST_F(DeviceFactsTest, CopiesOverlapWithKernelsOfTheirDeviceOnly) {
   std::vector<std::int64_t> overlaps;
   for (const CopyOverlap& overlap : facts().overlaps) overlaps.push_back(to_ns(overlap.kernel));
   EXPECT_THAT(overlaps, ElementsAre(90, 0, 0));
+}
+
+// A report is about the analysed steps, so the first one's copies, which warm up, are left out.
+TEST_F(DeviceFactsTest, AReportHasTheCopiesOfItsSteps) {
+  for (std::int64_t step = 0; step < 4; ++step) {
+    const std::int64_t at = step * 1000;
+    step_phases(at);
+    builder_.call(main_, "cudaMemcpyAsync", at + 110, at + 112, 10 * step + 1);
+    builder_.copies.push_back({{stream_, session_time(at + 120), Duration(50), 10 * step + 1},
+                               CopyKind::kHostToDevice,
+                               MemoryKind::kPageable,
+                               MemoryKind::kDevice,
+                               4'000});
+    builder_.call(main_, "cudaLaunchKernel", at + 114, at + 116, 10 * step + 2);
+    builder_.kernel(builder_.stream(9), "k", at + 150, at + 400, 10 * step + 2);
+  }
+  builder_.phase(main_, PhaseKind::kInputEnd, 4000, 4010);
+  const auto report = analyze(builder_.recording());
+  ASSERT_TRUE(report.ok());
+  const LoopReport& loop = report->loops.at(0);
+  const auto steps = static_cast<std::int64_t>(loop.analysed.size());
+  EXPECT_EQ(steps, 3);
+  ASSERT_EQ(loop.copies.size(), 1u);
+  EXPECT_EQ(loop.copies[0].source, MemoryKind::kPageable);
+  EXPECT_EQ(loop.copies[0].stream, 7);
+  EXPECT_EQ(loop.copies[0].calls, steps);
+  EXPECT_EQ(loop.copies[0].bytes, steps * 4'000);
+  EXPECT_EQ(loop.copies[0].total_ns, steps * 50);
+  EXPECT_EQ(loop.copies[0].kernel_ns, steps * 20);
+}
+
+// 1 for 100 ns and 0.75 for 300 ns.
+TEST_F(DeviceFactsTest, TheOccupancyOfANameIsWeightedByTime) {
+  for (std::int64_t step = 0; step < 3; ++step) {
+    const std::int64_t at = step * 1000;
+    step_phases(at);
+    builder_.call(main_, "cudaLaunchKernel", at + 110, at + 112, step + 1);
+    for (const std::int64_t registers : {32, 37}) {
+      const std::int64_t start = registers == 32 ? at + 150 : at + 400;
+      builder_.kernel(stream_, "k", start, start + (registers == 32 ? 100 : 300), step + 1);
+      builder_.kernels.back().block = {128, 1, 1};
+      builder_.kernels.back().registers = static_cast<std::int32_t>(registers);
+    }
+  }
+  RecordedRun recording = builder_.recording();
+  recording.devices[0].compute_major = 7;
+  const auto report = analyze(recording);
+  ASSERT_TRUE(report.ok());
+  ASSERT_EQ(report->loops.at(0).kernels.size(), 1u);
+  EXPECT_DOUBLE_EQ(report->loops[0].kernels[0].occupancy.value(), 0.8125);
+  EXPECT_EQ(report->loops[0].kernels[0].tensor_cores, std::nullopt);
 }
 
 TEST_F(DeviceFactsTest, AStreamIsBusyWhenAnythingRunsThere) {

@@ -133,6 +133,33 @@ TEST(OpSamples, AreOfTheStepsAskedFor) {
   EXPECT_EQ(loop.ops[0].samples[0].self_ns, 10);
 }
 
+// A kernel of i + 1 ns that step i launched; it counts in the step that it began in.
+TEST(OpSamples, KernelsHaveACourseToo) {
+  RecordingBuilder builder;
+  const ThreadId main = builder.thread("main");
+  const StreamId stream = builder.stream(7);
+  for (std::int64_t i = 0; i < 30; ++i) {
+    builder.call(main, "cudaLaunchKernel", i * 100 + 25, i * 100 + 27, i + 1);
+    builder.kernel(stream, "gemm", i * 100 + 30, i * 100 + 31 + i, i + 1);
+  }
+  AnalyzeOptions options;
+  options.op_samples = true;
+  const auto report = analyze(steps_of_growing_ops(builder), options);
+  ASSERT_TRUE(report.ok());
+  const LoopReport& loop = report->loops.at(0);
+  EXPECT_EQ(loop.kernel_blocks.size(), loop.analysed.size());
+  ASSERT_EQ(loop.kernels.size(), 1u);
+  const KernelRow& row = loop.kernels[0];
+  std::int64_t total = 0, calls = 0;
+  for (const OpSample& sample : row.samples) {
+    total += sample.self_ns;
+    calls += sample.calls;
+  }
+  EXPECT_EQ(total, row.total_ns);
+  EXPECT_EQ(calls, row.calls);
+  EXPECT_EQ(row.samples.at(3).self_ns, 5) << "of the fifth step, the fourth that counts";
+}
+
 TEST(OpSamples, AreNotKeptUnlessAskedFor) {
   RecordingBuilder builder;
   const auto report = analyze(steps_of_growing_ops(builder));
