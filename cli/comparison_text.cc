@@ -123,7 +123,7 @@ std::string calls_cell(const CallDifference& call) {
   std::array<char, 48> text{};
   const double a = call.calls.a.value, b = call.calls.b.value;
   const auto digits = [](double value) {
-    return value >= 99.5 || value == std::floor(value) ? 0 : 1;
+    return value >= 9.95 || value == std::floor(value) ? 0 : 1;
   };
   std::snprintf(text.data(), text.size(), call.calls.changed ? "%.*f → %.*f" : "%.*f", digits(a), a,
                 digits(b), b);
@@ -166,7 +166,7 @@ std::string call_rows(const std::vector<CallDifference>& calls, const std::strin
   for (std::size_t i = 0; i < listed; ++i) {
     const CallDifference& call = calls[i];
     const std::string cells = time_cells(call.ns).substr(1);
-    text += line_of("    " + pad_right(cut(call.name, kName - 3), kName - 2) +
+    text += line_of("    " + pad_right(cut(kernel_title(call.name), kName - 3), kName - 2) +
                     pad_right(call.phase == "none" ? "outside" : call.phase, 10) + cells +
                     pad_left(calls_cell(call), 11));
   }

@@ -333,7 +333,7 @@ std::string top_kernels(const LoopReport& loop, int top) {
   for (std::size_t i = 0; i < std::min(loop.kernels.size(), static_cast<std::size_t>(top)); ++i) {
     const KernelRow& kernel = loop.kernels[i];
     const double ns = static_cast<double>(kernel.total_ns) / steps_of(loop);
-    text += "    " + pad_right(cut(kernel.name, 34), 35) +
+    text += "    " + pad_right(cut(kernel_title(kernel.name), 34), 35) +
             pad_right(kernel.phase == "none" ? "outside" : kernel.phase, 10) +
             pad_left(time_text(ns), 9) + pad_left(share_of_step(loop, ns), 9) +
             pad_left(one_decimal(static_cast<double>(kernel.calls) / steps_of(loop)), 14) +

@@ -74,4 +74,9 @@ bool stdout_wants_color() {
   return (no_color == nullptr || *no_color == '\0') && isatty(STDOUT_FILENO) == 1;
 }
 
+std::string kernel_title(const std::string& name) {
+  constexpr std::string_view kVoid = "void ";
+  return name.starts_with(kVoid) ? name.substr(kVoid.size()) : name;
+}
+
 }  // namespace stepscope::cli

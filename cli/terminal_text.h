@@ -42,4 +42,8 @@ struct Palette {
   }
 };
 
+// The name of a kernel (or of anything else) without the "void" that templates begin with, which
+// takes room and tells nothing.
+std::string kernel_title(const std::string& name);
+
 }  // namespace stepscope::cli
