@@ -36,7 +36,9 @@ readonly OUT=$PWD/build/test
 readonly FUZZ_SECONDS=10
 # The trainers are programs that tests record; they need no model or data from the network.
 readonly PIP_PACKAGES=(pytest playwright viztracer numpy "torch==$TORCH_PIN"
-  transformers accelerate lightning)
+  transformers accelerate lightning
+  # NVIDIA's headers and libcupti: what the decoder of device records is held against.
+  nvidia-cuda-cupti==13.0.85 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88)
 readonly JOBS=$(nproc)
 # The same file in two build folders, or in another clone, is compiled once.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1

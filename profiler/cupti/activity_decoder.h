@@ -1,0 +1,101 @@
+// From the bytes of a CUPTI buffer to the store's device events.
+//
+// Trusts nothing in the buffer: the program whose memory it is may have gone wild. What makes no
+// sense is counted and skipped; where the next record cannot be found, the rest of the buffer is.
+// Thread safety: none; the recorder's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "profiler/cupti/activity_records.h"
+#include "profiler/ring/clock.h"
+#include "store/device_events.h"
+
+namespace stepscope {
+
+// Texts that records name by a number of the program's: the address of a text, or which function.
+enum class NameSpace : std::uint32_t { kAddress = 0, kRuntimeCall = 1, kDriverCall = 2 };
+inline constexpr std::uint32_t kNameSpaceCount = 3;
+
+// What a decoder needs to know of the store, and tells it.
+class ActivityContext {
+ public:
+  virtual ~ActivityContext() = default;
+  virtual DeviceId device(std::uint32_t number) = 0;
+  virtual StreamId stream(std::uint32_t device, std::uint32_t context, std::uint32_t number) = 0;
+  virtual ThreadId thread(std::uint32_t tid) = 0;
+  // kNone when it is not known.
+  virtual StringId kernel_name(std::uint64_t address) = 0;
+  virtual StringId call_name(NameSpace space, std::uint32_t callback) = 0;
+  virtual std::int64_t correlation(std::uint32_t number) = 0;
+  // What `device` is, but for its process; its name is the text at `name`.
+  virtual void describe(const Device& device, std::uint64_t name) = 0;
+};
+
+struct DeviceEvents {
+  std::vector<ApiCall> calls;
+  std::vector<Kernel> kernels;
+  std::vector<Copy> copies;
+  std::vector<Memset> memsets;
+  std::vector<Sync> syncs;
+
+  [[nodiscard]] std::size_t size() const {
+    return calls.size() + kernels.size() + copies.size() + memsets.size() + syncs.size();
+  }
+  void clear();
+};
+
+// The events of one process. Contexts are kept from buffer to buffer.
+class ActivityDecoder {
+ public:
+  // Kinds whose size cannot be right are taken for unknown.
+  ActivityDecoder(const RecordSizes& sizes, ActivityContext& context);
+
+  // Appends the events in `bytes`, one buffer, up to its end or the first place where no record has
+  // been written (a kind of 0). Calls of the driver that a call of the runtime makes are left out:
+  // they are one call to who reads it.
+  void decode(std::span<const std::byte> bytes, const ClockMap& clock, DeviceEvents& out);
+
+  // Records that made no sense.
+  [[nodiscard]] std::int64_t bad_records() const { return bad_; }
+
+ private:
+  struct Span {
+    SessionTime start;
+    Duration dur{0};
+  };
+  struct DriverCall {
+    ApiCall call;
+    std::uint32_t tid;
+  };
+
+  void take(const std::byte* record, ActivityKind kind, const ClockMap& clock, DeviceEvents& out);
+  void take_call(const std::byte* bytes, ActivityKind kind, const ClockMap& clock,
+                 DeviceEvents& out);
+  void take_kernel(const std::byte* bytes, const ClockMap& clock, DeviceEvents& out);
+  template <typename Record>
+  void take_copy(const std::byte* bytes, const ClockMap& clock, DeviceEvents& out);
+  void take_memset(const std::byte* bytes, const ClockMap& clock, DeviceEvents& out);
+  void take_sync(const std::byte* bytes, const ClockMap& clock, DeviceEvents& out);
+  void take_context(const std::byte* bytes);
+  void take_device(const std::byte* bytes);
+  // False, and counted, when the two ticks cannot be a start and an end.
+  bool place(std::uint64_t start, std::uint64_t end, const ClockMap& clock, Span& span);
+  template <typename Record>
+  bool activity(const Record& record, const ClockMap& clock, Activity& activity);
+  void add_outer_driver_calls(DeviceEvents& out);
+
+  const RecordSizes sizes_;
+  ActivityContext& context_;
+  std::unordered_map<std::uint32_t, std::uint32_t> device_of_context_;
+  std::vector<DriverCall> driver_calls_;  // of the buffer at hand
+  std::unordered_map<std::uint32_t, std::vector<TimeRange>> runtime_calls_;  // of it, by thread
+  std::int64_t bad_ = 0;
+};
+
+}  // namespace stepscope

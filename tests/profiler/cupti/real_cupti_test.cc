@@ -1,0 +1,133 @@
+// What activity_records.h and record_sizes.cc say of CUPTI, held against a real one: its headers
+// where the build found them, and its libraries where STEPSCOPE_TEST_CUPTI names some (separated by
+// colons). Neither needs a GPU.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <sstream>
+#include <string>
+
+#include "profiler/cupti/record_sizes.h"
+
+#ifdef STEPSCOPE_CUPTI_HEADERS
+#include <cuda.h>
+#include <cupti.h>
+#endif
+
+namespace stepscope {
+namespace {
+
+#ifdef STEPSCOPE_CUPTI_HEADERS
+#define SAME_PLACE(Ours, our_field, Theirs, their_field)                     \
+  static_assert(offsetof(Ours, our_field) == offsetof(Theirs, their_field)); \
+  static_assert(sizeof(Ours::our_field) == sizeof(Theirs::their_field))
+
+SAME_PLACE(ApiRecord, callback, CUpti_ActivityAPI, cbid);
+SAME_PLACE(ApiRecord, start, CUpti_ActivityAPI, start);
+SAME_PLACE(ApiRecord, end, CUpti_ActivityAPI, end);
+SAME_PLACE(ApiRecord, thread, CUpti_ActivityAPI, threadId);
+SAME_PLACE(ApiRecord, correlation, CUpti_ActivityAPI, correlationId);
+
+// The first that has the fields; every later one begins with the same.
+#define SAME_ACTIVITY(Ours, Theirs)             \
+  SAME_PLACE(Ours, start, Theirs, start);       \
+  SAME_PLACE(Ours, end, Theirs, end);           \
+  SAME_PLACE(Ours, device, Theirs, deviceId);   \
+  SAME_PLACE(Ours, context, Theirs, contextId); \
+  SAME_PLACE(Ours, stream, Theirs, streamId);   \
+  SAME_PLACE(Ours, correlation, Theirs, correlationId)
+
+#define SAME_COPY(Ours, Theirs)                  \
+  SAME_ACTIVITY(Ours, Theirs);                   \
+  SAME_PLACE(Ours, copy_kind, Theirs, copyKind); \
+  SAME_PLACE(Ours, source, Theirs, srcKind);     \
+  SAME_PLACE(Ours, target, Theirs, dstKind);     \
+  SAME_PLACE(Ours, bytes, Theirs, bytes)
+
+#define SAME_KERNEL(Theirs)                                                    \
+  SAME_ACTIVITY(KernelRecord, Theirs);                                         \
+  SAME_PLACE(KernelRecord, registers, Theirs, registersPerThread);             \
+  SAME_PLACE(KernelRecord, grid[0], Theirs, gridX);                            \
+  SAME_PLACE(KernelRecord, grid[2], Theirs, gridZ);                            \
+  SAME_PLACE(KernelRecord, block[0], Theirs, blockX);                          \
+  SAME_PLACE(KernelRecord, static_shared_bytes, Theirs, staticSharedMemory);   \
+  SAME_PLACE(KernelRecord, dynamic_shared_bytes, Theirs, dynamicSharedMemory); \
+  SAME_PLACE(KernelRecord, name, Theirs, name);                                \
+  SAME_PLACE(KernelRecord, graph_node, Theirs, graphNodeId);                   \
+  SAME_PLACE(KernelRecord, graph, Theirs, graphId)
+
+SAME_KERNEL(CUpti_ActivityKernel8);
+SAME_COPY(CopyRecord, CUpti_ActivityMemcpy5);
+SAME_COPY(PeerCopyRecord, CUpti_ActivityMemcpyPtoP4);
+SAME_ACTIVITY(MemsetRecord, CUpti_ActivityMemset4);
+SAME_PLACE(MemsetRecord, bytes, CUpti_ActivityMemset4, bytes);
+#if CUPTI_API_VERSION >= 130000
+SAME_KERNEL(CUpti_ActivityKernel10);
+SAME_COPY(CopyRecord, CUpti_ActivityMemcpy6);
+#endif
+
+SAME_PLACE(SyncRecord, type, CUpti_ActivitySynchronization, type);
+SAME_PLACE(SyncRecord, start, CUpti_ActivitySynchronization, start);
+SAME_PLACE(SyncRecord, end, CUpti_ActivitySynchronization, end);
+SAME_PLACE(SyncRecord, correlation, CUpti_ActivitySynchronization, correlationId);
+SAME_PLACE(SyncRecord, context, CUpti_ActivitySynchronization, contextId);
+SAME_PLACE(SyncRecord, stream, CUpti_ActivitySynchronization, streamId);
+SAME_PLACE(ContextRecord, context, CUpti_ActivityContext, contextId);
+SAME_PLACE(ContextRecord, device, CUpti_ActivityContext, deviceId);
+SAME_PLACE(DeviceRecord, memory_bytes, CUpti_ActivityDevice4, globalMemorySize);
+SAME_PLACE(DeviceRecord, threads_per_warp, CUpti_ActivityDevice4, numThreadsPerWarp);
+SAME_PLACE(DeviceRecord, multiprocessors, CUpti_ActivityDevice4, numMultiprocessors);
+SAME_PLACE(DeviceRecord, max_warps_per_multiprocessor, CUpti_ActivityDevice4,
+           maxWarpsPerMultiprocessor);
+SAME_PLACE(DeviceRecord, shared_bytes_per_multiprocessor, CUpti_ActivityDevice4,
+           maxSharedMemoryPerMultiprocessor);
+SAME_PLACE(DeviceRecord, registers_per_multiprocessor, CUpti_ActivityDevice4,
+           maxRegistersPerMultiprocessor);
+SAME_PLACE(DeviceRecord, compute_major, CUpti_ActivityDevice4, computeCapabilityMajor);
+SAME_PLACE(DeviceRecord, compute_minor, CUpti_ActivityDevice4, computeCapabilityMinor);
+SAME_PLACE(DeviceRecord, number, CUpti_ActivityDevice4, id);
+SAME_PLACE(DeviceRecord, name, CUpti_ActivityDevice4, name);
+
+#define SAME_KIND(ours, theirs) static_assert(static_cast<int>(ActivityKind::ours) == theirs)
+SAME_KIND(kCopy, CUPTI_ACTIVITY_KIND_MEMCPY);
+SAME_KIND(kMemset, CUPTI_ACTIVITY_KIND_MEMSET);
+SAME_KIND(kDriverCall, CUPTI_ACTIVITY_KIND_DRIVER);
+SAME_KIND(kRuntimeCall, CUPTI_ACTIVITY_KIND_RUNTIME);
+SAME_KIND(kDevice, CUPTI_ACTIVITY_KIND_DEVICE);
+SAME_KIND(kContext, CUPTI_ACTIVITY_KIND_CONTEXT);
+SAME_KIND(kKernel, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+SAME_KIND(kPeerCopy, CUPTI_ACTIVITY_KIND_MEMCPY2);
+SAME_KIND(kSync, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+
+TEST(RealCuptiTest, TheHeadersAgree) {
+  RecordProperty("cupti_api_version", CUPTI_API_VERSION);  // what is compared is compared above
+}
+#else
+TEST(RealCuptiTest, TheHeadersAgree) {
+  GTEST_SKIP() << "no CUPTI headers: install a CUDA toolkit or, with pip into .venv, "
+                  "nvidia-cuda-cupti, nvidia-cuda-runtime and nvidia-cuda-crt";
+}
+#endif
+
+TEST(RealCuptiTest, TheLibrariesRecordsAreKnown) {
+  const char* paths = std::getenv("STEPSCOPE_TEST_CUPTI");
+  if (paths == nullptr || *paths == '\0') paths = STEPSCOPE_CUPTI_LIBRARY;
+  if (*paths == '\0') GTEST_SKIP() << "no libcupti found by the build";
+  std::istringstream list(paths);
+  for (std::string path; std::getline(list, path, ':');) {
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) GTEST_SKIP() << dlerror();
+    const auto version =
+        reinterpret_cast<int (*)(std::uint32_t*)>(dlsym(library, "cuptiGetVersion"));
+    const auto next = reinterpret_cast<NextRecord>(dlsym(library, "cuptiActivityGetNextRecord"));
+    ASSERT_TRUE(version != nullptr && next != nullptr) << path;
+    std::uint32_t number = 0;
+    if (version(&number) != 0) GTEST_SKIP() << path << " answers nothing without a driver";
+    const auto unknown = find_unknown_record(measure_record_sizes(next));
+    EXPECT_FALSE(unknown) << path << ": " << unknown->kind << " records of " << unknown->bytes;
+  }
+}
+
+}  // namespace
+}  // namespace stepscope
