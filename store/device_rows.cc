@@ -30,11 +30,26 @@ std::array<std::int32_t, 3> extent_of(const Statement& row, int at) {
   return {size(0), size(1), size(2)};
 }
 
+template <typename... More>
+Status run_with(Statement& statement, const Device& device, More... more) {
+  const std::string name = clean_utf8(device.name);
+  // Minor 0 is a value where the major is known.
+  const NullableInteger minor = unless(device.compute_major == 0 ? -1 : device.compute_minor, -1);
+  return statement.run(number(device.process), device.number, std::string_view(name),
+                       nullable(device.memory_bytes), nullable(device.compute_major), minor,
+                       nullable(device.multiprocessors),
+                       nullable(device.max_threads_per_multiprocessor),
+                       nullable(device.registers_per_multiprocessor),
+                       nullable(device.shared_bytes_per_multiprocessor), more...);
+}
+
 }  // namespace
 
 Status DeviceWriter::prepare(Database& database) {
   const std::pair<Statement*, const char*> statements[] = {
       {&device_, "INSERT INTO device VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"},
+      {&update_device_,
+       "INSERT OR REPLACE INTO device VALUES (?11, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"},
       {&stream_, "INSERT INTO stream VALUES (NULL, ?1, ?2, ?3)"},
       {&call_, "INSERT INTO api_call VALUES (NULL, ?1, ?2, ?3, ?4, ?5)"},
       {&kernel_,
@@ -51,16 +66,10 @@ Status DeviceWriter::prepare(Database& database) {
   return {};
 }
 
-Status DeviceWriter::add(const Device& device) {
-  const std::string name = clean_utf8(device.name);
-  // Minor 0 is a value where the major is known.
-  const NullableInteger minor = unless(device.compute_major == 0 ? -1 : device.compute_minor, -1);
-  return device_.run(number(device.process), device.number, std::string_view(name),
-                     nullable(device.memory_bytes), nullable(device.compute_major), minor,
-                     nullable(device.multiprocessors),
-                     nullable(device.max_threads_per_multiprocessor),
-                     nullable(device.registers_per_multiprocessor),
-                     nullable(device.shared_bytes_per_multiprocessor));
+Status DeviceWriter::add(const Device& device) { return run_with(device_, device); }
+
+Status DeviceWriter::update(DeviceId id, const Device& device) {
+  return run_with(update_device_, device, number(id));
 }
 
 Status DeviceWriter::add(const Stream& stream) {

@@ -18,6 +18,7 @@ class DeviceWriter {
 
   // Each within the open transaction.
   Status add(const Device& device);
+  Status update(DeviceId id, const Device& device);
   Status add(const Stream& stream);
   Status add(const ApiCall& call);
   Status add(const Kernel& kernel);
@@ -26,7 +27,7 @@ class DeviceWriter {
   Status add(const Sync& sync);
 
  private:
-  Statement device_, stream_, call_, kernel_, copy_, memset_, sync_;
+  Statement device_, update_device_, stream_, call_, kernel_, copy_, memset_, sync_;
 };
 
 Result<std::vector<StoredDevice>> read_devices(Database& database);

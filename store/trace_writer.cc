@@ -87,6 +87,7 @@ class TraceWriter::Impl {
   Status add_ops(std::span<const Op> ops);
   Status add_phases(std::span<const Phase> phases);
   Result<DeviceId> add_device(const Device& device);
+  Status update_device(DeviceId id, const Device& device);
   Result<StreamId> add_stream(const Stream& stream);
   template <typename Row, typename Writer>
   Status add_rows(std::span<const Row> rows, Writer TraceWriter::Impl::*writer);
@@ -259,6 +260,11 @@ Result<DeviceId> TraceWriter::Impl::add_device(const Device& device) {
   return static_cast<DeviceId>(sqlite3_last_insert_rowid(database_.handle()));
 }
 
+Status TraceWriter::Impl::update_device(DeviceId id, const Device& device) {
+  if (Status status = begin(); !status.ok()) return status;
+  return keep(devices_.update(id, device));
+}
+
 Result<StreamId> TraceWriter::Impl::add_stream(const Stream& stream) {
   if (Status status = add_rows(std::span(&stream, 1), &Impl::devices_); !status.ok()) return status;
   return static_cast<StreamId>(sqlite3_last_insert_rowid(database_.handle()));
@@ -363,6 +369,9 @@ Status TraceWriter::add_samples(std::span<const Sample> samples) {
   return impl_->add_rows(samples, &Impl::processes_);
 }
 Result<DeviceId> TraceWriter::add_device(const Device& device) { return impl_->add_device(device); }
+Status TraceWriter::update_device(DeviceId id, const Device& device) {
+  return impl_->update_device(id, device);
+}
 Result<StreamId> TraceWriter::add_stream(const Stream& stream) { return impl_->add_stream(stream); }
 Status TraceWriter::add_api_calls(std::span<const ApiCall> calls) {
   return impl_->add_rows(calls, &Impl::devices_);

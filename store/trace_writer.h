@@ -53,6 +53,7 @@ class TraceWriter {
   Status add_unfinished_ops(std::span<const UnfinishedOp> ops);
   Status add_samples(std::span<const Sample> samples);
   Result<DeviceId> add_device(const Device& device);
+  Status update_device(DeviceId id, const Device& device);
   Result<StreamId> add_stream(const Stream& stream);
   Status add_api_calls(std::span<const ApiCall> calls);
   Status add_kernels(std::span<const Kernel> kernels);

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <utility>
 
+#include "profiler/cupti/device_area.h"
+
 namespace stepscope {
 namespace {
 
@@ -32,11 +34,11 @@ OwnedFd unlinked_file(const fs::path& folder) {
   return named;
 }
 
-// Whether the file takes `bytes`, sparse, but for its first page: that one is written at once, and
-// where the disk is full that would be a SIGBUS.
+// Whether the file takes `bytes`, sparse, but for its first pages: those are looked at from the first
+// moment on, and where the disk is full that would be a SIGBUS.
 bool has_room(const OwnedFd& fd, std::uint64_t bytes) {
   if (!fd || ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return false;
-  errno = posix_fallocate(fd.get(), 0, sizeof(RegionHeader));
+  errno = posix_fallocate(fd.get(), 0, kRegionHeadBytes);
   return errno == 0;
 }
 

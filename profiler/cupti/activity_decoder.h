@@ -13,14 +13,11 @@
 #include <vector>
 
 #include "profiler/cupti/activity_records.h"
+#include "profiler/cupti/device_area.h"
 #include "profiler/ring/clock.h"
 #include "store/device_events.h"
 
 namespace stepscope {
-
-// Texts that records name by a number of the program's: the address of a text, or which function.
-enum class NameSpace : std::uint32_t { kAddress = 0, kRuntimeCall = 1, kDriverCall = 2 };
-inline constexpr std::uint32_t kNameSpaceCount = 3;
 
 // What a decoder needs to know of the store, and tells it.
 class ActivityContext {

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "profiler/channel/client.h"
+#include "profiler/cupti/collector.h"
 #include "profiler/session/current_thread.h"
 #include "profiler/session/hook_library.h"
 #include "profiler/session/session.h"
@@ -33,6 +34,7 @@ int joined_main(int argc, char** argv, char** environment) {
 __attribute__((constructor)) void make_what_all_threads_share() {
   (void)stepscope::Session::get();
   (void)stepscope::ring_registry();
+  (void)stepscope::Collector::get();
 }
 
 void mark_exit(int code, void*) { stepscope::Session::get().mark_exit(code); }

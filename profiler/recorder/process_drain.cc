@@ -33,7 +33,12 @@ struct ProcessDrain::Ring {
 
 ProcessDrain::ProcessDrain(const Region& region, ProcessId process, TraceWriter& writer,
                            const ClockMap& clock)
-    : region_(region), process_(process), writer_(writer), clock_(clock) {}
+    : region_(region),
+      process_(process),
+      writer_(writer),
+      clock_(clock),
+      device_(*device_area(region), process, writer, clock,
+              [this](std::uint32_t tid) { return thread_of_tid(tid); }) {}
 
 ProcessDrain::~ProcessDrain() = default;
 
@@ -48,6 +53,7 @@ Status ProcessDrain::skip_what_is_there() {
     if (!ring.ok()) return ring.status();
     if (*ring != nullptr) (*ring)->skip_what_is_there();
   }
+  device_.skip_what_is_there();
   refused_before_ = static_cast<std::int64_t>(region_.header->refused_threads.load());
   return {};
 }
@@ -68,8 +74,29 @@ Status ProcessDrain::drain() {
   for (std::uint32_t i = 0; i < ring_count(); ++i) {
     if (Status status = drain_ring(i); !status.ok()) return status;
   }
+  if (Status status = drain_device(false); !status.ok()) return status;
   const auto refused = static_cast<std::int64_t>(region_.header->refused_threads.load());
   return store_loss(ThreadId::kNone, "thread", refused - refused_before_, stored_refused_);
+}
+
+// After the rings: their threads are known then.
+Status ProcessDrain::drain_device(bool unfinished) {
+  const std::int64_t lost_before = device_.lost();
+  const Status status = unfinished ? device_.drain_unfinished() : device_.drain();
+  totals_.device = device_.events();
+  totals_.lost += device_.lost() - lost_before;
+  busy_ = busy_ || device_.busy();
+  return status;
+}
+
+Status ProcessDrain::drain_unfinished() {
+  if (Status status = drain(); !status.ok()) return status;
+  return drain_device(true);
+}
+
+void ProcessDrain::discard_from_now_on() {
+  discarding_ = true;
+  device_.discard_from_now_on();
 }
 
 Status ProcessDrain::drain_ring(std::uint32_t index) {
@@ -113,15 +140,38 @@ Result<ProcessDrain::Ring*> ProcessDrain::known_ring(std::uint32_t index) {
   thread.torch_id = header->torch_id.load(std::memory_order_relaxed);
   thread.name.assign(header->thread_name,
                      strnlen(header->thread_name, sizeof(header->thread_name)));
-  const auto id = add_thread(thread);
+  const auto id = thread_with_ring(thread);
   if (!id.ok()) return id.status();
   if (thread.torch_id != 0) threads_by_torch_id_[thread.torch_id] = *id;
   ring = std::make_unique<Ring>(header, region_.layout.slot_count, thread, *id, *this);
   return ring.get();
 }
 
-Result<ThreadId> ProcessDrain::add_thread(const Thread& thread) {
-  return discarding_ ? Result(ThreadId::kNone) : writer_.add_thread(thread);
+Result<ThreadId> ProcessDrain::thread_with_ring(const Thread& thread) {
+  if (discarding_) return ThreadId::kNone;
+  KnownThread& known = threads_by_tid_[static_cast<std::uint32_t>(thread.tid)];
+  if (known.id != ThreadId::kNone && !known.has_ring) {
+    known.has_ring = true;
+    const Status status = writer_.update_thread(known.id, thread);
+    return status.ok() ? Result(known.id) : status;
+  }
+  const auto id = writer_.add_thread(thread);
+  if (id.ok()) known = {*id, true};
+  return id;
+}
+
+Result<ThreadId> ProcessDrain::thread_of_tid(std::uint32_t tid) {
+  // More than a machine has; a program gone wild shall not fill the store with them.
+  constexpr std::size_t kMostThreads = 1U << 16;
+  const auto known = threads_by_tid_.find(tid);
+  if (known != threads_by_tid_.end()) return known->second.id;
+  if (threads_by_tid_.size() >= kMostThreads) return ThreadId::kNone;
+  Thread thread;
+  thread.process = process_;
+  thread.tid = tid;
+  const auto id = writer_.add_thread(thread);
+  if (id.ok()) threads_by_tid_[tid] = {*id, false};
+  return id;
 }
 
 // A thread's torch id is known with its first op, its ring perhaps earlier.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "profiler/recorder/decoder.h"
+#include "profiler/recorder/device_drain.h"
 #include "profiler/ring/clock.h"
 #include "profiler/ring/region.h"
 #include "store/status.h"
@@ -22,6 +23,7 @@ namespace stepscope {
 struct DrainTotals {
   std::int64_t ops = 0;
   std::int64_t phases = 0;
+  std::int64_t device = 0;  // calls, kernels, copies, …
   std::int64_t lost = 0;
   Duration input{0};  // in waits for batches that came, of all threads
 };
@@ -38,9 +40,11 @@ class ProcessDrain final : public DecodeContext {
   Status skip_what_is_there();
   // Writes all that was published since the last call.
   Status drain();
+  // After the program's death: also what a device's buffers hold that were not handed over.
+  Status drain_unfinished();
   // The store takes nothing any more: what comes from now on, and lies in the rings, is only
   // counted.
-  void discard_from_now_on() { discarding_ = true; }
+  void discard_from_now_on();
   // After drain(): some ring was a quarter full; come back soon.
   [[nodiscard]] bool busy() const { return busy_; }
   [[nodiscard]] const DrainTotals& totals() const { return totals_; }
@@ -63,7 +67,10 @@ class ProcessDrain final : public DecodeContext {
   ThreadId thread_of_torch_id(std::uint32_t torch_id) override;
 
   [[nodiscard]] std::uint32_t ring_count() const;
-  Result<ThreadId> add_thread(const Thread& thread);
+  // The row of a thread that got a ring, or made a call of CUDA.
+  Result<ThreadId> thread_with_ring(const Thread& thread);
+  Result<ThreadId> thread_of_tid(std::uint32_t tid);
+  Status drain_device(bool unfinished);
   Status drain_ring(std::uint32_t index);
   // The ring's state here; a new one when another thread has it. nullptr: nothing is in use there.
   Result<Ring*> known_ring(std::uint32_t index);
@@ -78,6 +85,14 @@ class ProcessDrain final : public DecodeContext {
   const ClockMap& clock_;
   std::vector<std::unique_ptr<Ring>> rings_;  // by index; null where none is in use
   std::unordered_map<std::uint32_t, ThreadId> threads_by_torch_id_;
+  // By the system's number: the last that had it. A row made for a call waits for the thread's
+  // ring.
+  struct KnownThread {
+    ThreadId id = ThreadId::kNone;
+    bool has_ring = false;
+  };
+  std::unordered_map<std::uint32_t, KnownThread> threads_by_tid_;
+  DeviceDrain device_;
   DecodedEvents decoded_;
   DrainTotals totals_;
   std::int64_t refused_before_ = 0;

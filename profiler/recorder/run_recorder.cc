@@ -92,6 +92,7 @@ struct RunRecorder::Watched {
   std::int64_t step = 0;
   bool described = false;
   bool told = false;  // how many rings it has
+  bool told_of_device = false;
   bool ended = false;
 };
 
@@ -155,7 +156,7 @@ std::int64_t RunRecorder::events_seen() const {
   std::int64_t seen = 0;
   for (const auto& process : processes_) {
     const DrainTotals& totals = process->drain.totals();
-    seen += totals.ops + totals.phases + totals.lost;
+    seen += totals.ops + totals.phases + totals.device + totals.lost;
   }
   return seen;
 }
@@ -241,6 +242,7 @@ Status RunRecorder::drain(Watched& process) {
   RegionHeader& region = *process.region.header;
   region.heartbeat_ns.store(read_clock_ns(CLOCK_MONOTONIC_COARSE), std::memory_order_relaxed);
   tell_of_limits(process);
+  take_device_notice(process);
   if (!process.described) {
     if (Status status = describe(process); !status.ok()) return status;
   }
@@ -267,6 +269,13 @@ void RunRecorder::tell_of_limits(Watched& process) {
   add_notice(rings == kNoRingsMapped
                  ? limited + "no rings fit, and it is not recorded"
                  : limited + std::to_string(rings) + " of its threads at a time are recorded");
+}
+
+void RunRecorder::take_device_notice(Watched& process) {
+  const DeviceArea& device = *device_area(process.region);
+  if (process.told_of_device || device.has_notice.load(std::memory_order_acquire) == 0) return;
+  process.told_of_device = true;
+  add_notice(text_in(device.notice, sizeof(device.notice)));
 }
 
 // What the process found out about itself; the first one with a libtorch speaks for the run.
@@ -358,6 +367,8 @@ RunRecorder::Watched* RunRecorder::find_running(pid_t pid) {
 
 Status RunRecorder::end(Watched& process, EndKind how, std::int64_t code) {
   process.ended = true;
+  // Also after an exit: not every one comes to the handler that hands the last buffers over.
+  if (Status status = process.drain.drain_unfinished(); !status.ok()) return status;
   const bool out_of_memory = how == EndKind::kSignal && (code == SIGKILL || code == 0) &&
                              process.oom_kills_before >= 0 &&
                              process.oom.read() > process.oom_kills_before;
@@ -450,6 +461,7 @@ RunProgress RunRecorder::progress() const {
     const DrainTotals& drained = process->drain.totals();
     sum.ops += drained.ops;
     sum.phases += drained.phases;
+    sum.device += drained.device;
     sum.lost += drained.lost;
     sum.step = std::max(sum.step, process->step);
     if (process->step == 0) continue;

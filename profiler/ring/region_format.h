@@ -1,6 +1,7 @@
-// The memory of one recorded process: a header, then the rings of its threads at equal distances.
-// The program writes events and says what it knows of itself; the recorder, which may be another
-// process, says what it wants. Told in prose in docs/architecture.md.
+// The memory of one recorded process: a header, room for what a device did (cupti/device_area.h),
+// then the rings of its threads at equal distances. The program writes events and says what it
+// knows of itself; the recorder, which may be another process, says what it wants. Told in prose in
+// docs/architecture.md.
 //
 // Position independent, like a ring. Made by the recorder's side, zeroed and sparse: a ring takes
 // no memory before a thread has it.
@@ -33,7 +34,7 @@ enum class OpsSwitch : std::uint32_t { kPlan, kOn, kOff };
 inline constexpr std::uint32_t kNoRingsMapped = 0xffffffff;
 
 inline constexpr std::uint32_t kRegionMagic = 0x47525253;  // "SRRG"
-inline constexpr std::uint32_t kRegionVersion = 3;
+inline constexpr std::uint32_t kRegionVersion = 4;
 
 // What the process holds on one of its devices, as libtorch's allocator said last.
 struct DeviceMemory {

@@ -1,51 +1,16 @@
 #include "profiler/ring/ring_registry.h"
 
 #include <pthread.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <ctime>
 #include <iterator>
 #include <new>
 
+#include "profiler/ring/prefault.h"
+
 namespace stepscope {
-namespace {
-
-// Touches a page of memory that nobody uses yet. By a system call, which fails where an instruction
-// would end in SIGBUS: the memory may be a file, and its disk full.
-bool touch(char* page) {
-  if (syscall(SYS_clock_gettime, CLOCK_MONOTONIC, page) != 0) return false;
-  std::memset(page, 0, sizeof(timespec));
-  return true;
-}
-
-// The first touch of a page costs as much as a hundred events, so it is paid before the first
-// event. False when there is no memory. errno is kept: the program is in the middle of something.
-bool prefault(RingHeader* ring, std::size_t bytes) {
-  const int saved = errno;
-  bool there = false;
-#ifdef MADV_POPULATE_WRITE  // Linux 5.14
-  there = madvise(ring, bytes, MADV_POPULATE_WRITE) == 0;
-  const bool no_memory = !there && (errno == EFAULT || errno == ENOMEM);
-#else
-  const bool no_memory = false;
-#endif
-  if (!there && !no_memory) {
-    constexpr std::size_t kPage = 4096;
-    there = true;
-    for (std::size_t at = 0; there && at < bytes; at += kPage) {
-      there = touch(reinterpret_cast<char*>(ring) + at);
-    }
-  }
-  errno = saved;
-  return there;
-}
-
-}  // namespace
 
 void RingRegistry::use(const Region& region) {
   const std::scoped_lock lock(mutex_);

@@ -14,24 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string loaded_library_path(std::string_view prefix) {
-  struct Search {
-    std::string_view prefix;
-    std::string path;
-  } search{prefix, {}};
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* data) {
-        auto& wanted = *static_cast<Search*>(data);
-        const std::string_view path = info->dlpi_name;
-        const std::string_view file = path.substr(path.rfind('/') + 1);
-        if (file.substr(0, wanted.prefix.size()) != wanted.prefix) return 0;
-        wanted.path = path;
-        return 1;
-      },
-      &search);
-  return search.path;
-}
-
 // With RTLD_NOLOAD: only what is there already.
 void* torch_handle() {
   const std::string path = loaded_library_path("libtorch_cpu.so");
@@ -83,6 +65,24 @@ Result<const HookApi*> load(const HookPlace& place, const std::string& torch_ver
 }
 
 }  // namespace
+
+std::string loaded_library_path(std::string_view prefix) {
+  struct Search {
+    std::string_view prefix;
+    std::string path;
+  } search{prefix, {}};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* data) {
+        auto& wanted = *static_cast<Search*>(data);
+        const std::string_view path = info->dlpi_name;
+        const std::string_view file = path.substr(path.rfind('/') + 1);
+        if (file.substr(0, wanted.prefix.size()) != wanted.prefix) return 0;
+        wanted.path = path;
+        return 1;
+      },
+      &search);
+  return search.path;
+}
 
 bool torch_is_in_process() { return !loaded_library_path("libtorch_cpu.so").empty(); }
 

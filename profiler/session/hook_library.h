@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "profiler/hooks/hook_api.h"
 #include "store/status.h"
@@ -13,6 +14,9 @@ struct LoadedTorch {
   std::string path;     // of libtorch_cpu.so
   std::string version;  // "2.13.0"; empty when it could not be told
 };
+
+// The path of a library in this process whose file name begins with `prefix`; empty: there is none.
+std::string loaded_library_path(std::string_view prefix);
 
 // Whether there is one; says nothing about its constructors having run.
 bool torch_is_in_process();

@@ -11,6 +11,7 @@
 
 #include "profiler/channel/channel_format.h"
 #include "profiler/channel/client.h"
+#include "profiler/cupti/collector.h"
 #include "profiler/session/current_thread.h"
 #include "profiler/session/phase_marks.h"
 #include "profiler/session/tensor_memory.h"
@@ -161,6 +162,7 @@ Status Session::stop() {
     recorder = std::move(recorder_);
     meta = {{"step_count", std::to_string(std::max<std::int64_t>(step_ - 1, 0))}};
   }
+  Collector::get().stop();
   return recorder->stop(meta);  // without the lock: a training thread may want to mark meanwhile
 }
 
@@ -265,16 +267,32 @@ bool Session::recorder_is_alive() const {
 
 // mutex_ is held.
 void Session::apply_window() {
-  const HookApi* hooks = hooks_;
   RegionHeader* region = region_;
-  if (hooks == nullptr || region == nullptr) return;
+  if (region == nullptr) return;
   applied_switch_ = region->ops_switch.load(std::memory_order_relaxed);
   applied_alive_ = recorder_is_alive();
   const bool wanted = applied_alive_ && ops_wanted(region->plan, applied_switch_, step_);
+  follow_device(wanted);
+  const HookApi* hooks = hooks_;
+  if (hooks == nullptr) return;
   HookMode mode = python_ && applied_alive_ ? HookMode::kUserScopes : HookMode::kOff;
   if (wanted) mode = region->plan.shapes != 0 ? HookMode::kOpsAndShapes : HookMode::kOps;
   hooks->set_mode(mode);
   region->ops_enabled.store(wanted ? 1 : 0, std::memory_order_relaxed);
+}
+
+// mutex_ is held.
+void Session::follow_device(bool wanted) {
+  const Region region = ring_registry().region();
+  const auto line = Collector::get().follow(region, wanted);
+  if (!line) return;
+  if (wrapper_ != Wrapper::kJoined && recorder_ != nullptr) {
+    tell(*line);
+    return;
+  }
+  DeviceArea* area = device_area(region);
+  copy_text(area->notice, sizeof(area->notice), *line);
+  area->has_notice.store(1, std::memory_order_release);
 }
 
 // The loop that is furthest says which step it is: a second loop beside it does not count twice.
@@ -336,9 +354,11 @@ void Session::on_recorder_failure(const Status& status) {
 void Session::before_fork() {
   get().mutex_.lock();
   ring_registry().lock();
+  Collector::get().lock();
 }
 
 void Session::after_fork_in_parent() {
+  Collector::get().unlock();
   ring_registry().unlock();
   get().mutex_.unlock();
 }
@@ -349,6 +369,7 @@ void Session::after_fork_in_parent() {
 // rings are shared memory.
 void Session::after_fork_in_child() {
   thread_recorder = nullptr;
+  Collector::get().abandon_in_child();
   ring_registry().abandon_in_child();
   Session& session = get();
   session.active_ = false;

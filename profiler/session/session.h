@@ -71,6 +71,7 @@ class Session {
   void tell(const std::string& line);
   void signal_step(StepMarker source);
   void apply_window();
+  void follow_device(bool wanted);
   [[nodiscard]] bool recorder_is_alive() const;
   bool join_now();
   void on_recorder_failure(const Status& status);

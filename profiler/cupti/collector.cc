@@ -1,0 +1,274 @@
+#include "profiler/cupti/collector.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "profiler/ring/clock.h"
+#include "profiler/ring/prefault.h"
+
+namespace stepscope {
+namespace {
+
+// CUpti_CallbackDomain.
+constexpr int kDriverDomain = 1;
+constexpr int kRuntimeDomain = 2;
+
+constexpr int kSystemThreadIds = 1;            // CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM
+constexpr std::uint32_t kForced = 1;           // CUPTI_ACTIVITY_FLAG_FLUSH_FORCED
+constexpr CuptiResult kNotInitialized = 15;    // CUPTI_ERROR_NOT_INITIALIZED
+constexpr CuptiResult kNoPrivileges = 35;      // CUPTI_ERROR_INSUFFICIENT_PRIVILEGES
+constexpr CuptiResult kSecondSubscriber = 39;  // CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
+constexpr CuptiResult kNoPrivilegesInVm = 40;  // CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_…
+
+Status unavailable(const std::string& why) { return Status::error(ErrorKind::kUnavailable, why); }
+
+// CUPTI records times as this clock has them: that of the ops.
+std::uint64_t now() { return to_count(read_ticks()); }
+
+// Never called: nothing is asked for. Who subscribes has CUPTI for itself.
+void no_callback(void*, int, std::uint32_t, const void*) {}
+
+template <typename Record>
+Record read(const std::uint8_t* bytes) {
+  Record record;
+  std::memcpy(&record, bytes, sizeof(record));
+  return record;
+}
+
+std::string_view text_at(std::uint64_t address) {
+  return address == 0 ? std::string_view() : reinterpret_cast<const char*>(address);
+}
+
+}  // namespace
+
+Collector& Collector::get() {
+  static auto* const collector = new Collector;
+  return *collector;
+}
+
+std::optional<std::string> Collector::follow(const Region& region, bool wanted) {
+  const std::scoped_lock lock(mutex_);
+  if (state_ == State::kUnusable || (state_ == State::kIdle && !wanted)) return std::nullopt;
+  Status status;
+  if (state_ == State::kIdle) {
+    if (!cuda_is_in_use()) return std::nullopt;
+    status = start(region);
+  }
+  if (status.ok()) status = set_recording(wanted);
+  if (status.ok()) return std::nullopt;
+  state_ = State::kUnusable;
+  // For a profiler of the program's own that may come.
+  if (subscriber_ != nullptr) cupti_.unsubscribe(std::exchange(subscriber_, nullptr));
+  return "no device recording: " + status.message() + "; the rest is recorded, kernels are not";
+}
+
+Status Collector::check(CuptiResult result, const char* what) const {
+  switch (result) {
+    case 0:
+      return {};
+    case kNotInitialized:
+      return unavailable("CUPTI finds no NVIDIA driver or no GPU");
+    case kNoPrivileges:
+    case kNoPrivilegesInVm:
+      return unavailable(
+          "this user may not profile the GPU (`stepscope doctor` says how to allow it)");
+    case kSecondSubscriber:
+      return unavailable("another profiler in this process has CUPTI");
+    default:
+      break;
+  }
+  const char* text = nullptr;
+  if (cupti_.get_result_string(result, &text) != 0 || text == nullptr) text = "an unknown error";
+  return unavailable(cupti_.path + ": " + what + ": " + text + " (" + std::to_string(result) + ")");
+}
+
+// What is done once in a process. The clock must be CUPTI's before any kind is enabled.
+Status Collector::prepare_library() {
+  if (cupti_.next_record != nullptr) return {};
+  auto library = load_cupti();
+  if (!library.ok()) return library.status();
+  cupti_ = *std::move(library);
+  Status status = check(cupti_.get_version(&version_), "cuptiGetVersion");
+  if (!status.ok()) return status;
+  sizes_ = measure_record_sizes(cupti_.next_record);
+  if (const auto unknown = find_unknown_record(sizes_)) {
+    return unavailable(cupti_.path + " is a CUPTI that this Stepscope does not know (API version " +
+                       std::to_string(version_) + ", " + unknown->kind + " records of " +
+                       std::to_string(unknown->bytes) + " bytes)");
+  }
+  status = check(cupti_.subscribe(&subscriber_, no_callback, nullptr), "cuptiSubscribe");
+  if (status.ok()) {
+    status = check(cupti_.set_thread_id_type(kSystemThreadIds), "cuptiSetThreadIdType");
+  }
+  if (status.ok()) {
+    status =
+        check(cupti_.register_timestamp_callback(now), "cuptiActivityRegisterTimestampCallback");
+  }
+  if (status.ok()) {
+    status = check(cupti_.register_callbacks(buffer_requested, buffer_completed),
+                   "cuptiActivityRegisterCallbacks");
+  }
+  if (!status.ok()) return status;
+  // Now, when CUDA is there: its own handlers, registered before, then come after this one.
+  std::atexit(stop_at_exit);
+  return {};
+}
+
+Status Collector::start(const Region& region) {
+  if (Status status = prepare_library(); !status.ok()) return status;
+  DeviceArea* area = device_area(region);
+  if (!prefault(area->names, sizeof(DeviceArea) - offsetof(DeviceArea, names))) {
+    return unavailable("no memory for its buffers");
+  }
+  area->cupti_version = version_;
+  area->record_sizes = sizes_;
+  {
+    const std::scoped_lock lock(names_mutex_);
+    names_.start(area);
+  }
+  area->described.store(1, std::memory_order_release);
+  area_.store(area, std::memory_order_release);
+  state_ = State::kReady;
+  return {};
+}
+
+Status Collector::set_recording(bool on) {
+  if (on == (state_ == State::kRecording)) return {};
+  Status status;
+  for (const ActivityKind kind : kRecordedKinds) {
+    const auto number = static_cast<std::uint32_t>(kind);
+    const CuptiResult result = on ? cupti_.enable(number) : cupti_.disable(number);
+    if (on && status.ok()) status = check(result, "cuptiActivityEnable");
+  }
+  if (!status.ok()) {
+    for (const ActivityKind kind : kRecordedKinds) cupti_.disable(static_cast<std::uint32_t>(kind));
+    return status;
+  }
+  // Not vital: without it, buffers are handed over when they are full and at the end.
+  static_cast<void>(cupti_.flush_period(on ? kFlushPeriodMs : 0));
+  // What CUPTI has been given is handed over now; no window would come to do it.
+  if (!on) static_cast<void>(cupti_.flush_all(0));
+  state_ = on ? State::kRecording : State::kReady;
+  area_.load()->recording.store(on ? 1 : 0, std::memory_order_relaxed);
+  return {};
+}
+
+void Collector::stop() {
+  const std::scoped_lock lock(mutex_);
+  if (state_ != State::kReady && state_ != State::kRecording) return;
+  static_cast<void>(set_recording(false));
+  // Also buffers with records that are not complete: their end will not be seen.
+  static_cast<void>(cupti_.flush_all(kForced));
+  area_.store(nullptr, std::memory_order_release);
+  state_ = State::kIdle;
+}
+
+// Static destructors may still mark phases: they shall not begin anew.
+void Collector::stop_at_exit() {
+  get().stop();
+  const std::scoped_lock lock(get().mutex_);
+  get().state_ = State::kUnusable;
+}
+
+void Collector::lock() {
+  mutex_.lock();
+  names_mutex_.lock();
+}
+
+void Collector::unlock() {
+  names_mutex_.unlock();
+  mutex_.unlock();
+}
+
+void Collector::abandon_in_child() {
+  if (area_.exchange(nullptr) != nullptr || cupti_.next_record != nullptr) {
+    state_ = State::kUnusable;
+  }
+  unlock();
+}
+
+void Collector::buffer_requested(std::uint8_t** buffer, std::size_t* bytes,
+                                 std::size_t* max_records) {
+  *buffer = nullptr;  // CUPTI then drops records, and counts them
+  *bytes = 0;
+  *max_records = 0;  // as many as fit
+  DeviceArea* area = get().area_.load(std::memory_order_acquire);
+  if (area == nullptr) return;
+  for (std::size_t i = 0; i < kDeviceBuffers; ++i) {
+    auto expected = DeviceBufferState::kFree;
+    if (!area->buffers[i].state.compare_exchange_strong(expected, DeviceBufferState::kGiven)) {
+      continue;
+    }
+    *buffer = reinterpret_cast<std::uint8_t*>(area->data[i]);
+    *bytes = kDeviceBufferBytes;
+    return;
+  }
+}
+
+void Collector::buffer_completed(void* context, std::uint32_t stream, std::uint8_t* buffer,
+                                 std::size_t, std::size_t valid_bytes) {
+  Collector& self = get();
+  DeviceArea* area = self.area_.load(std::memory_order_acquire);
+  if (area == nullptr) return;
+  self.hand_over(*area, buffer, valid_bytes);
+  std::size_t dropped = 0;
+  if (self.cupti_.get_num_dropped_records(context, stream, &dropped) == 0 && dropped > 0) {
+    area->dropped_records.fetch_add(dropped, std::memory_order_relaxed);
+  }
+}
+
+// A buffer of an earlier recording, or of another profiler, is not ours to touch.
+void Collector::hand_over(DeviceArea& area, std::uint8_t* buffer, std::size_t valid_bytes) {
+  const auto* first = reinterpret_cast<const std::uint8_t*>(area.data);
+  const std::ptrdiff_t at = buffer - first;
+  if (buffer == nullptr || at < 0 || at >= std::ptrdiff_t{sizeof(area.data)}) return;
+  DeviceBuffer& slot = area.buffers[static_cast<std::size_t>(at) / kDeviceBufferBytes];
+  if (slot.state.load(std::memory_order_relaxed) != DeviceBufferState::kGiven) return;
+  note_names(buffer, valid_bytes);
+  slot.valid_bytes = static_cast<std::uint32_t>(valid_bytes);
+  slot.number = area.full_buffers.fetch_add(1, std::memory_order_relaxed);
+  slot.state.store(DeviceBufferState::kFull, std::memory_order_release);
+}
+
+void Collector::note_names(const std::uint8_t* buffer, std::size_t valid_bytes) {
+  const std::scoped_lock lock(names_mutex_);
+  for (std::size_t at = 0; at + sizeof(std::uint32_t) <= valid_bytes;) {
+    const auto kind = read<std::uint32_t>(buffer + at);
+    const std::uint32_t size = sizes_.of(kind);
+    if (size == 0 || size > valid_bytes - at) return;
+    const std::uint8_t* record = buffer + at;
+    at += size;
+    switch (static_cast<ActivityKind>(kind)) {
+      case ActivityKind::kKernel: {
+        const std::uint64_t name = read<KernelRecord>(record).name;
+        names_.note(NameSpace::kAddress, name, text_at(name));
+        break;
+      }
+      case ActivityKind::kDevice: {
+        const std::uint64_t name = read<DeviceRecord>(record).name;
+        names_.note(NameSpace::kAddress, name, text_at(name));
+        break;
+      }
+      case ActivityKind::kRuntimeCall:
+        note_call(NameSpace::kRuntimeCall, read<ApiRecord>(record).callback);
+        break;
+      case ActivityKind::kDriverCall:
+        note_call(NameSpace::kDriverCall, read<ApiRecord>(record).callback);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+void Collector::note_call(NameSpace space, std::uint32_t function) {
+  if (names_.knows(space, function)) return;
+  const int domain = space == NameSpace::kDriverCall ? kDriverDomain : kRuntimeDomain;
+  const char* name = nullptr;
+  if (cupti_.get_callback_name(domain, function, &name) != 0 || name == nullptr) return;
+  names_.note(space, function, name);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,86 @@
+// Has CUPTI write what the device does into the region's DeviceArea. One in a process.
+//
+// CUPTI asks for buffers and gives them back on threads of its own, and now and then on one of the
+// program's: there, nothing is copied and nothing waits for the recorder. What it has no buffer for
+// it drops and counts.
+//
+// Thread safety: all members. Two locks, taken in this order: mutex_ around what is asked of CUPTI,
+// names_mutex_ in a buffer's completion. CUPTI may complete buffers inside a call of ours, so
+// completion never takes mutex_.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "profiler/cupti/cupti_library.h"
+#include "profiler/cupti/device_area.h"
+#include "profiler/cupti/name_log.h"
+#include "store/status.h"
+
+namespace stepscope {
+
+class Collector {
+ public:
+  // How often CUPTI hands over buffers that are not full yet.
+  static constexpr std::uint32_t kFlushPeriodMs = 1000;
+
+  // The one of this process. Never destroyed: CUPTI may come with a buffer after static
+  // destructors.
+  static Collector& get();
+
+  // Records the device when `wanted`, and does not otherwise; into `region`, once CUDA is in use.
+  // Call it again and again. A line for the user, once, when that cannot be.
+  std::optional<std::string> follow(const Region& region, bool wanted);
+  // Ends the recording: what CUPTI holds is handed over. follow() may begin another.
+  void stop();
+
+  // Around fork(), so that the child finds it whole.
+  void lock();
+  void unlock();
+  // In the child of a fork, instead of unlock(). Where CUPTI was in use it is the parent's, and
+  // of no use here.
+  void abandon_in_child();
+
+  Collector(const Collector&) = delete;
+  Collector& operator=(const Collector&) = delete;
+
+ private:
+  enum class State : std::uint8_t { kIdle, kReady, kRecording, kUnusable };
+
+  Collector() = default;
+
+  // mutex_ is held.
+  Status start(const Region& region);
+  Status prepare_library();
+  Status set_recording(bool on);
+  Status check(CuptiResult result, const char* what) const;
+
+  static void buffer_requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records);
+  static void buffer_completed(void* context, std::uint32_t stream, std::uint8_t* buffer,
+                               std::size_t bytes, std::size_t valid_bytes);
+  void hand_over(DeviceArea& area, std::uint8_t* buffer, std::size_t valid_bytes);
+  void note_names(const std::uint8_t* buffer, std::size_t valid_bytes);
+  void note_call(NameSpace space, std::uint32_t function);
+  static void stop_at_exit();
+
+  // Guarded by mutex_; constant once area_ is set.
+  CuptiLibrary cupti_{};
+  RecordSizes sizes_;
+  std::uint32_t version_ = 0;
+  void* subscriber_ = nullptr;  // when it is ours
+
+  std::atomic<DeviceArea*> area_{nullptr};  // null: no buffer is given or taken
+
+  std::mutex mutex_;
+  State state_ = State::kIdle;  // guarded by mutex_
+
+  std::mutex names_mutex_;
+  NameLog names_;  // guarded by names_mutex_
+};
+
+}  // namespace stepscope

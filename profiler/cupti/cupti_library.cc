@@ -1,0 +1,126 @@
+#include "profiler/cupti/cupti_library.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <system_error>
+
+#include "profiler/session/hook_library.h"
+
+namespace stepscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+void add_libraries_in(const fs::path& folder, std::vector<fs::path>& places) {
+  std::vector<fs::path> found;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none)) {
+    if (entry.path().filename().string().starts_with("libcupti.so")) found.push_back(entry.path());
+  }
+  std::ranges::sort(found, std::greater<>());  // libcupti.so.13 before libcupti.so
+  places.insert(places.end(), found.begin(), found.end());
+}
+
+// Of the PyPI packages: site-packages/nvidia/cu13/lib, cuda_cupti/lib, beside
+// site-packages/torch/lib.
+void add_torchs_own(std::vector<fs::path>& places) {
+  const auto torch = find_loaded_torch();
+  if (!torch) return;
+  const fs::path lib = fs::path(torch->path).parent_path();
+  add_libraries_in(lib, places);
+  std::error_code none;
+  const fs::path packages = fs::weakly_canonical(lib, none).parent_path().parent_path() / "nvidia";
+  for (const auto& package : fs::directory_iterator(packages, none)) {
+    add_libraries_in(package.path() / "lib", places);
+  }
+}
+
+void add_toolkits(std::vector<fs::path>& places) {
+  std::vector<fs::path> toolkits;
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
+    if (const char* folder = std::getenv(variable)) toolkits.emplace_back(folder);
+  }
+  toolkits.emplace_back("/usr/local/cuda");
+  for (const fs::path& toolkit : toolkits) {
+    add_libraries_in(toolkit / "extras/CUPTI/lib64", places);
+    add_libraries_in(toolkit / "targets/x86_64-linux/lib", places);
+    add_libraries_in(toolkit / "lib64", places);
+  }
+}
+
+// Collects the functions; remembers the first that is missing.
+class Symbols {
+ public:
+  explicit Symbols(void* library) : library_(library) {}
+
+  template <typename Function>
+  void find(const char* name, Function*& function) {
+    function = reinterpret_cast<Function*>(dlsym(library_, name));
+    if (function == nullptr && missing_ == nullptr) missing_ = name;
+  }
+  [[nodiscard]] const char* missing() const { return missing_; }
+
+ private:
+  void* library_;
+  const char* missing_ = nullptr;
+};
+
+const char* find_functions(void* library, CuptiLibrary& cupti) {
+  Symbols symbols(library);
+  symbols.find("cuptiGetVersion", cupti.get_version);
+  symbols.find("cuptiGetResultString", cupti.get_result_string);
+  symbols.find("cuptiSubscribe", cupti.subscribe);
+  symbols.find("cuptiUnsubscribe", cupti.unsubscribe);
+  symbols.find("cuptiSetThreadIdType", cupti.set_thread_id_type);
+  symbols.find("cuptiActivityRegisterTimestampCallback", cupti.register_timestamp_callback);
+  symbols.find("cuptiActivityRegisterCallbacks", cupti.register_callbacks);
+  symbols.find("cuptiActivityEnable", cupti.enable);
+  symbols.find("cuptiActivityDisable", cupti.disable);
+  symbols.find("cuptiActivityFlushAll", cupti.flush_all);
+  symbols.find("cuptiActivityFlushPeriod", cupti.flush_period);
+  symbols.find("cuptiActivityGetNumDroppedRecords", cupti.get_num_dropped_records);
+  symbols.find("cuptiGetCallbackName", cupti.get_callback_name);
+  symbols.find("cuptiActivityGetNextRecord", cupti.next_record);
+  return symbols.missing();
+}
+
+}  // namespace
+
+bool cuda_is_in_use() {
+  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (driver == nullptr) return false;
+  dlclose(driver);
+  return true;
+}
+
+std::vector<fs::path> cupti_places() {
+  std::vector<fs::path> places;
+  const std::string loaded = loaded_library_path("libcupti.so");
+  if (!loaded.empty()) places.emplace_back(loaded);
+  add_torchs_own(places);
+  add_toolkits(places);
+  for (const char* name : {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8"}) {
+    places.emplace_back(name);
+  }
+  return places;
+}
+
+Result<CuptiLibrary> load_cupti() {
+  for (const fs::path& place : cupti_places()) {
+    void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) continue;
+    CuptiLibrary cupti{};
+    cupti.path = place;
+    const char* missing = find_functions(library, cupti);
+    if (missing == nullptr) return cupti;
+    return Status::error(ErrorKind::kUnavailable,
+                         place.string() + " is older than CUPTI 11.8: it has no " + missing);
+  }
+  return Status::error(ErrorKind::kUnavailable,
+                       "no libcupti beside libtorch or in a CUDA toolkit (`stepscope doctor` says "
+                       "how to have one)");
+}
+
+}  // namespace stepscope

@@ -1,0 +1,55 @@
+// The libcupti of this process, found and loaded at run time; never linked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "profiler/cupti/record_sizes.h"
+#include "store/status.h"
+
+namespace stepscope {
+
+// CUptiResult: 0 is success.
+using CuptiResult = int;
+
+// What is called of it, with plain types in place of CUPTI's pointers and enumerations.
+struct CuptiLibrary {
+  using BufferRequested = void (*)(std::uint8_t** buffer, std::size_t* bytes,
+                                   std::size_t* max_records);
+  using BufferCompleted = void (*)(void* context, std::uint32_t stream, std::uint8_t* buffer,
+                                   std::size_t bytes, std::size_t valid_bytes);
+  using Subscriber = void (*)(void* data, int domain, std::uint32_t function, const void* facts);
+
+  CuptiResult (*get_version)(std::uint32_t* version);
+  CuptiResult (*get_result_string)(CuptiResult result, const char** text);
+  CuptiResult (*subscribe)(void** subscriber, Subscriber callback, void* data);
+  CuptiResult (*unsubscribe)(void* subscriber);
+  CuptiResult (*set_thread_id_type)(int type);
+  CuptiResult (*register_timestamp_callback)(std::uint64_t (*now)());
+  CuptiResult (*register_callbacks)(BufferRequested requested, BufferCompleted completed);
+  CuptiResult (*enable)(std::uint32_t kind);
+  CuptiResult (*disable)(std::uint32_t kind);
+  CuptiResult (*flush_all)(std::uint32_t flags);
+  CuptiResult (*flush_period)(std::uint32_t milliseconds);
+  CuptiResult (*get_num_dropped_records)(void* context, std::uint32_t stream, std::size_t* dropped);
+  CuptiResult (*get_callback_name)(int domain, std::uint32_t function, const char** name);
+  NextRecord next_record;
+
+  std::string path;
+};
+
+// Whether this process uses CUDA: its driver's library is there. Before that CUPTI must be left
+// alone: it would start CUDA, which is then of no use to children that are forked.
+bool cuda_is_in_use();
+
+// Where libcupti may be, in the order in which it is looked for: the one in the process, those that
+// PyTorch brought along, the CUDA toolkit's, and whatever the system's loader finds by name.
+std::vector<std::filesystem::path> cupti_places();
+
+// Loads the first of cupti_places() that is there, for good. Errors: kUnavailable.
+Result<CuptiLibrary> load_cupti();
+
+}  // namespace stepscope

@@ -1,0 +1,83 @@
+// The part of a region (ring/region_format.h) where CUPTI's buffers lie, as the program and the
+// recorder, which may be another process, both see it. Told in prose in docs/device.md.
+//
+// CUPTI writes its records right into this memory. A full buffer is handed over by one store, and
+// is decoded by the recorder: what was written survives the program. Records name texts by their
+// addresses in the program; a log beside the buffers says what was there.
+//
+// Sparse and zeroed, like the rest of the region: takes no memory where no device is recorded.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "profiler/cupti/activity_records.h"
+#include "profiler/ring/region.h"
+
+namespace stepscope {
+
+// CUPTI's manual advises 1 to 10 MiB. What does not fit into them all is dropped, and counted.
+inline constexpr std::uint32_t kDeviceBuffers = 16;
+inline constexpr std::uint32_t kDeviceBufferBytes = 1U << 20;
+inline constexpr std::uint32_t kDeviceNameBytes = 2U << 20;
+
+// A buffer is all zeros when it is free: the recorder sees to that. kGiven: CUPTI's, which writes
+// from its beginning; where a kind of 0 follows is the end of what was written.
+enum class DeviceBufferState : std::uint32_t { kFree, kGiven, kFull };
+
+struct DeviceBuffer {
+  std::atomic<DeviceBufferState> state;
+  std::uint32_t valid_bytes;  // when full
+  std::uint64_t number;       // when full: they became full in this order
+};
+
+// Texts that records name by a number of the program's: the address of a text, or which function.
+enum class NameSpace : std::uint32_t { kAddress = 0, kRuntimeCall = 1, kDriverCall = 2 };
+
+// Mangled names of templates are long.
+inline constexpr std::uint32_t kMaxDeviceNameLength = 8192;
+
+// One entry of the log of names: this, then the text, up to a multiple of 8. A later entry for the
+// same key replaces the earlier one: another text may come to lie at an address.
+struct DeviceName {
+  NameSpace space;
+  std::uint32_t length;  // of the text; at most kMaxDeviceNameLength
+  std::uint64_t key;
+};
+constexpr std::uint64_t device_name_bytes(std::uint32_t length) {
+  return sizeof(DeviceName) + (std::uint64_t{length} + 7) / 8 * 8;
+}
+
+struct DeviceArea {
+  // Written by the program before `described` is set.
+  std::atomic<std::uint32_t> described;  // 1: CUPTI is there
+  std::uint32_t cupti_version;           // as cuptiGetVersion() has it: 28, 130001
+  RecordSizes record_sizes;
+
+  // Written by the program.
+  alignas(64) std::atomic<std::uint32_t> recording;  // 1: CUPTI records now
+  std::atomic<std::uint64_t> full_buffers;           // so far
+  std::atomic<std::uint64_t> dropped_records;        // by CUPTI, for want of a buffer
+  std::atomic<std::uint64_t> lost_names;             // for want of room in the log
+  std::atomic<std::uint64_t> name_bytes;             // of the log that are written
+  std::atomic<std::uint32_t> has_notice;             // 1: `notice` is written
+  char notice[512];                                  // one line for the user
+  // kFree by the recorder, the rest by the program.
+  alignas(64) DeviceBuffer buffers[kDeviceBuffers];
+
+  alignas(4096) std::byte names[kDeviceNameBytes];
+  alignas(4096) std::byte data[kDeviceBuffers][kDeviceBufferBytes];
+};
+
+// It lies between the region's header and its rings.
+inline constexpr std::uint64_t kDeviceAreaOffset = 4096;
+static_assert(sizeof(RegionHeader) <= kDeviceAreaOffset && sizeof(DeviceArea) % 4096 == 0);
+// All that is looked at before a ring or a device is used.
+inline constexpr std::uint64_t kRegionHeadBytes = kDeviceAreaOffset + offsetof(DeviceArea, names);
+
+inline DeviceArea* device_area(const Region& region) {
+  return reinterpret_cast<DeviceArea*>(reinterpret_cast<char*>(region.header) + kDeviceAreaOffset);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,38 @@
+// The program's end of the log of names (device_area.h): each text is written once, before the
+// first record that names it is handed over.
+//
+// Thread safety: none; its owner's lock. start() allocates, nothing else does.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "profiler/cupti/device_area.h"
+
+namespace stepscope {
+
+class NameLog {
+ public:
+  // From now on into `area`; where that is the one in use, what is in it stays.
+  void start(DeviceArea* area);
+  // An address is only a hint: what lies there may have changed, so the text is compared each time.
+  void note(NameSpace space, std::uint64_t key, std::string_view text);
+  // Whether `key` has a text already; for names that cannot change.
+  [[nodiscard]] bool knows(NameSpace space, std::uint64_t key) const;
+
+ private:
+  struct Entry {
+    std::uint64_t key;
+    NameSpace space;
+    std::uint32_t at;  // of its text in the log; 0: the entry is free
+    std::uint32_t length;
+  };
+  [[nodiscard]] std::size_t find(NameSpace space, std::uint64_t key) const;
+
+  std::vector<Entry> entries_;  // by hash, with linear probing
+  std::size_t used_ = 0;
+  DeviceArea* area_ = nullptr;
+};
+
+}  // namespace stepscope

@@ -1,0 +1,220 @@
+#include "profiler/recorder/device_drain.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace stepscope {
+namespace {
+
+// More than a process can have; a program gone wild shall not fill the store with them.
+constexpr std::size_t kMostDevices = 1024;
+constexpr std::size_t kMostStreams = 1U << 16;
+
+std::string demangled(const std::string& name) {
+  int failed = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &failed), &std::free);
+  return failed == 0 && text != nullptr ? std::string(text.get()) : name;
+}
+
+// cudaLaunchKernel_v7000 is what a program calls cudaLaunchKernel; cuMemcpyHtoD_v2 is called that.
+std::string_view without_release(std::string_view name) {
+  constexpr std::string_view kPerThread[] = {"_ptsz", "_ptds"};
+  for (const std::string_view ending : kPerThread) {
+    if (name.ends_with(ending)) name.remove_suffix(ending.size());
+  }
+  const std::size_t at = name.rfind("_v");
+  if (at == std::string_view::npos || name.size() - at < 6) return name;
+  const bool digits = name.find_first_not_of("0123456789", at + 2) == std::string_view::npos;
+  return digits ? name.substr(0, at) : name;
+}
+
+}  // namespace
+
+DeviceDrain::DeviceDrain(DeviceArea& area, ProcessId process, TraceWriter& writer,
+                         const ClockMap& clock, FindThread find_thread)
+    : area_(area),
+      process_(process),
+      writer_(writer),
+      clock_(clock),
+      find_thread_(std::move(find_thread)) {}
+
+void DeviceDrain::skip_what_is_there() {
+  for (std::size_t i = 0; i < kDeviceBuffers; ++i) {
+    if (area_.buffers[i].state.load(std::memory_order_acquire) != DeviceBufferState::kFull)
+      continue;
+    std::memset(area_.data[i], 0, kDeviceBufferBytes);
+    area_.buffers[i].state.store(DeviceBufferState::kFree, std::memory_order_release);
+  }
+  dropped_before_ = area_.dropped_records.load();
+  stored_names_ = area_.lost_names.load();
+}
+
+Status DeviceDrain::drain() {
+  busy_ = false;
+  if (area_.described.load(std::memory_order_acquire) == 0) return {};
+  if (!decoder_) decoder_.emplace(area_.record_sizes, static_cast<ActivityContext&>(*this));
+  std::vector<std::pair<std::uint64_t, std::size_t>> full;  // in the order of their completion
+  for (std::size_t i = 0; i < kDeviceBuffers; ++i) {
+    const DeviceBuffer& buffer = area_.buffers[i];
+    if (buffer.state.load(std::memory_order_acquire) == DeviceBufferState::kFull) {
+      full.emplace_back(buffer.number, i);
+    }
+  }
+  std::ranges::sort(full);
+  if (!full.empty()) read_names();  // a buffer's names are written before it is handed over
+  for (const auto& [number, index] : full) {
+    busy_ = true;
+    const Status status = drain_buffer(index, area_.buffers[index].valid_bytes);
+    if (!status.ok()) return status;
+    std::memset(area_.data[index], 0, kDeviceBufferBytes);
+    area_.buffers[index].state.store(DeviceBufferState::kFree, std::memory_order_release);
+  }
+  return store_losses();
+}
+
+Status DeviceDrain::drain_unfinished() {
+  if (Status status = drain(); !status.ok() || !decoder_) return status;
+  for (std::size_t i = 0; i < kDeviceBuffers; ++i) {
+    if (area_.buffers[i].state.load(std::memory_order_acquire) != DeviceBufferState::kGiven) {
+      continue;
+    }
+    if (Status status = drain_buffer(i, kDeviceBufferBytes); !status.ok()) return status;
+    area_.buffers[i].state.store(DeviceBufferState::kFree, std::memory_order_release);
+  }
+  return store_losses();
+}
+
+Status DeviceDrain::drain_buffer(std::size_t index, std::uint32_t valid_bytes) {
+  const std::size_t bytes = std::min(valid_bytes, kDeviceBufferBytes);
+  decoder_->decode({area_.data[index], bytes}, clock_, decoded_);
+  return write_decoded();
+}
+
+Status DeviceDrain::write_decoded() {
+  events_ += static_cast<std::int64_t>(decoded_.size());
+  Status status = failure_;
+  if (!discarding_) {
+    if (status.ok()) status = writer_.add_api_calls(decoded_.calls);
+    if (status.ok()) status = writer_.add_kernels(decoded_.kernels);
+    if (status.ok()) status = writer_.add_copies(decoded_.copies);
+    if (status.ok()) status = writer_.add_memsets(decoded_.memsets);
+    if (status.ok()) status = writer_.add_syncs(decoded_.syncs);
+  }
+  decoded_.clear();
+  return discarding_ ? Status() : status;
+}
+
+Status DeviceDrain::store_losses() {
+  const std::uint64_t dropped = area_.dropped_records.load(std::memory_order_relaxed);
+  Status status = store_loss("device_record", dropped - dropped_before_, stored_dropped_);
+  if (status.ok()) {
+    status =
+        store_loss("device_name", area_.lost_names.load(std::memory_order_relaxed), stored_names_);
+  }
+  if (!status.ok()) return status;
+  return store_loss("corrupt", static_cast<std::uint64_t>(decoder_->bad_records()), stored_bad_);
+}
+
+Status DeviceDrain::store_loss(const char* kind, std::uint64_t total, std::uint64_t& stored) {
+  if (total <= stored) return {};
+  const auto more = static_cast<std::int64_t>(total - stored);
+  stored = total;
+  lost_ += more;
+  return discarding_ ? Status() : writer_.add_loss({ThreadId::kNone, kind, more});
+}
+
+void DeviceDrain::read_names() {
+  const std::uint64_t end =
+      std::min<std::uint64_t>(area_.name_bytes.load(std::memory_order_acquire), kDeviceNameBytes);
+  while (names_read_ + sizeof(DeviceName) <= end) {
+    DeviceName name;
+    std::memcpy(&name, area_.names + names_read_, sizeof(name));
+    const std::uint64_t next = names_read_ + device_name_bytes(name.length);
+    if (name.length > kMaxDeviceNameLength || next > end) {
+      names_read_ = kDeviceNameBytes;  // nonsense: there is no way on from here
+      return;
+    }
+    const auto* text = reinterpret_cast<const char*>(area_.names + names_read_ + sizeof(name));
+    take_name(name, {text, name.length});
+    names_read_ = next;
+  }
+}
+
+void DeviceDrain::take_name(const DeviceName& name, std::string_view text) {
+  const std::pair key(name.space, name.key);
+  texts_[key] = name.space == NameSpace::kAddress ? text : without_release(text);
+  names_.erase(key);
+}
+
+StringId DeviceDrain::kernel_name(std::uint64_t address) {
+  const auto [known, added] = names_.try_emplace({NameSpace::kAddress, address}, StringId::kNone);
+  if (added && !discarding_) {
+    const auto text = texts_.find(known->first);
+    if (text != texts_.end()) known->second = writer_.intern(demangled(text->second));
+  }
+  return known->second;
+}
+
+StringId DeviceDrain::call_name(NameSpace space, std::uint32_t function) {
+  const auto [known, added] = names_.try_emplace({space, function}, StringId::kNone);
+  if (added && !discarding_) {
+    const auto text = texts_.find(known->first);
+    if (text != texts_.end()) known->second = writer_.intern(text->second);
+  }
+  return known->second;
+}
+
+template <typename Id>
+Id DeviceDrain::keep(const Result<Id>& result) {
+  if (result.ok()) return *result;
+  if (failure_.ok()) failure_ = result.status();
+  return Id::kNone;
+}
+
+DeviceId DeviceDrain::device(std::uint32_t number) {
+  const auto known = devices_.find(number);
+  if (known != devices_.end()) return known->second;
+  if (discarding_ || devices_.size() >= kMostDevices) return DeviceId::kNone;
+  Device device;
+  device.process = process_;
+  device.number = number;
+  return devices_[number] = keep(writer_.add_device(device));
+}
+
+StreamId DeviceDrain::stream(std::uint32_t device_number, std::uint32_t context,
+                             std::uint32_t number) {
+  const std::tuple key(device_number, context, number);
+  const auto known = streams_.find(key);
+  if (known != streams_.end()) return known->second;
+  if (discarding_ || streams_.size() >= kMostStreams) return StreamId::kNone;
+  return streams_[key] = keep(writer_.add_stream({device(device_number), context, number}));
+}
+
+ThreadId DeviceDrain::thread(std::uint32_t tid) {
+  return discarding_ ? ThreadId::kNone : keep(find_thread_(tid));
+}
+
+std::int64_t DeviceDrain::correlation(std::uint32_t number) {
+  return number == 0 ? 0 : correlation_of(process_, number);
+}
+
+void DeviceDrain::describe(const Device& described, std::uint64_t name) {
+  if (discarding_) return;
+  const DeviceId id = device(static_cast<std::uint32_t>(described.number));
+  Device device = described;
+  device.process = process_;
+  const auto text = texts_.find({NameSpace::kAddress, name});
+  if (text != texts_.end()) device.name = text->second;
+  if (id == DeviceId::kNone) return;
+  if (Status status = writer_.update_device(id, device); !status.ok() && failure_.ok()) {
+    failure_ = status;
+  }
+}
+
+}  // namespace stepscope

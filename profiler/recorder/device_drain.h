@@ -1,0 +1,92 @@
+// Drains the DeviceArea of one process into a store: buffer after buffer, records to events, losses
+// to rows.
+//
+// Thread safety: none; one recorder's. The program on the other side runs on meanwhile, and may
+// write anything: nothing in the area is believed without a look.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "profiler/cupti/activity_decoder.h"
+#include "profiler/cupti/device_area.h"
+#include "store/status.h"
+#include "store/trace_writer.h"
+
+namespace stepscope {
+
+class DeviceDrain final : private ActivityContext {
+ public:
+  // The thread of the process with that number of the system's, in the store.
+  using FindThread = std::function<Result<ThreadId>(std::uint32_t tid)>;
+
+  // `area`, `writer` and `clock` outlive it.
+  DeviceDrain(DeviceArea& area, ProcessId process, TraceWriter& writer, const ClockMap& clock,
+              FindThread find_thread);
+  DeviceDrain(const DeviceDrain&) = delete;
+  DeviceDrain& operator=(const DeviceDrain&) = delete;
+
+  // Leaves out what lies in the buffers and was dropped so far: of an earlier recording.
+  void skip_what_is_there();
+  // Writes what was handed over since the last call.
+  Status drain();
+  // After the program's death: what it had in buffers that CUPTI was still writing to.
+  Status drain_unfinished();
+  // The store takes nothing any more: what comes is only counted.
+  void discard_from_now_on() { discarding_ = true; }
+
+  // After drain(): there was something.
+  [[nodiscard]] bool busy() const { return busy_; }
+  [[nodiscard]] std::int64_t events() const { return events_; }
+  [[nodiscard]] std::int64_t lost() const { return lost_; }
+
+ private:
+  DeviceId device(std::uint32_t number) override;
+  StreamId stream(std::uint32_t device, std::uint32_t context, std::uint32_t number) override;
+  ThreadId thread(std::uint32_t tid) override;
+  StringId kernel_name(std::uint64_t address) override;
+  StringId call_name(NameSpace space, std::uint32_t function) override;
+  std::int64_t correlation(std::uint32_t number) override;
+  void describe(const Device& device, std::uint64_t name) override;
+
+  void read_names();
+  void take_name(const DeviceName& name, std::string_view text);
+  Status drain_buffer(std::size_t index, std::uint32_t valid_bytes);
+  Status write_decoded();
+  Status store_losses();
+  Status store_loss(const char* kind, std::uint64_t total, std::uint64_t& stored);
+  template <typename Id>
+  Id keep(const Result<Id>& result);
+
+  DeviceArea& area_;
+  const ProcessId process_;
+  TraceWriter& writer_;
+  const ClockMap& clock_;
+  const FindThread find_thread_;
+  std::optional<ActivityDecoder> decoder_;  // once the sizes of records are known
+
+  std::uint64_t names_read_ = 0;
+  // By name space and key. Of an address the text itself: it may name a device.
+  std::map<std::pair<NameSpace, std::uint64_t>, std::string> texts_;
+  std::map<std::pair<NameSpace, std::uint64_t>, StringId> names_;
+  std::map<std::uint32_t, DeviceId> devices_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, StreamId> streams_;
+
+  DeviceEvents decoded_;
+  Status failure_;  // of the store, met while decoding
+  std::uint64_t dropped_before_ = 0;
+  std::uint64_t stored_dropped_ = 0, stored_names_ = 0, stored_bad_ = 0;
+  std::int64_t events_ = 0;
+  std::int64_t lost_ = 0;
+  bool busy_ = false;
+  bool discarding_ = false;
+};
+
+}  // namespace stepscope
