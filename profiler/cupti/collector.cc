@@ -146,10 +146,9 @@ Status Collector::set_recording(bool on) {
     for (const ActivityKind kind : kRecordedKinds) cupti_.disable(static_cast<std::uint32_t>(kind));
     return status;
   }
-  // Not vital: without it, buffers are handed over when they are full and at the end.
-  static_cast<void>(cupti_.flush_period(on ? kFlushPeriodMs : 0));
-  // What CUPTI has been given is handed over now; no window would come to do it.
-  if (!on) static_cast<void>(cupti_.flush_all(0));
+  // Stays on: what was launched in a window may end after it. Not vital: without it, buffers are
+  // handed over when they are full and at the end.
+  static_cast<void>(cupti_.flush_period(kFlushPeriodMs));
   state_ = on ? State::kRecording : State::kReady;
   area_.load()->recording.store(on ? 1 : 0, std::memory_order_relaxed);
   return {};
@@ -161,6 +160,7 @@ void Collector::stop() {
   static_cast<void>(set_recording(false));
   // Also buffers with records that are not complete: their end will not be seen.
   static_cast<void>(cupti_.flush_all(kForced));
+  count_dropped(*area_.load(), nullptr, 0);
   area_.store(nullptr, std::memory_order_release);
   state_ = State::kIdle;
 }
@@ -213,9 +213,13 @@ void Collector::buffer_completed(void* context, std::uint32_t stream, std::uint8
   DeviceArea* area = self.area_.load(std::memory_order_acquire);
   if (area == nullptr) return;
   self.hand_over(*area, buffer, valid_bytes);
+  self.count_dropped(*area, context, stream);
+}
+
+void Collector::count_dropped(DeviceArea& area, void* context, std::uint32_t stream) {
   std::size_t dropped = 0;
-  if (self.cupti_.get_num_dropped_records(context, stream, &dropped) == 0 && dropped > 0) {
-    area->dropped_records.fetch_add(dropped, std::memory_order_relaxed);
+  if (cupti_.get_num_dropped_records(context, stream, &dropped) == 0 && dropped > 0) {
+    area.dropped_records.fetch_add(dropped, std::memory_order_relaxed);
   }
 }
 

@@ -64,6 +64,7 @@ class Collector {
   static void buffer_completed(void* context, std::uint32_t stream, std::uint8_t* buffer,
                                std::size_t bytes, std::size_t valid_bytes);
   void hand_over(DeviceArea& area, std::uint8_t* buffer, std::size_t valid_bytes);
+  void count_dropped(DeviceArea& area, void* context, std::uint32_t stream);
   void note_names(const std::uint8_t* buffer, std::size_t valid_bytes);
   void note_call(NameSpace space, std::uint32_t function);
   static void stop_at_exit();
