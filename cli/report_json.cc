@@ -65,7 +65,8 @@ Json losses_json(const AnalysisReport& report) {
   std::int64_t events = 0, kernels = 0, samples = 0;
   for (const Loss& loss : report.losses) {
     kinds[loss.kind] += loss.count;
-    (loss.kind == "kernel" ? kernels : loss.kind == "sample" ? samples : events) += loss.count;
+    const bool kernel = loss.kind == "kernel" || loss.kind == "device_record";
+    (kernel ? kernels : loss.kind == "sample" ? samples : events) += loss.count;
   }
   return {{"events", events}, {"kernels", kernels}, {"samples", samples}, {"by_kind", kinds}};
 }
