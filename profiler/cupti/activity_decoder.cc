@@ -141,7 +141,7 @@ template <typename Record>
 bool ActivityDecoder::activity(const Record& record, const ClockMap& clock, Activity& activity) {
   Span span;
   if (!place(record.start, record.end, clock, span)) return false;
-  device_of_context_[record.context] = record.device;
+  know_context(record.context, record.device);
   activity.stream = context_.stream(record.device, record.context, record.stream);
   activity.start = span.start;
   activity.dur = span.dur;
@@ -251,7 +251,12 @@ void ActivityDecoder::take_sync(const std::byte* bytes, const ClockMap& clock, D
 
 void ActivityDecoder::take_context(const std::byte* bytes) {
   const auto record = read<ContextRecord>(bytes);
-  device_of_context_[record.context] = record.device;
+  know_context(record.context, record.device);
+}
+
+void ActivityDecoder::know_context(std::uint32_t context, std::uint32_t device) {
+  constexpr std::size_t kMostContexts = 1U << 16;  // more than there are, but for nonsense
+  if (device_of_context_.size() < kMostContexts) device_of_context_[context] = device;
 }
 
 void ActivityDecoder::take_device(const std::byte* bytes) {
@@ -263,7 +268,7 @@ void ActivityDecoder::take_device(const std::byte* bytes) {
   device.compute_minor = record.compute_minor;
   device.multiprocessors = record.multiprocessors;
   device.max_threads_per_multiprocessor =
-      std::int64_t{record.max_warps_per_multiprocessor} * record.threads_per_warp;
+      amount(std::uint64_t{record.max_warps_per_multiprocessor} * record.threads_per_warp);
   device.registers_per_multiprocessor = record.registers_per_multiprocessor;
   device.shared_bytes_per_multiprocessor = record.shared_bytes_per_multiprocessor;
   context_.describe(device, record.name);

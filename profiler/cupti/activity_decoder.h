@@ -80,6 +80,7 @@ class ActivityDecoder {
   void take_memset(const std::byte* bytes, const ClockMap& clock, DeviceEvents& out);
   void take_sync(const std::byte* bytes, const ClockMap& clock, DeviceEvents& out);
   void take_context(const std::byte* bytes);
+  void know_context(std::uint32_t context, std::uint32_t device);
   void take_device(const std::byte* bytes);
   // False, and counted, when the two ticks cannot be a start and an end.
   bool place(std::uint64_t start, std::uint64_t end, const ClockMap& clock, Span& span);

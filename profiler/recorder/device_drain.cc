@@ -147,27 +147,27 @@ void DeviceDrain::read_names() {
 }
 
 void DeviceDrain::take_name(const DeviceName& name, std::string_view text) {
-  const std::pair key(name.space, name.key);
+  const NameKey key(name.space, name.key);
   texts_[key] = name.space == NameSpace::kAddress ? text : without_release(text);
   names_.erase(key);
 }
 
 StringId DeviceDrain::kernel_name(std::uint64_t address) {
-  const auto [known, added] = names_.try_emplace({NameSpace::kAddress, address}, StringId::kNone);
-  if (added && !discarding_) {
-    const auto text = texts_.find(known->first);
-    if (text != texts_.end()) known->second = writer_.intern(demangled(text->second));
-  }
-  return known->second;
+  return name_of({NameSpace::kAddress, address});
 }
 
 StringId DeviceDrain::call_name(NameSpace space, std::uint32_t function) {
-  const auto [known, added] = names_.try_emplace({space, function}, StringId::kNone);
-  if (added && !discarding_) {
-    const auto text = texts_.find(known->first);
-    if (text != texts_.end()) known->second = writer_.intern(text->second);
-  }
-  return known->second;
+  return name_of({space, function});
+}
+
+// What lies at an address is the mangled name of a kernel, if a kernel names it.
+StringId DeviceDrain::name_of(const NameKey& key) {
+  if (discarding_) return StringId::kNone;
+  if (const auto known = names_.find(key); known != names_.end()) return known->second;
+  const auto text = texts_.find(key);
+  if (text == texts_.end()) return StringId::kNone;
+  const bool mangled = key.first == NameSpace::kAddress;
+  return names_[key] = writer_.intern(mangled ? demangled(text->second) : text->second);
 }
 
 template <typename Id>

@@ -56,6 +56,9 @@ class DeviceDrain final : private ActivityContext {
   std::int64_t correlation(std::uint32_t number) override;
   void describe(const Device& device, std::uint64_t name) override;
 
+  using NameKey = std::pair<NameSpace, std::uint64_t>;
+
+  StringId name_of(const NameKey& key);
   void read_names();
   void take_name(const DeviceName& name, std::string_view text);
   Status drain_buffer(std::size_t index, std::uint32_t valid_bytes);
@@ -73,9 +76,8 @@ class DeviceDrain final : private ActivityContext {
   std::optional<ActivityDecoder> decoder_;  // once the sizes of records are known
 
   std::uint64_t names_read_ = 0;
-  // By name space and key. Of an address the text itself: it may name a device.
-  std::map<std::pair<NameSpace, std::uint64_t>, std::string> texts_;
-  std::map<std::pair<NameSpace, std::uint64_t>, StringId> names_;
+  std::map<NameKey, std::string> texts_;
+  std::map<NameKey, StringId> names_;  // of those that were used
   std::map<std::uint32_t, DeviceId> devices_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, StreamId> streams_;
 

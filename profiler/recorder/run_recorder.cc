@@ -461,7 +461,6 @@ RunProgress RunRecorder::progress() const {
     const DrainTotals& drained = process->drain.totals();
     sum.ops += drained.ops;
     sum.phases += drained.phases;
-    sum.device += drained.device;
     sum.lost += drained.lost;
     sum.step = std::max(sum.step, process->step);
     if (process->step == 0) continue;

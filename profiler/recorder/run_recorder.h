@@ -39,7 +39,6 @@ struct RunProgress {
   std::int64_t step = 0;       // of the loop that is furthest
   std::int64_t ops = 0;
   std::int64_t phases = 0;
-  std::int64_t device = 0;  // calls of CUDA, and what they made devices do
   std::int64_t lost = 0;
   std::int64_t waiting_ns = 0;  // for input, of all loops
   std::int64_t looping_ns = 0;  // since the first phase of each loop, of all loops

@@ -187,25 +187,15 @@ class Gpu {
   bool complete_late_buffer() {
     Buffer buffer;
     std::size_t most = 0;
-    Requested requested = nullptr;
-    Completed completed = nullptr;
-    {
-      const std::scoped_lock lock(mutex_);
-      requested = requested_;
-      completed = completed_;
-    }
+    const Requested requested = requested_;
     if (requested == nullptr) return false;
     requested(&buffer.data, &buffer.bytes, &most);
     if (buffer.data == nullptr) return false;
-    completed(nullptr, 0, buffer.data, buffer.bytes, 0);
+    completed_.load()(nullptr, 0, buffer.data, buffer.bytes, 0);
     return true;
   }
   void complete(std::uint8_t* data, std::size_t bytes) {
-    Completed completed = nullptr;
-    {
-      const std::scoped_lock lock(mutex_);
-      completed = completed_;
-    }
+    const Completed completed = completed_;
     if (completed != nullptr) completed(nullptr, 0, data, bytes, bytes);
   }
 
@@ -240,7 +230,8 @@ class Gpu {
   void request() {
     std::size_t most = 0;
     current_ = {};
-    if (requested_ != nullptr) requested_(&current_.data, &current_.bytes, &most);
+    if (const Requested requested = requested_; requested != nullptr)
+      requested(&current_.data, &current_.bytes, &most);
     if (current_.data == nullptr) ++seen_.buffers_refused;
   }
   void write_ended(std::uint64_t by) {
@@ -268,7 +259,7 @@ class Gpu {
 
   // Without the lock: who gets a buffer may call.
   void hand_over(const std::vector<Buffer>& buffers) {
-    for (const Buffer& one : buffers) completed_(nullptr, 0, one.data, one.bytes, one.used);
+    for (const Buffer& one : buffers) completed_.load()(nullptr, 0, one.data, one.bytes, one.used);
   }
 
   void work() {
@@ -290,8 +281,10 @@ class Gpu {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::atomic<std::uint64_t (*)()> clock_{nullptr};
-  Requested requested_ = nullptr;
-  Completed completed_ = nullptr;
+  // Not under the lock: a forked child asks too, and a thread that does not exist there may hold
+  // it.
+  std::atomic<Requested> requested_{nullptr};
+  std::atomic<Completed> completed_{nullptr};
   std::set<std::uint32_t> enabled_;
   Buffer current_;
   std::vector<Buffer> full_;
