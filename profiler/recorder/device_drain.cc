@@ -12,7 +12,7 @@ namespace stepscope {
 namespace {
 
 // More than a process can have; a program gone wild shall not fill the store with them.
-constexpr std::size_t kMostDevices = 1024;
+constexpr std::size_t kMostKnownDevices = 1024;
 constexpr std::size_t kMostStreams = 1U << 16;
 
 std::string demangled(const std::string& name) {
@@ -180,7 +180,7 @@ Id DeviceDrain::keep(const Result<Id>& result) {
 DeviceId DeviceDrain::device(std::uint32_t number) {
   const auto known = devices_.find(number);
   if (known != devices_.end()) return known->second;
-  if (discarding_ || devices_.size() >= kMostDevices) return DeviceId::kNone;
+  if (discarding_ || devices_.size() >= kMostKnownDevices) return DeviceId::kNone;
   Device device;
   device.process = process_;
   device.number = number;
