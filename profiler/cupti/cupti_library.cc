@@ -1,8 +1,10 @@
 #include "profiler/cupti/cupti_library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <system_error>
 
@@ -86,11 +88,29 @@ const char* find_functions(void* library, CuptiLibrary& cupti) {
   return symbols.missing();
 }
 
+// Grows with each. To look for a library that is not there opens files, 10 µs and more, and we are
+// asked each step.
+unsigned long long libraries_ever_loaded() {
+  unsigned long long count = 0;
+  const auto take_first = [](dl_phdr_info* info, std::size_t, void* result) {
+    *static_cast<unsigned long long*>(result) = info->dlpi_adds;
+    return 1;
+  };
+  dl_iterate_phdr(take_first, &count);
+  return count;
+}
+
 }  // namespace
 
 bool cuda_is_in_use() {
+  static std::atomic<unsigned long long> looked_through{0};
+  const unsigned long long loaded = libraries_ever_loaded();
+  if (loaded == looked_through.load(std::memory_order_relaxed)) return false;
   void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  if (driver == nullptr) return false;
+  if (driver == nullptr) {
+    looked_through.store(loaded, std::memory_order_relaxed);
+    return false;
+  }
   dlclose(driver);
   return true;
 }
