@@ -1,9 +1,7 @@
 #include "cli/open_run.h"
 
-#include <unistd.h>
-
+#include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <utility>
 
@@ -14,33 +12,6 @@ namespace stepscope::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-class Progress {
- public:
-  Progress(std::int64_t total, std::string label)
-      : total_(total), label_(std::move(label)), wanted_(isatty(STDERR_FILENO) == 1) {}
-  ~Progress() {
-    if (shown_) std::fputs("\r\033[K", stderr);
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void show(std::int64_t done) {
-    using namespace std::chrono_literals;
-    if (!wanted_ || std::chrono::steady_clock::now() - begin_ < 2s) return;
-    const double share = static_cast<double>(done) / static_cast<double>(total_ > 0 ? total_ : 1);
-    std::fprintf(stderr, "\rreading ops%s%s: %.0f %%", label_.empty() ? "" : " of ", label_.c_str(),
-                 share * 100);
-    shown_ = true;
-  }
-
- private:
-  std::int64_t total_;
-  std::string label_;
-  bool wanted_;
-  bool shown_ = false;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
 
 Result<fs::path> make_private_folder() {
   std::error_code code;
@@ -90,8 +61,11 @@ Result<AnalysisReport> analyze_run(const TraceReader& reader, AnalyzeOptions opt
                                    const std::string& label) {
   const auto ops = reader.op_count();
   if (!ops.ok()) return ops.status();
-  Progress progress(*ops, label);
-  options.progress = [&progress](std::int64_t done) { progress.show(done); };
+  ProgressLine line(std::chrono::seconds(2));
+  const std::string what = label.empty() ? "reading ops: " : "reading ops of " + label + ": ";
+  options.progress = [&, total = std::max<std::int64_t>(*ops, 1)](std::int64_t done) {
+    line.update([&] { return what + std::to_string(done * 100 / total) + " %"; });
+  };
   return analyze(reader, options);
 }
 

@@ -97,14 +97,9 @@ std::string document(const WhatIfAnswer& answer) {
 }
 
 int run_what_if(WhatIfArguments& arguments) {
-  if (!arguments.steps.empty()) {
-    arguments.question.steps = parse_step_window(arguments.steps);
-    if (!arguments.question.steps) {
-      return report_error(
-          kVerb, Status::error(ErrorKind::kUsage, "--steps " + arguments.steps +
-                                                      ": not a range; write 500-520 or 500"));
-    }
-  }
+  const auto steps = read_step_window("--steps", arguments.steps);
+  if (!steps.ok()) return report_error(kVerb, steps.status());
+  arguments.question.steps = *steps;
   const auto run = OpenedRun::open(arguments.store);
   if (!run.ok()) return report_error(kVerb, run.status());
   const auto answer = what_if(run->reader(), arguments.question);

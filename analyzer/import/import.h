@@ -37,7 +37,7 @@ struct ImportSummary {
 };
 
 // Whether a file looks like a trace that can be imported rather than like a store: JSON, gzip, or a
-// SQLite database that is not Stepscope's. What cannot be read is no trace.
+// SQLite database of Nsight Systems. What cannot be read is no trace.
 bool is_trace(const std::filesystem::path& path);
 
 // Imports the files, the ranks of one run, into a new store at `output`. An earlier store there is
