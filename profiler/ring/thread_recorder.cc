@@ -111,14 +111,26 @@ OpenPhase ThreadRecorder::begin_phase(PhaseKind kind, std::string_view name) {
   // The ticks lie outside the CPU clock's: that one is a system call, a processor is often lost on
   // the way out of one, and then the phase has begun already.
   phase.start = read_ticks();
-  phase.cpu_start_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  phase.cpu_start_ns = cpu_clock_at_begin(kind, phase.start);
   return phase;
+}
+
+// The CPU clock is a system call of up to a microsecond, and a loop's phases follow one another:
+// the optimizer's step begins where the backward pass ended. A clock read so shortly before is as
+// good, but for a wait for input, which may be as short itself and is judged by how busy it was.
+std::int64_t ThreadRecorder::cpu_clock_at_begin(PhaseKind kind, Ticks now) {
+  constexpr std::uint64_t kJustNow = 1 << 15;  // ticks: some 10 µs
+  const std::uint64_t since = to_count(now) - to_count(cpu_clock_read_);
+  if (kind != PhaseKind::kInput && since < kJustNow) return cpu_clock_ns_;
+  return read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void ThreadRecorder::end_phase(const OpenPhase& phase, PhaseKind kind) {
   if (phase.kind == PhaseKind::kNone) return;
-  const std::int64_t cpu_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - phase.cpu_start_ns;
+  cpu_clock_ns_ = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  const std::int64_t cpu_ns = cpu_clock_ns_ - phase.cpu_start_ns;
   const Ticks end = read_ticks();
+  cpu_clock_read_ = end;
   if (kind == PhaseKind::kInput) {
     phase_ = PhaseKind::kForward;  // a batch has come: what follows is made from it
   } else if (!is_label(phase.kind)) {
@@ -160,6 +172,7 @@ void ThreadRecorder::begin_session(std::uint32_t session, std::uint64_t torch_id
   names_.forget();
   phase_ = PhaseKind::kNone;
   last_sequence_ = -1;
+  cpu_clock_read_ = {};  // a fork's child has a clock of its own
 }
 
 }  // namespace stepscope

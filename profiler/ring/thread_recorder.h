@@ -160,6 +160,7 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   }
   void end_out_of_order(const void* identity, Ticks end);
   void write_phase(PhaseKind kind, NameId name, Ticks start, Ticks end, std::int64_t cpu_ns);
+  std::int64_t cpu_clock_at_begin(PhaseKind kind, Ticks now);
 
   // Another thread may take an open op off by zeroing its identity (RingRegistry::end_elsewhere).
   static std::uint64_t identity_of(OpenOp& frame) {
@@ -174,6 +175,9 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   std::uint32_t session_ = 0;
   PhaseKind phase_ = PhaseKind::kNone;
   std::int64_t last_sequence_ = -1;
+  // The thread's CPU clock when the last phase ended.
+  Ticks cpu_clock_read_{};
+  std::int64_t cpu_clock_ns_ = 0;
   NameCache names_;
 };
 
