@@ -9,10 +9,12 @@
 #include <optional>
 
 #include "samples/cpp/mnist/loader.h"
-#include "samples/cpp/mnist/step_log.h"
+#include "samples/cpp/step_log.h"
 
 namespace mnist {
 namespace {
+
+using samples::StepLog;
 
 constexpr std::int64_t kHidden = 128;
 constexpr double kLearningRate = 1e-3;

@@ -2,11 +2,13 @@
 // There to be compared with what Stepscope says about the same steps.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
-namespace mnist {
+namespace samples {
 
 class StepLog {
  public:
@@ -43,6 +45,18 @@ class StepLog {
   }
   [[nodiscard]] std::size_t size() const { return steps_.size(); }
 
+  // Milliseconds that `share` of all steps, from 0 to 1, took at most (nearest rank); 0 without
+  // steps.
+  [[nodiscard]] double percentile_ms(double share) const {
+    if (steps_.empty()) return 0;
+    std::vector<std::chrono::nanoseconds> times;
+    for (const Step& step : steps_) times.push_back(step.total);
+    const double rank = std::ceil(share * static_cast<double>(times.size()));
+    const auto nth = times.begin() + static_cast<std::ptrdiff_t>(std::max(rank, 1.0)) - 1;
+    std::nth_element(times.begin(), nth, times.end());
+    return milliseconds(*nth);
+  }
+
  private:
   struct Step {
     std::chrono::nanoseconds total;
@@ -57,4 +71,4 @@ class StepLog {
   Clock::time_point last_ = Clock::now();
 };
 
-}  // namespace mnist
+}  // namespace samples

@@ -1,10 +1,10 @@
+#include "samples/cpp/step_log.h"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
 
-#include "samples/cpp/mnist/step_log.h"
-
-namespace mnist {
+namespace samples {
 namespace {
 
 using std::chrono::milliseconds;
@@ -37,6 +37,13 @@ TEST(StepLog, AveragesTheStepsThereAre) {
   EXPECT_DOUBLE_EQ(three_steps().mean(4, 9).input_share(), 0);
 }
 
+TEST(StepLog, SaysWhatAShareOfTheStepsTookAtMost) {
+  EXPECT_DOUBLE_EQ(three_steps().percentile_ms(0.5), 20);
+  EXPECT_DOUBLE_EQ(three_steps().percentile_ms(0.99), 30);
+  EXPECT_DOUBLE_EQ(three_steps().percentile_ms(0), 10);
+  EXPECT_DOUBLE_EQ(StepLog().percentile_ms(0.5), 0);
+}
+
 TEST(StepLog, LeavesOutWhatARestartSkips) {
   StepLog log;
   StepLog::Clock::time_point now;
@@ -48,4 +55,4 @@ TEST(StepLog, LeavesOutWhatARestartSkips) {
 }
 
 }  // namespace
-}  // namespace mnist
+}  // namespace samples

@@ -1,0 +1,60 @@
+#include "samples/cpp/encoder/options.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "samples/cpp/encoder/model.h"
+
+namespace encoder {
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  stepscope run -o batch.db -- encoder                   32 sentences a call, as they come\n"
+    "  stepscope run -o sorted.db -- encoder --sort           those of a call are of one length\n"
+    "  stepscope run -o single.db -- encoder --mode single    a call a sentence\n"
+    "  stepscope sweep -o sweep.db -p batch=1..256*2 -- encoder --batch {batch}";
+
+}  // namespace
+
+Options parse_options(int argc, char** argv) {
+  Options options;
+  const std::map<std::string, Mode> modes{
+      {"single", Mode::kSingle}, {"batch", Mode::kBatch}, {"full", Mode::kFull}};
+  CLI::App app{"Classifies sentences with a transformer encoder, and says what a sentence cost.",
+               "encoder"};
+  app.footer(kExamples);
+  app.add_option("--sentences", options.sentences, "how many sentences to classify")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
+      ->capture_default_str();
+  app.add_option("--mode", options.mode, "sentences a call: single, batch, or full (all at once)")
+      ->transform(CLI::CheckedTransformer(modes))
+      ->default_str("batch");
+  app.add_option("--batch", options.batch, "sentences a call with --mode batch")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
+      ->capture_default_str();
+  app.add_flag("--sort", options.sorted, "classify from short to long");
+  app.add_option("--width", options.width, "of the embeddings, a multiple of 4")
+      ->check(CLI::Range(kHeads, std::int64_t{4096}))
+      ->check([](const std::string& text) {
+        return std::stoll(text) % kHeads == 0 ? "" : "'" + text + "' is no multiple of 4";
+      })
+      ->capture_default_str();
+  app.add_option("--layers", options.layers, "of the encoder")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{96}))
+      ->capture_default_str();
+  app.add_option("--seed", options.seed, "of the sentences and the weights")->capture_default_str();
+  app.add_option("--threads", options.threads, "libtorch's threads for one op (0: its own choice)")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::exit(app.exit(error) == 0 ? EXIT_SUCCESS : 2);
+  }
+  return options;
+}
+
+}  // namespace encoder

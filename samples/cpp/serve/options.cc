@@ -1,0 +1,62 @@
+#include "samples/cpp/serve/options.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "samples/cpp/serve/model.h"
+
+namespace serve {
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  serve --batch 8 --length 64 --format torchscript\n"
+    "  stepscope run -o eager.db -- serve\n"
+    "  stepscope sweep -o grid.db -p batch=1,4,16 -p length=8,64,256 -p format=eager,torchscript "
+    "\\\n"
+    "    -- serve --batch {batch} --length {length} --format {format}";
+
+}  // namespace
+
+Options parse_options(int argc, char** argv) {
+  Options options;
+  const std::map<std::string, Format> formats{{"eager", Format::kEager},
+                                              {"torchscript", Format::kTorchScript}};
+  CLI::App app{"Calls a transformer encoder again and again, and says what a call took.", "serve"};
+  app.footer(kExamples);
+  app.add_option("--format", options.format, "eager or torchscript")
+      ->transform(CLI::CheckedTransformer(formats))
+      ->default_str("eager");
+  app.add_option("--batch", options.batch, "sequences a call")
+      ->check(CLI::Range(1, 65'536))
+      ->capture_default_str();
+  app.add_option("--length", options.length, "tokens of a sequence")
+      ->check(CLI::Range(1, 65'536))
+      ->capture_default_str();
+  app.add_option("--width", options.width, "of the embeddings, a multiple of 4")
+      ->check(CLI::Range(kHeads, std::int64_t{4096}))
+      ->check([](const std::string& text) {
+        return std::stoll(text) % kHeads == 0 ? "" : "'" + text + "' is no multiple of 4";
+      })
+      ->capture_default_str();
+  app.add_option("--layers", options.layers, "of the encoder")
+      ->check(CLI::Range(1, 96))
+      ->capture_default_str();
+  app.add_option("--calls", options.calls, "how many calls are measured, after ten that are not")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--seed", options.seed, "of the weights and the tokens")->capture_default_str();
+  app.add_option("--threads", options.threads, "libtorch's threads for one op (0: its own choice)")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::exit(app.exit(error) == 0 ? EXIT_SUCCESS : 2);
+  }
+  return options;
+}
+
+}  // namespace serve

@@ -1,0 +1,13 @@
+// The TorchScript format, in a file of its own: its headers take long to compile.
+#pragma once
+
+#include <memory>
+
+#include "samples/cpp/serve/model.h"
+
+namespace serve {
+
+// Compiles the encoder's source and freezes it with the weights as constants.
+std::unique_ptr<Model> make_torchscript_model(const Weights& weights);
+
+}  // namespace serve
