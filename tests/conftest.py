@@ -44,6 +44,18 @@ def mnist(build_dir):
 
 
 @pytest.fixture(scope="session")
+def encoder(build_dir):
+    """The sample program that classifies sentences."""
+    return binary(build_dir, "samples/encoder")
+
+
+@pytest.fixture(scope="session")
+def serve(build_dir):
+    """The sample program that calls one encoder in several formats."""
+    return binary(build_dir, "samples/serve")
+
+
+@pytest.fixture(scope="session")
 def cpp_programs(build_dir):
     """The C++ programs that know nothing of Stepscope."""
     return binary(build_dir, "tests/cpp_programs/cpp_programs")

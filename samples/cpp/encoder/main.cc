@@ -99,7 +99,7 @@ class Encoded {
 struct Result {
   samples::StepLog log;
   Padding padding;
-  std::int64_t positive = 0;  // sentences of class 1: what the work was for
+  double score = 0;  // sum of all outputs: the same however sentences are grouped
 };
 
 Result classify(const Texts& texts, Classifier& model) {
@@ -111,7 +111,7 @@ Result classify(const Texts& texts, Classifier& model) {
   result.log.restart();
   for (const Batch& batch : stepscope::input(Encoded(texts), "tokenizer")) {
     result.log.batch_arrived();
-    result.positive += model->forward(batch.tokens).argmax(1).sum().item<std::int64_t>();
+    result.score += model->forward(batch.tokens).sum().item<double>();
     result.padding.tokens += batch.padding.tokens;
     result.padding.computed += batch.padding.computed;
     stepscope::step();
@@ -124,9 +124,9 @@ void print(const Result& result, std::size_t sentences) {
   const samples::StepLog& log = result.log;
   const samples::StepLog::Mean mean = log.mean(1, log.size());
   const double total_ms = mean.step_ms * static_cast<double>(mean.steps);
-  std::printf("%zu sentences in %zu calls, %.2f s: %.3f ms a sentence (%lld of class 1)\n",
+  std::printf("%zu sentences in %zu calls, %.2f s: %.3f ms a sentence (scores sum to %.2f)\n",
               sentences, mean.steps, total_ms / 1e3, total_ms / static_cast<double>(sentences),
-              static_cast<long long>(result.positive));
+              result.score);
   std::printf("a call           mean %.2f ms   p50 %.2f   p90 %.2f   p99 %.2f\n", mean.step_ms,
               log.percentile_ms(0.5), log.percentile_ms(0.9), log.percentile_ms(0.99));
   std::printf("tokenizing       %.2f %% of the time\n", 100 * mean.input_share());
@@ -154,7 +154,10 @@ int main(int argc, char** argv) {
   const encoder::Options options = encoder::parse_options(argc, argv);
   try {
     encoder::run(options);
-  } catch (const std::exception& error) {  // out of memory, most likely
+  } catch (const c10::Error& error) {  // out of memory, most likely
+    std::fprintf(stderr, "encoder: %s\n", error.what_without_backtrace());
+    return 1;
+  } catch (const std::exception& error) {
     std::fprintf(stderr, "encoder: %s\n", error.what());
     return 1;
   }

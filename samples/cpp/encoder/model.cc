@@ -1,6 +1,5 @@
 #include "samples/cpp/encoder/model.h"
 
-#include <torch/nn/modules/transformercoder.h>
 #include <torch/nn/modules/transformerlayer.h>
 
 #include "samples/cpp/encoder/tokenizer.h"

@@ -5,7 +5,7 @@
 #include <torch/nn/module.h>
 #include <torch/nn/modules/embedding.h>
 #include <torch/nn/modules/linear.h>
-#include <torch/nn/modules/transformer.h>
+#include <torch/nn/modules/transformercoder.h>
 
 #include <cstdint>
 

@@ -20,23 +20,28 @@ torch::Tensor make_tokens(const Options& options) {
   return torch::randint(kVocabulary, {options.batch, options.length}, torch::kInt64);
 }
 
-samples::StepLog serve(Model& model, const Options& options) {
+struct Result {
+  samples::StepLog log;
+  double sum = 0;  // of the outputs: what the formats have to agree on
+};
+
+Result serve(Model& model, const Options& options) {
   const torch::NoGradGuard no_grad;
   for (int i = 0; i < kWarmUp; ++i) model.forward(make_tokens(options));
-  samples::StepLog log;
-  log.restart();
+  Result result;
+  result.log.restart();
   for (int i = 0; i < options.calls; ++i) {
     torch::Tensor tokens;
     {
       const stepscope::InputWait wait("request");
       tokens = make_tokens(options);
     }
-    log.batch_arrived();
-    model.forward(tokens);
+    result.log.batch_arrived();
+    result.sum += model.forward(tokens).sum().item<double>();
     stepscope::step();
-    log.step_ended();
+    result.log.step_ended();
   }
-  return log;
+  return result;
 }
 
 void run(const Options& options) {
@@ -44,14 +49,15 @@ void run(const Options& options) {
   torch::manual_seed(options.seed);
   const std::unique_ptr<Model> model =
       make_model(options.format, make_weights(options.length, options.width, options.layers));
-  const samples::StepLog log = serve(*model, options);
+  const Result result = serve(*model, options);
+  const samples::StepLog& log = result.log;
   const double mean_ms = log.mean(1, log.size()).step_ms;
-  std::printf(
-      "%zu calls of %lld x %lld tokens: mean %.3f ms   p50 %.3f   p90 %.3f   p99 %.3f   "
-      "%.0f sequences/s\n",
-      log.size(), static_cast<long long>(options.batch), static_cast<long long>(options.length),
-      mean_ms, log.percentile_ms(0.5), log.percentile_ms(0.9), log.percentile_ms(0.99),
-      static_cast<double>(options.batch) * 1e3 / mean_ms);
+  std::printf("%zu calls of %lld x %lld tokens: mean %.3f ms   p50 %.3f   p90 %.3f   p99 %.3f\n",
+              log.size(), static_cast<long long>(options.batch),
+              static_cast<long long>(options.length), mean_ms, log.percentile_ms(0.5),
+              log.percentile_ms(0.9), log.percentile_ms(0.99));
+  std::printf("%.0f sequences/s   (outputs sum to %.2f)\n",
+              static_cast<double>(options.batch) * 1e3 / mean_ms, result.sum);
 }
 
 }  // namespace
@@ -61,7 +67,10 @@ int main(int argc, char** argv) {
   const serve::Options options = serve::parse_options(argc, argv);
   try {
     serve::run(options);
-  } catch (const std::exception& error) {  // out of memory, most likely
+  } catch (const c10::Error& error) {  // out of memory, most likely
+    std::fprintf(stderr, "serve: %s\n", error.what_without_backtrace());
+    return 1;
+  } catch (const std::exception& error) {
     std::fprintf(stderr, "serve: %s\n", error.what());
     return 1;
   }
