@@ -19,7 +19,7 @@ def test_a_program_without_torch_sees_the_same_interpreter(python, fake_library)
     bare = python.run(STATE).stdout.splitlines()
     wrapped = python.wrapped(fake_library).run(STATE).stdout.splitlines()
     assert wrapped[0] == bare[0], "modules: nothing imported, no sitecustomize left"
-    assert wrapped[1].replace("'_TorchWatch', ", "") == bare[1]
+    assert wrapped[1].replace("'_TorchWatch', ", "").replace(", '_StepscopePackage'", "") == bare[1]
     assert wrapped[2] == bare[2], "sys.path"
     assert wrapped[3] == bare[3]
     assert python.calls() == []
@@ -29,7 +29,19 @@ def test_without_the_wrapper_it_does_nothing(python, fake_library):
     python.with_fake_torch("2").wrapped(fake_library)
     del python.environment["STEPSCOPE_SOCKET"]
     python.run("import sys, torch; assert not any('Watch' in type(f).__name__ for f in sys.meta_path)")
+    python.run("import sys; assert not any('Stepscope' in type(f).__name__ for f in sys.meta_path)")
     assert python.calls() == []
+
+
+def test_the_marks_can_be_imported_where_nobody_installed_them(python, fake_library):
+    python.wrapped(fake_library)
+    python.run("import stepscope; assert 'step' in stepscope.__all__; import stepscope._marks")
+
+
+def test_a_module_stepscope_of_the_programs_own_comes_first(python, fake_library):
+    python.wrapped(fake_library)
+    (python.folder / "stepscope.py").write_text("mine = True")
+    python.run("import sys; sys.path.insert(0, %r); import stepscope; assert stepscope.mine" % str(python.folder))
 
 
 def test_tells_once_that_torch_is_there(python, fake_library):

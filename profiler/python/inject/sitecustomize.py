@@ -1,7 +1,7 @@
 """Runs at the start of each Python of a program wrapped by `stepscope run`, which puts this folder on
-PYTHONPATH. Waits for torch to be imported, tells Stepscope, and is not to be noticed otherwise: no
-import of its own, nothing printed, no entry left on sys.path, and the program's own sitecustomize
-runs as if this one were not there. Where STEPSCOPE_SOCKET is not set, that is all it does.
+PYTHONPATH. Waits for torch to be imported and tells Stepscope, lets `import stepscope` succeed, and is
+not to be noticed otherwise: no import of its own, nothing printed, no entry left on sys.path, and the
+program's own sitecustomize runs as if this one were not there. Where STEPSCOPE_SOCKET is not set, that is all it does.
 
 It is read by whatever Python the program brings, so it keeps to the syntax that all of them know.
 """
@@ -55,24 +55,41 @@ class _TorchWatch(object):
         loader.exec_module = exec_and_tell
 
 
+class _StepscopePackage(object):
+    """The last finder: `import stepscope` works in a wrapped program that has not installed it. A program's own
+    `stepscope`, whatever that is, is found before."""
+
+    def find_spec(self, name, path=None, target=None):
+        return _package_spec(name) if name == "stepscope" else None
+
+
+def _package_spec(name):
+    import importlib.util
+
+    folder = os.path.join(os.path.dirname(_FOLDER), "stepscope")
+    return importlib.util.spec_from_file_location(
+        name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
+
+
 def _load_package():
     """The package beside this folder, under a name of its own: the program may have another version
     of it, or a module `stepscope` that has nothing to do with it."""
     import importlib.util
 
     name = "_stepscope_injected"
-    folder = os.path.join(os.path.dirname(_FOLDER), "stepscope")
-    spec = importlib.util.spec_from_file_location(
-        name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
+    spec = _package_spec(name)
     package = importlib.util.module_from_spec(spec)
     sys.modules[name] = package
     spec.loader.exec_module(package)
     return package
 
 
-def _watch_for_torch():
-    if os.environ.get("STEPSCOPE_SOCKET") and sys.version_info >= (3, 8) and "torch" not in sys.modules:
+def _install_finders():
+    if not os.environ.get("STEPSCOPE_SOCKET") or sys.version_info < (3, 8):
+        return
+    if "torch" not in sys.modules:
         sys.meta_path.insert(0, _TorchWatch())
+    sys.meta_path.append(_StepscopePackage())
 
 
 def _leave_path():
@@ -83,7 +100,7 @@ def _leave_path():
 
 
 try:
-    _watch_for_torch()
+    _install_finders()
 except Exception:
     pass
 _leave_path()
