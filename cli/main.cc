@@ -22,6 +22,8 @@ int main(int argc, char** argv) {
              "  stepscope analyze run.db\n"
              "  stepscope analyze run.db --json | jq .verdict\n"
              "  stepscope compare before.db after.db\n"
+             "  stepscope view run.db\n"
+             "  stepscope top run.db\n"
              "  stepscope report run.db -o report.html\n"
              "  stepscope export run.db -o trace.json.gz\n"
              "`stepscope VERB --help` says more about each.");
@@ -34,6 +36,8 @@ int main(int argc, char** argv) {
   stepscope::cli::add_what_if(app, exit_code);
   stepscope::cli::add_export(app, exit_code);
   stepscope::cli::add_report(app, exit_code);
+  stepscope::cli::add_view(app, exit_code);
+  stepscope::cli::add_top(app, exit_code);
   stepscope::cli::add_import(app, exit_code);
   stepscope::cli::add_doctor(app, exit_code);
   try {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <utility>
 
 #include "analyzer/import/import.h"
@@ -12,13 +11,6 @@ namespace stepscope::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-Result<fs::path> make_private_folder() {
-  std::error_code code;
-  std::string folder = (fs::temp_directory_path(code) / "stepscope-XXXXXX").string();
-  if (!code && mkdtemp(folder.data()) != nullptr) return fs::path(folder);
-  return Status::error(ErrorKind::kIo, folder + ": a temporary folder cannot be made; set TMPDIR");
-}
 
 Status import_to(const fs::path& trace, const fs::path& store, const std::string& label) {
   ProgressLine line(std::chrono::seconds(1));
@@ -32,27 +24,22 @@ Status import_to(const fs::path& trace, const fs::path& store, const std::string
 
 }  // namespace
 
-void OpenedRun::RemoveFolder::operator()(const fs::path* folder) const {
-  std::error_code ignored;
-  fs::remove_all(*folder, ignored);
-  delete folder;
-}
-
 OpenedRun::~OpenedRun() { reader_.reset(); }
 
 Result<OpenedRun> OpenedRun::open(const std::string& path, const std::string& label) {
   OpenedRun run;
   fs::path store = path;
   if (is_trace(path)) {
-    const auto folder = make_private_folder();
+    auto folder = TemporaryFolder::make();
     if (!folder.ok()) return folder.status();
-    run.folder_.reset(new fs::path(*folder));
-    store = *folder / "run.db";
+    run.folder_ = *std::move(folder);
+    store = run.folder_->path() / "run.db";
     if (Status status = import_to(path, store, label.empty() ? path : label); !status.ok())
       return status;
   }
   auto reader = TraceReader::open(store);
   if (!reader.ok()) return reader.status();
+  run.store_ = std::move(store);
   run.reader_ = *std::move(reader);
   return run;
 }

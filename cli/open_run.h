@@ -4,9 +4,11 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "analyzer/analyze.h"
+#include "cli/temporary_folder.h"
 #include "store/trace_reader.h"
 
 namespace stepscope::cli {
@@ -22,16 +24,19 @@ class OpenedRun {
   OpenedRun& operator=(OpenedRun&&) = delete;
 
   [[nodiscard]] const TraceReader& reader() const { return *reader_; }
+  // The file of the store; gone with this object where the run was imported.
+  [[nodiscard]] const std::filesystem::path& store() const { return store_; }
+  // No call of reader() after it. What one reads of a running recording keeps its log from being
+  // folded in.
+  void close_reader() { reader_.reset(); }
   // A trace, nowhere to be found as a store once this object is gone.
-  [[nodiscard]] bool imported() const { return folder_ != nullptr; }
+  [[nodiscard]] bool imported() const { return folder_.has_value(); }
 
  private:
   OpenedRun() = default;
 
-  struct RemoveFolder {
-    void operator()(const std::filesystem::path* folder) const;
-  };
-  std::unique_ptr<std::filesystem::path, RemoveFolder> folder_;  // of an imported run
+  std::optional<TemporaryFolder> folder_;  // of an imported run
+  std::filesystem::path store_;
   std::unique_ptr<TraceReader> reader_;
 };
 

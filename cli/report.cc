@@ -18,7 +18,6 @@ namespace stepscope::cli {
 namespace {
 
 constexpr const char* kVerb = "report";
-constexpr int kTop = 100;  // ops, kernels and slowest steps of the analysis that the page has
 
 struct ReportArguments {
   std::string store;
@@ -44,7 +43,7 @@ Result<std::string> comparison_of(const ReportArguments& arguments, const Analys
   }
   const ComparedRun a{arguments.baseline, *std::move(baseline)};
   const ComparedRun b{arguments.store, run};
-  return comparison_json({a, b, compare(a.report, b.report), {}, kTop});
+  return comparison_json({a, b, compare(a.report, b.report), {}, kPageTop});
 }
 
 void print_summary(const ReportArguments& arguments, const AnalysisReport& run) {
@@ -77,7 +76,7 @@ Status report(const ReportArguments& arguments) {
 
   auto file = OutputFile::create(arguments.output);
   if (!file.ok()) return file.status();
-  const ReportDocuments documents{json_report(*run, kTop), *comparison};
+  const ReportDocuments documents{json_report(*run, kPageTop), *comparison, std::nullopt};
   const Status status = write_report(opened->reader(), to_analysis(*run), documents, **file);
   if (!status.ok()) return status;
   print_summary(arguments, *run);

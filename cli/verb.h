@@ -28,6 +28,8 @@ void add_report(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_control(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
+void add_top(CLI::App& app, int& exit_code);
+void add_view(CLI::App& app, int& exit_code);
 void add_what_if(CLI::App& app, int& exit_code);
 
 }  // namespace stepscope::cli

@@ -30,6 +30,10 @@ std::array<std::int32_t, 3> extent_of(const Statement& row, int at) {
   return {size(0), size(1), size(2)};
 }
 
+std::string after_id(std::int64_t after) {
+  return " WHERE id > " + std::to_string(after) + " ORDER BY id";
+}
+
 template <typename... More>
 Status run_with(Statement& statement, const Device& device, More... more) {
   const std::string name = clean_utf8(device.name);
@@ -137,22 +141,28 @@ Result<std::vector<StoredStream>> read_streams(Database& database) {
   return streams;
 }
 
-Status scan(Database& database, const std::function<void(const ApiCall&)>& visit) {
+Status scan(Database& database, const std::function<void(const ApiCall&)>& visit,
+            std::int64_t after) {
   return for_each_row(
       database,
-      "SELECT thread_id, name_id, start_ns, dur_ns, correlation FROM api_call ORDER BY id",
+      std::string("SELECT thread_id, name_id, start_ns, dur_ns, correlation FROM api_call") +
+          after_id(after),
       [&](const Statement& row) {
         visit({static_cast<ThreadId>(row.integer(0)), static_cast<StringId>(row.integer(1)),
                session_time(row.integer(2)), Duration(row.integer(3)), row.integer(4)});
       });
 }
 
-Status scan(Database& database, const std::function<void(const Kernel&)>& visit) {
+Status scan(Database& database, const std::function<void(const Kernel&)>& visit,
+            std::int64_t after) {
   return for_each_row(
       database,
-      "SELECT stream_id, name_id, start_ns, dur_ns, correlation, grid_x, grid_y, grid_z, block_x,"
-      " block_y, block_z, registers, static_shared_bytes, dynamic_shared_bytes, graph, graph_node"
-      " FROM kernel ORDER BY id",
+      std::string("SELECT stream_id, name_id, start_ns, dur_ns, correlation, grid_x, grid_y, "
+                  "grid_z, block_x,"
+                  " block_y, block_z, registers, static_shared_bytes, dynamic_shared_bytes, graph, "
+                  "graph_node"
+                  " FROM kernel") +
+          after_id(after),
       [&](const Statement& row) {
         visit({activity_of(row, {0, 2, 3, 4}), static_cast<StringId>(row.integer(1)),
                extent_of(row, 5), extent_of(row, 8), static_cast<std::int32_t>(row.integer(11)),
@@ -160,11 +170,12 @@ Status scan(Database& database, const std::function<void(const Kernel&)>& visit)
       });
 }
 
-Status scan(Database& database, const std::function<void(const Copy&)>& visit) {
+Status scan(Database& database, const std::function<void(const Copy&)>& visit, std::int64_t after) {
   return for_each_row(
       database,
-      "SELECT stream_id, kind, source, target, start_ns, dur_ns, bytes, correlation FROM copy"
-      " ORDER BY id",
+      std::string("SELECT stream_id, kind, source, target, start_ns, dur_ns, bytes, correlation "
+                  "FROM copy") +
+          after_id(after),
       [&](const Statement& row) {
         visit({activity_of(row, {0, 4, 5, 7}), static_cast<CopyKind>(row.integer(1)),
                static_cast<MemoryKind>(row.integer(2)), static_cast<MemoryKind>(row.integer(3)),
@@ -172,18 +183,22 @@ Status scan(Database& database, const std::function<void(const Copy&)>& visit) {
       });
 }
 
-Status scan(Database& database, const std::function<void(const Memset&)>& visit) {
+Status scan(Database& database, const std::function<void(const Memset&)>& visit,
+            std::int64_t after) {
   return for_each_row(
-      database, "SELECT stream_id, start_ns, dur_ns, bytes, correlation FROM memset ORDER BY id",
+      database,
+      std::string("SELECT stream_id, start_ns, dur_ns, bytes, correlation FROM memset") +
+          after_id(after),
       [&](const Statement& row) {
         visit({activity_of(row, {0, 1, 2, 4}), row.integer(3)});
       });
 }
 
-Status scan(Database& database, const std::function<void(const Sync&)>& visit) {
+Status scan(Database& database, const std::function<void(const Sync&)>& visit, std::int64_t after) {
   return for_each_row(
       database,
-      "SELECT device_id, stream_id, kind, start_ns, dur_ns, correlation FROM sync ORDER BY id",
+      std::string("SELECT device_id, stream_id, kind, start_ns, dur_ns, correlation FROM sync") +
+          after_id(after),
       [&](const Statement& row) {
         visit({static_cast<DeviceId>(row.integer(0)), static_cast<StreamId>(row.integer(1)),
                static_cast<SyncKind>(row.integer(2)), session_time(row.integer(3)),

@@ -1,6 +1,7 @@
 // Device events as rows. Internal to store/.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -33,11 +34,16 @@ class DeviceWriter {
 Result<std::vector<StoredDevice>> read_devices(Database& database);
 Result<std::vector<StoredStream>> read_streams(Database& database);
 
-// In the order of recording: by id.
-Status scan(Database& database, const std::function<void(const ApiCall&)>& visit);
-Status scan(Database& database, const std::function<void(const Kernel&)>& visit);
-Status scan(Database& database, const std::function<void(const Copy&)>& visit);
-Status scan(Database& database, const std::function<void(const Memset&)>& visit);
-Status scan(Database& database, const std::function<void(const Sync&)>& visit);
+// In the order of recording, by id; those after the id `after`.
+Status scan(Database& database, const std::function<void(const ApiCall&)>& visit,
+            std::int64_t after = 0);
+Status scan(Database& database, const std::function<void(const Kernel&)>& visit,
+            std::int64_t after = 0);
+Status scan(Database& database, const std::function<void(const Copy&)>& visit,
+            std::int64_t after = 0);
+Status scan(Database& database, const std::function<void(const Memset&)>& visit,
+            std::int64_t after = 0);
+Status scan(Database& database, const std::function<void(const Sync&)>& visit,
+            std::int64_t after = 0);
 
 }  // namespace stepscope

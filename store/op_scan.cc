@@ -8,10 +8,11 @@ namespace {
 // The shapes of ops, walked alongside the ops: both are in the order of op ids.
 class ShapesCursor {
  public:
-  Status open(Database& database) {
+  Status open(Database& database, std::int64_t after) {
     Result<Statement> rows =
-        database.prepare("SELECT op_id, shapes_id FROM op_shapes ORDER BY op_id");
+        database.prepare("SELECT op_id, shapes_id FROM op_shapes WHERE op_id > ?1 ORDER BY op_id");
     if (!rows.ok()) return rows.status();
+    rows->bind(1, after);
     rows_ = std::move(*rows);
     return advance();
   }
@@ -42,7 +43,7 @@ class ShapesCursor {
 // says that it wanted no more.
 constexpr char kScanOps[] =
     "SELECT 1 FROM op WHERE visit_op(thread_id, name_id, start_ns, dur_ns, self_ns, scope,"
-    " phase, depth, sequence, forward_thread, id) ORDER BY id";
+    " phase, depth, sequence, forward_thread, id) AND id > ?1 ORDER BY id";
 constexpr int kScanArguments = 11;
 
 std::int64_t integer_or(sqlite3_value* value, std::int64_t otherwise) {
@@ -87,11 +88,13 @@ Status OpScanner::attach(Database& database) {
   return code == SQLITE_OK ? Status() : database.error();
 }
 
-Status OpScanner::scan(Database& database, const std::function<bool(const Op&)>& visit) {
+Status OpScanner::scan(Database& database, const std::function<bool(const Op&)>& visit,
+                       std::int64_t after) {
   Scan scan{visit, {}, {}};
-  if (Status status = scan.shapes.open(database); !status.ok()) return status;
+  if (Status status = scan.shapes.open(database, after); !status.ok()) return status;
   Result<Statement> rows = database.prepare(kScanOps);
   if (!rows.ok()) return rows.status();
+  rows->bind(1, after);
   Scan* const outer = std::exchange(scan_, &scan);
   const int code = rows->step();
   scan_ = outer;

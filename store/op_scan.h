@@ -19,9 +19,10 @@ class OpScanner {
   // Once, before the first scan; `database` then holds a pointer to this until it is closed.
   Status attach(Database& database);
 
-  // Calls `visit` for each op, by id, until it returns false. `visit` may use the database and
-  // scan in turn. It must not throw: SQLite's frames are in between.
-  Status scan(Database& database, const std::function<bool(const Op&)>& visit);
+  // Calls `visit` for each op after the id `after`, by id, until it returns false. `visit` may use
+  // the database and scan in turn. It must not throw: SQLite's frames are in between.
+  Status scan(Database& database, const std::function<bool(const Op&)>& visit,
+              std::int64_t after = 0);
 
  private:
   struct Scan;

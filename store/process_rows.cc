@@ -115,10 +115,12 @@ Result<std::vector<UnfinishedOp>> read_unfinished_ops(Database& database) {
   return ops;
 }
 
-Status scan_samples(Database& database, const std::function<bool(const Sample&)>& visit) {
-  Result<Statement> rows =
-      database.prepare("SELECT process_id, name_id, at_ns, value, gpu FROM sample ORDER BY rowid");
+Status scan_samples(Database& database, const std::function<bool(const Sample&)>& visit,
+                    std::int64_t after) {
+  Result<Statement> rows = database.prepare(
+      "SELECT process_id, name_id, at_ns, value, gpu FROM sample WHERE rowid > ?1 ORDER BY rowid");
   if (!rows.ok()) return rows.status();
+  rows->bind(1, after);
   while (true) {
     const Result<bool> row = rows->next();
     if (!row.ok()) return row.status();

@@ -30,6 +30,8 @@ class ProcessWriter {
 Result<std::vector<StoredProcess>> read_processes(Database& database);
 Result<std::vector<ProcessEnd>> read_process_ends(Database& database);
 Result<std::vector<UnfinishedOp>> read_unfinished_ops(Database& database);
-Status scan_samples(Database& database, const std::function<bool(const Sample&)>& visit);
+// Those after the row `after`.
+Status scan_samples(Database& database, const std::function<bool(const Sample&)>& visit,
+                    std::int64_t after = 0);
 
 }  // namespace stepscope

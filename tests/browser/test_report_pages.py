@@ -399,9 +399,9 @@ def test_without_the_chart_library_the_tables_stay(open_report, reports, tmp_pat
     made = tmp_path / "page.cc"
     subprocess.run(["cmake", f"-DPAGE={root}/viewer-export/report/page", "-DCHARTS=", f"-DOUTPUT={made}",
                     "-P", root / "viewer-export/report/embed.cmake"], check=True)
-    before, after = re.findall(r'R"stepscope\((.*?)\)stepscope"', made.read_text(), re.DOTALL)
+    head, before, after = re.findall(r'R"stepscope\((.*?)\)stepscope"', made.read_text(), re.DOTALL)
     data = re.findall(r'<script type="application/json".*?</script>\n', reports("device").read_text(), re.DOTALL)
-    (tmp_path / "report.html").write_text(before + "".join(data) + after)
+    (tmp_path / "report.html").write_text(head + before + "".join(data) + after)
     page = open_report(tmp_path / "report.html")
     assert "built without Chart.js" in text_of(page)
     for name in pages_of(page):

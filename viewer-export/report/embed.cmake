@@ -7,7 +7,7 @@
 # the word export: one scope, in which each name must be there once (a test loads the page).
 # The page's Content-Security-Policy names the SHA-256 of each script and style: no other can run.
 
-set(MODULES dom text data categories charts table timeline stepgraph overview input ops memory steps ranks compare main)
+set(MODULES dom text data categories charts table timeline stepgraph overview input ops memory steps ranks compare live main)
 
 # The base64 of 64 hexadecimal digits, into `result`.
 function(base64_of_hash hex result)
@@ -66,6 +66,10 @@ endif()
 string(REPLACE "{{SCRIPT_SOURCES}}" "${script_sources}" page "${page}")
 string(REPLACE "{{STYLE_SOURCES}}" "${style_hash}" page "${page}")
 string(REPLACE "{{STYLE}}" "${style}" page "${page}")
+string(FIND "${page}" "{{CONNECT}}" split)
+string(SUBSTRING "${page}" 0 ${split} head)
+math(EXPR split "${split} + 11")
+string(SUBSTRING "${page}" ${split} -1 page)
 string(FIND "${page}" "{{DATA}}" split)
 string(SUBSTRING "${page}" 0 ${split} before)
 math(EXPR split "${split} + 8")
@@ -76,6 +80,10 @@ file(WRITE "${OUTPUT}" "// Made by viewer-export/report/embed.cmake.
 #include \"viewer-export/report/report_page.h\"
 
 namespace stepscope {
+
+const std::string_view kReportHead = R\"stepscope(")
+file(APPEND "${OUTPUT}" "${head}")
+file(APPEND "${OUTPUT}" ")stepscope\";
 
 const std::string_view kReportBeforeData = R\"stepscope(")
 file(APPEND "${OUTPUT}" "${before}")

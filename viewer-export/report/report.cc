@@ -83,7 +83,14 @@ Status write_report(const TraceReader& reader, const Analysis& analysis,
                     const ReportDocuments& documents, ByteSink& sink) {
   const auto run = run_json(reader, analysis);
   if (!run.ok()) return run.status();
-  Status status = sink.write(kReportBeforeData);
+  Status status = sink.write(kReportHead);
+  if (status.ok() && documents.beside) status = sink.write("connect-src 'self'; ");
+  if (status.ok()) status = sink.write(kReportBeforeData);
+  if (status.ok() && documents.beside) {
+    const Json beside = {{"timeline", documents.beside->timeline},
+                         {"live", documents.beside->live}};
+    status = write_data(sink, "beside", beside.dump());
+  }
   if (status.ok()) status = write_data(sink, "analysis", documents.analysis);
   if (status.ok() && !documents.comparison.empty()) {
     status = write_data(sink, "comparison", documents.comparison);

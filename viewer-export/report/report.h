@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "store/analysis.h"
@@ -19,6 +20,13 @@ namespace stepscope {
 struct ReportDocuments {
   std::string analysis;    // JSON, schema "stepscope.analysis/1"
   std::string comparison;  // JSON, schema "stepscope.comparison/1"; empty: nothing to compare with
+  // Of a page that a RunServer serves (viewer-export/serve): what there is beside it. A file has
+  // nothing beside it, and its policy lets it ask for nothing.
+  struct Beside {
+    bool timeline = false;
+    bool live = false;
+  };
+  std::optional<Beside> beside;
 };
 
 // What is in the page at most, all loops together. Beyond that it is thinned out, and the page says

@@ -13,6 +13,8 @@ function read(id) {
 export const analysis = read("analysis");
 export const comparison = read("comparison");
 export const run = read("run");
+// Of a page that is served: what there is beside it, {timeline, live}; null in a file.
+export const beside = read("beside");
 
 let current = 0;
 export function selectLoop(index) { current = index; }

@@ -1,7 +1,7 @@
 // Which page is shown, and when it is drawn anew.
 import {h} from "./dom.js";
 import {time, plural} from "./text.js";
-import {analysis, run, comparison, loopTitle, selectLoop, loopIndex} from "./data.js";
+import {analysis, run, comparison, beside, loopTitle, selectLoop, loopIndex} from "./data.js";
 import {forgetCharts, drawGraphs} from "./charts.js";
 import {headline, overviewPage} from "./overview.js";
 import {inputPage, hasInput} from "./input.js";
@@ -10,6 +10,7 @@ import {memoryPage, hasMemory} from "./memory.js";
 import {stepsPage} from "./steps.js";
 import {ranksPage} from "./ranks.js";
 import {comparePage} from "./compare.js";
+import {followRun} from "./live.js";
 
 // A page that a run has nothing for is not offered.
 const PAGES = [
@@ -37,7 +38,8 @@ function drawNavigation(page) {
   const choice = analysis.loops.length > 1 && h("label", null, "Loop ", h("select", {id: "loop",
     onchange: (event) => { selectLoop(Number(event.target.value)); draw(); }},
     analysis.loops.map((entry, i) => h("option", {value: i, selected: i === loopIndex()}, loopTitle(entry)))));
-  document.getElementById("pages").replaceChildren(...links, ...(choice ? [choice] : []));
+  const timeline = beside?.timeline && h("a", {href: "timeline", target: "_blank", rel: "noopener"}, "Timeline ↗");
+  document.getElementById("pages").replaceChildren(...[...links, timeline, choice].filter(Boolean));
 }
 
 function draw() {
@@ -54,7 +56,9 @@ function drawFrame() {
   const name = processes[0]?.name ?? "run";
   document.getElementById("run-title").replaceChildren(h("strong", null, name), command && ` · ${command}`,
     ` · recorded for ${time(duration_ns)}`, processes.length > 1 ? ` · ${plural(processes.length, "process", "processes")}` : "");
-  document.getElementById("footer").replaceChildren(h("p", null, "Made by stepscope report. Nothing in this file is loaded from anywhere else. ",
+  const origin = beside === null ? "Made by stepscope report. Nothing in this file is loaded from anywhere else. "
+    : "Served by stepscope view, to this machine alone. ";
+  document.getElementById("footer").replaceChildren(h("p", null, origin,
     "Graphs by Chart.js (© Chart.js contributors, MIT licence). ",
     "The queries under Evidence run on the store, once stepscope analyze has: sqlite3 run.db \"…\"."));
 }
@@ -67,3 +71,4 @@ window.addEventListener("hashchange", () => {
 for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", draw);
 drawFrame();
 draw();
+if (beside?.live) followRun();

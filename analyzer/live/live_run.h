@@ -1,0 +1,100 @@
+// A run as it is right now, time and again: what its latest steps spent their time on, and how the
+// step time went until then. For a recording that goes on, and for the end of one that is over.
+//
+// Each refresh reads what came since the last one, holds the latest events alone, and lets
+// analyze() tell about these, so that a view of a running recording says what the report of it
+// will say. Its cost does not grow with the run.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/report.h"
+#include "store/trace_tail.h"
+
+namespace stepscope {
+
+// Events of each kind that are held: at least these, and up to the most while they hold fewer than
+// kLiveSteps steps.
+inline constexpr std::size_t kLiveEvents = std::size_t{1} << 15;
+inline constexpr std::size_t kLiveMostEvents = std::size_t{1} << 19;
+inline constexpr std::size_t kLiveSteps = 8;
+inline constexpr std::size_t kLivePhases = std::size_t{1} << 13;
+inline constexpr std::size_t kLiveHistory = 4096;  // steps whose time is remembered, a loop
+
+struct LiveStep {
+  SessionTime end;
+  Duration dur{0};
+};
+
+// One of LiveFrame::window.loops.
+struct LiveLoop {
+  ThreadId thread = ThreadId::kNone;
+  std::optional<std::int64_t> steps;  // so far, over the whole run; nothing: they are inferred from
+                                      // ops, of which only the latest are held
+  std::vector<LiveStep> history;      // the latest steps, in order
+};
+
+struct LiveMemory {
+  std::string process;
+  std::int64_t pid = 0;
+  std::optional<std::int64_t> rss_bytes, tensor_bytes, device_allocated_bytes,
+      device_reserved_bytes;  // nothing: not sampled
+};
+
+struct LiveFrame {
+  bool being_recorded = false;
+  bool finished = false;      // somebody ended the recording properly; else its recorder died
+  std::int64_t at_ns = 0;     // the latest moment that anything is known of
+  std::int64_t op_count = 0;  // of the whole run
+  // Of the latest steps. Step numbers are those of the whole run where LiveLoop::steps is known.
+  AnalysisReport window;
+  std::vector<LiveLoop> loops;     // one for each of window.loops
+  std::vector<LiveMemory> memory;  // of the processes that were sampled and have not ended
+  std::optional<std::int64_t> memory_available_bytes;
+};
+
+// Thread safety: none.
+class LiveRun {
+ public:
+  // Errors: those of TraceTail::open().
+  static Result<std::unique_ptr<LiveRun>> open(const std::filesystem::path& path);
+
+  // Errors: reading the store failed. The frame is valid until the next call.
+  Result<const LiveFrame*> refresh();
+
+ private:
+  using News = TraceTail::News;
+  struct LoopPast {
+    std::int64_t steps_before = 0;  // that begin before the phases that are held
+    std::deque<LiveStep> history;
+  };
+  using CounterOf = std::pair<ProcessId, std::int64_t>;  // and of which GPU
+
+  explicit LiveRun(std::unique_ptr<TraceTail> tail) : tail_(std::move(tail)) {}
+
+  Status take_in_phases(News& news);
+  void take_in(News& news);
+  void remember_steps(bool whole);
+  void drop_old_phases();
+  void drop_old_events();
+  [[nodiscard]] RecordedRun recorded_run() const;
+  Status analyse_window();
+  void describe_loops();
+  void describe_memory();
+
+  std::unique_ptr<TraceTail> tail_;
+  std::size_t most_events_ = kLiveEvents;
+  News held_;  // the latest of all kinds; phases by thread and start
+  std::map<ThreadId, LoopPast> past_;
+  std::map<std::string, std::map<CounterOf, std::int64_t>> latest_;  // by the counter's name
+  LiveFrame frame_;
+};
+
+}  // namespace stepscope

@@ -1,0 +1,51 @@
+// A terminal for a view that refreshes: its alternate screen, keys as they are pressed, and the
+// terminal as it was before at the end, whatever ends the program.
+//
+// Signals that would end or stop the program are taken in turn with keys, so that the terminal is
+// never left in between: SIGINT, SIGTERM, SIGHUP and SIGQUIT end the view; SIGTSTP (Ctrl-Z)
+// restores the terminal for as long as the program is stopped.
+#pragma once
+
+#include <termios.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace stepscope::cli {
+
+class LiveScreen {
+ public:
+  enum class Event : std::uint8_t { kTime, kResized, kQuit };
+
+  // Standard output is a terminal; standard input may be none: then there are no keys.
+  LiveScreen();
+  ~LiveScreen();
+  LiveScreen(const LiveScreen&) = delete;
+  LiveScreen& operator=(const LiveScreen&) = delete;
+
+  [[nodiscard]] std::size_t width() const { return width_; }
+  [[nodiscard]] std::size_t height() const { return height_; }
+
+  // In one write. Lines must fit.
+  void draw(const std::vector<std::string>& lines);
+  // Until so much time is over, or something happens before.
+  Event wait(std::chrono::milliseconds most);
+
+ private:
+  void enter();
+  void leave();
+  void measure();
+  Event on_signal();
+  Event on_key();
+
+  termios before_{};
+  bool has_keys_ = false;
+  int signals_ = -1;  // signalfd
+  std::size_t width_ = 100;
+  std::size_t height_ = 24;
+};
+
+}  // namespace stepscope::cli

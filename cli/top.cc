@@ -1,0 +1,144 @@
+// stepscope top: what a run does right now, in the terminal.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "analyzer/live/live_run.h"
+#include "cli/live_screen.h"
+#include "cli/open_run.h"
+#include "cli/terminal_text.h"
+#include "cli/top_json.h"
+#include "cli/top_text.h"
+#include "cli/verb.h"
+
+namespace stepscope::cli {
+namespace {
+
+constexpr const char* kVerb = "top";
+constexpr std::size_t kWidth = 100;
+constexpr int kLeastImportant = 19;  // nice(2)
+
+struct TopArguments {
+  std::string store;
+  double interval_s = 1;
+  std::size_t top_ops = 8;
+  bool once = false;
+  bool json = false;
+  bool no_color = false;
+};
+
+Status write_out(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
+    return {};
+  return Status::error(ErrorKind::kIo, "standard output: cannot be written");
+}
+
+std::string plain_text(const LiveFrame& frame, const TopOptions& options) {
+  std::string text;
+  for (const std::string& line : top_lines(frame, options)) text += line + "\n";
+  return text;
+}
+
+std::chrono::milliseconds interval_of(const TopArguments& arguments) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(arguments.interval_s * 1000));
+}
+
+Status print_once(const TopArguments& arguments, LiveRun& run) {
+  const auto frame = run.refresh();
+  if (!frame.ok()) return frame.status();
+  if (arguments.json) return write_out(top_json(**frame) + "\n");
+  TopOptions options{.width = kWidth, .top_ops = arguments.top_ops};
+  options.color = !arguments.no_color && stdout_wants_color();
+  return write_out(plain_text(**frame, options));
+}
+
+// A document a frame, until the recording has ended and its last frame is out.
+Status print_frames(const TopArguments& arguments, LiveRun& run) {
+  while (true) {
+    const auto frame = run.refresh();
+    if (!frame.ok()) return frame.status();
+    if (Status status = write_out(top_json(**frame) + "\n"); !status.ok()) return status;
+    if (!(*frame)->being_recorded) return {};
+    std::this_thread::sleep_for(interval_of(arguments));
+  }
+}
+
+TopOptions options_for(const TopArguments& arguments, const LiveScreen& screen) {
+  TopOptions options{.width = std::min(screen.width(), kWidth), .top_ops = arguments.top_ops};
+  options.height = screen.height() - 1;  // the last line says how to leave
+  options.color = !arguments.no_color && stdout_wants_color();
+  return options;
+}
+
+Status show(const TopArguments& arguments, LiveRun& run) {
+  LiveScreen screen;
+  auto frame = run.refresh();
+  while (frame.ok()) {
+    const TopOptions options = options_for(arguments, screen);
+    std::vector<std::string> lines = top_lines(**frame, options);
+    lines.resize(options.height);
+    lines.push_back(Palette{options.color}.dim(cut("q quits", options.width)));
+    screen.draw(lines);
+    const LiveScreen::Event event = screen.wait(interval_of(arguments));
+    if (event == LiveScreen::Event::kQuit) return {};
+    if (event == LiveScreen::Event::kTime) frame = run.refresh();
+  }
+  return frame.status();
+}
+
+Status top(const TopArguments& arguments) {
+  auto opened = OpenedRun::open(arguments.store);
+  if (!opened.ok()) return opened.status();
+  opened->close_reader();
+  const auto run = LiveRun::open(opened->store());
+  if (!run.ok()) return run.status();
+  ::setpriority(PRIO_PROCESS, 0, kLeastImportant);  // whatever the training needs, it has first
+  if (arguments.once) return print_once(arguments, **run);
+  if (arguments.json) return print_frames(arguments, **run);
+  if (isatty(STDOUT_FILENO) != 1) return print_once(arguments, **run);
+  return show(arguments, **run);
+}
+
+}  // namespace
+
+void add_top(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<TopArguments>();
+  CLI::App* verb = app.add_subcommand(kVerb, "Follow a run in the terminal, while it is recorded");
+  verb->add_option("store", arguments->store,
+                   "what is being recorded, for example run.db; also a finished one, or another "
+                   "profiler's trace")
+      ->required();
+  verb->add_option("--interval", arguments->interval_s, "seconds between two frames")
+      ->capture_default_str()
+      ->check(CLI::Range(0.1, 3600.0));
+  verb->add_flag("--once", arguments->once, "print one frame and end");
+  verb->add_flag("--json", arguments->json,
+                 "one JSON document a frame and line, until the recording ends (with --once: one)");
+  verb->add_option("--top", arguments->top_ops, "how many ops to list")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 100));
+  verb->add_flag("--no-color", arguments->no_color,
+                 "no colours (also: NO_COLOR in the environment)");
+  verb->footer(
+      "Examples:\n"
+      "  stepscope run -o run.db -- python train.py &  stepscope top run.db\n"
+      "  stepscope top run.db --once\n"
+      "  stepscope top run.db --json | jq -c '.loops[0] | [.steps_so_far, .shares.input]'\n"
+      "q or Ctrl-C ends it, and changes nothing for the run. It takes what processor time the "
+      "training\nleaves. Where standard output is no terminal it prints one frame. Exit codes: 0 "
+      "fine, 2 wrong usage,\n3 no store or a broken one.");
+  verb->callback([arguments, &exit_code] {
+    const Status status = top(*arguments);
+    exit_code = status.ok() ? kOk : report_error(kVerb, status);
+  });
+}
+
+}  // namespace stepscope::cli

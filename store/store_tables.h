@@ -1,0 +1,63 @@
+// An open store and its small tables, in memory: what TraceReader and TraceTail have in common.
+// Internal to store/.
+//
+// Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "store/op_scan.h"
+#include "store/sqlite.h"
+#include "store/status.h"
+#include "store/store_file.h"
+#include "store/trace_reader.h"
+
+namespace stepscope {
+
+class StoreTables {
+ public:
+  // Errors: those of TraceReader::open(). Nothing is loaded yet, and no transaction is open.
+  static Result<std::unique_ptr<StoreTables>> open(const std::filesystem::path& path);
+  StoreTables(const StoreTables&) = delete;
+  StoreTables& operator=(const StoreTables&) = delete;
+
+  // Reads the strings that are new since the last call, and the other tables as they stand.
+  Status load();
+
+  [[nodiscard]] bool being_recorded() const { return file.locked(StoreLock::kRecording); }
+  [[nodiscard]] std::optional<std::string> meta(std::string_view key);
+  [[nodiscard]] std::int64_t meta_int(std::string_view key, std::int64_t otherwise);
+  [[nodiscard]] std::string_view text(StringId id) const;
+
+  StoreFile file;  // before and after SQLite's connection: see StoreFile
+  OpScanner ops;   // outlives the connection, which points to it
+  Database database;
+  std::vector<std::string> strings;  // [id - 1]
+  std::vector<StoredProcess> processes;
+  std::vector<StoredThread> threads;
+  std::vector<StoredDevice> devices;
+  std::vector<StoredStream> streams;
+
+ private:
+  StoreTables(StoreFile store_file, Database opened)
+      : file(std::move(store_file)), database(std::move(opened)) {}
+  Status load_strings();
+  Status load_threads();
+};
+
+// Of the columns thread_id, kind, name_id, start_ns, dur_ns, cpu_ns.
+Phase phase_of(const Statement& row);
+// In the order of recording, those after `after`: an id, 0 for all.
+Status scan_phases(Database& database, std::int64_t after, std::int64_t most,
+                   const std::function<void(const Phase&)>& visit);
+Result<std::vector<Loss>> read_losses(Database& database);
+
+}  // namespace stepscope

@@ -1,0 +1,210 @@
+// A run that is followed while it is recorded: what is told of its latest steps, how they are
+// counted, and that nothing is held open in between.
+#include "analyzer/live/live_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "analyzer/analyze.h"
+#include "store/counters.h"
+#include "store/sqlite.h"
+#include "store/trace_writer.h"
+#include "tests/store/assert_ok.h"
+#include "tests/store/testing/synthetic_run.h"
+
+namespace stepscope::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A training loop that is recorded step by step.
+class Recording {
+ public:
+  explicit Recording(const std::filesystem::path& path) {
+    auto writer = TraceWriter::create(path);
+    EXPECT_TRUE(writer.ok());
+    writer_ = *std::move(writer);
+    const auto process = writer_->add_process({.pid = 7, .name = "train", .command = "./train"});
+    process_ = *process;
+    thread_ = *writer_->add_thread({process_, 7, 1, "train"});
+    loader_ = writer_->intern("DataLoader");
+    op_ = writer_->intern("aten::addmm");
+    EXPECT_OK(writer_->set_meta("command", "./train"));
+    EXPECT_OK(writer_->flush());
+  }
+
+  // Each step waits `input`, then computes for `compute` in one op.
+  void steps(int count, Duration input, Duration compute) {
+    for (int i = 0; i < count; ++i) {
+      phase(PhaseKind::kInput, loader_, input);
+      const SessionTime begin = now_;
+      phase(PhaseKind::kBackward, StringId::kNone, compute / 2);
+      phase(PhaseKind::kOptimizer, StringId::kNone, compute / 2);
+      const Op op{.thread = thread_, .name = op_, .start = begin, .dur = compute, .self = compute};
+      EXPECT_OK(writer_->add_ops({&op, 1}));
+    }
+    EXPECT_OK(writer_->flush());
+  }
+  void wait_for_input(Duration input) {
+    phase(PhaseKind::kInput, loader_, input);
+    EXPECT_OK(writer_->flush());
+  }
+  void sample(const char* name, std::int64_t value) {
+    const Sample sample{process_, writer_->intern(name), now_, value};
+    EXPECT_OK(writer_->add_samples({&sample, 1}));
+    EXPECT_OK(writer_->flush());
+  }
+  void lose(std::int64_t ops) {
+    EXPECT_OK(writer_->add_loss({thread_, "op", ops}));
+    EXPECT_OK(writer_->flush());
+  }
+  void die(int signal) {
+    EXPECT_OK(writer_->add_process_end({process_, EndKind::kSignal, signal, now_, 3, false}));
+    EXPECT_OK(writer_->flush());
+  }
+  void finish() {
+    EXPECT_OK(writer_->set_meta("end_ns", std::to_string(to_ns(now_))));
+    EXPECT_OK(writer_->finish());
+    writer_.reset();
+  }
+
+ private:
+  void phase(PhaseKind kind, StringId name, Duration dur) {
+    const Phase phase{thread_, kind, name, now_, dur, dur};
+    EXPECT_OK(writer_->add_phases({&phase, 1}));
+    now_ += dur;
+  }
+
+  std::unique_ptr<TraceWriter> writer_;
+  ProcessId process_{};
+  ThreadId thread_{};
+  StringId loader_{}, op_{};
+  SessionTime now_ = session_time(1'000'000);
+};
+
+constexpr Duration kMs{1'000'000};
+
+class LiveRunTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    recording_ = std::make_unique<Recording>(store_);
+    auto live = LiveRun::open(store_);
+    ASSERT_TRUE(live.ok()) << live.status().message();
+    live_ = *std::move(live);
+  }
+  const LiveFrame& frame() {
+    const auto frame = live_->refresh();
+    EXPECT_TRUE(frame.ok()) << frame.status().message();
+    return **frame;
+  }
+
+  const TempDir dir_;
+  const std::filesystem::path store_ = dir_ / "run.db";
+  std::unique_ptr<Recording> recording_;
+  std::unique_ptr<LiveRun> live_;
+};
+
+TEST_F(LiveRunTest, SaysThatThereIsNoStepYet) {
+  const LiveFrame& empty = frame();
+  EXPECT_TRUE(empty.being_recorded);
+  EXPECT_TRUE(empty.window.loops.empty());
+  EXPECT_THAT(empty.window.no_steps, HasSubstr("nothing was recorded"));
+}
+
+TEST_F(LiveRunTest, TellsOfStepsThatHaveEnded) {
+  recording_->steps(10, kMs, 3 * kMs);
+  recording_->wait_for_input(9 * kMs);  // and training on it goes on
+  const LiveFrame& now = frame();
+  ASSERT_EQ(now.loops.size(), 1U);
+  EXPECT_EQ(now.loops[0].steps, 9);  // of the tenth, the end is known only by the next wait's
+  EXPECT_EQ(now.window.loops[0].wall.mean, to_ns(4 * kMs));
+  const auto input = static_cast<std::size_t>(Category::kInput);
+  EXPECT_NEAR(now.window.loops[0].shares[input], 0.25, 1e-9);
+  EXPECT_EQ(now.loops[0].history.back().dur, 4 * kMs);
+}
+
+TEST_F(LiveRunTest, ReadsWhatCameSince) {
+  recording_->steps(10, kMs, 3 * kMs);
+  ASSERT_EQ(frame().loops[0].steps, 9);
+  recording_->steps(10, kMs, 3 * kMs);
+  const LiveFrame& now = frame();
+  EXPECT_EQ(now.loops[0].steps, 19);
+  EXPECT_EQ(now.op_count, 20);
+  EXPECT_EQ(now.loops[0].history.size(), 19U);
+  EXPECT_EQ(frame().loops[0].steps, 19);  // nothing new
+}
+
+TEST_F(LiveRunTest, CountsStepsThatItHoldsNoMore) {
+  for (int i = 0; i < 5; ++i) {
+    recording_->steps(2000, kMs, kMs);
+    frame();
+  }
+  const LiveFrame& now = frame();
+  EXPECT_EQ(now.loops[0].steps, 9999);
+  EXPECT_LE(now.loops[0].history.size(), kLiveHistory);
+  EXPECT_LT(now.window.loops[0].steps.size(), 9000U);
+  EXPECT_EQ(now.window.loops[0].steps.back().number, 10'000);
+}
+
+TEST_F(LiveRunTest, CountsTheSameWhenItComesLate) {
+  recording_->steps(30'000, kMs, kMs);
+  EXPECT_EQ(frame().loops[0].steps, 29'999);
+}
+
+TEST_F(LiveRunTest, TellsOfTheLatestStepsOnly) {
+  recording_->steps(40'000, kMs, kMs);
+  frame();
+  recording_->steps(40'000, 3 * kMs, kMs);
+  const LiveFrame& now = frame();
+  const auto input = static_cast<std::size_t>(Category::kInput);
+  EXPECT_NEAR(now.window.loops[0].shares[input], 0.75, 1e-9);
+  EXPECT_EQ(now.window.loops[0].verdict.kind, "input-bound");
+}
+
+TEST_F(LiveRunTest, SaysOfAFinishedRunWhatAnalyzeSays) {
+  recording_->steps(50, kMs, 4 * kMs);
+  frame();
+  recording_->finish();
+  const LiveFrame& now = frame();
+  EXPECT_FALSE(now.being_recorded);
+  EXPECT_TRUE(now.finished);
+  EXPECT_EQ(now.loops[0].steps, 50);
+  const auto whole = analyze(*open_store(store_));
+  ASSERT_TRUE(whole.ok());
+  EXPECT_EQ(now.window.loops[0].shares, whole->loops[0].shares);
+  EXPECT_EQ(now.window.loops[0].verdict.sentence, whole->loops[0].verdict.sentence);
+}
+
+TEST_F(LiveRunTest, KnowsTheLatestSamplesLossesAndDeaths) {
+  recording_->steps(5, kMs, kMs);
+  recording_->sample(counter::kRss, 100);
+  recording_->sample(counter::kRss, 200);
+  EXPECT_EQ(frame().memory.at(0).rss_bytes, 200);
+  EXPECT_EQ(frame().memory.at(0).tensor_bytes, std::nullopt);
+  recording_->lose(12);
+  recording_->die(9);
+  const LiveFrame& now = frame();
+  EXPECT_EQ(now.window.lost(), 12);
+  ASSERT_EQ(now.window.deaths.size(), 1U);
+  EXPECT_THAT(now.window.deaths[0], HasSubstr("SIGKILL"));
+  EXPECT_TRUE(now.memory.empty());  // of a process that is no more
+}
+
+TEST_F(LiveRunTest, HoldsNoTransactionBetweenFrames) {
+  recording_->steps(100, kMs, kMs);
+  frame();
+  recording_->steps(100, kMs, kMs);
+  // A reader that held one would keep a checkpoint from folding the whole log in.
+  auto database = Database::open(store_, SQLITE_OPEN_READWRITE);
+  ASSERT_TRUE(database.ok());
+  auto row = database->prepare("PRAGMA wal_checkpoint(PASSIVE)");
+  ASSERT_TRUE(row.ok() && *row->next());
+  EXPECT_EQ(row->integer(1), row->integer(2)) << "pages of the log, and those folded in";
+}
+
+}  // namespace
+}  // namespace stepscope::testing

@@ -1,0 +1,60 @@
+// Serves one run to the browser of its user: the report, the timeline, and what a recording does
+// right now. On 127.0.0.1 alone, behind a token (access.h); nothing but this run.
+//
+//   /TOKEN/                 the report
+//   /TOKEN/timeline         leads to the trace in the Perfetto UI: the one in Content::ui_folder,
+//   or
+//                           a page that opens the one at Content::ui_address and hands the trace
+//                           over
+//   /TOKEN/trace.json.gz    the trace, made while it is sent
+//   /TOKEN/live.json        the latest frame; only where Content::live is set
+//   /TOKEN/ui/…             the files of Content::ui_folder
+//
+// What the pages hold comes in as functions, so that this part needs to know neither the analyzer
+// nor how a run is opened.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "store/status.h"
+#include "viewer-export/byte_sink.h"
+
+namespace stepscope {
+
+// The Perfetto UI as its makers serve it.
+inline constexpr char kPublicUi[] = "https://ui.perfetto.dev";
+
+// False when this program was built without cpp-httplib; start() then says so.
+bool can_serve_runs();
+
+class RunServer {
+ public:
+  // All are called on threads of the server, several at a time.
+  struct Content {
+    std::function<Result<std::string>()> report;  // an HTML page
+    std::function<Status(ByteSink&)> trace;       // Chrome trace, gzip; finishes the sink
+    std::function<Result<std::string>()> live;    // a JSON document; may be empty
+    std::string title;                            // of the trace in the Perfetto UI
+    std::filesystem::path ui_folder;              // holds the UI's index.html; may be empty
+    std::string ui_address = kPublicUi;           // without a folder: scheme://host[:port]
+  };
+
+  // `port`: 0 for one that is free. Errors: kUnavailable (built without cpp-httplib), kIo (the port
+  // is in use), kUsage (`ui_address` is none).
+  static Result<std::unique_ptr<RunServer>> start(Content content, int port = 0);
+  // As stop().
+  virtual ~RunServer() = default;
+
+  // "http://127.0.0.1:40123/TOKEN/"
+  [[nodiscard]] virtual const std::string& address() const = 0;
+  // Ends what is being sent, and returns when all threads have ended: within about a second.
+  virtual void stop() = 0;
+};
+
+// "https://host:8080/any/path" gives "https://host:8080"; "" for what is no such address.
+std::string origin_of(const std::string& address);
+
+}  // namespace stepscope

@@ -1,0 +1,25 @@
+// The files of a Perfetto UI in a folder, as a browser asks for them.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace stepscope {
+
+struct UiFile {
+  std::string text;
+  const char* type = "";  // for Content-Type
+};
+
+// `path` below `folder`, with / between its parts. Nothing for what is no regular file in it, also
+// by way of "..", of links that lead out, or in any folder when `folder` is empty. Nor is there
+// ever a service worker: it would stay in the browser, and answer for the next program on this
+// port.
+std::optional<UiFile> read_ui_file(const std::filesystem::path& folder, std::string_view path);
+
+// "a b" as "a%20b": for a part of an address.
+std::string percent_encoded(std::string_view text);
+
+}  // namespace stepscope
