@@ -12,8 +12,7 @@
 #include "analyzer/analyze.h"
 #include "store/counters.h"
 #include "store/sqlite.h"
-#include "store/trace_writer.h"
-#include "tests/store/assert_ok.h"
+#include "tests/store/testing/growing_run.h"
 #include "tests/store/testing/synthetic_run.h"
 
 namespace stepscope::testing {
@@ -21,77 +20,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A training loop that is recorded step by step.
-class Recording {
- public:
-  explicit Recording(const std::filesystem::path& path) {
-    auto writer = TraceWriter::create(path);
-    EXPECT_TRUE(writer.ok());
-    writer_ = *std::move(writer);
-    const auto process = writer_->add_process({.pid = 7, .name = "train", .command = "./train"});
-    process_ = *process;
-    thread_ = *writer_->add_thread({process_, 7, 1, "train"});
-    loader_ = writer_->intern("DataLoader");
-    op_ = writer_->intern("aten::addmm");
-    EXPECT_OK(writer_->set_meta("command", "./train"));
-    EXPECT_OK(writer_->flush());
-  }
-
-  // Each step waits `input`, then computes for `compute` in one op.
-  void steps(int count, Duration input, Duration compute) {
-    for (int i = 0; i < count; ++i) {
-      phase(PhaseKind::kInput, loader_, input);
-      const SessionTime begin = now_;
-      phase(PhaseKind::kBackward, StringId::kNone, compute / 2);
-      phase(PhaseKind::kOptimizer, StringId::kNone, compute / 2);
-      const Op op{.thread = thread_, .name = op_, .start = begin, .dur = compute, .self = compute};
-      EXPECT_OK(writer_->add_ops({&op, 1}));
-    }
-    EXPECT_OK(writer_->flush());
-  }
-  void wait_for_input(Duration input) {
-    phase(PhaseKind::kInput, loader_, input);
-    EXPECT_OK(writer_->flush());
-  }
-  void sample(const char* name, std::int64_t value) {
-    const Sample sample{process_, writer_->intern(name), now_, value};
-    EXPECT_OK(writer_->add_samples({&sample, 1}));
-    EXPECT_OK(writer_->flush());
-  }
-  void lose(std::int64_t ops) {
-    EXPECT_OK(writer_->add_loss({thread_, "op", ops}));
-    EXPECT_OK(writer_->flush());
-  }
-  void die(int signal) {
-    EXPECT_OK(writer_->add_process_end({process_, EndKind::kSignal, signal, now_, 3, false}));
-    EXPECT_OK(writer_->flush());
-  }
-  void finish() {
-    EXPECT_OK(writer_->set_meta("end_ns", std::to_string(to_ns(now_))));
-    EXPECT_OK(writer_->finish());
-    writer_.reset();
-  }
-
- private:
-  void phase(PhaseKind kind, StringId name, Duration dur) {
-    const Phase phase{thread_, kind, name, now_, dur, dur};
-    EXPECT_OK(writer_->add_phases({&phase, 1}));
-    now_ += dur;
-  }
-
-  std::unique_ptr<TraceWriter> writer_;
-  ProcessId process_{};
-  ThreadId thread_{};
-  StringId loader_{}, op_{};
-  SessionTime now_ = session_time(1'000'000);
-};
-
 constexpr Duration kMs{1'000'000};
 
 class LiveRunTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    recording_ = std::make_unique<Recording>(store_);
+    recording_ = std::make_unique<GrowingRun>(store_);
     auto live = LiveRun::open(store_);
     ASSERT_TRUE(live.ok()) << live.status().message();
     live_ = *std::move(live);
@@ -104,7 +38,7 @@ class LiveRunTest : public ::testing::Test {
 
   const TempDir dir_;
   const std::filesystem::path store_ = dir_ / "run.db";
-  std::unique_ptr<Recording> recording_;
+  std::unique_ptr<GrowingRun> recording_;
   std::unique_ptr<LiveRun> live_;
 };
 

@@ -1,0 +1,366 @@
+"""`stepscope view`: what it serves to whom, the timeline in the real viewer and by hand-over, and the
+overview that follows a recording. The browser meets the server as a user's does."""
+
+import contextlib
+import gzip
+import http.client
+import http.server
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import threading
+import urllib.parse
+
+import pytest
+
+import report_runs
+import viewers
+
+HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
+           "Cross-Origin-Resource-Policy": "same-origin"}
+
+# What the hand-over page meets at the other end: it listens late, as a page that loads slowly does, and tells what it got.
+FAKE_UI = b"""<!DOCTYPE html><title>fake</title><script>
+window.pings = 0;
+setTimeout(() => addEventListener('message', async (event) => {
+  if (event.data === 'PING') { window.pings += 1; event.source.postMessage('PONG', '*'); return; }
+  if (!event.data.perfetto) return;
+  const {buffer, title, fileName} = event.data.perfetto;
+  const text = await new Response(new Blob([buffer]).stream().pipeThrough(new DecompressionStream('gzip'))).text();
+  window.received = {title, fileName, from: event.origin, events: JSON.parse(text).traceEvents.length};
+}), 400);
+</script>"""
+
+
+@pytest.fixture(scope="module")
+def run_db(run_stepscope, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("view")
+    trace = report_runs.RUNS["input"]()[0].write(folder / "trace.json")
+    done = run_stepscope("import", trace, "-o", folder / "run.db")
+    assert done.returncode == 0, done.stderr
+    return folder / "run.db"
+
+
+class View:
+    """A running `stepscope view`."""
+
+    def __init__(self, stepscope, *arguments, environment=None):
+        self.process = subprocess.Popen([stepscope, "view", *map(str, arguments)], text=True, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, env={**os.environ, **(environment or {})})
+        self.address = self.process.stdout.readline().strip()
+        if not self.address:
+            pytest.fail(self.process.communicate()[1])
+        parts = urllib.parse.urlsplit(self.address)
+        self.host, self.port, self.path = parts.netloc, parts.port, parts.path
+
+    def get(self, path, method="GET", **headers):
+        """Status, headers, body; `path` as it stands behind the address, or from a slash on."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        named = {"Host": self.host, **{name.replace("_", "-"): value for name, value in headers.items()}}
+        connection.putrequest(method, path if path.startswith("/") else self.path + path, skip_host=True)
+        for name, value in named.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        response = connection.getresponse()
+        body = response.read()
+        connection.close()
+        return response.status, response.headers, body
+
+    def end(self, how=signal.SIGINT):
+        self.process.send_signal(how)
+        return self.process.wait(timeout=60)
+
+
+@contextlib.contextmanager
+def viewing(stepscope, *arguments, **more):
+    view = View(stepscope, *arguments, **more)
+    try:
+        yield view
+    finally:
+        if view.process.poll() is None:
+            view.process.kill()
+        view.process.communicate()
+
+
+@pytest.fixture(scope="module")
+def view(stepscope, run_db):
+    with viewing(stepscope, run_db, "--no-browser", "--ui", "public") as running:
+        yield running
+
+
+# --- who may read ---------------------------------------------------------------------------------
+
+
+def test_the_address_is_of_the_loopback_and_holds_a_token(view):
+    assert view.address.startswith("http://127.0.0.1:")
+    assert len(view.path.strip("/")) == 32
+    others = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)} - {"127.0.0.1"}
+    for address in others:
+        with pytest.raises(OSError):
+            socket.create_connection((address, view.port), timeout=5).close()
+
+
+@pytest.mark.parametrize("path", ["/", "/trace.json.gz", "/00000000000000000000000000000000/", "/favicon.ico", "//"])
+def test_nothing_is_to_be_had_without_the_token(view, path):
+    status, _, body = view.get(path)
+    assert status == 403
+    assert view.path.strip("/").encode() not in body
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", ""])
+def test_another_name_is_refused(view, host):
+    assert view.get("", Host=host)[0] == 403
+
+
+def test_a_forwarded_port_is_allowed(view):
+    assert view.get("", Host="localhost:9")[0] == 200
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1"])
+def test_another_page_is_refused(view, origin):
+    assert view.get("trace.json.gz", Origin=origin)[0] == 403
+
+
+def test_our_own_page_is_allowed(view):
+    assert view.get("trace.json.gz", Origin=f"http://{view.host}")[0] == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+def test_there_is_nothing_to_change(view, method):
+    assert view.get("", method)[0] == 405
+
+
+@pytest.mark.parametrize("path", ["none", "../run.db", "ui/index.html", "ui/../../run.db", "live.json", "%2e%2e/run.db"])
+def test_nothing_else_is_served(view, path):
+    assert view.get(path)[0] == 404
+
+
+@pytest.mark.parametrize("path", ["", "timeline", "timeline.js", "timeline.css", "trace.json.gz", "none", "/"])
+def test_every_answer_is_hardened(view, path):
+    _, headers, _ = view.get(path)
+    for name, value in HEADERS.items():
+        assert headers[name] == value, name
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+
+
+# --- what is served -------------------------------------------------------------------------------
+
+
+def test_the_trace_is_that_of_export(view, run_stepscope, run_db, tmp_path):
+    assert run_stepscope("export", run_db, "-o", tmp_path / "trace.json").returncode == 0
+    status, headers, body = view.get("trace.json.gz")
+    assert (status, headers["Content-Type"]) == (200, "application/gzip")
+    assert gzip.decompress(body) == (tmp_path / "trace.json").read_bytes()
+
+
+def test_head_says_what_get_would(view):
+    status, headers, body = view.get("", "HEAD")
+    assert (status, body) == (200, b"")
+    assert int(headers["Content-Length"]) == len(view.get("")[2])
+
+
+def test_the_page_is_the_report_with_a_way_to_the_timeline(view, page):
+    wrong = []
+    page.on("console", lambda message: wrong.append(message.text) if message.type != "log" else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(view.address)
+    assert page.inner_text("h1") == "Highly input-bound"
+    assert page.get_attribute("nav a:has-text('Timeline')", "href") == "timeline"
+    assert "to this machine alone" in page.inner_text("footer")
+    assert wrong == []
+
+
+def test_a_report_in_a_file_has_no_such_link(run_stepscope, run_db, page, tmp_path):
+    assert run_stepscope("report", run_db, "-o", tmp_path / "report.html").returncode == 0
+    page.goto((tmp_path / "report.html").as_uri())
+    assert page.locator("nav a:has-text('Timeline')").count() == 0
+    assert "connect-src" not in (tmp_path / "report.html").read_text()
+
+
+@contextlib.contextmanager
+def fake_ui(page=FAKE_UI):
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(page)
+
+        def log_message(self, *arguments):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_the_trace_is_handed_to_a_ui_elsewhere(stepscope, run_db, page):
+    with fake_ui() as ui, viewing(stepscope, run_db, "--no-browser", "--ui", ui) as view:
+        page.goto(view.address + "timeline")
+        assert page.inner_text("#site") == urllib.parse.urlsplit(ui).netloc
+        with page.expect_popup() as popup:
+            page.click("#open")
+        page.wait_for_function("() => document.getElementById('state').textContent.includes('handed over')")
+        other = popup.value
+        other.wait_for_function("() => window.received")
+        received = other.evaluate("window.received")
+        events = len(json.loads(gzip.decompress(view.get("trace.json.gz")[2]))["traceEvents"])
+        assert received == {"title": "run.db", "fileName": "trace.json.gz", "from": view.address[:-len(view.path)],
+                            "events": events}
+        assert other.evaluate("window.pings") >= 1
+        assert other.evaluate("document.referrer") == ""
+
+
+def test_a_page_that_answers_from_another_origin_gets_nothing(stepscope, run_db, page):
+    """The window was led elsewhere: what is posted is addressed to the UI's origin alone."""
+    with fake_ui() as thief:
+        moved = f"<script>location.replace({json.dumps(thief)})</script>".encode()
+        with fake_ui(moved) as ui, viewing(stepscope, run_db, "--no-browser", "--ui", ui) as view:
+            page.goto(view.address + "timeline")
+            with page.expect_popup() as popup:
+                page.click("#open")
+            other = popup.value
+            other.wait_for_url(thief + "/")
+            other.wait_for_timeout(1500)
+            assert other.evaluate("[window.pings, window.received]") == [0, None]
+
+
+def test_an_installed_ui_draws_the_timeline_without_a_network(stepscope, run_db, page, viewer_folder):
+    with viewing(stepscope, run_db, "--no-browser", "--ui", viewer_folder / "web_dist") as view:
+        answered, refused = [], []
+        page.on("requestfinished", lambda request: answered.append(request.url))
+        page.on("requestfailed", lambda request: refused.append((request.url, request.failure)))
+        page.goto(view.address + "timeline")
+        page.wait_for_function("() => window.app && window.app.trace && !window.app.isLoadingTrace", timeout=120_000)
+        perfetto = viewers.Perfetto.__new__(viewers.Perfetto)
+        perfetto.page = page
+        assert perfetto.import_problems() == []
+        assert perfetto.value("select count(*) from slice where category = 'step'") == 40
+        assert {url for url in answered if not url.startswith(("data:", "blob:", f"http://{view.host}/"))} == set()
+        # What it would like to load from its makers is not even asked for.
+        assert {why for url, why in refused if not url.startswith(f"http://{view.host}/")} <= {"csp"}
+        assert view.get("ui/service_worker.js")[0] == 404
+
+
+# --- from beginning to end ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_it_ends_with_0(stepscope, run_db, how):
+    with viewing(stepscope, run_db, "--no-browser") as view:
+        assert view.get("")[0] == 200
+        assert view.end(how) == 0
+
+
+def test_it_ends_while_a_trace_is_being_sent(stepscope, run_db):
+    with viewing(stepscope, run_db, "--no-browser") as view:
+        reader = socket.create_connection(("127.0.0.1", view.port))
+        reader.sendall(f"GET {view.path}trace.json.gz HTTP/1.1\r\nHost: {view.host}\r\n\r\n".encode())
+        reader.recv(100)  # and takes no more
+        assert view.end() == 0
+        reader.close()
+
+
+def test_a_trace_of_another_profiler_is_viewed_too(stepscope, tmp_path):
+    trace = report_runs.RUNS["device"]()[0].write(tmp_path / "trace.json")
+    before = set(pathlib.Path("/tmp").glob("stepscope-*"))
+    with viewing(stepscope, trace, "--no-browser") as view:
+        assert b"void gemm" in view.get("")[2]
+        assert view.end() == 0
+    assert set(pathlib.Path("/tmp").glob("stepscope-*")) <= before
+
+
+def test_the_browser_is_opened_by_a_private_file(stepscope, run_db, tmp_path):
+    """What programs are started with can be read by every user of the machine; the address must not be."""
+    told = tmp_path / "told"
+    opener = tmp_path / "xdg-open"
+    opener.write_text(f'#!/bin/sh\nstat -c "%a $1" "$1" > {told}.new\ncat "$1" >> {told}.new\nmv {told}.new {told}\n')
+    opener.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "DISPLAY": ":0"}
+    with viewing(stepscope, run_db, environment=environment) as view:
+        for _ in range(600):
+            if told.exists():
+                break
+            threading.Event().wait(0.1)
+        first, page = told.read_text().split("\n", 1)
+        assert first.startswith("600 ")
+        assert view.path.strip("/") not in first
+        assert f"url={view.address}" in page
+        assert view.end() == 0
+
+
+@pytest.mark.parametrize("arguments, code, said", [
+    (["none.db"], 3, "none.db"),
+    (["{run}", "--ui", "/nowhere"], 2, "index.html"),
+    (["{run}", "--ui", "ftp://host"], 2, "address"),
+    (["{run}", "--port", "70000"], 2, "--port"),
+])
+def test_it_says_what_is_wrong(run_stepscope, run_db, arguments, code, said):
+    done = run_stepscope("view", *(argument.format(run=run_db) for argument in arguments), "--no-browser")
+    assert done.returncode == code
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+# --- live -----------------------------------------------------------------------------------------
+
+
+class Recorder:
+    """A program that records a training loop step by step, on demand."""
+
+    def __init__(self, build_dir, path):
+        self.process = subprocess.Popen([build_dir / "tests/viewer-export/record_steps", path], text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.answer()
+
+    def answer(self):
+        assert self.process.stdout.readline() == "ok\n"
+
+    def do(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        self.answer()
+
+
+def test_the_overview_follows_a_recording(stepscope, build_dir, page, tmp_path):
+    wrong = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    recorder = Recorder(build_dir, tmp_path / "live.db")
+    recorder.do("steps 20")
+    with viewing(stepscope, tmp_path / "live.db", "--no-browser", "--live") as view:
+        page.goto(view.address)
+        page.wait_for_selector("#live:not([hidden]) h2")
+        assert "step 19" in page.inner_text("#live")  # the end of the 20th is known by the next wait
+        assert page.locator("#live .bar").count() == 1
+        recorder.do("steps 22")
+        page.wait_for_function("() => document.getElementById('live').textContent.includes('step 41')")
+        page.evaluate("location.hash = 'steps'")
+        page.wait_for_function("() => document.getElementById('live').hidden")
+        page.evaluate("location.hash = 'overview'")
+        page.wait_for_function("() => !document.getElementById('live').hidden")
+        # Its end brings the report of the whole run.
+        recorder.do("steps 8")
+        recorder.do("finish")
+        page.wait_for_function("() => document.getElementById('live')?.hidden && document.body.textContent.includes('of 50 steps')")
+        assert wrong == []
+        assert view.end() == 0
+    recorder.process.stdin.close()
+    recorder.process.wait()
+
+
+def test_a_run_without_a_step_yet_is_followed_too(stepscope, build_dir, page, tmp_path):
+    recorder = Recorder(build_dir, tmp_path / "live.db")
+    with viewing(stepscope, tmp_path / "live.db", "--no-browser", "--live") as view:
+        page.goto(view.address)
+        page.wait_for_function("() => document.getElementById('live')?.textContent.includes('No step yet')")
+        recorder.do("steps 5")
+        page.wait_for_function("() => document.getElementById('live').textContent.includes('step 4')")
+    recorder.process.kill()
+    recorder.process.wait()

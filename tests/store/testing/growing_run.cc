@@ -1,0 +1,81 @@
+#include "tests/store/testing/growing_run.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace stepscope::testing {
+namespace {
+
+void must(const Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "GrowingRun: %s\n", status.message().c_str());
+  std::abort();
+}
+
+template <typename T>
+T must(Result<T> result) {
+  must(result.status());
+  return *std::move(result);
+}
+
+}  // namespace
+
+GrowingRun::GrowingRun(const std::filesystem::path& path)
+    : writer_(must(TraceWriter::create(path))) {
+  process_ = must(writer_->add_process({.pid = 7, .name = "train", .command = "./train"}));
+  thread_ = must(writer_->add_thread({process_, 7, 1, "train"}));
+  loader_ = writer_->intern("DataLoader");
+  op_ = writer_->intern("aten::addmm");
+  must(writer_->set_meta("command", "./train"));
+  flush();
+}
+
+void GrowingRun::steps(int count, Duration input, Duration compute) {
+  for (int i = 0; i < count; ++i) {
+    phase(PhaseKind::kInput, loader_, input);
+    const SessionTime begin = now_;
+    phase(PhaseKind::kBackward, StringId::kNone, compute / 2);
+    phase(PhaseKind::kOptimizer, StringId::kNone, compute / 2);
+    const Op op{.thread = thread_, .name = op_, .start = begin, .dur = compute, .self = compute};
+    must(writer_->add_ops({&op, 1}));
+  }
+  flush();
+}
+
+void GrowingRun::wait_for_input(Duration input) {
+  phase(PhaseKind::kInput, loader_, input);
+  flush();
+}
+
+void GrowingRun::sample(const char* counter, std::int64_t value) {
+  const Sample sample{process_, writer_->intern(counter), now_, value};
+  must(writer_->add_samples({&sample, 1}));
+  flush();
+}
+
+void GrowingRun::lose(std::int64_t ops) {
+  must(writer_->add_loss({thread_, "op", ops}));
+  flush();
+}
+
+void GrowingRun::die(int signal) {
+  must(writer_->add_process_end({process_, EndKind::kSignal, signal, now_, 3, false}));
+  flush();
+}
+
+void GrowingRun::finish() {
+  must(writer_->set_meta("end_ns", std::to_string(to_ns(now_))));
+  must(writer_->finish());
+  writer_.reset();
+}
+
+void GrowingRun::phase(PhaseKind kind, StringId name, Duration dur) {
+  const Phase phase{thread_, kind, name, now_, dur, dur};
+  must(writer_->add_phases({&phase, 1}));
+  now_ += dur;
+}
+
+void GrowingRun::flush() { must(writer_->flush()); }
+
+}  // namespace stepscope::testing
