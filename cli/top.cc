@@ -1,5 +1,4 @@
 // stepscope top: what a run does right now, in the terminal.
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 
 #include "analyzer/live/live_run.h"
 #include "cli/live_screen.h"
+#include "cli/low_priority.h"
 #include "cli/open_run.h"
 #include "cli/terminal_text.h"
 #include "cli/top_json.h"
@@ -24,7 +24,6 @@ namespace {
 
 constexpr const char* kVerb = "top";
 constexpr std::size_t kWidth = 100;
-constexpr int kLeastImportant = 19;  // nice(2)
 
 struct TopArguments {
   std::string store;
@@ -100,7 +99,7 @@ Status top(const TopArguments& arguments) {
   opened->close_reader();
   const auto run = LiveRun::open(opened->store());
   if (!run.ok()) return run.status();
-  ::setpriority(PRIO_PROCESS, 0, kLeastImportant);  // whatever the training needs, it has first
+  yield_to_training();
   if (arguments.once) return print_once(arguments, **run);
   if (arguments.json) return print_frames(arguments, **run);
   if (isatty(STDOUT_FILENO) != 1) return print_once(arguments, **run);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analyzer/live/live_run.h"
+#include "cli/low_priority.h"
 #include "cli/open_browser.h"
 #include "cli/open_run.h"
 #include "cli/perfetto_ui.h"
@@ -143,6 +144,7 @@ void show(const ViewArguments& arguments, const RunServer& server, const Tempora
 Status view(const ViewArguments& arguments) {
   const auto ui = find_perfetto_ui(arguments.ui);
   if (!ui.ok()) return ui.status();
+  if (arguments.live) yield_to_training();
   auto opened = OpenedRun::open(arguments.store);
   if (!opened.ok()) return opened.status();
   opened->close_reader();

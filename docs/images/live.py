@@ -8,6 +8,7 @@ docs/images/live-view.webp, the overview that follows it.
 """
 
 import base64
+import contextlib
 import html
 import os
 import pathlib
@@ -37,12 +38,16 @@ color:#c9d1d9;font:14px/1.35 'DejaVu Sans Mono',monospace">%s</pre>"""
 
 def in_a_terminal(command, folder):
     """What a program writes to a terminal."""
-    said = []
-    here = os.getcwd()
-    os.chdir(folder)
-    pty.spawn([str(word) for word in command], lambda fd: said.append(os.read(fd, 65536)) or b"")
-    os.chdir(here)
-    return b"".join(said).decode()
+    ours, its = pty.openpty()
+    program = subprocess.Popen(command, cwd=folder, stdout=its)
+    os.close(its)
+    said = b""
+    with contextlib.suppress(OSError):  # the terminal's end is an error of its other side
+        while part := os.read(ours, 65536):
+            said += part
+    os.close(ours)
+    program.wait()
+    return said.decode()
 
 
 def as_html(text):
