@@ -99,6 +99,7 @@ Result<std::vector<Loop>> loops_of(const RecordedRun& recording) {
 struct SweptRun {
   std::vector<AttributedLoop> loops;
   std::vector<StepSample> samples;  // of each loop
+  std::vector<OpFacts> facts;       // of each loop
   CallOrigins origins;
   PriorityBreakdown older;
 };
@@ -151,12 +152,14 @@ class RunSweep {
     options.progress = options_.progress;
     options.op_series = options_.op_samples;
     options.observer = [&samplers](std::size_t loop) { return &samplers[loop]; };
-    if (!recording_.devices.empty()) {
-      options.on_op = [&](const Op& op, std::int64_t id, OpClass kind) {
-        call_ops.add(op, id, kind);
-        busy.add(op, kind);
-      };
-    }
+    std::vector<OpFactsReader> facts = make_facts();
+    const bool with_devices = !recording_.devices.empty();
+    options.on_op = [&](const Op& op, std::int64_t id, OpClass kind) {
+      for (OpFactsReader& reader : facts) reader.add(op, kind);
+      if (!with_devices) return;
+      call_ops.add(op, id, kind);
+      busy.add(op, kind);
+    };
     const auto role = [this](std::size_t loop, std::size_t step) { return role_of(loop, step); };
     auto attributed = attribute(recording_, loops_, role, options);
     if (!attributed.ok()) return attributed.status();
@@ -164,6 +167,7 @@ class RunSweep {
     SweptRun swept;
     swept.loops = *std::move(attributed);
     for (StepSampler& sampler : samplers) swept.samples.push_back(sampler.finish());
+    for (const OpFactsReader& reader : facts) swept.facts.push_back(reader.finish());
     if (Status status = add_device_tasks(recording_, loops_, swept.samples); !status.ok())
       return status;
     swept.origins = call_ops.take();
@@ -177,6 +181,17 @@ class RunSweep {
   [[nodiscard]] StepRole role_of(std::size_t loop, std::size_t step) const {
     if (!is_asked_for(options_, loops_[loop], step)) return StepRole::kLeftOut;
     return step < warm_up_[loop] ? StepRole::kWarmUp : StepRole::kSteady;
+  }
+
+  [[nodiscard]] std::vector<OpFactsReader> make_facts() const {
+    std::vector<OpFactsReader> facts;
+    for (std::size_t i = 0; i < loops_.size(); ++i) {
+      const auto counts = [this, i](std::size_t step) {
+        return role_of(i, step) == StepRole::kSteady;
+      };
+      facts.emplace_back(loops_[i], counts, recording_.text);
+    }
+    return facts;
   }
 
   [[nodiscard]] std::vector<StepSampler> make_samplers() const {
@@ -200,8 +215,9 @@ class RunSweep {
 
 // The reports of a loop: one for each device that worked for it, or one of its thread.
 void report_views(const RecordedRun& recording, const Loop& loop, AttributedLoop& attributed,
-                  const DeviceUse& use, StepSample sample, std::size_t warm_up,
-                  const Counters& counters, const AnalyzeOptions& options, AnalysisReport& report) {
+                  const DeviceUse& use, StepSample sample, const OpFacts& facts,
+                  std::size_t warm_up, const Counters& counters, const AnalyzeOptions& options,
+                  AnalysisReport& report) {
   if (recording.facts.windowed) drop_partial_edges(attributed.steps);
   if (attributed.late_ops > 0)
     report.losses.push_back({loop.thread, "late_op", attributed.late_ops});
@@ -209,6 +225,7 @@ void report_views(const RecordedRun& recording, const Loop& loop, AttributedLoop
   for (const Viewpoint from : viewpoints_of(attributed)) {
     auto told = report_loop(recording, loop, attributed, use, from, warm_up, counters, options);
     if (told.analysed.empty()) continue;
+    told.op_facts = facts;
     if (predictor == nullptr) predictor = make_predictor(told, std::move(sample));
     add_advice(told, recording, counters, predictor);
     if (options.keep_predictor) told.predictor = predictor;
@@ -253,7 +270,7 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   report.utilizations = std::move(swept->older.devices);
   for (std::size_t i = 0; i < loops->size(); ++i) {
     report_views(recording, (*loops)[i], swept->loops[i], *use, std::move(swept->samples[i]),
-                 sweep.warm_up(i), *counters, options, report);
+                 swept->facts[i], sweep.warm_up(i), *counters, options, report);
   }
   if (report.loops.empty()) return no_such_steps(*options.steps, *loops);
   std::stable_sort(

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <numeric>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -131,6 +132,20 @@ std::vector<CopyRow> copy_rows(const LoopReport& report, const DeviceUse& use,
   return sorted;
 }
 
+// Kernels of the warm-up by name, of those in no later step.
+std::optional<std::int64_t> tried_kernels(const LoopReport& report,
+                                          const AttributedLoop& attributed, std::size_t device) {
+  if (report.steps.front().number != 1 || device >= attributed.warm_up_kernels.size() ||
+      device >= attributed.steady_kernels.size())
+    return std::nullopt;
+  std::set<StringId> later;
+  for (const KernelCost& cost : attributed.steady_kernels[device].sorted()) later.insert(cost.name);
+  const auto first = attributed.warm_up_kernels[device].sorted();
+  if (first.empty() || later.empty()) return std::nullopt;
+  return std::count_if(first.begin(), first.end(),
+                       [&](const KernelCost& cost) { return !later.contains(cost.name); });
+}
+
 void add_device_rows(LoopReport& report, const AttributedLoop& attributed, std::size_t device,
                      bool steady, const DeviceUse& use, const RecordedRun& recording) {
   const auto& tables = steady ? attributed.steady_kernels : attributed.warm_up_kernels;
@@ -141,11 +156,19 @@ void add_device_rows(LoopReport& report, const AttributedLoop& attributed, std::
       add_kernel_samples(report, costs, attributed.kernel_blocks[device]);
   }
   report.copies = copy_rows(report, use, recording);
+  report.tried_kernels = tried_kernels(report, attributed, device);
 }
 
 std::int64_t lost_events(const std::vector<Loss>& losses) {
   return std::accumulate(losses.begin(), losses.end(), std::int64_t{0},
                          [](std::int64_t sum, const Loss& loss) { return sum + loss.count; });
+}
+
+std::vector<Phase> lengths_of_thread(const RecordedRun& recording, ThreadId thread) {
+  std::vector<Phase> marks;
+  std::copy_if(recording.lengths.begin(), recording.lengths.end(), std::back_inserter(marks),
+               [thread](const Phase& mark) { return mark.thread == thread; });
+  return marks;
 }
 
 void name_thread(LoopReport& report, const RecordedRun& recording, ThreadId id) {
@@ -228,6 +251,8 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
   report.analysed = choose_steps(loop, report.steps, options);
   if (report.analysed.empty()) return report;
 
+  report.padding = padding_use(lengths_of(lengths_of_thread(recording, loop.thread), report.steps,
+                                          report.analysed, recording.text));
   const auto phases = phases_of(recording, loop);
   const Step& first = report.steps[report.analysed.front()];
   report.ops_recorded = first.ops_recorded;

@@ -73,6 +73,7 @@ Result<RecordedRun> read_recording(const TraceReader& reader) {
   };
   recording.for_each_sync = [&reader](const auto& visit) { return reader.for_each_sync(visit); };
   recording.text = [&reader](StringId id) { return reader.text(id); };
+  take_lengths(recording);
   return recording;
 }
 

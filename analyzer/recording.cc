@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <string_view>
+
+#include "analyzer/serve/lengths.h"
 
 namespace stepscope {
 namespace {
@@ -22,6 +25,15 @@ std::optional<StepSpan> parse_step_window(std::string_view text) {
   const auto last = dash == std::string_view::npos ? first : parse_number(text.substr(dash + 1));
   if (!first || !last || *first < 1 || *last < *first) return std::nullopt;
   return StepSpan{*first, *last};
+}
+
+void take_lengths(RecordedRun& recording) {
+  const auto is_mark = [&](const Phase& phase) {
+    return phase.kind == PhaseKind::kScope && is_lengths_mark(recording.text(phase.name));
+  };
+  std::copy_if(recording.phases.begin(), recording.phases.end(),
+               std::back_inserter(recording.lengths), is_mark);
+  if (!recording.lengths.empty()) std::erase_if(recording.phases, is_mark);
 }
 
 std::vector<Phase> phases_of(const RecordedRun& recording, ThreadId thread) {

@@ -47,6 +47,8 @@ struct RecordedRun {
   std::vector<StoredProcess> processes;
   std::vector<StoredThread> threads;
   std::vector<Phase> phases;  // by thread, then start; parents before children
+  std::vector<Phase>
+      lengths;  // marks of the lengths in a batch, which are no scopes; the same order
   std::vector<Loss> losses;
   std::vector<ProcessEnd> ends;          // of the processes that did
   std::vector<UnfinishedOp> unfinished;  // by thread, outermost first
@@ -68,6 +70,9 @@ struct RecordedRun {
 
 // The result refers to `reader`, which must outlive it.
 Result<RecordedRun> read_recording(const TraceReader& reader);
+
+// Moves the marks of lengths (serve/lengths.h) from `phases` to `lengths`, where they belong.
+void take_lengths(RecordedRun& recording);
 
 // The phases of one thread, in order.
 std::vector<Phase> phases_of(const RecordedRun& recording, ThreadId thread);

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "analyzer/recording.h"
+#include "analyzer/serve/lengths.h"
+#include "analyzer/serve/op_facts.h"
 #include "analyzer/verdict/cause.h"
 #include "analyzer/verdict/classify.h"
 #include "analyzer/verdict/trend.h"
@@ -21,7 +23,9 @@ class Predictor;
 
 struct WallStats {
   std::int64_t mean = 0, p50 = 0, p90 = 0, min = 0, max = 0;  // ns
+  std::optional<std::int64_t> p99;                            // of kLeastForP99 steps or more
 };
+inline constexpr std::size_t kLeastForP99 = 100;
 
 // Mean time of a step by phase, in ns. They sum to the mean step.
 struct PhaseMeans {
@@ -148,6 +152,15 @@ struct LoopUse {
   int loader_processes = 0;      // that the loop's process started, and do not train
   // CPU time of the loop's process and those it started, in ns a step; 0: not sampled.
   double cpu_ns = 0;
+  double system_ns = 0;  // of that, in the kernel
+  // Memory of tensors on the CPU that the loop's process asked for, in bytes a step, and of one of
+  // them on the average; 0: not sampled.
+  double tensor_bytes = 0;
+  double tensor_size = 0;
+  bool backward_elsewhere = false;  // another thread of the process runs backward passes
+  // GPUs that the driver shows, and how busy the busiest was meanwhile, from 0 to 1.
+  std::int64_t gpus = 0;
+  double gpu_busy = 0;
 };
 
 struct LoopReport {
@@ -164,6 +177,8 @@ struct LoopReport {
   StepMarker marker = StepMarker::kInferred;
   bool by_sampler = false;  // kInferred, from the marks of a sampler
   bool trains = false;      // a backward pass or an optimizer step was seen
+  // What a person calls its steps: those of a loop that never trains are calls.
+  [[nodiscard]] const char* unit() const { return trains ? "step" : "call"; }
 
   std::vector<Step> steps;            // all of the loop
   std::vector<std::size_t> analysed;  // indexes of those that the rest is about, in order
@@ -178,12 +193,17 @@ struct LoopReport {
   std::vector<PhaseMeans> step_phases;  // of each analysed step; empty unless asked for
   InputUse input;
   MemoryPressure memory;
-  std::vector<OpRow> ops;               // by self time, the largest first
-  std::vector<KernelRow> kernels;       // by time, the largest first; empty without a device
-  std::vector<CopyRow> copies;          // the same
+  std::vector<OpRow> ops;          // by self time, the largest first
+  std::vector<KernelRow> kernels;  // by time, the largest first; empty without a device
+  std::vector<CopyRow> copies;     // the same
+  // The kernels of the warm-up that never came again, where the run's first step was recorded: what
+  // cuDNN tried out (its benchmark mode). Nothing: not known.
+  std::optional<std::int64_t> tried_kernels;
+  OpFacts op_facts;
+  PaddingUse padding;
   std::vector<std::int64_t> op_blocks;  // steps in each block of samples; empty unless asked for
   std::vector<std::int64_t> kernel_blocks;  // the same of kernels
-  std::vector<Population> populations;  // the usual steps first, the others by their time
+  std::vector<Population> populations;      // the usual steps first, the others by their time
   std::optional<Drift> drift;
   std::int64_t late_ops = 0;  // came too late to be placed
 

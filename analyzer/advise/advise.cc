@@ -1,6 +1,8 @@
 #include "analyzer/advise/advise.h"
 
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "analyzer/advise/rules.h"
@@ -10,8 +12,10 @@ namespace stepscope {
 
 std::vector<Advice> advise(const AdviceContext& context) {
   std::vector<Advice> result;
-  for (auto* rule : {input_prefetch, input_cache, fewer_tiny_ops, fused_optimizer, evaluation_mode,
-                     periodic_stall, pinned_copies, blocking_sync}) {
+  for (auto* rule :
+       {input_prefetch, input_cache, fewer_tiny_ops, fused_optimizer, periodic_stall,
+        evaluation_mode, gradients_in_inference, torchscript, single_samples, sort_by_length,
+        read_at_once, pinned_copies, blocking_sync, ops_on_cpu, cudnn_benchmark, idle_gpu}) {
     if (auto advice = rule(context)) result.push_back(*std::move(advice));
   }
   std::stable_sort(result.begin(), result.end(),
@@ -23,24 +27,78 @@ namespace {
 
 constexpr std::size_t kLeastReadings = 4;
 
-// Over the steps from the first to the last analysed one.
+// What counters say over the steps from the first to the last analysed one.
+class LoopCounters {
+ public:
+  LoopCounters(const LoopReport& report, const Counters& counters)
+      : counters_(counters),
+        steps_(static_cast<double>(report.analysed.back() - report.analysed.front() + 1)) {
+    const Step& last = report.steps[report.analysed.back()];
+    range_ = {report.steps[report.analysed.front()].start, last.start + last.dur};
+  }
+
+  // By how much a total moved a step; 0: not known. Fewer than a handful of readings in that range
+  // say nothing about it.
+  [[nodiscard]] double a_step(ProcessId process, const char* name) const {
+    const CounterSeries* series = counters_.find(process, name);
+    if (series == nullptr || series->within(range_).size() < kLeastReadings) return 0;
+    return series->change(range_) / steps_;
+  }
+  // The mean of a gauge of one of the machine's GPUs; nothing: not sampled.
+  [[nodiscard]] std::optional<double> mean_of_gpu(const char* name, std::int64_t gpu) const {
+    const CounterSeries* series = counters_.find(ProcessId::kNone, name, gpu);
+    if (series == nullptr) return std::nullopt;
+    const auto readings = series->within(range_);
+    if (readings.size() < kLeastReadings) return std::nullopt;
+    double sum = 0;
+    for (const auto& reading : readings) sum += reading.value;
+    return sum / static_cast<double>(readings.size());
+  }
+
+ private:
+  const Counters& counters_;
+  TimeRange range_{};
+  double steps_;
+};
+
+void add_memory_use(LoopReport& report, const LoopCounters& counters) {
+  report.use.system_ns = counters.a_step(report.process, counter::kCpuSystem);
+  report.use.tensor_bytes = counters.a_step(report.process, counter::kTensorAllocatedBytes);
+  const double tensors = counters.a_step(report.process, counter::kTensorAllocations);
+  report.use.tensor_size = tensors > 0 ? report.use.tensor_bytes / tensors : 0;
+}
+
+void add_gpu_use(LoopReport& report, const LoopCounters& counters) {
+  constexpr std::int64_t kMostGpus = 64;
+  for (std::int64_t gpu = 0; gpu < kMostGpus; ++gpu) {
+    const auto percent = counters.mean_of_gpu(counter::kGpuUtilization, gpu);
+    if (!percent) break;
+    ++report.use.gpus;
+    report.use.gpu_busy = std::max(report.use.gpu_busy, *percent / 100);
+  }
+}
+
+// Of the loop's process and those it started.
 double cpu_ns_per_step(const RecordedRun& recording, const LoopReport& report,
-                       const Counters& counters) {
-  const Step& first = report.steps[report.analysed.front()];
-  const Step& last = report.steps[report.analysed.back()];
-  const TimeRange range{first.start, last.start + last.dur};
-  const double steps = static_cast<double>(report.analysed.back() - report.analysed.front() + 1);
+                       const LoopCounters& counters) {
   double total = 0;
   for (const StoredProcess& process : recording.processes) {
     if (process.id != report.process && process.parent_pid != report.pid) continue;
-    for (const char* name : {counter::kCpuUser, counter::kCpuSystem}) {
-      const CounterSeries* series = counters.find(process.id, name);
-      // Fewer than a handful of readings in that range say nothing about it.
-      if (series != nullptr && series->within(range).size() >= kLeastReadings)
-        total += series->change(range);
-    }
+    total += counters.a_step(process.id, counter::kCpuUser) +
+             counters.a_step(process.id, counter::kCpuSystem);
   }
-  return total / steps;
+  return total;
+}
+
+bool backward_elsewhere(const RecordedRun& recording, const LoopReport& report) {
+  std::set<ThreadId> threads;
+  for (const StoredThread& thread : recording.threads) {
+    if (thread.process == report.process && thread.id != report.verdict.thread)
+      threads.insert(thread.id);
+  }
+  return std::any_of(recording.phases.begin(), recording.phases.end(), [&](const Phase& phase) {
+    return phase.kind == PhaseKind::kBackward && threads.contains(phase.thread);
+  });
 }
 
 bool sees_data_again(const std::vector<Phase>& phases) {
@@ -64,7 +122,11 @@ std::shared_ptr<const Predictor> make_predictor(const LoopReport& report, StepSa
 void add_advice(LoopReport& report, const RecordedRun& recording, const Counters& counters,
                 const std::shared_ptr<const Predictor>& predictor) {
   report.use.sees_data_again = sees_data_again(phases_of(recording, report.verdict.thread));
-  report.use.cpu_ns = cpu_ns_per_step(recording, report, counters);
+  const LoopCounters of_loop(report, counters);
+  report.use.cpu_ns = cpu_ns_per_step(recording, report, of_loop);
+  report.use.backward_elsewhere = backward_elsewhere(recording, report);
+  add_memory_use(report, of_loop);
+  add_gpu_use(report, of_loop);
   report.use.loader_processes = static_cast<int>(std::count_if(
       recording.processes.begin(), recording.processes.end(),
       [&](const StoredProcess& process) { return process.parent_pid == report.pid; }));

@@ -1,4 +1,5 @@
 // The host waits for the device in the middle of a step, and the device then waits for the host.
+#include <cmath>
 #include <utility>
 
 #include "analyzer/advise/rules.h"
@@ -6,6 +7,19 @@
 #include "analyzer/words.h"
 
 namespace stepscope {
+namespace {
+
+// How often a step waits for the device inside of .item() and its like, which read one value.
+double waiting_reads(const AdviceContext& context) {
+  const PathFlags reads = paths_named(context, {"aten::item", "aten::_local_scalar_dense"});
+  const StepGraph& graph = context.predictor.graph();
+  std::int64_t waits = 0;
+  for (const Task& task : graph.tasks)
+    waits += task.synchronises && reads[static_cast<std::size_t>(task.path)] ? 1 : 0;
+  return static_cast<double>(waits) / static_cast<double>(graph.steps.size());
+}
+
+}  // namespace
 
 std::optional<Advice> blocking_sync(const AdviceContext& context) {
   if (context.predictor.graph().streams.empty()) return std::nullopt;
@@ -14,9 +28,13 @@ std::optional<Advice> blocking_sync(const AdviceContext& context) {
   Advice advice;
   advice.rule = "blocking-sync";
   advice.title = "do not wait for the device";
+  const double reads = waiting_reads(context);
   advice.why =
-      "calls that wait for it (also .item() and copies to the host) keep the next work from "
-      "being launched; at best none is needed in a step";
+      (reads < 0.5 ? "calls that wait for it (also .item() and copies to the host) keep the next "
+                     "work from being launched"
+                   : ".item() waits for it " + count_text(std::llround(reads)) + " times a " +
+                         context.report.unit() + ", and the next work is launched late") +
+      std::string("; at best no wait is needed in a ") + context.report.unit();
   advice.evidence = {
       "without the waits a step would be shorter by " + time_text(saved), saved, "ns",
       "SELECT string.text AS name, count(*) AS calls, sum(dur_ns) AS ns FROM api_call "

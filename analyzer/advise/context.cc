@@ -20,9 +20,30 @@ double AdviceContext::busy_share() const {
 std::optional<Advice> with_prediction(const AdviceContext& context, double predicted_ns,
                                       Advice advice) {
   if (context.step_ns() - predicted_ns < kLeastSaving * context.step_ns()) return std::nullopt;
-  advice.predicted_step_ns = std::llround(predicted_ns);
+  return with_any_prediction(context, predicted_ns, std::move(advice));
+}
+
+Advice with_any_prediction(const AdviceContext& context, double predicted_ns, Advice advice) {
+  advice.predicted_step_ns = std::llround(std::min(predicted_ns, context.step_ns()));
   advice.saves_ns = std::llround(context.step_ns()) - advice.predicted_step_ns;
   return advice;
+}
+
+Advice without_prediction(const AdviceContext& context, Advice advice) {
+  return with_any_prediction(context, context.step_ns(), std::move(advice));
+}
+
+double calls_a_step(const AdviceContext& context, std::string_view name) {
+  std::int64_t calls = 0;
+  for (const OpRow& op : context.report.ops) {
+    if (op.name == name && op.phase != phase_name(PhaseKind::kInput)) calls += op.calls;
+  }
+  return static_cast<double>(calls) / static_cast<double>(context.report.analysed.size());
+}
+
+PathFlags paths_named(const AdviceContext& context, const std::set<std::string_view>& names) {
+  return paths_inside(context.predictor.paths(),
+                      [&](StringId name) { return names.contains(context.recording.text(name)); });
 }
 
 double least_step_ns(const AdviceContext& context) {

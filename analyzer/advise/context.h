@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "analyzer/report.h"
 #include "analyzer/simulate/predictor.h"
+#include "analyzer/simulate/what_if.h"
 
 namespace stepscope {
 
@@ -35,6 +38,18 @@ struct AdviceContext {
 // Completes `advice` with the predicted step, unless that saves too little to be worth a word.
 std::optional<Advice> with_prediction(const AdviceContext& context, double predicted_ns,
                                       Advice advice);
+
+// Completes `advice` for something that is worth a word whatever it saves.
+Advice with_any_prediction(const AdviceContext& context, double predicted_ns, Advice advice);
+
+// The same where what it saves cannot be told before it is tried: predicted is the step as it is.
+Advice without_prediction(const AdviceContext& context, Advice advice);
+
+// Mean calls a step of ops of this name outside of input.
+double calls_a_step(const AdviceContext& context, std::string_view name);
+
+// The paths whose innermost op has one of these names.
+PathFlags paths_named(const AdviceContext& context, const std::set<std::string_view>& names);
 
 // A step takes no less than its work, shared by all cores; 0 when these are not known.
 double least_step_ns(const AdviceContext& context);

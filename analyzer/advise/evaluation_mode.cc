@@ -1,7 +1,7 @@
-// Inference with the model still in training mode: dropout drops, and results are random.
+// Inference with the model still in training mode: dropout drops, and results are random; batch
+// norm takes its statistics from the batch, and changes what it has learned.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -48,6 +48,28 @@ PathFlags dropping(const AdviceContext& context) {
   return flags;
 }
 
+// Batch norm in evaluation mode reads its input once, and computes no statistics: about so much of
+// its time is left on a CPU (bench/predict, "training mode off").
+constexpr double kLeftOfBatchNorm = 0.25;
+
+// In training mode each counts its batches right before (torch.nn's num_batches_tracked).
+bool batch_norm_trains(const OpFacts& facts) {
+  return facts.batch_norms > 0 && facts.counting_batch_norms == facts.batch_norms;
+}
+
+Evidence dropout_evidence(std::int64_t calls) {
+  return {"dropout was called " + count_text(calls) + " times, and dropped",
+          static_cast<double>(calls), "count",
+          "SELECT name, calls, total_ns FROM op_stats WHERE name LIKE 'aten::%dropout%'"};
+}
+
+Evidence batch_norm_evidence(const OpFacts& facts) {
+  return {"batch norm was called " + count_text(facts.batch_norms) +
+              " times, and counted the batch each time",
+          static_cast<double>(facts.batch_norms), "count",
+          "SELECT name, calls, total_ns FROM op_stats WHERE name LIKE 'aten::%batch_norm%'"};
+}
+
 std::int64_t dropout_calls(const LoopReport& report) {
   std::int64_t calls = 0;
   for (const OpRow& op : report.ops) {
@@ -61,23 +83,28 @@ std::int64_t dropout_calls(const LoopReport& report) {
 std::optional<Advice> evaluation_mode(const AdviceContext& context) {
   if (context.report.trains) return std::nullopt;
   const PathFlags drops = dropping(context);
-  if (std::find(drops.begin(), drops.end(), true) == drops.end()) return std::nullopt;
-  const std::int64_t calls = dropout_calls(context.report);
-  const double predicted =
-      context.predictor.step_ns([&](StepGraph& graph) { remove_ops(graph, drops); });
+  const bool dropped = std::find(drops.begin(), drops.end(), true) != drops.end();
+  const bool normalised = batch_norm_trains(context.report.op_facts);
+  if (!dropped && !normalised) return std::nullopt;
+  const PathFlags norms = paths_named(context, {"aten::batch_norm"});
+  const bool on_host = context.predictor.graph().streams.empty();
+  const double predicted = context.predictor.step_ns([&](StepGraph& graph) {
+    remove_ops(graph, drops);
+    if (normalised && on_host) scale_ops(graph, norms, kLeftOfBatchNorm);
+  });
 
   Advice advice;
   advice.rule = "evaluation-mode";
   advice.title = "use evaluation mode: eval()";
-  advice.why =
-      "dropout drops activations in a loop that never trains, and what comes out is random";
-  advice.evidence = {
-      "dropout was called " + count_text(calls) + " times, and dropped", static_cast<double>(calls),
-      "count", "SELECT name, calls, total_ns FROM op_stats WHERE name LIKE 'aten::%dropout%'"};
+  advice.why = std::string(dropped ? "dropout drops activations" : "") +
+               (dropped && normalised ? " and " : "") +
+               (normalised ? "batch norm takes its statistics from the batch" : "") +
+               " in a loop that never trains, and what comes out is " +
+               (dropped ? "random" : "different in other company");
+  advice.evidence = dropped ? dropout_evidence(dropout_calls(context.report))
+                            : batch_norm_evidence(context.report.op_facts);
   // Said however little it saves: it is a mistake first, and slow second.
-  advice.predicted_step_ns = std::llround(std::min(predicted, context.step_ns()));
-  advice.saves_ns = std::llround(context.step_ns()) - advice.predicted_step_ns;
-  return advice;
+  return with_any_prediction(context, predicted, std::move(advice));
 }
 
 }  // namespace stepscope

@@ -1,5 +1,6 @@
 // The rules, a file each. A rule that does not apply, or would save less than kLeastSaving of the
-// step, says nothing. docs/prediction.md tells what each assumes.
+// step, says nothing; one that cannot tell what it saves says 0. docs/advice.md tells of each when
+// it speaks, what it assumes, and when it is silent.
 #pragma once
 
 #include <optional>
@@ -12,9 +13,21 @@ std::optional<Advice> input_prefetch(const AdviceContext& context);
 std::optional<Advice> input_cache(const AdviceContext& context);
 std::optional<Advice> fewer_tiny_ops(const AdviceContext& context);
 std::optional<Advice> fused_optimizer(const AdviceContext& context);
-std::optional<Advice> evaluation_mode(const AdviceContext& context);  // inference only
 std::optional<Advice> periodic_stall(const AdviceContext& context);
-std::optional<Advice> pinned_copies(const AdviceContext& context);  // needs a device
-std::optional<Advice> blocking_sync(const AdviceContext& context);  // needs a device
+std::optional<Advice> read_at_once(const AdviceContext& context);
+
+// Loops that never train.
+std::optional<Advice> evaluation_mode(const AdviceContext& context);
+std::optional<Advice> gradients_in_inference(const AdviceContext& context);
+std::optional<Advice> torchscript(const AdviceContext& context);
+std::optional<Advice> single_samples(const AdviceContext& context);
+std::optional<Advice> sort_by_length(const AdviceContext& context);
+
+// With a device; the last where there is one and the loop does not use it.
+std::optional<Advice> pinned_copies(const AdviceContext& context);
+std::optional<Advice> blocking_sync(const AdviceContext& context);
+std::optional<Advice> ops_on_cpu(const AdviceContext& context);
+std::optional<Advice> cudnn_benchmark(const AdviceContext& context);
+std::optional<Advice> idle_gpu(const AdviceContext& context);
 
 }  // namespace stepscope

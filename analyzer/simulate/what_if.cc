@@ -279,6 +279,46 @@ void remove_host_time(StepGraph& graph, PhaseKind phase) {
   }
 }
 
+void shorten_loop_ops(StepGraph& graph, double ns) {
+  const auto is_loop_op = [](const Task& task) {
+    return task.kind == TaskKind::kHost && task.lane == kLoopLane && task.path != OpPath::kTop &&
+           task.phase != PhaseKind::kInput;
+  };
+  double total = 0;
+  for (const Task& task : graph.tasks)
+    total += is_loop_op(task) ? static_cast<double>(task.dur_ns) : 0;
+  const double left = total - ns * static_cast<double>(graph.steps.size());
+  if (total <= 0) return;
+  for (Task& task : graph.tasks) {
+    if (is_loop_op(task)) task.dur_ns = scaled(task.dur_ns, std::max(left, 0.0) / total);
+  }
+}
+
+void scale_loop_work(StepGraph& graph, const PathFlags& ops, double factor, double factor_of_ops) {
+  for (Task& task : graph.tasks) {
+    const bool computes = on_device(task) || task.category == Category::kCompute;
+    if (computes && task.phase != PhaseKind::kInput)
+      task.dur_ns = scaled(task.dur_ns, has(ops, task.path) ? factor_of_ops : factor);
+  }
+}
+
+void share_fixed_costs(StepGraph& graph, const PathFlags& fixed, int samples) {
+  for (Task& task : graph.tasks) {
+    if (on_device(task) || task.phase == PhaseKind::kInput) continue;
+    const bool own_code = task.category == Category::kHost || task.category == Category::kLaunch;
+    if (own_code || has(fixed, task.path)) task.dur_ns /= samples;
+  }
+}
+
+void scale_short_gaps(StepGraph& graph, std::int64_t most_ns, double factor) {
+  for (Task& task : graph.tasks) {
+    if (task.kind == TaskKind::kHost && task.lane == kLoopLane && task.path == OpPath::kTop &&
+        task.category == Category::kHost && task.phase != PhaseKind::kInput &&
+        task.dur_ns <= most_ns)
+      task.dur_ns = scaled(task.dur_ns, factor);
+  }
+}
+
 void remove_scope(StepGraph& graph, StringId label) {
   for (Task& task : graph.tasks) {
     if (!on_device(task) && task.label == label) task.dur_ns = 0;

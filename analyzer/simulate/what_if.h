@@ -16,8 +16,8 @@ using PathFlags = std::vector<bool>;  // index: the OpPath
 // The paths inside of an op (or scope) that `matches`.
 PathFlags paths_inside(const OpPaths& paths, const std::function<bool(StringId)>& matches);
 
-// What runs inside of these ops takes `factor` as long. Ops that launched kernels: the kernels; other
-// ops: their own time, without the framework's cost of getting there.
+// What runs inside of these ops takes `factor` as long. Ops that launched kernels: the kernels;
+// other ops: their own time, without the framework's cost of getting there.
 void scale_ops(StepGraph& graph, const PathFlags& ops, double factor);
 
 // What these ops themselves do on the host in one phase takes `factor` as long.
@@ -27,9 +27,9 @@ void scale_host_ops(StepGraph& graph, PhaseKind phase, const PathFlags& ops, dou
 // in between: the program's code that called the second.
 void remove_ops(StepGraph& graph, const PathFlags& ops);
 
-// The paths inside of the autograd nodes of these ops. Nodes are named after the op that makes them in
-// the forward pass (AddBackward0: aten::add; torch/csrc/autograd/generated); one whose op is called
-// elsewhere in it too is left out. `text` says what a name is.
+// The paths inside of the autograd nodes of these ops. Nodes are named after the op that makes them
+// in the forward pass (AddBackward0: aten::add; torch/csrc/autograd/generated); one whose op is
+// called elsewhere in it too is left out. `text` says what a name is.
 PathFlags backward_of(const StepGraph& graph, const OpPaths& paths, const PathFlags& ops,
                       const std::function<std::string_view(StringId)>& text);
 
@@ -61,6 +61,23 @@ void pin_copies(StepGraph& graph);
 
 // The time between the ops of this phase is gone.
 void remove_host_time(StepGraph& graph, PhaseKind phase);
+
+// The ops of the loop's thread outside of input take `ns` less a step in all, each in proportion.
+void shorten_loop_ops(StepGraph& graph, double ns);
+
+// What the loop's thread and its devices compute outside of input takes `factor` as long, inside of
+// `ops` `factor_of_ops`; the framework's own cost of each op stays.
+void scale_loop_work(StepGraph& graph, const PathFlags& ops, double factor, double factor_of_ops);
+
+// As if `samples` steps were one, and each of the steps paid its part: of the loop's own code
+// between the ops, of the framework's cost of each op, and of all that the ops in `fixed` do
+// themselves.
+void share_fixed_costs(StepGraph& graph, const PathFlags& fixed, int samples);
+
+// What the loop's thread does between two ops of a step takes `factor` as long, where that is no
+// longer than `most_ns` (else it is work of the program's own); not in input, nor in labelled
+// scopes.
+void scale_short_gaps(StepGraph& graph, std::int64_t most_ns, double factor);
 
 // What happens in the scope of this name is gone.
 void remove_scope(StepGraph& graph, StringId label);

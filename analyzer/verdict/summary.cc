@@ -39,7 +39,9 @@ WallStats wall_stats(const std::vector<Step>& steps, const std::vector<std::size
     return times[std::max<std::size_t>(nth, 1) - 1];
   };
   const double mean = sum_of(steps, chosen) / static_cast<double>(chosen.size());
-  return {std::llround(mean), rank(0.5), rank(0.9), times.front(), times.back()};
+  WallStats stats{std::llround(mean), rank(0.5), rank(0.9), times.front(), times.back(), {}};
+  if (times.size() >= kLeastForP99) stats.p99 = rank(0.99);
+  return stats;
 }
 
 Shares exposed_shares(const std::vector<Step>& steps, const std::vector<std::size_t>& chosen) {

@@ -93,4 +93,25 @@ class Scope {
   stepscope_phase phase_;
 };
 
+// How long each sample of the batch in hand really is: stepscope::lengths(sizes). What is computed for
+// padding cannot be told from shapes; with the true lengths the analysis says what part of it is, and
+// what sorting by length would bring. Between a batch's arrival and the end of its step or call.
+// `padded_to`: what all are padded to; 0: the longest of them.
+template <typename Lengths>
+void lengths(const Lengths& values, std::int64_t padded_to = 0) {
+  constexpr std::size_t kMostText = 1900;  // of a mark: a name may have 2,000 bytes
+  if (stepscope_is_recording() == 0) return;
+  const std::string begin = padded_to > 0 ? "lengths/" + std::to_string(padded_to) : "lengths";
+  std::string text = begin;
+  for (const auto value : values) {
+    const std::string word = " " + std::to_string(value);
+    if (text.size() + word.size() > kMostText) {
+      const Scope mark(text);
+      text = begin;
+    }
+    text += word;
+  }
+  if (text != begin) const Scope mark(text);
+}
+
 }  // namespace stepscope

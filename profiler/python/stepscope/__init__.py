@@ -6,6 +6,7 @@ itself. These say what it cannot know, such as where a hand-written reader fetch
     import stepscope
 
     for batch in stepscope.input(my_reader()):      # each wait for a batch
+        stepscope.lengths(map(len, batch.texts))    # how much of it is no padding
         train_step(batch)
         stepscope.step()                            # the step ends here
         if epoch_ends:
@@ -25,8 +26,8 @@ nothing. All may be used from any thread.
 from __future__ import annotations
 
 from . import _torch
-from ._marks import input, is_recording, scope, step
+from ._marks import input, is_recording, lengths, scope, step
 from ._recording import Recording, record
 
 __version__ = "0.1.0"
-__all__ = ["Recording", "input", "is_recording", "record", "scope", "step"]
+__all__ = ["Recording", "input", "is_recording", "lengths", "record", "scope", "step"]

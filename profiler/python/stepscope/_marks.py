@@ -1,4 +1,4 @@
-"""step(), scope() and input()."""
+"""step(), scope(), input() and lengths()."""
 
 from __future__ import annotations
 
@@ -99,6 +99,39 @@ class _OpenPhases(threading.local):
 
     def __init__(self) -> None:
         self.phases: List[Optional[_library.Phase]] = []
+
+
+# --- lengths() -----------------------------------------------------------------------------------
+
+
+_LENGTHS_TEXT = 1900  # characters of one mark; a name may have 2,000
+
+
+def lengths(values: Iterable[int], padded_to: Optional[int] = None) -> None:
+    """Says how long each sample of the batch in hand really is: `stepscope.lengths(map(len, sentences))`.
+
+    What a program computes for padding cannot be told from shapes; with the true lengths the analysis
+    says what part of it is padding, and what sorting by length would bring. Between a batch's arrival and
+    the end of its step or call. `padded_to`: what all are padded to; by default the longest of them.
+    """
+    library = _library.attached()
+    if library is None or not library.is_recording():
+        return
+    begin = "lengths" if padded_to is None else f"lengths/{int(padded_to)}"
+    for text in _cut_texts(begin, (str(int(value)) for value in values)):
+        phase = library.begin_scope(text.encode())
+        library.end_scope(ctypes.byref(phase))
+
+
+def _cut_texts(begin: str, words: Iterable[str]) -> Iterator[str]:
+    text = begin
+    for word in words:
+        if len(text) + len(word) >= _LENGTHS_TEXT:
+            yield text
+            text = begin
+        text += " " + word
+    if text != begin:
+        yield text
 
 
 # --- input() -------------------------------------------------------------------------------------

@@ -1,0 +1,96 @@
+// Ops that ran on the CPU in a loop that has a device: their data was never moved there, or came
+// back.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "analyzer/advise/rules.h"
+#include "analyzer/simulate/what_if.h"
+#include "analyzer/words.h"
+
+namespace stepscope {
+namespace {
+
+// An op on the host that takes longer, launches nothing and calls no API of the device computes.
+constexpr double kLongest = 20'000;  // ns a call
+
+// Paths in which, or around which, something of a device was called.
+PathFlags on_device(const AdviceContext& context) {
+  const OpPaths& paths = context.predictor.paths();
+  PathFlags flags(paths.size(), false);
+  for (const Task& task : context.predictor.graph().tasks) {
+    if (task.kind == TaskKind::kHost || task.kind == TaskKind::kWait) continue;
+    for (OpPath path = task.path; path != OpPath::kTop; path = paths.parent(path))
+      flags[static_cast<std::size_t>(path)] = true;
+  }
+  return flags;
+}
+
+// Time of each path's own on the host, in ns over all replayed steps.
+std::vector<double> host_ns(const AdviceContext& context) {
+  std::vector<double> times(context.predictor.paths().size(), 0);
+  for (const Task& task : context.predictor.graph().tasks) {
+    if (task.kind != TaskKind::kHost || task.category != Category::kCompute) continue;
+    if (task.phase == PhaseKind::kInput) continue;
+    times[static_cast<std::size_t>(task.path)] += static_cast<double>(task.dur_ns);
+  }
+  return times;
+}
+
+struct CpuOps {
+  PathFlags paths;
+  std::map<std::string_view, double> names;  // ns a step
+};
+
+CpuOps cpu_ops(const AdviceContext& context) {
+  std::map<std::string_view, double> mean;  // own time of a call
+  for (const OpRow& op : context.report.ops) {
+    double& longest = mean[op.name];
+    longest = std::max(longest, static_cast<double>(op.self_ns) /
+                                    static_cast<double>(std::max<std::int64_t>(op.calls, 1)));
+  }
+  const PathFlags device = on_device(context);
+  const std::vector<double> times = host_ns(context);
+  const OpPaths& paths = context.predictor.paths();
+  const auto steps = static_cast<double>(context.predictor.graph().steps.size());
+  CpuOps ops{PathFlags(paths.size(), false), {}};
+  for (std::size_t i = 1; i < paths.size(); ++i) {
+    const std::string_view name = context.recording.text(paths.name(static_cast<OpPath>(i)));
+    if (device[i] || times[i] <= 0 || mean[name] < kLongest || !name.starts_with("aten::"))
+      continue;
+    ops.paths[i] = true;
+    ops.names[name] += times[i] / steps;
+  }
+  return ops;
+}
+
+}  // namespace
+
+std::optional<Advice> ops_on_cpu(const AdviceContext& context) {
+  if (context.predictor.graph().streams.empty()) return std::nullopt;
+  const CpuOps ops = cpu_ops(context);
+  if (ops.names.empty()) return std::nullopt;
+  const auto most =
+      std::max_element(ops.names.begin(), ops.names.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  const double predicted =
+      context.predictor.step_ns([&](StepGraph& graph) { remove_ops(graph, ops.paths); });
+
+  Advice advice;
+  advice.rule = "ops-on-cpu";
+  advice.title = "move these ops to the device";
+  advice.why =
+      std::string(most->first) + " computes on the CPU for " + time_text(most->second) + " a " +
+      context.report.unit() +
+      (ops.names.size() > 1
+           ? ", and " + count_text(static_cast<std::int64_t>(ops.names.size()) - 1) + " more do"
+           : std::string()) +
+      "; at best that takes no time on the device";
+  advice.evidence = {std::string(most->first) + " launched nothing and ran on the host",
+                     most->second, "ns",
+                     "SELECT name, phase, calls, self_ns FROM op_stats WHERE name NOT IN (SELECT "
+                     "name FROM op_device_stats) ORDER BY self_ns DESC"};
+  return with_prediction(context, predicted, std::move(advice));
+}
+
+}  // namespace stepscope

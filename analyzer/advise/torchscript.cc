@@ -1,0 +1,46 @@
+// A model that is called op by op from Python, the same ops each time: what runs between them goes
+// away when the model runs as one function.
+#include <utility>
+
+#include "analyzer/advise/rules.h"
+#include "analyzer/simulate/what_if.h"
+#include "analyzer/words.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double kLeastShare = 0.15;   // of the step: between the ops
+constexpr double kSame = 0.95;         // of the calls have the same ops
+constexpr std::int64_t kGap = 50'000;  // ns; what takes longer is no call of the next op
+constexpr double kLeftOfGaps = 0.1;  // TorchScript's interpreter (bench/predict: eager and frozen)
+
+// The part of the step that lies in short gaps.
+double gap_share(const AdviceContext& context) {
+  const double without =
+      context.predictor.step_ns([](StepGraph& graph) { scale_short_gaps(graph, kGap, 0); });
+  return 1 - without / context.step_ns();
+}
+
+}  // namespace
+
+std::optional<Advice> torchscript(const AdviceContext& context) {
+  const OpFacts& facts = context.report.op_facts;
+  if (context.report.trains || facts.steps == 0 || facts.scripted > 0) return std::nullopt;
+  if (facts.same_ops < kSame || facts.same_shapes.value_or(1) < kSame) return std::nullopt;
+  const double share = gap_share(context);
+  if (share < kLeastShare) return std::nullopt;
+  const double predicted = context.predictor.step_ns(
+      [](StepGraph& graph) { scale_short_gaps(graph, kGap, kLeftOfGaps); });
+
+  Advice advice;
+  advice.rule = "torchscript";
+  advice.title = "run the model as TorchScript";
+  advice.why = percent_text(share) +
+               " of a call is the code between its ops, which are the same in each call" +
+               (facts.same_shapes ? ", and so are their shapes" : "; if their shapes are too");
+  advice.evidence = {"of the calls with the most frequent sequence of ops", facts.same_ops, "ratio",
+                     category_query(context, Category::kHost)};
+  return with_prediction(context, predicted, std::move(advice));
+}
+
+}  // namespace stepscope

@@ -1,0 +1,76 @@
+// The true lengths of the samples in a loop's batches, as the program marked them
+// (stepscope::lengths(), stepscope.lengths()), and how much of what was computed is padding.
+//
+// A mark is a scope of this name, in the step that it is about; of long batches there are several:
+//
+//   lengths 12 7 33          each padded to the longest
+//   lengths/128 12 7 33      each padded to 128
+//
+// What a program pads cannot be known otherwise: the shapes that it computes with hold the padding,
+// and the content of its masks is nobody's to read.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "store/analysis.h"
+
+namespace stepscope {
+
+struct BatchLengths {
+  std::size_t step = 0;  // index of the loop's
+  std::vector<std::int64_t> lengths;
+  std::int64_t padded_to = 0;  // 0: the longest
+
+  [[nodiscard]] std::int64_t longest() const;  // what each sample is padded to
+  [[nodiscard]] std::int64_t content() const;  // the sum of the lengths
+};
+
+// What "lengths/128 12 7" says; nothing for any other text.
+std::optional<BatchLengths> parse_lengths(std::string_view name);
+
+inline bool is_lengths_mark(std::string_view name) {
+  return name.starts_with("lengths ") || name.starts_with("lengths/");
+}
+
+// What is computed for some batches: elements (samples × length), and pairs of elements (samples ×
+// length²), which attention takes.
+struct ComputedElements {
+  double elements = 0;
+  double pairs = 0;
+};
+
+// What a loop's batches hold, over the analysed steps that have a mark.
+struct PaddingUse {
+  std::int64_t batches = 0;  // 0: no marks
+  std::int64_t samples = 0;
+  double content = 0;  // elements that are no padding
+  ComputedElements computed;
+  // The same samples in batches of the same sizes, each padded to its longest: all sorted by
+  // length; and sorted within kBucket batches, which a stream allows too.
+  ComputedElements sorted;
+  ComputedElements bucketed;
+
+  [[nodiscard]] double padding_share() const {
+    return computed.elements > 0 ? 1 - content / computed.elements : 0;
+  }
+  [[nodiscard]] double batch_size() const {
+    return batches > 0 ? static_cast<double>(samples) / static_cast<double>(batches) : 0;
+  }
+};
+
+inline constexpr std::size_t kBucket = 16;  // batches
+
+PaddingUse padding_use(const std::vector<BatchLengths>& batches);
+
+// The marks among `phases` (a loop thread's), each with its step of `chosen`; those in other steps
+// are left out.
+std::vector<BatchLengths> lengths_of(const std::vector<Phase>& marks,
+                                     const std::vector<Step>& steps,
+                                     const std::vector<std::size_t>& chosen,
+                                     const std::function<std::string_view(StringId)>& text);
+
+}  // namespace stepscope

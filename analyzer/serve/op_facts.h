@@ -1,0 +1,78 @@
+// What the ops of a loop tell beside their times: whether they record gradients, are the same in
+// every step, compute single samples. Gathered while the ops are read for attribution.
+//
+// Memory: two words a step, and a small entry for each different text of shapes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "analyzer/attribute/op_class.h"
+#include "analyzer/steps/find_loops.h"
+
+namespace stepscope {
+
+// Of the steps that were asked about, without warm-up.
+struct OpFacts {
+  std::int64_t steps = 0;  // that have ops; 0: nothing is known
+  // Autograd nodes that the loop's thread made: by so much the sequence numbers of its ops moved
+  // inside of steps.
+  std::int64_t nodes = 0;
+  std::int64_t batch_norms = 0;
+  // Of these, those that come right after an in-place addition: in training mode torch.nn's batch
+  // norm counts its batches before it (num_batches_tracked).
+  std::int64_t counting_batch_norms = 0;
+  std::int64_t scripted = 0;  // TorchScript functions
+  double same_ops = 0;        // share of the steps with the most frequent sequence of ops
+  // Nothing: shapes were not recorded.
+  std::optional<double> same_shapes;  // the same of the shapes
+  std::optional<double> single;       // of the ops on batches, the share with a batch of one
+};
+
+// The first dimension of an op's first input, from "[[1,32,64],…]"; nothing where that has none.
+std::optional<std::int64_t> leading_dimension(std::string_view shapes);
+
+// Of one loop. Thread safety: none.
+class OpFactsReader {
+ public:
+  // `counts(step)`: whether it is one of those that are asked about. Both references outlive this.
+  OpFactsReader(const Loop& loop, std::function<bool(std::size_t step)> counts,
+                const std::function<std::string_view(StringId)>& text);
+
+  // Each op of the run, in the order of recording.
+  void add(const Op& op, OpClass kind);
+  [[nodiscard]] OpFacts finish() const;
+
+ private:
+  enum class Kind : std::uint8_t { kOther, kBatched, kBatchNorm, kAddition };
+  struct StepOps {
+    std::uint64_t ops = 0;     // hash of their names in the order of their ends; 0: none
+    std::uint64_t shapes = 0;  // the same of their shapes
+    std::int64_t first_sequence = -1;
+    std::int64_t last_sequence = -1;
+  };
+
+  [[nodiscard]] std::size_t step_at(SessionTime time);
+  [[nodiscard]] Kind kind_of(StringId name);
+  void add_batch(StringId shapes);
+  [[nodiscard]] double most_frequent(std::uint64_t StepOps::*hash) const;
+
+  const Loop& loop_;
+  std::function<bool(std::size_t)> counts_;
+  const std::function<std::string_view(StringId)>& text_;
+  std::vector<StepOps> steps_;
+  std::vector<StringId> before_;  // the last op that ended at each depth
+  std::unordered_map<std::uint32_t, Kind> kinds_;
+  std::unordered_map<std::uint32_t, std::optional<std::int64_t>> batches_;  // by shapes
+  std::int64_t batched_ = 0, single_ = 0;                                   // ops on batches
+  bool shapes_ = false;
+  OpFacts facts_;
+  std::size_t hint_ = 0;
+};
+
+}  // namespace stepscope

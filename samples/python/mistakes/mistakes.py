@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Inference with one production mistake in it, or mended: what `stepscope analyze` finds, and what it brings.
+
+    mistakes.py --mistake grad       the calls record gradients that nobody asks for    --fixed  no_grad()
+    mistakes.py --mistake train      the model is still in training mode                --fixed  eval()
+    mistakes.py --mistake single     one sentence a call                                --fixed  16
+    mistakes.py --mistake eager      a small model, op by op                            --fixed  TorchScript, frozen
+    mistakes.py --mistake lengths    batches of sentences of all lengths                --fixed  sorted by length
+    mistakes.py --mistake item       each label is fetched by itself                    --fixed  all at once
+
+    stepscope run -o run.db -- python3 mistakes.py --mistake grad
+"""
+
+import argparse
+import contextlib
+import random
+import time
+
+import torch
+from torch.utils.data import DataLoader
+
+from models import ConvNet, Encoder
+
+try:
+    import stepscope
+except ImportError:  # the marks are optional: they tell the true lengths of the sentences
+    stepscope = None
+
+LENGTH = 32  # of the sentences, but for --mistake lengths
+BATCH = 16
+
+
+def sentences(count, lengths):
+    return [torch.randint(1, Encoder.WORDS, (next(lengths),)) for _ in range(count)]
+
+
+def of_one_length():
+    while True:
+        yield LENGTH
+
+
+def of_all_lengths():
+    """Log-normal, as the lengths of real sentences roughly are."""
+    source = random.Random(1)
+    while True:
+        yield min(max(int(source.lognormvariate(3.2, 0.6)), 4), 128)
+
+
+def batches_of(items, size):
+    """Each padded with 0 to its longest."""
+    return [torch.nn.utils.rnn.pad_sequence(items[at:at + size], batch_first=True)
+            for at in range(0, len(items), size)]
+
+
+def grad(args):
+    model = Encoder().eval()
+    recording = torch.no_grad() if args.fixed else contextlib.nullcontext()
+    batches = batches_of(sentences(args.calls * 4, of_one_length()), 4)
+    return model, batches, {"around": recording}
+
+
+def train(args):
+    model = ConvNet()
+    model.train(not args.fixed)
+    return model, [torch.rand(BATCH, 3, 32, 32) for _ in range(args.calls)], {}
+
+
+def single(args):
+    items = sentences(args.calls, of_one_length())
+    return Encoder(width=64).eval(), batches_of(items, BATCH if args.fixed else 1), {}
+
+
+def eager(args):
+    model = Encoder(width=16, heads=2, layers=8).eval()
+    batches = batches_of(sentences(args.calls * 2, of_one_length()), 2)
+    if args.fixed:
+        model = torch.jit.freeze(torch.jit.trace(model, batches[0]))
+    return model, batches, {}
+
+
+def lengths(args):
+    items = sentences(args.calls * BATCH, of_all_lengths())
+    if args.fixed:
+        items.sort(key=len)
+    batches = batches_of(items, BATCH)
+    random.Random(2).shuffle(batches)  # so that time does not go with the length
+    return Encoder(layers=2).eval(), batches, {"tell_lengths": True}
+
+
+def item(args):
+    def one_by_one(logits):
+        return [label.item() for label in logits.argmax(dim=1)]
+
+    def all_at_once(logits):
+        return logits.argmax(dim=1).tolist()
+
+    batches = batches_of(sentences(args.calls * 64, of_one_length()), 64)
+    model = Encoder(width=16, heads=1, layers=1).eval()
+    return model, batches, {"labels_of": all_at_once if args.fixed else one_by_one}
+
+
+MISTAKES = {rule.__name__: rule for rule in (grad, train, single, eager, lengths, item)}
+
+
+def first_labels(logits):
+    return logits.argmax(dim=1).tolist()
+
+
+def serve(model, batches, labels_of=first_labels, around=None, tell_lengths=False):
+    """Returns how many sentences got each label."""
+    seen = {}
+    with around or torch.no_grad():
+        for batch in DataLoader(batches, batch_size=None):
+            if batch.dtype == torch.int64 and stepscope:
+                stepscope.lengths((batch != 0).sum(dim=1).tolist())
+            for label in labels_of(model(batch)):
+                seen[label] = seen.get(label, 0) + 1
+    return seen
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mistake", choices=MISTAKES, required=True)
+    parser.add_argument("--fixed", action="store_true", help="mended")
+    parser.add_argument("--calls", type=int, default=320, help="calls of the mistaken program; the mended one has the "
+                        "same samples")
+    args = parser.parse_args()
+    torch.manual_seed(1)
+    torch.set_num_threads(1)
+    model, batches, options = MISTAKES[args.mistake](args)
+    start = time.perf_counter()
+    seen = serve(model, batches, **options)
+    seconds = time.perf_counter() - start
+    print(f"{sum(seen.values())} samples in {len(batches)} calls, {1e3 * seconds / len(batches):.2f} ms each,"
+          f" {sum(seen.values()) / seconds:.0f} samples/s")
+
+
+if __name__ == "__main__":
+    main()
