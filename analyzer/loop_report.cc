@@ -270,7 +270,7 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
   report.ops = op_rows(op_table, recording);
   if (of_device) add_device_rows(report, attributed, from.index, first.steady, use, recording);
   add_op_samples(report, op_table.sorted(), attributed.op_blocks);
-  report.populations = describe_populations(report.steps, report.analysed);
+  report.populations = describe_populations(report.steps, report.analysed, report.unit());
   report.drift = find_drift(report);
   report.memory = measure_memory_pressure(report, counters);
   report.verdict.thread = loop.thread;

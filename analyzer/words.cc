@@ -73,6 +73,14 @@ std::string ordinal(std::size_t number) {
   return std::to_string(number) + suffix;
 }
 
+std::string in_units(std::string_view phrase, std::string_view unit) {
+  constexpr std::string_view kStep = "step";
+  std::string text(phrase);
+  for (auto at = text.find(kStep); at != std::string::npos; at = text.find(kStep, at + unit.size()))
+    text.replace(at, kStep.size(), unit);
+  return text;
+}
+
 std::string printable(std::string_view name) {
   std::string text;
   for (const char c : name) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;

@@ -15,6 +15,8 @@ std::string bytes_text(double bytes);          // "812 B", "12.3 MB", "1.90 GB":
 std::string percent_text(double fraction);     // "63.1 %"
 std::string count_text(std::int64_t count);    // "12,345"
 std::string ordinal(std::size_t number);       // "1st", "20th"
+// A phrase of ours about steps where these are called `unit`: "of the step" is "of the call".
+std::string in_units(std::string_view phrase, std::string_view unit);
 std::string printable(std::string_view name);  // control characters as "?"
 std::string in_quotes(std::string_view name);  // "\"checkpoint\"", printable
 

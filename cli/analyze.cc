@@ -23,6 +23,7 @@ struct AnalyzeArguments {
   bool json = false;
   bool no_color = false;
   bool no_write = false;
+  Price price;
   int top = 5;
 };
 
@@ -58,8 +59,9 @@ int run_analyze(const AnalyzeArguments& arguments) {
   text_options.imported = run->imported();
   text_options.color = !arguments.no_color && stdout_wants_color();
   text_options.top = arguments.top;
-  const std::string page =
-      arguments.json ? json_report(*report, arguments.top) : text_report(*report, text_options);
+  text_options.price = arguments.price;
+  const std::string page = arguments.json ? json_report(*report, arguments.top, arguments.price)
+                                          : text_report(*report, text_options);
   if (!run->imported()) write_back(arguments, *report);
   if (std::fwrite(page.data(), 1, page.size(), stdout) != page.size() || std::fflush(stdout) != 0) {
     return report_error(kVerb, Status::error(ErrorKind::kIo, "standard output: cannot be written"));
@@ -84,6 +86,13 @@ void add_analyze(CLI::App& app, int& exit_code) {
   verb->add_option("--top", arguments->top, "how many ops to list")
       ->capture_default_str()
       ->check(CLI::Range(0, 1000));
+  CLI::Option* price = verb->add_option("--price-per-hour", arguments->price.per_hour,
+                                        "what the machines cost an hour: says what a sample costs")
+                           ->check(CLI::PositiveNumber);
+  verb->add_option("--samples-per-step", arguments->price.samples_per_step,
+                   "samples in a batch, where the program does not mark their lengths")
+      ->check(CLI::PositiveNumber)
+      ->needs(price);
   verb->add_flag("--no-color", arguments->no_color,
                  "no colours (also: NO_COLOR in the environment)");
   verb->add_flag("--no-write", arguments->no_write, "do not put the results into the store");
@@ -92,6 +101,7 @@ void add_analyze(CLI::App& app, int& exit_code) {
       "  stepscope analyze run.db\n"
       "  stepscope analyze run.db --steps 500-520 --top 20\n"
       "  stepscope analyze trace.json.gz\n"
+      "  stepscope analyze run.db --price-per-hour 1.20 --samples-per-step 64\n"
       "  stepscope analyze run.db --json | jq '.verdict.kind, .shares.input'\n"
       "Exit codes: 0 fine, 2 wrong usage, 3 no store, a broken one, or one without a training "
       "step.");

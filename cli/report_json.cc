@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "analyzer/verdict/summary.h"
 #include "analyzer/words.h"
 
 namespace stepscope::cli {
@@ -85,7 +86,8 @@ Json number_or_null(const LoopReport& loop, bool last) {
 }
 
 Json steps_json(const LoopReport& loop) {
-  return {{"count", loop.steps.size()},
+  return {{"unit", loop.unit()},
+          {"count", loop.steps.size()},
           {"marker", loop.steps.empty() ? Json(nullptr) : Json(marker_name(loop.marker))},
           {"analysed", loop.analysed.size()},
           {"first", number_or_null(loop, false)},
@@ -96,6 +98,7 @@ Json steps_json(const LoopReport& loop) {
            {{"mean", loop.wall.mean},
             {"p50", loop.wall.p50},
             {"p90", loop.wall.p90},
+            {"p99", loop.wall.p99 ? Json(*loop.wall.p99) : Json(nullptr)},
             {"min", loop.wall.min},
             {"max", loop.wall.max}}}};
 }
@@ -106,6 +109,27 @@ Json phases_json(const PhaseMeans& phases) {
           {"backward", std::llround(phases.backward)},
           {"optimizer", std::llround(phases.optimizer)},
           {"other", std::llround(phases.other)}};
+}
+
+Json call_json(const LoopReport& loop) {
+  if (loop.trains) return nullptr;
+  const CallMeans means = call_means(loop);
+  Json scopes = Json::object();
+  for (const auto& [label, ns] : means.scopes) scopes[label] = std::llround(ns);
+  return {{"input", std::llround(means.input)},
+          {"model", std::llround(means.model)},
+          {"scopes", scopes},
+          {"other", std::llround(means.other)}};
+}
+
+Json padding_json(const LoopReport& loop) {
+  const PaddingUse& use = loop.padding;
+  if (use.batches == 0) return nullptr;
+  return {{"batches", use.batches},
+          {"samples", use.samples},
+          {"share", use.padding_share()},
+          {"sorted_elements_share", use.sorted.elements / use.computed.elements},
+          {"bucketed_elements_share", use.bucketed.elements / use.computed.elements}};
 }
 
 Json input_json(const InputUse& input) {
@@ -283,15 +307,34 @@ Json copies_json(const LoopReport& loop, std::size_t top) {
   return json;
 }
 
+Json cost_json(const LoopReport& loop, const Price& price) {
+  const auto cost = cost_of(loop, price);
+  if (!cost) return nullptr;
+  return {{"per_hour", price.per_hour},
+          {"samples_per_step", cost->samples > 0 ? Json(cost->samples) : Json(nullptr)},
+          {"per_step", cost->per_step},
+          {"per_sample", cost->per_sample ? Json(*cost->per_sample) : Json(nullptr)}};
+}
+
 // The keys that the top level and each loop share.
-Json loop_json(const LoopReport& loop, std::size_t top) {
-  return {{"steps", steps_json(loop)},           {"shares", shares_json(loop.shares)},
-          {"hidden", shares_json(loop.hidden)},  {"phases", phases_json(loop.phases)},
-          {"input", input_json(loop.input)},     {"memory", memory_json(loop)},
-          {"verdict", verdict_json(loop)},       {"populations", populations_json(loop)},
-          {"drift", drift_json(loop)},           {"advice", advice_json(loop)},
-          {"prediction", prediction_json(loop)}, {"ops", ops_json(loop, top)},
-          {"kernels", kernels_json(loop, top)},  {"copies", copies_json(loop, top)},
+Json loop_json(const LoopReport& loop, std::size_t top, const Price& price) {
+  return {{"cost", cost_json(loop, price)},
+          {"steps", steps_json(loop)},
+          {"shares", shares_json(loop.shares)},
+          {"hidden", shares_json(loop.hidden)},
+          {"phases", phases_json(loop.phases)},
+          {"call", call_json(loop)},
+          {"padding", padding_json(loop)},
+          {"input", input_json(loop.input)},
+          {"memory", memory_json(loop)},
+          {"verdict", verdict_json(loop)},
+          {"populations", populations_json(loop)},
+          {"drift", drift_json(loop)},
+          {"advice", advice_json(loop)},
+          {"prediction", prediction_json(loop)},
+          {"ops", ops_json(loop, top)},
+          {"kernels", kernels_json(loop, top)},
+          {"copies", copies_json(loop, top)},
           {"slowest", slowest_json(loop, top)}};
 }
 
@@ -329,11 +372,11 @@ LoopReport no_loop(const AnalysisReport& report) {
 
 }  // namespace
 
-std::string json_report(const AnalysisReport& report, int top) {
+std::string json_report(const AnalysisReport& report, int top, const Price& price) {
   const auto most = static_cast<std::size_t>(std::max(top, 0));
   Json document = {{"schema", "stepscope.analysis/1"}, {"run", run_json(report)}};
   const LoopReport none = no_loop(report);
-  document.update(loop_json(report.loops.empty() ? none : report.loops.front(), most));
+  document.update(loop_json(report.loops.empty() ? none : report.loops.front(), most, price));
   document["ranks"] = ranks_json(report);
   document["losses"] = losses_json(report);
   document["loops"] = Json::array();
@@ -343,7 +386,7 @@ std::string json_report(const AnalysisReport& report, int top) {
                  {"thread", loop.tid},
                  {"thread_name", loop.thread_name},
                  {"device", device_json(loop)}};
-    json.update(loop_json(loop, most));
+    json.update(loop_json(loop, most, price));
     document["loops"].push_back(std::move(json));
   }
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "analyzer/report.h"
+#include "cli/cost.h"
 
 namespace stepscope::cli {
 
@@ -11,6 +12,6 @@ namespace stepscope::cli {
 inline constexpr int kPageTop = 100;
 
 // One JSON document, indented, ending in a newline. `top`: how many ops and slowest steps it lists.
-std::string json_report(const AnalysisReport& report, int top);
+std::string json_report(const AnalysisReport& report, int top, const Price& price = {});
 
 }  // namespace stepscope::cli

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/verdict/summary.h"
 #include "analyzer/words.h"
 #include "cli/terminal_text.h"
 
@@ -22,6 +23,12 @@ constexpr double kSlow = 1.1;           // × p50: from here on a step is listed
 constexpr std::size_t kWholePages = 2;  // loops after these get their verdict only
 constexpr const char* kDot = " · ";
 
+std::string one_decimal(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f", value);
+  return text.data();
+}
+
 std::string join(const std::vector<std::string>& parts, const char* separator) {
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : separator) + part;
@@ -32,6 +39,16 @@ std::string upper(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return text;
+}
+
+// A phrase of the page, told of calls where the loop's steps are calls.
+std::string unit_text(const char* phrase, const LoopReport& loop) {
+  return in_units(phrase, loop.unit());
+}
+
+// What a column of calls is headed: "calls a call" would puzzle.
+const char* calls_text(const LoopReport& loop) {
+  return loop.trains ? "calls a step" : "times a call";
 }
 
 double steps_of(const LoopReport& loop) {
@@ -52,9 +69,9 @@ std::string losses_text(const AnalysisReport& report) {
 std::string step_range(const LoopReport& loop) {
   const std::int64_t first = loop.steps[loop.analysed.front()].number;
   const std::int64_t last = loop.steps[loop.analysed.back()].number;
-  const std::string range = first == last
-                                ? "step " + std::to_string(first)
-                                : "steps " + std::to_string(first) + "–" + std::to_string(last);
+  const std::string range = first == last ? unit_text("step ", loop) + std::to_string(first)
+                                          : unit_text("steps ", loop) + std::to_string(first) +
+                                                "–" + std::to_string(last);
   const std::int64_t begin = loop.steps.front().number;
   return range + " of " + (begin == 1 ? "" : std::to_string(begin) + "–") +
          std::to_string(loop.steps.back().number);
@@ -161,9 +178,51 @@ std::string details(const LoopReport& loop, Category category, double whole) {
 std::string step_time_line(const LoopReport& loop, const Palette& palette) {
   const auto text_of = [](std::int64_t ns) { return time_text(static_cast<double>(ns)); };
   const WallStats& wall = loop.wall;
-  return "  " + palette.bold("step time " + text_of(wall.mean)) + "   p50 " + text_of(wall.p50) +
-         "   p90 " + text_of(wall.p90) + "   min " + text_of(wall.min) + "   max " +
-         text_of(wall.max) + "\n";
+  return "  " + palette.bold(unit_text("step time ", loop) + text_of(wall.mean)) + "   p50 " +
+         text_of(wall.p50) + "   p90 " + text_of(wall.p90) +
+         (wall.p99 && !loop.trains ? "   p99 " + text_of(*wall.p99) : "") + "   min " +
+         text_of(wall.min) + "   max " + text_of(wall.max) + "\n";
+}
+
+// Of a step its phases; of a call, input against the model, and the scopes that the program
+// labelled.
+std::string phases_line(const LoopReport& loop) {
+  const PhaseMeans& phases = loop.phases;
+  std::vector<std::pair<std::string, double>> means = {{"input", phases.input}};
+  if (loop.trains) {
+    means.insert(means.end(), {{"forward", phases.forward},
+                               {"backward", phases.backward},
+                               {"optimizer", phases.optimizer},
+                               {"other", phases.other}});
+  } else {
+    const CallMeans call = call_means(loop);
+    means.emplace_back("model", call.model);
+    for (const auto& [label, ns] : call.scopes) means.emplace_back(in_quotes(label), ns);
+    means.emplace_back("other", call.other);
+  }
+  std::vector<std::string> texts;
+  for (const auto& [name, ns] : means) texts.push_back(name + " " + time_text(ns));
+  return cut("  phases    " + join(texts, kDot), kWidth) + "\n";
+}
+
+std::string padding_line(const LoopReport& loop) {
+  const PaddingUse& use = loop.padding;
+  if (use.batches == 0) return "";
+  return "  samples   " + one_decimal(use.batch_size()) + " a " + loop.unit() + kDot +
+         percent_text(use.padding_share()) + " of what is computed is padding\n";
+}
+
+// "cost      12.6 for a million samples, at 1.20 an hour and 16 samples a call"
+std::string cost_line(const LoopReport& loop, const Price& price) {
+  const auto cost = cost_of(loop, price);
+  if (!cost) return "";
+  std::array<char, 128> text{};
+  std::snprintf(text.data(), text.size(), "  cost      %.4g for a million %ss, at %.4g an hour",
+                1e6 * cost->per_sample.value_or(cost->per_step),
+                cost->per_sample ? "sample" : loop.unit(), price.per_hour);
+  std::string line = text.data();
+  if (cost->samples > 0) line += " and " + one_decimal(cost->samples) + " samples a " + loop.unit();
+  return line + "\n";
 }
 
 std::string breakdown(const LoopReport& loop, const Palette& palette) {
@@ -185,15 +244,7 @@ std::string breakdown(const LoopReport& loop, const Palette& palette) {
     while (line.ends_with(' ')) line.pop_back();
     text += line + "\n";
   }
-  const PhaseMeans& phases = loop.phases;
-  const std::vector<std::pair<const char*, double>> means = {{"input", phases.input},
-                                                             {"forward", phases.forward},
-                                                             {"backward", phases.backward},
-                                                             {"optimizer", phases.optimizer},
-                                                             {"other", phases.other}};
-  std::vector<std::string> texts;
-  for (const auto& [name, ns] : means) texts.push_back(std::string(name) + " " + time_text(ns));
-  return text + "  phases    " + join(texts, kDot) + "\n";
+  return text + phases_line(loop) + padding_line(loop);
 }
 
 // "highly input-bound", where the run is something else.
@@ -204,7 +255,7 @@ std::string other_verdict(const LoopReport& loop, const Bottleneck& bottleneck) 
 
 std::string populations(const LoopReport& loop) {
   if (loop.populations.size() < 2) return "";
-  std::string text = "\n  kinds of step\n";
+  std::string text = unit_text("\n  kinds of step\n", loop);
   for (const Population& kind : loop.populations) {
     const std::string line = pad_left(count_text(kind.steps), 8) + " ×" +
                              pad_left(time_text(static_cast<double>(kind.mean_ns)), 9) +
@@ -226,15 +277,16 @@ std::string advice_table(const LoopReport& loop) {
   }
   if (loop.verdict.advice.empty()) return "";
   constexpr std::size_t kBecause = 58;
-  std::string text =
-      "\n  " + pad_right("what would help", 36) + pad_right("step would take", 20) + "because\n";
+  std::string text = "\n  " + pad_right("what would help", 36) +
+                     pad_right(unit_text("step would take", loop), 20) + "because\n";
   for (const Advice& advice : loop.verdict.advice) {
     const double predicted = static_cast<double>(advice.predicted_step_ns);
     std::array<char, 32> factor{};
     std::snprintf(factor.data(), factor.size(), "  (%.1f ×)",
                   static_cast<double>(loop.wall.mean) / std::max(predicted, 1.0));
-    std::string line = "    " + pad_right(cut(advice.title, 33), 34) +
-                       pad_right(time_text(predicted) + factor.data(), 20);
+    const std::string gain =
+        advice.saves_ns > 0 ? time_text(predicted) + factor.data() : "not predicted";
+    std::string line = "    " + pad_right(cut(advice.title, 33), 34) + pad_right(gain, 20);
     for (const std::string& because : wrap(advice.why, kWidth - kBecause)) {
       text += line + because + "\n";
       line = std::string(kBecause, ' ');
@@ -277,12 +329,14 @@ std::string slowest_steps(const LoopReport& loop, int top) {
     return static_cast<double>(to_ns(loop.steps[i].dur)) <
            kSlow * static_cast<double>(loop.wall.p50);
   });
-  if (order.empty()) return "\n  slowest steps   none took much longer than the others\n";
+  if (order.empty())
+    return unit_text("\n  slowest steps   none took much longer than the others\n", loop);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return loop.steps[a].dur > loop.steps[b].dur;
   });
   order.resize(std::min(order.size(), static_cast<std::size_t>(std::clamp(top, 1, 3))));
-  std::string text = "\n  " + pad_right("slowest steps", 36) + "against the average\n";
+  std::string text =
+      "\n  " + pad_right(unit_text("slowest steps", loop), 36) + "against the average\n";
   for (const std::size_t i : order) {
     const Step& step = loop.steps[i];
     const std::string line = "    " + pad_right("#" + std::to_string(step.number), 12) +
@@ -293,12 +347,6 @@ std::string slowest_steps(const LoopReport& loop, int top) {
   return text;
 }
 
-std::string one_decimal(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.1f", value);
-  return text.data();
-}
-
 std::string share_of_step(const LoopReport& loop, double ns) {
   return percent_text(ns / std::max(1.0, static_cast<double>(loop.wall.mean)));
 }
@@ -306,8 +354,9 @@ std::string share_of_step(const LoopReport& loop, double ns) {
 std::string top_ops(const LoopReport& loop, int top) {
   if (loop.ops.empty() || top < 1) return "";
   std::string text = "\n  " + pad_right("top ops by self time", 46) + pad_right("phase", 12) +
-                     pad_left("a step", 10) + pad_left("of step", 10) +
-                     pad_left("calls a step", 16) + "\n";
+                     pad_left(unit_text("a step", loop), 10) +
+                     pad_left(unit_text("of step", loop), 10) + pad_left(calls_text(loop), 16) +
+                     "\n";
   for (std::size_t i = 0; i < std::min(loop.ops.size(), static_cast<std::size_t>(top)); ++i) {
     const OpRow& op = loop.ops[i];
     const double ns = static_cast<double>(op.self_ns) / steps_of(loop);
@@ -328,7 +377,8 @@ const char* known_text(const std::optional<bool>& known) {
 std::string top_kernels(const LoopReport& loop, int top) {
   if (loop.kernels.empty() || top < 1) return "";
   std::string text = "\n  " + pad_right("top kernels", 37) + pad_right("phase", 10) +
-                     pad_left("a step", 9) + pad_left("of step", 9) + pad_left("calls a step", 14) +
+                     pad_left(unit_text("a step", loop), 9) +
+                     pad_left(unit_text("of step", loop), 9) + pad_left(calls_text(loop), 14) +
                      pad_left("occupancy", 11) + pad_left("tensor", 8) + "\n";
   for (std::size_t i = 0; i < std::min(loop.kernels.size(), static_cast<std::size_t>(top)); ++i) {
     const KernelRow& kernel = loop.kernels[i];
@@ -346,9 +396,10 @@ std::string top_kernels(const LoopReport& loop, int top) {
 std::string copies_table(const LoopReport& loop, int top) {
   if (loop.copies.empty() || top < 1) return "";
   std::string text = "\n  " + pad_right("copies", 29) + pad_left("stream", 8) +
-                     pad_left("a step", 9) + pad_left("of step", 9) + pad_left("calls a step", 14) +
-                     pad_left("MB a step", 11) + pad_left("GB/s", 8) + pad_left("behind", 10) +
-                     "\n";
+                     pad_left(unit_text("a step", loop), 9) +
+                     pad_left(unit_text("of step", loop), 9) + pad_left(calls_text(loop), 14) +
+                     pad_left(unit_text("MB a step", loop), 11) + pad_left("GB/s", 8) +
+                     pad_left("behind", 10) + "\n";
   for (std::size_t i = 0; i < std::min(loop.copies.size(), static_cast<std::size_t>(top)); ++i) {
     const CopyRow& copy = loop.copies[i];
     const double ns = static_cast<double>(copy.total_ns) / steps_of(loop);
@@ -373,15 +424,16 @@ std::string left_out(const LoopReport& loop) {
   for (std::int64_t i = 0; i < loop.warm_up; ++i)
     ns += to_ns(loop.steps[static_cast<std::size_t>(i)].dur);
   const std::int64_t begin = loop.steps.front().number;
-  const std::string which = loop.warm_up == 1 ? "step " + std::to_string(begin)
-                                              : "steps " + std::to_string(begin) + "–" +
-                                                    std::to_string(begin + loop.warm_up - 1);
+  const std::string which = loop.warm_up == 1 ? unit_text("step ", loop) + std::to_string(begin)
+                                              : unit_text("steps ", loop) + std::to_string(begin) +
+                                                    "–" + std::to_string(begin + loop.warm_up - 1);
   return "\n  left out   " + which + " (warm-up, " + time_text(static_cast<double>(ns)) + ")\n";
 }
 
 std::string loop_page(const LoopReport& loop, const TextOptions& options, const Palette& palette) {
-  return verdict_lines(loop, palette) + "\n" + breakdown(loop, palette) + populations(loop) +
-         advice_table(loop) + slowest_steps(loop, options.top) + top_kernels(loop, options.top) +
+  return verdict_lines(loop, palette) + "\n" + breakdown(loop, palette) +
+         cost_line(loop, options.price) + populations(loop) + advice_table(loop) +
+         slowest_steps(loop, options.top) + top_kernels(loop, options.top) +
          copies_table(loop, options.top) + top_ops(loop, options.top) + left_out(loop);
 }
 

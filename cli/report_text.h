@@ -5,6 +5,7 @@
 #include <string>
 
 #include "analyzer/report.h"
+#include "cli/cost.h"
 
 namespace stepscope::cli {
 
@@ -12,11 +13,12 @@ struct TextOptions {
   std::string store = "run.db";  // for the commands that the page names
   bool imported = false;         // `store` is a trace, and was imported for this once
   bool color = false;
+  Price price;
   int top = 5;  // ops and slowest steps listed at most
 };
 
-// "mnist · steps 500–520 of 938 · libtorch 2.13.0 · 2 cores · nothing lost". `loop`: whose process and
-// steps; null: none was found.
+// "mnist · steps 500–520 of 938 · libtorch 2.13.0 · 2 cores · nothing lost". `loop`: whose process
+// and steps; null: none was found.
 std::string run_header(const AnalysisReport& report, const LoopReport* loop);
 
 // No line is wider than 100 characters. Ends in a newline.

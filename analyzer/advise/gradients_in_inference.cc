@@ -12,7 +12,7 @@ namespace {
 
 // Of the framework's own cost of an op: what it takes to make a node and to drop it again.
 // Measured: bench/predict/node_cost.py.
-constexpr double kNodeCost = 1.2;
+constexpr double kNodeCost = 1.1;
 
 // What the graph keeps cannot be used again within the call: the next op writes to memory that is
 // in no cache, about so fast. Tensors beyond this size are in none either way.

@@ -9,7 +9,7 @@
 namespace stepscope {
 namespace {
 
-constexpr double kLeastShare = 0.15;   // of the step: between the ops
+constexpr double kLeastShare = 0.30;  // of the step: between the ops
 constexpr double kSame = 0.95;         // of the calls have the same ops
 constexpr std::int64_t kGap = 50'000;  // ns; what takes longer is no call of the next op
 constexpr double kLeftOfGaps = 0.1;  // TorchScript's interpreter (bench/predict: eager and frozen)

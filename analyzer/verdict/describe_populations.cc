@@ -23,14 +23,14 @@ double mean_of(const std::vector<double>& values, const Indexes& members) {
   return sum / static_cast<double>(std::max<std::size_t>(members.size(), 1));
 }
 
-std::string which_text(const Population& kind, double usual_ns) {
+std::string which_text(const Population& kind, double usual_ns, const char* unit) {
   if (kind.period > 0) {
     const std::string first = std::to_string(kind.first);
     const std::string second = std::to_string(kind.first + kind.period);
-    return "every " + ordinal(static_cast<std::size_t>(kind.period)) + " step (" + first + ", " +
-           second + ", …)";
+    return "every " + ordinal(static_cast<std::size_t>(kind.period)) + " " + unit + " (" + first +
+           ", " + second + ", …)";
   }
-  return static_cast<double>(kind.mean_ns) < usual_ns ? "fast steps" : "slow steps";
+  return in_units(static_cast<double>(kind.mean_ns) < usual_ns ? "fast steps" : "slow steps", unit);
 }
 
 // What the members spend more on than the usual steps, or less when they are faster.
@@ -70,7 +70,8 @@ void find_rhythm(const StepProfiles& profiles, const Indexes& members, Populatio
 }  // namespace
 
 std::vector<Population> describe_populations(const std::vector<Step>& steps,
-                                             const std::vector<std::size_t>& chosen) {
+                                             const std::vector<std::size_t>& chosen,
+                                             const char* unit) {
   const CauseTimes causes = cause_times(steps, chosen);
   StepProfiles profiles;
   for (const std::size_t i : chosen) {
@@ -86,13 +87,13 @@ std::vector<Population> describe_populations(const std::vector<Step>& steps,
     Indexes of_steps;
     for (const std::size_t i : members) of_steps.push_back(chosen[i]);
     Population kind = population_of(steps, std::move(of_steps), total);
-    if (kinds.size() > 1 && result.empty()) kind.label = "usual steps";
+    if (kinds.size() > 1 && result.empty()) kind.label = in_units("usual steps", unit);
     if (!result.empty()) {
       const auto usual_ns = static_cast<double>(result.front().mean_ns);
       const bool faster = static_cast<double>(kind.mean_ns) < usual_ns;
       find_rhythm(profiles, members, kind);
       tell_apart(causes, members, kinds.front(), faster, kind);
-      kind.label = which_text(kind, usual_ns) + ": " + (faster ? "-" : "+") +
+      kind.label = which_text(kind, usual_ns, unit) + ": " + (faster ? "-" : "+") +
                    time_text(std::abs(kind.extra_ns)) + " in " + cause_text(kind.cause);
     }
     result.push_back(std::move(kind));

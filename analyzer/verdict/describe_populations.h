@@ -9,8 +9,9 @@
 namespace stepscope {
 
 // The populations of the chosen steps (find_populations), the usual steps first. One, "all", where
-// there is one kind.
+// there is one kind. `unit`: what they are called (LoopReport::unit()).
 std::vector<Population> describe_populations(const std::vector<Step>& steps,
-                                             const std::vector<std::size_t>& chosen);
+                                             const std::vector<std::size_t>& chosen,
+                                             const char* unit);
 
 }  // namespace stepscope

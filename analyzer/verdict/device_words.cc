@@ -25,7 +25,7 @@ std::string kernels_reason(const LoopReport& report) {
   if (report.kernels.empty()) return "";
   const KernelRow& top = report.kernels.front();
   return "Most of it: " + shortened(top.name) + ", " + time_text(per_step(report, top.total_ns)) +
-         " a step.";
+         in_units(" a step.", report.unit());
 }
 
 std::string launch_reason(const LoopReport& report) {
@@ -33,7 +33,7 @@ std::string launch_reason(const LoopReport& report) {
   for (const KernelRow& row : report.kernels) kernels += row.calls;
   const auto each = static_cast<std::int64_t>(per_step(report, kernels) + 0.5);
   return "The host launches " + count_text(each) + (each == 1 ? " kernel" : " kernels") +
-         " a step, later than the device could run them.";
+         in_units(" a step, later than the device could run them.", report.unit());
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ Evidence share_evidence(const LoopReport& report, const Bottleneck& bottleneck) 
 void add_population_evidence(const LoopReport& report, std::vector<Evidence>& evidence) {
   for (std::size_t i = 1; i < report.populations.size(); ++i) {
     const Population& kind = report.populations[i];
-    evidence.push_back({count_text(kind.steps) + " steps: " + kind.label,
+    evidence.push_back({count_text(kind.steps) + in_units(" steps: ", report.unit()) + kind.label,
                         static_cast<double>(kind.mean_ns), "ns",
                         "SELECT round(avg(dur_ns)) FROM step_breakdown WHERE " + of_loop(report) +
                             " AND population = " + std::to_string(i + 1)});
@@ -44,8 +44,8 @@ void add_drift_evidence(const LoopReport& report, std::vector<Evidence>& evidenc
   const auto mean_of = [](const std::string& which) {
     return "avg(iif(number " + which + ", dur_ns, NULL))";
   };
-  evidence.push_back({"the later steps less the earlier ones", report.drift->between_thirds_ns,
-                      "ns",
+  evidence.push_back({in_units("the later steps less the earlier ones", report.unit()),
+                      report.drift->between_thirds_ns, "ns",
                       "SELECT " + mean_of(">= " + std::to_string(late)) + " - " +
                           mean_of("< " + std::to_string(early)) + " FROM step_breakdown WHERE " +
                           of_loop(report) + " AND population = 1"});

@@ -59,7 +59,9 @@ std::string inferred_input_reason(const LoopReport& report) {
   if (report.by_sampler && !report.trains)
     return "No loader was seen: the pause of the ops at each batch that the sampler draws" + taken;
   if (report.marker == StepMarker::kInferred && !report.by_sampler)
-    return "No loader was seen: the longest pause between the ops of a step" + taken;
+    return in_units("No loader was seen: the longest pause between the ops of a step",
+                    report.unit()) +
+           taken;
   return "No loader was seen: what the loop thread does between the optimizer step and the next "
          "forward pass is taken for preparing the batch.";
 }
@@ -72,7 +74,9 @@ std::string input_reason(const LoopReport& report) {
   if (busy >= 0.8) {
     return "The loop thread prepares the batches itself: it is busy for " + percent_text(busy) +
            " of the wait" +
-           (report.device == DeviceId::kNone ? ", and nothing overlaps with training." : ".");
+           (report.device != DeviceId::kNone ? "."
+            : report.trains                  ? ", and nothing overlaps with training."
+                                             : ", and nothing overlaps with the model.");
   }
   if (busy <= 0.2) {
     return "The loop thread is blocked for " + percent_text(1 - busy) +
@@ -93,11 +97,12 @@ std::string ops_reason(const LoopReport& report, bool launch) {
   }
   if (top == nullptr) return "";
   if (launch) {
-    return "A step runs " + count_text(static_cast<std::int64_t>(calls / steps + 0.5)) +
+    return in_units("A step runs ", report.unit()) +
+           count_text(static_cast<std::int64_t>(calls / steps + 0.5)) +
            " ops; most of them do too little work for what starting one costs.";
   }
   return "Most of it: " + top->name + " in " + top->phase + ", " +
-         time_text(static_cast<double>(top->self_ns) / steps) + " a step.";
+         time_text(static_cast<double>(top->self_ns) / steps) + in_units(" a step.", report.unit());
 }
 
 // The scope that most time went to, when scopes are most of it.
@@ -118,7 +123,7 @@ std::string host_reason(const LoopReport& report) {
       std::max_element(labels.begin(), labels.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   return "Most of it is in " + in_quotes(most->first) + ": " + percent_text(most->second / total) +
-         " of the step.";
+         in_units(" of the step.", report.unit());
 }
 
 std::string memory_reason(const LoopReport& report) {
@@ -166,8 +171,8 @@ std::string populations_reason(const LoopReport& report) {
   static constexpr std::array kNumbers = {"No", "One", "Two", "Three", "Four"};
   const std::vector<Population>& kinds = report.populations;
   if (kinds.size() < 2) return "";
-  std::string text =
-      std::string(kNumbers[std::min(kinds.size(), kNumbers.size() - 1)]) + " kinds of step: ";
+  std::string text = std::string(kNumbers[std::min(kinds.size(), kNumbers.size() - 1)]) +
+                     in_units(" kinds of step: ", report.unit());
   for (const Population& kind : kinds) {
     const bool usual = &kind == &kinds.front();
     text += (usual ? "" : ", ") + count_text(kind.steps) + " take " +
@@ -186,9 +191,10 @@ std::string no_ops_reason(const LoopReport& report) {
 
 std::string inferred_steps_reason(const LoopReport& report) {
   if (report.marker != StepMarker::kInferred) return "";
-  return report.by_sampler
-             ? "The steps are inferred from the batches that the sampler draws."
-             : "Nothing marks the steps: they are inferred from the ops, which repeat.";
+  return in_units(report.by_sampler
+                      ? "The steps are inferred from the batches that the sampler draws."
+                      : "Nothing marks the steps: they are inferred from the ops, which repeat.",
+                  report.unit());
 }
 
 void add_reason(LoopReport& report, std::string reason) {
@@ -247,8 +253,11 @@ void judge(LoopReport& report, std::int64_t op_count, std::int64_t lost) {
   verdict.steps = steps;
 
   const bool on_device = report.device != DeviceId::kNone && !bottleneck.memory_pressure;
-  report.clause = on_device ? device_clause_of(bottleneck.category) : clause_of(bottleneck);
-  report.doubts = confidence.reasons;
+  report.clause = in_units(
+      on_device ? device_clause_of(bottleneck.category) : clause_of(bottleneck), report.unit());
+  report.doubts.clear();
+  for (const std::string& doubt : confidence.reasons)
+    report.doubts.push_back(in_units(doubt, report.unit()));
   report.reasons.clear();
   add_reason(report, main_reason(report, bottleneck));
   add_reason(report, populations_reason(report));

@@ -68,6 +68,23 @@ PhaseMeans phase_means(const std::vector<Step>& steps, const std::vector<std::si
   return means;
 }
 
+CallMeans call_means(const LoopReport& report) {
+  CallMeans means;
+  const double count = static_cast<double>(std::max<std::size_t>(report.analysed.size(), 1));
+  for (const std::size_t i : report.analysed) {
+    for (const StepTime& time : report.steps[i].times) {
+      const bool outside = time.category == Category::kHost && time.phase == PhaseKind::kNone;
+      double& mean = time.phase == PhaseKind::kInput || time.category == Category::kInput
+                         ? means.input
+                     : time.category == Category::kOther ? means.scopes[time.label]
+                     : outside                           ? means.other
+                                                         : means.model;
+      mean += static_cast<double>(to_ns(time.exposed)) / count;
+    }
+  }
+  return means;
+}
+
 InputUse input_use(const std::vector<Phase>& phases, const std::vector<Step>& steps,
                    const std::vector<std::size_t>& chosen,
                    const std::function<std::string_view(StringId)>& text) {

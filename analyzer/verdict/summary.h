@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "analyzer/report.h"
@@ -16,6 +18,15 @@ WallStats wall_stats(const std::vector<Step>& steps, const std::vector<std::size
 Shares exposed_shares(const std::vector<Step>& steps, const std::vector<std::size_t>& chosen);
 Shares hidden_shares(const std::vector<Step>& steps, const std::vector<std::size_t>& chosen);
 PhaseMeans phase_means(const std::vector<Step>& steps, const std::vector<std::size_t>& chosen);
+
+// Where the time of a call goes: ns, means over the analysed ones. They sum to the mean call.
+struct CallMeans {
+  double input = 0;
+  double model = 0;                      // ops, and what lies between them
+  std::map<std::string, double> scopes;  // that the program labelled: a tokenizer
+  double other = 0;
+};
+CallMeans call_means(const LoopReport& report);
 
 // The waits of `phases` (the loop thread's) that began in a chosen step. A wait in a wait counts
 // once.

@@ -21,6 +21,8 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+SCRIPTS = {"loop": HERE / "loop.py", "mistakes": ROOT / "samples/python/mistakes/mistakes.py"}
 
 # name, program, before, after, what-if options (or the rule of advice that predicts)
 PAIRS = [
@@ -57,7 +59,20 @@ PAIRS = [
         "fused-optimizer",
     ),
     ("300 small ops gone", "loop", ["--adds", "300"], [], ["--op", "aten::add=0"]),
+    *(
+        (name, "mistakes", ["--mistake", mistake], ["--mistake", mistake, "--fixed"], rule)
+        for name, mistake, rule in [
+            ("no gradients in inference", "grad", "gradients-in-inference"),
+            ("training mode off", "train", "evaluation-mode"),
+            ("one sentence a call to 16 (a sentence)", "single", "single-samples"),
+            ("eager to TorchScript, frozen", "eager", "torchscript"),
+            ("sentences sorted by length", "lengths", "sort-by-length"),
+            ("labels read at once", "item", "read-at-once"),
+        ]
+    ),
 ]
+# A call of the program after the change has so many samples of a call before it.
+SAMPLES = {"one sentence a call to 16 (a sentence)": 16}
 
 
 def run(command, **kwargs):
@@ -73,8 +88,10 @@ def record(args, program, options, store):
         window = ["--steps", "520-800", "--record", store]
         run([args.mnist, *window, *options], cwd=store.parent)
     else:
-        script = [args.python, HERE / "loop.py", *options]
-        run([args.stepscope, "run", "--quiet", "--no-analysis", "-o", store, "--", *script])
+        script = [args.python, SCRIPTS[program], *options]
+        marks = {"PYTHONPATH": str(ROOT / "profiler/python")}
+        record_run = [args.stepscope, "run", "--quiet", "--no-analysis", "-o", store, "--", *script]
+        run(record_run, env=os.environ | marks)
 
 
 def analysis(args, store):
@@ -98,15 +115,16 @@ def one_round(args, pair, folder):
         record(args, program, options, folder / f"{which}.db")
     return {
         "before_ns": analysis(args, folder / "before.db")["steps"]["wall_ns"]["mean"],
-        "after_ns": analysis(args, folder / "after.db")["steps"]["wall_ns"]["mean"],
+        "after_ns": analysis(args, folder / "after.db")["steps"]["wall_ns"]["mean"] / SAMPLES.get(name, 1),
         "predicted_ns": predicted_ns(args, folder / "before.db", change),
     }
 
 
 def measure_pairs(args):
-    rounds = {pair[0]: [] for pair in PAIRS}
+    pairs = [pair for pair in PAIRS if args.only in (None, pair[1])]
+    rounds = {pair[0]: [] for pair in pairs}
     for number in range(args.rounds):
-        for pair in PAIRS:
+        for pair in pairs:
             with tempfile.TemporaryDirectory() as folder:
                 rounds[pair[0]].append(one_round(args, pair, Path(folder)))
             print(f"round {number + 1}: {pair[0]}: {rounds[pair[0]][-1]}", file=sys.stderr)
@@ -168,13 +186,17 @@ def main():
     )
     parser.add_argument("--stepscope", type=Path, required=True, help="that records")
     parser.add_argument("--analyzer", type=Path, help="that predicts, where it is another one")
-    parser.add_argument("--mnist", type=Path, required=True)
+    parser.add_argument("--mnist", type=Path)
+    parser.add_argument("--only", choices=["mnist", *SCRIPTS], help="only the pairs of this program")
     parser.add_argument("--python", default=sys.executable, help="one with torch")
     parser.add_argument("--traces", type=Path)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    args.stepscope, args.mnist = args.stepscope.resolve(), args.mnist.resolve()
+    if args.mnist is None and args.only in (None, "mnist"):
+        parser.error("--mnist is needed for its pairs")
+    args.stepscope = args.stepscope.resolve()
+    args.mnist = args.mnist.resolve() if args.mnist else None
     args.analyzer = args.analyzer.resolve() if args.analyzer else args.stepscope
 
     rows = [summary(name, rounds) for name, rounds in measure_pairs(args).items()]

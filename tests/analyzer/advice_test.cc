@@ -3,71 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <functional>
-
-#include "analyzer/analyze.h"
 #include "analyzer/what_if.h"
 #include "store/counters.h"
-#include "tests/analyzer/case_file.h"
+#include "tests/analyzer/advice_run.h"
 
 namespace stepscope::testing {
 namespace {
 
 using ::testing::HasSubstr;
-
-constexpr std::int64_t kMs = 1'000'000;
-
-// Steps by the loader: a wait of `input`, an op of `rest`, and what `more` adds after it.
-struct Loop {
-  int steps = 100;
-  std::int64_t input = 0;
-  double busy = 1;
-  std::int64_t rest = 10 * kMs;
-  std::int64_t cores = 8;
-  bool trains = true;
-  bool op_in_wait = false;  // aten::stack, the last quarter of the wait
-  std::function<std::int64_t(RecordingBuilder&, ThreadId, int step, std::int64_t at)> more = {};
-};
-
-RecordingBuilder record(const Loop& loop) {
-  RecordingBuilder builder;
-  builder.facts.cpu_count = loop.cores;
-  builder.facts.leaf_op_overhead = Duration(1000);
-  const ThreadId main = builder.thread("main");
-  std::int64_t at = 0;
-  for (int i = 0; i < loop.steps; ++i) {
-    const std::int64_t waited = at + loop.input;
-    const auto cpu = static_cast<std::int64_t>(static_cast<double>(loop.input) * loop.busy);
-    builder.phase(main, PhaseKind::kInput, at, waited, cpu, "train");
-    if (loop.op_in_wait) builder.op(main, "aten::stack", waited - loop.input / 4, waited);
-    builder.op(main, "aten::linear", waited, waited + loop.rest);
-    at = waited + loop.rest;
-    if (loop.trains) builder.phase(main, PhaseKind::kBackward, at - 1000, at);
-    if (loop.more) at = loop.more(builder, main, i, at);
-  }
-  return builder;
-}
-
-const Advice* find(const std::vector<Advice>& advice, const std::string& rule) {
-  const auto it =
-      std::find_if(advice.begin(), advice.end(), [&](const Advice& a) { return a.rule == rule; });
-  return it == advice.end() ? nullptr : &*it;
-}
-
-std::vector<Advice> advice_of(RecordingBuilder builder) {
-  const auto report = analyze(builder.recording());
-  EXPECT_TRUE(report.ok());
-  return report->loops.at(0).verdict.advice;
-}
-
-// The predicted step of a rule in ms; 0: it is silent.
-double predicted_ms(const Loop& loop, const std::string& rule) {
-  const auto advice = advice_of(record(loop));
-  const Advice* found = find(advice, rule);
-  if (found == nullptr) return 0;
-  return static_cast<double>(found->predicted_step_ns) / kMs;
-}
 
 TEST(Advice, AHealthyRunGetsNone) {
   EXPECT_TRUE(advice_of(record({.input = kMs / 5})).empty());

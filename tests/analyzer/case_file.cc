@@ -400,6 +400,7 @@ RecordedRun RecordingBuilder::recording() {
   recording.text = [this](StringId id) -> std::string_view {
     return strings_[static_cast<std::size_t>(id)];
   };
+  take_lengths(recording);
   return recording;
 }
 

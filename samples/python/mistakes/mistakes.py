@@ -67,7 +67,7 @@ def train(args):
 
 def single(args):
     items = sentences(args.calls, of_one_length())
-    return Encoder(width=64).eval(), batches_of(items, BATCH if args.fixed else 1), {}
+    return Encoder().eval(), batches_of(items, BATCH if args.fixed else 1), {}
 
 
 def eager(args):
@@ -84,7 +84,7 @@ def lengths(args):
         items.sort(key=len)
     batches = batches_of(items, BATCH)
     random.Random(2).shuffle(batches)  # so that time does not go with the length
-    return Encoder(layers=2).eval(), batches, {"tell_lengths": True}
+    return Encoder(layers=2).eval(), batches, {}
 
 
 def item(args):
@@ -106,7 +106,7 @@ def first_labels(logits):
     return logits.argmax(dim=1).tolist()
 
 
-def serve(model, batches, labels_of=first_labels, around=None, tell_lengths=False):
+def serve(model, batches, labels_of=first_labels, around=None):
     """Returns how many sentences got each label."""
     seen = {}
     with around or torch.no_grad():

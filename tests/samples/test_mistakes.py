@@ -1,0 +1,131 @@
+"""The rules' matrix: each production mistake of samples/{python,cpp}/mistakes, and the program mended, against each rule.
+
+A rule fires where its mistake is, nowhere else, and not on a healthy training run.
+"""
+
+import dataclasses
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from conftest import ROOT, binary
+
+pytestmark = pytest.mark.torch
+
+# What each sample must be told, and nothing else of RULES.
+EXPECTED = {
+    "grad": {"gradients-in-inference"},
+    "train": {"evaluation-mode"},
+    "single": {"single-samples"},
+    "eager": {"torchscript"},
+    "lengths": {"sort-by-length"},
+    "item": {"read-at-once"},
+}
+NEEDS_A_GPU = {"pinned-copies", "blocking-sync", "ops-on-cpu", "cudnn-benchmark", "idle-gpu"}
+RULES = set.union(NEEDS_A_GPU, *EXPECTED.values())
+IN_CPP = sorted(set(EXPECTED) - {"eager"})  # between the ops of C++ there is next to nothing
+
+
+@dataclasses.dataclass
+class Run:
+    report: dict
+    store: pathlib.Path
+
+    def fired(self):
+        return {advice["rule"] for advice in self.report["advice"]} & RULES
+
+    def advice(self, rule):
+        return next(advice for advice in self.report["advice"] if advice["rule"] == rule)
+
+
+def record(stepscope, store, command, *options, environment=None):
+    wrapped = [stepscope, "run", "--quiet", "--no-analysis", *options, "-o", store, "--", *command]
+    done = subprocess.run(wrapped, env=os.environ | (environment or {}), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return analyzed(stepscope, store)
+
+
+def analyzed(stepscope, store):
+    done = subprocess.run([stepscope, "analyze", "--json", store], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return Run(json.loads(done.stdout), store)
+
+
+@pytest.fixture(scope="module")
+def python_sample(stepscope, tmp_path_factory):
+    """A function that records a sample once."""
+    folder, runs = tmp_path_factory.mktemp("python"), {}
+
+    def run(mistake, *options, shapes=()):
+        name = " ".join([mistake, *options, *shapes])
+        if name not in runs:
+            script = [sys.executable, ROOT / "samples/python/mistakes/mistakes.py", "--mistake", mistake, *options]
+            marks = {"PYTHONPATH": str(ROOT / "profiler/python")}
+            runs[name] = record(stepscope, folder / f"{name}.db", script, *shapes, environment=marks)
+        return runs[name]
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def cpp_sample(stepscope, build_dir, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cpp")
+    program = binary(build_dir, "samples/mistakes")
+    return lambda mistake, *options: record(stepscope, folder / " ".join([mistake, *options, ".db"]),
+                                            [program, "--mistake", mistake, *options])
+
+
+@pytest.mark.parametrize("mistake", EXPECTED)
+def test_python(python_sample, mistake):
+    mistaken, mended = python_sample(mistake), python_sample(mistake, "--fixed")
+    assert mistaken.fired() == EXPECTED[mistake]
+    assert mended.fired() == set()
+    assert mistaken.report["steps"]["unit"] == "call"
+    assert mistaken.report["steps"]["count"] == 320
+    assert mistaken.report["steps"]["wall_ns"]["p99"] >= mistaken.report["steps"]["wall_ns"]["p90"]
+
+
+@pytest.mark.parametrize("mistake", IN_CPP)
+def test_cpp(cpp_sample, mistake):
+    assert cpp_sample(mistake).fired() == EXPECTED[mistake]
+    assert cpp_sample(mistake, "--fixed").fired() == set()
+
+
+def test_single_samples_are_seen_by_shapes_too(stepscope, python_sample, tmp_path):
+    """Of a program that marks no lengths."""
+    run = python_sample("single", shapes=("--shapes",))
+    with sqlite3.connect(run.store) as store:
+        store.execute("DELETE FROM phase WHERE name_id IN (SELECT id FROM string WHERE text LIKE 'lengths%')")
+    assert analyzed(stepscope, run.store).fired() == EXPECTED["single"]
+
+
+@pytest.mark.parametrize("mistake", EXPECTED)
+def test_the_evidence_can_be_asked_for(python_sample, mistake):
+    run = python_sample(mistake)
+    for rule in EXPECTED[mistake]:
+        with sqlite3.connect(run.store) as store:
+            assert store.execute(run.advice(rule)["evidence"]["query"]).fetchone() is not None
+
+
+def test_what_a_call_computes_for_padding(python_sample):
+    padding = python_sample("lengths").report["padding"]
+    assert padding["samples"] == 16 * padding["batches"]
+    assert 0.3 < padding["share"] < 0.8
+    assert padding["sorted_elements_share"] < padding["bucketed_elements_share"] < 1
+    assert python_sample("lengths", "--fixed").report["padding"]["share"] < 0.05
+
+
+def test_a_healthy_training_run_is_told_nothing_of_this(stepscope, mnist, tmp_path):
+    store = tmp_path / "mnist.db"
+    options = ["--train-images", "20000", "--test-images", "500", "--epochs", "1", "--steps", "40-140"]
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "OPENBLAS_NUM_THREADS": "1"}
+    subprocess.run([mnist, "--record", store, *options], env=environment, check=True, capture_output=True, timeout=300)
+    run = analyzed(stepscope, store)
+    assert run.fired() == set()
+    assert run.report["steps"]["unit"] == "step"
+    assert run.report["call"] is None
