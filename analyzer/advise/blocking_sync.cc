@@ -36,7 +36,9 @@ std::optional<Advice> blocking_sync(const AdviceContext& context) {
                          context.report.unit() + ", and the next work is launched late") +
       std::string("; at best no wait is needed in a ") + context.report.unit();
   advice.evidence = {
-      "without the waits a step would be shorter by " + time_text(saved), saved, "ns",
+      in_units("without the waits a step would be shorter by ", context.report.unit()) +
+          time_text(saved),
+      saved, "ns",
       "SELECT string.text AS name, count(*) AS calls, sum(dur_ns) AS ns FROM api_call "
       "JOIN string ON string.id = name_id GROUP BY name_id ORDER BY ns DESC"};
   return with_prediction(context, context.step_ns() - saved, std::move(advice));

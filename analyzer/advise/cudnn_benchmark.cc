@@ -12,7 +12,6 @@
 namespace stepscope {
 namespace {
 
-constexpr double kSame = 0.95;        // of the steps have the same ops
 constexpr double kLeastShare = 0.10;  // of the device's kernel time: convolutions
 
 struct Convolutions {
@@ -37,8 +36,8 @@ Convolutions convolutions(const AdviceContext& context) {
 
 std::optional<Advice> cudnn_benchmark(const AdviceContext& context) {
   const OpFacts& facts = context.report.op_facts;
-  if (context.predictor.graph().streams.empty() || facts.steps == 0) return std::nullopt;
-  if (facts.same_ops < kSame || facts.same_shapes.value_or(1) < kSame) return std::nullopt;
+  if (context.predictor.graph().streams.empty()) return std::nullopt;
+  if (!facts.ops_are_same() || !facts.shapes_are_same()) return std::nullopt;
   const auto& tried = context.report.tried_kernels;
   if (tried.value_or(0) > 0) return std::nullopt;
   const Convolutions found = convolutions(context);

@@ -16,6 +16,15 @@ std::int64_t calls_a_step(const LoopReport& report) {
   return calls / static_cast<std::int64_t>(report.analysed.size());
 }
 
+// Where one might think of TorchScript, and it would not do.
+std::string why_no_script(const LoopReport& report) {
+  const OpFacts& facts = report.op_facts;
+  if (report.trains || facts.steps == 0 || facts.scripted > 0) return "";
+  if (!facts.ops_are_same()) return "; not by tracing: the ops differ from call to call";
+  if (!facts.shapes_are_same()) return "; not by tracing: the shapes change";
+  return "";
+}
+
 }  // namespace
 
 std::optional<Advice> fewer_tiny_ops(const AdviceContext& context) {
@@ -27,10 +36,13 @@ std::optional<Advice> fewer_tiny_ops(const AdviceContext& context) {
   advice.rule = "fewer-tiny-ops";
   advice.title = context.predictor.graph().streams.empty() ? "compile or fuse the tiny ops"
                                                            : "use CUDA graphs, or fuse the ops";
-  advice.why = count_text(calls_a_step(context.report)) + " ops a step spend " + time_text(launch) +
-               " on getting to their work: at best, all of it goes";
-  advice.evidence = {"the framework's own cost of the ops of a step is " + time_text(launch),
-                     launch, "ns", category_query(context, Category::kLaunch)};
+  advice.why = count_text(calls_a_step(context.report)) +
+               in_units(" ops a step spend ", context.report.unit()) + time_text(launch) +
+               " on getting to their work: at best, all of it goes" + why_no_script(context.report);
+  advice.evidence = {
+      in_units("the framework's own cost of the ops of a step is ", context.report.unit()) +
+          time_text(launch),
+      launch, "ns", category_query(context, Category::kLaunch)};
   return with_prediction(context, predicted, std::move(advice));
 }
 

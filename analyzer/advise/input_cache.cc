@@ -24,7 +24,8 @@ std::optional<Advice> input_cache(const AdviceContext& context) {
   advice.why = context.report.use.sees_data_again
                    ? "they are seen again every epoch; if they fit in memory"
                    : "if they are seen again and fit in memory";
-  advice.evidence = {"the loop thread works for " + time_text(busy) + " in the waits of a step",
+  advice.evidence = {"the loop thread works for " + time_text(busy) +
+                         in_units(" in the waits of a step", context.report.unit()),
                      busy, "ns", waits_query(context)};
   return with_prediction(context, predicted, std::move(advice));
 }

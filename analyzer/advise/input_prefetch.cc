@@ -45,7 +45,8 @@ std::string why(const AdviceContext& context, const std::vector<double>& steps, 
   if (context.busy_share() < 0.5) return text + ", if nothing fetches ahead yet";
   if (steps[wanted - 1] <= least_step_ns(context) * kAsGood)
     return text + ": " + std::to_string(context.cores()) + " cores do it all";
-  return text + ", if training leaves cores free";
+  return text + (context.report.trains ? ", if training leaves cores free"
+                                       : ", if the model leaves cores free");
 }
 
 }  // namespace
@@ -69,9 +70,10 @@ std::optional<Advice> input_prefetch(const AdviceContext& context) {
   advice.rule = "input-prefetch";
   advice.title = "prefetch batches with " + workers_text(wanted);
   advice.why = why(context, steps, wanted, rest);
-  advice.evidence = {
-      "a batch takes " + time_text(input) + ", the rest of the step " + time_text(rest), input,
-      "ns", waits_query(context)};
+  advice.evidence = {"a batch takes " + time_text(input) +
+                         in_units(", the rest of the step ", context.report.unit()) +
+                         time_text(rest),
+                     input, "ns", waits_query(context)};
   return with_prediction(context, *enough, std::move(advice));
 }
 

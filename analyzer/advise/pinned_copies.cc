@@ -21,10 +21,10 @@ std::optional<Advice> pinned_copies(const AdviceContext& context) {
   Advice advice;
   advice.rule = "pinned-copies";
   advice.title = "copy from pinned memory";
-  advice.why =
-      bytes_text(bytes / steps) +
-      " a step come from pageable memory, and the call waits for them; with pin_memory and "
-      "non_blocking it does not";
+  advice.why = bytes_text(bytes / steps) + in_units(" a step come", context.report.unit()) +
+               " from pageable memory, and the copy's call waits for them; with pin_memory and "
+               "non_blocking it "
+               "does not";
   advice.evidence = {"copies from pageable memory to the device", copies / steps, "count",
                      "SELECT start_ns, dur_ns, bytes FROM copy WHERE kind = 1 AND source = 1 ORDER "
                      "BY dur_ns DESC"};

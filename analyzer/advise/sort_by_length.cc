@@ -15,7 +15,7 @@ constexpr double kLeastPadding = 0.05;  // of what is computed
 const std::set<std::string_view> kOnPairs = {
     "aten::bmm",           "aten::baddbmm",      "aten::softmax",
     "aten::masked_fill",   "aten::masked_fill_", "aten::scaled_dot_product_attention",
-    "aten::_safe_softmax", "aten::matmul"};
+    "aten::_safe_softmax", "aten::_softmax"};
 
 double predicted_ns(const AdviceContext& context, const ComputedElements& then) {
   const ComputedElements& now = context.report.padding.computed;

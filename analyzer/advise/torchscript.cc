@@ -9,8 +9,7 @@
 namespace stepscope {
 namespace {
 
-constexpr double kLeastShare = 0.30;  // of the step: between the ops
-constexpr double kSame = 0.95;         // of the calls have the same ops
+constexpr double kLeastShare = 0.30;   // of the step: between the ops
 constexpr std::int64_t kGap = 50'000;  // ns; what takes longer is no call of the next op
 constexpr double kLeftOfGaps = 0.1;  // TorchScript's interpreter (bench/predict: eager and frozen)
 
@@ -25,8 +24,8 @@ double gap_share(const AdviceContext& context) {
 
 std::optional<Advice> torchscript(const AdviceContext& context) {
   const OpFacts& facts = context.report.op_facts;
-  if (context.report.trains || facts.steps == 0 || facts.scripted > 0) return std::nullopt;
-  if (facts.same_ops < kSame || facts.same_shapes.value_or(1) < kSame) return std::nullopt;
+  if (context.report.trains || facts.scripted > 0) return std::nullopt;
+  if (!facts.ops_are_same() || !facts.shapes_are_same()) return std::nullopt;
   const double share = gap_share(context);
   if (share < kLeastShare) return std::nullopt;
   const double predicted = context.predictor.step_ns(

@@ -32,6 +32,11 @@ struct OpFacts {
   // Nothing: shapes were not recorded.
   std::optional<double> same_shapes;  // the same of the shapes
   std::optional<double> single;       // of the ops on batches, the share with a batch of one
+
+  // Whether (nearly) all steps have the same ops; and the same shapes, or none were recorded.
+  [[nodiscard]] bool ops_are_same() const { return steps > 0 && same_ops >= kSame; }
+  [[nodiscard]] bool shapes_are_same() const { return same_shapes.value_or(1) >= kSame; }
+  static constexpr double kSame = 0.95;
 };
 
 // The first dimension of an op's first input, from "[[1,32,64],…]"; nothing where that has none.

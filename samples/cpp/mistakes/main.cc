@@ -123,14 +123,17 @@ const std::map<std::string, Program (*)(const Options&)> kMistakes = {
 
 void count_labels(const torch::Tensor& logits, bool label_by_label,
                   std::map<std::int64_t, std::int64_t>& seen) {
-  const torch::Tensor labels = logits.argmax(1);
+  const auto [scores, labels] = logits.max(1);
+  const auto add = [&seen](double score, std::int64_t label) { ++seen[score > 0 ? label : -1]; };
+  const std::int64_t samples = labels.size(0);
   if (label_by_label) {
-    for (std::int64_t i = 0; i < labels.size(0); ++i) ++seen[labels[i].item<std::int64_t>()];
+    for (std::int64_t i = 0; i < samples; ++i)
+      add(scores[i].item<double>(), labels[i].item<std::int64_t>());
     return;
   }
-  const torch::Tensor all = labels.contiguous();
-  const auto* const begin = all.data_ptr<std::int64_t>();
-  for (std::int64_t i = 0; i < all.size(0); ++i) ++seen[begin[i]];
+  const auto score = scores.accessor<float, 1>();
+  const auto label = labels.accessor<std::int64_t, 1>();
+  for (std::int64_t i = 0; i < samples; ++i) add(score[i], label[i]);
 }
 
 // How many samples got each label.

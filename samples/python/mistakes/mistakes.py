@@ -6,7 +6,7 @@
     mistakes.py --mistake single     one sentence a call                                --fixed  16
     mistakes.py --mistake eager      a small model, op by op                            --fixed  TorchScript, frozen
     mistakes.py --mistake lengths    batches of sentences of all lengths                --fixed  sorted by length
-    mistakes.py --mistake item       each label is fetched by itself                    --fixed  all at once
+    mistakes.py --mistake item       each result is read by itself                      --fixed  all at once
 
     stepscope run -o run.db -- python3 mistakes.py --mistake grad
 """
@@ -87,12 +87,18 @@ def lengths(args):
     return Encoder(layers=2).eval(), batches, {}
 
 
+def sure_labels(read):
+    return [label if score > 0 else None for score, label in read]
+
+
 def item(args):
     def one_by_one(logits):
-        return [label.item() for label in logits.argmax(dim=1)]
+        scores, labels = logits.max(dim=1)
+        return sure_labels((score.item(), label.item()) for score, label in zip(scores, labels))
 
     def all_at_once(logits):
-        return logits.argmax(dim=1).tolist()
+        scores, labels = logits.max(dim=1)
+        return sure_labels(zip(scores.tolist(), labels.tolist()))
 
     batches = batches_of(sentences(args.calls * 64, of_one_length()), 64)
     model = Encoder(width=16, heads=1, layers=1).eval()
