@@ -55,12 +55,14 @@ Status keep(const std::string& store, const AnalysisReport& report) {
 void print_loop(const LoopReport& loop) {
   print(headline(loop.verdict) + "   " + figure("%.1f %% ", 100 * loop.verdict.share) +
         loop.clause + "   (confidence " + loop.verdict.confidence + ")");
-  print(std::to_string(loop.analysed.size()) + " steps, " +
+  print(std::to_string(loop.analysed.size()) + " " + loop.unit() + "s, " +
         short_time(static_cast<double>(loop.wall.mean)) + " each");
   if (loop.verdict.advice.empty()) return;
   const Advice& best = loop.verdict.advice.front();
-  print("would help: " + best.title + ", " +
-        short_time(static_cast<double>(best.predicted_step_ns)) + " a step");
+  print("would help: " + best.title +
+        (best.saves_ns > 0
+             ? ", " + short_time(static_cast<double>(best.predicted_step_ns)) + " a " + loop.unit()
+             : std::string()));
 }
 
 Result<AnalysisReport> analyze_store(const std::string& store) {

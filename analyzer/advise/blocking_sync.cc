@@ -1,6 +1,8 @@
 // The host waits for the device in the middle of a step, and the device then waits for the host.
+#include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "analyzer/advise/rules.h"
 #include "analyzer/simulate/what_if.h"
@@ -9,14 +11,14 @@
 namespace stepscope {
 namespace {
 
-// How often a step waits for the device inside of .item() and its like, which read one value.
+// How often a step reads one value with .item(), where that waits for the device.
 double waiting_reads(const AdviceContext& context) {
-  const PathFlags reads = paths_named(context, {"aten::item", "aten::_local_scalar_dense"});
-  const StepGraph& graph = context.predictor.graph();
-  std::int64_t waits = 0;
-  for (const Task& task : graph.tasks)
-    waits += task.synchronises && reads[static_cast<std::size_t>(task.path)] ? 1 : 0;
-  return static_cast<double>(waits) / static_cast<double>(graph.steps.size());
+  const PathFlags reads = paths_named(context, {"aten::item"});
+  const std::vector<Task>& tasks = context.predictor.graph().tasks;
+  const bool waits = std::any_of(tasks.begin(), tasks.end(), [&](const Task& task) {
+    return task.synchronises && reads[static_cast<std::size_t>(task.path)];
+  });
+  return waits ? calls_a_step(context, "aten::item") : 0;
 }
 
 }  // namespace
@@ -32,7 +34,7 @@ std::optional<Advice> blocking_sync(const AdviceContext& context) {
   advice.why =
       (reads < 0.5 ? "calls that wait for it (also .item() and copies to the host) keep the next "
                      "work from being launched"
-                   : ".item() waits for it " + count_text(std::llround(reads)) + " times a " +
+                   : ".item() waits for it, " + count_text(std::llround(reads)) + " times a " +
                          context.report.unit() + ", and the next work is launched late") +
       std::string("; at best no wait is needed in a ") + context.report.unit();
   advice.evidence = {
