@@ -48,6 +48,7 @@ TEST(InputTest, MarksCostNothingWithoutARecording) {
   ASSERT_EQ(stepscope_is_recording(), 0);
   step();
   const Scope scope("evaluation");
+  lengths(std::vector<int>{1, 2});
   InputWait wait("reader");
   wait.exhausted();
   wait.end();

@@ -10,9 +10,11 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "profiler/ring/ring_format.h"
 #include "store/trace_reader.h"
@@ -190,6 +192,27 @@ TEST_F(RecordingTest, AScopeAndStepsAreMarked) {
   EXPECT_EQ(run.count(PhaseKind::kStep), 3);
   ASSERT_EQ(run.count(PhaseKind::kScope), 3);
   EXPECT_EQ(run.reader->meta_int("step_count", 0), 3);
+}
+
+TEST_F(RecordingTest, LengthsAreScopesThatHoldAllOfThem) {
+  std::vector<int> many(1000);
+  std::iota(many.begin(), many.end(), 0);
+  {
+    Recording recording(options());
+    lengths(many);
+    lengths(std::vector<std::size_t>{7}, 128);
+    lengths(std::vector<int>{});
+  }
+  const Stored run = read(options());
+  std::string all;
+  for (const Phase& phase : run.phases) all += std::string(run.reader->text(phase.name)) + "; ";
+  std::string expected = "lengths";
+  for (const int length : many) {
+    const std::string word = " " + std::to_string(length);
+    if (expected.size() - expected.rfind("lengths") + word.size() > 1900) expected += "; lengths";
+    expected += word;
+  }
+  EXPECT_EQ(all, expected + "; lengths/128 7; ");
 }
 
 TEST_F(RecordingTest, OutsideTheWindowOnlyPhasesAreRecorded) {

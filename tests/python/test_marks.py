@@ -84,6 +84,25 @@ def test_scope_decorates_and_nests_in_itself(marked):
     """) == ["begin scope f"] * 3 + ["end scope"] * 3
 
 
+def test_lengths_are_a_scope_of_no_length(marked):
+    assert marked("""
+        import stepscope
+        stepscope.lengths(map(len, ["some", "words"]))
+        stepscope.lengths([3], padded_to=128)
+        stepscope.lengths([])
+    """) == ["begin scope lengths 4 5", "end scope", "begin scope lengths/128 3", "end scope"]
+
+
+def test_lengths_of_a_long_batch_are_several_marks(marked):
+    calls = marked("""
+        import stepscope
+        stepscope.lengths(range(1000))
+    """)
+    texts = [call.removeprefix("begin scope ") for call in calls if call.startswith("begin")]
+    assert all(text.startswith("lengths ") and len(text) < 2000 for text in texts)
+    assert [int(word) for text in texts for word in text.split()[1:]] == list(range(1000))
+
+
 @pytest.mark.parametrize("function", ["def f(): yield", "async def f(): pass"])
 def test_scope_refuses_what_it_would_label_wrongly(marked, function):
     marked(f"""

@@ -111,7 +111,8 @@ void lengths(const Lengths& values, std::int64_t padded_to = 0) {
     }
     text += word;
   }
-  if (text != begin) const Scope mark(text);
+  if (text == begin) return;
+  const Scope mark(text);
 }
 
 }  // namespace stepscope
