@@ -310,12 +310,15 @@ void share_fixed_costs(StepGraph& graph, const PathFlags& fixed, int samples) {
   }
 }
 
+bool is_short_gap(const Task& task, std::int64_t most_ns) {
+  return task.kind == TaskKind::kHost && task.lane == kLoopLane && task.path == OpPath::kTop &&
+         task.category == Category::kHost && task.phase != PhaseKind::kInput &&
+         task.dur_ns <= most_ns;
+}
+
 void scale_short_gaps(StepGraph& graph, std::int64_t most_ns, double factor) {
   for (Task& task : graph.tasks) {
-    if (task.kind == TaskKind::kHost && task.lane == kLoopLane && task.path == OpPath::kTop &&
-        task.category == Category::kHost && task.phase != PhaseKind::kInput &&
-        task.dur_ns <= most_ns)
-      task.dur_ns = scaled(task.dur_ns, factor);
+    if (is_short_gap(task, most_ns)) task.dur_ns = scaled(task.dur_ns, factor);
   }
 }
 

@@ -74,9 +74,11 @@ void scale_loop_work(StepGraph& graph, const PathFlags& ops, double factor, doub
 // themselves.
 void share_fixed_costs(StepGraph& graph, const PathFlags& fixed, int samples);
 
-// What the loop's thread does between two ops of a step takes `factor` as long, where that is no
-// longer than `most_ns` (else it is work of the program's own); not in input, nor in labelled
-// scopes.
+// What the loop's thread does between two ops of a step, where that is no longer than `most_ns`
+// (else it is work of the program's own); not in input, nor in labelled scopes.
+bool is_short_gap(const Task& task, std::int64_t most_ns);
+
+// That takes `factor` as long.
 void scale_short_gaps(StepGraph& graph, std::int64_t most_ns, double factor);
 
 // What happens in the scope of this name is gone.
