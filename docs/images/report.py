@@ -44,13 +44,14 @@ AS_WEBP = """async (png) => {
 }"""
 
 
-def take(browser, report, name, page, width, height, colours):
+def take(browser, report, picture, page, width, height, colours):
+    """Writes a picture of one page of a report, as WebP."""
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=colours)
     opened = context.new_page()
     opened.goto(f"{report.as_uri()}#{page}")
     png = base64.b64encode(opened.screenshot()).decode()
     opened.goto("about:blank")
-    picture = ROOT / "docs" / "images" / f"report-{name}.webp"
+    picture.parent.mkdir(exist_ok=True)
     picture.write_bytes(base64.b64decode(opened.evaluate(AS_WEBP, png)))
     context.close()
 
@@ -70,7 +71,7 @@ def main(arguments):
             subprocess.run(command, cwd=folder, check=True)
         browser = playwright.chromium.launch(executable_path=viewers.find_chromium(), args=["--no-sandbox"])
         for name, (report, *what) in PICTURES.items():
-            take(browser, folder / f"{report}.html", name, *what)
+            take(browser, folder / f"{report}.html", ROOT / "docs" / "images" / f"report-{name}.webp", *what)
         browser.close()
 
 
