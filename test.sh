@@ -37,9 +37,9 @@ readonly FUZZ_SECONDS=10
 # The trainers are programs that tests record; they need no model or data from the network.
 readonly PIP_PACKAGES=(pytest playwright viztracer numpy "torch==$TORCH_PIN"
   transformers accelerate lightning
-  onnx onnxscript onnxruntime
+  onnx onnxscript onnxruntime nvtx
   # NVIDIA's headers and libcupti: what the decoder of device records is held against.
-  nvidia-cuda-cupti==13.0.85 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88)
+  nvidia-cuda-cupti==13.0.85 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 nvidia-nvtx)
 readonly JOBS=$(nproc)
 # The same file in two build folders, or in another clone, is compiled once.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1

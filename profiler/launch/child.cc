@@ -52,12 +52,17 @@ Status exec_failed(const std::string& program, int error) {
 Environment environment_for(const ProgramFile& program, const std::string& socket,
                             const std::string& library, const std::string& python_folder) {
   const std::string users = joined(program.sanitizer, variable("LD_PRELOAD"));
-  return {{kSocketVariable, socket},
-          {"STEPSCOPE_LIBRARY", library},
-          {"LD_PRELOAD", joined(users, library)},
-          {"PYTHONPATH", variable("PYTHONPATH").empty()
-                             ? python_folder
-                             : joined(python_folder, variable("PYTHONPATH"))}};
+  Environment environment{{kSocketVariable, socket},
+                          {"STEPSCOPE_LIBRARY", library},
+                          {"LD_PRELOAD", joined(users, library)},
+                          {"PYTHONPATH", variable("PYTHONPATH").empty()
+                                             ? python_folder
+                                             : joined(python_folder, variable("PYTHONPATH"))}};
+  // NVTX knows one tool; where the user has named another, that one stays.
+  if (variable("NVTX_INJECTION64_PATH").empty()) {
+    environment.push_back({"NVTX_INJECTION64_PATH", library});
+  }
+  return environment;
 }
 
 Result<Child> Child::start(const std::vector<std::string>& arguments,

@@ -50,6 +50,10 @@ class Session {
   void torch_is_loaded(bool may_run_ops);
   // Whether the hooks see the ranges that PyTorch opens in Python.
   [[nodiscard]] bool sees_user_scopes() const { return hooks_ != nullptr; }
+  // Whether ops are recorded now: it is their window.
+  [[nodiscard]] bool records_ops() const {
+    return active() && ops_wanted_.load(std::memory_order_relaxed);
+  }
   // The process asks for its end. Async-signal-safe; does nothing in a child of vfork().
   void mark_exit(int code);
 
@@ -89,6 +93,7 @@ class Session {
   std::atomic<std::int64_t> step_{0};
   std::atomic<OpsSwitch> applied_switch_{OpsSwitch::kPlan};
   std::atomic<bool> applied_alive_{true};
+  std::atomic<bool> ops_wanted_{false};
 
   mutable std::mutex mutex_;
   // Guarded by mutex_.

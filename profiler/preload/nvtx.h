@@ -1,0 +1,52 @@
+// What of NVTX's interface for tools is used, by its numbers; see nvtx.cc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "profiler/visibility.h"
+
+namespace stepscope::nvtx {
+
+using Function = void (*)();
+
+// NvtxCallbackModule.
+enum class Module { kCore = 1, kCore2 = 5 };
+
+// NvtxCallbackIdCore and NvtxCallbackIdCore2: places in the modules' tables.
+inline constexpr unsigned kRangePushEx = 8;
+inline constexpr unsigned kRangePushA = 9;
+inline constexpr unsigned kRangePop = 11;
+inline constexpr unsigned kDomainRangePushEx = 4;
+inline constexpr unsigned kDomainRangePop = 5;
+inline constexpr unsigned kDomainRegisterStringA = 10;
+inline constexpr unsigned kDomainCreateA = 12;
+
+// NvtxExportTableID and its table.
+inline constexpr std::uint32_t kCallbacks = 1;
+struct ExportTableCallbacks {
+  std::size_t struct_size;
+  // Not 0 where there is such a module. `table` has `size` pointers to the functions to fill in.
+  int (*get_module_function_table)(int module, Function*** table, unsigned* size);
+};
+using GetExportTable = const void* (*)(std::uint32_t id);
+
+// nvtxEventAttributes_t, as far as it is read.
+struct EventAttributes {
+  std::uint16_t version;
+  std::uint16_t size;
+  std::uint32_t unused[3];
+  std::uint32_t unused_payload_type[2];
+  std::uint64_t unused_payload;
+  std::int32_t message_type;
+  const char* message;  // of a registered one: the handle that its registration returned
+};
+inline constexpr std::int32_t kAsciiMessage = 1;
+inline constexpr std::int32_t kRegisteredMessage = 3;
+
+inline constexpr int kNoPushPopTracking = -2;  // NVTX_NO_PUSH_POP_TRACKING
+
+// Fills NVTX's tables. False when it has none that we know.
+STEPSCOPE_INTERNAL bool inject(GetExportTable get_export_table);
+
+}  // namespace stepscope::nvtx
