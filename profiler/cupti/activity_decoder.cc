@@ -49,6 +49,8 @@ std::size_t bytes_read(ActivityKind kind) {
       return sizeof(KernelRecord);
     case ActivityKind::kSync:
       return sizeof(SyncRecord);
+    case ActivityKind::kOverhead:
+      return sizeof(OverheadRecord);
   }
   return SIZE_MAX;
 }
@@ -63,6 +65,30 @@ RecordSizes sane(const RecordSizes& sizes) {
     }
   }
   return kept;
+}
+
+std::string_view name_of(OverheadType type) {
+  switch (type) {
+    case OverheadType::kCompiler:
+      return "driver: compile";
+    case OverheadType::kBufferFlush:
+      return "CUPTI: flush buffers";
+    case OverheadType::kInstrumentation:
+      return "CUPTI: instrumentation";
+    case OverheadType::kResource:
+      return "CUPTI: resources";
+    case OverheadType::kModuleLoading:
+      return "driver: load module";
+    case OverheadType::kFunctionLoading:
+      return "driver: load function";
+    case OverheadType::kCommandBufferFull:
+      return "driver: command buffer full";
+    case OverheadType::kBufferRequest:
+      return "CUPTI: request buffer";
+    case OverheadType::kManagedMemory:
+      return "CUPTI: managed memory";
+  }
+  return "CUPTI: other overhead";
 }
 
 bool contains(const TimeRange& outer, const ApiCall& call) {
@@ -116,6 +142,8 @@ void ActivityDecoder::take(const std::byte* record, ActivityKind kind, const Clo
       return take_memset(record, clock, out);
     case ActivityKind::kSync:
       return take_sync(record, clock, out);
+    case ActivityKind::kOverhead:
+      return take_overhead(record, clock, out);
     case ActivityKind::kContext:
       return take_context(record);
     case ActivityKind::kDevice:
@@ -247,6 +275,21 @@ void ActivityDecoder::take_sync(const std::byte* bytes, const ClockMap& clock, D
   sync.dur = span.dur;
   sync.correlation = context_.correlation(record.correlation);
   out.syncs.push_back(sync);
+}
+
+// A call like others to who reads it, of its own name and without a correlation. What is not a
+// thread's own delays nobody.
+void ActivityDecoder::take_overhead(const std::byte* bytes, const ClockMap& clock,
+                                    DeviceEvents& out) {
+  const auto record = read<OverheadRecord>(bytes);
+  Span span;
+  if (record.object != kThreadObject || !place(record.start, record.end, clock, span)) return;
+  ApiCall call;
+  call.thread = context_.thread(record.thread);
+  call.name = context_.overhead_name(name_of(static_cast<OverheadType>(record.type)));
+  call.start = span.start;
+  call.dur = span.dur;
+  out.calls.push_back(call);
 }
 
 void ActivityDecoder::take_context(const std::byte* bytes) {

@@ -29,6 +29,7 @@ class ActivityContext {
   // kNone when it is not known.
   virtual StringId kernel_name(std::uint64_t address) = 0;
   virtual StringId call_name(NameSpace space, std::uint32_t callback) = 0;
+  virtual StringId overhead_name(std::string_view name) = 0;
   virtual std::int64_t correlation(std::uint32_t number) = 0;
   // What `device` is, but for its process; its name is the text at `name`.
   virtual void describe(const Device& device, std::uint64_t name) = 0;
@@ -79,6 +80,7 @@ class ActivityDecoder {
   void take_copy(const std::byte* bytes, const ClockMap& clock, DeviceEvents& out);
   void take_memset(const std::byte* bytes, const ClockMap& clock, DeviceEvents& out);
   void take_sync(const std::byte* bytes, const ClockMap& clock, DeviceEvents& out);
+  void take_overhead(const std::byte* bytes, const ClockMap& clock, DeviceEvents& out);
   void take_context(const std::byte* bytes);
   void know_context(std::uint32_t context, std::uint32_t device);
   void take_device(const std::byte* bytes);

@@ -23,7 +23,8 @@ enum class ActivityKind : std::uint32_t {
   kRuntimeCall = 5,
   kDevice = 8,
   kContext = 9,
-  kKernel = 10,  // CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL; those of a CUDA graph one by one
+  kKernel = 10,    // CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL; those of a CUDA graph one by one
+  kOverhead = 17,  // what the driver and CUPTI do besides: compile, load, flush
   kPeerCopy = 22,
   kSync = 38,
 };
@@ -31,6 +32,7 @@ inline constexpr ActivityKind kRecordedKinds[] = {
     ActivityKind::kDevice,     ActivityKind::kContext, ActivityKind::kRuntimeCall,
     ActivityKind::kDriverCall, ActivityKind::kSync,    ActivityKind::kMemset,
     ActivityKind::kPeerCopy,   ActivityKind::kCopy,    ActivityKind::kKernel,
+    ActivityKind::kOverhead,
 };
 inline constexpr std::uint32_t kMaxActivityKind = 63;
 
@@ -129,6 +131,31 @@ struct SyncRecord {
   std::uint32_t event;
 };
 
+struct OverheadRecord {
+  std::uint32_t kind;
+  std::uint32_t type;    // OverheadType
+  std::uint32_t object;  // kThreadObject: what follows is a process and a thread of it
+  std::uint32_t process;
+  std::uint32_t thread;  // the system's id
+  std::uint32_t unused_stream;
+  std::uint64_t start;
+  std::uint64_t end;
+};
+inline constexpr std::uint32_t kThreadObject = 2;  // CUPTI_ACTIVITY_OBJECT_THREAD
+
+// CUpti_ActivityOverheadKind, as far as CUPTI 13.5 has them.
+enum class OverheadType : std::uint32_t {
+  kCompiler = 1,
+  kBufferFlush = 1U << 16,
+  kInstrumentation = 2U << 16,
+  kResource = 3U << 16,
+  kModuleLoading = 4U << 16,
+  kFunctionLoading = 5U << 16,
+  kCommandBufferFull = 6U << 16,
+  kBufferRequest = 7U << 16,
+  kManagedMemory = 8U << 16,
+};
+
 struct ContextRecord {
   std::uint32_t kind;
   std::uint32_t context;
@@ -159,7 +186,7 @@ struct DeviceRecord {
 
 static_assert(sizeof(ApiRecord) == 40 && sizeof(CopyRecord) == 48 && sizeof(PeerCopyRecord) == 64);
 static_assert(sizeof(MemsetRecord) == 48 && sizeof(SyncRecord) == 40 &&
-              sizeof(DeviceRecord) == 144);
+              sizeof(OverheadRecord) == 40 && sizeof(DeviceRecord) == 144);
 static_assert(sizeof(KernelRecord) == 160 && sizeof(ContextRecord) == 12);
 
 // How long a record of each kind is; 0: not known.

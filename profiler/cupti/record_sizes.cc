@@ -24,6 +24,7 @@ constexpr KnownSizes kKnown[] = {
     {ActivityKind::kKernel, "kernel", {200, 208, 216, 224, 232, 248}},
     {ActivityKind::kPeerCopy, "peer copy", {96}},
     {ActivityKind::kSync, "synchronization", {40, 56}},
+    {ActivityKind::kOverhead, "overhead", {40, 48, 56}},
 };
 
 // Longer than two records of any kind, shorter than nonsense.

@@ -160,6 +160,10 @@ StringId DeviceDrain::call_name(NameSpace space, std::uint32_t function) {
   return name_of({space, function});
 }
 
+StringId DeviceDrain::overhead_name(std::string_view name) {
+  return discarding_ ? StringId::kNone : writer_.intern(name);
+}
+
 // What lies at an address is the mangled name of a kernel, if a kernel names it.
 StringId DeviceDrain::name_of(const NameKey& key) {
   if (discarding_) return StringId::kNone;

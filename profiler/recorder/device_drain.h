@@ -53,6 +53,7 @@ class DeviceDrain final : private ActivityContext {
   ThreadId thread(std::uint32_t tid) override;
   StringId kernel_name(std::uint64_t address) override;
   StringId call_name(NameSpace space, std::uint32_t function) override;
+  StringId overhead_name(std::string_view name) override;
   std::int64_t correlation(std::uint32_t number) override;
   void describe(const Device& device, std::uint64_t name) override;
 

@@ -18,8 +18,8 @@ namespace stepscope {
 
 // As long as those of each CUPTI; see record_sizes.cc.
 inline RecordSizes record_sizes_of(std::uint32_t copy, std::uint32_t memset, std::uint32_t device,
-                                   std::uint32_t context, std::uint32_t kernel,
-                                   std::uint32_t sync) {
+                                   std::uint32_t context, std::uint32_t kernel, std::uint32_t sync,
+                                   std::uint32_t overhead) {
   RecordSizes sizes;
   const auto set = [&](ActivityKind kind, std::uint32_t bytes) {
     sizes.bytes[static_cast<std::size_t>(kind)] = bytes;
@@ -33,12 +33,13 @@ inline RecordSizes record_sizes_of(std::uint32_t copy, std::uint32_t memset, std
   set(ActivityKind::kKernel, kernel);
   set(ActivityKind::kPeerCopy, 96);
   set(ActivityKind::kSync, sync);
+  set(ActivityKind::kOverhead, overhead);
   return sizes;
 }
-inline RecordSizes sizes_of_cupti_11_8() { return record_sizes_of(88, 88, 176, 16, 200, 40); }
-inline RecordSizes sizes_of_cupti_12_4() { return record_sizes_of(88, 88, 184, 24, 208, 40); }
-inline RecordSizes sizes_of_cupti_13_0() { return record_sizes_of(96, 88, 184, 32, 216, 56); }
-inline RecordSizes sizes_of_cupti_13_5() { return record_sizes_of(112, 104, 192, 40, 248, 56); }
+inline RecordSizes sizes_of_cupti_11_8() { return record_sizes_of(88, 88, 176, 16, 200, 40, 40); }
+inline RecordSizes sizes_of_cupti_12_4() { return record_sizes_of(88, 88, 184, 24, 208, 40, 56); }
+inline RecordSizes sizes_of_cupti_13_0() { return record_sizes_of(96, 88, 184, 32, 216, 56, 56); }
+inline RecordSizes sizes_of_cupti_13_5() { return record_sizes_of(112, 104, 192, 40, 248, 56, 56); }
 
 class ActivityBuffer {
  public:
@@ -79,6 +80,10 @@ class TestActivityContext final : public ActivityContext {
   StringId call_name(NameSpace space, std::uint32_t callback) override {
     return static_cast<StringId>(callback + (space == NameSpace::kDriverCall ? 10'000U : 0U));
   }
+  StringId overhead_name(std::string_view name) override {
+    overheads.emplace_back(name);
+    return static_cast<StringId>(20'000 + overheads.size());
+  }
   std::int64_t correlation(std::uint32_t number) override { return number; }
   void describe(const Device& device, std::uint64_t name) override {
     described = device;
@@ -86,6 +91,7 @@ class TestActivityContext final : public ActivityContext {
   }
 
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, StreamId> streams;
+  std::vector<std::string> overheads;
   Device described;
   std::uint64_t described_name = 0;
 };

@@ -134,6 +134,25 @@ TEST_P(ActivityDecoderTest, AWaitIsItsContextsDevice) {
   EXPECT_EQ(events_.syncs[1].stream, StreamId::kNone) << "for all streams";
 }
 
+TEST_P(ActivityDecoderTest, OverheadIsACallOfItsThread) {
+  const auto overhead = [this](OverheadType type, std::uint32_t object, std::uint64_t start) {
+    buffer_.put(ActivityKind::kOverhead, OverheadRecord{0, static_cast<std::uint32_t>(type), object,
+                                                        1, 77, 0, start, start + 30});
+  };
+  constexpr std::uint32_t kContextObject = 4;
+  overhead(OverheadType::kFunctionLoading, kThreadObject, 100);
+  overhead(static_cast<OverheadType>(0x7777), kThreadObject, 200);
+  overhead(OverheadType::kResource, kContextObject, 300);  // no thread's
+  decode();
+  ASSERT_EQ(events_.calls.size(), 2U);
+  EXPECT_EQ(events_.calls[0].thread, ThreadId{77});
+  EXPECT_EQ(to_ns(events_.calls[0].start), 100);
+  EXPECT_EQ(to_ns(events_.calls[0].dur), 30);
+  EXPECT_EQ(events_.calls[0].correlation, ApiCall().correlation);
+  EXPECT_EQ(events_.calls[0].name, StringId{20'001});
+  EXPECT_THAT(context_.overheads, ElementsAre("driver: load function", "CUPTI: other overhead"));
+}
+
 TEST_P(ActivityDecoderTest, ADeviceTellsWhatItIs) {
   DeviceRecord record{};
   record.memory_bytes = std::uint64_t{80} << 30;

@@ -302,6 +302,14 @@ TEST_F(DeviceRecordingTest, WhatFindsNoBufferIsCounted) {
             2 * kLaunches);
 }
 
+TEST_F(DeviceRecordingTest, WhatTheDriverDoesBesidesIsACallOfItsThread) {
+  ASSERT_EQ(record([] { step([] { stand_in_load_function(kTicks); }); }), 0);
+  ASSERT_EQ(calls_.size(), 1U);
+  EXPECT_EQ(text(calls_[0].name), "driver: load function");
+  EXPECT_EQ(calls_[0].correlation, 0);
+  EXPECT_GT(to_ns(calls_[0].dur), 0);
+}
+
 TEST_F(DeviceRecordingTest, AKilledProgramsBuffersAreRead) {
   const int status = record([] {
     step([] {

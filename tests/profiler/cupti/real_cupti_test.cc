@@ -73,6 +73,13 @@ SAME_PLACE(SyncRecord, end, CUpti_ActivitySynchronization, end);
 SAME_PLACE(SyncRecord, correlation, CUpti_ActivitySynchronization, correlationId);
 SAME_PLACE(SyncRecord, context, CUpti_ActivitySynchronization, contextId);
 SAME_PLACE(SyncRecord, stream, CUpti_ActivitySynchronization, streamId);
+SAME_PLACE(OverheadRecord, type, CUpti_ActivityOverhead, overheadKind);
+SAME_PLACE(OverheadRecord, object, CUpti_ActivityOverhead, objectKind);
+static_assert(offsetof(OverheadRecord, process) == offsetof(CUpti_ActivityOverhead, objectId));
+SAME_PLACE(OverheadRecord, start, CUpti_ActivityOverhead, start);
+SAME_PLACE(OverheadRecord, end, CUpti_ActivityOverhead, end);
+static_assert(offsetof(CUpti_ActivityObjectKindId, pt.threadId) == sizeof(std::uint32_t));
+static_assert(kThreadObject == CUPTI_ACTIVITY_OBJECT_THREAD);
 SAME_PLACE(ContextRecord, context, CUpti_ActivityContext, contextId);
 SAME_PLACE(ContextRecord, device, CUpti_ActivityContext, deviceId);
 SAME_PLACE(DeviceRecord, memory_bytes, CUpti_ActivityDevice4, globalMemorySize);
@@ -98,6 +105,7 @@ SAME_KIND(kDevice, CUPTI_ACTIVITY_KIND_DEVICE);
 SAME_KIND(kContext, CUPTI_ACTIVITY_KIND_CONTEXT);
 SAME_KIND(kKernel, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 SAME_KIND(kPeerCopy, CUPTI_ACTIVITY_KIND_MEMCPY2);
+SAME_KIND(kOverhead, CUPTI_ACTIVITY_KIND_OVERHEAD);
 SAME_KIND(kSync, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
 
 TEST(RealCuptiTest, TheHeadersAgree) {

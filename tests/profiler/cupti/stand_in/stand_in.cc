@@ -184,6 +184,16 @@ class Gpu {
           SyncRecord{0, 3, start, now(), correlation, kContext, stream, kNoCuptiId});
   }
 
+  void load_function(std::uint64_t ticks) {
+    const std::uint64_t start = now();
+    wait_until(start + ticks);
+    const std::scoped_lock lock(mutex_);
+    write(ActivityKind::kOverhead,
+          OverheadRecord{0, static_cast<std::uint32_t>(OverheadType::kFunctionLoading),
+                         kThreadObject, static_cast<std::uint32_t>(getpid()),
+                         static_cast<std::uint32_t>(syscall(SYS_gettid)), 0, start, now()});
+  }
+
   bool complete_late_buffer() {
     Buffer buffer;
     std::size_t most = 0;
@@ -435,6 +445,9 @@ __attribute__((visibility("default"))) void cudaStreamSynchronize_stand_in(std::
     Gpu::get().wait_until(Gpu::get().end_of(stream));
     Gpu::get().synchronized(stream, start, correlation);
   });
+}
+__attribute__((visibility("default"))) void stand_in_load_function(std::uint64_t ticks) {
+  Gpu::get().load_function(ticks);
 }
 __attribute__((visibility("default"))) void stand_in_flush() { Gpu::get().flush(false); }
 __attribute__((visibility("default"))) void stand_in_complete_foreign_buffer() {

@@ -51,6 +51,8 @@ void cudaGraphLaunch_stand_in(const char* mangled_name, std::uint32_t count, std
 void cudaStreamSynchronize_stand_in(std::uint32_t stream);
 // A call of the driver, by the program itself.
 void cuLaunchKernel_stand_in(const char* mangled_name, std::uint32_t stream, std::uint64_t ticks);
+// The driver loads a kernel's code meanwhile, on the calling thread.
+void stand_in_load_function(std::uint64_t ticks);
 
 // What has ended is handed over, as after a flush period; on the calling thread.
 void stand_in_flush();
