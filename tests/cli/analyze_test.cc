@@ -120,6 +120,24 @@ TEST_F(AnalyzeTest, NoLineOfThePageIsWiderThan100) {
   for (std::string line; std::getline(page, line);) EXPECT_LE(cli::width_of(line), 100u) << line;
 }
 
+TEST_F(AnalyzeTest, APriceSaysWhatAStepAndASampleCost) {
+  const std::string store = make("run.db");
+  const Outcome outcome = run_stepscope(
+      {"analyze", store, "--json", "--price-per-hour", "7.2", "--samples-per-step", "8"});
+  ASSERT_EQ(outcome.exit_code, 0);
+  const Json document = Json::parse(outcome.out);
+  const double step_s = document["steps"]["wall_ns"]["mean"].get<double>() / 1e9;
+  EXPECT_DOUBLE_EQ(document["cost"]["per_step"].get<double>(), 0.002 * step_s);
+  EXPECT_DOUBLE_EQ(document["cost"]["per_sample"].get<double>(), 0.002 * step_s / 8);
+  const Outcome page =
+      run_stepscope({"analyze", store, "--price-per-hour", "7.2", "--samples-per-step", "8"});
+  EXPECT_THAT(page.out, HasSubstr("for a million samples, at 7.2 an hour and 8.0 samples a step"));
+
+  const Outcome unpriced = run_stepscope({"analyze", store, "--json"});
+  EXPECT_TRUE(Json::parse(unpriced.out)["cost"].is_null());
+  EXPECT_EQ(run_stepscope({"analyze", store, "--samples-per-step", "8"}).exit_code, 2);
+}
+
 TEST_F(AnalyzeTest, JsonKeepsItsContract) {
   const Outcome outcome = run_stepscope({"analyze", make("run.db"), "--json"});
   ASSERT_EQ(outcome.exit_code, 0);

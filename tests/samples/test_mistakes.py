@@ -130,6 +130,15 @@ def test_what_a_call_computes_for_padding(python_sample):
     assert python_sample("lengths", "--fixed").report["padding"]["share"] < 0.05
 
 
+def test_the_page_speaks_of_calls(stepscope, python_sample):
+    store = python_sample("lengths").store
+    page = subprocess.run([stepscope, "analyze", store], capture_output=True, text=True, check=True).stdout
+    assert "  call time " in page and "   p99 " in page
+    assert "of what is computed is padding" in page
+    assert "· model " in page
+    assert "step time" not in page and "a step" not in page
+
+
 def test_a_healthy_training_run_is_told_nothing_of_this(stepscope, mnist, tmp_path):
     store = tmp_path / "mnist.db"
     options = ["--train-images", "20000", "--test-images", "500", "--epochs", "1", "--steps", "40-140"]
