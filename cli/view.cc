@@ -1,4 +1,5 @@
 // stepscope view: a run in the browser.
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -52,6 +53,9 @@ class ViewedRun {
     if (!page_.empty() && !page_grows_) return page_;
     const auto reader = TraceReader::open(store_);
     if (!reader.ok()) return reader.status();
+    if (!page_.empty() && (*reader)->being_recorded() && Clock::now() < renew_page_at_)
+      return page_;
+    const auto begun = Clock::now();
     const auto report = analyze_run(**reader, {});
     if (!report.ok()) return report.status();
     StringSink sink;
@@ -62,6 +66,8 @@ class ViewedRun {
     if (!status.ok()) return status;
     page_ = sink.text();
     page_grows_ = report->run.being_recorded;
+    // Of a running recording at most a tenth of the time goes into pages, however large it gets.
+    renew_page_at_ = Clock::now() + 9 * (Clock::now() - begun);
     analysis_ = std::move(analysis);
     return page_;
   }
@@ -78,7 +84,9 @@ class ViewedRun {
 
   // What the recording does now, as `top --json` says it.
   Result<std::string> frame() {
+    constexpr std::chrono::milliseconds kFrame{500};  // for all who ask
     const std::lock_guard<std::mutex> guard(live_mutex_);
+    if (Clock::now() < renew_frame_at_) return frame_;
     if (follower_ == nullptr) {
       auto opened = LiveRun::open(store_);
       if (!opened.ok()) return opened.status();
@@ -86,10 +94,13 @@ class ViewedRun {
     }
     const auto frame = follower_->refresh();
     if (!frame.ok()) return frame.status();
-    return top_json(**frame);
+    frame_ = top_json(**frame);
+    renew_frame_at_ = Clock::now() + kFrame;
+    return frame_;
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
   using SharedAnalysis = std::shared_ptr<const Analysis>;
 
   Result<SharedAnalysis> latest_analysis() {
@@ -101,11 +112,14 @@ class ViewedRun {
   const fs::path store_;
   const bool live_;
   std::mutex page_mutex_;
-  std::string page_;         // guarded by page_mutex_; empty: not made yet
-  bool page_grows_ = false;  // guarded by page_mutex_
-  SharedAnalysis analysis_;  // guarded by page_mutex_: what the page tells of
+  std::string page_;                 // guarded by page_mutex_; empty: not made yet
+  bool page_grows_ = false;          // guarded by page_mutex_
+  Clock::time_point renew_page_at_;  // guarded by page_mutex_
+  SharedAnalysis analysis_;          // guarded by page_mutex_: what the page tells of
   std::mutex live_mutex_;
   std::unique_ptr<LiveRun> follower_;  // guarded by live_mutex_
+  std::string frame_;                  // guarded by live_mutex_
+  Clock::time_point renew_frame_at_;   // guarded by live_mutex_
 };
 
 RunServer::Content content_of(const ViewArguments& arguments, const PerfettoUi& ui,

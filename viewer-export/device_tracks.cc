@@ -74,7 +74,12 @@ std::string args_of(const DeviceSlice& slice, const std::string& of_stream) {
 DeviceTracks::DeviceTracks(const TraceReader& reader, const Cut& cut, TrackMap& tracks)
     : reader_(reader), cut_(cut), tracks_(tracks) {
   std::map<DeviceId, std::int64_t> groups;
-  for (const StoredDevice& device : reader.devices()) {
+  // In the order of the processes, which is that of the ranks.
+  std::vector<StoredDevice> devices = reader.devices();
+  std::ranges::stable_sort(devices, {}, [&](const StoredDevice& device) {
+    return std::pair(tracks.pid_of(device.process), device.number);
+  });
+  for (const StoredDevice& device : devices) {
     std::string title = "GPU " + std::to_string(device.number);
     if (!device.name.empty()) title += " · " + device.name;
     // The same GPU in two processes is two devices.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 namespace stepscope {
@@ -21,14 +22,27 @@ std::string process_title(const StoredProcess& process) {
   return name + " (pid " + std::to_string(process.pid) + rank + ")";
 }
 
+// The place of each process in the viewer, from 1: ranks in their order, whichever was recorded
+// first, below what has none (a launcher).
+std::vector<std::int64_t> places_of(const std::vector<StoredProcess>& processes) {
+  std::vector<std::size_t> order(processes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return processes[i].rank; });
+  std::vector<std::int64_t> places(processes.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    places[order[i]] = static_cast<std::int64_t>(i) + 1;
+  }
+  return places;
+}
+
 }  // namespace
 
 TrackMap::TrackMap(const std::vector<StoredProcess>& processes,
                    const std::vector<StoredThread>& threads)
     : stored_processes_(processes), stored_threads_(threads), next_spare_(kFirstSpare) {
-  for (const StoredProcess& process : stored_processes_) {
-    processes_.push_back(
-        {static_cast<std::int64_t>(processes_.size()) + 1, process_title(process)});
+  const std::vector<std::int64_t> places = places_of(stored_processes_);
+  for (std::size_t i = 0; i < stored_processes_.size(); ++i) {
+    processes_.push_back({places[i], process_title(stored_processes_[i])});
   }
   if (processes_.empty()) processes_.push_back({1, "run"});
   next_row_ = static_cast<std::int64_t>(processes_.size()) + 1;

@@ -71,11 +71,13 @@ def take_top(page, stepscope, folder):
 def take_view(page, stepscope, folder):
     view = subprocess.Popen([stepscope, "view", "live.db", "--live", "--no-browser"], cwd=folder, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    page.goto(view.stdout.readline().strip())
-    page.wait_for_selector("#live:not([hidden]) table")
-    save(page, page.screenshot(), "view")
-    view.terminate()
-    view.wait()
+    try:
+        page.goto(view.stdout.readline().strip())
+        page.wait_for_selector("#live:not([hidden]) table")
+        save(page, page.screenshot(), "view")
+    finally:
+        view.terminate()
+        view.wait()
 
 
 def main(arguments):
@@ -88,12 +90,14 @@ def main(arguments):
                                     stdout=subprocess.DEVNULL)
         browser = playwright.chromium.launch(executable_path=viewers.find_chromium(), args=["--no-sandbox"])
         context = browser.new_context(viewport={"width": 1000, "height": 800}, color_scheme="light")
-        time.sleep(RECORD_FOR_S)
-        take_top(context.new_page(), stepscope, folder)
-        take_view(context.new_page(), stepscope, folder)
-        training.terminate()
-        training.wait()
-        browser.close()
+        try:
+            time.sleep(RECORD_FOR_S)
+            take_top(context.new_page(), stepscope, folder)
+            take_view(context.new_page(), stepscope, folder)
+        finally:
+            training.kill()
+            training.wait()
+            browser.close()
 
 
 if __name__ == "__main__":

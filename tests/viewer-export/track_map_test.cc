@@ -41,6 +41,15 @@ void expect_well_numbered(const TrackMap& tracks) {
   }
 }
 
+TEST(TrackMap, RanksStandInTheirOrderBelowWhatHasNone) {
+  StoredProcess launcher = process(1, 10), second = process(2, 11), first = process(3, 12);
+  second.rank = 1;
+  first.rank = 0;
+  const TrackMap tracks({second, launcher, first}, {});
+  EXPECT_LT(tracks.pid_of(ProcessId{1}), tracks.pid_of(ProcessId{3}));
+  EXPECT_LT(tracks.pid_of(ProcessId{3}), tracks.pid_of(ProcessId{2}));
+}
+
 TEST(TrackMap, RowsStandAboveThreadsThatKeepTheirNumbers) {
   TrackMap tracks({process(1, 4242)}, {thread(1, 1, 4242), thread(2, 1, 4250)});
   const Track row = tracks.add_row(ThreadId{1}, "Steps");
