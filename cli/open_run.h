@@ -29,6 +29,11 @@ class OpenedRun {
   // No call of reader() after it. What one reads of a running recording keeps its log from being
   // folded in.
   void close_reader() { reader_.reset(); }
+  // No call of anything after it: an imported run is gone.
+  void discard() {
+    reader_.reset();
+    folder_.reset();
+  }
   // A trace, nowhere to be found as a store once this object is gone.
   [[nodiscard]] bool imported() const { return folder_.has_value(); }
 

@@ -2,12 +2,15 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "analyzer/live/live_run.h"
@@ -155,6 +158,20 @@ void show(const ViewArguments& arguments, const RunServer& server, const Tempora
                arguments.store.c_str(), note.c_str());
 }
 
+// Waits for what is being answered, but not for a page of a large run that is in the making.
+bool stops_in_time(RunServer& server) {
+  constexpr std::chrono::seconds kPatience{3};
+  std::promise<void> stopped;
+  std::future<void> wait = stopped.get_future();
+  std::thread stopping([&server, stopped = std::move(stopped)]() mutable {
+    server.stop();
+    stopped.set_value();
+  });
+  const bool in_time = wait.wait_for(kPatience) == std::future_status::ready;
+  in_time ? stopping.join() : stopping.detach();
+  return in_time;
+}
+
 Status view(const ViewArguments& arguments) {
   const auto ui = find_perfetto_ui(arguments.ui);
   if (!ui.ok()) return ui.status();
@@ -164,7 +181,7 @@ Status view(const ViewArguments& arguments) {
   opened->close_reader();
   ViewedRun run(opened->store(), arguments.live);
   if (const auto page = run.page(); !page.ok()) return page.status();
-  const auto folder = TemporaryFolder::make();
+  auto folder = TemporaryFolder::make();
   if (!folder.ok()) return folder.status();
 
   // Before the server has threads: they are to leave these to us.
@@ -175,7 +192,12 @@ Status view(const ViewArguments& arguments) {
   show(arguments, **server, *folder);
   int signal = 0;
   sigwait(&signals, &signal);
-  (*server)->stop();
+  if (!stops_in_time(**server)) {
+    // Threads are at work: nothing may be torn down below them, but for what would stay behind.
+    opened->discard();
+    folder = Status();
+    std::_Exit(kOk);
+  }
   return {};
 }
 
