@@ -1,9 +1,10 @@
 // Training programs that know nothing of Stepscope; each measures its own waits.
 //
-//   cpp_programs loader|reader|accumulation|lbfgs|evaluation|threads|inference|throws|exits
+//   cpp_programs loader|reader|accumulation|lbfgs|evaluation|threads|inference|throws|exits|devices
 //                [--own FILE] [--workers N] [--kind sleep|busy] [--stall-ms MS] [--batches N]
 //
 // Two runs print the same: one seed, one thread of libtorch's own.
+#include <c10/core/Allocator.h>
 #include <torch/torch.h>
 
 #include <cstdlib>
@@ -268,6 +269,23 @@ int inference(const Given& given) {
   return 0;
 }
 
+// Reports what the allocator of a second GPU would: 1 MiB more with each step, out of 1 GiB.
+int devices(const Given& given) {
+  auto model = make_model();
+  torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.05));
+  Reader reader(given);
+  Batch batch;
+  for (std::int64_t mib = 1; reader.next(&batch); ++mib) {
+    c10::reportMemoryUsageToProfiler(&batch, 1 << 20, mib << 20, 1 << 30,
+                                     c10::Device(c10::DeviceType::CUDA, 1));
+    optimizer.zero_grad();
+    loss_of(model, batch.features, batch.labels).backward();
+    optimizer.step();
+  }
+  own::Stopwatch().save(given.own);
+  return 0;
+}
+
 // Nobody catches what is thrown in the middle of a step.
 int throws(const Given& given) {
   auto model = make_model();
@@ -308,9 +326,10 @@ Given read_options(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const std::map<std::string, int (*)(const Given&)> programs{
-      {"loader", loader}, {"reader", reader},         {"accumulation", accumulation},
-      {"lbfgs", lbfgs},   {"evaluation", evaluation}, {"threads", threads},
-      {"throws", throws}, {"inference", inference},   {"exits", exits}};
+      {"loader", loader},  {"reader", reader},         {"accumulation", accumulation},
+      {"lbfgs", lbfgs},    {"evaluation", evaluation}, {"threads", threads},
+      {"throws", throws},  {"inference", inference},   {"exits", exits},
+      {"devices", devices}};
   const auto program = programs.find(argc > 1 ? argv[1] : "");
   if (program == programs.end()) {
     std::fputs("usage: cpp_programs PROGRAM [--option VALUE]…; see the head of its source\n",

@@ -112,6 +112,20 @@ def test_an_exception_that_nobody_catches(run):
     assert done.report["steps"]["count"] == 40
 
 
+def test_the_memory_of_devices_is_what_their_allocators_say(run):
+    done = run("devices", "--stall-ms", 10)
+    allocated, reserved = ("device_allocated_bytes", "device_reserved_bytes")
+    with sqlite3.connect(done.folder / "run.db") as store:
+        samples = {name: store.execute("SELECT value, gpu FROM sample JOIN string ON string.id = name_id"
+                                       " WHERE text = ? ORDER BY at_ns", [name]).fetchall()
+                   for name in (allocated, reserved)}
+    assert {gpu for values in samples.values() for _, gpu in values} == {1}
+    held = [value for value, _ in samples[allocated]]
+    assert held == sorted(held) and held[0] < held[-1]
+    assert all(value % (1 << 20) == 0 for value in held) and held[-1] <= 80 << 20
+    assert {value for value, _ in samples[reserved]} == {1 << 30}
+
+
 def test_the_exit_code_is_the_programs(run):
     done = run("exits", "--stall-ms", 1, code=42)
     (process,) = done.report["run"]["processes"]
