@@ -41,6 +41,7 @@ Texts make_texts(const Options& options) {
 
 struct Batch {
   torch::Tensor tokens;  // [sentences, longest], int64, padded with kPad
+  std::vector<std::size_t> lengths;
   Padding padding;
 };
 
@@ -54,11 +55,13 @@ Batch encode(const Texts& texts, const Group& group) {
   Batch batch{
       torch::full({static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(longest)},
                   kPad, torch::kInt64),
+      {},
       {0, rows.size() * longest}};
   auto* row = batch.tokens.data_ptr<TokenId>();
   for (const std::vector<TokenId>& tokens : rows) {
     std::copy(tokens.begin(), tokens.end(), row);
     row += longest;
+    batch.lengths.push_back(tokens.size());
     batch.padding.tokens += tokens.size();
   }
   return batch;
@@ -111,6 +114,7 @@ Result classify(const Texts& texts, Classifier& model) {
   result.log.restart();
   for (const Batch& batch : stepscope::input(Encoded(texts), "tokenizer")) {
     result.log.batch_arrived();
+    stepscope::lengths(batch.lengths);  // what is padding cannot be seen from outside
     result.score += model->forward(batch.tokens).sum().item<double>();
     result.padding.tokens += batch.padding.tokens;
     result.padding.computed += batch.padding.computed;
