@@ -11,4 +11,11 @@ Installation find_installation() {
   return {prefix / STEPSCOPE_LIBDIR, prefix / STEPSCOPE_DATADIR / "stepscope" / "source"};
 }
 
+Result<Installation> ready_installation() {
+  const Installation installed = find_installation();
+  if (std::filesystem::exists(installed.libstepscope())) return installed;
+  return Status::error(ErrorKind::kUnavailable,
+                       installed.libstepscope().string() + ": not there; install Stepscope anew");
+}
+
 }  // namespace stepscope::cli

@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
   int exit_code = stepscope::cli::kOk;
   stepscope::cli::add_run(app, exit_code);
   stepscope::cli::add_control(app, exit_code);
+  stepscope::cli::add_sweep(app, exit_code);
   stepscope::cli::add_analyze(app, exit_code);
   stepscope::cli::add_compare(app, exit_code);
   stepscope::cli::add_what_if(app, exit_code);

@@ -8,9 +8,11 @@
 #include <string>
 
 #include "analyzer/compare/compare.h"
+#include "analyzer/sweep/analyze_sweep.h"
 #include "cli/comparison_json.h"
 #include "cli/open_run.h"
 #include "cli/report_json.h"
+#include "cli/sweep/sweep_json.h"
 #include "cli/verb.h"
 #include "viewer-export/output_file.h"
 
@@ -46,6 +48,14 @@ Result<std::string> comparison_of(const ReportArguments& arguments, const Analys
   return comparison_json({a, b, compare(a.report, b.report), {}, kPageTop});
 }
 
+void print_size(const std::string& output) {
+  if (output == "-") return;
+  std::error_code ignored;
+  const auto bytes = std::filesystem::file_size(output, ignored);
+  std::printf("%s: %.1f MB, opens in any browser\n", output.c_str(),
+              ignored ? 0.0 : static_cast<double>(bytes) / 1e6);
+}
+
 void print_summary(const ReportArguments& arguments, const AnalysisReport& run) {
   if (!report_has_charts()) {
     std::fprintf(stderr,
@@ -56,14 +66,26 @@ void print_summary(const ReportArguments& arguments, const AnalysisReport& run) 
     std::fprintf(stderr, "stepscope report: %s: %s\n", arguments.store.c_str(),
                  run.no_steps.c_str());
   }
-  if (arguments.output == "-") return;
-  std::error_code ignored;
-  const auto bytes = std::filesystem::file_size(arguments.output, ignored);
-  std::printf("%s: %.1f MB, opens in any browser\n", arguments.output.c_str(),
-              ignored ? 0.0 : static_cast<double>(bytes) / 1e6);
+  print_size(arguments.output);
+}
+
+Status report_sweep(const ReportArguments& arguments) {
+  if (!arguments.baseline.empty()) {
+    return Status::error(ErrorKind::kUsage, "--baseline: " + arguments.store +
+                                                " is a sweep; it is compared with none");
+  }
+  const auto data = read_sweep(arguments.store);
+  if (!data.ok()) return data.status();
+  auto file = OutputFile::create(arguments.output);
+  if (!file.ok()) return file.status();
+  const Status status =
+      write_sweep_report(sweep_json(analyze_sweep(*data), arguments.store), **file);
+  if (status.ok()) print_size(arguments.output);
+  return status;
 }
 
 Status report(const ReportArguments& arguments) {
+  if (is_sweep(arguments.store)) return report_sweep(arguments);
   const auto opened = OpenedRun::open(arguments.store);
   if (!opened.ok()) return opened.status();
   const auto run = analyse(opened->reader(), arguments, "");
@@ -90,7 +112,7 @@ void add_report(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand(
       kVerb, "Write a run as one HTML page that needs no network and no other file");
   verb->add_option("store", arguments->store,
-                   "the recording, for example run.db, or another profiler's trace")
+                   "the recording, for example run.db, another profiler's trace, or a sweep")
       ->required();
   verb->add_option("-o,--output", arguments->output, "where to; - is standard output")
       ->capture_default_str();

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +13,7 @@
 #include "cli/run_summary.h"
 #include "cli/run_window.h"
 #include "cli/verb.h"
+#include "cli/words.h"
 #include "profiler/launch/child.h"
 #include "profiler/launch/program_file.h"
 #include "profiler/recorder/run_recorder.h"
@@ -21,7 +21,6 @@
 namespace stepscope::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
@@ -42,12 +41,6 @@ struct RunArguments {
   bool no_analysis = false;
   std::vector<std::string> program;
 };
-
-std::string command_line(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
-  return line;
-}
 
 Result<RunPlan> plan_of(const RunArguments& arguments) {
   RunPlan plan;
@@ -115,7 +108,7 @@ int watch(const RunArguments& arguments, const Child& child, RunRecorder& record
   LiveLine line(!arguments.quiet);
   DurationLimit duration(arguments.duration_s);
   recorder.program_started(child.pid());
-  std::optional<int> ended;
+  std::optional<ChildEnd> ended;
   while (!(ended = child.ended())) {
     recorder.wait(child.fd());
     child.pass_signals_on();
@@ -123,8 +116,8 @@ int watch(const RunArguments& arguments, const Child& child, RunRecorder& record
     duration.apply(recorder);
     line.show(recorder.progress());
   }
-  recorder.program_ended(child.pid(), *ended, command_line(arguments.program));
-  return *ended;
+  recorder.program_ended(child.pid(), ended->wait_status, command_line(arguments.program));
+  return ended->wait_status;
 }
 
 void say(const std::string& line) { std::fprintf(stderr, "stepscope: %s\n", line.c_str()); }
@@ -156,21 +149,16 @@ int run_program(const RunArguments& arguments) {
   if (!program.ok()) return refuse_program(program.status());
   const auto plan = plan_of(arguments);
   if (!plan.ok()) return report_error(kVerb, plan.status());
-  const Installation installed = find_installation();
-  const fs::path library = installed.libstepscope();
-  if (!fs::exists(library)) {
-    return report_error(kVerb,
-                        Status::error(ErrorKind::kUnavailable,
-                                      library.string() + ": not there; install Stepscope anew"));
-  }
+  const auto installed = ready_installation();
+  if (!installed.ok()) return report_error(kVerb, installed.status());
   if (program->is_static) {
     say(arguments.program[0] + ": statically linked; it runs, but nothing of it can be seen");
   }
   auto recorder = RunRecorder::start(arguments.output, meta_of(arguments), *plan);
   if (!recorder.ok()) return report_error(kVerb, recorder.status());
   const auto environment =
-      environment_for(*program, (*recorder)->socket_path(), library.string(),
-                      (installed.libraries / "stepscope" / "python" / "inject").string());
+      environment_for(*program, (*recorder)->socket_path(), installed->libstepscope().string(),
+                      installed->python_hooks().string());
   const auto child = Child::start(arguments.program, environment);
   if (!child.ok()) return refuse_program(child.status());
   const int wait_status = watch(arguments, *child, **recorder);

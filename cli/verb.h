@@ -1,5 +1,5 @@
-// One verb of the `stepscope` binary: a file each, named after the verb, that adds a CLI11 subcommand
-// and does nothing but parse, call the part that does the work, and print.
+// One verb of the `stepscope` binary: a file each, named after the verb, that adds a CLI11
+// subcommand and does nothing but parse, call the part that does the work, and print.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -30,6 +30,7 @@ void add_control(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_top(CLI::App& app, int& exit_code);
 void add_view(CLI::App& app, int& exit_code);
+void add_sweep(CLI::App& app, int& exit_code);
 void add_what_if(CLI::App& app, int& exit_code);
 
 }  // namespace stepscope::cli

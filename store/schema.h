@@ -14,6 +14,12 @@ inline constexpr std::int32_t kApplicationId = 0x53545343;
 
 extern const char kSchemaSql[];  // schema.sql as it stands
 
+// The same of a sweep, which is no recording: "STSW".
+inline constexpr int kSweepSchemaVersion = 1;
+inline constexpr std::int32_t kSweepApplicationId = 0x53545357;
+
+extern const char kSweepSchemaSql[];  // sweep_schema.sql as it stands
+
 // store/migrations/from_….sql. A migration is never changed after a release: it leads from what was
 // to what came next, whatever schema.sql has become since.
 extern const char kMigrationFrom1Sql[];

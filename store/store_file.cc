@@ -209,7 +209,7 @@ bool StoreFile::locked(StoreLock which) const {
   return ::fcntl(entry_->descriptors[0], F_OFD_GETLK, &request) == 0 && request.l_type != F_UNLCK;
 }
 
-Status StoreFile::check_is_store() const {
+Status StoreFile::check_is_store(StoreKind kind) const {
   // https://www.sqlite.org/fileformat2.html, "The Database Header"
   constexpr std::size_t kApplicationIdAt = 68;
   std::array<unsigned char, 100> header{};
@@ -226,10 +226,16 @@ Status StoreFile::check_is_store() const {
       std::memcmp(header.data(), "SQLite format 3", 16) != 0) {
     return refuse("not a Stepscope store; give a file that stepscope made");
   }
-  if (big_endian(&header[kApplicationIdAt]) != std::uint32_t{kApplicationId}) {
-    return refuse("a SQLite database, but not a Stepscope store");
+  const auto is = [id = big_endian(&header[kApplicationIdAt])](std::int32_t wanted) {
+    return id == static_cast<std::uint32_t>(wanted);
+  };
+  if (is(kind == StoreKind::kSweep ? kSweepApplicationId : kApplicationId)) return {};
+  if (is(kSweepApplicationId)) {
+    return refuse(
+        "a sweep, not a recording; `stepscope sweep show` and `stepscope report` read it");
   }
-  return {};
+  if (is(kApplicationId)) return refuse("a recording, not a sweep; `stepscope analyze` reads it");
+  return refuse("a SQLite database, but not a Stepscope store");
 }
 
 bool StoreFile::is_at(const std::filesystem::path& path) const {

@@ -23,6 +23,7 @@
 namespace stepscope {
 
 enum class StoreLock : std::uint8_t { kRecording = 0, kWriting = 1 };
+enum class StoreKind : std::uint8_t { kRecording, kSweep };
 
 class StoreFile {
  public:
@@ -31,8 +32,8 @@ class StoreFile {
   // A new, empty file. Errors: kBusy (somebody made one just now), kIo.
   static Result<StoreFile> create(const std::filesystem::path& path);
 
-  // Around fork() the shared entries are locked. Handlers of whoever calls into the store under a lock
-  // of their own must be installed after these, or the two locks are taken in both orders.
+  // Around fork() the shared entries are locked. Handlers of whoever calls into the store under a
+  // lock of their own must be installed after these, or the two locks are taken in both orders.
   static void install_fork_handlers();
 
   StoreFile() = default;
@@ -45,8 +46,9 @@ class StoreFile {
   // Whether anybody does, *this included.
   [[nodiscard]] bool locked(StoreLock which) const;
 
-  // kBadInput unless the file begins as a Stepscope store does (of any schema version).
-  Status check_is_store() const;
+  // kBadInput unless the file begins as a Stepscope store of this kind does (of any schema
+  // version).
+  Status check_is_store(StoreKind kind = StoreKind::kRecording) const;
   // Whether `path` still leads to this file.
   [[nodiscard]] bool is_at(const std::filesystem::path& path) const;
   [[nodiscard]] std::int64_t size() const;

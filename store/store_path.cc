@@ -23,12 +23,12 @@ Status lock_both(StoreFile& file) {
 }
 
 // PATH.old may only be what an earlier recording left there.
-Status check_replaceable(const fs::path& old) {
+Status check_replaceable(const fs::path& old, StoreKind kind) {
   std::error_code code;
   if (!fs::exists(fs::symlink_status(old, code))) return {};
   const Result<StoreFile> file = StoreFile::open(old);
   if (!file.ok()) return file.status();
-  if (Status status = file->check_is_store(); !status.ok()) {
+  if (Status status = file->check_is_store(kind); !status.ok()) {
     return Status::error(ErrorKind::kBadInput,
                          status.message() + " (the earlier recording would replace it)");
   }
@@ -49,9 +49,9 @@ void remove_logs(const fs::path& path) {
 
 // Renames the store at `path`, which `file` has locked, to PATH.old. First its write-ahead log or
 // journal (its recorder was killed) is folded in: they go by the name of the file.
-Status move_aside(const fs::path& path) {
+Status move_aside(const fs::path& path, StoreKind kind) {
   const fs::path old = with_suffix(path, ".old");
-  if (Status status = check_replaceable(old); !status.ok()) return status;
+  if (Status status = check_replaceable(old, kind); !status.ok()) return status;
   // Open until the rename is done, so that the lock on the file is SQLite's as well as ours.
   Result<Database> database = Database::open(path, SQLITE_OPEN_READWRITE);
   if (!database.ok()) return database.status();
@@ -68,12 +68,12 @@ Status move_aside(const fs::path& path) {
   return {};
 }
 
-Status retire(const fs::path& path, ExistingStore existing) {
+Status retire(const fs::path& path, ExistingStore existing, StoreKind kind) {
   Result<StoreFile> file = StoreFile::open(path);
   if (!file.ok()) return file.status();
   // Before its content: a recording that begins just now has written nothing yet.
   if (file->locked(StoreLock::kRecording)) return file->lock(StoreLock::kRecording);
-  if (Status status = file->check_is_store(); !status.ok()) return status;
+  if (Status status = file->check_is_store(kind); !status.ok()) return status;
   if (existing == ExistingStore::kRefuse) {
     return Status::error(ErrorKind::kBadInput,
                          path.string() + ": there is a store already; use another file");
@@ -83,7 +83,7 @@ Status retire(const fs::path& path, ExistingStore existing) {
   if (!file->is_at(path)) {
     return Status::error(ErrorKind::kBusy, path.string() + ": somebody else has just replaced it");
   }
-  return move_aside(path);
+  return move_aside(path, kind);
 }
 
 bool is_taken(const fs::path& path) {
@@ -99,20 +99,21 @@ Status check_path(const fs::path& path) {
   if (!file.ok()) return file.status();
   if (file->locked(StoreLock::kRecording)) return file->lock(StoreLock::kRecording);
   if (Status status = file->check_is_store(); !status.ok()) return status;
-  return check_replaceable(with_suffix(path, ".old"));
+  return check_replaceable(with_suffix(path, ".old"), StoreKind::kRecording);
 }
 
 Status move_store(const fs::path& from, const fs::path& path) {
   if (is_taken(path)) {
-    if (Status status = retire(path, ExistingStore::kKeepAsOld); !status.ok()) return status;
+    const Status status = retire(path, ExistingStore::kKeepAsOld, StoreKind::kRecording);
+    if (!status.ok()) return status;
   }
   if (::rename(from.c_str(), path.c_str()) == 0) return {};
   return Status::error(ErrorKind::kIo, path.string() + ": " + std::strerror(errno));
 }
 
-Result<StoreFile> claim_path(const fs::path& path, ExistingStore existing) {
+Result<StoreFile> claim_path(const fs::path& path, ExistingStore existing, StoreKind kind) {
   if (is_taken(path)) {
-    if (Status status = retire(path, existing); !status.ok()) return status;
+    if (Status status = retire(path, existing, kind); !status.ok()) return status;
   }
   Result<StoreFile> file = StoreFile::create(path);
   if (!file.ok()) return file;

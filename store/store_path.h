@@ -10,8 +10,9 @@
 namespace stepscope {
 
 // A new, empty file at `path`, locked for recording and writing. What is there already is moved
-// aside or refused, as TraceWriter::create() says.
-Result<StoreFile> claim_path(const std::filesystem::path& path, ExistingStore existing);
+// aside or refused, as TraceWriter::create() says; of another kind it is always refused.
+Result<StoreFile> claim_path(const std::filesystem::path& path, ExistingStore existing,
+                             StoreKind kind = StoreKind::kRecording);
 
 // What TraceWriter::create() would refuse at `path`, without touching anything.
 Status check_path(const std::filesystem::path& path);

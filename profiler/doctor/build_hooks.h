@@ -17,6 +17,10 @@ struct Installation {
   std::filesystem::path sources;    // of the hooks, laid out as in the source tree
 
   [[nodiscard]] std::filesystem::path libstepscope() const { return libraries / "libstepscope.so"; }
+  // What Python programs are given to import first.
+  [[nodiscard]] std::filesystem::path python_hooks() const {
+    return libraries / "stepscope" / "python" / "inject";
+  }
   // A project by itself.
   [[nodiscard]] std::filesystem::path hook_project() const { return sources / "profiler/hooks"; }
 };

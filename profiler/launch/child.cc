@@ -1,6 +1,7 @@
 #include "profiler/launch/child.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,6 +35,29 @@ sigset_t our_signals() {
 }
 
 // In the child, before exec: only what is safe after fork().
+void set_up(const ChildSetup& setup, pid_t parent, sigset_t& mask) {
+  if (setup.apart) {
+    sigemptyset(&mask);
+    signal(SIGXFSZ, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(127);  // it died before we asked to be told
+    const int nothing = open("/dev/null", O_RDONLY);
+    if (nothing > STDERR_FILENO) {
+      dup2(nothing, STDIN_FILENO);
+      close(nothing);
+    }
+  }
+  if (setup.output >= 0) dup2(setup.output, STDOUT_FILENO);
+  if (setup.error >= 0) dup2(setup.error, STDERR_FILENO);
+  if (setup.address_limit > 0) {
+    const auto bytes = static_cast<rlim_t>(setup.address_limit);
+    const rlimit limit{bytes, bytes};
+    setrlimit(RLIMIT_AS, &limit);
+  }
+}
+
 [[noreturn]] void become(const std::vector<char*>& arguments, const sigset_t& mask, int report) {
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   execvp(arguments[0], arguments.data());
@@ -66,7 +90,7 @@ Environment environment_for(const ProgramFile& program, const std::string& socke
 }
 
 Result<Child> Child::start(const std::vector<std::string>& arguments,
-                           const Environment& environment) {
+                           const Environment& environment, const ChildSetup& setup) {
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -77,25 +101,37 @@ Result<Child> Child::start(const std::vector<std::string>& arguments,
   OwnedFd write_end(report[1]);
   const sigset_t ours = our_signals();
   sigset_t before;
-  sigprocmask(SIG_BLOCK, &ours, &before);
+  sigprocmask(SIG_BLOCK, &ours, &before);  // as it was, for the program
   OwnedFd signals(signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK));
 
+  const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) return exec_failed(arguments[0], errno);
   if (pid == 0) {
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    set_up(setup, parent, before);
     become(argv, before, write_end.get());
   }
   write_end = OwnedFd();
   int error = 0;
   if (read(read_end.get(), &error, sizeof(error)) == sizeof(error)) {
     waitpid(pid, nullptr, 0);
+    if (setup.apart) sigprocmask(SIG_SETMASK, &before, nullptr);
     return exec_failed(arguments[0], error);
   }
   // From here on the recorder's own: a full disk is an error it can tell, not its death.
   signal(SIGXFSZ, SIG_IGN);
   signal(SIGPIPE, SIG_IGN);
-  return Child(pid, std::move(signals));
+  if (!setup.apart) return Child(pid, std::move(signals), std::nullopt);
+  setpgid(pid, pid);  // the child does so too; who comes first does not matter
+  return Child(pid, std::move(signals), before);
+}
+
+Child::Child(Child&& other) noexcept
+    : pid_(other.pid_), signals_(std::move(other.signals_)), before_(other.before_) {}
+
+Child::~Child() {
+  if (signals_ && before_) sigprocmask(SIG_SETMASK, &*before_, nullptr);
 }
 
 void Child::pass_signals_on() const {
@@ -107,9 +143,20 @@ void Child::pass_signals_on() const {
   }
 }
 
-std::optional<int> Child::ended() const {
-  int status = 0;
-  return waitpid(pid_, &status, WNOHANG) == pid_ ? std::optional<int>(status) : std::nullopt;
+int Child::take_signal() const {
+  signalfd_siginfo info{};
+  while (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
+    if (info.ssi_signo != SIGCHLD) return static_cast<int>(info.ssi_signo);
+  }
+  return 0;
+}
+
+void Child::end_group(int signal) const { kill(-pid_, signal); }
+
+std::optional<ChildEnd> Child::ended() const {
+  ChildEnd end;
+  if (wait4(pid_, &end.wait_status, WNOHANG, &end.usage) != pid_) return std::nullopt;
+  return end;
 }
 
 int exit_code_of(int wait_status) {

@@ -101,22 +101,21 @@ void read_network(std::string_view text, std::vector<Reading>& readings) {
   readings.emplace_back("net_tx_bytes", sent);
 }
 
-// Where the kernel counts the kills of `pid`'s memory cgroup, version 2 or 1.
-std::string oom_file(pid_t pid) {
+}  // namespace
+
+std::string memory_group_file(pid_t pid, const std::string& in_v2, const std::string& in_v1) {
   std::ifstream groups("/proc/" + std::to_string(pid) + "/cgroup");
   std::string v2;
   for (std::string line; std::getline(groups, line);) {
     const std::size_t path = line.rfind(':');
     if (path == std::string::npos) continue;
     if (line.find(":memory:") != std::string::npos) {
-      return "/sys/fs/cgroup/memory" + line.substr(path + 1) + "/memory.oom_control";
+      return "/sys/fs/cgroup/memory" + line.substr(path + 1) + "/" + in_v1;
     }
-    if (line.starts_with("0::")) v2 = "/sys/fs/cgroup" + line.substr(path + 1) + "/memory.events";
+    if (line.starts_with("0::")) v2 = "/sys/fs/cgroup" + line.substr(path + 1) + "/" + in_v2;
   }
   return v2;
 }
-
-}  // namespace
 
 ProcessSampler::ProcessSampler(pid_t pid)
     : stat_(open_file("/proc/" + std::to_string(pid) + "/stat")),
@@ -157,7 +156,8 @@ std::vector<Reading> MachineSampler::read() const {
   return readings;
 }
 
-OomCounter::OomCounter(pid_t pid) : path_(oom_file(pid)) {}
+OomCounter::OomCounter(pid_t pid)
+    : path_(memory_group_file(pid, "memory.events", "memory.oom_control")) {}
 
 std::int64_t OomCounter::read() const {
   if (path_.empty()) return -1;

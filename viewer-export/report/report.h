@@ -41,6 +41,10 @@ inline constexpr std::size_t kReportNameBytes = 1'000;  // of a name
 // all figures, and says what is missing.
 bool report_has_charts();
 
+// The page of a sweep: `document` is what `stepscope sweep show --json` prints, schema
+// "stepscope.sweep/1", and all there is in it. Finishes `sink`. Errors: what `sink` reports.
+Status write_sweep_report(const std::string& document, ByteSink& sink);
+
 // Writes the page and finishes `sink`. `analysis`: the one that the document tells of, with its
 // call_ops and utilizations. Memory: that of the run's steps, phases and device activities; ops are
 // streamed. Errors: what reading and `sink` report.

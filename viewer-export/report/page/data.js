@@ -15,6 +15,7 @@ export const comparison = read("comparison");
 export const run = read("run");
 // Of a page that is served: what there is beside it, {timeline, live}; null in a file.
 export const beside = read("beside");
+export const sweep = read("sweep");  // instead of the others
 
 let current = 0;
 export function selectLoop(index) { current = index; }

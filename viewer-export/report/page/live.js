@@ -11,7 +11,7 @@ const AGAIN_MS = 3000;  // when nobody answered
 const LIVE_OPS = 8;
 
 const panel = h("section", {id: "live", "aria-label": "The run right now"});
-let seenRecording = analysis.run.being_recorded;
+let seenRecording = analysis?.run.being_recorded ?? false;  // a sweep has no analysis
 
 export function followRun() {
   document.getElementById("content").before(panel);

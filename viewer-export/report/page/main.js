@@ -1,7 +1,7 @@
 // Which page is shown, and when it is drawn anew.
-import {h} from "./dom.js";
+import {h, visible} from "./dom.js";
 import {time, plural} from "./text.js";
-import {analysis, run, comparison, beside, loopTitle, selectLoop, loopIndex} from "./data.js";
+import {analysis, run, comparison, beside, sweep, loopTitle, selectLoop, loopIndex} from "./data.js";
 import {forgetCharts, drawGraphs} from "./charts.js";
 import {headline, overviewPage} from "./overview.js";
 import {inputPage, hasInput} from "./input.js";
@@ -11,9 +11,10 @@ import {stepsPage} from "./steps.js";
 import {ranksPage} from "./ranks.js";
 import {comparePage} from "./compare.js";
 import {followRun} from "./live.js";
+import {sweepHeadline, sweepOverviewPage, sweepMapPage, sweepHasMap, sweepSettingsPage} from "./sweep.js";
 
 // A page that a run has nothing for is not offered.
-const PAGES = [
+const PAGES_OF_RUN = [
   {id: "overview", title: "Overview", page: overviewPage, has: () => true},
   {id: "input", title: "Input pipeline", page: inputPage, has: hasInput},
   {id: "ops", title: "Ops", page: opsPage, has: () => run.ops.length > 0},
@@ -24,6 +25,12 @@ const PAGES = [
   {id: "ranks", title: "Ranks", page: ranksPage, has: () => analysis.ranks !== null},
   {id: "compare", title: "Compare", page: comparePage, has: () => comparison !== null},
 ];
+const PAGES_OF_SWEEP = [
+  {id: "overview", title: "Overview", page: sweepOverviewPage, has: () => true},
+  {id: "map", title: "Map and curves", page: sweepMapPage, has: sweepHasMap},
+  {id: "settings", title: "All settings", page: sweepSettingsPage, has: () => true},
+];
+const PAGES = sweep === null ? PAGES_OF_RUN : PAGES_OF_SWEEP;
 
 // "#steps=507": the page, and what of it.
 function place() {
@@ -35,7 +42,7 @@ function place() {
 function drawNavigation(page) {
   const links = PAGES.filter((entry) => entry.has()).map((entry) => h("a", {href: "#" + entry.id,
     "aria-current": entry === page ? "page" : null}, entry.title));
-  const choice = analysis.loops.length > 1 && h("label", null, "Loop ", h("select", {id: "loop",
+  const choice = analysis?.loops.length > 1 && h("label", null, "Loop ", h("select", {id: "loop",
     onchange: (event) => { selectLoop(Number(event.target.value)); draw(); }},
     analysis.loops.map((entry, i) => h("option", {value: i, selected: i === loopIndex()}, loopTitle(entry)))));
   const timeline = beside?.timeline && h("a", {href: "timeline", target: "_blank", rel: "noopener"}, "Timeline ↗");
@@ -46,21 +53,31 @@ function draw() {
   const {page, what} = place();
   forgetCharts();
   drawNavigation(page);
-  document.title = `${headline()} · ${page.title} · Stepscope`;
+  document.title = `${sweep === null ? headline() : sweepHeadline()} · ${page.title} · Stepscope`;
   document.getElementById("content").replaceChildren(...page.page(what).flat().filter(Boolean));
   drawGraphs();
 }
 
-function drawFrame() {
+function drawRunTitle() {
   const {command, duration_ns, processes} = analysis.run;
   const name = processes[0]?.name ?? "run";
   document.getElementById("run-title").replaceChildren(h("strong", null, name), command && ` · ${command}`,
     ` · recorded for ${time(duration_ns)}`, processes.length > 1 ? ` · ${plural(processes.length, "process", "processes")}` : "");
+}
+
+function drawSweepTitle() {
+  const commands = sweep.variants.map((variant) => visible((variant.name === null ? "" : variant.name + ": ") + variant.command));
+  document.getElementById("run-title").replaceChildren(h("strong", null, "Sweep"), " · " + commands.join(" · "));
+}
+
+function drawFrame() {
+  if (sweep === null) drawRunTitle(); else drawSweepTitle();
   const origin = beside === null ? "Made by stepscope report. Nothing in this file is loaded from anywhere else. "
     : "Served by stepscope view, to this machine alone. ";
   document.getElementById("footer").replaceChildren(h("p", null, origin,
     "Graphs by Chart.js (© Chart.js contributors, MIT licence). ",
-    "The queries under Evidence run on the store, once stepscope analyze has: sqlite3 run.db \"…\"."));
+    sweep === null ? "The queries under Evidence run on the store, once stepscope analyze has: sqlite3 run.db \"…\"."
+      : "All figures are in the sweep: sqlite3 sweep.db \"SELECT * FROM cell_stats\"."));
 }
 
 window.addEventListener("hashchange", () => {

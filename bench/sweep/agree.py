@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""How well the step time of a sweep agrees with timing the same program by hand.
+
+usage: bench/sweep/agree.py [--build build/release] [--rounds 10] [--steps 1500] [-o FILE.json]
+
+By hand, a program is timed as a whole by hyperfine, once with few steps and once with many: the difference over the
+steps between is a step, whatever loading and leaving take. A sweep takes the same program with many steps, and its
+steady steps. Both are done in turns, so that what else the machine does is done to both. The two are compared by their
+means over all rounds; the interval is that of the ratios of the rounds (Student's t).
+"""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FEW = 100  # steps of the short run by hand
+# Of Student's t, two-sided 95 %, by degrees of freedom from 1 to 30.
+T95 = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13, 2.12, 2.11, 2.10, 2.09,
+       2.09, 2.08, 2.07, 2.07, 2.06, 2.06, 2.06, 2.05, 2.05, 2.05, 2.04]
+
+
+def programs(build, steps_placeholder):
+    """Commands by name; the number of steps is where `steps_placeholder` is, the batch at {batch}."""
+    found = {"marks alone": [build / "tests/sweep/settings", "--batch", "{batch}", "--fixed-us", "500", "--each-us", "50",
+                             "--steps", steps_placeholder]}
+    if (build / "samples/serve").exists():
+        found["serve, eager"] = [build / "samples/serve", "--batch", "{batch}", "--length", "32", "--format", "eager",
+                                 "--calls", steps_placeholder]
+    return {name: [str(word) for word in words] for name, words in found.items()}
+
+
+def by_hand(words, batch, steps, folder):
+    """Seconds of the whole program, as hyperfine has it."""
+    command = [word.replace("{batch}", str(batch)).replace("{steps}", str(steps)) for word in words]
+    out = folder / "hyperfine.json"
+    subprocess.run(["hyperfine", "--shell=none", "--runs", "1", "--warmup", "0", "--style", "none", "--export-json", out,
+                    " ".join(command)], check=True, stdout=subprocess.DEVNULL)
+    return json.loads(out.read_text())["results"][0]["mean"]
+
+
+def by_sweep(stepscope, words, batch, steps, folder):
+    """Seconds of a steady step."""
+    command = [word.replace("{steps}", str(steps)) for word in words]
+    done = subprocess.run([stepscope, "sweep", "-o", folder / "sweep.db", "--restart", "--repeats", "1", "--json",
+                           "-p", f"batch={batch}", "--", *command], check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)["cells"][0]["figures"]["step_ns"]["mean"]["value"] / 1e9
+
+
+def measure(stepscope, words, batch, arguments, folder):
+    hand, sweep = [], []
+    for number in range(arguments.rounds):
+        turns = [lambda: hand.append((by_hand(words, batch, arguments.steps, folder) - by_hand(words, batch, FEW, folder))
+                                     / (arguments.steps - FEW)),
+                 lambda: sweep.append(by_sweep(stepscope, words, batch, arguments.steps, folder))]
+        for turn in turns if number % 2 else reversed(turns):
+            turn()
+    ratios = [s / h for s, h in zip(sweep, hand)]
+    spread = statistics.stdev(ratios) / math.sqrt(len(ratios)) * T95[min(len(ratios) - 2, 29)]
+    middle = statistics.fmean(sweep) / statistics.fmean(hand)
+    return {"batch": batch, "by_hand_us": 1e6 * statistics.fmean(hand), "by_sweep_us": 1e6 * statistics.fmean(sweep),
+            "difference": middle - 1, "ci95": [statistics.fmean(ratios) - 1 - spread, statistics.fmean(ratios) - 1 + spread],
+            "ratios": ratios}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
+    parser.add_argument("--programs", type=pathlib.Path, help="the build folder of the programs (default: --build)")
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--batch", type=int, nargs="+", default=[1, 16])
+    parser.add_argument("-o", "--output", type=pathlib.Path)
+    arguments = parser.parse_args()
+    if shutil.which("hyperfine") is None:
+        sys.exit("hyperfine is not there; apt install hyperfine")
+    if arguments.rounds < 2 or arguments.steps <= FEW:
+        sys.exit(f"--rounds must be 2 or more, --steps more than {FEW}")
+    build = (arguments.programs or arguments.build).resolve()
+    result = {"machine": {"cpu": platform.processor() or platform.machine(), "cores": os.cpu_count(),
+                          "load": os.getloadavg()[0]}, "rounds": arguments.rounds, "steps": arguments.steps, "programs": {}}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, words in programs(build, "{steps}").items():
+            rows = [measure(arguments.build.resolve() / "bin/stepscope", words, batch, arguments, pathlib.Path(folder))
+                    for batch in arguments.batch]
+            result["programs"][name] = rows
+            for row in rows:
+                low, high = row["ci95"]
+                print(f"{name}, batch {row['batch']}: by hand {row['by_hand_us']:.1f} µs, by the sweep {row['by_sweep_us']:.1f} µs a "
+                      f"step, {100 * row['difference']:+.2f} % (95 % CI {100 * low:+.2f} … {100 * high:+.2f})")
+    if arguments.output:
+        arguments.output.write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+// stepscope sweep: one program at many settings, and which of them is best.
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "analyzer/sweep/analyze_sweep.h"
+#include "cli/sweep/plan.h"
+#include "cli/sweep/sweep_json.h"
+#include "cli/sweep/sweep_text.h"
+#include "cli/sweep/sweeper.h"
+#include "cli/terminal_text.h"
+#include "cli/verb.h"
+
+namespace stepscope::cli {
+namespace {
+
+constexpr const char* kVerb = "sweep";
+
+int print_result(const SweepArguments& arguments) {
+  const auto data = read_sweep(arguments.output);
+  if (!data.ok()) return report_error(kVerb, data.status());
+  const SweepReport report = analyze_sweep(*data);
+  const std::string page = arguments.json ? sweep_json(report, arguments.output)
+                                          : sweep_text(report, arguments.output,
+                                                       !arguments.no_color && stdout_wants_color());
+  if (std::fwrite(page.data(), 1, page.size(), stdout) == page.size() && std::fflush(stdout) == 0)
+    return kOk;
+  return report_error(kVerb, Status::error(ErrorKind::kIo, "standard output: cannot be written"));
+}
+
+// What was measured is told also when the sweep could not go on.
+int sweep(const SweepArguments& arguments) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow further is an error of write()
+  const auto job = plan_sweep(arguments);
+  if (!job.ok()) return report_error(kVerb, job.status());
+  const auto end = run_sweep(arguments, *job);
+  if (!end.ok()) return report_error(kVerb, end.status());
+  const int printed = print_result(arguments);
+  if (end->stopped_by == 0) return printed;
+  std::fprintf(
+      stderr,
+      "stepscope sweep: stopped; %lld runs remain, and the same command goes on with them\n",
+      static_cast<long long>(end->remaining));
+  return 128 + end->stopped_by;
+}
+
+void add_show(CLI::App& verb, int& exit_code) {
+  auto arguments = std::make_shared<SweepArguments>();
+  CLI::App* show =
+      verb.add_subcommand("show", "Print the result of a sweep again, also while it is made");
+  show->add_option("store", arguments->output, "the sweep, for example sweep.db")->required();
+  show->add_flag("--json", arguments->json,
+                 "print one JSON document (docs/sweep.md lists its keys)");
+  show->add_flag("--no-color", arguments->no_color,
+                 "no colours (also: NO_COLOR in the environment)");
+  show->callback([arguments, &exit_code] { exit_code = print_result(*arguments); });
+}
+
+void add_what_is_swept(CLI::App& verb, SweepArguments& arguments) {
+  verb.add_option("-o,--output", arguments.output, "the sweep; one that is there is gone on with")
+      ->capture_default_str();
+  verb.add_option(
+          "-p,--parameter", arguments.parameters,
+          "NAME=VALUE,VALUE,…: each value in turn for {NAME}; 1..64*2 and 1..10+1 are ranges")
+      ->take_all()
+      ->expected(1)
+      ->type_name("NAME=VALUES");
+  verb.add_option("--variant", arguments.variants,
+                  "NAME='COMMAND': commands to compare, in place of the one after --")
+      ->take_all()
+      ->expected(1)
+      ->type_name("NAME=COMMAND");
+  verb.add_option(
+      "--samples-per-step", arguments.samples_per_step,
+      "samples that a step takes: a product such as {batch}*{length} (default: {batch})");
+  verb.add_option("--samples-per-run", arguments.samples_per_run, "the same of a whole run");
+  verb.add_option("program", arguments.program, "the program and its arguments, after --");
+}
+
+void add_how(CLI::App& verb, SweepArguments& arguments) {
+  verb.add_option("--repeats", arguments.repeats, "processes of each setting, a round each")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  verb.add_option("--warmup", arguments.warmup,
+                  "steps left out at the start of each run (default: found)")
+      ->check(CLI::Range(0, 1'000'000'000));
+  verb.add_option("--timeout", arguments.timeout_s, "seconds that a run may take; 0: for ever")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  verb.add_option("--memory-limit", arguments.memory_limit,
+                  "address space of each process, as `ulimit -v`: 512M, 2G");
+  verb.add_option("--seed", arguments.seed, "of the order within the rounds")
+      ->capture_default_str();
+  verb.add_option("--tier", arguments.tier,
+                  "phases; ops: finds steps that nothing marks, and costs time")
+      ->check(CLI::IsMember({"ops", "phases"}))
+      ->capture_default_str();
+  verb.add_flag("--keep-runs", arguments.keep_runs, "keep each recording, in OUTPUT.runs");
+  verb.add_flag("--restart", arguments.restart,
+                "begin anew; an earlier sweep is kept as OUTPUT.old");
+  verb.add_flag("--retry", arguments.retry, "try the settings that failed once more");
+  verb.add_flag("--json", arguments.json, "print one JSON document (docs/sweep.md lists its keys)");
+  verb.add_flag("--no-color", arguments.no_color, "no colours (also: NO_COLOR in the environment)");
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<SweepArguments>();
+  CLI::App* verb = app.add_subcommand(
+      kVerb, "Run a program at many settings and say which is best, and why not more");
+  add_what_is_swept(*verb, *arguments);
+  add_how(*verb, *arguments);
+  add_show(*verb, exit_code);
+  verb->prefix_command(false);
+  verb->positionals_at_end();
+  verb->footer(
+      "Examples:\n"
+      "  stepscope sweep -p batch=1..64*2 -p length=8,64 -- ./serve --batch {batch} --length "
+      "{length}\n"
+      "  stepscope sweep -p batch=1,2,4,8 --memory-limit 2G -- python train.py --batch {batch}\n"
+      "  stepscope sweep --variant old='venv1/bin/python t.py' --variant new='venv2/bin/python "
+      "t.py'\n"
+      "  stepscope sweep show sweep.db --json | jq '.scans[0].best'\n"
+      "The same command goes on where it was interrupted. Exit codes: 0 fine, 2 wrong usage, 3 "
+      "every "
+      "setting\nfailed or nothing could be recorded, 128 + N stopped by signal N.");
+  verb->callback([verb, arguments, &exit_code] {
+    if (verb->get_subcommands().empty()) exit_code = sweep(*arguments);
+  });
+}
+
+}  // namespace stepscope::cli

@@ -1,0 +1,394 @@
+#include "store/sweep_store.h"
+
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "store/schema.h"
+#include "store/sqlite.h"
+#include "store/store_file.h"
+#include "store/store_path.h"
+#include "store/utf8.h"
+
+namespace stepscope {
+namespace {
+
+// A run is worth seconds to minutes of measuring: its commit waits for the disk, and long for a
+// reader.
+constexpr char kBeforeSchema[] = "PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL;";
+constexpr int kPatienceMs = 60'000;
+
+constexpr std::array<const char*, 5> kOutcomes = {"ok", "out-of-memory", "timed-out", "crashed",
+                                                  "no-steps"};
+
+constexpr char kInsertRun[] =
+    "INSERT INTO run VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, "
+    "?15,"
+    " ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)";
+
+std::int64_t row_of(std::size_t index) { return static_cast<std::int64_t>(index) + 1; }
+
+std::optional<std::int64_t> integer_at(const Statement& row, int column) {
+  return row.is_null(column) ? std::nullopt : std::optional(row.integer(column));
+}
+
+std::optional<double> real_at(const Statement& row, int column) {
+  return row.is_null(column) ? std::nullopt : std::optional(row.real(column));
+}
+
+Status damaged(const Database& database, const std::string& what) {
+  return Status::error(ErrorKind::kBadInput,
+                       database.path().string() + ": damaged (" + what + "); sweep again");
+}
+
+// Runs a query, and `visit` for each of its rows.
+template <typename Visit>
+Status for_each_row(Database& database, const char* sql, const Visit& visit) {
+  Result<Statement> rows = database.prepare(sql);
+  if (!rows.ok()) return rows.status();
+  while (true) {
+    const Result<bool> row = rows->next();
+    if (!row.ok()) return row.status();
+    if (!*row) return {};
+    if (Status status = visit(*rows); !status.ok()) return status;
+  }
+}
+
+Status check_version(Database& database) {
+  const Result<std::int64_t> version = database.query_int("PRAGMA user_version");
+  if (!version.ok()) return version.status();
+  if (*version == kSweepSchemaVersion) return {};
+  return Status::error(ErrorKind::kBadInput,
+                       database.path().string() + ": a sweep of schema version " +
+                           std::to_string(*version) + ", this Stepscope knows " +
+                           std::to_string(kSweepSchemaVersion) + "; update Stepscope");
+}
+
+// Writing the plan. ---------------------------------------------------------------------------
+
+Status write_meta(Database& database, const SweepMeta& meta) {
+  Result<Statement> insert = database.prepare("INSERT OR REPLACE INTO meta VALUES (?1, ?2)");
+  if (!insert.ok()) return insert.status();
+  for (const auto& [key, value] : meta) {
+    const std::string clean = clean_utf8(value);
+    if (Status status = insert->run(std::string_view(key), std::string_view(clean)); !status.ok())
+      return status;
+  }
+  return {};
+}
+
+// The id of each parameter's first value; those of the others follow.
+using FirstValues = std::vector<std::int64_t>;
+
+Result<FirstValues> write_parameters(Database& database, const SweepPlan& plan) {
+  Result<Statement> parameter = database.prepare("INSERT INTO parameter VALUES (?1, ?2)");
+  if (!parameter.ok()) return parameter.status();
+  Result<Statement> value = database.prepare("INSERT INTO parameter_value VALUES (?1, ?2, ?3, ?4)");
+  if (!value.ok()) return value.status();
+  FirstValues first;
+  std::int64_t next = 1;
+  for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
+    const SweepParameter& wanted = plan.parameters[i];
+    Status status = parameter->run(row_of(i), std::string_view(wanted.name));
+    first.push_back(next);
+    for (const SweepValue& v : wanted.values) {
+      if (status.ok()) status = value->run(next++, row_of(i), std::string_view(v.text), v.number);
+    }
+    if (!status.ok()) return status;
+  }
+  return first;
+}
+
+Status write_variants(Database& database, const SweepPlan& plan) {
+  Result<Statement> insert = database.prepare("INSERT INTO variant VALUES (?1, ?2, ?3)");
+  if (!insert.ok()) return insert.status();
+  for (std::size_t i = 0; i < plan.variants.size(); ++i) {
+    const SweepVariant& variant = plan.variants[i];
+    const Status status =
+        insert->run(row_of(i), std::string_view(variant.name), std::string_view(variant.command));
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+Status write_cells(Database& database, const SweepPlan& plan, const FirstValues& first) {
+  Result<Statement> cell = database.prepare("INSERT INTO cell VALUES (?1, ?2, ?3)");
+  if (!cell.ok()) return cell.status();
+  Result<Statement> value = database.prepare("INSERT INTO cell_value VALUES (?1, ?2)");
+  if (!value.ok()) return value.status();
+  for (std::size_t i = 0; i < plan.cells.size(); ++i) {
+    const SweepCell& wanted = plan.cells[i];
+    Status status = cell->run(row_of(i), row_of(wanted.variant), std::string_view(wanted.command));
+    for (std::size_t k = 0; k < wanted.values.size() && status.ok(); ++k) {
+      status = value->run(row_of(i), first[k] + static_cast<std::int64_t>(wanted.values[k]));
+    }
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+Status write_plan(Database& database, const SweepPlan& plan) {
+  const SweepMeta own = {{"schema_version", std::to_string(kSweepSchemaVersion)},
+                         {"stepscope_version", STEPSCOPE_VERSION}};
+  if (Status status = write_meta(database, own); !status.ok()) return status;
+  if (Status status = write_meta(database, plan.meta); !status.ok()) return status;
+  const auto first = write_parameters(database, plan);
+  if (!first.ok()) return first.status();
+  if (Status status = write_variants(database, plan); !status.ok()) return status;
+  return write_cells(database, plan, *first);
+}
+
+Status make_sweep(Database& database, const SweepPlan& plan) {
+  const std::string sql = std::string(kBeforeSchema) + "BEGIN;" + kSweepSchemaSql +
+                          "PRAGMA application_id = " + std::to_string(kSweepApplicationId) +
+                          "; PRAGMA user_version = " + std::to_string(kSweepSchemaVersion) + ";";
+  if (Status status = database.exec(sql.c_str()); !status.ok()) return status;
+  if (Status status = write_plan(database, plan); !status.ok()) return status;
+  return database.exec("COMMIT");
+}
+
+// Reading. ------------------------------------------------------------------------------------
+
+Status read_plan(Database& database, SweepPlan& plan) {
+  Status status = for_each_row(database, "SELECT key, value FROM meta", [&](Statement& row) {
+    plan.meta.emplace_back(row.text(0), row.text(1));
+    return Status();
+  });
+  if (!status.ok()) return status;
+  status = for_each_row(database, "SELECT name FROM parameter ORDER BY id", [&](Statement& row) {
+    plan.parameters.push_back({row.text(0), {}});
+    return Status();
+  });
+  if (!status.ok()) return status;
+  return for_each_row(database, "SELECT name, command FROM variant ORDER BY id",
+                      [&](Statement& row) {
+                        plan.variants.push_back({row.text(0), row.text(1)});
+                        return Status();
+                      });
+}
+
+Status read_cells(Database& database, SweepPlan& plan) {
+  std::map<std::int64_t, std::pair<std::size_t, std::size_t>> place;  // of a value, by its id
+  Status status = for_each_row(
+      database, "SELECT id, parameter_id - 1, text, number FROM parameter_value ORDER BY id",
+      [&](Statement& row) {
+        const auto parameter = static_cast<std::size_t>(row.integer(1));
+        if (parameter >= plan.parameters.size()) return damaged(database, "a parameter is missing");
+        auto& values = plan.parameters[parameter].values;
+        place[row.integer(0)] = {parameter, values.size()};
+        values.push_back({row.text(2), real_at(row, 3)});
+        return Status();
+      });
+  if (!status.ok()) return status;
+  status = for_each_row(
+      database, "SELECT variant_id - 1, command FROM cell ORDER BY id", [&](Statement& row) {
+        const auto variant = static_cast<std::size_t>(row.integer(0));
+        if (variant >= plan.variants.size()) return damaged(database, "a variant is missing");
+        plan.cells.push_back(
+            {variant, std::vector<std::size_t>(plan.parameters.size()), row.text(1)});
+        return Status();
+      });
+  if (!status.ok()) return status;
+  return for_each_row(database, "SELECT cell_id - 1, value_id FROM cell_value",
+                      [&](Statement& row) {
+                        const auto cell = static_cast<std::size_t>(row.integer(0));
+                        const auto value = place.find(row.integer(1));
+                        if (cell >= plan.cells.size() || value == place.end())
+                          return damaged(database, "a value is missing");
+                        plan.cells[cell].values[value->second.first] = value->second.second;
+                        return Status();
+                      });
+}
+
+SweepOutcome outcome_of(const std::string& name) {
+  for (std::size_t i = 0; i < kOutcomes.size(); ++i) {
+    if (name == kOutcomes[i]) return static_cast<SweepOutcome>(i);
+  }
+  return SweepOutcome::kCrashed;
+}
+
+SweepRun run_of(const Statement& row) {
+  SweepRun run;
+  run.cell = static_cast<std::size_t>(row.integer(1) - 1);
+  run.round = row.integer(2);
+  run.started_unix_ns = row.integer(3);
+  run.wall_ns = row.integer(4);
+  run.outcome = outcome_of(row.text(5));
+  run.cause = row.text(6);
+  run.exit_code = integer_at(row, 7);
+  run.signal = integer_at(row, 8);
+  run.error_tail = row.text(9);
+  run.torch_version = row.text(10);
+  run.marker = row.text(11);
+  run.samples_per_step = real_at(row, 12);
+  run.input_seen = row.integer(13) != 0;
+  run.lost_events = row.integer(14);
+  run.peak_rss_bytes = row.integer(15);
+  run.peak_address_bytes = integer_at(row, 16);
+  run.available_bytes = integer_at(row, 17);
+  run.minor_faults = row.integer(18);
+  run.major_faults = row.integer(19);
+  run.cpu_user_ns = row.integer(20);
+  run.cpu_system_ns = row.integer(21);
+  run.loop_ns = integer_at(row, 22);
+  run.loop_minor_faults = real_at(row, 23);
+  run.loop_major_faults = real_at(row, 24);
+  run.loop_pressure_ns = real_at(row, 25);
+  return run;
+}
+
+Status read_runs(Database& database, SweepData& data) {
+  std::map<std::int64_t, std::size_t> place;
+  Status status = for_each_row(database, "SELECT * FROM run ORDER BY id", [&](Statement& row) {
+    SweepRun run = run_of(row);
+    if (run.cell >= data.plan.cells.size()) return damaged(database, "a cell is missing");
+    place[row.integer(0)] = data.runs.size();
+    data.runs.push_back(std::move(run));
+    return Status();
+  });
+  if (!status.ok()) return status;
+  return for_each_row(
+      database, "SELECT run_id, number, dur_ns, input_ns, steady FROM step ORDER BY run_id, number",
+      [&](Statement& row) {
+        const auto run = place.find(row.integer(0));
+        if (run == place.end()) return damaged(database, "a run is missing");
+        data.runs[run->second].steps.push_back(
+            {row.integer(1), row.integer(2), integer_at(row, 3), row.integer(4) != 0});
+        return Status();
+      });
+}
+
+}  // namespace
+
+const char* outcome_name(SweepOutcome outcome) {
+  return kOutcomes[static_cast<std::size_t>(outcome)];
+}
+
+bool is_sweep(const std::filesystem::path& path) {
+  const Result<StoreFile> file = StoreFile::open(path);
+  return file.ok() && file->check_is_store(StoreKind::kSweep).ok();
+}
+
+Result<SweepData> read_sweep(const std::filesystem::path& path) {
+  const Result<StoreFile> file = StoreFile::open(path);
+  if (!file.ok()) return file.status();
+  if (Status status = file->check_is_store(StoreKind::kSweep); !status.ok()) return status;
+  Result<Database> database = Database::open(path, SQLITE_OPEN_READWRITE);
+  if (!database.ok()) return database.status();
+  // One snapshot, also while the sweep goes on.
+  if (Status status = database->exec("PRAGMA query_only = ON; BEGIN"); !status.ok()) return status;
+  if (Status status = check_version(*database); !status.ok()) return status;
+  SweepData data;
+  if (Status status = read_plan(*database, data.plan); !status.ok()) return status;
+  if (Status status = read_cells(*database, data.plan); !status.ok()) return status;
+  if (Status status = read_runs(*database, data); !status.ok()) return status;
+  return data;
+}
+
+class SweepWriter::Impl {
+ public:
+  Impl(StoreFile file, Database database)
+      : file_(std::move(file)), database_(std::move(database)) {}
+
+  Status prepare() {
+    sqlite3_busy_timeout(database_.handle(), kPatienceMs);
+    return database_.exec("PRAGMA synchronous = FULL");
+  }
+  Database& database() { return database_; }
+  Status in_transaction(const Status& begun, const Status& done) {
+    if (!begun.ok()) return begun;
+    Status status = done.ok() ? database_.exec("COMMIT") : done;
+    // After a full disk SQLite has rolled back already; then this is an error of no interest.
+    if (!status.ok()) static_cast<void>(database_.exec("ROLLBACK"));
+    return status;
+  }
+  Status insert(const SweepRun& run);
+
+ private:
+  StoreFile file_;  // before and after SQLite's connection: see StoreFile
+  Database database_;
+};
+
+Status SweepWriter::Impl::insert(const SweepRun& run) {
+  Result<Statement> insert_run = database_.prepare(kInsertRun);
+  if (!insert_run.ok()) return insert_run.status();
+  const std::string tail = clean_utf8(run.error_tail), cause = clean_utf8(run.cause);
+  Status status = insert_run->run(
+      row_of(run.cell), run.round, run.started_unix_ns, run.wall_ns,
+      std::string_view(outcome_name(run.outcome)), std::string_view(cause), run.exit_code,
+      run.signal, std::string_view(tail), std::string_view(run.torch_version),
+      std::string_view(run.marker), run.samples_per_step, std::int64_t{run.input_seen},
+      run.lost_events, run.peak_rss_bytes, run.peak_address_bytes, run.available_bytes,
+      run.minor_faults, run.major_faults, run.cpu_user_ns, run.cpu_system_ns, run.loop_ns,
+      run.loop_minor_faults, run.loop_major_faults, run.loop_pressure_ns);
+  if (!status.ok()) return status;
+  const std::int64_t id = sqlite3_last_insert_rowid(database_.handle());
+  Result<Statement> insert_step = database_.prepare("INSERT INTO step VALUES (?1, ?2, ?3, ?4, ?5)");
+  if (!insert_step.ok()) return insert_step.status();
+  for (const SweepStep& step : run.steps) {
+    status =
+        insert_step->run(id, step.number, step.dur_ns, step.input_ns, std::int64_t{step.steady});
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+SweepWriter::SweepWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+SweepWriter::~SweepWriter() = default;
+
+Result<std::unique_ptr<SweepWriter>> SweepWriter::create(const std::filesystem::path& path,
+                                                         const SweepPlan& plan) {
+  Result<StoreFile> file = claim_path(path, ExistingStore::kKeepAsOld, StoreKind::kSweep);
+  if (!file.ok()) return file.status();
+  const auto fail = [&](const Status& status) {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+    return status;
+  };
+  Result<Database> database = Database::open(path, SQLITE_OPEN_READWRITE);
+  if (!database.ok()) return fail(database.status());
+  if (Status status = make_sweep(*database, plan); !status.ok()) return fail(status);
+  auto impl = std::make_unique<Impl>(*std::move(file), *std::move(database));
+  if (Status status = impl->prepare(); !status.ok()) return fail(status);
+  return std::unique_ptr<SweepWriter>(new SweepWriter(std::move(impl)));
+}
+
+Result<std::unique_ptr<SweepWriter>> SweepWriter::open(const std::filesystem::path& path) {
+  Result<StoreFile> file = StoreFile::open(path);
+  if (!file.ok()) return file.status();
+  if (Status status = file->check_is_store(StoreKind::kSweep); !status.ok()) return status;
+  if (Status status = file->lock(StoreLock::kWriting); !status.ok()) return status;
+  Result<Database> database = Database::open(path, SQLITE_OPEN_READWRITE);
+  if (!database.ok()) return database.status();
+  if (Status status = check_version(*database); !status.ok()) return status;
+  auto impl = std::make_unique<Impl>(*std::move(file), *std::move(database));
+  if (Status status = impl->prepare(); !status.ok()) return status;
+  return std::unique_ptr<SweepWriter>(new SweepWriter(std::move(impl)));
+}
+
+Status SweepWriter::add_run(const SweepRun& run) {
+  const Status begun = impl_->database().exec("BEGIN IMMEDIATE");
+  return impl_->in_transaction(begun, begun.ok() ? impl_->insert(run) : begun);
+}
+
+Result<std::int64_t> SweepWriter::forget_failed_runs() {
+  Database& database = impl_->database();
+  const auto failed = database.query_int("SELECT count(*) FROM run WHERE outcome != 'ok'");
+  if (!failed.ok()) return failed.status();
+  const Status begun = database.exec("BEGIN IMMEDIATE");
+  const Status done = impl_->in_transaction(
+      begun, begun.ok() ? database.exec("DELETE FROM step WHERE run_id IN"
+                                        " (SELECT id FROM run WHERE outcome != 'ok');"
+                                        "DELETE FROM run WHERE outcome != 'ok'")
+                        : begun);
+  if (!done.ok()) return done;
+  return *failed;
+}
+
+Status SweepWriter::set_meta(const std::string& key, const std::string& value) {
+  return write_meta(impl_->database(), {{key, value}});
+}
+
+}  // namespace stepscope
