@@ -56,6 +56,12 @@ def serve(build_dir):
 
 
 @pytest.fixture(scope="session")
+def mistakes(build_dir):
+    """The sample program that makes one production mistake at a time."""
+    return binary(build_dir, "samples/mistakes")
+
+
+@pytest.fixture(scope="session")
 def cpp_programs(build_dir):
     """The C++ programs that know nothing of Stepscope."""
     return binary(build_dir, "tests/cpp_programs/cpp_programs")

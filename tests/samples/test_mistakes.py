@@ -13,9 +13,9 @@ import sys
 
 import pytest
 
-from conftest import ROOT, binary
-
 pytestmark = pytest.mark.torch
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # What each sample must be told, and nothing else of RULES.
 EXPECTED = {
@@ -53,9 +53,9 @@ def assert_fired(run, expected):
     assert fired == expected
 
 
-def record(stepscope, store, command, *options, environment=None):
+def record(stepscope, store, command, *options):
     wrapped = [stepscope, "run", "--quiet", "--no-analysis", *options, "-o", store, "--", *command]
-    done = subprocess.run(wrapped, env=os.environ | (environment or {}), capture_output=True, text=True, timeout=300)
+    done = subprocess.run(wrapped, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return analyzed(stepscope, store)
 
@@ -75,19 +75,17 @@ def python_sample(stepscope, tmp_path_factory):
         name = " ".join([mistake, *options, *shapes])
         if again or name not in runs:
             script = [sys.executable, ROOT / "samples/python/mistakes/mistakes.py", "--mistake", mistake, *options]
-            marks = {"PYTHONPATH": str(ROOT / "profiler/python")}
-            runs[name] = record(stepscope, folder / f"{name}.db", script, *shapes, environment=marks)
+            runs[name] = record(stepscope, folder / f"{name}.db", script, *shapes)
         return runs[name]
 
     return run
 
 
 @pytest.fixture(scope="module")
-def cpp_sample(stepscope, build_dir, tmp_path_factory):
+def cpp_sample(stepscope, mistakes, tmp_path_factory):
     folder = tmp_path_factory.mktemp("cpp")
-    program = binary(build_dir, "samples/mistakes")
     return lambda mistake, *options: record(stepscope, folder / " ".join([mistake, *options, ".db"]),
-                                            [program, "--mistake", mistake, *options])
+                                            [mistakes, "--mistake", mistake, *options])
 
 
 @pytest.mark.parametrize("mistake", EXPECTED)
