@@ -62,6 +62,14 @@ def mistakes(build_dir):
 
 
 @pytest.fixture(scope="session")
+def python_ops(build_dir):
+    """That the ops of Python programs are recorded: skips where the build has hooks for another libtorch only."""
+    version = pytest.importorskip("torch", reason="pip install torch").__version__.partition("+")[0]
+    if not (build_dir / "lib" / "stepscope" / f"torch-{version}").exists():
+        pytest.skip(f"this build has no op hooks for the torch {version} of Python")
+
+
+@pytest.fixture(scope="session")
 def cpp_programs(build_dir):
     """The C++ programs that know nothing of Stepscope."""
     return binary(build_dir, "tests/cpp_programs/cpp_programs")

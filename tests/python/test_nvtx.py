@@ -43,14 +43,14 @@ def ranges(store):
             WHERE string.text IN ('prepare', 'train') GROUP BY string.text""")}
 
 
-def test_ranges_are_recorded_as_user_scopes_around_their_ops(stepscope, tmp_path):
+def test_ranges_are_recorded_as_user_scopes_around_their_ops(stepscope, python_ops, tmp_path):
     pytest.importorskip("nvtx", reason="pip install nvtx")
     found = ranges(record(stepscope, tmp_path)[1])
     assert found["prepare"][0] == found["train"][0] == 5
     assert found["prepare"][1] >= 5 and found["train"][1] >= 20
 
 
-def test_ranges_are_recorded_in_the_window_only(stepscope, tmp_path):
+def test_ranges_are_recorded_in_the_window_only(stepscope, python_ops, tmp_path):
     pytest.importorskip("nvtx", reason="pip install nvtx")
     found = ranges(record(stepscope, tmp_path, "--steps", "2-3")[1])
     assert found["train"][0] == 2

@@ -67,7 +67,7 @@ def analyzed(stepscope, store):
 
 
 @pytest.fixture(scope="module")
-def python_sample(stepscope, tmp_path_factory):
+def python_sample(stepscope, python_ops, tmp_path_factory):
     """A function that records a sample, once unless it is told to do it again."""
     folder, runs = tmp_path_factory.mktemp("python"), {}
 
