@@ -160,7 +160,7 @@ def test_a_full_disk_and_what_is_missing(wrapper, program, tmp_path):
     kept.mkdir()
     loop = [str(word) for word in (program, "steps", 20000, 100)]
     wrapped = [str(word) for word in wrapper.command(disk / "run.db", *loop)]
-    script = f'mount -t tmpfs -o size=4m none {disk} && {{ "$@"; code=$?; cp {disk}/* {kept}/; exit $code; }}'
+    script = f'mount -t tmpfs -o size=6m none {disk} && {{ "$@"; code=$?; cp {disk}/* {kept}/; exit $code; }}'
     around = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
     if shutil.which("unshare") is None or hostile.run([*around, script, "sh", "true"]).code != 0:
         pytest.skip("no file system can be mounted here (unshare --user --mount)")
