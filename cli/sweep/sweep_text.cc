@@ -211,10 +211,15 @@ std::string title_heading(const SweepPlan& plan) {
   return heading;
 }
 
+// A large batch may take millions a step; the column is as wide as 99,999 and a space or two.
+std::string faults_text(double faults) {
+  return faults < 99'999.5 ? rate_text(faults) : rate_text(faults / 1e3) + " k";
+}
+
 std::string figure_row(const SweepReport& report, const CellFigures& cell) {
   const std::string title =
-      cut(printable(short_title(report.plan, report.plan.cells[cell.cell])), 31);
-  std::string line = "  " + pad_right(title, 32);
+      cut(printable(short_title(report.plan, report.plan.cells[cell.cell])), 29);
+  std::string line = "  " + pad_right(title, 30);
   if (!cell.available()) return line_of(line + pad_left(short_outcome(cell), 15));
   const auto optional_text = [](const std::optional<double>& value, const auto& text) {
     return value ? text(*value) : std::string("–");
@@ -225,16 +230,16 @@ std::string figure_row(const SweepReport& report, const CellFigures& cell) {
       pad_left(optional_text(cell.samples_per_second(), [](double v) { return rate_text(v); }),
                10) +
       pad_left(bytes_text(cell.peak_rss_bytes), 8) +
-      pad_left(optional_text(cell.minor_faults, [](double v) { return rate_text(v); }), 7) +
+      pad_left(optional_text(cell.minor_faults, [](double v) { return faults_text(v); }), 9) +
       pad_left(optional_text(cell.input_share, [](double v) { return percent_text(v); }), 7));
 }
 
 std::string all_settings(const SweepReport& report, const Palette& palette) {
   std::string text =
-      "\n" + line_of("  " + palette.bold(pad_right(cut(title_heading(report.plan), 31), 32)) +
+      "\n" + line_of("  " + palette.bold(pad_right(cut(title_heading(report.plan), 29), 30)) +
                      pad_left("steps", 7) + pad_left("mean", 9) + pad_left("p50", 9) +
                      pad_left("p99", 9) + pad_left("samples/s", 10) + pad_left("peak", 8) +
-                     pad_left("faults", 7) + pad_left("input", 7));
+                     pad_left("faults", 9) + pad_left("input", 7));
   for (std::size_t i = 0; i < std::min(report.cells.size(), kMostRows); ++i) {
     text += figure_row(report, report.cells[i]);
   }
