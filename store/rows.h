@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include "store/sqlite.h"
 #include "store/status.h"
@@ -22,7 +23,8 @@ NullableInteger nullable(Number value) {
   return unless(static_cast<std::int64_t>(value), 0);
 }
 
-// Runs `sql` and gives each row to `visit(const Statement&)`.
+// Runs `sql` and gives each row to `visit(const Statement&)`. One that returns a Status ends it
+// with the first that is not ok.
 template <typename Visit>
 Status for_each_row(Database& database, std::string_view sql, const Visit& visit) {
   Result<Statement> rows = database.prepare(sql);
@@ -31,7 +33,11 @@ Status for_each_row(Database& database, std::string_view sql, const Visit& visit
     const Result<bool> row = rows->next();
     if (!row.ok()) return row.status();
     if (!*row) return {};
-    visit(*rows);
+    if constexpr (std::is_void_v<decltype(visit(*rows))>) {
+      visit(*rows);
+    } else if (Status status = visit(*rows); !status.ok()) {
+      return status;
+    }
   }
 }
 

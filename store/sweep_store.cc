@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "store/rows.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 #include "store/store_file.h"
@@ -41,19 +42,6 @@ std::optional<double> real_at(const Statement& row, int column) {
 Status damaged(const Database& database, const std::string& what) {
   return Status::error(ErrorKind::kBadInput,
                        database.path().string() + ": damaged (" + what + "); sweep again");
-}
-
-// Runs a query, and `visit` for each of its rows.
-template <typename Visit>
-Status for_each_row(Database& database, const char* sql, const Visit& visit) {
-  Result<Statement> rows = database.prepare(sql);
-  if (!rows.ok()) return rows.status();
-  while (true) {
-    const Result<bool> row = rows->next();
-    if (!row.ok()) return row.status();
-    if (!*row) return {};
-    if (Status status = visit(*rows); !status.ok()) return status;
-  }
 }
 
 Status check_version(Database& database) {
@@ -154,18 +142,15 @@ Status make_sweep(Database& database, const SweepPlan& plan) {
 Status read_plan(Database& database, SweepPlan& plan) {
   Status status = for_each_row(database, "SELECT key, value FROM meta", [&](Statement& row) {
     plan.meta.emplace_back(row.text(0), row.text(1));
-    return Status();
   });
   if (!status.ok()) return status;
   status = for_each_row(database, "SELECT name FROM parameter ORDER BY id", [&](Statement& row) {
     plan.parameters.push_back({row.text(0), {}});
-    return Status();
   });
   if (!status.ok()) return status;
   return for_each_row(database, "SELECT name, command FROM variant ORDER BY id",
                       [&](Statement& row) {
                         plan.variants.push_back({row.text(0), row.text(1)});
-                        return Status();
                       });
 }
 
