@@ -1,10 +1,10 @@
 #include "samples/cpp/encoder/options.h"
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <map>
 #include <string>
 
+#include "samples/cpp/command_line.h"
 #include "samples/cpp/encoder/model.h"
 
 namespace encoder {
@@ -49,11 +49,7 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--threads", options.threads, "libtorch's threads for one op (0: its own choice)")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    std::exit(app.exit(error) == 0 ? EXIT_SUCCESS : 2);
-  }
+  samples::parse_or_exit(app, argc, argv);
   return options;
 }
 

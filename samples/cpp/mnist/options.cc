@@ -1,8 +1,9 @@
 #include "samples/cpp/mnist/options.h"
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <string>
+
+#include "samples/cpp/command_line.h"
 
 namespace mnist {
 namespace {
@@ -75,11 +76,7 @@ Options parse_options(int argc, char** argv) {
                                           : "'" + text + "' is neither A-B (1 <= A <= B) nor all";
       })
       ->capture_default_str();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    std::exit(app.exit(error) == 0 ? EXIT_SUCCESS : 2);
-  }
+  samples::parse_or_exit(app, argc, argv);
   if (no_record) options.record.clear();
   return options;
 }
