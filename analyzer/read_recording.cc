@@ -17,6 +17,7 @@ RunFacts read_facts(const TraceReader& reader) {
   facts.cpu_count = reader.meta_int("cpu_count", 0);
   facts.leaf_op_overhead =
       Duration(std::max<std::int64_t>(reader.meta_int("leaf_op_overhead_ns", 0), 0));
+  facts.cudnn_benchmark = parse_switch(reader.meta("cudnn_benchmark"));
   facts.windowed = !reader.meta("window").value_or("").empty();
   facts.being_recorded = reader.being_recorded();
   return facts;

@@ -27,6 +27,12 @@ std::optional<StepSpan> parse_step_window(std::string_view text) {
   return StepSpan{*first, *last};
 }
 
+std::optional<bool> parse_switch(const std::optional<std::string>& text) {
+  if (text == "on") return true;
+  if (text == "off") return false;
+  return std::nullopt;
+}
+
 void take_lengths(RecordedRun& recording) {
   const auto is_mark = [&](const Phase& phase) {
     return phase.kind == PhaseKind::kScope && is_lengths_mark(recording.text(phase.name));

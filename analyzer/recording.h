@@ -32,7 +32,8 @@ struct RunFacts {
   std::int64_t duration_ns = 0;  // of the recording; as far as phases tell when it has no end yet
   std::int64_t cpu_count = 0;    // 0: unknown
   Duration leaf_op_overhead{0};  // the framework's own cost of a one-element op; 0: not calibrated
-  bool windowed = false;         // ops were recorded in some steps only, phases in all
+  std::optional<bool> cudnn_benchmark;  // its mode, as the loops had it last; nothing: not known
+  bool windowed = false;  // ops were recorded in some steps only, phases in all
   bool being_recorded = false;
 };
 
@@ -70,6 +71,9 @@ struct RecordedRun {
 
 // The result refers to `reader`, which must outlive it.
 Result<RecordedRun> read_recording(const TraceReader& reader);
+
+// "on" and "off"; nothing for all else.
+std::optional<bool> parse_switch(const std::optional<std::string>& text);
 
 // Moves the marks of lengths (serve/lengths.h) from `phases` to `lengths`, where they belong.
 void take_lengths(RecordedRun& recording);

@@ -54,6 +54,8 @@ Json run_json(const AnalysisReport& report) {
   return {{"command", report.run.command},
           {"duration_ns", report.run.duration_ns},
           {"torch_version", or_null(report.run.torch_version)},
+          {"cudnn_benchmark",
+           report.run.cudnn_benchmark ? Json(*report.run.cudnn_benchmark) : Json(nullptr)},
           {"hosts", report.run.hosts},
           {"cpu_count", report.run.cpu_count > 0 ? Json(report.run.cpu_count) : Json(nullptr)},
           {"being_recorded", report.run.being_recorded},

@@ -1,9 +1,9 @@
 // Convolutions of the same shapes in every step, with cuDNN's guess of the fastest algorithm
 // instead of a measurement.
 //
-// The flag itself is nowhere in a recording. But its benchmark mode tries algorithms the first time
-// a shape comes, and most of these run kernels that never come again: a first step without such
-// kernels had it off.
+// Where the recording does not say whether its benchmark mode is on (an imported trace, processes of
+// different minds), the kernels do: the mode tries algorithms the first time a shape comes, and most
+// of these run kernels that never come again. A first step without such kernels had it off.
 #include <utility>
 
 #include "analyzer/advise/rules.h"
@@ -32,14 +32,25 @@ Convolutions convolutions(const AdviceContext& context) {
   return {kernels > 0 ? theirs / kernels : 0, theirs > 0};
 }
 
+bool measures_already(const AdviceContext& context) {
+  const auto& recorded = context.recording.facts.cudnn_benchmark;
+  return recorded ? *recorded : context.report.tried_kernels.value_or(0) > 0;
+}
+
+std::string why_it_is_off(const AdviceContext& context, const std::string& unit) {
+  if (context.recording.facts.cudnn_benchmark) return "its benchmark mode is off";
+  if (context.report.tried_kernels)
+    return "no other kernels were tried in the first, so its benchmark mode is off";
+  return "whether its benchmark mode is on was not recorded: the first " + unit + " was not";
+}
+
 }  // namespace
 
 std::optional<Advice> cudnn_benchmark(const AdviceContext& context) {
   const OpFacts& facts = context.report.op_facts;
   if (context.predictor.graph().streams.empty()) return std::nullopt;
   if (!facts.ops_are_same() || !facts.shapes_are_same()) return std::nullopt;
-  const auto& tried = context.report.tried_kernels;
-  if (tried.value_or(0) > 0) return std::nullopt;
+  if (measures_already(context)) return std::nullopt;
   const Convolutions found = convolutions(context);
   if (found.share < kLeastShare) return std::nullopt;
 
@@ -49,10 +60,7 @@ std::optional<Advice> cudnn_benchmark(const AdviceContext& context) {
   advice.title = "let cuDNN measure: benchmark";
   advice.why = percent_text(found.share) + " of the device's time is convolutions of the same " +
                (facts.same_shapes ? "shapes" : "ops") + " in each " + unit + "; " +
-               (tried ? "no other kernels were tried in the first, so its benchmark mode is off"
-                      : "whether its benchmark mode is on was not recorded: the first " + unit +
-                            " was not") +
-               ". What it brings is not known before it is tried";
+               why_it_is_off(context, unit) + ". What it brings is not known before it is tried";
   advice.evidence = {"of the time of kernels is in convolutions", found.share, "ratio",
                      "SELECT op, name, calls, total_ns FROM kernel_stats WHERE op LIKE "
                      "'aten::cudnn_convolution%' ORDER BY total_ns DESC"};

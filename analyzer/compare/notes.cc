@@ -111,6 +111,13 @@ void note_machine(const AnalysisReport& a, const AnalysisReport& b, Notes& notes
     notes.push_back({"torch-version", "A ran with libtorch " + or_unknown(a.run.torch_version) +
                                           ", B with " + or_unknown(b.run.torch_version) + "."});
   }
+  if (a.run.cudnn_benchmark && b.run.cudnn_benchmark &&
+      a.run.cudnn_benchmark != b.run.cudnn_benchmark) {
+    const bool on = *a.run.cudnn_benchmark;
+    notes.push_back({"cudnn-benchmark", std::string("A ran with cuDNN's benchmark mode ") +
+                                            (on ? "on" : "off") + ", B with it " +
+                                            (on ? "off" : "on") + "."});
+  }
   if (a.run.hosts != b.run.hosts && !a.run.hosts.empty() && !b.run.hosts.empty()) {
     notes.push_back({"hosts", "A and B ran on different machines (" +
                                   printable(a.run.hosts.front()) + ", " +

@@ -153,6 +153,7 @@ RecordedRun LiveRun::recorded_run() const {
   run.facts.duration_ns = tail_->meta_int("end_ns", 0);
   run.facts.leaf_op_overhead =
       Duration(std::max<std::int64_t>(tail_->meta_int("leaf_op_overhead_ns", 0), 0));
+  run.facts.cudnn_benchmark = parse_switch(tail_->meta("cudnn_benchmark"));
   run.facts.being_recorded = held_.being_recorded;
   // The ops of the first steps that are held may be gone.
   run.facts.windowed = held_.skipped || !tail_->meta("window").value_or("").empty();

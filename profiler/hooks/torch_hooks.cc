@@ -158,7 +158,9 @@ std::int64_t measure_leaf_op_overhead_ns() {
                    .to_session(Ticks{to_count(before.ticks) + static_cast<std::uint64_t>(ticks)}));
 }
 
-constexpr HookApi kHooks{set_mode, measure_leaf_op_overhead_ns};
+bool cudnn_benchmark() { return at::globalContext().benchmarkCuDNN(); }
+
+constexpr HookApi kHooks{set_mode, measure_leaf_op_overhead_ns, cudnn_benchmark};
 
 }  // namespace
 }  // namespace stepscope

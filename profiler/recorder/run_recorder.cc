@@ -162,6 +162,7 @@ std::int64_t RunRecorder::events_seen() const {
 }
 
 Status RunRecorder::flush() {
+  if (Status status = store_torch_settings(); !status.ok()) return status;
   const Status status = writer_->flush();
   if (status.ok()) events_flushed_ = events_seen();
   return status;
@@ -294,6 +295,29 @@ Status RunRecorder::describe(Watched& process) {
   }
   if (region.leaf_op_overhead_ns < 0) return {};
   return writer_->set_meta("leaf_op_overhead_ns", std::to_string(region.leaf_op_overhead_ns));
+}
+
+// Of the processes that have a loop, for one that only starts others leaves the setting as it was;
+// of all where none has. "": nobody said.
+std::string RunRecorder::cudnn_benchmark() const {
+  std::string said;
+  bool by_loops = false;
+  for (const auto& process : processes_) {
+    const char* text = switch_text(process->region.header->cudnn_benchmark.load());
+    const bool loops = process->step > 0;
+    if (text == nullptr || (by_loops && !loops)) continue;
+    const bool first = said.empty() || (loops && !by_loops);
+    said = first || said == text ? text : "mixed";
+    by_loops = loops;
+  }
+  return said;
+}
+
+Status RunRecorder::store_torch_settings() {
+  const std::string benchmark = cudnn_benchmark();
+  if (benchmark == stored_benchmark_) return {};
+  stored_benchmark_ = benchmark;
+  return writer_->set_meta("cudnn_benchmark", benchmark);
 }
 
 Status RunRecorder::sample() {

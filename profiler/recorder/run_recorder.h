@@ -95,6 +95,8 @@ class RunRecorder {
   Status add_process(const Listener::Arrival& arrival);
   Status drain(Watched& process);
   Status describe(Watched& process);
+  [[nodiscard]] std::string cudnn_benchmark() const;
+  Status store_torch_settings();
   void add_notice(const std::string& line);
   void tell_of_limits(Watched& process);
   void take_device_notice(Watched& process);
@@ -121,6 +123,7 @@ class RunRecorder {
   OpsSwitch switch_ = OpsSwitch::kPlan;
   pid_t program_ = 0;
   bool described_ = false;
+  std::string stored_benchmark_;
   bool busy_ = false;
   std::int64_t last_flush_ns_ = 0;
   std::int64_t events_flushed_ = 0;

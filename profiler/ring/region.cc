@@ -107,6 +107,18 @@ Region map_shared_region(int fd) {
   return region;
 }
 
+const char* switch_text(TorchSwitch setting) {
+  switch (setting) {
+    case TorchSwitch::kOff:
+      return "off";
+    case TorchSwitch::kOn:
+      return "on";
+    case TorchSwitch::kUnknown:
+      break;
+  }
+  return nullptr;
+}
+
 void unmap_region(const Region& region) {
   if (region) munmap(region.header, region.mapped_bytes);
 }

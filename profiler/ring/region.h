@@ -51,6 +51,9 @@ Region map_private_region(const RegionLayout& layout, const RecordPlan& plan);
 // holds. Nothing when it cannot be mapped or is of another version.
 Region map_shared_region(int fd);
 
+// As a store says it: "on", "off"; nullptr: not known, or nothing that a program says.
+const char* switch_text(TorchSwitch setting);
+
 void unmap_region(const Region& region);
 
 }  // namespace stepscope

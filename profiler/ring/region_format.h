@@ -34,7 +34,10 @@ enum class OpsSwitch : std::uint32_t { kPlan, kOn, kOff };
 inline constexpr std::uint32_t kNoRingsMapped = 0xffffffff;
 
 inline constexpr std::uint32_t kRegionMagic = 0x47525253;  // "SRRG"
-inline constexpr std::uint32_t kRegionVersion = 4;
+inline constexpr std::uint32_t kRegionVersion = 5;
+
+// A setting of libtorch's that a program may turn on and off.
+enum class TorchSwitch : std::uint32_t { kUnknown, kOff, kOn };
 
 // What the process holds on one of its devices, as libtorch's allocator said last.
 struct DeviceMemory {
@@ -65,6 +68,7 @@ struct RegionHeader {
   std::atomic<std::uint64_t> refused_threads;         // threads that found no ring
   std::atomic<std::int64_t> step;                     // the step its loop is in; 0: none has begun
   std::atomic<std::uint32_t> exited;                  // 1 + the exit code it asked for; 0: not yet
+  std::atomic<TorchSwitch> cudnn_benchmark;           // when a step, or an op of a new name, last began
   // How many rings the program could map, where addresses are limited; 0: not known yet.
   std::atomic<std::uint32_t> mapped_rings;
   std::atomic<std::uint32_t> described;      // 1: the fields below are written

@@ -31,7 +31,13 @@ void write_name(RingProducer& ring, NameId name, std::string_view text) {
   }
 }
 
+std::atomic<NewNameFunction> new_name_function{nullptr};
+
 }  // namespace
+
+void set_new_name_function(NewNameFunction function) {
+  new_name_function.store(function, std::memory_order_release);
+}
 
 NameId ThreadRecorder::intern_text(std::string_view text, const char* pointer) {
   if (text.empty()) return NameId::kNone;
@@ -47,6 +53,7 @@ NameId ThreadRecorder::intern_text(std::string_view text, const char* pointer) {
   const NameId name = names_.define(kept, pointer);
   write_name(ring_, name, kept);
   ring_.publish(slots);
+  if (const NewNameFunction tell = new_name_function.load(std::memory_order_acquire)) tell();
   return name;
 }
 

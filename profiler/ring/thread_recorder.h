@@ -35,6 +35,11 @@ struct OpenPhase {
   std::int64_t cpu_start_ns = 0;
 };
 
+// Called on a thread that notes a name it has not noted before: some hundred times in a recording,
+// and when a program comes to something new. It may neither lock nor allocate. Thread safety: any.
+using NewNameFunction = void (*)();
+STEPSCOPE_INTERNAL void set_new_name_function(NewNameFunction function);
+
 class STEPSCOPE_INTERNAL ThreadRecorder {
  public:
   explicit ThreadRecorder(RingHeader* ring) : ring_(ring) {}

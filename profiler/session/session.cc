@@ -139,6 +139,7 @@ Status Session::prepare_region(const stepscope_options& options) {
 
 void Session::begin_recording(const Region& region) {
   region_ = region.header;
+  region.header->cudnn_benchmark = TorchSwitch::kUnknown;
   step_ = 0;
   leader_ = nullptr;
   applied_switch_ = OpsSwitch::kPlan;
@@ -161,6 +162,9 @@ Status Session::stop() {
     torch_searched_ = false;
     recorder = std::move(recorder_);
     meta = {{"step_count", std::to_string(std::max<std::int64_t>(step_ - 1, 0))}};
+    if (const char* benchmark = switch_text(region_.load()->cudnn_benchmark)) {
+      meta.emplace_back("cudnn_benchmark", benchmark);
+    }
   }
   Collector::get().stop();
   return recorder->stop(meta);  // without the lock: a training thread may want to mark meanwhile
@@ -210,6 +214,7 @@ void Session::find_hooks(bool may_run_ops) {
     const auto hooks = load_hooks(*torch);
     if (hooks.ok()) {
       hooks_ = *hooks;
+      set_new_name_function([] { Session::get().note_torch_settings(); });
     } else {
       tell(hooks.status().message());
     }
@@ -276,10 +281,21 @@ void Session::apply_window() {
   follow_device(wanted);
   const HookApi* hooks = hooks_;
   if (hooks == nullptr) return;
+  if (step_ > 0) note_torch_settings();
   HookMode mode = python_ && applied_alive_ ? HookMode::kUserScopes : HookMode::kOff;
   if (wanted) mode = region->plan.shapes != 0 ? HookMode::kOpsAndShapes : HookMode::kOps;
   hooks->set_mode(mode);
   region->ops_enabled.store(wanted ? 1 : 0, std::memory_order_relaxed);
+}
+
+// Late, for programs set them after libtorch was loaded: as a step begins, or, since not every loop
+// tells of its steps, as an op of a new name does, which the first convolution is. Takes no lock.
+void Session::note_torch_settings() {
+  const HookApi* hooks = hooks_.load(std::memory_order_relaxed);
+  RegionHeader* region = region_.load(std::memory_order_relaxed);
+  if (hooks == nullptr || region == nullptr) return;
+  region->cudnn_benchmark.store(hooks->cudnn_benchmark() ? TorchSwitch::kOn : TorchSwitch::kOff,
+                                std::memory_order_relaxed);
 }
 
 // mutex_ is held.

@@ -75,6 +75,7 @@ class Session {
   void tell(const std::string& line);
   void signal_step(StepMarker source);
   void apply_window();
+  void note_torch_settings();
   void follow_device(bool wanted);
   [[nodiscard]] bool recorder_is_alive() const;
   bool join_now();

@@ -672,6 +672,21 @@ TEST(Notes, SayWhatMakesRunsHardToCompare) {
             Ids{"device"});
 }
 
+TEST(Notes, HowCudnnWasSetWhereBothRunsSay) {
+  const std::vector<double> noise(30, 1.0);
+  const auto notes_of_modes = [&](std::optional<bool> a_mode, std::optional<bool> b_mode) {
+    RunBuilder a, b;
+    a.loop().steps(noise, 2, 3);
+    b.loop().steps(noise, 2, 3);
+    a.report().run.cudnn_benchmark = a_mode;
+    b.report().run.cudnn_benchmark = b_mode;
+    return ids(compare(a.report(), b.report()));
+  };
+  EXPECT_EQ(notes_of_modes(true, false), std::set<std::string>{"cudnn-benchmark"});
+  EXPECT_EQ(notes_of_modes(true, true), std::set<std::string>{});
+  EXPECT_EQ(notes_of_modes(true, std::nullopt), std::set<std::string>{});
+}
+
 TEST(Explain, WordsOfDifferences) {
   EXPECT_EQ(signed_time_text(-2.28e6), "−2.28 ms");
   EXPECT_EQ(signed_time_text(12'300), "+12.3 µs");

@@ -325,6 +325,21 @@ TEST(CudnnBenchmark, ConvolutionsOfTheSameShapesAreWorthMeasuring) {
       << "it did measure";
 }
 
+// The setting was recorded: what the first call's kernels look like is no matter then.
+TEST(CudnnBenchmark, TheSettingIsBelievedOverTheKernels) {
+  const auto advised = [](bool on, bool tries) {
+    RecordingBuilder builder = OnDevice{.more = {}, .tries = tries}.recorded();
+    builder.facts.cudnn_benchmark = on;
+    std::vector<Advice> all;
+    const Advice* advice = advice_on(std::move(builder), "cudnn-benchmark", all);
+    return advice == nullptr ? "" : advice->why;
+  };
+  EXPECT_EQ(advised(true, false), "") << "its first call was not recorded as it was, or is";
+  EXPECT_EQ(advised(true, true), "");
+  EXPECT_THAT(advised(false, true), HasSubstr("; its benchmark mode is off."));
+  EXPECT_THAT(advised(false, false), HasSubstr("; its benchmark mode is off."));
+}
+
 TEST(CudnnBenchmark, ChangingOpsAreNone) {
   const OnDevice changing{
       .more = [](RecordingBuilder& builder, ThreadId main, int call, std::int64_t& at) {

@@ -102,6 +102,39 @@ TEST_F(RecordingTest, AStepIsSeenWholeWithoutMarks) {
   EXPECT_EQ(run.reader->meta_int("step_count", 0), 5);
 }
 
+// Programs set it after the recording began, and may change their mind.
+TEST_F(RecordingTest, CudnnsBenchmarkModeIsToldAsTheLastStepHadIt) {
+  SmallTraining training;
+  const auto batches = SmallTraining::batches(4);
+  const auto mode_after = [&](bool first, bool then) {
+    at::globalContext().setBenchmarkCuDNN(!first);
+    {
+      Recording recording(options());
+      int step = 0;
+      for (const auto& batch : batches) {
+        at::globalContext().setBenchmarkCuDNN(step++ < 2 ? first : then);
+        training.step(batch);
+      }
+    }
+    at::globalContext().setBenchmarkCuDNN(false);
+    return read(options()).reader->meta("cudnn_benchmark");
+  };
+  EXPECT_EQ(mode_after(false, true), "on");
+  EXPECT_EQ(mode_after(true, false), "off");
+}
+
+TEST_F(RecordingTest, CudnnsBenchmarkModeIsToldOfALoopWithoutSteps) {
+  const at::Tensor images = at::rand({1, 3, 8, 8}), weights = at::rand({4, 3, 3, 3});
+  {
+    Recording recording(options());
+    at::rand({1});  // as a program makes its weights
+    at::globalContext().setBenchmarkCuDNN(true);
+    for (int call = 0; call < 3; ++call) at::conv2d(images, weights);
+  }
+  at::globalContext().setBenchmarkCuDNN(false);
+  EXPECT_EQ(read(options()).reader->meta("cudnn_benchmark"), "on");
+}
+
 TEST_F(RecordingTest, OpsKnowTheirPhaseAndTheirForward) {
   SmallTraining training;
   const auto batches = SmallTraining::batches(3);

@@ -376,6 +376,50 @@ TEST_F(RunRecorderTest, HowAGrandchildEnds) {
                                             Pair(EndKind::kExit, 0)));
 }
 
+// Of the processes that have a loop: the one that starts them has libtorch too, and sets nothing.
+TEST_F(RunRecorderTest, TheProcessesThatTrainSayHowCudnnWasSet) {
+  const auto say = [](TorchSwitch benchmark, std::int64_t step) {
+    RegionHeader& region = *ring_registry().region().header;
+    region.cudnn_benchmark = benchmark;
+    region.step = step;
+  };
+  record([&] {
+    note_scope();
+    const pid_t child = fork();
+    if (child == 0) {
+      note_scope();
+      say(TorchSwitch::kOn, 5);
+      _exit(0);
+    }
+    waitpid(child, nullptr, 0);
+    say(TorchSwitch::kOff, 0);
+  });
+  EXPECT_EQ(reader_->meta("cudnn_benchmark"), "on");
+}
+
+TEST_F(RunRecorderTest, ProcessesMayDifferInHowCudnnWasSet) {
+  record([&] {
+    note_scope();
+    ring_registry().region().header->cudnn_benchmark = TorchSwitch::kOn;
+    const pid_t child = fork();
+    if (child == 0) {
+      note_scope();
+      ring_registry().region().header->cudnn_benchmark = TorchSwitch::kOff;
+      _exit(0);
+    }
+    waitpid(child, nullptr, 0);
+  });
+  EXPECT_EQ(reader_->meta("cudnn_benchmark"), "mixed");
+}
+
+TEST_F(RunRecorderTest, NobodySaidHowCudnnWasSet) {
+  record([&] {
+    note_scope();
+    ring_registry().region().header->cudnn_benchmark = static_cast<TorchSwitch>(77);
+  });
+  EXPECT_EQ(reader_->meta("cudnn_benchmark"), std::nullopt);
+}
+
 TEST_F(RunRecorderTest, TheUsersOwnRecordingLeavesItToTheWrapper) {
   const int status = record([this] {
     stepscope_options options{};
