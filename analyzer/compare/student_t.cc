@@ -47,6 +47,12 @@ double student_p(double t, double df) {
   return incomplete_beta(df / 2, 0.5, df / (df + square), square / (df + square));
 }
 
+double fisher_p(double f, double above, double below) {
+  if (!std::isfinite(f)) return 0;
+  const double whole = below + above * f;
+  return incomplete_beta(below / 2, above / 2, below / whole, above * f / whole);
+}
+
 double student_quantile(double level, double df) {
   const double p = 1 - level;
   double low = 0, high = 1;

@@ -1,4 +1,5 @@
-// Student's t distribution: how far a mean may stray when its error is itself an estimate.
+// Student's t distribution: how far a mean may stray when its error is itself an estimate; and
+// Fisher's F: whether one such error is larger than another.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -11,5 +12,8 @@ double student_p(double t, double df);
 
 // The t with P(|T| <= t) = level, 0 < level < 1, to a relative 1e-9.
 double student_quantile(double level, double df);
+
+// The chance of F >= f >= 0 with `above` and `below` > 0 degrees of freedom.
+double fisher_p(double f, double above, double below);
 
 }  // namespace stepscope

@@ -39,6 +39,15 @@ std::string few_steps(const SweepReport& report) {
          " steady steps; let the program take more of them.";
 }
 
+std::string line_through_two(const SweepReport& report) {
+  const bool two = std::any_of(report.scans.begin(), report.scans.end(), [](const Scan& scan) {
+    return scan.memory && scan.memory->settings == 2;
+  });
+  if (!two) return {};
+  return "The largest that fits rests on two settings, which lie on a straight line however memory "
+         "grows; a third would show.";
+}
+
 std::vector<std::string> notes_of(const SweepReport& report, const SweepData& data) {
   std::vector<std::string> notes;
   const bool once = std::all_of(report.cells.begin(), report.cells.end(),
@@ -50,6 +59,7 @@ std::vector<std::string> notes_of(const SweepReport& report, const SweepData& da
         "are too narrow.");
   }
   if (std::string note = few_steps(report); !note.empty()) notes.push_back(std::move(note));
+  if (std::string note = line_through_two(report); !note.empty()) notes.push_back(std::move(note));
   std::int64_t lost = 0;
   for (const SweepRun& run : data.runs) lost += run.lost_events;
   if (lost > 0) notes.push_back(count_text(lost) + " events were lost while recording.");

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -11,6 +10,8 @@
 
 namespace stepscope {
 namespace {
+
+constexpr double kFewFreedom = 3;  // below it t is so large that a clear growth may go unseen
 
 struct Line {
   double mean_x = 0, mean_y = 0;
@@ -44,31 +45,60 @@ Line line_through(const std::vector<MemoryPoint>& points) {
   return line;
 }
 
-std::size_t distinct_values(const std::vector<MemoryPoint>& points) {
-  std::set<double> values;
-  for (const MemoryPoint& p : points) values.insert(p.value);
-  return values.size();
-}
+// Of all runs of each value, in the order of values.
+struct Settings {
+  explicit Settings(std::span<const MemoryPoint> points) {
+    for (const MemoryPoint& p : points) {
+      sums[p.value].first += p.bytes;
+      sums[p.value].second += 1;
+    }
+  }
+  [[nodiscard]] std::size_t count() const { return sums.size(); }
+  [[nodiscard]] double mean(double value) const {
+    const auto& [bytes, runs] = sums.at(value);
+    return bytes / runs;
+  }
+  [[nodiscard]] std::vector<MemoryPoint> means() const {
+    std::vector<MemoryPoint> points;
+    for (const auto& [value, sum] : sums) points.push_back({value, sum.first / sum.second});
+    return points;
+  }
+
+  std::map<double, std::pair<double, double>> sums;  // by value: of bytes, and of runs
+};
 
 // By the means of each value: choosing single runs by their peak would choose their noise.
 std::vector<MemoryPoint> above_the_floor(std::span<const MemoryPoint> points) {
-  std::map<double, std::pair<double, double>> sums;  // by value: of bytes, and of runs
-  for (const MemoryPoint& p : points) {
-    sums[p.value].first += p.bytes;
-    sums[p.value].second += 1;
-  }
-  const auto mean = [&](double value) { return sums.at(value).first / sums.at(value).second; };
-  double least = mean(sums.begin()->first), most = least;
-  for (const auto& [value, sum] : sums) {
-    least = std::min(least, mean(value));
-    most = std::max(most, mean(value));
-  }
+  const Settings settings(points);
+  const std::vector<MemoryPoint> means = settings.means();
+  const auto [least, most] =
+      std::minmax_element(means.begin(), means.end(), [](const MemoryPoint& a, const MemoryPoint& b) {
+        return a.bytes < b.bytes;
+      });
+  const double floor = least->bytes + kFloor * (most->bytes - least->bytes);
   std::vector<MemoryPoint> above;
-  std::copy_if(points.begin(), points.end(), std::back_inserter(above), [&](const MemoryPoint& p) {
-    return mean(p.value) > least + kFloor * (most - least);
-  });
-  if (distinct_values(above) >= 3) return above;
+  std::copy_if(points.begin(), points.end(), std::back_inserter(above),
+               [&](const MemoryPoint& p) { return settings.mean(p.value) > floor; });
+  if (Settings(above).count() >= 3) return above;
   return {points.begin(), points.end()};
+}
+
+// Whether the means of the values stray from the line by more than the runs of each value do from
+// their mean, at 5 %.
+bool is_bent(const std::vector<MemoryPoint>& points, const Line& line) {
+  const Settings settings(points);
+  const double between = static_cast<double>(settings.count()) - 2;
+  const double within = line.count - static_cast<double>(settings.count());
+  if (between < 1 || within < 1) return false;
+  double of_runs = 0;
+  for (const MemoryPoint& p : points) {
+    of_runs += (p.bytes - settings.mean(p.value)) * (p.bytes - settings.mean(p.value));
+  }
+  const double of_means = std::max(line.variance * line.freedom() - of_runs, 0.0);
+  // Peaks are whole pages: runs that agree better than that do not make a byte's bend one.
+  constexpr double kPage = 4096;
+  const double spread = std::max(of_runs / within, kPage * kPage);
+  return fisher_p(of_means / between / spread, between, within) < 0.05;
 }
 
 // Down to a whole value; what is one but for rounding is one.
@@ -79,7 +109,6 @@ double whole_value(double value) {
 
 // The x of (limit - base - slope x)² = t² s² (1 + 1/n + (x - mean)²/Sxx), a quadratic in x - mean.
 std::optional<Interval> inverse_prediction(const Line& line, double limit) {
-  if (line.freedom() < 1) return std::nullopt;
   const double t = student_quantile(0.95, line.freedom());
   const double g = t * t * line.variance;
   const double quadratic = line.slope * line.slope - g / line.spread_x;
@@ -93,23 +122,28 @@ std::optional<Interval> inverse_prediction(const Line& line, double limit) {
 
 }  // namespace
 
-std::optional<MemoryFit> fit_memory(std::span<const MemoryPoint> points, double limit) {
-  if (points.empty() || limit <= 0) return std::nullopt;
+MemoryFitResult fit_memory(std::span<const MemoryPoint> points, double limit) {
+  if (Settings(points).count() < 2) return {std::nullopt, "needs 2 settings"};
+  if (limit <= 0) return {std::nullopt, "limit not known"};
   const std::vector<MemoryPoint> used = above_the_floor(points);
-  const std::size_t settings = distinct_values(used);
-  const Line line = line_through(used);
-  if (settings < 2 || line.slope <= 0) return std::nullopt;
+  const Settings settings(used);
+  Line line = line_through(used);
+  if (is_bent(used, line)) line = line_through(settings.means());
+  if (line.slope <= 0) return {std::nullopt, "does not grow"};
   MemoryFit fit;
   fit.base_bytes = line.base();
   fit.each_bytes = line.slope;
   fit.limit_bytes = limit;
-  fit.settings = static_cast<std::int64_t>(settings);
+  fit.settings = static_cast<std::int64_t>(settings.count());
   fit.largest = whole_value((limit - line.base()) / line.slope);
-  if (settings < 3) return fit;
+  if (line.freedom() < 1) return {fit, ""};  // two runs: a point
   const auto interval = inverse_prediction(line, limit);
-  if (!interval) return std::nullopt;
+  if (!interval) {
+    return {std::nullopt,
+            line.freedom() < kFewFreedom ? "needs more settings" : "grows too little to tell"};
+  }
   fit.interval = Interval{whole_value(interval->low), whole_value(interval->high)};
-  return fit;
+  return {fit, ""};
 }
 
 }  // namespace stepscope

@@ -133,20 +133,20 @@ double available_bytes(const SweepData& data) {
   return available.empty() ? 0 : upper_median(std::move(available));
 }
 
-std::optional<MemoryFit> fit_scan(const SweepReport& report, const Scan& scan,
-                                  const SweepData& data) {
+void fit_scan(const SweepReport& report, const SweepData& data, Scan& scan) {
   const std::string limit = report.plan.meta_text("memory_limit_bytes");
   const bool address = !limit.empty();
   const double bytes = address ? std::stod(limit) : available_bytes(data);
-  auto fit = fit_memory(memory_points(report, scan, data, address), bytes);
-  if (!fit) return fit;
+  auto [fit, why_not] = fit_memory(memory_points(report, scan, data, address), bytes);
+  scan.no_memory_fit = std::move(why_not);
+  if (!fit) return;
   fit->of_address_space = address;
   for (const std::size_t cell : scan.cells) {
     if (report.cells[cell].outcome != SweepOutcome::kOutOfMemory) continue;
     fit->smallest_that_failed = number_of(report, cell);  // in order: the first is the least
     break;
   }
-  return fit;
+  scan.memory = std::move(fit);
 }
 
 }  // namespace
@@ -179,7 +179,7 @@ std::vector<Scan> scan_settings(const SweepReport& report, const SweepData& data
       return number_of(report, a) < number_of(report, b);
     });
     find_best(report, scan);
-    scan.memory = fit_scan(report, scan, data);
+    fit_scan(report, data, scan);
     if (!scan.best) continue;
     find_as_good(report, scan);
     scan.pressure = find_pressure(report, scan);

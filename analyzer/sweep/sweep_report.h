@@ -48,7 +48,7 @@ struct MemoryFit {
   double each_bytes = 0;  // for each 1 of the parameter
   double limit_bytes = 0;
   double largest = 0;                          // the largest value that fits
-  std::optional<Interval> interval;            // 95 %; nothing: two settings allow none
+  std::optional<Interval> interval;            // 95 %; nothing: two runs allow none
   std::int64_t settings = 0;                   // that the line rests on
   std::optional<double> smallest_that_failed;  // the least value that ran out of memory
 };
@@ -69,6 +69,7 @@ struct Scan {
   double good_from = 0, good_to = 0;  // values without a gap around the best that are as good
   std::optional<PressureOnset> pressure;
   std::optional<MemoryFit> memory;
+  std::string no_memory_fit;  // why there is none: "needs 2 settings"
 };
 
 // A value of a parameter that is no number, or a variant, over all settings that every other value

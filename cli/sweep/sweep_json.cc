@@ -98,7 +98,8 @@ Json scan_json(const Scan& scan) {
           {"good_from", scan.best ? Json(scan.good_from) : Json(nullptr)},
           {"good_to", scan.best ? Json(scan.good_to) : Json(nullptr)},
           {"memory_pressure", scan.pressure ? pressure_json(*scan.pressure) : Json(nullptr)},
-          {"memory", scan.memory ? memory_json(*scan.memory) : Json(nullptr)}};
+          {"memory", scan.memory ? memory_json(*scan.memory) : Json(nullptr)},
+          {"no_memory", text_or_null(scan.no_memory_fit)}};
 }
 
 Json comparison_json(const LevelComparison& comparison) {

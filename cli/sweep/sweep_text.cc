@@ -80,7 +80,7 @@ std::string as_good_text(const SweepReport& report, const Scan& scan) {
 constexpr double kFar = 10;
 
 std::string fit_text(const SweepReport& report, const Scan& scan) {
-  if (!scan.memory) return "–";
+  if (!scan.memory) return scan.no_memory_fit;
   const MemoryFit& fit = *scan.memory;
   const double tried = number_of(report, scan.cells.back());
   if (fit.largest > kFar * tried) return "more than " + value_text(kFar * tried);

@@ -47,6 +47,10 @@ TEST(StudentT, HasTheValuesOfTheTables) {
   EXPECT_NEAR(student_p(2.2281, 10), 0.05, 1e-5);
   EXPECT_NEAR(student_p(-2.2281, 10), 0.05, 1e-5);
   EXPECT_NEAR(student_p(0, 3), 1, 1e-12);
+  EXPECT_NEAR(fisher_p(4.1028, 2, 10), 0.05, 1e-5);
+  EXPECT_NEAR(fisher_p(3.7083, 3, 10), 0.05, 1e-5);
+  EXPECT_NEAR(fisher_p(2.5 * 2.5, 1, 7), student_p(2.5, 7), 1e-12);
+  EXPECT_NEAR(fisher_p(0, 2, 3), 1, 1e-12);
   EXPECT_NEAR(student_p(1e200, 3), 0, 1e-12);
 }
 

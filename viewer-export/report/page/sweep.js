@@ -72,8 +72,8 @@ function answerPart() {
 // A line tells little of values that are far beyond the largest that was tried.
 const FAR = 10;
 
-function fitText({memory, cells}) {
-  if (memory === null) return "not known";
+function fitText({memory, no_memory, cells}) {
+  if (memory === null) return no_memory;
   const tried = Math.max(...cells.map((i) => valueOf(sweep.cells[i])));
   if (memory.largest > FAR * tried) return "more than " + number(FAR * tried);
   const range = memory.ci95 === null ? "" : ` (95 % CI ${memory.ci95.map(number).join(" – ")})`;
