@@ -14,6 +14,7 @@
 #include "analyzer/serve/op_facts.h"
 #include "analyzer/verdict/cause.h"
 #include "analyzer/verdict/classify.h"
+#include "analyzer/verdict/memory_limits.h"
 #include "analyzer/verdict/trend.h"
 #include "store/analysis.h"
 
@@ -123,9 +124,11 @@ struct ProcessReport : StoredProcess {
   double rss_bytes = 0;           // held when last asked; 0: not sampled
   double rss_growth_per_step = 0;
   bool grows = false;  // by enough to be worth a word
+  MemoryLimits limits;
 
   // Of one that died (a signal, an exit code other than 0); empty otherwise.
   std::string died;            // "was killed by SIGKILL (9)"
+  bool of_memory = false;      // the kernel killed it for that, or it had come to a limit
   std::string died_in;         // the innermost op
   std::string died_in_thread;  // that it ran on
   std::string sentence;        // all of it

@@ -17,6 +17,18 @@ Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Js
 
 Json rank_json(std::int64_t rank) { return rank >= 0 ? Json(rank) : Json(nullptr); }
 
+Json or_null(const std::optional<double>& bytes) {
+  return bytes ? Json(std::llround(*bytes)) : Json(nullptr);
+}
+
+Json limits_json(const MemoryLimits& limits) {
+  return {{"memory_limit_bytes", or_null(limits.group_bytes)},
+          {"address_space_bytes", or_null(limits.address_bytes)},
+          {"address_space_limit_bytes", or_null(limits.address_limit)},
+          {"memory_available_bytes", or_null(limits.available_bytes)},
+          {"oom_score", or_null(limits.oom_score)}};
+}
+
 Json died_json(const ProcessReport& process) {
   if (process.died.empty()) return nullptr;
   const ProcessEnd& end = *process.end;
@@ -29,6 +41,8 @@ Json died_json(const ProcessReport& process) {
           {"thread", or_null(process.died_in_thread)},
           {"signal", killed && end.code > 0 ? Json(end.code) : Json(nullptr)},
           {"out_of_memory", end.out_of_memory},
+          {"of_memory", process.of_memory},
+          {"system", limits_json(process.limits)},
           {"at_ns", to_ns(end.at)},
           {"why", process.sentence}};
 }

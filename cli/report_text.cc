@@ -100,6 +100,9 @@ std::string death_lines(const AnalysisReport& report, const Palette& palette) {
   }
   if (report.deaths.size() > kMost)
     text += "  and " + std::to_string(report.deaths.size() - kMost) + " more processes died\n";
+  const auto of_memory = [](const ProcessReport& process) { return process.of_memory; };
+  if (std::any_of(report.processes.begin(), report.processes.end(), of_memory))
+    text += "  the largest that fits:  stepscope sweep -p batch=8,16,32,64 -- PROGRAM … {batch}\n";
   return text.empty() ? "" : "\n" + text;
 }
 

@@ -85,7 +85,9 @@ std::string sentence_of(const ProcessReport& process) {
   if (!process.died_in.empty())
     text +=
         ", in " + printable(process.died_in) + " of thread " + printable(process.died_in_thread);
-  return text + memory_clause(process) + ".";
+  text += memory_clause(process) + ".";
+  const std::string limits = process.of_memory ? limits_sentence(process.limits) : "";
+  return limits.empty() ? text : text + " " + limits;
 }
 
 std::string manner_of(const ProcessEnd& end) {
@@ -149,6 +151,8 @@ std::vector<ProcessReport> describe_processes(const RecordedRun& recording,
     measure_memory(counters, loop, report);
     if (report.end && is_death(*report.end) && !was_dismissed(recording, process, *report.end)) {
       report.died = manner_of(*report.end);
+      report.limits = read_memory_limits(counters, process.id);
+      report.of_memory = report.end->out_of_memory || report.limits.reached(report.rss_bytes);
       find_op(recording, loop, report);
       report.sentence = sentence_of(report);
     }

@@ -42,10 +42,8 @@ std::optional<std::int64_t> kilobytes_of(const std::string& path, const std::str
 // What a program can have: what the machine has to give, and no more than the limit of our group.
 std::optional<std::int64_t> available_memory() {
   auto available = kilobytes_of("/proc/meminfo", "MemAvailable:");
-  std::ifstream file(memory_group_file(getpid(), "memory.max", "memory.limit_in_bytes"));
-  std::int64_t limit = 0;
-  if (available && file >> limit && limit > 0) available = std::min(*available, limit);
-  return available;
+  const auto limit = memory_group_limit(getpid());
+  return available && limit ? std::min(available, limit) : available;
 }
 
 // What a program writes on standard error: a file that grows with it and has no name.

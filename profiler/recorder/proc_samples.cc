@@ -3,14 +3,19 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 
+#include "store/counters.h"
+
 namespace stepscope {
 namespace {
+
+namespace fs = std::filesystem;
 
 OwnedFd open_file(const std::string& path) {
   return OwnedFd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -64,7 +69,7 @@ void read_stat(std::string_view text, std::vector<Reading>& readings) {
   readings.emplace_back("cpu_user_ns", number_at(field[11]) * tick_ns);
   readings.emplace_back("cpu_system_ns", number_at(field[12]) * tick_ns);
   readings.emplace_back("threads", number_at(field[17]));
-  readings.emplace_back("rss_bytes", number_at(field[21]) * page);
+  readings.emplace_back(counter::kRss, number_at(field[21]) * page);
 }
 
 void add_number_after(std::string_view text, std::string_view key, const char* name,
@@ -80,6 +85,19 @@ void read_pressure(std::string_view text, const char* some, const char* full,
   if (full != nullptr && second != std::string_view::npos) {
     add_number_after(text.substr(second), "total=", full, readings);
   }
+}
+
+// /proc/PID/limits and /proc/PID/stat, whose 20 here is the address space. Nothing without a limit.
+void read_address_space(std::string_view limits, std::string_view stat,
+                        std::vector<Reading>& readings) {
+  constexpr std::string_view kKey = "Max address space";
+  const std::size_t line = limits.find(kKey);
+  if (line == std::string_view::npos) return;
+  const auto limit = words(limits.substr(line + kKey.size()));
+  const auto field = words(stat.substr(stat.rfind(')') + 1));
+  if (limit.empty() || limit[0] == "unlimited" || field.size() < 21) return;
+  readings.emplace_back(counter::kAddressSpace, number_at(field[20]));
+  readings.emplace_back(counter::kAddressLimit, number_at(limit[0]));
 }
 
 // /proc/net/dev: of all interfaces but the loopback one; bytes are the 1st and the 9th figure.
@@ -101,8 +119,7 @@ void read_network(std::string_view text, std::vector<Reading>& readings) {
   readings.emplace_back("net_tx_bytes", sent);
 }
 
-}  // namespace
-
+// A file of `pid`'s memory cgroup, by its name in version 2 and in version 1; "" where there is none.
 std::string memory_group_file(pid_t pid, const std::string& in_v2, const std::string& in_v1) {
   std::ifstream groups("/proc/" + std::to_string(pid) + "/cgroup");
   std::string v2;
@@ -117,16 +134,49 @@ std::string memory_group_file(pid_t pid, const std::string& in_v2, const std::st
   return v2;
 }
 
+}  // namespace
+
+// Version 2 writes "max" where there is no limit, version 1 almost 2^63.
+std::optional<std::int64_t> memory_group_limit(pid_t pid) {
+  constexpr std::int64_t kNone = std::int64_t{1} << 60;
+  const fs::path root = "/sys/fs/cgroup";
+  const fs::path file = memory_group_file(pid, "memory.max", "memory.limit_in_bytes");
+  std::int64_t least = kNone;
+  const auto take = [&](const fs::path& folder) {
+    std::int64_t limit = 0;
+    std::ifstream(folder / file.filename()) >> limit;
+    if (limit > 0) least = std::min(least, limit);
+  };
+  for (fs::path folder = file.parent_path(); folder.has_relative_path() && folder != root;
+       folder = folder.parent_path()) {
+    take(folder);
+  }
+  if (!file.empty()) take(root);  // in a container its own group, under a path from outside
+  return least < kNone ? std::optional(least) : std::nullopt;
+}
+
 ProcessSampler::ProcessSampler(pid_t pid)
-    : stat_(open_file("/proc/" + std::to_string(pid) + "/stat")),
-      io_(open_file("/proc/" + std::to_string(pid) + "/io")),
-      status_(open_file("/proc/" + std::to_string(pid) + "/status")) {}
+    : folder_("/proc/" + std::to_string(pid)),
+      stat_(open_file(folder_ + "/stat")),
+      io_(open_file(folder_ + "/io")),
+      status_(open_file(folder_ + "/status")),
+      group_limit_(memory_group_limit(pid)) {}
+
+void ProcessSampler::add_limits(std::string_view stat, std::vector<Reading>& readings) const {
+  std::array<char, 8192> buffer;
+  const std::string_view score = read_text(open_file(folder_ + "/oom_score"), buffer);
+  if (!score.empty()) readings.emplace_back(counter::kOomScore, number_at(score));
+  if (group_limit_) readings.emplace_back(counter::kMemoryLimit, *group_limit_);
+  read_address_space(read_text(open_file(folder_ + "/limits"), buffer), stat, readings);
+}
 
 std::vector<Reading> ProcessSampler::read() const {
   std::array<char, 8192> buffer;
   std::vector<Reading> readings;
-  read_stat(read_text(stat_, buffer), readings);
+  const std::string_view stat = read_text(stat_, buffer);
+  read_stat(stat, readings);
   if (readings.empty()) return readings;
+  add_limits(stat, readings);
   const std::string_view io = read_text(io_, buffer);
   add_number_after(io, "\nread_bytes:", "read_bytes", readings);
   add_number_after(io, "\nwrite_bytes:", "write_bytes", readings);

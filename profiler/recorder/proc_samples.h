@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,7 +20,7 @@ namespace stepscope {
 // A name and its value now.
 using Reading = std::pair<const char*, std::int64_t>;
 
-// Keeps its files open, so that a sample is a few pread() calls.
+// Keeps the files that it reads most open, so that they are a pread() each.
 class ProcessSampler {
  public:
   explicit ProcessSampler(pid_t pid);
@@ -27,7 +28,11 @@ class ProcessSampler {
   [[nodiscard]] std::vector<Reading> read() const;
 
  private:
+  void add_limits(std::string_view stat, std::vector<Reading>& readings) const;
+
+  std::string folder_;  // /proc/PID
   OwnedFd stat_, io_, status_;
+  std::optional<std::int64_t> group_limit_;  // when it came
 };
 
 class MachineSampler {
@@ -39,8 +44,8 @@ class MachineSampler {
   OwnedFd psi_cpu_, psi_memory_, psi_io_, net_, meminfo_;
 };
 
-// A file of `pid`'s memory cgroup, by its name in version 2 and in version 1; "" where there is none.
-std::string memory_group_file(pid_t pid, const std::string& in_v2, const std::string& in_v1);
+// The bytes that the process's memory cgroup, or one around it, may hold; nothing: no limit.
+std::optional<std::int64_t> memory_group_limit(pid_t pid);
 
 // How often the kernel has killed for memory in the cgroup that a process is in; -1 where that
 // cannot be told. Tells a SIGKILL by the OOM killer from one by a person.

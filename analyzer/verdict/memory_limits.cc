@@ -1,0 +1,59 @@
+#include "analyzer/verdict/memory_limits.h"
+
+#include <cctype>
+#include <cmath>
+#include <vector>
+
+#include "analyzer/words.h"
+#include "store/counters.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double kNear = 0.8;  // of a limit
+
+std::optional<double> last_of(const Counters& counters, ProcessId process, const char* name) {
+  const CounterSeries* series = counters.find(process, name);
+  return series == nullptr ? std::nullopt : std::optional(series->last());
+}
+
+bool is_near(double bytes, const std::optional<double>& limit) {
+  return limit && bytes >= kNear * *limit;
+}
+
+}  // namespace
+
+bool MemoryLimits::reached(double rss_bytes) const {
+  return is_near(rss_bytes, group_bytes) || is_near(address_bytes.value_or(0), address_limit);
+}
+
+MemoryLimits read_memory_limits(const Counters& counters, ProcessId process) {
+  return {.group_bytes = last_of(counters, process, counter::kMemoryLimit),
+          .address_bytes = last_of(counters, process, counter::kAddressSpace),
+          .address_limit = last_of(counters, process, counter::kAddressLimit),
+          .available_bytes = last_of(counters, ProcessId::kNone, counter::kMemoryAvailable),
+          .oom_score = last_of(counters, process, counter::kOomScore)};
+}
+
+std::string limits_sentence(const MemoryLimits& limits) {
+  std::vector<std::string> parts;
+  if (limits.group_bytes)
+    parts.push_back("its control group may hold " + bytes_text(*limits.group_bytes));
+  if (limits.address_limit) {
+    parts.push_back("its address space may have " + bytes_text(*limits.address_limit) +
+                    " (ulimit -v)" +
+                    (limits.address_bytes ? " and had " + bytes_text(*limits.address_bytes) : ""));
+  }
+  if (limits.available_bytes)
+    parts.push_back("the machine had " + bytes_text(*limits.available_bytes) + " left");
+  if (limits.oom_score)
+    parts.push_back("its OOM score was " + count_text(std::llround(*limits.oom_score)) +
+                    " of 1,000");
+  std::string sentence;
+  for (const std::string& part : parts) sentence += (sentence.empty() ? "" : "; ") + part;
+  if (sentence.empty()) return "";
+  sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence[0])));
+  return sentence + ".";
+}
+
+}  // namespace stepscope
