@@ -18,6 +18,7 @@ if not torch.cuda.is_available():
     pytest.skip("no GPU here: see docs/gpu.md", allow_module_level=True)
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
+MISTAKES = PROGRAMS.parents[2] / "samples" / "python" / "mistakes" / "mistakes.py"
 
 
 class Recorded:
@@ -119,3 +120,31 @@ def test_every_kernel_of_the_pytorch_profiler_is_seen(record, tmp_path, options)
     assert {name: len(times) for name, times in ours.items()} == {name: len(times) for name, times in theirs.items()}
     for name, times in theirs.items():
         assert statistics.median(ours[name]) == pytest.approx(statistics.median(times), abs=1, rel=0.05), name
+
+
+# The samples' mistakes that need a GPU, and the rule that is to find each.
+RULES = {"pageable": "pinned-copies", "sync": "blocking-sync", "host": "ops-on-cpu", "cudnn": "cudnn-benchmark",
+         "idle": "idle-gpu"}
+
+
+@pytest.fixture(params=["python", "c++"])
+def advised(request, stepscope, tmp_path):
+    """A function that records a sample and gives the rules that speak of it."""
+    sample = [sys.executable, MISTAKES] if request.param == "python" else [request.getfixturevalue("mistakes")]
+
+    def advised(*options):
+        store = tmp_path / "run.db"
+        command = [stepscope, "run", "--quiet", "--no-analysis", "-o", store, "--", *sample, *options]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        page = subprocess.run([stepscope, "analyze", "--json", store], capture_output=True, text=True)
+        assert page.returncode == 0, page.stderr
+        return {advice["rule"] for advice in json.loads(page.stdout)["advice"]}
+
+    return advised
+
+
+@pytest.mark.parametrize("mistake, rule", RULES.items())
+def test_a_production_mistake_is_told_and_its_mended_twin_is_not(advised, mistake, rule):
+    assert rule in advised("--mistake", mistake)
+    assert rule not in advised("--mistake", mistake, "--fixed")

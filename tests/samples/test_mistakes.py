@@ -26,8 +26,10 @@ EXPECTED = {
     "lengths": {"sort-by-length"},
     "item": {"read-at-once"},
 }
-NEEDS_A_GPU = {"pinned-copies", "blocking-sync", "ops-on-cpu", "cudnn-benchmark", "idle-gpu"}
-RULES = set.union(NEEDS_A_GPU, *EXPECTED.values())
+# tests/gpu has these where there is a GPU. Then all of the others are told that it is idle, and rightly.
+ON_A_GPU = {"pageable": "pinned-copies", "sync": "blocking-sync", "host": "ops-on-cpu", "cudnn": "cudnn-benchmark",
+            "idle": "idle-gpu"}
+RULES = set.union(set(ON_A_GPU.values()) - {"idle-gpu"}, *EXPECTED.values())
 IN_CPP = sorted(set(EXPECTED) - {"eager"})  # between the ops of C++ there is next to nothing
 
 
@@ -102,6 +104,18 @@ def test_python(python_sample, mistake):
 def test_cpp(cpp_sample, mistake):
     assert_fired(lambda: cpp_sample(mistake), EXPECTED[mistake])
     assert_fired(lambda: cpp_sample(mistake, "--fixed"), set())
+
+
+@pytest.mark.parametrize("mistake", ON_A_GPU)
+@pytest.mark.parametrize("language", ["python", "c++"])
+def test_what_needs_a_gpu_says_so(request, language, mistake):
+    if pytest.importorskip("torch", reason="pip install torch").cuda.is_available():
+        pytest.skip("there is a GPU: tests/gpu runs them")
+    sample = ROOT / "samples/python/mistakes/mistakes.py"
+    command = [sys.executable, sample] if language == "python" else [request.getfixturevalue("mistakes")]
+    done = subprocess.run([*command, "--mistake", mistake], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1 and f"--mistake {mistake} needs a GPU" in done.stderr
 
 
 def test_single_samples_are_seen_by_shapes_too(stepscope, python_sample, tmp_path):

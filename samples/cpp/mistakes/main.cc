@@ -13,10 +13,13 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "samples/cpp/command_line.h"
+#include "samples/cpp/mistakes/gpu_mistakes.h"
 #include "samples/cpp/mistakes/models.h"
 
 namespace mistakes {
@@ -148,19 +151,52 @@ std::map<std::int64_t, std::int64_t> serve(const Program& program) {
   return seen;
 }
 
-void run(const Options& options) {
-  torch::manual_seed(1);
-  torch::set_num_threads(1);
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void serve_sentences(const Options& options) {
   const Program program = kMistakes.at(options.mistake)(options);
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   const auto seen = serve(program);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  const double seconds = seconds_since(start);
   std::int64_t samples = 0;
   for (const auto& [label, count] : seen) samples += count;
   std::printf("%lld samples in %zu calls, %.2f ms each, %.0f samples/s\n",
               static_cast<long long>(samples), program.batches.size(),
-              1e3 * took.count() / static_cast<double>(program.batches.size()),
-              static_cast<double>(samples) / took.count());
+              1e3 * seconds / static_cast<double>(program.batches.size()),
+              static_cast<double>(samples) / seconds);
+}
+
+bool time_on_gpu(const Options& options) {
+  if (!torch::cuda::is_available()) {
+    std::fprintf(stderr, "mistakes: --mistake %s needs a GPU, and this libtorch sees none\n",
+                 options.mistake.c_str());
+    return false;
+  }
+  const GpuProgram program = kGpuMistakes.at(options.mistake)(options.fixed);
+  const auto start = Clock::now();
+  serve_on_gpu(program, options.calls);
+  std::printf("%d calls, %.2f ms each\n", options.calls,
+              1e3 * seconds_since(start) / options.calls);
+  return true;
+}
+
+bool run(const Options& options) {
+  torch::manual_seed(1);
+  torch::set_num_threads(1);
+  if (kGpuMistakes.contains(options.mistake)) return time_on_gpu(options);
+  serve_sentences(options);
+  return true;
+}
+
+std::set<std::string> names() {
+  std::set<std::string> all;
+  for (const auto& [name, make] : kMistakes) all.insert(name);
+  for (const auto& [name, make] : kGpuMistakes) all.insert(name);
+  return all;
 }
 
 }  // namespace
@@ -169,14 +205,14 @@ void run(const Options& options) {
 int main(int argc, char** argv) {
   mistakes::Options options;
   CLI::App app("Inference with one production mistake in it, or mended");
-  app.add_option("--mistake", options.mistake, "which")
+  app.add_option("--mistake", options.mistake,
+                 "which; pageable, sync, host, cudnn and idle need a GPU")
       ->required()
-      ->check(CLI::IsMember(mistakes::kMistakes));
+      ->check(CLI::IsMember(mistakes::names()));
   app.add_flag("--fixed", options.fixed, "mended");
   app.add_option("--calls", options.calls, "of the mistaken program")
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));
-  CLI11_PARSE(app, argc, argv);
-  mistakes::run(options);
-  return 0;
+  samples::parse_or_exit(app, argc, argv);
+  return mistakes::run(options) ? 0 : 1;
 }

@@ -8,17 +8,27 @@
     mistakes.py --mistake lengths    batches of sentences of all lengths                --fixed  sorted by length
     mistakes.py --mistake item       each result is read by itself                      --fixed  all at once
 
+On a machine with a GPU also:
+
+    mistakes.py --mistake pageable   batches from pageable memory                   --fixed  pinned, non_blocking
+    mistakes.py --mistake sync       each result is read at once                    --fixed  at the end
+    mistakes.py --mistake host       what follows the model is on the CPU           --fixed  on the GPU
+    mistakes.py --mistake cudnn      convolutions by cuDNN's guess                  --fixed  benchmark
+    mistakes.py --mistake idle       the model is on the CPU                        --fixed  on the GPU
+
     stepscope run -o run.db -- python3 mistakes.py --mistake grad
 """
 
 import argparse
 import contextlib
 import random
+import sys
 import time
 
 import torch
 from torch.utils.data import DataLoader
 
+import gpu_mistakes
 from models import ConvNet, Encoder
 
 try:
@@ -124,21 +134,39 @@ def serve(model, batches, labels_of=first_labels, around=None):
     return seen
 
 
-def main():
+def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mistake", choices=MISTAKES, required=True)
+    parser.add_argument("--mistake", choices=[*MISTAKES, *gpu_mistakes.MISTAKES], required=True)
     parser.add_argument("--fixed", action="store_true", help="mended")
     parser.add_argument("--calls", type=int, default=320, help="calls of the mistaken program; the mended one has the "
                         "same samples")
-    args = parser.parse_args()
-    torch.manual_seed(1)
-    torch.set_num_threads(1)
+    return parser.parse_args()
+
+
+def serve_sentences(args):
     model, batches, options = MISTAKES[args.mistake](args)
     start = time.perf_counter()
     seen = serve(model, batches, **options)
     seconds = time.perf_counter() - start
     print(f"{sum(seen.values())} samples in {len(batches)} calls, {1e3 * seconds / len(batches):.2f} ms each,"
           f" {sum(seen.values()) / seconds:.0f} samples/s")
+
+
+def serve_on_gpu(args):
+    if not torch.cuda.is_available():
+        sys.exit(f"mistakes.py: --mistake {args.mistake} needs a GPU, and this PyTorch sees none")
+    program = gpu_mistakes.MISTAKES[args.mistake](args)
+    start = time.perf_counter()
+    gpu_mistakes.serve(*program)
+    seconds = time.perf_counter() - start
+    print(f"{args.calls} calls, {1e3 * seconds / args.calls:.2f} ms each")
+
+
+def main():
+    args = arguments()
+    torch.manual_seed(1)
+    torch.set_num_threads(1)
+    (serve_on_gpu if args.mistake in gpu_mistakes.MISTAKES else serve_sentences)(args)
 
 
 if __name__ == "__main__":
