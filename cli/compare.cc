@@ -24,6 +24,7 @@ struct CompareArguments {
   std::string a, b;
   std::string steps_a, steps_b;
   std::vector<std::string> gates;
+  std::vector<double> per_hour, samples_per_step;  // of A and of B
   bool json = false;
   bool no_color = false;
   int top = 10;
@@ -67,6 +68,12 @@ Result<ComparedRun> read_run(const std::string& path, const std::optional<StepSp
   return ComparedRun{path, *std::move(report)};
 }
 
+Price price_of(const CompareArguments& arguments, std::size_t side) {
+  if (arguments.per_hour.empty()) return {};
+  return {arguments.per_hour[side],
+          arguments.samples_per_step.empty() ? 0 : arguments.samples_per_step[side]};
+}
+
 bool any(const std::vector<GateOutcome>& gates, GateState state) {
   return std::any_of(gates.begin(), gates.end(),
                      [state](const GateOutcome& outcome) { return outcome.state == state; });
@@ -94,7 +101,13 @@ int run_compare(const CompareArguments& arguments) {
 
   const Comparison comparison = compare(a->report, b->report);
   const auto gates = check_gates(request->gates, comparison);
-  const ComparisonView view{*a, *b, comparison, gates, arguments.top};
+  const ComparisonView view{*a,
+                            *b,
+                            comparison,
+                            gates,
+                            arguments.top,
+                            price_of(arguments, 0),
+                            price_of(arguments, 1)};
   const std::string page = arguments.json
                                ? comparison_json(view)
                                : comparison_text(view, !arguments.no_color && stdout_wants_color());
@@ -122,6 +135,19 @@ void add_compare(CLI::App& app, int& exit_code) {
       ->take_all()
       ->expected(1)
       ->type_name("GATE");
+  CLI::Option* price = verb->add_option("--price-per-hour", arguments->per_hour,
+                                        "what an hour of all machines of each run costs")
+                           ->delimiter(',')
+                           ->expected(2)
+                           ->type_name("A,B")
+                           ->check(CLI::PositiveNumber);
+  verb->add_option("--samples-per-step", arguments->samples_per_step,
+                   "of all ranks together, for what a sample costs")
+      ->delimiter(',')
+      ->expected(2)
+      ->type_name("A,B")
+      ->check(CLI::PositiveNumber)
+      ->needs(price);
   verb->add_flag("--json", arguments->json, "print one JSON document (docs/cli.md lists its keys)");
   verb->add_option("--steps-a", arguments->steps_a, "only these steps of A, for example 500-520");
   verb->add_option("--steps-b", arguments->steps_b, "only these steps of B");
@@ -135,6 +161,7 @@ void add_compare(CLI::App& app, int& exit_code) {
       "  stepscope compare before.db after.db\n"
       "  stepscope compare main.db branch.db --fail-if 'step_time>+5%' --fail-if 'input>10%'\n"
       "  stepscope compare run.db run.db --steps-a 2-400 --steps-b 401-800\n"
+      "  stepscope compare cpus.db gpu.db --price-per-hour 3.40,2.10 --samples-per-step 512,128\n"
       "  stepscope compare before.db after.db --json | jq '.change, .step_time.mean.relative'\n"
       "Exit codes: 0 fine, 1 a gate failed, 2 wrong usage, 3 no store, a broken one, one without "
       "a\n"

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyzer/compare/explain.h"
+#include "cli/comparison_cost.h"
 
 namespace stepscope::cli {
 namespace {
@@ -167,6 +168,7 @@ std::string comparison_json(const ComparisonView& view) {
   Json document = {
       {"schema", "stepscope.comparison/1"}, {"a", run_json(view.a)}, {"b", run_json(view.b)}};
   document.update(loop_json(view, comparison.loops.front()));
+  document["cost"] = cost_json(view);
   document["gates"] = gates_json(view.gates);
   document["notes"] = Json::array();
   for (const Note& note : comparison.notes)

@@ -7,6 +7,7 @@
 #include "analyzer/compare/comparison.h"
 #include "analyzer/compare/gate.h"
 #include "analyzer/report.h"
+#include "cli/cost.h"
 
 namespace stepscope::cli {
 
@@ -22,6 +23,7 @@ struct ComparisonView {
   const Comparison& comparison;  // has loops
   const std::vector<GateOutcome>& gates;
   int top = 10;  // ops listed at most
+  Price price_a = {}, price_b = {};
 };
 
 // No line is wider than 100 characters. Ends in a newline.

@@ -315,5 +315,36 @@ TEST_F(CompareTest, HelpShowsExamples) {
   EXPECT_THAT(outcome.out, HasSubstr("--fail-if 'step_time>+5%'"));
 }
 
+// Half as fast and a quarter of the price: cheaper all the same.
+TEST_F(CompareTest, WhatASampleCostsInEach) {
+  const std::string fast = make_fast("fast.db"), slow = make("slow.db");
+  const std::vector<std::string> command = {"compare", fast, slow, "--price-per-hour", "4,1"};
+  const Outcome steps = run_stepscope(command);
+  EXPECT_EQ(steps.exit_code, 0) << steps.err;
+  EXPECT_THAT(steps.out, HasSubstr("  cost   a million steps: A "));
+  auto with_samples = command;
+  with_samples.insert(with_samples.end(), {"--samples-per-step", "64,64"});
+  EXPECT_THAT(run_stepscope(with_samples).out, HasSubstr("a million samples: A "));
+  with_samples.push_back("--json");
+  const Json cost = Json::parse(run_stepscope(with_samples).out)["cost"];
+  const Json document = Json::parse(run_stepscope({"compare", fast, slow, "--json"}).out);
+  EXPECT_EQ(document["cost"], nullptr);
+  EXPECT_EQ(cost["of"], "sample");
+  const double slower = document["step_time"]["mean"]["relative"].get<double>();
+  EXPECT_NEAR(cost["relative"].get<double>(), (1 + slower) / 4 - 1, 1e-4);
+  EXPECT_LT(cost["relative"].get<double>(), 0);
+  EXPECT_LT(cost["relative_interval"][1].get<double>(), 0);
+  const double step_ns = document["step_time"]["mean"]["a"].get<double>();
+  EXPECT_NEAR(cost["a"]["per_sample"].get<double>(), 4 * step_ns / 3600e9 / 64, 1e-14);
+}
+
+TEST_F(CompareTest, APriceIsOfBothRuns) {
+  const std::string a = make("a.db");
+  const Outcome one = run_stepscope({"compare", a, a, "--price-per-hour", "4"});
+  EXPECT_EQ(one.exit_code, 2);
+  EXPECT_EQ(run_stepscope({"compare", a, a, "--price-per-hour", "4,0"}).exit_code, 2);
+  EXPECT_EQ(run_stepscope({"compare", a, a, "--samples-per-step", "4,4"}).exit_code, 2);
+}
+
 }  // namespace
 }  // namespace stepscope::testing
