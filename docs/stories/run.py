@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the commands of the stories, and puts what they print and show into them.
 
-usage: .venv/bin/python docs/stories/run.py [--build build/release] [--check] [STORY.md ...]    (default: all stories)
+usage: .venv/bin/python docs/stories/run.py [--build build/release] [--check [--quick]] [STORY.md ...]
 
 In a story, a fence marked `console` is a session: lines that begin with "$ " are commands (a backslash at the end
 goes on), what follows each is its output, which is replaced by what it prints now. A comment in the line before
@@ -10,7 +10,7 @@ an ellipsis. A comment <!-- picture: report.html#overview 1000x700 light --> bef
 A command that fails ends the run; one that is to fail says so in the story: `... || echo "exit code $?"`.
 
 --check runs everything and changes nothing: that the stories can still be followed. Figures differ from machine to
-machine, so output is not compared.
+machine, so output is not compared. --quick measures less (QUICK), which is enough for that; tests/docs does so.
 """
 
 import argparse
@@ -28,6 +28,9 @@ sys.path[:0] = [str(ROOT / "docs" / "images"), str(ROOT / "tests" / "browser")]
 FENCE = re.compile(r"(?:<!-- show (?P<first>\d+)-(?P<last>\d+) -->\n)?```console\n(?P<session>.*?)^```$", re.DOTALL | re.M)
 PICTURE = re.compile(r"<!-- picture: (?P<page>\S+) (?P<width>\d+)x(?P<height>\d+) (?P<colours>light|dark) -->\n"
                      r"!\[[^\]]*\]\((?P<file>[^)]+)\)")
+# Every command stays; it runs less often, or on fewer settings.
+QUICK = [(re.compile(r"--epochs \d+"), "--epochs 1"), (re.compile(r"--repeats \d+"), "--repeats 1"),
+         (re.compile(r"=(\d+)\.\.(\d+)\*2\b"), r"=\1..\2*16")]
 COMMAND = re.compile(r"^\$ (?:.*\\\n)*.*$", re.M)
 
 
@@ -53,12 +56,19 @@ def shorten(output, first, last):
     return "\n".join([*(["…"] if int(first) > 1 else []), *kept, "…"]) + "\n"
 
 
-def run_session(found, folder, env):
+def shorter(command):
+    for pattern, replacement in QUICK:
+        command = pattern.sub(replacement, command)
+    return command
+
+
+def run_session(found, folder, env, quick):
     """A fence with each command's output made anew."""
     text = ""
     for command in COMMAND.findall(found["session"]):
-        print(f"  {command}", file=sys.stderr)
-        output = run(command[2:], folder, env)
+        typed = shorter(command) if quick else command
+        print(f"  {typed}", file=sys.stderr, flush=True)
+        output = run(typed[2:], folder, env)
         text += command + "\n" + shorten(output, found["first"], found["last"])
     return found[0][:found.start("session") - found.start()] + text + "```"
 
@@ -77,14 +87,14 @@ def take_pictures(story, text, folder):
         browser.close()
 
 
-def tell(story, build, check):
+def tell(story, build, check, quick):
     print(story.name, file=sys.stderr)
     text = story.read_text()
     with tempfile.TemporaryDirectory() as temporary:
         (pathlib.Path(temporary) / "samples").symlink_to(ROOT / "samples")
         folder = pathlib.Path(temporary) / "stories"
         folder.mkdir()
-        told = FENCE.sub(lambda found: run_session(found, folder, environment(build)), text)
+        told = FENCE.sub(lambda found: run_session(found, folder, environment(build), quick), text)
         missing = [found["page"] for found in PICTURE.finditer(text)
                    if not (folder / found["page"].partition("#")[0]).exists()]
         if missing:
@@ -98,10 +108,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="only with --check")
     parser.add_argument("stories", nargs="*", type=pathlib.Path)
     options = parser.parse_args()
+    if options.quick and not options.check:
+        parser.error("--quick: what a quick run prints is not for the stories; add --check")
     for story in options.stories or sorted(HERE.glob("[0-9]*.md")):
-        tell(story.resolve(), options.build.resolve(), options.check)
+        tell(story.resolve(), options.build.resolve(), options.check, options.quick)
 
 
 if __name__ == "__main__":
