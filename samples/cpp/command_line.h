@@ -1,10 +1,29 @@
-// The end of every sample's options.
+// What the options of several samples have in common.
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <cstdlib>
+#include <string>
 
 namespace samples {
+
+inline void add_threads(CLI::App& app, int& threads) {
+  app.add_option("--threads", threads, "libtorch's threads for one op (0: its own choice)")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+}
+
+// Of an encoder's embeddings, which its `heads` share.
+inline void add_width(CLI::App& app, std::int64_t& width, std::int64_t heads) {
+  const std::string multiple = "a multiple of " + std::to_string(heads);
+  app.add_option("--width", width, "of the embeddings, " + multiple)
+      ->check(CLI::Range(heads, std::int64_t{4096}))
+      ->check([heads, multiple](const std::string& text) {
+        return std::stoll(text) % heads == 0 ? std::string() : "'" + text + "' is not " + multiple;
+      })
+      ->capture_default_str();
+}
 
 // Reads the command line. Prints help or one line that says what is wrong with it, and ends the
 // program (0 or 2), when there is nothing to run.

@@ -36,19 +36,12 @@ Options parse_options(int argc, char** argv) {
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
       ->capture_default_str();
   app.add_flag("--sort", options.sorted, "classify from short to long");
-  app.add_option("--width", options.width, "of the embeddings, a multiple of 4")
-      ->check(CLI::Range(kHeads, std::int64_t{4096}))
-      ->check([](const std::string& text) {
-        return std::stoll(text) % kHeads == 0 ? "" : "'" + text + "' is no multiple of 4";
-      })
-      ->capture_default_str();
+  samples::add_width(app, options.width, kHeads);
   app.add_option("--layers", options.layers, "of the encoder")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{96}))
       ->capture_default_str();
   app.add_option("--seed", options.seed, "of the sentences and the weights")->capture_default_str();
-  app.add_option("--threads", options.threads, "libtorch's threads for one op (0: its own choice)")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
+  samples::add_threads(app, options.threads);
   samples::parse_or_exit(app, argc, argv);
   return options;
 }

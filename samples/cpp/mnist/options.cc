@@ -65,9 +65,7 @@ Options parse_options(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--seed", options.seed, "of the weights and the order of the images")
       ->capture_default_str();
-  app.add_option("--threads", options.threads, "libtorch's threads for one op (0: its own choice)")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
+  samples::add_threads(app, options.threads);
   app.add_option("--record", options.record, "where the recording goes")->capture_default_str();
   app.add_flag("--no-record", no_record, "train without recording");
   app.add_option("--steps", steps, "steps whose ops are recorded, first and last, or all")

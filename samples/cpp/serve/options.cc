@@ -35,12 +35,7 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--length", options.length, "tokens of a sequence")
       ->check(CLI::Range(1, 65'536))
       ->capture_default_str();
-  app.add_option("--width", options.width, "of the embeddings, a multiple of 4")
-      ->check(CLI::Range(kHeads, std::int64_t{4096}))
-      ->check([](const std::string& text) {
-        return std::stoll(text) % kHeads == 0 ? "" : "'" + text + "' is no multiple of 4";
-      })
-      ->capture_default_str();
+  samples::add_width(app, options.width, kHeads);
   app.add_option("--layers", options.layers, "of the encoder")
       ->check(CLI::Range(1, 96))
       ->capture_default_str();
@@ -48,9 +43,7 @@ Options parse_options(int argc, char** argv) {
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   app.add_option("--seed", options.seed, "of the weights and the tokens")->capture_default_str();
-  app.add_option("--threads", options.threads, "libtorch's threads for one op (0: its own choice)")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
+  samples::add_threads(app, options.threads);
   samples::parse_or_exit(app, argc, argv);
   return options;
 }
