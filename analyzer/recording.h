@@ -33,7 +33,7 @@ struct RunFacts {
   std::int64_t cpu_count = 0;    // 0: unknown
   Duration leaf_op_overhead{0};  // the framework's own cost of a one-element op; 0: not calibrated
   std::optional<bool> cudnn_benchmark;  // its mode, as the loops had it last; nothing: not known
-  bool windowed = false;  // ops were recorded in some steps only, phases in all
+  bool windowed = false;                // ops were recorded in some steps only, phases in all
   bool being_recorded = false;
 };
 

@@ -101,13 +101,8 @@ int run_compare(const CompareArguments& arguments) {
 
   const Comparison comparison = compare(a->report, b->report);
   const auto gates = check_gates(request->gates, comparison);
-  const ComparisonView view{*a,
-                            *b,
-                            comparison,
-                            gates,
-                            arguments.top,
-                            price_of(arguments, 0),
-                            price_of(arguments, 1)};
+  const ComparisonView view{
+      *a, *b, comparison, gates, arguments.top, price_of(arguments, 0), price_of(arguments, 1)};
   const std::string page = arguments.json
                                ? comparison_json(view)
                                : comparison_text(view, !arguments.no_color && stdout_wants_color());

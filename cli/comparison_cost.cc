@@ -54,8 +54,8 @@ std::optional<ComparedCost> compare_costs(const ComparisonView& view) {
   // Prices and samples are exact; what varies is the step.
   if (const auto steps = relative_of(loop.mean)) {
     const double factor = (1 + cost.relative) / (1 + steps->value);
-    cost.interval = Interval{factor * (1 + steps->interval.low) - 1,
-                             factor * (1 + steps->interval.high) - 1};
+    cost.interval =
+        Interval{factor * (1 + steps->interval.low) - 1, factor * (1 + steps->interval.high) - 1};
   }
   return cost;
 }
@@ -90,9 +90,8 @@ nlohmann::ordered_json cost_json(const ComparisonView& view) {
           {"a", side(cost->a, view.price_a)},
           {"b", side(cost->b, view.price_b)},
           {"relative", cost->relative},
-          {"relative_interval", cost->interval
-                                    ? Json{cost->interval->low, cost->interval->high}
-                                    : Json(nullptr)}};
+          {"relative_interval",
+           cost->interval ? Json{cost->interval->low, cost->interval->high} : Json(nullptr)}};
 }
 
 }  // namespace stepscope::cli

@@ -234,9 +234,8 @@ std::string gate_lines(const ComparisonView& view, const Palette& palette) {
 std::string comparison_text(const ComparisonView& view, bool color) {
   const Palette palette{color};
   const LoopComparison& first = view.comparison.loops.front();
-  std::string text =
-      painted_answer(first, palette) + "\n\n" + run_lines(view, first) + note_lines(view, palette) +
-      cost_lines(view);
+  std::string text = painted_answer(first, palette) + "\n\n" + run_lines(view, first) +
+                     note_lines(view, palette) + cost_lines(view);
   if (view.comparison.loops.size() > 1) text += "\n" + cut(loop_name(view, 0), kWidth) + "\n";
   return text + loop_page(first, view.top, palette) + other_loops(view, palette) +
          gate_lines(view, palette);

@@ -1,9 +1,9 @@
 // Convolutions of the same shapes in every step, with cuDNN's guess of the fastest algorithm
 // instead of a measurement.
 //
-// Where the recording does not say whether its benchmark mode is on (an imported trace, processes of
-// different minds), the kernels do: the mode tries algorithms the first time a shape comes, and most
-// of these run kernels that never come again. A first step without such kernels had it off.
+// Where the recording does not say whether its benchmark mode is on (an imported trace, processes
+// of different minds), the kernels do: the mode tries algorithms the first time a shape comes, and
+// most of these run kernels that never come again. A first step without such kernels had it off.
 #include <utility>
 
 #include "analyzer/advise/rules.h"

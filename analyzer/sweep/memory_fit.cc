@@ -71,10 +71,9 @@ struct Settings {
 std::vector<MemoryPoint> above_the_floor(std::span<const MemoryPoint> points) {
   const Settings settings(points);
   const std::vector<MemoryPoint> means = settings.means();
-  const auto [least, most] =
-      std::minmax_element(means.begin(), means.end(), [](const MemoryPoint& a, const MemoryPoint& b) {
-        return a.bytes < b.bytes;
-      });
+  const auto [least, most] = std::minmax_element(
+      means.begin(), means.end(),
+      [](const MemoryPoint& a, const MemoryPoint& b) { return a.bytes < b.bytes; });
   const double floor = least->bytes + kFloor * (most->bytes - least->bytes);
   std::vector<MemoryPoint> above;
   std::copy_if(points.begin(), points.end(), std::back_inserter(above),

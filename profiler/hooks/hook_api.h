@@ -24,8 +24,8 @@ struct HookApi {
   // What a one-element op takes, in ns: the framework's own cost of an op. Runs some hundred ops on
   // the calling thread, a fraction of a millisecond.
   std::int64_t (*measure_leaf_op_overhead_ns)();
-  // Whether cuDNN is to measure which algorithm is fastest (torch.backends.cudnn.benchmark), also of
-  // a libtorch without cuDNN. Thread safety: any thread; takes no lock.
+  // Whether cuDNN is to measure which algorithm is fastest (torch.backends.cudnn.benchmark), also
+  // of a libtorch without cuDNN. Thread safety: any thread; takes no lock.
   bool (*cudnn_benchmark)();
 };
 

@@ -14,10 +14,10 @@
 #include <string>
 
 #include "profiler/hooks/hook_api.h"
-#include "store/python_range.h"
 #include "profiler/hooks/shapes_text.h"
 #include "profiler/session/current_thread.h"
 #include "profiler/session/phase_marks.h"
+#include "store/python_range.h"
 
 namespace stepscope {
 namespace {

@@ -119,7 +119,8 @@ void read_network(std::string_view text, std::vector<Reading>& readings) {
   readings.emplace_back("net_tx_bytes", sent);
 }
 
-// A file of `pid`'s memory cgroup, by its name in version 2 and in version 1; "" where there is none.
+// A file of `pid`'s memory cgroup, by its name in version 2 and in version 1; "" where there is
+// none.
 std::string memory_group_file(pid_t pid, const std::string& in_v2, const std::string& in_v1) {
   std::ifstream groups("/proc/" + std::to_string(pid) + "/cgroup");
   std::string v2;

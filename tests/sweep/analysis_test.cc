@@ -252,12 +252,13 @@ TEST(SweepMemory, WhyNothingIsSaid) {
   EXPECT_EQ(why_not({}, 1e9), "needs 2 settings");
   EXPECT_EQ(why_not(line(1e8, 1e6, {4, 8}), 0), "limit not known");
   // A growth that is far from straight, of values that could still be told to grow were they more.
-  EXPECT_EQ(why_not({{10, 1.0e8}, {10, 1.0e8}, {20, 3e8}, {20, 3e8}, {30, 2.5e8}, {30, 2.5e8}}, 1e9),
-            "needs more settings");
+  EXPECT_EQ(
+      why_not({{10, 1.0e8}, {10, 1.0e8}, {20, 3e8}, {20, 3e8}, {30, 2.5e8}, {30, 2.5e8}}, 1e9),
+      "needs more settings");
 }
 
-// The spread of their runs is all there is to go by; that the growth is straight is taken for given,
-// and a note says so.
+// The spread of their runs is all there is to go by; that the growth is straight is taken for
+// given, and a note says so.
 TEST(SweepMemory, TwoSettingsGiveAnIntervalByTheirRuns) {
   const auto fit = fit_memory(line(1e8, 1e6, {10, 20}, 5e5), 1e9).fit;
   ASSERT_TRUE(fit);
@@ -283,7 +284,7 @@ TEST(SweepMemory, ALineThroughTwoSettingsIsNoted) {
   const SweepReport report = analyze_sweep(data);
   ASSERT_TRUE(report.scans[0].memory);
   EXPECT_EQ(report.scans[0].no_memory_fit, "");
-  EXPECT_THAT(report.notes, testing::Contains(HasSubstr("rests on two settings")));
+  EXPECT_THAT(report.notes, ::testing::Contains(HasSubstr("rests on two settings")));
 }
 
 TEST(SweepMemory, ALimitIsComparedWithTheAddressSpace) {

@@ -38,7 +38,8 @@ std::vector<torch::Tensor> random_batches(at::IntArrayRef sizes, bool pinned) {
 
 // Calls `net` and gives the largest of what comes out.
 std::function<torch::Tensor(const torch::Tensor&)> largest(torch::nn::Sequential net) {
-  return [net](const torch::Tensor& batch) mutable { return net->forward(to_device(batch)).amax(); };
+  return
+      [net](const torch::Tensor& batch) mutable { return net->forward(to_device(batch)).amax(); };
 }
 
 // Batches of 32 MB from pageable memory: the call that copies waits.
@@ -98,11 +99,8 @@ GpuProgram idle(bool fixed) {
 
 }  // namespace
 
-const std::map<std::string, GpuProgram (*)(bool fixed)> kGpuMistakes = {{"pageable", pageable},
-                                                                        {"sync", sync},
-                                                                        {"host", host},
-                                                                        {"cudnn", cudnn},
-                                                                        {"idle", idle}};
+const std::map<std::string, GpuProgram (*)(bool fixed)> kGpuMistakes = {
+    {"pageable", pageable}, {"sync", sync}, {"host", host}, {"cudnn", cudnn}, {"idle", idle}};
 
 double serve_on_gpu(const GpuProgram& program, int calls) {
   const torch::NoGradGuard no_grad;

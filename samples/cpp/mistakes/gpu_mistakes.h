@@ -12,7 +12,7 @@ namespace mistakes {
 
 // What is called on what.
 struct GpuProgram {
-  std::vector<torch::Tensor> batches;  // a few, served again and again
+  std::vector<torch::Tensor> batches;                          // a few, served again and again
   std::function<torch::Tensor(const torch::Tensor&)> prepare;  // on the CPU; empty: they are ready
   std::function<torch::Tensor(const torch::Tensor&)> call;     // gives one value
   bool read_each = true;                                       // else once at the end
