@@ -80,11 +80,11 @@ std::string cost_lines(const ComparisonView& view) {
 nlohmann::ordered_json cost_json(const ComparisonView& view) {
   const auto cost = compare_costs(view);
   if (!cost) return nullptr;
-  const auto side = [](const Cost& cost, const Price& price) {
+  const auto side = [](const Cost& of_run, const Price& price) {
     return Json{{"per_hour", price.per_hour},
-                {"samples_per_step", cost.samples > 0 ? Json(cost.samples) : Json(nullptr)},
-                {"per_step", cost.per_step},
-                {"per_sample", cost.per_sample ? Json(*cost.per_sample) : Json(nullptr)}};
+                {"samples_per_step", of_run.samples > 0 ? Json(of_run.samples) : Json(nullptr)},
+                {"per_step", of_run.per_step},
+                {"per_sample", of_run.per_sample ? Json(*of_run.per_sample) : Json(nullptr)}};
   };
   return {{"of", cost->of_samples ? "sample" : "step"},
           {"a", side(cost->a, view.price_a)},

@@ -152,7 +152,7 @@ std::vector<ProcessReport> describe_processes(const RecordedRun& recording,
     if (report.end && is_death(*report.end) && !was_dismissed(recording, process, *report.end)) {
       report.died = manner_of(*report.end);
       report.limits = read_memory_limits(counters, process.id);
-      report.of_memory = report.end->out_of_memory || report.limits.reached(report.rss_bytes);
+      report.of_memory = report.end->out_of_memory || report.limits.reached();
       find_op(recording, loop, report);
       report.sentence = sentence_of(report);
     }

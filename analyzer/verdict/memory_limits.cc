@@ -1,5 +1,6 @@
 #include "analyzer/verdict/memory_limits.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <vector>
@@ -17,19 +18,29 @@ std::optional<double> last_of(const Counters& counters, ProcessId process, const
   return series == nullptr ? std::nullopt : std::optional(series->last());
 }
 
-bool is_near(double bytes, const std::optional<double>& limit) {
-  return limit && bytes >= kNear * *limit;
+std::optional<double> most_of(const Counters& counters, ProcessId process, const char* name) {
+  const CounterSeries* series = counters.find(process, name);
+  if (series == nullptr) return std::nullopt;
+  double most = series->last();
+  for (const auto& reading : series->within({SessionTime::min(), SessionTime::max()}))
+    most = std::max(most, reading.value);
+  return most;
+}
+
+bool is_near(const std::optional<double>& bytes, const std::optional<double>& limit) {
+  return bytes && limit && *bytes >= kNear * *limit;
 }
 
 }  // namespace
 
-bool MemoryLimits::reached(double rss_bytes) const {
-  return is_near(rss_bytes, group_bytes) || is_near(address_bytes.value_or(0), address_limit);
+bool MemoryLimits::reached() const {
+  return is_near(held_bytes, group_bytes) || is_near(address_bytes, address_limit);
 }
 
 MemoryLimits read_memory_limits(const Counters& counters, ProcessId process) {
   return {.group_bytes = last_of(counters, process, counter::kMemoryLimit),
-          .address_bytes = last_of(counters, process, counter::kAddressSpace),
+          .held_bytes = most_of(counters, process, counter::kRss),
+          .address_bytes = most_of(counters, process, counter::kAddressSpace),
           .address_limit = last_of(counters, process, counter::kAddressLimit),
           .available_bytes = last_of(counters, ProcessId::kNone, counter::kMemoryAvailable),
           .oom_score = last_of(counters, process, counter::kOomScore)};
@@ -40,9 +51,9 @@ std::string limits_sentence(const MemoryLimits& limits) {
   if (limits.group_bytes)
     parts.push_back("its control group may hold " + bytes_text(*limits.group_bytes));
   if (limits.address_limit) {
-    parts.push_back("its address space may have " + bytes_text(*limits.address_limit) +
-                    " (ulimit -v)" +
-                    (limits.address_bytes ? " and had " + bytes_text(*limits.address_bytes) : ""));
+    parts.push_back(
+        "its address space may have " + bytes_text(*limits.address_limit) + " (ulimit -v)" +
+        (limits.address_bytes ? " and had up to " + bytes_text(*limits.address_bytes) : ""));
   }
   if (limits.available_bytes)
     parts.push_back("the machine had " + bytes_text(*limits.available_bytes) + " left");

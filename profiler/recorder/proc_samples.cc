@@ -61,7 +61,8 @@ void read_stat(std::string_view text, std::vector<Reading>& readings) {
   const std::size_t close = text.rfind(')');
   if (close == std::string_view::npos) return;
   const auto field = words(text.substr(close + 1));
-  if (field.size() < 22) return;
+  // Of a process that is about to be gone nothing is left but its row.
+  if (field.size() < 22 || number_at(field[20]) == 0) return;
   static const std::int64_t tick_ns = 1'000'000'000 / sysconf(_SC_CLK_TCK);
   static const std::int64_t page = sysconf(_SC_PAGESIZE);
   readings.emplace_back("minor_faults", number_at(field[7]));
