@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "analyzer/attribute/cursor.h"
-#include "analyzer/attribute/merge_ranges.h"
+#include "store/merge_ranges.h"
 
 namespace stepscope {
 namespace {
@@ -20,7 +20,17 @@ constexpr std::array<Duration PriorityTime::*, kKinds> kColumns = {
     &PriorityTime::kernel,  &PriorityTime::memcpy,     &PriorityTime::memset,
     &PriorityTime::runtime, &PriorityTime::dataloader, &PriorityTime::cpu_op};
 
+// As Cursor walks along them.
+struct Run {
+  TimeRange range;
+};
 using Runs = std::vector<Run>;
+
+Runs runs_of(const std::vector<TimeRange>& ranges) {
+  Runs runs;
+  for (const TimeRange& range : merge_ranges(ranges)) runs.push_back({range});
+  return runs;
+}
 
 struct LaunchedWork {
   SessionTime called;
@@ -185,8 +195,7 @@ PriorityBreakdown priority_breakdown(const RecordedRun& recording, const DeviceW
     }
     if (is_cut_off(windows)) windows.pop_back();
     std::array<Runs, kKinds> runs;
-    for (std::size_t kind = 0; kind < kKinds; ++kind)
-      runs[kind] = merge_ranges(events.ranges[kind]);
+    for (std::size_t kind = 0; kind < kKinds; ++kind) runs[kind] = runs_of(events.ranges[kind]);
     const auto times = split(windows, runs, loop);
     result.steps.insert(result.steps.end(), times.begin(), times.end());
   }

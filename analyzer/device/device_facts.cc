@@ -6,9 +6,9 @@
 #include <unordered_set>
 #include <utility>
 
-#include "analyzer/attribute/merge_ranges.h"
 #include "analyzer/device/occupancy.h"
 #include "analyzer/device/tensor_cores.h"
+#include "store/merge_ranges.h"
 
 namespace stepscope {
 namespace {
@@ -57,7 +57,7 @@ class Collector {
   void take(const Activity& activity);
   void take_shape(const Kernel& kernel);
   void take_overlap(const Copy& copy, std::int64_t row);
-  const std::vector<Run>& kernels_of(DeviceId device);
+  const std::vector<TimeRange>& kernels_of(DeviceId device);
   void add_launches(const CallOrigins& origins, const PhaseOfCall& phase_of);
   void add_names();
   void add_occupancies();
@@ -68,7 +68,7 @@ class Collector {
   std::map<StreamId, DeviceId> device_of_;
   std::vector<std::int64_t> launched_;  // activities of each of DeviceWork::launchers()
   std::map<StreamId, std::vector<TimeRange>> streams_;
-  std::map<DeviceId, std::vector<Run>> kernels_;  // where any ran
+  std::map<DeviceId, std::vector<TimeRange>> kernels_;  // where any ran
   // How long kernels of each shape ran.
   std::map<DeviceId, std::map<BlockNeeds, std::map<StringId, Duration>>> shapes_;
   std::unordered_set<StringId> names_;
@@ -90,7 +90,7 @@ void Collector::take_shape(const Kernel& kernel) {
   shapes_[device_of_[kernel.stream]][block][kernel.name] += kernel.dur;
 }
 
-const std::vector<Run>& Collector::kernels_of(DeviceId device) {
+const std::vector<TimeRange>& Collector::kernels_of(DeviceId device) {
   const auto [it, added] = kernels_.try_emplace(device);
   if (!added) return it->second;
   std::vector<TimeRange> ranges;

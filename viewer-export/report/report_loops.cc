@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+
+#include "store/merge_ranges.h"
 
 namespace stepscope {
 namespace {
@@ -130,19 +133,7 @@ AnalysedTime::AnalysedTime(const TraceReader& reader, const std::vector<ReportLo
       time_[index_of(loop.process)].push_back({step->start, step->start + step->dur});
     }
   }
-  for (auto& ranges : time_) {
-    std::sort(ranges.begin(), ranges.end(),
-              [](const TimeRange& a, const TimeRange& b) { return a.start < b.start; });
-    std::vector<TimeRange> merged;
-    for (const TimeRange& range : ranges) {
-      if (!merged.empty() && range.start <= merged.back().end) {
-        merged.back().end = std::max(merged.back().end, range.end);
-      } else {
-        merged.push_back(range);
-      }
-    }
-    ranges = std::move(merged);
-  }
+  for (auto& ranges : time_) ranges = merge_ranges(std::move(ranges));
 }
 
 ProcessId AnalysedTime::process_of(ThreadId thread) const {
