@@ -44,6 +44,12 @@ Result<OpenedRun> OpenedRun::open(const std::string& path, const std::string& la
   return run;
 }
 
+Result<OpenedRun> OpenedRun::open_to_follow(const std::string& path) {
+  auto run = open(path);
+  if (run.ok()) run->reader_.reset();
+  return run;
+}
+
 Result<AnalysisReport> analyze_run(const TraceReader& reader, AnalyzeOptions options,
                                    const std::string& label) {
   const auto ops = reader.op_count();

@@ -19,16 +19,17 @@ class OpenedRun {
   // tells one of several runs from another ("A"). Errors: those of TraceReader::open(), for a trace
   // those of import_traces().
   static Result<OpenedRun> open(const std::string& path, const std::string& label = "");
+  // For a verb that looks on for long, and reads store() whenever it wants to know more: no reader
+  // stays open, since one of a running recording keeps its log from being folded in.
+  static Result<OpenedRun> open_to_follow(const std::string& path);
   ~OpenedRun();
   OpenedRun(OpenedRun&& other) noexcept = default;
   OpenedRun& operator=(OpenedRun&&) = delete;
 
+  // Not after open_to_follow().
   [[nodiscard]] const TraceReader& reader() const { return *reader_; }
   // The file of the store; gone with this object where the run was imported.
   [[nodiscard]] const std::filesystem::path& store() const { return store_; }
-  // No call of reader() after it. What one reads of a running recording keeps its log from being
-  // folded in.
-  void close_reader() { reader_.reset(); }
   // No call of anything after it: an imported run is gone.
   void discard() {
     reader_.reset();

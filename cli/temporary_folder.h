@@ -1,4 +1,7 @@
-// A folder of its own, private to the user, removed with everything in it.
+// A folder of its own, private to the user, removed with everything in it: when it goes out of
+// scope, and when SIGINT, SIGTERM or SIGHUP ends the program (files only, no folders in it).
+//
+// Thread safety: folders may be made and removed by several threads.
 #pragma once
 
 #include <filesystem>

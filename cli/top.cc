@@ -94,9 +94,8 @@ Status show(const TopArguments& arguments, LiveRun& run) {
 }
 
 Status top(const TopArguments& arguments) {
-  auto opened = OpenedRun::open(arguments.store);
+  const auto opened = OpenedRun::open_to_follow(arguments.store);
   if (!opened.ok()) return opened.status();
-  opened->close_reader();
   const auto run = LiveRun::open(opened->store());
   if (!run.ok()) return run.status();
   yield_to_training();

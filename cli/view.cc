@@ -176,9 +176,8 @@ Status view(const ViewArguments& arguments) {
   const auto ui = find_perfetto_ui(arguments.ui);
   if (!ui.ok()) return ui.status();
   if (arguments.live) yield_to_training();
-  auto opened = OpenedRun::open(arguments.store);
+  auto opened = OpenedRun::open_to_follow(arguments.store);
   if (!opened.ok()) return opened.status();
-  opened->close_reader();
   ViewedRun run(opened->store(), arguments.live);
   if (const auto page = run.page(); !page.ok()) return page.status();
   auto folder = TemporaryFolder::make();

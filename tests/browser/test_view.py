@@ -268,6 +268,73 @@ def test_it_ends_while_a_trace_is_being_sent(stepscope, run_db):
         reader.close()
 
 
+class Hold:
+    """Stops a view whenever it opens a file of this name (tests/viewer-export/testing/hold_open.cc)."""
+
+    def __init__(self, build_dir, folder, name):
+        self.flag = folder / "hold"
+        self.temporary = folder / "temporary"
+        self.temporary.mkdir()
+        self.environment = {"LD_PRELOAD": str(build_dir / "tests/viewer-export/libhold_open.so"), "HOLD": str(self.flag),
+                            "HOLD_NAME": name, "TMPDIR": str(self.temporary), "ASAN_OPTIONS": "verify_asan_link_order=0"}
+
+    def ask_for(self, view, path):
+        """Asks for a page that will never be made; returns once it is being made."""
+        self.flag.touch()
+        asking = socket.create_connection(("127.0.0.1", view.port))
+        asking.sendall(f"GET {view.path}{path} HTTP/1.1\r\nHost: {view.host}\r\n\r\n".encode())
+        self.wait_until_met()
+        return asking
+
+    def wait_until_met(self):
+        for _ in range(600):
+            if self.flag.with_name("hold.met").exists():
+                return
+            threading.Event().wait(0.1)
+        pytest.fail("nothing was opened")
+
+
+@pytest.mark.parametrize("path", ["", "trace.json.gz", "live.json"])
+def test_it_ends_while_a_page_of_a_recording_is_being_made(stepscope, build_dir, tmp_path, path):
+    """The page is in the making for ever; whoever waits for it would never end."""
+    hold = Hold(build_dir, tmp_path, "live.db")
+    recorder = Recorder(build_dir, tmp_path / "live.db")
+    recorder.do("steps 5")
+    with viewing(stepscope, tmp_path / "live.db", "--no-browser", "--live", environment=hold.environment) as view:
+        before = {entry.name for entry in tmp_path.iterdir()}
+        with hold.ask_for(view, path):
+            assert view.end(signal.SIGTERM) == 0
+    assert list(hold.temporary.iterdir()) == []
+    assert {entry.name for entry in tmp_path.iterdir()} - before == {"hold", "hold.met"}
+    recorder.do("steps 5")  # and the recording does not mind
+    recorder.do("finish")
+    recorder.process.wait()
+
+
+def test_an_imported_trace_is_gone_though_its_timeline_is_being_made(stepscope, build_dir, tmp_path):
+    hold = Hold(build_dir, tmp_path, "run.db")
+    trace = report_runs.RUNS["device"]()[0].write(tmp_path / "trace.json")
+    with viewing(stepscope, trace, "--no-browser", environment=hold.environment) as view:
+        assert any((folder / "run.db").exists() for folder in hold.temporary.iterdir())
+        with hold.ask_for(view, "trace.json.gz"):
+            assert view.end(signal.SIGTERM) == 0
+    assert list(hold.temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize("verb", ["view", "analyze"])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_trace_is_gone_though_it_is_still_being_imported(stepscope, build_dir, tmp_path, verb, how):
+    hold = Hold(build_dir, tmp_path, "run.db-wal")
+    trace = report_runs.RUNS["device"]()[0].write(tmp_path / "trace.json")
+    hold.flag.touch()
+    verb = subprocess.Popen([stepscope, verb, trace], env={**os.environ, **hold.environment}, stdout=subprocess.DEVNULL)
+    hold.wait_until_met()
+    assert any((folder / "run.db").exists() for folder in hold.temporary.iterdir())
+    verb.send_signal(how)
+    assert verb.wait(timeout=60) == -how
+    assert list(hold.temporary.iterdir()) == []
+
+
 def test_a_trace_of_another_profiler_is_viewed_too(stepscope, tmp_path):
     trace = report_runs.RUNS["device"]()[0].write(tmp_path / "trace.json")
     before = set(pathlib.Path("/tmp").glob("stepscope-*"))

@@ -1,0 +1,54 @@
+// Preloaded into a program under test. While the file $HOLD is there, whoever opens a file named
+// $HOLD_NAME waits for ever; that one does is told by the file "$HOLD.met". So a test can stop a
+// program in the middle of reading a store, for as long as it likes.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdarg>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using Open = int (*)(const char*, int, ...);
+
+void hold(const char* path, Open real) {
+  const char* const held = std::getenv("HOLD");
+  const char* const name = std::getenv("HOLD_NAME");
+  if (held == nullptr || name == nullptr || path == nullptr) return;
+  if (!std::string_view(path).ends_with(name)) return;
+  if (::access(held, F_OK) != 0) return;
+  constexpr int kMode = 0600;
+  ::close(real((std::string(held) + ".met").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, kMode));
+  while (true) ::pause();
+}
+
+Open real_open(const char* symbol) { return reinterpret_cast<Open>(::dlsym(RTLD_NEXT, symbol)); }
+
+}  // namespace
+
+extern "C" {
+
+// libsqlite3 calls the one with 64 in its name where files can be large.
+int open64(const char* path, int flags, ...) {
+  static const Open real = real_open("open64");
+  std::va_list arguments;
+  va_start(arguments, flags);
+  const int mode = (flags & O_CREAT) != 0 ? va_arg(arguments, int) : 0;
+  va_end(arguments);
+  hold(path, real);
+  return real(path, flags, mode);
+}
+
+int open(const char* path, int flags, ...) {
+  static const Open real = real_open("open");
+  std::va_list arguments;
+  va_start(arguments, flags);
+  const int mode = (flags & O_CREAT) != 0 ? va_arg(arguments, int) : 0;
+  va_end(arguments);
+  hold(path, real);
+  return real(path, flags, mode);
+}
+}
