@@ -7,6 +7,8 @@
 
 #include "store/counters.h"
 #include "viewer-export/report/report.h"
+#include "viewer-export/report/tensor_owners.h"
+#include "viewer-export/report/thin_out.h"
 
 namespace stepscope {
 namespace {
@@ -17,7 +19,14 @@ struct Point {
   std::int64_t at = 0;
   std::int64_t value = 0;
 };
-using Series = std::vector<Point>;
+struct Series {
+  std::vector<std::int64_t> at, value;
+
+  void add(const Point& point) {
+    at.push_back(point.at);
+    value.push_back(point.value);
+  }
+};
 struct SeriesKey {
   ProcessId process = ProcessId::kNone;
   StringId counter = StringId::kNone;
@@ -36,46 +45,22 @@ bool is_cpu_time(std::string_view name) {
   return name == counter::kCpuUser || name == counter::kCpuSystem;
 }
 
-// The smallest and the largest value of each stretch stay, in their order: what is looked for in
-// such a graph are its peaks.
-Series thinned(const Series& series) {
-  if (series.size() <= kReportPoints) return series;
-  const std::size_t stretches = kReportPoints / 2;
-  Series kept;
-  for (std::size_t i = 0; i < stretches; ++i) {
-    const auto begin = series.begin() + static_cast<std::ptrdiff_t>(i * series.size() / stretches);
-    const auto end =
-        series.begin() + static_cast<std::ptrdiff_t>((i + 1) * series.size() / stretches);
-    auto [low, high] = std::minmax_element(
-        begin, end, [](const Point& a, const Point& b) { return a.value < b.value; });
-    if (low > high) std::swap(low, high);
-    kept.push_back(*low);
-    if (low != high) kept.push_back(*high);
-  }
-  return kept;
-}
-
-const Point& peak_of(const Series& series) {
-  return *std::max_element(series.begin(), series.end(),
-                           [](const Point& a, const Point& b) { return a.value < b.value; });
-}
-
 Json series_json(const SeriesKey& key, std::string_view name, const Series& series) {
   Json at = Json::array(), values = Json::array();
-  for (const Point& point : thinned(series)) {
-    at.push_back(point.at);
-    values.push_back(point.value);
+  for (const std::size_t i : thin_out(series.value, kReportPoints)) {
+    at.push_back(series.at[i]);
+    values.push_back(series.value[i]);
   }
-  const Point& peak = peak_of(series);
+  const auto peak = std::max_element(series.value.begin(), series.value.end());
   return {
       {"process", key.process == ProcessId::kNone ? Json(nullptr)
                                                   : Json(static_cast<std::int64_t>(key.process))},
       {"counter", name},
       {"gpu", key.gpu >= 0 ? Json(key.gpu) : Json(nullptr)},
-      {"samples", series.size()},
-      {"peak", peak.value},
-      {"peak_at_ns", peak.at},
-      {"last", series.back().value},
+      {"samples", series.value.size()},
+      {"peak", *peak},
+      {"peak_at_ns", series.at[static_cast<std::size_t>(peak - series.value.begin())]},
+      {"last", series.value.back()},
       {"at_ns", at},
       {"value", values}};
 }
@@ -104,10 +89,12 @@ struct CpuTime {
 Result<Json> run_series_json(const TraceReader& reader) {
   std::map<SeriesKey, Series> memory;
   std::map<ProcessId, CpuTime> cpu;
+  TensorOwners tensors;
   const Status status = reader.for_each_sample([&](const Sample& sample) {
     const std::string_view name = reader.text(sample.counter);
     const Point point{to_ns(sample.at), sample.value};
-    if (is_memory(name)) memory[{sample.process, sample.counter, sample.gpu}].push_back(point);
+    if (is_memory(name)) memory[{sample.process, sample.counter, sample.gpu}].add(point);
+    tensors.add(sample, name);
     if (is_cpu_time(name)) cpu[sample.process].add(sample.counter, point);
     return true;
   });
@@ -126,7 +113,7 @@ Result<Json> run_series_json(const TraceReader& reader) {
          {"name", process.name},
          {"cores", cpu[process.id].cores()}});
   }
-  return Json{{"series", series}, {"processes", processes}};
+  return Json{{"series", series}, {"tensors", tensors.json()}, {"processes", processes}};
 }
 
 Json devices_json(const TraceReader& reader, const Analysis& analysis) {

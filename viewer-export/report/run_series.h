@@ -11,6 +11,7 @@
 namespace stepscope {
 
 // {"series": the gauges of memory, at most kReportPoints points each, the extremes kept;
+//  "tensors": what held the memory of tensors (TensorOwners::json());
 //  "processes": who they were, what they used}.
 Result<nlohmann::ordered_json> run_series_json(const TraceReader& reader);
 

@@ -1,9 +1,10 @@
 // Memory over time: what each process held, its peak, how it grows, and the last moments.
 import {h, section, facts, absent} from "./dom.js";
 import {time, bytes, signed, plural} from "./text.js";
-import {analysis, run, stepAt, loopData} from "./data.js";
+import {analysis, run, stepAt, loopData, linkToStep, told} from "./data.js";
 import {colorValue} from "./categories.js";
 import {graph, axis} from "./charts.js";
+import {tensorsPart} from "./tensors.js";
 
 const COUNTERS = {
   rss_bytes: {title: "held by the process (resident)", color: "host"},
@@ -25,21 +26,28 @@ export function memoryPage() {
   const training = loopData()?.process;
   processes.sort((a, b) => (b.id === training) - (a.id === training));
   const shown = processes.slice(0, FEW_PROCESSES);
-  return [h("h1", null, "Memory"), ...shown.map(processPart), machinePart(),
+  return [h("h1", null, "Memory"), ...shown.flatMap((process) => [processPart(process), ...tensorsOf(process)]), machinePart(),
     shown.length < processes.length && absent(`${plural(processes.length - shown.length, "more process", "more processes")} were sampled: select * from counter.`)];
+}
+
+function rowOfProcess(process) { return analysis.run.processes.find((entry) => entry.pid === process.pid); }
+
+function tensorsOf(process) {
+  return run.tensors.filter((tensors) => tensors.process === process.id)
+    .map((tensors) => tensorsPart(tensors, moment, Boolean(rowOfProcess(process)?.died)));
 }
 
 function seriesOf(id) { return run.series.filter((series) => series.process === id); }
 
 function processPart(process) {
   const all = seriesOf(process.id);
-  const row = analysis.run.processes.find((entry) => entry.pid === process.pid);
+  const row = rowOfProcess(process);
   const title = `${process.name} (pid ${process.pid}${process.rank === null ? "" : `, rank ${process.rank}`})`;
   return section(title,
     row?.died && h("p", {class: "alert"}, row.died.why),
     linesOf(all, row),
     facts([
-      ...all.map((series) => [`Peak ${titleOf(series)}`, bytes(series.peak), " at ", moment(series.peak_at_ns)]),
+      ...all.map((series) => [`Peak ${titleOf(series)}`, bytes(series.peak), " ", moment(series.peak_at_ns)]),
       row && row.rss_growth_per_step !== null && ["Growth", growth(row.rss_growth_per_step)],
       row?.died && ["When it died", all.map((series) => `${bytes(series.last)} ${titleOf(series)}`).join(", ")],
     ]));
@@ -47,12 +55,12 @@ function processPart(process) {
 
 function moment(ns) {
   const step = stepAt(ns);
-  return [time(ns), step && [", in ", h("a", {href: `#steps=${step.number}`}, `step ${step.number}`)]];
+  return step === null ? `${time(ns)} into the recording` : ["in ", linkToStep(step.number), ` (${time(ns)})`];
 }
 
 function growth(perStep) {
-  if (perStep === 0) return "the process grows by nothing a step";
-  return `${signed(bytes(perStep), perStep)} a step (median slope over the steady steps)`;
+  if (perStep === 0) return told("the process grows by nothing a step");
+  return `${signed(bytes(perStep), perStep)} ${told("a step (median slope over the steady steps)")}`;
 }
 
 function machinePart() {
