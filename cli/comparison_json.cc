@@ -101,7 +101,8 @@ Json loop_json(const ComparisonView& view, const LoopComparison& loop) {
                          [](const CallDifference& call) { return call.changed(); });
   };
   const auto top = static_cast<std::size_t>(std::max(view.top, 0));
-  return {{"change", change_of(loop)},
+  return {{"unit", loop.unit},
+          {"change", change_of(loop)},
           {"answer", answer_of(loop)},
           {"why", reasons_of(loop)},
           {"loop_a", side_json(view.a.report.loops[loop.a])},

@@ -110,10 +110,11 @@ std::string part_rows(const std::vector<PartDifference>& parts, const Palette& p
 }
 
 std::string tables(const LoopComparison& loop, const Palette& palette) {
-  std::string text = "\n" + line_of("  " + pad_right("", 13) + pad_left("A", 10) +
-                                    pad_left("B", 10) + pad_left("difference", 11) +
-                                    pad_left("interval", 23) + pad_left("of the step", 18));
-  text += table_row("step time", loop.mean, "", palette);
+  std::string text =
+      "\n" + line_of("  " + pad_right("", 13) + pad_left("A", 10) + pad_left("B", 10) +
+                     pad_left("difference", 11) + pad_left("interval", 23) +
+                     pad_left(in_units("of the step", loop.unit), 18));
+  text += table_row(in_units("step time", loop.unit), loop.mean, "", palette);
   text += table_row("  p50", loop.median, "", palette);
   text += "  categories\n" + part_rows(loop.categories, palette);
   text += "  phases\n" + part_rows(loop.phases, palette);
@@ -132,7 +133,8 @@ std::string calls_cell(const CallDifference& call) {
 }
 
 // "18 of 74 changed, 4 of them by less than 0.1 % of the step; the others are noise"
-std::string changed_text(std::size_t all, std::size_t changed, std::size_t matter) {
+std::string changed_text(std::size_t all, std::size_t changed, std::size_t matter,
+                         const std::string& unit) {
   const auto number = [](std::size_t value) {
     return count_text(static_cast<std::int64_t>(value));
   };
@@ -140,14 +142,14 @@ std::string changed_text(std::size_t all, std::size_t changed, std::size_t matte
   const std::string trifles =
       matter == changed ? ""
                         : (matter == 0 ? ", by" : ", " + number(changed - matter) + " of them by") +
-                              (" less than " + percent_text(kTrifle)) + " of the step";
+                              (" less than " + percent_text(kTrifle)) + " of the " + unit;
   return number(changed) + " of " + number(all) + " changed" + trifles +
          (changed == all ? "" : "; the others are noise");
 }
 
 // `what`: "op", "kernel"; `title`: above its rows.
 std::string call_rows(const std::vector<CallDifference>& calls, const std::string& what,
-                      const std::string& title, int top) {
+                      const std::string& title, const std::string& unit, int top) {
   if (calls.empty()) return "";
   const auto count = [&](bool (CallDifference::*quality)() const) {
     return static_cast<std::size_t>(std::count_if(
@@ -155,7 +157,7 @@ std::string call_rows(const std::vector<CallDifference>& calls, const std::strin
   };
   const std::size_t changed = count(&CallDifference::changed);
   const std::size_t matter = count(&CallDifference::matters);
-  const std::string summary = changed_text(calls.size(), changed, matter);
+  const std::string summary = changed_text(calls.size(), changed, matter, unit);
   if (matter == 0) return "\n  " + what + "s   " + summary + "\n";
   if (top < 1) return "";
   constexpr std::size_t kName = 24;
@@ -176,8 +178,8 @@ std::string call_rows(const std::vector<CallDifference>& calls, const std::strin
 
 std::string loop_page(const LoopComparison& loop, int top, const Palette& palette) {
   return reason_lines(loop) + tables(loop, palette) +
-         call_rows(loop.kernels, "kernel", "kernels by time", top) +
-         call_rows(loop.calls, "op", "ops by self time", top);
+         call_rows(loop.kernels, "kernel", "kernels by time", loop.unit, top) +
+         call_rows(loop.calls, "op", "ops by self time", loop.unit, top);
 }
 
 std::string loop_name(const ComparisonView& view, std::size_t index) {

@@ -380,6 +380,7 @@ Json ranks_json(const AnalysisReport& report) {
 
 LoopReport no_loop(const AnalysisReport& report) {
   LoopReport loop;
+  loop.trains = true;  // nothing says that it only infers
   loop.verdict.kind = "no-steps";
   loop.verdict.confidence = "high";
   loop.verdict.sentence = report.no_steps;

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "analyzer/analyze.h"
+#include "analyzer/words.h"
 #include "cli/terminal_text.h"
 #include "store/trace_reader.h"
 #include "store/trace_writer.h"
@@ -28,12 +29,6 @@ std::string short_count(std::int64_t count) {
   return count < 1'000'000 ? figure("%.0f k", value / 1e3) : figure("%.1f M", value / 1e6);
 }
 
-std::string short_time(double ns) {
-  if (ns < 1e3) return figure("%.0f ns", ns);
-  if (ns < 1e6) return figure("%.3g µs", ns / 1e3);
-  return ns < 1e9 ? figure("%.3g ms", ns / 1e6) : figure("%.3g s", ns / 1e9);
-}
-
 std::string headline(const Verdict& verdict) {
   std::string words = verdict.degree.empty() ? verdict.kind : verdict.degree + " " + verdict.kind;
   std::transform(words.begin(), words.end(), words.begin(),
@@ -53,15 +48,15 @@ Status keep(const std::string& store, const AnalysisReport& report) {
 }
 
 void print_loop(const LoopReport& loop) {
-  print(headline(loop.verdict) + "   " + figure("%.1f %% ", 100 * loop.verdict.share) +
-        loop.clause + "   (confidence " + loop.verdict.confidence + ")");
-  print(std::to_string(loop.analysed.size()) + " " + loop.unit() + "s, " +
-        short_time(static_cast<double>(loop.wall.mean)) + " each");
+  print(headline(loop.verdict) + "   " + percent_text(loop.verdict.share) + " " + loop.clause +
+        "   (confidence " + loop.verdict.confidence + ")");
+  print(count_text(static_cast<std::int64_t>(loop.analysed.size())) + " " + loop.unit() + "s, " +
+        time_text(static_cast<double>(loop.wall.mean)) + " each");
   if (loop.verdict.advice.empty()) return;
   const Advice& best = loop.verdict.advice.front();
   print("would help: " + best.title +
         (best.saves_ns > 0
-             ? ", " + short_time(static_cast<double>(best.predicted_step_ns)) + " a " + loop.unit()
+             ? ", " + time_text(static_cast<double>(best.predicted_step_ns)) + " a " + loop.unit()
              : std::string()));
 }
 
@@ -79,8 +74,8 @@ std::string live_text(const RunProgress& progress) {
     text += "step " + std::to_string(progress.step);
     if (progress.step > 1 && progress.looping_ns > 0) {
       text += " · " +
-              short_time(static_cast<double>(progress.looping_ns) /
-                         static_cast<double>(progress.step - 1)) +
+              time_text(static_cast<double>(progress.looping_ns) /
+                        static_cast<double>(progress.step - 1)) +
               " a step";
       text += figure(" · input %.0f %%", 100.0 * static_cast<double>(progress.waiting_ns) /
                                              static_cast<double>(progress.looping_ns));

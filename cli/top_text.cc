@@ -97,7 +97,8 @@ void add_header(const LiveFrame& frame, Lines& lines) {
   std::string text =
       program_name(frame) + kDot + state_text(frame) + kDot + clock_text(frame.at_ns);
   if (!frame.loops.empty() && frame.loops.front().steps)
-    text += kDot + std::string("step ") + count_text(*frame.loops.front().steps);
+    text += kDot + in_units("step ", frame.window.loops.front().unit()) +
+            count_text(*frame.loops.front().steps);
   text += kDot + count_text(frame.op_count) + " ops" + kDot + losses_text(frame);
   const Tone tone = frame.window.lost() > 0 ? Tone::kYellow : Tone::kBold;
   lines.add(text, tone);
@@ -110,10 +111,11 @@ void add_verdict(const LoopReport& loop, Lines& lines) {
   const Verdict& verdict = loop.verdict;
   const std::string title =
       upper(verdict.degree.empty() ? verdict.kind : verdict.degree + " " + verdict.kind);
-  const std::string steps =
-      loop.analysed.size() == 1
-          ? "1 step"
-          : "the latest " + count_text(static_cast<std::int64_t>(loop.analysed.size())) + " steps";
+  const std::string steps = loop.analysed.size() == 1
+                                ? in_units("1 step", loop.unit())
+                                : "the latest " +
+                                      count_text(static_cast<std::int64_t>(loop.analysed.size())) +
+                                      in_units(" steps", loop.unit());
   const Tone tone = verdict.degree == "highly"        ? Tone::kRed
                     : verdict.degree == "moderately"  ? Tone::kYellow
                     : verdict.kind == "compute-bound" ? Tone::kGreen
@@ -140,20 +142,20 @@ std::string change_text(const std::vector<LiveStep>& history) {
   return text.data();
 }
 
-std::string rate_text(double step_ns) {
+std::string rate_text(double step_ns, const char* unit) {
   const double rate = 1e9 / std::max(step_ns, 1.0);
   std::array<char, 32> text{};
   if (rate >= 1) {
-    std::snprintf(text.data(), text.size(), rate < 10 ? "%.1f steps/s" : "%.0f steps/s", rate);
+    std::snprintf(text.data(), text.size(), rate < 10 ? "%.1f %ss/s" : "%.0f %ss/s", rate, unit);
   } else {
-    std::snprintf(text.data(), text.size(), "%.1f steps/min", rate * 60);
+    std::snprintf(text.data(), text.size(), "%.1f %ss/min", rate * 60, unit);
   }
   return text.data();
 }
 
 void add_step_time(const LoopReport& loop, const LiveLoop& live, Lines& lines) {
   const double mean = static_cast<double>(loop.wall.mean);
-  std::string text = time_text(mean) + kDot + rate_text(mean) + kDot + "p50 " +
+  std::string text = time_text(mean) + kDot + rate_text(mean, loop.unit()) + kDot + "p50 " +
                      time_text_like(static_cast<double>(loop.wall.p50), mean) + kDot + "p90 " +
                      time_text_like(static_cast<double>(loop.wall.p90), mean);
   if (!live.history.empty())
@@ -162,7 +164,7 @@ void add_step_time(const LoopReport& loop, const LiveLoop& live, Lines& lines) {
   const std::string change = change_text(live.history);
   if (!change.empty()) text += kDot + change;
   lines.gap();
-  lines.add(pad_right("step time", kLabel) + text);
+  lines.add(pad_right(in_units("step time", loop.unit()), kLabel) + text);
   const auto points = trend_points(live.history, lines.width() - kLabel - 22);
   if (points.size() < 2) return;
   std::int64_t most = 0;
@@ -199,8 +201,8 @@ void add_input(const LoopReport& loop, Lines& lines) {
   for (const StepTime& time : loop.steps[loop.analysed.back()].times) {
     if (time.category == Category::kInput) last += static_cast<double>(to_ns(time.exposed));
   }
-  std::string text = time_text(static_cast<double>(loop.input.wait_ns) / steps) + " a step" + kDot +
-                     "last " + time_text(last);
+  std::string text = time_text(static_cast<double>(loop.input.wait_ns) / steps) +
+                     in_units(" a step", loop.unit()) + kDot + "last " + time_text(last);
   if (loop.input.inferred) {
     text += kDot + std::string("inferred");
   } else {
@@ -245,7 +247,8 @@ void add_other_loops(const LiveFrame& frame, Lines& lines) {
         loop.rank >= 0 ? "rank " + std::to_string(loop.rank) : "pid " + std::to_string(loop.pid);
     if (loop.device != DeviceId::kNone) who += " cuda:" + std::to_string(loop.device_number);
     lines.add("  " + pad_right(cut(who, 20), 22) +
-              pad_left(time_text(static_cast<double>(loop.wall.mean)), 9) + " a step" + kDot +
+              pad_left(time_text(static_cast<double>(loop.wall.mean)), 9) +
+              in_units(" a step", loop.unit()) + kDot +
               (loop.verdict.degree.empty() ? "" : loop.verdict.degree + " ") + loop.verdict.kind +
               " " + percent_text(loop.verdict.share));
   }
@@ -259,7 +262,8 @@ void add_ops(const LoopReport& loop, std::size_t most, Lines& lines) {
   const std::size_t name_width = std::min<std::size_t>(lines.width() - 34, 50);
   lines.gap();
   lines.add(pad_right("  top ops by self time", name_width + 4) + pad_right("phase", 12) +
-            pad_left("a step", 9) + pad_left("of step", 9));
+            pad_left(in_units("a step", loop.unit()), 9) +
+            pad_left(in_units("of step", loop.unit()), 9));
   for (std::size_t i = 0; i < std::min(most, loop.ops.size()); ++i) {
     const OpRow& op = loop.ops[i];
     const double ns = static_cast<double>(op.self_ns) / steps;

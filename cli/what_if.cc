@@ -53,12 +53,14 @@ std::string changed_categories(const WhatIfAnswer& answer) {
 std::string page(const WhatIfAnswer& answer) {
   const double measured = static_cast<double>(answer.loop.wall.mean);
   const Prediction& predicted = answer.predicted;
-  std::string text =
-      row("measured", measured,
-          count_text(static_cast<std::int64_t>(answer.loop.analysed.size())) + " steps");
-  text += row("replayed", answer.as_it_is.step_ns,
-              signed_percent(answer.as_it_is.step_ns / measured - 1) + ", " +
-                  count_text(answer.loop.replay.steps) + " steps without any change");
+  const char* const unit = answer.loop.unit();
+  std::string text = row("measured", measured,
+                         count_text(static_cast<std::int64_t>(answer.loop.analysed.size())) +
+                             in_units(" steps", unit));
+  text +=
+      row("replayed", answer.as_it_is.step_ns,
+          signed_percent(answer.as_it_is.step_ns / measured - 1) + ", " +
+              count_text(answer.loop.replay.steps) + in_units(" steps without any change", unit));
   std::array<char, 32> factor{};
   std::snprintf(factor.data(), factor.size(), "%.2f ×  ", measured / predicted.step_ns);
   text += row("predicted", predicted.step_ns,

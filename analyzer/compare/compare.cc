@@ -135,6 +135,7 @@ void control_and_sort(std::vector<CallDifference>& calls, double step_ns) {
 
 LoopComparison compare_loops(const LoopReport& a, const LoopReport& b) {
   LoopComparison result;
+  result.unit = a.trains ? a.unit() : b.unit();
   result.rank = a.rank == b.rank ? a.rank : -1;
   result.mean = difference_of(estimate_mean(step_times(a)), estimate_mean(step_times(b)));
   result.median = difference_of(estimate_median(step_times(a)), estimate_median(step_times(b)));

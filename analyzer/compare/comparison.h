@@ -45,7 +45,9 @@ struct LoopComparison {
   std::size_t a = 0;  // indexes in the reports
   std::size_t b = 0;
   std::int64_t rank = -1;  // of both; -1: matched otherwise
-  Difference mean;         // of the step time, in ns
+  // What a person calls its steps: "call" where neither ever trains (LoopReport::unit()).
+  std::string unit = "step";
+  Difference mean;  // of the step time, in ns
   Difference median;
   std::vector<PartDifference> categories;  // that occur in either, in the order of Category
   std::vector<PartDifference> phases;      // input, forward, backward, optimizer, other

@@ -93,7 +93,7 @@ std::string category_reason(const LoopComparison& loop) {
   }
   if (moved.empty()) return "";
   return loop.mean.changed ? "Of the difference, " + join(moved) + "."
-                           : "Within the step, " + join(moved) + ".";
+                           : in_units("Within the step, ", loop.unit) + join(moved) + ".";
 }
 
 std::string median_reason(const LoopComparison& loop) {
@@ -101,12 +101,12 @@ std::string median_reason(const LoopComparison& loop) {
   const std::string median =
       time_text(loop.median.b.value) + " instead of " + time_text(loop.median.a.value);
   if (loop.mean.changed) {
-    return "The middle step takes as long as it did (" + median +
-           "): some of the steps changed, "
-           "not all.";
+    return in_units("The middle step takes as long as it did (", loop.unit) + median +
+           in_units("): some of the steps changed, not all.", loop.unit);
   }
-  return "The middle step changed (" + median + ", " + signed_time_text(loop.median.delta()) +
-         "), which slow steps cover up in the mean.";
+  return in_units("The middle step changed (", loop.unit) + median + ", " +
+         signed_time_text(loop.median.delta()) +
+         in_units("), which slow steps cover up in the mean.", loop.unit);
 }
 
 std::string named(const CallDifference& call) {
@@ -127,7 +127,7 @@ std::string appearance_reason(const LoopComparison& loop, bool gone) {
                              (found.size() == 2 ? " other op" : " other ops")
                        : "";
   return (gone ? "No longer called: " : "New in B: ") + named(most) + ", " +
-         signed_time_text(most.ns.delta()) + " a step" + others + ".";
+         signed_time_text(most.ns.delta()) + in_units(" a step", loop.unit) + others + ".";
 }
 
 }  // namespace
@@ -155,15 +155,16 @@ std::string change_of(const LoopComparison& loop) {
 std::string answer_of(const LoopComparison& loop) {
   const double a = loop.mean.a.value, b = loop.mean.b.value;
   if (!loop.mean.can_be_told()) {
-    return "Too few steps to tell a difference from noise: " + time_text(b) + " a step in B, " +
-           short_time(a, b) + " in A";
+    return in_units("Too few steps to tell a difference from noise: ", loop.unit) + time_text(b) +
+           in_units(" a step in B, ", loop.unit) + short_time(a, b) + " in A";
   }
   if (!loop.mean.changed) {
-    return "No difference beyond noise: " + time_text(b) + " a step in B, " + short_time(a, b) +
-           " in A " + change_text(loop.mean);
+    return "No difference beyond noise: " + time_text(b) + in_units(" a step in B, ", loop.unit) +
+           short_time(a, b) + " in A " + change_text(loop.mean);
   }
-  return "B is " + how_much(a, b) + ": " + time_text(b) + " a step instead of " + short_time(a, b) +
-         " " + change_text(loop.mean);
+  return "B is " + how_much(a, b) + ": " + time_text(b) +
+         in_units(" a step instead of ", loop.unit) + short_time(a, b) + " " +
+         change_text(loop.mean);
 }
 
 std::vector<std::string> reasons_of(const LoopComparison& loop) {

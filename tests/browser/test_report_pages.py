@@ -12,7 +12,8 @@ import pytest
 import report_runs
 from report_looks import contrast, go_to, luminance, pages_of, text_of
 
-KINDS = [*report_runs.RUNS, "killed", "trace"]
+HAND_MADE = ("killed", "served", "tensors")  # of make_trace_store
+KINDS = [*report_runs.RUNS, *HAND_MADE, "trace"]
 WIDTHS = (1280, 400)
 REAL_TRACE = pathlib.Path(__file__).parents[3] / "shared/traces/resnet50_v100_workers0.pt.trace.json.gz"
 
@@ -29,8 +30,8 @@ def stores(run_stepscope, make_store, tmp_path_factory):
 
     @functools.cache
     def make(kind):
-        if kind == "killed":
-            return make_store("killed")
+        if kind in HAND_MADE:
+            return make_store(kind)
         folder = tmp_path_factory.mktemp(kind)
         if kind == "trace":
             traces = [REAL_TRACE]
@@ -78,6 +79,7 @@ def test_every_page_has_its_content_and_no_width_of_its_own(open_report, reports
     ("device", ["overview", "input", "ops", "kernels", "copies", "steps"]),
     ("ranks", ["overview", "input", "ops", "kernels", "copies", "steps", "ranks"]),
     ("killed", ["overview", "input", "ops", "memory", "steps"]),
+    ("served", ["overview", "input", "ops", "steps"]),
 ])
 def test_only_pages_with_something_on_them_are_offered(open_report, reports, kind, pages):
     assert pages_of(open_report(reports(kind))) == pages
@@ -138,7 +140,9 @@ def test_every_figure_is_that_of_analyze(open_report, reports, stores, run_steps
             value = product(document, place, of)
             assert shown == ("not known" if value is None else FORMATS[form](value)), (name, place)
             seen.add(place.removeprefix("loops.0."))
-    assert {"verdict.share", "verdict.ci95.0", "steps.analysed", "steps.wall_ns.mean", "phases.optimizer", "run.ops"} <= seen
+    assert {"verdict.share", "verdict.ci95.0", "steps.analysed", "steps.wall_ns.mean", "run.ops"} <= seen
+    trained = {"phases.optimizer"} if document["steps"]["unit"] == "step" else {"call.model", "steps.wall_ns.p99", "padding.share"}
+    assert trained <= seen
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -301,6 +305,72 @@ def test_a_baseline_is_compared(open_report, reports, stores, run_stepscope):
     page = open_report(reports("compute", "--baseline", stores("input")), "compare")
     assert compared["answer"] in text_of(page)
     assert all(line in text_of(page) for line in compared["why"])
+
+
+# Whatever a person or a screen reader is told on a page; commands and SQL are what they are.
+SAID = """() => {
+    const page = document.body.cloneNode(true);
+    page.querySelectorAll('code, pre, script').forEach((element) => element.remove());
+    const elements = [...page.querySelectorAll('*')];
+    const charts = [...document.querySelectorAll('canvas')].map((canvas) => Chart.getChart(canvas));
+    const hint = (chart) => {
+        const {title, label, footer} = chart.options.plugins.tooltip.callbacks;
+        const items = [{datasetIndex: 0, dataIndex: 0, raw: 1, label: '', dataset: chart.data.datasets[0], parsed: {x: 1, y: 1}}];
+        return [title?.(items), label?.(items[0]), footer?.(items)];
+    };
+    return [document.title, page.textContent, ...elements.map((element) => element.getAttribute('aria-label')),
+        ...elements.map((element) => element.getAttribute('title')),
+        ...charts.flatMap((chart) => [...Object.values(chart.options.scales).map((scale) => scale.title?.text), ...hint(chart)])]
+        .filter(Boolean);
+}"""
+
+
+def test_a_loop_that_never_trains_is_told_in_calls_on_every_page(open_report, reports):
+    page = open_report(reports("served"))
+    for name in [*pages_of(page), "steps=7", "steps=999"]:
+        go_to(page, name)
+        said = page.evaluate(SAID)
+        assert [text for text in said if re.search(r"\bsteps?\b|training", text, re.IGNORECASE)] == [], name
+        assert any(re.search(r"\bcalls?\b", text) for text in said), name
+    assert page.locator("nav a[href='#steps']").inner_text() == "Calls"
+
+
+def test_a_loop_that_trains_is_told_in_steps(open_report, reports):
+    page = open_report(reports("killed"))
+    said = " ".join(page.evaluate(SAID))
+    assert "Step times" in said and "time of a step" in said and "parts of a call" not in said
+
+
+def test_the_parts_of_a_call_and_its_padding_are_told(open_report, reports, stores, run_stepscope):
+    document = json.loads(run_checked(run_stepscope, "analyze", stores("served"), "--json", "--no-write").stdout)
+    page = open_report(reports("served"))
+    parts = page.locator("section", has=page.get_by_role("heading", name="The parts of a call")).inner_text()
+    for name, ns in (("input", document["call"]["input"]), ("model", document["call"]["model"]),
+                     ("tokenize", document["call"]["scopes"]["tokenize"]), ("the rest", document["call"]["other"])):
+        assert re.search(rf"{name}\s+{re.escape(as_time(ns))}", parts), name
+    assert f"{as_percent(document['padding']['share'])} of what is computed is padding" in parts
+    go_to(page, "input")
+    assert "sorted within 16 batches" in text_of(page)
+
+
+def test_what_held_the_memory_of_tensors_at_the_peak(open_report, reports):
+    page = open_report(reports("tensors"), "memory")
+    section = page.locator("section", has=page.get_by_role("heading", name="Tensors on the CPU"))
+    assert "At the peak, in step 20 (" in section.inner_text()
+    assert "tensors held 144 MB. The largest part, 48.6 %, was made by the forward pass" in section.inner_text()
+    rows = [row.split("\t") for row in section.locator("tbody").inner_text().split("\n")]
+    assert [(row[0].split(" (")[0], *row[1:]) for row in rows] == [
+        ("by the forward pass", "70.0 MB", "48.6 %", "5.00 MB"), ("outside of any phase", "40.0 MB", "27.8 %", "40.0 MB"),
+        ("by the optimizer", "20.0 MB", "13.9 %", "20.0 MB"), ("by the backward pass", "10.0 MB", "6.9 %", "10.0 MB"),
+        ("while waiting for input", "4.00 MB", "2.8 %", "4.00 MB")]
+    assert "when it died" in section.inner_text()
+    stacked = page.evaluate("Chart.getChart([...document.querySelectorAll('canvas')].at(1)).data.datasets.map((set) => [set.label, set.data.at(0).y])")
+    assert stacked == [["outside of phases", 40e6], ["optimizer", 0], ["backward", 10e6], ["forward", 32e6], ["input", 4e6]]
+
+
+def test_a_run_whose_tensors_were_not_told_apart_shows_what_they_held(open_report, reports):
+    page = open_report(reports("killed"), "memory")
+    assert "Peak held by the process" in text_of(page) and "by what made them" not in text_of(page)
 
 
 def test_a_death_comes_before_all_else(open_report, reports):

@@ -16,12 +16,15 @@
 #include "viewer-export/report/report_loops.h"
 #include "viewer-export/report/report_page.h"
 #include "viewer-export/report/script_data.h"
+#include "viewer-export/report/tensor_owners.h"
+#include "viewer-export/report/thin_out.h"
 
 namespace stepscope::testing {
 namespace {
 
-using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
 using Json = nlohmann::json;
 
@@ -189,6 +192,61 @@ TEST_F(ReportTest, KeepsThePeaksOfACounter) {
   std::int64_t most = 0;
   for (const Json& value : rss["value"]) most = std::max(most, value.get<std::int64_t>());
   EXPECT_EQ(rss["peak"], most);
+}
+
+TEST_F(ReportTest, TellsWhatHeldTheMemoryOfTensors) {
+  ASSERT_OK(make_tensor_store(store_));
+  const Json run = data_of(page_of(store_), "run");
+  ASSERT_EQ(run["tensors"].size(), 1U);
+  const Json& tensors = run["tensors"][0];
+  EXPECT_EQ(tensors["gpu"], nullptr);
+  EXPECT_EQ(tensors["samples"], TensorRun::kSteps);
+  EXPECT_EQ(tensors["peak_at_ns"], to_ns(SyntheticRun().step_start(TensorRun::kPeakStep - 1)));
+  for (const char* phase : {"input", "forward", "backward", "optimizer", "other"}) {
+    EXPECT_EQ(tensors["peak"][phase], TensorRun::bytes(phase, TensorRun::kPeakStep)) << phase;
+    EXPECT_EQ(tensors["last"][phase], TensorRun::bytes(phase, TensorRun::kSteps)) << phase;
+    for (int step = 1; step <= TensorRun::kSteps; ++step)
+      EXPECT_EQ(tensors["bytes"][phase][static_cast<std::size_t>(step - 1)],
+                TensorRun::bytes(phase, step));
+  }
+}
+
+TEST_F(ReportTest, SaysNothingOfTensorsThatNobodyToldApart) {
+  EXPECT_EQ(run_data({.steps = 5, .samples = true})["tensors"], Json::array());
+}
+
+TEST(TensorOwners, KeepsTheDevicesApart) {
+  TensorOwners owners;
+  const auto add = [&](std::string_view counter, std::int64_t gpu, std::int64_t ns,
+                       std::int64_t value) {
+    owners.add({ProcessId{1}, StringId::kNone, session_time(ns), value, gpu}, counter);
+  };
+  add("device_tensor_bytes_forward", 0, 10, 100);
+  add("device_tensor_bytes_forward", 1, 10, 7);
+  add("device_tensor_bytes_forward", 0, 20, 50);
+  add("device_tensor_bytes_backward", 0, 20, 60);
+  add("cpu_tensor_bytes_other", -1, 20, 3);
+  add("cpu_tensor_bytes", -1, 20, 3);  // the sum is no phase
+  const Json all = owners.json();
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[0]["gpu"], nullptr);
+  EXPECT_EQ(all[0]["peak"], Json({{"other", 3}}));
+  EXPECT_EQ(all[1]["gpu"], 0);
+  EXPECT_EQ(all[1]["peak_at_ns"], 20);
+  EXPECT_EQ(all[1]["bytes"], Json({{"backward", {0, 60}}, {"forward", {100, 50}}}));
+  EXPECT_EQ(all[2]["gpu"], 1);
+}
+
+TEST(ThinOut, KeepsTheExtremesOfEachStretchInTheirOrder) {
+  std::vector<std::int64_t> values(1'000);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int64_t>(i % 10);
+  values[333] = 1'000;
+  values[777] = -1'000;
+  const auto kept = thin_out(values, 20);
+  EXPECT_LE(kept.size(), 20U);
+  EXPECT_TRUE(std::ranges::is_sorted(kept));
+  EXPECT_THAT(kept, IsSupersetOf({333U, 777U}));
+  EXPECT_THAT(thin_out(std::vector<std::int64_t>{5, 5, 1}, 3), ElementsAre(0U, 1U, 2U));
 }
 
 TEST_F(ReportTest, TellsLongNamesByTheirBeginning) {

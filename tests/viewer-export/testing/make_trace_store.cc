@@ -1,5 +1,5 @@
-// make_trace_store hostile PATH | killed PATH | large PATH OPS | steps PATH STEPS: what the browser
-// tests and the end-to-end benchmarks export and report.
+// make_trace_store KIND PATH [NUMBER]: what the browser tests and the end-to-end benchmarks export
+// and report.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -12,8 +12,11 @@ int main(int argc, char** argv) {
   const std::string_view kind = argc > 2 ? argv[1] : "";
   Status status = Status::error(
       ErrorKind::kUsage,
-      "usage: make_trace_store hostile PATH | killed PATH | large PATH OPS | steps PATH STEPS");
+      "usage: make_trace_store {hostile|killed|served|tensors} PATH | large PATH OPS | steps PATH "
+      "STEPS");
   if (kind == "hostile" && argc == 3) status = testing::make_hostile_store(argv[2]);
+  if (kind == "served" && argc == 3) status = testing::make_served_store(argv[2]);
+  if (kind == "tensors" && argc == 3) status = testing::make_tensor_store(argv[2]);
   if (kind == "killed" && argc == 3) {
     const testing::SyntheticRun run{.steps = 30, .rank = 1, .killed_by = 9, .samples = true};
     testing::make_store(argv[2], run, /*analysed=*/true);

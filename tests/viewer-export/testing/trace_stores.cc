@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "store/counters.h"
 #include "store/trace_writer.h"
+#include "tests/store/testing/synthetic_run.h"
 
 namespace stepscope::testing {
 namespace {
@@ -293,7 +295,104 @@ class LargeRun {
   std::vector<Phase> phases_;
 };
 
+class ServedRecorder {
+ public:
+  explicit ServedRecorder(TraceWriter& writer) : writer_(writer) {}
+
+  Status write() {
+    const auto process = writer_.add_process({6000, "serve", "./serve --format eager"});
+    if (!process.ok()) return process.status();
+    const auto thread = writer_.add_thread({*process, 6000, 1, "serve"});
+    if (!thread.ok()) return thread.status();
+    thread_ = *thread;
+    for (int call = 0; call < ServedRun::kCalls; ++call) add_call(call);
+    phase(PhaseKind::kInputEnd, "requests", us(2));
+    if (Status status = writer_.add_ops(ops_); !status.ok()) return status;
+    return writer_.add_phases(phases_);
+  }
+
+ private:
+  // No two calls take quite the same.
+  void add_call(int call) {
+    phase(PhaseKind::kInput, "requests", ServedRun::kInput);
+    const SessionTime begin = now_;
+    phase(PhaseKind::kScope, "tokenize", ServedRun::kTokenize);
+    const char* const lengths = call % 2 == 0 ? "lengths 4 7 9" : "lengths 12 3 5";
+    phases_.push_back(
+        {thread_, PhaseKind::kScope, writer_.intern(lengths), begin + us(10), Duration(0), {}});
+    for (int layer = 0; layer < 2; ++layer)
+      op("aten::linear", ServedRun::kLayer + us(3 * (call * 7 % 5)));
+    now_ += ServedRun::kBetween;
+  }
+
+  void phase(PhaseKind kind, std::string_view name, Duration dur) {
+    phases_.push_back({thread_, kind, writer_.intern(name), now_, dur, dur / 2});
+    now_ += dur;
+  }
+
+  void op(std::string_view name, Duration dur) {
+    Op op;
+    op.thread = thread_;
+    op.name = writer_.intern(name);
+    op.start = now_;
+    op.dur = op.self = dur;
+    ops_.push_back(op);
+    now_ += dur;
+  }
+
+  TraceWriter& writer_;
+  ThreadId thread_{};
+  SessionTime now_ = session_time(1'000'000);
+  std::vector<Op> ops_;
+  std::vector<Phase> phases_;
+};
+
+constexpr std::array<std::string_view, 5> kTensorPhases = {"input", "forward", "backward",
+                                                           "optimizer", "other"};
+
+Status add_tensor_samples(const SyntheticRun& run, TraceWriter& writer) {
+  std::vector<Sample> samples;
+  for (int step = 1; step <= run.steps; ++step) {
+    const SessionTime at = run.step_start(step - 1);
+    std::int64_t sum = 0;
+    for (const std::string_view phase : kTensorPhases) {
+      const std::int64_t bytes = TensorRun::bytes(phase, step);
+      sum += bytes;
+      const std::string counter = std::string(counter::kTensorBytes) + "_" + std::string(phase);
+      if (bytes > 0) samples.push_back({ProcessId{1}, writer.intern(counter), at, bytes});
+    }
+    samples.push_back({ProcessId{1}, writer.intern(counter::kTensorBytes), at, sum});
+  }
+  return writer.add_samples(samples);
+}
+
 }  // namespace
+
+std::int64_t TensorRun::bytes(std::string_view phase, int step) {
+  constexpr std::int64_t kMB = 1'000'000;
+  if (phase == "input") return 4 * kMB;
+  if (phase == "backward") return 10 * kMB;
+  if (phase == "optimizer") return step > 1 ? 20 * kMB : 0;
+  if (phase == "other") return 40 * kMB;
+  return step <= kPeakStep ? 30 * kMB + 2 * kMB * step : 5 * kMB;  // forward
+}
+
+Status make_served_store(const std::filesystem::path& path) {
+  auto writer = TraceWriter::create(path);
+  if (!writer.ok()) return writer.status();
+  if (Status status = ServedRecorder(**writer).write(); !status.ok()) return status;
+  return (*writer)->finish();
+}
+
+Status make_tensor_store(const std::filesystem::path& path) {
+  const SyntheticRun run{.steps = TensorRun::kSteps, .killed_by = 9, .samples = true};
+  auto writer = TraceWriter::create(path);
+  if (!writer.ok()) return writer.status();
+  if (Status status = record(run, **writer); !status.ok()) return status;
+  if (Status status = add_tensor_samples(run, **writer); !status.ok()) return status;
+  if (Status status = (*writer)->replace_analysis(true_analysis(run)); !status.ok()) return status;
+  return (*writer)->finish();
+}
 
 Status make_hostile_store(const std::filesystem::path& path) {
   auto writer = TraceWriter::create(path);

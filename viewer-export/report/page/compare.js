@@ -1,6 +1,6 @@
 // This run beside an earlier one: what changed, and whether it is noise.
 import {h, section, facts, absent} from "./dom.js";
-import {time, count, signed} from "./text.js";
+import {time, count, signed, inUnits} from "./text.js";
 import {comparison} from "./data.js";
 import {CATEGORIES, swatch, bar, legend} from "./categories.js";
 import {table} from "./table.js";
@@ -12,8 +12,14 @@ export function comparePage() {
     facts([["A, the baseline", comparison.a.path], ["B, this run", comparison.b.path]]),
     comparison.notes.length > 0 && [h("h3", null, "What makes them hard to compare"),
       h("ul", {class: "plain"}, comparison.notes.map((note) => h("li", null, note.text)))]),
-  stacksPart(), partsPart("By category", comparison.categories, true), partsPart("By phase", comparison.phases, false), opsPart()];
+  stacksPart(), partsPart("By category", comparison.categories, true), partsPart("By phase", comparison.phases, false),
+  workPartOf("Kernels", "kernel", comparison.kernels, comparison.kernels_changed, comparison.kernels_compared),
+  workPartOf("Ops", "op", comparison.ops, comparison.ops_changed, comparison.ops_compared)
+    ?? section("Ops", absent("No op was recorded in both runs."))];
 }
+
+// The loops compared are not always those that the other pages are about.
+function toldOfBoth(phrase) { return inUnits(phrase, comparison.unit); }
 
 function stacksPart() {
   const {categories, step_time: {mean}} = comparison;
@@ -21,7 +27,7 @@ function stacksPart() {
   const longest = Math.max(mean.a, mean.b);
   const row = (title, side) => [h("span", null, title), bar(names.map((name) => ({name, value: categories[name].ns[side],
     title: `${name} ${time(categories[name].ns[side])}`})), longest, true), h("span", {class: "number"}, time(mean[side]))];
-  return section("The average step", legend(names), h("div", {class: "stacks"}, row("A", "a"), row("B", "b")));
+  return section(toldOfBoth("The average step"), legend(names), h("div", {class: "stacks"}, row("A", "a"), row("B", "b")));
 }
 
 function change(difference, format = time) {
@@ -46,15 +52,15 @@ function partsPart(title, parts, colored) {
   const rows = Object.entries(parts).map(([name, part]) => ({name, ...part}));
   if (rows.length === 0) return null;
   return section(title, table([
-    {title: "part of the step", value: (row) => row.name, show: (row) => [colored && swatch(row.name), row.name]}, ...COLUMNS], rows));
+    {title: toldOfBoth("part of the step"), value: (row) => row.name, show: (row) => [colored && swatch(row.name), row.name]}, ...COLUMNS], rows));
 }
 
-function opsPart() {
-  if (comparison.ops.length === 0) return section("Ops", absent("No op was recorded in both runs."));
-  return section("Ops", h("p", null, `${count(comparison.ops_changed)} of ${count(comparison.ops_compared)} ops changed.`), table([
-    {title: "op", value: (row) => row.name, name: true},
+function workPartOf(title, what, rows, changed, compared) {
+  if (rows.length === 0) return null;
+  return section(title, h("p", null, `${count(changed)} of ${count(compared)} ${what}s changed.`), table([
+    {title: what, value: (row) => row.name, name: true},
     {title: "phase", value: (row) => row.phase},
     ...COLUMNS,
     {title: "calls A → B", value: (row) => row.calls.b - row.calls.a, show: (row) => `${row.calls.a.toFixed(1)} → ${row.calls.b.toFixed(1)}`, number: true},
-  ], comparison.ops.map((row) => ({...row, ns: row.self_ns})), {search: (row) => row.name}));
+  ], rows.map((row) => ({...row, ns: row.self_ns})), {search: (row) => row.name}));
 }

@@ -1,7 +1,7 @@
 // What the page is made of: the analysis as `stepscope analyze --json` prints it, the comparison, and
 // what the store holds besides.
 import {h} from "./dom.js";
-import {time, percent, count, bytes} from "./text.js";
+import {time, percent, count, bytes, inUnits} from "./text.js";
 
 const FORMATS = {time, percent, count, bytes};
 
@@ -24,6 +24,11 @@ export function loopIndex() { return current; }
 export function loop() { return analysis.loops[current] ?? analysis; }
 export function loopData() { return run.loops[current] ?? null; }
 export function pictures() { return run.pictures[current] ?? []; }
+// A phrase of ours about the steps of the chosen loop; those of one that never trains are calls.
+export function told(phrase) { return inUnits(phrase, analysis?.loops.length > 0 ? loop().steps.unit : "step"); }
+export function trains() { return loop().steps.unit === "step"; }
+// Heads a column of how often something is called: "calls a call" would puzzle.
+export function callsTitle() { return trains() ? "calls a step" : "times a call"; }
 export function nameOf(number) { return run.names[number]; }
 
 export function loopTitle(entry) {
@@ -88,4 +93,8 @@ export function stepAt(ns) {
   }
   const step = list[low - 1];
   return step && (low < list.length || ns < step.start + step.wall * stepsInGroup()) ? step : null;
+}
+
+export function linkToStep(number, text = told(`step ${number}`)) {
+  return h("a", {href: `#steps=${number}`}, text);
 }

@@ -1,19 +1,22 @@
 // The input pipeline: how long the loop waited for its batches, on whom, and what would hide it.
 import {h, section, facts, evidence, absent} from "./dom.js";
 import {time, percent, count, plural} from "./text.js";
-import {run, loop, loopData, figure} from "./data.js";
+import {run, loop, loopData, figure, linkToStep, told, callsTitle} from "./data.js";
 import {swatch, bar, colorValue} from "./categories.js";
 import {graph, axis} from "./charts.js";
 import {table} from "./table.js";
 
-export function hasInput() {
+function hasWaits() {
   return loop().input.waits > 0 || loop().input.wait_ns > 0 || loop().shares.input > 0;
 }
 
+export function hasInput() { return hasWaits() || loop().padding !== null; }
+
 export function inputPage() {
-  if (!hasInput()) return [h("h1", null, "Input pipeline"), absent("This loop waits for no input.")];
+  const title = h("h1", null, "Input pipeline");
+  if (!hasWaits()) return [title, absent("This loop waits for no input."), paddingPart()];
   const waits = loopData()?.waits ?? [];
-  return [h("h1", null, "Input pipeline"), summaryPart(), ...waits.map(loaderPart), workPart(), workersPart()];
+  return [title, summaryPart(), ...waits.map(loaderPart), workPart(), paddingPart(), workersPart()];
 }
 
 function summaryPart() {
@@ -22,10 +25,10 @@ function summaryPart() {
   return section("Waiting for batches",
     h("p", {class: "lead"}, firstThing(advice)),
     facts([
-      ["Exposed", figure("shares.input", "time", "steps.wall_ns.mean"), " a step, ", figure("shares.input", "percent"), " of it"],
-      hidden.input > 0 && ["Hidden", figure("hidden.input", "percent"), " of the step: waits that cost nothing, because the device was busy"],
-      ["Waits", figure("input.waits", "count"), ", ", figure("input.wait_ns", "time"), " in all"],
-      ["Loader", input.loader ?? "not known", input.inferred && ", inferred: no loader was seen; input is what comes between the optimizer and the next forward pass"],
+      ["Exposed", figure("shares.input", "time", "steps.wall_ns.mean"), told(" a step, "), figure("shares.input", "percent"), " of it"],
+      hidden.input > 0 && ["Hidden", figure("hidden.input", "percent"), told(" of the step: waits that cost nothing, because the device was busy")],
+      input.waits > 0 && ["Waits", figure("input.waits", "count"), ", ", figure("input.wait_ns", "time"), " in all"],
+      ["Loader", input.loader ?? "not known", input.inferred && ", inferred: no loader was seen; the overview says what is taken for input"],
       ["During the waits", input.inferred || input.wait_ns === 0 ? "not known what the thread did" : busyText(input)],
     ]),
     input.inferred || input.wait_ns === 0 ? null : bar([
@@ -43,11 +46,14 @@ function busyText() {
 function firstThing(index) {
   const {advice, shares} = loop();
   if (index >= 0) {
-    return [`First: ${advice[index].title}. It ${advice[index].why}; a step would take `, figure(`advice.${index}.predicted_step_ns`, "time"),
-      " instead of ", figure("steps.wall_ns.mean", "time"), "."];
+    return [`First: ${advice[index].title}. It ${advice[index].why}; `, insteadOf(index)];
   }
-  return shares.input < 0.05 ? ["Nothing to do here: input takes ", figure("shares.input", "percent"), " of the step."]
-    : ["No rule finds a change to the input pipeline that would make the step faster."];
+  return shares.input < 0.05 ? ["Nothing to do here: input takes ", figure("shares.input", "percent"), told(" of the step.")]
+    : [told("No rule finds a change to the input pipeline that would make the step faster.")];
+}
+
+function insteadOf(index) {
+  return [told("a step would take "), figure(`advice.${index}.predicted_step_ns`, "time"), " instead of ", figure("steps.wall_ns.mean", "time"), "."];
 }
 
 function loaderPart(waits) {
@@ -66,7 +72,7 @@ function loaderPart(waits) {
       `The thread was busy for ${percent(waits.wait_ns > 0 ? waits.busy_ns / waits.wait_ns : 0)} of it.`),
     bins.length > 1 ? drawn.element : null,
     table([
-      {title: "step", value: (row) => row[0], show: (row) => h("a", {href: `#steps=${row[0]}`}, `step ${row[0]}`)},
+      {title: told("step"), value: (row) => row[0], show: (row) => linkToStep(row[0])},
       {title: "waited", value: (row) => row[1], show: (row) => time(row[1]), number: true},
       {title: "busy", value: (row) => row[2] / row[1], show: (row) => row[1] > 0 ? percent(row[2] / row[1]) : "", number: true},
     ], waits.longest, {caption: "The longest waits"}));
@@ -81,11 +87,43 @@ function workPart() {
   const {analysed} = loop().steps;
   return section("What the time went into", table([
     {title: "op", value: (op) => op.name, show: (op) => h("a", {href: `#ops=${encodeURIComponent(op.name)}`}, op.name), name: true},
-    {title: "a step", value: (op) => op.self_ns, show: (op) => time(op.self_ns / analysed), number: true},
+    {title: told("a step"), value: (op) => op.self_ns, show: (op) => time(op.self_ns / analysed), number: true},
     {title: "of the waits", value: (op) => op.self_ns, show: (op) => loop().input.wait_ns > 0 ? percent(op.self_ns / loop().input.wait_ns) : "", number: true},
-    {title: "calls a step", value: (op) => op.calls, show: (op) => (op.calls / analysed).toFixed(1), number: true},
+    {title: callsTitle(), value: (op) => op.calls, show: (op) => (op.calls / analysed).toFixed(1), number: true},
   ], all, {caption: "Ops inside of the waits, by their own time", search: (op) => op.name}));
 }
+
+// --- lengths --------------------------------------------------------------------------------------
+
+// Of batches whose samples' lengths the program marks.
+export function paddingLine() {
+  const {padding} = loop();
+  if (padding === null) return null;
+  return h("p", null, `${batchText(padding)}; `, figure("padding.share", "percent"), " of what is computed is ", h("a", {href: "#input"}, "padding"), ".");
+}
+
+function batchText({samples, batches}) {
+  return `${(samples / batches).toFixed(1)} samples a batch`;
+}
+
+function paddingPart() {
+  const {padding, advice} = loop();
+  if (padding === null) return null;
+  const content = 1 - padding.share;
+  const row = (title, computed, shown) => [h("span", null, title), bar([{name: "compute", value: content, title: `content ${percent(content)}`},
+    {name: "host", value: Math.max(0, computed - content), title: `padding ${percent(Math.max(0, computed - content))}`}], 1, true), h("span", {class: "number"}, shown)];
+  const sort = advice.findIndex((entry) => entry.rule === "sort-by-length");
+  return section("Padding",
+    h("p", {class: "lead"}, figure("padding.share", "percent"), " of what is computed is padding."),
+    h("p", null, `${batchText(padding)}, in `, figure("padding.batches", "count"), " batches with marked lengths, each padded to its longest."),
+    h("div", {class: "stacks"}, row("as it is", 1, "100.0 %"),
+      padding.samples > padding.batches && [row("sorted within 16 batches", padding.bucketed_elements_share, figure("padding.bucketed_elements_share", "percent")),
+        row("sorted, all of them", padding.sorted_elements_share, figure("padding.sorted_elements_share", "percent"))]),
+    h("p", {class: "small soft"}, swatch("compute"), "content ", swatch("host"), "padding; all in shares of what is computed today"),
+    sort >= 0 && [h("p", null, `First: ${advice[sort].title}; `, insteadOf(sort)), evidence([advice[sort].evidence])]);
+}
+
+// --- workers --------------------------------------------------------------------------------------
 
 // Processes that the loop's process started and that train nothing themselves.
 function workersPart() {
@@ -93,7 +131,7 @@ function workersPart() {
   const training = new Set(run.loops.map((entry) => entry.process));
   const workers = own ? run.processes.filter((process) => process.parent === own.pid && !training.has(process.id)) : [];
   if (workers.length === 0) return section("Workers", absent(loop().input.busy_share >= 0.5
-    ? "No worker process was seen: the training thread prepares the batches itself." : "No worker process was seen."));
+    ? "No worker process was seen: the loop's thread prepares the batches itself." : "No worker process was seen."));
   return section("Workers", table([
     {title: "process", value: (row) => row.name, show: (row) => `${row.name} (pid ${row.pid})`, name: true},
     {title: "CPU used", value: (row) => row.cores, show: (row) => row.cores === null ? "not known" : `${row.cores.toFixed(2)} cores`, number: true},

@@ -1,7 +1,7 @@
 // Which page is shown, and when it is drawn anew.
 import {h, visible} from "./dom.js";
 import {time, plural} from "./text.js";
-import {analysis, run, comparison, beside, sweep, loopTitle, selectLoop, loopIndex} from "./data.js";
+import {analysis, run, comparison, beside, sweep, loopTitle, selectLoop, loopIndex, told} from "./data.js";
 import {forgetCharts, drawGraphs} from "./charts.js";
 import {headline, overviewPage} from "./overview.js";
 import {inputPage, hasInput} from "./input.js";
@@ -41,7 +41,7 @@ function place() {
 
 function drawNavigation(page) {
   const links = PAGES.filter((entry) => entry.has()).map((entry) => h("a", {href: "#" + entry.id,
-    "aria-current": entry === page ? "page" : null}, entry.title));
+    "aria-current": entry === page ? "page" : null}, told(entry.title)));
   const choice = analysis?.loops.length > 1 && h("label", null, "Loop ", h("select", {id: "loop",
     onchange: (event) => { selectLoop(Number(event.target.value)); draw(); }},
     analysis.loops.map((entry, i) => h("option", {value: i, selected: i === loopIndex()}, loopTitle(entry)))));
@@ -53,7 +53,7 @@ function draw() {
   const {page, what} = place();
   forgetCharts();
   drawNavigation(page);
-  document.title = `${sweep === null ? headline() : sweepHeadline()} · ${page.title} · Stepscope`;
+  document.title = `${sweep === null ? headline() : sweepHeadline()} · ${told(page.title)} · Stepscope`;
   document.getElementById("content").replaceChildren(...page.page(what).flat().filter(Boolean));
   drawGraphs();
 }

@@ -1,7 +1,7 @@
 // Tables of what ran: ops on the host and what they launched, kernels, copies.
 import {h, section, absent} from "./dom.js";
 import {time, percent, count, bytes, plural} from "./text.js";
-import {analysis, run, loop, loopData, loopIndex, nameOf, stepAt} from "./data.js";
+import {run, loop, loopData, nameOf, stepAt, linkToStep, told, callsTitle} from "./data.js";
 import {swatch} from "./categories.js";
 import {table} from "./table.js";
 
@@ -12,9 +12,9 @@ const GROUPS = {
   phase: {title: "phase", key: (op) => op.phase},
 };
 
-function stepLink(ns) {
+function inStep(ns) {
   const step = stepAt(ns);
-  return step ? h("a", {href: `#steps=${step.number}`}, `step ${step.number}`) : "";
+  return step && [" in ", linkToStep(step.number)];
 }
 
 function mine(row) { return row[OP.process] === loopData()?.process; }
@@ -45,13 +45,13 @@ function opTable(ops, grouping, query) {
   const columns = [
     grouping !== "phase" && {title: "op", value: (op) => op.name, name: true},
     grouping !== "op" && {title: "phase", value: (op) => phaseText(op.phase)},
-    {title: "calls a step", value: (op) => op.calls, show: (op) => (op.calls / analysed).toFixed(1), number: true},
-    {title: "self a step", value: (op) => op.self, show: (op) => time(op.self / analysed), number: true},
+    {title: callsTitle(), value: (op) => op.calls, show: (op) => (op.calls / analysed).toFixed(1), number: true},
+    {title: told("self a step"), value: (op) => op.self, show: (op) => time(op.self / analysed), number: true},
     {title: "of all", value: (op) => op.self, show: (op) => percent(whole > 0 ? op.self / whole : 0), number: true},
-    {title: "total a step", value: (op) => op.total, show: (op) => time(op.total / analysed), number: true},
-    anyDevice && {title: "on the device a step", value: (op) => op.device, show: (op) => op.device > 0 ? time(op.device / analysed) : "", number: true},
-    {title: "a call", value: (op) => op.total / op.calls, show: (op) => time(op.total / op.calls), number: true},
-    {title: "longest", value: (op) => op.longest, show: (op) => [time(op.longest), " in ", stepLink(op.at)], number: true},
+    {title: told("total a step"), value: (op) => op.total, show: (op) => time(op.total / analysed), number: true},
+    anyDevice && {title: told("on the device a step"), value: (op) => op.device, show: (op) => op.device > 0 ? time(op.device / analysed) : "", number: true},
+    {title: "each", value: (op) => op.total / op.calls, show: (op) => time(op.total / op.calls), number: true},
+    {title: "longest", value: (op) => op.longest, show: (op) => [time(op.longest), inStep(op.at)], number: true},
   ].filter(Boolean);
   return table(columns, grouped(ops, GROUPS[grouping].key), {search: (op) => op.name + " " + phaseText(op.phase), query});
 }
@@ -64,7 +64,7 @@ export function opsPage(what) {
     Object.keys(GROUPS).map((name) => h("option", {value: name, selected: name === "op and phase"}, name)));
   draw("op and phase");
   return [h("h1", null, "Ops"), section(null,
-    h("p", null, `Ops that began in the ${plural(loop().steps.analysed, "analysed step")}, on all threads of the process. Self: outside of the ops that an op calls. `,
+    h("p", null, `Ops that began in the ${plural(loop().steps.analysed, told("analysed step"))}, on all threads of the process. Self: outside of the ops that an op calls. `,
       "An op that only waits (a scope, a data loader's next) has the wait in its self time; the overview tells waiting from working."),
     h("p", {class: "controls"}, h("label", null, "One row for each ", choice)), holder,
     run.ops.length >= 2000 && absent("The page holds the 2,000 costliest; the rest: select * from op_stats.")), shapesPart()];
@@ -78,10 +78,10 @@ function shapesPart() {
   return section("By shape", table([
     {title: "op", value: (row) => nameOf(row[1]), name: true},
     {title: "shapes of its inputs", value: (row) => nameOf(row[2]), name: true},
-    {title: "calls a step", value: (row) => row[3], show: (row) => (row[3] / analysed).toFixed(1), number: true},
-    {title: "self a step", value: (row) => row[5], show: (row) => time(row[5] / analysed), number: true},
-    {title: "a call", value: (row) => row[4] / row[3], show: (row) => time(row[4] / row[3]), number: true},
-    anyDevice && {title: "on the device a step", value: (row) => row[6], show: (row) => row[6] > 0 ? time(row[6] / analysed) : "", number: true},
+    {title: callsTitle(), value: (row) => row[3], show: (row) => (row[3] / analysed).toFixed(1), number: true},
+    {title: told("self a step"), value: (row) => row[5], show: (row) => time(row[5] / analysed), number: true},
+    {title: "each", value: (row) => row[4] / row[3], show: (row) => time(row[4] / row[3]), number: true},
+    anyDevice && {title: told("on the device a step"), value: (row) => row[6], show: (row) => row[6] > 0 ? time(row[6] / analysed) : "", number: true},
   ].filter(Boolean), rows, {search: (row) => nameOf(row[1]) + " " + nameOf(row[2])}));
 }
 
@@ -98,15 +98,15 @@ export function kernelsPage() {
   const {analysed} = loop().steps;
   const whole = rows.reduce((sum, row) => sum + row[3], 0);
   return [h("h1", null, "Kernels"), section(null,
-    h("p", null, `${plural(rows.length, "kernel")} took ${time(whole / analysed)} a step; kernels that ran at once count each. `,
+    h("p", null, `${plural(rows.length, "kernel")} took ${time(whole / analysed)} ${told("a step")}; kernels that ran at once count each. `,
       rows.some((row) => row[8] !== null) && "Occupancy is the theoretical one, of what a multiprocessor could hold, in the mean over the kernel's time."),
     table([
       {title: "kernel", value: (row) => nameOf(row[1]), name: true},
-      {title: "calls a step", value: (row) => row[2], show: (row) => (row[2] / analysed).toFixed(1), number: true},
-      {title: "a step", value: (row) => row[3], show: (row) => time(row[3] / analysed), number: true},
+      {title: callsTitle(), value: (row) => row[2], show: (row) => (row[2] / analysed).toFixed(1), number: true},
+      {title: told("a step"), value: (row) => row[3], show: (row) => time(row[3] / analysed), number: true},
       {title: "of all", value: (row) => row[3], show: (row) => percent(whole > 0 ? row[3] / whole : 0), number: true},
-      {title: "a call", value: (row) => row[3] / row[2], show: (row) => time(row[3] / row[2]), number: true},
-      {title: "longest", value: (row) => row[4], show: (row) => [time(row[4]), " in ", stepLink(row[5])], number: true},
+      {title: "each", value: (row) => row[3] / row[2], show: (row) => time(row[3] / row[2]), number: true},
+      {title: "longest", value: (row) => row[4], show: (row) => [time(row[4]), inStep(row[5])], number: true},
       rows.some((row) => row[8] !== null) && {title: "occupancy", value: (row) => row[8], show: (row) => row[8] === null ? "" : percent(row[8]), number: true},
       rows.some((row) => row[9]) && {title: "tensor cores", value: (row) => row[9] ? 1 : 0, show: (row) => row[9] ? "yes" : ""},
       {title: "that one launched by", value: (row) => row[6] === null ? "" : nameOf(row[6]),
@@ -125,11 +125,11 @@ export function copiesPage() {
       {title: "copy", value: (row) => row[1]},
       {title: "from", value: (row) => row[2]},
       {title: "to", value: (row) => row[3]},
-      {title: "copies a step", value: (row) => row[4], show: (row) => (row[4] / analysed).toFixed(1), number: true},
-      {title: "a step", value: (row) => row[5], show: (row) => time(row[5] / analysed), number: true},
-      {title: "bytes a step", value: (row) => row[6], show: (row) => bytes(row[6] / analysed), number: true},
+      {title: told("copies a step"), value: (row) => row[4], show: (row) => (row[4] / analysed).toFixed(1), number: true},
+      {title: told("a step"), value: (row) => row[5], show: (row) => time(row[5] / analysed), number: true},
+      {title: told("bytes a step"), value: (row) => row[6], show: (row) => bytes(row[6] / analysed), number: true},
       {title: "rate", value: (row) => row[6] / row[5], show: (row) => row[5] > 0 ? `${bytes(row[6] / row[5] * 1e9)}/s` : "", number: true},
       {title: "beside kernels", value: (row) => row[10] / row[5], show: (row) => row[5] > 0 ? percent(row[10] / row[5]) : "", number: true},
-      {title: "longest", value: (row) => row[7], show: (row) => [time(row[7]), " in ", stepLink(row[8])], number: true},
+      {title: "longest", value: (row) => row[7], show: (row) => [time(row[7]), inStep(row[8])], number: true},
     ], rows))];
 }

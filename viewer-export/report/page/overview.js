@@ -1,11 +1,12 @@
 // The first page: what bounds the run, how sure that is, where the step goes, what would help.
 import {h, section, facts, evidence, absent, capital} from "./dom.js";
 import {time, percent, count, bytes, times, plural} from "./text.js";
-import {analysis, run, loop, loopData, pictures, figure, stepsInGroup} from "./data.js";
+import {analysis, run, loop, loopData, pictures, figure, stepsInGroup, linkToStep, told, trains} from "./data.js";
 import {CATEGORIES, present, swatch, bar} from "./categories.js";
 import {stepGraph} from "./stepgraph.js";
+import {paddingLine} from "./input.js";
 
-const NO_STEPS = "No training step was found";
+const NO_STEPS = "No step was found";
 
 export function headline() {
   const {kind, degree} = loop().verdict;
@@ -17,10 +18,10 @@ export function overviewPage() {
   if (analysis.loops.length === 0) return [verdictPart(), runPart()];
   return [
     verdictPart(),
-    section("Step times", stepGraph()),
+    section(told("Step times"), stepGraph()),
     kindsPart(),
     advicePart(),
-    h("div", {class: "columns"}, breakdownPart(), h("div", null, phasesPart(), placementPart())),
+    h("div", {class: "columns"}, breakdownPart(), h("div", null, trains() ? phasesPart() : callPart(), placementPart())),
     runPart(),
   ];
 }
@@ -37,7 +38,7 @@ function verdictPart() {
     analysis.loops.length > 0 && h("p", {class: "soft"},
       "Deciding share ", figure("verdict.share", "percent"), " (95 % CI ", figure("verdict.ci95.0", "percent"), " – ",
       figure("verdict.ci95.1", "percent"), "), confidence ", h("strong", null, verdict.confidence), "; it rests on ",
-      figure("steps.analysed", "count"), ` of ${count(steps.count)} steps`, steps.first !== null && ` (${steps.first}–${steps.last})`,
+      figure("steps.analysed", "count"), ` of ${plural(steps.count, told("step"))}`, steps.first !== null && ` (${steps.first}–${steps.last})`,
       verdict.doubts.length > 0 && `. Not more confident because: ${verdict.doubts.join("; ")}`, "."),
     evidence(verdict.evidence));
 }
@@ -57,13 +58,8 @@ function linkOf(category) {
   return page && document.querySelector(`nav a[href="#${page}"]`) ? h("a", {href: "#" + page}, category) : category;
 }
 
-function linkToStep(number, content) {
-  return number === undefined ? content : h("a", {href: `#steps=${number}`}, content);
-}
-
 function breakdownPart() {
   const {shares, steps} = loop();
-  const drawn = (why) => pictures().find((picture) => picture.why === why)?.number;
   const names = present(shares).sort((a, b) => shares[b] - shares[a]);
   const none = Object.keys(CATEGORIES).filter((name) => !(shares[name] > 0));
   const row = (name) => h("tr", null,
@@ -71,17 +67,26 @@ function breakdownPart() {
     h("td", {class: "number"}, figure(`shares.${name}`, "time", "steps.wall_ns.mean")),
     h("td", {class: "number"}, figure(`shares.${name}`, "percent")),
     h("td", {class: "small soft"}, CATEGORIES[name], detailsOf(name) && [". ", detailsOf(name)]));
-  return section("The average step",
-    h("p", null, figure("steps.wall_ns.mean", "time"), " in the mean; median ", figure("steps.wall_ns.p50", "time"), ", 90 % take up to ",
-      figure("steps.wall_ns.p90", "time"), "; from ", figure("steps.wall_ns.min", "time"), " to ", figure("steps.wall_ns.max", "time"), "."),
+  return section(told("The average step"), spreadText(steps),
     idealPart(names),
     h("div", {class: "scroll"}, h("table", null,
-      h("caption", null, "Each instant of a step belongs to one category; together they are the step."),
-      h("thead", null, h("tr", null, h("th", {scope: "col"}, "category"), h("th", {scope: "col", class: "number"}, "a step"),
+      h("caption", null, told("Each instant of a step belongs to one category; together they are the step.")),
+      h("thead", null, h("tr", null, h("th", {scope: "col"}, "category"), h("th", {scope: "col", class: "number"}, told("a step")),
         h("th", {scope: "col", class: "number"}, "share"), h("th", {scope: "col"}, "what it is"))),
       h("tbody", null, names.map(row)))),
     none.length > 0 && h("p", {class: "small soft"}, `None in ${none.join(", ")}.`),
     steps.ops_recorded ? null : absent("Ops were not recorded: what is computing cannot be told from the program's own code."));
+}
+
+// From the fastest step to the slowest: the extremes lead to their timelines.
+function spreadText({wall_ns: wall}) {
+  const drawn = (name, why) => {
+    const picture = pictures().find((entry) => entry.why === why);
+    const shown = figure(`steps.wall_ns.${name}`, "time");
+    return picture === undefined ? shown : linkToStep(picture.number, shown);
+  };
+  return h("p", null, figure("steps.wall_ns.mean", "time"), " in the mean; median ", drawn("p50", "median"), ", 90 % take up to ", figure("steps.wall_ns.p90", "time"),
+    wall.p99 !== null && [", 99 % up to ", figure("steps.wall_ns.p99", "time")], "; from ", drawn("min", "fastest"), " to ", drawn("max", "slowest"), ".");
 }
 
 // The step as it is, with the best advice followed, and with nothing but its computing.
@@ -90,7 +95,7 @@ function idealPart(names) {
   const best = loop().advice[0];
   const parts = names.map((name) => ({name, value: meanOf(name), title: `${name} ${percent(loop().shares[name])}`}));
   const rows = [["measured", bar(parts, mean, true), figure("steps.wall_ns.mean", "time")]];
-  if (best) {
+  if (best?.saves_ns > 0) {
     rows.push(["best advice", bar([{name: "predicted", value: best.predicted_step_ns, title: `predicted ${time(best.predicted_step_ns)}`}], mean, true),
       figure("advice.0.predicted_step_ns", "time")]);
   }
@@ -114,7 +119,20 @@ function phasesPart() {
     names.length === 0 ? absent("No phase was seen.") : h("div", {class: "stacks"}, names.map((name) => [
       h("span", null, swatch(colors[name]), hasOps(name) ? h("a", {href: `#ops=${name}`}, name) : name),
       bar([{name: colors[name], value: phases[name], title: `${name} ${time(phases[name])}`}], whole),
-      h("span", {class: "number"}, figure(`phases.${name}`, "time"))])));
+      h("span", {class: "number"}, figure(`phases.${name}`, "time"))])),
+    paddingLine());
+}
+
+// Of a loop that never trains: input against the model, and the scopes that the program labelled.
+function callPart() {
+  const {call, steps: {wall_ns: wall}} = loop();
+  const rows = [["input", "input", call.input, figure("call.input", "time")], ["model", "compute", call.model, figure("call.model", "time")],
+    ...Object.entries(call.scopes).map(([label, ns]) => [label, "other", ns, time(ns)]), ["the rest", "host", call.other, figure("call.other", "time")]];
+  return section("The parts of a call",
+    h("p", {class: "soft small"}, "Input is waiting for it or making it; the model is ops and what lies between them; scopes have the program's own labels."),
+    h("div", {class: "stacks"}, rows.filter(([, , ns]) => ns > 0).map(([name, color, ns, shown]) => [
+      h("span", null, swatch(color), name), bar([{name: color, value: ns, title: `${name} ${time(ns)}`}], wall.mean), h("span", {class: "number"}, shown)])),
+    paddingLine());
 }
 
 // --- what would help ----------------------------------------------------------------------------
@@ -123,32 +141,35 @@ function advicePart() {
   const {advice, prediction} = loop();
   const rest = prediction.withheld === null && prediction.replayed_steps > 0 &&
     h("p", {class: "small soft"}, "Predicted by replaying ", figure("prediction.replayed_steps", "count"),
-      " steps with the cause taken away; the replay itself is off by ", figure("prediction.replay_error", "percent"), ".");
+      told(" steps with the cause taken away; the replay itself is off by "), figure("prediction.replay_error", "percent"), ".");
   if (advice.length === 0) {
     return section("What would help", absent(prediction.withheld ? `No prediction: ${prediction.withheld}` :
-      loop().verdict.kind === "compute-bound" ? "The step computes: no rule finds a stall worth removing. Faster kernels, a smaller model or a lower precision would."
-        : "No rule finds a change that would make the step faster."));
+      loop().verdict.kind === "compute-bound" ? told("The step computes: no rule finds a stall worth removing. Faster kernels, a smaller model or a lower precision would.")
+        : told("No rule finds a change that would make the step faster.")));
   }
   return section("What would help", h("ol", {class: "advice"}, advice.map(adviceRow)), rest);
 }
 
 function adviceRow(advice, i) {
-  const faster = loop().steps.wall_ns.mean / advice.predicted_step_ns;
   return h("li", null,
     h("div", null, h("strong", null, capital(advice.title)), h("div", {class: "soft"}, advice.why)),
-    h("div", {class: "gain"}, h("strong", null, figure(`advice.${i}.predicted_step_ns`, "time")), " a step",
-      h("div", {class: "soft small"}, "saves ", figure(`advice.${i}.saves_ns`, "time"), `, ${times(faster)}`)),
+    h("div", {class: "gain"}, advice.saves_ns > 0 ? gainOf(advice, i) : h("span", {class: "soft"}, "not predicted")),
     h("div", {class: "more"}, evidence([advice.evidence])));
+}
+
+function gainOf(advice, i) {
+  return [h("strong", null, figure(`advice.${i}.predicted_step_ns`, "time")), told(" a step"),
+    h("div", {class: "soft small"}, "saves ", figure(`advice.${i}.saves_ns`, "time"), `, ${times(loop().steps.wall_ns.mean / advice.predicted_step_ns)}`)];
 }
 
 function kindsPart() {
   const {populations, drift} = loop();
   const several = populations.length > 1;
   if (!several && drift === null) return null;
-  return section("Not all steps are alike",
+  return section(told("Not all steps are alike"),
     several && h("ul", {class: "plain"}, populations.map((kind, i) => h("li", null, kind.label, ": ",
-      figure(`populations.${i}.steps`, "count"), " steps of ", figure(`populations.${i}.mean_ns`, "time"), ", ",
-      figure(`populations.${i}.share`, "percent"), ` of all step time, ${kind.verdict.kind}`))),
+      figure(`populations.${i}.steps`, "count"), told(" steps of "), figure(`populations.${i}.mean_ns`, "time"), ", ",
+      figure(`populations.${i}.share`, "percent"), ` of all time, ${kind.verdict.kind}`))),
     drift !== null && h("p", null, drift.why),
     h("p", null, h("a", {href: "#steps"}, "Look at them side by side")));
 }
@@ -161,7 +182,7 @@ function placementPart() {
   const mine = devices.filter((device) => device.process === own);
   const cores = processes.find((process) => process.id === own)?.cores ?? null;
   const rows = [];
-  if (placement.ops > 0) rows.push(["Ops on the CPU", h("a", {href: "#ops"}, plural(placement.ops, "op")), `, ${time(placement.host_self_ns)} of their own time in the steps, all threads`]);
+  if (placement.ops > 0) rows.push(["Ops on the CPU", h("a", {href: "#ops"}, plural(placement.ops, "op")), `, ${time(placement.host_self_ns)} of their own time in the ${told("steps")}, all threads`]);
   if (placement.device_ns !== null) rows.push(["Work on devices", `${time(placement.device_ns)}, launched by ${plural(placement.launching_ops, "op")}`]);
   for (const device of mine) {
     rows.push([`GPU ${device.number}`, device.name, device.kernel_share !== null && `: busy with kernels for ${percent(device.kernel_share)} of the loop`]);
@@ -182,7 +203,7 @@ function runPart() {
     torch_version && ["libtorch", torch_version],
     hosts.length > 0 && ["Host", hosts.join(", "), cpu_count && ` (${plural(cpu_count, "core")})`],
     ["Ops recorded", figure("run.ops", "count")],
-    loop().steps.marker && ["Steps found by", markerText(loop().steps.marker), stepsInGroup() > 1 && `; the page holds means of ${stepsInGroup()} neighbours`],
+    loop().steps.marker && [told("Steps found by"), markerText(loop().steps.marker), stepsInGroup() > 1 && `; the page holds means of ${stepsInGroup()} neighbours`],
     ["Processes", h("ul", {class: "plain"}, processes.map(processText))],
     ["Lost", lossText()],
   ]), growing.length > 0 && h("p", {class: "small"}, h("a", {href: "#memory"}, "Memory over time")));

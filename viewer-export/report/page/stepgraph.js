@@ -1,7 +1,7 @@
 // Steps on x, their time by category on y; a click or Enter opens a step.
 import {h} from "./dom.js";
 import {time, count, plural} from "./text.js";
-import {loop, steps, stepsInGroup} from "./data.js";
+import {loop, steps, stepsInGroup, told} from "./data.js";
 import {CATEGORIES, colorValue, legend} from "./categories.js";
 import {graph, axis, chartsMissing} from "./charts.js";
 
@@ -22,7 +22,7 @@ function barsOf(list) {
 
 function nameOfBar(bar) {
   const first = bar.members[0].number, last = bar.members[bar.members.length - 1].number;
-  return first === last ? `step ${first}` : `steps ${first}–${last}`;
+  return told(first === last ? `step ${first}` : `steps ${first}–${last}`);
 }
 
 // The warm-up's first step may take a hundred times as long: it must not flatten all others.
@@ -47,15 +47,15 @@ function datasets(bars, size, names) {
 function optionsOf(bars, top, open) {
   return {
     scales: {
-      x: {stacked: true, grid: {display: false}, title: {display: true, text: "step of the run"}, ticks: {maxRotation: 0, autoSkipPadding: 24}},
-      y: {...axis("time of a step", time), stacked: true, max: top ?? undefined},
+      x: {stacked: true, grid: {display: false}, title: {display: true, text: told("step of the run")}, ticks: {maxRotation: 0, autoSkipPadding: 24}},
+      y: {...axis(told("time of a step"), time), stacked: true, max: top ?? undefined},
     },
     interaction: {mode: "index", intersect: false},
     onClick: (event, hit) => hit.length > 0 && open(bars[hit[0].index]),
     plugins: {tooltip: {callbacks: {
       title: (items) => nameOfBar(bars[items[0].dataIndex]),
       label: (item) => item.raw > 0 ? `${item.dataset.label} ${time(item.raw)}` : null,
-      footer: (items) => `slowest: step ${bars[items[0].dataIndex].slowest.number}, ${time(bars[items[0].dataIndex].slowest.wall)}`,
+      footer: (items) => `slowest: ${told("step")} ${bars[items[0].dataIndex].slowest.number}, ${time(bars[items[0].dataIndex].slowest.wall)}`,
     }, filter: (item) => item.raw > 0}},
   };
 }
@@ -68,7 +68,7 @@ export function stepGraph() {
   const names = Object.keys(CATEGORIES).filter((name) => list.some((step) => step.times[name] > 0));
   const top = heightOf(bars);
   const {wall_ns: wall} = loop().steps;
-  const label = `Time of ${plural(list.length, "step")}, from ${time(wall.min)} to ${time(wall.max)}, median ${time(wall.p50)}. Arrow keys choose a step, Enter opens it.`;
+  const label = told(`Time of ${plural(list.length, "step")}, from ${time(wall.min)} to ${time(wall.max)}, median ${time(wall.p50)}. Arrow keys choose a step, Enter opens it.`);
   const drawn = graph({type: "bar", data: {labels: bars.map((bar) => bar.members[0].number), datasets: datasets(bars, size, names)},
     options: optionsOf(bars, top, (bar) => openStep(bar.slowest.number))}, label, {keys: true});
   const said = h("p", {class: "small soft", "aria-live": "polite"}, explain(bars, size, top));
@@ -87,7 +87,7 @@ function explain(bars, size, top) {
       cut.slice(0, 3).map((step) => `step ${step.number} (${time(step.wall)})`).join(", ") + (cut.length > 3 ? " and others." : "."));
   }
   parts.push("Choose a bar to open its slowest step.");
-  return parts.join(" ");
+  return told(parts.join(" "));
 }
 
 function addKeys(drawn, bars, said) {
@@ -103,14 +103,14 @@ function addKeys(drawn, bars, said) {
     drawn.chart.tooltip.setActiveElements(active, {x: 0, y: 0});
     drawn.chart.update();
     const {number, wall, kind} = bars[at].slowest;
-    said.textContent = `Step ${number}: ${time(wall)}${kind === null ? "" : ", " + kind}. Enter opens it.`;
+    said.textContent = told(`Step ${number}: ${time(wall)}${kind === null ? "" : ", " + kind}. Enter opens it.`);
   });
 }
 
 function stepForm(list) {
   const first = list[0].number, last = list[list.length - 1].number;
-  const input = h("input", {type: "number", min: first, max: last, value: loop().slowest[0]?.number ?? first, "aria-label": "Number of a step"});
+  const input = h("input", {type: "number", min: first, max: last, value: loop().slowest[0]?.number ?? first, "aria-label": told("Number of a step")});
   return h("form", {class: "controls", onsubmit: (event) => { event.preventDefault(); openStep(input.value); }},
-    h("label", null, "Step ", input), h("button", {type: "submit"}, "Open"),
+    h("label", null, told("Step "), input), h("button", {type: "submit"}, "Open"),
     h("span", {class: "soft small"}, `of ${count(first)} to ${count(last)}`));
 }

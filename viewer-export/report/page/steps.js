@@ -2,7 +2,7 @@
 // step beside one another, and how they change over the run.
 import {h, section, facts, absent, capital} from "./dom.js";
 import {time, percent, count, plural} from "./text.js";
-import {loop, steps, pictures, stepsInGroup, figure} from "./data.js";
+import {loop, steps, pictures, stepsInGroup, figure, linkToStep, told} from "./data.js";
 import {CATEGORIES, CATEGORY_OF_KIND, present, swatch, bar, legend} from "./categories.js";
 import {timeline, slicesOf} from "./timeline.js";
 import {table} from "./table.js";
@@ -11,12 +11,10 @@ import {stepGraph} from "./stepgraph.js";
 export function stepsPage(what) {
   const list = steps();
   const drawn = pictures();
-  if (list.length === 0) return [h("h1", null, "Steps"), absent("This run has no steps.")];
+  if (list.length === 0) return [h("h1", null, told("Steps")), absent(told("This run has no steps."))];
   const number = Number(what ?? drawn[0]?.number ?? list[0].number);
-  return [h("h1", null, "Steps"), stepPart(number, list, drawn), section("All steps", stepGraph()), kindsOfSteps(), driftPart(), slowestPart()];
+  return [h("h1", null, told("Steps")), stepPart(number, list, drawn), section(told("All steps"), stepGraph()), kindsOfSteps(), driftPart(), slowestPart()];
 }
-
-function linkTo(step) { return h("a", {href: `#steps=${step.number}`}, `step ${step.number}`); }
 
 // --- one step -----------------------------------------------------------------------------------
 
@@ -25,11 +23,11 @@ function stepPart(number, list, drawn) {
   const at = list.findIndex((entry, i) => entry.number === number || (list[i + 1]?.number ?? Infinity) > number);
   const step = list[at];
   if (step === undefined || number < list[0].number || number > list[list.length - 1].number + stepsInGroup() - 1) {
-    return section(`Step ${number}`, absent(`The run has no step ${number}: it has ${list[0].number} to ${list[list.length - 1].number}.`));
+    return section(told(`Step ${number}`), absent(told(`The run has no step ${number}: it has ${list[0].number} to ${list[list.length - 1].number}.`)));
   }
   const choice = drawn.length > 0 && h("p", {class: "controls"}, "Timelines: ", drawn.map((entry) =>
     h("a", {href: `#steps=${entry.number}`, "aria-current": entry.number === number ? "true" : null}, `${entry.why} (${entry.number})`)));
-  return section(`Step ${number}${picture ? ", the " + picture.why : ""}`, choice, aboutStep(step, picture, number),
+  return section(told(`Step ${number}`) + (picture ? ", the " + picture.why : ""), choice, aboutStep(step, picture, number),
     picture ? timeline(picture) : noTimeline(number), picture && longestPart(picture));
 }
 
@@ -39,7 +37,7 @@ function aboutStep(step, picture, number) {
   const median = loop().steps.wall_ns.p50;
   const names = present(step.times);
   return [
-    h("p", null, h("strong", null, time(wall)), shared && ` (the mean of ${stepsInGroup()} steps from ${step.number} on)`,
+    h("p", null, h("strong", null, time(wall)), shared && told(` (the mean of ${stepsInGroup()} steps from ${step.number} on)`),
       `, ${(wall / median).toFixed(2)} × the median`, step.kind !== null && `, ${step.kind}`, `; began ${time(picture?.start_ns ?? step.start)} into the recording`,
       step.population === 0 && "; no part of the verdict (warm-up, or outside of the recorded window)",
       step.population > 1 && `; ${loop().populations[step.population - 1]?.label ?? ""}`, "."),
@@ -49,14 +47,14 @@ function aboutStep(step, picture, number) {
 }
 
 function noTimeline(number) {
-  return h("p", {class: "soft"}, "The events of this step are not in this page; it would grow with the run. The whole timeline of it: ",
+  return h("p", {class: "soft"}, told("The events of this step are not in this page; it would grow with the run. The whole timeline of it: "),
     h("code", null, `stepscope export run.db -o step.json.gz --steps ${number}`));
 }
 
 function longestPart(picture) {
   const slices = slicesOf(picture).filter((slice) => slice.track !== "phase" && slice.count === 1).sort((a, b) => b.dur - a.dur).slice(0, 200);
   if (slices.length === 0) return null;
-  return h("details", null, h("summary", null, "The longest events of this step, as a table"), table([
+  return h("details", null, h("summary", null, told("The longest events of this step, as a table")), table([
     {title: "event", value: (slice) => slice.name, name: true},
     {title: "what", value: (slice) => slice.track},
     {title: "phase", value: (slice) => slice.phase === "none" ? "" : slice.phase},
@@ -69,28 +67,28 @@ function longestPart(picture) {
 
 function kindsOfSteps() {
   const {populations} = loop();
-  if (populations.length < 2) return section("Kinds of step", absent("All steps are of one kind."));
+  if (populations.length < 2) return section(told("Kinds of step"), absent(told("All steps are of one kind.")));
   const longest = Math.max(...populations.map((kind) => kind.mean_ns));
   const names = Object.keys(CATEGORIES).filter((name) => populations.some((kind) => kind.shares[name] > 0));
-  return section("Kinds of step", legend(names), populations.map((kind, i) => h("div", null,
+  return section(told("Kinds of step"), legend(names), populations.map((kind, i) => h("div", null,
     h("h3", null, capital(kind.label)),
-    h("p", null, figure(`populations.${i}.steps`, "count"), " steps of ", figure(`populations.${i}.mean_ns`, "time"), ", ",
-      figure(`populations.${i}.share`, "percent"), " of all step time; by themselves ", [kind.verdict.degree, kind.verdict.kind].filter(Boolean).join(" "), "."),
+    h("p", null, figure(`populations.${i}.steps`, "count"), told(" steps of "), figure(`populations.${i}.mean_ns`, "time"), ", ",
+      figure(`populations.${i}.share`, "percent"), " of all time; by themselves ", [kind.verdict.degree, kind.verdict.kind].filter(Boolean).join(" "), "."),
     bar(present(kind.shares).map((name) => ({name, value: kind.shares[name] * kind.mean_ns, title: `${name} ${time(kind.shares[name] * kind.mean_ns)}`})), longest, true),
     exampleOf(i + 1))));
 }
 
 function exampleOf(number) {
   const example = pictures().find((picture) => steps().find((step) => step.number === picture.number)?.population === number);
-  return example ? h("p", {class: "small"}, "For example ", linkTo(example), `, the ${example.why}.`) : null;
+  return example ? h("p", {class: "small"}, "For example ", linkToStep(example.number), `, the ${example.why}.`) : null;
 }
 
 function driftPart() {
   const {drift} = loop();
-  if (drift === null) return section("Over the run", absent("The usual steps get neither faster nor slower."));
+  if (drift === null) return section("Over the run", absent(told("The usual steps get neither faster nor slower.")));
   return section("Over the run", h("p", null, drift.why), facts([
-    ["Change", figure("drift.change_ns", "time"), " (", figure("drift.change_share", "percent"), " of the median step)"],
-    drift.from_step !== null && ["From", h("a", {href: `#steps=${drift.from_step}`}, `step ${drift.from_step}`)],
+    ["Change", figure("drift.change_ns", "time"), " (", figure("drift.change_share", "percent"), told(" of the median step)")],
+    drift.from_step !== null && ["From", linkToStep(drift.from_step)],
     ["Mostly in", swatch(drift.cause.category), drift.cause.category, drift.cause.label && `: ${drift.cause.label}`],
   ]));
 }
@@ -99,8 +97,8 @@ function slowestPart() {
   const {slowest, steps: {wall_ns: wall}} = loop();
   const sum = (step, category) => step.times.reduce((ns, part) => ns + (part.category === category ? part.ns : 0), 0);
   const names = Object.keys(CATEGORIES).filter((name) => slowest.some((step) => sum(step, name) > 0));
-  return section("The slowest steps", table([
-    {title: "step", value: (step) => step.number, show: linkTo},
+  return section(told("The slowest steps"), table([
+    {title: told("step"), value: (step) => step.number, show: (step) => linkToStep(step.number)},
     {title: "takes", value: (step) => step.wall_ns, show: (step) => time(step.wall_ns), number: true},
     {title: "× median", value: (step) => step.wall_ns / wall.p50, show: (step) => (step.wall_ns / wall.p50).toFixed(2), number: true},
     {title: "bound by", value: (step) => step.kind ?? "", show: (step) => [CATEGORY_OF_KIND[step.kind] && swatch(CATEGORY_OF_KIND[step.kind]), step.kind ?? ""]},

@@ -1,6 +1,6 @@
 // A sweep: the best setting of each kind, how far others are from it, where memory ends.
 import {h, section, facts, absent} from "./dom.js";
-import {time, percent, count, bytes, plural} from "./text.js";
+import {time, percent, count, bytes, plural, rate} from "./text.js";
 import {sweep} from "./data.js";
 import {colorValue, colorVariable} from "./categories.js";
 import {graph, axis} from "./charts.js";
@@ -15,10 +15,6 @@ const unit = () => sweep.per_sample ? "a sample" : "a step";
 
 function costOf(cell) {
   return sweep.per_sample ? cell.figures.sample_ns : cell.figures.step_ns.mean;
-}
-
-function rate(value) {
-  return value >= 99.95 ? count(value) : value.toFixed(value < 9.995 ? 2 : 1);
 }
 
 // Samples a second where samples are known, else the time of a step.

@@ -22,6 +22,11 @@ export function count(value) {
   return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
+// Of something a second.
+export function rate(value) {
+  return value >= 99.95 ? count(value) : threeDigits(value);
+}
+
 export function bytes(value) {
   const units = [" B", " kB", " MB", " GB", " TB"];
   let unit = 0;
@@ -35,6 +40,11 @@ export function times(factor) {
 
 export function signed(text, value) {
   return value > 0 ? "+" + text : text.replace("-", "−");
+}
+
+// A phrase of ours about steps where these are called otherwise: "of the step" is "of the call".
+export function inUnits(phrase, unit) {
+  return phrase.replace(/\bstep(s?)\b/g, `${unit}$1`).replace(/\bStep(s?)\b/g, `${unit.charAt(0).toUpperCase()}${unit.slice(1)}$1`);
 }
 
 export function plural(number, one, many = one + "s") {

@@ -2,7 +2,7 @@
 import {h, svg, visible} from "./dom.js";
 import {time, plural} from "./text.js";
 import {colorVariable} from "./categories.js";
-import {nameOf} from "./data.js";
+import {nameOf, told, trains} from "./data.js";
 
 const LANE = 15;        // pixels
 const MOST_LANES = 7;   // of nested ops in a row
@@ -43,7 +43,7 @@ export function timeline(picture) {
   new ResizeObserver(draw).observe(holder);
   const notes = [];
   if (picture.resolution_ns > 0) notes.push(`Neighbours shorter than ${time(picture.resolution_ns)} are drawn as one.`);
-  if (!picture.ops_recorded) notes.push("Ops were not recorded in this step.");
+  if (!picture.ops_recorded) notes.push(told("Ops were not recorded in this step."));
   return h("div", {class: "timeline"}, holder, detail, notes.length > 0 && h("p", {class: "small soft"}, notes.join(" ")));
 }
 
@@ -57,7 +57,7 @@ function rowOf(picture, row, slices, width, detail) {
     const lane = lanes.of(slice);
     if (lane !== null) drawSlice(image, slice, lane, picture.wall_ns, width, detail);
   }
-  return [h("p", {class: "row-title"}, row.name, row.loop && " (training loop)"), image];
+  return [h("p", {class: "row-title"}, row.name, row.loop && (trains() ? " (training loop)" : " (the loop of calls)")), image];
 }
 
 function isHost(slice) { return slice.track === "op" || slice.track === "scope"; }
@@ -83,7 +83,7 @@ function drawSlice(image, slice, lane, wall, width, detail) {
   const size = Math.max(to - from, 0.7);
   const text = `${slice.name} · ${time(slice.dur)}`;
   const say = () => {
-    detail.replaceChildren(h("strong", null, slice.name), ` · ${time(slice.dur)}, begins ${time(Math.max(0, slice.start))} into the step`,
+    detail.replaceChildren(h("strong", null, slice.name), ` · ${time(slice.dur)}, begins ${time(Math.max(0, slice.start))} into the ${told("step")}`,
       slice.phase !== "none" && ` · ${slice.phase}`);
   };
   image.append(svg("rect", {class: size > 3 ? "slice wide" : "slice", x: from.toFixed(2), y: lane * LANE + 1, width: size.toFixed(2), height: LANE - 1,
