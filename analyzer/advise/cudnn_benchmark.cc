@@ -61,7 +61,8 @@ std::optional<Advice> cudnn_benchmark(const AdviceContext& context) {
   advice.why = percent_text(found.share) + " of the device's time is convolutions of the same " +
                (facts.same_shapes ? "shapes" : "ops") + " in each " + unit + "; " +
                why_it_is_off(context, unit) + ". What it brings is not known before it is tried";
-  advice.evidence = {"of the time of kernels is in convolutions", found.share, "ratio",
+  advice.evidence = {percent_text(found.share) + " of the time of kernels is in convolutions",
+                     found.share, "ratio",
                      "SELECT op, name, calls, total_ns FROM kernel_stats WHERE op LIKE "
                      "'aten::cudnn_convolution%' ORDER BY total_ns DESC"};
   return without_prediction(context, std::move(advice));

@@ -42,13 +42,15 @@ std::optional<Advice> gradients_in_inference(const AdviceContext& context) {
   Advice advice;
   advice.rule = "gradients-in-inference";
   advice.title = "record no gradients: no_grad()";
-  advice.why = count_text(static_cast<std::int64_t>(nodes + 0.5)) +
+  const std::string made = count_text(static_cast<std::int64_t>(nodes + 0.5));
+  advice.why = made +
                " autograd nodes a call are made and never used; what they need stays in memory "
                "until the call is over";
-  advice.evidence = {"autograd nodes made in a call, and no backward pass in the run", nodes,
-                     "count",
-                     "SELECT max(sequence) - min(sequence) AS nodes FROM op WHERE thread_id = " +
-                         std::to_string(context.loop_thread())};
+  advice.evidence = {
+      made + " autograd nodes are made in a call, and there is no backward pass in the run", nodes,
+      "count",
+      "SELECT max(sequence) - min(sequence) AS nodes FROM op WHERE thread_id = " +
+          std::to_string(context.loop_thread())};
   // Said however little it saves: it takes memory first, and time second.
   return with_any_prediction(context, predicted, std::move(advice));
 }

@@ -26,9 +26,11 @@ std::optional<Advice> idle_gpu(const AdviceContext& context) {
                (report.use.gpus == 1 ? "the machine's GPU is idle"
                                      : count_text(report.use.gpus) + " GPUs are idle") +
                "; how fast it would be there is not known before it is tried";
-  advice.evidence = {"the busiest GPU's utilisation meanwhile", report.use.gpu_busy, "ratio",
-                     "SELECT gpu, avg(value) AS percent FROM counter WHERE counter = "
-                     "'gpu_utilization_percent' GROUP BY gpu"};
+  advice.evidence = {
+      "the busiest GPU is busy for " + percent_text(report.use.gpu_busy) + " meanwhile",
+      report.use.gpu_busy, "ratio",
+      "SELECT gpu, avg(value) AS percent FROM counter WHERE counter = "
+      "'gpu_utilization_percent' GROUP BY gpu"};
   return without_prediction(context, std::move(advice));
 }
 

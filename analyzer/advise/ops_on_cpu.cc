@@ -86,7 +86,8 @@ std::optional<Advice> ops_on_cpu(const AdviceContext& context) {
            ? ", and " + count_text(static_cast<std::int64_t>(ops.names.size()) - 1) + " more do"
            : std::string()) +
       "; at best that takes no time on the device";
-  advice.evidence = {std::string(most->first) + " launched nothing and ran on the host",
+  advice.evidence = {std::string(most->first) + " launched nothing and ran on the host for " +
+                         time_text(most->second) + " a " + context.report.unit(),
                      most->second, "ns",
                      "SELECT name, phase, calls, self_ns FROM op_stats WHERE name NOT IN (SELECT "
                      "name FROM op_device_stats) ORDER BY self_ns DESC"};

@@ -1,4 +1,5 @@
 // Copies from pageable memory to the device: the call waits for each of them.
+#include <cmath>
 #include <utility>
 
 #include "analyzer/advise/rules.h"
@@ -25,9 +26,12 @@ std::optional<Advice> pinned_copies(const AdviceContext& context) {
                " from pageable memory, and the copy's call waits for them; with pin_memory and "
                "non_blocking it "
                "does not";
-  advice.evidence = {"copies from pageable memory to the device", copies / steps, "count",
-                     "SELECT start_ns, dur_ns, bytes FROM copy WHERE kind = 1 AND source = 1 ORDER "
-                     "BY dur_ns DESC"};
+  advice.evidence = {
+      count_text(std::llround(copies / steps)) +
+          in_units(" copies a step from pageable memory to the device", context.report.unit()),
+      copies / steps, "count",
+      "SELECT start_ns, dur_ns, bytes FROM copy WHERE kind = 1 AND source = 1 ORDER "
+      "BY dur_ns DESC"};
   return with_prediction(context, context.predictor.step_ns(pin_copies), std::move(advice));
 }
 

@@ -34,7 +34,7 @@ std::optional<Advice> read_at_once(const AdviceContext& context) {
   advice.why = calls + " calls of .item() a " + context.report.unit() +
                " read one value each; .tolist() or .cpu() reads them all" +
                (context.predictor.graph().streams.empty() ? "" : ", and waits for the device once");
-  advice.evidence = {"calls of aten::item a " + std::string(context.report.unit()), items, "count",
+  advice.evidence = {calls + " calls of aten::item a " + context.report.unit(), items, "count",
                      "SELECT name, phase, calls, total_ns FROM op_stats WHERE name IN "
                      "('aten::item', 'aten::_local_scalar_dense', 'aten::select')"};
   return with_prediction(context, predicted, std::move(advice));

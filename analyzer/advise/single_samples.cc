@@ -50,7 +50,7 @@ std::optional<Advice> single_samples(const AdviceContext& context) {
       "each call has one; in batches a sample takes no more than this, as the code between "
       "the ops and the cost of starting them are paid once a batch";
   const bool marked = context.report.padding.batches > 0;
-  advice.evidence = {marked ? "samples a call, as marked" : "of the ops have a batch of one", 1,
+  advice.evidence = {marked ? "one sample a call, as marked" : "the ops have batches of one", 1,
                      marked ? "count" : "ratio",
                      marked
                          ? "SELECT text, count(*) AS calls FROM phase JOIN string ON string.id = "

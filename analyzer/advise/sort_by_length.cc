@@ -39,9 +39,11 @@ std::optional<Advice> sort_by_length(const AdviceContext& context) {
   advice.why = percent_text(use.padding_share()) +
                " of what is computed is padding; sorted only within " + std::to_string(kBucket) +
                " batches, as a stream allows, a call would take " + time_text(bucketed);
-  advice.evidence = {"of the elements of all batches are padding", use.padding_share(), "ratio",
-                     "SELECT text AS lengths, dur_ns FROM phase JOIN string ON string.id = name_id "
-                     "WHERE text LIKE 'lengths%'"};
+  advice.evidence = {
+      percent_text(use.padding_share()) + " of the elements of all batches are padding",
+      use.padding_share(), "ratio",
+      "SELECT text AS lengths, dur_ns FROM phase JOIN string ON string.id = name_id "
+      "WHERE text LIKE 'lengths%'"};
   return with_prediction(context, predicted_ns(context, use.sorted), std::move(advice));
 }
 

@@ -57,8 +57,9 @@ std::optional<Advice> torchscript(const AdviceContext& context) {
   advice.why = percent_text(share) +
                " of a call is the code between its ops, which are the same in each call" +
                (facts.same_shapes ? ", and so are their shapes" : "; if their shapes are too");
-  advice.evidence = {"of the calls with the most frequent sequence of ops", facts.same_ops, "ratio",
-                     category_query(context, Category::kHost)};
+  advice.evidence = {
+      percent_text(facts.same_ops) + " of the calls have the most frequent sequence of ops",
+      facts.same_ops, "ratio", category_query(context, Category::kHost)};
   return with_prediction(context, predicted, std::move(advice));
 }
 

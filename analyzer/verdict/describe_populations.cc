@@ -93,7 +93,7 @@ std::vector<Population> describe_populations(const std::vector<Step>& steps,
       const bool faster = static_cast<double>(kind.mean_ns) < usual_ns;
       find_rhythm(profiles, members, kind);
       tell_apart(causes, members, kinds.front(), faster, kind);
-      kind.label = which_text(kind, usual_ns, unit) + ": " + (faster ? "-" : "+") +
+      kind.label = which_text(kind, usual_ns, unit) + ": " + (faster ? "−" : "+") +
                    time_text(std::abs(kind.extra_ns)) + " in " + cause_text(kind.cause);
     }
     result.push_back(std::move(kind));

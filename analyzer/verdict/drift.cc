@@ -48,7 +48,7 @@ Cause cause_of(const LoopReport& report, const std::vector<std::size_t>& members
   return most;
 }
 
-std::string signed_time(double ns) { return (ns < 0 ? "-" : "+") + time_text(std::abs(ns)); }
+std::string signed_time(double ns) { return (ns < 0 ? "−" : "+") + time_text(std::abs(ns)); }
 
 std::string sentence_of(const Drift& drift, const char* unit) {
   const Trend& t = drift.trend;

@@ -100,7 +100,7 @@ TEST(Report, StepsThatGetFasterAtOnceAreToldFromWhen) {
   ASSERT_TRUE(loop.drift.has_value());
   EXPECT_EQ(loop.drift->trend.jump_at, 261);
   EXPECT_NEAR(loop.drift->trend.change, -60'000, 100);
-  EXPECT_THAT(loop.verdict.sentence, HasSubstr("From step 261 on the steps are faster: -60.0 µs"));
+  EXPECT_THAT(loop.verdict.sentence, HasSubstr("From step 261 on the steps are faster: −60.0 µs"));
 }
 
 TEST(Report, SteadyStepsDoNotDrift) {

@@ -323,8 +323,8 @@ def test_an_imported_trace_is_gone_though_its_timeline_is_being_made(stepscope, 
 
 @pytest.mark.parametrize("verb", ["view", "analyze"])
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_trace_is_gone_though_it_is_still_being_imported(stepscope, build_dir, tmp_path, verb, how):
-    hold = Hold(build_dir, tmp_path, "run.db-wal")
+def test_an_imported_trace_is_gone_though_it_is_still_being_opened(stepscope, build_dir, tmp_path, verb, how):
+    hold = Hold(build_dir, tmp_path, "run.db")
     trace = report_runs.RUNS["device"]()[0].write(tmp_path / "trace.json")
     hold.flag.touch()
     verb = subprocess.Popen([stepscope, verb, trace], env={**os.environ, **hold.environment}, stdout=subprocess.DEVNULL)

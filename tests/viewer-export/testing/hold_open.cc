@@ -32,7 +32,7 @@ Open real_open(const char* symbol) { return reinterpret_cast<Open>(::dlsym(RTLD_
 extern "C" {
 
 // libsqlite3 calls the one with 64 in its name where files can be large.
-int open64(const char* path, int flags, ...) {
+[[gnu::visibility("default")]] int open64(const char* path, int flags, ...) {
   static const Open real = real_open("open64");
   std::va_list arguments;
   va_start(arguments, flags);
@@ -42,7 +42,7 @@ int open64(const char* path, int flags, ...) {
   return real(path, flags, mode);
 }
 
-int open(const char* path, int flags, ...) {
+[[gnu::visibility("default")]] int open(const char* path, int flags, ...) {
   static const Open real = real_open("open");
   std::va_list arguments;
   va_start(arguments, flags);

@@ -37,7 +37,12 @@ export function present(shares) {
 }
 
 export function legend(names) {
-  return h("ul", {class: "legend small"}, names.map((name) => h("li", {title: CATEGORIES[name]}, swatch(name), name)));
+  return legendOf(names.map((name) => ({color: name, text: name, title: CATEGORIES[name]})));
+}
+
+// Of anything that has colours.
+export function legendOf(entries) {
+  return h("ul", {class: "legend small"}, entries.map(({color, text, title}) => h("li", {title}, swatch(color), text)));
 }
 
 // A bar of parts [{name, value, title}]; `whole` is its full width.

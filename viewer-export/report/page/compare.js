@@ -4,6 +4,7 @@ import {time, count, signed, inUnits} from "./text.js";
 import {comparison} from "./data.js";
 import {CATEGORIES, swatch, bar, legend} from "./categories.js";
 import {table} from "./table.js";
+import {phaseText} from "./ops.js";
 
 export function comparePage() {
   return [h("h1", null, "Compared with the baseline"), section(null,
@@ -41,9 +42,11 @@ function interval(difference, format = time) {
   return difference.interval.map((end) => signed(format(end), end)).join(" … ");
 }
 
+function timeOrNone(ns) { return ns > 0 ? time(ns) : "–"; }
+
 const COLUMNS = [
-  {title: "A", value: (row) => row.ns.a, show: (row) => time(row.ns.a), number: true},
-  {title: "B", value: (row) => row.ns.b, show: (row) => time(row.ns.b), number: true},
+  {title: "A", value: (row) => row.ns.a, show: (row) => timeOrNone(row.ns.a), number: true},
+  {title: "B", value: (row) => row.ns.b, show: (row) => timeOrNone(row.ns.b), number: true},
   {title: "change", value: (row) => row.ns.difference, show: (row) => change(row.ns), number: true},
   {title: "interval", value: null, show: (row) => interval(row.ns), number: true},
 ];
@@ -59,7 +62,7 @@ function workPartOf(title, what, rows, changed, compared) {
   if (rows.length === 0) return null;
   return section(title, h("p", null, `${count(changed)} of ${count(compared)} ${what}s changed.`), table([
     {title: what, value: (row) => row.name, name: true},
-    {title: "phase", value: (row) => row.phase},
+    {title: "phase", value: (row) => phaseText(row.phase)},
     ...COLUMNS,
     {title: "calls A → B", value: (row) => row.calls.b - row.calls.a, show: (row) => `${row.calls.a.toFixed(1)} → ${row.calls.b.toFixed(1)}`, number: true},
   ], rows.map((row) => ({...row, ns: row.self_ns})), {search: (row) => row.name}));

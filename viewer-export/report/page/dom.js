@@ -38,6 +38,11 @@ export function append(element, children) {
   }
 }
 
+// Long names of ops and kernels break where their parts end.
+export function breakable(text) {
+  return String(text).split(/(?<=::|[_<,./])/).flatMap((part, i) => i === 0 ? [part] : [document.createElement("wbr"), part]);
+}
+
 export function section(title, ...children) {
   return h("section", null, title && h("h2", null, title), children);
 }

@@ -61,7 +61,7 @@ function draw() {
 function drawRunTitle() {
   const {command, duration_ns, processes} = analysis.run;
   const name = processes[0]?.name ?? "run";
-  document.getElementById("run-title").replaceChildren(h("strong", null, name), command && ` · ${command}`,
+  document.getElementById("run-title").replaceChildren(h("strong", null, name), (command || run.imported_from) && ` · ${command || run.imported_from}`,
     ` · recorded for ${time(duration_ns)}`, processes.length > 1 ? ` · ${plural(processes.length, "process", "processes")}` : "");
 }
 

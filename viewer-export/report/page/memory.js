@@ -2,7 +2,7 @@
 import {h, section, facts, absent} from "./dom.js";
 import {time, bytes, signed, plural} from "./text.js";
 import {analysis, run, stepAt, loopData, linkToStep, told} from "./data.js";
-import {colorValue} from "./categories.js";
+import {colorValue, legendOf} from "./categories.js";
 import {graph, axis} from "./charts.js";
 import {tensorsPart} from "./tensors.js";
 
@@ -73,10 +73,10 @@ function linesOf(all, row) {
   const drawn = graph({type: "line", data: {datasets: all.map((series) => ({label: titleOf(series),
     data: series.at_ns.map((at, i) => ({x: at / 1e9, y: series.value[i]})), borderColor: colorValue(COUNTERS[series.counter].color),
     backgroundColor: colorValue(COUNTERS[series.counter].color), borderWidth: 1.5, pointRadius: series.value.length < 3 ? 3 : 0}))},
-    options: {scales: {x: {type: "linear", title: {display: true, text: died === null ? "seconds into the recording" : `seconds into the recording; it died at ${(died / 1e9).toFixed(1)}`}},
-      y: axis("bytes", bytes)}, interaction: {mode: "nearest", axis: "x", intersect: false},
-      plugins: {legend: {display: true, position: "bottom", labels: {boxWidth: 14}}, tooltip: {callbacks: {title: (items) => time(items[0].parsed.x * 1e9),
+    options: {scales: {x: {type: "linear", title: {display: true, text: died === null ? "seconds into the recording" : `seconds into the recording; it died at ${(died / 1e9).toPrecision(3)}`}, min: 0, bounds: "data"},
+      y: axis("bytes", bytes, {grace: "5%"})}, interaction: {mode: "nearest", axis: "x", intersect: false},
+      plugins: {tooltip: {callbacks: {title: (items) => time(items[0].parsed.x * 1e9),
         label: (item) => `${item.dataset.label} ${bytes(item.parsed.y)}`}}}}},
   "Memory over time. " + all.map((series) => `${titleOf(series)}: peak ${bytes(series.peak)}, last ${bytes(series.last)}`).join("; "));
-  return drawn.element;
+  return [legendOf(all.map((series) => ({color: COUNTERS[series.counter].color, text: titleOf(series)}))), drawn.element];
 }

@@ -36,7 +36,7 @@ function grouped(ops, key) {
 }
 
 const PHASE_TEXT = {none: "outside", zero_grad: "optimizer (zero_grad)"};
-function phaseText(phase) { return PHASE_TEXT[phase] ?? phase; }
+export function phaseText(phase) { return PHASE_TEXT[phase] ?? phase; }
 
 function opTable(ops, grouping, query) {
   const {analysed} = loop().steps;
@@ -101,7 +101,7 @@ export function kernelsPage() {
     h("p", null, `${plural(rows.length, "kernel")} took ${time(whole / analysed)} ${told("a step")}; kernels that ran at once count each. `,
       rows.some((row) => row[8] !== null) && "Occupancy is the theoretical one, of what a multiprocessor could hold, in the mean over the kernel's time."),
     table([
-      {title: "kernel", value: (row) => nameOf(row[1]), name: true},
+      {title: "kernel", value: (row) => nameOf(row[1]).replace(/^void /, ""), name: true},
       {title: callsTitle(), value: (row) => row[2], show: (row) => (row[2] / analysed).toFixed(1), number: true},
       {title: told("a step"), value: (row) => row[3], show: (row) => time(row[3] / analysed), number: true},
       {title: "of all", value: (row) => row[3], show: (row) => percent(whole > 0 ? row[3] / whole : 0), number: true},
@@ -109,7 +109,7 @@ export function kernelsPage() {
       {title: "longest", value: (row) => row[4], show: (row) => [time(row[4]), inStep(row[5])], number: true},
       rows.some((row) => row[8] !== null) && {title: "occupancy", value: (row) => row[8], show: (row) => row[8] === null ? "" : percent(row[8]), number: true},
       rows.some((row) => row[9]) && {title: "tensor cores", value: (row) => row[9] ? 1 : 0, show: (row) => row[9] ? "yes" : ""},
-      {title: "that one launched by", value: (row) => row[6] === null ? "" : nameOf(row[6]),
+      {title: "the longest launched by", value: (row) => row[6] === null ? "" : nameOf(row[6]),
         show: (row) => row[6] === null ? "not known" : h("a", {href: `#ops=${encodeURIComponent(nameOf(row[6]))}`}, nameOf(row[6])), name: true},
     ].filter(Boolean), rows, {search: (row) => nameOf(row[1])}))];
 }

@@ -187,7 +187,7 @@ function placementPart() {
   for (const device of mine) {
     rows.push([`GPU ${device.number}`, device.name, device.kernel_share !== null && `: busy with kernels for ${percent(device.kernel_share)} of the loop`]);
   }
-  if (cores !== null) rows.push(["CPU used", `${cores.toFixed(2)} cores in the mean`, analysis.run.cpu_count && ` of ${analysis.run.cpu_count}`]);
+  if (cores !== null) rows.push(["CPU used", cores.toFixed(2), analysis.run.cpu_count === null ? " cores" : ` of ${plural(analysis.run.cpu_count, "core")}`, " in the mean"]);
   return section("Where the work ran", rows.length > 0 ? facts(rows) : absent("No op was recorded, and no device was seen."),
     devices.length === 0 && absent("No GPU was seen."));
 }

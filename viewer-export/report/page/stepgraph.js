@@ -25,12 +25,15 @@ function nameOfBar(bar) {
   return told(first === last ? `step ${first}` : `steps ${first}–${last}`);
 }
 
-// The warm-up's first step may take a hundred times as long: it must not flatten all others.
+// The warm-up's first step, or one in a hundred, may take many times as long: it must not flatten all others. A kind of step
+// is seen whole.
 function heightOf(bars) {
-  const all = bars.map((bar) => bar.slowest.wall).sort((a, b) => a - b);
-  const usual = bars.filter((bar) => bar.analysed).map((bar) => bar.slowest.wall);
-  const top = Math.max(...usual, all[Math.floor(0.95 * (all.length - 1))]);
-  return all[all.length - 1] > 2 * top ? 1.15 * top : null;
+  const up = (list) => list.map((bar) => bar.slowest.wall).sort((a, b) => a - b);
+  const part = (sorted, share) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
+  const all = up(bars), usual = up(bars.filter((bar) => bar.analysed));
+  const lone = part(usual, 1) > 4 * part(usual, 0.98);
+  const top = lone ? part(usual, 0.98) : Math.max(part(usual, 1), part(all, 0.95));
+  return part(all, 1) > 2 * top ? 1.15 * top : null;
 }
 
 function datasets(bars, size, names) {

@@ -2,7 +2,7 @@
 import {h, section, facts, absent} from "./dom.js";
 import {time, percent, count, bytes, plural, rate} from "./text.js";
 import {sweep} from "./data.js";
-import {colorValue, colorVariable} from "./categories.js";
+import {colorValue, colorVariable, legendOf} from "./categories.js";
 import {graph, axis} from "./charts.js";
 import {table} from "./table.js";
 
@@ -171,17 +171,18 @@ function heatCell(scan, cell) {
     style: {backgroundColor: `color-mix(in srgb, ${colorVariable("compute")} ${Math.round(45 * share)}%, transparent)`}}, mark, shown);
 }
 
-function curves(title, label, y, format, extra = []) {
+function curves(title, label, y, format) {
   const drawn = sweep.scans.slice(0, LINES.length);
   const sets = drawn.map((scan, i) => ({label: scan.title ?? "all", borderColor: colorValue(LINES[i]), backgroundColor: colorValue(LINES[i]),
     data: scan.cells.map((k) => sweep.cells[k]).filter(available).map((cell) => ({x: valueOf(cell), y: y(cell)})), pointRadius: 3, borderWidth: 2}));
   const positive = drawn.every((scan) => scan.cells.every((k) => valueOf(sweep.cells[k]) > 0));
   const all = [...new Set(drawn.flatMap((scan) => scan.cells.map((k) => valueOf(sweep.cells[k]))))];
-  return section(title, graph({type: "line", data: {datasets: [...sets, ...extra]}, options: {
+  return section(title, drawn.length > 1 && legendOf(drawn.map((scan, i) => ({color: LINES[i], text: scan.title ?? "all"}))),
+  graph({type: "line", data: {datasets: sets}, options: {
     scales: {x: axis(sweep.scanned, number, {type: positive ? "logarithmic" : "linear", beginAtZero: false,
       afterBuildTicks: (scale) => { scale.ticks = all.filter((value) => value >= scale.min && value <= scale.max).map((value) => ({value})); }}),
     y: axis(label, format)},
-    plugins: {legend: {display: sets.length + extra.length > 1}, tooltip: {callbacks: {label: (item) => `${item.dataset.label}: ${format(item.parsed.y)}`}}}}},
+    plugins: {tooltip: {callbacks: {label: (item) => `${item.dataset.label}: ${format(item.parsed.y)}`}}}}},
   `${title}; the table of all settings has the same figures`).element,
   drawn.length < sweep.scans.length && h("p", {class: "small soft"}, `The first ${drawn.length} of ${sweep.scans.length} are drawn.`));
 }

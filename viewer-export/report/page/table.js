@@ -1,5 +1,5 @@
 // A table that can be searched and sorted.
-import {h} from "./dom.js";
+import {h, breakable} from "./dom.js";
 import {count} from "./text.js";
 
 const FIRST_ROWS = 50;
@@ -44,7 +44,7 @@ export function table(columns, rows, options = {}) {
     value: state.query, oninput: (event) => { state.query = event.target.value; draw(); }}));
   draw();
   return h("div", null, search && h("div", {class: "controls"}, search),
-    h("div", {class: "scroll"}, h("table", null, options.caption && h("caption", null, options.caption),
+    h("div", {class: "scroll"}, h("table", {class: columns.length < 5 ? "few" : null}, options.caption && h("caption", null, options.caption),
       h("thead", null, h("tr", null, heads)), body)),
     rows.length > first || search ? more : null);
 }
@@ -52,7 +52,7 @@ export function table(columns, rows, options = {}) {
 function cell(column, row, index) {
   const shown = column.show ? column.show(row) : String(column.value(row));
   const kind = column.number ? "number" : column.name ? "name" : null;
-  const inner = column.name && typeof shown === "string" ? h("span", {class: "clamp", title: shown, onclick: (event) => event.target.classList.toggle("clamp")}, shown) : shown;
+  const inner = column.name && typeof shown === "string" ? h("span", {class: "clamp", title: shown, onclick: (event) => event.target.classList.toggle("clamp")}, breakable(shown)) : shown;
   return index === 0 ? h("th", {scope: "row", class: kind}, inner) : h("td", {class: kind}, inner);
 }
 

@@ -1,7 +1,7 @@
 // What held the memory of tensors: stacked over time by what made them, and at the peak.
 import {h, section} from "./dom.js";
 import {time, percent, bytes, count} from "./text.js";
-import {swatch, colorValue} from "./categories.js";
+import {swatch, colorValue, legendOf} from "./categories.js";
 import {graph, axis} from "./charts.js";
 import {table} from "./table.js";
 
@@ -50,11 +50,11 @@ function stackOf(tensors, makers) {
   const drawn = graph({type: "line", data: {datasets: makers.map((maker) => ({label: maker.short,
     data: tensors.at_ns.map((at, i) => ({x: at / 1e9, y: tensors.bytes[maker.name][i]})), fill: "stack", borderWidth: 0,
     pointRadius: tensors.at_ns.length < 3 ? 3 : 0, pointHitRadius: 6, backgroundColor: colorValue(maker.color)}))},
-  options: {scales: {x: {type: "linear", title: {display: true, text: "seconds into the recording"}},
+  options: {scales: {x: {type: "linear", title: {display: true, text: "seconds into the recording"}, min: 0, bounds: "data"},
     y: {...axis("held by tensors", bytes), stacked: true}}, interaction: {mode: "index", intersect: false},
-    plugins: {legend: {display: true, position: "bottom", reverse: true, labels: {boxWidth: 14}}, tooltip: {callbacks: {
+    plugins: {tooltip: {callbacks: {
       title: (items) => time(items[0].parsed.x * 1e9), label: (item) => `${item.dataset.label} ${bytes(item.parsed.y)}`,
       footer: (items) => `together ${bytes(items.reduce((sum, item) => sum + item.parsed.y, 0))}`}}}}},
   `Memory of tensors ${placeText(tensors.gpu)} over time, by what made them; the table has the figures of the peak`);
-  return drawn.element;
+  return [legendOf([...makers].reverse().map((maker) => ({color: maker.color, text: maker.short, title: maker.title}))), drawn.element];
 }

@@ -24,7 +24,7 @@ export function count(value) {
 
 // Of something a second.
 export function rate(value) {
-  return value >= 99.95 ? count(value) : threeDigits(value);
+  return value === 0 ? "0" : value >= 99.95 ? count(value) : threeDigits(value);
 }
 
 export function bytes(value) {
