@@ -319,6 +319,7 @@ class RunBuilder {
     loop.rank = rank;
     loop.pid = 42;
     loop.marker = StepMarker::kLoader;
+    loop.trains = true;
     loop.ops_recorded = true;
     loop.warm_up = 1;
     add_step({{Category::kCompute, PhaseKind::kForward, 1000 * kMs}}, false);
@@ -591,6 +592,17 @@ TEST(Compare, OneStepTellsNothing) {
   EXPECT_FALSE(loop.mean.changed);
   EXPECT_THAT(answer_of(loop), StartsWith("Too few steps"));
   EXPECT_TRUE(ids(comparison).contains("steps"));
+}
+
+TEST(Compare, LoopsThatNeverTrainAreToldInCalls) {
+  RunBuilder a, b;
+  a.loop().steps({1.0}, 2, 3);
+  b.loop().steps({1.0}, 2, 1);
+  const auto answer = [&] { return answer_of(compare(a.report(), b.report()).loops.at(0)); };
+  a.report().loops[0].trains = false;
+  EXPECT_THAT(answer(), HasSubstr(" a step in B"));
+  b.report().loops[0].trains = false;
+  EXPECT_THAT(answer(), HasSubstr(" a call in B"));
 }
 
 TEST(Compare, NothingToCompareIsNoLoop) {
