@@ -55,19 +55,30 @@ def test_no_memory_by_a_limit(wrapper, program):
     assert done.ends() == [("signal", signal.SIGABRT)]
 
 
+def limit_group(group, files):
+    """Makes the group; what is not in FILES here (swap, in a kernel without) cannot be limited."""
+    group.mkdir()
+    for name, value in files.items():
+        if (group / name).exists():
+            (group / name).write_text(str(value))
+
+
 @pytest.fixture
 def memory_cgroup():
-    """A group of processes with 64 MiB."""
+    """A group of processes with 64 MiB, of cgroup v2 or v1."""
     root = pathlib.Path("/sys/fs/cgroup")
-    group = root / f"stepscope-test-{os.getpid()}"
+    most = 64 << 20
+    controllers = root / "cgroup.subtree_control"
+    if controllers.exists() and "memory" in controllers.read_text().split():
+        parent, files = root, {"memory.max": most, "memory.oom.group": 0, "memory.swap.max": 0}
+    else:
+        # In this order: with swap can never be less than without.
+        parent, files = root / "memory", {"memory.limit_in_bytes": most, "memory.memsw.limit_in_bytes": most}
+    if not (parent / "cgroup.procs").exists():
+        pytest.skip("no memory controller for groups of processes here")
+    group = parent / f"stepscope-test-{os.getpid()}"
     try:
-        if "memory" not in (root / "cgroup.subtree_control").read_text().split():
-            pytest.skip("no memory controller for groups of processes here (cgroup v2)")
-        group.mkdir()
-        (group / "memory.max").write_text(str(64 << 20))
-        (group / "memory.oom.group").write_text("0")
-        if (group / "memory.swap.max").exists():
-            (group / "memory.swap.max").write_text("0")
+        limit_group(group, files)
     except OSError as error:
         pytest.skip(f"no group of processes can be made here: {error}")
     yield group
