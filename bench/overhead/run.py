@@ -7,7 +7,8 @@ Build with -DSTEPSCOPE_BENCH=ON; run with a Python that has torch, and traceml-a
 be compared. Each round runs every profiler once, in an order that is turned from round to round, so that nobody
 always goes first. The slowdown is the median over rounds of the ratio of median step times to those of the
 same round without a profiler. Figures mean something on an idle machine only: the load average is noted.
-What others on the same machine do is only ever added to a time, so the fast steps are compared too.
+What others on the same machine do is only ever added to a time, so the fast steps are compared too. The row
+"none, again" is a second run without a profiler: smaller differences than its own are not told apart.
 
   slowdown   of the median step, in percent; the median over rounds
   fast       the same of the step that nine in ten are slower than: what is left without disturbances
@@ -55,6 +56,7 @@ def profilers(build):
         return [stepscope, "run", "-o", "{output}.db", "--quiet", "--tier", tier, "--"]
 
     yield Profiler("none", both)
+    yield Profiler("none, again", both)  # what differs here is what the machine does, and no smaller difference is told
     yield Profiler("stepscope phases", both, wrapped("phases"))
     yield Profiler("stepscope ops", both, wrapped("ops"))
     yield Profiler("torch.profiler", both, options=["--profiler", "torch", "--output", "{output}"])
