@@ -51,9 +51,18 @@ inline constexpr char kMemoryLimit[] = "memory_limit_bytes";
 inline constexpr char kAddressSpace[] = "address_space_bytes";
 inline constexpr char kAddressLimit[] = "address_space_limit_bytes";
 inline constexpr char kTensorBytes[] = "cpu_tensor_bytes";
+// kTensorBytes by what made it, in the order of MemoryOwner; those that were never held are left
+// out.
+inline constexpr const char* kTensorBytesBy[] = {
+    "cpu_tensor_bytes_other", "cpu_tensor_bytes_input", "cpu_tensor_bytes_forward",
+    "cpu_tensor_bytes_backward", "cpu_tensor_bytes_optimizer"};
 inline constexpr char kTensorAllocations[] = "cpu_tensor_allocations";
 inline constexpr char kTensorAllocatedBytes[] = "cpu_tensor_allocated_bytes";
 inline constexpr char kDeviceAllocatedBytes[] = "device_allocated_bytes";
+// kDeviceAllocatedBytes by what made it, as far as it was seen to be made.
+inline constexpr const char* kDeviceBytesBy[] = {
+    "device_tensor_bytes_other", "device_tensor_bytes_input", "device_tensor_bytes_forward",
+    "device_tensor_bytes_backward", "device_tensor_bytes_optimizer"};
 inline constexpr char kDeviceReservedBytes[] = "device_reserved_bytes";
 
 // Of the machine.

@@ -36,6 +36,28 @@ inline constexpr int kPhaseKindCount = 10;
 // "input", "forward", …; "none" for kNone and for a number this version does not know.
 const char* phase_name(PhaseKind kind);
 
+// What made the memory that is held: the phase its thread was in when it allocated it.
+enum class MemoryOwner : std::uint8_t {
+  kOther = 0,      // no phase: before the first step (parameters), threads beside the loop
+  kInput = 1,      // batches
+  kForward = 2,    // activations, above all
+  kBackward = 3,   // gradients, above all
+  kOptimizer = 4,  // its state, above all
+};
+inline constexpr int kMemoryOwnerCount = 5;
+
+constexpr MemoryOwner memory_owner(PhaseKind phase) {
+  switch (phase) {
+    case PhaseKind::kInput:
+    case PhaseKind::kInputEnd: return MemoryOwner::kInput;
+    case PhaseKind::kForward: return MemoryOwner::kForward;
+    case PhaseKind::kBackward: return MemoryOwner::kBackward;
+    case PhaseKind::kOptimizer:
+    case PhaseKind::kZeroGrad: return MemoryOwner::kOptimizer;
+    default: return MemoryOwner::kOther;
+  }
+}
+
 // at::RecordScope, by its numbers since libtorch 1.8. Stored in op.scope.
 enum class OpScope : std::uint8_t {
   kFunction = 0,          // a dispatcher call: aten::add

@@ -35,7 +35,10 @@ Function libc10_function(std::atomic<Function>& known, const char* name) {
 
 void report_memory(std::atomic<Report>& known, const char* name, void* pointer, std::int64_t bytes,
                    std::int64_t allocated, std::int64_t reserved, Device device) {
-  if (device.type == kCuda) stepscope::note_device_memory(device.index, allocated, reserved);
+  if (device.type == kCuda) {
+    stepscope::note_device_memory(device.index, allocated, reserved);
+    stepscope::note_device_block(device.index, pointer, bytes);
+  }
   if (const Report report = libc10_function(known, name))
     report(pointer, bytes, allocated, reserved, device);
 }

@@ -64,7 +64,8 @@ ProcessDrain::Memory ProcessDrain::tensor_memory() const {
     const TensorMemory& memory = region_.ring(i)->memory;
     sum.allocations += static_cast<std::int64_t>(memory.allocations.load());
     sum.allocated_bytes += static_cast<std::int64_t>(memory.allocated_bytes.load());
-    sum.held_bytes += memory.held_bytes.load();
+    for (std::size_t owner = 0; owner < sum.held_bytes.size(); ++owner)
+      sum.held_bytes[owner] += memory.held_bytes[owner].load();
   }
   return sum;
 }

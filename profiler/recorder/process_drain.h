@@ -4,6 +4,7 @@
 // write anything: nothing in the region is believed without a look.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -53,7 +54,7 @@ class ProcessDrain final : public DecodeContext {
   struct Memory {
     std::int64_t allocations = 0;
     std::int64_t allocated_bytes = 0;
-    std::int64_t held_bytes = 0;
+    std::array<std::int64_t, kMemoryOwnerCount> held_bytes{};  // by MemoryOwner
   };
   [[nodiscard]] Memory tensor_memory() const;
 

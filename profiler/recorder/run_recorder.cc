@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "profiler/recorder/memory_samples.h"
 #include "profiler/recorder/pace.h"
 #include "profiler/recorder/process_info.h"
 #include "profiler/recorder/store_meta.h"
@@ -50,14 +51,6 @@ bool has_ended(const OwnedFd& pidfd, pid_t pid) {
   return poll(&poll_one, 1, 0) == 1;
 }
 
-// Of a process that has tensors. Nonsense that a program gone wild has written is left out.
-void add_tensor_memory(const ProcessDrain::Memory& memory, std::vector<Reading>& readings) {
-  if (memory.allocations <= 0 || memory.allocated_bytes < 0) return;
-  readings.emplace_back(counter::kTensorBytes, std::max<std::int64_t>(memory.held_bytes, 0));
-  readings.emplace_back(counter::kTensorAllocations, memory.allocations);
-  readings.emplace_back(counter::kTensorAllocatedBytes, memory.allocated_bytes);
-}
-
 // Its text may be anything: the program writes there.
 std::string text_in(const char* text, std::size_t size) { return {text, strnlen(text, size)}; }
 
@@ -85,6 +78,7 @@ struct RunRecorder::Watched {
   Region region;
   ProcessDrain drain;
   ProcessSampler sampler;
+  MemorySampler memory;
   OomCounter oom;
   std::int64_t oom_kills_before;
   std::int64_t first_step_ns = 0;  // CLOCK_MONOTONIC when a step was first seen; 0: none yet
@@ -326,10 +320,9 @@ Status RunRecorder::sample() {
   for (const auto& process : processes_) {
     if (process->ended) continue;
     any = true;
-    std::vector<Reading> readings = process->sampler.read();
-    add_tensor_memory(process->drain.tensor_memory(), readings);
-    if (Status status = store_readings(process->id, readings, now); !status.ok()) return status;
-    if (Status status = store_device_memory(*process, now); !status.ok()) return status;
+    if (Status status = store_readings(process->id, process->sampler.read(), now); !status.ok())
+      return status;
+    if (Status status = store_memory(*process, now); !status.ok()) return status;
   }
   if (!any) return {};
   if (gpus_ == nullptr)
@@ -338,18 +331,16 @@ Status RunRecorder::sample() {
   return store_readings(ProcessId::kNone, machine_.read(), now);
 }
 
-Status RunRecorder::store_device_memory(const Watched& process, SessionTime at) {
-  std::vector<Sample> samples;
+Status RunRecorder::store_memory(Watched& process, SessionTime at) {
+  const std::vector<Reading> tensors = process.memory.of_tensors(process.drain.tensor_memory());
+  if (Status status = store_readings(process.id, tensors, at); !status.ok()) return status;
   for (std::size_t i = 0; i < kMostDevices; ++i) {
-    const DeviceMemory& memory = process.region.header->device_memory[i];
-    if (memory.reports.load(std::memory_order_acquire) == 0) continue;
+    const std::vector<Reading> device =
+        process.memory.of_device(process.region.header->device_memory[i], i);
     const auto gpu = static_cast<std::int64_t>(i);
-    samples.push_back({process.id, writer_->intern(counter::kDeviceAllocatedBytes), at,
-                       memory.allocated.load(std::memory_order_relaxed), gpu});
-    samples.push_back({process.id, writer_->intern(counter::kDeviceReservedBytes), at,
-                       memory.reserved.load(std::memory_order_relaxed), gpu});
+    if (Status status = store_readings(process.id, device, at, gpu); !status.ok()) return status;
   }
-  return samples.empty() ? Status() : writer_->add_samples(samples);
+  return {};
 }
 
 Status RunRecorder::store_gpu_samples() {
@@ -373,11 +364,11 @@ Status RunRecorder::store_gpu_samples() {
 }
 
 Status RunRecorder::store_readings(ProcessId process, const std::vector<Reading>& readings,
-                                   SessionTime at) {
+                                   SessionTime at, std::int64_t gpu) {
   std::vector<Sample> samples;
   samples.reserve(readings.size());
   for (const auto& [name, value] : readings) {
-    samples.push_back({process, writer_->intern(name), at, value});
+    samples.push_back({process, writer_->intern(name), at, value, gpu});
   }
   return samples.empty() ? Status() : writer_->add_samples(samples);
 }

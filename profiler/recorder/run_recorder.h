@@ -102,8 +102,10 @@ class RunRecorder {
   void take_device_notice(Watched& process);
   Status sample();
   Status store_gpu_samples();
-  Status store_device_memory(const Watched& process, SessionTime at);
-  Status store_readings(ProcessId process, const std::vector<Reading>& readings, SessionTime at);
+  Status store_memory(Watched& process, SessionTime at);
+  // `gpu`: as in Sample.
+  Status store_readings(ProcessId process, const std::vector<Reading>& readings, SessionTime at,
+                        std::int64_t gpu = -1);
   Status end(Watched& process, EndKind how, std::int64_t code);
   Watched* find_running(pid_t pid);
 

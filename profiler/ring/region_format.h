@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "store/events.h"
+
 namespace stepscope {
 
 // Which steps are recorded op by op. All zero: every step.
@@ -44,6 +46,8 @@ struct DeviceMemory {
   std::atomic<std::int64_t> allocated;  // bytes, by tensors
   std::atomic<std::int64_t> reserved;   // bytes, by the allocator
   std::atomic<std::uint64_t> reports;   // 0: nothing was ever said
+  // Of `allocated`, what was seen to be made, in blocks of PointerTable::kLeast and more.
+  std::atomic<std::int64_t> held_bytes[kMemoryOwnerCount];
 };
 
 inline constexpr std::size_t kMostDevices = 16;

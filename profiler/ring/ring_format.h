@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "store/events.h"
+
 namespace stepscope {
 
 // What a producer does when its ring is full. There is one policy, and it has a name so that no one
@@ -113,7 +115,7 @@ inline constexpr std::uint32_t kMaxOpenOps = 128;
 enum class RingState : std::uint32_t { kOpen, kClosed, kFree };
 
 inline constexpr std::uint32_t kRingMagic = 0x47525353;  // "SSRG"
-inline constexpr std::uint32_t kRingVersion = 3;
+inline constexpr std::uint32_t kRingVersion = 4;
 
 // Memory of tensors on the CPU, since the ring was made: it goes on counting when another thread
 // has the ring. What one thread allocates another may free, so only the sum over all rings means
@@ -121,7 +123,8 @@ inline constexpr std::uint32_t kRingVersion = 3;
 struct TensorMemory {
   std::atomic<std::uint64_t> allocations;
   std::atomic<std::uint64_t> allocated_bytes;
-  std::atomic<std::int64_t> held_bytes;  // in blocks of PointerTable::kLeast and more
+  // In blocks of PointerTable::kLeast and more, by MemoryOwner.
+  std::atomic<std::int64_t> held_bytes[kMemoryOwnerCount];
 };
 
 struct RingHeader {

@@ -11,6 +11,7 @@
 
 #include "profiler/ring/clock.h"
 #include "profiler/ring/name_cache.h"
+#include "profiler/ring/pointer_table.h"
 #include "profiler/ring/ring.h"
 #include "profiler/visibility.h"
 #include "store/events.h"
@@ -82,15 +83,24 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   // An instant: the user's step().
   void mark(PhaseKind kind);
 
-  // Memory of tensors. `held`: by how much what is held has grown; or shrunk.
-  STEPSCOPE_HOT_INLINE void count_allocation(std::uint64_t bytes, std::int64_t held) {
+  // Memory of tensors: what was asked for, and what is held from now on, or no longer.
+  STEPSCOPE_HOT_INLINE void count_allocation(std::uint64_t bytes) {
     TensorMemory& memory = ring_.header().memory;
     add_to(memory.allocations, std::uint64_t{1});
     add_to(memory.allocated_bytes, bytes);
-    add_to(memory.held_bytes, held);
   }
-  STEPSCOPE_HOT_INLINE void count_free(std::int64_t held) {
-    add_to(ring_.header().memory.held_bytes, -held);
+  void count_held(const HeldBlock& block) {
+    add_to(held_by(block.owner), static_cast<std::int64_t>(block.bytes));
+  }
+  void count_freed(const HeldBlock& block) {
+    add_to(held_by(block.owner), -static_cast<std::int64_t>(block.bytes));
+  }
+  // What memory that is allocated now belongs to. An autograd thread, which nobody marks, is in the
+  // phase of the op around.
+  [[nodiscard]] MemoryOwner memory_owner_now() {
+    if (phase_ != PhaseKind::kNone || depth_ == 0) return memory_owner(phase_);
+    const std::uint32_t innermost = (depth_ < kMaxOpenOps ? depth_ : kMaxOpenOps) - 1;
+    return memory_owner(static_cast<PhaseKind>(open_ops()[innermost].phase));
   }
 
   // A new recording: what is open belongs to an earlier one. `torch_id` may be 0: not known.
@@ -106,6 +116,9 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
     counter.store(counter.load(std::memory_order_relaxed) + number, std::memory_order_relaxed);
   }
 
+  std::atomic<std::int64_t>& held_by(MemoryOwner owner) {
+    return ring_.header().memory.held_bytes[static_cast<std::size_t>(owner)];
+  }
   OpenOp* open_ops() { return ring_.header().open_ops; }
   void set_depth(std::uint32_t depth) {
     depth_ = depth;

@@ -13,6 +13,18 @@ namespace {
 std::atomic<PointerTable*> held{nullptr};  // null: not counting
 std::atomic<DeviceMemory*> devices{nullptr};
 
+DeviceMemory* memory_of(int device) {
+  DeviceMemory* const all = devices.load(std::memory_order_relaxed);
+  const bool known = all != nullptr && device >= 0 && device < static_cast<int>(kMostDevices);
+  return known ? all + device : nullptr;
+}
+
+// One device's blocks come and go on any thread.
+void add(DeviceMemory& memory, const HeldBlock& block, std::int64_t sign) {
+  memory.held_bytes[static_cast<std::size_t>(block.owner)].fetch_add(
+      sign * static_cast<std::int64_t>(block.bytes), std::memory_order_relaxed);
+}
+
 }  // namespace
 
 void start_counting_tensor_memory(DeviceMemory* of_devices) {
@@ -31,26 +43,46 @@ void stop_counting_tensor_memory() {
 void note_tensor_memory(const void* pointer, std::size_t bytes) {
   PointerTable* table = held.load(std::memory_order_relaxed);
   if (table == nullptr || pointer == nullptr || bytes == 0) return;
-  if (ThreadRecorder* recorder = current_thread()) {
-    const bool kept = bytes >= PointerTable::kLeast;
-    recorder->count_allocation(bytes, kept ? table->insert(pointer, bytes) : 0);
-  }
+  ThreadRecorder* const recorder = current_thread();
+  if (recorder == nullptr) return;
+  recorder->count_allocation(bytes);
+  if (bytes < PointerTable::kLeast) return;
+  const HeldBlock block{bytes, recorder->memory_owner_now()};
+  HeldBlock before;
+  if (!table->insert(pointer, block, before)) return;
+  recorder->count_freed(before);
+  recorder->count_held(block);
 }
 
 void note_tensor_memory_freed(const void* pointer) {
   PointerTable* table = held.load(std::memory_order_relaxed);
   if (table == nullptr || pointer == nullptr) return;
-  const std::int64_t bytes = table->erase(pointer);  // also when nobody can count it: it is gone
-  if (ThreadRecorder* recorder = current_thread()) recorder->count_free(bytes);
+  const HeldBlock block = table->erase(pointer);  // also when nobody can count it: it is gone
+  if (block.bytes == 0) return;
+  if (ThreadRecorder* recorder = current_thread()) recorder->count_freed(block);
 }
 
 void note_device_memory(int device, std::int64_t allocated, std::int64_t reserved) {
-  DeviceMemory* const all = devices.load(std::memory_order_relaxed);
-  if (all == nullptr || device < 0 || device >= static_cast<int>(kMostDevices)) return;
-  DeviceMemory& memory = all[device];
-  memory.allocated.store(allocated, std::memory_order_relaxed);
-  memory.reserved.store(reserved, std::memory_order_relaxed);
-  memory.reports.fetch_add(1, std::memory_order_release);
+  DeviceMemory* const memory = memory_of(device);
+  if (memory == nullptr) return;
+  memory->allocated.store(allocated, std::memory_order_relaxed);
+  memory->reserved.store(reserved, std::memory_order_relaxed);
+  memory->reports.fetch_add(1, std::memory_order_release);
+}
+
+void note_device_block(int device, const void* pointer, std::int64_t bytes) {
+  PointerTable* table = held.load(std::memory_order_relaxed);
+  DeviceMemory* const memory = memory_of(device);
+  if (table == nullptr || memory == nullptr || pointer == nullptr) return;
+  if (bytes <= 0) return add(*memory, table->erase(pointer), -1);
+  if (bytes < static_cast<std::int64_t>(PointerTable::kLeast)) return;
+  ThreadRecorder* const recorder = current_thread();
+  const HeldBlock block{static_cast<std::uint64_t>(bytes),
+                        recorder == nullptr ? MemoryOwner::kOther : recorder->memory_owner_now()};
+  HeldBlock before;
+  if (!table->insert(pointer, block, before)) return;
+  add(*memory, before, -1);
+  add(*memory, block, 1);
 }
 
 }  // namespace stepscope

@@ -25,4 +25,8 @@ STEPSCOPE_INTERNAL void note_tensor_memory_freed(const void* pointer);
 STEPSCOPE_INTERNAL void note_device_memory(int device, std::int64_t allocated,
                                            std::int64_t reserved);
 
+// `bytes` of it were allocated at `pointer`, an address that no other device and not the CPU uses
+// (CUDA's unified addresses); negative: freed.
+STEPSCOPE_INTERNAL void note_device_block(int device, const void* pointer, std::int64_t bytes);
+
 }  // namespace stepscope

@@ -276,8 +276,8 @@ int devices(const Given& given) {
   Reader reader(given);
   Batch batch;
   for (std::int64_t mib = 1; reader.next(&batch); ++mib) {
-    c10::reportMemoryUsageToProfiler(&batch, 1 << 20, mib << 20, 1 << 30,
-                                     c10::Device(c10::DeviceType::CUDA, 1));
+    c10::reportMemoryUsageToProfiler(reinterpret_cast<void*>(mib << 20), 1 << 20, mib << 20,
+                                     1 << 30, c10::Device(c10::DeviceType::CUDA, 1));
     optimizer.zero_grad();
     loss_of(model, batch.features, batch.labels).backward();
     optimizer.step();

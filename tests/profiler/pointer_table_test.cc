@@ -21,30 +21,50 @@ class PointerTableTest : public ::testing::Test {
   PointerTableTest() : memory_(std::calloc(1, sizeof(PointerTable))) {}
   PointerTable& table() { return *static_cast<PointerTable*>(memory_.get()); }
   static const void* address(std::uintptr_t value) { return reinterpret_cast<void*>(value); }
+  // By how much what is held has grown.
+  std::int64_t insert(const void* pointer, std::uint64_t bytes) {
+    HeldBlock before;
+    if (!table().insert(pointer, {bytes}, before)) return 0;
+    return static_cast<std::int64_t>(bytes - before.bytes);
+  }
+  std::int64_t erase(const void* pointer) {
+    return static_cast<std::int64_t>(table().erase(pointer).bytes);
+  }
 
  private:
   std::unique_ptr<void, Free> memory_;
 };
 
 TEST_F(PointerTableTest, WhatWasInsertedIsErasedOnce) {
-  EXPECT_EQ(table().insert(address(0x1000), 64), 64);
-  EXPECT_EQ(table().erase(address(0x1000)), 64);
-  EXPECT_EQ(table().erase(address(0x1000)), 0);
+  EXPECT_EQ(insert(address(0x1000), 64), 64);
+  EXPECT_EQ(erase(address(0x1000)), 64);
+  EXPECT_EQ(erase(address(0x1000)), 0);
 }
 
 TEST_F(PointerTableTest, AnUnseenFreeIsMadeUpForByTheNextOwner) {
-  table().insert(address(0x1000), 100);
-  EXPECT_EQ(table().insert(address(0x1000), 30), -70);
-  EXPECT_EQ(table().erase(address(0x1000)), 30);
+  insert(address(0x1000), 100);
+  EXPECT_EQ(insert(address(0x1000), 30), -70);
+  EXPECT_EQ(erase(address(0x1000)), 30);
+}
+
+TEST_F(PointerTableTest, WhatMadeABlockIsKeptWithIt) {
+  constexpr std::uint64_t kMost = (std::uint64_t{1} << 56) - 1;
+  HeldBlock before{7, MemoryOwner::kInput};
+  ASSERT_TRUE(table().insert(address(0x1000), {kMost, MemoryOwner::kOptimizer}, before));
+  EXPECT_EQ(before.bytes, 0U);
+  ASSERT_TRUE(table().insert(address(0x1000), {64, MemoryOwner::kBackward}, before));
+  EXPECT_EQ(before.bytes, kMost);
+  EXPECT_EQ(before.owner, MemoryOwner::kOptimizer);
+  EXPECT_EQ(table().erase(address(0x1000)).owner, MemoryOwner::kBackward);
 }
 
 TEST_F(PointerTableTest, AFullLineIsNotCountedAtAll) {
   // Addresses of one line: what the higher bits add, the lower ones take away.
   const auto alike = [](std::uintptr_t i) { return address(i << 31 ^ i << 14); };
   std::int64_t held = 0;
-  for (std::uintptr_t i = 1; i <= 40; ++i) held += table().insert(alike(i), 10);
+  for (std::uintptr_t i = 1; i <= 40; ++i) held += insert(alike(i), 10);
   EXPECT_EQ(held, 40) << "of four";
-  for (std::uintptr_t i = 1; i <= 40; ++i) held -= table().erase(alike(i));
+  for (std::uintptr_t i = 1; i <= 40; ++i) held -= erase(alike(i));
   EXPECT_EQ(held, 0);
 }
 
@@ -56,7 +76,7 @@ TEST_F(PointerTableTest, HoldsWhatAMapHolds) {
   for (int i = 0; i < 200'000; ++i) {
     if (live.size() > 20'000 || (!live.empty() && random() % 3 == 0)) {
       std::swap(live[random() % live.size()], live.back());
-      EXPECT_EQ(table().erase(address(live.back())), static_cast<std::int64_t>(model[live.back()]));
+      EXPECT_EQ(erase(address(live.back())), static_cast<std::int64_t>(model[live.back()]));
       model.erase(live.back());
       live.pop_back();
       continue;
@@ -66,7 +86,7 @@ TEST_F(PointerTableTest, HoldsWhatAMapHolds) {
                                          : 0x560000000000 + (random() % 100'000 << 14);
     const std::uint64_t bytes = 1 + random() % 100'000;
     if (!model.emplace(pointer, bytes).second) continue;
-    EXPECT_EQ(table().insert(address(pointer), bytes), static_cast<std::int64_t>(bytes));
+    EXPECT_EQ(insert(address(pointer), bytes), static_cast<std::int64_t>(bytes));
     live.push_back(pointer);
   }
 }
@@ -86,13 +106,13 @@ TEST_F(PointerTableTest, NothingIsLostBetweenThreads) {
   };
   on_all([&](int thread) {
     for (std::uintptr_t i = 0; i < kEach; ++i) {
-      held[static_cast<std::size_t>(thread)] += table().insert(pointer(thread, i), i + 1);
+      held[static_cast<std::size_t>(thread)] += insert(pointer(thread, i), i + 1);
     }
   });
   on_all([&](int thread) {
     const int other = (thread + 1) % kThreads;
     for (std::uintptr_t i = 0; i < kEach; ++i) {
-      held[static_cast<std::size_t>(thread)] -= table().erase(pointer(other, i));
+      held[static_cast<std::size_t>(thread)] -= erase(pointer(other, i));
     }
   });
   std::int64_t sum = 0;

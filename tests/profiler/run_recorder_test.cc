@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <random>
 #include <set>
 #include <string>
@@ -137,6 +138,16 @@ TEST_F(RunRecorderTest, DeviceMemoryOfAProcessIsSampled) {
     note_device_memory(3, 7'000, 9'000);
     note_device_memory(-1, 1, 1);
     note_device_memory(1'000, 1, 1);
+    // What made it, by the phase; one block is gone again, one too small to be kept.
+    const auto block = [](std::uintptr_t number) { return reinterpret_cast<void*>(number << 20); };
+    note_device_block(3, block(1), 1 << 20);
+    const OpenPhase backward = Session::get().begin_phase(PhaseKind::kBackward, "");
+    note_device_block(3, block(2), 3 << 20);
+    note_device_block(3, block(3), 5 << 20);
+    note_device_block(3, block(4), 512);
+    Session::get().end_phase(backward, PhaseKind::kBackward);
+    note_device_block(3, block(3), -(5 << 20));
+    note_device_block(-1, block(5), 1 << 20);
     std::this_thread::sleep_for(std::chrono::milliseconds(400));
   });
   std::set<std::string> seen;
@@ -150,9 +161,49 @@ TEST_F(RunRecorderTest, DeviceMemoryOfAProcessIsSampled) {
                     return true;
                   })
                   .ok());
-  EXPECT_THAT(
-      seen, testing::ElementsAre("0 device_allocated_bytes 2000", "0 device_reserved_bytes 5000",
-                                 "3 device_allocated_bytes 7000", "3 device_reserved_bytes 9000"));
+  EXPECT_THAT(seen,
+              testing::ElementsAre("0 device_allocated_bytes 2000", "0 device_reserved_bytes 5000",
+                                   "3 device_allocated_bytes 7000", "3 device_reserved_bytes 9000",
+                                   "3 device_tensor_bytes_backward 3145728",
+                                   "3 device_tensor_bytes_other 1048576"));
+}
+
+// By the phase of the thread that made it; whoever frees it frees it there. What nothing was ever
+// made by has no samples.
+TEST_F(RunRecorderTest, TensorsAreSampledByWhatMadeThem) {
+  record([this] {
+    note_scope();  // joins
+    const auto block = [](std::uintptr_t number) { return reinterpret_cast<void*>(number << 20); };
+    note_tensor_memory(block(1), 1 << 20);
+    const OpenPhase optimizer = Session::get().begin_phase(PhaseKind::kOptimizer, "");
+    note_tensor_memory(block(2), 2 << 20);
+    // A closure's backward pass, with an op around as autograd's threads have it.
+    const OpenPhase backward = Session::get().begin_phase(PhaseKind::kBackward, "");
+    note_tensor_memory(block(3), 4 << 20);
+    Session::get().end_phase(backward, PhaseKind::kBackward);
+    note_tensor_memory(block(4), 8 << 20);
+    Session::get().end_phase(optimizer, PhaseKind::kOptimizer);
+    std::thread([&] {
+      note_tensor_memory_freed(block(2));
+      ThreadRecorder* const recorder = current_thread();
+      recorder->start_op({this, "MulBackward0", -1, 0, OpScope::kBackwardFunction});
+      note_tensor_memory(block(5), 16 << 20);
+      recorder->end_op(this);
+    }).join();
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  });
+  std::map<std::string, std::int64_t> last;
+  ASSERT_TRUE(reader_
+                  ->for_each_sample([&](const Sample& sample) {
+                    const std::string name(reader_->text(sample.counter));
+                    if (name.starts_with("cpu_tensor_bytes")) last[name] = sample.value >> 20;
+                    return true;
+                  })
+                  .ok());
+  EXPECT_THAT(last, testing::ElementsAre(testing::Pair("cpu_tensor_bytes", 1 + 4 + 8 + 16),
+                                         testing::Pair("cpu_tensor_bytes_backward", 4 + 16),
+                                         testing::Pair("cpu_tensor_bytes_optimizer", 8),
+                                         testing::Pair("cpu_tensor_bytes_other", 1)));
 }
 
 // As long as the program runs, every tenth of a second; of the machine, with the GPU's number.

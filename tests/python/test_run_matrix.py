@@ -149,6 +149,36 @@ def test_the_memory_of_tensors_is_sampled(python, stepscope):
     assert 5 * (4 << 20) in held[held.index(max(held)):]
 
 
+def test_what_made_the_memory_of_tensors_is_told(python, stepscope):
+    """Of a block of 4 MiB each: one as parameter, batch, product and gradient, two as Adam's state."""
+    program = python.folder / "program.py"
+    program.write_text("""
+import time, torch
+class Blocks(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        return iter([torch.ones(1 << 20)] * 3)
+weight = torch.zeros(1 << 20, requires_grad=True)
+optimizer = torch.optim.Adam([weight])
+for batch in torch.utils.data.DataLoader(Blocks(), batch_size=None):
+    batch = None
+for batch in torch.utils.data.DataLoader(Blocks(), batch_size=1):
+    product = weight * batch[0]
+    product.sum().backward()
+    optimizer.step()
+    time.sleep(0.4)
+""")
+    for tier in ("phases", "ops"):
+        store = python.folder / f"{tier}.db"
+        python.run_arguments(program, wrapper=[stepscope, "run", "-o", store, "--quiet", "--tier", tier, "--"])
+        with sqlite3.connect(store) as database:
+            last = dict(database.execute("SELECT counter, value / (4 << 20) FROM counter WHERE counter LIKE"
+                                         " 'cpu_tensor_bytes%' AND at_ns = (SELECT max(at_ns) FROM counter WHERE"
+                                         " counter = 'cpu_tensor_bytes_optimizer' AND value > 0) ORDER BY at_ns"))
+        made = {name.removeprefix("cpu_tensor_bytes_"): blocks for name, blocks in last.items()}
+        assert made["input"] == 1 and made["forward"] == 1 and made["backward"] == 1 and made["optimizer"] == 2, made
+        assert made.pop("cpu_tensor_bytes") == sum(made.values())
+
+
 # --- several processes ---------------------------------------------------------------------------
 
 
