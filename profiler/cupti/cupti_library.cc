@@ -52,42 +52,6 @@ void add_toolkits(std::vector<fs::path>& places) {
   }
 }
 
-// Collects the functions; remembers the first that is missing.
-class Symbols {
- public:
-  explicit Symbols(void* library) : library_(library) {}
-
-  template <typename Function>
-  void find(const char* name, Function*& function) {
-    function = reinterpret_cast<Function*>(dlsym(library_, name));
-    if (function == nullptr && missing_ == nullptr) missing_ = name;
-  }
-  [[nodiscard]] const char* missing() const { return missing_; }
-
- private:
-  void* library_;
-  const char* missing_ = nullptr;
-};
-
-const char* find_functions(void* library, CuptiLibrary& cupti) {
-  Symbols symbols(library);
-  symbols.find("cuptiGetVersion", cupti.get_version);
-  symbols.find("cuptiGetResultString", cupti.get_result_string);
-  symbols.find("cuptiSubscribe", cupti.subscribe);
-  symbols.find("cuptiUnsubscribe", cupti.unsubscribe);
-  symbols.find("cuptiSetThreadIdType", cupti.set_thread_id_type);
-  symbols.find("cuptiActivityRegisterTimestampCallback", cupti.register_timestamp_callback);
-  symbols.find("cuptiActivityRegisterCallbacks", cupti.register_callbacks);
-  symbols.find("cuptiActivityEnable", cupti.enable);
-  symbols.find("cuptiActivityDisable", cupti.disable);
-  symbols.find("cuptiActivityFlushAll", cupti.flush_all);
-  symbols.find("cuptiActivityFlushPeriod", cupti.flush_period);
-  symbols.find("cuptiActivityGetNumDroppedRecords", cupti.get_num_dropped_records);
-  symbols.find("cuptiGetCallbackName", cupti.get_callback_name);
-  symbols.find("cuptiActivityGetNextRecord", cupti.next_record);
-  return symbols.missing();
-}
-
 // Grows with each. To look for a library that is not there opens files, 10 µs and more, and we are
 // asked each step.
 unsigned long long libraries_ever_loaded() {
@@ -131,12 +95,7 @@ Result<CuptiLibrary> load_cupti() {
   for (const fs::path& place : cupti_places()) {
     void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) continue;
-    CuptiLibrary cupti{};
-    cupti.path = place;
-    const char* missing = find_functions(library, cupti);
-    if (missing == nullptr) return cupti;
-    return Status::error(ErrorKind::kUnavailable,
-                         place.string() + " is older than CUPTI 11.8: it has no " + missing);
+    return find_cupti_functions(library, place);
   }
   return Status::error(ErrorKind::kUnavailable,
                        "no libcupti beside libtorch or in a CUDA toolkit (`stepscope doctor` says "

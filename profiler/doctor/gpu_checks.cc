@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "profiler/doctor/build_tools.h"
+#include "profiler/doctor/try_cupti.h"
 
 namespace stepscope {
 namespace {
@@ -127,18 +128,26 @@ Finding check_cupti(const fs::path& root, const std::vector<TorchInstall>& torch
                     const std::string& driver) {
   Finding finding{"cupti", FindingState::kNote, "CUPTI", {}, {}};
   const auto found = find_cupti(cupti_folders(root, torches));
-  for (const fs::path& library : found) {
-    finding.detail += (finding.detail.empty() ? "" : ", ") + library.string();
+  const bool cuda13 = version_is_at_least(driver, kFirstDriverOfCuda13);
+  const std::string install =
+      std::string("python3 -m pip install nvidia-cuda-cupti") + (cuda13 ? "" : "-cu12");
+  if (found.empty()) {
+    finding.detail = driver.empty() ? "none; there is no GPU to need it"
+                                    : "none found beside libtorch or in a CUDA toolkit";
+    if (!driver.empty()) finding.fix = install;
+    return finding;
   }
-  if (!found.empty()) {
-    finding.state = FindingState::kOk;
-  } else if (driver.empty()) {
-    finding.detail = "none; there is no GPU to need it";
-  } else {
-    const bool cuda13 = version_is_at_least(driver, kFirstDriverOfCuda13);
-    finding.detail = "none found beside libtorch or in a CUDA toolkit";
-    finding.fix = std::string("python3 -m pip install nvidia-cuda-cupti") + (cuda13 ? "" : "-cu12");
+  // The first is the one that a program's recording would take.
+  const CuptiTrial trial = try_cupti(found.front(), !driver.empty());
+  finding.state = trial.why.empty() ? FindingState::kOk : FindingState::kNote;
+  finding.detail = found.front().string();
+  if (!trial.version.empty()) finding.detail += " (" + trial.version + ")";
+  if (!trial.why.empty()) {
+    finding.detail += " " + trial.why;
+    finding.fix = install;
   }
+  for (auto other = found.begin() + 1; other != found.end(); ++other)
+    finding.detail += ", " + other->string();
   return finding;
 }
 

@@ -132,13 +132,24 @@ TEST_F(GpuTest, CuptiOfPyTorchsPackagesAndOfTheToolkit) {
   fs::create_symlink("libcupti.so.2024.1.0",
                      root_ / "usr/local/cuda-12.4/extras/CUPTI/lib64/libcupti.so.12");
   const fs::path package = root_ / "site-packages/nvidia/cuda_cupti/lib/libcupti.so.12";
-  write(package, "");
+  fs::create_directories(package.parent_path());
+  fs::copy_file(STEPSCOPE_CUDA_STAND_IN, package);
   const Finding found = check("cupti");
   EXPECT_EQ(found.state, FindingState::kOk);
   // PyTorch's own first, and a library once, whatever links lead to it.
   EXPECT_EQ(found.detail,
-            package.string() + ", " +
+            package.string() + " (API version 130001), " +
                 (root_ / "usr/local/cuda-12.4/extras/CUPTI/lib64/libcupti.so.12").string());
+}
+
+// The file alone says little: it is loaded, in a process that nobody misses.
+TEST_F(GpuTest, ALibcuptiThatDoesNotLoadIsOfNoUse) {
+  const fs::path library = root_ / "usr/local/cuda/extras/CUPTI/lib64/libcupti.so.12";
+  write(library, "not a library");
+  const Finding found = check("cupti");
+  EXPECT_EQ(found.state, FindingState::kNote);
+  EXPECT_EQ(found.detail.find(library.string() + " does not load: "), 0U) << found.detail;
+  EXPECT_EQ(found.fix, "python3 -m pip install nvidia-cuda-cupti-cu12");
 }
 
 // --- the machine ---------------------------------------------------------------------------------
