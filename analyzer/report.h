@@ -15,6 +15,7 @@
 #include "analyzer/verdict/cause.h"
 #include "analyzer/verdict/classify.h"
 #include "analyzer/verdict/memory_limits.h"
+#include "analyzer/verdict/tensor_memory.h"
 #include "analyzer/verdict/trend.h"
 #include "store/analysis.h"
 
@@ -125,6 +126,8 @@ struct ProcessReport : StoredProcess {
   double rss_growth_per_step = 0;
   bool grows = false;  // by enough to be worth a word
   MemoryLimits limits;
+  std::optional<HeldTensorsUse> tensors;
+  std::int64_t peak_step = 0;  // of its loop, that the tensors' peak was in; 0: none
 
   // Of one that died (a signal, an exit code other than 0); empty otherwise.
   std::string died;            // "was killed by SIGKILL (9)"

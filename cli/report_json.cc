@@ -47,6 +47,21 @@ Json died_json(const ProcessReport& process) {
           {"why", process.sentence}};
 }
 
+Json tensors_json(const HeldTensors& memory) {
+  Json by = Json::object();
+  for (std::size_t i = 0; i < memory.by.size(); ++i)
+    by[owner_name(static_cast<MemoryOwner>(i))] = std::llround(memory.by[i]);
+  return {{"bytes", std::llround(memory.bytes)}, {"at_ns", to_ns(memory.at)}, {"by", by}};
+}
+
+// At the peak, and when last asked.
+Json tensors_json(const ProcessReport& process) {
+  if (!process.tensors) return nullptr;
+  Json peak = tensors_json(process.tensors->peak);
+  peak["step"] = process.peak_step > 0 ? Json(process.peak_step) : Json(nullptr);
+  return {{"peak", peak}, {"last", tensors_json(process.tensors->last)}};
+}
+
 Json process_json(const ProcessReport& process) {
   const bool exited = process.end && process.end->how == EndKind::kExit && process.end->code >= 0;
   const bool sampled = process.rss_bytes > 0;
@@ -57,7 +72,8 @@ Json process_json(const ProcessReport& process) {
           {"died", died_json(process)},
           {"rss_bytes", sampled ? Json(std::llround(process.rss_bytes)) : Json(nullptr)},
           {"rss_growth_per_step",
-           sampled ? Json(std::llround(process.rss_growth_per_step)) : Json(nullptr)}};
+           sampled ? Json(std::llround(process.rss_growth_per_step)) : Json(nullptr)},
+          {"tensors", tensors_json(process)}};
 }
 
 Json run_json(const AnalysisReport& report) {

@@ -433,10 +433,24 @@ std::string left_out(const LoopReport& loop) {
   return "\n  left out   " + which + " (warm-up, " + time_text(static_cast<double>(ns)) + ")\n";
 }
 
-std::string loop_page(const LoopReport& loop, const TextOptions& options, const Palette& palette) {
+// "tensors   at most 640 MB, in step 412: forward 400 MB, other 200 MB"
+std::string tensors_line(const AnalysisReport& report, const LoopReport& loop) {
+  for (const ProcessReport& process : report.processes) {
+    if (process.id != loop.process || !process.tensors) continue;
+    const HeldTensors& peak = process.tensors->peak;
+    std::string text = "  tensors   at most " + bytes_text(peak.bytes);
+    if (process.peak_step > 0)
+      text += unit_text(", in step ", loop) + std::to_string(process.peak_step);
+    return cut(text + ": " + owners_text(peak), kWidth) + "\n";
+  }
+  return "";
+}
+
+std::string loop_page(const AnalysisReport& report, const LoopReport& loop,
+                      const TextOptions& options, const Palette& palette) {
   return verdict_lines(loop, palette) + "\n" + breakdown(loop, palette) +
-         cost_line(loop, options.price) + populations(loop) + advice_table(loop) +
-         slowest_steps(loop, options.top) + top_kernels(loop, options.top) +
+         tensors_line(report, loop) + cost_line(loop, options.price) + populations(loop) +
+         advice_table(loop) + slowest_steps(loop, options.top) + top_kernels(loop, options.top) +
          copies_table(loop, options.top) + top_ops(loop, options.top) + left_out(loop);
 }
 
@@ -493,7 +507,7 @@ std::string text_report(const AnalysisReport& report, const TextOptions& options
     const LoopReport& loop = report.loops[i];
     text += "\n";
     if (report.loops.size() > 1) text += loop_title(report, i);
-    text += i < kWholePages ? loop_page(loop, options, palette)
+    text += i < kWholePages ? loop_page(report, loop, options, palette)
                             : verdict_lines(loop, palette) + step_time_line(loop, palette);
   }
   return text + next_lines(options);

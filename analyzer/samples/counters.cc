@@ -7,6 +7,7 @@ namespace stepscope {
 
 void CounterSeries::add(SessionTime at, std::int64_t value) {
   last_ = {at, static_cast<double>(value)};
+  if (readings_.empty() || last_.value > peak_.value) peak_ = last_;
   if (!readings_.empty() && ++left_out_ < stride_) return;
   left_out_ = 0;
   readings_.push_back(last_);

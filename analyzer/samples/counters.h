@@ -32,10 +32,15 @@ class CounterSeries {
   // The readings within `range`, both ends included.
   [[nodiscard]] std::vector<Reading> within(TimeRange range) const;
   [[nodiscard]] double last() const { return last_.value; }
+  [[nodiscard]] const Reading& first() const { return readings_.front(); }
+  [[nodiscard]] const Reading& last_reading() const { return last_; }
+  // The first of those with the greatest value; none is left out here.
+  [[nodiscard]] const Reading& peak() const { return peak_; }
 
  private:
-  std::vector<Reading> readings_;
+  std::vector<Reading> readings_;  // never empty: a series begins with its first reading
   Reading last_;
+  Reading peak_;
   std::size_t stride_ = 1;  // one in so many is kept
   std::size_t left_out_ = 0;
 };

@@ -74,6 +74,10 @@ std::string who(const ProcessReport& process) {
 std::string memory_clause(const ProcessReport& process) {
   if (process.rss_bytes <= 0) return "";
   std::string text = "; it held " + bytes_text(process.rss_bytes);
+  if (process.tensors && process.tensors->last.bytes > 0) {
+    text += ", " + bytes_text(process.tensors->last.bytes) + " of it in tensors (" +
+            owners_text(process.tensors->last) + ")";
+  }
   if (process.grows) text += ", growing " + bytes_text(process.rss_growth_per_step) + " a step";
   return text;
 }
@@ -106,7 +110,17 @@ double number_at(const std::vector<Step>& steps, SessionTime time) {
   return static_cast<double>(step.number) + std::clamp(into, 0.0, 1.0);
 }
 
+std::int64_t step_at(const LoopReport* loop, SessionTime time) {
+  if (loop == nullptr) return 0;
+  const auto of_time = std::find_if(loop->steps.begin(), loop->steps.end(), [=](const Step& step) {
+    return step.start <= time && time < step.start + step.dur;
+  });
+  return of_time == loop->steps.end() ? 0 : of_time->number;
+}
+
 void measure_memory(const Counters& counters, const LoopReport* loop, ProcessReport& report) {
+  report.tensors = measure_tensor_memory(counters, report.id);
+  if (report.tensors) report.peak_step = step_at(loop, report.tensors->peak.at);
   const CounterSeries* memory = counters.find(report.id, counter::kRss);
   if (memory == nullptr) return;
   report.rss_bytes = memory->last();

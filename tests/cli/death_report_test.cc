@@ -51,6 +51,46 @@ TEST_F(DeathReport, JsonKeepsItsContract) {
   EXPECT_EQ(Json::parse(outcome.out)["loops"][0]["rank"], 1);
 }
 
+// Alive or dead: at their peak and at the end, each by the phase that made them.
+TEST_F(DeathReport, WhatTheTensorsHeldIsToldByWhatMadeIt) {
+  const std::string store = make({.steps = 30});
+  SessionTime middle{};
+  {
+    auto writer = TraceWriter::open(store);
+    ASSERT_TRUE(writer.ok());
+    const auto sample = [&](const char* name, SessionTime at, std::int64_t value) {
+      ASSERT_TRUE(
+          (*writer)
+              ->add_samples(std::vector<Sample>{{ProcessId{1}, (*writer)->intern(name), at, value}})
+              .ok());
+    };
+    const auto phases = open_store(store)->phases();
+    ASSERT_TRUE(phases.ok());
+    middle = (*phases)[phases->size() / 2].start;
+    const SessionTime end = phases->back().start;
+    sample("cpu_tensor_bytes", middle, 700);
+    sample("cpu_tensor_bytes_other", middle, 200);
+    sample("cpu_tensor_bytes_backward", middle, 500);
+    sample("cpu_tensor_bytes", end, 300);
+    sample("cpu_tensor_bytes_other", end, 300);
+    sample("cpu_tensor_bytes_backward", end, 0);
+    ASSERT_TRUE((*writer)->finish().ok());
+  }
+  const Json document = Json::parse(run_stepscope({"analyze", store, "--json"}).out);
+  const Json tensors = document["run"]["processes"][0]["tensors"];
+  EXPECT_EQ(tensors["peak"]["bytes"], 700);
+  EXPECT_EQ(tensors["peak"]["at_ns"], to_ns(middle));
+  EXPECT_EQ(
+      tensors["peak"]["by"],
+      Json::parse(R"({"other": 200, "input": 0, "forward": 0, "backward": 500, "optimizer": 0})"));
+  EXPECT_EQ(tensors["last"]["bytes"], 300);
+  EXPECT_EQ(tensors["last"]["by"]["other"], 300);
+  const std::string step = tensors["peak"]["step"].dump();
+  EXPECT_THAT(
+      run_stepscope({"analyze", store}).out,
+      HasSubstr("  tensors   at most 700 B, in step " + step + ": backward 500 B, other 200 B\n"));
+}
+
 TEST_F(DeathReport, ARunThatEndedWellDidNotDie) {
   const std::string store = make({.steps = 30});
   {
@@ -64,6 +104,7 @@ TEST_F(DeathReport, ARunThatEndedWellDidNotDie) {
   EXPECT_EQ(process["exit"], 0);
   EXPECT_EQ(process["died"], nullptr);
   EXPECT_EQ(process["rss_bytes"], nullptr);
+  EXPECT_EQ(process["tensors"], nullptr);
 }
 
 TEST_F(DeathReport, ARunWithoutAStepStillSaysHowItDied) {

@@ -1,0 +1,71 @@
+#include "analyzer/verdict/tensor_memory.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "analyzer/words.h"
+#include "store/counters.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double kLeastShare = 0.05;  // that is worth a word
+
+HeldTensors held_at(const Counters& counters, ProcessId process, SessionTime time) {
+  HeldTensors memory;
+  memory.at = time;
+  for (std::size_t i = 0; i < memory.by.size(); ++i) {
+    const CounterSeries* series = counters.find(process, counter::kTensorBytesBy[i]);
+    // Before its first reading it held nothing: it has none until it holds something.
+    if (series == nullptr || time < series->first().at) continue;
+    memory.by[i] = series->value_at(time);
+    memory.bytes += memory.by[i];
+  }
+  return memory;
+}
+
+}  // namespace
+
+std::optional<HeldTensorsUse> measure_tensor_memory(const Counters& counters, ProcessId process) {
+  const CounterSeries* all = counters.find(process, counter::kTensorBytes);
+  if (all == nullptr) return std::nullopt;
+  const HeldTensorsUse use{held_at(counters, process, all->peak().at),
+                           held_at(counters, process, all->last_reading().at)};
+  if (use.peak.bytes <= 0) return std::nullopt;
+  return use;
+}
+
+const char* owner_name(MemoryOwner owner) {
+  switch (owner) {
+    case MemoryOwner::kOther:
+      return "other";
+    case MemoryOwner::kInput:
+      return "input";
+    case MemoryOwner::kForward:
+      return "forward";
+    case MemoryOwner::kBackward:
+      return "backward";
+    case MemoryOwner::kOptimizer:
+      return "optimizer";
+  }
+  return "other";
+}
+
+std::string owners_text(const HeldTensors& memory) {
+  std::vector<std::pair<double, MemoryOwner>> owners;
+  for (std::size_t i = 0; i < memory.by.size(); ++i) {
+    if (memory.by[i] >= kLeastShare * memory.bytes)
+      owners.emplace_back(memory.by[i], static_cast<MemoryOwner>(i));
+  }
+  std::stable_sort(owners.begin(), owners.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text;
+  for (const auto& [bytes, owner] : owners) {
+    if (!text.empty()) text += ", ";
+    text += std::string(owner_name(owner)) + " " + bytes_text(bytes);
+  }
+  return text;
+}
+
+}  // namespace stepscope
