@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <memory>
@@ -79,6 +80,23 @@ TEST(Liveness, AReaderSeesTheLastFlushAndKeepsItsSnapshot) {
   const auto late = testing::open_store(dir / "run.db");
   EXPECT_EQ(*late->op_count(), 15);
   EXPECT_EQ(late->meta("state"), "complete");
+}
+
+// What lies in it is copied at one go, and nobody drains the rings meanwhile.
+TEST(Liveness, TheLogStaysSmallWhileMuchIsRecorded) {
+  const TempDir dir;
+  auto writer = TraceWriter::create(dir / "run.db");
+  ASSERT_OK(writer.status());
+  const std::vector<Op> ops = some_ops(50'000);
+  std::uintmax_t most = 0;
+  for (int i = 0; i < 30; ++i) {
+    ASSERT_OK((*writer)->add_ops(ops));
+    ASSERT_OK((*writer)->flush());
+    most = std::max(most, fs::file_size(dir / "run.db-wal"));
+  }
+  ASSERT_OK((*writer)->finish());
+  EXPECT_GT(fs::file_size(dir / "run.db"), 30U << 20);
+  EXPECT_LT(most, 12U << 20);
 }
 
 TEST(Liveness, TheLogGoesAwayWithTheLastReader) {
