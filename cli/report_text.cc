@@ -205,7 +205,8 @@ std::string phases_line(const LoopReport& loop) {
   }
   std::vector<std::string> texts;
   for (const auto& [name, ns] : means) texts.push_back(name + " " + time_text(ns));
-  return cut("  phases    " + join(texts, kDot), kWidth) + "\n";
+  return cut("  " + pad_right(loop.trains ? "phases" : "parts", 10) + join(texts, kDot), kWidth) +
+         "\n";
 }
 
 std::string padding_line(const LoopReport& loop) {

@@ -25,7 +25,11 @@ void hold(const char* path, Open real) {
   while (true) ::pause();
 }
 
-Open real_open(const char* symbol) { return reinterpret_cast<Open>(::dlsym(RTLD_NEXT, symbol)); }
+int open_unless_held(const char* symbol, const char* path, int flags, std::va_list more) {
+  const auto real = reinterpret_cast<Open>(::dlsym(RTLD_NEXT, symbol));
+  hold(path, real);
+  return real(path, flags, (flags & O_CREAT) != 0 ? va_arg(more, int) : 0);
+}
 
 }  // namespace
 
@@ -33,22 +37,18 @@ extern "C" {
 
 // libsqlite3 calls the one with 64 in its name where files can be large.
 [[gnu::visibility("default")]] int open64(const char* path, int flags, ...) {
-  static const Open real = real_open("open64");
-  std::va_list arguments;
-  va_start(arguments, flags);
-  const int mode = (flags & O_CREAT) != 0 ? va_arg(arguments, int) : 0;
-  va_end(arguments);
-  hold(path, real);
-  return real(path, flags, mode);
+  std::va_list more;
+  va_start(more, flags);
+  const int descriptor = open_unless_held("open64", path, flags, more);
+  va_end(more);
+  return descriptor;
 }
 
 [[gnu::visibility("default")]] int open(const char* path, int flags, ...) {
-  static const Open real = real_open("open");
-  std::va_list arguments;
-  va_start(arguments, flags);
-  const int mode = (flags & O_CREAT) != 0 ? va_arg(arguments, int) : 0;
-  va_end(arguments);
-  hold(path, real);
-  return real(path, flags, mode);
+  std::va_list more;
+  va_start(more, flags);
+  const int descriptor = open_unless_held("open", path, flags, more);
+  va_end(more);
+  return descriptor;
 }
 }

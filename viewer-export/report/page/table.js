@@ -4,7 +4,7 @@ import {count} from "./text.js";
 
 const FIRST_ROWS = 50;
 
-// columns: {title, value(row): what is sorted by, show(row): what is shown, number: right-aligned, name: wide}.
+// columns: {title, value(row): what is sorted by, show(row): what is shown, number: right-aligned, name: wide, words: may wrap}.
 // rows: in their first order. options: caption, first: how many at first, search(row): the text that is searched, query.
 export function table(columns, rows, options = {}) {
   const first = options.first ?? FIRST_ROWS;
@@ -51,7 +51,7 @@ export function table(columns, rows, options = {}) {
 
 function cell(column, row, index) {
   const shown = column.show ? column.show(row) : String(column.value(row));
-  const kind = column.number ? "number" : column.name ? "name" : null;
+  const kind = column.number ? "number" : column.name ? "name" : column.words ? "words" : null;
   const inner = column.name && typeof shown === "string" ? h("span", {class: "clamp", title: shown, onclick: (event) => event.target.classList.toggle("clamp")}, breakable(shown)) : shown;
   return index === 0 ? h("th", {scope: "row", class: kind}, inner) : h("td", {class: kind}, inner);
 }

@@ -36,7 +36,7 @@ export function tensorsPart(tensors, moment, died) {
       `. The largest part, ${percent(share(most.name))}, was made ${most.title}.`),
     stackOf(tensors, makers),
     table([
-      {title: "made", value: (row) => row.title, show: (row) => [swatch(row.color), row.title]},
+      {title: "made", value: (row) => row.title, show: (row) => [swatch(row.color), row.title], words: true},
       {title: "at the peak", value: (row) => tensors.peak[row.name], show: (row) => bytes(tensors.peak[row.name]), number: true},
       {title: "of it", value: (row) => share(row.name), show: (row) => percent(share(row.name)), number: true},
       {title: died ? "when it died" : "at the end", value: (row) => tensors.last[row.name], show: (row) => bytes(tensors.last[row.name]), number: true},

@@ -24,7 +24,9 @@ export function count(value) {
 
 // Of something a second.
 export function rate(value) {
-  return value === 0 ? "0" : value >= 99.95 ? count(value) : threeDigits(value);
+  if (value === 0) return "0";
+  if (value < 0.005) return "< 0.01";  // there is some
+  return value >= 99.95 ? count(value) : threeDigits(value);
 }
 
 export function bytes(value) {
