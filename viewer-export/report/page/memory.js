@@ -33,8 +33,16 @@ export function memoryPage() {
 function rowOfProcess(process) { return analysis.run.processes.find((entry) => entry.pid === process.pid); }
 
 function tensorsOf(process) {
+  const row = rowOfProcess(process);
   return run.tensors.filter((tensors) => tensors.process === process.id)
-    .map((tensors) => tensorsPart(tensors, moment, Boolean(rowOfProcess(process)?.died)));
+    .map((tensors) => tensorsPart(asAnalysed(tensors, row?.tensors ?? null), moment, Boolean(row?.died)));
+}
+
+// What the analysis says of the peak stands; it says nothing of devices.
+function asAnalysed(tensors, analysed) {
+  if (tensors.gpu !== null || analysed === null) return tensors;
+  const parts = (by) => Object.fromEntries(Object.keys(tensors.peak).map((name) => [name, by[name] ?? 0]));
+  return {...tensors, peak: parts(analysed.peak.by), peak_at_ns: analysed.peak.at_ns, last: parts(analysed.last.by)};
 }
 
 function seriesOf(id) { return run.series.filter((series) => series.process === id); }
