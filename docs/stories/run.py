@@ -28,9 +28,10 @@ sys.path[:0] = [str(ROOT / "docs" / "images"), str(ROOT / "tests" / "browser")]
 FENCE = re.compile(r"(?:<!-- show (?P<first>\d+)-(?P<last>\d+) -->\n)?```console\n(?P<session>.*?)^```$", re.DOTALL | re.M)
 PICTURE = re.compile(r"<!-- picture: (?P<page>\S+) (?P<width>\d+)x(?P<height>\d+) (?P<colours>light|dark) -->\n"
                      r"!\[[^\]]*\]\((?P<file>[^)]+)\)")
-# Every command stays; it runs less often, or on fewer settings.
-QUICK = [(re.compile(r"--epochs \d+"), "--epochs 1"), (re.compile(r"--repeats \d+"), "--repeats 1"),
-         (re.compile(r"=(\d+)\.\.(\d+)\*2\b"), r"=\1..\2*16")]
+# Every command stays; it runs less often, and of a range or list of numbers at both ends only.
+QUICK = [(re.compile(r"--(epochs|repeats) \d+"), r"--\1 1"), (re.compile(r"--calls \d+"), "--calls 5"),
+         (re.compile(r"=(\d+)\.\.(\d+)\*\d+\b"), r"=\1,\2"),
+         (re.compile(r"=(\d+)(?:,\d+)+,(\d+)\b"), r"=\1,\2")]
 COMMAND = re.compile(r"^\$ (?:.*\\\n)*.*$", re.M)
 
 
