@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "profiler/recorder/memory_samples.h"
@@ -56,7 +57,7 @@ std::string text_in(const char* text, std::size_t size) { return {text, strnlen(
 
 }  // namespace
 
-// One process that has come. Its region stays mapped until it has ended and was drained.
+// One process that has come.
 struct RunRecorder::Watched {
   Watched(const Listener::Arrival& arrival, ProcessId process, TraceWriter& writer,
           const ClockMap& clock)
@@ -65,25 +66,35 @@ struct RunRecorder::Watched {
         pidfd(open_pidfd(arrival.pid)),
         region(arrival.region),
         drain(region, process, writer, clock),
-        sampler(arrival.pid),
+        sampler(std::in_place, arrival.pid),
         oom(arrival.pid),
         oom_kills_before(oom.read()) {}
   ~Watched() { unmap_region(region); }
   Watched(const Watched&) = delete;
   Watched& operator=(const Watched&) = delete;
 
+  // It has ended, and all that it left was drained: thousands may come and go in a recording, and
+  // each would keep its files, and the memory of its rings.
+  void release() {
+    unmap_region(region);
+    region = {};
+    pidfd = OwnedFd();
+    sampler.reset();
+  }
+
   pid_t pid;
   ProcessId id;
   OwnedFd pidfd;
-  Region region;
-  ProcessDrain drain;
-  ProcessSampler sampler;
+  Region region;       // none: released
+  ProcessDrain drain;  // of a released one only the totals may be asked
+  std::optional<ProcessSampler> sampler;
   MemorySampler memory;
   OomCounter oom;
   std::int64_t oom_kills_before;
   std::int64_t first_step_ns = 0;  // CLOCK_MONOTONIC when a step was first seen; 0: none yet
   std::int64_t last_seen_ns = 0;
   std::int64_t step = 0;
+  TorchSwitch cudnn_benchmark = TorchSwitch::kUnknown;
   bool described = false;
   bool told = false;  // how many rings it has
   bool told_of_device = false;
@@ -141,6 +152,7 @@ void RunRecorder::note(const Status& status) {
   if (!failure_.ok() || status.ok()) return;
   failure_ = status;
   for (const auto& process : processes_) {
+    if (!process->region) continue;
     process->region.header->heartbeat_ns = 0;  // its op callbacks are for nothing now
     process->drain.discard_from_now_on();
   }
@@ -165,7 +177,9 @@ Status RunRecorder::flush() {
 // After a failure: what was rolled back, what still lies in the rings, what did not fit into them.
 // The disk may be as full as before; then there is nothing to be done.
 void RunRecorder::store_what_is_missing() {
-  for (const auto& process : processes_) static_cast<void>(process->drain.drain());
+  for (const auto& process : processes_) {
+    if (process->region) static_cast<void>(process->drain.drain());
+  }
   writer_.reset();
   reserved_ = OwnedFd();
   auto store = TraceWriter::open(output_);
@@ -242,6 +256,7 @@ Status RunRecorder::drain(Watched& process) {
     if (Status status = describe(process); !status.ok()) return status;
   }
   process.step = region.step.load(std::memory_order_relaxed);
+  process.cudnn_benchmark = region.cudnn_benchmark.load(std::memory_order_relaxed);
   process.last_seen_ns = read_clock_ns(CLOCK_MONOTONIC);
   if (process.step > 0 && process.first_step_ns == 0) process.first_step_ns = process.last_seen_ns;
   const Status status = process.drain.drain();
@@ -297,7 +312,7 @@ std::string RunRecorder::cudnn_benchmark() const {
   std::string said;
   bool by_loops = false;
   for (const auto& process : processes_) {
-    const char* text = switch_text(process->region.header->cudnn_benchmark.load());
+    const char* text = switch_text(process->cudnn_benchmark);
     const bool loops = process->step > 0;
     if (text == nullptr || (by_loops && !loops)) continue;
     const bool first = said.empty() || (loops && !by_loops);
@@ -320,7 +335,7 @@ Status RunRecorder::sample() {
   for (const auto& process : processes_) {
     if (process->ended) continue;
     any = true;
-    if (Status status = store_readings(process->id, process->sampler.read(), now); !status.ok())
+    if (Status status = store_readings(process->id, process->sampler->read(), now); !status.ok())
       return status;
     if (Status status = store_memory(*process, now); !status.ok()) return status;
   }
@@ -393,8 +408,10 @@ Status RunRecorder::end(Watched& process, EndKind how, std::int64_t code) {
       return status;
     }
   }
-  return writer_->add_process_end(
-      {process.id, how, code, clock_.now(), process.step, out_of_memory});
+  const Status status =
+      writer_->add_process_end({process.id, how, code, clock_.now(), process.step, out_of_memory});
+  if (status.ok()) process.release();
+  return status;
 }
 
 void RunRecorder::switch_ops(OpsSwitch to) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -204,6 +205,30 @@ TEST_F(RunRecorderTest, TensorsAreSampledByWhatMadeThem) {
                                          testing::Pair("cpu_tensor_bytes_backward", 4 + 16),
                                          testing::Pair("cpu_tensor_bytes_optimizer", 8),
                                          testing::Pair("cpu_tensor_bytes_other", 1)));
+}
+
+// Loaders start workers anew in each epoch: what an ended process has is given back at once.
+TEST_F(RunRecorderTest, ProcessesMayComeAndGoWithoutEnd) {
+  constexpr int kProcesses = 60;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{100, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  record([this] {
+    note_scope();
+    for (int i = 0; i < kProcesses; ++i) {
+      const pid_t child = fork();
+      if (child == 0) {
+        note_scope();
+        _exit(0);
+      }
+      waitpid(child, nullptr, 0);
+    }
+  });
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_THAT(recorder_->take_notices(), testing::IsEmpty());
+  EXPECT_EQ(reader_->processes().size(), 1U + kProcesses);
+  expect_all_stored();
 }
 
 // As long as the program runs, every tenth of a second; of the machine, with the GPU's number.
