@@ -1,120 +1,28 @@
-// The recorder of `stepscope run` and programs that come to it: forked children of this test, which
-// join through the socket as any program does, note events and end in many ways.
+// Programs that come to the recorder of `stepscope run`, note events and end in many ways.
 #include "profiler/recorder/run_recorder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <functional>
-#include <map>
 #include <random>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "profiler/channel/channel_format.h"
-#include "profiler/session/current_thread.h"
-#include "profiler/session/session.h"
-#include "profiler/session/tensor_memory.h"
-#include "store/trace_reader.h"
+#include "tests/profiler/recorded_program.h"
 
 namespace stepscope {
 namespace {
 
-// What a child has written, as it counts itself; survives its death.
-struct Written {
-  std::atomic<std::int64_t> phases{0};
-  std::atomic<std::int64_t> ops{0};
-};
-
-class RunRecorderTest : public testing::Test {
- protected:
-  RunRecorderTest()
-      : path_(testing::TempDir() + "/run-" + std::to_string(getpid()) + ".db"),
-        written_(new (mmap(nullptr, sizeof(Written), PROT_READ | PROT_WRITE,
-                           MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Written) {
-    RunPlan plan;
-    plan.nvml = STEPSCOPE_FAKE_NVML;
-    auto recorder = RunRecorder::start(path_, {}, plan);
-    EXPECT_TRUE(recorder.ok()) << recorder.status().message();
-    recorder_ = *std::move(recorder);
-  }
-  ~RunRecorderTest() override {
-    munmap(written_, sizeof(Written));
-    std::filesystem::remove(path_);
-    std::filesystem::remove(path_ + ".old");
-  }
-
-  // Runs `program` in a child until it ends, recording meanwhile, or once `busy` is over. Returns
-  // its wait status.
-  int record(const std::function<void()>& program, std::chrono::milliseconds busy = {}) {
-    const pid_t pid = fork();
-    if (pid == 0) {
-      setenv(kSocketVariable, recorder_->socket_path().c_str(), 1);
-      program();
-      _exit(0);
-    }
-    recorder_->program_started(pid);
-    std::this_thread::sleep_for(busy);
-    int status = 0;
-    while (waitpid(pid, &status, WNOHANG) == 0) {
-      recorder_->wait(-1);
-      recorder_->tick();
-    }
-    recorder_->program_ended(pid, status, "program");
-    const Status finished = recorder_->finish();
-    EXPECT_TRUE(finished.ok()) << finished.message();
-    auto reader = TraceReader::open(path_);
-    EXPECT_TRUE(reader.ok()) << reader.status().message();
-    reader_ = *std::move(reader);
-    return status;
-  }
-
-  void note_scope() {
-    const OpenPhase phase = Session::get().begin_phase(PhaseKind::kScope, "work");
-    Session::get().end_phase(phase, PhaseKind::kScope);
-    ++written_->phases;
-  }
-  void note_op() {
-    ThreadRecorder* recorder = current_thread();
-    if (recorder == nullptr) return;
-    recorder->start_op({this, "op", -1, 0, OpScope::kFunction});
-    recorder->end_op(this);
-    ++written_->ops;
-  }
-
-  std::int64_t stored_lost() const {
-    const auto losses = reader_->losses();
-    EXPECT_TRUE(losses.ok());
-    std::int64_t lost = 0;
-    for (const Loss& loss : *losses) lost += loss.count;
-    return lost;
-  }
-  // Nothing that was written is missing; the event that was under way at a death may be there too.
-  void expect_all_stored() const {
-    const auto phases = static_cast<std::int64_t>((*reader_->phases()).size());
-    const std::int64_t ops = *reader_->op_count();
-    const std::int64_t wrote = written_->phases + written_->ops;
-    EXPECT_GE(phases + ops + stored_lost(), wrote);
-    EXPECT_LE(phases + ops + stored_lost(), wrote + 1);
-  }
-
-  std::string path_;
-  Written* written_;
-  std::unique_ptr<RunRecorder> recorder_;
-  std::unique_ptr<TraceReader> reader_;
-};
+class RunRecorderTest : public testing::RecordedProgram {};
 
 TEST_F(RunRecorderTest, AProgramsEventsAreStored) {
   record([this] {
@@ -128,83 +36,6 @@ TEST_F(RunRecorderTest, AProgramsEventsAreStored) {
   EXPECT_EQ((*reader_->phases()).size(), 1000U);
   EXPECT_EQ(*reader_->op_count(), 1000);
   expect_all_stored();
-}
-
-// What the allocator of a device said last, each device by itself.
-TEST_F(RunRecorderTest, DeviceMemoryOfAProcessIsSampled) {
-  record([this] {
-    note_scope();  // joins
-    note_device_memory(0, 1'000, 5'000);
-    note_device_memory(0, 2'000, 5'000);
-    note_device_memory(3, 7'000, 9'000);
-    note_device_memory(-1, 1, 1);
-    note_device_memory(1'000, 1, 1);
-    // What made it, by the phase; one block is gone again, one too small to be kept.
-    const auto block = [](std::uintptr_t number) { return reinterpret_cast<void*>(number << 20); };
-    note_device_block(3, block(1), 1 << 20);
-    const OpenPhase backward = Session::get().begin_phase(PhaseKind::kBackward, "");
-    note_device_block(3, block(2), 3 << 20);
-    note_device_block(3, block(3), 5 << 20);
-    note_device_block(3, block(4), 512);
-    Session::get().end_phase(backward, PhaseKind::kBackward);
-    note_device_block(3, block(3), -(5 << 20));
-    note_device_block(-1, block(5), 1 << 20);
-    std::this_thread::sleep_for(std::chrono::milliseconds(400));
-  });
-  std::set<std::string> seen;
-  ASSERT_TRUE(reader_
-                  ->for_each_sample([&](const Sample& sample) {
-                    const std::string name(reader_->text(sample.counter));
-                    if (!name.starts_with("device_")) return true;
-                    EXPECT_NE(sample.process, ProcessId::kNone);
-                    seen.insert(std::to_string(sample.gpu) + " " + name + " " +
-                                std::to_string(sample.value));
-                    return true;
-                  })
-                  .ok());
-  EXPECT_THAT(seen,
-              testing::ElementsAre("0 device_allocated_bytes 2000", "0 device_reserved_bytes 5000",
-                                   "3 device_allocated_bytes 7000", "3 device_reserved_bytes 9000",
-                                   "3 device_tensor_bytes_backward 3145728",
-                                   "3 device_tensor_bytes_other 1048576"));
-}
-
-// By the phase of the thread that made it; whoever frees it frees it there. What nothing was ever
-// made by has no samples.
-TEST_F(RunRecorderTest, TensorsAreSampledByWhatMadeThem) {
-  record([this] {
-    note_scope();  // joins
-    const auto block = [](std::uintptr_t number) { return reinterpret_cast<void*>(number << 20); };
-    note_tensor_memory(block(1), 1 << 20);
-    const OpenPhase optimizer = Session::get().begin_phase(PhaseKind::kOptimizer, "");
-    note_tensor_memory(block(2), 2 << 20);
-    // A closure's backward pass, with an op around as autograd's threads have it.
-    const OpenPhase backward = Session::get().begin_phase(PhaseKind::kBackward, "");
-    note_tensor_memory(block(3), 4 << 20);
-    Session::get().end_phase(backward, PhaseKind::kBackward);
-    note_tensor_memory(block(4), 8 << 20);
-    Session::get().end_phase(optimizer, PhaseKind::kOptimizer);
-    std::thread([&] {
-      note_tensor_memory_freed(block(2));
-      ThreadRecorder* const recorder = current_thread();
-      recorder->start_op({this, "MulBackward0", -1, 0, OpScope::kBackwardFunction});
-      note_tensor_memory(block(5), 16 << 20);
-      recorder->end_op(this);
-    }).join();
-    std::this_thread::sleep_for(std::chrono::milliseconds(400));
-  });
-  std::map<std::string, std::int64_t> last;
-  ASSERT_TRUE(reader_
-                  ->for_each_sample([&](const Sample& sample) {
-                    const std::string name(reader_->text(sample.counter));
-                    if (name.starts_with("cpu_tensor_bytes")) last[name] = sample.value >> 20;
-                    return true;
-                  })
-                  .ok());
-  EXPECT_THAT(last, testing::ElementsAre(testing::Pair("cpu_tensor_bytes", 1 + 4 + 8 + 16),
-                                         testing::Pair("cpu_tensor_bytes_backward", 4 + 16),
-                                         testing::Pair("cpu_tensor_bytes_optimizer", 8),
-                                         testing::Pair("cpu_tensor_bytes_other", 1)));
 }
 
 // Loaders start workers anew in each epoch: what an ended process has is given back at once.
@@ -226,40 +57,9 @@ TEST_F(RunRecorderTest, ProcessesMayComeAndGoWithoutEnd) {
     }
   });
   setrlimit(RLIMIT_NOFILE, &before);
-  EXPECT_THAT(recorder_->take_notices(), testing::IsEmpty());
+  EXPECT_THAT(recorder_->take_notices(), ::testing::IsEmpty());
   EXPECT_EQ(reader_->processes().size(), 1U + kProcesses);
   expect_all_stored();
-}
-
-// As long as the program runs, every tenth of a second; of the machine, with the GPU's number.
-TEST_F(RunRecorderTest, GpusOfTheMachineAreSampled) {
-  record([this] {
-    note_scope();
-    std::this_thread::sleep_for(std::chrono::milliseconds(700));
-  });
-  std::vector<std::string> seen;
-  std::int64_t last = 0;
-  ASSERT_TRUE(reader_
-                  ->for_each_sample([&](const Sample& sample) {
-                    const std::string name(reader_->text(sample.counter));
-                    if (sample.gpu < 0) return true;
-                    EXPECT_EQ(sample.process, ProcessId::kNone);
-                    EXPECT_GT(to_ns(sample.at), 0);
-                    last = std::max(last, to_ns(sample.at));
-                    const std::string text = std::to_string(sample.gpu) + " " + name + " " +
-                                             std::to_string(sample.value);
-                    if (std::find(seen.begin(), seen.end(), text) == seen.end())
-                      seen.push_back(text);
-                    return true;
-                  })
-                  .ok());
-  EXPECT_LE(last, reader_->meta_int("end_ns", 0));
-  EXPECT_THAT(
-      seen, testing::ElementsAre(
-                "0 gpu_utilization_percent 97", "0 gpu_memory_utilization_percent 41",
-                "0 gpu_memory_used_bytes 60000000000", "0 gpu_power_mw 412345",
-                "0 gpu_sm_clock_mhz 1755", "0 gpu_memory_clock_mhz 2619", "0 gpu_temperature_c 64",
-                "1 gpu_memory_used_bytes 5000000", "1 gpu_temperature_c 64"));
 }
 
 // On a slow disk, for as long as it writes the store's pages through.
@@ -287,7 +87,7 @@ TEST_F(RunRecorderTest, NothingWrittenIsLostWithTheProgram) {
 }
 
 // Each with a moment of its own, while it joins or long after.
-class KilledAtAnyMoment : public RunRecorderTest, public testing::WithParamInterface<unsigned> {};
+class KilledAtAnyMoment : public RunRecorderTest, public ::testing::WithParamInterface<unsigned> {};
 
 TEST_P(KilledAtAnyMoment, NothingThatWasWrittenIsMissing) {
   const auto after_us = std::mt19937(GetParam())() % 20'000;
@@ -307,7 +107,7 @@ TEST_P(KilledAtAnyMoment, NothingThatWasWrittenIsMissing) {
   expect_all_stored();
 }
 
-INSTANTIATE_TEST_SUITE_P(Moments, KilledAtAnyMoment, testing::Range(0U, 20U));
+INSTANTIATE_TEST_SUITE_P(Moments, KilledAtAnyMoment, ::testing::Range(0U, 20U));
 
 TEST_F(RunRecorderTest, TheOpItDiedInIsTold) {
   record([this] {
@@ -446,54 +246,10 @@ TEST_F(RunRecorderTest, HowAGrandchildEnds) {
   ASSERT_TRUE(ends.ok());
   std::vector<std::pair<EndKind, std::int64_t>> told;
   for (const ProcessEnd& end : *ends) told.emplace_back(end.how, end.code);
-  using testing::Pair;
+  using ::testing::Pair;
   EXPECT_THAT(told,
-              testing::UnorderedElementsAre(Pair(EndKind::kExit, 7), Pair(EndKind::kSignal, 0),
-                                            Pair(EndKind::kExit, 0)));
-}
-
-// Of the processes that have a loop: the one that starts them has libtorch too, and sets nothing.
-TEST_F(RunRecorderTest, TheProcessesThatTrainSayHowCudnnWasSet) {
-  const auto say = [](TorchSwitch benchmark, std::int64_t step) {
-    RegionHeader& region = *ring_registry().region().header;
-    region.cudnn_benchmark = benchmark;
-    region.step = step;
-  };
-  record([&] {
-    note_scope();
-    const pid_t child = fork();
-    if (child == 0) {
-      note_scope();
-      say(TorchSwitch::kOn, 5);
-      _exit(0);
-    }
-    waitpid(child, nullptr, 0);
-    say(TorchSwitch::kOff, 0);
-  });
-  EXPECT_EQ(reader_->meta("cudnn_benchmark"), "on");
-}
-
-TEST_F(RunRecorderTest, ProcessesMayDifferInHowCudnnWasSet) {
-  record([&] {
-    note_scope();
-    ring_registry().region().header->cudnn_benchmark = TorchSwitch::kOn;
-    const pid_t child = fork();
-    if (child == 0) {
-      note_scope();
-      ring_registry().region().header->cudnn_benchmark = TorchSwitch::kOff;
-      _exit(0);
-    }
-    waitpid(child, nullptr, 0);
-  });
-  EXPECT_EQ(reader_->meta("cudnn_benchmark"), "mixed");
-}
-
-TEST_F(RunRecorderTest, NobodySaidHowCudnnWasSet) {
-  record([&] {
-    note_scope();
-    ring_registry().region().header->cudnn_benchmark = static_cast<TorchSwitch>(77);
-  });
-  EXPECT_EQ(reader_->meta("cudnn_benchmark"), std::nullopt);
+              ::testing::UnorderedElementsAre(Pair(EndKind::kExit, 7), Pair(EndKind::kSignal, 0),
+                                              Pair(EndKind::kExit, 0)));
 }
 
 TEST_F(RunRecorderTest, TheUsersOwnRecordingLeavesItToTheWrapper) {
@@ -535,21 +291,6 @@ TEST_F(RunRecorderTest, ItAnswersWhoAsks) {
   const auto ends = reader_->process_ends();
   ASSERT_EQ(ends->size(), 1U);
   EXPECT_EQ((*ends)[0].code, 42);
-}
-
-TEST_F(RunRecorderTest, ProcessesAreSampled) {
-  record([this] {
-    note_scope();
-    usleep(250'000);
-    Session::get().mark_exit(0);
-  });
-  std::int64_t memory = 0;
-  const Status status = reader_->for_each_sample([&](const Sample& sample) {
-    if (reader_->text(sample.counter) == "rss_bytes") memory = sample.value;
-    return true;
-  });
-  ASSERT_TRUE(status.ok());
-  EXPECT_GT(memory, 1 << 20);
 }
 
 }  // namespace
