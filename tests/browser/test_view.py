@@ -327,11 +327,16 @@ def test_an_imported_trace_is_gone_though_it_is_still_being_opened(stepscope, bu
     hold = Hold(build_dir, tmp_path, "run.db")
     trace = report_runs.RUNS["device"]()[0].write(tmp_path / "trace.json")
     hold.flag.touch()
-    verb = subprocess.Popen([stepscope, verb, trace], env={**os.environ, **hold.environment}, stdout=subprocess.DEVNULL)
-    hold.wait_until_met()
-    assert any((folder / "run.db").exists() for folder in hold.temporary.iterdir())
-    verb.send_signal(how)
-    assert verb.wait(timeout=60) == -how
+    # Tests may run under nohup, whose children ignore SIGHUP; these are to end by it.
+    running = subprocess.Popen([stepscope, verb, trace], env={**os.environ, **hold.environment},
+                               stdout=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(how, signal.SIG_DFL))
+    try:
+        hold.wait_until_met()
+        assert any((folder / "run.db").exists() for folder in hold.temporary.iterdir())
+        running.send_signal(how)
+        assert running.wait(timeout=60) == -how
+    finally:
+        running.kill()
     assert list(hold.temporary.iterdir()) == []
 
 
