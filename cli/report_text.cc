@@ -472,8 +472,9 @@ std::string next_lines(const TextOptions& options) {
     return "\n  next   stepscope import " + options.store + " -o run.db\n" +
            "         keeps it, to query and to export\n";
   }
-  return "\n  next   stepscope export " + options.store + " -o trace.json.gz\n         sqlite3 " +
-         options.store + " \"select * from step_breakdown\"\n";
+  return "\n  next   stepscope view " + options.store + "\n         stepscope export " +
+         options.store + " -o trace.json.gz\n         sqlite3 " + options.store +
+         " \"select * from step_breakdown\"\n";
 }
 
 }  // namespace
