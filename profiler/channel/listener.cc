@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "profiler/cupti/device_area.h"
+#include "profiler/ring/clock.h"
 
 namespace stepscope {
 namespace {
@@ -34,8 +35,8 @@ OwnedFd unlinked_file(const fs::path& folder) {
   return named;
 }
 
-// Whether the file takes `bytes`, sparse, but for its first pages: those are looked at from the first
-// moment on, and where the disk is full that would be a SIGBUS.
+// Whether the file takes `bytes`, sparse, but for its first pages: those are looked at from the
+// first moment on, and where the disk is full that would be a SIGBUS.
 bool has_room(const OwnedFd& fd, std::uint64_t bytes) {
   if (!fd || ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return false;
   errno = posix_fallocate(fd.get(), 0, kRegionHeadBytes);
@@ -177,6 +178,8 @@ Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& la
                       memory->get(), 0);
   if (mapped == MAP_FAILED) return refused(failed("its memory cannot be mapped").message());
   arrival.region = format_region(mapped, layout, plan);
+  // Before the program has it, which would else take the recorder for dead and record no ops.
+  arrival.region.header->heartbeat_ns = read_clock_ns(CLOCK_MONOTONIC_COARSE);
   Welcome welcome{};
   welcome.magic = kChannelMagic;
   welcome.accepted = 1;

@@ -242,7 +242,6 @@ Status RunRecorder::add_process(const Listener::Arrival& arrival) {
   const auto id = writer_->add_process(process);
   if (!id.ok()) return id.status();
   arrival.region.header->ops_switch = switch_;
-  arrival.region.header->heartbeat_ns = read_clock_ns(CLOCK_MONOTONIC_COARSE);
   processes_.push_back(std::make_unique<Watched>(arrival, *id, *writer_, clock_.map()));
   return {};
 }

@@ -327,11 +327,18 @@ void Session::signal_step(StepMarker source) {
       return;
     }
   }
-  if (region->ops_switch.load(std::memory_order_relaxed) != applied_switch_ ||
-      recorder_is_alive() != applied_alive_) {
-    const std::scoped_lock lock(mutex_);
-    if (active()) apply_window();
+  follow_recorder();
+}
+
+void Session::follow_recorder() {
+  const RegionHeader* region = region_.load(std::memory_order_relaxed);
+  if (region == nullptr) return;
+  if (region->ops_switch.load(std::memory_order_relaxed) == applied_switch_ &&
+      recorder_is_alive() == applied_alive_) {
+    return;
   }
+  const std::scoped_lock lock(mutex_);
+  if (active()) apply_window();
 }
 
 OpenPhase Session::begin_phase(PhaseKind kind, std::string_view name) {
@@ -342,6 +349,8 @@ OpenPhase Session::begin_phase(PhaseKind kind, std::string_view name) {
   if (kind == PhaseKind::kInput && !nested) signal_step(StepMarker::kLoader);
   // Trusted least: workers are given many batches at the start of an epoch.
   if (kind == PhaseKind::kSampler) signal_step(StepMarker::kInferred);
+  // A loop in Python may tell of its steps by nothing but ranges that are seen with the ops.
+  if (kind == PhaseKind::kBackward) follow_recorder();
   return recorder == nullptr ? OpenPhase{} : recorder->begin_phase(kind, name);
 }
 

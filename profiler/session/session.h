@@ -74,6 +74,8 @@ class Session {
   void find_hooks(bool may_run_ops);
   void tell(const std::string& line);
   void signal_step(StepMarker source);
+  // The recorder may have said otherwise, or died, since the window was applied.
+  void follow_recorder();
   void apply_window();
   void note_torch_settings();
   void follow_device(bool wanted);

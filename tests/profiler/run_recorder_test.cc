@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "profiler/channel/client.h"
 #include "tests/profiler/recorded_program.h"
 
 namespace stepscope {
@@ -291,6 +292,41 @@ TEST_F(RunRecorderTest, ItAnswersWhoAsks) {
   const auto ends = reader_->process_ends();
   ASSERT_EQ(ends->size(), 1U);
   EXPECT_EQ((*ends)[0].code, 42);
+}
+
+// A loop may have nothing that tells of its steps until its ops are recorded.
+TEST_F(RunRecorderTest, ABackwardPassIsEnoughToFollowTheRecorder) {
+  record([this] {
+    note_scope();
+    Session& session = Session::get();
+    if (!session.records_ops()) _exit(1);
+    const auto said = ask_recorder(recorder_->socket_path(), ControlCommand::kStopOps);
+    if (!said.ok()) _exit(2);
+    session.end_phase(session.begin_phase(PhaseKind::kBackward, ""), PhaseKind::kBackward);
+    _exit(session.records_ops() ? 3 : 42);
+  });
+  EXPECT_EQ((*reader_->process_ends()).at(0).code, 42);
+}
+
+// Who finds no heartbeat takes the recorder for dead.
+TEST(ListenerTest, AProgramIsGivenALivingRecorder) {
+  auto listener = Listener::open();
+  ASSERT_TRUE(listener.ok());
+  setenv(kSocketVariable, (*listener)->path().c_str(), 1);
+  std::int64_t seen = 0;
+  std::thread program([&] {
+    const Region region = connect_to_recorder();
+    if (region) seen = region.header->heartbeat_ns;
+    unmap_region(region);
+  });
+  Result<std::optional<Listener::Arrival>> arrival = std::optional<Listener::Arrival>();
+  while (arrival.ok() && !arrival->has_value())
+    arrival = (*listener)->accept(lay_out_region(0), RecordPlan{});
+  program.join();
+  unsetenv(kSocketVariable);
+  ASSERT_TRUE(arrival.ok());
+  EXPECT_GT(seen, 0);
+  unmap_region((*arrival)->region);
 }
 
 }  // namespace
