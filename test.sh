@@ -35,9 +35,8 @@ done
 readonly OUT=$PWD/build/test
 readonly FUZZ_SECONDS=10
 # The trainers are programs that tests record; they need no model or data from the network.
-readonly PIP_PACKAGES=(pytest playwright viztracer numpy "torch==$TORCH_PIN"
-  transformers accelerate lightning
-  onnx onnxscript onnxruntime nvtx
+readonly PIP_PACKAGES=(pytest playwright viztracer "torch==$TORCH_PIN" "${SAMPLE_PACKAGES[@]}"
+  transformers accelerate lightning nvtx
   # NVIDIA's headers and libcupti: what the decoder of device records is held against.
   nvidia-cuda-cupti==13.0.85 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 nvidia-nvtx)
 readonly JOBS=$(nproc)

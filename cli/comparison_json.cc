@@ -101,6 +101,7 @@ Json loop_json(const ComparisonView& view, const LoopComparison& loop) {
                          [](const CallDifference& call) { return call.changed(); });
   };
   const auto top = static_cast<std::size_t>(std::max(view.top, 0));
+  const auto known = [](double samples) { return samples > 0 ? Json(samples) : Json(nullptr); };
   return {{"unit", loop.unit},
           {"change", change_of(loop)},
           {"answer", answer_of(loop)},
@@ -110,6 +111,9 @@ Json loop_json(const ComparisonView& view, const LoopComparison& loop) {
           {"step_time",
            {{"mean", difference_json(loop.mean, Unit::kNanoseconds)},
             {"p50", difference_json(loop.median, Unit::kNanoseconds)}}},
+          {"samples_per_step", {{"a", known(loop.samples_a)}, {"b", known(loop.samples_b)}}},
+          {"sample_time",
+           loop.sample ? difference_json(*loop.sample, Unit::kNanoseconds) : Json(nullptr)},
           {"categories", parts_json(loop.categories)},
           {"phases", parts_json(loop.phases)},
           {"ops_compared", loop.calls.size()},

@@ -116,6 +116,7 @@ std::string tables(const LoopComparison& loop, const Palette& palette) {
                      pad_left(in_units("of the step", loop.unit), 18));
   text += table_row(in_units("step time", loop.unit), loop.mean, "", palette);
   text += table_row("  p50", loop.median, "", palette);
+  if (loop.sample) text += table_row("  a sample", *loop.sample, "", palette);
   text += "  categories\n" + part_rows(loop.categories, palette);
   text += "  phases\n" + part_rows(loop.phases, palette);
   return text;

@@ -14,6 +14,22 @@ bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; 
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
+bool is_unit(std::string_view word) {
+  static constexpr std::array<std::string_view, 11> kUnits = {"%", "×",  "ns", "µs", "ms", "s",
+                                                              "B", "kB", "MB", "GB", "TB"};
+  const std::string_view bare = word.substr(0, word.find_last_not_of(",.;:)") + 1);
+  return std::find(kUnits.begin(), kUnits.end(), bare) != kUnits.end();
+}
+
+// How much of `text` stays on one line: a word, and the unit that belongs to a number.
+std::size_t unbroken(std::string_view text) {
+  const std::size_t end = std::min(text.find(' '), text.size());
+  if (end == text.size() || end == 0 || text[end - 1] < '0' || text[end - 1] > '9') return end;
+  const std::string_view rest = text.substr(end + 1);
+  const std::string_view next = rest.substr(0, rest.find(' '));
+  return is_unit(next) ? end + 1 + next.size() : end;
+}
+
 }  // namespace
 
 std::size_t width_of(std::string_view utf8) {
@@ -47,9 +63,9 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   std::vector<std::string> lines;
   std::string line;
   while (!text.empty()) {
-    const std::size_t space = std::min(text.find(' '), text.size());
-    const std::string word = cut(text.substr(0, space), width);
-    text.remove_prefix(std::min(space + 1, text.size()));
+    const std::size_t end = unbroken(text);
+    const std::string word = cut(text.substr(0, end), width);
+    text.remove_prefix(std::min(end + 1, text.size()));
     if (!line.empty() && width_of(line) + 1 + width_of(word) > width) {
       lines.push_back(std::move(line));
       line.clear();

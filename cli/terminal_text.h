@@ -13,7 +13,7 @@ std::string pad_right(std::string_view text, std::size_t width);
 std::string pad_left(std::string_view text, std::size_t width);
 // At most `width` characters; what is cut off ends in "…". Control characters become '?'.
 std::string cut(std::string_view text, std::size_t width);
-// Lines of at most `width` characters, broken at spaces.
+// Lines of at most `width` characters, broken at spaces, but not between a number and its unit.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 // `fraction` (0 to 1) of `width` characters, in eighths of a character: "██▌".
 std::string bar(double fraction, std::size_t width);

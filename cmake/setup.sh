@@ -13,6 +13,8 @@ readonly BUILD_PACKAGES=(g++ cmake ninja-build ccache libsqlite3-dev nlohmann-js
 readonly VENV_PACKAGES=(python3 python3-venv)
 # Debian's libtorch takes whatever BLAS there is, by default one that is ten times slower.
 readonly DEBIAN_TORCH_PACKAGES=(libtorch-dev libopenblas0-pthread)
+# From PyPI, for the samples in Python that serve other formats.
+readonly SAMPLE_PACKAGES=(numpy onnx onnxscript onnxruntime)
 readonly TEST_PACKAGES=(git chromium clang libclang-rt-dev "${DEBIAN_TORCH_PACKAGES[@]}")
 
 say() { printf '%s\n' "$*"; }

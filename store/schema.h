@@ -15,7 +15,7 @@ inline constexpr std::int32_t kApplicationId = 0x53545343;
 extern const char kSchemaSql[];  // schema.sql as it stands
 
 // The same of a sweep, which is no recording: "STSW".
-inline constexpr int kSweepSchemaVersion = 1;
+inline constexpr int kSweepSchemaVersion = 2;
 inline constexpr std::int32_t kSweepApplicationId = 0x53545357;
 
 extern const char kSweepSchemaSql[];  // sweep_schema.sql as it stands

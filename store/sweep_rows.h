@@ -78,6 +78,7 @@ struct SweepRun {
   std::optional<double> loop_minor_faults;
   std::optional<double> loop_major_faults;
   std::optional<double> loop_pressure_ns;
+  std::optional<std::int64_t> trains;  // 0, 1
   std::vector<SweepStep> steps;
 };
 

@@ -1,4 +1,4 @@
--- The schema of a sweep, version 1: one program at many settings, each of them measured in processes of
+-- The schema of a sweep, version 2: one program at many settings, each of them measured in processes of
 -- their own. docs/sweep.md tells it in prose. A sweep is no recording: it has an application_id of its own.
 --
 -- Times are integer nanoseconds (`_ns`), moments since 1970 in UTC (`_unix_ns`). An absent value is NULL.
@@ -69,7 +69,8 @@ CREATE TABLE run (
   loop_ns           INTEGER,           -- of its steady steps, from the first to the last
   loop_minor_faults REAL,              -- in that time
   loop_major_faults REAL,
-  loop_pressure_ns  REAL               -- in that time some task of the machine waited for memory
+  loop_pressure_ns  REAL,              -- in that time some task of the machine waited for memory
+  trains            INTEGER            -- 1: its steps train; 0: they are calls; NULL: it has none, or version 1
 ) STRICT;
 
 -- Every step of every run, or every call where no training is done.

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "store/migration.h"
 #include "store/rows.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
@@ -27,7 +28,7 @@ constexpr std::array<const char*, 5> kOutcomes = {"ok", "out-of-memory", "timed-
 constexpr char kInsertRun[] =
     "INSERT INTO run VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, "
     "?15,"
-    " ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)";
+    " ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26)";
 
 std::int64_t row_of(std::size_t index) { return static_cast<std::int64_t>(index) + 1; }
 
@@ -44,10 +45,12 @@ Status damaged(const Database& database, const std::string& what) {
                        database.path().string() + ": damaged (" + what + "); sweep again");
 }
 
-Status check_version(Database& database) {
+Status bring_up_to_date(Database& database) {
+  static constexpr Migration kSteps[] = {{1, "ALTER TABLE run ADD COLUMN trains INTEGER"}};
   const Result<std::int64_t> version = database.query_int("PRAGMA user_version");
   if (!version.ok()) return version.status();
-  if (*version == kSweepSchemaVersion) return {};
+  if (*version >= 1 && *version <= kSweepSchemaVersion)
+    return migrate(database, static_cast<int>(*version), kSweepSchemaVersion, kSteps);
   return Status::error(ErrorKind::kBadInput,
                        database.path().string() + ": a sweep of schema version " +
                            std::to_string(*version) + ", this Stepscope knows " +
@@ -221,6 +224,7 @@ SweepRun run_of(const Statement& row) {
   run.loop_minor_faults = real_at(row, 23);
   run.loop_major_faults = real_at(row, 24);
   run.loop_pressure_ns = real_at(row, 25);
+  run.trains = integer_at(row, 26);
   return run;
 }
 
@@ -262,9 +266,9 @@ Result<SweepData> read_sweep(const std::filesystem::path& path) {
   if (Status status = file->check_is_store(StoreKind::kSweep); !status.ok()) return status;
   Result<Database> database = Database::open(path, SQLITE_OPEN_READWRITE);
   if (!database.ok()) return database.status();
+  if (Status status = bring_up_to_date(*database); !status.ok()) return status;
   // One snapshot, also while the sweep goes on.
   if (Status status = database->exec("PRAGMA query_only = ON; BEGIN"); !status.ok()) return status;
-  if (Status status = check_version(*database); !status.ok()) return status;
   SweepData data;
   if (Status status = read_plan(*database, data.plan); !status.ok()) return status;
   if (Status status = read_cells(*database, data.plan); !status.ok()) return status;
@@ -307,7 +311,7 @@ Status SweepWriter::Impl::insert(const SweepRun& run) {
       std::string_view(run.marker), run.samples_per_step, std::int64_t{run.input_seen},
       run.lost_events, run.peak_rss_bytes, run.peak_address_bytes, run.available_bytes,
       run.minor_faults, run.major_faults, run.cpu_user_ns, run.cpu_system_ns, run.loop_ns,
-      run.loop_minor_faults, run.loop_major_faults, run.loop_pressure_ns);
+      run.loop_minor_faults, run.loop_major_faults, run.loop_pressure_ns, run.trains);
   if (!status.ok()) return status;
   const std::int64_t id = sqlite3_last_insert_rowid(database_.handle());
   Result<Statement> insert_step = database_.prepare("INSERT INTO step VALUES (?1, ?2, ?3, ?4, ?5)");
@@ -347,7 +351,7 @@ Result<std::unique_ptr<SweepWriter>> SweepWriter::open(const std::filesystem::pa
   if (Status status = file->lock(StoreLock::kWriting); !status.ok()) return status;
   Result<Database> database = Database::open(path, SQLITE_OPEN_READWRITE);
   if (!database.ok()) return database.status();
-  if (Status status = check_version(*database); !status.ok()) return status;
+  if (Status status = bring_up_to_date(*database); !status.ok()) return status;
   auto impl = std::make_unique<Impl>(*std::move(file), *std::move(database));
   if (Status status = impl->prepare(); !status.ok()) return status;
   return std::unique_ptr<SweepWriter>(new SweepWriter(std::move(impl)));

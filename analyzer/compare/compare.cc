@@ -37,6 +37,22 @@ std::vector<double> step_times(const LoopReport& loop) {
   return values;
 }
 
+// Batches need not be of one size; their steps' mean is told by the mean batch.
+Estimate sample_time(const LoopReport& loop) {
+  const std::vector<double> steps = step_times(loop);
+  const std::vector<double> samples(steps.size(), loop.padding.batch_size());
+  return estimate_ratio(steps, samples);
+}
+
+void compare_samples(const LoopReport& a, const LoopReport& b, LoopComparison& result) {
+  constexpr double kAlike = 0.01;  // the last batch of a run may be a smaller one
+  result.samples_a = a.padding.batch_size();
+  result.samples_b = b.padding.batch_size();
+  if (result.samples_a <= 0 || result.samples_b <= 0) return;
+  if (std::abs(result.samples_b / result.samples_a - 1) < kAlike) return;
+  result.sample = difference_of(sample_time(a), sample_time(b));
+}
+
 PartDifference compare_part(std::string name, const LoopReport& a, const std::vector<double>& in_a,
                             const LoopReport& b, const std::vector<double>& in_b) {
   return {std::move(name), difference_of(estimate_mean(in_a), estimate_mean(in_b)),
@@ -139,6 +155,7 @@ LoopComparison compare_loops(const LoopReport& a, const LoopReport& b) {
   result.rank = a.rank == b.rank ? a.rank : -1;
   result.mean = difference_of(estimate_mean(step_times(a)), estimate_mean(step_times(b)));
   result.median = difference_of(estimate_median(step_times(a)), estimate_median(step_times(b)));
+  compare_samples(a, b, result);
   result.categories = compare_categories(a, b);
   result.phases = compare_phases(a, b);
   result.a_has_ops = a.ops_recorded;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,12 @@ struct LoopComparison {
   std::string unit = "step";
   Difference mean;  // of the step time, in ns
   Difference median;
+  // Samples a step, as the program marked them (lengths); 0: not known.
+  double samples_a = 0;
+  double samples_b = 0;
+  // Of the time of a sample, in ns, where the samples of a step are known and differ: then steps of
+  // the two do not do the same work, and it is samples that say which run is faster.
+  std::optional<Difference> sample;
   std::vector<PartDifference> categories;  // that occur in either, in the order of Category
   std::vector<PartDifference> phases;      // input, forward, backward, optimizer, other
   std::vector<CallDifference> calls;       // what matters first, then what changed, then by |delta|
@@ -57,6 +64,8 @@ struct LoopComparison {
   bool b_has_ops = false;
 
   [[nodiscard]] bool has_ops() const { return a_has_ops && b_has_ops; }
+  // What tells which run is faster.
+  [[nodiscard]] const Difference& pace() const { return sample ? *sample : mean; }
 };
 
 // Something that makes the two runs hard to compare.

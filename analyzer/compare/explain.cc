@@ -25,6 +25,13 @@ std::string plain_number(double value) {
   return text.data();
 }
 
+// "1 sample", "15.8 samples"
+std::string batch_text(double samples) {
+  const bool whole = samples == std::floor(samples);
+  return (whole ? count_text(std::llround(samples)) : plain_number(samples)) +
+         (samples == 1 ? " sample" : " samples");
+}
+
 std::string signed_number(double percent) {
   return with_sign(percent, plain_number(std::abs(percent)));
 }
@@ -109,6 +116,11 @@ std::string median_reason(const LoopComparison& loop) {
          in_units("), which slow steps cover up in the mean.", loop.unit);
 }
 
+std::string batch_reason(const LoopComparison& loop) {
+  return in_units("A step has ", loop.unit) + batch_text(loop.samples_a) + " in A and " +
+         batch_text(loop.samples_b) + in_units(" in B; what follows is of a step.", loop.unit);
+}
+
 std::string named(const CallDifference& call) {
   const std::string where = call.phase == "none" ? "outside of phases" : "in " + call.phase;
   return printable(call.name) + " (" + where + ")";
@@ -147,27 +159,31 @@ std::string time_interval_text(Interval ns) {
 }
 
 std::string change_of(const LoopComparison& loop) {
-  if (!loop.mean.can_be_told()) return "unknown";
-  if (!loop.mean.changed) return "noise";
-  return loop.mean.delta() < 0 ? "faster" : "slower";
+  const Difference& pace = loop.pace();
+  if (!pace.can_be_told()) return "unknown";
+  if (!pace.changed) return "noise";
+  return pace.delta() < 0 ? "faster" : "slower";
 }
 
 std::string answer_of(const LoopComparison& loop) {
-  const double a = loop.mean.a.value, b = loop.mean.b.value;
-  if (!loop.mean.can_be_told()) {
+  const Difference& pace = loop.pace();
+  const double a = pace.a.value, b = pace.b.value;
+  const std::string each = loop.sample ? " a sample" : in_units(" a step", loop.unit);
+  if (!pace.can_be_told()) {
     return in_units("Too few steps to tell a difference from noise: ", loop.unit) + time_text(b) +
-           in_units(" a step in B, ", loop.unit) + short_time(a, b) + " in A";
+           each + " in B, " + short_time(a, b) + " in A";
   }
-  if (!loop.mean.changed) {
-    return "No difference beyond noise: " + time_text(b) + in_units(" a step in B, ", loop.unit) +
-           short_time(a, b) + " in A " + change_text(loop.mean);
+  if (!pace.changed) {
+    return "No difference beyond noise: " + time_text(b) + each + " in B, " + short_time(a, b) +
+           " in A " + change_text(pace);
   }
-  return "B is " + how_much(a, b) + ": " + time_text(b) +
-         in_units(" a step instead of ", loop.unit) + short_time(a, b) + " " +
-         change_text(loop.mean);
+  return "B is " + how_much(a, b) + ": " + time_text(b) + each + " instead of " + short_time(a, b) +
+         " " + change_text(pace);
 }
 
 std::vector<std::string> reasons_of(const LoopComparison& loop) {
+  // Why a step that does other work takes another time needs no reason.
+  if (loop.sample) return {batch_reason(loop)};
   std::vector<std::string> reasons = {median_reason(loop), category_reason(loop),
                                       appearance_reason(loop, true),
                                       appearance_reason(loop, false)};

@@ -9,10 +9,11 @@
 
 namespace stepscope {
 
-// "faster", "slower", "noise" or "unknown" (a single step): B against A, by the mean step.
+// "faster", "slower", "noise" or "unknown" (a single step): B against A, by LoopComparison::pace().
 std::string change_of(const LoopComparison& loop);
 
 // "B is 1.9 × faster: 2.54 ms a step instead of 4.82 (−47.3 %, 95 % CI −48.1 … −46.2)"
+// By the time of a sample where that is what tells.
 std::string answer_of(const LoopComparison& loop);
 
 // What moved, a sentence each; empty when nothing did.

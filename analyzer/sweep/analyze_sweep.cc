@@ -29,6 +29,14 @@ std::int64_t runs_planned(const SweepReport& report, const SweepData& data) {
   return planned;
 }
 
+std::string unit_of(const SweepData& data) {
+  const auto is = [](std::int64_t trains) {
+    return [trains](const SweepRun& run) { return run.trains == trains; };
+  };
+  const bool any_trains = std::any_of(data.runs.begin(), data.runs.end(), is(1));
+  return !any_trains && std::any_of(data.runs.begin(), data.runs.end(), is(0)) ? "call" : "step";
+}
+
 std::string few_steps(const SweepReport& report) {
   const auto few = std::count_if(
       report.cells.begin(), report.cells.end(),
@@ -36,7 +44,7 @@ std::string few_steps(const SweepReport& report) {
   if (few == 0) return {};
   return std::to_string(few) + " of " + std::to_string(report.cells.size()) +
          " settings have fewer than " + std::to_string(kEnoughSteps) +
-         " steady steps; let the program take more of them.";
+         in_units(" steady steps; let the program take more of them.", report.unit);
 }
 
 std::string line_through_two(const SweepReport& report) {
@@ -81,6 +89,7 @@ SweepReport analyze_sweep(const SweepData& data) {
   report.per_sample = std::all_of(report.cells.begin(), report.cells.end(), has_samples) &&
                       std::any_of(report.cells.begin(), report.cells.end(),
                                   [](const CellFigures& cell) { return cell.available(); });
+  report.unit = unit_of(data);
   report.scanned = scanned_parameter(report.plan);
   report.scans = scan_settings(report, data);
   report.comparisons = compare_levels(report);

@@ -25,6 +25,7 @@ bool input_is_seen(const LoopReport& loop) { return loop.input.waits > 0 || !loo
 void add_steps(const LoopReport& loop, const MeasureOptions& options, SweepRun& run) {
   run.marker = marker_name(loop.marker);
   run.input_seen = input_is_seen(loop);
+  run.trains = loop.trains ? 1 : 0;
   for (const Step& step : loop.steps) {
     const bool steady = options.warm_up ? step.number > *options.warm_up : step.steady;
     const std::int64_t wall = to_ns(step.dur);

@@ -75,7 +75,8 @@ std::optional<double> faults_each(const CellFigures& cell) {
 
 std::string rounded(double value) { return count_text(std::llround(value)); }
 
-std::vector<std::string> pressure_signs(const CellFigures& cell, const CellFigures& best) {
+std::vector<std::string> pressure_signs(const CellFigures& cell, const CellFigures& best,
+                                        const std::string& unit) {
   std::vector<std::string> signs;
   if (cell.pressure_share.value_or(0) >= kPressureShare &&
       *cell.pressure_share > 2 * best.pressure_share.value_or(0)) {
@@ -84,11 +85,12 @@ std::vector<std::string> pressure_signs(const CellFigures& cell, const CellFigur
                     " at the best)");
   }
   if (cell.major_faults.value_or(0) >= kMajorFaultsAStep) {
-    signs.push_back(rounded(*cell.major_faults) + " pages a step were read back from disk");
+    signs.push_back(rounded(*cell.major_faults) +
+                    in_units(" pages a step were read back from disk", unit));
   }
   const auto faults = faults_each(cell), usual = faults_each(best);
   if (faults && usual && *cell.minor_faults >= kFaultsAStep && *faults >= kMoreFaults * *usual) {
-    signs.push_back(rounded(*cell.minor_faults) + " page faults a step (" +
+    signs.push_back(rounded(*cell.minor_faults) + in_units(" page faults a step (", unit) +
                     rounded(*best.minor_faults) + " at the best), " +
                     percent_text(cell.system_share) + " of its CPU time in the kernel (" +
                     percent_text(best.system_share) + ")");
@@ -104,7 +106,7 @@ std::optional<PressureOnset> find_pressure(const SweepReport& report, const Scan
     if (number_of(report, cell) <= number_of(report, *scan.best) || !figures.available()) continue;
     const Difference difference = difference_of(best.cost(), figures.cost());
     if (!difference.changed || difference.delta() <= 0) continue;
-    auto signs = pressure_signs(figures, best);
+    auto signs = pressure_signs(figures, best, report.unit);
     if (signs.empty()) continue;
     return PressureOnset{cell, figures.cost().value / best.cost().value - 1, std::move(signs)};
   }

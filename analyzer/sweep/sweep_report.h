@@ -96,6 +96,7 @@ struct SweepReport {
   std::int64_t runs_made = 0;
   std::int64_t runs_planned = 0;       // those that a failure made needless left out
   bool per_sample = false;             // costs are of samples
+  std::string unit = "step";           // what a person calls a step: "call" where no run trains
   std::optional<std::size_t> scanned;  // the parameter
   std::vector<Scan> scans;
   std::vector<LevelComparison> comparisons;

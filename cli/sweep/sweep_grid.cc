@@ -154,9 +154,11 @@ std::string sweep_grids(const SweepReport& report, const Palette& palette, std::
   const std::size_t at_once = std::max<std::size_t>((width - 16) / kColumn, 1);
   std::string text;
   for (const Grid& grid : grids_of(report, *across)) {
-    text += "\n  " + palette.bold(report.per_sample ? "samples/s" : "time of a step") +
-            (grid.title.empty() ? "" : "  " + cut(printable(grid.title), width - 40)) +
-            "  (* best, ~ as good)\n";
+    text +=
+        "\n  " +
+        palette.bold(report.per_sample ? "samples/s" : in_units("time of a step", report.unit)) +
+        (grid.title.empty() ? "" : "  " + cut(printable(grid.title), width - 40)) +
+        "  (* best, ~ as good)\n";
     for (std::size_t from = 0; from < columns; from += at_once) {
       text += grid_text(report, grid, *across, from, std::min(from + at_once, columns), palette);
     }

@@ -170,6 +170,7 @@ std::string sweep_json(const SweepReport& report, const std::string& path) {
       {"runs", {{"made", report.runs_made}, {"planned", report.runs_planned}}},
       {"variants", variants_json(plan)},
       {"parameters", parameters_json(plan)},
+      {"unit", report.unit},
       {"scanned", report.scanned ? Json(plan.parameters[*report.scanned].name) : Json(nullptr)},
       {"per_sample", report.per_sample},
       {"cells",

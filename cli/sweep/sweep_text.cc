@@ -90,7 +90,7 @@ std::string fit_text(const SweepReport& report, const Scan& scan) {
 }
 
 std::string cost_heading(const SweepReport& report) {
-  return report.per_sample ? "samples/s" : "a step";
+  return report.per_sample ? "samples/s" : in_units("a step", report.unit);
 }
 
 // The best value of each group of settings, one line each.
@@ -163,7 +163,7 @@ std::string comparison_lines(const SweepReport& report, const Palette& palette) 
     text += "  mean over " + std::to_string(comparison.settings) +
             (comparison.settings == 1 ? " setting" : " settings that all of them have") + "\n";
     for (const Level& level : comparison.levels) {
-      text += level_line(level, report.per_sample ? " a sample" : " a step");
+      text += level_line(level, report.per_sample ? " a sample" : in_units(" a step", report.unit));
     }
     if (comparison.left_out.empty()) continue;
     std::string left;
@@ -237,7 +237,7 @@ std::string figure_row(const SweepReport& report, const CellFigures& cell) {
 std::string all_settings(const SweepReport& report, const Palette& palette) {
   std::string text =
       "\n" + line_of("  " + palette.bold(pad_right(cut(title_heading(report.plan), 29), 30)) +
-                     pad_left("steps", 7) + pad_left("mean", 9) + pad_left("p50", 9) +
+                     pad_left(report.unit + "s", 7) + pad_left("mean", 9) + pad_left("p50", 9) +
                      pad_left("p99", 9) + pad_left("samples/s", 10) + pad_left("peak", 8) +
                      pad_left("faults", 9) + pad_left("input", 7));
   for (std::size_t i = 0; i < std::min(report.cells.size(), kMostRows); ++i) {

@@ -688,6 +688,43 @@ TEST(Notes, SayWhatMakesRunsHardToCompare) {
             Ids{"device"});
 }
 
+// Steps of 2 ms and 8 ms, which hold the given samples; the mark of a batch is what says so.
+LoopComparison compare_batches(std::int64_t samples_a, std::int64_t samples_b) {
+  std::mt19937 random(3);
+  RunBuilder a, b;
+  a.loop().steps(correlated(random, 100, 0.3), 2, 0);
+  b.loop().steps(correlated(random, 100, 0.3), 8, 0);
+  const auto mark = [](RunBuilder& run, std::int64_t samples) {
+    run.report().loops[0].padding.batches = samples > 0 ? 100 : 0;
+    run.report().loops[0].padding.samples = samples;
+  };
+  mark(a, samples_a);
+  mark(b, samples_b);
+  return compare(a.report(), b.report()).loops.at(0);
+}
+
+TEST(Compare, SamplesTellWhereStepsHoldDifferentNumbersOfThem) {
+  const LoopComparison loop = compare_batches(100, 1600);
+  ASSERT_TRUE(loop.sample);
+  EXPECT_NEAR(loop.sample->a.value, loop.mean.a.value, 1);
+  EXPECT_NEAR(loop.sample->b.value, loop.mean.b.value / 16, 1);
+  EXPECT_TRUE(loop.sample->changed);
+  EXPECT_GT(loop.mean.delta(), 0);
+  EXPECT_EQ(change_of(loop), "faster");
+  EXPECT_THAT(answer_of(loop), StartsWith("B is 4.0 × faster: 500 µs a sample instead of 2.00 ms"));
+  EXPECT_EQ(reasons_of(loop), std::vector<std::string>{"A step has 1 sample in A and 16 samples in "
+                                                       "B; what follows is of a step."});
+}
+
+TEST(Compare, StepsTellWhereSamplesAreAlikeOrNotKnown) {
+  for (const auto& [a, b] : {std::pair{1600, 1600}, {1600, 1590}, {0, 1600}, {1600, 0}, {0, 0}}) {
+    const LoopComparison loop = compare_batches(a, b);
+    EXPECT_FALSE(loop.sample) << a << ", " << b;
+    EXPECT_EQ(change_of(loop), "slower");
+    EXPECT_THAT(answer_of(loop), HasSubstr(" a step instead of "));
+  }
+}
+
 TEST(Notes, HowCudnnWasSetWhereBothRunsSay) {
   const std::vector<double> noise(30, 1.0);
   const auto notes_of_modes = [&](std::optional<bool> a_mode, std::optional<bool> b_mode) {

@@ -451,6 +451,12 @@ TEST(TerminalText, BarsCountInEighths) {
 TEST(TerminalText, WrapsAtSpaces) {
   EXPECT_EQ(cli::wrap("one two three", 7), (std::vector<std::string>{"one two", "three"}));
   EXPECT_EQ(cli::wrap("", 7), std::vector<std::string>{});
+  // A unit stays with its number, a word that only looks like one with nothing.
+  EXPECT_EQ(cli::wrap("waits 15.5 % of it", 11),
+            (std::vector<std::string>{"waits", "15.5 % of", "it"}));
+  EXPECT_EQ(cli::wrap("it took 12 ms, so", 11), (std::vector<std::string>{"it took", "12 ms, so"}));
+  EXPECT_EQ(cli::wrap("that s it", 6), (std::vector<std::string>{"that s", "it"}));
+  EXPECT_EQ(cli::wrap("7 steps", 3), (std::vector<std::string>{"7", "st…"}));
 }
 
 }  // namespace

@@ -350,6 +350,16 @@ TEST(SweepReports, AnIncompleteSweepHasOneToo) {
   EXPECT_THAT(report.notes[0], HasSubstr("ran once"));
 }
 
+TEST(SweepReports, StepsOfInferenceAreCalls) {
+  SweepData data = usual_sweep();
+  EXPECT_EQ(analyze_sweep(data).unit, "step") << "not known";
+  for (SweepRun& run : data.runs) run.trains = 0;
+  data.runs.back().trains.reset();  // one that took no step
+  EXPECT_EQ(analyze_sweep(data).unit, "call");
+  data.runs.front().trains = 1;
+  EXPECT_EQ(analyze_sweep(data).unit, "step") << "some train";
+}
+
 TEST(SweepReports, ASweepWithoutAnyRunHasOne) {
   const SweepReport report = analyze_sweep(grid_of({numbers("batch", {1, 2})}));
   EXPECT_EQ(report.scans[0].best, std::nullopt);

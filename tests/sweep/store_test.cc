@@ -41,6 +41,7 @@ class SweepStore : public ::testing::Test {
     run.samples_per_step = 8;
     run.peak_address_bytes = 7;
     run.loop_pressure_ns = 2.5;
+    run.trains = 0;
     ASSERT_OK((*writer)->add_run(run));
     ASSERT_OK((*writer)->add_run(
         testing::failed_run(1, SweepOutcome::kTimedOut, "took longer than 1 s")));
@@ -84,6 +85,8 @@ TEST_F(SweepStore, WhatGoesInComesOut) {
   EXPECT_EQ(run.samples_per_step, 8.0);
   EXPECT_EQ(run.peak_address_bytes, 7);
   EXPECT_EQ(run.loop_pressure_ns, 2.5);
+  EXPECT_EQ(run.trains, 0);
+  EXPECT_EQ(data->runs[1].trains, std::nullopt);
   EXPECT_EQ(run.signal, std::nullopt);
   EXPECT_EQ(data->runs[1].outcome, SweepOutcome::kTimedOut);
   EXPECT_EQ(data->runs[1].cause, "took longer than 1 s");
@@ -137,6 +140,28 @@ TEST_F(SweepStore, ItIsNoRecording) {
                {"a sweep, not a recording"});
   expect_error(TraceWriter::create(path_).status(), ErrorKind::kBadInput, path_, {"a sweep"});
   EXPECT_EQ(read_sweep(path_)->runs.size(), 2U) << "and it is left alone";
+}
+
+TEST_F(SweepStore, AnOlderOneIsBroughtUpToDate) {
+  make();
+  {
+    auto database = Database::open(path_, SQLITE_OPEN_READWRITE);
+    ASSERT_OK(database.status());
+    ASSERT_OK(database->exec("ALTER TABLE run DROP COLUMN trains; PRAGMA user_version = 1"));
+  }
+  const auto old = read_sweep(path_);
+  ASSERT_OK(old.status());
+  EXPECT_EQ(old->runs.at(0).steps.size(), 3U);
+  EXPECT_EQ(old->runs.at(0).trains, std::nullopt);
+  EXPECT_EQ(query("PRAGMA user_version"), kSweepSchemaVersion);
+  auto writer = SweepWriter::open(path_);
+  ASSERT_OK(writer.status());
+  SweepRun run = testing::good_run(0, 2, 1e6, 3);
+  run.trains = 1;
+  ASSERT_OK((*writer)->add_run(run));
+  const auto now = read_sweep(path_);
+  ASSERT_OK(now.status());
+  EXPECT_EQ(now->runs.at(2).trains, 1);
 }
 
 TEST_F(SweepStore, ANewerSchemaIsRefused) {
