@@ -27,6 +27,9 @@ struct HookApi {
   // Whether cuDNN is to measure which algorithm is fastest (torch.backends.cudnn.benchmark), also
   // of a libtorch without cuDNN. Thread safety: any thread; takes no lock.
   bool (*cudnn_benchmark)();
+  // Whether a state of callbacks (an at::RecordFunctionTLS) is the calling thread's already, while
+  // ops are recorded; always false while not. Thread safety: any thread; takes no lock.
+  bool (*is_current_tls)(const void* record_function_tls);
 };
 
 // The one symbol of a hook library. `id` is the caller's STEPSCOPE_HOOKS_ID: its version and a hash

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -119,10 +120,13 @@ std::mutex callback_mutex;
 at::CallbackHandle callback = at::INVALID_CALLBACK_HANDLE;
 HookMode current_mode = HookMode::kOff;
 
+std::atomic<bool> ops_are_recorded{false};
+
 void set_mode(HookMode mode) {
   const std::scoped_lock lock(callback_mutex);
   if (mode == current_mode) return;
   current_mode = mode;
+  ops_are_recorded = mode == HookMode::kOps || mode == HookMode::kOpsAndShapes;
   if (callback != at::INVALID_CALLBACK_HANDLE) at::removeCallback(callback);
   callback = mode == HookMode::kOff ? at::INVALID_CALLBACK_HANDLE
                                     : at::addGlobalCallback(callback_of(mode));
@@ -160,7 +164,16 @@ std::int64_t measure_leaf_op_overhead_ns() {
 
 bool cudnn_benchmark() { return at::globalContext().benchmarkCuDNN(); }
 
-constexpr HookApi kHooks{set_mode, measure_leaf_op_overhead_ns, cudnn_benchmark};
+// Where a thread has callbacks of its own, theirs is the word.
+bool is_current_tls(const void* record_function_tls) {
+  if (!ops_are_recorded.load(std::memory_order_relaxed)) return false;
+  const auto& wanted = *static_cast<const at::RecordFunctionTLS*>(record_function_tls);
+  const at::RecordFunctionTLS& current = at::get_record_function_tls_();
+  return wanted.tls_record_function_enabled_ == current.tls_record_function_enabled_ &&
+         wanted.sorted_tls_callbacks_.empty() && current.sorted_tls_callbacks_.empty();
+}
+
+constexpr HookApi kHooks{set_mode, measure_leaf_op_overhead_ns, cudnn_benchmark, is_current_tls};
 
 }  // namespace
 }  // namespace stepscope

@@ -3,6 +3,9 @@
 
 #include <dlfcn.h>
 
+#include <cstdio>
+#include <cstdlib>
+
 #include "profiler/session/hook_library.h"
 
 namespace stepscope {
@@ -12,6 +15,18 @@ namespace stepscope {
 inline void* find_libtorch_symbol(const char* name) {
   void* symbol = find_torch_symbol(name);
   return symbol != nullptr ? symbol : dlsym(RTLD_NEXT, name);
+}
+
+// For what libtorch itself has just called.
+inline void* libtorch_symbol(const char* name) {
+  void* symbol = find_libtorch_symbol(name);
+  if (symbol == nullptr) {
+    // Cannot be: who calls us resolved this name against libtorch. Nothing sensible could be
+    // returned.
+    std::fprintf(stderr, "stepscope: cannot find %s in libtorch\n", name);
+    std::abort();
+  }
+  return symbol;
 }
 
 }  // namespace stepscope

@@ -8,9 +8,6 @@
 // std::vector) is returned through a hidden pointer and passed as a pointer to a copy that the
 // caller made. The stand-ins below have the same triviality, so the compiler does the same for
 // them.
-#include <cstdio>
-#include <cstdlib>
-
 #include "profiler/preload/libtorch_symbol.h"
 #include "profiler/session/session.h"
 
@@ -46,17 +43,6 @@ class PhaseGuard {
 
   OpenPhase phase_;
 };
-
-void* libtorch_symbol(const char* name) {
-  void* symbol = find_libtorch_symbol(name);
-  if (symbol == nullptr) {
-    // Cannot be: who calls us resolved this name against libtorch. Nothing sensible could be
-    // returned.
-    std::fprintf(stderr, "stepscope: cannot find %s in libtorch\n", name);
-    std::abort();
-  }
-  return symbol;
-}
 
 }  // namespace
 }  // namespace stepscope

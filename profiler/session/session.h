@@ -54,6 +54,12 @@ class Session {
   [[nodiscard]] bool records_ops() const {
     return active() && ops_wanted_.load(std::memory_order_relaxed);
   }
+  // Whether a state of callbacks (an at::RecordFunctionTLS) that libtorch is about to set is the
+  // calling thread's already. False also while no ops are recorded.
+  [[nodiscard]] bool is_current_tls(const void* record_function_tls) const {
+    const HookApi* hooks = hooks_.load(std::memory_order_acquire);
+    return hooks != nullptr && hooks->is_current_tls(record_function_tls);
+  }
   // The process asks for its end. Async-signal-safe; does nothing in a child of vfork().
   void mark_exit(int code);
 

@@ -1,6 +1,7 @@
 // Which hook library is loaded, and which is refused.
 #include "profiler/session/hook_library.h"
 
+#include <ATen/record_function.h>
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -58,6 +59,40 @@ TEST(HookLibraryTest, WhatDoctorBuiltIsFoundInTheCache) {
   unsetenv("XDG_CACHE_HOME");
   EXPECT_TRUE(hooks.ok()) << hooks.status().message();
   EXPECT_FALSE(none.ok());
+}
+
+// What libtorch would set anew for nothing, and what it would not.
+TEST(HookLibraryTest, KnowsTheCallbacksThatAThreadHas) {
+  const std::filesystem::path folder = testing::TempDir() + "/stepscope-hooks-tls";
+  const std::filesystem::path place = folder / ("torch-" TORCH_VERSION);
+  std::filesystem::create_directories(place);
+  std::filesystem::copy_file(STEPSCOPE_HOOK_LIBRARY, place / "libstepscope_torch.so",
+                             std::filesystem::copy_options::overwrite_existing);
+  setenv("STEPSCOPE_HOOKS", folder.c_str(), 1);
+  const auto loaded = load_hooks({"libtorch_cpu.so", TORCH_VERSION});
+  unsetenv("STEPSCOPE_HOOKS");
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  const HookApi& hooks = **loaded;
+
+  const at::RecordFunctionTLS same = at::get_record_function_tls_();
+  at::RecordFunctionTLS other = same;
+  other.tls_record_function_enabled_ = !same.tls_record_function_enabled_;
+  for (const HookMode mode : {HookMode::kOff, HookMode::kUserScopes}) {
+    hooks.set_mode(mode);
+    EXPECT_FALSE(hooks.is_current_tls(&same)) << "libtorch is left alone";
+  }
+  hooks.set_mode(HookMode::kOps);
+  EXPECT_TRUE(hooks.is_current_tls(&same));
+  EXPECT_FALSE(hooks.is_current_tls(&other));
+  const auto handle = at::addThreadLocalCallback(at::RecordFunctionCallback(nullptr));
+  const at::RecordFunctionTLS with_callback = at::get_record_function_tls_();
+  EXPECT_FALSE(hooks.is_current_tls(&same)) << "it would take the callback away";
+  EXPECT_FALSE(hooks.is_current_tls(&with_callback));
+  at::removeCallback(handle);
+  EXPECT_FALSE(hooks.is_current_tls(&with_callback)) << "it would bring the callback back";
+  EXPECT_TRUE(hooks.is_current_tls(&same));
+  hooks.set_mode(HookMode::kOff);
 }
 
 // A library of the right name that was built for another libtorch must refuse itself.

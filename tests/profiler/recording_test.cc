@@ -1,5 +1,7 @@
 // Recordings of a real libtorch loop through the public API, read back from the store.
 #include <ATen/ATen.h>
+#include <ATen/record_function.h>
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stepscope/stepscope.h>
@@ -7,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -161,6 +164,59 @@ TEST_F(RecordingTest, OpsKnowTheirPhaseAndTheirForward) {
   EXPECT_TRUE(std::includes(forward_sequences.begin(), forward_sequences.end(),
                             backward_sequences.begin(), backward_sequences.end()))
       << "each autograd node leads to its forward op";
+}
+
+// libtorch sets the callbacks of a thread for each node of a backward pass. Where that changes
+// nothing it is left out while ops are recorded; these are the cases in which it does.
+TEST_F(RecordingTest, ACallbackOfTheProgramSeesWhatItSeesWithoutUs) {
+  SmallTraining training;
+  const auto batch = SmallTraining::batches(1).at(0);
+  static std::atomic<int> seen;
+  const auto nodes_seen = [&] {
+    seen = 0;
+    const auto handle = at::addThreadLocalCallback(
+        at::RecordFunctionCallback(
+            [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> {
+              ++seen;
+              return nullptr;
+            },
+            [](const at::RecordFunction&, at::ObserverContext*) {})
+            .scopes({at::RecordScope::BACKWARD_FUNCTION}));
+    training.step(batch);
+    at::removeCallback(handle);
+    return seen.load();
+  };
+  const int without = nodes_seen();
+  EXPECT_GT(without, 0);
+  Recording recording(options());
+  training.step(batch);
+  EXPECT_EQ(nodes_seen(), without);
+}
+
+TEST_F(RecordingTest, WhatTheProgramKeepsFromBeingRecordedIsNot) {
+  const at::Tensor x = at::ones({4}).requires_grad_();
+  {
+    Recording recording(options());
+    x.mul(x).sum().backward();
+    const at::Tensor loss = x.mul(x).sum();
+    {
+      const at::RecordFunctionGuard off(/*is_enabled=*/false);
+      loss.backward();
+    }
+    x.mul(x).sum().backward();
+  }
+  const Stored run = read(options());
+  EXPECT_EQ(run.op_names().count("aten::sum"), 3U);
+  EXPECT_EQ(run.op_names().count("MulBackward0"), 2U);
+}
+
+TEST_F(RecordingTest, SettingTheStateOfAThreadComesByUs) {
+  const void* const symbol =
+      dlsym(RTLD_DEFAULT, "_ZN2at24set_record_function_tls_ERKNS_17RecordFunctionTLSE");
+  Dl_info found{};
+  ASSERT_NE(symbol, nullptr);
+  ASSERT_NE(dladdr(symbol, &found), 0);
+  EXPECT_THAT(found.dli_fname, HasSubstr("libstepscope"));
 }
 
 TEST_F(RecordingTest, OpsNestWithinTheirThread) {

@@ -1,0 +1,23 @@
+// The header-free layer: what a callback costs libtorch.
+//
+// Whenever libtorch sets the state of a thread it looks up all callbacks anew, for each of its ten
+// kinds of scope, with an allocation for each that has one. It does so twice for each node of a
+// backward pass, though the state it sets is as a rule the one that the thread has: a third of what
+// recording ops would cost a training of small ones. While ops are recorded, what would change
+// nothing is left out; else everything is as it was.
+#include "profiler/preload/libtorch_symbol.h"
+#include "profiler/session/session.h"
+#include "stepscope/c_api.h"
+
+// at::set_record_function_tls_(const at::RecordFunctionTLS&)
+#define STEPSCOPE_SET_RECORD_FUNCTION_TLS \
+  "_ZN2at24set_record_function_tls_ERKNS_17RecordFunctionTLSE"
+
+extern "C" STEPSCOPE_API void stepscope_set_record_function_tls(const void*) __asm__(
+    STEPSCOPE_SET_RECORD_FUNCTION_TLS);
+extern "C" void stepscope_set_record_function_tls(const void* record_function_tls) {
+  static const auto set = reinterpret_cast<void (*)(const void*)>(
+      stepscope::libtorch_symbol(STEPSCOPE_SET_RECORD_FUNCTION_TLS));
+  if (stepscope::Session::get().is_current_tls(record_function_tls)) return;
+  set(record_function_tls);
+}
