@@ -55,7 +55,9 @@ nn::Sequential cnn() {
   return network;
 }
 
-std::vector<std::int64_t> train(nn::Sequential& network, const torch::Tensor& batch, int steps) {
+// A function of its own, so that bench/overhead/instructions.py can count what it executes.
+[[gnu::noinline]] std::vector<std::int64_t> train(nn::Sequential& network,
+                                                  const torch::Tensor& batch, int steps) {
   torch::optim::SGD optimizer(network->parameters(), torch::optim::SGDOptions(1e-3).momentum(0.9));
   const torch::Tensor labels = torch::randint(0, 10, {batch.size(0)});
   std::vector<std::int64_t> took;
