@@ -123,6 +123,7 @@ struct CopyRow {
 struct ProcessReport : StoredProcess {
   std::optional<ProcessEnd> end;  // absent: it was still running, or nobody saw
   double rss_bytes = 0;           // held when last asked; 0: not sampled
+  double rss_peak_bytes = 0;      // the most that any sample says
   double rss_growth_per_step = 0;
   bool grows = false;  // by enough to be worth a word
   MemoryLimits limits;

@@ -63,6 +63,11 @@ std::string count_text(std::int64_t count) {
   return digits;
 }
 
+std::string mean_text(double value) {
+  if (value == std::floor(value)) return count_text(std::llround(value));
+  return format("%.1f", value);
+}
+
 std::string ordinal(std::size_t number) {
   const std::size_t tens = number % 100;
   const char* suffix = tens >= 11 && tens <= 13 ? "th"

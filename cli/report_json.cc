@@ -71,6 +71,7 @@ Json process_json(const ProcessReport& process) {
           {"exit", exited ? Json(process.end->code) : Json(nullptr)},
           {"died", died_json(process)},
           {"rss_bytes", sampled ? Json(std::llround(process.rss_bytes)) : Json(nullptr)},
+          {"rss_peak_bytes", sampled ? Json(std::llround(process.rss_peak_bytes)) : Json(nullptr)},
           {"rss_growth_per_step",
            sampled ? Json(std::llround(process.rss_growth_per_step)) : Json(nullptr)},
           {"tensors", tensors_json(process)}};

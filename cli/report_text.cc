@@ -212,7 +212,7 @@ std::string phases_line(const LoopReport& loop) {
 std::string padding_line(const LoopReport& loop) {
   const PaddingUse& use = loop.padding;
   if (use.batches == 0) return "";
-  return "  samples   " + one_decimal(use.batch_size()) + " a " + loop.unit() + kDot +
+  return "  samples   " + mean_text(use.batch_size()) + " a " + loop.unit() + kDot +
          percent_text(use.padding_share()) + " of what is computed is padding\n";
 }
 
@@ -225,7 +225,7 @@ std::string cost_line(const LoopReport& loop, const Price& price) {
                 1e6 * cost->per_sample.value_or(cost->per_step),
                 cost->per_sample ? "sample" : loop.unit(), price.per_hour);
   std::string line = text.data();
-  if (cost->samples > 0) line += " and " + one_decimal(cost->samples) + " samples a " + loop.unit();
+  if (cost->samples > 0) line += " and " + mean_text(cost->samples) + " samples a " + loop.unit();
   return line + "\n";
 }
 

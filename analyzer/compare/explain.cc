@@ -27,9 +27,7 @@ std::string plain_number(double value) {
 
 // "1 sample", "15.8 samples"
 std::string batch_text(double samples) {
-  const bool whole = samples == std::floor(samples);
-  return (whole ? count_text(std::llround(samples)) : plain_number(samples)) +
-         (samples == 1 ? " sample" : " samples");
+  return mean_text(samples) + (samples == 1 ? " sample" : " samples");
 }
 
 std::string signed_number(double percent) {

@@ -15,6 +15,7 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t kMostPairs = 200;  // readings that are compared with one another
+constexpr double kMuchMore = 1.5;        // than at the end: the most it held is told too
 
 bool is_death(const ProcessEnd& end) {
   return end.how == EndKind::kSignal || (end.how == EndKind::kExit && end.code > 0);
@@ -71,25 +72,30 @@ std::string who(const ProcessReport& process) {
                            : "Process " + pid + " (" + printable(process.name) + ")";
 }
 
-std::string memory_clause(const ProcessReport& process) {
+std::string memory_clause(const ProcessReport& process, std::string_view unit) {
   if (process.rss_bytes <= 0) return "";
   std::string text = "; it held " + bytes_text(process.rss_bytes);
+  // An exception gives back what could not be had on the way out.
+  if (process.rss_peak_bytes >= kMuchMore * process.rss_bytes)
+    text += " (" + bytes_text(process.rss_peak_bytes) + " before)";
   if (process.tensors && process.tensors->last.bytes > 0) {
     text += ", " + bytes_text(process.tensors->last.bytes) + " of it in tensors (" +
             owners_text(process.tensors->last) + ")";
   }
-  if (process.grows) text += ", growing " + bytes_text(process.rss_growth_per_step) + " a step";
+  if (process.grows) {
+    text += ", growing " + bytes_text(process.rss_growth_per_step) + in_units(" a step", unit);
+  }
   return text;
 }
 
-std::string sentence_of(const ProcessReport& process) {
+std::string sentence_of(const ProcessReport& process, std::string_view unit) {
   const ProcessEnd& end = *process.end;
   std::string text = who(process) + " " + process.died;
-  if (end.step > 0) text += " in step " + std::to_string(end.step);
+  if (end.step > 0) text += in_units(" in step ", unit) + std::to_string(end.step);
   if (!process.died_in.empty())
     text +=
         ", in " + printable(process.died_in) + " of thread " + printable(process.died_in_thread);
-  text += memory_clause(process) + ".";
+  text += memory_clause(process, unit) + ".";
   const std::string limits = process.of_memory ? limits_sentence(process.limits) : "";
   return limits.empty() ? text : text + " " + limits;
 }
@@ -124,6 +130,7 @@ void measure_memory(const Counters& counters, const LoopReport* loop, ProcessRep
   const CounterSeries* memory = counters.find(report.id, counter::kRss);
   if (memory == nullptr) return;
   report.rss_bytes = memory->last();
+  report.rss_peak_bytes = memory->peak().value;
   if (loop == nullptr) return;
   std::vector<Step> steady;
   std::copy_if(loop->steps.begin(), loop->steps.end(), std::back_inserter(steady),
@@ -168,7 +175,7 @@ std::vector<ProcessReport> describe_processes(const RecordedRun& recording,
       report.limits = read_memory_limits(counters, process.id);
       report.of_memory = report.end->out_of_memory || report.limits.reached();
       find_op(recording, loop, report);
-      report.sentence = sentence_of(report);
+      report.sentence = sentence_of(report, loop == nullptr ? "step" : loop->unit());
     }
     result.push_back(std::move(report));
   }

@@ -237,6 +237,8 @@ TEST(Words, FiguresReadWell) {
   EXPECT_EQ(time_text_like(710'000, 1'620'000), "0.71");
   EXPECT_EQ(percent_text(0.6312), "63.1 %");
   EXPECT_EQ(count_text(-1234567), "-1,234,567");
+  EXPECT_EQ(mean_text(6000), "6,000");
+  EXPECT_EQ(mean_text(15.75), "15.8");
   EXPECT_EQ(ordinal(11), "11th");
   EXPECT_EQ(ordinal(22), "22nd");
   EXPECT_EQ(in_quotes("a\nb"), "\"a?b\"");

@@ -131,7 +131,7 @@ TEST_F(AnalyzeTest, APriceSaysWhatAStepAndASampleCost) {
   EXPECT_DOUBLE_EQ(document["cost"]["per_sample"].get<double>(), 0.002 * step_s / 8);
   const Outcome page =
       run_stepscope({"analyze", store, "--price-per-hour", "7.2", "--samples-per-step", "8"});
-  EXPECT_THAT(page.out, HasSubstr("for a million samples, at 7.2 an hour and 8.0 samples a step"));
+  EXPECT_THAT(page.out, HasSubstr("for a million samples, at 7.2 an hour and 8 samples a step"));
 
   const Outcome unpriced = run_stepscope({"analyze", store, "--json"});
   EXPECT_TRUE(Json::parse(unpriced.out)["cost"].is_null());

@@ -51,6 +51,26 @@ TEST_F(DeathReport, JsonKeepsItsContract) {
   EXPECT_EQ(Json::parse(outcome.out)["loops"][0]["rank"], 1);
 }
 
+// What could not be had is given back on the way out; that it was held is the news.
+TEST_F(DeathReport, TheMostItHeldIsToldWhereTheEndIsFarBelow) {
+  const std::string store = make({.steps = 30, .killed_by = 9, .samples = true});
+  {
+    auto writer = TraceWriter::open(store);
+    ASSERT_TRUE(writer.ok());
+    const auto phases = open_store(store)->phases();
+    ASSERT_TRUE(phases.ok());
+    const SessionTime end = phases->back().start + phases->back().dur;
+    const std::vector<Sample> last{
+        {ProcessId{1}, (*writer)->intern("rss_bytes"), end + Duration(1), 148'000'000}};
+    ASSERT_TRUE((*writer)->add_samples(last).ok());
+    ASSERT_TRUE((*writer)->finish().ok());
+  }
+  EXPECT_THAT(run_stepscope({"analyze", store}).out, HasSubstr("148 MB (1.35 GB before)"));
+  const Json document = Json::parse(run_stepscope({"analyze", store, "--json"}).out);
+  EXPECT_EQ(document["run"]["processes"][0]["rss_bytes"], 148'000'000);
+  EXPECT_EQ(document["run"]["processes"][0]["rss_peak_bytes"], 1'348'000'000);
+}
+
 // Alive or dead: at their peak and at the end, each by the phase that made them.
 TEST_F(DeathReport, WhatTheTensorsHeldIsToldByWhatMadeIt) {
   const std::string store = make({.steps = 30});
