@@ -582,6 +582,17 @@ TEST(Compare, SlowStepsAreToldFromTheUsualOnes) {
   EXPECT_THAT(reasons_of(loop).at(0), StartsWith("The middle step takes as long as it did"));
 }
 
+TEST(Compare, AMedianThatIsNotToldIsNotSaidToBeAsItWas) {
+  LoopComparison loop;
+  loop.mean = difference_of({218e6, 5e6, 60}, {103e6, 5e6, 60});
+  loop.median = difference_of({193e6, 50e6, 60}, {77e6, 50e6, 60});
+  ASSERT_TRUE(loop.mean.changed);
+  ASSERT_FALSE(loop.median.changed);
+  EXPECT_EQ(reasons_of(loop), std::vector<std::string>{});
+  loop.median = difference_of({193e6, 2e6, 60}, {194e6, 2e6, 60});
+  EXPECT_THAT(reasons_of(loop), ElementsAre(StartsWith("The middle step takes as long as it did")));
+}
+
 TEST(Compare, OneStepTellsNothing) {
   RunBuilder a, b;
   a.loop().steps({1.0}, 2, 3);
@@ -714,6 +725,19 @@ TEST(Compare, SamplesTellWhereStepsHoldDifferentNumbersOfThem) {
   EXPECT_THAT(answer_of(loop), StartsWith("B is 4.0 × faster: 500 µs a sample instead of 2.00 ms"));
   EXPECT_EQ(reasons_of(loop), std::vector<std::string>{"A step has 1 sample in A and 16 samples in "
                                                        "B; what follows is of a step."});
+}
+
+// A step of 16 samples is as good as 16 of one: it is not taken to vary as much as a single sample.
+TEST(Compare, AFewLargeBatchesAreEnoughToTell) {
+  std::mt19937 random(5);
+  RunBuilder a, b;
+  a.loop().steps(correlated(random, 320, 0.3, 0.25), 2, 0);
+  b.loop().steps(correlated(random, 18, 0.3, 0.06), 16, 0);
+  a.report().loops[0].padding.batches = a.report().loops[0].padding.samples = 320;
+  b.report().loops[0].padding.batches = 18;
+  b.report().loops[0].padding.samples = 18 * 16;
+  const LoopComparison loop = compare(a.report(), b.report()).loops.at(0);
+  EXPECT_EQ(change_of(loop), "faster") << answer_of(loop);
 }
 
 TEST(Compare, StepsTellWhereSamplesAreAlikeOrNotKnown) {

@@ -15,9 +15,9 @@ TEST(Batches, TakeSentencesAsTheyCome) {
               ElementsAre(Group{0, 1}, Group{2, 3}, Group{4}));
 }
 
-TEST(Batches, TakeSentencesFromShortToLong) {
+TEST(Batches, TakeSentencesFromLongToShort) {
   EXPECT_THAT(plan_batches(kLengths, Mode::kBatch, 2, true),
-              ElementsAre(Group{1, 3}, Group{2, 0}, Group{4}));
+              ElementsAre(Group{4, 0}, Group{2, 1}, Group{3}));
 }
 
 TEST(Batches, AreOneSentenceOrAll) {

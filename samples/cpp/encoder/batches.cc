@@ -9,9 +9,10 @@ std::vector<Group> plan_batches(const std::vector<std::size_t>& lengths, Mode mo
                                 std::size_t batch, bool sorted) {
   Group order(lengths.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
+  // Longest first: what the first batch takes of memory then serves all the others.
   if (sorted) {
     std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return lengths[a] < lengths[b]; });
+                     [&](std::size_t a, std::size_t b) { return lengths[a] > lengths[b]; });
   }
   const std::size_t size = mode == Mode::kSingle ? 1
                            : mode == Mode::kFull ? std::max<std::size_t>(order.size(), 1)

@@ -35,7 +35,7 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--batch", options.batch, "sentences a call with --mode batch")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
       ->capture_default_str();
-  app.add_flag("--sort", options.sorted, "classify from short to long");
+  app.add_flag("--sort", options.sorted, "classify from long to short");
   samples::add_width(app, options.width, kHeads);
   app.add_option("--layers", options.layers, "of the encoder")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{96}))

@@ -110,7 +110,7 @@ Program single(const Options& options) {
 
 Program lengths(const Options& options) {
   auto all = lengths_of_all_kinds(static_cast<std::size_t>(options.calls * kBatch));
-  if (options.fixed) std::sort(all.begin(), all.end());
+  if (options.fixed) std::sort(all.begin(), all.end(), std::greater<>());
   std::vector<Batch> batches = batches_of(all, kBatch);
   // So that time does not go with the length.
   std::shuffle(batches.begin(), batches.end(), std::mt19937(2));

@@ -91,7 +91,7 @@ def eager(args):
 def lengths(args):
     items = sentences(args.calls * BATCH, of_all_lengths())
     if args.fixed:
-        items.sort(key=len)
+        items.sort(key=len, reverse=True)
     batches = batches_of(items, BATCH)
     random.Random(2).shuffle(batches)  # so that time does not go with the length
     return Encoder(layers=2).eval(), batches, {}
