@@ -15,7 +15,7 @@ enum class Mode {
 
 using Group = std::vector<std::size_t>;  // numbers of sentences
 
-// Every sentence once. In the order they came, or from short to long, so that those of a group are
+// Every sentence once. In the order they came, or from long to short, so that those of a group are
 // of about one length; `lengths` needs only to be in proportion (characters do). `batch`: of
 // Mode::kBatch, at least 1.
 std::vector<Group> plan_batches(const std::vector<std::size_t>& lengths, Mode mode,
