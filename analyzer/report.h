@@ -157,6 +157,7 @@ struct ReplayReport {
 struct LoopUse {
   bool sees_data_again = false;  // the loader came to an end at least once and the loop went on
   int loader_processes = 0;      // that the loop's process started, and do not train
+  int loader_threads = 0;        // of the loop's process, that run ops in the steps and no phase
   // CPU time of the loop's process and those it started, in ns a step; 0: not sampled.
   double cpu_ns = 0;
   double system_ns = 0;  // of that, in the kernel

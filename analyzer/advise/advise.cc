@@ -101,6 +101,24 @@ bool backward_elsewhere(const RecordedRun& recording, const LoopReport& report) 
   });
 }
 
+// An autograd thread is in its backward pass, a thread with a loop of its own in its phases. Scopes
+// and samplers may be anywhere.
+int loader_threads(const RecordedRun& recording, const LoopReport& report) {
+  std::set<ThreadId> with_phases;
+  for (const Phase& phase : recording.phases) {
+    if (phase.kind != PhaseKind::kScope && phase.kind != PhaseKind::kSampler)
+      with_phases.insert(phase.thread);
+  }
+  return static_cast<int>(std::count_if(
+      recording.threads.begin(), recording.threads.end(), [&](const StoredThread& thread) {
+        const auto ops = report.op_facts.elsewhere.find(thread.id);
+        if (ops == report.op_facts.elsewhere.end()) return false;
+        const bool in_most_steps = 2 * ops->second >= report.op_facts.steps;
+        return in_most_steps && thread.process == report.process &&
+               !with_phases.contains(thread.id);
+      }));
+}
+
 bool sees_data_again(const std::vector<Phase>& phases) {
   const auto end = std::find_if(phases.begin(), phases.end(),
                                 [](const Phase& p) { return p.kind == PhaseKind::kInputEnd; });
@@ -127,6 +145,7 @@ void add_advice(LoopReport& report, const RecordedRun& recording, const Counters
   report.use.backward_elsewhere = backward_elsewhere(recording, report);
   add_memory_use(report, of_loop);
   add_gpu_use(report, of_loop);
+  report.use.loader_threads = loader_threads(recording, report);
   report.use.loader_processes = static_cast<int>(std::count_if(
       recording.processes.begin(), recording.processes.end(),
       [&](const StoredProcess& process) { return process.parent_pid == report.pid; }));

@@ -52,7 +52,9 @@ std::string why(const AdviceContext& context, const std::vector<double>& steps, 
 }  // namespace
 
 std::optional<Advice> input_prefetch(const AdviceContext& context) {
-  if (!context.input_matters() || context.report.use.loader_processes > 0) return std::nullopt;
+  const LoopUse& use = context.report.use;
+  const bool fetches_ahead = use.loader_processes > 0 || use.loader_threads > 0;
+  if (!context.input_matters() || fetches_ahead) return std::nullopt;
   std::vector<double> steps;
   for (int workers = 1; workers <= most_workers(context); ++workers) {
     const auto on_workers = [workers](StepGraph& graph) { input_on_workers(graph, workers); };

@@ -68,9 +68,16 @@ void OpFactsReader::add_batch(StringId shapes) {
   if (*known->second == 1) ++single_;
 }
 
+void OpFactsReader::add_elsewhere(const Op& op) {
+  const bool plain = op.depth == 0 && op.scope == OpScope::kFunction;
+  if (!plain || op.phase != PhaseKind::kNone) return;
+  const std::size_t index = step_at(op.start);
+  if (index < steps_.size() && counts_(index)) ++facts_.elsewhere[op.thread];
+}
+
 void OpFactsReader::add(const Op& op, OpClass kind) {
-  if (op.thread != loop_.thread || (kind != OpClass::kWork && kind != OpClass::kCommunication))
-    return;
+  if (kind != OpClass::kWork && kind != OpClass::kCommunication) return;
+  if (op.thread != loop_.thread) return add_elsewhere(op);
   const std::size_t index = step_at(op.start);
   if (index == steps_.size() || !counts_(index)) return;
   StepOps& step = steps_[index];

@@ -28,7 +28,9 @@ struct OpFacts {
   // norm counts its batches before it (num_batches_tracked).
   std::int64_t counting_batch_norms = 0;
   std::int64_t scripted = 0;  // TorchScript functions
-  double same_ops = 0;        // share of the steps with the most frequent sequence of ops
+  // Ops that other threads, of whatever process, ran meanwhile outside of phases.
+  std::map<ThreadId, std::int64_t> elsewhere;
+  double same_ops = 0;  // share of the steps with the most frequent sequence of ops
   // Nothing: shapes were not recorded.
   std::optional<double> same_shapes;  // the same of the shapes
   std::optional<double> single;       // of the ops on batches, the share with a batch of one
@@ -65,6 +67,7 @@ class OpFactsReader {
   [[nodiscard]] std::size_t step_at(SessionTime time);
   [[nodiscard]] Kind kind_of(StringId name);
   void add_batch(StringId shapes);
+  void add_elsewhere(const Op& op);
   [[nodiscard]] double most_frequent(std::uint64_t StepOps::*hash) const;
 
   const Loop& loop_;

@@ -91,6 +91,16 @@ void fill(const Sums& sums, const Spread& spread, CellFigures& cell) {
   cell.system_share = cpu > 0 ? sums.system_ns / cpu : 0;
 }
 
+bool is_of_whole_runs(const SweepPlan& plan) { return !plan.meta_text("samples_per_run").empty(); }
+
+// The steps of a run that is measured as a whole are no sample of anything: they are all there are,
+// each with work of its own, and the same in every run. Then only runs differ by chance.
+void forget_steps(std::vector<Sums>& sums) {
+  for (Sums& sum : sums) {
+    for (Estimate& run : sum.runs) run.error = 0;
+  }
+}
+
 }  // namespace
 
 Estimate CellFigures::cost() const {
@@ -168,6 +178,7 @@ std::vector<CellFigures> figures_of_cells(const SweepData& data) {
   std::vector<std::vector<Estimate>> runs;
   for (const Sums& sum : sums) runs.push_back(sum.runs);
   const Spread spread = spread_of(runs);
+  if (spread.freedom > 0 && is_of_whole_runs(data.plan)) forget_steps(sums);
   for (std::size_t i = 0; i < count; ++i) fill(sums[i], spread, cells[i]);
   return cells;
 }

@@ -1,7 +1,8 @@
 // The figures of each setting of a sweep. How far they can be trusted comes from two sources: steps
 // of one process resemble their neighbours (estimate.h), and processes differ from one another, in
 // where their memory came to lie and what else ran. The second is estimated from all settings
-// together, relative to their means, as each has but a few runs.
+// together, relative to their means, as each has but a few runs. Where samples are those of a whole
+// run, it alone counts.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -160,6 +160,8 @@ Status add_samples(const SweepArguments& arguments, SweepJob& job) {
   if (!text.ok()) return text.status();
   job.samples.assign(job.plan.cells.size(), std::nullopt);
   job.per_run = !arguments.samples_per_run.empty();
+  // All samples of a run are in all of its steps: none is left out unless asked for.
+  if (arguments.warmup >= 0 || job.per_run) job.warm_up = std::max(arguments.warmup, 0);
   if (text->empty()) return {};
   const std::string option = job.per_run ? "--samples-per-run" : "--samples-per-step";
   const auto expression = CommandTemplate::parse({*text});
@@ -182,15 +184,14 @@ void add_meta(const SweepArguments& arguments, SweepJob& job) {
   for (const auto& [key, value] : machine_meta()) meta.emplace_back(key, value);
   const std::int64_t memory = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
   std::error_code ignored;
-  meta.insert(
-      meta.end(),
-      {{"memory_bytes", std::to_string(memory)},
-       {"folder", std::filesystem::current_path(ignored).string()},
-       {"rounds", std::to_string(arguments.repeats)},
-       {"seed", std::to_string(arguments.seed)},
-       {"warm_up", arguments.warmup < 0 ? "" : std::to_string(arguments.warmup)},
-       {"tier", arguments.tier},
-       {"memory_limit_bytes", job.memory_limit > 0 ? std::to_string(job.memory_limit) : ""}});
+  meta.insert(meta.end(), {{"memory_bytes", std::to_string(memory)},
+                           {"folder", std::filesystem::current_path(ignored).string()},
+                           {"rounds", std::to_string(arguments.repeats)},
+                           {"seed", std::to_string(arguments.seed)},
+                           {"warm_up", job.warm_up ? std::to_string(*job.warm_up) : ""},
+                           {"tier", arguments.tier},
+                           {"memory_limit_bytes",
+                            job.memory_limit > 0 ? std::to_string(job.memory_limit) : ""}});
 }
 
 std::string grid_text(const SweepPlan& plan) {
@@ -239,8 +240,8 @@ Result<SweepJob> plan_sweep(const SweepArguments& arguments) {
     if (!limit.ok()) return limit.status();
     job.memory_limit = *limit;
   }
-  add_meta(arguments, job);
   if (Status status = add_samples(arguments, job); !status.ok()) return status;
+  add_meta(arguments, job);
   return job;
 }
 

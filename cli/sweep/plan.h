@@ -38,7 +38,8 @@ struct SweepJob {
   // Of each cell; nothing: not known. Per run when per_run, else per step.
   std::vector<std::optional<double>> samples;
   bool per_run = false;
-  std::int64_t memory_limit = 0;  // bytes; 0: none
+  std::optional<std::int64_t> warm_up;  // steps; nothing: found by itself
+  std::int64_t memory_limit = 0;        // bytes; 0: none
 };
 
 // Errors: kUsage, one line: no settings, a placeholder that no parameter fills, a parameter without

@@ -54,6 +54,31 @@ TEST(Advice, PrefetchBelievesTheSampledUseOfTheCores) {
   EXPECT_EQ(find(advice_of(std::move(builder)), "input-prefetch"), nullptr);
 }
 
+// Ops of another thread, `every` so many steps.
+RecordingBuilder with_other_thread(int every, OpScope scope, std::int64_t process = 1) {
+  RecordingBuilder builder = record({.input = 4 * kMs, .busy = 0, .rest = 6 * kMs});
+  const ThreadId other = builder.thread("other", process);
+  for (int step = 0; step < 100; step += every) {
+    const std::int64_t at = step * 10 * kMs + kMs;
+    builder.op(other, "aten::div", at, at + kMs, scope);
+  }
+  return builder;
+}
+
+TEST(Advice, AThreadThatWorksBesideTheLoopFetchesAheadAlready) {
+  const auto advised = [](RecordingBuilder builder) {
+    return find(advice_of(std::move(builder)), "input-prefetch") != nullptr;
+  };
+  EXPECT_FALSE(advised(with_other_thread(1, OpScope::kFunction)));
+  EXPECT_TRUE(advised(with_other_thread(10, OpScope::kFunction))) << "too seldom for batches";
+  EXPECT_TRUE(advised(with_other_thread(1, OpScope::kBackwardFunction))) << "autograd's";
+  EXPECT_TRUE(advised(with_other_thread(1, OpScope::kFunction, 2))) << "another process";
+  RecordingBuilder with_a_loop = with_other_thread(1, OpScope::kFunction);
+  const ThreadId other = with_a_loop.ops().back().thread;
+  with_a_loop.phase(other, PhaseKind::kOptimizer, 0, 10);
+  EXPECT_TRUE(advised(std::move(with_a_loop))) << "it trains by itself";
+}
+
 TEST(Advice, CacheLeavesWhatPutsTheBatchTogether) {
   EXPECT_NEAR(predicted_ms({.input = 4 * kMs, .busy = 0.75, .rest = 6 * kMs}, "input-cache"), 7,
               1e-6)

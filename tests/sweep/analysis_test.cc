@@ -63,6 +63,33 @@ TEST(SweepFigures, NearestRankIsTheOneOfTheViews) {
 }
 
 // Processes that differ by 5 % with steps that waver by nothing: the interval is that of processes.
+// Two steps of one run, of which one takes eight times as long as the other, as they do in every
+// run.
+TEST(SweepFigures, TheStepsOfAWholeRunAreAllThereAre) {
+  SweepData data = grid_of({numbers("batch", {16, 256})});
+  for (std::int64_t round = 1; round <= 3; ++round) {
+    const double waver = 1 + 0.01 * static_cast<double>(round);
+    for (const std::size_t cell : {0U, 1U}) {
+      SweepRun run = testing::good_run(cell, round, 40e6, 32);
+      run.samples_per_step = cell == 0 ? 16 : 256;
+      if (cell == 1) run.steps.resize(2);
+      for (SweepStep& step : run.steps) {
+        const double first = cell == 0 ? 1 : 8;
+        step.dur_ns =
+            std::llround((step.number == 1 ? first : 1) * waver * (cell == 0 ? 40e6 : 6e8));
+        step.steady = true;
+      }
+      data.runs.push_back(std::move(run));
+    }
+  }
+  EXPECT_EQ(analyze_sweep(data).scans.at(0).as_good.size(), 2U) << "two steps tell nothing";
+  data.plan.meta.emplace_back("samples_per_run", "512");
+  const SweepReport report = analyze_sweep(data);
+  EXPECT_EQ(report.scans.at(0).best, 0U);
+  EXPECT_THAT(report.scans[0].as_good, ElementsAre(0U));
+  EXPECT_NEAR(report.cells[1].step.error / report.cells[1].step.value, 0.01 / std::sqrt(3), 1e-3);
+}
+
 TEST(SweepFigures, ProcessesThatDifferWidenTheInterval) {
   std::mt19937_64 random(7);
   std::normal_distribution<double> noise(1, 0.05);

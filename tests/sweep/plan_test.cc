@@ -135,6 +135,9 @@ TEST(SweepPlans, SamplesAreWhatIsAskedFor) {
   expect_refused(plan_sweep(arguments).status(), "exclude one another");
   arguments.samples_per_step.clear();
   EXPECT_TRUE(plan_sweep(arguments)->per_run);
+  EXPECT_EQ(plan_sweep(arguments)->warm_up, 0) << "all of its steps count";
+  arguments.warmup = 3;
+  EXPECT_EQ(plan_sweep(arguments)->warm_up, 3);
   arguments.samples_per_run = "{words}";
   expect_refused(plan_sweep(arguments).status(), "--samples-per-run: {words} is no parameter");
 }
