@@ -101,8 +101,7 @@ bool backward_elsewhere(const RecordedRun& recording, const LoopReport& report) 
   });
 }
 
-// An autograd thread is in its backward pass, a thread with a loop of its own in its phases. Scopes
-// and samplers may be anywhere.
+// A thread with a loop of its own is in its phases; scopes and samplers may be anywhere.
 int loader_threads(const RecordedRun& recording, const LoopReport& report) {
   std::set<ThreadId> with_phases;
   for (const Phase& phase : recording.phases) {

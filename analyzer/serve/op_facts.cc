@@ -69,6 +69,7 @@ void OpFactsReader::add_batch(StringId shapes) {
 }
 
 void OpFactsReader::add_elsewhere(const Op& op) {
+  if (op.scope == OpScope::kBackwardFunction) autograd_.insert(op.thread);
   const bool plain = op.depth == 0 && op.scope == OpScope::kFunction;
   if (!plain || op.phase != PhaseKind::kNone) return;
   const std::size_t index = step_at(op.start);
@@ -116,6 +117,7 @@ double OpFactsReader::most_frequent(std::uint64_t StepOps::*hash) const {
 
 OpFacts OpFactsReader::finish() const {
   OpFacts facts = facts_;
+  for (const ThreadId thread : autograd_) facts.elsewhere.erase(thread);
   for (const StepOps& step : steps_) {
     if (step.ops == 0) continue;
     ++facts.steps;

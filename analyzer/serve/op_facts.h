@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -28,7 +29,8 @@ struct OpFacts {
   // norm counts its batches before it (num_batches_tracked).
   std::int64_t counting_batch_norms = 0;
   std::int64_t scripted = 0;  // TorchScript functions
-  // Ops that other threads, of whatever process, ran meanwhile outside of phases.
+  // Ops that other threads, of whatever process, ran meanwhile outside of phases; none of those
+  // that run autograd nodes.
   std::map<ThreadId, std::int64_t> elsewhere;
   double same_ops = 0;  // share of the steps with the most frequent sequence of ops
   // Nothing: shapes were not recorded.
@@ -79,6 +81,7 @@ class OpFactsReader {
   std::unordered_map<std::uint32_t, std::optional<std::int64_t>> batches_;  // by shapes
   std::int64_t batched_ = 0, single_ = 0;                                   // ops on batches
   bool shapes_ = false;
+  std::set<ThreadId> autograd_;  // threads that run its nodes
   OpFacts facts_;
   std::size_t hint_ = 0;
 };

@@ -72,6 +72,11 @@ TEST(Advice, AThreadThatWorksBesideTheLoopFetchesAheadAlready) {
   EXPECT_FALSE(advised(with_other_thread(1, OpScope::kFunction)));
   EXPECT_TRUE(advised(with_other_thread(10, OpScope::kFunction))) << "too seldom for batches";
   EXPECT_TRUE(advised(with_other_thread(1, OpScope::kBackwardFunction))) << "autograd's";
+  RecordingBuilder engine = with_other_thread(1, OpScope::kFunction);
+  const Op around = engine.ops().back();  // as the engine's own range is around a node
+  engine.op(around.thread, "AddmmBackward0", to_ns(around.start) + 10, to_ns(around.start) + 20,
+            OpScope::kBackwardFunction);
+  EXPECT_TRUE(advised(std::move(engine)));
   EXPECT_TRUE(advised(with_other_thread(1, OpScope::kFunction, 2))) << "another process";
   RecordingBuilder with_a_loop = with_other_thread(1, OpScope::kFunction);
   const ThreadId other = with_a_loop.ops().back().thread;
