@@ -11,8 +11,8 @@ const OUTCOMES = {"out-of-memory": "N/A: memory", "timed-out": "N/A: time", cras
 
 const available = (cell) => cell.figures !== null;
 const valueOf = (cell) => cell.values[sweep.scanned];
-const told = (phrase) => inUnits(phrase, sweep.unit);
-const unit = () => sweep.per_sample ? "a sample" : told("a step");
+const toldOfSweep = (phrase) => inUnits(phrase, sweep.unit);
+const unit = () => sweep.per_sample ? "a sample" : toldOfSweep("a step");
 
 function costOf(cell) {
   return sweep.per_sample ? cell.figures.sample_ns : cell.figures.step_ns.mean;
@@ -84,7 +84,7 @@ function scansPart() {
     {title: "setting", value: (scan) => scan.title ?? "", show: (scan) => scan.title ?? "all"},
     {title: sweep.scanned, value: (scan) => best(scan) && valueOf(best(scan)), number: true,
       show: (scan) => best(scan) ? h("strong", null, number(valueOf(best(scan)))) : "N/A"},
-    {title: sweep.per_sample ? "samples a second" : told("a step"), value: (scan) => best(scan) && -costOf(best(scan)).value, number: true,
+    {title: sweep.per_sample ? "samples a second" : toldOfSweep("a step"), value: (scan) => best(scan) && -costOf(best(scan)).value, number: true,
       show: (scan) => best(scan) ? speedOf(best(scan)) : ""},
     {title: "as good", value: null, show: (scan) => scan.best === null ? "" : goodText(scan)},
     {title: "the largest that fits", value: (scan) => scan.memory?.largest ?? null, show: fitText, number: true},
@@ -155,7 +155,7 @@ function heatPart() {
   return section("Each setting beside the best of its column",
     h("p", {class: "small soft"}, "The paler, the slower. ", h("strong", null, "★"), " is the best, ≈ is as good."),
     h("div", {class: "scroll"}, h("table", {class: "heat"},
-      h("caption", null, sweep.per_sample ? "Samples a second" : told("Time of a step")),
+      h("caption", null, sweep.per_sample ? "Samples a second" : toldOfSweep("Time of a step")),
       h("thead", null, h("tr", null, h("th", {scope: "col"}, sweep.scanned),
         sweep.scans.map((scan) => h("th", {scope: "col", class: "number"}, scan.title ?? "all")))),
       h("tbody", null, values.map((value) => h("tr", null, h("th", {scope: "row", class: "number"}, number(value)),
@@ -190,7 +190,7 @@ function curves(title, label, y, format) {
 
 function curvePart() {
   return sweep.per_sample ? curves("Throughput", "samples a second", (cell) => cell.figures.samples_per_second, rate)
-    : curves(told("Time of a step"), told("a step"), (cell) => cell.figures.step_ns.mean.value, time);
+    : curves(toldOfSweep("Time of a step"), toldOfSweep("a step"), (cell) => cell.figures.step_ns.mean.value, time);
 }
 
 function memoryCurve() {
@@ -216,10 +216,10 @@ export function sweepSettingsPage() {
     ...(sweep.variants.length > 1 ? [{title: "variant", value: (cell) => cell.variant}] : []),
     ...sweep.parameters.map(({name}) => ({title: name, value: (cell) => cell.values[name], show: (cell) => valueText(cell.values[name])})),
     {title: "outcome", value: (cell) => available(cell) ? "ok" : outcomeOf(cell)},
-    column(told("steps"), "steps", count), column("mean", "step_ns.mean.value", time), column("p50", "step_ns.p50", time),
+    column(toldOfSweep("steps"), "steps", count), column("mean", "step_ns.mean.value", time), column("p50", "step_ns.p50", time),
     column("p99", "step_ns.p99", time), column("samples/s", "samples_per_second", rate), column("input", "input_share", percent),
     column("model", "model_share", percent), column("peak memory", "peak_rss_bytes", bytes),
-    column(told("page faults a step"), "minor_faults_per_step", rate), column("from disk", "major_faults_per_step", rate),
+    column(toldOfSweep("page faults a step"), "minor_faults_per_step", rate), column("from disk", "major_faults_per_step", rate),
     column("memory pressure", "pressure_share", percent), column("in the kernel", "system_share", percent),
   ], sweep.cells, {search: (cell) => cell.title, first: 200}))];
 }
