@@ -23,8 +23,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FEW = 100  # steps of the short run by hand
-# glibc moves from mmap to the heap for large blocks once a larger one was freed, whoever did that in the process: then a
-# model that allocates them is a tenth faster. The same for both from the start.
+# What glibc gives back to the system between calls, and takes anew, depends on what else lies in its heap: a model that
+# allocates large tensors may so be a tenth faster or slower. It keeps all of it, by hand and in the sweep.
 STEADY_MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(1 << 25), "MALLOC_TRIM_THRESHOLD_": str(1 << 34)}
 # Of Student's t, two-sided 95 %, by degrees of freedom from 1 to 30.
 T95 = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13, 2.12, 2.11, 2.10, 2.09,
