@@ -62,7 +62,6 @@ TEST(SweepFigures, NearestRankIsTheOneOfTheViews) {
   EXPECT_EQ(nearest_rank({7}, 0.99), 7);
 }
 
-// Processes that differ by 5 % with steps that waver by nothing: the interval is that of processes.
 // Two steps of one run, of which one takes eight times as long as the other, as they do in every
 // run.
 TEST(SweepFigures, TheStepsOfAWholeRunAreAllThereAre) {
@@ -90,6 +89,7 @@ TEST(SweepFigures, TheStepsOfAWholeRunAreAllThereAre) {
   EXPECT_NEAR(report.cells[1].step.error / report.cells[1].step.value, 0.01 / std::sqrt(3), 1e-3);
 }
 
+// Processes that differ by 5 % with steps that waver by nothing: the interval is that of processes.
 TEST(SweepFigures, ProcessesThatDifferWidenTheInterval) {
   std::mt19937_64 random(7);
   std::normal_distribution<double> noise(1, 0.05);
