@@ -45,10 +45,14 @@ AS_WEBP = """async (png) => {
 
 
 def take(browser, report, picture, page, width, height, colours):
-    """Writes a picture of one page of a report, as WebP."""
+    """Writes a picture of one page of a report, as WebP. Ends the program where the page's script fails: it is empty then."""
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=colours)
     opened = context.new_page()
+    wrong = []
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
     opened.goto(f"{report.as_uri()}#{page}")
+    if wrong:
+        sys.exit(f"{report.name}: {wrong[0]}")
     png = base64.b64encode(opened.screenshot()).decode()
     opened.goto("about:blank")
     picture.parent.mkdir(exist_ok=True)
