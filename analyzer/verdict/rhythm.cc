@@ -38,7 +38,9 @@ Rhythm rhythm_of(std::span<const std::int64_t> numbers, std::int64_t among) {
   Counts beats;
   for (const std::int64_t number : numbers) ++beats[number % period];
   const auto [beat, on_beat] = most_frequent(beats);
-  const auto is_on_beat = [&](std::int64_t number) { return number % period == beat; };
+  const auto is_on_beat = [period = period, beat = beat](std::int64_t number) {
+    return number % period == beat;
+  };
   const std::int64_t first = *std::find_if(numbers.begin(), numbers.end(), is_on_beat);
   const std::int64_t last = *std::find_if(numbers.rbegin(), numbers.rend(), is_on_beat);
   const auto count = static_cast<double>(numbers.size());

@@ -5,13 +5,14 @@
 #include <filesystem>
 
 #include "tests/analyzer/case_file.h"
+#include "tests/source_folder.h"
 
 namespace stepscope::testing {
 namespace {
 
 std::vector<std::string> case_files() {
   std::vector<std::string> paths;
-  const auto folder = std::filesystem::path(STEPSCOPE_SOURCE_DIR) / "tests/analyzer/cases";
+  const auto folder = source_folder() / "tests/analyzer/cases";
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() == ".txt") paths.push_back(entry.path().string());
   }

@@ -14,6 +14,7 @@
 #include "analyzer/compare/match_loops.h"
 #include "analyzer/compare/student_t.h"
 #include "analyzer/verdict/summary.h"
+#include "tests/random_runs.h"
 
 namespace stepscope::testing {
 namespace {
@@ -153,6 +154,7 @@ constexpr double kMostAlarms = 0.095;
 constexpr double kLeastAlarms = 0.005;  // below it, the intervals are useless
 
 TEST(Comparison, LikeWithLikeIsNoiseWhateverTheCorrelation) {
+  if (kSanitized) GTEST_SKIP() << "a rate over thousands of cases";
   std::printf("phi  steps of A, B  alarms: mean  p50\n");  // the table of docs/comparing.md
   for (const double phi : {0.0, 0.3, 0.6, 0.8}) {
     for (const auto& [a, b] : {Pair{60, 60}, Pair{100, 100}, Pair{80, 400}, Pair{500, 500}}) {
@@ -478,6 +480,7 @@ TEST(Compare, SwappingTheRunsTurnsTheSigns) {
 
 // 80 ops and 4 figures of parts: one by one, 19 of 20 comparisons would show something.
 TEST(Compare, ManyOpsOfLikeRunsRaiseHardlyAnAlarm) {
+  if (kSanitized) GTEST_SKIP() << "a rate over thousands of cases";
   constexpr int kPairs = 120;
   std::mt19937 random(15);
   int with_ops = 0, with_parts = 0;

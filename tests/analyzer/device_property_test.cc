@@ -7,11 +7,12 @@
 #include "analyzer/analyze.h"
 #include "analyzer/attribute/attribute.h"
 #include "tests/analyzer/random_device_run.h"
+#include "tests/random_runs.h"
 
 namespace stepscope::testing {
 namespace {
 
-constexpr unsigned kRuns = 300;
+constexpr unsigned kRuns = random_runs(300);
 
 using Times = RandomDeviceRun::Times;
 

@@ -18,6 +18,7 @@
 #include "store/sqlite.h"
 #include "store/trace_reader.h"
 #include "store/trace_writer.h"
+#include "tests/source_folder.h"
 #include "tests/store/assert_ok.h"
 #include "tests/store/testing/synthetic_run.h"
 
@@ -51,8 +52,7 @@ std::string text_of(const std::filesystem::path& path) {
 class GoldenTrace : public ::testing::Test {
  protected:
   static std::filesystem::path trace_of(const std::string& name) {
-    return std::filesystem::path(STEPSCOPE_SOURCE_DIR) / "../shared/traces" /
-           (name + ".pt.trace.json.gz");
+    return testing::source_folder() / "../shared/traces" / (name + ".pt.trace.json.gz");
   }
 
   void load(const std::string& name) {

@@ -14,6 +14,7 @@
 #include "analyzer/import/kineto_names.h"
 #include "store/counters.h"
 #include "store/trace_reader.h"
+#include "tests/source_folder.h"
 #include "tests/store/assert_ok.h"
 #include "tests/store/testing/synthetic_run.h"
 
@@ -481,7 +482,7 @@ TEST_F(KinetoImport, StopsWhenItIsTold) {
 class RealTrace : public KinetoImport {
  protected:
   fs::path trace(const std::string& name) {
-    return fs::path(STEPSCOPE_SOURCE_DIR) / ".." / "shared" / "traces" / name;
+    return testing::source_folder() / ".." / "shared" / "traces" / name;
   }
 };
 

@@ -11,11 +11,12 @@
 #include "analyzer/analyze.h"
 #include "analyzer/steps/cycle.h"
 #include "tests/analyzer/case_file.h"
+#include "tests/random_runs.h"
 
 namespace stepscope::testing {
 namespace {
 
-constexpr unsigned kRuns = 40;
+constexpr unsigned kRuns = random_runs(40);
 
 // What a generated loop is like. Times in ns.
 struct LoopShape {

@@ -9,6 +9,7 @@
 #include "analyzer/verdict/dip.h"
 #include "analyzer/verdict/rhythm.h"
 #include "tests/analyzer/noise.h"
+#include "tests/random_runs.h"
 
 namespace stepscope::testing {
 namespace {
@@ -184,6 +185,7 @@ TEST(Populations, TooFewStepsAreNotTakenApart) {
 // kFalseKinds is a bound; of each shape of noise it is less than a quarter of it. A run's causes
 // are noisy too.
 TEST(Populations, OneKindStaysOne) {
+  if (kSanitized) GTEST_SKIP() << "a rate over thousands of cases";
   const std::vector<std::pair<std::size_t, int>> lengths = {
       {20, 600}, {50, 400}, {200, 200}, {1000, 60}, {5000, 12}};
   for (const Noise& noise : one_kind_of_many_shapes()) {

@@ -10,11 +10,12 @@
 #include "analyzer/steps/infer_input.h"
 #include "analyzer/verdict/summary.h"
 #include "tests/analyzer/case_file.h"
+#include "tests/random_runs.h"
 
 namespace stepscope::testing {
 namespace {
 
-constexpr int kRuns = 200;
+constexpr unsigned kRuns = random_runs(200);
 
 class RandomRun {
  public:

@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "tests/analyzer/case_file.h"
+#include "tests/random_runs.h"
 
 namespace stepscope::testing {
 namespace {
 
-constexpr unsigned kRuns = 200;
+constexpr unsigned kRuns = random_runs(200);
 
 class GeneratedLoader {
  public:

@@ -16,6 +16,7 @@
 #include "store/trace_reader.h"
 #include "store/trace_writer.h"
 #include "tests/cli/binary.h"
+#include "tests/source_folder.h"
 #include "tests/store/testing/synthetic_run.h"
 
 namespace stepscope::testing {
@@ -85,7 +86,7 @@ TEST_F(AnalyzeTest, PageIsAsExpected) {
   const Outcome outcome = run_stepscope({"analyze", store});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
-  const auto golden = std::filesystem::path(STEPSCOPE_SOURCE_DIR) / "tests/cli/golden/analyze.txt";
+  const auto golden = source_folder() / "tests/cli/golden/analyze.txt";
   EXPECT_EQ(replaced(outcome.out, store, "run.db"), contents(golden));
 }
 

@@ -12,6 +12,7 @@
 #include "cli/terminal_text.h"
 #include "store/trace_writer.h"
 #include "tests/cli/binary.h"
+#include "tests/source_folder.h"
 #include "tests/store/testing/synthetic_run.h"
 
 namespace stepscope::testing {
@@ -91,7 +92,7 @@ TEST_F(CompareTest, PageIsAsExpected) {
   std::filesystem::current_path(here);
   EXPECT_EQ(outcome.exit_code, 1) << "input is a quarter of the step";
   EXPECT_EQ(outcome.err, "");
-  const auto golden = std::filesystem::path(STEPSCOPE_SOURCE_DIR) / "tests/cli/golden/compare.txt";
+  const auto golden = source_folder() / "tests/cli/golden/compare.txt";
   EXPECT_EQ(outcome.out, contents(golden));
 }
 

@@ -48,7 +48,7 @@ class CliExport : public ::testing::Test {
   }
 
   const TempDir dir_;
-  const SyntheticRun run_;
+  const SyntheticRun run_{};
   const std::string store_ = dir_ / "run.db";
   const std::string out_ = dir_ / "trace.json";
 };

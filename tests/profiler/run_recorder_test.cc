@@ -19,6 +19,7 @@
 
 #include "profiler/channel/client.h"
 #include "tests/profiler/recorded_program.h"
+#include "tests/random_runs.h"
 
 namespace stepscope {
 namespace {
@@ -173,6 +174,7 @@ TEST_F(RunRecorderTest, ADestructorAtTheEndOfAThreadIsRecorded) {
 }
 
 TEST_F(RunRecorderTest, AForkBesideBusyThreads) {
+  constexpr unsigned kForks = testing::random_runs(16);
   const int status = record([this] {
     note_scope();  // joined before it has threads, as programs are
     std::atomic<bool> stop{false};
@@ -183,7 +185,7 @@ TEST_F(RunRecorderTest, AForkBesideBusyThreads) {
       });
     }
     int failed = 0;
-    for (int i = 0; i < 10; ++i) {
+    for (unsigned i = 0; i < kForks; ++i) {
       const pid_t child = fork();
       if (child == 0) {
         for (int k = 0; k < 7; ++k) note_scope();
@@ -198,8 +200,8 @@ TEST_F(RunRecorderTest, AForkBesideBusyThreads) {
     _exit(failed);
   });
   EXPECT_EQ(status, 0);
-  EXPECT_EQ(reader_->processes().size(), 11U);
-  EXPECT_EQ((*reader_->phases()).size(), 71U);
+  EXPECT_EQ(reader_->processes().size(), 1 + kForks);
+  EXPECT_EQ((*reader_->phases()).size(), 1 + 7 * kForks);
 }
 
 // A forked child is a process of its own: it writes into a region of its own, never the parent's.

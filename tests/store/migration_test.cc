@@ -13,6 +13,7 @@
 #include "store/sqlite.h"
 #include "store/trace_reader.h"
 #include "store/trace_writer.h"
+#include "tests/source_folder.h"
 #include "tests/store/assert_ok.h"
 #include "tests/store/testing/synthetic_run.h"
 
@@ -95,8 +96,8 @@ std::string read_file(const std::filesystem::path& path) {
 // grown.
 void make_old_store(const std::filesystem::path& path, int version) {
   const std::string number = std::to_string(version);
-  const std::string schema = read_file(std::filesystem::path(STEPSCOPE_SOURCE_DIR) /
-                                       ("tests/store/data/schema_v" + number + ".sql"));
+  const std::string schema =
+      read_file(testing::source_folder() / ("tests/store/data/schema_v" + number + ".sql"));
   ASSERT_FALSE(schema.empty());
   auto database = Database::open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   ASSERT_OK(database.status());

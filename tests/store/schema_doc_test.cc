@@ -10,6 +10,7 @@
 #include "store/counters.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
+#include "tests/source_folder.h"
 #include "tests/store/assert_ok.h"
 #include "tests/store/testing/synthetic_run.h"
 
@@ -18,7 +19,7 @@ namespace {
 
 std::string read_doc() {
   std::ostringstream text;
-  text << std::ifstream(std::filesystem::path(STEPSCOPE_SOURCE_DIR) / "docs" / "schema.md").rdbuf();
+  text << std::ifstream(testing::source_folder() / "docs" / "schema.md").rdbuf();
   return text.str();
 }
 

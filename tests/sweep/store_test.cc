@@ -13,6 +13,7 @@
 #include "store/sweep_store.h"
 #include "store/trace_reader.h"
 #include "store/trace_writer.h"
+#include "tests/source_folder.h"
 #include "tests/store/assert_ok.h"
 #include "tests/sweep/sweeps.h"
 
@@ -186,7 +187,7 @@ TEST_F(SweepStore, DamageIsToldNotRead) {
 
 // The contents of the first ```sql block of a page after `heading`.
 std::string sql_after(const std::string& page, const std::string& heading) {
-  std::ifstream file(fs::path(STEPSCOPE_SOURCE_DIR) / page);
+  std::ifstream file(testing::source_folder() / page);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const std::string open = "```sql\n";
   const std::size_t at = text.find(open, text.find(heading)) + open.size();
@@ -200,7 +201,7 @@ TEST(SweepDoc, HoldsTheSchema) {
 
 TEST_F(SweepStore, EachQueryOfItsPageHasAnAnswer) {
   make();
-  std::ifstream file(fs::path(STEPSCOPE_SOURCE_DIR) / "docs/sweep.md");
+  std::ifstream file(testing::source_folder() / "docs/sweep.md");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const std::string open = "```sql\n";
   int queries = 0;
