@@ -10,7 +10,7 @@ import pytest
 import own_steps
 import recorded
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.shares]
 
 
 @pytest.fixture

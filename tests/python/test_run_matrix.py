@@ -14,7 +14,7 @@ import own_steps
 import recorded
 from pythons import PACKAGE, Python
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.shares]
 pytest.importorskip("torch", reason="pip install torch")
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"

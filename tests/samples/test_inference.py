@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.shares]
 
 SENTENCES = ["--sentences", "96", "--width", "64", "--layers", "2", "--threads", "1"]
 

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.shares]
 
 HIGHLY, MODERATELY = 0.20, 0.05  # documented thresholds of the input share
 

@@ -13,6 +13,8 @@ import pytest
 
 import hostile
 
+pytestmark = pytest.mark.shares
+
 GRID = ["-p", "batch=1,2,4"]
 
 
