@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "samples/cpp/encoder/options.h"
+
 namespace encoder {
 
 struct ModelSize {
@@ -18,7 +20,6 @@ struct ModelSize {
   std::int64_t layers = 4;
   std::int64_t classes = 2;
 };
-inline constexpr std::int64_t kHeads = 4;
 
 class ClassifierImpl : public torch::nn::Module {
  public:

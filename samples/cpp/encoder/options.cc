@@ -5,7 +5,6 @@
 #include <string>
 
 #include "samples/cpp/command_line.h"
-#include "samples/cpp/encoder/model.h"
 
 namespace encoder {
 namespace {

@@ -8,6 +8,8 @@
 
 namespace encoder {
 
+inline constexpr std::int64_t kHeads = 4;  // of the attention; a width is a multiple of it
+
 struct Options {
   std::size_t sentences = 512;
   Mode mode = Mode::kBatch;

@@ -12,7 +12,6 @@
 
 namespace serve {
 
-inline constexpr std::int64_t kHeads = 4;
 inline constexpr std::int64_t kVocabulary = 8'000;
 
 struct Linear {

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "samples/cpp/command_line.h"
-#include "samples/cpp/serve/model.h"
 
 namespace serve {
 namespace {

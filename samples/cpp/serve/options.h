@@ -10,6 +10,8 @@ enum class Format {
   kTorchScript,  // compiled from source by TorchScript, frozen
 };
 
+inline constexpr std::int64_t kHeads = 4;  // of the attention; a width is a multiple of it
+
 struct Options {
   Format format = Format::kEager;
   std::int64_t batch = 1;
