@@ -344,14 +344,19 @@ void Session::follow_recorder() {
 OpenPhase Session::begin_phase(PhaseKind kind, std::string_view name) {
   if (!active() && !join_wrapper()) return {};
   ThreadRecorder* recorder = current_thread();
+  const Ticks called = read_ticks();
+  const bool ops_were_wanted = ops_wanted_.load(std::memory_order_relaxed);
   const bool nested = recorder != nullptr && recorder->waits_for_input();
-  // Before the phase begins, so that opening the window is not counted to it.
   if (kind == PhaseKind::kInput && !nested) signal_step(StepMarker::kLoader);
   // Trusted least: workers are given many batches at the start of an epoch.
   if (kind == PhaseKind::kSampler) signal_step(StepMarker::kInferred);
   // A loop in Python may tell of its steps by nothing but ranges that are seen with the ops.
   if (kind == PhaseKind::kBackward) follow_recorder();
-  return recorder == nullptr ? OpenPhase{} : recorder->begin_phase(kind, name);
+  if (recorder == nullptr) return {};
+  OpenPhase phase = recorder->begin_phase(kind, name);
+  // The program waits from the call on: what is done above is short, unless it opened the window.
+  if (ops_wanted_.load(std::memory_order_relaxed) == ops_were_wanted) phase.start = called;
+  return phase;
 }
 
 void Session::end_phase(const OpenPhase& phase, PhaseKind ended_as) {

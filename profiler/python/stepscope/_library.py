@@ -46,14 +46,14 @@ class Library:
             function.restype, function.argtypes = result, arguments
             return function
 
-        text, phase = (ctypes.c_char_p, ctypes.c_size_t), ctypes.POINTER(Phase)
+        text, phase = (ctypes.c_char_p, ctypes.c_size_t), ctypes.POINTER(Phase)  # text: bytes and their number
         self.is_recording = bind(quick, "is_recording", ctypes.c_int)
         self.step = bind(quick, "step", None)
-        self.begin_scope = _named(bind(quick, "begin_scope", Phase, *text))
+        self.begin_scope = bind(quick, "begin_scope", Phase, *text)
         self.end_scope = bind(quick, "end_scope", None, phase)
-        self.begin_input = _named(bind(quick, "begin_input", Phase, *text))
+        self.begin_input = bind(quick, "begin_input", Phase, *text)
         self.end_input = bind(quick, "end_input", None, phase, ctypes.c_int)
-        self.begin_optimizer = _named(bind(quick, "begin_optimizer", Phase, *text))
+        self.begin_optimizer = bind(quick, "begin_optimizer", Phase, *text)
         self.end_optimizer = bind(quick, "end_optimizer", None, phase)
         self.begin_backward = bind(quick, "begin_backward", Phase)
         self.end_backward = bind(quick, "end_backward", None, phase)
@@ -63,10 +63,6 @@ class Library:
             self.torch_loaded = bind(patient, "torch_loaded", ctypes.c_int)
         except AttributeError:  # it says 1 of itself: recording
             self.torch_loaded = self.is_recording
-
-
-def _named(begin: Callable[..., Phase]) -> Callable[[bytes], Phase]:
-    return lambda name: begin(name, len(name))
 
 
 _attached: Optional[Library] = None

@@ -71,7 +71,7 @@ class scope:
 
     def __enter__(self) -> scope:
         library = _library.attached()
-        phase = None if library is None else library.begin_scope(self._name)
+        phase = None if library is None else library.begin_scope(self._name, len(self._name))
         self._open.phases.append(phase)
         return self
 
@@ -119,7 +119,8 @@ def lengths(values: Iterable[int], padded_to: Optional[int] = None) -> None:
         return
     begin = "lengths" if padded_to is None else f"lengths/{int(padded_to)}"
     for text in _cut_texts(begin, (str(int(value)) for value in values)):
-        phase = library.begin_scope(text.encode())
+        name = text.encode()
+        phase = library.begin_scope(name, len(name))
         library.end_scope(ctypes.byref(phase))
 
 
@@ -186,7 +187,7 @@ def wait(fetch: Callable[[], T], label: bytes) -> T:
     library = _library.attached()
     if library is None:
         return fetch()
-    phase = library.begin_input(label)
+    phase = library.begin_input(label, len(label))
     exhausted = False
     try:
         return fetch()

@@ -18,7 +18,6 @@ import threading
 from typing import Any, Callable, List, Tuple
 
 from . import _library
-from ._marks import wait
 
 RECORDING, USER_SCOPES = 1, 2  # what stepscope_torch_loaded() says
 Undo = Callable[[], Any]
@@ -55,16 +54,27 @@ def mark_everything(library: _library.Library) -> List[Undo]:
 
 def mark_loaders(library: _library.Library) -> List[Undo]:
     """Each wait of a DataLoader's iterator is a wait for input."""
-    del library  # wait() knows it
     iterator = _attribute("torch.utils.data.dataloader", "_BaseDataLoaderIter")
     if iterator is None:
         return []
 
+    # What _marks.wait() does, without its frames: what comes before begin() and after end() is time that the program
+    # waits and nobody counts.
+    begin, end, byref = library.begin_input, library.end_input, ctypes.byref
+
     def marked(fetch: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(fetch)
         def __next__(self: Any) -> Any:
-            workers = "MultiProcessing" in type(self).__name__
-            return wait(functools.partial(fetch, self), b"DataLoader, workers" if workers else b"DataLoader")
+            label = b"DataLoader, workers" if "MultiProcessing" in type(self).__name__ else b"DataLoader"
+            phase = begin(label, len(label))
+            exhausted = False
+            try:
+                return fetch(self)
+            except StopIteration:
+                exhausted = True
+                raise
+            finally:
+                end(byref(phase), exhausted)
 
         return __next__
 
@@ -128,7 +138,7 @@ def _hook_steps(library: _library.Library, module: Any, optimizer_class: Any) ->
     def before(optimizer: Any, arguments: Any, named: Any) -> None:
         if not is_compiling():
             end_abandoned(optimizer)
-            phase = library.begin_optimizer(type(optimizer).__name__.encode("utf-8", "replace"))
+            phase = _begin_step(library, optimizer)
             open_steps.begun.append((id(optimizer), phase))
 
     def after(optimizer: Any, arguments: Any, named: Any) -> None:
@@ -141,6 +151,11 @@ def _hook_steps(library: _library.Library, module: Any, optimizer_class: Any) ->
     setattr(optimizer_class, _MARKED, True)
     hooks = [module.register_optimizer_step_pre_hook(before), module.register_optimizer_step_post_hook(after)]
     return [hook.remove for hook in hooks] + [lambda: delattr(optimizer_class, _MARKED)]
+
+
+def _begin_step(library: _library.Library, optimizer: Any) -> _library.Phase:
+    name = type(optimizer).__name__.encode("utf-8", "replace")
+    return library.begin_optimizer(name, len(name))
 
 
 def _is_compiling() -> Callable[[], bool]:
@@ -158,7 +173,7 @@ def _wrap_steps(library: _library.Library, optimizer_class: Any) -> List[Undo]:
     def marked(step: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(step)
         def phase(self: Any, *arguments: Any, **named: Any) -> Any:
-            begun = library.begin_optimizer(type(self).__name__.encode("utf-8", "replace"))
+            begun = _begin_step(library, self)
             try:
                 return step(self, *arguments, **named)
             finally:
