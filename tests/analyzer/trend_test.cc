@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "tests/analyzer/noise.h"
+#include "tests/random_runs.h"
 
 namespace stepscope::testing {
 namespace {
@@ -77,6 +78,7 @@ TEST(Trend, EqualStepsHaveNone) {
 
 // At most 1 in 100, however the noise is made; of neighbours that are correlated by 0.9, 2 in 100.
 TEST(Trend, NoiseHasNone) {
+  if (kSanitized) GTEST_SKIP() << "a rate over thousands of cases";
   const std::vector<std::pair<std::size_t, int>> lengths = {{50, 500}, {200, 100}, {5000, 10}};
   for (const Noise& noise : one_kind_of_many_shapes()) {
     int alarms = 0, runs = 0;
