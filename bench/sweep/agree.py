@@ -5,8 +5,9 @@ usage: bench/sweep/agree.py [--build build/release] [--rounds 10] [--steps 1500]
 
 By hand, a program is timed as a whole by hyperfine, once with few steps and once with many: the difference over the
 steps between is a step, whatever loading and leaving take. A sweep takes the same program with many steps, and its
-steady steps. Both are done in turns, so that what else the machine does is done to both. The two are compared by their
-means over all rounds; the interval is that of the ratios of the rounds (Student's t).
+steady steps. Both are done in turns, so that what else the machine does is done to both. The two are compared by the
+median of the rounds' ratios, since a round in which the host was busy tells nothing; the interval is that of order
+statistics, which assumes nothing of their distribution.
 """
 
 import argparse
@@ -26,9 +27,6 @@ FEW = 100  # steps of the short run by hand
 # What glibc gives back to the system between calls, and takes anew, depends on what else lies in its heap: a model that
 # allocates large tensors may so be a tenth faster or slower. It keeps all of it, by hand and in the sweep.
 STEADY_MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(1 << 25), "MALLOC_TRIM_THRESHOLD_": str(1 << 34)}
-# Of Student's t, two-sided 95 %, by degrees of freedom from 1 to 30.
-T95 = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13, 2.12, 2.11, 2.10, 2.09,
-       2.09, 2.08, 2.07, 2.07, 2.06, 2.06, 2.06, 2.05, 2.05, 2.05, 2.04]
 
 
 def programs(build, steps_placeholder):
@@ -67,11 +65,21 @@ def measure(stepscope, words, batch, arguments, folder):
         for turn in turns if number % 2 else reversed(turns):
             turn()
     ratios = [s / h for s, h in zip(sweep, hand)]
-    spread = statistics.stdev(ratios) / math.sqrt(len(ratios)) * T95[min(len(ratios) - 2, 29)]
-    middle = statistics.fmean(sweep) / statistics.fmean(hand)
-    return {"batch": batch, "by_hand_us": 1e6 * statistics.fmean(hand), "by_sweep_us": 1e6 * statistics.fmean(sweep),
-            "difference": middle - 1, "ci95": [statistics.fmean(ratios) - 1 - spread, statistics.fmean(ratios) - 1 + spread],
-            "ratios": ratios}
+    low, high = median_interval(ratios)
+    return {"batch": batch, "by_hand_us": 1e6 * statistics.median(hand), "by_sweep_us": 1e6 * statistics.median(sweep),
+            "difference": statistics.median(ratios) - 1, "ci95": [low - 1, high - 1], "ratios": ratios}
+
+
+def median_interval(values):
+    """Of at least 95 % for the median: the k-th smallest and the k-th largest, by the binomial distribution. With fewer
+    than six values all of them are the interval."""
+    ordered, below, k = sorted(values), 0.0, 0
+    while k < len(ordered) // 2:
+        below += math.comb(len(ordered), k) / 2 ** len(ordered)
+        if 2 * below > 0.05:
+            break
+        k += 1
+    return ordered[max(k - 1, 0)], ordered[-max(k, 1)]
 
 
 def main():
