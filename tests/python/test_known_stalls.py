@@ -1,6 +1,6 @@
 """Loops with known stalls in unchanged Python programs: the reported input share is within one point (and what a mark
-itself takes) of what the loop itself measured, and the verdict the one that share calls for, in every cell and wherever the waits are. The Python
-half of tests/e2e/known_stalls_test.cc.
+itself takes) of what the loop itself measured, and the verdict the one that share calls for, in every cell and wherever
+the waits are. The Python half of tests/e2e/known_stalls_test.cc.
 """
 
 import pathlib
