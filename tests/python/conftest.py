@@ -5,9 +5,12 @@ import pytest
 import pythons
 
 
-@pytest.fixture(scope="session")
-def fake_library(tmp_path_factory):
-    return pythons.compile_fake(tmp_path_factory.mktemp("fake"))
+@pytest.fixture(scope="session", params=["ctypes", "functions"])
+def fake_library(tmp_path_factory, request):
+    """Its marks are called through ctypes, or as functions of CPython's own."""
+    folder = tmp_path_factory.mktemp("fake")
+    more = [pythons.compile_python_functions(folder), "-lstdc++"] if request.param == "functions" else []
+    return pythons.compile_fake(folder, *more)
 
 
 @pytest.fixture

@@ -23,6 +23,15 @@ def compile_fake(folder, *options):
     return library
 
 
+def compile_python_functions(folder):
+    """The part of libstepscope that makes CPython's functions of its marks, to be linked to a fake one."""
+    compiler = shutil.which("c++") or pytest.fail("there is no C++ compiler (c++)")
+    built = folder / "python_functions.o"
+    subprocess.run([compiler, "-std=c++20", "-fPIC", "-c", "-I", ROOT / "profiler/include", "-o", built,
+                    ROOT / "profiler/preload/python_functions.cc"], check=True)
+    return built
+
+
 class Python:
     """Runs code in a fresh Python: with nothing of ours, unless one of the methods is asked for it."""
 

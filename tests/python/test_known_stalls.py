@@ -1,6 +1,6 @@
-"""Loops with known stalls in unchanged Python programs: the reported input share is within one point (and what a mark
-itself takes) of what the loop itself measured, and the verdict the one that share calls for, in every cell and wherever
-the waits are. The Python half of tests/e2e/known_stalls_test.cc.
+"""Loops with known stalls in unchanged Python programs: the reported input share is within one point of what the loop
+itself measured, and the verdict the one that share calls for, in every cell and wherever the waits are. The Python half
+of tests/e2e/known_stalls_test.cc.
 """
 
 import pathlib
@@ -25,10 +25,6 @@ PLACES = ["outside-sleep-5-35", "outside-busy-5-12", "evaluation-sleep-5-35", "e
 # 30 ms, not of one of 5 ms, less than a point.
 UNKNOWN = ["generator-sleep-30-35", "generator-busy-30-12", "generator-sleep-30-60", "numpy-busy-30-35",
            "numpy-busy-30-12"]
-
-# Of a wait's marks a part in Python lies outside of them, 5 to 10 µs where the caches are cold. The program's own clock
-# counts that to the wait: it is what a step of 1 ms may differ by more.
-MARK_NS = 5_000
 
 STALLS = ["launch", "sync", "copy", "communication", "allocation"]
 
@@ -55,9 +51,7 @@ def run(tmp_path, stepscope):
                 assert told[cell]["steps"]["count"] == len(steps), cell
                 numbers = done.steady_steps(own["pid"], own["tid"])
                 assert len(numbers) >= len(steps) // 2, cell
-                step_ns = sum(end - begin for begin, end in steps) / len(steps)
-                missed[cell] = what_is_wrong(told[cell], own_steps.input_share(own, steps, numbers),
-                                             recorded.POINT + MARK_NS / step_ns)
+                missed[cell] = what_is_wrong(told[cell], own_steps.input_share(own, steps, numbers))
                 if not missed[cell]:
                     del missed[cell]
             if not missed:
@@ -67,15 +61,15 @@ def run(tmp_path, stepscope):
     return run
 
 
-def what_is_wrong(loop, own_share, allowed):
-    """Of what is said of a loop that measured this share itself, give or take; empty when nothing is."""
+def what_is_wrong(loop, own_share):
+    """Of what is said of a loop that measured this share itself; empty when nothing is."""
     shares, verdict = loop["shares"], loop["verdict"]
-    if abs(shares["input"] - own_share) > allowed:
+    if abs(shares["input"] - own_share) > recorded.POINT:
         return f"share {shares['input']:.4f}, own {own_share:.4f}"
     # Steps of 1 ms are a good part Python, and a loop that did not get the processor is host-bound too.
     other = max(shares["host"] + shares["other"], *(shares[stall] for stall in STALLS))
     # Two are right where the loop's own share is as near to a threshold as the reported one may be to that.
-    right = {degree_of(own_share + error, other) for error in (-allowed, 0, allowed)}
+    right = {degree_of(own_share + error, other) for error in (-recorded.POINT, 0, recorded.POINT)}
     said = verdict["degree"] if verdict["kind"] == "input-bound" else None
     return "" if said in right else f"{verdict['why']} Own share {own_share:.4f}"
 

@@ -382,6 +382,40 @@ def test_a_forked_child_goes_on_marking(python, marked):
     assert sorted(map(len, by_process.values())) == [2, 4]
 
 
+# --- as CPython's own functions ------------------------------------------------------------------
+
+
+def test_the_real_library_has_every_mark_as_a_function_of_cpythons_own(python, build_dir):
+    python.with_package().environment["LD_PRELOAD"] = str(build_dir / "lib/libstepscope.so.0")
+    python.run("""
+        import sys, types
+        from stepscope import _library
+        library = _library.attached()
+        marks = [mark for name, mark in vars(library).items() if name.startswith(("begin_", "end_"))]
+        assert len(marks) == 9
+        for mark in marks:
+            assert isinstance(mark, types.BuiltinFunctionType), mark
+
+        # Nothing is leaked or given back twice.
+        label = bytes(range(100))
+        before = sys.getrefcount(label), sys.getrefcount(None)
+        for _ in range(1000):
+            library.end_input(library.begin_input(label))
+            library.end_of_input(library.begin_input(label))
+        after = sys.getrefcount(label), sys.getrefcount(None)
+        assert after[0] == before[0] and abs(after[1] - before[1]) < 100, (before, after)
+
+        for wrong in "text", None, 3:
+            for mark in library.begin_scope, library.end_scope:
+                try:
+                    mark(wrong)
+                except TypeError:
+                    continue
+                raise AssertionError(mark)
+        assert library.end_scope(b"no phase") is None
+    """)
+
+
 # --- where nothing records -----------------------------------------------------------------------
 
 EVERY_MARK = """

@@ -70,6 +70,14 @@ STEPSCOPE_API void stepscope_end_optimizer(const stepscope_phase* phase);
 STEPSCOPE_API stepscope_phase stepscope_begin_backward(void);
 STEPSCOPE_API void stepscope_end_backward(const stepscope_phase* phase);
 
+/* For Python: one of the functions above as a callable of the CPython in this process, a new
+ * reference; NULL where there is none, or none of that name. "begin_scope", "begin_input",
+ * "begin_optimizer" and "begin_backward" take the name as bytes and return a phase as bytes;
+ * "end_scope", "end_input", "end_optimizer" and "end_backward" take that, and so does
+ * "end_of_input", for a wait that found the loader exhausted. This, like them, is called with the
+ * interpreter's lock held. */
+STEPSCOPE_API void* stepscope_python_function(const char* name);
+
 #ifdef __cplusplus
 }
 #endif

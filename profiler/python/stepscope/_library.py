@@ -10,13 +10,16 @@ from __future__ import annotations
 import ctypes
 import os
 import pathlib
-from typing import Any, Callable, Iterator, Optional
+from typing import Any, Callable, Dict, Iterable, Iterator, Optional
 
 SONAMES = ("libstepscope.so.0", "libstepscope.so")
 
 
-class Phase(ctypes.Structure):
-    """stepscope_phase: a stretch that has been begun."""
+Phase = Any  # a stretch that has been begun; opaque
+
+
+class _CPhase(ctypes.Structure):
+    """stepscope_phase."""
 
     _fields_ = [("opaque", ctypes.c_uint64 * 4)]
 
@@ -35,34 +38,72 @@ class Options(ctypes.Structure):
 
 
 class Library:
-    """The functions of one loaded libstepscope. Raises AttributeError for one that is too old."""
+    """The functions of one loaded libstepscope. Raises AttributeError for one that is too old.
+
+    Each begin_…(name) takes UTF-8 and returns an open phase, which is given to end_…() once, on the same thread;
+    end_of_input() ends a wait that found the loader exhausted.
+    """
+
+    begin_scope: Callable[[bytes], Phase]
+    end_scope: Callable[[Phase], None]
+    begin_input: Callable[[bytes], Phase]
+    end_input: Callable[[Phase], None]
+    end_of_input: Callable[[Phase], None]
+    begin_optimizer: Callable[[bytes], Phase]
+    end_optimizer: Callable[[Phase], None]
+    begin_backward: Callable[[bytes], Phase]
+    end_backward: Callable[[Phase], None]
 
     def __init__(self, handle: int) -> None:
         quick = ctypes.PyDLL(None, handle=handle)
         patient = ctypes.CDLL(None, handle=handle)
-
-        def bind(dll: Any, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
-            function = getattr(dll, "stepscope_" + name)
-            function.restype, function.argtypes = result, arguments
-            return function
-
-        text, phase = (ctypes.c_char_p, ctypes.c_size_t), ctypes.POINTER(Phase)  # text: bytes and their number
-        self.is_recording = bind(quick, "is_recording", ctypes.c_int)
-        self.step = bind(quick, "step", None)
-        self.begin_scope = bind(quick, "begin_scope", Phase, *text)
-        self.end_scope = bind(quick, "end_scope", None, phase)
-        self.begin_input = bind(quick, "begin_input", Phase, *text)
-        self.end_input = bind(quick, "end_input", None, phase, ctypes.c_int)
-        self.begin_optimizer = bind(quick, "begin_optimizer", Phase, *text)
-        self.end_optimizer = bind(quick, "end_optimizer", None, phase)
-        self.begin_backward = bind(quick, "begin_backward", Phase)
-        self.end_backward = bind(quick, "end_backward", None, phase)
-        self.start = bind(patient, "start", ctypes.c_char_p, ctypes.POINTER(Options))
-        self.stop = bind(patient, "stop", ctypes.c_char_p)
+        self.is_recording = _bind(quick, "is_recording", ctypes.c_int)
+        self.step = _bind(quick, "step", None)
+        marks = _marks_of(quick)
+        vars(self).update(marks, **_quick_marks_of(quick, marks))
+        self.start = _bind(patient, "start", ctypes.c_char_p, ctypes.POINTER(Options))
+        self.stop = _bind(patient, "stop", ctypes.c_char_p)
         try:
-            self.torch_loaded = bind(patient, "torch_loaded", ctypes.c_int)
+            self.torch_loaded = _bind(patient, "torch_loaded", ctypes.c_int)
         except AttributeError:  # it says 1 of itself: recording
             self.torch_loaded = self.is_recording
+
+
+def _bind(dll: Any, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
+    function = getattr(dll, "stepscope_" + name)
+    function.restype, function.argtypes = result, arguments
+    return function
+
+
+def _marks_of(dll: Any) -> Dict[str, Callable[..., Any]]:
+    """Through ctypes."""
+    named, open_phase = (ctypes.c_char_p, ctypes.c_size_t), ctypes.POINTER(_CPhase)
+    begin = {kind: _bind(dll, "begin_" + kind, _CPhase, *named) for kind in ("scope", "input", "optimizer")}
+    begin_backward = _bind(dll, "begin_backward", _CPhase)
+    end = {kind: _bind(dll, "end_" + kind, None, open_phase) for kind in ("scope", "optimizer", "backward")}
+    end_input = _bind(dll, "end_input", None, open_phase, ctypes.c_int)
+
+    def beginning(function: Callable[..., Any]) -> Callable[[bytes], Phase]:
+        return lambda name: function(name, len(name))
+
+    def ending(function: Callable[..., Any], *more: Any) -> Callable[[Phase], None]:
+        return lambda phase: function(ctypes.byref(phase), *more)
+
+    return {**{"begin_" + kind: beginning(function) for kind, function in begin.items()},
+            **{"end_" + kind: ending(function) for kind, function in end.items()},
+            "begin_backward": lambda name: begin_backward(),
+            "end_input": ending(end_input, 0), "end_of_input": ending(end_input, 1)}
+
+
+def _quick_marks_of(dll: Any, names: Iterable[str]) -> Dict[str, Callable[..., Any]]:
+    """The same as CPython's own functions, where this is CPython and the library has them."""
+    if not hasattr(dll, "stepscope_python_function"):
+        return {}
+    make = _bind(dll, "python_function", ctypes.py_object, ctypes.c_char_p)
+    try:
+        return {name: make(name.encode()) for name in names}
+    except ValueError:  # it returned NULL
+        return {}
 
 
 _attached: Optional[Library] = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import inspect
 import threading
@@ -71,7 +70,7 @@ class scope:
 
     def __enter__(self) -> scope:
         library = _library.attached()
-        phase = None if library is None else library.begin_scope(self._name, len(self._name))
+        phase = None if library is None else library.begin_scope(self._name)
         self._open.phases.append(phase)
         return self
 
@@ -80,7 +79,7 @@ class scope:
         phase = self._open.phases.pop()
         library = _library.attached()
         if phase is not None and library is not None:
-            library.end_scope(ctypes.byref(phase))
+            library.end_scope(phase)
 
     def __call__(self, function: Function) -> Function:
         if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
@@ -119,9 +118,7 @@ def lengths(values: Iterable[int], padded_to: Optional[int] = None) -> None:
         return
     begin = "lengths" if padded_to is None else f"lengths/{int(padded_to)}"
     for text in _cut_texts(begin, (str(int(value)) for value in values)):
-        name = text.encode()
-        phase = library.begin_scope(name, len(name))
-        library.end_scope(ctypes.byref(phase))
+        library.end_scope(library.begin_scope(text.encode()))
 
 
 def _cut_texts(begin: str, words: Iterable[str]) -> Iterator[str]:
@@ -187,15 +184,14 @@ def wait(fetch: Callable[[], T], label: bytes) -> T:
     library = _library.attached()
     if library is None:
         return fetch()
-    phase = library.begin_input(label, len(label))
-    exhausted = False
+    phase, end = library.begin_input(label), library.end_input
     try:
         return fetch()
     except StopIteration:
-        exhausted = True
+        end = library.end_of_input
         raise
     finally:
-        library.end_input(ctypes.byref(phase), exhausted)
+        end(phase)
 
 
 class _Forwarding(Generic[T]):

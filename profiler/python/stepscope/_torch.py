@@ -10,7 +10,6 @@ Nothing here raises into the program, or changes what a call returns or raises.
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import os
 import sys
@@ -60,21 +59,21 @@ def mark_loaders(library: _library.Library) -> List[Undo]:
 
     # What _marks.wait() does, without its frames: what comes before begin() and after end() is time that the program
     # waits and nobody counts.
-    begin, end, byref = library.begin_input, library.end_input, ctypes.byref
+    with_workers = _attribute(iterator.__module__, "_MultiProcessingDataLoaderIter") or ()
+    begin, end_batch, end_epoch = library.begin_input, library.end_input, library.end_of_input
 
     def marked(fetch: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(fetch)
         def __next__(self: Any) -> Any:
-            label = b"DataLoader, workers" if "MultiProcessing" in type(self).__name__ else b"DataLoader"
-            phase = begin(label, len(label))
-            exhausted = False
+            label = b"DataLoader, workers" if isinstance(self, with_workers) else b"DataLoader"
+            phase, end = begin(label), end_batch
             try:
                 return fetch(self)
             except StopIteration:
-                exhausted = True
+                end = end_epoch
                 raise
             finally:
-                end(byref(phase), exhausted)
+                end(phase)
 
         return __next__
 
@@ -91,11 +90,11 @@ def mark_backward(library: _library.Library) -> List[Undo]:
     def marked(backward: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(backward)
         def phase(*arguments: Any, **named: Any) -> Any:
-            begun = library.begin_backward()
+            begun = library.begin_backward(b"")
             try:
                 return backward(*arguments, **named)
             finally:
-                library.end_backward(ctypes.byref(begun))
+                library.end_backward(begun)
 
         return phase
 
@@ -132,7 +131,7 @@ def _hook_steps(library: _library.Library, module: Any, optimizer_class: Any) ->
     def end_abandoned(optimizer: Any) -> None:
         # An earlier step of it raised: no hook told us its end. What was open is no optimizer step.
         while any(begun == id(optimizer) for begun, _ in open_steps.begun):
-            library.end_scope(ctypes.byref(open_steps.begun.pop()[1]))
+            library.end_scope(open_steps.begun.pop()[1])
 
     # torch.compile looks into hooks, and would have to cut its graph at a foreign function.
     def before(optimizer: Any, arguments: Any, named: Any) -> None:
@@ -146,7 +145,7 @@ def _hook_steps(library: _library.Library, module: Any, optimizer_class: Any) ->
             while any(begun == id(optimizer) for begun, _ in open_steps.begun):
                 begun, phase = open_steps.begun.pop()
                 end = library.end_optimizer if begun == id(optimizer) else library.end_scope
-                end(ctypes.byref(phase))
+                end(phase)
 
     setattr(optimizer_class, _MARKED, True)
     hooks = [module.register_optimizer_step_pre_hook(before), module.register_optimizer_step_post_hook(after)]
@@ -154,8 +153,7 @@ def _hook_steps(library: _library.Library, module: Any, optimizer_class: Any) ->
 
 
 def _begin_step(library: _library.Library, optimizer: Any) -> _library.Phase:
-    name = type(optimizer).__name__.encode("utf-8", "replace")
-    return library.begin_optimizer(name, len(name))
+    return library.begin_optimizer(type(optimizer).__name__.encode("utf-8", "replace"))
 
 
 def _is_compiling() -> Callable[[], bool]:
@@ -177,7 +175,7 @@ def _wrap_steps(library: _library.Library, optimizer_class: Any) -> List[Undo]:
             try:
                 return step(self, *arguments, **named)
             finally:
-                library.end_optimizer(ctypes.byref(begun))
+                library.end_optimizer(begun)
 
         return phase
 

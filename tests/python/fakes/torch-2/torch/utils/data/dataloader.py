@@ -15,3 +15,8 @@ class _BaseDataLoaderIter:
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     def _next_data(self):
         return next(self._batches)
+
+
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
+    def _next_data(self):
+        return next(self._batches)
