@@ -35,8 +35,8 @@ done
 readonly OUT=$PWD/build/test
 readonly FUZZ_SECONDS=10
 # The trainers are programs that tests record; they need no model or data from the network.
-readonly PIP_PACKAGES=(pytest pytest-xdist playwright viztracer "torch==$TORCH_PIN" "${SAMPLE_PACKAGES[@]}"
-  transformers accelerate lightning nvtx
+readonly PIP_PACKAGES=(pytest pytest-xdist pytest-rerunfailures playwright viztracer "torch==$TORCH_PIN"
+  "${SAMPLE_PACKAGES[@]}" transformers accelerate lightning nvtx
   # NVIDIA's headers and libcupti: what the decoder of device records is held against.
   nvidia-cuda-cupti==13.0.85 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 nvidia-nvtx)
 readonly JOBS=$(nproc)
@@ -87,7 +87,8 @@ run_pytest() {  # build folder, options of pytest
     --junitxml="$junit" tests "$@"
 }
 pypi_pytest() { run_pytest build/release -m "not shares" -n "$JOBS" --dist loadfile; }
-pypi_pytest_alone() { run_pytest build/release -m shares; }
+# What compares times may miss where other programs take the processor; a fault does so each time.
+pypi_pytest_alone() { run_pytest build/release -m shares --reruns 2; }
 
 debian_torch() {
   cmake --preset release -B build/release-debian-torch -DSTEPSCOPE_TORCH=ON -DSTEPSCOPE_TORCH_DIR=/usr \

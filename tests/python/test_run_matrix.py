@@ -14,7 +14,8 @@ import own_steps
 import recorded
 from pythons import PACKAGE, Python
 
-pytestmark = [pytest.mark.torch, pytest.mark.shares]
+pytestmark = pytest.mark.torch
+shares = pytest.mark.shares  # of what `run` compares
 pytest.importorskip("torch", reason="pip install torch")
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
@@ -64,6 +65,7 @@ def needs(*packages):
 # --- a loader is seen ----------------------------------------------------------------------------
 
 
+@shares
 @pytest.mark.parametrize("program, options", [
     ("loader.py", ["--workers", 0, "--kind", "sleep", "--stall-ms", 2]),
     ("loader.py", ["--workers", 0, "--kind", "busy", "--stall-ms", 2]),
@@ -84,6 +86,7 @@ def test_a_loader_is_a_step_each_batch(run, program, options):
     assert not any(process["died"] for process in done.report["run"]["processes"]), "nor a loader's worker"
 
 
+@shares
 def test_the_op_hooks_are_not_needed(run, tmp_path):
     """Where there are none for its torch, the marks from Python tell the same."""
     done = run("loader.py", environment={"STEPSCOPE_HOOKS": str(tmp_path / "none")},
@@ -93,6 +96,7 @@ def test_the_op_hooks_are_not_needed(run, tmp_path):
     assert done.report["phases"]["optimizer"] > 0
 
 
+@shares
 @pytest.mark.parametrize("mistake", ["none", "training"])
 def test_inference_in_training_mode_is_told(run, mistake):
     done = run("inference.py", "--mistake", mistake, steps_of=own_steps.loader_steps)
@@ -100,6 +104,7 @@ def test_inference_in_training_mode_is_told(run, mistake):
     assert ("evaluation-mode" in rules) == (mistake == "training")
 
 
+@shares
 def test_gradient_accumulation(run):
     """Each batch is a step by the loader; a fourth of them updates."""
     done = run("accumulation.py", steps_of=functools.partial(own_steps.loader_steps, micro_batches=True))
@@ -110,6 +115,7 @@ def test_gradient_accumulation(run):
 # --- other signs of a step -----------------------------------------------------------------------
 
 
+@shares
 @pytest.mark.parametrize("kind", ["sleep", "busy"])
 def test_a_generator_is_inferred(run, kind):
     done = run("generator.py", "--kind", kind, steps_of=own_steps.update_steps)
@@ -124,6 +130,7 @@ def test_a_closure(run):
     assert done.report["verdict"]["kind"] != "input-bound"
 
 
+@shares
 def test_the_programs_own_marks_are_believed(run):
     done = run("marked.py", path=[PACKAGE], steps_of=own_steps.wait_steps)
     assert done.report["steps"]["marker"] == "user"
@@ -182,6 +189,7 @@ for batch in torch.utils.data.DataLoader(Blocks(), batch_size=1):
 # --- several processes ---------------------------------------------------------------------------
 
 
+@shares
 def test_torchrun_two_ranks_and_the_straggler(run):
     torchrun = ["-m", "torch.distributed.run", "--nproc-per-node", "2"]
     done = run("ddp.py", launcher=torchrun, steps_of=own_steps.loader_steps, of=[".0", ".1"])
@@ -192,6 +200,7 @@ def test_torchrun_two_ranks_and_the_straggler(run):
     assert shares[1] > shares[0] + 0.2, "rank 1 is the one that waits for its batches"
 
 
+@shares
 @pytest.mark.parametrize("how, suffixes", [("fork", [".parent", ".child"]), ("spawn", [".child"]), ("exec", [""])])
 def test_programs_that_start_others(run, how, suffixes):
     done = run("processes.py", "--how", how, steps_of=own_steps.loader_steps, of=suffixes)
