@@ -46,9 +46,13 @@ def read_suite(line: str) -> Suite:
     except (OSError, ElementTree.ParseError):
         cases = []
         suite.note = "no test ran"
-    for case in cases:
+    # A test that was tried again is there once for each try: the last one counts.
+    tests = {(case.get("classname"), case.get("name")): case for case in cases}
+    for case in tests.values():
         kind = outcome(case)
         setattr(suite, kind, getattr(suite, kind) + 1)
+    if len(cases) > len(tests):
+        suite.note = f"tried again: {len(cases) - len(tests)}"
     # A suite that broke before, between or after its tests has failed too. One without a single
     # test has tested nothing, which must not look like success.
     if suite.failed == 0 and (code != "0" or not cases):

@@ -44,6 +44,16 @@ def test_success(tmp_path, capsys):
     ])
 
 
+def test_a_test_that_was_tried_again_counts_once(tmp_path, capsys):
+    junit = GOOD.replace('<testcase name="a" status="run"/>',
+                         '<testcase classname="m" name="a"/>' * 2 +
+                         '<testcase classname="m" name="b"/><testcase classname="m" name="b"><failure/></testcase>'
+                         '<testcase classname="n" name="a"/>')
+    code, lines = summary(tmp_path, capsys, (junit, 1))
+    assert (code, lines[-1]) == (1, "2 passed, 1 failed, 0 skipped")
+    assert "tried again: 2" in lines[1]
+
+
 def test_a_build_that_broke_is_a_failure(tmp_path, capsys):
     code, lines = summary(tmp_path, capsys, (GOOD, 0), (None, 2))
     assert (code, lines[-1]) == (1, "1 passed, 1 failed, 0 skipped")
