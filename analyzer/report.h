@@ -161,6 +161,10 @@ struct LoopUse {
   // CPU time of the loop's process and those it started, in ns a step; 0: not sampled.
   double cpu_ns = 0;
   double system_ns = 0;  // of that, in the kernel
+  // Pages that the loop's process touched for the first time since it had them from the system, and
+  // bytes that it holds more after a step than before it; a step on the average. 0: not sampled.
+  double minor_faults = 0;
+  double growth_bytes = 0;
   // Memory of tensors on the CPU that the loop's process asked for, in bytes a step, and of one of
   // them on the average; 0: not sampled.
   double tensor_bytes = 0;

@@ -12,10 +12,10 @@ namespace stepscope {
 
 std::vector<Advice> advise(const AdviceContext& context) {
   std::vector<Advice> result;
-  for (auto* rule :
-       {input_prefetch, input_cache, fewer_tiny_ops, fused_optimizer, periodic_stall,
-        evaluation_mode, gradients_in_inference, torchscript, single_samples, sort_by_length,
-        read_at_once, pinned_copies, blocking_sync, ops_on_cpu, cudnn_benchmark, idle_gpu}) {
+  for (auto* rule : {input_prefetch, input_cache, fewer_tiny_ops, fused_optimizer, periodic_stall,
+                     evaluation_mode, gradients_in_inference, torchscript, single_samples,
+                     sort_by_length, read_at_once, keep_freed_memory, pinned_copies, blocking_sync,
+                     ops_on_cpu, cudnn_benchmark, idle_gpu}) {
     if (auto advice = rule(context)) result.push_back(*std::move(advice));
   }
   std::stable_sort(result.begin(), result.end(),
@@ -63,6 +63,8 @@ class LoopCounters {
 
 void add_memory_use(LoopReport& report, const LoopCounters& counters) {
   report.use.system_ns = counters.a_step(report.process, counter::kCpuSystem);
+  report.use.minor_faults = counters.a_step(report.process, counter::kMinorFaults);
+  report.use.growth_bytes = counters.a_step(report.process, counter::kRss);
   report.use.tensor_bytes = counters.a_step(report.process, counter::kTensorAllocatedBytes);
   const double tensors = counters.a_step(report.process, counter::kTensorAllocations);
   report.use.tensor_size = tensors > 0 ? report.use.tensor_bytes / tensors : 0;
@@ -99,6 +101,12 @@ bool backward_elsewhere(const RecordedRun& recording, const LoopReport& report) 
   return std::any_of(recording.phases.begin(), recording.phases.end(), [&](const Phase& phase) {
     return phase.kind == PhaseKind::kBackward && threads.contains(phase.thread);
   });
+}
+
+int loader_processes(const RecordedRun& recording, const LoopReport& report) {
+  return static_cast<int>(std::count_if(
+      recording.processes.begin(), recording.processes.end(),
+      [&](const StoredProcess& process) { return process.parent_pid == report.pid; }));
 }
 
 // A thread with a loop of its own is in its phases; scopes and samplers may be anywhere.
@@ -145,9 +153,7 @@ void add_advice(LoopReport& report, const RecordedRun& recording, const Counters
   add_memory_use(report, of_loop);
   add_gpu_use(report, of_loop);
   report.use.loader_threads = loader_threads(recording, report);
-  report.use.loader_processes = static_cast<int>(std::count_if(
-      recording.processes.begin(), recording.processes.end(),
-      [&](const StoredProcess& process) { return process.parent_pid == report.pid; }));
+  report.use.loader_processes = loader_processes(recording, report);
 
   report.replay = {static_cast<std::int64_t>(predictor->steps()), predictor->replayed_ns(),
                    predictor->replay_error(), predictor->withheld()};

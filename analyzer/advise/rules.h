@@ -15,6 +15,7 @@ std::optional<Advice> fewer_tiny_ops(const AdviceContext& context);
 std::optional<Advice> fused_optimizer(const AdviceContext& context);
 std::optional<Advice> periodic_stall(const AdviceContext& context);
 std::optional<Advice> read_at_once(const AdviceContext& context);
+std::optional<Advice> keep_freed_memory(const AdviceContext& context);
 
 // Loops that never train.
 std::optional<Advice> evaluation_mode(const AdviceContext& context);

@@ -35,6 +35,9 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(ROOT / "bench"))
+from steady_malloc import STEADY_MALLOC  # noqa: E402
+
 STEPS = {"mlp": 1000, "cnn": 100}
 
 
@@ -88,11 +91,6 @@ def command(profiler, language, build, model, steps, report, output):
     return [word.replace("{output}", str(output)) for word in [*profiler.before, *program, *options]]
 
 
-# glibc moves from mmap to the heap for large blocks once a larger one was freed: whatever allocates in the process may
-# so make a loop of large tensors a quarter faster. The same for everyone from the start.
-STEADY_MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(1 << 25), "MALLOC_TRIM_THRESHOLD_": str(1 << 34)}
-
-
 def measure(profiler, language, build, model, steps):
     """One run of one profiler. Raises RuntimeError with the end of its output when it fails."""
     with tempfile.TemporaryDirectory(prefix="stepscope-overhead-") as folder:
@@ -101,7 +99,8 @@ def measure(profiler, language, build, model, steps):
         (folder / "out").mkdir()
         words = command(profiler, language, build, model, steps, report, folder / "out/result")
         # Its own folder: some leave their results in the current one.
-        done = subprocess.run(words, cwd=folder / "out", env={**os.environ, **STEADY_MALLOC}, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        done = subprocess.run(words, cwd=folder / "out", env=os.environ | STEADY_MALLOC, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True)
         ended = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         if done.returncode != 0 or not report.exists():
             raise RuntimeError(f"{' '.join(words)} exited with {done.returncode}:\n{(done.stdout + done.stderr)[-2000:]}")
@@ -193,9 +192,8 @@ def main():
             loop = {"language": language, "model": model, "steps": steps, "profilers": summary(taken)}
             result["loops"].append(loop)
             print_table(f"{model}, {language}, {steps} steps, {given.rounds} rounds", loop["profilers"])
-    if given.output:
-        given.output.write_text(json.dumps(result, indent=2) + "\n")
-        print(f"\n{given.output}")
+            if given.output:  # after each loop: a run that is ended early has lost none before
+                given.output.write_text(json.dumps(result, indent=2) + "\n")
 
 
 if __name__ == "__main__":

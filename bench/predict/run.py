@@ -2,7 +2,7 @@
 """Predicted against measured: real before/after pairs, in interleaved rounds.
 
     bench/predict/run.py --stepscope build/release/bin/stepscope --mnist build/release/samples/mnist \
-        --python python3 --rounds 5 --out bench/results/predict.json
+        --serve build/release/samples/serve --python python3 --rounds 5 --out bench/results/predict.json
 
 Each pair is a program with something wrong with it, the change that mends it, and the same program
 mended. In each round both are recorded, one right after the other; the step of the second is
@@ -22,9 +22,15 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.append(str(ROOT / "bench"))
+from steady_malloc import STEADY_MALLOC  # noqa: E402
+
 SCRIPTS = {"loop": HERE / "loop.py", "mistakes": ROOT / "samples/python/mistakes/mistakes.py"}
 
-# name, program, before, after, what-if options (or the rule of advice that predicts)
+KEEP = [f"{name}={value}" for name, value in STEADY_MALLOC.items()]
+
+# name, program, before, after, what-if options (or the rule of advice that predicts). Options NAME=value in front are
+# the program's environment.
 PAIRS = [
     ("MNIST: decoded images cached", "mnist", [], ["--cache"], ["--input", "cached"]),
     ("MNIST: 1 prefetch thread", "mnist", [], ["--prefetch", "1"], ["--input", "prefetched"]),
@@ -58,6 +64,18 @@ PAIRS = [
         ["--layers", "8", "--optimizer", "fused"],
         "fused-optimizer",
     ),
+    (
+        "freed memory kept: batch norm",
+        "mistakes",
+        ["--mistake", "train"],
+        KEEP + ["--mistake", "train"],
+        "keep-freed-memory",
+    ),
+    *(
+        (f"freed memory kept: batch of {batch}", "serve", options, KEEP + options, "keep-freed-memory")
+        for batch in ("8", "16", "32")
+        for options in [["--length", "32", "--calls", "400", "--batch", batch]]
+    ),
     ("300 small ops gone", "loop", ["--adds", "300"], [], ["--op", "aten::add=0"]),
     *(
         (name, "mistakes", ["--mistake", mistake], ["--mistake", mistake, "--fixed"], rule)
@@ -88,10 +106,12 @@ def record(args, program, options, store):
         window = ["--steps", "520-800", "--record", store]
         run([args.mnist, *window, *options], cwd=store.parent)
     else:
-        script = [args.python, SCRIPTS[program], *options]
+        settings = [option for option in options if "=" in option and not option.startswith("-")]
+        environment, words = dict(setting.split("=") for setting in settings), options[len(settings):]
+        script = [args.serve, *words] if program == "serve" else [args.python, SCRIPTS[program], *words]
         marks = {"PYTHONPATH": str(ROOT / "profiler/python")}
         record_run = [args.stepscope, "run", "--quiet", "--no-analysis", "-o", store, "--", *script]
-        run(record_run, env=os.environ | marks)
+        run(record_run, env=os.environ | marks | environment)
 
 
 def analysis(args, store):
@@ -187,16 +207,19 @@ def main():
     parser.add_argument("--stepscope", type=Path, required=True, help="that records")
     parser.add_argument("--analyzer", type=Path, help="that predicts, where it is another one")
     parser.add_argument("--mnist", type=Path)
-    parser.add_argument("--only", choices=["mnist", *SCRIPTS], help="only the pairs of this program")
+    parser.add_argument("--serve", type=Path)
+    parser.add_argument("--only", choices=["mnist", "serve", *SCRIPTS], help="only the pairs of this program")
     parser.add_argument("--python", default=sys.executable, help="one with torch")
     parser.add_argument("--traces", type=Path)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    if args.mnist is None and args.only in (None, "mnist"):
-        parser.error("--mnist is needed for its pairs")
+    for sample in ("mnist", "serve"):
+        if getattr(args, sample) is None and args.only in (None, sample):
+            parser.error(f"--{sample} is needed for its pairs")
     args.stepscope = args.stepscope.resolve()
     args.mnist = args.mnist.resolve() if args.mnist else None
+    args.serve = args.serve.resolve() if args.serve else None
     args.analyzer = args.analyzer.resolve() if args.analyzer else args.stepscope
 
     rows = [summary(name, rounds) for name, rounds in measure_pairs(args).items()]

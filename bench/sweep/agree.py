@@ -23,10 +23,10 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "bench"))
+from steady_malloc import STEADY_MALLOC  # noqa: E402
+
 FEW = 100  # steps of the short run by hand
-# What glibc gives back to the system between calls, and takes anew, depends on what else lies in its heap: a model that
-# allocates large tensors may so be a tenth faster or slower. It keeps all of it, by hand and in the sweep.
-STEADY_MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(1 << 25), "MALLOC_TRIM_THRESHOLD_": str(1 << 34)}
 
 
 def programs(build, steps_placeholder):

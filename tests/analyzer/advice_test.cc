@@ -211,6 +211,63 @@ TEST(Advice, APeriodicStallCanBeMoved) {
   EXPECT_EQ(predicted_ms({.steps = 201}, "periodic-stall"), 0);
 }
 
+// What a step of 10 ms does to memory.
+struct Paging {
+  std::int64_t faults = 2'000;  // of 4 KiB: 8.2 MB
+  std::int64_t system_ns = 2 * kMs;
+  std::int64_t tensor_bytes = 20'000'000;
+  std::int64_t growth_bytes = 0;
+  std::int64_t threads = 1;  // that compute
+  bool workers = false;      // processes that it started
+};
+
+RecordingBuilder paging(const Paging& a_step, bool trains = true) {
+  RecordingBuilder builder = record({.input = kMs / 10, .rest = 99 * kMs / 10, .trains = trains});
+  if (a_step.workers) builder.process(2, -1, 1);
+  const auto add = [&](const char* name, std::int64_t step, std::int64_t value) {
+    builder.samples.push_back(
+        {builder.process(1), builder.intern(name), session_time(step * 10 * kMs), step * value});
+  };
+  for (std::int64_t step = 0; step <= 100; step += 10) {
+    add(counter::kMinorFaults, step, a_step.faults);
+    add(counter::kCpuSystem, step, a_step.system_ns);
+    add(counter::kCpuUser, step, a_step.threads * 10 * kMs - a_step.system_ns);
+    add(counter::kTensorAllocatedBytes, step, a_step.tensor_bytes);
+    add(counter::kRss, step, a_step.growth_bytes);
+  }
+  return builder;
+}
+
+double kept_memory_saves_ms(const Paging& a_step, bool trains = true) {
+  const auto advice = advice_of(paging(a_step, trains));
+  const Advice* found = find(advice, "keep-freed-memory");
+  return found == nullptr ? 0 : static_cast<double>(found->saves_ns) / kMs;
+}
+
+TEST(Advice, MemoryThatIsGivenBackAndTakenAnewCostsTheKernelsTime) {
+  const auto advice = advice_of(paging({}));
+  const Advice* keep = find(advice, "keep-freed-memory");
+  ASSERT_NE(keep, nullptr);
+  EXPECT_NEAR(static_cast<double>(keep->saves_ns) / kMs, 2, 0.01);
+  EXPECT_NEAR(keep->evidence.value, 2'000, 1);
+  EXPECT_THAT(keep->why, HasSubstr("2,000 page faults a step, 2.00 ms of CPU time in the kernel"));
+  EXPECT_NEAR(kept_memory_saves_ms({.system_ns = 4 * kMs, .threads = 2}), 2, 0.01)
+      << "two threads fault side by side";
+  EXPECT_NEAR(kept_memory_saves_ms({.faults = 500, .system_ns = 9 * kMs}), 2, 0.01)
+      << "4 µs a fault at most; the rest of the kernel's time is something else";
+}
+
+TEST(Advice, MemoryThatIsKeptOrGrowsOrIsNotTensorsIsNone) {
+  EXPECT_EQ(kept_memory_saves_ms({.faults = 40, .tensor_bytes = 1'000'000}), 0) << "hardly any";
+  EXPECT_EQ(kept_memory_saves_ms({.growth_bytes = 8'000'000}), 0) << "it grows by what it touches";
+  EXPECT_GT(kept_memory_saves_ms({.workers = true}), 0);
+  EXPECT_EQ(kept_memory_saves_ms({.tensor_bytes = 40'000'000, .workers = true}), 0)
+      << "the batches, in shared memory";
+  EXPECT_EQ(kept_memory_saves_ms({.tensor_bytes = 0}), 0) << "not sampled";
+  EXPECT_EQ(find(advice_of(record({})), "keep-freed-memory"), nullptr);
+  EXPECT_NEAR(kept_memory_saves_ms({}, false), 2, 0.01) << "calls as well as steps";
+}
+
 TEST(Advice, TheLargestSavingComesFirst) {
   const auto advice = advice_of(record({.input = 5 * kMs, .rest = kMs, .cores = 2}));
   ASSERT_EQ(advice.size(), 2u);
