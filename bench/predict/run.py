@@ -2,7 +2,8 @@
 """Predicted against measured: real before/after pairs, in interleaved rounds.
 
     bench/predict/run.py --stepscope build/release/bin/stepscope --mnist build/release/samples/mnist \
-        --serve build/release/samples/serve --python python3 --rounds 5 --out bench/results/predict.json
+        --serve build/release/samples/serve --mistakes-cpp build/release/samples/mistakes \
+        --rounds 5 --out bench/results/predict.json
 
 Each pair is a program with something wrong with it, the change that mends it, and the same program
 mended. In each round both are recorded, one right after the other; the step of the second is
@@ -25,9 +26,20 @@ ROOT = HERE.parents[1]
 sys.path.append(str(ROOT / "bench"))
 from steady_malloc import STEADY_MALLOC  # noqa: E402
 
+BINARIES = ("mnist", "serve", "mistakes-cpp")  # each has an option
 SCRIPTS = {"loop": HERE / "loop.py", "mistakes": ROOT / "samples/python/mistakes/mistakes.py"}
 
 KEEP = [f"{name}={value}" for name, value in STEADY_MALLOC.items()]
+
+SINGLE = "one sentence a call to 16 (a sentence)"
+MISTAKES = [
+    ("no gradients in inference", "grad", "gradients-in-inference"),
+    ("training mode off", "train", "evaluation-mode"),
+    (SINGLE, "single", "single-samples"),
+    ("eager to TorchScript, frozen", "eager", "torchscript"),
+    ("sentences sorted by length", "lengths", "sort-by-length"),
+    ("labels read at once", "item", "read-at-once"),
+]
 
 # name, program, before, after, what-if options (or the rule of advice that predicts). Options NAME=value in front are
 # the program's environment.
@@ -78,19 +90,15 @@ PAIRS = [
     ),
     ("300 small ops gone", "loop", ["--adds", "300"], [], ["--op", "aten::add=0"]),
     *(
-        (name, "mistakes", ["--mistake", mistake], ["--mistake", mistake, "--fixed"], rule)
-        for name, mistake, rule in [
-            ("no gradients in inference", "grad", "gradients-in-inference"),
-            ("training mode off", "train", "evaluation-mode"),
-            ("one sentence a call to 16 (a sentence)", "single", "single-samples"),
-            ("eager to TorchScript, frozen", "eager", "torchscript"),
-            ("sentences sorted by length", "lengths", "sort-by-length"),
-            ("labels read at once", "item", "read-at-once"),
-        ]
+        (name + (", C++" if program == "mistakes-cpp" else ""), program, ["--mistake", mistake],
+         ["--mistake", mistake, "--fixed"], rule)
+        for program in ("mistakes", "mistakes-cpp")
+        for name, mistake, rule in MISTAKES
+        if program == "mistakes" or mistake != "eager"  # between the ops of C++ there is next to nothing
     ),
 ]
 # A call of the program after the change has so many samples of a call before it.
-SAMPLES = {"one sentence a call to 16 (a sentence)": 16}
+SAMPLES = {SINGLE: 16, SINGLE + ", C++": 16}
 
 
 def run(command, **kwargs):
@@ -104,13 +112,13 @@ def record(args, program, options, store):
     if program == "mnist":
         # The second epoch: by then a cache is full.
         window = ["--steps", "520-800", "--record", store]
-        run([args.mnist, *window, *options], cwd=store.parent)
+        run([args.binaries["mnist"], *window, *options], cwd=store.parent)
     else:
         settings = [option for option in options if "=" in option and not option.startswith("-")]
         environment, words = dict(setting.split("=") for setting in settings), options[len(settings):]
-        script = [args.serve, *words] if program == "serve" else [args.python, SCRIPTS[program], *words]
+        script = [args.binaries[program]] if program in BINARIES else [args.python, SCRIPTS[program]]
         marks = {"PYTHONPATH": str(ROOT / "profiler/python")}
-        record_run = [args.stepscope, "run", "--quiet", "--no-analysis", "-o", store, "--", *script]
+        record_run = [args.stepscope, "run", "--quiet", "--no-analysis", "-o", store, "--", *script, *words]
         run(record_run, env=os.environ | marks | environment)
 
 
@@ -206,20 +214,20 @@ def main():
     )
     parser.add_argument("--stepscope", type=Path, required=True, help="that records")
     parser.add_argument("--analyzer", type=Path, help="that predicts, where it is another one")
-    parser.add_argument("--mnist", type=Path)
-    parser.add_argument("--serve", type=Path)
-    parser.add_argument("--only", choices=["mnist", "serve", *SCRIPTS], help="only the pairs of this program")
+    for binary in BINARIES:
+        parser.add_argument(f"--{binary}", type=Path, help="the sample, for its pairs")
+    parser.add_argument("--only", choices=[*BINARIES, *SCRIPTS], help="only the pairs of this program")
     parser.add_argument("--python", default=sys.executable, help="one with torch")
     parser.add_argument("--traces", type=Path)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    for sample in ("mnist", "serve"):
-        if getattr(args, sample) is None and args.only in (None, sample):
-            parser.error(f"--{sample} is needed for its pairs")
+    args.binaries = {name: getattr(args, name.replace("-", "_")) for name in BINARIES}
+    for name, path in args.binaries.items():
+        if path is None and args.only in (None, name):
+            parser.error(f"--{name} is needed for its pairs")
+        args.binaries[name] = path and path.resolve()
     args.stepscope = args.stepscope.resolve()
-    args.mnist = args.mnist.resolve() if args.mnist else None
-    args.serve = args.serve.resolve() if args.serve else None
     args.analyzer = args.analyzer.resolve() if args.analyzer else args.stepscope
 
     rows = [summary(name, rounds) for name, rounds in measure_pairs(args).items()]

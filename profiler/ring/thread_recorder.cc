@@ -108,7 +108,7 @@ void ThreadRecorder::foreign_op(const OpStart& op, Ticks start, std::uint64_t st
   ring_.publish(1);
 }
 
-OpenPhase ThreadRecorder::begin_phase(PhaseKind kind, std::string_view name) {
+OpenPhase ThreadRecorder::begin_phase(PhaseKind kind, std::string_view name, Ticks start) {
   OpenPhase phase;
   if (kind == PhaseKind::kInput && waits_for_input()) return phase;
   phase.kind = kind;
@@ -117,7 +117,7 @@ OpenPhase ThreadRecorder::begin_phase(PhaseKind kind, std::string_view name) {
   if (!is_label(kind)) phase_ = kind;
   // The ticks lie outside the CPU clock's: that one is a system call, a processor is often lost on
   // the way out of one, and then the phase has begun already.
-  phase.start = read_ticks();
+  phase.start = start;
   phase.cpu_start_ns = cpu_clock_at_begin(kind, phase.start);
   return phase;
 }

@@ -74,8 +74,10 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   // are the caller's to keep; `start_thread` is the torch id of the thread it began on.
   void foreign_op(const OpStart& op, Ticks start, std::uint64_t start_thread);
 
-  // A wait for input in a wait for input is not begun: the loop waits once, however many see it.
-  [[nodiscard]] OpenPhase begin_phase(PhaseKind kind, std::string_view name);
+  // A phase that began at `start`, not long ago. A wait for input in a wait for input is not begun:
+  // the loop waits once, however many see it.
+  [[nodiscard]] OpenPhase begin_phase(PhaseKind kind, std::string_view name,
+                                      Ticks start = read_ticks());
   [[nodiscard]] bool waits_for_input() const { return phase_ == PhaseKind::kInput; }
   // `kind` may differ from what was begun: a wait for input that found the end.
   void end_phase(const OpenPhase& phase, PhaseKind kind);

@@ -353,10 +353,9 @@ OpenPhase Session::begin_phase(PhaseKind kind, std::string_view name) {
   // A loop in Python may tell of its steps by nothing but ranges that are seen with the ops.
   if (kind == PhaseKind::kBackward) follow_recorder();
   if (recorder == nullptr) return {};
-  OpenPhase phase = recorder->begin_phase(kind, name);
   // The program waits from the call on: what is done above is short, unless it opened the window.
-  if (ops_wanted_.load(std::memory_order_relaxed) == ops_were_wanted) phase.start = called;
-  return phase;
+  const bool opened = ops_wanted_.load(std::memory_order_relaxed) != ops_were_wanted;
+  return recorder->begin_phase(kind, name, opened ? read_ticks() : called);
 }
 
 void Session::end_phase(const OpenPhase& phase, PhaseKind ended_as) {
