@@ -219,10 +219,20 @@ struct Paging {
   std::int64_t growth_bytes = 0;
   std::int64_t threads = 1;  // that compute
   bool workers = false;      // processes that it started
+  bool device = false;       // that computes
 };
 
+std::int64_t launch_kernel(RecordingBuilder& builder, ThreadId main, int step, std::int64_t at) {
+  builder.call(main, "cudaLaunchKernel", at - kMs, at - kMs + 5'000, step + 1);
+  builder.kernel(builder.stream(7), "gemm", at - kMs / 2, at - kMs / 4, step + 1);
+  return at;
+}
+
 RecordingBuilder paging(const Paging& a_step, bool trains = true) {
-  RecordingBuilder builder = record({.input = kMs / 10, .rest = 99 * kMs / 10, .trains = trains});
+  RecordingBuilder builder = record({.input = kMs / 10,
+                                     .rest = 99 * kMs / 10,
+                                     .trains = trains,
+                                     .more = a_step.device ? launch_kernel : nullptr});
   if (a_step.workers) builder.process(2, -1, 1);
   const auto add = [&](const char* name, std::int64_t step, std::int64_t value) {
     builder.samples.push_back(
@@ -264,6 +274,7 @@ TEST(Advice, MemoryThatIsKeptOrGrowsOrIsNotTensorsIsNone) {
   EXPECT_EQ(kept_memory_saves_ms({.tensor_bytes = 40'000'000, .workers = true}), 0)
       << "the batches, in shared memory";
   EXPECT_EQ(kept_memory_saves_ms({.tensor_bytes = 0}), 0) << "not sampled";
+  EXPECT_EQ(kept_memory_saves_ms({.device = true}), 0) << "pinned buffers, and the driver's own";
   EXPECT_EQ(find(advice_of(record({})), "keep-freed-memory"), nullptr);
   EXPECT_NEAR(kept_memory_saves_ms({}, false), 2, 0.01) << "calls as well as steps";
 }
