@@ -5,7 +5,7 @@
 // backward pass, though the state it sets is as a rule the one that the thread has: a third of what
 // recording ops would cost a training of small ones. While ops are recorded, what would change
 // nothing is left out; else everything is as it was.
-#include "profiler/preload/libtorch_symbol.h"
+#include "profiler/preload/original.h"
 #include "profiler/session/session.h"
 #include "stepscope/c_api.h"
 
@@ -16,8 +16,9 @@
 extern "C" STEPSCOPE_API void stepscope_set_record_function_tls(const void*) __asm__(
     STEPSCOPE_SET_RECORD_FUNCTION_TLS);
 extern "C" void stepscope_set_record_function_tls(const void* record_function_tls) {
-  static const auto set = reinterpret_cast<void (*)(const void*)>(
-      stepscope::libtorch_symbol(STEPSCOPE_SET_RECORD_FUNCTION_TLS));
+  static constinit stepscope::Original original(STEPSCOPE_SET_RECORD_FUNCTION_TLS);
+  const auto set =
+      reinterpret_cast<void (*)(const void*)>(original.get(__builtin_return_address(0)));
   if (stepscope::Session::get().is_current_tls(record_function_tls)) return;
   set(record_function_tls);
 }

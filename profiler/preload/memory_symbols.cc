@@ -1,9 +1,11 @@
 // The header-free layer: the memory of tensors. libc10's allocators tell their own reporters of
 // every allocation and free, profiled or not, through symbols that a library before it can take.
-#include <atomic>
+//
+// An allocation may come so early (in a constructor of a library) that libc10's own reporter cannot
+// be found yet; that one only counts, and is then not told.
 #include <cstdint>
 
-#include "profiler/preload/libtorch_symbol.h"
+#include "profiler/preload/original.h"
 #include "profiler/session/tensor_memory.h"
 #include "stepscope/c_api.h"
 
@@ -21,26 +23,15 @@ constexpr std::int8_t kCuda = 1;
 using Report = void (*)(void* pointer, std::int64_t bytes, std::int64_t allocated,
                         std::int64_t reserved, Device device);
 
-// libc10's own. Unlike a phase, an allocation may come so early (in a constructor of a library)
-// that it is not to be found yet; the reporter, which only counts, is then not told.
-template <typename Function>
-Function libc10_function(std::atomic<Function>& known, const char* name) {
-  Function function = known.load(std::memory_order_relaxed);
-  if (function != nullptr) [[likely]]
-    return function;
-  function = reinterpret_cast<Function>(stepscope::find_libtorch_symbol(name));
-  known.store(function, std::memory_order_relaxed);
-  return function;
-}
-
-void report_memory(std::atomic<Report>& known, const char* name, void* pointer, std::int64_t bytes,
-                   std::int64_t allocated, std::int64_t reserved, Device device) {
+void report_memory(void* original, void* pointer, std::int64_t bytes, std::int64_t allocated,
+                   std::int64_t reserved, Device device) {
   if (device.type == kCuda) {
     stepscope::note_device_memory(device.index, allocated, reserved);
     stepscope::note_device_block(device.index, pointer, bytes);
   }
-  if (const Report report = libc10_function(known, name))
+  if (const auto report = reinterpret_cast<Report>(original)) {
     report(pointer, bytes, allocated, reserved, device);
+  }
 }
 
 }  // namespace
@@ -53,17 +44,21 @@ void report_memory(std::atomic<Report>& known, const char* name, void* pointer, 
 extern "C" STEPSCOPE_API void stepscope_memory_new(void*, void*,
                                                    std::size_t) __asm__(STEPSCOPE_MEMORY_NEW);
 extern "C" void stepscope_memory_new(void* self, void* pointer, std::size_t bytes) {
-  static std::atomic<New> known{nullptr};
+  static constinit stepscope::Original original(STEPSCOPE_MEMORY_NEW);
   stepscope::note_tensor_memory(pointer, bytes);
-  if (const New report = libc10_function(known, STEPSCOPE_MEMORY_NEW)) report(self, pointer, bytes);
+  if (const auto report = reinterpret_cast<New>(original.find(__builtin_return_address(0)))) {
+    report(self, pointer, bytes);
+  }
 }
 
 extern "C" STEPSCOPE_API void stepscope_memory_delete(void*,
                                                       void*) __asm__(STEPSCOPE_MEMORY_DELETE);
 extern "C" void stepscope_memory_delete(void* self, void* pointer) {
-  static std::atomic<Delete> known{nullptr};
+  static constinit stepscope::Original original(STEPSCOPE_MEMORY_DELETE);
   stepscope::note_tensor_memory_freed(pointer);
-  if (const Delete report = libc10_function(known, STEPSCOPE_MEMORY_DELETE)) report(self, pointer);
+  if (const auto report = reinterpret_cast<Delete>(original.find(__builtin_return_address(0)))) {
+    report(self, pointer);
+  }
 }
 
 // c10::reportMemoryUsageToProfiler(void* pointer, int64_t bytes, allocated, reserved, c10::Device):
@@ -77,8 +72,9 @@ extern "C" STEPSCOPE_API void stepscope_memory_report_1(void*, std::int64_t, std
                                                         Device) __asm__(STEPSCOPE_MEMORY_REPORT_1);
 extern "C" void stepscope_memory_report_1(void* pointer, std::int64_t bytes, std::int64_t allocated,
                                           std::int64_t reserved, Device device) {
-  static std::atomic<Report> known{nullptr};
-  report_memory(known, STEPSCOPE_MEMORY_REPORT_1, pointer, bytes, allocated, reserved, device);
+  static constinit stepscope::Original original(STEPSCOPE_MEMORY_REPORT_1);
+  report_memory(original.find(__builtin_return_address(0)), pointer, bytes, allocated, reserved,
+                device);
 }
 
 extern "C" STEPSCOPE_API void stepscope_memory_report_2(void*, std::int64_t, std::int64_t,
@@ -86,6 +82,7 @@ extern "C" STEPSCOPE_API void stepscope_memory_report_2(void*, std::int64_t, std
                                                         Device) __asm__(STEPSCOPE_MEMORY_REPORT_2);
 extern "C" void stepscope_memory_report_2(void* pointer, std::int64_t bytes, std::int64_t allocated,
                                           std::int64_t reserved, Device device) {
-  static std::atomic<Report> known{nullptr};
-  report_memory(known, STEPSCOPE_MEMORY_REPORT_2, pointer, bytes, allocated, reserved, device);
+  static constinit stepscope::Original original(STEPSCOPE_MEMORY_REPORT_2);
+  report_memory(original.find(__builtin_return_address(0)), pointer, bytes, allocated, reserved,
+                device);
 }

@@ -69,13 +69,16 @@ int pop(const void* domain) {
   return kNoPushPopTracking;
 }
 
-// A text that lives as long as the process: whoever registers one uses it again and again.
-const char* keep(const char* text) {
-  static auto* const mutex = new std::mutex;
+// A text that lives as long as the process: whoever registers one uses it again and again. Null, and
+// so not recorded, where there is no memory for it.
+const char* keep(const char* text) noexcept try {
+  static constinit std::mutex mutex;
   static auto* const texts = new std::set<std::string>;
   if (text == nullptr) return nullptr;
-  const std::scoped_lock lock(*mutex);
+  const std::scoped_lock lock(mutex);
   return texts->emplace(text).first->c_str();
+} catch (...) {
+  return nullptr;
 }
 
 const char* text_of(const EventAttributes* event) {

@@ -8,7 +8,7 @@
 // std::vector) is returned through a hidden pointer and passed as a pointer to a copy that the
 // caller made. The stand-ins below have the same triviality, so the compiler does the same for
 // them.
-#include "profiler/preload/libtorch_symbol.h"
+#include "profiler/preload/original.h"
 #include "profiler/session/session.h"
 
 namespace stepscope {
@@ -53,7 +53,8 @@ class PhaseGuard {
                                                                           void*) __asm__(mangled); \
   extern "C" stepscope::Returned stepscope_optimizer_##Name(void* self, void* closure) {           \
     using Step = stepscope::Returned (*)(void*, void*);                                            \
-    static const auto step = reinterpret_cast<Step>(stepscope::libtorch_symbol(mangled));          \
+    static constinit stepscope::Original original(mangled);                                        \
+    const auto step = reinterpret_cast<Step>(original.get(__builtin_return_address(0)));           \
     const stepscope::PhaseGuard guard(stepscope::PhaseKind::kOptimizer);                           \
     return step(self, closure);                                                                    \
   }
@@ -73,7 +74,8 @@ STEPSCOPE_OPTIMIZER_STEP(RMSprop, "_ZN5torch5optim7RMSprop4stepESt8functionIFN2a
       void*, std::size_t) __asm__(mangled);                                                     \
   extern "C" stepscope::Returned stepscope_sampler_##Name(void* self, std::size_t batch_size) { \
     using Next = stepscope::Returned (*)(void*, std::size_t);                                   \
-    static const auto next = reinterpret_cast<Next>(stepscope::libtorch_symbol(mangled));       \
+    static constinit stepscope::Original original(mangled);                                     \
+    const auto next = reinterpret_cast<Next>(original.get(__builtin_return_address(0)));        \
     const stepscope::PhaseGuard guard(stepscope::PhaseKind::kSampler);                          \
     return next(self, batch_size);                                                              \
   }
@@ -95,8 +97,9 @@ STEPSCOPE_SAMPLER_NEXT(DistributedSequential,
 
 extern "C" STEPSCOPE_API void stepscope_zero_grad(void*) __asm__(STEPSCOPE_ZERO_GRAD);
 extern "C" void stepscope_zero_grad(void* self) {
-  static const auto zero_grad =
-      reinterpret_cast<void (*)(void*)>(stepscope::libtorch_symbol(STEPSCOPE_ZERO_GRAD));
+  static constinit stepscope::Original original(STEPSCOPE_ZERO_GRAD);
+  const auto zero_grad =
+      reinterpret_cast<void (*)(void*)>(original.get(__builtin_return_address(0)));
   const stepscope::PhaseGuard guard(stepscope::PhaseKind::kZeroGrad);
   zero_grad(self);
 }
@@ -104,8 +107,9 @@ extern "C" void stepscope_zero_grad(void* self) {
 extern "C" STEPSCOPE_API void stepscope_zero_grad_bool(void*,
                                                        bool) __asm__(STEPSCOPE_ZERO_GRAD_BOOL);
 extern "C" void stepscope_zero_grad_bool(void* self, bool set_to_none) {
-  static const auto zero_grad =
-      reinterpret_cast<void (*)(void*, bool)>(stepscope::libtorch_symbol(STEPSCOPE_ZERO_GRAD_BOOL));
+  static constinit stepscope::Original original(STEPSCOPE_ZERO_GRAD_BOOL);
+  const auto zero_grad =
+      reinterpret_cast<void (*)(void*, bool)>(original.get(__builtin_return_address(0)));
   const stepscope::PhaseGuard guard(stepscope::PhaseKind::kZeroGrad);
   zero_grad(self, set_to_none);
 }
@@ -121,8 +125,8 @@ extern "C" stepscope::Returned stepscope_engine_execute(void* self, const void* 
                                                         const void* outputs) {
   using Execute =
       stepscope::Returned (*)(void*, const void*, const void*, bool, bool, bool, const void*);
-  static const auto execute =
-      reinterpret_cast<Execute>(stepscope::libtorch_symbol(STEPSCOPE_ENGINE_EXECUTE));
+  static constinit stepscope::Original original(STEPSCOPE_ENGINE_EXECUTE);
+  const auto execute = reinterpret_cast<Execute>(original.get(__builtin_return_address(0)));
   const stepscope::PhaseGuard guard(stepscope::PhaseKind::kBackward);
   return execute(self, roots, inputs, keep_graph, create_graph, accumulate_grad, outputs);
 }

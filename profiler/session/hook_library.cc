@@ -3,7 +3,9 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <new>
 #include <string_view>
 
 #include "profiler/session/hook_places.h"
@@ -16,8 +18,34 @@ namespace fs = std::filesystem;
 
 // With RTLD_NOLOAD: only what is there already.
 void* torch_handle() {
-  const std::string path = loaded_library_path("libtorch_cpu.so");
+  const std::string path = loaded_torch_path();
   return path.empty() ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+}
+
+constexpr const char* kShowConfig = "_ZN2at11show_configB5cxx11Ev";
+constexpr const char* kOldShowConfig = "_ZN2at11show_configEv";
+
+std::string_view file_name(const std::string& path) {
+  return std::string_view(path).substr(path.rfind('/') + 1);
+}
+
+bool is_named_like_torch(const std::string& path) {
+  constexpr std::string_view stem = "libtorch_cpu";
+  const std::string_view file = file_name(path);
+  return file.starts_with(stem) && file.size() > stem.size() &&
+         (file[stem.size()] == '.' || file[stem.size()] == '-');
+}
+
+// Itself, not one of the libraries that it was linked against.
+bool exports_torch(const std::string& path) {
+  void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return false;
+  void* symbol = dlsym(library, kShowConfig);
+  if (symbol == nullptr) symbol = dlsym(library, kOldShowConfig);
+  Dl_info info{};
+  const bool exported = symbol != nullptr && dladdr(symbol, &info) != 0 && path == info.dli_fname;
+  dlclose(library);
+  return exported;
 }
 
 // at::show_config() names the build's settings, TORCH_VERSION among them, in every libtorch
@@ -25,11 +53,11 @@ void* torch_handle() {
 // another name. Their string is one pointer to the characters; it is left alone, as it belongs to
 // code that we cannot call.
 std::string build_settings(void* torch) {
-  if (void* symbol = dlsym(torch, "_ZN2at11show_configB5cxx11Ev")) {
+  if (void* symbol = dlsym(torch, kShowConfig)) {
     return reinterpret_cast<std::string (*)()>(symbol)();
   }
   using OldShowConfig = void (*)(void* result);
-  void* symbol = dlsym(torch, "_ZN2at11show_configEv");
+  void* symbol = dlsym(torch, kOldShowConfig);
   if (symbol == nullptr) return {};
   const char* text = nullptr;
   reinterpret_cast<OldShowConfig>(symbol)(static_cast<void*>(&text));
@@ -66,30 +94,54 @@ Result<const HookApi*> load(const HookPlace& place, const std::string& torch_ver
 
 }  // namespace
 
-std::string loaded_library_path(std::string_view prefix) {
-  struct Search {
-    std::string_view prefix;
-    std::string path;
-  } search{prefix, {}};
+std::vector<std::string> loaded_library_paths() {
+  struct Found {
+    std::vector<std::string> paths;
+    bool out_of_memory = false;
+  } found;
+  // No exception may pass the C library's frame, which belongs to another unwinder.
   dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* data) {
-        auto& wanted = *static_cast<Search*>(data);
-        const std::string_view path = info->dlpi_name;
-        const std::string_view file = path.substr(path.rfind('/') + 1);
-        if (file.substr(0, wanted.prefix.size()) != wanted.prefix) return 0;
-        wanted.path = path;
-        return 1;
+      [](dl_phdr_info* info, std::size_t, void* data) noexcept {
+        auto& to = *static_cast<Found*>(data);
+        const char* path = info->dlpi_name;  // empty: the program itself
+        if (path == nullptr || *path == '\0') return 0;
+        try {
+          to.paths.emplace_back(path);
+        } catch (const std::bad_alloc&) {
+          to.out_of_memory = true;
+        }
+        return to.out_of_memory ? 1 : 0;
       },
-      &search);
-  return search.path;
+      &found);
+  if (found.out_of_memory) throw std::bad_alloc();
+  return std::move(found.paths);
 }
 
-bool torch_is_in_process() { return !loaded_library_path("libtorch_cpu.so").empty(); }
+std::string loaded_library_path(std::string_view prefix) {
+  for (std::string& path : loaded_library_paths()) {
+    if (file_name(path).starts_with(prefix)) return std::move(path);
+  }
+  return {};
+}
+
+std::string loaded_torch_path() {
+  std::vector<std::string> paths = loaded_library_paths();
+  const auto by_name = std::ranges::find_if(paths, is_named_like_torch);
+  if (by_name != paths.end()) return std::move(*by_name);
+  const auto by_symbol = std::ranges::find_if(paths, exports_torch);
+  return by_symbol == paths.end() ? std::string() : std::move(*by_symbol);
+}
+
+bool torch_is_in_process() noexcept try {
+  return !loaded_torch_path().empty();
+} catch (...) {
+  return false;
+}
 
 std::optional<LoadedTorch> find_loaded_torch() {
   void* torch = torch_handle();
   if (torch == nullptr) return std::nullopt;
-  return LoadedTorch{loaded_library_path("libtorch_cpu.so"), version_in(build_settings(torch))};
+  return LoadedTorch{loaded_torch_path(), version_in(build_settings(torch))};
 }
 
 void* find_torch_symbol(const char* mangled_name) {
