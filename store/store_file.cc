@@ -89,7 +89,7 @@ class StoreFile::Registry {
 
   Result<Entry*> create(const std::filesystem::path& path) {
     const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd >= 0) return adopt(fd);
+    if (fd >= 0) return adopt_new(fd, path);
     if (errno == EEXIST) {
       return Status::error(ErrorKind::kBusy,
                            path.string() + ": somebody else has just made it; use another file");
@@ -121,7 +121,8 @@ class StoreFile::Registry {
                    });
   }
 
-  Entry* adopt(int fd) {
+  // Without memory for its entry the descriptor is closed again.
+  Entry* adopt(int fd) try {
     struct stat info {};
     ::fstat(fd, &info);
     Entry& entry = entries_[{info.st_dev, info.st_ino}];
@@ -129,6 +130,16 @@ class StoreFile::Registry {
     entry.descriptors.push_back(fd);
     ++entry.users;
     return &entry;
+  } catch (...) {
+    ::close(fd);
+    throw;
+  }
+
+  Entry* adopt_new(int fd, const std::filesystem::path& path) try {
+    return adopt(fd);
+  } catch (...) {
+    ::unlink(path.c_str());
+    throw;
   }
 
   std::mutex mutex_;
@@ -148,6 +159,7 @@ StoreFile& StoreFile::operator=(StoreFile&& other) noexcept {
   entry_ = std::exchange(other.entry_, nullptr);
   path_ = std::move(other.path_);
   for (int i = 0; i < 2; ++i) held_[i] = std::exchange(other.held_[i], false);
+  is_provisional_ = std::exchange(other.is_provisional_, false);
   return *this;
 }
 
@@ -161,14 +173,18 @@ Result<StoreFile> StoreFile::open(const std::filesystem::path& path) {
 void StoreFile::install_fork_handlers() { Registry::get(); }
 
 Result<StoreFile> StoreFile::create(const std::filesystem::path& path) {
+  std::filesystem::path own_path = path;  // before there is a file that would have to go again
   const auto guard = Registry::get().guard();
   Result<Entry*> entry = Registry::get().create(path);
   if (!entry.ok()) return entry.status();
-  return StoreFile(*entry, path);
+  StoreFile file(*entry, std::move(own_path));
+  file.is_provisional_ = true;
+  return file;
 }
 
 void StoreFile::release() {
   if (entry_ == nullptr) return;
+  if (std::exchange(is_provisional_, false)) ::unlink(path_.c_str());
   const auto guard = Registry::get().guard();
   for (int i = 0; i < 2; ++i) {
     if (!std::exchange(held_[i], false)) continue;

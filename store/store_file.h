@@ -29,8 +29,10 @@ class StoreFile {
  public:
   // An existing regular file. Errors: kNotFound, kBadInput (a folder, a device), kIo.
   static Result<StoreFile> open(const std::filesystem::path& path);
-  // A new, empty file. Errors: kBusy (somebody made one just now), kIo.
+  // A new, empty file, which goes again with the StoreFile unless keep() is called: nobody shall find
+  // half a store. Errors: kBusy (somebody made one just now), kIo.
   static Result<StoreFile> create(const std::filesystem::path& path);
+  void keep() { is_provisional_ = false; }
 
   // Around fork() the shared entries are locked. Handlers of whoever calls into the store under a
   // lock of their own must be installed after these, or the two locks are taken in both orders.
@@ -62,6 +64,7 @@ class StoreFile {
   Entry* entry_ = nullptr;
   std::filesystem::path path_;
   bool held_[2] = {false, false};
+  bool is_provisional_ = false;
 };
 
 }  // namespace stepscope

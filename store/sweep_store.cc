@@ -285,6 +285,7 @@ class SweepWriter::Impl {
     sqlite3_busy_timeout(database_.handle(), kPatienceMs);
     return database_.exec("PRAGMA synchronous = FULL");
   }
+  void keep_file() { file_.keep(); }
   Database& database() { return database_; }
   Status in_transaction(const Status& begun, const Status& done) {
     if (!begun.ok()) return begun;
@@ -331,17 +332,14 @@ Result<std::unique_ptr<SweepWriter>> SweepWriter::create(const std::filesystem::
                                                          const SweepPlan& plan) {
   Result<StoreFile> file = claim_path(path, ExistingStore::kKeepAsOld, StoreKind::kSweep);
   if (!file.ok()) return file.status();
-  const auto fail = [&](const Status& status) {
-    std::error_code ignored;
-    std::filesystem::remove(path, ignored);
-    return status;
-  };
   Result<Database> database = Database::open(path, SQLITE_OPEN_READWRITE);
-  if (!database.ok()) return fail(database.status());
-  if (Status status = make_sweep(*database, plan); !status.ok()) return fail(status);
+  if (!database.ok()) return database.status();
+  if (Status status = make_sweep(*database, plan); !status.ok()) return status;
   auto impl = std::make_unique<Impl>(*std::move(file), *std::move(database));
-  if (Status status = impl->prepare(); !status.ok()) return fail(status);
-  return std::unique_ptr<SweepWriter>(new SweepWriter(std::move(impl)));
+  if (Status status = impl->prepare(); !status.ok()) return status;
+  std::unique_ptr<SweepWriter> writer(new SweepWriter(std::move(impl)));
+  writer->impl_->keep_file();
+  return writer;
 }
 
 Result<std::unique_ptr<SweepWriter>> SweepWriter::open(const std::filesystem::path& path) {

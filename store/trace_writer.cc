@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "store/analysis_rows.h"
+#include "store/contained.h"
 #include "store/device_rows.h"
 #include "store/migration.h"
 #include "store/op_batch.h"
@@ -79,6 +80,7 @@ class TraceWriter::Impl {
   Status keep(Status status);
   Status commit();
   Status finish();
+  void keep_file() { file_.keep(); }
   [[nodiscard]] bool forked() const { return ::getpid() != owner_; }
 
   StringId intern(std::string_view text);
@@ -308,7 +310,7 @@ TraceWriter::TraceWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 TraceWriter::~TraceWriter() {
   // What a forked child has is its parent's: not even its locks and files may be let go of.
   if (impl_ != nullptr && impl_->forked()) static_cast<void>(impl_.release());
-  if (impl_ != nullptr) static_cast<void>(finish());
+  if (impl_ != nullptr) static_cast<void>(contained([this] { return finish(); }));
 }
 
 void TraceWriter::install_fork_handlers() { StoreFile::install_fork_handlers(); }
@@ -317,18 +319,14 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::filesystem::
                                                          ExistingStore existing) {
   Result<StoreFile> file = claim_path(path, existing);
   if (!file.ok()) return file.status();
-  // From here on the file is ours: should it not become a store, it goes again.
-  const auto fail = [&](const Status& status) {
-    std::error_code ignored;
-    std::filesystem::remove(path, ignored);
-    return status;
-  };
   Result<Database> database = Database::open(path, SQLITE_OPEN_READWRITE);
-  if (!database.ok()) return fail(database.status());
-  if (Status status = make_schema(*database); !status.ok()) return fail(status);
+  if (!database.ok()) return database.status();
+  if (Status status = make_schema(*database); !status.ok()) return status;
   auto impl = std::make_unique<Impl>(*std::move(file), *std::move(database), true);
-  if (Status status = impl->prepare(); !status.ok()) return fail(status);
-  return std::unique_ptr<TraceWriter>(new TraceWriter(std::move(impl)));
+  if (Status status = impl->prepare(); !status.ok()) return status;
+  std::unique_ptr<TraceWriter> writer(new TraceWriter(std::move(impl)));
+  writer->impl_->keep_file();
+  return writer;
 }
 
 Result<std::unique_ptr<TraceWriter>> TraceWriter::open(const std::filesystem::path& path) {
