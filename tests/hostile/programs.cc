@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -223,6 +224,25 @@ int steps(const Arguments& arguments) {
   return 17;
 }
 
+// noting-threads THREADS SCOPES [STORE]: threads that note as many scopes each, with steps, at a pace that
+// their rings hold. Records itself when STORE is named.
+int noting_threads(const Arguments& arguments) {
+  std::optional<stepscope::Recording> recording;
+  if (arguments.size() > 2) recording.emplace(stepscope::Options{.output = arguments[2]});
+  std::vector<std::thread> threads;
+  for (int i = 0; i < number(arguments, 0, 3); ++i) {
+    threads.emplace_back([&arguments, i] {
+      for (int scope = 0; scope < number(arguments, 1, 200); ++scope) {
+        note("thread " + std::to_string(i));
+        if (i == 0 && scope % 10 == 9) stepscope::step();
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  if (recording) recording->stop();
+  return say(21, "all have noted");
+}
+
 const int kNotWritable = 0;  // in a page that is read-only
 
 // dies HOW: seven steps, then in the middle of the eighth.
@@ -265,6 +285,7 @@ int main(int argc, char** argv) {
                                                                   {"steps", steps},
                                                                   {"until-killed", until_killed},
                                                                   {"dies", dies},
+                                                                  {"noting-threads", noting_threads},
                                                                   {"own-library", own_library},
                                                                   {"descriptors", descriptors}};
   const auto program = programs.find(argc > 1 ? argv[1] : "");

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Lets every call that Stepscope makes of the system fail once, one in each run, and looks what became of the program.
+
+Every allocation, new thread, open, mmap, write, fsync, reservation of space and socket call of libstepscope, of its
+recorder's library and of `stepscope run` is counted in a first run; then a run for each of them lets that one fail
+(tests/hostile/fail_once.cc). The program's output and exit code must be what they are without us, the store must open,
+and what is not in it must be said: as a loss, as the reason for which the recording stopped, or in a line.
+
+    fail_once.py --build build/release               # all of them
+    fail_once.py --build build/release --sample 200  # as many, drawn at random
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import itertools
+import os
+import pathlib
+import random
+import sqlite3
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+KINDS = ["memory", "thread", "open", "map", "write", "sync", "space", "socket"]
+ROLES = ["program", "recorder"]
+COUNTERS = len(KINDS) * len(ROLES)
+FILE_FORMAT = f"={2 * COUNTERS + 1}q"  # made, which fails, how many failed: Counts in fail_once.cc
+MODES = ["wrapped", "embedded"]
+THREADS, SCOPES = 3, 200  # of the program
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    """The call of one kind, counted from 1, that fails."""
+
+    role: str
+    kind: str
+    number: int
+
+    @property
+    def index(self):
+        return ROLES.index(self.role) * len(KINDS) + KINDS.index(self.kind)
+
+
+@dataclasses.dataclass
+class Outcome:
+    fault: Fault
+    code: int
+    out: str
+    err: str
+    failed: int  # calls that did fail
+    intact: bool  # there is no store, or it is a whole one
+    stored: int  # scopes; -1: there is no store
+    lost: int
+    state: str
+    stopped: str
+
+    @property
+    def said(self):
+        """Lines of ours on standard error."""
+        return [line for line in self.err.splitlines() if line.startswith("stepscope")]
+
+    def wrong(self, bare):
+        """Why this is not as promised; "" when it is."""
+        if self.fault is not None and self.failed != 1:
+            return f"{self.failed} calls failed"
+        if [line for line in self.err.splitlines() if line not in self.said]:
+            return f"somebody else wrote to standard error: {self.err!r}"
+        refused = self.code == 3 and self.out == "" and self.said  # by `stepscope run`, before the program began
+        if (self.code, self.out) != bare and not refused:
+            return f"the program returned {self.code} and printed {self.out!r}; {self.err!r}"
+        if not self.intact:
+            return "the store is damaged"
+        complete = self.stored == THREADS * SCOPES and self.state == "complete"
+        if not complete and not (self.said or self.lost or self.stopped):
+            return f"{self.stored} of {THREADS * SCOPES} scopes are stored, state {self.state}, and nobody says why"
+        if self.stored >= 0 and self.stopped and self.stored + self.lost < THREADS * SCOPES:
+            return f"{self.stored} stored and {self.lost} missing of {THREADS * SCOPES} scopes"
+        return ""
+
+
+class Runner:
+    def __init__(self, build, folder, mode):
+        self.build, self.folder, self.mode = pathlib.Path(build).resolve(), pathlib.Path(folder), mode
+        self.program = [str(self.build / "tests/hostile/hostile"), "noting-threads", str(THREADS), str(SCOPES)]
+        self.preloaded = str(self.build / "tests/hostile/libfail_once.so")
+        done = subprocess.run(self.program, capture_output=True, text=True, timeout=60, check=False)
+        self.bare = done.returncode, done.stdout
+
+    def run(self, fault=None):
+        """Returns the Outcome and how often each call was made."""
+        counts, store = self.folder / "counts", self.folder / "run.db"
+        for file in self.folder.glob("run.db*"):
+            file.unlink()
+        numbers = [0] * (2 * COUNTERS + 1)
+        if fault:
+            numbers[COUNTERS + fault.index] = fault.number
+        counts.write_bytes(struct.pack(FILE_FORMAT, *numbers))
+        environment = os.environ | {"LD_PRELOAD": self.preloaded, "FAIL_ONCE_COUNTS": str(counts)}
+        command = [*self.program, str(store)]
+        if self.mode == "wrapped":
+            wrapper = [self.build / "bin/stepscope", "run", "--no-analysis", "-o", store, "--"]
+            command = [str(word) for word in [*wrapper, *self.program]]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment, check=False)
+        numbers = struct.unpack(FILE_FORMAT, counts.read_bytes())
+        looked = look(store)
+        return Outcome(fault, done.returncode, done.stdout, done.stderr, numbers[-1], *looked), numbers[:COUNTERS]
+
+    def faults(self):
+        """All, as far as a run without any tells."""
+        outcome, made = self.run()
+        if wrong := outcome.wrong(self.bare):
+            raise RuntimeError(f"{self.mode}: without any failure: {wrong}")
+        return [Fault(role, kind, number + 1) for r, role in enumerate(ROLES) for k, kind in enumerate(KINDS)
+                for number in range(made[r * len(KINDS) + k])]
+
+
+def look(path):
+    """Whether the store is whole, scopes stored, events lost, its state, why it was stopped."""
+    if not path.exists():
+        return True, -1, 0, "", ""
+    try:
+        with contextlib.closing(sqlite3.connect(path)) as store:
+            (intact,) = store.execute("PRAGMA integrity_check").fetchone()
+            (stored,) = store.execute("SELECT count(*) FROM phase JOIN phase_kind AS k ON k.id = kind"
+                                      " WHERE k.name = 'scope'").fetchone()
+            (lost,) = store.execute("SELECT coalesce(sum(count), 0) FROM loss").fetchone()
+            meta = dict(store.execute("SELECT key, value FROM meta"))
+        return intact == "ok", stored, lost, meta.get("state", ""), meta.get("recording_stopped", "")
+    except sqlite3.DatabaseError as error:
+        return False, -1, 0, str(error), ""
+
+
+def draw(faults, sample, seed):
+    """So many of them, as evenly among the kinds as there are: allocations outnumber all others by far."""
+    groups = {}
+    for fault in random.Random(seed).sample(faults, len(faults)):
+        groups.setdefault((fault.role, fault.kind), []).append(fault)
+    turns = itertools.zip_longest(*groups.values())
+    return list(itertools.islice((fault for turn in turns for fault in turn if fault), sample))
+
+
+def fail_each(build, mode, sample=None, seed=None):
+    """Yields an Outcome and what is wrong with it, for each fault, or for so many of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        runner = Runner(build, folder, mode)
+        for fault in draw(runner.faults(), sample, seed):
+            outcome, _ = runner.run(fault)
+            # Threads take turns, so a call may be made fewer times than before; then there was nothing to fail.
+            yield outcome, outcome.wrong(runner.bare) if outcome.failed else ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, required=True, help="the build folder")
+    parser.add_argument("--mode", choices=MODES, action="append", help="default: both")
+    parser.add_argument("--sample", type=int, help="so many calls of each mode, drawn at random; default: all")
+    parser.add_argument("--seed", type=int, default=random.randrange(2**32), help="of the draw; default: any")
+    given = parser.parse_args()
+    print(f"seed {given.seed}", flush=True)
+    failed = 0
+    for mode in given.mode or MODES:
+        begin, made, wrong = time.monotonic(), {}, 0
+        for outcome, why in fail_each(given.build, mode, given.sample, given.seed):
+            key = outcome.fault.role, outcome.fault.kind
+            made[key] = made.get(key, 0) + (outcome.failed > 0)
+            if why:
+                wrong += 1
+                print(f"{mode}: {outcome.fault}: {why}", flush=True)
+        kinds = ", ".join(f"{role} {kind} {number}" for (role, kind), number in made.items())
+        print(f"{mode}: {sum(made.values())} calls failed, one in each run, in {time.monotonic() - begin:.0f} s"
+              f" ({kinds}); {wrong} went wrong", flush=True)
+        failed += wrong
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
