@@ -17,6 +17,7 @@
 #include "profiler/launch/child.h"
 #include "profiler/launch/program_file.h"
 #include "profiler/recorder/run_recorder.h"
+#include "store/contained.h"
 
 namespace stepscope::cli {
 namespace {
@@ -105,6 +106,7 @@ class DurationLimit {
 };
 
 int watch(const RunArguments& arguments, const Child& child, RunRecorder& recorder) {
+  const std::string command = command_line(arguments.program);
   LiveLine line(!arguments.quiet);
   DurationLimit duration(arguments.duration_s);
   recorder.program_started(child.pid());
@@ -114,9 +116,12 @@ int watch(const RunArguments& arguments, const Child& child, RunRecorder& record
     child.pass_signals_on();
     recorder.tick();
     duration.apply(recorder);
-    line.show(recorder.progress());
+    static_cast<void>(contained([&] {
+      line.show(recorder.progress());
+      return Status();
+    }));
   }
-  recorder.program_ended(child.pid(), ended->wait_status, command_line(arguments.program));
+  recorder.program_ended(child.pid(), ended->wait_status, command);
   return ended->wait_status;
 }
 
@@ -161,9 +166,14 @@ int run_program(const RunArguments& arguments) {
                       installed->python_hooks().string());
   const auto child = Child::start(arguments.program, environment);
   if (!child.ok()) return refuse_program(child.status());
+  // From here on the program's exit code is ours, whatever happens to the recording.
   const int wait_status = watch(arguments, *child, **recorder);
   const Status finished = (*recorder)->finish();
-  tell_the_end(arguments, **recorder, finished);
+  const Status told = contained([&] {
+    tell_the_end(arguments, **recorder, finished);
+    return Status();
+  });
+  if (!told.ok()) std::fprintf(stderr, "stepscope: no summary: %s\n", told.message().c_str());
   return exit_code_of(wait_status);
 }
 

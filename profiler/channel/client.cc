@@ -89,7 +89,10 @@ bool is_wrapped() {
 Region connect_to_recorder() {
   const KeepErrno keep;
   if (!is_wrapped()) return {};
-  const int socket_fd = open_socket(std::getenv(kSocketVariable));
+  const char* path = std::getenv(kSocketVariable);
+  int socket_fd = open_socket(path);
+  // What the system lacks for a moment it may have the next; a recorder that is gone refuses twice.
+  if (socket_fd < 0) socket_fd = open_socket(path);
   if (socket_fd < 0) return {};
   const int fd = say_hello(socket_fd) ? receive_region(socket_fd) : -1;
   close(socket_fd);

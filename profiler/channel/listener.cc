@@ -97,15 +97,6 @@ void answer(int connection, const std::string& text) {
 
 }  // namespace
 
-OwnedFd::~OwnedFd() {
-  if (fd_ >= 0) close(fd_);
-}
-
-OwnedFd& OwnedFd::operator=(OwnedFd&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
 Result<OwnedFd> make_shared_memory(std::uint64_t bytes, const fs::path& folder) {
   if (OwnedFd fd(memfd_create("stepscope", MFD_CLOEXEC)); has_room(fd, bytes)) return fd;
   if (OwnedFd fd = unlinked_file("/dev/shm"); has_room(fd, bytes)) return fd;

@@ -13,25 +13,11 @@
 #include <string>
 
 #include "profiler/channel/channel_format.h"
+#include "profiler/channel/owned_fd.h"
 #include "profiler/ring/region.h"
 #include "store/status.h"
 
 namespace stepscope {
-
-// A descriptor that is closed with the object.
-class OwnedFd {
- public:
-  OwnedFd() = default;
-  explicit OwnedFd(int fd) : fd_(fd) {}
-  ~OwnedFd();
-  OwnedFd(OwnedFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  OwnedFd& operator=(OwnedFd&& other) noexcept;
-  [[nodiscard]] int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
 
 // Anonymous memory that can be handed to another process: a memfd, else an unlinked file in
 // /dev/shm or in `folder`, where memfd_create() is not to be had (old kernels, seccomp).

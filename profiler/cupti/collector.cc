@@ -1,8 +1,10 @@
 #include "profiler/cupti/collector.h"
 
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <new>
 #include <utility>
 
 #include "profiler/ring/clock.h"
@@ -44,7 +46,9 @@ std::string_view text_at(std::uint64_t address) {
 }  // namespace
 
 Collector& Collector::get() {
-  static auto* const collector = new Collector;
+  // In static memory: the first call may come where an exception would end the program.
+  alignas(Collector) static std::byte memory[sizeof(Collector)];
+  static auto* const collector = new (memory) Collector;
   return *collector;
 }
 

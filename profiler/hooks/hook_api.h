@@ -20,10 +20,10 @@ enum class HookMode : std::uint8_t {
 struct HookApi {
   // Puts the callbacks of `mode` in place and takes those of the mode before away: outside a window
   // they are removed, not ignored. Thread safety: any thread. Setting the mode it has does nothing.
-  void (*set_mode)(HookMode mode);
+  void (*set_mode)(HookMode mode) noexcept;
   // What a one-element op takes, in ns: the framework's own cost of an op. Runs some hundred ops on
   // the calling thread, a fraction of a millisecond.
-  std::int64_t (*measure_leaf_op_overhead_ns)();
+  std::int64_t (*measure_leaf_op_overhead_ns)() noexcept;
   // Whether cuDNN is to measure which algorithm is fastest (torch.backends.cudnn.benchmark), also
   // of a libtorch without cuDNN. Thread safety: any thread; takes no lock.
   bool (*cudnn_benchmark)();

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "profiler/hooks/hook_api.h"
 #include "profiler/hooks/shapes_text.h"
@@ -39,8 +40,9 @@ struct UserScope final : at::ObserverContext {
   OpenPhase phase;  // of a range that PyTorch itself opens; else none
 };
 
+// Where there is no memory for it, its op is lost, and counted.
 template <bool kOps>
-std::unique_ptr<at::ObserverContext> begin_user_scope(const at::RecordFunction& fn) {
+std::unique_ptr<at::ObserverContext> begin_user_scope(const at::RecordFunction& fn) noexcept try {
   const PythonRange range = python_range(fn.name());
   if (!kOps && range.kind == PhaseKind::kNone) return nullptr;
   auto scope = std::make_unique<UserScope>();
@@ -57,6 +59,9 @@ std::unique_ptr<at::ObserverContext> begin_user_scope(const at::RecordFunction& 
     scope->start = read_ticks();
   }
   return scope;
+} catch (...) {
+  if (ThreadRecorder* recorder = current_thread()) recorder->count_lost_op();
+  return nullptr;
 }
 
 void end_scope_op(const at::RecordFunction& fn, const UserScope& scope, ThreadRecorder* recorder) {
@@ -75,6 +80,13 @@ void end_user_scope(const at::RecordFunction& fn, const UserScope& scope) {
   end_phase_mark(scope.phase);
 }
 
+// An op without its shapes is better than none.
+std::string_view shapes_or_nothing(const at::RecordFunction& fn) noexcept try {
+  return shapes_text(fn);
+} catch (...) {
+  return {};
+}
+
 template <bool kShapes>
 std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& fn) {
   if (fn.scope() == at::RecordScope::USER_SCOPE) [[unlikely]]
@@ -83,7 +95,7 @@ std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& fn) {
   if (recorder == nullptr) [[unlikely]]
     return nullptr;
   if constexpr (kShapes) {
-    recorder->start_op(op_start(fn, fn.name()), shapes_text(fn));
+    recorder->start_op(op_start(fn, fn.name()), shapes_or_nothing(fn));
   } else {
     recorder->start_op(op_start(fn, fn.name()));
   }
@@ -122,21 +134,26 @@ HookMode current_mode = HookMode::kOff;
 
 std::atomic<bool> ops_are_recorded{false};
 
-void set_mode(HookMode mode) {
+// Without memory for a callback nothing is recorded until the mode is set again.
+void set_mode(HookMode mode) noexcept try {
   const std::scoped_lock lock(callback_mutex);
   if (mode == current_mode) return;
+  current_mode = HookMode::kOff;
+  ops_are_recorded = false;
+  const at::CallbackHandle before = std::exchange(callback, at::INVALID_CALLBACK_HANDLE);
+  if (before != at::INVALID_CALLBACK_HANDLE) at::removeCallback(before);
+  if (mode == HookMode::kOff) return;
+  callback = at::addGlobalCallback(callback_of(mode));
   current_mode = mode;
   ops_are_recorded = mode == HookMode::kOps || mode == HookMode::kOpsAndShapes;
-  if (callback != at::INVALID_CALLBACK_HANDLE) at::removeCallback(callback);
-  callback = mode == HookMode::kOff ? at::INVALID_CALLBACK_HANDLE
-                                    : at::addGlobalCallback(callback_of(mode));
+} catch (...) {
 }
 
 // The last op's start and duration, as the hooks would have seen it.
 thread_local Ticks probe_start{};
 thread_local std::uint64_t probe_ticks = 0;
 
-std::int64_t measure_leaf_op_overhead_ns() {
+std::int64_t measure_leaf_op_overhead_ns() noexcept try {
   constexpr std::size_t kWarmUp = 100;  // the dispatcher's and the allocator's caches
   std::array<std::uint64_t, 201> samples{};
   const at::Tensor one = at::ones({1});
@@ -160,6 +177,8 @@ std::int64_t measure_leaf_op_overhead_ns() {
   const auto ticks = static_cast<std::int64_t>(samples[samples.size() / 2]);
   return to_ns(ClockMap(before, after)
                    .to_session(Ticks{to_count(before.ticks) + static_cast<std::uint64_t>(ticks)}));
+} catch (...) {
+  return -1;  // not calibrated
 }
 
 bool cudnn_benchmark() { return at::globalContext().benchmarkCuDNN(); }

@@ -55,6 +55,7 @@ Status ProcessDrain::skip_what_is_there() {
   }
   device_.skip_what_is_there();
   refused_before_ = static_cast<std::int64_t>(region_.header->refused_threads.load());
+  failures_before_ = static_cast<std::int64_t>(region_.header->failures.load());
   return {};
 }
 
@@ -77,7 +78,11 @@ Status ProcessDrain::drain() {
   }
   if (Status status = drain_device(false); !status.ok()) return status;
   const auto refused = static_cast<std::int64_t>(region_.header->refused_threads.load());
-  return store_loss(ThreadId::kNone, "thread", refused - refused_before_, stored_refused_);
+  const Status status =
+      store_loss(ThreadId::kNone, "thread", refused - refused_before_, stored_refused_);
+  if (!status.ok()) return status;
+  const auto failures = static_cast<std::int64_t>(region_.header->failures.load());
+  return store_loss(ThreadId::kNone, "failure", failures - failures_before_, stored_failures_);
 }
 
 // After the rings: their threads are known then.
@@ -112,6 +117,8 @@ Status ProcessDrain::drain_ring(std::uint32_t index) {
   if (Status status = update_torch_id(ring); !status.ok()) return status;
   const RingConsumer::Batch batch = ring.consumer.published();
   busy_ = busy_ || batch.size() > ring.consumer.slot_count() / 4;
+  decoded_.ops.clear();  // what an exception left of an earlier ring is decoded again there
+  decoded_.phases.clear();
   ring.decoder.decode(ring.consumer, batch, clock_, decoded_);
   ring.consumer.release(batch.end);
   if (Status status = write_decoded(); !status.ok()) return status;
@@ -240,7 +247,9 @@ std::vector<UnfinishedOp> ProcessDrain::open_ops() const {
   return open;
 }
 
-StringId ProcessDrain::intern(std::string_view text) { return writer_.intern(text); }
+StringId ProcessDrain::intern(std::string_view text) {
+  return discarding_ ? StringId::kNone : writer_.intern(text);
+}
 
 ThreadId ProcessDrain::thread_of_torch_id(std::uint32_t torch_id) {
   const auto found = threads_by_torch_id_.find(torch_id);

@@ -27,6 +27,8 @@ struct DrainTotals {
   std::int64_t device = 0;  // calls, kernels, copies, …
   std::int64_t lost = 0;
   Duration input{0};  // in waits for batches that came, of all threads
+
+  [[nodiscard]] std::int64_t events() const { return ops + phases + device + lost; }
 };
 
 class ProcessDrain final : public DecodeContext {
@@ -98,6 +100,8 @@ class ProcessDrain final : public DecodeContext {
   DrainTotals totals_;
   std::int64_t refused_before_ = 0;
   std::int64_t stored_refused_ = 0;
+  std::int64_t failures_before_ = 0;
+  std::int64_t stored_failures_ = 0;
   bool busy_ = false;
   bool discarding_ = false;
 };

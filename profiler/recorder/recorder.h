@@ -2,8 +2,9 @@
 // own. (recorder/run_recorder.h drains other processes.)
 //
 // Thread safety: start() and stop() from any one thread; the rest is its own thread's.
-// Invariants: never touches a training thread; when the store cannot be written any more (disk
-// full) it stops, says so once through `on_failure`, and what was written stays a valid store.
+// Invariants: never touches a training thread, and no exception leaves it. When the store cannot be
+// written any more (disk full, no memory) it says so once through `on_failure` and from then on only
+// counts; what was written stays a valid store, and stop() adds how many events are missing from it.
 #pragma once
 
 #include <condition_variable>
@@ -13,6 +14,7 @@
 #include <mutex>
 #include <thread>
 
+#include "profiler/recorder/missing_events.h"
 #include "profiler/recorder/process_drain.h"
 #include "profiler/recorder/recorder_clock.h"
 #include "profiler/session/recorder_library.h"
@@ -24,36 +26,39 @@ namespace stepscope {
 class Recorder final : public EmbeddedRecorder {
  public:
   // Creates the store and begins to drain. What lies in the rings from before is discarded.
-  static Result<std::unique_ptr<Recorder>> start(const RecorderStart& start);
+  static Status start(const RecorderStart& start, std::unique_ptr<Recorder>& recorder) noexcept;
   ~Recorder() override;
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  Status stop(const Meta& meta) override;
+  Status stop(const Meta& meta) noexcept override;
 
  private:
-  Recorder(std::unique_ptr<TraceWriter> writer, std::function<void(const Status&)> on_failure);
+  Recorder(const RecorderStart& start, std::unique_ptr<TraceWriter> writer);
 
-  static Result<std::unique_ptr<Recorder>> open(const RecorderStart& start);
-  void run();
+  static Status open(const RecorderStart& start, std::unique_ptr<Recorder>& recorder);
+  void run() noexcept;
   Status drain_and_flush();
   Status finish();
-  void fail(const Status& status);
+  void keep(Status status) noexcept;
+  Status store_what_is_missing();
 
   // Constant while the thread runs.
   const std::function<void(const Status&)> on_failure_;
 
   // The recorder thread's; stop() uses them after joining it.
+  MissingEvents missing_;
   std::unique_ptr<TraceWriter> writer_;
   RecorderClock clock_;
   std::unique_ptr<ProcessDrain> drain_;
   std::int64_t last_flush_ns_ = 0;
+  std::int64_t events_flushed_ = 0;
   Status failure_;
 
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;  // guarded by mutex_
-  Meta last_meta_;         // guarded by mutex_ until stopping_ is set
+  const Meta* last_meta_ = nullptr;  // of stop(); guarded by mutex_ until stopping_ is set
   std::thread thread_;
 };
 

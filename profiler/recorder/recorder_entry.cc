@@ -6,10 +6,10 @@
 extern "C" {
 
 STEPSCOPE_API void stepscope_start_recorder(const stepscope::RecorderStart& start,
-                                                 stepscope::StartedRecorder& result) {
-  auto recorder = stepscope::Recorder::start(start);
-  result.status = recorder.status();
-  if (recorder.ok()) result.recorder = *std::move(recorder);
+                                                 stepscope::StartedRecorder& result) noexcept {
+  std::unique_ptr<stepscope::Recorder> recorder;
+  result.status = stepscope::Recorder::start(start, recorder);
+  result.recorder = std::move(recorder);
 }
 
 STEPSCOPE_API void stepscope_install_fork_handlers() {

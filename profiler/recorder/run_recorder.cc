@@ -1,6 +1,5 @@
 #include "profiler/recorder/run_recorder.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -15,22 +14,11 @@
 #include "profiler/recorder/pace.h"
 #include "profiler/recorder/process_info.h"
 #include "profiler/recorder/store_meta.h"
+#include "store/contained.h"
 #include "store/counters.h"
 
 namespace stepscope {
 namespace {
-
-// Room for a few pages of the store and their place in its log.
-constexpr off_t kReservedBytes = 1 << 20;
-
-// Space on the disk of `store` that nobody sees and that is free again when it is closed. Nothing
-// where the file system has no such files: then a full disk keeps what is missing to itself.
-OwnedFd reserve_space(const std::filesystem::path& store) {
-  const std::filesystem::path folder = std::filesystem::absolute(store).parent_path();
-  OwnedFd file(open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (file && posix_fallocate(file.get(), 0, kReservedBytes) != 0) return {};
-  return file;
-}
 
 constexpr std::int64_t kSamplePeriodNs = 100'000'000;
 
@@ -124,33 +112,37 @@ Result<std::unique_ptr<RunRecorder>> RunRecorder::start(const std::filesystem::p
 
 RunRecorder::RunRecorder(const std::filesystem::path& output, std::unique_ptr<TraceWriter> writer,
                          std::unique_ptr<Listener> listener, const RunPlan& plan)
-    : output_(output),
-      plan_(plan),
+    : plan_(plan),
       layout_(lay_out_region(plan.ring_bytes)),
-      reserved_(reserve_space(output)),
+      missing_(output),
       writer_(std::move(writer)),
       listener_(std::move(listener)) {}
 
 RunRecorder::~RunRecorder() = default;
 
-void RunRecorder::wait(int also) const {
+// Without memory for the list it only sleeps.
+void RunRecorder::wait(int also) const noexcept try {
   std::vector<pollfd> fds{{listener_->fd(), POLLIN, 0}, {also, POLLIN, 0}};
   for (const auto& process : processes_) {
     if (!process->ended && process->pidfd) fds.push_back({process->pidfd.get(), POLLIN, 0});
   }
   const auto period = busy_ ? kBusyDrainPeriod : kDrainPeriod;
   poll(fds.data(), fds.size(), static_cast<int>(period.count()));
+} catch (const std::bad_alloc&) {
+  poll(nullptr, 0, static_cast<int>(kBusyDrainPeriod.count()));
 }
 
-void RunRecorder::tick() {
-  clock_.steer();
-  note(take_in_arrivals());
-  if (failure_.ok()) note(look());
+void RunRecorder::tick() noexcept {
+  note(contained([this] {
+    clock_.steer();
+    Status status = take_in_arrivals();
+    return status.ok() && failure_.ok() ? look() : status;
+  }));
 }
 
-void RunRecorder::note(const Status& status) {
+void RunRecorder::note(Status status) noexcept {
   if (!failure_.ok() || status.ok()) return;
-  failure_ = status;
+  failure_ = std::move(status);
   for (const auto& process : processes_) {
     if (!process->region) continue;
     process->region.header->heartbeat_ns = 0;  // its op callbacks are for nothing now
@@ -160,10 +152,7 @@ void RunRecorder::note(const Status& status) {
 
 std::int64_t RunRecorder::events_seen() const {
   std::int64_t seen = 0;
-  for (const auto& process : processes_) {
-    const DrainTotals& totals = process->drain.totals();
-    seen += totals.ops + totals.phases + totals.device + totals.lost;
-  }
+  for (const auto& process : processes_) seen += process->drain.totals().events();
   return seen;
 }
 
@@ -175,19 +164,12 @@ Status RunRecorder::flush() {
 }
 
 // After a failure: what was rolled back, what still lies in the rings, what did not fit into them.
-// The disk may be as full as before; then there is nothing to be done.
 void RunRecorder::store_what_is_missing() {
   for (const auto& process : processes_) {
     if (process->region) static_cast<void>(process->drain.drain());
   }
   writer_.reset();
-  reserved_ = OwnedFd();
-  auto store = TraceWriter::open(output_);
-  if (!store.ok()) return;
-  static_cast<void>(
-      (*store)->add_loss({ThreadId::kNone, "unwritten", events_seen() - events_flushed_}));
-  static_cast<void>((*store)->set_meta("recording_stopped", failure_.message()));
-  static_cast<void>((*store)->finish());
+  static_cast<void>(missing_.store(events_seen() - events_flushed_, failure_.message()));
 }
 
 Status RunRecorder::look() {
@@ -222,12 +204,21 @@ Status RunRecorder::take_in_arrivals() {
       continue;
     }
     if (!arrival->has_value()) return {};
-    if (!failure_.ok()) {
-      unmap_region((*arrival)->region);
-      continue;
-    }
-    if (Status status = add_process(**arrival); !status.ok()) return status;
+    if (failure_.ok()) note(contained([&] { return add_process(**arrival); }));
+    if (!failure_.ok()) count_events_of(**arrival);
   }
+}
+
+// Of a process that came when nothing can be stored any more.
+void RunRecorder::count_events_of(const Listener::Arrival& arrival) {
+  arrival.region.header->heartbeat_ns = 0;
+  const auto is_it = [&](const auto& process) {
+    return process->region.header == arrival.region.header;
+  };
+  if (std::any_of(processes_.begin(), processes_.end(), is_it)) return;  // added before it failed
+  processes_.push_back(
+      std::make_unique<Watched>(arrival, ProcessId::kNone, *writer_, clock_.map()));
+  processes_.back()->drain.discard_from_now_on();
 }
 
 Status RunRecorder::add_process(const Listener::Arrival& arrival) {
@@ -270,11 +261,15 @@ void RunRecorder::add_notice(const std::string& line) {
 // A program whose addresses are limited maps what rings it can.
 void RunRecorder::tell_of_limits(Watched& process) {
   const std::uint32_t rings = process.region.header->mapped_rings.load(std::memory_order_relaxed);
-  if (process.told || rings == 0) return;
+  if (process.told || (rings == 0 && !process.ended)) return;
   process.told = true;
   if (rings == layout_.ring_capacity) return;
-  const std::string limited =
-      "process " + std::to_string(process.pid) + ": its address space is limited (ulimit -v); ";
+  const std::string name = "process " + std::to_string(process.pid) + ": ";
+  if (rings == 0) {
+    add_notice(name + "it could not map the rings, and is not recorded");
+    return;
+  }
+  const std::string limited = name + "its address space is limited (ulimit -v); ";
   add_notice(rings == kNoRingsMapped
                  ? limited + "no rings fit, and it is not recorded"
                  : limited + std::to_string(rings) + " of its threads at a time are recorded");
@@ -396,6 +391,7 @@ RunRecorder::Watched* RunRecorder::find_running(pid_t pid) {
 
 Status RunRecorder::end(Watched& process, EndKind how, std::int64_t code) {
   process.ended = true;
+  tell_of_limits(process);
   // Also after an exit: not every one comes to the handler that hands the last buffers over.
   if (Status status = process.drain.drain_unfinished(); !status.ok()) return status;
   const bool out_of_memory = how == EndKind::kSignal && (code == SIGKILL || code == 0) &&
@@ -440,27 +436,42 @@ std::string RunRecorder::carry_out(ControlCommand command) {
          " phases, " + std::to_string(now.lost) + " lost, ops " + (now.ops_enabled ? "on" : "off");
 }
 
-void RunRecorder::program_ended(pid_t pid, int wait_status, const std::string& command) {
-  note(take_in_arrivals());
-  if (!failure_.ok()) return;
+void RunRecorder::program_ended(pid_t pid, int wait_status, const std::string& command) noexcept {
+  note(contained([&] { return store_program_end(pid, wait_status, command); }));
+}
+
+Status RunRecorder::store_program_end(pid_t pid, int wait_status, const std::string& command) {
+  if (Status status = take_in_arrivals(); !status.ok() || !failure_.ok()) return status;
   const EndKind how = WIFSIGNALED(wait_status) ? EndKind::kSignal : EndKind::kExit;
   const std::int64_t code =
       WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
   if (Watched* process = find_running(pid)) {
-    note(drain(*process));
-    note(end(*process, how, code));
-    return;
+    if (Status status = drain(*process); !status.ok()) return status;
+    return end(*process, how, code);
   }
   const auto already = [&](const auto& process) { return process->pid == pid; };
-  if (std::any_of(processes_.begin(), processes_.end(), already)) return;
+  if (std::any_of(processes_.begin(), processes_.end(), already)) return {};
   // It never came: no libtorch of its own. How it ended is told all the same.
   const auto id =
       writer_->add_process({pid, command.substr(0, command.find(' ')), command, getpid(), -1});
-  note(id.status());
-  if (id.ok()) note(writer_->add_process_end({*id, how, code, clock_.now(), 0, false}));
+  if (!id.ok()) return id.status();
+  return writer_->add_process_end({*id, how, code, clock_.now(), 0, false});
 }
 
-Status RunRecorder::finish() {
+Status RunRecorder::finish() noexcept {
+  wait_for_last_ones();
+  // The last that can fail: from here on all events are in the store.
+  if (failure_.ok()) note(contained([this] { return flush(); }));
+  if (failure_.ok()) note(contained([this] { return store_end(); }));
+  if (failure_.ok()) return {};
+  static_cast<void>(contained([this] {
+    store_what_is_missing();
+    return Status();
+  }));
+  return std::move(failure_);
+}
+
+void RunRecorder::wait_for_last_ones() noexcept {
   const auto deadline = std::chrono::steady_clock::now() + kLastOnes;
   const auto running = [](const auto& process) { return !process->ended; };
   tick();
@@ -469,12 +480,9 @@ Status RunRecorder::finish() {
     wait(-1);
     tick();
   }
-  // The last that can fail: from here on all events are in the store.
-  if (failure_.ok()) note(flush());
-  if (!failure_.ok()) {
-    store_what_is_missing();
-    return failure_;
-  }
+}
+
+Status RunRecorder::store_end() {
   std::int64_t steps = 0;
   for (const auto& process : processes_) steps = std::max(steps, process->step - 1);
   if (Status status = writer_->set_meta("step_count", std::to_string(steps)); !status.ok()) {
@@ -503,6 +511,8 @@ RunProgress RunRecorder::progress() const {
   return sum;
 }
 
-std::vector<std::string> RunRecorder::take_notices() { return std::exchange(notices_, {}); }
+std::vector<std::string> RunRecorder::take_notices() noexcept {
+  return std::exchange(notices_, {});
+}
 
 }  // namespace stepscope

@@ -2,9 +2,10 @@
 // their rings and samples them into one store, and notes how each ended.
 //
 // Driven by its owner's loop: wait(), then tick(), again and again. Thread safety: none; one
-// thread. Invariants: nothing a program does makes it fail. When the store cannot be written any
-// more it stops recording, keeps failure(), goes on answering, and the store stays as it was at the
-// last flush; finish() adds how many events are missing from it.
+// thread. Invariants: nothing a program does makes it fail, and once the program runs nothing here
+// throws: the owner must live to see the program's end. When the store cannot be written any more,
+// or memory runs out, it stops recording, keeps failure(), goes on answering, and the store stays as
+// it was at the last flush; finish() adds how many events are missing from it.
 #pragma once
 
 #include <sys/types.h>
@@ -18,6 +19,7 @@
 
 #include "profiler/channel/listener.h"
 #include "profiler/recorder/gpu_sampler.h"
+#include "profiler/recorder/missing_events.h"
 #include "profiler/recorder/proc_samples.h"
 #include "profiler/recorder/process_drain.h"
 #include "profiler/recorder/recorder_clock.h"
@@ -58,9 +60,9 @@ class RunRecorder {
   [[nodiscard]] const std::string& socket_path() const { return listener_->path(); }
 
   // Until it is time to look again, a process comes or ends, or `also` can be read.
-  void wait(int also) const;
+  void wait(int also) const noexcept;
   // Looks at everything once.
-  void tick();
+  void tick() noexcept;
 
   // On demand: ops on or off in every process, or as planned.
   void switch_ops(OpsSwitch to);
@@ -70,14 +72,14 @@ class RunRecorder {
   void program_started(pid_t pid) { program_ = pid; }
   // It has ended with `wait_status`; see waitpid(2). It
   // need not have come.
-  void program_ended(pid_t pid, int wait_status, const std::string& command);
+  void program_ended(pid_t pid, int wait_status, const std::string& command) noexcept;
   // Waits a moment for processes that still run, drains the rest and closes the store.
-  Status finish();
+  Status finish() noexcept;
 
   [[nodiscard]] RunProgress progress() const;
   [[nodiscard]] const Status& failure() const { return failure_; }
   // Lines that the processes had for the user, each once.
-  std::vector<std::string> take_notices();
+  std::vector<std::string> take_notices() noexcept;
 
  private:
   struct Watched;
@@ -86,13 +88,17 @@ class RunRecorder {
               std::unique_ptr<Listener> listener, const RunPlan& plan);
 
   std::string carry_out(ControlCommand command);
-  void note(const Status& status);
+  void note(Status status) noexcept;
   Status flush();
+  Status store_program_end(pid_t pid, int wait_status, const std::string& command);
+  void wait_for_last_ones() noexcept;
+  Status store_end();
   void store_what_is_missing();
   [[nodiscard]] std::int64_t events_seen() const;
   Status look();
   Status take_in_arrivals();
   Status add_process(const Listener::Arrival& arrival);
+  void count_events_of(const Listener::Arrival& arrival);
   Status drain(Watched& process);
   Status describe(Watched& process);
   [[nodiscard]] std::string cudnn_benchmark() const;
@@ -110,11 +116,10 @@ class RunRecorder {
   Watched* find_running(pid_t pid);
 
   // Constant.
-  const std::filesystem::path output_;
   const RunPlan plan_;
   const RegionLayout layout_;
 
-  OwnedFd reserved_;  // disk space to be given up when there is no other left
+  MissingEvents missing_;
   std::unique_ptr<TraceWriter> writer_;
   std::unique_ptr<Listener> listener_;
   RecorderClock clock_;

@@ -36,7 +36,7 @@ enum class OpsSwitch : std::uint32_t { kPlan, kOn, kOff };
 inline constexpr std::uint32_t kNoRingsMapped = 0xffffffff;
 
 inline constexpr std::uint32_t kRegionMagic = 0x47525253;  // "SRRG"
-inline constexpr std::uint32_t kRegionVersion = 5;
+inline constexpr std::uint32_t kRegionVersion = 6;
 
 // A setting of libtorch's that a program may turn on and off.
 enum class TorchSwitch : std::uint32_t { kUnknown, kOff, kOn };
@@ -70,6 +70,7 @@ struct RegionHeader {
   alignas(64) std::atomic<std::uint32_t> ring_count;  // rings [0, ring_count) have been made
   std::atomic<std::uint32_t> ops_enabled;             // 1: the op callbacks are in place now
   std::atomic<std::uint64_t> refused_threads;         // threads that found no ring
+  std::atomic<std::uint64_t> failures;                // exceptions that ended in the profiler's code
   std::atomic<std::int64_t> step;                     // the step its loop is in; 0: none has begun
   std::atomic<std::uint32_t> exited;                  // 1 + the exit code it asked for; 0: not yet
   std::atomic<TorchSwitch> cudnn_benchmark;  // when a step, or an op of a new name, last began

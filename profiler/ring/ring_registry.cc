@@ -5,12 +5,37 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <iterator>
 #include <new>
 
 #include "profiler/ring/prefault.h"
 
 namespace stepscope {
+
+void RecorderList::add(ThreadRecorder* recorder) {
+  recorder->set_next_in_list(first_);
+  first_ = recorder;
+}
+
+bool RecorderList::remove(ThreadRecorder* recorder) {
+  ThreadRecorder* before = nullptr;
+  for (ThreadRecorder* one = first_; one != nullptr; before = one, one = one->next_in_list()) {
+    if (one != recorder) continue;
+    if (before == nullptr) {
+      first_ = one->next_in_list();
+    } else {
+      before->set_next_in_list(one->next_in_list());
+    }
+    return true;
+  }
+  return false;
+}
+
+void RecorderList::add_all(RecorderList& other) {
+  while (ThreadRecorder* one = other.first_) {
+    other.first_ = one->next_in_list();
+    add(one);
+  }
+}
 
 void RingRegistry::use(const Region& region) {
   const std::scoped_lock lock(mutex_);
@@ -53,14 +78,14 @@ ThreadRecorder* RingRegistry::add_current_thread() {
     format_ring(ring, region_.layout.slot_count, getpid(), tid, name);
     header.ring_count.fetch_add(1, std::memory_order_release);
   }
-  auto recorder = std::unique_ptr<ThreadRecorder>(new (std::nothrow) ThreadRecorder(ring));
+  auto* recorder = new (std::nothrow) ThreadRecorder(ring);
   if (recorder == nullptr) {
     ring->state.store(RingState::kClosed, std::memory_order_release);
     header.refused_threads.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
-  recorders_.push_back(std::move(recorder));
-  return recorders_.back().get();
+  recorders_.add(recorder);
+  return recorder;
 }
 
 bool RingRegistry::is_current(ThreadRecorder* recorder) const {
@@ -73,32 +98,23 @@ bool RingRegistry::is_current(ThreadRecorder* recorder) const {
 void RingRegistry::close(ThreadRecorder* recorder) {
   const std::scoped_lock lock(mutex_);
   recorder->ring().state.store(RingState::kClosed, std::memory_order_release);
-  std::erase_if(recorders_, [&](const auto& one) { return one.get() == recorder; });
+  if (recorders_.remove(recorder)) delete recorder;
 }
 
 void RingRegistry::end_elsewhere(std::uint64_t torch_id, const void* identity) {
   const std::scoped_lock lock(mutex_);  // so that no ring changes hands meanwhile
-  for (const auto& recorder : recorders_) {
-    RingHeader& header = recorder->ring();
-    if (header.torch_id.load(std::memory_order_relaxed) != torch_id) continue;
-    const std::uint32_t depth = header.open_depth.load(std::memory_order_acquire);
-    for (std::uint32_t i = 0; i < std::min(depth, kMaxOpenOps); ++i) {
-      auto expected = reinterpret_cast<std::uint64_t>(identity);
-      std::atomic_ref(header.open_ops[i].identity).compare_exchange_strong(expected, 0);
-    }
-  }
+  recorders_.for_each([&](ThreadRecorder& recorder) {
+    const bool began_it =
+        recorder.ring().torch_id.load(std::memory_order_relaxed) == torch_id;
+    if (began_it) recorder.take_off(identity);
+  });
 }
 
 // The recorders are kept: theirs are threads that do not exist here, and freeing 300 KiB each would
 // be the first thing that a child does, which is often one that only wants to exec(). Kept where a
 // leak checker finds them.
 void RingRegistry::abandon_in_child() {
-  if (abandoned_.empty()) {
-    abandoned_.swap(recorders_);  // allocates nothing
-  } else {
-    std::move(recorders_.begin(), recorders_.end(), std::back_inserter(abandoned_));
-    recorders_.clear();
-  }
+  abandoned_.add_all(recorders_);
   region_ = {};
   mutex_.unlock();
 }

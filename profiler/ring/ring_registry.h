@@ -6,14 +6,31 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <mutex>
-#include <vector>
 
 #include "profiler/ring/region.h"
 #include "profiler/ring/thread_recorder.h"
 
 namespace stepscope {
+
+// Recorders, linked through themselves: adding one allocates nothing, so it cannot fail in the
+// middle of a program's step. Thread safety: none.
+class RecorderList {
+ public:
+  void add(ThreadRecorder* recorder);
+  // Takes `recorder` out; false: it was not in.
+  bool remove(ThreadRecorder* recorder);
+  // Takes over all of `other`.
+  void add_all(RecorderList& other);
+
+  template <typename Function>
+  void for_each(Function function) const {
+    for (ThreadRecorder* one = first_; one != nullptr; one = one->next_in_list()) function(*one);
+  }
+
+ private:
+  ThreadRecorder* first_ = nullptr;
+};
 
 class RingRegistry {
  public:
@@ -46,8 +63,8 @@ class RingRegistry {
 
   mutable std::mutex mutex_;
   Region region_;
-  std::vector<std::unique_ptr<ThreadRecorder>> recorders_;
-  std::vector<std::unique_ptr<ThreadRecorder>> abandoned_;  // in the child of a fork
+  RecorderList recorders_;
+  RecorderList abandoned_;  // in the child of a fork
 };
 
 }  // namespace stepscope

@@ -74,7 +74,17 @@ PhaseKind ThreadRecorder::infer_phase(std::int64_t sequence) {
   return phase_;
 }
 
+void ThreadRecorder::take_off(const void* identity) {
+  const std::scoped_lock lock(open_ops_mutex_);
+  const std::uint32_t depth = ring().open_depth.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < std::min(depth, kMaxOpenOps); ++i) {
+    auto expected = reinterpret_cast<std::uint64_t>(identity);
+    std::atomic_ref(open_ops()[i].identity).compare_exchange_strong(expected, 0);
+  }
+}
+
 void ThreadRecorder::end_out_of_order(const void* identity, Ticks end) {
+  const std::scoped_lock lock(open_ops_mutex_);
   const auto wanted = reinterpret_cast<std::uint64_t>(identity);
   std::uint32_t kept = 0;
   for (std::uint32_t i = 0; i < depth_; ++i) {

@@ -2,11 +2,12 @@
 // profiled program, between two of its own instructions.
 //
 // Hot path (start_op, end_op): no allocation, no lock, no system call, no exception.
-// Thread safety: none; each thread has its own.
+// Thread safety: none; each thread has its own. take_off() alone is for other threads.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string_view>
 
 #include "profiler/ring/clock.h"
@@ -70,6 +71,13 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
     write_op(frame, depth_, end);
   }
 
+  // An op that could not even be begun.
+  void count_lost_op() { ring_.count_loss(LossKind::kOp); }
+
+  // For another thread: the op `identity`, which began here, has ended there. Its frame is no op's
+  // from now on and goes when the ops around it end.
+  void take_off(const void* identity);
+
   // An op that began on another thread (a future's completion) and ends now. `start` and the name
   // are the caller's to keep; `start_thread` is the torch id of the thread it began on.
   void foreign_op(const OpStart& op, Ticks start, std::uint64_t start_thread);
@@ -110,6 +118,10 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   [[nodiscard]] std::uint32_t session() const { return session_; }
 
   [[nodiscard]] RingHeader& ring() { return ring_.header(); }
+
+  // Of the list that it is in; guarded by that one's lock.
+  [[nodiscard]] ThreadRecorder* next_in_list() const { return next_in_list_; }
+  void set_next_in_list(ThreadRecorder* next) { next_in_list_ = next; }
 
  private:
   // Of a counter that only this thread writes.
@@ -182,7 +194,7 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   void write_phase(PhaseKind kind, NameId name, Ticks start, Ticks end, std::int64_t cpu_ns);
   std::int64_t cpu_clock_at_begin(PhaseKind kind, Ticks now);
 
-  // Another thread may take an open op off by zeroing its identity (RingRegistry::end_elsewhere).
+  // Another thread may take an open op off by zeroing its identity (take_off()).
   static std::uint64_t identity_of(OpenOp& frame) {
     return std::atomic_ref(frame.identity).load(std::memory_order_relaxed);
   }
@@ -191,6 +203,9 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   }
 
   RingProducer ring_;
+  // Held while open ops change places, or another thread looks for one of them: rare, and short.
+  std::mutex open_ops_mutex_;
+  ThreadRecorder* next_in_list_ = nullptr;
   std::uint32_t depth_ = 0;
   std::uint32_t session_ = 0;
   PhaseKind phase_ = PhaseKind::kNone;

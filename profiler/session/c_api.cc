@@ -1,8 +1,8 @@
-// The C interface: catches everything, keeps messages alive, hands on to the session.
+// The C interface: no exception leaves it. Keeps messages alive, hands on to the session.
 #include "stepscope/c_api.h"
 
 #include <cstring>
-#include <exception>
+#include <new>
 #include <string>
 
 #include "profiler/session/session.h"
@@ -26,16 +26,16 @@ OpenPhase from_c(const stepscope_phase& c_phase) {
 
 // Runs `work` and returns its error's text, or NULL. The text lives until the thread's next call.
 template <typename Work>
-const char* text_of_error(Work work) {
+const char* text_of_error(Work work) noexcept try {
   thread_local std::string message;
-  try {
-    const Status status = work();
-    if (status.ok()) return nullptr;
-    message = status.message();
-  } catch (const std::exception& error) {  // out of memory, no thread to be had
-    message = std::string("not recorded: ") + error.what();
-  }
+  const Status status = work();
+  if (status.ok()) return nullptr;
+  message = status.message();
   return message.c_str();
+} catch (const std::bad_alloc&) {
+  return "not recorded: out of memory";
+} catch (...) {
+  return "not recorded: the system refused what a recording needs";
 }
 
 stepscope_phase begin(PhaseKind kind, const char* name, std::size_t length) {
@@ -58,7 +58,7 @@ const char* stepscope_stop() {
   return stepscope::text_of_error([] { return Session::get().stop(); });
 }
 
-int stepscope_is_recording() { return Session::get().active() ? 1 : 0; }
+int stepscope_is_recording() { return Session::get().recording() ? 1 : 0; }
 
 int stepscope_torch_loaded() {
   Session& session = Session::get();

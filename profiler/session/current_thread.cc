@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include <cstddef>
+#include <new>
 #include <optional>
 
 #include "profiler/session/session.h"
@@ -66,7 +68,8 @@ ThreadRecorder* attach_current_thread() {
 }
 
 RingRegistry& ring_registry() {
-  static auto* const registry = new RingRegistry;
+  alignas(RingRegistry) static std::byte memory[sizeof(RingRegistry)];  // see Session::get()
+  static auto* const registry = new (memory) RingRegistry;
   return *registry;
 }
 

@@ -7,7 +7,7 @@
 // Defined where the recorder is linked in, as in the tests; else found in its library.
 extern "C" {
 __attribute__((weak)) void stepscope_start_recorder(const stepscope::RecorderStart&,
-                                                    stepscope::StartedRecorder&);
+                                                    stepscope::StartedRecorder&) noexcept;
 __attribute__((weak)) void stepscope_install_fork_handlers();
 }
 

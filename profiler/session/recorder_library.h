@@ -2,7 +2,8 @@
 // loaded when a program starts a recording. It brings SQLite along, which a program that is only
 // wrapped must not be given: it may have another SQLite of its own.
 //
-// Both libraries are always of one build, so C++ types may pass between them.
+// Both libraries are always of one build, so C++ types may pass between them. Exceptions may not:
+// each library has a C++ runtime of its own, and one's catch does not see what the other threw.
 #pragma once
 
 #include <functional>
@@ -23,7 +24,7 @@ class EmbeddedRecorder {
  public:
   virtual ~EmbeddedRecorder() = default;
   // Drains what was written up to now, stores losses and `meta`, closes the store. Once.
-  virtual Status stop(const Meta& meta) = 0;
+  virtual Status stop(const Meta& meta) noexcept = 0;
 };
 
 struct RecorderStart {
@@ -39,7 +40,7 @@ struct StartedRecorder {
 };
 
 // The two entries of the library.
-using StartRecorder = void (*)(const RecorderStart& start, StartedRecorder& result);
+using StartRecorder = void (*)(const RecorderStart& start, StartedRecorder& result) noexcept;
 // To be called before pthread_atfork() by who starts a recorder under a lock of its own: the store
 // has fork handlers too, and the order of installing decides the order of locking.
 using InstallForkHandlers = void (*)();

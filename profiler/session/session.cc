@@ -5,9 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
-#include <iterator>
+#include <new>
 
 #include "profiler/channel/channel_format.h"
 #include "profiler/channel/client.h"
@@ -49,7 +50,7 @@ StepCounter& current_counter() {
   return counted.counter;
 }
 
-void copy_text(char* to, std::size_t size, const std::string& text) {
+void copy_text(char* to, std::size_t size, std::string_view text) {
   const std::size_t length = std::min(text.size(), size - 1);
   std::memcpy(to, text.data(), length);
   to[length] = '\0';
@@ -63,8 +64,10 @@ Session::Session() {
   if (is_wrapped()) install_fork_handlers();
 }
 
+// In static memory: the first call may come where an exception would end the program.
 Session& Session::get() {
-  static auto* const session = new Session;
+  alignas(Session) static std::byte memory[sizeof(Session)];
+  static auto* const session = new (memory) Session;
   return *session;
 }
 
@@ -106,19 +109,32 @@ Status Session::start(const stepscope_options& options) {
 }
 
 Status Session::start_embedded(const RecorderLibrary& library, const stepscope_options& options) {
+  Status status;
+  try {
+    status = try_to_start(library, options);
+  } catch (const std::bad_alloc&) {
+    status = Status::error(ErrorKind::kIo, "not recorded: out of memory");
+  }
+  if (!status.ok()) {
+    recorder_.reset();
+    hooks_ = nullptr;
+    torch_searched_ = false;
+  }
+  return status;
+}
+
+Status Session::try_to_start(const RecorderLibrary& library, const stepscope_options& options) {
   if (Status status = prepare_region(options); !status.ok()) return status;
   wants_ops_ = options.record_ops != 0;
+  output_ = options.output;
+  recorder_failed_ = false;
   find_hooks(true);
   StartedRecorder started;
   library.start({options.output, ring_registry().region(), meta_of(options),
                  [this](const Status& status) { on_recorder_failure(status); }},
                 started);
-  if (!started.status.ok()) {
-    hooks_ = nullptr;
-    return started.status;
-  }
+  if (!started.status.ok()) return started.status;
   recorder_ = std::move(started.recorder);
-  output_ = options.output;
   begin_recording(ring_registry().region());
   return {};
 }
@@ -161,13 +177,22 @@ Status Session::stop() {
     }
     torch_searched_ = false;
     recorder = std::move(recorder_);
-    meta = {{"step_count", std::to_string(std::max<std::int64_t>(step_ - 1, 0))}};
-    if (const char* benchmark = switch_text(region_.load()->cudnn_benchmark)) {
-      meta.emplace_back("cudnn_benchmark", benchmark);
+    try {
+      meta = meta_at_end();
+    } catch (const std::bad_alloc&) {
+      count_failure();  // the store is closed all the same
     }
   }
   Collector::get().stop();
   return recorder->stop(meta);  // without the lock: a training thread may want to mark meanwhile
+}
+
+Meta Session::meta_at_end() const {
+  Meta meta{{"step_count", std::to_string(std::max<std::int64_t>(step_ - 1, 0))}};
+  if (const char* benchmark = switch_text(region_.load()->cudnn_benchmark)) {
+    meta.emplace_back("cudnn_benchmark", benchmark);
+  }
+  return meta;
 }
 
 Meta Session::meta_of(const stepscope_options& options) const {
@@ -186,9 +211,9 @@ Meta Session::meta_of(const stepscope_options& options) const {
 }
 
 // A line for the user. Under a wrapper it is the wrapper's to say: the program's stderr is its own.
-void Session::tell(const std::string& line) {
+void Session::tell(const char* line) {
   if (wrapper_ != Wrapper::kJoined) {
-    std::fprintf(stderr, "stepscope: %s\n", line.c_str());
+    std::fprintf(stderr, "stepscope: %s\n", line);
     return;
   }
   RegionHeader& region = *ring_registry().region().header;
@@ -196,7 +221,20 @@ void Session::tell(const std::string& line) {
 }
 
 // Without hooks the recording goes on with phases alone, and says so once. mutex_ is held.
-void Session::find_hooks(bool may_run_ops) {
+void Session::find_hooks(bool may_run_ops) noexcept {
+  try {
+    look_for_hooks(may_run_ops);
+  } catch (...) {
+    hooks_ = nullptr;
+    count_failure();
+    tell("no op hooks: out of memory; phases are recorded, ops are not");
+  }
+  if (torch_searched_) {
+    ring_registry().region().header->described.store(1, std::memory_order_release);
+  }
+}
+
+void Session::look_for_hooks(bool may_run_ops) {
   hooks_ = nullptr;
   RegionHeader& region = *ring_registry().region().header;
   const auto torch = find_loaded_torch();
@@ -216,41 +254,40 @@ void Session::find_hooks(bool may_run_ops) {
       hooks_ = *hooks;
       set_new_name_function([] { Session::get().note_torch_settings(); });
     } else {
-      tell(hooks.status().message());
+      tell(hooks.status().message().c_str());
     }
   }
   if (hooks_ != nullptr && wants_ops_ && may_run_ops) {
     region.leaf_op_overhead_ns = hooks_.load()->measure_leaf_op_overhead_ns();
   }
-  region.described.store(1, std::memory_order_release);
 }
 
-bool Session::join_wrapper() {
+bool Session::join_wrapper() noexcept {
   const Wrapper known = wrapper_.load(std::memory_order_acquire);
   if (known != Wrapper::kUnknown) [[likely]]
     return known == Wrapper::kJoined;
   if (is_wrapped()) install_fork_handlers();
   const std::scoped_lock lock(mutex_);
   if (wrapper_ == Wrapper::kUnknown) {
-    wrapper_.store(join_now() ? Wrapper::kJoined : Wrapper::kAbsent, std::memory_order_release);
+    wrapper_.store(join_now(), std::memory_order_release);
   }
   return wrapper_ == Wrapper::kJoined;
 }
 
 // mutex_ is held.
-bool Session::join_now() {
-  if (recorder_ != nullptr) return false;
+Session::Wrapper Session::join_now() {
+  if (recorder_ != nullptr) return Wrapper::kAbsent;
   const Region region = connect_to_recorder();
-  if (!region) return false;
+  if (!region) return Wrapper::kAbsent;
   joined_as_ = getpid();
   wants_ops_ = region.header->plan.phases_only == 0;
   ring_registry().use(region);
   begin_recording(region);
   start_counting_tensor_memory(region.header->device_memory);
-  return true;
+  return Wrapper::kJoined;
 }
 
-void Session::torch_is_loaded(bool may_run_ops) {
+void Session::torch_is_loaded(bool may_run_ops) noexcept {
   if (torch_searched_.load(std::memory_order_relaxed) || (!join_wrapper() && !active())) return;
   const std::scoped_lock lock(mutex_);
   if (torch_searched_ || (wrapper_ != Wrapper::kJoined && recorder_ == nullptr)) return;
@@ -258,7 +295,11 @@ void Session::torch_is_loaded(bool may_run_ops) {
   apply_window();
 }
 
-void Session::mark_exit(int code) {
+void Session::count_failure() noexcept {
+  if (RegionHeader* region = region_.load()) region->failures.fetch_add(1);
+}
+
+void Session::mark_exit(int code) noexcept {
   RegionHeader* region = region_.load();
   if (region == nullptr || wrapper_ != Wrapper::kJoined) return;
   if (getpid() == joined_as_) region->exited.store(1 + (static_cast<std::uint32_t>(code) & 0xff));
@@ -276,7 +317,8 @@ void Session::apply_window() {
   if (region == nullptr) return;
   applied_switch_ = region->ops_switch.load(std::memory_order_relaxed);
   applied_alive_ = recorder_is_alive();
-  const bool wanted = applied_alive_ && ops_wanted(region->plan, applied_switch_, step_);
+  const bool wanted = applied_alive_ && !recorder_failed_ &&
+                      ops_wanted(region->plan, applied_switch_, step_);
   ops_wanted_.store(wanted, std::memory_order_relaxed);
   follow_device(wanted);
   const HookApi* hooks = hooks_;
@@ -285,6 +327,8 @@ void Session::apply_window() {
   HookMode mode = python_ && applied_alive_ ? HookMode::kUserScopes : HookMode::kOff;
   if (wanted) mode = region->plan.shapes != 0 ? HookMode::kOpsAndShapes : HookMode::kOps;
   hooks->set_mode(mode);
+  // Asked again: on_recorder_failure() takes no lock and may have switched the hooks off meanwhile.
+  if (recorder_failed_) hooks->set_mode(HookMode::kOff);
   region->ops_enabled.store(wanted ? 1 : 0, std::memory_order_relaxed);
 }
 
@@ -299,17 +343,19 @@ void Session::note_torch_settings() {
 }
 
 // mutex_ is held.
-void Session::follow_device(bool wanted) {
+void Session::follow_device(bool wanted) noexcept try {
   const Region region = ring_registry().region();
   const auto line = Collector::get().follow(region, wanted);
   if (!line) return;
   if (wrapper_ != Wrapper::kJoined && recorder_ != nullptr) {
-    tell(*line);
+    tell(line->c_str());
     return;
   }
   DeviceArea* area = device_area(region);
   copy_text(area->notice, sizeof(area->notice), *line);
   area->has_notice.store(1, std::memory_order_release);
+} catch (...) {
+  count_failure();
 }
 
 // The loop that is furthest says which step it is: a second loop beside it does not count twice.
@@ -341,7 +387,7 @@ void Session::follow_recorder() {
   if (active()) apply_window();
 }
 
-OpenPhase Session::begin_phase(PhaseKind kind, std::string_view name) {
+OpenPhase Session::begin_phase(PhaseKind kind, std::string_view name) noexcept {
   if (!active() && !join_wrapper()) return {};
   ThreadRecorder* recorder = current_thread();
   const Ticks called = read_ticks();
@@ -358,7 +404,7 @@ OpenPhase Session::begin_phase(PhaseKind kind, std::string_view name) {
   return recorder->begin_phase(kind, name, opened ? read_ticks() : called);
 }
 
-void Session::end_phase(const OpenPhase& phase, PhaseKind ended_as) {
+void Session::end_phase(const OpenPhase& phase, PhaseKind ended_as) noexcept {
   if (phase.kind == PhaseKind::kNone || !active()) return;
   ThreadRecorder* recorder = current_thread();
   if (recorder == nullptr) return;
@@ -367,15 +413,17 @@ void Session::end_phase(const OpenPhase& phase, PhaseKind ended_as) {
   if (ended_as == PhaseKind::kInputEnd) current_counter().loader_exhausted();
 }
 
-void Session::step() {
+void Session::step() noexcept {
   if (!active() && !join_wrapper()) return;
   if (ThreadRecorder* recorder = current_thread()) recorder->mark(PhaseKind::kStep);
   signal_step(StepMarker::kUser);
 }
 
-// On the recorder's thread. Takes no lock: stop() may hold it and wait for that thread.
-void Session::on_recorder_failure(const Status& status) {
-  active_ = false;
+// On the recorder's thread. Takes no lock: start() may hold it and wait for that thread to end. The
+// order tells apply_window(), which may be at work, to leave the hooks off: either it sees the flag
+// afterwards, or its own set_mode() came first.
+void Session::on_recorder_failure(const Status& status) noexcept {
+  recorder_failed_ = true;
   if (const HookApi* hooks = hooks_; hooks != nullptr) hooks->set_mode(HookMode::kOff);
   std::fprintf(stderr, "stepscope: recording stopped, the program goes on: %s\n",
                status.message().c_str());

@@ -6,6 +6,8 @@
 // wrapper's store.
 //
 // Thread safety: all members. Marks of training threads take no lock unless the step changes.
+// Invariant: no exception of ours reaches the program. What fails for lack of memory or of a thread
+// ends here; it is counted (RegionHeader::failures) and only the recording suffers.
 #pragma once
 
 #include <atomic>
@@ -34,20 +36,22 @@ class Session {
   // kUnavailable (the recorder's library), those of TraceWriter::create().
   Status start(const stepscope_options& options);
   Status stop();
+  // Whether events are taken in; after a failure of the recorder they are phases, only counted.
   [[nodiscard]] bool active() const { return active_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool recording() const { return active() && !recorder_failed_; }
 
   // Begins a phase of the calling thread. Nothing when there is no recording.
-  OpenPhase begin_phase(PhaseKind kind, std::string_view name);
+  OpenPhase begin_phase(PhaseKind kind, std::string_view name) noexcept;
   // `ended_as` may differ from what was begun: a wait for input that found the end.
-  void end_phase(const OpenPhase& phase, PhaseKind ended_as);
+  void end_phase(const OpenPhase& phase, PhaseKind ended_as) noexcept;
   // The user's step() on the calling thread.
-  void step();
+  void step() noexcept;
 
   // Whether this process is recorded by `stepscope run`; joins it with the first call.
-  bool join_wrapper();
+  bool join_wrapper() noexcept;
   // libtorch is in the process, all its constructors have run: loads the hooks for it, once.
   // `may_run_ops`: no program code is under way that the ops of a calibration could disturb.
-  void torch_is_loaded(bool may_run_ops);
+  void torch_is_loaded(bool may_run_ops) noexcept;
   // Whether the hooks see the ranges that PyTorch opens in Python.
   [[nodiscard]] bool sees_user_scopes() const { return hooks_ != nullptr; }
   // Whether ops are recorded now: it is their window.
@@ -61,7 +65,9 @@ class Session {
     return hooks != nullptr && hooks->is_current_tls(record_function_tls);
   }
   // The process asks for its end. Async-signal-safe; does nothing in a child of vfork().
-  void mark_exit(int code);
+  void mark_exit(int code) noexcept;
+  // An exception ended in our own code, in the program. Async-signal-safe.
+  void count_failure() noexcept;
 
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -74,25 +80,29 @@ class Session {
   static void install_fork_handlers();
   // mutex_ is held.
   Status start_embedded(const RecorderLibrary& library, const stepscope_options& options);
+  Status try_to_start(const RecorderLibrary& library, const stepscope_options& options);
   Status prepare_region(const stepscope_options& options);
   Meta meta_of(const stepscope_options& options) const;
+  [[nodiscard]] Meta meta_at_end() const;
   void begin_recording(const Region& region);
-  void find_hooks(bool may_run_ops);
-  void tell(const std::string& line);
+  void find_hooks(bool may_run_ops) noexcept;
+  void look_for_hooks(bool may_run_ops);
+  void tell(const char* line);
   void signal_step(StepMarker source);
   // The recorder may have said otherwise, or died, since the window was applied.
   void follow_recorder();
   void apply_window();
   void note_torch_settings();
-  void follow_device(bool wanted);
+  void follow_device(bool wanted) noexcept;
   [[nodiscard]] bool recorder_is_alive() const;
-  bool join_now();
-  void on_recorder_failure(const Status& status);
+  Wrapper join_now();
+  void on_recorder_failure(const Status& status) noexcept;
   static void before_fork();
   static void after_fork_in_parent();
   static void after_fork_in_child();
 
   std::atomic<bool> active_{false};
+  std::atomic<bool> recorder_failed_{false};  // the embedded one: no op is wanted any more
   std::atomic<Wrapper> wrapper_{Wrapper::kUnknown};
   std::atomic<pid_t> joined_as_{0};
   std::atomic<bool> torch_searched_{false};

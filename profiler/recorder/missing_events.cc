@@ -1,0 +1,36 @@
+#include "profiler/recorder/missing_events.h"
+
+#include <fcntl.h>
+
+#include "store/trace_writer.h"
+
+namespace stepscope {
+namespace {
+
+// Room for a few pages of the store and their place in its log.
+constexpr off_t kReservedBytes = 1 << 20;
+
+// Nobody sees the file, and its space is free again when it is closed.
+OwnedFd reserve_space(const std::filesystem::path& store) {
+  const std::filesystem::path folder = std::filesystem::absolute(store).parent_path();
+  OwnedFd file(open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (file && posix_fallocate(file.get(), 0, kReservedBytes) != 0) return {};
+  return file;
+}
+
+}  // namespace
+
+MissingEvents::MissingEvents(const std::filesystem::path& store)
+    : store_(std::filesystem::absolute(store)), reserved_(reserve_space(store_)) {}
+
+Status MissingEvents::store(std::int64_t events, const std::string& why) {
+  reserved_ = OwnedFd();
+  auto writer = TraceWriter::open(store_);
+  if (!writer.ok()) return writer.status();
+  Status status = (*writer)->add_loss({ThreadId::kNone, "unwritten", events});
+  if (status.ok()) status = (*writer)->set_meta("recording_stopped", why);
+  if (status.ok()) status = (*writer)->set_meta("state", "complete");
+  return status.ok() ? (*writer)->finish() : status;
+}
+
+}  // namespace stepscope
