@@ -57,6 +57,8 @@ std::int64_t step_time_of(const LoopReport& report) {
 void add_processes(const RecordedRun& recording, const Counters& counters, AnalysisReport& report) {
   report.processes = describe_processes(recording, counters, report.loops);
   report.deaths = death_sentences(report.processes);
+  report.gap = gap_sentence(recording.facts);
+  if (report.loops.empty() && !report.gap.empty()) report.no_steps += " " + report.gap;
   for (const std::string& death : report.deaths) {
     if (report.loops.empty()) report.no_steps += " " + death;
   }

@@ -275,7 +275,8 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
   report.memory = measure_memory_pressure(report, counters);
   report.verdict.thread = loop.thread;
   report.verdict.device = from.device;
-  judge(report, recording.op_count, lost_events(recording.losses));
+  judge(report, {recording.op_count, lost_events(recording.losses),
+                 recording.facts.is_incomplete()});
   return report;
 }
 

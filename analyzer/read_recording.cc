@@ -20,6 +20,8 @@ RunFacts read_facts(const TraceReader& reader) {
   facts.cudnn_benchmark = parse_switch(reader.meta("cudnn_benchmark"));
   facts.windowed = !reader.meta("window").value_or("").empty();
   facts.being_recorded = reader.being_recorded();
+  facts.cut_off = reader.is_cut_off();
+  facts.stopped_because = reader.meta("recording_stopped").value_or("");
   return facts;
 }
 

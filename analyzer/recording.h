@@ -35,6 +35,10 @@ struct RunFacts {
   std::optional<bool> cudnn_benchmark;  // its mode, as the loops had it last; nothing: not known
   bool windowed = false;                // ops were recorded in some steps only, phases in all
   bool being_recorded = false;
+  bool cut_off = false;         // the recorder died: what came after its last commit is missing
+  std::string stopped_because;  // the recorder stopped before the program ended; "": it did not
+
+  [[nodiscard]] bool is_incomplete() const { return cut_off || !stopped_because.empty(); }
 };
 
 struct RecordedRun {

@@ -264,6 +264,7 @@ struct AnalysisReport {
   RunFacts run;
   std::vector<ProcessReport> processes;
   std::vector<std::string> deaths;  // a sentence each, the first to die first
+  std::string gap;  // how the recording ended before the program, in one sentence; "": it did not
   std::vector<Loss> losses;
   std::int64_t op_count = 0;
   std::optional<StepSpan> only;     // the user asked for these steps

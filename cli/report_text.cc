@@ -62,7 +62,8 @@ std::string losses_text(const AnalysisReport& report) {
   for (const auto& [kind, count] : kinds) {
     if (count > 0) parts.push_back(count_text(count) + " " + kind + (count == 1 ? "" : "s"));
   }
-  return parts.empty() ? "nothing lost" : "lost: " + join(parts, ", ");
+  if (!parts.empty()) return "lost: " + join(parts, ", ");
+  return report.run.is_incomplete() ? "incomplete" : "nothing lost";
 }
 
 // "500–520 of 938", "2–938 of 938"
@@ -90,10 +91,13 @@ std::string program_name(const AnalysisReport& report, const LoopReport* loop) {
   return "a run";
 }
 
-// How processes died, the first to die first; it is the news.
+// How the recording ended early, and how processes died, the first to die first; it is the news.
 std::string death_lines(const AnalysisReport& report, const Palette& palette) {
   constexpr std::size_t kMost = 4;
   std::string text;
+  if (!report.gap.empty()) {
+    for (const std::string& line : wrap(report.gap, kWidth - 2)) text += "  " + palette.red(line) + "\n";
+  }
   for (std::size_t i = 0; i < std::min(kMost, report.deaths.size()); ++i) {
     for (const std::string& line : wrap(report.deaths[i], kWidth - 2))
       text += "  " + palette.red(line) + "\n";

@@ -70,6 +70,7 @@ std::string top_json(const LiveFrame& frame) {
       {"memory_available_bytes", or_null(frame.memory_available_bytes)},
       {"losses", window["losses"]},
       {"deaths", frame.window.deaths},
+      {"incomplete", frame.window.gap.empty() ? Json(nullptr) : Json(frame.window.gap)},
       {"no_steps", frame.window.loops.empty() ? Json(frame.window.no_steps) : Json(nullptr)},
       {"loops", loops}};
   return document.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -51,6 +51,7 @@ std::int64_t TraceReader::meta_int(std::string_view key, std::int64_t otherwise)
 }
 
 bool TraceReader::being_recorded() const { return impl_->tables->being_recorded(); }
+bool TraceReader::is_cut_off() const { return !being_recorded() && meta("state") == "recording"; }
 std::string_view TraceReader::text(StringId id) const { return impl_->tables->text(id); }
 std::size_t TraceReader::string_count() const { return impl_->tables->strings.size(); }
 const std::vector<StoredProcess>& TraceReader::processes() const {

@@ -137,6 +137,7 @@ void note_recording(const char* run, const AnalysisReport& report, Notes& notes)
                                    " events: what is missing looks as if it took no time."});
   }
   if (report.run.being_recorded) notes.push_back({"recording", name + " is still being recorded."});
+  if (!report.gap.empty()) notes.push_back({"incomplete", name + ": " + report.gap});
   for (const std::string& death : report.deaths) notes.push_back({"died", name + ": " + death});
 }
 

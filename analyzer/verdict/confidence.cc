@@ -37,6 +37,7 @@ Confidence confidence_of(const ConfidenceInput& input) {
   lower(width > 0.10, width > 0.20 ? kLow : kMedium, "steps differ much");
   lower(holds_threshold(input.ci, input.bottleneck), kMedium, "close to a threshold");
   lower(input.lost > 0, lost > 0.01 ? kLow : kMedium, std::to_string(input.lost) + " events lost");
+  lower(input.incomplete, kMedium, "the recording ended before the program");
   lower(!input.ops_recorded, kMedium, "no ops recorded");
   lower(input.input_unknown, kLow, "nothing tells input from compute");
   lower(input.input_inferred && input.bottleneck.kind == "input-bound", kMedium,

@@ -182,6 +182,15 @@ std::vector<ProcessReport> describe_processes(const RecordedRun& recording,
   return result;
 }
 
+std::string gap_sentence(const RunFacts& run) {
+  if (!run.stopped_because.empty()) {
+    return "The recording is incomplete: " + printable(run.stopped_because) + ".";
+  }
+  if (!run.cut_off) return {};
+  return "The recording is incomplete: its recorder died, and what came after " +
+         time_text(static_cast<double>(run.duration_ns)) + " is missing.";
+}
+
 std::vector<std::string> death_sentences(const std::vector<ProcessReport>& processes) {
   std::vector<const ProcessReport*> dead;
   for (const ProcessReport& process : processes) {

@@ -24,6 +24,9 @@ inline constexpr std::size_t kLeastReadings = 5;
 // From which share of what is held the growth over all steps is worth a word.
 inline constexpr double kLeastGrowth = 0.05;
 
+// How the recording ended before the program did; "" when it did not.
+std::string gap_sentence(const RunFacts& run);
+
 // The sentences about processes that died, the first to die first.
 std::vector<std::string> death_sentences(const std::vector<ProcessReport>& processes);
 

@@ -232,7 +232,7 @@ void judge_kinds(LoopReport& report) {
 
 }  // namespace
 
-void judge(LoopReport& report, std::int64_t op_count, std::int64_t lost) {
+void judge(LoopReport& report, const RecordingQuality& recording) {
   const Bottleneck bottleneck = classify(report.shares, report.memory.share);
   const Interval ci = interval_of(report, bottleneck);
   const bool warm_up_only = std::none_of(report.analysed.begin(), report.analysed.end(),
@@ -241,7 +241,8 @@ void judge(LoopReport& report, std::int64_t op_count, std::int64_t lost) {
   const bool input_unknown = report.by_sampler && !report.trains && !report.ops_recorded;
   const Confidence confidence =
       confidence_of({steps, warm_up_only, report.ops_recorded, report.input.inferred, input_unknown,
-                     ci, bottleneck, op_count, lost + report.late_ops});
+                     ci, bottleneck, recording.ops, recording.lost + report.late_ops,
+                     recording.incomplete});
 
   Verdict& verdict = report.verdict;
   verdict.kind = bottleneck.kind;

@@ -5,10 +5,16 @@
 
 namespace stepscope {
 
+// How much of the run the recording holds.
+struct RecordingQuality {
+  std::int64_t ops = 0;
+  std::int64_t lost = 0;    // events that were not recorded
+  bool incomplete = false;  // it ended before the program
+};
+
 // Fills verdict (without its advice), clause, reasons and doubts, and the kinds of the steps and of
 // the populations, from what the report holds already: the steps with their times, the analysed
-// ones, shares, phases, input, memory, ops, populations and drift. `lost`: events of the run that
-// were not recorded; `op_count`: those that were.
-void judge(LoopReport& report, std::int64_t op_count, std::int64_t lost);
+// ones, shares, phases, input, memory, ops, populations and drift.
+void judge(LoopReport& report, const RecordingQuality& recording);
 
 }  // namespace stepscope

@@ -63,12 +63,12 @@ class Wrapper:
     """Programs under `stepscope run`, each with a store of its own."""
 
     def __init__(self, stepscope, folder):
-        self._stepscope = stepscope
+        self.stepscope = stepscope
         self._folder = folder
         self._runs = 0
 
     def command(self, store, *program):
-        return [self._stepscope, "run", "-o", store, "--quiet", "--", *program]
+        return [self.stepscope, "run", "-o", store, "--quiet", "--", *program]
 
     def next_store(self):
         self._runs += 1

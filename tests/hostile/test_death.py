@@ -2,6 +2,7 @@
 result is what it would have been.
 """
 
+import json
 import os
 import pathlib
 import random
@@ -131,6 +132,10 @@ def test_the_recorder_is_killed(wrapper, program, tmp_path):
     assert out == result_without_us(loop)
     assert integrity(store) == "ok"
     assert 0 < hostile.scopes_in(store)["work"] < 1500
+    analyzed = hostile.run([wrapper.stepscope, "analyze", "--json", store])
+    assert "its recorder died" in json.loads(analyzed.out)["run"]["incomplete"]
+    page = hostile.run([wrapper.stepscope, "analyze", store]).out
+    assert "nothing lost" not in page and "its recorder died" in page
 
 
 def test_the_recorder_is_stopped(wrapper, program, tmp_path):
@@ -164,27 +169,52 @@ def test_the_recorders_files_may_not_grow(wrapper, program, tmp_path):
     assert 0 < hostile.scopes_in(store)["work"] < steps
 
 
-def test_a_full_disk_and_what_is_missing(wrapper, program, tmp_path):
-    """What was written to the rings is in the store or counted as missing."""
-    disk, kept = tmp_path / "disk", tmp_path / "kept"
-    disk.mkdir()
-    kept.mkdir()
-    loop = [str(word) for word in (program, "steps", 20000, 100)]
-    wrapped = [str(word) for word in wrapper.command(disk / "run.db", *loop)]
-    script = f'mount -t tmpfs -o size=6m none {disk} && {{ "$@"; code=$?; cp {disk}/* {kept}/; exit $code; }}'
-    around = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
-    if shutil.which("unshare") is None or hostile.run([*around, script, "sh", "true"]).code != 0:
-        pytest.skip("no file system can be mounted here (unshare --user --mount)")
-    bare = hostile.run(loop)
-    full = hostile.run([*around, script, "sh", *wrapped])
-    assert (full.code, full.out) == (bare.code, bare.out)
-    (said,) = full.err.splitlines()
-    assert "recording stopped before the program ended" in said and "disk is full" in said
-    store = kept / "run.db"
+class SmallDisk:
+    """A file system of its own, gone with the program that runs on it; what was there is kept."""
+
+    def __init__(self, folder, size):
+        self.path, self.kept = folder / "disk", folder / "kept"
+        self.path.mkdir()
+        self.kept.mkdir()
+        script = (f'mount -t tmpfs -o size={size} none {self.path} &&'
+                  f' {{ "$@"; code=$?; cp {self.path}/* {self.kept}/; exit $code; }}')
+        self.around = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"]
+        if shutil.which("unshare") is None or self.run(["touch", self.path / "there"]).code != 0:
+            pytest.skip("no file system can be mounted here (unshare --user --mount)")
+
+    def run(self, command):
+        return hostile.run([*self.around, *command])
+
+
+def assert_what_is_missing_is_counted(store, phases):
     assert integrity(store) == "ok"
     ((stored,),) = hostile.query(store, "SELECT count(*) FROM phase")
     ((missing,),) = hostile.query(store, "SELECT sum(count) FROM loss")
-    assert stored > 0
-    assert stored + missing == 20000 * 2, "a scope and a step each"
+    assert missing > 0 and stored + missing == phases
     ((why,),) = hostile.query(store, "SELECT value FROM meta WHERE key = 'recording_stopped'")
     assert "disk is full" in why
+
+
+def test_a_full_disk_and_what_is_missing(wrapper, program, tmp_path):
+    """What was written to the rings is in the store or counted as missing."""
+    disk = SmallDisk(tmp_path, "6m")
+    loop = [str(word) for word in (program, "steps", 20000, 100)]
+    bare = hostile.run(loop)
+    full = disk.run([str(word) for word in wrapper.command(disk.path / "run.db", *loop)])
+    assert (full.code, full.out) == (bare.code, bare.out)
+    (said,) = full.err.splitlines()
+    assert "recording stopped before the program ended" in said and "disk is full" in said
+    store = disk.kept / "run.db"
+    assert hostile.scopes_in(store)["work"] > 0
+    assert_what_is_missing_is_counted(store, 20000 * 2)  # a scope and a step each
+    analyzed = hostile.run([wrapper.stepscope, "analyze", store])
+    assert "The recording is incomplete" in analyzed.out and "disk is full" in analyzed.out
+
+
+def test_a_full_disk_of_a_program_that_records_itself(program, tmp_path):
+    threads, scopes = 3, 40_000
+    disk = SmallDisk(tmp_path, "5m")
+    full = disk.run([program, "noting-threads", threads, scopes, disk.path / "run.db"])
+    assert (full.code, full.out) == (21, "all have noted\n"), full.err
+    assert any("disk is full" in line for line in full.said)
+    assert_what_is_missing_is_counted(disk.kept / "run.db", threads * scopes + scopes // 10)

@@ -32,6 +32,7 @@ function verdictPart() {
   deaths.sort((a, b) => a.at_ns - b.at_ns);  // the others usually died of the first
   const tone = {"compute-bound": "degree good", "no-steps": null}[verdict.kind];
   return section(null,
+    analysis.run.incomplete && h("p", {class: "alert", role: "alert"}, analysis.run.incomplete),
     deaths.map((died) => h("p", {class: "alert", role: "alert"}, died.why)),
     h("h1", {class: tone === undefined ? "degree" : tone}, headline()),
     h("p", {class: "lead"}, capital(verdict.why)),
