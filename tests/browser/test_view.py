@@ -146,6 +146,38 @@ def test_every_answer_is_hardened(view, path):
     assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
 
 
+SLOW = {
+    "send nothing": None,
+    "send a byte at a time": b"GET / HTTP/1.1\r\nX-Pad: " + b"x" * 5000,
+    "send line after line": b"GET / HTTP/1.1\r\n" + b"X-Pad: x\r\n" * 500,
+}
+
+
+@pytest.mark.parametrize("how", SLOW)
+def test_two_hundred_slow_clients_keep_nobody_waiting(view, how):
+    """Whoever connects needs no token for that; the owner's browser gets its page all the same."""
+    with contextlib.ExitStack() as open_ones:
+        clients = [open_ones.enter_context(socket.create_connection(("127.0.0.1", view.port))) for _ in range(200)]
+        ended = threading.Event()
+
+        def drip():
+            for byte in SLOW[how] or ():
+                for client in clients:
+                    with contextlib.suppress(OSError):
+                        client.send(bytes([byte]))
+                if ended.wait(0.3):
+                    return
+
+        dripping = threading.Thread(target=drip)
+        dripping.start()
+        try:
+            for _ in range(3):
+                assert view.get("")[0] == 200
+        finally:
+            ended.set()
+            dripping.join()
+
+
 # --- what is served -------------------------------------------------------------------------------
 
 

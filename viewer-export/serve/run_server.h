@@ -12,6 +12,10 @@
 //
 // What the pages hold comes in as functions, so that this part needs to know neither the analyzer
 // nor how a run is opened.
+//
+// The server is our own, for what it need not do: no body is read, a connection serves one request,
+// and a request takes a thread only once it is whole and has shown its token (reception.h, site.h).
+// Libraries give each connection a thread, which a handful of clients that send slowly can hold.
 #pragma once
 
 #include <filesystem>
@@ -27,9 +31,6 @@ namespace stepscope {
 // The Perfetto UI as its makers serve it.
 inline constexpr char kPublicUi[] = "https://ui.perfetto.dev";
 
-// False when this program was built without cpp-httplib; start() then says so.
-bool can_serve_runs();
-
 class RunServer {
  public:
   // All are called on threads of the server, several at a time.
@@ -42,8 +43,8 @@ class RunServer {
     std::string ui_address = kPublicUi;           // without a folder: scheme://host[:port]
   };
 
-  // `port`: 0 for one that is free. Errors: kUnavailable (built without cpp-httplib), kIo (the port
-  // is in use), kUsage (`ui_address` is none).
+  // `port`: 0 for one that is free. Errors: kIo (the port is in use, no threads), kUsage
+  // (`ui_address` is none).
   static Result<std::unique_ptr<RunServer>> start(Content content, int port = 0);
   // As stop().
   virtual ~RunServer() = default;

@@ -1,0 +1,66 @@
+// Takes connections in, and collects the head of each one's request.
+//
+// Anybody on this machine may connect. Therefore one thread holds all connections at once, until
+// their heads are whole: whoever sends slowly, or nothing, keeps no thread from others. Nor does
+// anyone keep a place: a head has a limit of time from its connection on, however steadily its
+// bytes drip, and where there are too many connections the one that has waited longest goes.
+#pragma once
+
+#include <poll.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <span>
+#include <string>
+
+#include "viewer-export/serve/socket.h"
+
+namespace stepscope {
+
+// Thread safety: run() on one thread; stop() on any.
+class Reception {
+ public:
+  struct Limits {
+    std::size_t most_waiting = 256;  // connections whose heads are not whole
+    std::chrono::milliseconds patience{10'000};  // for a head, from the connection on
+  };
+  // Gets each connection with the head of its request (request.h), on run()'s thread, which it must
+  // not hold up.
+  using Arrived = std::function<void(Socket, std::string head)>;
+
+  // `listener`: of listen_on_loopback().
+  Reception(Socket listener, Limits limits, Arrived arrived);
+
+  // Until stop(). Errors: kIo (the system has no descriptors for it).
+  Status run();
+  void stop();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Waiting {
+    Socket socket;
+    Clock::time_point until;
+    std::string bytes;
+  };
+  enum class Reading : std::uint8_t { kGoesOn, kOver };
+
+  void accept_all();
+  // `files`: of waiting_, in its order, as poll() left them.
+  void read_ready(std::span<const pollfd> files);
+  [[nodiscard]] Reading read_some(Waiting& connection);
+  void drop_late();
+  void drop_oldest();
+  [[nodiscard]] int ms_to_next() const;
+
+  const Socket listener_;
+  const Socket stop_event_;
+  const Limits limits_;
+  const Arrived arrived_;
+  bool starved_ = false;      // of descriptors
+  std::list<Waiting> waiting_;  // the oldest first; run()'s thread's
+};
+
+}  // namespace stepscope

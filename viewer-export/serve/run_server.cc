@@ -1,0 +1,207 @@
+#include "viewer-export/serve/run_server.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdio>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "viewer-export/serve/access.h"
+#include "viewer-export/serve/reception.h"
+#include "viewer-export/serve/request.h"
+#include "viewer-export/serve/site.h"
+#include "viewer-export/serve/socket.h"
+#include "viewer-export/serve/ui_files.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t kThreads = 16;
+// Requests that wait for a thread; a browser asks for six at a time.
+constexpr std::size_t kMostRequests = 256;
+// A browser that takes nothing for so long has forgotten us.
+constexpr std::chrono::minutes kPatience{5};
+
+// The way of a trace to the browser, which takes it as fast as it can draw it: as the chunks of
+// RFC 9112, so that the browser can tell a trace that is not whole.
+class ChunkSink final : public ByteSink {
+ public:
+  ChunkSink(const Socket& socket, const std::atomic<bool>& stopping)
+      : socket_(socket), stopping_(stopping) {}
+
+  Status write(std::string_view bytes) override {
+    if (bytes.empty()) return {};  // would be the last chunk
+    std::array<char, 24> size{};
+    std::snprintf(size.data(), size.size(), "%zx\r\n", bytes.size());
+    if (Status status = send(size.data()); !status.ok()) return status;
+    if (Status status = send(bytes); !status.ok()) return status;
+    return send("\r\n");
+  }
+  // The one who made the trace finishes it, and does not know of chunks.
+  Status finish() override { return {}; }
+  Status write_last_chunk() { return send("0\r\n\r\n"); }
+
+ private:
+  Status send(std::string_view bytes) { return send_all(socket_, bytes, kPatience, stopping_); }
+
+  const Socket& socket_;
+  const std::atomic<bool>& stopping_;
+};
+
+// Of requests that have the right to an answer, the first come first.
+//
+// Thread safety: all methods may be called from several threads.
+class RequestQueue {
+ public:
+  struct Entry {
+    Socket socket;
+    Request request;
+  };
+
+  // False: too many are in it; `entry` is left as it is.
+  bool push(Entry& entry) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (entries_.size() >= kMostRequests) return false;
+    entries_.push_back(std::move(entry));
+    changed_.notify_one();
+    return true;
+  }
+  // Waits for one; nothing after close().
+  std::optional<Entry> pop() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [this] { return closed_ || !entries_.empty(); });
+    if (closed_) return std::nullopt;
+    Entry entry = std::move(entries_.front());
+    entries_.pop_front();
+    return entry;
+  }
+  void close() {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    closed_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Entry> entries_;  // guarded by mutex_
+  bool closed_ = false;        // guarded by mutex_
+};
+
+// One thread takes requests in and refuses those without the right; only the others take one of the
+// threads that make answers.
+class LoopbackServer final : public RunServer {
+ public:
+  LoopbackServer(Content content, const std::string& token, Socket listener, int port)
+      : site_(std::move(content), token),
+        address_("http://127.0.0.1:" + std::to_string(port) + "/" + token + "/"),
+        reception_(std::move(listener), {}, [this](Socket socket, const std::string& head) {
+          arrived(std::move(socket), head);
+        }) {}
+  ~LoopbackServer() override { stop(); }
+
+  Status start_threads();
+  [[nodiscard]] const std::string& address() const override { return address_; }
+  void stop() override;
+
+ private:
+  void arrived(Socket socket, const std::string& head);
+  void answer_requests();
+  void answer(const RequestQueue::Entry& entry);
+
+  const Site site_;
+  const std::string address_;
+  std::atomic<bool> stopping_ = false;
+  RequestQueue queue_;
+  Reception reception_;
+  std::vector<std::thread> threads_;  // end before what they use is gone: stop()
+};
+
+void refuse(Socket socket, const Answer& answer, bool with_body) {
+  send_and_close(std::move(socket), head_of(answer) + (with_body ? answer.body : ""));
+}
+
+Status LoopbackServer::start_threads() {
+  try {
+    threads_.emplace_back([this] { static_cast<void>(reception_.run()); });
+    for (std::size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { answer_requests(); });
+  } catch (const std::system_error&) {
+    if (threads_.size() < 2)
+      return Status::error(ErrorKind::kIo, "the system gives no threads; raise ulimit -u");
+  }
+  return {};
+}
+
+void LoopbackServer::stop() {
+  stopping_ = true;
+  queue_.close();
+  reception_.stop();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void LoopbackServer::arrived(Socket socket, const std::string& head) {
+  auto request = read_head(head);
+  if (!request)
+    return refuse(std::move(socket), refusal(400, "This is no request of HTTP/1.1."), true);
+  const bool with_body = request->method != "HEAD";
+  if (const auto refused = site_.refuse(*request))
+    return refuse(std::move(socket), *refused, with_body);
+  RequestQueue::Entry entry{std::move(socket), *std::move(request)};
+  if (!queue_.push(entry)) {
+    refuse(std::move(entry.socket), refusal(503, "Too many requests wait for their answers."),
+           with_body);
+  }
+}
+
+void LoopbackServer::answer_requests() {
+  while (auto entry = queue_.pop()) {
+    answer(*entry);
+    close_politely(std::move(entry->socket));
+  }
+}
+
+void LoopbackServer::answer(const RequestQueue::Entry& entry) {
+  const Answer answer = site_.answer(entry.request);
+  const auto send = [&](std::string_view bytes) {
+    return send_all(entry.socket, bytes, kPatience, stopping_).ok();
+  };
+  if (!send(head_of(answer)) || entry.request.method == "HEAD") return;
+  if (!answer.stream) {
+    send(answer.body);
+    return;
+  }
+  ChunkSink to_browser(entry.socket, stopping_);
+  try {
+    if (answer.stream(to_browser).ok()) static_cast<void>(to_browser.write_last_chunk());
+  } catch (const std::exception&) {
+    // Without its last chunk, the browser knows that the trace is not whole.
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RunServer>> RunServer::start(Content content, int port) {
+  content.ui_address = origin_of(content.ui_address);
+  if (content.ui_address.empty()) {
+    return Status::error(ErrorKind::kUsage,
+                         "the address of a Perfetto UI begins with http:// or https://, for "
+                         "example https://ui.perfetto.dev");
+  }
+  const auto token = make_token();
+  if (!token) return Status::error(ErrorKind::kIo, "the system gives no random numbers");
+  auto listener = listen_on_loopback(port);
+  if (!listener.ok()) return listener.status();
+  auto server = std::make_unique<LoopbackServer>(std::move(content), *token,
+                                                 *std::move(listener), port);
+  if (Status status = server->start_threads(); !status.ok()) return status;
+  return std::unique_ptr<RunServer>(std::move(server));
+}
+
+}  // namespace stepscope

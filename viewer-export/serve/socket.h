@@ -1,0 +1,47 @@
+// Connections of TCP on the loopback.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "store/status.h"
+
+namespace stepscope {
+
+// Owns a descriptor.
+class Socket {
+ public:
+  Socket() = default;
+  explicit Socket(int fd) : fd_(fd) {}
+  ~Socket();
+  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Socket& operator=(Socket&& other) noexcept;
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+
+  [[nodiscard]] int fd() const { return fd_; }
+
+ private:
+  int fd_ = -1;
+};
+
+// Listens on 127.0.0.1 and does not block. `port`: 0 for any that is free, and then its number.
+// Errors: kIo (the port is in use, or none is free).
+Result<Socket> listen_on_loopback(int& port);
+
+// What is sent at once, and the end of the connection. For answers that are small enough to fit
+// into the buffer of a fresh connection: what does not fit is lost.
+void send_and_close(Socket socket, std::string_view bytes);
+
+// Ends the connection so that the other side still reads what was sent: a close with bytes unread
+// resets it.
+void close_politely(Socket socket);
+
+// Sends all of `bytes`, as fast as the other side takes it. Errors: kIo: it has gone, took nothing
+// for `patience`, or `stopping` was set.
+Status send_all(const Socket& socket, std::string_view bytes, std::chrono::milliseconds patience,
+                const std::atomic<bool>& stopping);
+
+}  // namespace stepscope
