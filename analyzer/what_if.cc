@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyzer/advise/context.h"
+#include "analyzer/printable.h"
 #include "analyzer/simulate/what_if.h"
 #include "analyzer/words.h"
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "analyzer/printable.h"
+
 namespace stepscope {
 namespace {
 
@@ -83,12 +85,6 @@ std::string in_units(std::string_view phrase, std::string_view unit) {
   std::string text(phrase);
   for (auto at = text.find(kStep); at != std::string::npos; at = text.find(kStep, at + unit.size()))
     text.replace(at, kStep.size(), unit);
-  return text;
-}
-
-std::string printable(std::string_view name) {
-  std::string text;
-  for (const char c : name) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
   return text;
 }
 

@@ -18,7 +18,6 @@ std::string mean_text(double value);           // "16", "15.8", "6,000": of a co
 std::string ordinal(std::size_t number);       // "1st", "20th"
 // A phrase of ours about steps where these are called `unit`: "of the step" is "of the call".
 std::string in_units(std::string_view phrase, std::string_view unit);
-std::string printable(std::string_view name);  // control characters as "?"
-std::string in_quotes(std::string_view name);  // "\"checkpoint\"", printable
+std::string in_quotes(std::string_view name);  // "\"checkpoint\"", printable.h
 
 }  // namespace stepscope

@@ -8,6 +8,7 @@
 #include "cli/open_run.h"
 #include "cli/report_json.h"
 #include "cli/report_text.h"
+#include "cli/terminal_out.h"
 #include "cli/terminal_text.h"
 #include "cli/verb.h"
 #include "store/trace_writer.h"
@@ -28,7 +29,7 @@ struct AnalyzeArguments {
 };
 
 void note(const std::string& message) {
-  std::fprintf(stderr, "stepscope %s: %s\n", kVerb, message.c_str());
+  print_line(stderr, std::string("stepscope ") + kVerb + ": " + message);
 }
 
 // What cannot be written back is still printed: a note, no failure.
@@ -60,12 +61,11 @@ int run_analyze(const AnalyzeArguments& arguments) {
   text_options.color = !arguments.no_color && stdout_wants_color();
   text_options.top = arguments.top;
   text_options.price = arguments.price;
-  const std::string page = arguments.json ? json_report(*report, arguments.top, arguments.price)
-                                          : text_report(*report, text_options);
   if (!run->imported()) write_back(arguments, *report);
-  if (std::fwrite(page.data(), 1, page.size(), stdout) != page.size() || std::fflush(stdout) != 0) {
-    return report_error(kVerb, Status::error(ErrorKind::kIo, "standard output: cannot be written"));
-  }
+  const Status printed =
+      arguments.json ? write_json(json_report(*report, arguments.top, arguments.price))
+                     : write_page(text_report(*report, text_options));
+  if (!printed.ok()) return report_error(kVerb, printed);
   if (!report->loops.empty()) return kOk;
   return report_error(
       kVerb, Status::error(ErrorKind::kBadInput, arguments.store + ": " + report->no_steps));

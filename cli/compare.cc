@@ -12,6 +12,7 @@
 #include "cli/comparison_json.h"
 #include "cli/comparison_text.h"
 #include "cli/open_run.h"
+#include "cli/terminal_out.h"
 #include "cli/terminal_text.h"
 #include "cli/verb.h"
 
@@ -103,12 +104,10 @@ int run_compare(const CompareArguments& arguments) {
   const auto gates = check_gates(request->gates, comparison);
   const ComparisonView view{
       *a, *b, comparison, gates, arguments.top, price_of(arguments, 0), price_of(arguments, 1)};
-  const std::string page = arguments.json
-                               ? comparison_json(view)
-                               : comparison_text(view, !arguments.no_color && stdout_wants_color());
-  if (std::fwrite(page.data(), 1, page.size(), stdout) != page.size() || std::fflush(stdout) != 0) {
-    return report_error(kVerb, Status::error(ErrorKind::kIo, "standard output: cannot be written"));
-  }
+  const bool color = !arguments.no_color && stdout_wants_color();
+  const Status printed = arguments.json ? write_json(comparison_json(view))
+                                        : write_page(comparison_text(view, color));
+  if (!printed.ok()) return report_error(kVerb, printed);
   return exit_code_of(arguments, gates);
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyzer/compare/explain.h"
+#include "analyzer/printable.h"
 #include "analyzer/words.h"
 
 namespace stepscope::cli {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "profiler/channel/listener.h"
 #include "store/trace_reader.h"
@@ -40,7 +41,7 @@ Result<std::string> ask(const ControlArguments& arguments) {
 int run_control(const ControlArguments& arguments) {
   const auto reply = ask(arguments);
   if (!reply.ok()) return report_error(kVerb, reply.status());
-  std::printf("%s\n", reply->c_str());
+  print_line(stdout, *reply);
   return kOk;
 }
 

@@ -1,4 +1,5 @@
 // stepscope doctor: what recording needs, what of it is there, and how to get the rest.
+#include "cli/terminal_out.h"
 #include "profiler/doctor/doctor.h"
 
 #include <unistd.h>
@@ -34,7 +35,7 @@ class BuildLine {
   explicit BuildLine(const std::string& version)
       : text_("building op hooks for libtorch " + version), wanted_(isatty(STDERR_FILENO) == 1) {}
   ~BuildLine() {
-    if (wanted_) std::fputs("\r\033[K", stderr);
+    if (wanted_) clear_status();
   }
   BuildLine(const BuildLine&) = delete;
   BuildLine& operator=(const BuildLine&) = delete;
@@ -43,9 +44,8 @@ class BuildLine {
     using std::chrono::seconds;
     if (!wanted_) return;
     const auto passed = std::chrono::steady_clock::now() - begin_;
-    std::fprintf(stderr, "\r\033[K%s, %lld s", text_.c_str(),
-                 static_cast<long long>(std::chrono::duration_cast<seconds>(passed).count()));
-    std::fflush(stderr);
+    const auto whole = std::chrono::duration_cast<seconds>(passed).count();
+    show_status(text_ + ", " + std::to_string(whole) + " s");
   }
 
  private:
@@ -56,8 +56,8 @@ class BuildLine {
 
 int build_for(const TorchInstall& torch, const Installation& installed, bool force) {
   if (const HookCheck there = check_hooks(torch, installed); there.place && !force) {
-    std::printf("libtorch %s: the op hooks are there: %s\n", torch.version.c_str(),
-                there.place->library.c_str());
+    print_line(stdout, "libtorch " + torch.version +
+                           ": the op hooks are there: " + there.place->library.string());
     return kOk;
   }
   const BuildLine line(torch.version);
@@ -66,7 +66,7 @@ int build_for(const TorchInstall& torch, const Installation& installed, bool for
     (void)report_error(kVerb, built.status());
     return kNotReady;
   }
-  std::printf("libtorch %s: built the op hooks: %s\n", torch.version.c_str(), built->c_str());
+  print_line(stdout, "libtorch " + torch.version + ": built the op hooks: " + built->string());
   return kOk;
 }
 
@@ -89,9 +89,10 @@ int run_doctor(const DoctorArguments& arguments) {
   const Installation installed = find_installation();
   if (arguments.build_hooks) return build_all(arguments, installed);
   const Findings findings = diagnose(arguments.query, installed);
-  const std::string text =
-      arguments.json ? doctor_json(findings) : doctor_text(findings, Palette{stdout_wants_color()});
-  std::fputs(text.c_str(), stdout);
+  const Status printed = arguments.json
+                             ? write_json(doctor_json(findings))
+                             : write_page(doctor_text(findings, Palette{stdout_wants_color()}));
+  if (!printed.ok()) return report_error(kVerb, printed);
   return records_ops(findings) ? kOk : kNotReady;
 }
 

@@ -9,6 +9,7 @@
 
 #include "analyzer/analyze.h"
 #include "cli/progress_line.h"
+#include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "store/trace_reader.h"
 #include "viewer-export/chrome_trace.h"
@@ -51,23 +52,23 @@ bool ends_in_gz(const std::string& name) { return fs::path(name).extension() == 
 
 void print_summary(const ExportArguments& arguments, const ChromeTraceSummary& summary) {
   if (summary.skipped > 0) {
-    std::fprintf(stderr,
-                 "stepscope export: warning: %lld events of %s are of no known thread or have a "
-                 "negative time; they are not in the trace\n",
-                 static_cast<long long>(summary.skipped), arguments.store.c_str());
+    print_line(stderr, "stepscope export: warning: " + std::to_string(summary.skipped) +
+                           " events of " + arguments.store +
+                           " are of no known thread or have a negative time; they are not in the "
+                           "trace");
   }
   if (arguments.output == "-") return;
   std::error_code ignored;
   const auto bytes = fs::file_size(arguments.output, ignored);
-  std::printf("%s: %lld ops, %lld steps, %lld phases, ", arguments.output.c_str(),
-              static_cast<long long>(summary.ops), static_cast<long long>(summary.steps),
-              static_cast<long long>(summary.phases));
-  if (summary.activities > 0) {
-    std::printf("%lld device activities, ", static_cast<long long>(summary.activities));
-  }
-  std::printf("%.1f MB\n", ignored ? 0.0 : static_cast<double>(bytes) / 1e6);
-  std::printf(
-      "open it at https://ui.perfetto.dev (it stays on your machine) or chrome://tracing\n");
+  std::string line = arguments.output + ": " + std::to_string(summary.ops) + " ops, " +
+                     std::to_string(summary.steps) + " steps, " + std::to_string(summary.phases) +
+                     " phases, ";
+  if (summary.activities > 0) line += std::to_string(summary.activities) + " device activities, ";
+  char size[32];
+  std::snprintf(size, sizeof size, "%.1f MB", ignored ? 0.0 : static_cast<double>(bytes) / 1e6);
+  print_line(stdout, line + size);
+  print_line(stdout,
+             "open it at https://ui.perfetto.dev (it stays on your machine) or chrome://tracing");
 }
 
 Status export_trace(const ExportArguments& arguments) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/progress_line.h"
+#include "cli/terminal_out.h"
 #include "cli/verb.h"
 
 namespace stepscope::cli {
@@ -33,26 +34,25 @@ std::string progress_text(std::int64_t done, std::int64_t total) {
 void print_summary(const ImportArguments& arguments, const ImportSummary& summary) {
   for (const ImportedFile& file : summary.files) {
     if (file.broken.empty()) continue;
-    std::fprintf(stderr, "stepscope import: warning: kept what came before: %s\n",
-                 file.broken.c_str());
+    print_line(stderr, "stepscope import: warning: kept what came before: " + file.broken);
   }
   const ImportCounts& counts = summary.counts;
-  std::printf("%s: %lld ops, %lld kernels, %lld copies, %lld memsets, %lld API calls",
-              arguments.output.c_str(), static_cast<long long>(counts.ops),
-              static_cast<long long>(counts.kernels), static_cast<long long>(counts.copies),
-              static_cast<long long>(counts.memsets), static_cast<long long>(counts.calls));
-  if (summary.files.size() > 1) std::printf(" of %zu ranks", summary.files.size());
-  std::printf(" (%s)\n", summary.files.front().format.c_str());
+  std::string line = arguments.output + ": " + std::to_string(counts.ops) + " ops, " +
+                     std::to_string(counts.kernels) + " kernels, " + std::to_string(counts.copies) +
+                     " copies, " + std::to_string(counts.memsets) + " memsets, " +
+                     std::to_string(counts.calls) + " API calls";
+  if (summary.files.size() > 1) line += " of " + std::to_string(summary.files.size()) + " ranks";
+  print_line(stdout, line + " (" + summary.files.front().format + ")");
   if (summary.lost > 0) {
-    std::printf(
-        "%lld events made no sense and were left out or cut: sqlite3 %s \"select * from loss\"\n",
-        static_cast<long long>(summary.lost), arguments.output.c_str());
+    print_line(stdout, std::to_string(summary.lost) +
+                           " events made no sense and were left out or cut: sqlite3 " +
+                           arguments.output + " \"select * from loss\"");
   }
   if (summary.python_functions > 0) {
-    std::printf("%lld calls of Python functions were left out: they are no ops\n",
-                static_cast<long long>(summary.python_functions));
+    print_line(stdout, std::to_string(summary.python_functions) +
+                           " calls of Python functions were left out: they are no ops");
   }
-  std::printf("next: stepscope analyze %s\n", arguments.output.c_str());
+  print_line(stdout, "next: stepscope analyze " + arguments.output);
 }
 
 Status import_files(const ImportArguments& arguments) {

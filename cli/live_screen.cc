@@ -9,6 +9,8 @@
 #include <csignal>
 #include <string_view>
 
+#include "cli/terminal_out.h"
+
 namespace stepscope::cli {
 namespace {
 
@@ -78,7 +80,7 @@ void LiveScreen::draw(const std::vector<std::string>& lines) {
   // Over what is there, line by line, and then what is left of it: nothing is blank in between.
   std::string text = "\033[H";
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    text += (i > 0 ? "\r\n" : "") + lines[i] + "\033[K";
+    text += (i > 0 ? "\r\n" : "") + safe_page(lines[i]) + "\033[K";
   }
   write_all(text + "\033[J");
 }

@@ -1,12 +1,15 @@
 // The `stepscope` binary: one verb per job.
 #include <cstdio>
+#include <sstream>
+#include <string>
 
+#include "cli/terminal_out.h"
 #include "cli/verb.h"
 
 namespace stepscope::cli {
 
 int report_error(const char* verb, const Status& status) {
-  std::fprintf(stderr, "stepscope %s: %s\n", verb, status.message().c_str());
+  print_line(stderr, std::string("stepscope ") + verb + ": " + status.message());
   return status.kind() == ErrorKind::kUsage ? kUsageError : kBadInput;
 }
 
@@ -45,7 +48,11 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // CLI11 has codes of its own; ours know only "fine" (--help, --version) and "wrong usage".
-    return app.exit(error) == 0 ? stepscope::cli::kOk : stepscope::cli::kUsageError;
+    std::ostringstream out, wrong;
+    const int code = app.exit(error, out, wrong);
+    stepscope::cli::print(stdout, out.str());
+    stepscope::cli::print(stderr, wrong.str());
+    return code == 0 ? stepscope::cli::kOk : stepscope::cli::kUsageError;
   }
   return exit_code;
 }

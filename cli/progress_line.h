@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <string>
 
+#include "cli/terminal_out.h"
+
 namespace stepscope::cli {
 
 class ProgressLine {
@@ -16,7 +18,7 @@ class ProgressLine {
   explicit ProgressLine(std::chrono::milliseconds patience)
       : enabled_(isatty(STDERR_FILENO) == 1), next_(Clock::now() + patience) {}
   ~ProgressLine() {
-    if (shown_) std::fputs("\r\033[K", stderr);
+    if (shown_) clear_status();
   }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
@@ -27,8 +29,7 @@ class ProgressLine {
     if (!enabled_ || Clock::now() < next_) return;
     next_ = Clock::now() + std::chrono::milliseconds(200);
     shown_ = true;
-    const std::string line = text();
-    std::fprintf(stderr, "\r\033[K%s", line.c_str());
+    show_status(text());
   }
 
  private:

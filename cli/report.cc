@@ -1,4 +1,5 @@
 // stepscope report: a run as one HTML file to look at, to keep and to mail.
+#include "cli/terminal_out.h"
 #include "viewer-export/report/report.h"
 
 #include <csignal>
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "analyzer/compare/compare.h"
+#include "analyzer/losses.h"
 #include "analyzer/sweep/analyze_sweep.h"
 #include "cli/comparison_json.h"
 #include "cli/open_run.h"
@@ -52,19 +54,19 @@ void print_size(const std::string& output) {
   if (output == "-") return;
   std::error_code ignored;
   const auto bytes = std::filesystem::file_size(output, ignored);
-  std::printf("%s: %.1f MB, opens in any browser\n", output.c_str(),
-              ignored ? 0.0 : static_cast<double>(bytes) / 1e6);
+  char size[32];
+  std::snprintf(size, sizeof size, "%.1f MB", ignored ? 0.0 : static_cast<double>(bytes) / 1e6);
+  print_line(stdout, output + ": " + size + ", opens in any browser");
 }
 
 void print_summary(const ReportArguments& arguments, const AnalysisReport& run) {
   if (!report_has_charts()) {
-    std::fprintf(stderr,
-                 "stepscope report: this build has no Chart.js, so the page has no graphs; all "
-                 "figures are there (install libjs-chart.js and build again)\n");
+    print_line(stderr,
+               "stepscope report: this build has no Chart.js, so the page has no graphs; all "
+               "figures are there (install libjs-chart.js and build again)");
   }
   if (run.loops.empty()) {
-    std::fprintf(stderr, "stepscope report: %s: %s\n", arguments.store.c_str(),
-                 run.no_steps.c_str());
+    print_line(stderr, "stepscope report: " + arguments.store + ": " + run.no_steps);
   }
   print_size(arguments.output);
 }
@@ -98,7 +100,8 @@ Status report(const ReportArguments& arguments) {
 
   auto file = OutputFile::create(arguments.output);
   if (!file.ok()) return file.status();
-  const ReportDocuments documents{json_report(*run, kPageTop), *comparison, std::nullopt};
+  const ReportDocuments documents{json_report(*run, kPageTop), *comparison, std::nullopt,
+                                  losses_text(run->losses, run->run.is_incomplete())};
   const Status status = write_report(opened->reader(), to_analysis(*run), documents, **file);
   if (!status.ok()) return status;
   print_summary(arguments, *run);

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/losses.h"
+#include "analyzer/printable.h"
 #include "analyzer/verdict/summary.h"
 #include "analyzer/words.h"
 #include "cli/terminal_text.h"
@@ -53,17 +55,6 @@ const char* calls_text(const LoopReport& loop) {
 
 double steps_of(const LoopReport& loop) {
   return static_cast<double>(std::max<std::size_t>(loop.analysed.size(), 1));
-}
-
-std::string losses_text(const AnalysisReport& report) {
-  std::map<std::string, std::int64_t> kinds;
-  for (const Loss& loss : report.losses) kinds[loss.kind] += loss.count;
-  std::vector<std::string> parts;
-  for (const auto& [kind, count] : kinds) {
-    if (count > 0) parts.push_back(count_text(count) + " " + kind + (count == 1 ? "" : "s"));
-  }
-  if (!parts.empty()) return "lost: " + join(parts, ", ");
-  return report.run.is_incomplete() ? "incomplete" : "nothing lost";
 }
 
 // "500–520 of 938", "2–938 of 938"
@@ -472,12 +463,13 @@ std::string loop_title(const AnalysisReport& report, std::size_t index) {
 }
 
 std::string next_lines(const TextOptions& options) {
+  const std::string store = printable(options.store);
   if (options.imported) {
-    return "\n  next   stepscope import " + options.store + " -o run.db\n" +
+    return "\n  next   stepscope import " + store + " -o run.db\n" +
            "         keeps it, to query and to export\n";
   }
-  return "\n  next   stepscope view " + options.store + "\n         stepscope export " +
-         options.store + " -o trace.json.gz\n         sqlite3 " + options.store +
+  return "\n  next   stepscope view " + store + "\n         stepscope export " + store +
+         " -o trace.json.gz\n         sqlite3 " + store +
          " \"select * from step_breakdown\"\n";
 }
 
@@ -495,7 +487,7 @@ std::string run_header(const AnalysisReport& report, const LoopReport* loop) {
                     (report.run.cpu_count == 1 ? " core" : " cores"));
   }
   if (report.run.being_recorded) parts.push_back("still being recorded");
-  parts.push_back(losses_text(report));
+  parts.push_back(losses_text(report.losses, report.run.is_incomplete()));
   return join(parts, kDot);
 }
 

@@ -12,6 +12,7 @@
 #include "cli/installation.h"
 #include "cli/run_summary.h"
 #include "cli/run_window.h"
+#include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "cli/words.h"
 #include "profiler/launch/child.h"
@@ -66,7 +67,7 @@ class LiveLine {
  public:
   explicit LiveLine(bool wanted) : wanted_(wanted && isatty(STDERR_FILENO) == 1) {}
   ~LiveLine() {
-    if (shown_) std::fputs("\r\033[K", stderr);
+    if (shown_) clear_status();
   }
   LiveLine(const LiveLine&) = delete;
   LiveLine& operator=(const LiveLine&) = delete;
@@ -74,8 +75,7 @@ class LiveLine {
   void show(const RunProgress& now) {
     if (!wanted_ || Clock::now() < next_ || now.processes == 0) return;
     next_ = Clock::now() + 500ms;
-    std::fprintf(stderr, "\r\033[K%s\r", live_text(now).c_str());
-    std::fflush(stderr);
+    show_status(live_text(now));
     shown_ = true;
   }
 
@@ -125,7 +125,7 @@ int watch(const RunArguments& arguments, const Child& child, RunRecorder& record
   return ended->wait_status;
 }
 
-void say(const std::string& line) { std::fprintf(stderr, "stepscope: %s\n", line.c_str()); }
+void say(const std::string& line) { print_line(stderr, "stepscope: " + line); }
 
 int refuse_program(const Status& status) {
   (void)report_error(kVerb, status);

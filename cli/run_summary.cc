@@ -6,6 +6,7 @@
 
 #include "analyzer/analyze.h"
 #include "analyzer/words.h"
+#include "cli/terminal_out.h"
 #include "cli/terminal_text.h"
 #include "store/trace_reader.h"
 #include "store/trace_writer.h"
@@ -36,8 +37,8 @@ std::string headline(const Verdict& verdict) {
   return words;
 }
 
-void print(const std::string& text) {
-  for (const std::string& line : wrap(text, kWidth)) std::fprintf(stderr, "  %s\n", line.c_str());
+void print_wrapped(const std::string& text) {
+  for (const std::string& line : wrap(text, kWidth)) print_line(stderr, "  " + line);
 }
 
 Status keep(const std::string& store, const AnalysisReport& report) {
@@ -48,13 +49,13 @@ Status keep(const std::string& store, const AnalysisReport& report) {
 }
 
 void print_loop(const LoopReport& loop) {
-  print(headline(loop.verdict) + "   " + percent_text(loop.verdict.share) + " " + loop.clause +
-        "   (confidence " + loop.verdict.confidence + ")");
-  print(count_text(static_cast<std::int64_t>(loop.analysed.size())) + " " + loop.unit() + "s, " +
-        time_text(static_cast<double>(loop.wall.mean)) + " each");
+  print_wrapped(headline(loop.verdict) + "   " + percent_text(loop.verdict.share) + " " +
+                loop.clause + "   (confidence " + loop.verdict.confidence + ")");
+  print_wrapped(count_text(static_cast<std::int64_t>(loop.analysed.size())) + " " + loop.unit() +
+                "s, " + time_text(static_cast<double>(loop.wall.mean)) + " each");
   if (loop.verdict.advice.empty()) return;
   const Advice& best = loop.verdict.advice.front();
-  print("would help: " + best.title +
+  print_wrapped("would help: " + best.title +
         (best.saves_ns > 0
              ? ", " + time_text(static_cast<double>(best.predicted_step_ns)) + " a " + loop.unit()
              : std::string()));
@@ -90,24 +91,27 @@ std::string live_text(const RunProgress& progress) {
 
 void print_summary(const std::string& store, const RunProgress& progress) {
   if (progress.ops > kMostOps) {
-    std::fprintf(stderr, "\nstepscope: %s recorded, %s ops\n", store.c_str(),
-                 short_count(progress.ops).c_str());
-    print("next: stepscope analyze " + store);
+    print(stderr, "\n");
+    print_line(stderr,
+               "stepscope: " + store + " recorded, " + short_count(progress.ops) + " ops");
+    print_wrapped("next: stepscope analyze " + store);
     return;
   }
   const auto report = analyze_store(store);
   if (!report.ok()) {
-    std::fprintf(stderr, "stepscope: %s\n", report.status().message().c_str());
+    print_line(stderr, "stepscope: " + report.status().message());
     return;
   }
-  std::fprintf(stderr, "\nstepscope: %s\n", store.c_str());
+  print(stderr, "\n");
+  print_line(stderr, "stepscope: " + store);
   if (report->loops.empty()) {
-    print(report->no_steps);
+    print_wrapped(report->no_steps);
     return;
   }
   print_loop(report->loops.front());
-  if (const Status status = keep(store, *report); !status.ok()) print(status.message());
-  print("next: stepscope analyze " + store + " · stepscope export " + store + " -o trace.json.gz");
+  if (const Status status = keep(store, *report); !status.ok()) print_wrapped(status.message());
+  print_wrapped("next: stepscope analyze " + store + " · stepscope export " + store +
+                " -o trace.json.gz");
 }
 
 }  // namespace stepscope::cli

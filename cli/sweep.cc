@@ -9,6 +9,7 @@
 #include "cli/sweep/sweep_json.h"
 #include "cli/sweep/sweep_text.h"
 #include "cli/sweep/sweeper.h"
+#include "cli/terminal_out.h"
 #include "cli/terminal_text.h"
 #include "cli/verb.h"
 
@@ -21,12 +22,11 @@ int print_result(const SweepArguments& arguments) {
   const auto data = read_sweep(arguments.output);
   if (!data.ok()) return report_error(kVerb, data.status());
   const SweepReport report = analyze_sweep(*data);
-  const std::string page = arguments.json ? sweep_json(report, arguments.output)
-                                          : sweep_text(report, arguments.output,
-                                                       !arguments.no_color && stdout_wants_color());
-  if (std::fwrite(page.data(), 1, page.size(), stdout) == page.size() && std::fflush(stdout) == 0)
-    return kOk;
-  return report_error(kVerb, Status::error(ErrorKind::kIo, "standard output: cannot be written"));
+  const bool color = !arguments.no_color && stdout_wants_color();
+  const Status printed = arguments.json
+                             ? write_json(sweep_json(report, arguments.output))
+                             : write_page(sweep_text(report, arguments.output, color));
+  return printed.ok() ? kOk : report_error(kVerb, printed);
 }
 
 // What was measured is told also when the sweep could not go on.
@@ -38,10 +38,8 @@ int sweep(const SweepArguments& arguments) {
   if (!end.ok()) return report_error(kVerb, end.status());
   const int printed = print_result(arguments);
   if (end->stopped_by == 0) return printed;
-  std::fprintf(
-      stderr,
-      "stepscope sweep: stopped; %lld runs remain, and the same command goes on with them\n",
-      static_cast<long long>(end->remaining));
+  print_line(stderr, "stepscope sweep: stopped; " + std::to_string(end->remaining) +
+                         " runs remain, and the same command goes on with them");
   return 128 + end->stopped_by;
 }
 

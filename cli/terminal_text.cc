@@ -7,12 +7,12 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "analyzer/printable.h"
+
 namespace stepscope::cli {
 namespace {
 
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
-
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
 bool is_unit(std::string_view word) {
   static constexpr std::array<std::string_view, 11> kUnits = {"%", "×",  "ns", "µs", "ms", "s",
@@ -47,19 +47,22 @@ std::string pad_left(std::string_view text, std::size_t width) {
   return std::string(used < width ? width - used : 0, ' ') + std::string(text);
 }
 
-std::string cut(std::string_view text, std::size_t width) {
+std::string cut(std::string_view raw, std::size_t width) {
+  const std::string text = printable(raw);
   const bool fits = width_of(text) <= width;
   const std::size_t keep = fits ? width : width - std::min<std::size_t>(width, 1);
   std::string result;
   std::size_t used = 0;
   for (const char c : text) {
     if (!continues(c) && used++ == keep) break;
-    result += is_control(c) ? '?' : c;
+    result += c;
   }
   return fits ? result : result + "…";
 }
 
-std::vector<std::string> wrap(std::string_view text, std::size_t width) {
+std::vector<std::string> wrap(std::string_view raw, std::size_t width) {
+  const std::string printed = printable(raw);
+  std::string_view text = printed;
   std::vector<std::string> lines;
   std::string line;
   while (!text.empty()) {

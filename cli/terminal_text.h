@@ -1,6 +1,8 @@
-// Text that lines up in a terminal: widths are counted in characters, not bytes.
+// Text that lines up in a terminal: widths are counted in characters, not bytes. What is cut or
+// wrapped is made printable (analyzer/printable.h) on the way, since that changes its width.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -11,34 +13,34 @@ namespace stepscope::cli {
 std::size_t width_of(std::string_view utf8);
 std::string pad_right(std::string_view text, std::size_t width);
 std::string pad_left(std::string_view text, std::size_t width);
-// At most `width` characters; what is cut off ends in "…". Control characters become '?'.
-std::string cut(std::string_view text, std::size_t width);
+// At most `width` characters, printable; what is cut off ends in "…".
+std::string cut(std::string_view raw, std::size_t width);
 // Lines of at most `width` characters, broken at spaces, but not between a number and its unit.
-std::vector<std::string> wrap(std::string_view text, std::size_t width);
+std::vector<std::string> wrap(std::string_view raw, std::size_t width);
 // `fraction` (0 to 1) of `width` characters, in eighths of a character: "██▌".
 std::string bar(double fraction, std::size_t width);
 
 // Standard output is a terminal, and its user has not asked for none (https://no-color.org).
 bool stdout_wants_color();
 
+// All escape sequences of a page: ECMA-48's "select graphic rendition".
+inline constexpr char kBold[] = "\033[1m", kRed[] = "\033[1;31m", kYellow[] = "\033[1;33m",
+                      kGreen[] = "\033[1;32m", kDim[] = "\033[2m", kPlain[] = "\033[0m";
+inline constexpr std::array<std::string_view, 6> kColorCodes = {kBold,  kRed, kYellow,
+                                                                kGreen, kDim, kPlain};
+
 // Escape sequences, or nothing where they are not wanted.
 struct Palette {
   bool on = false;
-  [[nodiscard]] std::string bold(const std::string& text) const { return wrap_in("\033[1m", text); }
-  [[nodiscard]] std::string red(const std::string& text) const {
-    return wrap_in("\033[1;31m", text);
-  }
-  [[nodiscard]] std::string yellow(const std::string& text) const {
-    return wrap_in("\033[1;33m", text);
-  }
-  [[nodiscard]] std::string green(const std::string& text) const {
-    return wrap_in("\033[1;32m", text);
-  }
-  [[nodiscard]] std::string dim(const std::string& text) const { return wrap_in("\033[2m", text); }
+  [[nodiscard]] std::string bold(const std::string& text) const { return wrap_in(kBold, text); }
+  [[nodiscard]] std::string red(const std::string& text) const { return wrap_in(kRed, text); }
+  [[nodiscard]] std::string yellow(const std::string& text) const { return wrap_in(kYellow, text); }
+  [[nodiscard]] std::string green(const std::string& text) const { return wrap_in(kGreen, text); }
+  [[nodiscard]] std::string dim(const std::string& text) const { return wrap_in(kDim, text); }
 
  private:
   [[nodiscard]] std::string wrap_in(const char* code, const std::string& text) const {
-    return on ? code + text + "\033[0m" : text;
+    return on ? code + text + kPlain : text;
   }
 };
 

@@ -14,6 +14,7 @@
 #include "cli/live_screen.h"
 #include "cli/low_priority.h"
 #include "cli/open_run.h"
+#include "cli/terminal_out.h"
 #include "cli/terminal_text.h"
 #include "cli/top_json.h"
 #include "cli/top_text.h"
@@ -34,12 +35,6 @@ struct TopArguments {
   bool no_color = false;
 };
 
-Status write_out(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
-    return {};
-  return Status::error(ErrorKind::kIo, "standard output: cannot be written");
-}
-
 std::string plain_text(const LiveFrame& frame, const TopOptions& options) {
   std::string text;
   for (const std::string& line : top_lines(frame, options)) text += line + "\n";
@@ -53,10 +48,10 @@ std::chrono::milliseconds interval_of(const TopArguments& arguments) {
 Status print_once(const TopArguments& arguments, LiveRun& run) {
   const auto frame = run.refresh();
   if (!frame.ok()) return frame.status();
-  if (arguments.json) return write_out(top_json(**frame) + "\n");
+  if (arguments.json) return write_json(top_json(**frame) + "\n");
   TopOptions options{.width = kWidth, .top_ops = arguments.top_ops};
   options.color = !arguments.no_color && stdout_wants_color();
-  return write_out(plain_text(**frame, options));
+  return write_page(plain_text(**frame, options));
 }
 
 // A document a frame, until the recording has ended and its last frame is out.
@@ -64,7 +59,7 @@ Status print_frames(const TopArguments& arguments, LiveRun& run) {
   while (true) {
     const auto frame = run.refresh();
     if (!frame.ok()) return frame.status();
-    if (Status status = write_out(top_json(**frame) + "\n"); !status.ok()) return status;
+    if (Status status = write_json(top_json(**frame) + "\n"); !status.ok()) return status;
     if (!(*frame)->being_recorded) return {};
     std::this_thread::sleep_for(interval_of(arguments));
   }

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "analyzer/losses.h"
 #include "analyzer/words.h"
 #include "cli/terminal_text.h"
 #include "cli/trend_line.h"
@@ -80,11 +81,6 @@ std::string state_text(const LiveFrame& frame) {
   return frame.finished ? "ended" : "the recorder is gone";
 }
 
-std::string losses_text(const LiveFrame& frame) {
-  return frame.window.lost() == 0 ? "nothing lost"
-                                  : count_text(frame.window.lost()) + " events lost";
-}
-
 std::string program_name(const LiveFrame& frame) {
   for (const ProcessReport& process : frame.window.processes) {
     if (frame.window.loops.empty() || process.id == frame.window.loops.front().process)
@@ -99,7 +95,8 @@ void add_header(const LiveFrame& frame, Lines& lines) {
   if (!frame.loops.empty() && frame.loops.front().steps)
     text += kDot + in_units("step ", frame.window.loops.front().unit()) +
             count_text(*frame.loops.front().steps);
-  text += kDot + count_text(frame.op_count) + " ops" + kDot + losses_text(frame);
+  text += kDot + count_text(frame.op_count) + " ops" + kDot + 
+          losses_text(frame.window.losses, frame.window.run.is_incomplete());
   const Tone tone = frame.window.lost() > 0 ? Tone::kYellow : Tone::kBold;
   lines.add(text, tone);
   for (const std::string& death : frame.window.deaths) {

@@ -14,12 +14,14 @@
 #include <utility>
 
 #include "analyzer/live/live_run.h"
+#include "analyzer/losses.h"
 #include "cli/low_priority.h"
 #include "cli/open_browser.h"
 #include "cli/open_run.h"
 #include "cli/perfetto_ui.h"
 #include "cli/report_json.h"
 #include "cli/temporary_folder.h"
+#include "cli/terminal_out.h"
 #include "cli/top_json.h"
 #include "cli/verb.h"
 #include "viewer-export/chrome_trace.h"
@@ -63,7 +65,9 @@ class ViewedRun {
     if (!report.ok()) return report.status();
     StringSink sink;
     const ReportDocuments documents{json_report(*report, kPageTop), "",
-                                    ReportDocuments::Beside{true, live_}};
+                                    ReportDocuments::Beside{true, live_},
+                                    losses_text(report->losses,
+                                                report->run.is_incomplete())};
     auto analysis = std::make_shared<const Analysis>(to_analysis(*report));
     const Status status = write_report(**reader, *analysis, documents, sink);
     if (!status.ok()) return status;
@@ -145,17 +149,16 @@ sigset_t ending_signals() {
 }
 
 void show(const ViewArguments& arguments, const RunServer& server, const TemporaryFolder& folder) {
-  std::printf("%s\n", server.address().c_str());
+  print_line(stdout, server.address());
   std::fflush(stdout);
   std::string note;
   if (!arguments.no_browser) {
     const Status opened = open_in_browser(server.address(), folder.path());
     if (!opened.ok()) note = " (no browser was opened: " + opened.message() + ")";
   }
-  std::fprintf(stderr,
-               "stepscope view: %s is served to this machine alone, at the address above; Ctrl-C "
-               "ends it%s\n",
-               arguments.store.c_str(), note.c_str());
+  print_line(stderr, "stepscope view: " + arguments.store +
+                         " is served to this machine alone, at the address above; Ctrl-C ends it" +
+                         note);
 }
 
 // Waits for what is being answered, but not for a page of a large run that is in the making.

@@ -10,6 +10,7 @@
 
 #include "analyzer/words.h"
 #include "cli/open_run.h"
+#include "cli/terminal_out.h"
 #include "cli/terminal_text.h"
 #include "cli/verb.h"
 
@@ -109,11 +110,8 @@ int run_what_if(WhatIfArguments& arguments) {
     return report_error(kVerb, Status::error(answer.status().kind(),
                                              arguments.store + ": " + answer.status().message()));
   }
-  const std::string text = arguments.json ? document(*answer) : page(*answer);
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    return report_error(kVerb, Status::error(ErrorKind::kIo, "standard output: cannot be written"));
-  }
-  return kOk;
+  const Status printed = arguments.json ? write_json(document(*answer)) : write_page(page(*answer));
+  return printed.ok() ? kOk : report_error(kVerb, printed);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "analyzer/printable.h"
 #include "analyzer/words.h"
 
 namespace stepscope {

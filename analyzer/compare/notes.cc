@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/printable.h"
 #include "analyzer/words.h"
 
 namespace stepscope {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyzer/median.h"
+#include "analyzer/printable.h"
 #include "analyzer/words.h"
 #include "store/counters.h"
 

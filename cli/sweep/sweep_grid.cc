@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "analyzer/printable.h"
 #include "analyzer/sweep/setting.h"
 #include "analyzer/words.h"
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "analyzer/printable.h"
 #include "analyzer/sweep/setting.h"
 #include "analyzer/words.h"
 #include "cli/sweep/sweep_grid.h"
@@ -155,7 +156,7 @@ std::string level_line(const Level& level, const std::string& unit) {
 std::string comparison_lines(const SweepReport& report, const Palette& palette) {
   std::string text;
   for (const LevelComparison& comparison : report.comparisons) {
-    text += "\n  " + palette.bold(comparison.of);
+    text += "\n  " + palette.bold(printable(comparison.of));
     if (comparison.levels.empty()) {
       text += "  no setting is available with all of them\n";
       continue;
@@ -266,8 +267,8 @@ std::string sweep_text(const SweepReport& report, const std::string& path, bool 
          comparison_lines(report, palette) + missing_lines(report, palette) +
          sweep_grids(report, palette, kWidth) + all_settings(report, palette) +
          note_lines(report, palette) + "\n" +
-         line_of("  next  stepscope report " + path + " -o sweep.html · sqlite3 " + path +
-                 " \"SELECT * FROM cell_stats\"");
+         line_of("  next  stepscope report " + printable(path) + " -o sweep.html · sqlite3 " +
+                 printable(path) + " \"SELECT * FROM cell_stats\"");
 }
 
 }  // namespace stepscope::cli

@@ -78,7 +78,7 @@ TEST_F(CliTop, PrintsAFrameWhereThereIsNoTerminal) {
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_THAT(outcome.out, HasSubstr("HIGHLY INPUT-BOUND   62.5 %"));
     EXPECT_THAT(outcome.out, HasSubstr("step 60"));
-    EXPECT_THAT(outcome.out, HasSubstr("3 events lost"));
+    EXPECT_THAT(outcome.out, HasSubstr("lost: 3 ops"));
     EXPECT_THAT(outcome.out, HasSubstr("step time   4.80 ms"));
     EXPECT_THAT(outcome.out, HasSubstr("input wait  3.00 ms a step"));
     EXPECT_THAT(outcome.out, HasSubstr("GB held"));

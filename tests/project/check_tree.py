@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Checks the rules of the source tree that no compiler checks.
 
-usage: check_tree.py (includes|links|paths) ROOT
+usage: check_tree.py (includes|links|paths|prints) ROOT
 
 includes  which folder may include which, and where libtorch's and CUPTI's headers may be seen
 links     relative links in Markdown files lead to files that are there, and to headings they have
 paths     no tracked file holds a path of the machine it was made on
+prints    the command line prints in one file, which keeps from terminals what they would obey
 
 Prints one line for each violation, "file:line: what is wrong", and exits with 1 if there is any.
 """
@@ -171,7 +172,22 @@ def check_paths(root: pathlib.Path) -> Iterator[str]:
                 yield f"{name}:{number}: holds a path of a machine ({found.decode()}…)"
 
 
-CHECKS = {"includes": check_includes, "links": check_links, "paths": check_paths}
+# --- prints --------------------------------------------------------------------------------------
+
+PRINTS = re.compile(r"\b(printf|fprintf|vfprintf|dprintf|puts|fputs|putchar|fputc|putc|fwrite|perror)\s*\(|std::(cout|cerr|clog)\b")
+PRINTERS = ("cli/terminal_out.cc",)
+
+
+def check_prints(root: pathlib.Path) -> Iterator[str]:
+    for name in tracked_files(root):
+        if not name.startswith("cli/") or not name.endswith(SOURCES) or name in PRINTERS:
+            continue
+        for number, line in enumerate((root / name).read_text().splitlines(), 1):
+            if PRINTS.search(line):
+                yield f"{name}:{number}: prints by itself; go through cli/terminal_out.h"
+
+
+CHECKS = {"includes": check_includes, "links": check_links, "paths": check_paths, "prints": check_prints}
 
 
 def main(arguments: list[str]) -> int:

@@ -108,3 +108,19 @@ def test_paths_finds_the_root_itself(tree):
     root = tree({})
     (root / "a.txt").write_text(f"first\nmade in {root}/build\n")
     assert [v.split(" ")[0] for v in check_tree.check_paths(root)] == ["a.txt:2:"]
+
+
+@pytest.mark.parametrize(
+    "name, line, complains",
+    [
+        ("cli/a.cc", 'std::printf("%s", name);', True),
+        ("cli/sweep/a.cc", 'std::fputs(name, stderr);', True),
+        ("cli/a.h", "std::cerr << name;", True),
+        ("cli/a.cc", 'std::snprintf(text, sizeof text, "%d", 1);', False),
+        ("cli/terminal_out.cc", "std::fwrite(text, 1, size, stdout);", False),
+        ("store/a.cc", "std::fputs(name, stderr);", False),
+    ],
+)
+def test_prints(tree, name, line, complains):
+    found = list(check_tree.check_prints(tree({name: line + "\n"})))
+    assert [violation.split(" ")[0] for violation in found] == ([f"{name}:1:"] if complains else [])

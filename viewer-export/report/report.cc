@@ -106,6 +106,7 @@ Status write_report(const TraceReader& reader, const Analysis& analysis,
   if (status.ok()) {
     status = write_data(sink, "run", run->dump(-1, ' ', false, Json::error_handler_t::replace));
   }
+  if (status.ok()) status = write_data(sink, "lost", Json(documents.losses).dump());
   if (status.ok()) status = sink.write(kReportAfterData);
   return status.ok() ? sink.finish() : status;
 }

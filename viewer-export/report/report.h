@@ -27,6 +27,7 @@ struct ReportDocuments {
     bool live = false;
   };
   std::optional<Beside> beside;
+  std::string losses = "nothing lost";  // as `stepscope analyze` says them
 };
 
 // What is in the page at most, all loops together. Beyond that it is thinned out, and the page says

@@ -1,0 +1,87 @@
+#include "analyzer/printable.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+
+#include "store/utf8.h"
+
+namespace stepscope {
+namespace {
+
+struct CodeRange {
+  char32_t first, last;
+};
+
+// Sorted.
+constexpr std::array kUnfit = {
+    CodeRange{0x0000, 0x001F},   CodeRange{0x007F, 0x009F},   CodeRange{0x00AD, 0x00AD},
+    CodeRange{0x034F, 0x034F},   CodeRange{0x061C, 0x061C},   CodeRange{0x115F, 0x1160},
+    CodeRange{0x17B4, 0x17B5},   CodeRange{0x180B, 0x180F},   CodeRange{0x200B, 0x200F},
+    CodeRange{0x2028, 0x202E},   CodeRange{0x2060, 0x206F},   CodeRange{0x3164, 0x3164},
+    CodeRange{0xFE00, 0xFE0F},   CodeRange{0xFEFF, 0xFEFF},   CodeRange{0xFFA0, 0xFFA0},
+    CodeRange{0xFFF0, 0xFFFB},   CodeRange{0x1BCA0, 0x1BCA3}, CodeRange{0x1D173, 0x1D17A},
+    CodeRange{0xE0000, 0xE0FFF},
+};
+
+bool is_unfit(char32_t c) {
+  const auto* range = std::find_if(kUnfit.begin(), kUnfit.end(),
+                                   [c](const CodeRange& each) { return c <= each.last; });
+  return range != kUnfit.end() && c >= range->first;
+}
+
+std::size_t length_of(unsigned char lead) {
+  return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+}
+
+// `bytes`: one character of valid UTF-8.
+char32_t code_of(std::string_view bytes) {
+  const auto lead = static_cast<unsigned char>(bytes[0]);
+  char32_t code = bytes.size() == 1 ? lead : lead & (0xFFU >> (bytes.size() + 1));
+  for (const char c : bytes.substr(1))
+    code = (code << 6U) | (static_cast<unsigned char>(c) & 0x3FU);
+  return code;
+}
+
+// Valid text with each unfit character as `replace(code)` makes it.
+template <typename Replace>
+std::string replace_unfit(std::string_view valid, const Replace& replace) {
+  std::string text;
+  text.reserve(valid.size());
+  while (!valid.empty()) {
+    const std::string_view bytes = valid.substr(0, length_of(static_cast<unsigned char>(valid[0])));
+    const char32_t code = code_of(bytes);
+    is_unfit(code) ? text.append(replace(code)) : text.append(bytes);
+    valid.remove_prefix(bytes.size());
+  }
+  return text;
+}
+
+std::string json_escape(char32_t code) {
+  if (code == '\n' || code == '\r' || code == '\t') return std::string(1, static_cast<char>(code));
+  std::array<char, 16> text{};
+  const auto value = static_cast<unsigned>(code);
+  if (value < 0x10000) {
+    std::snprintf(text.data(), text.size(), "\\u%04x", value);
+  } else {
+    const unsigned rest = value - 0x10000;
+    std::snprintf(text.data(), text.size(), "\\u%04x\\u%04x", 0xD800 + (rest >> 10U),
+                  0xDC00 + (rest & 0x3FFU));
+  }
+  return text.data();
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  // U+0000 counts as no UTF-8 there.
+  return replace_unfit(clean_utf8(text), [](char32_t) { return std::string("?"); });
+}
+
+std::string printable_json(std::string_view document) {
+  return replace_unfit(clean_utf8(document), json_escape);
+}
+
+}  // namespace stepscope

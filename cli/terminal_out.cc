@@ -1,0 +1,69 @@
+#include "cli/terminal_out.h"
+
+#include <algorithm>
+#include <string>
+
+#include "analyzer/printable.h"
+#include "cli/terminal_text.h"
+
+namespace stepscope::cli {
+namespace {
+
+constexpr std::string_view kClearLine = "\r\033[K";
+
+// What may stay as it is at the start of `page`: nothing, a line end or a colour of ours.
+std::string_view own_mark(std::string_view page) {
+  if (page.starts_with('\n')) return page.substr(0, 1);
+  const auto* const code =
+      std::find_if(kColorCodes.begin(), kColorCodes.end(),
+                   [page](std::string_view each) { return page.starts_with(each); });
+  return code == kColorCodes.end() ? std::string_view() : *code;
+}
+
+void put(std::FILE* file, std::string_view bytes) {
+  // Nobody is there to be told of an error of standard error.
+  static_cast<void>(std::fwrite(bytes.data(), 1, bytes.size(), file));
+}
+
+Status write_all(std::string_view bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() &&
+      std::fflush(stdout) == 0) {
+    return {};
+  }
+  return Status::error(ErrorKind::kIo, "standard output: cannot be written");
+}
+
+}  // namespace
+
+std::string safe_page(std::string_view page) {
+  constexpr std::string_view kMarks = "\n\033";
+  std::string safe;
+  safe.reserve(page.size());
+  while (!page.empty()) {
+    const std::string_view mark = own_mark(page);
+    safe += mark;
+    page.remove_prefix(mark.size());
+    // A mark that is not ours goes with the text behind it.
+    const std::size_t end = page.find_first_of(kMarks, mark.empty() ? 1 : 0);
+    safe += printable(page.substr(0, end));
+    page.remove_prefix(std::min(end, page.size()));
+  }
+  return safe;
+}
+
+void print(std::FILE* file, std::string_view page) { put(file, safe_page(page)); }
+
+void print_line(std::FILE* file, std::string_view line) { put(file, printable(line) + "\n"); }
+
+Status write_page(std::string_view page) { return write_all(safe_page(page)); }
+
+Status write_json(std::string_view document) { return write_all(printable_json(document)); }
+
+void show_status(std::string_view line) {
+  put(stderr, std::string(kClearLine) + printable(line) + "\r");
+  std::fflush(stderr);
+}
+
+void clear_status() { put(stderr, kClearLine); }
+
+}  // namespace stepscope::cli
