@@ -108,6 +108,7 @@ HOSTILE_NAMES = (
     "tab \t and newline \n and bell \x07",
     "right-to-left \u202e marks \u200f",
     "line separators \u2028 \u2029",
+    "C1 \x9b31m, isolate \u2066, tag \U000e0041, filler \u3164",
     "__proto__",
     "emoji \U0001F525",
 )

@@ -90,6 +90,28 @@ def test_a_link_to_a_page_that_the_run_has_not_leads_to_the_overview(open_report
     assert page.get_attribute("nav a[aria-current]", "href") == "#overview"
 
 
+@pytest.mark.parametrize("address", ["ops=%", "ops=%E0%A4%A", "ops=%ff", "ops=a=b%", "ops=", "=", "=%", "%", "steps=%", "steps=1e9999",
+                                     "steps=-1", "steps=1.5", "steps=0x10", "steps=%00", "__proto__", "constructor=%", "input=%", "memory=%",
+                                     "ops=%F0%9F%94%A5%", pytest.param("steps=" + "9" * 400, id="steps=9…")])
+def test_any_address_leads_to_a_page(open_report, reports, address):
+    """Links are mailed, cut off and typed; what has no meaning is a page with its content all the same."""
+    page = open_report(reports("input"), address)
+    assert page.locator("nav a[aria-current]").count() == 1
+    assert page.inner_text("main h1") != ""
+    go_to(page, "overview")
+    page.evaluate("address => { location.hash = address; }", address)
+    assert page.inner_text("main h1") != ""
+
+
+def test_an_address_finds_the_op_it_names(open_report, reports):
+    page = open_report(reports("hostile"), "overview")
+    for name in ("a=b&c#d%25 100 %", "100 %"):
+        page.evaluate("name => { location.hash = '#ops=' + encodeURIComponent(name); }", name)
+        assert page.input_value("input[type=search]") == name
+    page.evaluate("location.hash = '#ops=100 %'")  # typed, not encoded
+    assert page.input_value("input[type=search]") == "100 %"
+
+
 # --- figures --------------------------------------------------------------------------------------
 
 
@@ -176,7 +198,8 @@ def test_hostile_names_are_text(open_report, reports):
     shown = text_of(page)
     for name in report_runs.HOSTILE_NAMES:
         for unseen, escape in (("\t", "\\t"), ("\n", "\\n"), ("\x07", "\\u0007"), ("\u202e", "\\u202e"), ("\u200f", "\\u200f"),
-                               ("\u2028", "\\u2028"), ("\u2029", "\\u2029")):
+                               ("\u2028", "\\u2028"), ("\u2029", "\\u2029"), ("\x9b", "\\u009b"), ("\u2066", "\\u2066"),
+                               ("\U000e0041", "\\u{e0041}"), ("\u3164", "\\u3164")):
             name = name.replace(unseen, escape)
         assert name in shown
     for name in pages_of(page):

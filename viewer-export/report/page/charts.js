@@ -1,5 +1,5 @@
 // Graphs, drawn by Chart.js. Without it a page has its tables, and says what is missing.
-import {h} from "./dom.js";
+import {h, visible} from "./dom.js";
 import {colorValue} from "./categories.js";
 
 const charts = [];
@@ -39,8 +39,14 @@ function withLooks(config) {
   Chart.defaults.borderColor = colorValue("line");
   Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
   const options = config.options ?? {};
-  return {...config, options: {animation: false, maintainAspectRatio: false, responsive: true, normalized: true,
+  return {...config, data: printable(config.data), options: {animation: false, maintainAspectRatio: false, responsive: true, normalized: true,
     ...options, plugins: {legend: {display: false}, ...options.plugins}}};
+}
+
+// Canvases draw names too.
+function printable({labels, datasets, ...rest}) {
+  return {...rest, labels: labels?.map((label) => typeof label === "string" ? visible(label) : label),
+    datasets: datasets.map((set) => set.label === undefined ? set : {...set, label: visible(set.label)})};
 }
 
 export function axis(title, format, more = {}) {

@@ -2,6 +2,7 @@
 // what the store holds besides.
 import {h} from "./dom.js";
 import {time, percent, count, bytes, inUnits} from "./text.js";
+import {addressOf} from "./address.js";
 
 const FORMATS = {time, percent, count, bytes};
 
@@ -15,6 +16,7 @@ export const comparison = read("comparison");
 export const run = read("run");
 // Of a page that is served: what there is beside it, {timeline, live}; null in a file.
 export const beside = read("beside");
+export const lost = read("lost");  // a phrase
 export const sweep = read("sweep");  // instead of the others
 
 let current = 0;
@@ -96,5 +98,5 @@ export function stepAt(ns) {
 }
 
 export function linkToStep(number, text = told(`step ${number}`)) {
-  return h("a", {href: `#steps=${number}`}, text);
+  return h("a", {href: addressOf("steps", number)}, text);
 }

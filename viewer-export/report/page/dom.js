@@ -1,13 +1,15 @@
 // Elements from plain values. Whatever comes from a run goes in as text, never as markup.
 
-// Characters that do nothing a reader could see, or that turn the text around them: shown as escapes.
-const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+// Characters that do nothing a reader could see, or that turn the text around them: shown as escapes. The same that the
+// commands keep from terminals (analyzer/printable.h).
+const UNSEEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
 
 export function visible(text) {
   return String(text).replace(UNSEEN, (character) => {
     if (character === "\n") return "\\n";
     if (character === "\t") return "\\t";
-    return "\\u" + character.charCodeAt(0).toString(16).padStart(4, "0");
+    const code = character.codePointAt(0).toString(16);
+    return code.length > 4 ? `\\u{${code}}` : "\\u" + code.padStart(4, "0");
   });
 }
 

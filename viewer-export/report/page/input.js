@@ -1,6 +1,7 @@
 // The input pipeline: how long the loop waited for its batches, on whom, and what would hide it.
 import {h, section, facts, evidence, absent, breakable} from "./dom.js";
 import {time, percent, count, plural} from "./text.js";
+import {addressOf} from "./address.js";
 import {run, loop, loopData, figure, linkToStep, told, callsTitle} from "./data.js";
 import {swatch, bar, colorValue} from "./categories.js";
 import {graph, axis} from "./charts.js";
@@ -86,7 +87,7 @@ function workPart() {
   }
   const {analysed} = loop().steps;
   return section("What the time went into", table([
-    {title: "op", value: (op) => op.name, show: (op) => h("a", {href: `#ops=${encodeURIComponent(op.name)}`}, breakable(op.name)), name: true},
+    {title: "op", value: (op) => op.name, show: (op) => h("a", {href: addressOf("ops", op.name)}, breakable(op.name)), name: true},
     {title: told("a step"), value: (op) => op.self_ns, show: (op) => time(op.self_ns / analysed), number: true},
     {title: "of the waits", value: (op) => op.self_ns, show: (op) => loop().input.wait_ns > 0 ? percent(op.self_ns / loop().input.wait_ns) : "", number: true},
     {title: callsTitle(), value: (op) => op.calls, show: (op) => (op.calls / analysed).toFixed(1), number: true},

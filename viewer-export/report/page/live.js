@@ -54,7 +54,7 @@ function drawFrameOf(frame) {
   const losses = frame.losses.events + frame.losses.kernels + frame.losses.samples;
   const parts = [
     h("h2", null, "Right now", h("span", {class: "soft small"}, "recording for ", time(frame.at_ns), ` · ${count(frame.run.ops)} ops`,
-      losses > 0 && ` · ${count(losses)} events lost`)),
+      losses > 0 && ` · ${plural(losses, "event")} lost`)),
     frame.deaths.map((death) => h("p", {class: "alert"}, death)),
   ];
   if (main === undefined) parts.push(h("p", null, "No step yet: ", frame.no_steps));

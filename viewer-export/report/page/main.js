@@ -1,6 +1,7 @@
 // Which page is shown, and when it is drawn anew.
-import {h, visible} from "./dom.js";
+import {h, append, visible} from "./dom.js";
 import {time, plural} from "./text.js";
+import {readAddress} from "./address.js";
 import {analysis, run, comparison, beside, sweep, loopTitle, selectLoop, loopIndex, told} from "./data.js";
 import {forgetCharts, drawGraphs} from "./charts.js";
 import {headline, overviewPage} from "./overview.js";
@@ -32,11 +33,9 @@ const PAGES_OF_SWEEP = [
 ];
 const PAGES = sweep === null ? PAGES_OF_RUN : PAGES_OF_SWEEP;
 
-// "#steps=507": the page, and what of it.
 function place() {
-  const [id, what] = location.hash.slice(1).split("=");
-  const page = PAGES.find((entry) => entry.id === id && entry.has()) ?? PAGES[0];
-  return {page, what: what === undefined ? null : decodeURIComponent(what)};
+  const {id, what} = readAddress(location.hash);
+  return {page: PAGES.find((entry) => entry.id === id && entry.has()) ?? PAGES[0], what};
 }
 
 function drawNavigation(page) {
@@ -53,21 +52,27 @@ function draw() {
   const {page, what} = place();
   forgetCharts();
   drawNavigation(page);
-  document.title = `${sweep === null ? headline() : sweepHeadline()} · ${told(page.title)} · Stepscope`;
+  document.title = visible(`${sweep === null ? headline() : sweepHeadline()} · ${told(page.title)} · Stepscope`);
   document.getElementById("content").replaceChildren(...page.page(what).flat().filter(Boolean));
   drawGraphs();
+}
+
+function setRunTitle(...children) {
+  const title = document.getElementById("run-title");
+  title.replaceChildren();
+  append(title, children);
 }
 
 function drawRunTitle() {
   const {command, duration_ns, processes} = analysis.run;
   const name = processes[0]?.name ?? "run";
-  document.getElementById("run-title").replaceChildren(h("strong", null, name), (command || run.imported_from) && ` · ${command || run.imported_from}`,
+  setRunTitle(h("strong", null, name), (command || run.imported_from) && ` · ${command || run.imported_from}`,
     ` · recorded for ${time(duration_ns)}`, processes.length > 1 ? ` · ${plural(processes.length, "process", "processes")}` : "");
 }
 
 function drawSweepTitle() {
-  const commands = sweep.variants.map((variant) => visible((variant.name === null ? "" : variant.name + ": ") + variant.command));
-  document.getElementById("run-title").replaceChildren(h("strong", null, "Sweep"), " · " + commands.join(" · "));
+  const commands = sweep.variants.map((variant) => (variant.name === null ? "" : variant.name + ": ") + variant.command);
+  setRunTitle(h("strong", null, "Sweep"), " · " + commands.join(" · "));
 }
 
 function drawFrame() {

@@ -1,6 +1,7 @@
 // Tables of what ran: ops on the host and what they launched, kernels, copies.
 import {h, section, absent, breakable} from "./dom.js";
 import {time, percent, count, bytes, plural} from "./text.js";
+import {addressOf} from "./address.js";
 import {run, loop, loopData, nameOf, stepAt, linkToStep, told, callsTitle} from "./data.js";
 import {swatch} from "./categories.js";
 import {table} from "./table.js";
@@ -110,7 +111,7 @@ export function kernelsPage() {
       rows.some((row) => row[8] !== null) && {title: "occupancy", value: (row) => row[8], show: (row) => row[8] === null ? "" : percent(row[8]), number: true},
       rows.some((row) => row[9]) && {title: "tensor cores", value: (row) => row[9] ? 1 : 0, show: (row) => row[9] ? "yes" : ""},
       {title: "the longest launched by", value: (row) => row[6] === null ? "" : nameOf(row[6]),
-        show: (row) => row[6] === null ? "not known" : h("a", {href: `#ops=${encodeURIComponent(nameOf(row[6]))}`}, breakable(nameOf(row[6]))), name: true},
+        show: (row) => row[6] === null ? "not known" : h("a", {href: addressOf("ops", nameOf(row[6]))}, breakable(nameOf(row[6]))), name: true},
     ].filter(Boolean), rows, {search: (row) => nameOf(row[1])}))];
 }
 

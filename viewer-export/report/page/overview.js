@@ -1,7 +1,8 @@
 // The first page: what bounds the run, how sure that is, where the step goes, what would help.
 import {h, section, facts, evidence, absent, capital} from "./dom.js";
 import {time, percent, count, bytes, times, plural} from "./text.js";
-import {analysis, run, loop, loopData, pictures, figure, stepsInGroup, linkToStep, told, trains} from "./data.js";
+import {addressOf} from "./address.js";
+import {analysis, run, lost, loop, loopData, pictures, figure, stepsInGroup, linkToStep, told, trains} from "./data.js";
 import {CATEGORIES, present, swatch, bar} from "./categories.js";
 import {stepGraph} from "./stepgraph.js";
 import {paddingLine} from "./input.js";
@@ -118,7 +119,7 @@ function phasesPart() {
   return section("Phases of the training loop",
     h("p", {class: "soft small"}, "What the loop's own thread was in. With a device, its work runs beside this."),
     names.length === 0 ? absent("No phase was seen.") : h("div", {class: "stacks"}, names.map((name) => [
-      h("span", null, swatch(colors[name]), hasOps(name) ? h("a", {href: `#ops=${name}`}, name) : name),
+      h("span", null, swatch(colors[name]), hasOps(name) ? h("a", {href: addressOf("ops", name)}, name) : name),
       bar([{name: colors[name], value: phases[name], title: `${name} ${time(phases[name])}`}], whole),
       h("span", {class: "number"}, figure(`phases.${name}`, "time"))])),
     paddingLine());
@@ -225,8 +226,4 @@ function processText(process) {
   return h("li", null, parts.join(", "));
 }
 
-function lossText() {
-  const {by_kind: kinds} = analysis.losses;
-  const names = Object.keys(kinds);
-  return names.length === 0 ? "nothing" : names.map((name) => `${count(kinds[name])} × ${name}`).join(", ");
-}
+function lossText() { return lost.replace(/^lost: /, "").replace(/ lost$/, ""); }

@@ -1,5 +1,5 @@
 // Steps on x, their time by category on y; a click or Enter opens a step.
-import {h} from "./dom.js";
+import {h, visible} from "./dom.js";
 import {time, count, plural} from "./text.js";
 import {loop, steps, stepsInGroup, told} from "./data.js";
 import {CATEGORIES, colorValue, legend} from "./categories.js";
@@ -106,7 +106,7 @@ function addKeys(drawn, bars, said) {
     drawn.chart.tooltip.setActiveElements(active, {x: 0, y: 0});
     drawn.chart.update();
     const {number, wall, kind} = bars[at].slowest;
-    said.textContent = told(`Step ${number}: ${time(wall)}${kind === null ? "" : ", " + kind}. Enter opens it.`);
+    said.textContent = visible(told(`Step ${number}: ${time(wall)}${kind === null ? "" : ", " + kind}. Enter opens it.`));
   });
 }
 

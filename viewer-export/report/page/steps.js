@@ -2,6 +2,7 @@
 // step beside one another, and how they change over the run.
 import {h, section, facts, absent, capital} from "./dom.js";
 import {time, percent, count, plural} from "./text.js";
+import {addressOf} from "./address.js";
 import {loop, steps, pictures, stepsInGroup, figure, linkToStep, told} from "./data.js";
 import {CATEGORIES, CATEGORY_OF_KIND, present, swatch, bar, legend} from "./categories.js";
 import {timeline, slicesOf} from "./timeline.js";
@@ -12,21 +13,28 @@ export function stepsPage(what) {
   const list = steps();
   const drawn = pictures();
   if (list.length === 0) return [h("h1", null, told("Steps")), absent(told("This run has no steps."))];
-  const number = Number(what ?? drawn[0]?.number ?? list[0].number);
-  return [h("h1", null, told("Steps")), stepPart(number, list, drawn), section(told("All steps"), stepGraph()), kindsOfSteps(), driftPart(), slowestPart()];
+  const number = what === null ? drawn[0]?.number ?? list[0].number : stepNumber(what);
+  return [h("h1", null, told("Steps")), Number.isNaN(number) ? noStep(what, list) : stepPart(number, list, drawn), section(told("All steps"), stepGraph()), kindsOfSteps(), driftPart(), slowestPart()];
 }
 
 // --- one step -----------------------------------------------------------------------------------
+
+// NaN for what is no number of a step.
+function stepNumber(text) { return /^\d{1,15}$/.test(text) ? Number(text) : NaN; }
+
+function noStep(number, list) {
+  return section(told("Step ") + number, absent([told("The run has no step "), number, `: it has ${list[0].number} to ${list[list.length - 1].number}.`]));
+}
 
 function stepPart(number, list, drawn) {
   const picture = drawn.find((entry) => entry.number === number);
   const at = list.findIndex((entry, i) => entry.number === number || (list[i + 1]?.number ?? Infinity) > number);
   const step = list[at];
   if (step === undefined || number < list[0].number || number > list[list.length - 1].number + stepsInGroup() - 1) {
-    return section(told(`Step ${number}`), absent(told(`The run has no step ${number}: it has ${list[0].number} to ${list[list.length - 1].number}.`)));
+    return noStep(number, list);
   }
   const choice = drawn.length > 0 && h("p", {class: "controls"}, "Timelines: ", drawn.map((entry) =>
-    h("a", {href: `#steps=${entry.number}`, "aria-current": entry.number === number ? "true" : null}, `${entry.why} (${entry.number})`)));
+    h("a", {href: addressOf("steps", entry.number), "aria-current": entry.number === number ? "true" : null}, `${entry.why} (${entry.number})`)));
   return section(told(`Step ${number}`) + (picture ? ", the " + picture.why : ""), choice, aboutStep(step, picture, number),
     picture ? timeline(picture) : noTimeline(number), picture && longestPart(picture));
 }
