@@ -250,6 +250,19 @@ def test_the_trace_is_handed_to_a_ui_elsewhere(stepscope, run_db, page):
         assert other.evaluate("document.referrer") == ""
 
 
+def test_nothing_of_the_working_folder_is_run_or_served(stepscope, run_db, tmp_path, monkeypatch):
+    """The store may have come with the folder: a module there must not be taken for an installed one."""
+    for module in ("viztracer/__init__.py", "importlib/__init__.py", "contextlib.py", "types.py", "warnings.py", "usercustomize.py"):
+        (tmp_path / module).parent.mkdir(exist_ok=True)
+        (tmp_path / module).write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    (tmp_path / "viztracer/web_dist").mkdir()
+    (tmp_path / "viztracer/web_dist/index.html").write_text("hostile")
+    monkeypatch.chdir(tmp_path)
+    with viewing(stepscope, run_db, "--no-browser") as view:
+        assert b"hostile" not in view.get("ui/index.html")[2]
+    assert not (tmp_path / "ran").exists()
+
+
 def test_a_page_that_answers_from_another_origin_gets_nothing(stepscope, run_db, page):
     """The window was led elsewhere: what is posted is addressed to the UI's origin alone."""
     with fake_ui() as thief:
