@@ -8,6 +8,7 @@ import http.server
 import json
 import os
 import pathlib
+import resource
 import signal
 import socket
 import subprocess
@@ -47,9 +48,10 @@ def run_db(run_stepscope, tmp_path_factory):
 class View:
     """A running `stepscope view`."""
 
-    def __init__(self, stepscope, *arguments, environment=None):
+    def __init__(self, stepscope, *arguments, environment=None, descriptors=None):
         self.process = subprocess.Popen([stepscope, "view", *map(str, arguments)], text=True, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, env={**os.environ, **(environment or {})})
+                                        stderr=subprocess.PIPE, env={**os.environ, **(environment or {})},
+                                        preexec_fn=descriptors and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors,) * 2)))
         self.address = self.process.stdout.readline().strip()
         if not self.address:
             pytest.fail(self.process.communicate()[1])
@@ -176,6 +178,14 @@ def test_two_hundred_slow_clients_keep_nobody_waiting(view, how):
         finally:
             ended.set()
             dripping.join()
+
+
+def test_nor_do_more_clients_than_it_has_descriptors_for(stepscope, run_db):
+    with viewing(stepscope, run_db, "--no-browser", "--ui", "public", descriptors=40) as view, contextlib.ExitStack() as open_ones:
+        for _ in range(300):
+            open_ones.enter_context(socket.create_connection(("127.0.0.1", view.port))).send(b"G")
+        for _ in range(3):
+            assert view.get("")[0] == 200
 
 
 # --- what is served -------------------------------------------------------------------------------
