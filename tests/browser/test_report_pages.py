@@ -1,10 +1,12 @@
 """The report, opened from disk in a real browser: each page of runs of each kind, its figures against
 `stepscope analyze --json`, names that try to be markup, narrow and wide, dark, by keyboard."""
 
+import contextlib
 import functools
 import json
 import pathlib
 import re
+import sqlite3
 import subprocess
 
 import pytest
@@ -405,6 +407,17 @@ def test_a_death_comes_before_all_else(open_report, reports):
     assert alert.bounding_box()["y"] < page.locator("h1").bounding_box()["y"]
     go_to(page, "memory")
     assert "When it died" in text_of(page) and "a step" in text_of(page)
+
+
+def test_what_was_lost_is_said_in_the_words_of_analyze(open_report, make_store, run_stepscope, tmp_path):
+    store = make_store("killed")
+    lost = "47,649 events that could not be written"
+    with contextlib.closing(sqlite3.connect(store)) as rows:
+        rows.execute("INSERT INTO loss VALUES (NULL, 'unwritten', 47649)")
+        rows.commit()
+    run_checked(run_stepscope, "report", store, "-o", tmp_path / "report.html")
+    assert lost in text_of(open_report(tmp_path / "report.html"))
+    assert "lost: " + lost in run_stepscope("analyze", store).stdout
 
 
 # --- how it looks ---------------------------------------------------------------------------------
