@@ -260,6 +260,30 @@ def test_the_trace_is_handed_to_a_ui_elsewhere(stepscope, run_db, page):
         assert other.evaluate("document.referrer") == ""
 
 
+def test_a_page_of_another_site_that_knows_the_address_reads_nothing(view, page):
+    """Even with the token: what a browser would let it try is refused by the server or by the answer's own policy."""
+    with fake_ui(b"<!DOCTYPE html><title>elsewhere</title>") as elsewhere:
+        page.goto(elsewhere)
+        got = page.evaluate("""async (address) => {
+            const got = {};
+            const attempt = async (name, action) => { try { got[name] = await action(); } catch (error) { got[name] = "refused"; } };
+            const loaded = (tag, attributes) => new Promise((resolve, reject) => {
+                const element = Object.assign(document.createElement(tag), attributes, {onload: () => resolve(element), onerror: reject});
+                document.body.append(element);
+            });
+            for (const path of ["", "trace.json.gz", "timeline.js"]) {
+                await attempt("fetch " + path, async () => (await fetch(address + path)).text());
+                await attempt("opaque " + path, async () => { await fetch(address + path, {mode: "no-cors"}); return "answered"; });
+            }
+            await attempt("script", async () => { await loaded("script", {src: address + "timeline.js"}); return "ran"; });
+            await attempt("style", async () => { await loaded("link", {rel: "stylesheet", href: address + "timeline.css"}); return "used"; });
+            await attempt("image", async () => { await loaded("img", {src: address}); return "shown"; });
+            await attempt("frame", async () => (await loaded("iframe", {src: address})).contentDocument?.title ?? "refused");
+            return got;
+        }""", view.address)
+    assert set(got.values()) == {"refused"}, got
+
+
 def test_nothing_of_the_working_folder_is_run_or_served(stepscope, run_db, tmp_path, monkeypatch):
     """The store may have come with the folder: a module there must not be taken for an installed one."""
     for module in ("viztracer/__init__.py", "importlib/__init__.py", "contextlib.py", "types.py", "warnings.py", "usercustomize.py"):
