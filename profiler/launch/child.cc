@@ -26,12 +26,31 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-sigset_t our_signals() {
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+// A blocked signal reaches a signalfd even where it is ignored, as SIGHUP is under nohup. A program
+// that we only wrap may listen to it again, so it gets it; a signal that would end a program that is
+// apart on our account stays ignored.
+sigset_t our_signals(bool apart) {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : kPassedOn) sigaddset(&set, signal);
+  for (const int signal : kPassedOn) {
+    if (!apart || !is_ignored(signal)) sigaddset(&set, signal);
+  }
   sigaddset(&set, SIGCHLD);
   return set;
+}
+
+// The kernel sends a signal of the terminal's to the whole foreground group: the program has it
+// already. The hang-up is the exception. It goes to the leader of the session alone, SIGHUP and then
+// SIGCONT; the group gets it only when the leader has died, and we live as long as the program does.
+bool program_has_it(const signalfd_siginfo& info) {
+  if (info.ssi_code != SI_KERNEL) return false;
+  const bool hang_up = info.ssi_signo == SIGHUP || info.ssi_signo == SIGCONT;
+  return !hang_up || getsid(0) != getpid();
 }
 
 // In the child, before exec: only what is safe after fork().
@@ -99,7 +118,7 @@ Result<Child> Child::start(const std::vector<std::string>& arguments,
   if (pipe2(report, O_CLOEXEC) != 0) return exec_failed(arguments[0], errno);
   const OwnedFd read_end(report[0]);
   OwnedFd write_end(report[1]);
-  const sigset_t ours = our_signals();
+  const sigset_t ours = our_signals(setup.apart);
   sigset_t before;
   sigprocmask(SIG_BLOCK, &ours, &before);  // as it was, for the program
   OwnedFd signals(signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -137,9 +156,8 @@ Child::~Child() {
 void Child::pass_signals_on() const {
   signalfd_siginfo info{};
   while (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
-    const int signal = static_cast<int>(info.ssi_signo);
-    if (signal == SIGCHLD || info.ssi_code == SI_KERNEL) continue;
-    kill(pid_, signal);
+    if (info.ssi_signo == SIGCHLD || program_has_it(info)) continue;
+    kill(pid_, static_cast<int>(info.ssi_signo));
   }
 }
 

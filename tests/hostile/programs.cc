@@ -243,6 +243,34 @@ int noting_threads(const Arguments& arguments) {
   return say(21, "all have noted");
 }
 
+// The signals that came, and what was noted; survives the program's death.
+struct Signalled {
+  std::atomic<std::int64_t> pid;
+  std::atomic<std::int64_t> stop;  // set from outside
+  std::atomic<std::int64_t> scopes;
+  std::atomic<std::int64_t> count[65];  // by the number of the signal
+};
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
+Signalled* signalled;
+
+// signals FILE: counts in FILE each signal that a terminal or a person sends, until FILE says stop.
+int signals(const Arguments& arguments) {
+  const int file = open(arguments.at(0).c_str(), O_RDWR);
+  void* memory = mmap(nullptr, sizeof(Signalled), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (memory == MAP_FAILED) return say(1, "no file to count in");
+  signalled = static_cast<Signalled*>(memory);
+  for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGCONT, SIGUSR1}) {
+    std::signal(signal, [](int number) { ++signalled->count[number]; });
+  }
+  signalled->pid = getpid();
+  while (signalled->stop == 0) {
+    note("work");
+    ++signalled->scopes;
+    usleep(1000);
+  }
+  return 17;
+}
+
 const int kNotWritable = 0;  // in a page that is read-only
 
 // dies HOW: seven steps, then in the middle of the eighth.
@@ -283,6 +311,7 @@ int main(int argc, char** argv) {
                                                                   {"exec", executes},
                                                                   {"libraries", libraries},
                                                                   {"steps", steps},
+                                                                  {"signals", signals},
                                                                   {"until-killed", until_killed},
                                                                   {"dies", dies},
                                                                   {"noting-threads", noting_threads},
