@@ -12,7 +12,7 @@ namespace stepscope {
 inline constexpr const char* kSocketVariable = "STEPSCOPE_SOCKET";
 
 inline constexpr std::uint32_t kChannelMagic = 0x48435353;  // "SSCH"
-inline constexpr std::uint32_t kChannelVersion = 1;
+inline constexpr std::uint32_t kChannelVersion = 2;
 
 // How long a recorder may be silent before a program takes it for gone. Long, because on a slow disk
 // it writes for a second and more; short, because a program that starts then stands still as long.
@@ -23,7 +23,8 @@ struct Hello {
   std::uint32_t version;
   char stepscope_version[32];
   std::int64_t parent_pid;
-  std::int64_t rank;  // RANK in the environment; -1: none
+  std::int64_t rank;          // RANK in the environment; -1: none
+  std::int64_t monotonic_ns;  // the program's CLOCK_MONOTONIC as it says this
 };
 
 struct Welcome {

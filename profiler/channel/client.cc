@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "profiler/channel/channel_format.h"
+#include "profiler/ring/clock.h"
 
 namespace stepscope {
 namespace {
@@ -56,6 +57,7 @@ bool say_hello(int socket_fd) {
   std::strncpy(hello.stepscope_version, STEPSCOPE_VERSION, sizeof(hello.stepscope_version) - 1);
   hello.parent_pid = getppid();
   hello.rank = rank_of_process();
+  hello.monotonic_ns = read_clock_ns(CLOCK_MONOTONIC);
   return send(socket_fd, &hello, sizeof(hello), MSG_NOSIGNAL) == sizeof(hello);
 }
 
@@ -99,6 +101,7 @@ Region connect_to_recorder() {
   if (fd < 0) return {};
   const Region region = map_shared_region(fd);
   close(fd);
+  if (region) monotonic_shift_ns = region.header->monotonic_shift_ns;
   return region;
 }
 

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "profiler/channel/clock_shift.h"
 #include "profiler/cupti/device_area.h"
 #include "profiler/ring/clock.h"
 
@@ -87,6 +88,12 @@ union Greeting {
   ControlRequest request;
 };
 
+std::string wrong_clock_notice(pid_t pid) {
+  return "process " + std::to_string(pid) +
+         " has a clock of its own (libfaketime?), and this processor has no steady time stamp "
+         "counter: the times of its events cannot be relied on";
+}
+
 void answer(int connection, const std::string& text) {
   ControlReply reply{};
   reply.magic = kControlMagic;
@@ -134,7 +141,8 @@ Listener::~Listener() {
 }
 
 Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& layout,
-                                                          const RecordPlan& plan) {
+                                                          const RecordPlan& plan,
+                                                          std::uint64_t patience_ticks) {
   const OwnedFd connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!connection) return std::optional<Arrival>{};
   const timeval second{1, 0};  // who connects and says nothing is not waited for
@@ -170,7 +178,12 @@ Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& la
   if (mapped == MAP_FAILED) return refused(failed("its memory cannot be mapped").message());
   arrival.region = format_region(mapped, layout, plan);
   // Before the program has it, which would else take the recorder for dead and record no ops.
-  arrival.region.header->heartbeat_ns = read_clock_ns(CLOCK_MONOTONIC_COARSE);
+  arrival.region.header->heartbeat = 1;
+  arrival.region.header->patience_ticks = patience_ticks;
+  const ClockShift shift = clock_shift(read_clock_ns(CLOCK_MONOTONIC), arrival.hello.monotonic_ns,
+                                       namespace_shift_ns(peer.pid));
+  arrival.region.header->monotonic_shift_ns = shift.ns;
+  if (!shift.exact && !kTicksAreTsc) arrival.notice = wrong_clock_notice(peer.pid);
   Welcome welcome{};
   welcome.magic = kChannelMagic;
   welcome.accepted = 1;

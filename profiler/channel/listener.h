@@ -30,6 +30,7 @@ class Listener {
     pid_t pid = 0;
     Hello hello{};
     Region region;
+    std::string notice;  // a line for the user; empty: none
   };
 
   // Errors: kIo.
@@ -49,8 +50,10 @@ class Listener {
 
   // The next program that waits, given a region; nothing when none does. One that says nonsense is
   // sent away and not told of. A program for which there is no memory is refused: the error is
-  // that, and the next call goes on with the next program.
-  Result<std::optional<Arrival>> accept(const RegionLayout& layout, const RecordPlan& plan);
+  // that, and the next call goes on with the next program. `patience_ticks`: how long the program
+  // waits for the next heartbeat before it takes the recorder for gone.
+  Result<std::optional<Arrival>> accept(const RegionLayout& layout, const RecordPlan& plan,
+                                        std::uint64_t patience_ticks);
 
  private:
   Listener(std::filesystem::path folder, std::string path, OwnedFd socket);

@@ -21,6 +21,7 @@ namespace stepscope {
 namespace {
 
 constexpr std::int64_t kSamplePeriodNs = 100'000'000;
+constexpr std::int64_t kRecorderPatienceNs = kRecorderPatienceSeconds * 1'000'000'000;
 
 // Workers and ranks end a moment after the program that started them, as a rule before it.
 constexpr std::chrono::milliseconds kLastOnes{200};
@@ -81,6 +82,7 @@ struct RunRecorder::Watched {
   std::int64_t oom_kills_before;
   std::int64_t first_step_ns = 0;  // CLOCK_MONOTONIC when a step was first seen; 0: none yet
   std::int64_t last_seen_ns = 0;
+  std::uint64_t looks = 1;  // at its rings; the listener counted the first
   std::int64_t step = 0;
   TorchSwitch cudnn_benchmark = TorchSwitch::kUnknown;
   bool described = false;
@@ -145,7 +147,7 @@ void RunRecorder::note(Status status) noexcept {
   failure_ = std::move(status);
   for (const auto& process : processes_) {
     if (!process->region) continue;
-    process->region.header->heartbeat_ns = 0;  // its op callbacks are for nothing now
+    process->region.header->heartbeat = 0;  // its op callbacks are for nothing now
     process->drain.discard_from_now_on();
   }
 }
@@ -198,12 +200,14 @@ Status RunRecorder::look() {
 
 Status RunRecorder::take_in_arrivals() {
   while (true) {
-    const auto arrival = listener_->accept(layout_, plan_.record);
+    const auto arrival = listener_->accept(layout_, plan_.record,
+                                           clock_.map().ticks_in(kRecorderPatienceNs));
     if (!arrival.ok()) {  // the others are recorded all the same
       add_notice(arrival.status().message());
       continue;
     }
     if (!arrival->has_value()) return {};
+    if (!(*arrival)->notice.empty()) add_notice((*arrival)->notice);
     if (failure_.ok()) note(contained([&] { return add_process(**arrival); }));
     if (!failure_.ok()) count_events_of(**arrival);
   }
@@ -211,7 +215,7 @@ Status RunRecorder::take_in_arrivals() {
 
 // Of a process that came when nothing can be stored any more.
 void RunRecorder::count_events_of(const Listener::Arrival& arrival) {
-  arrival.region.header->heartbeat_ns = 0;
+  arrival.region.header->heartbeat = 0;
   const auto is_it = [&](const auto& process) {
     return process->region.header == arrival.region.header;
   };
@@ -239,7 +243,7 @@ Status RunRecorder::add_process(const Listener::Arrival& arrival) {
 
 Status RunRecorder::drain(Watched& process) {
   RegionHeader& region = *process.region.header;
-  region.heartbeat_ns.store(read_clock_ns(CLOCK_MONOTONIC_COARSE), std::memory_order_relaxed);
+  region.heartbeat.store(++process.looks, std::memory_order_relaxed);
   tell_of_limits(process);
   take_device_notice(process);
   if (!process.described) {

@@ -37,6 +37,7 @@ bool tsc_is_invariant() {
 }
 
 const bool kTicksAreTsc = tsc_is_invariant();
+std::atomic<std::int64_t> monotonic_shift_ns{0};
 
 ClockReading read_clocks() {
   ClockReading best;
@@ -88,6 +89,11 @@ SessionTime ClockMap::to_session(Ticks ticks) const {
     segment = after == segments_.begin() ? after : after - 1;
   }
   return session_time(segment->at(t));
+}
+
+std::uint64_t ClockMap::ticks_in(std::int64_t ns) const {
+  const double rate = static_cast<double>(segments_.back().rate) / kRateOne;
+  return static_cast<std::uint64_t>(static_cast<double>(ns) / rate);
 }
 
 }  // namespace stepscope

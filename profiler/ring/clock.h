@@ -6,6 +6,7 @@
 
 #include <time.h>
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -35,12 +36,17 @@ inline std::int64_t read_clock_ns(clockid_t clock) {
 bool tsc_is_invariant();
 STEPSCOPE_INTERNAL extern const bool kTicksAreTsc;
 
+// The recorder's CLOCK_MONOTONIC less this process's: not 0 where the two live in different time
+// namespaces. Only ticks that are CLOCK_MONOTONIC need it; the TSC is the same for both.
+STEPSCOPE_INTERNAL extern std::atomic<std::int64_t> monotonic_shift_ns;
+
 inline Ticks read_ticks() {
 #if defined(__x86_64__)
   if (kTicksAreTsc) [[likely]]
     return Ticks{__rdtsc()};
 #endif
-  return Ticks{static_cast<std::uint64_t>(read_clock_ns(CLOCK_MONOTONIC))};
+  return Ticks{static_cast<std::uint64_t>(read_clock_ns(CLOCK_MONOTONIC)) +
+               static_cast<std::uint64_t>(monotonic_shift_ns.load(std::memory_order_relaxed))};
 }
 
 // Both clocks at one moment.
@@ -69,6 +75,9 @@ class STEPSCOPE_INTERNAL ClockMap {
 
   // Ticks before session time 0 (an op that was open at the start) are negative times.
   [[nodiscard]] SessionTime to_session(Ticks ticks) const;
+
+  // How many ticks pass in `ns` at the latest rate.
+  [[nodiscard]] std::uint64_t ticks_in(std::int64_t ns) const;
 
   // session time 0 on CLOCK_MONOTONIC
   [[nodiscard]] std::int64_t monotonic_start_ns() const { return monotonic_start_ns_; }

@@ -61,10 +61,14 @@ struct RegionHeader {
   std::uint64_t rings_offset;
   std::uint64_t ring_stride;
   RecordPlan plan;
+  std::uint64_t patience_ticks;     // a recorder whose heartbeat stands still for so long is gone
+  std::int64_t monotonic_shift_ns;  // the recorder's CLOCK_MONOTONIC less the program's
 
   // Written by the recorder.
   alignas(64) std::atomic<OpsSwitch> ops_switch;
-  std::atomic<std::int64_t> heartbeat_ns;  // CLOCK_MONOTONIC_COARSE of its last look at the rings
+  // Grows with each of its looks at the rings; 0: it looks no more. A count and no time, because the
+  // program's clock may be another than the recorder's.
+  std::atomic<std::uint64_t> heartbeat;
 
   // Written by the program.
   alignas(64) std::atomic<std::uint32_t> ring_count;  // rings [0, ring_count) have been made

@@ -315,19 +315,19 @@ TEST(ListenerTest, AProgramIsGivenALivingRecorder) {
   auto listener = Listener::open();
   ASSERT_TRUE(listener.ok());
   setenv(kSocketVariable, (*listener)->path().c_str(), 1);
-  std::int64_t seen = 0;
+  std::uint64_t seen = 0;
   std::thread program([&] {
     const Region region = connect_to_recorder();
-    if (region) seen = region.header->heartbeat_ns;
+    if (region && region.header->patience_ticks == 1'000) seen = region.header->heartbeat;
     unmap_region(region);
   });
   Result<std::optional<Listener::Arrival>> arrival = std::optional<Listener::Arrival>();
   while (arrival.ok() && !arrival->has_value())
-    arrival = (*listener)->accept(lay_out_region(0), RecordPlan{});
+    arrival = (*listener)->accept(lay_out_region(0), RecordPlan{}, 1'000);
   program.join();
   unsetenv(kSocketVariable);
   ASSERT_TRUE(arrival.ok());
-  EXPECT_GT(seen, 0);
+  EXPECT_EQ(seen, 1U);
   unmap_region((*arrival)->region);
 }
 

@@ -1,0 +1,54 @@
+#include "profiler/channel/clock_shift.h"
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "profiler/channel/channel_format.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+
+std::string offsets_of(const std::string& process) {
+  std::ifstream file("/proc/" + process + "/timens_offsets");
+  std::string line;
+  std::getline(file, line);  // monotonic comes first
+  return line;
+}
+
+}  // namespace
+
+ClockShift clock_shift(std::int64_t recorder_ns, std::int64_t program_ns,
+                       std::int64_t between_namespaces_ns) {
+  // On its way the reading grew older; a second more, for two clocks are not read at one moment.
+  constexpr std::int64_t kMostOnTheWay = (kRecorderPatienceSeconds + 1) * kSecondNs;
+  std::int64_t seen = 0;
+  std::int64_t unexplained = 0;
+  if (__builtin_sub_overflow(recorder_ns, program_ns, &seen) ||
+      __builtin_sub_overflow(seen, between_namespaces_ns, &unexplained)) {
+    return {0, false};
+  }
+  const bool agree = unexplained > -kSecondNs && unexplained < kMostOnTheWay;
+  return agree ? ClockShift{between_namespaces_ns, true} : ClockShift{seen, false};
+}
+
+std::int64_t namespace_shift_ns(pid_t pid) {
+  // The program's clock is the machine's plus its offset, and so is ours.
+  return monotonic_offset_ns(offsets_of("self")) -
+         monotonic_offset_ns(offsets_of(std::to_string(pid)));
+}
+
+std::int64_t monotonic_offset_ns(std::string_view text) {
+  long long seconds = 0;
+  long long ns = 0;
+  const std::string line(text);
+  if (std::sscanf(line.c_str(), "monotonic %lld %lld", &seconds, &ns) != 2) return 0;
+  std::int64_t whole = 0;
+  if (__builtin_mul_overflow(seconds, kSecondNs, &whole)) return 0;
+  return whole + ns;
+}
+
+}  // namespace stepscope

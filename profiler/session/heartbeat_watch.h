@@ -1,0 +1,42 @@
+// Whether the recorder of a wrapped program still looks at its rings. It counts its looks; a count that
+// stands still for too long is a recorder that is gone, or stopped.
+//
+// Time is measured by ticks of this process alone. The two may live in different time namespaces, and
+// a library may fake the program's clock, but not the time stamp counter.
+//
+// Thread safety: all members. Two calls at one time may disagree about a moment's difference, no more.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "profiler/ring/clock.h"
+
+namespace stepscope {
+
+class HeartbeatWatch {
+ public:
+  // For another recorder.
+  void reset() { last_beat_.store(0, std::memory_order_release); }
+
+  // `beat`: its count now; 0: it looks no more. It is given `patience` ticks since a call that saw
+  // the count change.
+  bool is_alive(std::uint64_t beat, Ticks now, std::uint64_t patience) {
+    if (beat == 0) return false;
+    if (beat != last_beat_.load(std::memory_order_acquire)) {
+      changed_at_.store(to_count(now), std::memory_order_relaxed);
+      last_beat_.store(beat, std::memory_order_release);
+      return true;
+    }
+    // Signed: another thread may have seen the change after `now` was read.
+    const auto silent = static_cast<std::int64_t>(
+        to_count(now) - changed_at_.load(std::memory_order_relaxed));
+    return silent < static_cast<std::int64_t>(patience);
+  }
+
+ private:
+  std::atomic<std::uint64_t> last_beat_{0};
+  std::atomic<std::uint64_t> changed_at_{0};  // ticks
+};
+
+}  // namespace stepscope
