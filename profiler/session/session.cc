@@ -21,10 +21,6 @@
 namespace stepscope {
 namespace {
 
-// A recorder looks at the rings each few milliseconds. One that has not for this long is gone, or
-// stopped; should it come back, recording goes on.
-constexpr std::int64_t kRecorderPatienceNs = kRecorderPatienceSeconds * 1'000'000'000;
-
 RecordPlan plan_of(const stepscope_options& options) {
   RecordPlan plan{};
   plan.first_step = options.first_step;
@@ -160,6 +156,7 @@ void Session::begin_recording(const Region& region) {
   leader_ = nullptr;
   applied_switch_ = OpsSwitch::kPlan;
   applied_alive_ = true;
+  heartbeat_.reset();
   current_session.fetch_add(1, std::memory_order_relaxed);
   active_ = true;
   apply_window();
@@ -305,10 +302,13 @@ void Session::mark_exit(int code) noexcept {
   if (getpid() == joined_as_) region->exited.store(1 + (static_cast<std::uint32_t>(code) & 0xff));
 }
 
-bool Session::recorder_is_alive() const {
+// A recorder looks at the rings each few milliseconds. Should one that was gone come back, recording
+// goes on.
+bool Session::recorder_is_alive() {
   if (wrapper_.load(std::memory_order_relaxed) != Wrapper::kJoined) return true;
-  const std::int64_t beat = region_.load()->heartbeat_ns.load(std::memory_order_relaxed);
-  return read_clock_ns(CLOCK_MONOTONIC_COARSE) - beat < kRecorderPatienceNs;
+  const RegionHeader& region = *region_.load();
+  return heartbeat_.is_alive(region.heartbeat.load(std::memory_order_relaxed), read_ticks(),
+                             region.patience_ticks);
 }
 
 // mutex_ is held.

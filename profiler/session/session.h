@@ -19,6 +19,7 @@
 
 #include "profiler/hooks/hook_api.h"
 #include "profiler/ring/thread_recorder.h"
+#include "profiler/session/heartbeat_watch.h"
 #include "profiler/session/hook_library.h"
 #include "profiler/session/recorder_library.h"
 #include "profiler/session/step_counter.h"
@@ -94,7 +95,7 @@ class Session {
   void apply_window();
   void note_torch_settings();
   void follow_device(bool wanted) noexcept;
-  [[nodiscard]] bool recorder_is_alive() const;
+  [[nodiscard]] bool recorder_is_alive();
   Wrapper join_now();
   void on_recorder_failure(const Status& status) noexcept;
   static void before_fork();
@@ -112,6 +113,7 @@ class Session {
   std::atomic<std::int64_t> step_{0};
   std::atomic<OpsSwitch> applied_switch_{OpsSwitch::kPlan};
   std::atomic<bool> applied_alive_{true};
+  HeartbeatWatch heartbeat_;
   std::atomic<bool> ops_wanted_{false};
 
   mutable std::mutex mutex_;
