@@ -16,6 +16,7 @@
 #include "cli/verb.h"
 #include "cli/words.h"
 #include "profiler/launch/child.h"
+#include "profiler/launch/preload_folder.h"
 #include "profiler/launch/program_file.h"
 #include "profiler/recorder/run_recorder.h"
 #include "store/contained.h"
@@ -159,11 +160,14 @@ int run_program(const RunArguments& arguments) {
   if (program->is_static) {
     say(arguments.program[0] + ": statically linked; it runs, but nothing of it can be seen");
   }
+  const auto folder = PreloadFolder::open(installed->libraries);
+  if (!folder.ok()) return report_error(kVerb, folder.status());
   auto recorder = RunRecorder::start(arguments.output, meta_of(arguments), *plan);
   if (!recorder.ok()) return report_error(kVerb, recorder.status());
+  const Installation named{folder->path(), installed->sources};
   const auto environment =
-      environment_for(*program, (*recorder)->socket_path(), installed->libstepscope().string(),
-                      installed->python_hooks().string());
+      environment_for(*program, (*recorder)->socket_path(), named.libstepscope().string(),
+                      named.python_hooks().string());
   const auto child = Child::start(arguments.program, environment);
   if (!child.ok()) return refuse_program(child.status());
   // From here on the program's exit code is ours, whatever happens to the recording.

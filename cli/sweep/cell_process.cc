@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "cli/words.h"
+#include "profiler/launch/preload_folder.h"
 #include "profiler/launch/program_file.h"
 #include "profiler/recorder/proc_samples.h"
 #include "profiler/recorder/run_recorder.h"
@@ -147,6 +148,8 @@ Result<CellEnd> run_cell(const CellRequest& request, const Installation& install
   const std::string command = command_line(request.words);
   const Meta meta = {
       {"stepscope_version", STEPSCOPE_VERSION}, {"command", command}, {"torch_version", ""}};
+  const auto folder = PreloadFolder::open(installed.libraries);
+  if (!folder.ok()) return folder.status();
   auto recorder = RunRecorder::start(request.store, meta, plan_of(request));
   if (!recorder.ok()) return recorder.status();
   const ErrorFile errors(request.store.parent_path());
@@ -155,9 +158,10 @@ Result<CellEnd> run_cell(const CellRequest& request, const Installation& install
   end.available_bytes = available_memory();
   end.started_unix_ns =
       std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
+  const Installation named{folder->path(), installed.sources};
   const auto environment =
-      environment_for(*program, (*recorder)->socket_path(), installed.libstepscope().string(),
-                      installed.python_hooks().string());
+      environment_for(*program, (*recorder)->socket_path(), named.libstepscope().string(),
+                      named.python_hooks().string());
   const auto child = Child::start(request.words, environment,
                                   {true, nowhere.get(), errors.fd(), request.memory_limit});
   if (!child.ok()) return child.status();

@@ -7,8 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <string_view>
 
 #include "profiler/channel/listener.h"
 #include "profiler/launch/child.h"
@@ -20,6 +22,20 @@ namespace {
 
 constexpr int kTickMs = 200;
 constexpr int kNotFound = 127;
+
+// This process's variables, those in `added` replaced.
+std::vector<std::string> with_environment(const Environment& added) {
+  std::vector<std::string> variables;
+  for (const auto& [name, value] : added) variables.push_back(name + "=" + value);
+  const auto is_replaced = [&](std::string_view variable) {
+    const std::string_view name = variable.substr(0, variable.find('='));
+    return std::any_of(added.begin(), added.end(), [&](const auto& one) { return one.first == name; });
+  };
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (!is_replaced(*variable)) variables.emplace_back(*variable);
+  }
+  return variables;
+}
 
 // What posix_spawn() shall do in the child before the program begins.
 class SpawnActions {
@@ -45,13 +61,19 @@ class SpawnActions {
     posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF);
   }
   // -1: it could not be started.
-  [[nodiscard]] pid_t start(const std::vector<std::string>& words) const {
+  [[nodiscard]] pid_t start(const std::vector<std::string>& words,
+                            const Environment& added = {}) const {
     std::vector<char*> argv;
     for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
+    std::vector<std::string> variables = with_environment(added);
+    std::vector<char*> envp;
+    for (std::string& variable : variables) envp.push_back(variable.data());
+    envp.push_back(nullptr);
     pid_t pid = -1;
-    return posix_spawnp(&pid, argv[0], &actions_, &attributes_, argv.data(), environ) == 0 ? pid
-                                                                                           : -1;
+    const int error =
+        posix_spawnp(&pid, argv[0], &actions_, &attributes_, argv.data(), envp.data());
+    return error == 0 ? pid : -1;
   }
 
  private:
@@ -101,7 +123,45 @@ std::string read_all(int fd) {
   return text;
 }
 
+// Both at once: who writes much to one waits for its reader.
+void read_both(int output, int errors, CommandOutputs& into) {
+  pollfd fds[] = {{output, POLLIN, 0}, {errors, POLLIN, 0}};
+  std::string* texts[] = {&into.output, &into.errors};
+  while (fds[0].fd >= 0 || fds[1].fd >= 0) {
+    if (poll(fds, 2, -1) < 0 && errno != EINTR) return;
+    for (int i = 0; i < 2; ++i) {
+      if (fds[i].fd < 0 || fds[i].revents == 0) continue;
+      char part[4096];
+      const ssize_t size = read(fds[i].fd, part, sizeof(part));
+      if (size > 0) texts[i]->append(part, static_cast<std::size_t>(size));
+      if (size == 0 || (size < 0 && errno != EINTR)) fds[i].fd = -1;
+    }
+  }
+}
+
 }  // namespace
+
+CommandOutputs capture_both(const std::vector<std::string>& words, const Environment& environment) {
+  int output[2];
+  int errors[2];
+  if (pipe2(output, O_CLOEXEC) != 0) return {kNotFound, {}, {}};
+  const OwnedFd output_read(output[0]);
+  OwnedFd output_write(output[1]);
+  if (pipe2(errors, O_CLOEXEC) != 0) return {kNotFound, {}, {}};
+  const OwnedFd errors_read(errors[0]);
+  OwnedFd errors_write(errors[1]);
+  SpawnActions actions;
+  actions.to_fd(STDOUT_FILENO, output_write.get());
+  actions.to_fd(STDERR_FILENO, errors_write.get());
+  const pid_t pid = actions.start(words, environment);
+  output_write = OwnedFd();
+  errors_write = OwnedFd();
+  if (pid < 0) return {kNotFound, {}, {}};
+  CommandOutputs result;
+  read_both(output_read.get(), errors_read.get(), result);
+  result.exit_code = wait_for(pid);
+  return result;
+}
 
 CommandResult capture(const std::vector<std::string>& words) {
   int ends[2];

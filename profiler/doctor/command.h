@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "profiler/launch/child.h"
+
 namespace stepscope {
 
 struct CommandResult {
@@ -17,6 +19,14 @@ struct CommandResult {
 
 // Program (found in PATH) and arguments. Its standard error is thrown away.
 CommandResult capture(const std::vector<std::string>& words);
+
+// Both of its outputs; `environment` is added to this process's.
+struct CommandOutputs {
+  int exit_code = 0;
+  std::string output;
+  std::string errors;
+};
+CommandOutputs capture_both(const std::vector<std::string>& words, const Environment& environment);
 
 // Both outputs are added to the file `log`. `tick` is called a few times a second meanwhile. Ctrl-C
 // ends the program and not us, so that what it leaves behind can be tidied up. Returns its exit

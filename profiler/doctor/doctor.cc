@@ -6,6 +6,8 @@
 #include "profiler/doctor/gpu_checks.h"
 #include "profiler/doctor/machine_checks.h"
 #include "profiler/doctor/try_hooks.h"
+#include "profiler/doctor/try_preload.h"
+#include "profiler/launch/preload_folder.h"
 #include "profiler/launch/program_file.h"
 
 namespace stepscope {
@@ -83,10 +85,30 @@ Finding installed_file(const char* id, const char* what, const fs::path& file,
   return {id, without, what, file.string() + " is not there; install Stepscope anew", {}};
 }
 
+Finding check_preload_library(const Installation& installed) {
+  Finding finding = installed_file("preload-library", "preload library", installed.libstepscope(),
+                                   FindingState::kMissing);
+  if (finding.state != FindingState::kOk) return finding;
+  const PreloadTrialResult trial = try_preload(installed);
+  switch (trial.outcome) {
+    case PreloadTrial::kWorks:
+      if (!trial.why.empty()) finding.detail += "; loaded " + trial.why;
+      break;
+    case PreloadTrial::kFails:
+      finding.state = FindingState::kMissing;
+      finding.detail += ": does not load into a program: " + trial.why;
+      break;
+    case PreloadTrial::kNotTried:
+      finding.state = FindingState::kNote;
+      finding.detail += "; not tried: " + trial.why;
+      break;
+  }
+  return finding;
+}
+
 Findings check_installation(const Installation& installed) {
   const fs::path companions = installed.libraries / "stepscope";
-  return {installed_file("preload-library", "preload library", installed.libstepscope(),
-                         FindingState::kMissing),
+  return {check_preload_library(installed),
           installed_file("recorder-library", "recorder library",
                          companions / "libstepscope_recorder.so", FindingState::kNote),
           installed_file("python-marks", "marks for Python",
@@ -107,6 +129,12 @@ Finding check_tools(const Installation& installed) {
   return finding;
 }
 
+// As a wrapped program finds it.
+fs::path as_loaded(const HookPlace& place, const Installation& installed, const Installation& named) {
+  if (place.origin != HookOrigin::kInstalled) return place.library;
+  return named.libraries / place.library.lexically_relative(installed.libraries);
+}
+
 void append(Findings& all, const Findings& more) {
   all.insert(all.end(), more.begin(), more.end());
 }
@@ -115,6 +143,8 @@ void append(Findings& all, const Findings& more) {
 
 HookCheck check_hooks(const TorchInstall& torch, const Installation& installed) {
   const auto places = hook_places(installed.libraries, torch.version);
+  const auto folder = PreloadFolder::open(installed.libraries);
+  const Installation named{folder.ok() ? folder->path() : installed.libraries, installed.sources};
   HookCheck check{std::nullopt, no_hooks_text(places, torch.version),
                   no_hooks_command(places, torch.root)};
   for (const HookPlace& place : places) {
@@ -123,7 +153,8 @@ HookCheck check_hooks(const TorchInstall& torch, const Installation& installed) 
       check.why = place.library.string() + ": it belongs to another user";
       continue;
     }
-    const HookTrialResult trial = try_hooks(place.library, installed.libstepscope(), torch);
+    const HookTrialResult trial =
+        try_hooks(as_loaded(place, installed, named), named.libstepscope(), torch);
     if (trial.outcome == HookTrial::kWork) return {place, {}, {}};
     if (trial.outcome == HookTrial::kTorchDoesNotLoad) {
       return {place, "not tried, libtorch does not load by itself: " + trial.why, {}};

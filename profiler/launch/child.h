@@ -21,7 +21,8 @@ namespace stepscope {
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
 // The variables that a program is given: where the recorder is, the library to preload (after the
-// user's own, and after a sanitizer's runtime, which must be first), the Python hooks.
+// user's own, and after a sanitizer's runtime, which must be first), the Python hooks. Both paths as
+// PreloadFolder names them.
 Environment environment_for(const ProgramFile& program, const std::string& socket,
                             const std::string& library, const std::string& python_folder);
 
