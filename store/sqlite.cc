@@ -65,10 +65,30 @@ Status sqlite_status(int code, const std::string& file, const char* detail) {
 
 Result<Database> Database::open(const std::filesystem::path& path, int flags,
                                 const char* uri_options) {
+  return open_named(uri_of(path, uri_options), path, flags | SQLITE_OPEN_URI);
+}
+
+Result<Database> Database::in_memory(const std::filesystem::path& path) {
+  return open_named(":memory:", path, SQLITE_OPEN_READWRITE);
+}
+
+Result<std::string> Database::image() {
+  sqlite3_int64 size = 0;
+  unsigned char* bytes = sqlite3_serialize(handle(), "main", &size, 0);
+  if (bytes == nullptr) {
+    return Status::error(ErrorKind::kIo, path_.string() + ": no memory for a new store");
+  }
+  std::string image(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+  sqlite3_free(bytes);
+  return image;
+}
+
+Result<Database> Database::open_named(const std::string& name, const std::filesystem::path& path,
+                                      int flags) {
   sqlite3* handle = nullptr;
   // No mutex: a Database belongs to one thread at a time.
-  const int code = sqlite3_open_v2(uri_of(path, uri_options).c_str(), &handle,
-                                   flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, nullptr);
+  const int code =
+      sqlite3_open_v2(name.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   Database database;
   database.handle_.reset(handle);  // SQLite wants a close even after a failed open
   database.path_ = path;

@@ -25,6 +25,12 @@ class Database {
   static Result<Database> open(const std::filesystem::path& path, int flags,
                                const char* uri_options = "");
 
+  // A database that is in no file. `path`: what its errors name.
+  static Result<Database> in_memory(const std::filesystem::path& path);
+
+  // What a file of this database holds.
+  Result<std::string> image();
+
   // Runs statements that return nothing of interest.
   Status exec(const char* sql);
   Result<Statement> prepare(std::string_view sql);
@@ -42,6 +48,9 @@ class Database {
   void abandon() { static_cast<void>(handle_.release()); }
 
  private:
+  static Result<Database> open_named(const std::string& name, const std::filesystem::path& path,
+                                     int flags);
+
   struct Close {
     void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
   };

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "store/new_file.h"
 #include "store/schema.h"
 
 namespace stepscope {
@@ -41,9 +42,21 @@ Status system_error(const std::filesystem::path& path, int code) {
     case EACCES:
     case EPERM:
       return Status::error(ErrorKind::kIo, file + ": permission denied; check it and its folder");
+    case ENOSPC:
+    case EDQUOT:
+      return Status::error(ErrorKind::kIo,
+                           file + ": the disk is full; free some space or use another disk");
     default:
       return Status::error(ErrorKind::kIo, file + ": " + std::strerror(code));
   }
+}
+
+int take_both_locks(int fd) {
+  for (const StoreLock which : {StoreLock::kRecording, StoreLock::kWriting}) {
+    struct flock request = lock_request(which, F_WRLCK);
+    if (::fcntl(fd, F_OFD_SETLK, &request) != 0) return errno;
+  }
+  return 0;
 }
 
 std::uint32_t big_endian(const unsigned char* bytes) {
@@ -87,17 +100,17 @@ class StoreFile::Registry {
     return adopt(fd);
   }
 
-  Result<Entry*> create(const std::filesystem::path& path) {
-    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd >= 0) return adopt_new(fd, path);
-    if (errno == EEXIST) {
+  Result<Entry*> create(const std::filesystem::path& path, std::string_view content) {
+    const NewFile made = make_file(path, content, take_both_locks);
+    if (made.error == 0) return adopt_new(made.fd, path);
+    if (made.error == EEXIST) {
       return Status::error(ErrorKind::kBusy,
                            path.string() + ": somebody else has just made it; use another file");
     }
-    if (errno == ENOENT) {
+    if (made.error == ENOENT) {
       return Status::error(ErrorKind::kIo, path.string() + ": its folder does not exist; make it");
     }
-    return system_error(path, errno);
+    return system_error(path, made.error);
   }
 
   void release(Entry* entry) {
@@ -172,13 +185,14 @@ Result<StoreFile> StoreFile::open(const std::filesystem::path& path) {
 
 void StoreFile::install_fork_handlers() { Registry::get(); }
 
-Result<StoreFile> StoreFile::create(const std::filesystem::path& path) {
+Result<StoreFile> StoreFile::create(const std::filesystem::path& path, std::string_view content) {
   std::filesystem::path own_path = path;  // before there is a file that would have to go again
   const auto guard = Registry::get().guard();
-  Result<Entry*> entry = Registry::get().create(path);
+  Result<Entry*> entry = Registry::get().create(path, content);
   if (!entry.ok()) return entry.status();
   StoreFile file(*entry, std::move(own_path));
   file.is_provisional_ = true;
+  for (int i = 0; i < 2; ++i) file.held_[i] = (*entry)->held[i] = true;
   return file;
 }
 

@@ -111,13 +111,13 @@ Status move_store(const fs::path& from, const fs::path& path) {
   return Status::error(ErrorKind::kIo, path.string() + ": " + std::strerror(errno));
 }
 
-Result<StoreFile> claim_path(const fs::path& path, ExistingStore existing, StoreKind kind) {
+Result<StoreFile> claim_path(const fs::path& path, ExistingStore existing, std::string_view content,
+                             StoreKind kind) {
   if (is_taken(path)) {
     if (Status status = retire(path, existing, kind); !status.ok()) return status;
   }
-  Result<StoreFile> file = StoreFile::create(path);
+  Result<StoreFile> file = StoreFile::create(path, content);
   if (!file.ok()) return file;
-  if (Status status = lock_both(*file); !status.ok()) return status;
   // Logs without their file: somebody removed a store by hand. Nothing can be read from them.
   remove_logs(path);
   return file;

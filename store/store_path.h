@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string_view>
 
 #include "store/status.h"
 #include "store/store_file.h"
@@ -9,10 +10,10 @@
 
 namespace stepscope {
 
-// A new, empty file at `path`, locked for recording and writing. What is there already is moved
+// A new file of `content` at `path`, locked for recording and writing. What is there already is moved
 // aside or refused, as TraceWriter::create() says; of another kind it is always refused.
 Result<StoreFile> claim_path(const std::filesystem::path& path, ExistingStore existing,
-                             StoreKind kind = StoreKind::kRecording);
+                             std::string_view content, StoreKind kind = StoreKind::kRecording);
 
 // What TraceWriter::create() would refuse at `path`, without touching anything.
 Status check_path(const std::filesystem::path& path);

@@ -19,7 +19,6 @@ namespace {
 
 // A run is worth seconds to minutes of measuring: its commit waits for the disk, and long for a
 // reader.
-constexpr char kBeforeSchema[] = "PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL;";
 constexpr int kPatienceMs = 60'000;
 
 constexpr std::array<const char*, 5> kOutcomes = {"ok", "out-of-memory", "timed-out", "crashed",
@@ -131,13 +130,17 @@ Status write_plan(Database& database, const SweepPlan& plan) {
   return write_cells(database, plan, *first);
 }
 
-Status make_sweep(Database& database, const SweepPlan& plan) {
-  const std::string sql = std::string(kBeforeSchema) + "BEGIN;" + kSweepSchemaSql +
+// The bytes of a new sweep, made in memory: what is killed meanwhile leaves nothing at its path.
+Result<std::string> new_sweep(const std::filesystem::path& path, const SweepPlan& plan) {
+  Result<Database> database = Database::in_memory(path);
+  if (!database.ok()) return database.status();
+  const std::string sql = std::string("BEGIN;") + kSweepSchemaSql +
                           "PRAGMA application_id = " + std::to_string(kSweepApplicationId) +
                           "; PRAGMA user_version = " + std::to_string(kSweepSchemaVersion) + ";";
-  if (Status status = database.exec(sql.c_str()); !status.ok()) return status;
-  if (Status status = write_plan(database, plan); !status.ok()) return status;
-  return database.exec("COMMIT");
+  if (Status status = database->exec(sql.c_str()); !status.ok()) return status;
+  if (Status status = write_plan(*database, plan); !status.ok()) return status;
+  if (Status status = database->exec("COMMIT"); !status.ok()) return status;
+  return database->image();
 }
 
 // Reading. ------------------------------------------------------------------------------------
@@ -330,11 +333,13 @@ SweepWriter::~SweepWriter() = default;
 
 Result<std::unique_ptr<SweepWriter>> SweepWriter::create(const std::filesystem::path& path,
                                                          const SweepPlan& plan) {
-  Result<StoreFile> file = claim_path(path, ExistingStore::kKeepAsOld, StoreKind::kSweep);
+  const Result<std::string> content = new_sweep(path, plan);
+  if (!content.ok()) return content.status();
+  Result<StoreFile> file =
+      claim_path(path, ExistingStore::kKeepAsOld, *content, StoreKind::kSweep);
   if (!file.ok()) return file.status();
   Result<Database> database = Database::open(path, SQLITE_OPEN_READWRITE);
   if (!database.ok()) return database.status();
-  if (Status status = make_sweep(*database, plan); !status.ok()) return status;
   auto impl = std::make_unique<Impl>(*std::move(file), *std::move(database));
   if (Status status = impl->prepare(); !status.ok()) return status;
   std::unique_ptr<SweepWriter> writer(new SweepWriter(std::move(impl)));

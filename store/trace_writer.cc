@@ -25,14 +25,11 @@ namespace stepscope {
 namespace {
 
 // page_size: 64 KiB, the largest; appending splits and links fewer pages.
-// journal_mode, synchronous: nothing to roll back to while the schema is made; a failure removes
-// the file.
-constexpr char kBeforeSchema[] =
-    "PRAGMA page_size = 65536; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;";
+constexpr char kBeforeSchema[] = "PRAGMA page_size = 65536;";
 
 // journal_mode WAL: readers may query while it is being recorded, and a killed recorder leaves the
 // last commit.
-constexpr char kAfterSchema[] = "PRAGMA journal_mode = WAL;";
+constexpr char kLogged[] = "PRAGMA journal_mode = WAL;";
 
 // synchronous NORMAL: a commit does not wait for the disk, a checkpoint does; a power cut may cost
 // the last commits and never the file.
@@ -43,7 +40,11 @@ constexpr char kAfterSchema[] = "PRAGMA journal_mode = WAL;";
 constexpr char kEachConnection[] =
     "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 128;";
 
-Status make_schema(Database& database) {
+// The bytes of a new store. Made in memory: a recorder that is killed while it makes one must leave
+// nothing at its path that the next recording would refuse.
+Result<std::string> new_store(const std::filesystem::path& path) {
+  Result<Database> database = Database::in_memory(path);
+  if (!database.ok()) return database.status();
   const std::string sql = std::string(kBeforeSchema) + "BEGIN;" + kSchemaSql +
                           "INSERT INTO meta VALUES"
                           " ('schema_version', '" +
@@ -60,9 +61,9 @@ Status make_schema(Database& database) {
                           "PRAGMA user_version = " +
                           std::to_string(kSchemaVersion) +
                           ";"
-                          "COMMIT;" +
-                          kAfterSchema;
-  return database.exec(sql.c_str());
+                          "COMMIT;";
+  if (Status status = database->exec(sql.c_str()); !status.ok()) return status;
+  return database->image();
 }
 
 }  // namespace
@@ -317,11 +318,13 @@ void TraceWriter::install_fork_handlers() { StoreFile::install_fork_handlers(); 
 
 Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::filesystem::path& path,
                                                          ExistingStore existing) {
-  Result<StoreFile> file = claim_path(path, existing);
+  const Result<std::string> content = new_store(path);
+  if (!content.ok()) return content.status();
+  Result<StoreFile> file = claim_path(path, existing, *content);
   if (!file.ok()) return file.status();
   Result<Database> database = Database::open(path, SQLITE_OPEN_READWRITE);
   if (!database.ok()) return database.status();
-  if (Status status = make_schema(*database); !status.ok()) return status;
+  if (Status status = database->exec(kLogged); !status.ok()) return status;
   auto impl = std::make_unique<Impl>(*std::move(file), *std::move(database), true);
   if (Status status = impl->prepare(); !status.ok()) return status;
   std::unique_ptr<TraceWriter> writer(new TraceWriter(std::move(impl)));

@@ -187,9 +187,14 @@ struct Written {
   std::atomic<std::int64_t> scopes[4];  // of each thread
 };
 
+// A name for each thousand, so that a hole in the middle shows.
 void write_for_ever(std::atomic<std::int64_t>& written, int index) {
-  const std::string name = "thread " + std::to_string(index);
+  constexpr std::int64_t kBlock = 1000;
+  std::string name;
   for (std::int64_t i = 0;; ++i) {
+    if (i % kBlock == 0) {
+      name = "thread " + std::to_string(index) + " block " + std::to_string(i / kBlock);
+    }
     note(name);
     written.store(i + 1);
     if (i % 16 == 0) usleep(50);  // so that the rings hold it: a full one drops and counts
@@ -197,13 +202,17 @@ void write_for_ever(std::atomic<std::int64_t>& written, int index) {
   }
 }
 
-// until-killed FILE: four threads; FILE keeps what each has written.
+// until-killed FILE [STORE]: four threads; FILE keeps what each has written. With a STORE the program
+// records itself.
 int until_killed(const Arguments& arguments) {
   const int file = open(arguments.at(0).c_str(), O_RDWR);
   void* memory = mmap(nullptr, sizeof(Written), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (memory == MAP_FAILED) return say(1, "no file for what was written");
   auto* written = static_cast<Written*>(memory);
   written->pid = getpid();
+  std::optional<stepscope::Recording> recording;
+  if (arguments.size() > 1) recording.emplace(stepscope::Options{.output = arguments[1]});
+  if (recording && !recording->ok()) return 1;
   for (int i = 1; i < 4; ++i) {
     std::thread([written, i] { write_for_ever(written->scopes[i], i); }).detach();
   }

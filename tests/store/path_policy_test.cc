@@ -1,13 +1,16 @@
 // What create() and open() do with what is already at a path: never lose it, always say it.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "store/new_file.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 #include "store/trace_reader.h"
@@ -199,6 +202,49 @@ TEST(PathPolicy, PathsMayHoldAnyCharacter) {
   testing::make_store(path, run_of(2));
   EXPECT_EQ(ops_in(path), run_of(2).op_count());
   EXPECT_EQ(ops_in(path.string() + ".old"), run_of(1).op_count());
+}
+
+// A recorder that is killed while it makes its store leaves none, or one that the next replaces.
+TEST(PathPolicy, AKillAtAnyMomentOfTheMakingLeavesThePathUsable) {
+  constexpr int kKills = 100;
+  constexpr int kStores = 1000;  // more than are made before the kill
+  const TempDir dir;
+  const auto path_of = [&](int i) { return dir.path() / (std::to_string(i) + ".db"); };
+  int made = 0;
+  for (int kill = 0; kill < kKills; ++kill) {
+    Child child([&](const Child::Ready& ready) {
+      ready();
+      for (int i = 0; i < kStores; ++i) {
+        if (!TraceWriter::create(path_of(i)).ok()) return 1;
+      }
+      return 0;
+    });
+    ASSERT_TRUE(child.wait_until_ready());
+    ::usleep(static_cast<useconds_t>(kill * 211));  // a prime: at another point of the making each time
+    child.kill();
+    for (int i = 0; fs::exists(path_of(i)); ++i, ++made) {
+      EXPECT_OK(create_error(path_of(i)));
+    }
+    for (const auto& entry : fs::directory_iterator(dir.path())) fs::remove(entry.path());
+  }
+  EXPECT_GT(made, 0);
+}
+
+// Where the file system has no files without a name.
+TEST(PathPolicy, AStoreThatIsMadeBesideItsPathIsAlone) {
+  const TempDir dir;
+  const auto make = [&](const char* content, int error) {
+    const NewFile made =
+        make_file_beside(dir / "run.db", content, [&](int /*fd*/) { return error; });
+    if (made.fd >= 0) ::close(made.fd);
+    return made.error;
+  };
+  EXPECT_EQ(make("never seen", ENOSPC), ENOSPC);
+  EXPECT_TRUE(fs::is_empty(dir.path()));
+  EXPECT_EQ(make("content", 0), 0);
+  EXPECT_EQ(make("another", 0), EEXIST);
+  EXPECT_EQ(read_file(dir / "run.db"), "content");
+  EXPECT_EQ(std::distance(fs::directory_iterator(dir.path()), {}), 1);
 }
 
 TEST(PathPolicy, LogsLeftByARemovedStoreDoNoHarm) {
