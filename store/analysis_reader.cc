@@ -1,4 +1,5 @@
 #include <map>
+#include <string>
 #include <utility>
 
 #include "store/analysis_rows.h"
@@ -7,46 +8,53 @@
 namespace stepscope {
 namespace {
 
-StepMarker marker_of(const std::string& name) {
-  for (int i = 0; i < static_cast<int>(StepMarker::kInferred); ++i) {
+StepMarker marker_of(const std::string& name, RowCheck& check) {
+  for (int i = 0; i <= static_cast<int>(StepMarker::kInferred); ++i) {
     if (name == marker_name(static_cast<StepMarker>(i))) return static_cast<StepMarker>(i);
   }
+  check.fail("has a marker that is not known");
   return StepMarker::kInferred;
 }
 
-Category category_of(const std::string& name) {
+Category category_of(const std::string& name, RowCheck& check) {
   for (int i = 0; i < kCategoryCount; ++i) {
     if (name == category_name(static_cast<Category>(i))) return static_cast<Category>(i);
   }
+  check.fail("has a category that is not known");
   return Category::kOther;
 }
 
-Step step_of(const Statement& row) {
+// Numbers of steps and of things: nothing that would be added up.
+std::int64_t number_of(const Statement& row, RowCheck& check, int at, const char* column) {
+  return check.integer_or(row.value(at), column, 0, 0, kLargestValue);
+}
+
+Step step_of(const Statement& row, RowCheck& check) {
   Step step;
-  step.thread = static_cast<ThreadId>(row.integer(1));
-  step.number = row.integer(2);
-  step.start = session_time(row.integer(3));
-  step.dur = Duration(row.integer(4));
-  step.marker = marker_of(row.text(5));
-  step.ops_recorded = row.integer(6) != 0;
-  step.steady = row.integer(7) != 0;
+  step.thread = check.thread_or_none(row.value(1));
+  step.number = number_of(row, check, 2, "number");
+  step.start = check.time(row.value(3));
+  step.dur = check.duration(row.value(4));
+  step.marker = marker_of(row.text(5), check);
+  step.ops_recorded = check.flag(row.value(6), "ops_recorded");
+  step.steady = check.flag(row.value(7), "steady");
   return step;
 }
 
-StepTime step_time_of(const Statement& row) {
+StepTime step_time_of(const Statement& row, RowCheck& check) {
   StepTime time;
-  time.category = category_of(row.text(1));
-  time.phase = static_cast<PhaseKind>(row.integer(2));
+  time.category = category_of(row.text(1), check);
+  time.phase = check.kind(row.value(2), "phase", PhaseKind::kSampler);
   time.label = row.text(3);
-  time.exposed = Duration(row.integer(4));
-  time.hidden = Duration(row.integer(5));
-  time.device = static_cast<DeviceId>(row.integer(6));
+  time.exposed = check.duration(row.value(4), "exposed_ns");
+  time.hidden = check.duration(row.value(5), "hidden_ns");
+  time.device = check.device_or_none(row.value(6));
   return time;
 }
 
-Verdict verdict_of(const Statement& row) {
+Verdict verdict_of(const Statement& row, RowCheck& check) {
   Verdict verdict;
-  verdict.thread = static_cast<ThreadId>(row.integer(1));
+  verdict.thread = check.thread_or_none(row.value(1));
   verdict.kind = row.text(2);
   verdict.degree = row.text(3);
   verdict.share = row.real(4);
@@ -54,27 +62,36 @@ Verdict verdict_of(const Statement& row) {
   verdict.ci_high = row.real(6);
   verdict.confidence = row.text(7);
   verdict.sentence = row.text(8);
-  verdict.steps = row.integer(9);
-  verdict.device = static_cast<DeviceId>(row.integer(10));
+  verdict.steps = number_of(row, check, 9, "steps");
+  verdict.device = check.device_or_none(row.value(10));
   return verdict;
 }
 
-StepKind step_kind_of(const Statement& row) {
-  return {row.text(1), row.integer(2), static_cast<DeviceId>(row.integer(3))};
+StepKind step_kind_of(const Statement& row, RowCheck& check) {
+  return {row.text(1), number_of(row, check, 2, "population"), check.device_or_none(row.value(3))};
 }
 
-StepPopulation population_of(const Statement& row) {
-  return {row.integer(1), row.integer(2), row.integer(3), row.real(4),   row.text(5),
-          row.text(6),    row.text(7),    row.integer(8), row.integer(9)};
+StepPopulation population_of(const Statement& row, RowCheck& check) {
+  StepPopulation population;
+  population.number = number_of(row, check, 1, "number");
+  population.steps = number_of(row, check, 2, "steps");
+  population.mean_ns = number_of(row, check, 3, "mean_ns");
+  population.share = row.real(4);
+  population.label = row.text(5);
+  population.kind = row.text(6);
+  population.degree = row.text(7);
+  population.period = number_of(row, check, 8, "period");
+  population.first = number_of(row, check, 9, "first_step");
+  return population;
 }
 
-Advice advice_of(const Statement& row) {
+Advice advice_of(const Statement& row, RowCheck& check) {
   Advice advice;
   advice.rule = row.text(2);
   advice.title = row.text(3);
   advice.why = row.text(4);
-  advice.predicted_step_ns = row.integer(5);
-  advice.saves_ns = row.integer(6);
+  advice.predicted_step_ns = number_of(row, check, 5, "predicted_step_ns");
+  advice.saves_ns = check.integer(row.value(6), "saves_ns", -kLargestValue, kLargestValue);
   return advice;
 }
 
@@ -82,93 +99,106 @@ Evidence evidence_of(const Statement& row) {
   return {row.text(2), row.real(3), row.text(4), row.text(5)};
 }
 
-Status read_steps(Database& database, std::vector<Step>& steps) {
+// A call of visit(row, check) for each row of a table: what it returns is an error of its own.
+template <typename Visit>
+Status read_table(Database& database, const KnownIds& known, const char* table, const char* columns,
+                  const Visit& visit) {
+  RowCheck check(table, known);
+  const std::string sql =
+      std::string("SELECT ") + columns + ", id FROM " + table + " ORDER BY id";
+  return for_each_row(database, sql, [&](const Statement& row) {
+    check.any_row(row.integer(sqlite3_column_count(row.handle()) - 1));
+    visit(row, check);
+    return check.ok() ? Status() : check.status(database);
+  });
+}
+
+Status read_steps(Database& database, const KnownIds& known, std::vector<Step>& steps) {
   std::map<std::int64_t, std::size_t> by_id;
-  const Status status =
-      for_each_row(database,
-                   "SELECT id, thread_id, number, start_ns, dur_ns, marker, ops_recorded, steady"
-                   " FROM step ORDER BY id",
-                   [&](const Statement& row) {
-                     by_id[row.integer(0)] = steps.size();
-                     steps.push_back(step_of(row));
-                   });
-  if (!status.ok()) return status;
+  Status status = read_table(
+      database, known, "step", "id, thread_id, number, start_ns, dur_ns, marker, ops_recorded, steady",
+      [&](const Statement& row, RowCheck& check) {
+        by_id[row.integer(0)] = steps.size();
+        steps.push_back(step_of(row, check));
+      });
   const auto of_step = [&](const Statement& row) -> Step* {
     const auto step = by_id.find(row.integer(0));
     return step == by_id.end() ? nullptr : &steps[step->second];
   };
-  const Status times =
-      for_each_row(database,
-                   "SELECT step_id, category, phase, label, exposed_ns, hidden_ns, device_id"
-                   " FROM step_time ORDER BY id",
-                   [&](const Statement& row) {
-                     if (Step* step = of_step(row)) step->times.push_back(step_time_of(row));
-                   });
-  if (!times.ok()) return times;
-  return for_each_row(database,
-                      "SELECT step_id, kind, population, device_id FROM step_kind ORDER BY id",
-                      [&](const Statement& row) {
-                        if (Step* step = of_step(row)) step->kinds.push_back(step_kind_of(row));
-                      });
+  if (status.ok()) {
+    status = read_table(
+        database, known, "step_time",
+        "step_id, category, phase, label, exposed_ns, hidden_ns, device_id",
+        [&](const Statement& row, RowCheck& check) {
+          const StepTime time = step_time_of(row, check);
+          if (Step* step = of_step(row)) step->times.push_back(time);
+        });
+  }
+  if (!status.ok()) return status;
+  return read_table(database, known, "step_kind", "step_id, kind, population, device_id",
+                    [&](const Statement& row, RowCheck& check) {
+                      const StepKind kind = step_kind_of(row, check);
+                      if (Step* step = of_step(row)) step->kinds.push_back(kind);
+                    });
 }
 
-Status read_verdicts(Database& database, std::vector<Verdict>& verdicts) {
+Status read_verdicts(Database& database, const KnownIds& known, std::vector<Verdict>& verdicts) {
   std::map<std::int64_t, std::size_t> by_id;
   std::map<std::int64_t, std::pair<std::size_t, std::size_t>> advice_by_id;
-  Status status = for_each_row(
-      database,
-      "SELECT id, thread_id, kind, degree, share, ci_low, ci_high, confidence, sentence, steps,"
-      " device_id"
-      " FROM verdict ORDER BY id",
-      [&](const Statement& row) {
+  const auto verdict_of_id = [&](std::int64_t id) -> Verdict* {
+    const auto verdict = by_id.find(id);
+    return verdict == by_id.end() ? nullptr : &verdicts[verdict->second];
+  };
+  Status status = read_table(
+      database, known, "verdict",
+      "id, thread_id, kind, degree, share, ci_low, ci_high, confidence, sentence, steps, device_id",
+      [&](const Statement& row, RowCheck& check) {
         by_id[row.integer(0)] = verdicts.size();
-        verdicts.push_back(verdict_of(row));
+        verdicts.push_back(verdict_of(row, check));
       });
   if (!status.ok()) return status;
-  status = for_each_row(
-      database,
-      "SELECT verdict_id, number, steps, mean_ns, share, label, kind, degree, period, first_step"
-      " FROM population ORDER BY id",
-      [&](const Statement& row) {
-        const auto verdict = by_id.find(row.integer(0));
-        if (verdict != by_id.end())
-          verdicts[verdict->second].populations.push_back(population_of(row));
+  status = read_table(
+      database, known, "population",
+      "verdict_id, number, steps, mean_ns, share, label, kind, degree, period, first_step",
+      [&](const Statement& row, RowCheck& check) {
+        const StepPopulation population = population_of(row, check);
+        if (Verdict* verdict = verdict_of_id(row.integer(0)))
+          verdict->populations.push_back(population);
       });
   if (!status.ok()) return status;
-  status = for_each_row(database,
-                        "SELECT id, verdict_id, rule, title, why, predicted_step_ns, saves_ns FROM "
-                        "advice ORDER BY id",
-                        [&](const Statement& row) {
-                          const auto verdict = by_id.find(row.integer(1));
-                          if (verdict == by_id.end()) return;
-                          std::vector<Advice>& advice = verdicts[verdict->second].advice;
-                          advice_by_id[row.integer(0)] = {verdict->second, advice.size()};
-                          advice.push_back(advice_of(row));
-                        });
+  status = read_table(database, known, "advice",
+                      "id, verdict_id, rule, title, why, predicted_step_ns, saves_ns",
+                      [&](const Statement& row, RowCheck& check) {
+                        const Advice advice = advice_of(row, check);
+                        const auto verdict = by_id.find(row.integer(1));
+                        if (verdict == by_id.end()) return;
+                        std::vector<Advice>& all = verdicts[verdict->second].advice;
+                        advice_by_id[row.integer(0)] = {verdict->second, all.size()};
+                        all.push_back(advice);
+                      });
   if (!status.ok()) return status;
-  return for_each_row(
-      database,
-      "SELECT verdict_id, advice_id, statement, value, unit, query FROM evidence ORDER BY id",
-      [&](const Statement& row) {
-        if (row.is_null(1)) {
-          const auto verdict = by_id.find(row.integer(0));
-          if (verdict != by_id.end())
-            verdicts[verdict->second].evidence.push_back(evidence_of(row));
-          return;
-        }
-        const auto advice = advice_by_id.find(row.integer(1));
-        if (advice == advice_by_id.end()) return;
-        const auto [verdict, at] = advice->second;
-        verdicts[verdict].advice[at].evidence = evidence_of(row);
-      });
+  return read_table(database, known, "evidence",
+                    "verdict_id, advice_id, statement, value, unit, query",
+                    [&](const Statement& row, RowCheck&) {
+                      if (row.is_null(1)) {
+                        if (Verdict* verdict = verdict_of_id(row.integer(0)))
+                          verdict->evidence.push_back(evidence_of(row));
+                        return;
+                      }
+                      const auto advice = advice_by_id.find(row.integer(1));
+                      if (advice == advice_by_id.end()) return;
+                      const auto [verdict, at] = advice->second;
+                      verdicts[verdict].advice[at].evidence = evidence_of(row);
+                    });
 }
 
 }  // namespace
 
-Result<Analysis> read_analysis(Database& database) {
+Result<Analysis> read_analysis(Database& database, const KnownIds& known) {
   Analysis analysis;
-  if (Status status = read_steps(database, analysis.steps); !status.ok()) return status;
-  if (Status status = read_verdicts(database, analysis.verdicts); !status.ok()) return status;
+  Status status = read_steps(database, known, analysis.steps);
+  if (status.ok()) status = read_verdicts(database, known, analysis.verdicts);
+  if (!status.ok()) return status;
   return analysis;
 }
 

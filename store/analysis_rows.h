@@ -2,6 +2,7 @@
 #pragma once
 
 #include "store/analysis.h"
+#include "store/row_check.h"
 #include "store/sqlite.h"
 #include "store/status.h"
 
@@ -10,6 +11,7 @@ namespace stepscope {
 // Replaces the analysis within the open transaction and adds the indexes that the views use.
 Status write_analysis(Database& database, const Analysis& analysis);
 
-Result<Analysis> read_analysis(Database& database);
+// Refuses what row_check.h does not let pass.
+Result<Analysis> read_analysis(Database& database, const KnownIds& known);
 
 }  // namespace stepscope

@@ -20,18 +20,89 @@ struct ActivityColumns {
   int stream, start, dur, correlation;
 };
 
-Activity activity_of(const Statement& row, ActivityColumns at) {
-  return {static_cast<StreamId>(row.integer(at.stream)), session_time(row.integer(at.start)),
-          Duration(row.integer(at.dur)), row.integer(at.correlation)};  // NULL reads as 0
+Activity activity_of(const Statement& row, RowCheck& check, ActivityColumns at) {
+  Activity activity;
+  activity.stream = check.stream_or_none(row.value(at.stream));
+  activity.start = check.time(row.value(at.start));
+  activity.dur = check.duration(row.value(at.dur));
+  activity.correlation = check.correlation(row.value(at.correlation));
+  return activity;
 }
 
-std::array<std::int32_t, 3> extent_of(const Statement& row, int at) {
-  const auto size = [&](int i) { return static_cast<std::int32_t>(row.integer(at + i)); };
+std::array<std::int32_t, 3> extent_of(const Statement& row, RowCheck& check, int at,
+                                      const char* column) {
+  const auto size = [&](int i) { return check.small(row.value(at + i), column); };
   return {size(0), size(1), size(2)};
 }
 
-std::string after_id(std::int64_t after) {
-  return " WHERE id > " + std::to_string(after) + " ORDER BY id";
+std::int64_t shared_bytes(const Statement& row, RowCheck& check, int at, const char* column) {
+  return check.integer(row.value(at), column, 0, kLargestUnsigned);
+}
+
+ApiCall call_of(const Statement& row, RowCheck& check) {
+  ApiCall call;
+  call.thread = check.thread_or_none(row.value(0));
+  call.name = check.string(row.value(1));
+  call.start = check.time(row.value(2));
+  call.dur = check.duration(row.value(3));
+  call.correlation = check.correlation(row.value(4));
+  return call;
+}
+
+Kernel kernel_of(const Statement& row, RowCheck& check) {
+  Kernel kernel{activity_of(row, check, {0, 2, 3, 4})};
+  kernel.name = check.string(row.value(1));
+  kernel.grid = extent_of(row, check, 5, "grid");
+  kernel.block = extent_of(row, check, 8, "block");
+  kernel.registers = check.small(row.value(11), "registers");
+  kernel.static_shared_bytes = shared_bytes(row, check, 12, "static_shared_bytes");
+  kernel.dynamic_shared_bytes = shared_bytes(row, check, 13, "dynamic_shared_bytes");
+  kernel.graph = check.any_integer_or(row.value(14), "graph", 0);
+  kernel.graph_node = check.any_integer_or(row.value(15), "graph_node", 0);
+  return kernel;
+}
+
+Copy copy_of(const Statement& row, RowCheck& check) {
+  Copy copy{activity_of(row, check, {0, 4, 5, 7})};
+  copy.kind = check.kind(row.value(1), "kind", CopyKind::kPeerToPeer);
+  copy.source = check.kind(row.value(2), "source", MemoryKind::kManagedStatic);
+  copy.target = check.kind(row.value(3), "target", MemoryKind::kManagedStatic);
+  copy.bytes = check.count(row.value(6), "bytes");
+  return copy;
+}
+
+Memset memset_of(const Statement& row, RowCheck& check) {
+  Memset memset{activity_of(row, check, {0, 1, 2, 4})};
+  memset.bytes = check.count(row.value(3), "bytes");
+  return memset;
+}
+
+Sync sync_of(const Statement& row, RowCheck& check) {
+  Sync sync;
+  sync.device = check.device_or_none(row.value(0));
+  sync.stream = check.stream_or_none(row.value(1));
+  sync.kind = check.kind(row.value(2), "kind", SyncKind::kContext);
+  sync.start = check.time(row.value(3));
+  sync.dur = check.duration(row.value(4));
+  sync.correlation = check.correlation(row.value(5));
+  return sync;
+}
+
+// The rows of `table` after an id, its columns followed by the id.
+template <typename Event>
+Status scan_table(Database& database, const KnownIds& known, const char* table, const char* columns,
+                  Event (*event_of)(const Statement&, RowCheck&), std::int64_t after,
+                  const std::function<void(const Event&)>& visit) {
+  RowCheck check(table, known, after);
+  const std::string sql = std::string("SELECT ") + columns + ", id FROM " + table +
+                          " WHERE id > " + std::to_string(after) + " ORDER BY id";
+  return for_each_row(database, sql, [&](const Statement& row) {
+    check.next_row(row.integer(sqlite3_column_count(row.handle()) - 1));
+    const Event event = event_of(row, check);
+    if (!check.ok()) return check.status(database);
+    visit(event);
+    return Status();
+  });
 }
 
 template <typename... More>
@@ -112,98 +183,91 @@ Status DeviceWriter::add(const Sync& sync) {
                    to_ns(sync.dur), nullable(sync.correlation));
 }
 
-Result<std::vector<StoredDevice>> read_devices(Database& database) {
+Result<std::vector<StoredDevice>> read_devices(Database& database, const KnownIds& known) {
   std::vector<StoredDevice> devices;
+  RowCheck check("device", known);
   const Status status = for_each_row(
       database,
       "SELECT id, process_id, number, name, memory_bytes, compute_major, compute_minor,"
       " multiprocessors, max_threads_per_multiprocessor, registers_per_multiprocessor,"
       " shared_bytes_per_multiprocessor FROM device ORDER BY id",
       [&](const Statement& row) {
-        devices.push_back({{static_cast<ProcessId>(row.integer(1)), row.integer(2), row.text(3),
-                            row.integer(4), row.integer(5), row.integer(6), row.integer(7),
-                            row.integer(8), row.integer(9), row.integer(10)},
-                           static_cast<DeviceId>(row.integer(0))});
+        const auto fact = [&](int at, const char* column) {
+          return check.integer_or(row.value(at), column, 0, 0, kLargestUnsigned);
+        };
+        check.next_entity(row.integer(0));
+        StoredDevice device;
+        device.id = static_cast<DeviceId>(row.integer(0));
+        device.process = check.process(row.value(1));
+        device.number = check.integer(row.value(2), "number", 0, kLargestUnsigned);
+        device.name = check.name(row.text(3));
+        device.memory_bytes =
+            check.integer_or(row.value(4), "memory_bytes", 0, 0, kLargestValue);
+        device.compute_major = fact(5, "compute_major");
+        device.compute_minor = fact(6, "compute_minor");
+        device.multiprocessors = fact(7, "multiprocessors");
+        device.max_threads_per_multiprocessor = fact(8, "max_threads_per_multiprocessor");
+        device.registers_per_multiprocessor = fact(9, "registers_per_multiprocessor");
+        device.shared_bytes_per_multiprocessor = fact(10, "shared_bytes_per_multiprocessor");
+        devices.push_back(std::move(device));
+        return check.ok() ? Status() : check.status(database);
       });
   if (!status.ok()) return status;
   return devices;
 }
 
-Result<std::vector<StoredStream>> read_streams(Database& database) {
+Result<std::vector<StoredStream>> read_streams(Database& database, const KnownIds& known) {
   std::vector<StoredStream> streams;
+  RowCheck check("stream", known);
   const Status status = for_each_row(
       database, "SELECT id, device_id, context, number FROM stream ORDER BY id",
       [&](const Statement& row) {
-        streams.push_back({{static_cast<DeviceId>(row.integer(1)), row.integer(2), row.integer(3)},
-                           static_cast<StreamId>(row.integer(0))});
+        check.next_entity(row.integer(0));
+        StoredStream stream;
+        stream.id = static_cast<StreamId>(row.integer(0));
+        stream.device = check.device_or_none(row.value(1));
+        stream.context = check.any_integer(row.value(2), "context");
+        stream.number = check.any_integer(row.value(3), "number");
+        streams.push_back(stream);
+        return check.ok() ? Status() : check.status(database);
       });
   if (!status.ok()) return status;
   return streams;
 }
 
-Status scan(Database& database, const std::function<void(const ApiCall&)>& visit,
+Status scan(Database& database, const KnownIds& known,
+            const std::function<void(const ApiCall&)>& visit, std::int64_t after) {
+  return scan_table(database, known, "api_call", "thread_id, name_id, start_ns, dur_ns, correlation",
+                    call_of, after, visit);
+}
+
+Status scan(Database& database, const KnownIds& known,
+            const std::function<void(const Kernel&)>& visit, std::int64_t after) {
+  return scan_table(database, known, "kernel",
+                    "stream_id, name_id, start_ns, dur_ns, correlation, grid_x, grid_y, grid_z,"
+                    " block_x, block_y, block_z, registers, static_shared_bytes,"
+                    " dynamic_shared_bytes, graph, graph_node",
+                    kernel_of, after, visit);
+}
+
+Status scan(Database& database, const KnownIds& known, const std::function<void(const Copy&)>& visit,
             std::int64_t after) {
-  return for_each_row(
-      database,
-      std::string("SELECT thread_id, name_id, start_ns, dur_ns, correlation FROM api_call") +
-          after_id(after),
-      [&](const Statement& row) {
-        visit({static_cast<ThreadId>(row.integer(0)), static_cast<StringId>(row.integer(1)),
-               session_time(row.integer(2)), Duration(row.integer(3)), row.integer(4)});
-      });
+  return scan_table(database, known, "copy",
+                    "stream_id, kind, source, target, start_ns, dur_ns, bytes, correlation",
+                    copy_of, after, visit);
 }
 
-Status scan(Database& database, const std::function<void(const Kernel&)>& visit,
+Status scan(Database& database, const KnownIds& known,
+            const std::function<void(const Memset&)>& visit, std::int64_t after) {
+  return scan_table(database, known, "memset", "stream_id, start_ns, dur_ns, bytes, correlation",
+                    memset_of, after, visit);
+}
+
+Status scan(Database& database, const KnownIds& known, const std::function<void(const Sync&)>& visit,
             std::int64_t after) {
-  return for_each_row(
-      database,
-      std::string("SELECT stream_id, name_id, start_ns, dur_ns, correlation, grid_x, grid_y, "
-                  "grid_z, block_x,"
-                  " block_y, block_z, registers, static_shared_bytes, dynamic_shared_bytes, graph, "
-                  "graph_node"
-                  " FROM kernel") +
-          after_id(after),
-      [&](const Statement& row) {
-        visit({activity_of(row, {0, 2, 3, 4}), static_cast<StringId>(row.integer(1)),
-               extent_of(row, 5), extent_of(row, 8), static_cast<std::int32_t>(row.integer(11)),
-               row.integer(12), row.integer(13), row.integer(14), row.integer(15)});
-      });
-}
-
-Status scan(Database& database, const std::function<void(const Copy&)>& visit, std::int64_t after) {
-  return for_each_row(
-      database,
-      std::string("SELECT stream_id, kind, source, target, start_ns, dur_ns, bytes, correlation "
-                  "FROM copy") +
-          after_id(after),
-      [&](const Statement& row) {
-        visit({activity_of(row, {0, 4, 5, 7}), static_cast<CopyKind>(row.integer(1)),
-               static_cast<MemoryKind>(row.integer(2)), static_cast<MemoryKind>(row.integer(3)),
-               row.integer(6)});
-      });
-}
-
-Status scan(Database& database, const std::function<void(const Memset&)>& visit,
-            std::int64_t after) {
-  return for_each_row(
-      database,
-      std::string("SELECT stream_id, start_ns, dur_ns, bytes, correlation FROM memset") +
-          after_id(after),
-      [&](const Statement& row) {
-        visit({activity_of(row, {0, 1, 2, 4}), row.integer(3)});
-      });
-}
-
-Status scan(Database& database, const std::function<void(const Sync&)>& visit, std::int64_t after) {
-  return for_each_row(
-      database,
-      std::string("SELECT device_id, stream_id, kind, start_ns, dur_ns, correlation FROM sync") +
-          after_id(after),
-      [&](const Statement& row) {
-        visit({static_cast<DeviceId>(row.integer(0)), static_cast<StreamId>(row.integer(1)),
-               static_cast<SyncKind>(row.integer(2)), session_time(row.integer(3)),
-               Duration(row.integer(4)), row.integer(5)});
-      });
+  return scan_table(database, known, "sync",
+                    "device_id, stream_id, kind, start_ns, dur_ns, correlation", sync_of, after,
+                    visit);
 }
 
 }  // namespace stepscope

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "store/device_events.h"
+#include "store/row_check.h"
 #include "store/sqlite.h"
 #include "store/status.h"
 #include "store/trace_reader.h"
@@ -31,19 +32,20 @@ class DeviceWriter {
   Statement device_, update_device_, stream_, call_, kernel_, copy_, memset_, sync_;
 };
 
-Result<std::vector<StoredDevice>> read_devices(Database& database);
-Result<std::vector<StoredStream>> read_streams(Database& database);
+// Each refuses what row_check.h does not let pass. `known`: the rows that these refer to.
+Result<std::vector<StoredDevice>> read_devices(Database& database, const KnownIds& known);
+Result<std::vector<StoredStream>> read_streams(Database& database, const KnownIds& known);
 
 // In the order of recording, by id; those after the id `after`.
-Status scan(Database& database, const std::function<void(const ApiCall&)>& visit,
-            std::int64_t after = 0);
-Status scan(Database& database, const std::function<void(const Kernel&)>& visit,
-            std::int64_t after = 0);
-Status scan(Database& database, const std::function<void(const Copy&)>& visit,
-            std::int64_t after = 0);
-Status scan(Database& database, const std::function<void(const Memset&)>& visit,
-            std::int64_t after = 0);
-Status scan(Database& database, const std::function<void(const Sync&)>& visit,
-            std::int64_t after = 0);
+Status scan(Database& database, const KnownIds& known,
+            const std::function<void(const ApiCall&)>& visit, std::int64_t after = 0);
+Status scan(Database& database, const KnownIds& known,
+            const std::function<void(const Kernel&)>& visit, std::int64_t after = 0);
+Status scan(Database& database, const KnownIds& known,
+            const std::function<void(const Copy&)>& visit, std::int64_t after = 0);
+Status scan(Database& database, const KnownIds& known,
+            const std::function<void(const Memset&)>& visit, std::int64_t after = 0);
+Status scan(Database& database, const KnownIds& known,
+            const std::function<void(const Sync&)>& visit, std::int64_t after = 0);
 
 }  // namespace stepscope

@@ -11,74 +11,93 @@ namespace {
 constexpr char kSlices[] =
     "SELECT a.kind, a.stream_id, a.name_id, a.start_ns, a.dur_ns, a.correlation, a.copy_kind,"
     " a.source, a.target, a.bytes, a.gx, a.gy, a.gz, a.bx, a.by, a.bz,"
-    " c.thread_id, c.start_ns, c.dur_ns FROM ("
-    " SELECT 0 AS kind, stream_id, name_id, start_ns, dur_ns, correlation, 0 AS copy_kind,"
+    " c.thread_id, c.start_ns, c.dur_ns, a.id FROM ("
+    " SELECT 0 AS kind, id, stream_id, name_id, start_ns, dur_ns, correlation, 0 AS copy_kind,"
     "  0 AS source, 0 AS target, 0 AS bytes, grid_x AS gx, grid_y AS gy, grid_z AS gz,"
     "  block_x AS bx, block_y AS by, block_z AS bz FROM kernel"
-    " UNION ALL SELECT 1, stream_id, NULL, start_ns, dur_ns, correlation, kind, source, target,"
+    " UNION ALL SELECT 1, id, stream_id, NULL, start_ns, dur_ns, correlation, kind, source, target,"
     "  bytes, 0, 0, 0, 0, 0, 0 FROM copy"
-    " UNION ALL SELECT 2, stream_id, NULL, start_ns, dur_ns, correlation, 0, 0, 0, bytes,"
+    " UNION ALL SELECT 2, id, stream_id, NULL, start_ns, dur_ns, correlation, 0, 0, 0, bytes,"
     "  0, 0, 0, 0, 0, 0 FROM memset"
     ") AS a LEFT JOIN (SELECT correlation, thread_id, min(start_ns) AS start_ns, dur_ns"
     " FROM api_call WHERE correlation IS NOT NULL GROUP BY correlation) AS c"
     " ON c.correlation = a.correlation ORDER BY a.start_ns, a.dur_ns DESC";
 
 constexpr char kCalls[] =
-    "SELECT thread_id, name_id, start_ns, dur_ns, correlation FROM api_call"
+    "SELECT thread_id, name_id, start_ns, dur_ns, correlation, id FROM api_call"
     " ORDER BY start_ns, dur_ns DESC";
 
-template <typename Enum>
-Enum enum_at(const Statement& row, int at) {
-  return static_cast<Enum>(row.integer(at));
-}
-
-std::array<std::int32_t, 3> extent_at(const Statement& row, int at) {
-  const auto size = [&](int i) { return static_cast<std::int32_t>(row.integer(at + i)); };
+std::array<std::int32_t, 3> extent_at(const Statement& row, RowCheck& check, int at,
+                                      const char* column) {
+  const auto size = [&](int i) { return check.small(row.value(at + i), column); };
   return {size(0), size(1), size(2)};
 }
 
-DeviceSlice slice_of(const Statement& row) {
+DeviceSlice slice_of(const Statement& row, RowCheck& check) {
+  check.any_row(row.integer(19));
   DeviceSlice slice;
-  slice.kind = enum_at<DeviceSlice::Kind>(row, 0);
-  slice.stream = enum_at<StreamId>(row, 1);
-  slice.name = enum_at<StringId>(row, 2);
-  slice.start = session_time(row.integer(3));
-  slice.dur = Duration(row.integer(4));
-  slice.correlation = row.integer(5);
-  slice.copy = enum_at<CopyKind>(row, 6);
-  slice.source = enum_at<MemoryKind>(row, 7);
-  slice.target = enum_at<MemoryKind>(row, 8);
-  slice.bytes = row.integer(9);
-  slice.grid = extent_at(row, 10);
-  slice.block = extent_at(row, 13);
-  slice.call = {enum_at<ThreadId>(row, 16), StringId::kNone, session_time(row.integer(17)),
-                Duration(row.integer(18)), slice.correlation};
+  slice.kind = check.kind(row.value(0), "kind", DeviceSlice::Kind::kMemset);
+  slice.stream = check.stream_or_none(row.value(1));
+  slice.name = check.string(row.value(2));
+  slice.start = check.time(row.value(3));
+  slice.dur = check.duration(row.value(4));
+  slice.correlation = check.correlation(row.value(5));
+  slice.copy = check.kind(row.value(6), "kind", CopyKind::kPeerToPeer);
+  slice.source = check.kind(row.value(7), "source", MemoryKind::kManagedStatic);
+  slice.target = check.kind(row.value(8), "target", MemoryKind::kManagedStatic);
+  slice.bytes = check.count(row.value(9), "bytes");
+  slice.grid = extent_at(row, check, 10, "grid");
+  slice.block = extent_at(row, check, 13, "block");
+  slice.call.thread = check.thread_or_none(row.value(16));
+  slice.call.correlation = slice.correlation;
+  if (!row.is_null(17)) {  // the call is known
+    slice.call.start = check.time(row.value(17));
+    slice.call.dur = Duration(check.integer(row.value(18), "dur_ns", 0, kMostInAll));
+  }
+  check.in_order(slice.start);
   return slice;
 }
 
+ApiCall call_of(const Statement& row, RowCheck& check) {
+  check.any_row(row.integer(5));
+  ApiCall call;
+  call.thread = check.thread_or_none(row.value(0));
+  call.name = check.string(row.value(1));
+  call.start = check.time(row.value(2));
+  call.dur = check.duration(row.value(3));
+  call.correlation = check.correlation(row.value(4));
+  check.in_order(call.start);
+  return call;
+}
+
 // As for_each_row(), until `visit` returns false.
-template <typename Visit>
-Status scan_rows(Database& database, const char* sql, const Visit& visit) {
+template <typename Event>
+Status scan_rows(Database& database, const KnownIds& known, const char* table, const char* sql,
+                 Event (*event_of)(const Statement&, RowCheck&),
+                 const std::function<bool(const Event&)>& visit) {
   Result<Statement> rows = database.prepare(sql);
   if (!rows.ok()) return rows.status();
+  RowCheck check(table, known);
   while (true) {
     const Result<bool> row = rows->next();
     if (!row.ok()) return row.status();
-    if (!*row || !visit(*rows)) return {};
+    if (!*row) return {};
+    const Event event = event_of(*rows, check);
+    if (!check.ok()) return check.status(database);
+    if (!visit(event)) return {};
   }
 }
 
 }  // namespace
 
-Status scan_by_start(Database& database, const std::function<bool(const DeviceSlice&)>& visit) {
-  return scan_rows(database, kSlices, [&](const Statement& row) { return visit(slice_of(row)); });
+Status scan_by_start(Database& database, const KnownIds& known,
+                     const std::function<bool(const DeviceSlice&)>& visit) {
+  return scan_rows(database, known, "kernel, copy or memset", kSlices, slice_of, visit);
 }
 
-Status scan_by_start(Database& database, const std::function<bool(const ApiCall&)>& visit) {
-  return scan_rows(database, kCalls, [&](const Statement& row) {
-    return visit({enum_at<ThreadId>(row, 0), enum_at<StringId>(row, 1),
-                  session_time(row.integer(2)), Duration(row.integer(3)), row.integer(4)});
-  });
+Status scan_by_start(Database& database, const KnownIds& known,
+                     const std::function<bool(const ApiCall&)>& visit) {
+  return scan_rows(database, known, "api_call", kCalls, call_of, visit);
 }
 
 }  // namespace stepscope

@@ -36,10 +36,12 @@ std::span<const Migration> known_migrations() {
   return kMigrations;
 }
 
-Status migrate(Database& database, int from, int target, std::span<const Migration> steps) {
-  if (from == target) return {};
+Status migrate(Database& database, int from, int target, std::span<const Migration> steps,
+               const std::function<Status(Database&)>& check) {
+  if (from == target) return check ? check(database) : Status();
   if (Status status = database.exec("BEGIN IMMEDIATE"); !status.ok()) return status;
   Status status = run_steps(database, from, target, steps);
+  if (status.ok() && check) status = check(database);
   if (status.ok()) status = database.exec("COMMIT");
   if (!status.ok()) static_cast<void>(database.exec("ROLLBACK"));  // the first error is the news
   return status;

@@ -1,6 +1,7 @@
 // Brings a store of an older schema up to date. Internal to store/.
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "store/sqlite.h"
@@ -18,8 +19,10 @@ struct Migration {
 std::span<const Migration> known_migrations();
 
 // Runs the steps from `from` up to `target` in one transaction: all of them or none. kBadInput when
-// a step is missing, with the store as it was.
-Status migrate(Database& database, int from, int target, std::span<const Migration> steps);
+// a step is missing, with the store as it was. `check` looks at the outcome, also where there is
+// nothing to do; its error leaves the store as it was too.
+Status migrate(Database& database, int from, int target, std::span<const Migration> steps,
+               const std::function<Status(Database&)>& check = nullptr);
 
 // The store's schema version. kBadInput for a version newer than kSchemaVersion, or none at all.
 Result<int> schema_version(Database& database);

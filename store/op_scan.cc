@@ -1,5 +1,7 @@
 #include "store/op_scan.h"
 
+#include <cstdint>
+#include <exception>
 #include <utility>
 
 namespace stepscope {
@@ -18,11 +20,11 @@ class ShapesCursor {
   }
 
   // Ids must come in ascending order.
-  Status shapes_of(std::int64_t op_id, StringId& shapes) {
+  Status shapes_of(std::int64_t op_id, RowCheck& check, StringId& shapes) {
     while (there_ && rows_.integer(0) < op_id) {
       if (Status status = advance(); !status.ok()) return status;
     }
-    if (there_ && rows_.integer(0) == op_id) shapes = static_cast<StringId>(rows_.integer(1));
+    if (there_ && rows_.integer(0) == op_id) shapes = check.string(rows_.value(1), "shapes_id");
     return {};
   }
 
@@ -46,38 +48,54 @@ constexpr char kScanOps[] =
     " phase, depth, sequence, forward_thread, id) AND id > ?1 ORDER BY id";
 constexpr int kScanArguments = 11;
 
-std::int64_t integer_or(sqlite3_value* value, std::int64_t otherwise) {
-  return sqlite3_value_type(value) == SQLITE_NULL ? otherwise : sqlite3_value_int64(value);
-}
+constexpr std::int64_t kLargestScope = UINT8_MAX;  // a later libtorch may have more of them
 
-Op op_of(sqlite3_value** row) {
+Op op_of(sqlite3_value** row, RowCheck& check) {
   Op op;
-  op.thread = static_cast<ThreadId>(sqlite3_value_int64(row[0]));
-  op.name = static_cast<StringId>(sqlite3_value_int64(row[1]));  // NULL reads as 0
-  op.start = session_time(sqlite3_value_int64(row[2]));
-  op.dur = Duration(sqlite3_value_int64(row[3]));
-  op.self = Duration(integer_or(row[4], to_ns(op.dur)));
-  op.scope = static_cast<OpScope>(sqlite3_value_int64(row[5]));
-  op.phase = static_cast<PhaseKind>(sqlite3_value_int64(row[6]));
-  op.depth = static_cast<std::uint8_t>(sqlite3_value_int64(row[7]));
-  op.sequence = integer_or(row[8], -1);
-  op.forward_thread = static_cast<std::uint32_t>(sqlite3_value_int64(row[9]));
+  op.thread = check.thread(row[0]);
+  op.name = check.string(row[1]);
+  op.start = check.time(row[2]);
+  op.dur = check.duration(row[3]);
+  const bool leaf = sqlite3_value_type(row[4]) == SQLITE_NULL;
+  op.self = leaf ? op.dur : check.part(row[4], "self_ns", op.dur);
+  op.scope = static_cast<OpScope>(check.integer(row[5], "scope", 0, kLargestScope));
+  op.phase = check.kind(row[6], "phase", PhaseKind::kSampler);
+  op.depth = static_cast<std::uint8_t>(check.integer(row[7], "depth", 0, UINT8_MAX));
+  op.sequence = check.integer_or(row[8], "sequence", -1, -1, INT64_MAX);
+  op.forward_thread =
+      static_cast<std::uint32_t>(check.integer_or(row[9], "forward_thread", 0, 0, UINT32_MAX));
   return op;
 }
 
 }  // namespace
 
 struct OpScanner::Scan {
+  const Database& database;
   const std::function<bool(const Op&)>& visit;
+  RowCheck check;
   ShapesCursor shapes;
   Status status;
+  std::exception_ptr thrown;
+
+  // Whether the next op is wanted.
+  bool take(sqlite3_value** row) {
+    const std::int64_t id = sqlite3_value_int64(row[10]);
+    check.next_row(id);
+    Op op = op_of(row, check);
+    status = shapes.shapes_of(id, check, op.shapes);
+    if (status.ok() && !check.ok()) status = check.status(database);
+    return status.ok() && visit(op);
+  }
 };
 
 void OpScanner::visit_op(sqlite3_context* context, int, sqlite3_value** row) {
   Scan* const scan = static_cast<OpScanner*>(sqlite3_user_data(context))->scan_;
-  Op op = op_of(row);
-  scan->status = scan->shapes.shapes_of(sqlite3_value_int64(row[10]), op.shapes);
-  const bool go_on = scan->status.ok() && scan->visit(op);
+  bool go_on = false;
+  try {
+    go_on = scan->take(row);
+  } catch (...) {
+    scan->thrown = std::current_exception();
+  }
   sqlite3_result_int(context, go_on ? 0 : 1);
 }
 
@@ -88,9 +106,9 @@ Status OpScanner::attach(Database& database) {
   return code == SQLITE_OK ? Status() : database.error();
 }
 
-Status OpScanner::scan(Database& database, const std::function<bool(const Op&)>& visit,
-                       std::int64_t after) {
-  Scan scan{visit, {}, {}};
+Status OpScanner::scan(Database& database, const KnownIds& known,
+                       const std::function<bool(const Op&)>& visit, std::int64_t after) {
+  Scan scan{database, visit, RowCheck("op", known, after), {}, {}, {}};
   if (Status status = scan.shapes.open(database, after); !status.ok()) return status;
   Result<Statement> rows = database.prepare(kScanOps);
   if (!rows.ok()) return rows.status();
@@ -98,6 +116,10 @@ Status OpScanner::scan(Database& database, const std::function<bool(const Op&)>&
   Scan* const outer = std::exchange(scan_, &scan);
   const int code = rows->step();
   scan_ = outer;
+  if (scan.thrown) {
+    rows->reset();
+    std::rethrow_exception(scan.thrown);
+  }
   if (code != SQLITE_ROW && code != SQLITE_DONE) return rows->error();
   return scan.status;
 }

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "store/events.h"
+#include "store/row_check.h"
 #include "store/sqlite.h"
 #include "store/status.h"
 
@@ -20,9 +21,10 @@ class OpScanner {
   Status attach(Database& database);
 
   // Calls `visit` for each op after the id `after`, by id, until it returns false. `visit` may use
-  // the database and scan in turn. It must not throw: SQLite's frames are in between.
-  Status scan(Database& database, const std::function<bool(const Op&)>& visit,
-              std::int64_t after = 0);
+  // the database and scan in turn. What it throws (memory that ran out) comes out here, past
+  // SQLite's frames. Refuses what row_check.h does not let pass.
+  Status scan(Database& database, const KnownIds& known,
+              const std::function<bool(const Op&)>& visit, std::int64_t after = 0);
 
  private:
   struct Scan;

@@ -1,5 +1,7 @@
 #include "store/process_rows.h"
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,27 +15,48 @@ namespace {
 // What ProcessEnd::code is when it is not known; NULL in the store.
 std::int64_t unknown_code(EndKind how) { return how == EndKind::kExit ? -1 : 0; }
 
-EndKind end_of_name(const std::string& name) {
+EndKind end_of_name(const std::string& name, RowCheck& check) {
   for (const EndKind kind : {EndKind::kExit, EndKind::kSignal, EndKind::kReplaced}) {
     if (name == end_name(kind)) return kind;
   }
+  check.fail("ended in a way that is not known");
   return EndKind::kExit;
 }
 
-ProcessEnd process_end_of(const Statement& row) {
+ProcessEnd process_end_of(const Statement& row, RowCheck& check) {
+  constexpr std::int64_t kLargestCode = std::numeric_limits<std::int32_t>::max();
+  check.any_row(row.integer(0));
   ProcessEnd end;
-  end.process = static_cast<ProcessId>(row.integer(0));
-  end.how = end_of_name(row.text(1));
-  end.code = row.integer_or(2, unknown_code(end.how));
-  end.at = session_time(row.integer(3));
-  end.step = row.integer_or(4, 0);
-  end.out_of_memory = row.integer(5) != 0;
+  end.process = check.process(row.value(0));
+  end.how = end_of_name(row.text(1), check);
+  end.code = check.integer_or(row.value(2), "code", unknown_code(end.how), -kLargestCode,
+                              kLargestCode);
+  end.at = check.time(row.value(3), "at_ns");
+  end.step = check.integer_or(row.value(4), "step", 0, 0, kLargestValue);
+  end.out_of_memory = check.flag(row.value(5), "out_of_memory");
   return end;
 }
 
-Sample sample_of(const Statement& row) {
-  return {static_cast<ProcessId>(row.integer_or(0, 0)), static_cast<StringId>(row.integer(1)),
-          session_time(row.integer(2)), row.integer(3), row.integer_or(4, -1)};
+Sample sample_of(const Statement& row, RowCheck& check) {
+  check.any_row(row.integer(5));
+  Sample sample;
+  sample.process = check.process_or_none(row.value(0));
+  sample.counter = check.string(row.value(1));
+  sample.at = check.time(row.value(2), "at_ns");
+  sample.value = check.integer(row.value(3), "value", -kLargestValue, kLargestValue);
+  sample.gpu = check.integer_or(row.value(4), "gpu", -1, -1, kLargestUnsigned);
+  return sample;
+}
+
+UnfinishedOp unfinished_op_of(const Statement& row, RowCheck& check) {
+  check.any_row(row.integer(5));
+  UnfinishedOp op;
+  op.thread = check.thread(row.value(0));
+  op.name = check.string(row.value(1));
+  op.start = check.time(row.value(2));
+  op.phase = check.kind(row.value(3), "phase", PhaseKind::kSampler);
+  op.depth = static_cast<std::uint8_t>(check.integer(row.value(4), "depth", 0, UINT8_MAX));
+  return op;
 }
 
 }  // namespace
@@ -77,54 +100,92 @@ Status ProcessWriter::add(const Sample& sample) {
 
 Result<std::vector<StoredProcess>> read_processes(Database& database) {
   std::vector<StoredProcess> processes;
+  const KnownIds none;
+  RowCheck check("process", none);
   const Status status = for_each_row(
       database, "SELECT id, pid, name, command, parent_pid, rank FROM process ORDER BY id",
       [&](const Statement& row) {
-        processes.push_back({{row.integer(1), row.text(2), row.text(3), row.integer_or(4, 0),
-                              row.integer_or(5, -1)},
-                             static_cast<ProcessId>(row.integer(0))});
+        check.next_entity(row.integer(0));
+        StoredProcess process;
+        process.id = static_cast<ProcessId>(row.integer(0));
+        process.pid = check.any_integer(row.value(1), "pid");
+        process.name = check.name(row.text(2));
+        process.command = check.name(row.text(3));
+        process.parent_pid = check.any_integer_or(row.value(4), "parent_pid", 0);
+        process.rank = check.integer_or(row.value(5), "rank", -1, -1, kLargestNumber);
+        processes.push_back(std::move(process));
+        return check.ok() ? Status() : check.status(database);
       });
   if (!status.ok()) return status;
   return processes;
 }
 
-Result<std::vector<ProcessEnd>> read_process_ends(Database& database) {
+Result<std::vector<StoredThread>> read_threads(Database& database, const KnownIds& known) {
+  std::vector<StoredThread> threads;
+  RowCheck check("thread", known);
+  const Status status = for_each_row(
+      database, "SELECT id, process_id, tid, torch_id, name FROM thread ORDER BY id",
+      [&](const Statement& row) {
+        check.next_entity(row.integer(0));
+        StoredThread thread;
+        thread.id = static_cast<ThreadId>(row.integer(0));
+        thread.process = check.process(row.value(1));
+        thread.tid = check.any_integer(row.value(2), "tid");
+        thread.torch_id = static_cast<std::uint32_t>(
+            check.integer_or(row.value(3), "torch_id", 0, 0, UINT32_MAX));
+        thread.name = check.name(row.text(4));
+        threads.push_back(std::move(thread));
+        return check.ok() ? Status() : check.status(database);
+      });
+  if (!status.ok()) return status;
+  return threads;
+}
+
+Result<std::vector<ProcessEnd>> read_process_ends(Database& database, const KnownIds& known) {
   std::vector<ProcessEnd> ends;
-  const Status status =
-      for_each_row(database,
-                   "SELECT process_id, how, code, at_ns, step, out_of_memory FROM process_end"
-                   " ORDER BY process_id",
-                   [&](const Statement& row) { ends.push_back(process_end_of(row)); });
+  RowCheck check("process_end", known);
+  const Status status = for_each_row(
+      database,
+      "SELECT process_id, how, code, at_ns, step, out_of_memory FROM process_end"
+      " ORDER BY process_id",
+      [&](const Statement& row) {
+        ends.push_back(process_end_of(row, check));
+        return check.ok() ? Status() : check.status(database);
+      });
   if (!status.ok()) return status;
   return ends;
 }
 
-Result<std::vector<UnfinishedOp>> read_unfinished_ops(Database& database) {
+Result<std::vector<UnfinishedOp>> read_unfinished_ops(Database& database, const KnownIds& known) {
   std::vector<UnfinishedOp> ops;
-  const Status status = for_each_row(
-      database,
-      "SELECT thread_id, name_id, start_ns, phase, depth FROM unfinished_op"
-      " ORDER BY thread_id, depth, id",
-      [&](const Statement& row) {
-        ops.push_back({static_cast<ThreadId>(row.integer(0)),
-                       static_cast<StringId>(row.integer_or(1, 0)), session_time(row.integer(2)),
-                       static_cast<PhaseKind>(row.integer(3)),
-                       static_cast<std::uint8_t>(row.integer(4))});
-      });
+  RowCheck check("unfinished_op", known);
+  const Status status =
+      for_each_row(database,
+                   "SELECT thread_id, name_id, start_ns, phase, depth, id FROM unfinished_op"
+                   " ORDER BY thread_id, depth, id",
+                   [&](const Statement& row) {
+                     ops.push_back(unfinished_op_of(row, check));
+                     return check.ok() ? Status() : check.status(database);
+                   });
   if (!status.ok()) return status;
   return ops;
 }
 
-Status scan_samples(Database& database, const std::function<bool(const Sample&)>& visit,
-                    std::int64_t after) {
+Status scan_samples(Database& database, const KnownIds& known,
+                    const std::function<bool(const Sample&)>& visit, std::int64_t after) {
+  RowCheck check("sample", known);
   Result<Statement> rows = database.prepare(
-      "SELECT process_id, name_id, at_ns, value, gpu FROM sample WHERE rowid > ?1 ORDER BY rowid");
+      "SELECT process_id, name_id, at_ns, value, gpu, rowid FROM sample WHERE rowid > ?1"
+      " ORDER BY rowid");
   if (!rows.ok()) return rows.status();
   rows->bind(1, after);
   while (true) {
     const Result<bool> row = rows->next();
     if (!row.ok()) return row.status();
-    if (!*row || !visit(sample_of(*rows))) return {};
+    if (!*row) return {};
+    const Sample sample = sample_of(*rows, check);
+    if (!check.ok()) return check.status(database);
+    if (!visit(sample)) return {};
   }
 }
 

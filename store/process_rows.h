@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "store/events.h"
+#include "store/row_check.h"
 #include "store/sqlite.h"
 #include "store/status.h"
 #include "store/trace_reader.h"
@@ -27,11 +28,13 @@ class ProcessWriter {
   Statement process_, end_, unfinished_, sample_;
 };
 
+// Each refuses what row_check.h does not let pass. `known`: the rows that these refer to.
 Result<std::vector<StoredProcess>> read_processes(Database& database);
-Result<std::vector<ProcessEnd>> read_process_ends(Database& database);
-Result<std::vector<UnfinishedOp>> read_unfinished_ops(Database& database);
+Result<std::vector<StoredThread>> read_threads(Database& database, const KnownIds& known);
+Result<std::vector<ProcessEnd>> read_process_ends(Database& database, const KnownIds& known);
+Result<std::vector<UnfinishedOp>> read_unfinished_ops(Database& database, const KnownIds& known);
 // Those after the row `after`.
-Status scan_samples(Database& database, const std::function<bool(const Sample&)>& visit,
-                    std::int64_t after = 0);
+Status scan_samples(Database& database, const KnownIds& known,
+                    const std::function<bool(const Sample&)>& visit, std::int64_t after = 0);
 
 }  // namespace stepscope

@@ -1,6 +1,11 @@
 #include "store/sqlite.h"
 
+#include <algorithm>
+#include <system_error>
 #include <utility>
+
+#include "store/limits.h"
+#include "store/utf8.h"
 
 namespace stepscope {
 namespace {
@@ -13,7 +18,9 @@ constexpr int kBusyTimeoutMs = 2000;
 std::string uri_of(const std::filesystem::path& path, const char* options) {
   constexpr char kHex[] = "0123456789ABCDEF";
   std::string uri = "file:";
-  for (const char c : std::filesystem::absolute(path).string()) {
+  std::error_code code;  // without a current folder SQLite says what it makes of the path
+  const std::filesystem::path absolute = std::filesystem::absolute(path, code);
+  for (const char c : (code ? path : absolute).string()) {
     if (c == '?' || c == '#' || c == '%') {
       const auto byte = static_cast<unsigned char>(c);
       uri.append({'%', kHex[byte >> 4], kHex[byte & 15]});
@@ -22,6 +29,48 @@ std::string uri_of(const std::filesystem::path& path, const char* options) {
     }
   }
   return uri + '?' + options;
+}
+
+// A query is asked this often, in steps of SQLite's virtual machine, whether it may go on.
+constexpr int kStepsBetweenLooks = 10'000;
+
+// What a schema's texts and our statements need, with room. Most of it bounds what a file's schema may
+// ask of SQLite's parser.
+constexpr std::pair<int, int> kLimits[] = {
+    {SQLITE_LIMIT_LENGTH, static_cast<int>(kLongestText)},
+    {SQLITE_LIMIT_SQL_LENGTH, 100'000},
+    {SQLITE_LIMIT_COLUMN, 128},
+    {SQLITE_LIMIT_EXPR_DEPTH, 100},
+    {SQLITE_LIMIT_COMPOUND_SELECT, 50},
+    {SQLITE_LIMIT_VDBE_OP, 25'000},
+    {SQLITE_LIMIT_ATTACHED, 0},
+    {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+    {SQLITE_LIMIT_WORKER_THREADS, 0},
+};
+
+constexpr std::pair<int, int> kSwitches[] = {
+    {SQLITE_DBCONFIG_DEFENSIVE, 1},          {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+    {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},     {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+    {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
+};
+
+std::int64_t size_with_log(const std::filesystem::path& path) {
+  std::int64_t size = 0;
+  for (const char* suffix : {"", "-wal"}) {
+    std::error_code code;
+    const std::uintmax_t bytes =
+        std::filesystem::file_size(std::filesystem::path(path.native() + suffix), code);
+    if (!code) size += static_cast<std::int64_t>(bytes);
+  }
+  return size;
+}
+
+constexpr char kGone[] =
+    "is not there any more: it was deleted or moved while it was in use; give a file that is there";
+
+bool is_gone(const std::string& file) {
+  std::error_code code;
+  return !std::filesystem::exists(std::filesystem::symlink_status(file, code));
 }
 
 Status error_of(sqlite3* handle) {
@@ -36,6 +85,8 @@ Status sqlite_status(int code, const std::string& file, const char* detail) {
   const auto error = [&](ErrorKind kind, const std::string& what) {
     return Status::error(kind, file + ": " + what);
   };
+  // What SQLite calls read-only or unreadable may have been taken away from under it.
+  const bool gone = code == SQLITE_READONLY_DBMOVED || is_gone(file);
   switch (code & 0xFF) {
     case SQLITE_FULL:
       return error(ErrorKind::kIo, "the disk is full; free some space or use another disk");
@@ -47,14 +98,27 @@ Status sqlite_status(int code, const std::string& file, const char* detail) {
                                              "); take a copy from elsewhere or record again");
     case SQLITE_NOTADB:
       return error(ErrorKind::kBadInput, "not a Stepscope store; give a file that stepscope made");
+    case SQLITE_INTERRUPT:
+      return error(ErrorKind::kBadInput,
+                   "damaged (to read it takes more steps than a file of its size can need); take a "
+                   "copy from elsewhere or record again");
+    case SQLITE_TOOBIG:
+      return error(ErrorKind::kBadInput,
+                   "a text in it is longer than " + std::to_string(kLongestText >> 20) +
+                       " MiB, which no store holds; record again");
+    case SQLITE_NOMEM:
+      return error(ErrorKind::kIo, "memory ran out while reading it; free some and try again");
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
+      if (gone) return error(ErrorKind::kNotFound, kGone);
       return error(ErrorKind::kIo,
                    "not writable; check the permissions of the file and its folder");
     case SQLITE_CANTOPEN:
+      if (gone) return error(ErrorKind::kNotFound, kGone);
       return error(ErrorKind::kIo, "cannot be opened; check the permissions of it and its folder");
     case SQLITE_IOERR:
+      if (gone) return error(ErrorKind::kNotFound, kGone);
       return error(ErrorKind::kIo, "the system refused to read or write it (" +
                                        std::string(detail) + "); check the disk and its limits");
     default:
@@ -98,11 +162,55 @@ Result<Database> Database::open_named(const std::string& name, const std::filesy
   return database;
 }
 
+struct Database::Work {
+  std::int64_t left = 0;
+};
+
+void Database::Forget::operator()(Work* work) const { delete work; }
+
+Result<Database> Database::open_untrusted(const std::filesystem::path& path, int flags,
+                                          const char* uri_options) {
+  Result<Database> database = open(path, flags, uri_options);
+  if (!database.ok()) return database;
+  if (Status status = database->distrust(); !status.ok()) return status;
+  return database;
+}
+
+Status Database::distrust() {
+  for (const auto& [limit, value] : kLimits) sqlite3_limit(handle(), limit, value);
+  for (const auto& [option, value] : kSwitches) {
+    if (sqlite3_db_config(handle(), option, value, nullptr) != SQLITE_OK) return error();
+  }
+  work_.reset(new Work);
+  allow_work();
+  sqlite3_progress_handler(
+      handle(), kStepsBetweenLooks,
+      [](void* work) {
+        std::int64_t& left = static_cast<Work*>(work)->left;
+        left -= kStepsBetweenLooks;
+        return left < 0 ? 1 : 0;
+      },
+      work_.get());
+  return exec("PRAGMA cell_size_check = ON");
+}
+
+// Anew with each statement, as the file may grow.
+void Database::allow_work() {
+  if (work_ == nullptr) return;
+  constexpr std::int64_t kMost = INT64_MAX / 2;
+  const std::int64_t size = size_with_log(path_);
+  work_->left = size > kMost / kQueryStepsPerByte
+                    ? kMost
+                    : std::max(kLeastQuerySteps, size * kQueryStepsPerByte);
+}
+
 Status Database::exec(const char* sql) {
+  allow_work();
   return sqlite3_exec(handle(), sql, nullptr, nullptr, nullptr) == SQLITE_OK ? Status() : error();
 }
 
 Result<Statement> Database::prepare(std::string_view sql) {
+  allow_work();
   sqlite3_stmt* stmt = nullptr;
   const int code = sqlite3_prepare_v3(handle(), sql.data(), static_cast<int>(sql.size()),
                                       SQLITE_PREPARE_PERSISTENT, &stmt, nullptr);
@@ -157,8 +265,9 @@ Status Statement::finish() {
 std::string Statement::text(int at) const {
   const unsigned char* data = sqlite3_column_text(stmt(), at);
   if (data == nullptr) return {};
-  return {reinterpret_cast<const char*>(data),
-          static_cast<std::size_t>(sqlite3_column_bytes(stmt(), at))};
+  const std::string_view text(reinterpret_cast<const char*>(data),
+                              static_cast<std::size_t>(sqlite3_column_bytes(stmt(), at)));
+  return is_clean_utf8(text) ? std::string(text) : clean_utf8(text);
 }
 
 }  // namespace stepscope

@@ -20,10 +20,15 @@ class Statement;
 
 class Database {
  public:
-  // `flags`: SQLITE_OPEN_…; the file is opened as it is, never made. `uri_options`: "immutable=1"
-  // or nothing.
+  // `flags`: SQLITE_OPEN_…; the file is opened as it is, never made. `uri_options`: "immutable=1",
+  // "mode=memory" or nothing.
   static Result<Database> open(const std::filesystem::path& path, int flags,
                                const char* uri_options = "");
+  // The same for a file that anybody may have made. What it holds cannot make SQLite run code (views,
+  // triggers, functions in its schema), take a text of more than kLongestText, or search without end:
+  // a statement that takes more steps than the size of the file explains ends with kBadInput.
+  static Result<Database> open_untrusted(const std::filesystem::path& path, int flags,
+                                         const char* uri_options = "");
 
   // A database that is in no file. `path`: what its errors name.
   static Result<Database> in_memory(const std::filesystem::path& path);
@@ -37,6 +42,9 @@ class Database {
   // The first column of the first row; an error when there is no row.
   Result<std::int64_t> query_int(std::string_view sql);
   Result<std::string> query_text(std::string_view sql);
+
+  // As open_untrusted(), for one that was opened by other means.
+  Status distrust();
 
   // The last error of this connection, told about the file.
   [[nodiscard]] Status error() const;
@@ -54,6 +62,14 @@ class Database {
   struct Close {
     void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
   };
+  // How much longer a query may take; the connection points to it.
+  struct Work;
+  struct Forget {
+    void operator()(Work* work) const;
+  };
+  void allow_work();
+
+  std::unique_ptr<Work, Forget> work_;  // null: a file that is trusted
   std::unique_ptr<sqlite3, Close> handle_;
   std::filesystem::path path_;
 };
@@ -104,8 +120,11 @@ class Statement {
     sqlite3_value* const value = sqlite3_column_value(stmt(), at);  // looks the column up once
     return sqlite3_value_type(value) == SQLITE_NULL ? otherwise : sqlite3_value_int64(value);
   }
+  // As it is stored, for RowCheck.
+  [[nodiscard]] sqlite3_value* value(int at) const { return sqlite3_column_value(stmt(), at); }
   [[nodiscard]] double real(int at) const { return sqlite3_column_double(stmt(), at); }
-  [[nodiscard]] std::string text(int at) const;  // "" for NULL
+  // "" for NULL. Valid UTF-8 without U+0000, whatever the file holds.
+  [[nodiscard]] std::string text(int at) const;
   [[nodiscard]] bool is_null(int at) const {
     return sqlite3_column_type(stmt(), at) == SQLITE_NULL;
   }

@@ -53,9 +53,9 @@ Status move_aside(const fs::path& path, StoreKind kind) {
   const fs::path old = with_suffix(path, ".old");
   if (Status status = check_replaceable(old, kind); !status.ok()) return status;
   // Open until the rename is done, so that the lock on the file is SQLite's as well as ours.
-  Result<Database> database = Database::open(path, SQLITE_OPEN_READWRITE);
+  Result<Database> database = Database::open_untrusted(path, SQLITE_OPEN_READWRITE);
   if (!database.ok()) return database.status();
-  const Result<std::int64_t> read = database->query_int("SELECT count(*) FROM sqlite_schema");
+  const Result<std::int64_t> read = database->query_int("PRAGMA user_version");
   if (!read.ok()) return read.status();
   if (Status status = database->exec("PRAGMA journal_mode = DELETE"); !status.ok()) {
     return status;  // kBusy: a reader still needs the log under its name

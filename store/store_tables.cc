@@ -9,6 +9,8 @@
 #include "store/process_rows.h"
 #include "store/rows.h"
 #include "store/schema.h"
+#include "store/schema_check.h"
+#include "store/string_table.h"
 #include "store/trace_writer.h"
 
 namespace stepscope {
@@ -21,7 +23,7 @@ fs::path log_of(const fs::path& path) { return {path.native() + "-wal"}; }
 Result<Database> open_and_look(const fs::path& path, const char* uri_options) {
   // Writable for SQLite itself (it may have to roll back or fold in what a killed writer left),
   // never for a statement.
-  Result<Database> database = Database::open(path, SQLITE_OPEN_READWRITE, uri_options);
+  Result<Database> database = Database::open_untrusted(path, SQLITE_OPEN_READWRITE, uri_options);
   if (!database.ok()) return database;
   if (Status status = database->exec("PRAGMA query_only = ON"); !status.ok()) return status;
   // The first look at the file: finds out whether it can be read at all.
@@ -77,55 +79,68 @@ Result<std::unique_ptr<StoreTables>> StoreTables::open(const fs::path& path) {
     return open(path);
   }
   if (Status status = check_whole(*database, *file); !status.ok()) return status;
+  if (Status status = check_schema(*database, kSchemaSql); !status.ok()) return status;
   std::unique_ptr<StoreTables> tables(new StoreTables(*std::move(file), *std::move(database)));
   if (Status status = tables->ops.attach(tables->database); !status.ok()) return status;
   return tables;
 }
 
 Status StoreTables::load() {
-  if (Status status = load_strings(); !status.ok()) return status;
-  if (Status status = load_threads(); !status.ok()) return status;
+  const Status loaded = load_strings(database, strings);
+  if (!loaded.ok()) return loaded;
+  known_.strings = static_cast<std::int64_t>(strings.size());
   auto read = read_processes(database);
   if (!read.ok()) return read.status();
-  auto read_too = read_devices(database);
-  if (!read_too.ok()) return read_too.status();
-  auto read_last = read_streams(database);
-  if (!read_last.ok()) return read_last.status();
   processes = *std::move(read);
+  known_.processes = static_cast<std::int64_t>(processes.size());
+  auto read_next = read_threads(database, known_);
+  if (!read_next.ok()) return read_next.status();
+  threads = *std::move(read_next);
+  known_.threads = static_cast<std::int64_t>(threads.size());
+  auto read_too = read_devices(database, known_);
+  if (!read_too.ok()) return read_too.status();
   devices = *std::move(read_too);
+  known_.devices = static_cast<std::int64_t>(devices.size());
+  auto read_last = read_streams(database, known_);
+  if (!read_last.ok()) return read_last.status();
   streams = *std::move(read_last);
+  known_.streams = static_cast<std::int64_t>(streams.size());
+  return check_facts();
+}
+
+// Numbers among the facts that are reckoned with.
+Status StoreTables::check_facts() {
+  struct Fact {
+    const char* key;
+    std::int64_t most;
+  };
+  constexpr Fact kFacts[] = {{"end_ns", kFarthestNs},
+                             {"leaf_op_overhead_ns", kFarthestNs},
+                             {"cpu_count", kMostEntities},
+                             {"step_count", kMostInAll},
+                             {"wall_start_unix_ns", kLatestUnixNs}};
+  for (const Fact& fact : kFacts) {
+    const std::int64_t value = meta_int(fact.key, 0);
+    if (value >= 0 && value <= fact.most) continue;
+    return Status::error(ErrorKind::kBadInput, database.path().string() + ": damaged (meta says " +
+                                                   fact.key + " " + std::to_string(value) +
+                                                   ", which cannot be); record again");
+  }
   return {};
 }
 
-Status StoreTables::load_strings() {
-  Result<Statement> rows = database.prepare("SELECT id, text FROM string WHERE id > " +
-                                            std::to_string(strings.size()) + " ORDER BY id");
-  if (!rows.ok()) return rows.status();
-  while (true) {
-    const Result<bool> row = rows->next();
-    if (!row.ok()) return row.status();
-    if (!*row) return {};
-    if (rows->integer(0) != static_cast<std::int64_t>(strings.size()) + 1) {
-      return Status::error(ErrorKind::kBadInput,
-                           database.path().string() + ": damaged (a string is missing)");
-    }
-    strings.push_back(rows->text(1));
-  }
-}
-
-Status StoreTables::load_threads() {
-  Result<Statement> rows =
-      database.prepare("SELECT id, process_id, tid, torch_id, name FROM thread ORDER BY id");
-  if (!rows.ok()) return rows.status();
-  threads.clear();
-  while (true) {
-    const Result<bool> row = rows->next();
-    if (!row.ok()) return row.status();
-    if (!*row) return {};
-    threads.push_back({{static_cast<ProcessId>(rows->integer(1)), rows->integer(2),
-                        static_cast<std::uint32_t>(rows->integer(3)), rows->text(4)},
-                       static_cast<ThreadId>(rows->integer(0))});
-  }
+Result<std::int64_t> StoreTables::op_count() {
+  // count(*) would read every page.
+  const auto last = database.query_int("SELECT coalesce(max(id), 0) FROM op");
+  if (!last.ok()) return last.status();
+  const auto pages = database.query_int("PRAGMA page_count");
+  if (!pages.ok()) return pages.status();
+  const auto page_size = database.query_int("PRAGMA page_size");
+  if (!page_size.ok()) return page_size.status();
+  if (*last >= 0 && *last <= *pages * *page_size) return last;
+  return Status::error(ErrorKind::kBadInput,
+                       database.path().string() + ": damaged (op " + std::to_string(*last) +
+                           ", where the file has no room for so many); record again");
 }
 
 std::optional<std::string> StoreTables::meta(std::string_view key) {
@@ -151,30 +166,43 @@ std::string_view StoreTables::text(StringId id) const {
   return at >= 1 && at <= strings.size() ? strings[at - 1] : std::string_view();
 }
 
-Phase phase_of(const Statement& row) {
-  return {static_cast<ThreadId>(row.integer(0)),
-          static_cast<PhaseKind>(row.integer(1)),
-          static_cast<StringId>(row.integer(2)),
-          session_time(row.integer(3)),
-          Duration(row.integer(4)),
-          Duration(row.integer(5))};
+Phase phase_of(const Statement& row, RowCheck& check) {
+  Phase phase;
+  phase.thread = check.thread(row.value(0));
+  phase.kind = check.kind(row.value(1), "kind", PhaseKind::kSampler);
+  phase.name = check.string(row.value(2));
+  phase.start = check.time(row.value(3));
+  phase.dur = check.duration(row.value(4));
+  phase.cpu = Duration(check.count(row.value(5), "cpu_ns"));
+  return phase;
 }
 
-Status scan_phases(Database& database, std::int64_t after, std::int64_t most,
+Status scan_phases(Database& database, const KnownIds& known, std::int64_t after, std::int64_t most,
                    const std::function<void(const Phase&)>& visit) {
+  RowCheck check("phase", known, after);
   return for_each_row(database,
-                      "SELECT thread_id, kind, name_id, start_ns, dur_ns, cpu_ns FROM phase"
+                      "SELECT thread_id, kind, name_id, start_ns, dur_ns, cpu_ns, id FROM phase"
                       " WHERE id > " +
                           std::to_string(after) + " ORDER BY id LIMIT " + std::to_string(most),
-                      [&](const Statement& row) { visit(phase_of(row)); });
+                      [&](const Statement& row) {
+                        check.next_row(row.integer(6));
+                        const Phase phase = phase_of(row, check);
+                        if (!check.ok()) return check.status(database);
+                        visit(phase);
+                        return Status();
+                      });
 }
 
-Result<std::vector<Loss>> read_losses(Database& database) {
+Result<std::vector<Loss>> read_losses(Database& database, const KnownIds& known) {
   std::vector<Loss> losses;
+  RowCheck check("loss", known);
   const Status status = for_each_row(
-      database, "SELECT thread_id, kind, count FROM loss ORDER BY rowid",
+      database, "SELECT thread_id, kind, count, rowid FROM loss ORDER BY rowid",
       [&](const Statement& row) {
-        losses.push_back({static_cast<ThreadId>(row.integer(0)), row.text(1), row.integer(2)});
+        check.any_row(row.integer(3));
+        losses.push_back({check.thread_or_none(row.value(0)), row.text(1),
+                          check.count(row.value(2), "count")});
+        return check.ok() ? Status() : check.status(database);
       });
   if (!status.ok()) return status;
   return losses;

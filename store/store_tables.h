@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "store/op_scan.h"
+#include "store/row_check.h"
 #include "store/sqlite.h"
 #include "store/status.h"
 #include "store/store_file.h"
@@ -29,8 +30,14 @@ class StoreTables {
   StoreTables(const StoreTables&) = delete;
   StoreTables& operator=(const StoreTables&) = delete;
 
-  // Reads the strings that are new since the last call, and the other tables as they stand.
+  // Reads the strings that are new since the last call, and the other tables as they stand. Errors:
+  // kBadInput where they are not what a store may hold (limits.h, row_check.h).
   Status load();
+  // As of the last load().
+  [[nodiscard]] const KnownIds& known() const { return known_; }
+
+  // Ids count from 1 without gaps. kBadInput where the last is more than the file has room for.
+  Result<std::int64_t> op_count();
 
   [[nodiscard]] bool being_recorded() const { return file.locked(StoreLock::kRecording); }
   [[nodiscard]] std::optional<std::string> meta(std::string_view key);
@@ -49,15 +56,16 @@ class StoreTables {
  private:
   StoreTables(StoreFile store_file, Database opened)
       : file(std::move(store_file)), database(std::move(opened)) {}
-  Status load_strings();
-  Status load_threads();
+  Status check_facts();
+
+  KnownIds known_;
 };
 
 // Of the columns thread_id, kind, name_id, start_ns, dur_ns, cpu_ns.
-Phase phase_of(const Statement& row);
+Phase phase_of(const Statement& row, RowCheck& check);
 // In the order of recording, those after `after`: an id, 0 for all.
-Status scan_phases(Database& database, std::int64_t after, std::int64_t most,
+Status scan_phases(Database& database, const KnownIds& known, std::int64_t after, std::int64_t most,
                    const std::function<void(const Phase&)>& visit);
-Result<std::vector<Loss>> read_losses(Database& database);
+Result<std::vector<Loss>> read_losses(Database& database, const KnownIds& known);
 
 }  // namespace stepscope

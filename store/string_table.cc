@@ -2,22 +2,51 @@
 
 #include <utility>
 
+#include "store/limits.h"
+#include "store/rows.h"
 #include "store/utf8.h"
 
 namespace stepscope {
+
+namespace {
+
+Status refuse(const Database& database, const std::string& what) {
+  return Status::error(ErrorKind::kBadInput, database.path().string() + ": " + what);
+}
+
+}  // namespace
+
+Status load_strings(Database& database, std::vector<std::string>& texts) {
+  std::int64_t bytes = 0;
+  for (const std::string& text : texts) bytes += static_cast<std::int64_t>(text.size());
+  return for_each_row(
+      database,
+      "SELECT id, text FROM string WHERE id > " + std::to_string(texts.size()) + " ORDER BY id",
+      [&](const Statement& row) {
+        const auto id = static_cast<std::int64_t>(texts.size()) + 1;
+        if (row.integer(0) != id) {
+          return refuse(database, "damaged (string " + std::to_string(id) +
+                                      " is missing); take a copy from elsewhere or record again");
+        }
+        texts.push_back(row.text(1));
+        bytes += static_cast<std::int64_t>(texts.back().size());
+        if (id <= kMostStrings && bytes <= kMostNameBytes) return Status();
+        return refuse(database, "its names are more than " + std::to_string(kMostStrings) +
+                                    " or longer than " + std::to_string(kMostNameBytes >> 20) +
+                                    " MiB, which is more than a store may hold");
+      });
+}
 
 Status StringTable::load(Database& database) {
   Result<Statement> insert = database.prepare("INSERT INTO string(id, text) VALUES (?1, ?2)");
   if (!insert.ok()) return insert.status();
   insert_ = std::move(*insert);
-  Result<Statement> rows = database.prepare("SELECT id, text FROM string");
-  if (!rows.ok()) return rows.status();
-  while (true) {
-    const Result<bool> row = rows->next();
-    if (!row.ok()) return row.status();
-    if (!*row) return {};
-    ids_.emplace(rows->text(1), static_cast<StringId>(rows->integer(0)));
+  std::vector<std::string> texts;
+  if (Status status = load_strings(database, texts); !status.ok()) return status;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    ids_.emplace(std::move(texts[i]), static_cast<StringId>(i + 1));
   }
+  return {};
 }
 
 StringId StringTable::find(std::string_view text) const {

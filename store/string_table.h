@@ -5,12 +5,17 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "store/events.h"
 #include "store/sqlite.h"
 #include "store/status.h"
 
 namespace stepscope {
+
+// Appends the strings whose ids follow those of `texts`, [id - 1]. kBadInput when one is missing, or
+// when there are more than a store may hold (limits.h).
+Status load_strings(Database& database, std::vector<std::string>& texts);
 
 class StringTable {
  public:

@@ -8,7 +8,9 @@
 
 #include "store/migration.h"
 #include "store/rows.h"
+#include "store/row_check.h"
 #include "store/schema.h"
+#include "store/schema_check.h"
 #include "store/sqlite.h"
 #include "store/store_file.h"
 #include "store/store_path.h"
@@ -31,10 +33,6 @@ constexpr char kInsertRun[] =
 
 std::int64_t row_of(std::size_t index) { return static_cast<std::int64_t>(index) + 1; }
 
-std::optional<std::int64_t> integer_at(const Statement& row, int column) {
-  return row.is_null(column) ? std::nullopt : std::optional(row.integer(column));
-}
-
 std::optional<double> real_at(const Statement& row, int column) {
   return row.is_null(column) ? std::nullopt : std::optional(row.real(column));
 }
@@ -46,10 +44,12 @@ Status damaged(const Database& database, const std::string& what) {
 
 Status bring_up_to_date(Database& database) {
   static constexpr Migration kSteps[] = {{1, "ALTER TABLE run ADD COLUMN trains INTEGER"}};
+  if (Status status = check_table_kinds(database, kSweepSchemaSql); !status.ok()) return status;
   const Result<std::int64_t> version = database.query_int("PRAGMA user_version");
   if (!version.ok()) return version.status();
   if (*version >= 1 && *version <= kSweepSchemaVersion)
-    return migrate(database, static_cast<int>(*version), kSweepSchemaVersion, kSteps);
+    return migrate(database, static_cast<int>(*version), kSweepSchemaVersion, kSteps,
+                   [](Database& migrated) { return check_schema(migrated, kSweepSchemaSql); });
   return Status::error(ErrorKind::kBadInput,
                        database.path().string() + ": a sweep of schema version " +
                            std::to_string(*version) + ", this Stepscope knows " +
@@ -154,6 +154,9 @@ Status read_plan(Database& database, SweepPlan& plan) {
     plan.parameters.push_back({row.text(0), {}});
   });
   if (!status.ok()) return status;
+  if (plan.parameters.size() > kMostSweepParameters) {
+    return damaged(database, "more than " + std::to_string(kMostSweepParameters) + " parameters");
+  }
   return for_each_row(database, "SELECT name, command FROM variant ORDER BY id",
                       [&](Statement& row) {
                         plan.variants.push_back({row.text(0), row.text(1)});
@@ -177,6 +180,7 @@ Status read_cells(Database& database, SweepPlan& plan) {
       database, "SELECT variant_id - 1, command FROM cell ORDER BY id", [&](Statement& row) {
         const auto variant = static_cast<std::size_t>(row.integer(0));
         if (variant >= plan.variants.size()) return damaged(database, "a variant is missing");
+        if (plan.cells.size() == kMostSweepCells) return damaged(database, "too many settings");
         plan.cells.push_back(
             {variant, std::vector<std::size_t>(plan.parameters.size()), row.text(1)});
         return Status();
@@ -193,62 +197,90 @@ Status read_cells(Database& database, SweepPlan& plan) {
                       });
 }
 
-SweepOutcome outcome_of(const std::string& name) {
+SweepOutcome outcome_of(const std::string& name, RowCheck& check) {
   for (std::size_t i = 0; i < kOutcomes.size(); ++i) {
     if (name == kOutcomes[i]) return static_cast<SweepOutcome>(i);
   }
+  check.fail("ended in a way that is not known");
   return SweepOutcome::kCrashed;
 }
 
-SweepRun run_of(const Statement& row) {
+// Numbers of which nothing is less than nothing.
+std::optional<std::int64_t> amount_or_none(const Statement& row, RowCheck& check, int column) {
+  if (row.is_null(column)) return std::nullopt;
+  return check.integer(row.value(column), sqlite3_column_name(row.handle(), column), 0,
+                       kLargestValue);
+}
+
+// In the order of the table's columns, as the schema has been checked.
+SweepRun run_of(const Statement& row, RowCheck& check, std::size_t cells) {
+  const auto amount = [&](int column) { return amount_or_none(row, check, column).value_or(0); };
+  const auto code = [&](int column) {
+    return row.is_null(column) ? std::nullopt
+                               : std::optional(check.integer(
+                                     row.value(column), sqlite3_column_name(row.handle(), column),
+                                     -kLargestNumber, kLargestNumber));
+  };
   SweepRun run;
-  run.cell = static_cast<std::size_t>(row.integer(1) - 1);
-  run.round = row.integer(2);
-  run.started_unix_ns = row.integer(3);
-  run.wall_ns = row.integer(4);
-  run.outcome = outcome_of(row.text(5));
+  run.cell = static_cast<std::size_t>(
+      check.integer(row.value(1), "cell_id", 1, static_cast<std::int64_t>(cells)) - 1);
+  run.round = amount(2);
+  run.started_unix_ns = check.integer(row.value(3), "started_unix_ns", 0, kLatestUnixNs);
+  run.wall_ns = check.count(row.value(4), "wall_ns");
+  run.outcome = outcome_of(row.text(5), check);
   run.cause = row.text(6);
-  run.exit_code = integer_at(row, 7);
-  run.signal = integer_at(row, 8);
+  run.exit_code = code(7);
+  run.signal = code(8);
   run.error_tail = row.text(9);
   run.torch_version = row.text(10);
   run.marker = row.text(11);
   run.samples_per_step = real_at(row, 12);
   run.input_seen = row.integer(13) != 0;
-  run.lost_events = row.integer(14);
-  run.peak_rss_bytes = row.integer(15);
-  run.peak_address_bytes = integer_at(row, 16);
-  run.available_bytes = integer_at(row, 17);
-  run.minor_faults = row.integer(18);
-  run.major_faults = row.integer(19);
-  run.cpu_user_ns = row.integer(20);
-  run.cpu_system_ns = row.integer(21);
-  run.loop_ns = integer_at(row, 22);
+  run.lost_events = amount(14);
+  run.peak_rss_bytes = amount(15);
+  run.peak_address_bytes = amount_or_none(row, check, 16);
+  run.available_bytes = amount_or_none(row, check, 17);
+  run.minor_faults = amount(18);
+  run.major_faults = amount(19);
+  run.cpu_user_ns = amount(20);
+  run.cpu_system_ns = amount(21);
+  run.loop_ns = amount_or_none(row, check, 22);
   run.loop_minor_faults = real_at(row, 23);
   run.loop_major_faults = real_at(row, 24);
   run.loop_pressure_ns = real_at(row, 25);
-  run.trains = integer_at(row, 26);
+  run.trains = amount_or_none(row, check, 26);
   return run;
+}
+
+SweepStep step_of(const Statement& row, RowCheck& check) {
+  SweepStep step;
+  step.number = check.integer(row.value(1), "number", 0, kLargestValue);
+  step.dur_ns = to_ns(check.duration(row.value(2)));
+  step.input_ns = amount_or_none(row, check, 3);
+  step.steady = row.integer(4) != 0;
+  return step;
 }
 
 Status read_runs(Database& database, SweepData& data) {
   std::map<std::int64_t, std::size_t> place;
+  const KnownIds none;
+  RowCheck runs("run", none);
   Status status = for_each_row(database, "SELECT * FROM run ORDER BY id", [&](Statement& row) {
-    SweepRun run = run_of(row);
-    if (run.cell >= data.plan.cells.size()) return damaged(database, "a cell is missing");
+    runs.any_row(row.integer(0));
     place[row.integer(0)] = data.runs.size();
-    data.runs.push_back(std::move(run));
-    return Status();
+    data.runs.push_back(run_of(row, runs, data.plan.cells.size()));
+    return runs.ok() ? Status() : runs.status(database);
   });
   if (!status.ok()) return status;
+  RowCheck steps("step of run", none);
   return for_each_row(
       database, "SELECT run_id, number, dur_ns, input_ns, steady FROM step ORDER BY run_id, number",
       [&](Statement& row) {
         const auto run = place.find(row.integer(0));
         if (run == place.end()) return damaged(database, "a run is missing");
-        data.runs[run->second].steps.push_back(
-            {row.integer(1), row.integer(2), integer_at(row, 3), row.integer(4) != 0});
-        return Status();
+        steps.any_row(row.integer(0));
+        data.runs[run->second].steps.push_back(step_of(row, steps));
+        return steps.ok() ? Status() : steps.status(database);
       });
 }
 
@@ -267,7 +299,7 @@ Result<SweepData> read_sweep(const std::filesystem::path& path) {
   const Result<StoreFile> file = StoreFile::open(path);
   if (!file.ok()) return file.status();
   if (Status status = file->check_is_store(StoreKind::kSweep); !status.ok()) return status;
-  Result<Database> database = Database::open(path, SQLITE_OPEN_READWRITE);
+  Result<Database> database = Database::open_untrusted(path, SQLITE_OPEN_READWRITE);
   if (!database.ok()) return database.status();
   if (Status status = bring_up_to_date(*database); !status.ok()) return status;
   // One snapshot, also while the sweep goes on.
@@ -352,7 +384,7 @@ Result<std::unique_ptr<SweepWriter>> SweepWriter::open(const std::filesystem::pa
   if (!file.ok()) return file.status();
   if (Status status = file->check_is_store(StoreKind::kSweep); !status.ok()) return status;
   if (Status status = file->lock(StoreLock::kWriting); !status.ok()) return status;
-  Result<Database> database = Database::open(path, SQLITE_OPEN_READWRITE);
+  Result<Database> database = Database::open_untrusted(path, SQLITE_OPEN_READWRITE);
   if (!database.ok()) return database.status();
   if (Status status = bring_up_to_date(*database); !status.ok()) return status;
   auto impl = std::make_unique<Impl>(*std::move(file), *std::move(database));

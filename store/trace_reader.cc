@@ -63,65 +63,69 @@ const std::vector<StoredStream>& TraceReader::streams() const { return impl_->ta
 
 Result<std::vector<Phase>> TraceReader::phases() const {
   std::vector<Phase> phases;
+  RowCheck check("phase", impl_->tables->known());
   // Of equals the one that ended last is the parent; marks without a length follow one another.
-  const Status status =
-      for_each_row(impl_->tables->database,
-                   "SELECT thread_id, kind, name_id, start_ns, dur_ns, cpu_ns FROM phase"
-                   " ORDER BY thread_id, start_ns, dur_ns DESC, iif(dur_ns > 0, -id, id)",
-                   [&](const Statement& row) { phases.push_back(phase_of(row)); });
+  const Status status = for_each_row(
+      impl_->tables->database,
+      "SELECT thread_id, kind, name_id, start_ns, dur_ns, cpu_ns, id FROM phase"
+      " ORDER BY thread_id, start_ns, dur_ns DESC, iif(dur_ns > 0, -id, id)",
+      [&](const Statement& row) {
+        check.any_row(row.integer(6));
+        phases.push_back(phase_of(row, check));
+        return check.ok() ? Status() : check.status(impl_->tables->database);
+      });
   if (!status.ok()) return status;
   return phases;
 }
 
 Result<std::vector<Loss>> TraceReader::losses() const {
-  return read_losses(impl_->tables->database);
+  return read_losses(impl_->tables->database, impl_->tables->known());
 }
 
 Result<std::vector<ProcessEnd>> TraceReader::process_ends() const {
-  return read_process_ends(impl_->tables->database);
+  return read_process_ends(impl_->tables->database, impl_->tables->known());
 }
 
 Result<std::vector<UnfinishedOp>> TraceReader::unfinished_ops() const {
-  return read_unfinished_ops(impl_->tables->database);
+  return read_unfinished_ops(impl_->tables->database, impl_->tables->known());
 }
 
 Status TraceReader::for_each_sample(const std::function<bool(const Sample&)>& visit) const {
-  return scan_samples(impl_->tables->database, visit);
+  return scan_samples(impl_->tables->database, impl_->tables->known(), visit);
 }
 
-Result<std::int64_t> TraceReader::op_count() const {
-  // Ids count from 1 without gaps; count(*) would read every page.
-  return impl_->tables->database.query_int("SELECT coalesce(max(id), 0) FROM op");
-}
+Result<std::int64_t> TraceReader::op_count() const { return impl_->tables->op_count(); }
 
 Status TraceReader::for_each_op(const std::function<bool(const Op&)>& visit) const {
-  return impl_->tables->ops.scan(impl_->tables->database, visit);
+  return impl_->tables->ops.scan(impl_->tables->database, impl_->tables->known(), visit);
 }
 
 Status TraceReader::for_each_api_call(const std::function<void(const ApiCall&)>& visit) const {
-  return scan(impl_->tables->database, visit);
+  return scan(impl_->tables->database, impl_->tables->known(), visit);
 }
 Status TraceReader::for_each_kernel(const std::function<void(const Kernel&)>& visit) const {
-  return scan(impl_->tables->database, visit);
+  return scan(impl_->tables->database, impl_->tables->known(), visit);
 }
 Status TraceReader::for_each_copy(const std::function<void(const Copy&)>& visit) const {
-  return scan(impl_->tables->database, visit);
+  return scan(impl_->tables->database, impl_->tables->known(), visit);
 }
 Status TraceReader::for_each_memset(const std::function<void(const Memset&)>& visit) const {
-  return scan(impl_->tables->database, visit);
+  return scan(impl_->tables->database, impl_->tables->known(), visit);
 }
 Status TraceReader::for_each_sync(const std::function<void(const Sync&)>& visit) const {
-  return scan(impl_->tables->database, visit);
+  return scan(impl_->tables->database, impl_->tables->known(), visit);
 }
 
 Status TraceReader::for_each_slice_by_start(
     const std::function<bool(const DeviceSlice&)>& visit) const {
-  return scan_by_start(impl_->tables->database, visit);
+  return scan_by_start(impl_->tables->database, impl_->tables->known(), visit);
 }
 Status TraceReader::for_each_call_by_start(const std::function<bool(const ApiCall&)>& visit) const {
-  return scan_by_start(impl_->tables->database, visit);
+  return scan_by_start(impl_->tables->database, impl_->tables->known(), visit);
 }
 
-Result<Analysis> TraceReader::analysis() const { return read_analysis(impl_->tables->database); }
+Result<Analysis> TraceReader::analysis() const {
+  return read_analysis(impl_->tables->database, impl_->tables->known());
+}
 
 }  // namespace stepscope

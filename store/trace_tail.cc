@@ -39,14 +39,15 @@ Result<std::int64_t> TraceTail::Impl::begin_of(const char* table, std::int64_t m
   const auto last =
       tables->database.query_int(std::string("SELECT coalesce(max(rowid), 0) FROM ") + table);
   if (!last.ok()) return last.status();
-  const std::int64_t begin = std::max(read, *last - most);
+  // A negative last id is a damaged store's, whose rows are then refused.
+  const std::int64_t begin = std::max(read, std::max<std::int64_t>(*last, 0) - most);
   if (begin > read) news.skipped = true;
   read = *last;
   return begin;
 }
 
 Status TraceTail::Impl::read_phases(std::int64_t most, News& news) {
-  const Status status = scan_phases(tables->database, phases_, most,
+  const Status status = scan_phases(tables->database, tables->known(), phases_, most,
                                     [&](const Phase& phase) { news.phases.push_back(phase); });
   phases_ += static_cast<std::int64_t>(news.phases.size());
   news.more_phases = static_cast<std::int64_t>(news.phases.size()) == most;
@@ -54,11 +55,12 @@ Status TraceTail::Impl::read_phases(std::int64_t most, News& news) {
 }
 
 Status TraceTail::Impl::read_ops(std::int64_t most, News& news) {
+  if (const auto count = tables->op_count(); !count.ok()) return count.status();
   const auto begin = begin_of("op", most, ops_, news);
   if (!begin.ok()) return begin.status();
   news.op_count = ops_;
   return tables->ops.scan(
-      tables->database,
+      tables->database, tables->known(),
       [&](const Op& op) {
         news.ops.push_back(op);
         return true;
@@ -74,7 +76,7 @@ Status TraceTail::Impl::read_events(const char* table, std::int64_t most, std::i
   const std::function<void(const Event&)> add = [&](const Event& event) {
     events.push_back(event);
   };
-  return scan(tables->database, add, *begin);
+  return scan(tables->database, tables->known(), add, *begin);
 }
 
 Status TraceTail::Impl::read_samples(News& news) {
@@ -83,7 +85,7 @@ Status TraceTail::Impl::read_samples(News& news) {
   if (!last.ok()) return last.status();
   samples_ = *last;
   return scan_samples(
-      tables->database,
+      tables->database, tables->known(),
       [&](const Sample& sample) {
         news.samples.push_back(sample);
         return true;
@@ -92,11 +94,11 @@ Status TraceTail::Impl::read_samples(News& news) {
 }
 
 Status TraceTail::Impl::read_the_rest(News& news) {
-  auto losses = read_losses(tables->database);
+  auto losses = read_losses(tables->database, tables->known());
   if (!losses.ok()) return losses.status();
-  auto ends = read_process_ends(tables->database);
+  auto ends = read_process_ends(tables->database, tables->known());
   if (!ends.ok()) return ends.status();
-  auto unfinished = read_unfinished_ops(tables->database);
+  auto unfinished = read_unfinished_ops(tables->database, tables->known());
   if (!unfinished.ok()) return unfinished.status();
   news.losses = *std::move(losses);
   news.ends = *std::move(ends);

@@ -15,6 +15,7 @@
 #include "store/process_rows.h"
 #include "store/rows.h"
 #include "store/schema.h"
+#include "store/schema_check.h"
 #include "store/sqlite.h"
 #include "store/store_file.h"
 #include "store/store_path.h"
@@ -338,14 +339,16 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::open(const std::filesystem::pa
   if (Status status = file->check_is_store(); !status.ok()) return status;
   if (file->locked(StoreLock::kRecording)) return file->lock(StoreLock::kRecording);
   if (Status status = file->lock(StoreLock::kWriting); !status.ok()) return status;
-  Result<Database> database = Database::open(path, SQLITE_OPEN_READWRITE);
+  Result<Database> database = Database::open_untrusted(path, SQLITE_OPEN_READWRITE);
   if (!database.ok()) return database.status();
   const Result<int> version = schema_version(*database);
   if (!version.ok()) return version.status();
-  if (Status status = migrate(*database, *version, kSchemaVersion, known_migrations());
-      !status.ok()) {
-    return status;
+  Status checked = check_table_kinds(*database, kSchemaSql);
+  if (checked.ok()) {
+    checked = migrate(*database, *version, kSchemaVersion, known_migrations(),
+                      [](Database& migrated) { return check_schema(migrated, kSchemaSql); });
   }
+  if (!checked.ok()) return checked;
   auto impl = std::make_unique<Impl>(*std::move(file), *std::move(database), false);
   if (Status status = impl->prepare(); !status.ok()) return status;
   return std::unique_ptr<TraceWriter>(new TraceWriter(std::move(impl)));

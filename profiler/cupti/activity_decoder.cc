@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "store/limits.h"
+
 namespace stepscope {
 namespace {
 
@@ -23,6 +25,11 @@ Enum enum_of(std::uint32_t value, Enum last) {
 
 std::int32_t small(std::uint32_t value) {
   return value <= std::numeric_limits<std::int32_t>::max() ? static_cast<std::int32_t>(value) : 0;
+}
+
+// No device has so much: what a program that has gone wild left there is not known.
+std::int64_t bytes_of(std::uint64_t value) {
+  return value <= static_cast<std::uint64_t>(kLargestCopy) ? static_cast<std::int64_t>(value) : 0;
 }
 
 std::int64_t amount(std::uint64_t value) {
@@ -157,7 +164,8 @@ bool ActivityDecoder::place(std::uint64_t start, std::uint64_t end, const ClockM
   constexpr std::chrono::hours kLongest{24 * 30};
   const SessionTime from = clock.to_session(Ticks{start});
   const SessionTime to = clock.to_session(Ticks{end});
-  if (start == 0 || end < start || to < from || to - from > kLongest) {
+  if (start == 0 || end < start || to < from || to - from > kLongest || !is_storable(from) ||
+      !is_storable(to)) {
     ++bad_;
     return false;
   }
@@ -242,7 +250,7 @@ void ActivityDecoder::take_copy(const std::byte* bytes, const ClockMap& clock, D
   copy.kind = enum_of(record.copy_kind, CopyKind::kPeerToPeer);
   copy.source = enum_of(record.source, MemoryKind::kManagedStatic);
   copy.target = enum_of(record.target, MemoryKind::kManagedStatic);
-  copy.bytes = amount(record.bytes);
+  copy.bytes = bytes_of(record.bytes);
   out.copies.push_back(copy);
 }
 
@@ -251,7 +259,7 @@ void ActivityDecoder::take_memset(const std::byte* bytes, const ClockMap& clock,
   const auto record = read<MemsetRecord>(bytes);
   Memset memset;
   if (!activity(record, clock, memset)) return;
-  memset.bytes = amount(record.bytes);
+  memset.bytes = bytes_of(record.bytes);
   out.memsets.push_back(memset);
 }
 

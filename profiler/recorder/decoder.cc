@@ -4,14 +4,16 @@
 #include <chrono>
 #include <cstring>
 
+#include "store/limits.h"
+
 namespace stepscope {
 namespace {
 
 // Two ticks that a sane program could have left: a duration of under a year, give or take what the
-// TSCs of two processors differ by.
+// TSCs of two processors differ by, at times that a store may hold.
 bool plausible(SessionTime start, SessionTime end) {
   constexpr std::chrono::hours kYear{24 * 365};
-  return end - start < kYear && start - end < std::chrono::milliseconds{1};
+  return is_storable(start) && is_storable(end) && end - start < kYear && start - end < std::chrono::milliseconds{1};
 }
 
 }  // namespace

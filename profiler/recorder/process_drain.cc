@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "store/limits.h"
+
 namespace stepscope {
 
 // What is known of one ring while one thread has it.
@@ -240,8 +242,10 @@ std::vector<UnfinishedOp> ProcessDrain::open_ops() const {
       const OpenOp& op = header.open_ops[i];
       const auto phase =
           op.phase < kPhaseKindCount ? static_cast<PhaseKind>(op.phase) : PhaseKind::kNone;
-      open.push_back({ring->decoder.thread(), ring->decoder.text_of(op.name),
-                      clock_.to_session(Ticks{op.start}), phase, static_cast<std::uint8_t>(i)});
+      const SessionTime start = clock_.to_session(Ticks{op.start});
+      if (!is_storable(start)) continue;  // a program that has gone wild may have left anything
+      open.push_back({ring->decoder.thread(), ring->decoder.text_of(op.name), start, phase,
+                      static_cast<std::uint8_t>(i)});
     }
   }
   return open;

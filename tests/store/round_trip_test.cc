@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "store/counters.h"
+#include "store/limits.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 #include "store/trace_reader.h"
@@ -25,6 +26,15 @@ std::unique_ptr<TraceWriter> create(const std::filesystem::path& path) {
   auto writer = TraceWriter::create(path);
   EXPECT_TRUE(writer.ok()) << writer.status().message();
   return *std::move(writer);
+}
+
+// A store whose rows may name this many threads, of one process.
+std::unique_ptr<TraceWriter> create_with_threads(const std::filesystem::path& path, int threads) {
+  auto writer = create(path);
+  const auto process = writer->add_process({77, "train", "./train"});
+  EXPECT_OK(process.status());
+  for (int i = 0; i < threads; ++i) EXPECT_OK(writer->add_thread({*process, 77 + i, 0, ""}).status());
+  return writer;
 }
 
 std::vector<Op> ops_of(const TraceReader& reader) {
@@ -57,11 +67,11 @@ std::vector<Op> extreme_ops(StringId name, StringId shapes) {
   Op shaped = plain;
   shaped.shapes = shapes;
   Op full;
-  full.thread = ThreadId{0xFFFFFFFF};
-  full.name = StringId{0xFFFFFFFF};
-  full.start = session_time(INT64_MAX);
-  full.dur = Duration(INT64_MAX);
-  full.self = Duration(INT64_MAX - 1);
+  full.thread = ThreadId{2};
+  full.name = shapes;
+  full.start = session_time(kFarthestNs);
+  full.dur = Duration(kFarthestNs);
+  full.self = Duration(kFarthestNs - 1);
   full.sequence = INT64_MAX;
   full.forward_thread = 0xFFFFFFFF;
   full.scope = OpScope::kUser;
@@ -79,7 +89,7 @@ TEST(RoundTrip, OpsKeepEveryFieldAndTheirOrder) {
   const TempDir dir;
   std::vector<Op> written;
   {
-    auto writer = create(dir / "run.db");
+    auto writer = create_with_threads(dir / "run.db", 2);
     written = extreme_ops(writer->intern("aten::add"), writer->intern("[[2,3]]"));
     ASSERT_OK(writer->add_ops(written));
     ASSERT_OK(writer->add_ops({}));
@@ -179,7 +189,7 @@ TEST(RoundTrip, EndsOfProcesses) {
   const std::vector<ProcessEnd> written = {
       {ProcessId{1}, EndKind::kExit, 0, session_time(5), 0, false},
       {ProcessId{2}, EndKind::kExit, -1, session_time(6), 57, false},
-      {ProcessId{3}, EndKind::kSignal, 9, session_time(INT64_MAX), INT64_MAX, true},
+      {ProcessId{3}, EndKind::kSignal, 9, session_time(kFarthestNs), kLargestValue, true},
       {ProcessId{4}, EndKind::kSignal, 0, session_time(8), 1, false},
       {ProcessId{5}, EndKind::kReplaced, 0, session_time(9), 0, false}};
   {
@@ -206,7 +216,7 @@ TEST(RoundTrip, EndsOfProcesses) {
 TEST(RoundTrip, UnfinishedOpsComeByThreadOutermostFirst) {
   const TempDir dir;
   {
-    auto writer = create(dir / "run.db");
+    auto writer = create_with_threads(dir / "run.db", 2);
     const StringId name = writer->intern("aten::addmm");
     ASSERT_OK(writer->add_unfinished_ops(std::vector<UnfinishedOp>{
         {ThreadId{2}, name, session_time(7), PhaseKind::kBackward, 0},
@@ -231,11 +241,11 @@ TEST(RoundTrip, SamplesKeepTheirOrderAndAVisitMayEndEarly) {
   const TempDir dir;
   std::vector<Sample> written;
   {
-    auto writer = create(dir / "run.db");
+    auto writer = create_with_threads(dir / "run.db", 0);
     const StringId rss = writer->intern(counter::kRss);
     const StringId available = writer->intern(counter::kMemoryAvailable);
     written = {{ProcessId{1}, rss, session_time(3), 0},
-               {ProcessId::kNone, available, session_time(3), INT64_MAX},
+               {ProcessId::kNone, available, session_time(3), kLargestValue},
                {ProcessId::kNone, available, session_time(3), 5, 0},
                {ProcessId{1}, rss, session_time(2), -1}};
     ASSERT_OK(writer->add_samples(written));
@@ -278,7 +288,7 @@ TEST(RoundTrip, PhasesComeByThreadAndStartParentsFirst) {
                  session_time(start), Duration(dur), Duration(1)};
   };
   {
-    auto writer = create(dir / "run.db");
+    auto writer = create_with_threads(dir / "run.db", 2);
     // In the order of their ends, as a recorder writes them.
     ASSERT_OK(writer->add_phases(std::vector<Phase>{
         phase(2, PhaseKind::kForward, 0, 5), phase(1, PhaseKind::kForward, 10, 20),
@@ -299,7 +309,7 @@ TEST(RoundTrip, PhasesComeByThreadAndStartParentsFirst) {
 TEST(RoundTrip, LossesOfOneThreadAndKindAddUp) {
   const TempDir dir;
   {
-    auto writer = create(dir / "run.db");
+    auto writer = create_with_threads(dir / "run.db", 1);
     ASSERT_OK(writer->add_loss({ThreadId::kNone, "op", 1}));
     ASSERT_OK(writer->add_loss({ThreadId{1}, "op", 10}));
     ASSERT_OK(writer->add_loss({ThreadId::kNone, "op", 2}));
@@ -320,8 +330,8 @@ TEST(RoundTrip, Metadata) {
   {
     auto writer = create(dir / "run.db");
     ASSERT_OK(writer->set_meta("command", "./train\xFF"));
-    ASSERT_OK(writer->set_meta("end_ns", "1"));
-    ASSERT_OK(writer->set_meta("end_ns", "-25"));
+    ASSERT_OK(writer->set_meta("an_offset_ns", "1"));
+    ASSERT_OK(writer->set_meta("an_offset_ns", "-25"));
     ASSERT_OK(writer->flush());
     EXPECT_EQ(testing::open_store(dir / "run.db")->meta("state"), "recording");
     ASSERT_OK(writer->finish());
@@ -331,7 +341,7 @@ TEST(RoundTrip, Metadata) {
   EXPECT_EQ(reader->meta("state"), "complete");
   EXPECT_EQ(reader->meta("schema_version"), std::to_string(kSchemaVersion));
   EXPECT_EQ(reader->meta("no such key"), std::nullopt);
-  EXPECT_EQ(reader->meta_int("end_ns", 7), -25);
+  EXPECT_EQ(reader->meta_int("an_offset_ns", 7), -25);
   EXPECT_EQ(reader->meta_int("no such key", 7), 7);
   EXPECT_EQ(reader->meta_int("command", 7), 7);
 }
@@ -440,7 +450,7 @@ void expect_equal(const Analysis& a, const Analysis& b) {
 
 TEST(RoundTrip, AnAnalysisReplacesTheEarlierOneAsAWhole) {
   const TempDir dir;
-  testing::make_store(dir / "run.db", {}, /*analysed=*/true);
+  testing::make_store(dir / "run.db", {.device = true}, /*analysed=*/true);
   const Analysis written = rich_analysis();
   {
     auto writer = TraceWriter::open(dir / "run.db");

@@ -200,7 +200,7 @@ TEST_F(DeviceTrace, ThereIsNoArrowToOrFromWhatHasNoLength) {
 }
 
 TEST_F(DeviceTrace, WhatNoViewerCanDrawIsCounted) {
-  kernel("negative", -5, 3);
+  kernel("before the start", -5, 3);
   kernel("k", 5, 3);
   export_run();
   EXPECT_THAT(slices("kernel"), SizeIs(1));
