@@ -1,5 +1,7 @@
 // The `stepscope` binary: one verb per job.
 #include <cstdio>
+#include <exception>
+#include <new>
 #include <sstream>
 #include <string>
 
@@ -13,9 +15,9 @@ int report_error(const char* verb, const Status& status) {
   return status.kind() == ErrorKind::kUsage ? kUsageError : kBadInput;
 }
 
-}  // namespace stepscope::cli
+namespace {
 
-int main(int argc, char** argv) {
+int run_verb(int argc, char** argv) {
   CLI::App app{"Where did each training step's time go, why, and what would the step cost if you fixed it?",
                "stepscope"};
   app.require_subcommand(1);
@@ -31,28 +33,50 @@ int main(int argc, char** argv) {
              "  stepscope export run.db -o trace.json.gz\n"
              "`stepscope VERB --help` says more about each.");
 
-  int exit_code = stepscope::cli::kOk;
-  stepscope::cli::add_run(app, exit_code);
-  stepscope::cli::add_control(app, exit_code);
-  stepscope::cli::add_sweep(app, exit_code);
-  stepscope::cli::add_analyze(app, exit_code);
-  stepscope::cli::add_compare(app, exit_code);
-  stepscope::cli::add_what_if(app, exit_code);
-  stepscope::cli::add_export(app, exit_code);
-  stepscope::cli::add_report(app, exit_code);
-  stepscope::cli::add_view(app, exit_code);
-  stepscope::cli::add_top(app, exit_code);
-  stepscope::cli::add_import(app, exit_code);
-  stepscope::cli::add_doctor(app, exit_code);
+  int exit_code = kOk;
+  add_run(app, exit_code);
+  add_control(app, exit_code);
+  add_sweep(app, exit_code);
+  add_analyze(app, exit_code);
+  add_compare(app, exit_code);
+  add_what_if(app, exit_code);
+  add_export(app, exit_code);
+  add_report(app, exit_code);
+  add_view(app, exit_code);
+  add_top(app, exit_code);
+  add_import(app, exit_code);
+  add_doctor(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // CLI11 has codes of its own; ours know only "fine" (--help, --version) and "wrong usage".
     std::ostringstream out, wrong;
     const int code = app.exit(error, out, wrong);
-    stepscope::cli::print(stdout, out.str());
-    stepscope::cli::print(stderr, wrong.str());
-    return code == 0 ? stepscope::cli::kOk : stepscope::cli::kUsageError;
+    print(stdout, out.str());
+    print(stderr, wrong.str());
+    return code == 0 ? kOk : kUsageError;
   }
   return exit_code;
+}
+
+// Without memory: there may be none left.
+int report_exception(int argc, char** argv, const char* what, const char* detail) {
+  const char* const verb = argc > 1 ? argv[1] : "";
+  std::fprintf(stderr, "stepscope %s: %s%s\n", verb, what, detail);
+  return kBadInput;
+}
+
+}  // namespace
+}  // namespace stepscope::cli
+
+// The one boundary: whatever a verb throws ends as one line. Threads have theirs (boundary.h).
+int main(int argc, char** argv) {
+  using namespace stepscope::cli;
+  try {
+    return run_verb(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return report_exception(argc, argv, "memory ran out; end other programs, or raise its limit", "");
+  } catch (const std::exception& error) {
+    return report_exception(argc, argv, "an error of this program: ", error.what());
+  }
 }

@@ -15,6 +15,7 @@
 
 #include "analyzer/live/live_run.h"
 #include "analyzer/losses.h"
+#include "cli/boundary.h"
 #include "cli/low_priority.h"
 #include "cli/open_browser.h"
 #include "cli/open_run.h"
@@ -132,9 +133,10 @@ class ViewedRun {
 RunServer::Content content_of(const ViewArguments& arguments, const PerfettoUi& ui,
                               ViewedRun& run) {
   RunServer::Content content;
-  content.report = [&run] { return run.page(); };
-  content.trace = [&run](ByteSink& sink) { return run.trace(sink); };
-  if (arguments.live) content.live = [&run] { return run.frame(); };
+  // These are called in the server's threads.
+  content.report = [&run] { return catching([&] { return run.page(); }); };
+  content.trace = [&run](ByteSink& sink) { return catching([&] { return run.trace(sink); }); };
+  if (arguments.live) content.live = [&run] { return catching([&] { return run.frame(); }); };
   content.title = fs::path(arguments.store).filename().string();
   content.ui_folder = ui.folder;
   content.ui_address = ui.address;
@@ -167,7 +169,10 @@ bool stops_in_time(RunServer& server) {
   std::promise<void> stopped;
   std::future<void> wait = stopped.get_future();
   std::thread stopping([&server, stopped = std::move(stopped)]() mutable {
-    server.stop();
+    static_cast<void>(catching([&server] {
+      server.stop();
+      return Status();
+    }));
     stopped.set_value();
   });
   const bool in_time = wait.wait_for(kPatience) == std::future_status::ready;
