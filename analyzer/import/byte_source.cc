@@ -16,6 +16,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kInput = std::size_t{1} << 18;  // as large as one read() need be
+// A trace shrinks to a tenth or a thirtieth. What grows to more than this many times its size is made
+// to keep its reader busy; small files may, since it takes no time.
+constexpr std::int64_t kMostGrowth = 250;
+constexpr std::int64_t kAnyGrowth = std::int64_t{256} << 20;
+
 constexpr unsigned char kGzipMagic[] = {0x1f, 0x8b};
 
 Status system_error(const fs::path& path, int code) {
@@ -121,7 +126,12 @@ class GzipSource : public ByteSource {
       if (Status status = refill(); !status.ok()) return status;
       if (Status status = advance(); !status.ok()) return status;
     }
-    return size - stream_.avail_out;
+    const std::size_t count = size - stream_.avail_out;
+    inflated_ += static_cast<std::int64_t>(count);
+    if (inflated_ > kAnyGrowth && inflated_ / kMostGrowth > file_position()) {
+      return broken("the gzip data is more than 250 times as long as the file: no trace is");
+    }
+    return count;
   }
   [[nodiscard]] std::int64_t file_position() const override {
     return file_->position() - std::int64_t{stream_.avail_in};
@@ -172,6 +182,7 @@ class GzipSource : public ByteSource {
   std::unique_ptr<File> file_;
   std::vector<Bytef> input_;
   z_stream stream_{};
+  std::int64_t inflated_ = 0;
   bool ended_ = false;
 };
 

@@ -21,8 +21,8 @@ class ByteSource {
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
 
-  // Up to `size` bytes; 0 only at the end. Errors: kIo; kBadInput (a gzip file that is damaged or
-  // ends early), with the offset in the file.
+  // Up to `size` bytes; 0 only at the end. Errors: kIo; kBadInput (a gzip file that is damaged,
+  // ends early, or is a bomb), with the offset in the file.
   virtual Result<std::size_t> read(char* to, std::size_t size) = 0;
 
   // How far the file itself has been read, and how long it is (0: not known, a pipe).

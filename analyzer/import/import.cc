@@ -11,6 +11,7 @@
 #include "analyzer/import/byte_source.h"
 #include "analyzer/import/kineto.h"
 #include "analyzer/import/nsys.h"
+#include "store/limits.h"
 #include "store/store_path.h"
 #include "store/trace_writer.h"
 
@@ -76,10 +77,10 @@ Result<bool> is_database(const fs::path& path) {
 
 // Its strings are there whatever was traced.
 bool has_nsys_tables(const fs::path& path) {
-  Result<Database> database = Database::open(path, SQLITE_OPEN_READONLY);
+  Result<Database> database = Database::open_untrusted(path, SQLITE_OPEN_READONLY);
   if (!database.ok()) return false;
   const auto tables =
-      database->query_int("SELECT count(*) FROM sqlite_master WHERE name = 'StringIds'");
+      database->query_int("SELECT count(*) FROM sqlite_schema WHERE name = 'StringIds'");
   return tables.ok() && *tables > 0;
 }
 
@@ -188,7 +189,7 @@ Status Import::write_meta(Duration first) {
   Status status = writer_.set_meta("imported_from", from);
   if (status.ok() && !problems.empty()) status = writer_.set_meta("recording_stopped", problems);
   if (status.ok() && !host_.empty()) status = writer_.set_meta("host", host_);
-  if (status.ok() && wall_clock_) {
+  if (status.ok() && wall_clock_ && first >= Duration(0) && first.count() <= kLatestUnixNs) {
     status = writer_.set_meta("wall_start_unix_ns", std::to_string(first.count()));
   }
   if (status.ok()) status = writer_.set_meta("end_ns", std::to_string(run_.length().count()));

@@ -310,7 +310,7 @@ void KinetoReader::take_memory(const TraceEvent& event) {
   const std::optional<Placed> at = place(event);
   const std::int64_t allocated = integer_or(event.total_allocated, -1);
   const std::int64_t device = integer_or(event.device_id, 0);
-  if (!at || allocated < 0 || device >= kMostDevices) return;
+  if (!at || allocated < 0 || device < 0 || device >= kMostDevices) return;
   const bool on_host = integer_or(event.device_type, 0) == 0;
   status_ =
       memory_.take({on_host, device, at->start, allocated, integer_or(event.total_reserved, -1)});

@@ -65,8 +65,24 @@ NvtxName parse_nvtx_name(std::string_view text) {
 NsysReader::NsysReader(RunBuilder& run, std::filesystem::path path, std::string steps)
     : run_(run), path_(std::move(path)), steps_(std::move(steps)) {}
 
+// A view of that name is none: to read it could take for ever.
+Result<bool> NsysReader::is_table(const char* name) {
+  Result<Statement> find = database_.prepare("SELECT type, sql FROM sqlite_schema WHERE name = ?1");
+  if (!find.ok()) return find.status();
+  find->bind(1, std::string_view(name));
+  while (true) {
+    const Result<bool> row = find->next();
+    if (!row.ok() || !*row) return row;
+    if (find->text(0) == "table" && find->text(1).starts_with("CREATE TABLE ")) return true;
+    return Status::error(ErrorKind::kBadInput,
+                         path_.string() + ": " + name + " is no plain table, as `nsys export` makes");
+  }
+}
+
 Status NsysReader::each(const char* table, const std::vector<const char*>& columns,
                         const Visit& visit) {
+  const Result<bool> there = is_table(table);
+  if (!there.ok() || !*there) return there.status();
   std::set<std::string> present;
   Result<Statement> info = database_.prepare("SELECT name FROM pragma_table_info(?1)");
   if (!info.ok()) return info.status();
@@ -77,7 +93,6 @@ Status NsysReader::each(const char* table, const std::vector<const char*>& colum
     if (!*row) break;
     present.insert(info->text(0));
   }
-  if (present.empty()) return {};
   known_ = true;
   std::string sql;
   for (const char* column : columns) {
@@ -99,9 +114,11 @@ Status NsysReader::each(const char* table, const std::vector<const char*>& colum
 
 Status NsysReader::read(const std::function<bool()>& go_on) {
   go_on_ = go_on;
-  Result<Database> database = Database::open(path_, SQLITE_OPEN_READONLY);
+  Result<Database> database = Database::open_untrusted(path_, SQLITE_OPEN_READONLY);
   if (!database.ok()) return database.status();
   database_ = *std::move(database);
+  const Result<bool> strings = is_table("StringIds");
+  if (!strings.ok()) return strings.status();
   Result<Statement> find = database_.prepare("SELECT value FROM StringIds WHERE id = ?1");
   if (find.ok()) find_string_ = *std::move(find);  // else there are no names
   Status status = read_facts();

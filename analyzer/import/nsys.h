@@ -43,6 +43,8 @@ class NsysReader {
   using Visit = std::function<Status(const Statement&)>;
   using StreamKey = std::tuple<DeviceId, std::int64_t, std::int64_t>;
 
+  // Whether the file has a table of that name. Errors: kBadInput for a view.
+  Result<bool> is_table(const char* name);
   // Calls `visit` with each row of a table: its columns in the order of `columns`, NULL for those
   // it has not. A table that is not there has no rows.
   Status each(const char* table, const std::vector<const char*>& columns, const Visit& visit);

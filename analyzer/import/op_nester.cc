@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 namespace stepscope {
 namespace {
@@ -70,13 +71,13 @@ Status OpNester::begin(Op op) {
 
 Status OpNester::end() {
   // In the order of their ends over all threads, as they were until here.
-  std::vector<SessionTime> ends;
-  for (const Stack& stack : stacks_) {
-    for (const OpenOp& open : stack) ends.push_back(end_of(open.op));
+  std::vector<std::pair<SessionTime, std::size_t>> ends;
+  for (std::size_t thread = 0; thread < stacks_.size(); ++thread) {
+    for (const OpenOp& open : stacks_[thread]) ends.emplace_back(end_of(open.op), thread);
   }
   std::sort(ends.begin(), ends.end());
-  for (const SessionTime now : ends) {
-    if (Status status = sweep(now); !status.ok()) return status;
+  for (const auto& [now, thread] : ends) {
+    if (Status status = pop_ended(stacks_[thread], now); !status.ok()) return status;
   }
   return {};
 }

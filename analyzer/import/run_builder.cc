@@ -6,6 +6,7 @@
 
 #include "analyzer/import/backward_passes.h"
 #include "analyzer/import/op_nester.h"
+#include "store/limits.h"
 
 namespace stepscope {
 namespace {
@@ -44,6 +45,29 @@ class Batch {
   std::vector<Row> rows_;
 };
 
+// 0, which is "not known", for what no such amount can be.
+std::int64_t known_amount(std::int64_t amount, std::int64_t most) {
+  return amount >= 0 && amount <= most ? amount : 0;
+}
+
+// What a trace says of a device or a process, as far as it can be.
+Device plausible(Device device) {
+  device.number = known_amount(device.number, kLargestUnsigned);
+  device.memory_bytes = known_amount(device.memory_bytes, kLargestValue);
+  for (std::int64_t* fact :
+       {&device.compute_major, &device.compute_minor, &device.multiprocessors,
+        &device.max_threads_per_multiprocessor, &device.registers_per_multiprocessor,
+        &device.shared_bytes_per_multiprocessor}) {
+    *fact = known_amount(*fact, kLargestUnsigned);
+  }
+  return device;
+}
+
+Process plausible(Process process) {
+  if (process.rank < -1 || process.rank > kLargestNumber) process.rank = -1;
+  return process;
+}
+
 // A new store numbers its rows from 1, and so does the builder: its handles need no translation.
 template <typename Id>
 Status expect_id(const Result<Id>& given, std::size_t expected) {
@@ -65,33 +89,65 @@ RunBuilder::RunBuilder(TraceWriter& writer, std::filesystem::path folder)
       syncs_(file_, 2 * kMiB),
       samples_(file_, 2 * kMiB) {}
 
+template <typename Id, typename Row>
+Id RunBuilder::add_entity(std::vector<Row>& rows, Row row, const char* what) {
+  if (static_cast<std::int64_t>(rows.size()) < kMostEntities) {
+    rows.push_back(std::move(row));
+    return static_cast<Id>(rows.size());
+  }
+  too_many_ = Status::error(ErrorKind::kBadInput, "the traces have more than " +
+                                                      std::to_string(kMostEntities) + " " + what +
+                                                      ", which is more than a store may hold");
+  return Id{1};
+}
+
 ThreadId RunBuilder::add_thread(ProcessId process) {
   Thread thread;
   thread.process = process;
-  threads_.push_back(thread);
-  facts_.emplace_back();
-  return static_cast<ThreadId>(threads_.size());
+  const auto id = add_entity<ThreadId>(threads_, std::move(thread), "threads");
+  facts_.resize(threads_.size());
+  return id;
 }
 
 ProcessId RunBuilder::add_process() {
-  processes_.emplace_back();
-  return static_cast<ProcessId>(processes_.size());
+  return add_entity<ProcessId>(processes_, Process(), "processes");
 }
 
 DeviceId RunBuilder::add_device(ProcessId process, std::int64_t number) {
   Device device;
   device.process = process;
   device.number = number;
-  devices_.push_back(device);
-  return static_cast<DeviceId>(devices_.size());
+  return add_entity<DeviceId>(devices_, std::move(device), "devices");
 }
 
 StreamId RunBuilder::add_stream(DeviceId device, std::int64_t context, std::int64_t number) {
-  streams_.push_back({device, context, number});
-  return static_cast<StreamId>(streams_.size());
+  return add_entity<StreamId>(streams_, Stream{device, context, number}, "streams");
+}
+
+StringId RunBuilder::intern(std::string_view text) {
+  text = text.substr(0, kLongestName);  // half a character at its end becomes U+FFFD
+  const StringId id = writer_.intern(text);
+  if (static_cast<std::int64_t>(id) <= names_) return id;
+  names_ = static_cast<std::int64_t>(id);
+  name_bytes_ += 3 * static_cast<std::int64_t>(text.size());  // if each byte became U+FFFD
+  if (names_ > kMostStrings || name_bytes_ > kMostNameBytes) {
+    too_many_ = Status::error(ErrorKind::kBadInput,
+                              "the traces have more names, or longer ones, than a store may hold");
+  }
+  return id;
+}
+
+Status RunBuilder::too_long() {
+  return Status::error(ErrorKind::kBadInput,
+                       "the events of the traces take more than 73 years together");
 }
 
 Status RunBuilder::add(const RankedOp& op) {
+  if (op.sequence < -1) {
+    RankedOp without = op;
+    without.sequence = -1;
+    return add(without);
+  }
   ThreadFacts& thread = facts(op.thread);
   thread.nodes += op.scope == OpScope::kBackwardFunction ? 1 : 0;
   thread.forward_ops += op.scope == OpScope::kFunction && op.sequence >= 0 ? 1 : 0;
@@ -103,7 +159,30 @@ Status RunBuilder::add(const Phase& phase) {
   return add_to(phases_, phase);
 }
 
+Status RunBuilder::add(const Kernel& kernel) {
+  Kernel kept = kernel;
+  kept.static_shared_bytes = known_amount(kernel.static_shared_bytes, kLargestUnsigned);
+  kept.dynamic_shared_bytes = known_amount(kernel.dynamic_shared_bytes, kLargestUnsigned);
+  return add_to(kernels_, kept);
+}
+
+Status RunBuilder::add(const Copy& copy) {
+  Copy kept = copy;
+  kept.bytes = known_amount(copy.bytes, kLargestCopy);
+  return add_to(copies_, kept);
+}
+
+Status RunBuilder::add(const Memset& memset) {
+  Memset kept = memset;
+  kept.bytes = known_amount(memset.bytes, kLargestCopy);
+  return add_to(memsets_, kept);
+}
+
 Status RunBuilder::add(const Sample& sample) {
+  if (sample.value > kLargestValue || sample.value < -kLargestValue) {
+    lose("bad_event");
+    return {};
+  }
   return add_to(samples_, TimedSample{sample.at, Duration(0), sample});
 }
 
@@ -174,7 +253,7 @@ Status RunBuilder::breathe() {
 
 Status RunBuilder::write_names() {
   for (std::size_t i = 0; i < processes_.size(); ++i) {
-    const Status status = expect_id(writer_.add_process(processes_[i]), i + 1);
+    const Status status = expect_id(writer_.add_process(plausible(processes_[i])), i + 1);
     if (!status.ok()) return status;
   }
   for (std::size_t i = 0; i < threads_.size(); ++i) {
@@ -182,7 +261,7 @@ Status RunBuilder::write_names() {
     if (!status.ok()) return status;
   }
   for (std::size_t i = 0; i < devices_.size(); ++i) {
-    const Status status = expect_id(writer_.add_device(devices_[i]), i + 1);
+    const Status status = expect_id(writer_.add_device(plausible(devices_[i])), i + 1);
     if (!status.ok()) return status;
   }
   for (std::size_t i = 0; i < streams_.size(); ++i) {
@@ -251,7 +330,13 @@ Status RunBuilder::write_losses() {
 
 Result<Duration> RunBuilder::write(const std::function<bool()>& cancelled) {
   cancelled_ = cancelled;
+  if (!too_many_.ok()) return too_many_;
   if (empty()) first_ = Duration(0);
+  if (length() > Duration(kFarthestNs)) {
+    return Status::error(ErrorKind::kBadInput,
+                         "the traces lie more than a year apart, so they are not of one run; "
+                         "import each of them alone");
+  }
   Status status = write_names();
   if (status.ok()) status = write_ops();
   if (status.ok()) status = write_rows<Phase>(phases_, &TraceWriter::add_phases);

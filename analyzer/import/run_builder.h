@@ -23,6 +23,7 @@
 #include "analyzer/import/time_sorter.h"
 #include "store/device_events.h"
 #include "store/events.h"
+#include "store/limits.h"
 #include "store/status.h"
 #include "store/trace_writer.h"
 
@@ -44,7 +45,8 @@ class RunBuilder {
   RunBuilder(TraceWriter& writer, std::filesystem::path folder);
 
   // Handles, to be used in events; they are the ids that the rows will have. What they stand for
-  // can be filled in until write().
+  // can be filled in until write(). Of more than a store may hold (store/limits.h), the first is
+  // handed out again, and the next event that is added is an error.
   ProcessId add_process();
   ThreadId add_thread(ProcessId process);
   DeviceId add_device(ProcessId process, std::int64_t number);
@@ -53,15 +55,18 @@ class RunBuilder {
   Thread& thread(ThreadId id) { return at(threads_, id); }
   Device& device(DeviceId id) { return at(devices_, id); }
   const Stream& stream(StreamId id) { return at(streams_, id); }
-  StringId intern(std::string_view text) { return writer_.intern(text); }
+  // A text of more than kLongestName bytes is cut.
+  StringId intern(std::string_view text);
 
-  // Events, with times on the clock of their file, 0 being whatever it is there. Errors: kIo.
+  // Events, with times on the clock of their file, 0 being whatever it is there. Errors: kIo;
+  // kBadInput when the file has more threads, processes, … or names than a store may hold. Numbers
+  // that cannot be, as negative bytes, are taken as not known.
   Status add(const RankedOp& op);
   Status add(const Phase& phase);
   Status add(const ApiCall& call) { return add_to(calls_, call); }
-  Status add(const Kernel& kernel) { return add_to(kernels_, kernel); }
-  Status add(const Copy& copy) { return add_to(copies_, copy); }
-  Status add(const Memset& memset) { return add_to(memsets_, memset); }
+  Status add(const Kernel& kernel);
+  Status add(const Copy& copy);
+  Status add(const Memset& memset);
   Status add(const Sync& sync) { return add_to(syncs_, sync); }
   Status add(const Sample& sample);
   void lose(const char* kind, std::int64_t count = 1) { losses_[kind] += count; }
@@ -83,6 +88,8 @@ class RunBuilder {
 
  private:
   static constexpr Duration kNever = Duration::max();
+  // A demangled kernel's name may be ten KiB long.
+  static constexpr std::size_t kLongestName = std::size_t{64} << 10;
 
   // A Sample has no length and calls its time otherwise.
   struct TimedSample {
@@ -112,10 +119,15 @@ class RunBuilder {
   }
   template <typename Sorter, typename Row>
   Status add_to(Sorter& sorter, const Row& row) {
+    if (!too_many_.ok()) return too_many_;
+    if (row.dur > kLongest - durations_) return too_long();
+    durations_ += row.dur;
     source_first_ = std::min(source_first_, row.start.time_since_epoch());
     source_last_ = std::max(source_last_, row.start.time_since_epoch() + row.dur);
     return sorter.add(row);
   }
+  template <typename Id, typename Row>
+  Id add_entity(std::vector<Row>& rows, Row row, const char* what);
   ThreadFacts& facts(ThreadId thread) { return facts_[static_cast<std::size_t>(thread) - 1]; }
 
   Status write_names();
@@ -146,6 +158,13 @@ class RunBuilder {
   TimeSorter<Memset, NoRank> memsets_;
   TimeSorter<Sync, NoRank> syncs_;
   TimeSorter<TimedSample, NoRank> samples_;
+
+  static constexpr Duration kLongest{kMostInAll};
+  static Status too_long();
+
+  Status too_many_;  // of something: what the next add() returns
+  Duration durations_{0};  // of all events, so that no sum of some overflows
+  std::int64_t names_ = 0, name_bytes_ = 0;
 
   Duration source_first_ = kNever, source_last_{0};  // on the clock of the file
   Duration first_ = kNever, last_{0};                // on that of the epochs

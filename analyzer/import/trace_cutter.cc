@@ -6,6 +6,8 @@
 namespace stepscope {
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 bool ends_scalar(char c) { return c == ',' || c == '}' || c == ']' || is_blank(c); }
@@ -92,9 +94,9 @@ Status TraceCutter::start() {
   const Result<char> first = peek();
   if (!first.ok()) return first.status();
   if (begin_ == end_) return error_at(0, "the file is empty");
-  if (offset_of(begin_) == 0 && unread().starts_with("\xEF\xBB\xBF")) {
-    begin_ += 3;  // a byte order mark, which some editors leave
-    return start();
+  if (offset_of(begin_) == 0 && *first == kByteOrderMark.front()) {
+    if (Status status = skip_byte_order_mark(); !status.ok()) return status;
+    if (offset_of(begin_) != 0) return start();
   }
   if (*first != '{' && *first != '[') {
     return error_at(offset_of(begin_),
@@ -103,6 +105,17 @@ Status TraceCutter::start() {
   bare_ = *first == '[';
   state_ = bare_ ? State::kEvents : State::kMembers;
   ++begin_;
+  return {};
+}
+
+// Some editors leave one. The source may hand out less than its three bytes at a time.
+Status TraceCutter::skip_byte_order_mark() {
+  while (unread().size() < kByteOrderMark.size()) {
+    const Result<bool> more = fill();
+    if (!more.ok()) return more.status();
+    if (!*more) return {};
+  }
+  if (unread().starts_with(kByteOrderMark)) begin_ += kByteOrderMark.size();
   return {};
 }
 

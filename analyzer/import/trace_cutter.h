@@ -63,6 +63,7 @@ class TraceCutter {
   // The next byte that is no blank (nor one of `skip`), left unread; 0 at the end.
   Result<char> peek(std::string_view skip = {});
   Status start();
+  Status skip_byte_order_mark();
   // Both return a kEnd when they have only changed the state.
   Result<TracePiece> next_member();
   Result<TracePiece> next_events();

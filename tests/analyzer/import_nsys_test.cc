@@ -10,6 +10,7 @@
 #include "analyzer/import/import.h"
 #include "analyzer/import/nsys.h"
 #include "store/trace_reader.h"
+#include "tests/analyzer/nsys_report.h"
 #include "tests/store/assert_ok.h"
 #include "tests/store/testing/synthetic_run.h"
 
@@ -20,21 +21,13 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-// pid 42, thread 43.
-constexpr const char* kThread = "((1 << 48) | (42 << 24) | 43)";
-constexpr const char* kProcess = "((1 << 48) | (42 << 24))";
-
 class NsysImport : public ::testing::Test {
  protected:
   // `sql` may say $T and $P for the thread and the process.
   fs::path write(std::string sql) {
     const fs::path path = dir_ / "report.sqlite";
     fs::remove(path);
-    for (const auto& [word, value] : {std::pair("$T", kThread), std::pair("$P", kProcess)}) {
-      for (std::size_t at = 0; (at = sql.find(word, at)) != std::string::npos;) {
-        sql.replace(at, 2, value);
-      }
-    }
+    sql = testing::with_global_ids(std::move(sql));
     sqlite3* handle = nullptr;
     sqlite3_open(path.c_str(), &handle);
     char* error = nullptr;
@@ -53,37 +46,8 @@ class NsysImport : public ::testing::Test {
   const fs::path out_ = dir_ / "run.db";
 };
 
-constexpr const char* kReport = R"(
-  CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
-  INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel'), (2, 'sgemm'), (3, 'main loop'), (4, 'python');
-  CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT);
-  INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000, '');
-  CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, totalMemory INTEGER, smCount INTEGER);
-  INSERT INTO TARGET_INFO_GPU VALUES (0, 'H100', 80000000000, 132);
-  CREATE TABLE ThreadNames (globalTid INTEGER, nameId INTEGER, priority INTEGER);
-  INSERT INTO ThreadNames VALUES ($T, 3, 0);
-  CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);
-  INSERT INTO PROCESSES VALUES ($P, 42, 'python3');
-  CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, textId INTEGER, globalTid INTEGER);
-  INSERT INTO NVTX_EVENTS VALUES (1000, 9000, 59, 'step 1', NULL, $T), (1100, 1900, 59, NULL, 3, $T),
-    (2000, 3000, 59, 'aten::mm, seq = 5, op_id = 12', NULL, $T), (2500, NULL, 34, 'mark', NULL, $T),
-    (9000, 9500, 60, 'across threads', NULL, $T), (9000, 19000, 59, 'step 2', NULL, $T);
-  CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER, returnValue INTEGER);
-  INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (2100, 2200, $T, 7, 1, 0);
-  CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER, streamId INTEGER,
-    correlationId INTEGER, globalPid INTEGER, demangledName INTEGER, shortName INTEGER, gridX INTEGER, gridY INTEGER, gridZ INTEGER,
-    blockX INTEGER, blockY INTEGER, blockZ INTEGER, registersPerThread INTEGER);
-  INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (2300, 2900, 0, 1, 13, 7, $P, 2, 2, 5, 6, 7, 8, 9, 10, 64);
-  CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER, streamId INTEGER,
-    correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER, srcKind INTEGER, dstKind INTEGER);
-  INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (500, 700, 0, 1, 13, 6, $P, 4096, 1, 0, 2), (600, 500, 0, 1, 13, 6, $P, 1, 1, 0, 2);
-  CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER, streamId INTEGER,
-    correlationId INTEGER, globalPid INTEGER, syncType INTEGER);
-  INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (3000, 4000, 0, 1, 4294967295, 8, $P, 4);
-)";
-
 TEST_F(NsysImport, ReadsTheTablesThatThereAre) {
-  const auto summary = import(kReport, "step *");
+  const auto summary = import(testing::kNsysReport, "step *");
   ASSERT_OK(summary.status());
   EXPECT_EQ(summary->counts.ops, 4);
   EXPECT_EQ(summary->lost, 1);  // the copy that ended before it began
@@ -153,11 +117,39 @@ TEST_F(NsysImport, AnyTableMayBeMissing) {
 TEST_F(NsysImport, SaysWhatIsWrong) {
   const fs::path path = dir_ / "report.sqlite";
   expect_error(import("CREATE TABLE t (a)").status(), ErrorKind::kBadInput, path, {"nsys export"});
-  expect_error(import(kReport, "epoch *").status(), ErrorKind::kUsage, path, {"epoch *"});
-  write(kReport);
+  expect_error(import(testing::kNsysReport, "epoch *").status(), ErrorKind::kUsage, path, {"epoch *"});
+  write(testing::kNsysReport);
   fs::resize_file(path, 8192);
   expect_error(import_traces({path}, out_, {}).status(), ErrorKind::kBadInput, path);
   EXPECT_FALSE(fs::exists(out_));
+}
+
+// Other people's databases: to read a view could take for ever, and a table may hold anything.
+TEST_F(NsysImport, AViewUnderATablesNameIsRefused) {
+  const std::string sql = std::string(testing::kNsysReport) +
+                          "DROP TABLE NVTX_EVENTS; CREATE VIEW NVTX_EVENTS AS WITH RECURSIVE n(start)"
+                          " AS (SELECT 1 UNION ALL SELECT start + 1 FROM n) SELECT start FROM n;";
+  expect_error(import(sql).status(), ErrorKind::kBadInput, dir_ / "report.sqlite",
+               {"NVTX_EVENTS is no plain table"});
+  EXPECT_FALSE(fs::exists(out_));
+}
+
+TEST_F(NsysImport, WhatCannotBeIsNotKnown) {
+  const std::string sql =
+      std::string(testing::kNsysReport) +
+      "UPDATE TARGET_INFO_GPU SET totalMemory = -1, smCount = 9000000000;"
+      "UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET bytes = 9223372036854775807;"
+      "UPDATE NVTX_EVENTS SET text = 'aten::mm, seq = -9223372036854775808, op_id = 12'"
+      " WHERE start = 2000;";
+  ASSERT_OK(import(sql).status());
+  const auto reader = testing::open_store(out_);
+  EXPECT_EQ(reader->devices()[0].memory_bytes, 0);
+  EXPECT_EQ(reader->devices()[0].multiprocessors, 0);
+  ASSERT_OK(reader->for_each_copy([](const Copy& copy) { EXPECT_EQ(copy.bytes, 0); }));
+  ASSERT_OK(reader->for_each_op([](const Op& op) {
+    EXPECT_EQ(op.sequence, -1);
+    return true;
+  }));
 }
 
 TEST(NvtxNames, OfPytorchsOpsCarryNumbers) {

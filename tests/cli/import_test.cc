@@ -78,6 +78,50 @@ TEST_F(ImportVerbTest, ATraceBecomesAStore) {
   EXPECT_NEAR(report["shares"]["input"].get<double>(), 0.4, 0.001);
 }
 
+// Some editors put it there; with gzip it comes in pieces of the inflater's choice.
+TEST_F(ImportVerbTest, AByteOrderMarkBeforeATraceIsSkipped) {
+  const std::string marked = write("marked.json", "\xEF\xBB\xBF" + contents(write_trace("t.json")));
+  for (const char* zip : {"", "gzip -f "}) {
+    if (*zip != 0) {
+      ASSERT_EQ(run_program({"/bin/sh", "-c", zip + marked}).exit_code, 0);
+    }
+    const Outcome outcome =
+        run_stepscope({"import", *zip == 0 ? marked : marked + ".gz", "-o", path("run.db")});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("run.db: "));
+  }
+  const Outcome nothing = run_stepscope({"import", write("mark.json", "\xEF\xBB\xBF"), "-o", path("x.db")});
+  EXPECT_EQ(nothing.exit_code, 3);
+  EXPECT_EQ(lines_in(nothing.err), 1u) << nothing.err;
+}
+
+TEST_F(ImportVerbTest, AGzipBombIsRefused) {
+  // A trace that begins well, then blanks without end: 400 MB that fit into 400 kB.
+  const std::string bomb = path("bomb.json.gz");
+  const Outcome made = run_program(
+      {"/bin/sh", "-c",
+       "(printf '{\"traceEvents\":['; head -c 400000000 /dev/zero | tr '\\0' ' ') | gzip -1 > " + bomb});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const Outcome outcome = run_stepscope({"import", bomb, "-o", path("run.db")});
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_EQ(lines_in(outcome.err), 1u) << outcome.err;
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr(bomb), HasSubstr("250 times")));
+}
+
+TEST_F(ImportVerbTest, FilesThatLieYearsApartAreNoRun) {
+  const auto trace = [this](const std::string& name, const std::string& base) {
+    return write(name, R"({"baseTimeNanoseconds": )" + base +
+                           R"(, "traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm",
+                           "pid": 1, "tid": 1, "ts": 5, "dur": 1}]})");
+  };
+  const Outcome outcome =
+      run_stepscope({"import", trace("rank0.json", "1600000000000000000"),
+                     trace("rank1.json", "1700000000000000000"), "-o", path("run.db")});
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_EQ(lines_in(outcome.err), 1u) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("more than a year apart"));
+}
+
 TEST_F(ImportVerbTest, WhatIsNoTraceIsSaidInALine) {
   const std::string cut = write("cut.json", contents(write_trace("t.json")).substr(0, 5000));
   const std::string earlier = path("run.db");
