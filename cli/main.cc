@@ -69,7 +69,7 @@ int report_exception(int argc, char** argv, const char* what, const char* detail
 }  // namespace
 }  // namespace stepscope::cli
 
-// The one boundary: whatever a verb throws ends as one line. Threads have theirs (boundary.h).
+// The one boundary: whatever a verb throws ends as one line. Threads have theirs (store/contained.h).
 int main(int argc, char** argv) {
   using namespace stepscope::cli;
   try {

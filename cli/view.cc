@@ -15,7 +15,7 @@
 
 #include "analyzer/live/live_run.h"
 #include "analyzer/losses.h"
-#include "cli/boundary.h"
+#include "store/contained.h"
 #include "cli/low_priority.h"
 #include "cli/open_browser.h"
 #include "cli/open_run.h"
@@ -134,9 +134,9 @@ RunServer::Content content_of(const ViewArguments& arguments, const PerfettoUi& 
                               ViewedRun& run) {
   RunServer::Content content;
   // These are called in the server's threads.
-  content.report = [&run] { return catching([&] { return run.page(); }); };
-  content.trace = [&run](ByteSink& sink) { return catching([&] { return run.trace(sink); }); };
-  if (arguments.live) content.live = [&run] { return catching([&] { return run.frame(); }); };
+  content.report = [&run] { return contained([&] { return run.page(); }); };
+  content.trace = [&run](ByteSink& sink) { return contained([&] { return run.trace(sink); }); };
+  if (arguments.live) content.live = [&run] { return contained([&] { return run.frame(); }); };
   content.title = fs::path(arguments.store).filename().string();
   content.ui_folder = ui.folder;
   content.ui_address = ui.address;
@@ -169,7 +169,7 @@ bool stops_in_time(RunServer& server) {
   std::promise<void> stopped;
   std::future<void> wait = stopped.get_future();
   std::thread stopping([&server, stopped = std::move(stopped)]() mutable {
-    static_cast<void>(catching([&server] {
+    static_cast<void>(contained([&server] {
       server.stop();
       return Status();
     }));

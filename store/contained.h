@@ -23,9 +23,9 @@ inline Status status_of(const std::exception& error) noexcept {
   return Status::error(ErrorKind::kIo, "out of memory");
 }
 
-// Runs `work`, which returns a Status, and returns that or what it threw.
+// Runs `work`, which returns a Status or a Result, and returns that or what it threw.
 template <typename Work>
-Status contained(Work&& work) noexcept {
+auto contained(Work&& work) noexcept -> decltype(work()) {
   try {
     return std::forward<Work>(work)();
   } catch (const std::exception& error) {
