@@ -11,6 +11,7 @@ import select
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -19,6 +20,8 @@ import hostile
 import kill_many
 
 KILLS = 100
+FEWER_KILLS = 12
+MOST_KILLS = 300  # on a machine that is too busy for a recorder to commit anything in its first half second
 
 
 def integrity(store):
@@ -35,6 +38,31 @@ def test_killed_a_hundred_times_at_random(stepscope, program):
     deaths = list(kill_many.kill_many(stepscope, program, KILLS, seed))
     assert [death.missing() for death in deaths if death.missing()] == []
     assert sum(sum(death.written) for death in deaths) > KILLS * 100, "most of them lived long enough to write"
+
+
+@pytest.mark.parametrize("victim", ["recorder", "both", "embedded"])
+def test_the_recorder_is_killed_at_random(stepscope, program, victim):
+    """The store is an unbroken beginning of what was written, and a program that is left goes on."""
+    seed = random.randrange(2**32)
+    print(f"seed {seed}: bench/death/kill_many.py --seed {seed} --victim {victim} does the same")
+    deaths = []
+    for death in kill_many.kill_many(stepscope, program, MOST_KILLS, seed, victim):
+        deaths.append(death)
+        assert death.missing() == ""
+        if len(deaths) >= FEWER_KILLS and any(sum(death.store.scopes) for death in deaths if death.store):
+            return
+    pytest.fail(f"no recorder lived to see a commit in {MOST_KILLS} runs")
+
+
+@pytest.mark.parametrize("victim", ["program", "recorder", "both", "embedded"])
+def test_killed_at_random_on_a_full_disk(build_dir, program, victim):
+    """What is stored and what is stated as lost make up what was written; of a dead recorder, a beginning is there."""
+    if shutil.which("unshare") is None or hostile.run(["unshare", "--user", "--map-root-user", "--mount", "true"]).code != 0:
+        pytest.skip("no file system can be mounted here (unshare --user --mount)")
+    done = hostile.run([sys.executable, kill_many.__file__, "--build", build_dir, "--kills", FEWER_KILLS, "--victim", victim,
+                        "--full-disk"])
+    print(done.out)
+    assert (done.code, done.err) == (0, "")
 
 
 @pytest.mark.parametrize("how, end", [
