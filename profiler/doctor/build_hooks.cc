@@ -10,6 +10,7 @@
 #include "profiler/doctor/build_tools.h"
 #include "profiler/doctor/command.h"
 #include "profiler/doctor/try_hooks.h"
+#include "profiler/launch/preload_folder.h"
 #include "profiler/session/hook_places.h"
 
 namespace stepscope {
@@ -115,12 +116,18 @@ Result<fs::path> build_hooks(const TorchInstall& torch, const Installation& inst
   if (cache.empty()) return unavailable("no place for the hooks: set HOME or XDG_CACHE_HOME");
   const auto folder = BuildFolder::make(cache);
   if (!folder.ok()) return folder.status();
+  // Neither make nor dlopen() takes every path.
+  const auto libraries = PreloadFolder::open(installed.libraries);
+  if (!libraries.ok()) return libraries.status();
+  const auto sources = PreloadFolder::open(installed.sources);
+  if (!sources.ok()) return sources.status();
+  const Installation named{libraries->path(), sources->path()};
 
   const fs::path log = cache / ("torch-" + torch.version + ".log");
-  const auto commands = build_commands(torch, installed, tools.generator, folder->path());
+  const auto commands = build_commands(torch, named, tools.generator, folder->path());
   if (Status status = run_build(commands, log, tick); !status.ok()) return status;
   const fs::path built = folder->path() / hook_file(torch.version).filename();
-  if (Status status = check_result(built, torch, installed); !status.ok()) return status;
+  if (Status status = check_result(built, torch, named); !status.ok()) return status;
   const fs::path destination = cache / hook_file(torch.version);
   if (Status status = put_into_place(built, destination); !status.ok()) return status;
   std::error_code ignored;

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -24,6 +25,9 @@ def copy_installation(build_dir, folder):
     for library in build_dir.glob("lib*/libstepscope.so*"):
         (folder / library.parent.name).mkdir(exist_ok=True)
         shutil.copy2(library, folder / library.parent.name, follow_symlinks=False)
+    for sources in build_dir.glob("share/stepscope/source"):
+        (folder / "share/stepscope").mkdir(parents=True)
+        (folder / "share/stepscope/source").symlink_to(sources.resolve())
     for companions in build_dir.glob("lib*/stepscope"):
         shutil.copytree(companions, folder / companions.parent.name / "stepscope")
     return folder / "bin/stepscope"
@@ -116,6 +120,24 @@ def test_a_program_that_goes_on_as_another_user(installed, tmp_path):
 
 
 # --- doctor --------------------------------------------------------------------------------------
+
+
+@pytest.mark.torch
+def test_doctor_builds_hooks(build_dir, cpp_programs, tmp_path):
+    """Neither make nor the loader, which tries what was built, would take the path."""
+    pytest.importorskip("torch", reason="pip install torch")
+    stepscope = copy_installation(build_dir, tmp_path / NAMES[-1])
+    for hooks in stepscope.parent.parent.glob("lib*/stepscope/torch-*"):
+        shutil.rmtree(hooks)
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    built = subprocess.run([stepscope, "doctor", "--python", sys.executable, "--build-hooks"], env=os.environ | cache,
+                           capture_output=True, text=True, timeout=900)  # a compiler's work
+    if "building hooks needs" in built.stderr:
+        pytest.skip(built.stderr)
+    assert built.returncode == 0, built.stderr
+    done = hostile.Wrapper(stepscope, tmp_path).wrap(cpp_programs, "reader", "--batches", 5, "--stall-ms", 0, environment=cache)
+    ((ops,),) = done.rows("SELECT count(*) FROM op")
+    assert ops > 50
 
 
 def preload_library(stepscope):
