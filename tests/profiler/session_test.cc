@@ -167,13 +167,13 @@ TEST_F(SessionTest, AFullDiskStopsTheRecordingNotTheProgram) {
     const rlimit limit{4 << 20, 4 << 20};  // an empty store takes a third of it
     setrlimit(RLIMIT_FSIZE, &limit);
     if (!Session::get().start(options_).ok()) _exit(1);
-    for (int i = 0; i < 3'000'000 && Session::get().active(); ++i) {
+    for (int i = 0; i < 3'000'000 && Session::get().recording(); ++i) {
       ThreadRecorder* recorder = current_thread();
       recorder->start_op({&i, "op", -1, 0, OpScope::kFunction});
       recorder->end_op(&i);
       if (i % 10'000 == 0) std::this_thread::sleep_for(milliseconds(5));
     }
-    const bool stopped_itself = !Session::get().active();
+    const bool stopped_itself = !Session::get().recording();
     const bool said = !Session::get().stop().ok();
     _exit(stopped_itself && said ? 42 : 2);
   }
