@@ -1,5 +1,5 @@
-// A file that appears at its path whole or not at all, also when the process that makes it is killed.
-// Internal to store/.
+// A file that appears at its path whole or not at all, also when the process that makes it is
+// killed. Internal to store/.
 #pragma once
 
 #include <filesystem>

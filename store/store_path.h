@@ -10,8 +10,8 @@
 
 namespace stepscope {
 
-// A new file of `content` at `path`, locked for recording and writing. What is there already is moved
-// aside or refused, as TraceWriter::create() says; of another kind it is always refused.
+// A new file of `content` at `path`, locked for recording and writing. What is there already is
+// moved aside or refused, as TraceWriter::create() says; of another kind it is always refused.
 Result<StoreFile> claim_path(const std::filesystem::path& path, ExistingStore existing,
                              std::string_view content, StoreKind kind = StoreKind::kRecording);
 

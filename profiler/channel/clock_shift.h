@@ -1,6 +1,6 @@
-// How far a program's CLOCK_MONOTONIC is from the recorder's. As a rule it is the same clock; a time
-// namespace (`unshare --time`, some containers) shifts it by a constant, and a library that fakes time
-// (libfaketime) does what it likes.
+// How far a program's CLOCK_MONOTONIC is from the recorder's. As a rule it is the same clock; a
+// time namespace (`unshare --time`, some containers) shifts it by a constant, and a library that
+// fakes time (libfaketime) does what it likes.
 #pragma once
 
 #include <sys/types.h>

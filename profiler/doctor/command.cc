@@ -29,7 +29,8 @@ std::vector<std::string> with_environment(const Environment& added) {
   for (const auto& [name, value] : added) variables.push_back(name + "=" + value);
   const auto is_replaced = [&](std::string_view variable) {
     const std::string_view name = variable.substr(0, variable.find('='));
-    return std::any_of(added.begin(), added.end(), [&](const auto& one) { return one.first == name; });
+    return std::any_of(added.begin(), added.end(),
+                       [&](const auto& one) { return one.first == name; });
   };
   for (char** variable = environ; *variable != nullptr; ++variable) {
     if (!is_replaced(*variable)) variables.emplace_back(*variable);

@@ -130,7 +130,8 @@ Finding check_tools(const Installation& installed) {
 }
 
 // As a wrapped program finds it.
-fs::path as_loaded(const HookPlace& place, const Installation& installed, const Installation& named) {
+fs::path as_loaded(const HookPlace& place, const Installation& installed,
+                   const Installation& named) {
   if (place.origin != HookOrigin::kInstalled) return place.library;
   return named.libraries / place.library.lexically_relative(installed.libraries);
 }

@@ -1,5 +1,5 @@
-// Whether libstepscope.so loads into a program as `stepscope run` has it loaded: the only answer that
-// can be relied on, as it is also a matter of its path, its permissions and the C library.
+// Whether libstepscope.so loads into a program as `stepscope run` has it loaded: the only answer
+// that can be relied on, as it is also a matter of its path, its permissions and the C library.
 #pragma once
 
 #include <string>

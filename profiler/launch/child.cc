@@ -32,8 +32,8 @@ bool is_ignored(int signal) {
 }
 
 // A blocked signal reaches a signalfd even where it is ignored, as SIGHUP is under nohup. A program
-// that we only wrap may listen to it again, so it gets it; a signal that would end a program that is
-// apart on our account stays ignored.
+// that we only wrap may listen to it again, so it gets it; a signal that would end a program that
+// is apart on our account stays ignored.
 sigset_t our_signals(bool apart) {
   sigset_t set;
   sigemptyset(&set);
@@ -45,8 +45,9 @@ sigset_t our_signals(bool apart) {
 }
 
 // The kernel sends a signal of the terminal's to the whole foreground group: the program has it
-// already. The hang-up is the exception. It goes to the leader of the session alone, SIGHUP and then
-// SIGCONT; the group gets it only when the leader has died, and we live as long as the program does.
+// already. The hang-up is the exception. It goes to the leader of the session alone, SIGHUP and
+// then SIGCONT; the group gets it only when the leader has died, and we live as long as the program
+// does.
 bool program_has_it(const signalfd_siginfo& info) {
   if (info.ssi_code != SI_KERNEL) return false;
   const bool hang_up = info.ssi_signo == SIGHUP || info.ssi_signo == SIGCONT;

@@ -21,8 +21,8 @@ namespace stepscope {
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
 // The variables that a program is given: where the recorder is, the library to preload (after the
-// user's own, and after a sanitizer's runtime, which must be first), the Python hooks. Both paths as
-// PreloadFolder names them.
+// user's own, and after a sanitizer's runtime, which must be first), the Python hooks. Both paths
+// as PreloadFolder names them.
 Environment environment_for(const ProgramFile& program, const std::string& socket,
                             const std::string& library, const std::string& python_folder);
 
@@ -30,8 +30,8 @@ Environment environment_for(const ProgramFile& program, const std::string& socke
 struct ChildSetup {
   // In a group of processes of its own, which end_group() ends; its standard input is empty, no
   // signal is blocked or ignored on our account, it is killed when the process that started it
-  // dies, and our signals are as before once the Child is gone. A signal that we ignore (SIGHUP under
-  // nohup) is not taken.
+  // dies, and our signals are as before once the Child is gone. A signal that we ignore (SIGHUP
+  // under nohup) is not taken.
   bool apart = false;
   int output = -1;  // what becomes its standard output; -1: ours
   int error = -1;   // the same of standard error
@@ -57,8 +57,8 @@ class Child {
   [[nodiscard]] pid_t pid() const { return pid_; }
   // Readable when signals() has something to do.
   [[nodiscard]] int fd() const { return signals_.get(); }
-  // Passes on what was sent to us alone: by another process, and the terminal's hang-up where we lead
-  // the session. What the terminal sent to the foreground group, the program has got already.
+  // Passes on what was sent to us alone: by another process, and the terminal's hang-up where we
+  // lead the session. What the terminal sent to the foreground group, the program has got already.
   void pass_signals_on() const;
   // Instead of passing them on: the next one that was sent to us, SIGCHLD left out; 0: none.
   [[nodiscard]] int take_signal() const;

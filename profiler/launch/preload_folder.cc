@@ -69,8 +69,8 @@ Result<PreloadFolder> PreloadFolder::open(const fs::path& libraries) {
   }
   return Status::error(ErrorKind::kIo,
                        libraries.string() +
-                           ": cannot be preloaded: its path holds a space, a colon or a '$', and no "
-                           "link to it can be made in TMPDIR, /tmp, /dev/shm or /var/tmp (" +
+                           ": cannot be preloaded: its path holds a space, a colon or a '$', and "
+                           "no link to it can be made in TMPDIR, /tmp, /dev/shm or /var/tmp (" +
                            std::strerror(errno) + "); install Stepscope in another place");
 }
 

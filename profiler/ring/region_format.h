@@ -66,8 +66,8 @@ struct RegionHeader {
 
   // Written by the recorder.
   alignas(64) std::atomic<OpsSwitch> ops_switch;
-  // Grows with each of its looks at the rings; 0: it looks no more. A count and no time, because the
-  // program's clock may be another than the recorder's.
+  // Grows with each of its looks at the rings; 0: it looks no more. A count and no time, because
+  // the program's clock may be another than the recorder's.
   std::atomic<std::uint64_t> heartbeat;
 
   // Written by the program.

@@ -1,10 +1,11 @@
-// Whether the recorder of a wrapped program still looks at its rings. It counts its looks; a count that
-// stands still for too long is a recorder that is gone, or stopped.
+// Whether the recorder of a wrapped program still looks at its rings. It counts its looks; a count
+// that stands still for too long is a recorder that is gone, or stopped.
 //
-// Time is measured by ticks of this process alone. The two may live in different time namespaces, and
-// a library may fake the program's clock, but not the time stamp counter.
+// Time is measured by ticks of this process alone. The two may live in different time namespaces,
+// and a library may fake the program's clock, but not the time stamp counter.
 //
-// Thread safety: all members. Two calls at one time may disagree about a moment's difference, no more.
+// Thread safety: all members. Two calls at one time may disagree about a moment's difference, no
+// more.
 #pragma once
 
 #include <atomic>

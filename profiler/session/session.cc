@@ -302,8 +302,8 @@ void Session::mark_exit(int code) noexcept {
   if (getpid() == joined_as_) region->exited.store(1 + (static_cast<std::uint32_t>(code) & 0xff));
 }
 
-// A recorder looks at the rings each few milliseconds. Should one that was gone come back, recording
-// goes on.
+// A recorder looks at the rings each few milliseconds. Should one that was gone come back,
+// recording goes on.
 bool Session::recorder_is_alive() {
   if (wrapper_.load(std::memory_order_relaxed) != Wrapper::kJoined) return true;
   const RegionHeader& region = *region_.load();

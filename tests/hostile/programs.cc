@@ -202,8 +202,8 @@ void write_for_ever(std::atomic<std::int64_t>& written, int index) {
   }
 }
 
-// until-killed FILE [STORE]: four threads; FILE keeps what each has written. With a STORE the program
-// records itself.
+// until-killed FILE [STORE]: four threads; FILE keeps what each has written. With a STORE the
+// program records itself.
 int until_killed(const Arguments& arguments) {
   const int file = open(arguments.at(0).c_str(), O_RDWR);
   void* memory = mmap(nullptr, sizeof(Written), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);

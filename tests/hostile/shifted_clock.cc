@@ -1,5 +1,5 @@
-// Preloaded: this program's clocks are not the machine's, as with a library that fakes the time. They
-// run by a rate of STEPSCOPE_TEST_RATE from STEPSCOPE_TEST_SHIFT seconds later on.
+// Preloaded: this program's clocks are not the machine's, as with a library that fakes the time.
+// They run by a rate of STEPSCOPE_TEST_RATE from STEPSCOPE_TEST_SHIFT seconds later on.
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>

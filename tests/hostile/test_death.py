@@ -57,10 +57,11 @@ def test_the_recorder_is_killed_at_random(stepscope, program, victim):
 @pytest.mark.parametrize("victim", ["program", "recorder", "both", "embedded"])
 def test_killed_at_random_on_a_full_disk(build_dir, program, victim):
     """What is stored and what is stated as lost make up what was written; of a dead recorder, a beginning is there."""
-    if shutil.which("unshare") is None or hostile.run(["unshare", "--user", "--map-root-user", "--mount", "true"]).code != 0:
+    unshare = ["unshare", "--user", "--map-root-user", "--mount"]
+    if shutil.which("unshare") is None or hostile.run([*unshare, "true"]).code != 0:
         pytest.skip("no file system can be mounted here (unshare --user --mount)")
-    done = hostile.run([sys.executable, kill_many.__file__, "--build", build_dir, "--kills", FEWER_KILLS, "--victim", victim,
-                        "--full-disk"])
+    done = hostile.run([sys.executable, kill_many.__file__, "--build", build_dir, "--kills", FEWER_KILLS,
+                        "--victim", victim, "--full-disk"])
     print(done.out)
     assert (done.code, done.err) == (0, "")
 

@@ -135,7 +135,8 @@ def test_doctor_builds_hooks(build_dir, cpp_programs, tmp_path):
     if "building hooks needs" in built.stderr:
         pytest.skip(built.stderr)
     assert built.returncode == 0, built.stderr
-    done = hostile.Wrapper(stepscope, tmp_path).wrap(cpp_programs, "reader", "--batches", 5, "--stall-ms", 0, environment=cache)
+    program = [cpp_programs, "reader", "--batches", 5, "--stall-ms", 0]
+    done = hostile.Wrapper(stepscope, tmp_path).wrap(*program, environment=cache)
     ((ops,),) = done.rows("SELECT count(*) FROM op")
     assert ops > 50
 

@@ -220,7 +220,8 @@ TEST(PathPolicy, AKillAtAnyMomentOfTheMakingLeavesThePathUsable) {
       return 0;
     });
     ASSERT_TRUE(child.wait_until_ready());
-    ::usleep(static_cast<useconds_t>(kill * 211));  // a prime: at another point of the making each time
+    // By a prime, so that each comes at another point of the making.
+    ::usleep(static_cast<useconds_t>(kill * 211));
     child.kill();
     for (int i = 0; fs::exists(path_of(i)); ++i, ++made) {
       EXPECT_OK(create_error(path_of(i)));
