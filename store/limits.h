@@ -36,6 +36,9 @@ inline constexpr std::int64_t kMostInAll = std::int64_t{1} << 61;
 // Bytes of one copy or memset, 16 TiB, as recorders and importers keep them: more is not known.
 inline constexpr std::int64_t kLargestCopy = std::int64_t{1} << 44;
 
+// Lost events of one thread and kind: more are counted as this many.
+inline constexpr std::int64_t kMostLost = std::int64_t{1} << 50;
+
 // Values of counters, either way: their differences and sums of a few do not overflow.
 inline constexpr std::int64_t kLargestValue = std::int64_t{1} << 60;
 

@@ -10,6 +10,7 @@
 #include "store/analysis_rows.h"
 #include "store/contained.h"
 #include "store/device_rows.h"
+#include "store/limits.h"
 #include "store/migration.h"
 #include "store/op_batch.h"
 #include "store/process_rows.h"
@@ -138,7 +139,7 @@ Status TraceWriter::Impl::prepare() {
       {&insert_thread_, "INSERT INTO thread VALUES (NULL, ?1, ?2, ?3, ?4)"},
       {&update_thread_,
        "UPDATE thread SET process_id = ?1, tid = ?2, torch_id = ?3, name = ?4 WHERE id = ?5"},
-      {&update_loss_, "UPDATE loss SET count = count + ?3 WHERE thread_id IS ?1 AND kind = ?2"},
+      {&update_loss_, "UPDATE loss SET count = min(count + ?3, ?4) WHERE thread_id IS ?1 AND kind = ?2"},
       {&insert_loss_, "INSERT INTO loss VALUES (?1, ?2, ?3)"},
       {&set_meta_, "INSERT OR REPLACE INTO meta VALUES (?1, ?2)"}};
   for (const auto& [statement, sql] : statements) {
@@ -289,10 +290,12 @@ Status TraceWriter::Impl::add_rows(std::span<const Row> rows, Writer TraceWriter
 Status TraceWriter::Impl::add_loss(const Loss& loss) {
   if (Status status = begin(); !status.ok()) return status;
   const NullableInteger thread = nullable(loss.thread);
-  const Status status = update_loss_.run(thread, std::string_view(loss.kind), loss.count);
+  // A program that has gone wild says anything. A sum that overflows would end the recording.
+  const std::int64_t count = std::clamp<std::int64_t>(loss.count, 0, kMostLost);
+  const Status status = update_loss_.run(thread, std::string_view(loss.kind), count, kMostLost);
   if (!status.ok()) return keep(status);
   if (sqlite3_changes(database_.handle()) > 0) return {};
-  return keep(insert_loss_.run(thread, std::string_view(loss.kind), loss.count));
+  return keep(insert_loss_.run(thread, std::string_view(loss.kind), count));
 }
 
 Status TraceWriter::Impl::set_meta(std::string_view key, std::string_view value) {

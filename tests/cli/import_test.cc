@@ -100,7 +100,7 @@ TEST_F(ImportVerbTest, AGzipBombIsRefused) {
   const std::string bomb = path("bomb.json.gz");
   const Outcome made = run_program(
       {"/bin/sh", "-c",
-       "(printf '{\"traceEvents\":['; head -c 400000000 /dev/zero | tr '\\0' ' ') | gzip -1 > " + bomb});
+       "(printf '{\"traceEvents\":['; head -c 400000000 /dev/zero | tr '\\0' ' ') | gzip -9 > " + bomb});
   ASSERT_EQ(made.exit_code, 0) << made.err;
   const Outcome outcome = run_stepscope({"import", bomb, "-o", path("run.db")});
   EXPECT_EQ(outcome.exit_code, 3);

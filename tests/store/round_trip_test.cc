@@ -325,6 +325,21 @@ TEST(RoundTrip, LossesOfOneThreadAndKindAddUp) {
   EXPECT_EQ(losses->at(2).kind, "phase");
 }
 
+// What a program that has gone wild says it lost: a sum that overflows would end the recording.
+TEST(RoundTrip, LossesBeyondCountingAreKept) {
+  const TempDir dir;
+  {
+    auto writer = create(dir / "run.db");
+    for (int i = 0; i < 3; ++i) ASSERT_OK(writer->add_loss({ThreadId::kNone, "op", INT64_MAX}));
+    ASSERT_OK(writer->add_loss({ThreadId::kNone, "phase", INT64_MIN}));
+    ASSERT_OK(writer->finish());
+  }
+  const auto losses = testing::open_store(dir / "run.db")->losses();
+  ASSERT_OK(losses.status());
+  EXPECT_EQ(losses->at(0).count, kMostLost);
+  EXPECT_EQ(losses->at(1).count, 0);
+}
+
 TEST(RoundTrip, Metadata) {
   const TempDir dir;
   {

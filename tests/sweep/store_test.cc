@@ -185,6 +185,34 @@ TEST_F(SweepStore, DamageIsToldNotRead) {
   expect_error(read_sweep(path_).status(), ErrorKind::kBadInput, path_, {"damaged"});
 }
 
+// A sweep can come from anywhere, as a recording can.
+TEST_F(SweepStore, WhatNoSweepHoldsIsRefusedAndLeftAsItWas) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"UPDATE run SET cell_id = -9223372036854775808", "cell_id"},
+      {"UPDATE run SET outcome = 'vanished'", "not known"},
+      {"UPDATE run SET wall_ns = -1", "-1 as its wall_ns"},
+      {"UPDATE run SET peak_rss_bytes = -9223372036854775808", "peak_rss_bytes"},
+      {"UPDATE step SET dur_ns = 9223372036854775807", "dur_ns"},
+      {"UPDATE cell SET variant_id = 4000000000", "a variant is missing"},
+      {"WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n LIMIT 100)"
+       " INSERT INTO parameter SELECT i, 'p' || i FROM n",
+       "more than 64 parameters"},
+      {"DROP TABLE step; CREATE VIEW step AS WITH RECURSIVE n(run_id) AS (SELECT 1 UNION ALL SELECT"
+       " run_id FROM n) SELECT run_id, 1 AS number, 1 AS dur_ns, 1 AS input_ns, 1 AS steady FROM n",
+       "step is no table, but a view"},
+      {"CREATE TRIGGER t AFTER INSERT ON run BEGIN DELETE FROM step; END", "t is no plain table"}};
+  for (const auto& [sql, says] : kCases) {
+    fs::remove(path_);
+    make();
+    {
+      auto database = Database::open(path_, SQLITE_OPEN_READWRITE);
+      ASSERT_OK(database.status());
+      ASSERT_OK(database->exec(sql));
+    }
+    expect_error(read_sweep(path_).status(), ErrorKind::kBadInput, path_, {says});
+  }
+}
+
 // The contents of the first ```sql block of a page after `heading`.
 std::string sql_after(const std::string& page, const std::string& heading) {
   std::ifstream file(testing::source_folder() / page);
