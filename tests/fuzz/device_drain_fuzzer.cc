@@ -78,7 +78,8 @@ class Recorder {
                       [this](std::uint32_t) -> Result<ThreadId> { return thread_; });
     static_cast<void>(drain.drain());
     static_cast<void>(drain.drain_unfinished());
-    testing::require(writer_->flush().ok(), "what was drained can be kept");
+    const Status kept = writer_->flush();
+    testing::require(kept.ok(), kept.message().c_str());
   }
 
  private:
