@@ -79,14 +79,11 @@ void write_process_names(const TrackMap& tracks, const Analysis& analysis, Event
                   "{\"labels\":" + json_quoted(headline(analysis.verdicts.front())) + "}");
 }
 
-void write_track_names(const std::vector<Track>& tracks, EventWriter& writer) {
-  for (const Track& track : tracks) {
-    if (track.tid == 0) continue;
-    writer.metadata("thread_name", track.pid, track.tid,
-                    "{\"name\":" + json_quoted(track.name) + "}");
-    writer.metadata("thread_sort_index", track.pid, track.tid,
-                    "{\"sort_index\":" + std::to_string(track.tid) + "}");
-  }
+void write_track_name(const Track& track, EventWriter& writer) {
+  writer.metadata("thread_name", track.pid, track.tid,
+                  "{\"name\":" + json_quoted(track.name) + "}");
+  writer.metadata("thread_sort_index", track.pid, track.tid,
+                  "{\"sort_index\":" + std::to_string(track.tid) + "}");
 }
 
 Status write_ops(const TraceReader& reader, const Cut& cut, const ChromeTraceOptions& options,
@@ -142,8 +139,8 @@ Result<ChromeTraceSummary> write_chrome_trace(const TraceReader& reader, const A
   EventWriter writer(sink, reader);
   writer.begin(header_members(reader, analysis, *losses, options.steps));
   write_process_names(tracks, analysis, writer);
-  write_track_names(tracks.rows(), writer);
-  write_track_names(tracks.threads(), writer);
+  for (const Track& row : tracks.rows()) write_track_name(row, writer);
+  for (const auto& [id, track] : tracks.threads()) write_track_name(track, writer);
   rows.write_steps(writer);
   rows.write_phases(writer);
   if (Status status = SampleTracks(reader, *cut, tracks, writer).write(); !status.ok())
@@ -155,7 +152,7 @@ Result<ChromeTraceSummary> write_chrome_trace(const TraceReader& reader, const A
   OpTracks ops(reader, tracks, writer);
   if (Status status = write_ops(reader, *cut, options, ops, writer); !status.ok()) return status;
   if (Status status = devices.write(writer); !status.ok()) return status;
-  write_track_names(tracks.lanes(), writer);
+  for (const Track& lane : tracks.lanes()) write_track_name(lane, writer);
   const auto whole = union_of(union_of(rows.extent(), ops.extent()), devices.extent());
   rows.write_verdicts(writer, whole.value_or(TimeRange{}));
 

@@ -1,6 +1,6 @@
 #include "viewer-export/death_marks.h"
 
-#include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -23,28 +23,43 @@ std::string manner_of(const ProcessEnd& end) {
   return end.code > 0 ? "exit code " + std::to_string(end.code) : "";
 }
 
-std::optional<SessionTime> end_of(const TraceReader& reader, ThreadId id,
-                                  const std::vector<ProcessEnd>& ends) {
-  for (const StoredThread& thread : reader.threads()) {
-    if (thread.id != id) continue;
-    for (const ProcessEnd& end : ends) {
-      if (end.process == thread.process) return end.at;
+// When each thread ended: with its process, or with the recording.
+class ThreadEnds {
+ public:
+  ThreadEnds(const TraceReader& reader, const std::vector<ProcessEnd>& ends) {
+    std::map<ProcessId, SessionTime> of_process;
+    for (const ProcessEnd& end : ends) of_process.try_emplace(end.process, end.at);
+    for (const StoredThread& thread : reader.threads()) {
+      const auto end = of_process.find(thread.process);
+      if (end != of_process.end()) ends_[thread.id] = end->second;
     }
+    const std::int64_t end = reader.meta_int("end_ns", -1);
+    if (end >= 0) recording_ = session_time(end);
   }
-  const std::int64_t end = reader.meta_int("end_ns", -1);
-  return end >= 0 ? std::optional(session_time(end)) : std::nullopt;
-}
+
+  // Nothing: not known.
+  [[nodiscard]] std::optional<SessionTime> of(ThreadId thread) const {
+    const auto end = ends_.find(thread);
+    return end != ends_.end() ? std::optional(end->second) : recording_;
+  }
+
+ private:
+  std::map<ThreadId, SessionTime> ends_;
+  std::optional<SessionTime> recording_;
+};
 
 }  // namespace
 
 std::int64_t write_unfinished_ops(const TraceReader& reader, const std::vector<UnfinishedOp>& ops,
                                   const std::vector<ProcessEnd>& ends, const Cut& cut,
                                   const TrackMap& tracks, EventWriter& writer) {
+  if (ops.empty()) return 0;
+  const ThreadEnds thread_ends(reader, ends);
   std::int64_t skipped = 0;
   for (const UnfinishedOp& op : ops) {
     if (!cut.has(op.start)) continue;
     const Track* const track = tracks.thread(op.thread);
-    const auto end = end_of(reader, op.thread, ends);
+    const auto end = thread_ends.of(op.thread);
     if (track == nullptr || to_ns(op.start) < 0 || !end || *end < op.start) {
       ++skipped;
       continue;

@@ -73,6 +73,8 @@ std::string args_of(const DeviceSlice& slice, const std::string& of_stream) {
 
 DeviceTracks::DeviceTracks(const TraceReader& reader, const Cut& cut, TrackMap& tracks)
     : reader_(reader), cut_(cut), tracks_(tracks) {
+  std::map<ProcessId, const StoredProcess*> processes;
+  for (const StoredProcess& process : reader.processes()) processes[process.id] = &process;
   std::map<DeviceId, std::int64_t> groups;
   // In the order of the processes, which is that of the ranks.
   std::vector<StoredDevice> devices = reader.devices();
@@ -83,8 +85,8 @@ DeviceTracks::DeviceTracks(const TraceReader& reader, const Cut& cut, TrackMap& 
     std::string title = "GPU " + std::to_string(device.number);
     if (!device.name.empty()) title += " · " + device.name;
     // The same GPU in two processes is two devices.
-    for (const StoredProcess& process : reader.processes()) {
-      if (process.id != device.process) continue;
+    if (const auto known = processes.find(device.process); known != processes.end()) {
+      const StoredProcess& process = *known->second;
       title += " (pid " + std::to_string(process.pid);
       if (process.rank >= 0) title += ", rank " + std::to_string(process.rank);
       title += ")";
@@ -99,15 +101,14 @@ void DeviceTracks::add_streams(const TraceReader& reader,
   std::map<DeviceId, std::int64_t> numbers;
   for (const StoredDevice& device : reader.devices()) numbers[device.id] = device.number;
   for (const StoredStream& stream : reader.streams()) {
-    const auto at = static_cast<std::size_t>(stream.id);
     const auto group = groups.find(stream.device);
-    if (streams_.size() <= at) streams_.resize(at + 1);
     if (group == groups.end()) continue;
-    streams_[at].group = group->second;
-    streams_[at].title = "stream " + std::to_string(stream.number);
-    streams_[at].args = "\"device\":" + json_integer(numbers[stream.device]) +
-                        ",\"context\":" + json_integer(stream.context) +
-                        ",\"stream\":" + json_integer(stream.number);
+    StreamState& state = streams_[stream.id];
+    state.group = group->second;
+    state.title = "stream " + std::to_string(stream.number);
+    state.args = "\"device\":" + json_integer(numbers[stream.device]) +
+                 ",\"context\":" + json_integer(stream.context) +
+                 ",\"stream\":" + json_integer(stream.number);
   }
 }
 
@@ -129,12 +130,18 @@ void DeviceTracks::write_call(const ApiCall& call, EventWriter& writer) {
   }
   CallState& state = calls_of_[call.thread];
   const TimeRange range = range_of(call);
-  const std::size_t lane = state.lanes.place(range.start, range.end);
+  const std::size_t lane = state.lanes.place(range.start, range.end).value_or(kMostLanes);
+  // Of two that begin together the first one is drawn on, or the longer.
+  if (lane > 0 && call.correlation != 0)
+    other_lanes_.try_emplace({call.thread, call.correlation, call.start}, lane);
+  if (lane == kMostLanes) {
+    ++skipped_;
+    return;
+  }
   while (state.tracks.size() <= lane) {
     state.tracks.push_back(tracks_.add_lane(
         call.thread, state.tracks.empty() ? "CUDA calls" : "CUDA calls, overlapping"));
   }
-  if (lane > 0 && call.correlation != 0) other_lanes_[call.correlation] = lane;
   const std::string_view name = writer.names().escaped(call.name);
   const bool runtime = !name.starts_with("cu") || name.starts_with("cuda");
   writer.slice(runtime ? "cuda_runtime" : "cuda_driver", name, range, state.tracks[lane],
@@ -143,45 +150,55 @@ void DeviceTracks::write_call(const ApiCall& call, EventWriter& writer) {
   ++calls_;
 }
 
-const Track& DeviceTracks::track_for(StreamState& stream, const TimeRange& range) {
+const Track* DeviceTracks::track_for(StreamState& stream, const TimeRange& range) {
   std::size_t at = 0;
   while (at < stream.free_from.size() && stream.free_from[at] > range.start) ++at;
+  if (at == kMostLanes) return nullptr;
   if (at == stream.free_from.size()) {
     stream.free_from.emplace_back();
     stream.tracks.push_back(
         tracks_.add_track(stream.group, stream.title + (at > 0 ? " (overlapping)" : "")));
   }
   stream.free_from[at] = range.end;
-  return stream.tracks[at];
+  return &stream.tracks[at];
 }
 
 void DeviceTracks::write_slice(const DeviceSlice& slice, EventWriter& writer) {
   if (!cut_.has(slice.start)) return;
-  const auto at = static_cast<std::size_t>(slice.stream);
-  if (!drawable(slice.start, slice.dur) || at >= streams_.size() || streams_[at].group == 0) {
+  const auto known = streams_.find(slice.stream);
+  const TimeRange range = range_of(slice);
+  const Track* const track = known != streams_.end() && drawable(slice.start, slice.dur)
+                                 ? track_for(known->second, range)
+                                 : nullptr;
+  if (track == nullptr) {
     ++skipped_;
     return;
   }
-  StreamState& stream = streams_[at];
-  const TimeRange range = range_of(slice);
-  const Track& track = track_for(stream, range);
   std::string name = slice.kind == DeviceSlice::Kind::kCopy ? copy_name(slice) : "Memset (Device)";
   if (slice.kind == DeviceSlice::Kind::kKernel) name = writer.names().escaped(slice.name);
-  writer.slice(category_of(slice.kind), name, range, track, args_of(slice, stream.args));
-  write_arrow(slice, track, writer);
+  writer.slice(category_of(slice.kind), name, range, *track, args_of(slice, known->second.args));
+  write_arrow(slice, *track, writer);
   extend(range);
   ++activities_;
 }
 
+const Track* DeviceTracks::track_of_call(const DeviceSlice& slice) const {
+  const auto calls = calls_of_.find(slice.call.thread);
+  if (calls == calls_of_.end()) return nullptr;
+  if (!cut_.has(slice.call.start) || !drawable(slice.call.start, slice.call.dur)) return nullptr;
+  const auto other =
+      other_lanes_.find({slice.call.thread, slice.correlation, slice.call.start});
+  const std::size_t lane = other != other_lanes_.end() ? other->second : 0;
+  const std::vector<Track>& tracks = calls->second.tracks;
+  return lane < tracks.size() ? &tracks[lane] : nullptr;
+}
+
 // An arrow needs a slice with a length at each end, that was drawn.
 void DeviceTracks::write_arrow(const DeviceSlice& slice, const Track& track, EventWriter& writer) {
-  const auto calls = calls_of_.find(slice.call.thread);
-  if (calls == calls_of_.end() || !cut_.has(slice.call.start)) return;
   if (slice.call.dur <= Duration::zero() || slice.dur <= Duration::zero()) return;
-  if (slice.call.start > slice.start || to_ns(slice.call.start) < 0) return;
-  const auto other = other_lanes_.find(slice.correlation);
-  const std::size_t lane = other != other_lanes_.end() ? other->second : 0;
-  writer.launch_arrow(++arrows_, slice.call.start, calls->second.tracks[lane], slice.start, track);
+  if (slice.call.start > slice.start) return;
+  if (const Track* const from = track_of_call(slice); from != nullptr)
+    writer.launch_arrow(++arrows_, slice.call.start, *from, slice.start, track);
 }
 
 Status DeviceTracks::write(EventWriter& writer) {

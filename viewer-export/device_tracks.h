@@ -48,20 +48,32 @@ class DeviceTracks {
     std::vector<Track> tracks;
   };
 
+  // A call that is not on the first track of its thread.
+  struct CallKey {
+    ThreadId thread = ThreadId::kNone;
+    std::int64_t correlation = 0;
+    SessionTime start;
+
+    friend auto operator<=>(const CallKey&, const CallKey&) = default;
+  };
+
   void add_streams(const TraceReader& reader, const std::map<DeviceId, std::int64_t>& groups);
   void write_call(const ApiCall& call, EventWriter& writer);
   void write_slice(const DeviceSlice& slice, EventWriter& writer);
   void write_arrow(const DeviceSlice& slice, const Track& track, EventWriter& writer);
-  const Track& track_for(StreamState& stream, const TimeRange& range);
+  // The track that the call of `slice` is drawn on; null: it is not drawn.
+  [[nodiscard]] const Track* track_of_call(const DeviceSlice& slice) const;
+  // Null: there are kMostLanes.
+  const Track* track_for(StreamState& stream, const TimeRange& range);
   void extend(const TimeRange& range);
 
   const TraceReader& reader_;
   const Cut& cut_;
   TrackMap& tracks_;
-  std::vector<StreamState> streams_;  // [StreamId]
+  std::unordered_map<StreamId, StreamState> streams_;  // of a known device
   std::unordered_map<ThreadId, CallState> calls_of_;
-  std::unordered_map<std::int64_t, std::size_t>
-      other_lanes_;  // by correlation: calls not on lane 0
+  // Calls that are not on lane 0, which are few; kMostLanes: it is on none.
+  std::map<CallKey, std::size_t> other_lanes_;
   std::uint64_t arrows_ = 0;
   std::int64_t activities_ = 0;
   std::int64_t calls_ = 0;

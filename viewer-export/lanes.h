@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -12,15 +13,22 @@
 
 namespace stepscope {
 
+// Of one thread or stream. Nobody can read more of them, each costs a track in the viewer, and the
+// search for a free one would take as many looks as there are.
+inline constexpr std::size_t kMostLanes = 128;
+
 // Puts slices that come in the order of their ends on flat lanes.
 class FlatLanes {
  public:
-  // A lane, from 0, on which [start, end) lies free of all before it. Opens one when none does.
-  std::size_t place(SessionTime start, SessionTime end) {
+  // A lane, from 0, on which [start, end) lies free of all before it. Opens one when none does;
+  // nothing when there are kMostLanes.
+  std::optional<std::size_t> place(SessionTime start, SessionTime end) {
     std::size_t lane = free_from_.size();
     if (!free_from_.empty() && free_from_.top().first <= start) {
       lane = free_from_.top().second;
       free_from_.pop();
+    } else if (lane == kMostLanes) {
+      return std::nullopt;
     }
     free_from_.emplace(end, lane);
     return lane;
@@ -35,14 +43,15 @@ class FlatLanes {
 // they nest strictly. The first lane takes what it can.
 class NestedLanes {
  public:
-  std::size_t place(SessionTime start, SessionTime end) {
+  // A lane, from 0; nothing when none of kMostLanes takes it.
+  std::optional<std::size_t> place(SessionTime start, SessionTime end) {
     std::size_t lane = 0;
     while (lane < open_ends_.size() && !fits(open_ends_[lane], start, end)) ++lane;
+    if (lane == kMostLanes) return std::nullopt;
     if (lane == open_ends_.size()) open_ends_.emplace_back();
     open_ends_[lane].push_back(end);
     return lane;
   }
-  [[nodiscard]] std::size_t count() const { return open_ends_.size(); }
 
  private:
   static bool fits(std::vector<SessionTime>& ends, SessionTime start, SessionTime end) {

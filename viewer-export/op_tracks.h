@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "store/trace_reader.h"
@@ -23,7 +23,7 @@ class OpTracks {
 
   // Ops in the order in which a store yields them.
   void add(const Op& op);
-  // Writes what waits, and the names of the extra tracks.
+  // Writes what waits.
   void finish();
 
   [[nodiscard]] std::int64_t drawn() const { return drawn_; }
@@ -43,11 +43,14 @@ class OpTracks {
 
   ThreadState* state_of(const Op& op);
   void link_to_forward(OpSlice& slice, const ThreadState& state);
-  void add_to_lane(ThreadState& state, const OpSlice& slice);
+  void note_forward(const Op& op, const ThreadState& state);
+  void write_on_lane(ThreadState& state, const OpSlice& slice, std::size_t lane);
 
   TrackMap& tracks_;
   EventWriter& writer_;
-  std::vector<ThreadState> threads_;  // [ThreadId]
+  std::unordered_map<ThreadId, ThreadState> threads_;  // known ones
+  ThreadState* last_ = nullptr;  // of the last op: the next is often of the same thread
+  ThreadId last_thread_ = ThreadId::kNone;
   FlowTable forwards_;
   std::uint64_t last_flow_ = 0;
   std::int64_t drawn_ = 0;

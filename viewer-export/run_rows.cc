@@ -209,12 +209,9 @@ RunRows::RunRows(const TraceReader& reader, const Analysis& analysis,
 }
 
 RunRows::Loop& RunRows::loop_of(ThreadId thread) {
-  for (Loop& loop : loops_) {
-    if (loop.thread == thread) return loop;
-  }
-  loops_.push_back({});
-  loops_.back().thread = thread;
-  return loops_.back();
+  const auto [known, added] = loop_at_.try_emplace(thread, loops_.size());
+  if (added) loops_.emplace_back().thread = thread;
+  return loops_[known->second];
 }
 
 void RunRows::collect(const Analysis& analysis, const std::vector<Phase>& phases, const Cut& cut) {
@@ -237,28 +234,32 @@ void RunRows::collect(const Analysis& analysis, const std::vector<Phase>& phases
       ++skipped_;
       continue;
     }
-    Loop& loop = loop_of(phase.thread);
     const TimeRange range = range_of(phase);
-    const std::size_t lane = lanes[phase.thread].place(range.start, range.end);
-    loop.phases.push_back({&phase, lane});
-    loop.lanes = std::max(loop.lanes, lane + 1);
+    const auto lane = lanes[phase.thread].place(range.start, range.end);
+    if (!lane) {
+      ++skipped_;
+      continue;
+    }
+    Loop& loop = loop_of(phase.thread);
+    loop.phases.push_back({&phase, *lane});
+    loop.lanes = std::max(loop.lanes, *lane + 1);
   }
 }
 
-// The name of its thread, when one process has several loops.
-std::string RunRows::suffix_of(const Loop& loop) const {
-  if (loops_.size() < 2) return "";
+// The names of their threads, when there are several loops.
+void RunRows::name_loops() {
+  if (loops_.size() < 2) return;
   for (const StoredThread& thread : reader_.threads()) {
-    if (thread.id != loop.thread) continue;
+    const auto known = loop_at_.find(thread.id);
+    if (known == loop_at_.end()) continue;
     const std::string name = thread.name.empty() ? "thread" : thread.name;
-    return " (" + name + ' ' + std::to_string(thread.tid) + ')';
+    loops_[known->second].suffix = " (" + name + ' ' + std::to_string(thread.tid) + ')';
   }
-  return "";
 }
 
 void RunRows::add_rows(TrackMap& tracks) {
+  name_loops();
   for (Loop& loop : loops_) {
-    loop.suffix = suffix_of(loop);
     for (const Verdict* verdict : loop.verdicts) {
       const std::string of =
           loop.verdicts.size() > 1 ? device_suffix(reader_, verdict->device) : "";

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,7 +59,7 @@ class RunRows {
   Loop& loop_of(ThreadId thread);
   void collect(const Analysis& analysis, const std::vector<Phase>& phases, const Cut& cut);
   void add_rows(TrackMap& tracks);
-  [[nodiscard]] std::string suffix_of(const Loop& loop) const;
+  void name_loops();
   [[nodiscard]] Annotation step_annotation(const Step& step) const;
   [[nodiscard]] Annotation phase_annotation(const Phase& phase) const;
   [[nodiscard]] Annotation loss_annotation(const TimeRange& range) const;
@@ -66,6 +67,7 @@ class RunRows {
   const TraceReader& reader_;
   const std::vector<Loss>& losses_;
   std::vector<Loop> loops_;
+  std::map<ThreadId, std::size_t> loop_at_;  // in loops_
   Track loss_row_;  // when there is no verdict row to hold the losses
   std::int64_t skipped_ = 0;
 };

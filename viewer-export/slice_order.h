@@ -8,10 +8,16 @@
 //
 // Memory: usually one op a level of depth waits. Ops without a length at the very start of their
 // parent wait too, as long as fewer than kMostHeld do (those beyond are drawn right, only not
-// inside it). Depths are stored up to 255, so a thread holds at most kMostHeld + 255 * 256 / 2 ops.
+// inside it). Where ever more ops begin in the same nanosecond, kMostTied of a thread wait; what
+// would have to wait beyond that is not taken.
+//
+// Time: constant an op, but for a walk along the depths (at most 256) where it closes them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <deque>
+#include <utility>
 #include <vector>
 
 #include "store/events.h"
@@ -28,12 +34,16 @@ struct OpSlice {
 class SliceOrder {
  public:
   static constexpr std::size_t kMostHeld = 1024;
+  static constexpr std::size_t kMostTied = 8192;
 
-  // Takes the next slice of the thread and calls `emit(const OpSlice&)` for those that need not
-  // wait any longer. False when it does not nest in what came before (it then belongs on a track of
-  // its own) and was not taken: it overlaps another partly, or came out of order.
+  // Whether the next op of the thread nests in what came before. One that does not belongs on a
+  // track of its own: it overlaps another partly, came out of order, or would wait beyond kMostTied.
+  [[nodiscard]] bool takes(const Op& op) const;
+
+  // Takes the next slice of the thread, which takes() must allow, and calls `emit(const OpSlice&)`
+  // for those that need not wait any longer.
   template <typename Emit>
-  bool add(const OpSlice& slice, Emit&& emit);
+  void add(const OpSlice& slice, Emit&& emit);
 
   // Emits what is still held. Nothing may follow.
   template <typename Emit>
@@ -51,18 +61,23 @@ class SliceOrder {
     std::uint8_t depth = 0;
     SessionTime first_start;
     SessionTime last_end;
-    std::vector<OpSlice> held;  // all start at first_start; parents before children
+    std::deque<OpSlice> held;  // all start at first_start; parents before children
   };
 
   [[nodiscard]] bool nests(const Op& op) const;
+  // Whether something that waits begins with `op`, which nests, and is below it.
+  [[nodiscard]] bool has_followers(const Op& op) const;
   // Whether `level` holds descendants of an op that ends now.
   static bool is_below(const Level& level, const Op& op);
+  // Closes the levels below `op`: emits what began after it did, and leaves the rest in followers_.
+  template <typename Emit>
+  void close_below(const Op& op, Emit& emit);
   Level& open_level(const Op& op);
 
   std::vector<Level> levels_;  // [0, open_): depths ascend. Closed ones keep their memory.
   std::size_t open_ = 0;
   std::size_t held_ = 0;
-  std::vector<OpSlice> followers_;  // scratch of add()
+  std::deque<OpSlice> followers_;  // scratch of add()
 };
 
 inline bool SliceOrder::is_below(const Level& level, const Op& op) {
@@ -90,45 +105,61 @@ inline SliceOrder::Level& SliceOrder::open_level(const Op& op) {
   return level;
 }
 
-template <typename Emit>
-bool SliceOrder::add(const OpSlice& slice, Emit&& emit) {
-  const Op& op = slice.op;
-  if (!nests(op)) return false;
+inline bool SliceOrder::has_followers(const Op& op) const {
+  // Of the levels below, the first begins first.
+  std::size_t first_below = open_;
+  while (first_below > 0 && is_below(levels_[first_below - 1], op)) --first_below;
+  return first_below < open_ && levels_[first_below].first_start == op.start;
+}
 
-  // The levels below are complete: their parent is here.
+inline bool SliceOrder::takes(const Op& op) const {
+  return nests(op) && (held_ < kMostTied || !has_followers(op));
+}
+
+template <typename Emit>
+void SliceOrder::close_below(const Op& op, Emit& emit) {
   std::size_t first_below = open_;
   while (first_below > 0 && is_below(levels_[first_below - 1], op)) --first_below;
   for (std::size_t i = first_below; i < open_; ++i) {
     Level& level = levels_[i];
-    const bool tied = level.first_start == op.start;
-    for (const OpSlice& child : level.held) {
-      if (tied) {
-        followers_.push_back(child);
-      } else {
-        emit(child);
-        --held_;
-      }
+    if (level.first_start != op.start) {
+      held_ -= level.held.size();
+      for (const OpSlice& child : level.held) emit(child);
+    } else if (followers_.empty()) {
+      followers_.swap(level.held);
+    } else {
+      followers_.insert(followers_.end(), level.held.begin(), level.held.end());
     }
     level.held.clear();
   }
   open_ = first_below;
+}
 
+template <typename Emit>
+void SliceOrder::add(const OpSlice& slice, Emit&& emit) {
+  const Op& op = slice.op;
+  close_below(op, emit);
   const bool has_siblings = open_ > 0 && levels_[open_ - 1].depth == op.depth;
   Level& level = has_siblings ? levels_[open_ - 1] : open_level(op);
   level.last_end = op.start + op.dur;
   const bool first = op.start == level.first_start;
   const bool may_wait = held_ < kMostHeld || op.dur > Duration::zero();
-  if (op.depth > 0 && first && may_wait) {
-    level.held.push_back(slice);
-    level.held.insert(level.held.end(), followers_.begin(), followers_.end());
-    ++held_;
-  } else {
+  if (op.depth == 0 || !first || !may_wait) {
     emit(slice);
     for (const OpSlice& child : followers_) emit(child);
     held_ -= followers_.size();
+  } else {
+    // In front of what it contains, behind the siblings (without a length) that waited already. Few
+    // ops go through this more than once a depth.
+    followers_.push_front(slice);
+    if (level.held.empty()) {
+      level.held.swap(followers_);
+    } else {
+      level.held.insert(level.held.end(), followers_.begin(), followers_.end());
+    }
+    ++held_;
   }
   followers_.clear();
-  return true;
 }
 
 template <typename Emit>

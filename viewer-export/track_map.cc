@@ -1,7 +1,6 @@
 #include "viewer-export/track_map.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <utility>
 
@@ -43,14 +42,11 @@ TrackMap::TrackMap(const std::vector<StoredProcess>& processes,
   const std::vector<std::int64_t> places = places_of(stored_processes_);
   for (std::size_t i = 0; i < stored_processes_.size(); ++i) {
     processes_.push_back({places[i], process_title(stored_processes_[i])});
+    pids_.try_emplace(stored_processes_[i].id, places[i]);
   }
   if (processes_.empty()) processes_.push_back({1, "run"});
   next_row_ = static_cast<std::int64_t>(processes_.size()) + 1;
-  std::size_t most = 0;
-  for (const StoredThread& thread : stored_threads_) {
-    most = std::max(most, static_cast<std::size_t>(thread.id));
-  }
-  threads_.resize(most + 1);
+  for (const StoredThread& thread : stored_threads_) process_of_[thread.id] = thread.process;
 }
 
 std::int64_t TrackMap::add_group(std::string title) {
@@ -62,17 +58,14 @@ void TrackMap::add_machine() { machine_pid_ = add_group("Machine"); }
 
 std::int64_t TrackMap::pid_of(ProcessId id) const {
   if (id == ProcessId::kNone && machine_pid_ != 0) return machine_pid_;
-  for (std::size_t i = 0; i < stored_processes_.size(); ++i) {
-    if (stored_processes_[i].id == id) return processes_[i].pid;
-  }
-  return processes_.front().pid;
+  const auto known = pids_.find(id);
+  return known != pids_.end() ? known->second : processes_.front().pid;
 }
 
 Track TrackMap::add_row(ThreadId thread, std::string title) {
-  std::int64_t pid = processes_.front().pid;
-  for (const StoredThread& stored : stored_threads_) {
-    if (stored.id == thread) pid = pid_of(stored.process);
-  }
+  const auto known = process_of_.find(thread);
+  const std::int64_t pid =
+      known != process_of_.end() ? pid_of(known->second) : processes_.front().pid;
   rows_.push_back(make_track(pid, next_row_++, std::move(title)));
   return rows_.back();
 }
@@ -103,13 +96,12 @@ void TrackMap::number_threads() {
       name += " (tid " + std::to_string(tid) + ")";
       tid = next_spare_++;
     }
-    threads_[static_cast<std::size_t>(thread->id)] =
-        make_track(pid_of(thread->process), tid, std::move(name));
+    threads_[thread->id] = make_track(pid_of(thread->process), tid, std::move(name));
   }
 }
 
 Track TrackMap::add_lane(ThreadId thread, std::string_view what) {
-  const Track& own = threads_[static_cast<std::size_t>(thread)];
+  const Track& own = threads_.at(thread);
   return add_track(own.pid, own.name + " (" + std::string(what) + ")");
 }
 
@@ -119,8 +111,8 @@ Track TrackMap::add_track(std::int64_t group, std::string title) {
 }
 
 const Track* TrackMap::thread(ThreadId id) const {
-  const auto at = static_cast<std::size_t>(id);
-  return at < threads_.size() && threads_[at].tid != 0 ? &threads_[at] : nullptr;
+  const auto known = threads_.find(id);
+  return known != threads_.end() ? &known->second : nullptr;
 }
 
 }  // namespace stepscope

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -42,7 +43,8 @@ class TrackMap {
   // it and above the threads. All rows come before number_threads().
   Track add_row(ThreadId thread, std::string title);
   void number_threads();
-  // A further track for what does not nest on the thread's own; `what` is put behind its name.
+  // A further track for what does not nest on the thread's own, which must be known; `what` is put
+  // behind its name.
   Track add_lane(ThreadId thread, std::string_view what = "overlapping");
   // A track of a group.
   Track add_track(std::int64_t group, std::string title);
@@ -54,17 +56,19 @@ class TrackMap {
   [[nodiscard]] const std::vector<TrackedProcess>& processes() const { return processes_; }
   [[nodiscard]] const std::vector<Track>& rows() const { return rows_; }
   [[nodiscard]] const std::vector<Track>& lanes() const { return lanes_; }
-  // Threads that the store knows, by id; those it does not know have tid 0.
-  [[nodiscard]] const std::vector<Track>& threads() const { return threads_; }
+  // Of the threads that the store knows.
+  [[nodiscard]] const std::map<ThreadId, Track>& threads() const { return threads_; }
 
  private:
   [[nodiscard]] std::set<ProcessId> processes_to_renumber() const;
 
   const std::vector<StoredProcess> stored_processes_;
   const std::vector<StoredThread> stored_threads_;
+  std::map<ProcessId, std::int64_t> pids_;       // of the stored processes
+  std::map<ThreadId, ProcessId> process_of_;     // of the stored threads
   std::vector<TrackedProcess> processes_;
   std::vector<Track> rows_;
-  std::vector<Track> threads_;  // [ThreadId]
+  std::map<ThreadId, Track> threads_;
   std::vector<Track> lanes_;
   std::int64_t machine_pid_ = 0;  // 0: there is none
   std::int64_t next_row_ = 0;

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <cmath>
 #include <map>
@@ -16,6 +17,7 @@
 #include "tests/store/assert_ok.h"
 #include "tests/store/testing/synthetic_run.h"
 #include "viewer-export/chrome_trace.h"
+#include "viewer-export/lanes.h"
 
 namespace stepscope {
 namespace {
@@ -35,11 +37,7 @@ class DeviceTrace : public ::testing::Test {
     process.pid = 4242;
     process.name = "train";
     process_ = *writer_->add_process(process);
-    Thread thread;
-    thread.process = process_;
-    thread.tid = 4242;
-    thread.name = "python";
-    thread_ = *writer_->add_thread(thread);
+    thread_ = add_thread(4242, "python");
     Device device;
     device.process = process_;
     device.number = 3;
@@ -48,8 +46,19 @@ class DeviceTrace : public ::testing::Test {
     stream_ = *writer_->add_stream({device_, 1, 7});
   }
 
+  ThreadId add_thread(std::int64_t tid, const char* name) {
+    Thread thread;
+    thread.process = process_;
+    thread.tid = tid;
+    thread.name = name;
+    return *writer_->add_thread(thread);
+  }
   void call(const char* name, std::int64_t start, std::int64_t dur, std::uint32_t number = 0) {
-    const ApiCall call{thread_, writer_->intern(name), session_time(start), Duration(dur),
+    call_on(thread_, name, start, dur, number);
+  }
+  void call_on(ThreadId thread, const char* name, std::int64_t start, std::int64_t dur,
+               std::uint32_t number) {
+    const ApiCall call{thread, writer_->intern(name), session_time(start), Duration(dur),
                        id(number)};
     ASSERT_OK(writer_->add_api_calls(std::span(&call, 1)));
   }
@@ -187,6 +196,62 @@ TEST_F(DeviceTrace, AnArrowBeginsOnTheTrackOfItsCall) {
   EXPECT_THAT(arrows(),
               ElementsAre("train (pid 4242) / python (CUDA calls, overlapping): ac2g 5 -> "
                           "GPU 3 · V100 (pid 4242) / stream 7: ac2g 20"));
+}
+
+// Two processes of CUPTI, or a damaged trace: one number, two calls.
+TEST_F(DeviceTrace, AThreadsLanesAreNotTakenForAnothers) {
+  const ThreadId other = add_thread(4243, "worker");
+  call_on(other, "cudaLaunchKernel", 0, 10, 1);
+  call("cudaFree", 20, 10);
+  call("cudaLaunchKernel", 25, 10, 1);  // overlaps: on the second lane of its thread
+  kernel("k", 50, 5, 1);
+  export_run();
+  EXPECT_THAT(arrows(), ElementsAre("train (pid 4242) / worker (CUDA calls): ac2g 0 -> "
+                                    "GPU 3 · V100 (pid 4242) / stream 7: ac2g 50"));
+}
+
+TEST_F(DeviceTrace, AnArrowBeginsAtTheFirstCallOfItsNumber) {
+  call("cudaLaunchKernel", 0, 10, 1);
+  call("cudaFree", 20, 10);
+  call("cudaLaunchKernel", 25, 10, 1);  // the same number again, on the second lane
+  kernel("k", 50, 5, 1);
+  export_run();
+  EXPECT_THAT(arrows(), ElementsAre("train (pid 4242) / python (CUDA calls): ac2g 0 -> "
+                                    "GPU 3 · V100 (pid 4242) / stream 7: ac2g 50"));
+}
+
+TEST_F(DeviceTrace, AThreadHasSoManyTracksAndNoMore) {
+  const int calls = static_cast<int>(kMostLanes) + 3;
+  for (int i = 0; i < calls; ++i) {
+    call("cudaLaunchKernel", i, 1000, static_cast<std::uint32_t>(i + 1));  // each overlaps all
+    kernel("k", 2000 + i, 1000, static_cast<std::uint32_t>(i + 1));
+  }
+  export_run();
+  EXPECT_EQ(summary_.lanes, static_cast<std::int64_t>(2 * kMostLanes));
+  EXPECT_EQ(summary_.skipped, 6);
+  EXPECT_THAT(slices("cuda_runtime"), SizeIs(kMostLanes));
+  EXPECT_THAT(slices("kernel"), SizeIs(kMostLanes));
+  EXPECT_THAT(arrows(), SizeIs(kMostLanes));  // none from or to what is not drawn
+}
+
+TEST_F(DeviceTrace, IdsOfAnySizeAreJustIds) {
+  kernel("k", 5, 3);
+  ASSERT_OK(writer_->finish());
+  writer_.reset();
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database,
+                         "UPDATE stream SET id = 4000000000; UPDATE kernel SET stream_id = 4000000000;"
+                         "UPDATE thread SET id = 4000000000",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(database);
+  const auto reader = TraceReader::open(path_);
+  if (!reader.ok()) GTEST_SKIP() << "refused on read: " << reader.status().message();
+  StringSink sink;
+  const auto summary = write_chrome_trace(**reader, Analysis{}, {}, sink);
+  ASSERT_OK(summary.status());
+  EXPECT_EQ(summary->activities, 1);
 }
 
 TEST_F(DeviceTrace, ThereIsNoArrowToOrFromWhatHasNoLength) {

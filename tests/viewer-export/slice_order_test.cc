@@ -30,7 +30,11 @@ class Ordered {
   }
 
  public:
-  bool add(const OpSlice& slice) { return order_.add(slice, collect()); }
+  bool add(const OpSlice& slice) {
+    if (!order_.takes(slice.op)) return false;
+    order_.add(slice, collect());
+    return true;
+  }
   std::vector<std::uint32_t> finish() {
     order_.finish(collect());
     return ids_;
@@ -103,6 +107,21 @@ TEST(SliceOrder, ManyOpsWithoutALengthDoNotWaitWithoutABound) {
   }
 }
 
+TEST(SliceOrder, EverDeeperOpsOfOneStartDoNotWaitWithoutABound) {
+  Ordered ordered;
+  constexpr std::uint32_t kDepth = 3 * SliceOrder::kMostTied;
+  std::uint32_t taken = 0;
+  for (std::uint32_t i = kDepth; i-- > 0;) {
+    const auto depth = static_cast<std::uint8_t>(std::min(i, 255u));
+    if (ordered.add(slice(i, 10, 1'000'000 - i, depth))) ++taken;
+    ASSERT_LE(ordered.order().held(), SliceOrder::kMostTied);
+  }
+  EXPECT_EQ(taken, SliceOrder::kMostTied);
+  const auto ids = ordered.finish();
+  EXPECT_EQ(ids.size(), SliceOrder::kMostTied);
+  EXPECT_TRUE(std::is_sorted(ids.begin(), ids.end()));  // parents first
+}
+
 TEST(SliceOrder, HeldSlicesAreFoundBySequenceNumber) {
   Ordered ordered;
   OpSlice first = slice(1, 10, 12, 1);
@@ -170,7 +189,10 @@ TEST(SliceOrder, AnyNestedOpsAreDrawnAtTheirTrueDepth) {
     SliceOrder order;
     std::vector<OpSlice> out;
     const auto emit = [&out](const OpSlice& s) { out.push_back(s); };
-    for (const OpSlice& s : tree.slices()) ASSERT_TRUE(order.add(s, emit)) << "seed " << seed;
+    for (const OpSlice& s : tree.slices()) {
+      ASSERT_TRUE(order.takes(s.op)) << "seed " << seed;
+      order.add(s, emit);
+    }
     order.finish(emit);
     ASSERT_EQ(out.size(), tree.slices().size());
     const std::vector<int> depths = drawn_depths(tree.slices(), out);

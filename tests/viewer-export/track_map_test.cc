@@ -30,9 +30,7 @@ void expect_well_numbered(const TrackMap& tracks) {
   for (const TrackedProcess& each : tracks.processes()) pids.insert(each.pid);
   std::vector<Track> all = tracks.rows();
   all.insert(all.end(), tracks.lanes().begin(), tracks.lanes().end());
-  for (const Track& track : tracks.threads()) {
-    if (track.tid != 0) all.push_back(track);
-  }
+  for (const auto& [id, track] : tracks.threads()) all.push_back(track);
   for (const Track& track : all) {
     EXPECT_GT(track.tid, 0);
     EXPECT_TRUE(tids.insert(track.tid).second) << "tid " << track.tid << " is there twice";
