@@ -1,6 +1,8 @@
 #include "analyzer/analyze.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -24,6 +26,8 @@
 
 namespace stepscope {
 namespace {
+
+constexpr std::size_t kMostDeathsTold = 4;  // where there is no loop to tell of
 
 std::size_t warm_up_of(const Loop& loop) {
   std::vector<Duration> times;
@@ -59,8 +63,8 @@ void add_processes(const RecordedRun& recording, const Counters& counters, Analy
   report.deaths = death_sentences(report.processes);
   report.gap = gap_sentence(recording.facts);
   if (report.loops.empty() && !report.gap.empty()) report.no_steps += " " + report.gap;
-  for (const std::string& death : report.deaths) {
-    if (report.loops.empty()) report.no_steps += " " + death;
+  for (std::size_t i = 0; i < std::min(kMostDeathsTold, report.deaths.size()); ++i) {
+    if (report.loops.empty()) report.no_steps += " " + report.deaths[i];
   }
   for (LoopReport& loop : report.loops) {
     for (const ProcessReport& process : report.processes) {
@@ -71,6 +75,8 @@ void add_processes(const RecordedRun& recording, const Counters& counters, Analy
                                            std::to_string(static_cast<std::uint32_t>(process.id))});
     }
   }
+  report.processes_left_out =
+      static_cast<std::int64_t>(recording.processes.size() - report.processes.size());
 }
 
 Status no_such_steps(const StepSpan& window, const std::vector<Loop>& loops) {
@@ -94,6 +100,29 @@ Result<std::vector<Loop>> loops_of(const RecordedRun& recording) {
       loop.first_number = first_number(phases_of(recording, loop.thread), recording.text);
   }
   return loops;
+}
+
+// The kMostLoops that last longest stay, in their order. Returns how many do not.
+std::int64_t keep_longest(std::vector<Loop>& loops) {
+  if (loops.size() <= kMostLoops) return 0;
+  const auto length = [](const Loop& loop) {
+    Duration sum{0};
+    for (const TimeRange step : loop.steps) sum += step.length();
+    return sum;
+  };
+  std::vector<Duration> lengths;
+  for (const Loop& loop : loops) lengths.push_back(length(loop));
+  std::nth_element(lengths.begin(), lengths.begin() + kMostLoops - 1, lengths.end(),
+                   std::greater<>());
+  const Duration least = lengths[kMostLoops - 1];
+  auto equal = static_cast<std::int64_t>(kMostLoops);
+  for (std::size_t i = 0; i < kMostLoops; ++i) equal -= lengths[i] > least ? 1 : 0;
+  const std::size_t before = loops.size();
+  std::erase_if(loops, [&](const Loop& loop) {
+    const Duration own = length(loop);
+    return own < least || (own == least && equal-- <= 0);
+  });
+  return static_cast<std::int64_t>(before - loops.size());
 }
 
 // What comes of reading the ops once: the steps' times, some steps for the replay, and, where there
@@ -137,6 +166,34 @@ Result<DeviceUse> add_device_facts(const RecordedRun& recording, const DeviceWor
   return use;
 }
 
+// Whose facts the ops of a thread may tell: of its own loop, and if nobody marked that, as of a
+// thread without one, of all loops of its process.
+class LoopsOfThreads {
+ public:
+  LoopsOfThreads(const RecordedRun& recording, const std::vector<Loop>& loops) {
+    for (std::size_t i = 0; i < loops.size(); ++i) {
+      of_process_[loops[i].process].push_back(i);
+      if (loops[i].marker != StepMarker::kInferred) own_[loops[i].thread] = {i};
+    }
+    for (const StoredThread& thread : recording.threads) process_of_[thread.id] = thread.process;
+  }
+
+  [[nodiscard]] const std::vector<std::size_t>& of(ThreadId thread) const {
+    static const std::vector<std::size_t> kNone;
+    const auto own = own_.find(thread);
+    if (own != own_.end()) return own->second;
+    const auto process = process_of_.find(thread);
+    if (process == process_of_.end()) return kNone;
+    const auto loops = of_process_.find(process->second);
+    return loops == of_process_.end() ? kNone : loops->second;
+  }
+
+ private:
+  std::map<ThreadId, std::vector<std::size_t>> own_;
+  std::map<ProcessId, std::vector<std::size_t>> of_process_;
+  std::map<ThreadId, ProcessId> process_of_;
+};
+
 class RunSweep {
  public:
   RunSweep(const RecordedRun& recording, const DeviceWork& devices, const std::vector<Loop>& loops,
@@ -155,9 +212,10 @@ class RunSweep {
     options.op_series = options_.op_samples;
     options.observer = [&samplers](std::size_t loop) { return &samplers[loop]; };
     std::vector<OpFactsReader> facts = make_facts();
+    const LoopsOfThreads loops_of(recording_, loops_);
     const bool with_devices = !recording_.devices.empty();
     options.on_op = [&](const Op& op, std::int64_t id, OpClass kind) {
-      for (OpFactsReader& reader : facts) reader.add(op, kind);
+      for (const std::size_t loop : loops_of.of(op.thread)) facts[loop].add(op, kind);
       if (!with_devices) return;
       call_ops.add(op, id, kind);
       busy.add(op, kind);
@@ -218,8 +276,8 @@ class RunSweep {
 // The reports of a loop: one for each device that worked for it, or one of its thread.
 void report_views(const RecordedRun& recording, const Loop& loop, AttributedLoop& attributed,
                   const DeviceUse& use, StepSample sample, const OpFacts& facts,
-                  std::size_t warm_up, const Counters& counters, const AnalyzeOptions& options,
-                  AnalysisReport& report) {
+                  std::size_t warm_up, const Counters& counters, const ThreadMarks& marks,
+                  const AnalyzeOptions& options, AnalysisReport& report) {
   if (recording.facts.windowed) drop_partial_edges(attributed.steps);
   if (attributed.late_ops > 0)
     report.losses.push_back({loop.thread, "late_op", attributed.late_ops});
@@ -229,7 +287,7 @@ void report_views(const RecordedRun& recording, const Loop& loop, AttributedLoop
     if (told.analysed.empty()) continue;
     told.op_facts = facts;
     if (predictor == nullptr) predictor = make_predictor(told, std::move(sample));
-    add_advice(told, recording, counters, predictor);
+    add_advice(told, recording, counters, marks, predictor);
     if (options.keep_predictor) told.predictor = predictor;
     report.loops.push_back(std::move(told));
   }
@@ -248,8 +306,9 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   if (!devices.ok()) return devices.status();
   const auto counters = read_counters(recording);
   if (!counters.ok()) return counters.status();
-  const auto loops = loops_of(recording);
+  auto loops = loops_of(recording);
   if (!loops.ok()) return loops.status();
+  report.loops_left_out = keep_longest(*loops);
   if (loops->empty()) {
     report.no_steps = why_no_steps(recording);
     if (!recording.devices.empty()) {
@@ -270,9 +329,11 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   if (!use.ok()) return use.status();
   report.priority_times = std::move(swept->older.steps);
   report.utilizations = std::move(swept->older.devices);
+  const ThreadMarks marks(recording.phases);
   for (std::size_t i = 0; i < loops->size(); ++i) {
     report_views(recording, (*loops)[i], swept->loops[i], *use, std::move(swept->samples[i]),
-                 swept->facts[i], sweep.warm_up(i), *counters, options, report);
+                 swept->facts[i], sweep.warm_up(i), *counters, marks, options,
+                 report);
   }
   if (report.loops.empty()) return no_such_steps(*options.steps, *loops);
   std::stable_sort(

@@ -66,10 +66,17 @@ std::vector<std::size_t> choose_steps(const Loop& loop, const std::vector<Step>&
   return chosen;
 }
 
-std::vector<OpRow> op_rows(const OpTable& table, const RecordedRun& recording) {
+// `merged`: how many names kFurtherNames stands for.
+std::string row_name(StringId name, std::int64_t merged, const RecordedRun& recording) {
+  if (name != kFurtherNames) return std::string(recording.text(name));
+  return "(" + std::to_string(merged) + " further names)";
+}
+
+std::vector<OpRow> op_rows(const OpTable& table, std::int64_t merged,
+                           const RecordedRun& recording) {
   std::vector<OpRow> rows;
   for (const OpCost& cost : table.sorted()) {
-    rows.push_back({std::string(recording.text(cost.name)),
+    rows.push_back({row_name(cost.name, merged, recording),
                     phase_name(cost.phase),
                     cost.calls,
                     to_ns(cost.self),
@@ -79,12 +86,13 @@ std::vector<OpRow> op_rows(const OpTable& table, const RecordedRun& recording) {
   return rows;
 }
 
-std::vector<KernelRow> kernel_rows(const std::vector<KernelCost>& costs, DeviceId device,
+std::vector<KernelRow> kernel_rows(const std::vector<KernelCost>& costs, std::int64_t merged,
+                                   DeviceId device,
                                    const DeviceUse& use, const RecordedRun& recording) {
   std::vector<KernelRow> rows;
   for (const KernelCost& cost : costs) {
     KernelRow& row = rows.emplace_back();
-    row.name = recording.text(cost.name);
+    row.name = row_name(cost.name, merged, recording);
     row.phase = phase_name(cost.phase);
     row.calls = cost.calls;
     row.total_ns = to_ns(cost.total);
@@ -151,7 +159,7 @@ void add_device_rows(LoopReport& report, const AttributedLoop& attributed, std::
   const auto& tables = steady ? attributed.steady_kernels : attributed.warm_up_kernels;
   if (device < tables.size()) {
     const auto costs = tables[device].sorted();
-    report.kernels = kernel_rows(costs, report.device, use, recording);
+    report.kernels = kernel_rows(costs, attributed.merged_kernels, report.device, use, recording);
     if (device < attributed.kernel_blocks.size())
       add_kernel_samples(report, costs, attributed.kernel_blocks[device]);
   }
@@ -267,7 +275,9 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
                      ? input_use(phases, report.steps, report.analysed, recording.text)
                      : inferred_use(loop.input, report.steps, report.analysed);
   const OpTable& op_table = first.steady ? attributed.steady_ops : attributed.warm_up_ops;
-  report.ops = op_rows(op_table, recording);
+  report.ops = op_rows(op_table, attributed.merged_ops, recording);
+  report.merged_ops = attributed.merged_ops;
+  report.merged_kernels = of_device ? attributed.merged_kernels : 0;
   if (of_device) add_device_rows(report, attributed, from.index, first.steady, use, recording);
   add_op_samples(report, op_table.sorted(), attributed.op_blocks);
   report.populations = describe_populations(report.steps, report.analysed, report.unit());

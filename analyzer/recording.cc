@@ -43,10 +43,12 @@ void take_lengths(RecordedRun& recording) {
 }
 
 std::vector<Phase> phases_of(const RecordedRun& recording, ThreadId thread) {
-  std::vector<Phase> result;
-  std::copy_if(recording.phases.begin(), recording.phases.end(), std::back_inserter(result),
-               [thread](const Phase& phase) { return phase.thread == thread; });
-  return result;
+  const auto& phases = recording.phases;
+  const auto first = std::partition_point(phases.begin(), phases.end(),
+                                          [thread](const Phase& p) { return p.thread < thread; });
+  const auto last = std::partition_point(
+      first, phases.end(), [thread](const Phase& p) { return p.thread == thread; });
+  return {first, last};
 }
 
 }  // namespace stepscope

@@ -208,6 +208,10 @@ struct LoopReport {
   std::vector<OpRow> ops;          // by self time, the largest first
   std::vector<KernelRow> kernels;  // by time, the largest first; empty without a device
   std::vector<CopyRow> copies;     // the same
+  // Names that have no row of their own (store/table_names.h): one row a phase stands for all of
+  // them, "(12345 further names)".
+  std::int64_t merged_ops = 0;
+  std::int64_t merged_kernels = 0;
   // The kernels of the warm-up that never came again, where the run's first step was recorded: what
   // cuDNN tried out (its benchmark mode). Nothing: not known.
   std::optional<std::int64_t> tried_kernels;
@@ -253,6 +257,11 @@ struct RankReport {
   std::string sentence;
 };
 
+// What is analysed of a run at most. A machine runs some tens of each; beyond that a report would say
+// nothing, and take ever longer to do so.
+inline constexpr std::size_t kMostLoops = 256;       // those that last longest
+inline constexpr std::size_t kMostProcesses = 4096;  // those with a loop or an end come first
+
 struct AnalysisReport {
   // Events of all kinds that were not recorded, or came too late to be placed.
   [[nodiscard]] std::int64_t lost() const {
@@ -262,7 +271,9 @@ struct AnalysisReport {
   }
 
   RunFacts run;
-  std::vector<ProcessReport> processes;
+  std::vector<ProcessReport> processes;  // in the order of the recording
+  std::int64_t processes_left_out = 0;   // beyond kMostProcesses
+  std::int64_t loops_left_out = 0;       // beyond kMostLoops
   std::vector<std::string> deaths;  // a sentence each, the first to die first
   std::string gap;  // how the recording ended before the program, in one sentence; "": it did not
   std::vector<Loss> losses;

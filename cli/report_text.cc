@@ -462,6 +462,25 @@ std::string loop_title(const AnalysisReport& report, std::size_t index) {
          "\n";
 }
 
+// What there is too much of to be told one by one.
+std::string limit_lines(const AnalysisReport& report) {
+  std::int64_t names = 0;
+  for (const LoopReport& loop : report.loops)
+    names = std::max(names, loop.merged_ops + loop.merged_kernels);
+  std::string text;
+  if (report.loops_left_out > 0)
+    text += "  " + std::to_string(report.loops_left_out) + " shorter loops were left out\n";
+  if (report.processes_left_out > 0) {
+    text += "  " + std::to_string(report.processes_left_out) +
+            " processes without a loop were left out\n";
+  }
+  if (names > 0) {
+    text += "  " + std::to_string(names) +
+            " names share rows of the tables: op_stats in the store has each\n";
+  }
+  return text.empty() ? "" : "\n" + text;
+}
+
 std::string next_lines(const TextOptions& options) {
   const std::string store = printable(options.store);
   if (options.imported) {
@@ -508,7 +527,7 @@ std::string text_report(const AnalysisReport& report, const TextOptions& options
     text += i < kWholePages ? loop_page(report, loop, options, palette)
                             : verdict_lines(loop, palette) + step_time_line(loop, palette);
   }
-  return text + next_lines(options);
+  return text + limit_lines(report) + next_lines(options);
 }
 
 }  // namespace stepscope::cli

@@ -92,15 +92,14 @@ double cpu_ns_per_step(const RecordedRun& recording, const LoopReport& report,
   return total;
 }
 
-bool backward_elsewhere(const RecordedRun& recording, const LoopReport& report) {
-  std::set<ThreadId> threads;
-  for (const StoredThread& thread : recording.threads) {
-    if (thread.process == report.process && thread.id != report.verdict.thread)
-      threads.insert(thread.id);
-  }
-  return std::any_of(recording.phases.begin(), recording.phases.end(), [&](const Phase& phase) {
-    return phase.kind == PhaseKind::kBackward && threads.contains(phase.thread);
-  });
+bool backward_elsewhere(const RecordedRun& recording, const LoopReport& report,
+                        const ThreadMarks& marks) {
+  return std::any_of(recording.threads.begin(), recording.threads.end(),
+                     [&](const StoredThread& thread) {
+                       return thread.process == report.process &&
+                              thread.id != report.verdict.thread &&
+                              marks.backward.contains(thread.id);
+                     });
 }
 
 int loader_processes(const RecordedRun& recording, const LoopReport& report) {
@@ -110,19 +109,15 @@ int loader_processes(const RecordedRun& recording, const LoopReport& report) {
 }
 
 // A thread with a loop of its own is in its phases; scopes and samplers may be anywhere.
-int loader_threads(const RecordedRun& recording, const LoopReport& report) {
-  std::set<ThreadId> with_phases;
-  for (const Phase& phase : recording.phases) {
-    if (phase.kind != PhaseKind::kScope && phase.kind != PhaseKind::kSampler)
-      with_phases.insert(phase.thread);
-  }
+int loader_threads(const RecordedRun& recording, const LoopReport& report,
+                   const ThreadMarks& marks) {
   return static_cast<int>(std::count_if(
       recording.threads.begin(), recording.threads.end(), [&](const StoredThread& thread) {
         const auto ops = report.op_facts.elsewhere.find(thread.id);
         if (ops == report.op_facts.elsewhere.end()) return false;
         const bool in_most_steps = 2 * ops->second >= report.op_facts.steps;
         return in_most_steps && thread.process == report.process &&
-               !with_phases.contains(thread.id);
+               !marks.phases.contains(thread.id);
       }));
 }
 
@@ -144,15 +139,23 @@ std::shared_ptr<const Predictor> make_predictor(const LoopReport& report, StepSa
   return std::make_shared<const Predictor>(std::move(sample), step_times(report), report.analysed);
 }
 
+ThreadMarks::ThreadMarks(const std::vector<Phase>& all) {
+  for (const Phase& phase : all) {
+    if (phase.kind == PhaseKind::kBackward) backward.insert(phase.thread);
+    if (phase.kind != PhaseKind::kScope && phase.kind != PhaseKind::kSampler)
+      phases.insert(phase.thread);
+  }
+}
+
 void add_advice(LoopReport& report, const RecordedRun& recording, const Counters& counters,
-                const std::shared_ptr<const Predictor>& predictor) {
+                const ThreadMarks& marks, const std::shared_ptr<const Predictor>& predictor) {
   report.use.sees_data_again = sees_data_again(phases_of(recording, report.verdict.thread));
   const LoopCounters of_loop(report, counters);
   report.use.cpu_ns = cpu_ns_per_step(recording, report, of_loop);
-  report.use.backward_elsewhere = backward_elsewhere(recording, report);
+  report.use.backward_elsewhere = backward_elsewhere(recording, report, marks);
   add_memory_use(report, of_loop);
   add_gpu_use(report, of_loop);
-  report.use.loader_threads = loader_threads(recording, report);
+  report.use.loader_threads = loader_threads(recording, report, marks);
   report.use.loader_processes = loader_processes(recording, report);
 
   report.replay = {static_cast<std::int64_t>(predictor->steps()), predictor->replayed_ns(),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "analyzer/advise/context.h"
@@ -15,8 +16,15 @@ std::vector<Advice> advise(const AdviceContext& context);
 // The predictor of a loop: its report, filled but for the advice, and its sampled steps.
 std::shared_ptr<const Predictor> make_predictor(const LoopReport& report, StepSample sample);
 
+// The threads of a run by what is marked on them. Made once, for all loops.
+struct ThreadMarks {
+  explicit ThreadMarks(const std::vector<Phase>& phases);
+  std::set<ThreadId> backward;  // run backward passes
+  std::set<ThreadId> phases;    // have any but scopes and samplers
+};
+
 // Fills report.use, report.replay and the advice of its verdict.
 void add_advice(LoopReport& report, const RecordedRun& recording, const Counters& counters,
-                const std::shared_ptr<const Predictor>& predictor);
+                const ThreadMarks& marks, const std::shared_ptr<const Predictor>& predictor);
 
 }  // namespace stepscope

@@ -20,8 +20,10 @@ PathFlags on_device(const AdviceContext& context) {
   PathFlags flags(paths.size(), false);
   for (const Task& task : context.predictor.graph().tasks) {
     if (task.kind == TaskKind::kHost || task.kind == TaskKind::kWait) continue;
-    for (OpPath path = task.path; path != OpPath::kTop; path = paths.parent(path))
+    for (OpPath path = task.path; path != OpPath::kTop; path = paths.parent(path)) {
+      if (flags[static_cast<std::size_t>(path)]) break;  // and so is all around it
       flags[static_cast<std::size_t>(path)] = true;
+    }
   }
   return flags;
 }

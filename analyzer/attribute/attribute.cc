@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
+#include <unordered_map>
 #include <utility>
 
 #include "analyzer/attribute/loop_sweeper.h"
@@ -19,48 +21,75 @@ bool ops_recorded(const RecordedRun& recording, bool has_ops) {
   return recording.facts.windowed ? has_ops : recording.op_count > 0;
 }
 
-struct Router {
-  std::vector<std::unique_ptr<LoopSweeper>> sweepers;
-  std::map<ThreadId, std::vector<LoopSweeper*>>
-      by_thread;  // which loops an op of a thread may concern
-  std::map<ThreadId, LoopSweeper*> own;
+// Which loops an op of a thread may concern.
+class Router {
+ public:
+  explicit Router(const RecordedRun& recording) {
+    for (const StoredThread& thread : recording.threads) process_of_[thread.id] = thread.process;
+  }
+
+  void add(const Loop& loop, std::unique_ptr<LoopSweeper> sweeper) {
+    own_[loop.thread] = sweeper.get();
+    by_process_[loop.process].push_back(sweeper.get());
+    sweepers_.push_back(std::move(sweeper));
+  }
+  // The loop of that thread; null: it has none.
+  [[nodiscard]] LoopSweeper* own(ThreadId thread) const {
+    const auto known = own_.find(thread);
+    return known == own_.end() ? nullptr : known->second;
+  }
+  // Of the thread's process.
+  [[nodiscard]] std::span<LoopSweeper* const> around(ThreadId thread) const {
+    const auto process = process_of_.find(thread);
+    if (process == process_of_.end()) return {};
+    const auto loops = by_process_.find(process->second);
+    return loops == by_process_.end() ? std::span<LoopSweeper* const>() : loops->second;
+  }
+  [[nodiscard]] const std::vector<std::unique_ptr<LoopSweeper>>& sweepers() const {
+    return sweepers_;
+  }
+
+ private:
+  std::vector<std::unique_ptr<LoopSweeper>> sweepers_;
+  std::map<ThreadId, LoopSweeper*> own_;
+  std::map<ProcessId, std::vector<LoopSweeper*>> by_process_;
+  std::unordered_map<ThreadId, ProcessId> process_of_;
 };
 
-// A loop's own thread, and those of its process that have no loop of their own.
-std::set<ThreadId> threads_for(const Loop& loop, const RecordedRun& recording,
-                               const std::vector<Loop>& loops) {
-  std::set<ThreadId> threads{loop.thread};
+// By process: the threads that call a device and have no loop of their own.
+std::map<ProcessId, std::set<ThreadId>> launching_threads(const RecordedRun& recording,
+                                                          const DeviceWork& devices,
+                                                          const std::vector<Loop>& loops) {
+  std::set<ThreadId> leaders;
+  for (const Loop& loop : loops) leaders.insert(loop.thread);
+  std::map<ProcessId, std::set<ThreadId>> launching;
   for (const StoredThread& thread : recording.threads) {
-    const bool leads = std::any_of(loops.begin(), loops.end(),
-                                   [&](const Loop& other) { return other.thread == thread.id; });
-    if (thread.process == loop.process && !leads) threads.insert(thread.id);
+    if (!leaders.contains(thread.id) && !devices.calls_of(thread.id).empty())
+      launching[thread.process].insert(thread.id);
   }
-  return threads;
+  return launching;
 }
 
 Router make_router(const RecordedRun& recording, const std::vector<Loop>& loops,
                    const RoleOfStep& role, const AttributeOptions& options) {
-  Router router;
+  Router router(recording);
+  std::map<ProcessId, std::set<ThreadId>> launching;
+  if (options.devices != nullptr)
+    launching = launching_threads(recording, *options.devices, loops);
   for (std::size_t i = 0; i < loops.size(); ++i) {
     LoopSweeper::Config config;
     config.launch_overhead = recording.facts.leaf_op_overhead;
     config.ops_recorded = [&recording](bool has_ops) { return ops_recorded(recording, has_ops); };
     config.op_series = options.op_series;
     if (options.devices != nullptr) {
-      config.devices.emplace(*options.devices, loops[i].thread,
-                             threads_for(loops[i], recording, loops));
+      std::set<ThreadId> threads = launching[loops[i].process];
+      threads.insert(loops[i].thread);
+      config.devices.emplace(*options.devices, loops[i].thread, threads);
     }
     if (options.observer) config.observer = options.observer(i);
     config.role = [&role, i](std::size_t step) { return role(i, step); };
-    router.sweepers.push_back(
-        std::make_unique<LoopSweeper>(loops[i], phases_of(recording, loops[i]), config));
-    router.own[loops[i].thread] = router.sweepers.back().get();
-  }
-  for (const StoredThread& thread : recording.threads) {
-    for (std::size_t i = 0; i < loops.size(); ++i) {
-      if (thread.process == loops[i].process)
-        router.by_thread[thread.id].push_back(router.sweepers[i].get());
-    }
+    router.add(loops[i],
+               std::make_unique<LoopSweeper>(loops[i], phases_of(recording, loops[i]), config));
   }
   return router;
 }
@@ -71,7 +100,7 @@ Result<std::vector<AttributedLoop>> attribute(const RecordedRun& recording,
                                               const std::vector<Loop>& loops,
                                               const RoleOfStep& role,
                                               const AttributeOptions& options) {
-  Router router = make_router(recording, loops, role, options);
+  const Router router = make_router(recording, loops, role, options);
   OpClasses classes(recording.text);
   const std::size_t window = options.reorder_window / std::max<std::size_t>(loops.size(), 1);
   std::int64_t seen = 0;
@@ -83,13 +112,12 @@ Result<std::vector<AttributedLoop>> attribute(const RecordedRun& recording,
     if (++seen % kProgressEvery == 0 && options.progress) options.progress(seen);
     const OpClass kind = classes.of(op);
     if (options.on_op) options.on_op(op, seen, kind);
-    const auto own = router.own.find(op.thread);
-    if (own != router.own.end()) {
-      feed(*own->second, op, kind);
+    if (LoopSweeper* const own = router.own(op.thread); own != nullptr) {
+      feed(*own, op, kind);
       return true;
     }
     const bool helps = is_backward(op) || kind == OpClass::kCommunication;
-    for (LoopSweeper* sweeper : router.by_thread[op.thread]) {
+    for (LoopSweeper* sweeper : router.around(op.thread)) {
       if (helps || sweeper->watches(op.thread)) feed(*sweeper, op, kind);
     }
     return true;
@@ -97,7 +125,7 @@ Result<std::vector<AttributedLoop>> attribute(const RecordedRun& recording,
   if (!read.ok()) return read;
 
   std::vector<AttributedLoop> result;
-  for (const auto& sweeper : router.sweepers) result.push_back(sweeper->finish());
+  for (const auto& sweeper : router.sweepers()) result.push_back(sweeper->finish());
   return result;
 }
 

@@ -1,7 +1,7 @@
 // Attribution of a whole run: streams the ops once and gives every instant of every step to one
 // category, as the loop thread saw it and as each device that worked for the loop did.
 //
-// Memory: a few slices a step, a table of op names, and a reorder window of kReorderWindow ops
+// Memory: a few slices a step, tables of kMostNames op names, and a reorder window of kReorderWindow ops
 // (24 bytes each); it does not grow with the number of ops. Threads of a store interleave, and a
 // parent comes after its children, so a step is swept only when it is that far behind. An op that
 // comes later than that (its step was swept) is counted in late_ops and otherwise left out; the
@@ -62,6 +62,9 @@ struct AttributedLoop {
   std::vector<std::vector<OpBlock>> kernel_blocks;  // of each device; as op_blocks, of kernels
   std::vector<OpBlock> op_blocks;  // of the steps that are not left out and have ops
   std::int64_t late_ops = 0;
+  // Of the tables and blocks: how many names share the rows of kFurtherNames.
+  std::int64_t merged_ops = 0;
+  std::int64_t merged_kernels = 0;
 };
 
 using RoleOfStep = std::function<StepRole(std::size_t loop, std::size_t step)>;

@@ -172,6 +172,10 @@ Status DeviceWork::Builder::read_activities(DeviceWork& work) {
   if (!status.ok()) return status;
   for (auto& [device, activities] : work.devices_) {
     std::stable_sort(activities.begin(), activities.end(), by_start);
+    std::set<ThreadId>& callers = work.callers_[device];
+    for (const DeviceActivity& activity : activities) {
+      if (activity.call != kNoCall) callers.insert(work.calls_[activity.call].thread);
+    }
   }
   return {};
 }
@@ -205,11 +209,10 @@ std::span<const HostCall> DeviceWork::calls_of(ThreadId thread) const {
 
 std::vector<DeviceId> DeviceWork::devices_of(const std::set<ThreadId>& threads) const {
   std::vector<DeviceId> result;
-  for (const auto& [device, activities] : devices_) {
-    const bool used =
-        std::any_of(activities.begin(), activities.end(), [&](const DeviceActivity& activity) {
-          return activity.call != kNoCall && threads.contains(calls_[activity.call].thread);
-        });
+  for (const auto& [device, callers] : callers_) {
+    const bool used = std::any_of(callers.begin(), callers.end(), [&](ThreadId thread) {
+      return threads.contains(thread);
+    });
     if (used) result.push_back(device);
   }
   return result;

@@ -89,6 +89,7 @@ class DeviceWork {
   std::vector<Launcher> launchers_;
   std::map<ThreadId, Span> threads_;
   std::map<DeviceId, std::vector<DeviceActivity>> devices_;
+  std::map<DeviceId, std::set<ThreadId>> callers_;  // the threads that gave each device work
 };
 
 }  // namespace stepscope

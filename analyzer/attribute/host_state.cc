@@ -14,10 +14,12 @@ struct CallRun {
 // Calls of the driver lie in calls of the runtime; the inner one knows better.
 std::vector<CallRun> flatten_calls(std::span<const HostCall> calls, TimeRange frame) {
   std::vector<CallRun> runs;
+  Innermost innermost;
   for_each_nested_stretch(
       calls, frame, [](const HostCall& call) { return call.range(); },
-      [&](TimeRange range, const std::vector<std::size_t>& open) {
-        runs.push_back({range, calls[open.back()].kind});
+      [&](std::size_t call, const OpenItems&) { innermost.add(call); },
+      [&](TimeRange range, const OpenItems& open) {
+        runs.push_back({range, calls[innermost.of(open)].kind});
       });
   return runs;
 }

@@ -1,10 +1,10 @@
 // Which kernels the time of a device went to.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
+#include "store/table_names.h"
 #include "store/events.h"
 
 namespace stepscope {
@@ -17,7 +17,7 @@ struct KernelCost {
   Duration total{0};  // kernels of several streams may overlap
 };
 
-// Bounded by the number of different names, not by the number of kernels.
+// A row for each name and phase: bounded where the names are those of a TableNames.
 class KernelTable {
  public:
   void add(StringId name, PhaseKind phase, Duration dur);
@@ -25,7 +25,7 @@ class KernelTable {
   [[nodiscard]] std::vector<KernelCost> sorted() const;
 
  private:
-  std::vector<std::array<KernelCost, kPhaseKindCount>> by_name_;  // index: the StringId
+  RowsByName<KernelCost> rows_;
 };
 
 }  // namespace stepscope

@@ -39,14 +39,16 @@ void add_up(std::span<const DeviceSegment> segments, StepAccount& account) {
 }
 
 // A kernel counts as a whole in the step that it began in.
-void count_kernels(std::span<const DeviceActivity> begun, const HostView& host,
+void count_kernels(std::span<const DeviceActivity> begun, const HostView& host, TableNames& names,
                    KernelTable* kernels, OpSeries* series) {
+  if (kernels == nullptr && series == nullptr) return;
   for (const DeviceActivity& activity : begun) {
     if (activity.name == StringId::kNone) continue;
     const PhaseKind phase = host.phase_of(activity.call);
     const Duration dur = activity.end - activity.start;
-    if (kernels != nullptr) kernels->add(activity.name, phase, dur);
-    if (series != nullptr) series->add_whole(activity.name, phase, dur);
+    const StringId name = names.row_name(activity.name);
+    if (kernels != nullptr) kernels->add(name, phase, dur);
+    if (series != nullptr) series->add_whole(name, phase, dur);
   }
 }
 
@@ -117,7 +119,7 @@ void LoopDevices::sweep(TimeRange frame, std::span<const Segment> segments, cons
     const DeviceRuns runs = cursors_[i].advance(frame);
     const auto swept = sweep_device(frame, runs, cursors_[i].next(), host);
     add_up(swept, accounts[i]);
-    count_kernels(runs.begun, host, kernels != nullptr ? &(*kernels)[i] : nullptr,
+    count_kernels(runs.begun, host, kernel_names_, kernels != nullptr ? &(*kernels)[i] : nullptr,
                   series != nullptr ? &(*series)[i] : nullptr);
     hide_loop_time(swept, loop_states_, accounts[i]);
   }

@@ -39,6 +39,8 @@ class LoopDevices {
              std::vector<StepAccount>& accounts, std::vector<KernelTable>* kernels,
              std::vector<OpSeries>* series = nullptr);
 
+  // How many names share rows of the tables.
+  [[nodiscard]] std::int64_t merged_kernels() const { return kernel_names_.merged(); }
   // What the loop was in at each call of its threads, kNone outside the frames; by the index of the
   // call. No call of sweep() after it.
   std::vector<PhaseKind> take_call_phases() { return std::move(phases_); }
@@ -65,6 +67,7 @@ class LoopDevices {
   std::map<ThreadId, CallWindow> windows_;  // of the loop's thread and the launchers
   std::set<ThreadId> launchers_;            // without the loop's thread
   std::vector<PhaseKind> phases_;           // of each call: what the loop was in
+  TableNames kernel_names_;
 
   // Of the frame that is being swept.
   std::map<ThreadId, std::span<const HostCall>> calls_;

@@ -41,9 +41,11 @@ void LoopSweeper::add(const Op& op, OpClass kind) {
   if (op.thread == loop_.thread) seen_ = std::max(seen_, end);
   seen_anywhere_ = std::max(seen_anywhere_, end);
   const std::size_t first = step_at(op.start);
-  std::size_t last = first;
-  while (last + 1 < loop_.steps.size() && loop_.steps[last + 1].start < end) ++last;
   if (first == loop_.steps.size() || end <= loop_.steps.front().start) return;
+  // One that reaches into a third step covers the second.
+  std::size_t last = first;
+  while (last < first + 2 && last + 1 < loop_.steps.size() && loop_.steps[last + 1].start < end)
+    ++last;
   // A range that covers a whole step says nothing about what happens inside it.
   for (std::size_t i = first; i <= last; ++i) {
     const TimeRange step = loop_.steps[i];
@@ -124,13 +126,19 @@ void LoopSweeper::sweep_to(SessionTime end) {
   std::vector<Segment> segments;
   const Frame swept{frame, spans_[step], recorded, own, autograd, collectives};
   if (paths != nullptr) config_.observer->on_frame(step, swept);
+  const bool with_tables = table != nullptr || config_.op_series;
   sweep(swept, state_, [&](const Segment& segment) {
     result_.steps[step].account.add(segment);
-    if (table != nullptr) table->add(segment);
     if (with_devices) segments.push_back(segment);
-    if (config_.op_series) op_series_.add(segment);
+    if (!with_tables || segment.op == StringId::kNone) return;
+    Segment named = segment;
+    named.op = table_names_.row_name(segment.op);
+    if (table != nullptr) table->add(named);
+    if (config_.op_series) op_series_.add(named);
   });
-  const auto add_call = [&](StringId name, PhaseKind phase) {
+  const auto add_call = [&](StringId op, PhaseKind phase) {
+    if (!with_tables) return;
+    const StringId name = table_names_.row_name(op);
     if (table != nullptr) table->add_call(name, phase);
     if (config_.op_series) op_series_.add_call(name, phase);
   };
@@ -201,7 +209,11 @@ AttributedLoop LoopSweeper::finish() {
   while (next_step_ < loop_.steps.size()) sweep_to(loop_.steps[next_step_].end);
   result_.op_blocks = op_series_.take_blocks();
   for (OpSeries& series : kernel_series_) result_.kernel_blocks.push_back(series.take_blocks());
-  if (config_.devices) result_.call_phases = config_.devices->take_call_phases();
+  result_.merged_ops = table_names_.merged();
+  if (config_.devices) {
+    result_.merged_kernels = config_.devices->merged_kernels();
+    result_.call_phases = config_.devices->take_call_phases();
+  }
   return std::move(result_);
 }
 

@@ -73,6 +73,7 @@ class LoopSweeper {
   std::vector<std::vector<Span>> spans_;
   std::vector<Buffer> buffers_;
   AttributedLoop result_;
+  TableNames table_names_;
   OpSeries op_series_;
   std::vector<OpSeries> kernel_series_;  // of each device
   SweepState state_;

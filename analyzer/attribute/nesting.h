@@ -3,32 +3,68 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <queue>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "store/time.h"
 
 namespace stepscope {
 
+// Which of the items of a walk are open.
+class OpenItems {
+ public:
+  explicit OpenItems(std::size_t items) : open_(items, false) {}
+
+  [[nodiscard]] bool has(std::size_t item) const { return open_[item]; }
+  void open(std::size_t item) { open_[item] = true; }
+  void close(std::size_t item) { open_[item] = false; }
+
+ private:
+  std::vector<bool> open_;
+};
+
+// The innermost of the open items of some kind: the one that began last. A walk asks at each stretch
+// and may be deep, so items that have ended are dropped only when they come to the top: constant
+// time an item, however deep they lie.
+class Innermost {
+ public:
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+  // Items come in the order of the walk.
+  void add(std::size_t item) { items_.push_back(item); }
+  // kNone: none is open.
+  [[nodiscard]] std::size_t of(const OpenItems& open) {
+    while (!items_.empty() && !open.has(items_.back())) items_.pop_back();
+    return items_.empty() ? kNone : items_.back();
+  }
+
+ private:
+  std::vector<std::size_t> items_;
+};
+
 // Calls visit(TimeRange, open) for each longest stretch of `frame` in which the same intervals are
-// open; `open` holds their indexes, the innermost (the one that started last) at the end; stretches
-// with nothing open are left out. range_of(item) is the TimeRange of an item.
+// open; stretches with nothing open are left out. begin(item, open) is called when an item opens,
+// before the stretches in which it is. range_of(item) is the TimeRange of an item.
 //
 // `items` are sorted by start, parents before children at equal starts. Intervals that overlap
 // without nesting (foreign traces hold them) are followed as they are: the later one is the inner
-// one, also after its parent has ended. O(n × depth).
-template <typename Item, typename RangeOf, typename Visit>
+// one, also after its parent has ended. O(n log depth).
+template <typename Item, typename RangeOf, typename Begin, typename Visit>
 void for_each_nested_stretch(std::span<const Item> items, TimeRange frame, RangeOf range_of,
-                             Visit visit) {
-  std::vector<std::size_t> open;
+                             Begin begin, Visit visit) {
+  using End = std::pair<SessionTime, std::size_t>;
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends;  // of the open items
+  OpenItems open(items.size());
   SessionTime now = frame.start;
   const auto walk_to = [&](SessionTime limit) {
-    while (now < limit && !open.empty()) {
-      SessionTime next = limit;
-      for (const std::size_t index : open) next = std::min(next, range_of(items[index]).end);
+    while (now < limit && !ends.empty()) {
+      const SessionTime next = std::min(limit, ends.top().first);
       if (now < next) visit(TimeRange{now, next}, open);
       now = std::max(now, next);
-      std::erase_if(open, [&](std::size_t index) { return range_of(items[index]).end <= now; });
+      for (; !ends.empty() && ends.top().first <= now; ends.pop()) open.close(ends.top().second);
     }
     now = std::max(now, limit);
   };
@@ -37,7 +73,9 @@ void for_each_nested_stretch(std::span<const Item> items, TimeRange frame, Range
     if (range.start >= frame.end) break;
     if (range.end <= frame.start || range.end <= range.start) continue;
     walk_to(std::max(range.start, frame.start));
-    open.push_back(i);
+    begin(i, open);
+    open.open(i);
+    ends.emplace(range.end, i);
   }
   walk_to(frame.end);
 }

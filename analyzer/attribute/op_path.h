@@ -14,12 +14,15 @@ namespace stepscope {
 enum class OpPath : std::uint32_t { kTop = 0 };
 
 // All paths that occur, each once: a tree of names. Bounded by the number of different call chains,
-// not by the number of ops.
+// not by the number of ops, and by kMostPaths.
 class OpPaths {
  public:
+  // More than sampled steps have, but for names that are new in each step.
+  static constexpr std::size_t kMostPaths = std::size_t{1} << 20;
+
   OpPaths() : nodes_(1) {}
 
-  // The path of an op of this name directly inside of `parent`.
+  // The path of an op of this name directly inside of `parent`; `parent` once there are kMostPaths.
   OpPath inside(OpPath parent, StringId name);
 
   // The innermost op; kNone for kTop.

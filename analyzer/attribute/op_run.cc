@@ -7,28 +7,46 @@
 namespace stepscope {
 namespace {
 
-// The innermost op that does work; `open` holds indexes, the innermost last. npos: none.
-constexpr std::size_t kNoOp = static_cast<std::size_t>(-1);
+bool does_work(const BufferedOp& op) {
+  return op.kind == OpClass::kWork || op.kind == OpClass::kCommunication;
+}
 
-std::size_t innermost(std::span<const BufferedOp> ops, const std::vector<std::size_t>& open,
-                      bool label) {
-  for (std::size_t i = open.size(); i-- > 0;) {
-    const OpClass kind = ops[open[i]].kind;
-    if (label ? kind == OpClass::kLabel
-              : (kind == OpClass::kWork || kind == OpClass::kCommunication)) {
-      return open[i];
-    }
+// What is open on a thread, in the eyes of attribution.
+class OpenOps {
+ public:
+  // `paths`: null: nobody asks.
+  OpenOps(std::span<const BufferedOp> ops, OpPaths* paths) : ops_(ops), paths_(paths) {
+    if (paths != nullptr) path_of_.resize(ops.size(), OpPath::kTop);
   }
-  return kNoOp;
-}
 
-// User ranges are no ops, but a name that one may ask for too.
-OpPath path_of(std::span<const BufferedOp> ops, const std::vector<std::size_t>& open,
-               OpPaths& paths) {
-  OpPath path = OpPath::kTop;
-  for (const std::size_t i : open) path = paths.inside(path, ops[i].name);
-  return path;
-}
+  void begin(std::size_t op, const OpenItems& open) {
+    // User ranges are no ops, but a name that one may ask for too.
+    if (paths_ != nullptr) path_of_[op] = paths_->inside(path(open), ops_[op].name);
+    all_.add(op);
+    if (does_work(ops_[op])) workers_.add(op);
+    if (ops_[op].kind == OpClass::kLabel) labels_.add(op);
+  }
+  // Innermost::kNone: there is none.
+  [[nodiscard]] std::size_t worker(const OpenItems& open) { return workers_.of(open); }
+  [[nodiscard]] StringId label(const OpenItems& open) {
+    const std::size_t labeller = labels_.of(open);
+    return labeller == Innermost::kNone ? StringId::kNone : ops_[labeller].name;
+  }
+  [[nodiscard]] bool labelled(const OpenItems& open) {
+    return labels_.of(open) != Innermost::kNone;
+  }
+  // What the innermost op began inside of, and itself.
+  [[nodiscard]] OpPath path(const OpenItems& open) {
+    const std::size_t op = paths_ == nullptr ? Innermost::kNone : all_.of(open);
+    return op == Innermost::kNone ? OpPath::kTop : path_of_[op];
+  }
+
+ private:
+  std::span<const BufferedOp> ops_;
+  OpPaths* paths_;
+  Innermost all_, workers_, labels_;
+  std::vector<OpPath> path_of_;  // of each op that has begun
+};
 
 }  // namespace
 
@@ -45,16 +63,16 @@ std::vector<OpRun> flatten_ops(std::span<const BufferedOp> ops, TimeRange frame,
   for (std::size_t i = 0; i < ops.size() && ops[i].start < frame.start; ++i)
     launch_left[i] = Duration(0);
 
-  const auto range_of = [](const BufferedOp& op) { return op.range(); };
+  OpenOps current(ops, paths);
   for_each_nested_stretch(
-      ops, frame, range_of, [&](TimeRange range, const std::vector<std::size_t>& open) {
-        const std::size_t worker = innermost(ops, open, false);
-        const std::size_t labeller = innermost(ops, open, true);
-        OpRun run{range, StringId::kNone, StringId::kNone, Category::kHost, OpPath::kTop};
-        if (labeller != kNoOp) run.label = ops[labeller].name;
-        if (paths != nullptr) run.path = path_of(ops, open, *paths);
-        if (worker == kNoOp) {
-          if (labeller != kNoOp) runs.push_back(run);
+      ops, frame, [](const BufferedOp& op) { return op.range(); },
+      [&](std::size_t op, const OpenItems& open) { current.begin(op, open); },
+      [&](TimeRange range, const OpenItems& open) {
+        const std::size_t worker = current.worker(open);
+        OpRun run{range, StringId::kNone, current.label(open), Category::kHost,
+                  current.path(open)};
+        if (worker == Innermost::kNone) {
+          if (current.labelled(open)) runs.push_back(run);
           return;
         }
         run.op = ops[worker].name;

@@ -36,38 +36,23 @@ void join(OpBlock& block, const OpBlock& next) {
 
 }  // namespace
 
-OpCost& OpSeries::at(StringId name, PhaseKind phase) {
-  const auto index = static_cast<std::size_t>(name);
-  if (index >= place_.size()) place_.resize(std::max(index + 1, place_.size() * 2));
-  std::uint32_t& place = place_[index][static_cast<std::size_t>(phase)];
-  if (place == 0) {
-    current_.push_back({name, phase, 0, Duration(0), Duration(0)});
-    place = static_cast<std::uint32_t>(current_.size());
-  }
-  return current_[place - 1];
-}
-
 void OpSeries::add(const Segment& segment) {
   if (segment.op == StringId::kNone) return;
-  OpCost& cost = at(segment.op, segment.phase);
+  OpCost& cost = current_.at(segment.op, segment.phase);
   cost.self += segment.range.length();
   if (segment.category == Category::kLaunch) cost.launch += segment.range.length();
 }
 
-void OpSeries::add_call(StringId name, PhaseKind phase) { ++at(name, phase).calls; }
+void OpSeries::add_call(StringId name, PhaseKind phase) { ++current_.at(name, phase).calls; }
 
 void OpSeries::add_whole(StringId name, PhaseKind phase, Duration dur) {
-  OpCost& cost = at(name, phase);
+  OpCost& cost = current_.at(name, phase);
   ++cost.calls;
   cost.self += dur;
 }
 
 void OpSeries::end_step(std::size_t step, bool counted) {
-  for (const OpCost& cost : current_) {
-    place_[static_cast<std::size_t>(cost.name)][static_cast<std::size_t>(cost.phase)] = 0;
-  }
-  std::vector<OpCost> ops = std::move(current_);
-  current_.clear();
+  std::vector<OpCost> ops = current_.take();
   if (!counted) return;
   std::sort(ops.begin(), ops.end(), before);
   OpBlock block{step, step, 1, std::move(ops)};

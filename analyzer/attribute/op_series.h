@@ -5,7 +5,6 @@
 // be more, neighbours are joined, and from then on a block holds twice as many steps.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -38,14 +37,11 @@ class OpSeries {
   std::vector<OpBlock> take_blocks();
 
  private:
-  OpCost& at(StringId name, PhaseKind phase);
   void halve();
 
   std::vector<OpBlock> blocks_;
   std::size_t stride_ = 1;  // steps in a whole block
-  std::vector<OpCost> current_;
-  // Where an op is in current_, from 1; 0: not there. Index: the StringId, dense in a store.
-  std::vector<std::array<std::uint32_t, kPhaseKindCount>> place_;
+  RowsByName<OpCost> current_;  // of the step that is going on
 };
 
 }  // namespace stepscope

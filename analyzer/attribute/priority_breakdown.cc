@@ -83,14 +83,10 @@ ProcessEvents collect(const RecordedRun& recording, const DeviceWork& work, cons
   for (const StoredDevice& device : recording.devices) {
     if (device.process == process) collect_device(work, device.id, events);
   }
-  std::set<ThreadId> threads;
   for (const StoredThread& thread : recording.threads) {
     if (thread.process != process) continue;
-    threads.insert(thread.id);
     collect_thread(work, thread.id, ops, events);
-  }
-  for (const Phase& phase : recording.phases) {
-    if (threads.contains(phase.thread)) collect_phase(phase, events);
+    for (const Phase& phase : phases_of(recording, thread.id)) collect_phase(phase, events);
   }
   std::sort(events.launches.begin(), events.launches.end(),
             [](const LaunchedWork& a, const LaunchedWork& b) { return a.called < b.called; });

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <queue>
 #include <utility>
 
 #include "analyzer/attribute/nesting.h"
@@ -15,39 +17,76 @@ bool covers(const Phase& phase, TimeRange step) {
   return phase.start <= step.start && end_of(phase) >= step.end;
 }
 
-// The phases that touch `step`, in order. Those before *from can touch no later step either.
-std::vector<Phase> touching(const std::vector<Phase>& phases, TimeRange step,
-                            std::vector<Phase>& carried, std::size_t& from) {
-  std::vector<Phase> result;
-  std::erase_if(carried, [&](const Phase& p) { return end_of(p) <= step.start; });
-  for (; from < phases.size() && phases[from].start < step.end; ++from) {
-    if (end_of(phases[from]) > step.start) carried.push_back(phases[from]);
-  }
-  std::copy_if(carried.begin(), carried.end(), std::back_inserter(result),
-               [&](const Phase& p) { return !(p.kind == PhaseKind::kScope && covers(p, step)); });
-  return result;
-}
+// So many phases that are no scopes may lie around a step; of more, those that began last count.
+constexpr std::size_t kMostAround = 64;
 
-// What the open phases, the innermost last, make of an instant. Waiting for input counts wherever
-// it is.
-Span state_of(const std::vector<Phase>& phases, const std::vector<std::size_t>& open,
-              TimeRange range) {
-  Span span{range, PhaseKind::kNone, false, StringId::kNone};
-  for (const std::size_t index : open) {
-    const Phase& phase = phases[index];
-    switch (phase.kind) {
+// Hands out the phases of a thread step by step.
+class PhasesByStep {
+ public:
+  explicit PhasesByStep(const std::vector<Phase>& phases) : phases_(phases) {}
+
+  // Those that touch `step`, in order, without scopes that cover it. Steps come in order.
+  std::vector<Phase> touching(TimeRange step) {
+    std::vector<std::size_t> found;
+    std::erase_if(around_, [&](std::size_t i) { return end_of(phases_[i]) <= step.start; });
+    found = around_;
+    // A scope that goes on beyond the step covers it, for it began before.
+    for (; !scopes_.empty() && scopes_.top().first < step.end; scopes_.pop()) {
+      if (scopes_.top().first > step.start) found.push_back(scopes_.top().second);
+    }
+    for (; next_ < phases_.size() && phases_[next_].start < step.end; ++next_) {
+      if (end_of(phases_[next_]) <= step.start) continue;
+      if (!is_covering_scope(phases_[next_], step)) found.push_back(next_);
+      keep(next_, step);
+    }
+    if (around_.size() > kMostAround)
+      around_.erase(around_.begin(), around_.end() - static_cast<std::ptrdiff_t>(kMostAround));
+    std::sort(found.begin(), found.end());
+    std::vector<Phase> result;
+    for (const std::size_t i : found) result.push_back(phases_[i]);
+    return result;
+  }
+
+ private:
+  static bool is_covering_scope(const Phase& phase, TimeRange step) {
+    return phase.kind == PhaseKind::kScope && covers(phase, step);
+  }
+  void keep(std::size_t i, TimeRange step) {
+    const SessionTime end = end_of(phases_[i]);
+    if (phases_[i].kind == PhaseKind::kScope && end >= step.end) {
+      scopes_.emplace(end, i);
+    } else if (end > step.end) {
+      around_.push_back(i);
+    }
+  }
+
+  using ScopeEnd = std::pair<SessionTime, std::size_t>;
+  const std::vector<Phase>& phases_;
+  std::size_t next_ = 0;             // the first that no step has reached
+  std::vector<std::size_t> around_;  // that go on beyond the last step, in order
+  std::priority_queue<ScopeEnd, std::vector<ScopeEnd>, std::greater<>> scopes_;  // the same
+};
+
+// What the open phases make of an instant. Waiting for input counts wherever it is; else the
+// innermost says what is done.
+class OpenPhases {
+ public:
+  explicit OpenPhases(const std::vector<Phase>& phases) : phases_(phases) {}
+
+  void begin(std::size_t index) {
+    switch (phases_[index].kind) {
       case PhaseKind::kInput:
       case PhaseKind::kInputEnd:
-        span.phase = PhaseKind::kInput;
+        inputs_.add(index);
         break;
       case PhaseKind::kScope:
-        span.label = phase.name;
+        scopes_.add(index);
         break;
       case PhaseKind::kZeroGrad:
       case PhaseKind::kOptimizer:
       case PhaseKind::kForward:
       case PhaseKind::kBackward:
-        if (span.phase != PhaseKind::kInput) span.phase = phase.kind;
+        work_.add(index);
         break;
       case PhaseKind::kNone:
       case PhaseKind::kStep:
@@ -55,8 +94,19 @@ Span state_of(const std::vector<Phase>& phases, const std::vector<std::size_t>& 
         break;
     }
   }
-  return span;
-}
+  Span span(TimeRange range, const OpenItems& open) {
+    Span span{range, PhaseKind::kNone, false, StringId::kNone};
+    const std::size_t scope = scopes_.of(open), work = work_.of(open);
+    if (scope != Innermost::kNone) span.label = phases_[scope].name;
+    if (work != Innermost::kNone) span.phase = phases_[work].kind;
+    if (inputs_.of(open) != Innermost::kNone) span.phase = PhaseKind::kInput;
+    return span;
+  }
+
+ private:
+  const std::vector<Phase>& phases_;
+  Innermost inputs_, scopes_, work_;
+};
 
 std::vector<Span> tile_step(const std::vector<Phase>& phases, TimeRange step) {
   std::vector<Span> spans;
@@ -64,12 +114,15 @@ std::vector<Span> tile_step(const std::vector<Phase>& phases, TimeRange step) {
   const auto fill_to = [&](SessionTime end) {
     if (covered < end) spans.push_back({{covered, end}, PhaseKind::kNone, false, StringId::kNone});
   };
-  for_each_nested_stretch(std::span<const Phase>(phases), step, range_of,
-                          [&](TimeRange range, const std::vector<std::size_t>& open) {
-                            fill_to(range.start);
-                            spans.push_back(state_of(phases, open, range));
-                            covered = range.end;
-                          });
+  OpenPhases current(phases);
+  for_each_nested_stretch(
+      std::span<const Phase>(phases), step, range_of,
+      [&](std::size_t phase, const OpenItems&) { current.begin(phase); },
+      [&](TimeRange range, const OpenItems& open) {
+        fill_to(range.start);
+        spans.push_back(current.span(range, open));
+        covered = range.end;
+      });
   fill_to(step.end);
   return spans;
 }
@@ -90,31 +143,59 @@ void mark_before_backward(std::vector<Span>& spans, bool trains) {
   }
 }
 
+// The optimizer steps around the backward passes of a step, which come in order.
+class ClosureOptimizers {
+ public:
+  void add(const Phase& optimizer) {
+    // One that ends no later than one before it is never the first around anything.
+    if (open_.empty() || end_of(optimizer) > end_of(*open_.back())) open_.push_back(&optimizer);
+  }
+  // The first that lies around `backward`; null: none does.
+  [[nodiscard]] const Phase* around(const Phase& backward) const {
+    const auto first = std::partition_point(
+        open_.begin(), open_.end(),
+        [&](const Phase* optimizer) { return end_of(*optimizer) < end_of(backward); });
+    return first == open_.end() ? nullptr : *first;
+  }
+
+ private:
+  std::vector<const Phase*> open_;  // by start, and by end
+};
+
+// What begins in [begin, end) of the optimizer step is the forward pass of its closure.
+void mark_forward(std::vector<Span>& spans, SessionTime begin, SessionTime end) {
+  auto span = std::partition_point(spans.begin(), spans.end(),
+                                   [begin](const Span& s) { return s.range.start < begin; });
+  for (; span != spans.end() && span->range.end <= end; ++span) {
+    if (span->phase != PhaseKind::kOptimizer) continue;
+    span->phase = PhaseKind::kNone;
+    span->before_backward = true;
+  }
+}
+
 // Inside an optimizer step that runs a closure, what lies between the step's start (or the
-// closure's zero_grad) and the backward pass is the closure's forward pass.
+// closure's zero_grad) and the backward pass is the closure's forward pass. Behind another backward
+// pass it is the optimizer's own work.
 void mark_closures(std::vector<Span>& spans, const std::vector<Phase>& phases) {
+  ClosureOptimizers optimizers;
+  const Phase* before = nullptr;  // the last backward pass or zero_grad that began earlier
+  std::size_t passed = 0;
+  std::size_t known = 0;
   for (const Phase& backward : phases) {
     if (backward.kind != PhaseKind::kBackward) continue;
-    const auto inside = [&](const Phase& p) {
-      return p.kind == PhaseKind::kOptimizer && p.start <= backward.start &&
-             end_of(p) >= end_of(backward);
-    };
-    const auto optimizer = std::find_if(phases.begin(), phases.end(), inside);
-    if (optimizer == phases.end()) continue;
-    SessionTime begin = optimizer->start;
-    bool known = true;
-    for (const Phase& p : phases) {
-      if (p.start < optimizer->start || p.start >= backward.start) continue;
-      if (p.kind == PhaseKind::kBackward) known = false;  // the optimizer's own work follows it
-      if (p.kind == PhaseKind::kZeroGrad) known = true;
-      if (p.kind == PhaseKind::kBackward || p.kind == PhaseKind::kZeroGrad) begin = end_of(p);
+    for (; passed < phases.size() && phases[passed].start < backward.start; ++passed) {
+      const PhaseKind kind = phases[passed].kind;
+      if (kind == PhaseKind::kBackward || kind == PhaseKind::kZeroGrad) before = &phases[passed];
     }
-    if (!known) continue;
-    for (Span& span : spans) {
-      if (span.phase != PhaseKind::kOptimizer || span.range.start < begin) continue;
-      if (span.range.end > backward.start) continue;
-      span.phase = PhaseKind::kNone;
-      span.before_backward = true;
+    for (; known < phases.size() && phases[known].start <= backward.start; ++known) {
+      if (phases[known].kind == PhaseKind::kOptimizer) optimizers.add(phases[known]);
+    }
+    const Phase* const optimizer = optimizers.around(backward);
+    if (optimizer == nullptr) continue;
+    if (before == nullptr || before->start < optimizer->start) {
+      mark_forward(spans, optimizer->start, backward.start);
+    } else if (before->kind == PhaseKind::kZeroGrad) {
+      mark_forward(spans, end_of(*before), backward.start);
     }
   }
 }
@@ -123,10 +204,9 @@ void mark_closures(std::vector<Span>& spans, const std::vector<Phase>& phases) {
 
 std::vector<std::vector<Span>> lay_out_spans(const std::vector<Phase>& phases, const Loop& loop) {
   std::vector<std::vector<Span>> result;
-  std::vector<Phase> carried;
-  std::size_t from = 0;
+  PhasesByStep by_step(phases);
   for (const TimeRange step : loop.steps) {
-    const auto own = touching(phases, step, carried, from);
+    const auto own = by_step.touching(step);
     auto spans = tile_step(own, step);
     mark_before_backward(spans, loop.trains);
     mark_closures(spans, own);

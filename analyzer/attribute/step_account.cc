@@ -1,15 +1,34 @@
 #include "analyzer/attribute/step_account.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace stepscope {
 
 Slice& StepAccount::at(Category category, PhaseKind phase, StringId label) {
-  for (Slice& slice : slices_) {
-    if (slice.category == category && slice.phase == phase && slice.label == label) return slice;
+  const auto is_it = [&](const Slice& slice) {
+    return slice.category == category && slice.phase == phase && slice.label == label;
+  };
+  if (index_.empty()) {
+    const auto known = std::find_if(slices_.begin(), slices_.end(), is_it);
+    if (known != slices_.end()) return *known;
+    if (slices_.size() == kFew) {
+      for (std::size_t i = 0; i < slices_.size(); ++i) index_[key_of(slices_[i])] = i;
+    }
   }
-  slices_.push_back({category, phase, label});
+  const Slice slice{category, phase, label};
+  if (!index_.empty()) {
+    const auto [known, added] = index_.try_emplace(key_of(slice), slices_.size());
+    if (!added) return slices_[known->second];
+  }
+  slices_.push_back(slice);
   return slices_.back();
+}
+
+std::uint64_t StepAccount::key_of(const Slice& slice) {
+  return static_cast<std::uint64_t>(slice.label) << 16 |
+         static_cast<std::uint64_t>(slice.category) << 8 | static_cast<std::uint64_t>(slice.phase);
 }
 
 void StepAccount::add(const Segment& segment) {
@@ -39,33 +58,23 @@ Duration StepAccount::of(PhaseKind phase) const {
   return sum;
 }
 
-OpCost& OpTable::at(StringId name, PhaseKind phase) {
-  const auto index = static_cast<std::size_t>(name);
-  if (index >= by_name_.size()) by_name_.resize(std::max(index + 1, by_name_.size() * 2));
-  OpCost& cost = by_name_[index][static_cast<std::size_t>(phase)];
-  cost.name = name;
-  cost.phase = phase;
-  return cost;
-}
-
 void OpTable::add(const Segment& segment) {
   if (segment.op == StringId::kNone) return;
-  OpCost& cost = at(segment.op, segment.phase);
+  OpCost& cost = rows_.at(segment.op, segment.phase);
   cost.self += segment.range.length();
   if (segment.category == Category::kLaunch) cost.launch += segment.range.length();
 }
 
-void OpTable::add_call(StringId name, PhaseKind phase) { ++at(name, phase).calls; }
+void OpTable::add_call(StringId name, PhaseKind phase) { ++rows_.at(name, phase).calls; }
 
 std::vector<OpCost> OpTable::sorted() const {
   std::vector<OpCost> result;
-  for (const auto& phases : by_name_) {
-    for (const OpCost& cost : phases) {
-      if (cost.calls > 0 || cost.self.count() > 0) result.push_back(cost);
-    }
-  }
-  std::stable_sort(result.begin(), result.end(),
-                   [](const OpCost& a, const OpCost& b) { return a.self > b.self; });
+  std::copy_if(rows_.rows().begin(), rows_.rows().end(), std::back_inserter(result),
+               [](const OpCost& cost) { return cost.calls > 0 || cost.self.count() > 0; });
+  std::sort(result.begin(), result.end(), [](const OpCost& a, const OpCost& b) {
+    if (a.self != b.self) return a.self > b.self;
+    return std::pair(a.name, a.phase) < std::pair(b.name, b.phase);
+  });
   return result;
 }
 

@@ -1,11 +1,12 @@
 // Adds segments up: what each step spent on what, and which ops spent it.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "analyzer/attribute/segment.h"
+#include "store/table_names.h"
 
 namespace stepscope {
 
@@ -20,7 +21,8 @@ struct Slice {
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
-// The slices of one step. A handful: a linear search is the fastest there.
+// The slices of one step. Usually a handful, where a linear search is the fastest; a scope of another
+// name in each iteration makes many.
 class StepAccount {
  public:
   void add(const Segment& segment);
@@ -31,9 +33,12 @@ class StepAccount {
   [[nodiscard]] Duration of(PhaseKind phase) const;
 
  private:
+  static constexpr std::size_t kFew = 32;
   Slice& at(Category category, PhaseKind phase, StringId label);
+  static std::uint64_t key_of(const Slice& slice);
 
   std::vector<Slice> slices_;
+  std::unordered_map<std::uint64_t, std::size_t> index_;  // empty while there are few
 };
 
 // What one op cost in one phase, over the steps that were added.
@@ -45,7 +50,7 @@ struct OpCost {
   Duration launch{0};  // the framework's own part of self
 };
 
-// Bounded by the number of different names, not by the number of ops.
+// A row for each name and phase: bounded where the names are those of a TableNames.
 class OpTable {
  public:
   void add(const Segment& segment);
@@ -54,9 +59,7 @@ class OpTable {
   [[nodiscard]] std::vector<OpCost> sorted() const;
 
  private:
-  OpCost& at(StringId name, PhaseKind phase);
-  std::vector<std::array<OpCost, kPhaseKindCount>>
-      by_name_;  // index: the StringId, dense in a store
+  RowsByName<OpCost> rows_;
 };
 
 }  // namespace stepscope

@@ -13,11 +13,8 @@ bool has_forward_op(const Op& op) { return op.forward_thread != 0 && op.sequence
 }  // namespace
 
 CallOps::CallOps(const RecordedRun& recording, const DeviceWork& work) : work_(work) {
-  for (const StoredThread& thread : recording.threads) {
-    const auto at = static_cast<std::size_t>(thread.id);
-    if (threads_.size() <= at) threads_.resize(at + 1);
-    threads_[at] = {thread.process, thread.torch_id, 0};
-  }
+  for (const StoredThread& thread : recording.threads)
+    threads_[thread.id] = {thread.process, thread.torch_id, 0};
 }
 
 template <typename Claim>
@@ -40,22 +37,21 @@ CallOps::ThreadCalls& CallOps::calls_of(ThreadId thread) {
 }
 
 void CallOps::add(const Op& op, std::int64_t id, OpClass kind) {
-  if (kind == OpClass::kTransparent || static_cast<std::size_t>(op.thread) >= threads_.size())
-    return;
+  const auto thread = threads_.find(op.thread);
+  if (kind == OpClass::kTransparent || thread == threads_.end()) return;
   ThreadCalls& calls = calls_of(op.thread);
   const TimeRange range{op.start, op.start + op.dur};
   calls.by_ops.claim(range, [&](std::int64_t row) { found_.push_back({row, id}); });
   if (has_forward_op(op)) {
-    add_node(op, id, calls);
+    add_node(op, id, thread->second.process, calls);
   } else if (op.sequence >= 0) {
-    add_maker(op, id);
+    add_maker(op, id, thread->second);
   }
 }
 
 // An op carries the number that the next node of its thread will get, so several may carry one. The
 // last of them to begin made the node.
-void CallOps::add_maker(const Op& op, std::int64_t id) {
-  NodeKey key = threads_[static_cast<std::size_t>(op.thread)];
+void CallOps::add_maker(const Op& op, std::int64_t id, NodeKey key) {
   if (key.torch_id == 0) return;
   key.sequence = op.sequence;
   if (makers_.empty() || makers_.back().key != key) {
@@ -65,8 +61,7 @@ void CallOps::add_maker(const Op& op, std::int64_t id) {
   }
 }
 
-void CallOps::add_node(const Op& op, std::int64_t id, ThreadCalls& calls) {
-  const ProcessId process = threads_[static_cast<std::size_t>(op.thread)].process;
+void CallOps::add_node(const Op& op, std::int64_t id, ProcessId process, ThreadCalls& calls) {
   const std::size_t before = in_nodes_.size();
   calls.by_nodes.claim({op.start, op.start + op.dur}, [&](std::int64_t row) {
     in_nodes_.push_back({row, nodes_.size()});

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "analyzer/attribute/device_work.h"
@@ -84,12 +85,13 @@ class CallOps {
   };
 
   ThreadCalls& calls_of(ThreadId thread);
-  void add_maker(const Op& op, std::int64_t id);
-  void add_node(const Op& op, std::int64_t id, ThreadCalls& calls);
+  // `key`: of the op's thread.
+  void add_maker(const Op& op, std::int64_t id, NodeKey key);
+  void add_node(const Op& op, std::int64_t id, ProcessId process, ThreadCalls& calls);
   [[nodiscard]] std::int64_t maker_of(const Maker& node) const;
 
   const DeviceWork& work_;
-  std::vector<NodeKey> threads_;  // [ThreadId]; without a sequence
+  std::unordered_map<ThreadId, NodeKey> threads_;  // without a sequence
   std::map<ThreadId, ThreadCalls> calls_;
   std::vector<CallOp> found_;
   std::vector<Maker> makers_;

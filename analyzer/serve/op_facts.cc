@@ -8,6 +8,8 @@
 namespace stepscope {
 namespace {
 
+constexpr std::size_t kMostThreads = 1024;  // that are watched beside a loop
+
 // Ops whose first input has the samples in its first dimension (torch.nn's layers call them).
 constexpr std::array<std::string_view, 6> kOnBatches = {"aten::linear",     "aten::conv1d",
                                                         "aten::conv2d",     "aten::conv3d",
@@ -73,7 +75,13 @@ void OpFactsReader::add_elsewhere(const Op& op) {
   const bool plain = op.depth == 0 && op.scope == OpScope::kFunction;
   if (!plain || op.phase != PhaseKind::kNone) return;
   const std::size_t index = step_at(op.start);
-  if (index < steps_.size() && counts_(index)) ++facts_.elsewhere[op.thread];
+  if (index == steps_.size() || !counts_(index)) return;
+  const auto known = facts_.elsewhere.find(op.thread);
+  if (known != facts_.elsewhere.end()) {
+    ++known->second;
+  } else if (facts_.elsewhere.size() < kMostThreads) {
+    facts_.elsewhere.emplace(op.thread, 1);
+  }
 }
 
 void OpFactsReader::add(const Op& op, OpClass kind) {

@@ -29,8 +29,8 @@ struct OpFacts {
   // norm counts its batches before it (num_batches_tracked).
   std::int64_t counting_batch_norms = 0;
   std::int64_t scripted = 0;  // TorchScript functions
-  // Ops that other threads, of whatever process, ran meanwhile outside of phases; none of those
-  // that run autograd nodes.
+  // Ops that other threads of the process ran meanwhile outside of phases; none of those that run
+  // autograd nodes. So many threads at most that nothing depends on more.
   std::map<ThreadId, std::int64_t> elsewhere;
   double same_ops = 0;  // share of the steps with the most frequent sequence of ops
   // Nothing: shapes were not recorded.
@@ -53,7 +53,8 @@ class OpFactsReader {
   OpFactsReader(const Loop& loop, std::function<bool(std::size_t step)> counts,
                 const std::function<std::string_view(StringId)>& text);
 
-  // Each op of the run, in the order of recording.
+  // Each op of the loop's process, in the order of recording; those of threads that have a marked
+  // loop of their own may be left out.
   void add(const Op& op, OpClass kind);
   [[nodiscard]] OpFacts finish() const;
 

@@ -195,7 +195,8 @@ PathFlags backward_of(const StepGraph& graph, const OpPaths& paths, const PathFl
   PathFlags forward(paths.size(), false);
   for (const Task& task : graph.tasks) {
     if (task.phase != PhaseKind::kForward) continue;
-    for (OpPath path = task.path; path != OpPath::kTop; path = paths.parent(path))
+    for (OpPath path = task.path; path != OpPath::kTop && !has(forward, path);
+         path = paths.parent(path))
       forward[static_cast<std::size_t>(path)] = true;
   }
   std::set<std::string> inside, outside;

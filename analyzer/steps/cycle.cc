@@ -33,6 +33,7 @@ constexpr double kSamePlace = 0.75;
 constexpr double kLeastOfLongest = 0.5;
 constexpr double kTrifle = 0.125;       // of a round: too little to make a round of its own
 constexpr std::size_t kMostExtras = 8;  // items between the first round and the second
+constexpr std::size_t kMostCompared = std::size_t{1} << 24;  // items, to find the first round
 
 struct Found {
   Family family = Family::kName;
@@ -303,7 +304,8 @@ std::vector<std::size_t> round_begins(const Cycle& cycle, std::span<const LoopIt
   const auto at = [&](std::size_t i) { return items.begin() + static_cast<std::ptrdiff_t>(i); };
   const auto same_key = [](const LoopItem& a, const LoopItem& b) { return a.key == b.key; };
   const std::size_t length = begins[1] - begins[0];
-  const std::size_t extras = std::max<std::size_t>(length / 8, kMostExtras);
+  const std::size_t extras =
+      std::max(kMostExtras, std::min(length / 8, kMostCompared / std::max<std::size_t>(length, 1)));
   for (std::size_t extra = 0; extra <= extras && length + extra <= begins[0]; ++extra) {
     const std::size_t first = begins[0] - length - extra;
     if (!std::equal(at(begins[0]), at(begins[1]), at(first), same_key)) continue;

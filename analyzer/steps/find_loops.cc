@@ -214,10 +214,13 @@ bool runs_closures(const std::vector<Phase>& phases) {
   const auto optimizers = outermost(phases, PhaseKind::kOptimizer);
   std::size_t closures = 0;
   for (const Phase& optimizer : optimizers) {
-    closures += std::any_of(phases.begin(), phases.end(), [&](const Phase& p) {
-      return p.kind == PhaseKind::kBackward && p.start >= optimizer.start &&
-             p.start < end_of(optimizer);
+    auto inside = std::partition_point(phases.begin(), phases.end(), [&](const Phase& p) {
+      return p.start < optimizer.start;
     });
+    while (inside != phases.end() && inside->start < end_of(optimizer) &&
+           inside->kind != PhaseKind::kBackward)
+      ++inside;
+    closures += inside != phases.end() && inside->start < end_of(optimizer) ? 1 : 0;
   }
   return closures * 2 > optimizers.size();
 }

@@ -53,6 +53,18 @@ std::vector<Gap> gaps_before_backward(const std::vector<Phase>& phases) {
   return gaps;
 }
 
+// The phases that say what a stretch was for, in the order of their ends.
+std::vector<TimeRange> named_by_end(const std::vector<Phase>& phases) {
+  std::vector<TimeRange> named;
+  for (const Phase& phase : phases) {
+    const bool instant = phase.kind == PhaseKind::kStep || phase.kind == PhaseKind::kSampler;
+    if (!trains_here(phase) && !instant) named.push_back({phase.start, end_of(phase)});
+  }
+  std::stable_sort(named.begin(), named.end(),
+                   [](TimeRange a, TimeRange b) { return a.end < b.end; });
+  return named;
+}
+
 // Where batches begin to be fetched, as a sampler marked them: when the loader has no workers, and
 // feeds the training (not only an evaluation now and then): at least so many gaps have a mark. Then
 // what comes before the mark is no input, and a gap without one (a second network that trains on
@@ -96,6 +108,7 @@ class GapReader {
         windowed_(recording.facts.windowed),
         phases_(std::move(phases)),
         gaps_(gaps_before_backward(phases_)),
+        named_(named_by_end(phases_)),
         fetches_(fetches_of(phases_, gaps_)) {}
 
   // Ops come in the order of their ends: the first that ends behind a gap says that all of the gap
@@ -214,10 +227,10 @@ class GapReader {
     for (const GapOp& op : ops_) {
       if (op.kind == OpClass::kLabel || op.kind == OpClass::kTransparent) add_named(op.range, wait);
     }
-    for (const Phase& phase : phases_) {
-      if (phase.start >= range.end) break;
-      const bool instant = phase.kind == PhaseKind::kStep || phase.kind == PhaseKind::kSampler;
-      if (!trains_here(phase) && !instant) add_named({phase.start, end_of(phase)}, wait);
+    auto ended = std::partition_point(named_.begin(), named_.end(),
+                                      [&](TimeRange named) { return named.end <= range.start; });
+    for (; ended != named_.end() && ended->end <= range.end; ++ended) {
+      if (ended->start < range.end) add_named(*ended, wait);
     }
     return wait;
   }
@@ -259,6 +272,7 @@ class GapReader {
   const bool windowed_;
   const std::vector<Phase> phases_;
   const std::vector<Gap> gaps_;
+  const std::vector<TimeRange> named_;
   const std::optional<std::vector<SessionTime>> fetches_;  // absent: not known
   std::size_t next_ = 0;                                   // the gap whose ops come
   std::vector<GapOp> ops_;                                 // those of it that came
@@ -271,11 +285,11 @@ class GapReader {
 }  // namespace
 
 bool lacks_loader(const RecordedRun& recording, const Loop& loop) {
-  return (loop.trains || loop.by_sampler) &&
-         std::none_of(recording.phases.begin(), recording.phases.end(), [&](const Phase& p) {
-           return p.thread == loop.thread &&
-                  (p.kind == PhaseKind::kInput || p.kind == PhaseKind::kInputEnd);
-         });
+  if (!loop.trains && !loop.by_sampler) return false;
+  const std::vector<Phase> phases = phases_of(recording, loop.thread);
+  return std::none_of(phases.begin(), phases.end(), [](const Phase& p) {
+    return p.kind == PhaseKind::kInput || p.kind == PhaseKind::kInputEnd;
+  });
 }
 
 Status infer_input(const RecordedRun& recording, std::vector<Loop>& loops) {

@@ -26,26 +26,61 @@ struct Suspect {
 
 using Suspects = std::map<ThreadId, Suspect>;
 
-const StoredProcess* find_process(const RecordedRun& recording, ProcessId id) {
-  const auto it = std::find_if(recording.processes.begin(), recording.processes.end(),
-                               [id](const StoredProcess& process) { return process.id == id; });
-  return it == recording.processes.end() ? nullptr : &*it;
-}
-
-// Does an ancestor of `process` have one of these loops? Then it works for that (a loader's
-// worker).
-bool serves(const RecordedRun& recording, ProcessId process, const std::set<ProcessId>& leaders) {
-  const StoredProcess* at = find_process(recording, process);
-  for (std::size_t depth = 0; at != nullptr && depth < recording.processes.size(); ++depth) {
-    const auto parent = std::find_if(
-        recording.processes.begin(), recording.processes.end(),
-        [at](const StoredProcess& p) { return p.pid == at->parent_pid && p.id != at->id; });
-    if (parent == recording.processes.end()) return false;
-    if (leaders.contains(parent->id)) return true;
-    at = &*parent;
+// Who started whom.
+class ProcessTree {
+ public:
+  explicit ProcessTree(const std::vector<StoredProcess>& processes) {
+    std::map<std::int64_t, std::vector<ProcessId>> by_pid;
+    for (const StoredProcess& process : processes) by_pid[process.pid].push_back(process.id);
+    for (const StoredProcess& process : processes) {
+      pids_[process.id] = process.pid;
+      const auto parents = by_pid.find(process.parent_pid);
+      if (parents == by_pid.end()) continue;
+      for (const ProcessId parent : parents->second) {
+        if (parent == process.id) continue;
+        parents_[process.id] = parent;
+        break;
+      }
+    }
   }
-  return false;
-}
+
+  // The processes that have one of `leaders` among their ancestors: they work for that (a loader's
+  // workers).
+  [[nodiscard]] std::set<ProcessId> serving(const std::set<ProcessId>& leaders) const {
+    std::map<ProcessId, bool> known;
+    for (const auto& [process, parent] : parents_) follow(process, leaders, known);
+    std::set<ProcessId> serving;
+    for (const auto& [process, serves] : known) {
+      if (serves) serving.insert(process);
+    }
+    return serving;
+  }
+  [[nodiscard]] bool has_pid(ProcessId process, std::int64_t pid) const {
+    const auto known = pids_.find(process);
+    return known != pids_.end() && known->second == pid;
+  }
+
+ private:
+  // Each process is looked at once: the way up ends at one that is known, or comes back to itself.
+  void follow(ProcessId process, const std::set<ProcessId>& leaders,
+              std::map<ProcessId, bool>& known) const {
+    std::vector<ProcessId> way;
+    bool serves = false;
+    for (ProcessId at = process; known.try_emplace(at, false).second;) {
+      way.push_back(at);
+      const auto parent = parents_.find(at);
+      if (parent == parents_.end()) break;
+      at = parent->second;
+      const auto above = known.find(at);
+      serves = leaders.contains(at) || (above != known.end() && above->second);
+      if (serves) break;
+    }
+    for (const ProcessId each : way) known[each] = serves;
+  }
+
+  std::map<ProcessId, ProcessId> parents_;
+  std::map<ProcessId, std::int64_t> pids_;
+};
 
 std::set<ProcessId> processes_of(const std::vector<Loop>& loops) {
   std::set<ProcessId> processes;
@@ -55,31 +90,33 @@ std::set<ProcessId> processes_of(const std::vector<Loop>& loops) {
 
 // The threads of the processes that have no loop yet, nor serve one that has.
 std::vector<const StoredThread*> unexplained(const RecordedRun& recording,
+                                             const ProcessTree& processes,
                                              const std::vector<Loop>& loops) {
   const auto explained = processes_of(loops);
+  const auto serving = processes.serving(explained);
   std::vector<const StoredThread*> threads;
   for (const StoredThread& thread : recording.threads) {
-    if (!explained.contains(thread.process) && !serves(recording, thread.process, explained))
+    if (!explained.contains(thread.process) && !serving.contains(thread.process))
       threads.push_back(&thread);
   }
   return threads;
 }
 
 // Where a main thread repeats, the other threads of its process prepare its batches.
-void drop_helpers(const RecordedRun& recording, std::vector<Loop>& found) {
+void drop_helpers(const RecordedRun& recording, const ProcessTree& processes,
+                  std::vector<Loop>& found) {
   std::set<ProcessId> led_by_main;
   std::set<ThreadId> mains;
   for (const StoredThread& thread : recording.threads) {
-    const StoredProcess* process = find_process(recording, thread.process);
-    if (process != nullptr && process->pid == thread.tid) mains.insert(thread.id);
+    if (processes.has_pid(thread.process, thread.tid)) mains.insert(thread.id);
   }
   for (const Loop& loop : found) {
     if (mains.contains(loop.thread)) led_by_main.insert(loop.process);
   }
-  const auto leaders = processes_of(found);
+  const auto serving = processes.serving(processes_of(found));
   std::erase_if(found, [&](const Loop& loop) {
     return (led_by_main.contains(loop.process) && !mains.contains(loop.thread)) ||
-           serves(recording, loop.process, leaders);
+           serving.contains(loop.process);
   });
 }
 
@@ -97,9 +134,9 @@ Suspects make_suspects(const RecordedRun& recording,
 }
 
 bool trains(const RecordedRun& recording, ThreadId thread) {
-  return std::any_of(recording.phases.begin(), recording.phases.end(), [thread](const Phase& p) {
-    return p.thread == thread && p.kind == PhaseKind::kBackward;
-  });
+  const auto phases = phases_of(recording, thread);
+  return std::any_of(phases.begin(), phases.end(),
+                     [](const Phase& p) { return p.kind == PhaseKind::kBackward; });
 }
 
 }  // namespace
@@ -189,7 +226,8 @@ void RoundReader::finish(Loop& loop) {
 }
 
 Status infer_steps(const RecordedRun& recording, std::vector<Loop>& loops) {
-  const auto threads = unexplained(recording, loops);
+  const ProcessTree processes(recording.processes);
+  const auto threads = unexplained(recording, processes, loops);
   if (threads.empty() || recording.op_count == 0) return {};
   Suspects suspects = make_suspects(recording, threads);
   OpClasses classes(recording.text);
@@ -210,7 +248,7 @@ Status infer_steps(const RecordedRun& recording, std::vector<Loop>& loops) {
     suspect.rounds.finish(loop);
     if (!loop.steps.empty()) found.push_back(std::move(loop));
   }
-  drop_helpers(recording, found);
+  drop_helpers(recording, processes, found);
   std::move(found.begin(), found.end(), std::back_inserter(loops));
   std::stable_sort(loops.begin(), loops.end(),
                    [](const Loop& a, const Loop& b) { return a.thread < b.thread; });

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <csignal>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -22,49 +23,103 @@ bool is_death(const ProcessEnd& end) {
   return end.how == EndKind::kSignal || (end.how == EndKind::kExit && end.code > 0);
 }
 
-// A worker that was told to end by its parent, which went on and ended well itself: loaders do that
-// with theirs when a program is done. (Which signal it was is known of the wrapped program only.)
-bool was_dismissed(const RecordedRun& recording, const StoredProcess& process,
-                   const ProcessEnd& end) {
-  if (end.how != EndKind::kSignal || end.out_of_memory) return false;
-  if (end.code != SIGTERM && end.code != 0) return false;
-  const auto ended_well = [&](const ProcessEnd& other) {
-    const bool well = other.how == EndKind::kExit && other.code == 0 && other.at >= end.at;
-    return well && std::any_of(recording.processes.begin(), recording.processes.end(),
-                               [&](const StoredProcess& parent) {
-                                 return parent.id == other.process &&
-                                        parent.pid == process.parent_pid;
-                               });
-  };
-  return std::any_of(recording.ends.begin(), recording.ends.end(), ended_well);
-}
-
-// The loop of the process that took most steps.
-const LoopReport* main_loop(const std::vector<LoopReport>& loops, ProcessId process) {
-  const LoopReport* most = nullptr;
-  for (const LoopReport& loop : loops) {
-    if (loop.process != process) continue;
-    if (most == nullptr || loop.steps.size() > most->steps.size()) most = &loop;
+// What a recording says of each process, found once for all of them.
+class ProcessFacts {
+ public:
+  ProcessFacts(const RecordedRun& recording, const std::vector<LoopReport>& loops) {
+    for (const LoopReport& loop : loops) {
+      const LoopReport*& most = loops_[loop.process];
+      if (most == nullptr || loop.steps.size() > most->steps.size()) most = &loop;
+    }
+    std::map<ProcessId, SessionTime> ended_well;
+    for (const ProcessEnd& end : recording.ends) {
+      ends_[end.process] = &end;
+      if (end.how != EndKind::kExit || end.code != 0) continue;
+      SessionTime& at = ended_well.try_emplace(end.process, end.at).first->second;
+      at = std::max(at, end.at);
+    }
+    for (const StoredProcess& process : recording.processes) {
+      const auto end = ended_well.find(process.id);
+      if (end == ended_well.end()) continue;
+      SessionTime& at = ended_well_.try_emplace(process.pid, end->second).first->second;
+      at = std::max(at, end->second);
+    }
+    std::map<ThreadId, const UnfinishedOp*> innermost;
+    for (const UnfinishedOp& op : recording.unfinished) innermost[op.thread] = &op;
+    for (const StoredThread& thread : recording.threads) {
+      const auto op = innermost.find(thread.id);
+      if (op != innermost.end()) open_[thread.process].push_back({&thread, op->second});
+    }
   }
-  return most;
-}
+
+  // Null: it was still running, or nobody saw.
+  [[nodiscard]] const ProcessEnd* end(ProcessId process) const { return find(ends_, process); }
+  // The loop of the process that took most steps.
+  [[nodiscard]] const LoopReport* loop(ProcessId process) const { return find(loops_, process); }
+  // A worker that was told to end by its parent, which went on and ended well itself: loaders do
+  // that with theirs when a program is done. (Which signal it was is known of the wrapped program
+  // only.)
+  [[nodiscard]] bool was_dismissed(const StoredProcess& process, const ProcessEnd& end) const {
+    if (end.how != EndKind::kSignal || end.out_of_memory) return false;
+    if (end.code != SIGTERM && end.code != 0) return false;
+    const auto parent = ended_well_.find(process.parent_pid);
+    return parent != ended_well_.end() && parent->second >= end.at;
+  }
+
+  // The innermost op of a thread, of those that are open.
+  struct OpenOp {
+    const StoredThread* thread = nullptr;
+    const UnfinishedOp* op = nullptr;
+  };
+  // Of the threads of a process, in their order.
+  [[nodiscard]] std::span<const OpenOp> open_ops(ProcessId process) const {
+    const auto known = open_.find(process);
+    return known == open_.end() ? std::span<const OpenOp>() : std::span(known->second);
+  }
+
+ private:
+  template <typename Value>
+  static Value find(const std::map<ProcessId, Value>& of, ProcessId process) {
+    const auto known = of.find(process);
+    return known == of.end() ? nullptr : known->second;
+  }
+
+  std::map<ProcessId, const LoopReport*> loops_;
+  std::map<ProcessId, const ProcessEnd*> ends_;
+  std::map<std::int64_t, SessionTime> ended_well_;  // by pid: when it last did
+  std::map<ProcessId, std::vector<OpenOp>> open_;
+};
 
 // The innermost open op: of the loop's thread when it has one, else of the thread whose op has been
 // open for the shortest time.
-void find_op(const RecordedRun& recording, const LoopReport* loop, ProcessReport& report) {
-  std::map<ThreadId, const UnfinishedOp*> innermost;
-  for (const UnfinishedOp& op : recording.unfinished) innermost[op.thread] = &op;
+void find_op(const RecordedRun& recording, const ProcessFacts& facts, const LoopReport* loop,
+             ProcessReport& report) {
   const UnfinishedOp* chosen = nullptr;
-  for (const StoredThread& thread : recording.threads) {
-    const auto it = innermost.find(thread.id);
-    if (thread.process != report.id || it == innermost.end()) continue;
-    const bool of_loop = loop != nullptr && thread.id == loop->verdict.thread;
-    if (chosen != nullptr && !of_loop && it->second->start <= chosen->start) continue;
-    chosen = it->second;
+  for (const auto& [thread, op] : facts.open_ops(report.id)) {
+    const bool of_loop = loop != nullptr && thread->id == loop->verdict.thread;
+    if (chosen != nullptr && !of_loop && op->start <= chosen->start) continue;
+    chosen = op;
     report.died_in = recording.text(chosen->name);
-    report.died_in_thread = thread.name.empty() ? std::to_string(thread.tid) : thread.name;
+    report.died_in_thread = thread->name.empty() ? std::to_string(thread->tid) : thread->name;
     if (of_loop) break;
   }
+}
+
+// The processes to tell of: all, or of too many those with a loop or an end before the others.
+std::vector<const StoredProcess*> worth_telling(const RecordedRun& recording,
+                                                const ProcessFacts& facts) {
+  std::vector<const StoredProcess*> chosen;
+  for (const StoredProcess& process : recording.processes) chosen.push_back(&process);
+  if (chosen.size() <= kMostProcesses) return chosen;
+  std::stable_sort(chosen.begin(), chosen.end(), [&](const auto* a, const auto* b) {
+    const auto rank = [&](const StoredProcess* process) {
+      return facts.loop(process->id) != nullptr ? 0 : facts.end(process->id) != nullptr ? 1 : 2;
+    };
+    return rank(a) < rank(b);
+  });
+  chosen.resize(kMostProcesses);
+  std::sort(chosen.begin(), chosen.end());  // as they were recorded
+  return chosen;
 }
 
 std::string who(const ProcessReport& process) {
@@ -162,20 +217,20 @@ double growth_per_step(const CounterSeries& memory, const std::vector<Step>& ste
 std::vector<ProcessReport> describe_processes(const RecordedRun& recording,
                                               const Counters& counters,
                                               const std::vector<LoopReport>& loops) {
+  const ProcessFacts facts(recording, loops);
   std::vector<ProcessReport> result;
-  for (const StoredProcess& process : recording.processes) {
+  for (const StoredProcess* const told : worth_telling(recording, facts)) {
+    const StoredProcess& process = *told;
     ProcessReport report;
     static_cast<StoredProcess&>(report) = process;
-    for (const ProcessEnd& end : recording.ends) {
-      if (end.process == process.id) report.end = end;
-    }
-    const LoopReport* const loop = main_loop(loops, process.id);
+    if (const ProcessEnd* const end = facts.end(process.id); end != nullptr) report.end = *end;
+    const LoopReport* const loop = facts.loop(process.id);
     measure_memory(counters, loop, report);
-    if (report.end && is_death(*report.end) && !was_dismissed(recording, process, *report.end)) {
+    if (report.end && is_death(*report.end) && !facts.was_dismissed(process, *report.end)) {
       report.died = manner_of(*report.end);
       report.limits = read_memory_limits(counters, process.id);
       report.of_memory = report.end->out_of_memory || report.limits.reached();
-      find_op(recording, loop, report);
+      find_op(recording, facts, loop, report);
       report.sentence = sentence_of(report, loop == nullptr ? "step" : loop->unit());
     }
     result.push_back(std::move(report));

@@ -9,7 +9,7 @@
 
 namespace stepscope {
 
-// One for each process of the recording, in its order. `loops`: the reports so far; memory growth
+// One for each process of the recording, in its order, but kMostProcesses at most. `loops`: the reports so far; memory growth
 // is measured over their steady steps.
 std::vector<ProcessReport> describe_processes(const RecordedRun& recording,
                                               const Counters& counters,

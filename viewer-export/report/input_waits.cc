@@ -67,8 +67,12 @@ Json input_waits_json(const TraceReader& reader, const ReportLoop& loop,
                       const std::vector<Phase>& phases) {
   std::map<std::string, std::vector<Wait>> waits;
   auto step = loop.analysed.begin();
-  for (const Phase& phase : phases) {
-    if (phase.thread != loop.thread || phase.kind != PhaseKind::kInput) continue;
+  // By thread, and then start.
+  auto next = std::partition_point(phases.begin(), phases.end(),
+                                   [&](const Phase& p) { return p.thread < loop.thread; });
+  for (; next != phases.end() && next->thread == loop.thread; ++next) {
+    const Phase& phase = *next;
+    if (phase.kind != PhaseKind::kInput) continue;
     while (step != loop.analysed.end() && (*step)->start + (*step)->dur <= phase.start) ++step;
     if (step == loop.analysed.end()) break;
     if (phase.start < (*step)->start) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "store/merge_ranges.h"
@@ -12,11 +13,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using CategoryTimes = std::array<std::int64_t, kCategoryCount>;
 
-template <typename Id>
-std::size_t index_of(Id id) {
-  return static_cast<std::size_t>(id);
-}
-
 CategoryTimes times_of(const Step& step, DeviceId device) {
   CategoryTimes sums{};
   for (const StepTime& time : step.times) {
@@ -25,24 +21,6 @@ CategoryTimes times_of(const Step& step, DeviceId device) {
   return sums;
 }
 
-ProcessId process_of_thread(const TraceReader& reader, ThreadId thread) {
-  for (const StoredThread& row : reader.threads()) {
-    if (row.id == thread) return row.process;
-  }
-  return ProcessId::kNone;
-}
-
-ReportLoop loop_of(const TraceReader& reader, const Analysis& analysis, const Verdict& verdict) {
-  ReportLoop loop{
-      verdict.thread, process_of_thread(reader, verdict.thread), verdict.device, {}, {}};
-  for (const Step& step : analysis.steps) {
-    if (step.thread != loop.thread) continue;
-    loop.steps.push_back(&step);
-    const StepKind* const kind = kind_of(step, loop.device);
-    if (kind != nullptr && kind->population > 0) loop.analysed.push_back(&step);
-  }
-  return loop;
-}
 
 std::int64_t number_of(std::vector<std::string>& names, const std::string& name) {
   const auto known = std::find(names.begin(), names.end(), name);
@@ -92,9 +70,22 @@ const StepKind* kind_of(const Step& step, DeviceId device) {
 }
 
 std::vector<ReportLoop> report_loops(const TraceReader& reader, const Analysis& analysis) {
+  std::map<ThreadId, ProcessId> process_of;
+  for (const StoredThread& thread : reader.threads()) process_of[thread.id] = thread.process;
+  std::map<ThreadId, std::vector<const Step*>> steps_of;
+  for (const Step& step : analysis.steps) steps_of[step.thread].push_back(&step);
   std::vector<ReportLoop> loops;
   for (const Verdict& verdict : analysis.verdicts) {
-    if (verdict.thread != ThreadId::kNone) loops.push_back(loop_of(reader, analysis, verdict));
+    if (verdict.thread == ThreadId::kNone) continue;
+    ReportLoop& loop = loops.emplace_back();
+    loop.thread = verdict.thread;
+    loop.process = process_of[verdict.thread];
+    loop.device = verdict.device;
+    loop.steps = steps_of[verdict.thread];
+    for (const Step* step : loop.steps) {
+      const StepKind* const kind = kind_of(*step, loop.device);
+      if (kind != nullptr && kind->population > 0) loop.analysed.push_back(step);
+    }
   }
   return loops;
 }
@@ -123,21 +114,18 @@ Json steps_json(const ReportLoop& loop, std::size_t most) {
 }
 
 AnalysedTime::AnalysedTime(const TraceReader& reader, const std::vector<ReportLoop>& loops) {
-  for (const StoredThread& thread : reader.threads()) {
-    process_of_.resize(std::max(process_of_.size(), index_of(thread.id) + 1));
-    process_of_[index_of(thread.id)] = thread.process;
-  }
+  for (const StoredThread& thread : reader.threads()) process_of_[thread.id] = thread.process;
   for (const ReportLoop& loop : loops) {
-    time_.resize(std::max(time_.size(), index_of(loop.process) + 1));
     for (const Step* step : loop.analysed) {
-      time_[index_of(loop.process)].push_back({step->start, step->start + step->dur});
+      time_[loop.process].push_back({step->start, step->start + step->dur});
     }
   }
-  for (auto& ranges : time_) ranges = merge_ranges(std::move(ranges));
+  for (auto& [process, ranges] : time_) ranges = merge_ranges(std::move(ranges));
 }
 
 ProcessId AnalysedTime::process_of(ThreadId thread) const {
-  return index_of(thread) < process_of_.size() ? process_of_[index_of(thread)] : ProcessId::kNone;
+  const auto known = process_of_.find(thread);
+  return known == process_of_.end() ? ProcessId::kNone : known->second;
 }
 
 bool AnalysedTime::holds(ThreadId thread, SessionTime time) const {
@@ -145,8 +133,9 @@ bool AnalysedTime::holds(ThreadId thread, SessionTime time) const {
 }
 
 bool AnalysedTime::holds(ProcessId process, SessionTime time) const {
-  if (index_of(process) >= time_.size()) return false;
-  const auto& ranges = time_[index_of(process)];
+  const auto known = time_.find(process);
+  if (known == time_.end()) return false;
+  const auto& ranges = known->second;
   const auto after =
       std::upper_bound(ranges.begin(), ranges.end(), time,
                        [](SessionTime t, const TimeRange& range) { return t < range.start; });

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 #include <vector>
 
 #include "store/analysis.h"
@@ -36,8 +37,8 @@ class AnalysedTime {
   [[nodiscard]] ProcessId process_of(ThreadId thread) const;
 
  private:
-  std::vector<ProcessId> process_of_;         // [ThreadId]
-  std::vector<std::vector<TimeRange>> time_;  // [ProcessId], in order, apart from one another
+  std::unordered_map<ThreadId, ProcessId> process_of_;
+  std::unordered_map<ProcessId, std::vector<TimeRange>> time_;  // in order, apart from one another
 };
 
 }  // namespace stepscope

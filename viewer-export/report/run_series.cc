@@ -117,13 +117,16 @@ Result<Json> run_series_json(const TraceReader& reader) {
 }
 
 Json devices_json(const TraceReader& reader, const Analysis& analysis) {
+  std::map<DeviceId, double> shares;
+  for (const DeviceUtilization& use : analysis.utilizations) {
+    if (to_ns(use.span) <= 0) continue;
+    shares[use.device] =
+        static_cast<double>(to_ns(use.kernel)) / static_cast<double>(to_ns(use.span));
+  }
   Json devices = Json::array();
   for (const StoredDevice& device : reader.devices()) {
-    Json busy = nullptr;
-    for (const DeviceUtilization& use : analysis.utilizations) {
-      if (use.device != device.id || to_ns(use.span) <= 0) continue;
-      busy = static_cast<double>(to_ns(use.kernel)) / static_cast<double>(to_ns(use.span));
-    }
+    const auto share = shares.find(device.id);
+    const Json busy = share == shares.end() ? Json(nullptr) : Json(share->second);
     devices.push_back(
         {{"process", static_cast<std::int64_t>(device.process)},
          {"number", device.number},

@@ -65,7 +65,7 @@ void RunTables::add_kernel(const Kernel& kernel) {
   const std::int64_t op = add_activity(kernel);
   if (!counts(kernel)) return;
   const DeviceId device = device_of(kernel.stream);
-  Row& row = kernels_[{device, kernel.name}];
+  Row& row = kernels_[{device, kernel_names_.row_name(kernel.name)}];
   if (to_ns(kernel.dur) >= row.max_ns) {
     row.longest_op = op;
     row.longest_at = kernel.start;
@@ -120,7 +120,8 @@ void RunTables::add_op(const Op& op, std::int64_t id) {
   }
   if (!time_.holds(op.thread, op.start)) return;
   const ProcessId process = time_.process_of(op.thread);
-  Row& row = ops_[{process, op.name, op.phase}];
+  const StringId name = op_names_.row_name(op.name);
+  Row& row = ops_[{process, name, op.phase}];
   if (op.dur >= Duration(row.max_ns)) row.longest_at = op.start;
   row.add(op.dur, op.self);
   host_self_ns_ += to_ns(op.self);
@@ -131,16 +132,21 @@ void RunTables::add_op(const Op& op, std::int64_t id) {
   device_self_ns_ += device;
   launching_ops_ += device > 0 ? 1 : 0;
   if (op.shapes == StringId::kNone) return;
-  Row& shaped = shapes_[{process, op.name, op.shapes}];
+  Row& shaped = shapes_[{process, name, shape_names_.row_name(op.shapes)}];
   shaped.add(op.dur, op.self);
   shaped.device_ns += device;
+}
+
+std::int64_t RunTables::number_of(StringId name, const TableNames& names) const {
+  if (name != kFurtherNames) return names_.number(name);
+  return names_.number("(" + std::to_string(names.merged()) + " further names)");
 }
 
 Json RunTables::ops_json() const {
   Json rows = Json::array();
   for (const auto& entry : largest(ops_, [](const Row& r) { return r.self_ns + r.device_ns; })) {
     const auto& [key, row] = *entry;
-    rows.push_back({static_cast<std::int64_t>(std::get<0>(key)), names_.number(std::get<1>(key)),
+    rows.push_back({static_cast<std::int64_t>(std::get<0>(key)), number_of(std::get<1>(key), op_names_),
                     phase_name(std::get<2>(key)), row.calls, row.total_ns, row.self_ns,
                     row.device_ns, row.max_ns, to_ns(row.longest_at)});
   }
@@ -151,8 +157,8 @@ Json RunTables::shapes_json() const {
   Json rows = Json::array();
   for (const auto& entry : largest(shapes_, [](const Row& r) { return r.self_ns + r.device_ns; })) {
     const auto& [key, row] = *entry;
-    rows.push_back({static_cast<std::int64_t>(std::get<0>(key)), names_.number(std::get<1>(key)),
-                    names_.number(std::get<2>(key)), row.calls, row.total_ns, row.self_ns,
+    rows.push_back({static_cast<std::int64_t>(std::get<0>(key)), number_of(std::get<1>(key), op_names_),
+                    number_of(std::get<2>(key), shape_names_), row.calls, row.total_ns, row.self_ns,
                     row.device_ns});
   }
   return rows;
@@ -169,7 +175,7 @@ Json RunTables::kernels_json() const {
     const auto op = name_of_op_.find(row.longest_op);
     const bool known = op != name_of_op_.end() && op->second != StringId::kNone;
     rows.push_back(
-        {devices_.at(key.first).number, names_.number(key.second), row.calls, row.total_ns,
+        {devices_.at(key.first).number, number_of(key.second, kernel_names_), row.calls, row.total_ns,
          row.max_ns, to_ns(row.longest_at), known ? Json(names_.number(op->second)) : Json(nullptr),
          static_cast<std::int64_t>(devices_.at(key.first).process),
          row.occupancy_ns > 0 ? Json(row.occupancy_ns / static_cast<double>(row.total_ns))

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "store/table_names.h"
 #include "store/trace_reader.h"
 #include "viewer-export/report/report_loops.h"
 #include "viewer-export/report/report_names.h"
@@ -59,6 +60,8 @@ class RunTables {
   void add_copy(const Copy& copy, std::int64_t id);
   [[nodiscard]] bool counts(const Activity& activity) const;
   [[nodiscard]] DeviceId device_of(StreamId stream) const;
+  // The number of a row's name in the page; `names`: of its table.
+  [[nodiscard]] std::int64_t number_of(StringId name, const TableNames& names) const;
 
   const TraceReader& reader_;
   const Analysis& analysis_;
@@ -70,6 +73,7 @@ class RunTables {
   std::unordered_map<std::int64_t, std::int64_t> beside_of_;  // ns, by copy
   std::unordered_map<std::int64_t, std::int64_t> op_of_;      // by correlation
   std::unordered_map<std::int64_t, std::int64_t> device_ns_;  // by op
+  TableNames op_names_, shape_names_, kernel_names_;
   std::map<OpKey, Row> ops_;
   std::map<ShapeKey, Row> shapes_;
   std::map<KernelKey, Row> kernels_;

@@ -196,13 +196,12 @@ Json StepPictures::rows_json(const Picture& picture) const {
                     {"name", name_of(thread)},
                     {"loop", thread.id == picture.step->thread}});
   }
+  std::map<DeviceId, std::int64_t> numbers;
+  for (const StoredDevice& row : reader_.devices()) numbers[row.id] = row.number;
   for (const StoredStream& stream : reader_.streams()) {
     const auto id = static_cast<std::uint32_t>(stream.id);
     if (!used.contains({true, id})) continue;
-    std::int64_t device = 0;
-    for (const StoredDevice& row : reader_.devices()) {
-      if (row.id == stream.device) device = row.number;
-    }
+    const std::int64_t device = numbers[stream.device];
     rows.push_back(
         {{"row", id},
          {"device", true},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "store/counters.h"
 #include "viewer-export/report/report.h"
 #include "viewer-export/report/thin_out.h"
 
@@ -17,7 +18,9 @@ constexpr std::string_view kOnDevice = "device_tensor_bytes_";
 // The phase that a counter is of; empty for any other counter.
 std::string_view phase_of(std::string_view counter) {
   for (const std::string_view prefix : {kOnCpu, kOnDevice}) {
-    if (counter.starts_with(prefix)) return counter.substr(prefix.size());
+    // Only phases that there are: each is a column of the whole history.
+    if (counter.starts_with(prefix) && find_counter(counter) != nullptr)
+      return counter.substr(prefix.size());
   }
   return {};
 }
