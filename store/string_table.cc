@@ -44,6 +44,7 @@ Status StringTable::load(Database& database) {
   std::vector<std::string> texts;
   if (Status status = load_strings(database, texts); !status.ok()) return status;
   for (std::size_t i = 0; i < texts.size(); ++i) {
+    bytes_ += texts[i].size() + kBytesBeside;
     ids_.emplace(std::move(texts[i]), static_cast<StringId>(i + 1));
   }
   return {};
@@ -64,6 +65,12 @@ StringId StringTable::intern(std::string_view text, Status& status) {
 }
 
 StringId StringTable::add(std::string_view text, Status& status) {
+  if (bytes_ + text.size() + kBytesBeside > most_bytes_) {
+    ++merged_;
+    if (const StringId id = find(kFurther); id != StringId::kNone) return id;
+    text = kFurther;
+  }
+  bytes_ += text.size() + kBytesBeside;
   const auto id = static_cast<StringId>(ids_.size() + 1);
   ids_.emplace(text, id);
   status = insert_.run(static_cast<std::int64_t>(id), text);

@@ -1,10 +1,13 @@
 // The strings of a store, each with one id. Internal to store/.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "store/events.h"
@@ -19,14 +22,26 @@ Status load_strings(Database& database, std::vector<std::string>& texts);
 
 class StringTable {
  public:
+  // What the strings of a store may take in a writer's memory, with kBytesBeside for each: some
+  // million names. A program that makes a new one in each step ("iter 12345") comes to it, and every
+  // reader holds them too.
+  static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+  static constexpr std::size_t kBytesBeside = 100;
+  static constexpr std::string_view kFurther = "(further names)";
+
+  explicit StringTable(std::size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
+
   // Ready to add to what the store holds already.
   Status load(Database& database);
 
   // The id of `text`, cleaned to valid UTF-8; a new one is inserted into the open transaction. An
-  // error of that is left in `status`.
+  // error of that is left in `status`. Once the strings take `most_bytes`, a new one gets the id of
+  // kFurther.
   StringId intern(std::string_view text, Status& status);
   // The id of a text that is there, else kNone. Looks up bytes as they are.
   [[nodiscard]] StringId find(std::string_view text) const;
+  // How often intern() gave kFurther out since the last call of this.
+  std::int64_t take_merged() { return std::exchange(merged_, 0); }
 
  private:
   struct Hash {
@@ -38,6 +53,9 @@ class StringTable {
 
   StringId add(std::string_view text, Status& status);
 
+  const std::size_t most_bytes_;
+  std::size_t bytes_ = 0;
+  std::int64_t merged_ = 0;
   std::unordered_map<std::string, StringId, Hash, std::equal_to<>> ids_;
   Statement insert_;
 };

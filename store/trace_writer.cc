@@ -177,6 +177,9 @@ Status TraceWriter::Impl::keep(Status status) {
 Status TraceWriter::Impl::commit() {
   if (!failure_.ok()) return failure_;
   if (!in_transaction_ || forked()) return {};
+  if (const std::int64_t merged = strings_.take_merged(); merged > 0) {
+    if (Status status = add_loss({ThreadId::kNone, "name", merged}); !status.ok()) return status;
+  }
   const Status status = keep(commit_.run());
   if (status.ok()) in_transaction_ = false;
   return status;
