@@ -1,0 +1,26 @@
+// Bytes as a recording (random_recording.h), drawn as a trace. Promise: no crash, and a trace that
+// every viewer draws right (check_trace.h).
+#include <cstdint>
+#include <span>
+
+#include "analyzer/analyze.h"
+#include "tests/fuzz/check_trace.h"
+#include "tests/fuzz/random_recording.h"
+#include "tests/fuzz/reused_store.h"
+#include "viewer-export/chrome_trace.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace stepscope;
+  static fuzz::ReusedStore store;
+  if (size == 0) return 0;
+  fuzz::write_recording(std::span(data + 1, size - 1), store.empty());
+  const auto reader = store.read();
+  const auto report = analyze(*reader);
+  fuzz::require(report.ok(), "a recording can be analysed");
+  ChromeTraceOptions options;
+  if (data[0] % 4 == 0) options.steps = StepRange{1, 1 + data[0] / 16};
+  StringSink sink;
+  const auto summary = write_chrome_trace(*reader, to_analysis(*report), options, sink);
+  if (summary.ok()) fuzz::check_trace(sink.text());
+  return 0;
+}
