@@ -1,9 +1,12 @@
 // The `stepscope` binary: one verb per job.
+#include <unistd.h>
+
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
@@ -59,10 +62,14 @@ int run_verb(int argc, char** argv) {
   return exit_code;
 }
 
-// Without memory: there may be none left.
 int report_exception(int argc, char** argv, const char* what, const char* detail) {
-  const char* const verb = argc > 1 ? argv[1] : "";
-  std::fprintf(stderr, "stepscope %s: %s%s\n", verb, what, detail);
+  try {
+    const std::string verb = argc > 1 ? argv[1] : "";
+    print_line(stderr, "stepscope " + verb + ": " + what + detail);
+  } catch (...) {  // there is no memory even for the line
+    constexpr std::string_view kLine = "stepscope: memory ran out\n";
+    static_cast<void>(!write(STDERR_FILENO, kLine.data(), kLine.size()));
+  }
   return kBadInput;
 }
 

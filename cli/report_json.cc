@@ -91,6 +91,7 @@ Json run_json(const AnalysisReport& report) {
       {"hosts", report.run.hosts},
       {"cpu_count", report.run.cpu_count > 0 ? Json(report.run.cpu_count) : Json(nullptr)},
       {"being_recorded", report.run.being_recorded},
+      {"incomplete", report.gap.empty() ? Json(nullptr) : Json(report.gap)},
       {"ops", report.op_count},
       {"processes", processes}};
   if (report.processes_left_out > 0) run["processes_left_out"] = report.processes_left_out;

@@ -177,7 +177,7 @@ int run_program(const RunArguments& arguments) {
     tell_the_end(arguments, **recorder, finished);
     return Status();
   });
-  if (!told.ok()) std::fprintf(stderr, "stepscope: no summary: %s\n", told.message().c_str());
+  if (!told.ok()) say("no summary: " + told.message());
   return exit_code_of(wait_status);
 }
 

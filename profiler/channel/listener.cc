@@ -196,12 +196,17 @@ Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& la
   return std::optional<Arrival>(arrival);
 }
 
-Result<std::string> ask_recorder(const std::string& path, ControlCommand command) {
+Result<std::string> ask_recorder(const std::string& path, ControlCommand command,
+                                 std::chrono::seconds patience) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof(address.sun_path)) return failed(path);
   std::strcpy(address.sun_path, path.c_str());
   const OwnedFd connection(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  // The store names the socket, and whoever made the store chose it: who listens there may be silent.
+  const timeval limit{patience.count(), 0};
+  setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+  setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
   if (connect(connection.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
     return Status::error(ErrorKind::kNotFound, path + ": no recorder is there");
   }

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -64,7 +65,10 @@ class Listener {
   ControlHandler control_;
 };
 
-// Asks the recorder whose socket is at `path`. Errors: kNotFound (nobody is there), kIo.
-Result<std::string> ask_recorder(const std::string& path, ControlCommand command);
+// Asks the recorder whose socket is at `path`. Errors: kNotFound (nobody is there), kIo (no answer
+// within `patience`, too).
+Result<std::string> ask_recorder(
+    const std::string& path, ControlCommand command,
+    std::chrono::seconds patience = std::chrono::seconds(kRecorderPatienceSeconds));
 
 }  // namespace stepscope

@@ -80,9 +80,11 @@ std::optional<TorchInstall> torch_at(const fs::path& root, const std::string& or
   return torch;
 }
 
-// find_spec() does not import torch, which would take seconds.
+// find_spec() does not import torch, which would take seconds. "python3 -c" would look into the working
+// folder first, which is not where a program's modules come from and may be anybody's.
 std::string folder_imported_by(const std::string& python) {
   const CommandResult found = capture({python, "-c",
+                                       "import sys; sys.path[:] = [p for p in sys.path if p]; "
                                        "import importlib.util as u; s = u.find_spec('torch'); "
                                        "print(s.submodule_search_locations[0] if s else '')"});
   return found.exit_code == 0 ? found.output.substr(0, found.output.find('\n')) : "";

@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::write_recording(std::span(data + 1, size - 1), store.empty());
   const auto reader = store.read();
   const auto report = analyze(*reader);
-  fuzz::require(report.ok(), "a recording can be analysed");
+  if (fuzz::is_refused(report.status())) return 0;
   ChromeTraceOptions options;
   if (data[0] % 4 == 0) options.steps = StepRange{1, 1 + data[0] / 16};
   StringSink sink;

@@ -61,7 +61,10 @@ class Generator {
   }
   SessionTime time() {
     const std::uint32_t kind = from_.pick(8);
-    if (kind < 6) return latest_ + length() - Duration(from_.pick(64));
+    if (kind < 6) {
+      const SessionTime near = latest_ + length() - Duration(from_.pick(64));
+      return std::min(near, session_time(kYear));  // farther than a store may hold
+    }
     const auto any = static_cast<std::int64_t>(from_.bits(7)) % kYear;
     return session_time(kind == 6 ? any : -any);
   }

@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   AnalyzeOptions options;
   options.op_samples = data[0] % 4 == 0;
   const auto report = analyze(*reader, options);
-  fuzz::require(report.ok(), "a recording can be analysed");
+  if (fuzz::is_refused(report.status())) return 0;
   fuzz::check_report(*reader, *report);
   return 0;
 }

@@ -36,6 +36,14 @@ void require(bool condition, const char* what) {
   std::abort();
 }
 
+bool is_refused(const Status& status) {
+  if (status.ok()) return false;
+  if (status.kind() != ErrorKind::kBadInput)
+    std::fprintf(stderr, "%s\n", status.message().c_str());
+  require(status.kind() == ErrorKind::kBadInput, "a recording is analysed, or refused as bad input");
+  return true;
+}
+
 ReusedStore::ReusedStore() : folder_(new_folder()) {
   const fs::path path = folder_ / "run.db";
   auto made = TraceWriter::create(path);

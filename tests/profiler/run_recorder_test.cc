@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <random>
 #include <string>
@@ -329,6 +332,21 @@ TEST(ListenerTest, AProgramIsGivenALivingRecorder) {
   ASSERT_TRUE(arrival.ok());
   EXPECT_EQ(seen, 1U);
   unmap_region((*arrival)->region);
+}
+
+// A store from elsewhere may name a socket at which somebody listens and says nothing.
+TEST(AskRecorderTest, WhoDoesNotAnswerIsNotWaitedForForEver) {
+  const std::string path = ::testing::TempDir() + "/silent-" + std::to_string(getpid());
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+  const OwnedFd silent(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(bind(silent.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(listen(silent.get(), 1), 0);
+  const auto said = ask_recorder(path, ControlCommand::kStatus, std::chrono::seconds(1));
+  unlink(path.c_str());
+  ASSERT_FALSE(said.ok());
+  EXPECT_THAT(said.status().message(), ::testing::HasSubstr("the recorder gave no answer"));
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "tests/profiler/test_ring.h"
 
 namespace stepscope {
@@ -71,6 +74,30 @@ TEST_F(ThreadRecorderTest, AnOpThatEndedElsewhereIsTakenOff) {
   end("outer");
   EXPECT_THAT(finished(), ElementsAre("outer"));
   EXPECT_EQ(ring_.header()->open_depth, 0U);
+}
+
+// Under ThreadSanitizer: open ops change places while another thread looks for the one that it ended.
+TEST_F(ThreadRecorderTest, OpsMayBeTakenOffWhileOthersEndOutOfOrder) {
+  constexpr int kRounds = 2000;
+  std::atomic<int> round{0};
+  std::thread elsewhere([&] {
+    for (int i = 1; i <= kRounds; ++i) {
+      while (round < i) std::this_thread::yield();
+      ring_.recorder().take_off("future");
+    }
+  });
+  for (int i = 1; i <= kRounds; ++i) {
+    start("scope", -1, OpScope::kUser);
+    start("future");
+    start("op");
+    round = i;
+    end("scope");
+    end("op");
+    end("future");  // where it was not taken off yet
+    ASSERT_EQ(ring_.header()->open_depth, 0U);
+    finished();
+  }
+  elsewhere.join();
 }
 
 TEST_F(ThreadRecorderTest, TooDeepNestingIsCountedAndUnwinds) {

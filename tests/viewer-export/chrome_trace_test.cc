@@ -454,7 +454,7 @@ TEST_F(ChromeTrace, WhatNoViewerCanDrawIsCountedAndLeftOut) {
   add(op("fine", 10, 20));
   add(op("before the start", -5, 8));
   const Exported trace = exported();
-  EXPECT_EQ(trace.summary.ops, 2);
+  EXPECT_EQ(trace.summary.ops, 1);
   EXPECT_EQ(trace.summary.skipped, 1);
   EXPECT_EQ(trace.document["stepscope"]["skipped"], 1);
 }
