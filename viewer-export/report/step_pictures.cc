@@ -160,13 +160,17 @@ bool StepPictures::joins(const Slice& before, const Slice& next, Duration resolu
          next.start <= before.start + before.dur + resolution;
 }
 
+void StepPictures::sort_by_row(std::vector<Slice>& slices) {
+  std::stable_sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) {
+    return std::tie(a.track, a.row, a.depth, a.start) < std::tie(b.track, b.row, b.depth, b.start);
+  });
+}
+
 // Left out, short slices would look like idle time. Joined, what was busy still looks busy. The
 // resolution is as fine as so many slices allow.
 void StepPictures::join_short(Picture& picture, std::size_t most) {
   std::vector<Slice>& slices = picture.slices;
-  std::stable_sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) {
-    return std::tie(a.track, a.row, a.depth, a.start) < std::tie(b.track, b.row, b.depth, b.start);
-  });
+  sort_by_row(slices);
   while (slices.size() > most && picture.resolution < picture.range.length()) {
     picture.resolution =
         std::max(2 * picture.resolution, picture.range.length() / kFinestResolution);
@@ -182,6 +186,20 @@ void StepPictures::join_short(Picture& picture, std::size_t most) {
     }
     slices = std::move(joined);
   }
+  leave_out_shortest(picture, most);
+}
+
+// What overlaps without being neighbours cannot be joined: ops nested by the ten thousand. Without this
+// each further slice would sort them all again.
+void StepPictures::leave_out_shortest(Picture& picture, std::size_t most) {
+  std::vector<Slice>& slices = picture.slices;
+  if (slices.size() <= most) return;
+  const auto end = slices.begin() + static_cast<std::ptrdiff_t>(most);
+  std::nth_element(slices.begin(), end, slices.end(),
+                   [](const Slice& a, const Slice& b) { return a.dur > b.dur; });
+  for (auto slice = end; slice != slices.end(); ++slice) picture.left_out += slice->count;
+  slices.erase(end, slices.end());
+  sort_by_row(slices);
 }
 
 Json StepPictures::rows_json(const Picture& picture) const {
@@ -230,7 +248,8 @@ Json StepPictures::picture_json(Picture& picture) {
           {"times", times_json(*picture.step, loops_[picture.loop].device)},
           {"rows", rows_json(picture)},
           {"slices", slices},
-          {"resolution_ns", to_ns(picture.resolution)}};
+          {"resolution_ns", to_ns(picture.resolution)},
+          {"left_out", picture.left_out}};
 }
 
 Json StepPictures::json() {

@@ -49,6 +49,7 @@ class StepPictures {
     TimeRange range;
     std::vector<Slice> slices;
     Duration resolution{0};  // shorter slices were joined with their neighbours
+    std::int64_t left_out = 0;  // events, of more slices than are drawn that cannot be joined
   };
 
   void choose(std::size_t loop, std::string why, const Step* step);
@@ -56,7 +57,9 @@ class StepPictures {
   void choose_kinds(std::size_t loop);
   void add(ProcessId process, const Slice& slice);
   static bool joins(const Slice& before, const Slice& next, Duration resolution);
+  static void sort_by_row(std::vector<Slice>& slices);
   static void join_short(Picture& picture, std::size_t most);
+  static void leave_out_shortest(Picture& picture, std::size_t most);
   [[nodiscard]] nlohmann::ordered_json picture_json(Picture& picture);
   [[nodiscard]] nlohmann::ordered_json rows_json(const Picture& picture) const;
 

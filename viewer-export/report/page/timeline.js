@@ -1,6 +1,6 @@
 // One step as a small timeline: a row a thread or stream, from the step's start to its end.
 import {h, svg, visible} from "./dom.js";
-import {time, plural} from "./text.js";
+import {count, time, plural} from "./text.js";
 import {colorVariable} from "./categories.js";
 import {nameOf, told, trains} from "./data.js";
 
@@ -42,6 +42,7 @@ export function timeline(picture) {
   };
   new ResizeObserver(draw).observe(holder);
   const notes = [];
+  if (picture.left_out > 0) notes.push(`${count(picture.left_out)} more events overlap these and are not drawn.`);
   if (picture.resolution_ns > 0) notes.push(`Neighbours shorter than ${time(picture.resolution_ns)} are drawn as one.`);
   if (!picture.ops_recorded) notes.push(told("Ops were not recorded in this step."));
   return h("div", {class: "timeline"}, holder, detail, notes.length > 0 && h("p", {class: "small soft"}, notes.join(" ")));
