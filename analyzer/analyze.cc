@@ -283,6 +283,10 @@ void report_views(const RecordedRun& recording, const Loop& loop, AttributedLoop
     report.losses.push_back({loop.thread, "late_op", attributed.late_ops});
   std::shared_ptr<const Predictor> predictor;
   for (const Viewpoint from : viewpoints_of(attributed)) {
+    if (report.loops.size() >= kMostLoops) {  // of loops, each seen from each of its devices
+      ++report.loops_left_out;
+      continue;
+    }
     auto told = report_loop(recording, loop, attributed, use, from, warm_up, counters, options);
     if (told.analysed.empty()) continue;
     told.op_facts = facts;

@@ -116,11 +116,11 @@ bool in_analysed_step(const LoopReport& report, SessionTime time) {
 // A copy counts as a whole in the step that it began in, as a kernel does.
 std::vector<CopyRow> copy_rows(const LoopReport& report, const DeviceUse& use,
                                const RecordedRun& recording) {
+  const auto copies = use.copies.find(report.device);
+  if (copies == use.copies.end()) return {};
   std::map<StreamId, std::int64_t> numbers;
   for (const StoredStream& stream : recording.streams) numbers[stream.id] = stream.number;
   std::map<std::tuple<StreamId, CopyKind, MemoryKind, MemoryKind>, CopyRow> rows;
-  const auto copies = use.copies.find(report.device);
-  if (copies == use.copies.end()) return {};
   for (const CopyUse& copy : copies->second) {
     if (!in_analysed_step(report, copy.start)) continue;
     CopyRow& row = rows[{copy.stream, copy.kind, copy.source, copy.target}];

@@ -11,6 +11,9 @@
 namespace stepscope {
 namespace {
 
+// Each prediction looks at each of them. Programs have a few, those that make one a batch some hundred.
+constexpr std::size_t kMostStreams = 4096;
+
 constexpr double kSlow = 1.2;  // × the median: from here on a step is weighed among the slow ones
 
 double mean_of(const std::vector<double>& values) {
@@ -30,6 +33,10 @@ Predictor::Predictor(StepSample sample, const std::vector<double>& step_ns,
   std::erase_if(sample.steps, [&](const SampledStep& step) {
     return !std::binary_search(analysed.begin(), analysed.end(), step.index);
   });
+  if (sample.streams.size() > kMostStreams) {
+    withheld_ = "the device has more streams than can be replayed";
+    return;
+  }
   if (sample.steps.empty() || measured_ns_ <= 0) {
     withheld_ =
         sample.too_large ? "a step has more pieces than can be replayed" : "there are no steps";

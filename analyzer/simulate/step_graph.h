@@ -26,12 +26,12 @@
 
 namespace stepscope {
 
-using Lane = std::uint16_t;
+using Lane = std::uint32_t;
 inline constexpr Lane kLoopLane = 0;        // the loop's thread
 inline constexpr Lane kAutogradLane = 1;    // all autograd threads of its process
 inline constexpr Lane kCollectiveLane = 2;  // all threads that run collectives
 inline constexpr Lane kFirstFreeLane = 3;
-inline constexpr Lane kNoLane = UINT16_MAX;
+inline constexpr Lane kNoLane = UINT32_MAX;
 
 enum class TaskKind : std::uint8_t {
   kHost,  // a thread did something, or stood between two things it did

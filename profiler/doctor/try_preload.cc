@@ -14,6 +14,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+#if defined(__has_feature)
+constexpr bool kHasSanitizer = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kHasSanitizer = true;
+#else
+constexpr bool kHasSanitizer = false;
+#endif
+
 // It says which libraries it has.
 const std::vector<std::string> kProgram{"cat", "/proc/self/maps"};
 
@@ -36,6 +44,9 @@ std::string file_name_of(const fs::path& library) {
 }  // namespace
 
 PreloadTrialResult try_preload(const Installation& installed) {
+  if (kHasSanitizer) {
+    return {PreloadTrial::kNotTried, "built with a sanitizer, whose runtime cannot be preloaded"};
+  }
   const auto program = inspect_program(kProgram[0]);
   if (!program.ok()) return {PreloadTrial::kNotTried, program.status().message()};
   if (program->is_static) {

@@ -8,6 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "store/limits.h"
+
 namespace stepscope {
 namespace {
 
@@ -123,9 +125,11 @@ Status DeviceDrain::store_losses() {
 
 Status DeviceDrain::store_loss(const char* kind, std::uint64_t total, std::uint64_t& stored) {
   if (total <= stored) return {};
-  const auto more = static_cast<std::int64_t>(total - stored);
+  // A program's memory says so: the number may be anything, and what is added up must not overflow.
+  const auto more = static_cast<std::int64_t>(
+      std::min<std::uint64_t>(total - stored, static_cast<std::uint64_t>(kMostLost)));
   stored = total;
-  lost_ += more;
+  lost_ = std::min(lost_ + more, kMostLost);
   return discarding_ ? Status() : writer_.add_loss({ThreadId::kNone, kind, more});
 }
 

@@ -6,7 +6,19 @@
 
 #include "store/limits.h"
 
+#include "store/limits.h"
+
 namespace stepscope {
+namespace {
+
+// How much a counter of the program's has grown. It lies in the program's memory and may be anything;
+// kMostLost can be added up.
+std::int64_t growth(std::uint64_t now, std::int64_t before) {
+  const std::uint64_t more = now - static_cast<std::uint64_t>(before);
+  return static_cast<std::int64_t>(std::min<std::uint64_t>(more, kMostLost));
+}
+
+}  // namespace
 
 // What is known of one ring while one thread has it.
 struct ProcessDrain::Ring {
@@ -79,12 +91,11 @@ Status ProcessDrain::drain() {
     if (Status status = drain_ring(i); !status.ok()) return status;
   }
   if (Status status = drain_device(false); !status.ok()) return status;
-  const auto refused = static_cast<std::int64_t>(region_.header->refused_threads.load());
-  const Status status =
-      store_loss(ThreadId::kNone, "thread", refused - refused_before_, stored_refused_);
+  const std::int64_t refused = growth(region_.header->refused_threads.load(), refused_before_);
+  const Status status = store_loss(ThreadId::kNone, "thread", refused, stored_refused_);
   if (!status.ok()) return status;
-  const auto failures = static_cast<std::int64_t>(region_.header->failures.load());
-  return store_loss(ThreadId::kNone, "failure", failures - failures_before_, stored_failures_);
+  const std::int64_t failures = growth(region_.header->failures.load(), failures_before_);
+  return store_loss(ThreadId::kNone, "failure", failures, stored_failures_);
 }
 
 // After the rings: their threads are known then.
@@ -214,9 +225,10 @@ Status ProcessDrain::store_losses(Ring& ring) {
   const ThreadId thread = ring.decoder.thread();
   for (int i = 0; i < kLossKindCount; ++i) {
     const auto kind = static_cast<std::size_t>(i);
-    const auto total = static_cast<std::int64_t>(header.lost[i].load(std::memory_order_relaxed));
-    Status status = store_loss(thread, loss_name(static_cast<LossKind>(i)),
-                               total - ring.lost_before[kind], ring.stored_losses[kind]);
+    const std::int64_t total =
+        growth(header.lost[i].load(std::memory_order_relaxed), ring.lost_before[kind]);
+    Status status = store_loss(thread, loss_name(static_cast<LossKind>(i)), total,
+                               ring.stored_losses[kind]);
     if (!status.ok()) return status;
   }
   return store_loss(thread, "corrupt", ring.decoder.corrupt_slots(), ring.stored_corrupt);
@@ -227,7 +239,7 @@ Status ProcessDrain::store_loss(ThreadId thread, const char* kind, std::int64_t 
   if (total <= stored) return {};
   const std::int64_t more = total - stored;
   stored = total;
-  totals_.lost += more;
+  totals_.lost = std::min(totals_.lost + more, kMostLost);
   return discarding_ ? Status() : writer_.add_loss({thread, kind, more});
 }
 

@@ -101,6 +101,25 @@ TEST(Replay, KernelsOfTwoStreamsRunTogether) {
       << "what is waited for is what the stream does";
 }
 
+// A program may make a stream for each batch.
+TEST(Replay, HasALaneForEachOfManyStreams) {
+  constexpr int kStreams = 70'000;
+  StepGraph graph;
+  for (int i = 0; i < kStreams; ++i) {
+    const Lane lane = add_lane(graph);
+    graph.streams.push_back(lane);
+    Task kernel;
+    kernel.lane = lane;
+    kernel.dur_ns = 1;
+    kernel.kind = TaskKind::kKernel;
+    kernel.category = Category::kCompute;
+    graph.tasks.push_back(kernel);
+  }
+  graph.steps.push_back(0);
+  EXPECT_EQ(graph.streams.back(), kFirstFreeLane + Lane{kStreams} - 1);
+  EXPECT_EQ(replay(graph).steps.size(), 1U);
+}
+
 TEST(Replay, AHostThatOnlyEnqueuesIsAsSlowAsItsDevice) {
   GraphBuilder builder;
   for (int i = 0; i < 50; ++i) {
