@@ -14,10 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-#if defined(__has_feature)
-constexpr bool kHasSanitizer = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kHasSanitizer = true;
+#elif defined(__has_feature)
+constexpr bool kHasSanitizer = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
 #else
 constexpr bool kHasSanitizer = false;
 #endif
