@@ -63,6 +63,8 @@ class Terminal:
     def __init__(self, command, folder):
         self.pid, self._master = pty.fork()
         if self.pid == 0:
+            for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGCONT):
+                signal.signal(number, signal.SIG_DFL)  # who runs the tests may ignore it (nohup)
             os.chdir(folder)
             os.execvp(str(command[0]), [str(word) for word in command])
 
