@@ -17,8 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // With RTLD_NOLOAD: only what is there already.
-void* torch_handle() {
-  const std::string path = loaded_torch_path();
+void* torch_handle(const std::string& path) {
   return path.empty() ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
 }
 
@@ -139,13 +138,14 @@ bool torch_is_in_process() noexcept try {
 }
 
 std::optional<LoadedTorch> find_loaded_torch() {
-  void* torch = torch_handle();
+  const std::string path = loaded_torch_path();
+  void* torch = torch_handle(path);
   if (torch == nullptr) return std::nullopt;
-  return LoadedTorch{loaded_torch_path(), version_in(build_settings(torch))};
+  return LoadedTorch{path, version_in(build_settings(torch))};
 }
 
 void* find_torch_symbol(const char* mangled_name) {
-  void* torch = torch_handle();
+  void* torch = torch_handle(loaded_torch_path());
   return torch == nullptr ? nullptr : dlsym(torch, mangled_name);
 }
 

@@ -266,22 +266,22 @@ bool Session::join_wrapper() noexcept {
   if (is_wrapped()) install_fork_handlers();
   const std::scoped_lock lock(mutex_);
   if (wrapper_ == Wrapper::kUnknown) {
-    wrapper_.store(join_now(), std::memory_order_release);
+    wrapper_.store(join_now() ? Wrapper::kJoined : Wrapper::kAbsent, std::memory_order_release);
   }
   return wrapper_ == Wrapper::kJoined;
 }
 
 // mutex_ is held.
-Session::Wrapper Session::join_now() {
-  if (recorder_ != nullptr) return Wrapper::kAbsent;
+bool Session::join_now() {
+  if (recorder_ != nullptr) return false;
   const Region region = connect_to_recorder();
-  if (!region) return Wrapper::kAbsent;
+  if (!region) return false;
   joined_as_ = getpid();
   wants_ops_ = region.header->plan.phases_only == 0;
   ring_registry().use(region);
   begin_recording(region);
   start_counting_tensor_memory(region.header->device_memory);
-  return Wrapper::kJoined;
+  return true;
 }
 
 void Session::torch_is_loaded(bool may_run_ops) noexcept {

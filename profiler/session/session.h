@@ -96,7 +96,7 @@ class Session {
   void note_torch_settings();
   void follow_device(bool wanted) noexcept;
   [[nodiscard]] bool recorder_is_alive();
-  Wrapper join_now();
+  bool join_now();
   void on_recorder_failure(const Status& status) noexcept;
   static void before_fork();
   static void after_fork_in_parent();
