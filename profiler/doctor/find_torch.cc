@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "profiler/doctor/command.h"
+#include "profiler/doctor/python_package.h"
 
 namespace stepscope {
 namespace {
@@ -80,16 +80,6 @@ std::optional<TorchInstall> torch_at(const fs::path& root, const std::string& or
   return torch;
 }
 
-// find_spec() does not import torch, which would take seconds. "python3 -c" would look into the working
-// folder first, which is not where a program's modules come from and may be anybody's.
-std::string folder_imported_by(const std::string& python) {
-  const CommandResult found = capture({python, "-c",
-                                       "import sys; sys.path[:] = [p for p in sys.path if p]; "
-                                       "import importlib.util as u; s = u.find_spec('torch'); "
-                                       "print(s.submodule_search_locations[0] if s else '')"});
-  return found.exit_code == 0 ? found.output.substr(0, found.output.find('\n')) : "";
-}
-
 void look_at(std::vector<TorchInstall>& found, const fs::path& root, const std::string& origin) {
   if (root.empty()) return;
   const auto torch = torch_at(root, origin);
@@ -130,7 +120,7 @@ std::vector<TorchInstall> find_torch(const TorchQuery& query) {
     return found;
   }
   const std::string python = query.python.empty() ? "python3" : query.python;
-  look_at(found, folder_imported_by(python), "imported by " + python);
+  look_at(found, python_package_folder(python, "torch"), "imported by " + python);
   if (!query.python.empty()) return found;
   look_at_prefixes(found);
   for (const char* prefix : {"/usr/local", "/usr"}) look_at(found, prefix, "the system's");

@@ -1,0 +1,18 @@
+#include "profiler/doctor/python_package.h"
+
+#include "profiler/doctor/command.h"
+
+namespace stepscope {
+
+// "python -c" has the working folder, as an empty entry, first in its path.
+std::string python_package_folder(const std::string& python, const std::string& package) {
+  const CommandResult found = capture(
+      {python, "-c",
+       "import sys; sys.path[:] = [p for p in sys.path if p]; "
+       "import importlib.util as u; s = u.find_spec(sys.argv[1]); "
+       "print(s.submodule_search_locations[0] if s and s.submodule_search_locations else '')",
+       package});
+  return found.exit_code == 0 ? found.output.substr(0, found.output.find('\n')) : "";
+}
+
+}  // namespace stepscope
