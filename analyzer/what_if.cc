@@ -196,7 +196,7 @@ class Asker {
                            double factor) {
     for (Task& task : graph.tasks) {
       if (task.path == OpPath::kTop && task.label != StringId::kNone && matches(task.label))
-        task.dur_ns = static_cast<std::int64_t>(static_cast<double>(task.dur_ns) * factor);
+        task.dur_ns = scaled(task.dur_ns, factor);
     }
   }
 

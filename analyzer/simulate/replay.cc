@@ -11,6 +11,13 @@ struct LaneState {
   Category category = Category::kHost;  // of what it did last
 };
 
+// The sum, or the latest time there is: a damaged recording can have tasks that take longer than
+// 292 years together.
+std::int64_t plus(std::int64_t ns, std::int64_t more_ns) {
+  std::int64_t sum;
+  return __builtin_add_overflow(ns, more_ns, &sum) ? INT64_MAX : sum;
+}
+
 class Player {
  public:
   explicit Player(const StepGraph& graph) : graph_(graph), lanes_(graph.lanes) {}
@@ -34,10 +41,10 @@ class Player {
     std::int64_t start = free;
     if (task.awaits != kNoLane) {
       const LaneState& awaited = lanes_[task.awaits];
-      start = std::max(start, awaited.end + task.lag_ns);
+      start = std::max(start, plus(awaited.end, task.lag_ns));
       if (task.awaits != kLoopLane) waited_for = awaited.category;
     }
-    lane.end = start + task.dur_ns;
+    lane.end = plus(start, task.dur_ns);
     lane.category = task.category;
     if (task.lane != kLoopLane || task.step < graph_.first_counted) return;
     const auto at = [&](Category c) -> double& {

@@ -8,12 +8,10 @@
 #include <string>
 #include <utility>
 
+#include "store/limits.h"
+
 namespace stepscope {
 namespace {
-
-std::int64_t scaled(std::int64_t ns, double factor) {
-  return std::llround(static_cast<double>(ns) * factor);
-}
 
 bool on_device(const Task& task) {
   return task.kind == TaskKind::kKernel || task.kind == TaskKind::kCopy ||
@@ -146,6 +144,11 @@ class WorkerPool {
 
 }  // namespace
 
+std::int64_t scaled(std::int64_t ns, double factor) {
+  return std::llround(
+      std::min(static_cast<double>(ns) * factor, static_cast<double>(kMostInAll)));
+}
+
 PathFlags paths_inside(const OpPaths& paths, const std::function<bool(StringId)>& matches) {
   PathFlags flags(paths.size(), false);
   for (std::size_t i = 1; i < paths.size(); ++i) {
@@ -265,8 +268,7 @@ void pin_copies(StepGraph& graph) {
       task.awaits = kNoLane;
       task.dur_ns = 0;
     } else if (fastest > 0) {
-      const auto pinned = static_cast<std::int64_t>(static_cast<double>(task.bytes) / fastest);
-      task.dur_ns = std::min(task.dur_ns, pinned);
+      task.dur_ns = std::min(task.dur_ns, scaled(task.bytes, 1 / fastest));
     } else {
       task.dur_ns = scaled(task.dur_ns, 1 / kAtLeastFaster);
     }

@@ -13,6 +13,10 @@ namespace stepscope {
 // Whether something is asked about the ops of a path.
 using PathFlags = std::vector<bool>;  // index: the OpPath
 
+// `ns` times `factor`, and at most what a recording may hold in all: a question may ask for more
+// than any time can express.
+std::int64_t scaled(std::int64_t ns, double factor);
+
 // The paths inside of an op (or scope) that `matches`.
 PathFlags paths_inside(const OpPaths& paths, const std::function<bool(StringId)>& matches);
 

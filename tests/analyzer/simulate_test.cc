@@ -13,6 +13,7 @@
 #include "analyzer/analyze.h"
 #include "analyzer/simulate/predictor.h"
 #include "analyzer/simulate/what_if.h"
+#include "store/limits.h"
 #include "tests/analyzer/case_file.h"
 
 namespace stepscope::testing {
@@ -128,6 +129,23 @@ TEST(Replay, AHostThatOnlyEnqueuesIsAsSlowAsItsDevice) {
     builder.end_step();
   }
   EXPECT_NEAR(replay(builder.take(10)).mean(), 100, 1e-9);
+}
+
+TEST(Replay, OfMoreTimeThanCanBeCountedEndsAtTheLastThatCan) {
+  GraphBuilder builder;
+  for (int i = 0; i < 3; ++i) {
+    builder.host(std::int64_t{1} << 62);
+    builder.end_step();
+  }
+  const Replay replayed = replay(builder.take());
+  ASSERT_EQ(replayed.steps.size(), 3U);
+  EXPECT_EQ(replayed.steps[0] + replayed.steps[1] + replayed.steps[2],
+            static_cast<double>(INT64_MAX));
+}
+
+TEST(ScaleOps, ToMoreThanAnyTimeIsTheLongestThereIs) {
+  EXPECT_EQ(scaled(1'000'000'000, 1e30), kMostInAll);
+  EXPECT_EQ(scaled(1'000, 0.25), 250);
 }
 
 TEST(Replay, ALaunchTakesItsLatency) {
