@@ -123,9 +123,8 @@ def test_a_program_that_goes_on_as_another_user(installed, tmp_path):
 
 
 @pytest.mark.torch
-def test_doctor_builds_hooks(build_dir, cpp_programs, tmp_path):
+def test_doctor_builds_hooks(build_dir, cpp_programs, python_ops, tmp_path):
     """Neither make nor the loader, which tries what was built, would take the path."""
-    pytest.importorskip("torch", reason="pip install torch")
     stepscope = copy_installation(build_dir, tmp_path / NAMES[-1])
     for hooks in stepscope.parent.parent.glob("lib*/stepscope/torch-*"):
         shutil.rmtree(hooks)
