@@ -74,13 +74,19 @@ bool is_as_it_says(const std::string& type, const std::string& sql) {
 // The names of `wanted` that are plain tables; the first thing that must not be there is an error.
 Result<std::set<std::string, std::less<>>> plain_tables(Database& database, const Shape& wanted) {
   std::set<std::string, std::less<>> found;
+  std::set<std::int64_t> first_pages = {1};  // the schema's own
   const Status status = for_each_row(
-      database, "SELECT type, lower(name), sql FROM sqlite_schema", [&](const Statement& row) {
+      database, "SELECT type, lower(name), sql, rootpage FROM sqlite_schema", [&](const Statement& row) {
         const std::string type = row.text(0), name = row.text(1);
         const bool ours = wanted.contains(name);
         if (ours && type != "table") return refuse(database, name + " is no table, but a " + type);
         if (!is_as_it_says(type, row.text(2))) {
           return refuse(database, name + " is no plain table, view or index");
+        }
+        // Writing one of two tables that share pages would destroy the other.
+        const std::int64_t first_page = row.integer(3);
+        if (first_page != 0 && !first_pages.insert(first_page).second) {
+          return refuse(database, name + " lies where another table does");
         }
         if (ours) found.insert(name);
         return Status();

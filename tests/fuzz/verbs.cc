@@ -15,6 +15,7 @@
 #include "cli/report_json.h"
 #include "cli/report_text.h"
 #include "cli/top_json.h"
+#include "store/sqlite.h"
 #include "store/trace_reader.h"
 #include "store/trace_writer.h"
 #include "viewer-export/chrome_trace.h"
@@ -60,11 +61,22 @@ void ask_what_if(const TraceReader& reader) {
   static_cast<void>(what_if(reader, question).status());
 }
 
+// Of a file whose pages are mixed up nobody can say what remains after writing.
+bool is_sound(const fs::path& store) {
+  auto database = Database::open_untrusted(store, SQLITE_OPEN_READONLY);
+  if (!database.ok()) return false;
+  const auto found = database->query_text("PRAGMA quick_check(1)");
+  return found.ok() && *found == "ok";
+}
+
 void write_back(const fs::path& store, const Analysis& analysis) {
+  const bool sound = is_sound(store);
   const auto writer = TraceWriter::open(store);
   if (!writer.ok()) return;
   if (!(*writer)->replace_analysis(analysis).ok() || !(*writer)->finish().ok()) return;
+  if (!sound) return;
   const auto reader = TraceReader::open(store);
+  if (!reader.ok()) std::fprintf(stderr, "%s\n", reader.status().message().c_str());
   require(reader.ok(), "a store that could be analysed can be opened again");
   require((*reader)->analysis().ok(), "what analyze writes can be read");
 }

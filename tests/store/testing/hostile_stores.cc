@@ -58,6 +58,13 @@ constexpr HostileStore kStores[] = {
     {"meta_overhead",
      "INSERT OR REPLACE INTO meta VALUES ('leaf_op_overhead_ns', '9223372036854775807')",
      "leaf_op_overhead_ns"},
+    {"table_in_place_of_another",
+     "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage ="
+     " (SELECT rootpage FROM sqlite_schema WHERE name = 'op') WHERE name = 'step'",
+     "step lies where another table does"},
+    {"table_in_place_of_the_schema",
+     "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = 1 WHERE name = 'step'",
+     "damaged"},
     {"table_is_an_endless_view",
      "DROP TABLE phase; CREATE VIEW phase AS " STEPSCOPE_ENDLESS
      "SELECT i AS id, 1 AS thread_id, 1 AS kind, 1 AS name_id, i AS start_ns, 1 AS dur_ns,"
