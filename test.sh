@@ -104,6 +104,7 @@ debian_pytest() {
 }
 
 # libtorch is not instrumented: what it keeps until exit is no leak of ours.
+# Compiled with the fuzzers' flags (CMakePresets.json), so that the fuzzers need little more than linking.
 asan() {
   cmake --preset asan -DSTEPSCOPE_TORCH=ON "-DSTEPSCOPE_TORCH_DIR=$pypi_dir"
   build build/asan --target stepscope_tests
