@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Fuzzes each target for a long time, on one core.
+
+    cmake --preset fuzz && cmake --build --preset fuzz --target stepscope_fuzzers
+    bench/fuzz/run.py --seconds 7200 [--target store export …] [--json figures.json]
+
+Prints a line for each target: runs, runs a second, edges covered, and the inputs that broke a promise, which stay in
+BUILD/tests/fuzz/broken-TARGET. New inputs go to BUILD/tests/fuzz/found-TARGET, where the next campaign goes on;
+--minimise then replaces the corpus in the sources by the smallest set of inputs that covers as much.
+"""
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CORPUS = ROOT / "tests/fuzz/corpus"
+TARGETS = sorted(folder.name for folder in CORPUS.iterdir())
+LONGEST_INPUT = 65536
+MOST_KEPT_BYTES = 16384  # of an input in the sources
+
+# "#7595: cov: 77981 ft: 81730 corp: 1471 exec/s 18 oom/timeout/crash: 0/0/7 time: 522s job: 32 dft_time: 0"
+PULSE = re.compile(r"^#(?P<runs>\d+): cov: (?P<edges>\d+) .*"
+                   r"oom/timeout/crash: (?P<memory>\d+)/(?P<slow>\d+)/(?P<crashes>\d+)", re.MULTILINE)
+
+
+def fuzz(folder, target, seconds):
+    """Figures of one target. Entropic scheduling costs more time than what is fuzzed here."""
+    found, broken = folder / f"found-{target}", folder / f"broken-{target}"
+    found.mkdir(exist_ok=True)
+    broken.mkdir(exist_ok=True)
+    command = [folder / f"{target}_fuzzer", "-fork=1", "-entropic=0", "-ignore_crashes=1", "-ignore_ooms=1",
+               "-ignore_timeouts=1", f"-max_len={LONGEST_INPUT}", f"-max_total_time={seconds}",
+               f"-artifact_prefix={broken}/", found, CORPUS / target]
+    begin = time.monotonic()
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, errors="replace")
+    took = time.monotonic() - begin
+    pulses = list(PULSE.finditer(done.stderr))
+    if not pulses:
+        sys.exit(f"{target}: the fuzzer did not start\n{done.stderr[-2000:]}")
+    last = {name: int(value) for name, value in pulses[-1].groupdict().items()}
+    return {"target": target, "seconds": round(took), **last}
+
+
+def minimise(folder, target):
+    """Keeps in the sources the smallest set of small inputs that covers what all inputs found cover."""
+    smallest = folder / f"smallest-{target}"
+    shutil.rmtree(smallest, ignore_errors=True)
+    smallest.mkdir()
+    subprocess.run([folder / f"{target}_fuzzer", "-set_cover_merge=1", f"-max_len={MOST_KEPT_BYTES}", smallest,
+                    CORPUS / target, folder / f"found-{target}"], check=True, capture_output=True)
+    named = {path.name for path in (CORPUS / target).iterdir() if not is_hash(path.name)}
+    for path in (CORPUS / target).iterdir():
+        if path.name not in named:
+            path.unlink()
+    there = {path.read_bytes() for path in (CORPUS / target).iterdir()}
+    for path in smallest.iterdir():
+        if path.read_bytes() not in there:
+            shutil.copy(path, CORPUS / target / path.name)
+
+
+def is_hash(name):
+    return re.fullmatch(r"[0-9a-f]{40}", name) is not None
+
+
+def line(row):
+    return (f"{row['target']:17} {row['seconds']:6} s {row['runs']:10,} runs {row['runs'] / row['seconds']:8.1f} /s "
+            f"{row['edges']:7,} edges   broken {row['crashes']}, too slow {row['slow']}, "
+            f"too much memory {row['memory']}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", type=Path, default=ROOT / "build/fuzz")
+    parser.add_argument("--seconds", type=int, default=7200, help="for each target (default: 7200)")
+    parser.add_argument("--target", nargs="*", choices=TARGETS, default=TARGETS, help="only these")
+    parser.add_argument("--minimise", action="store_true")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    folder = arguments.build / "tests/fuzz"
+    figures = []
+    for target in arguments.target:
+        figures.append(fuzz(folder, target, arguments.seconds))
+        print(line(figures[-1]), flush=True)
+        if arguments.minimise:
+            minimise(folder, target)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures, indent=1) + "\n")
+    return 1 if any(row["crashes"] + row["slow"] + row["memory"] for row in figures) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
