@@ -336,8 +336,7 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   const ThreadMarks marks(recording.phases);
   for (std::size_t i = 0; i < loops->size(); ++i) {
     report_views(recording, (*loops)[i], swept->loops[i], *use, std::move(swept->samples[i]),
-                 swept->facts[i], sweep.warm_up(i), *counters, marks, options,
-                 report);
+                 swept->facts[i], sweep.warm_up(i), *counters, marks, options, report);
   }
   if (report.loops.empty()) return no_such_steps(*options.steps, *loops);
   std::stable_sort(

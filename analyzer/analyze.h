@@ -9,7 +9,7 @@
 namespace stepscope {
 
 struct AnalyzeOptions {
-  std::optional<StepSpan> steps;               // only these
+  std::optional<StepSpan> steps;  // only these
   // The course of each op and phase over the steps, not only the sums: OpRow::samples and
   // LoopReport::step_phases.
   bool op_samples = false;

@@ -55,7 +55,7 @@ std::vector<std::size_t> choose_steps(const Loop& loop, const std::vector<Step>&
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (is_asked_for(options, loop, i)) chosen.push_back(i);
   }
-  const auto prefer = [&](bool Step::*quality) {
+  const auto prefer = [&](bool Step::* quality) {
     std::vector<std::size_t> better;
     std::copy_if(chosen.begin(), chosen.end(), std::back_inserter(better),
                  [&](std::size_t i) { return steps[i].*quality; });
@@ -87,8 +87,8 @@ std::vector<OpRow> op_rows(const OpTable& table, std::int64_t merged,
 }
 
 std::vector<KernelRow> kernel_rows(const std::vector<KernelCost>& costs, std::int64_t merged,
-                                   DeviceId device,
-                                   const DeviceUse& use, const RecordedRun& recording) {
+                                   DeviceId device, const DeviceUse& use,
+                                   const RecordedRun& recording) {
   std::vector<KernelRow> rows;
   for (const KernelCost& cost : costs) {
     KernelRow& row = rows.emplace_back();
@@ -285,8 +285,8 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
   report.memory = measure_memory_pressure(report, counters);
   report.verdict.thread = loop.thread;
   report.verdict.device = from.device;
-  judge(report, {recording.op_count, lost_events(recording.losses),
-                 recording.facts.is_incomplete()});
+  judge(report,
+        {recording.op_count, lost_events(recording.losses), recording.facts.is_incomplete()});
   return report;
 }
 

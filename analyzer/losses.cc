@@ -36,9 +36,8 @@ constexpr std::array kKinds = {
 }  // namespace
 
 std::string loss_text(std::string_view kind, std::int64_t count) {
-  const auto* const words =
-      std::find_if(kKinds.begin(), kKinds.end(),
-                   [kind](const KindWords& each) { return each.kind == kind; });
+  const auto* const words = std::find_if(
+      kKinds.begin(), kKinds.end(), [kind](const KindWords& each) { return each.kind == kind; });
   const std::string number = count_text(count) + " ";
   if (words != kKinds.end()) return number + std::string(count == 1 ? words->one : words->many);
   return number + (count == 1 ? "event" : "events") + " of the kind " + in_quotes(kind);

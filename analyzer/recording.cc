@@ -46,8 +46,8 @@ std::vector<Phase> phases_of(const RecordedRun& recording, ThreadId thread) {
   const auto& phases = recording.phases;
   const auto first = std::partition_point(phases.begin(), phases.end(),
                                           [thread](const Phase& p) { return p.thread < thread; });
-  const auto last = std::partition_point(
-      first, phases.end(), [thread](const Phase& p) { return p.thread == thread; });
+  const auto last = std::partition_point(first, phases.end(),
+                                         [thread](const Phase& p) { return p.thread == thread; });
   return {first, last};
 }
 

@@ -257,8 +257,8 @@ struct RankReport {
   std::string sentence;
 };
 
-// What is analysed of a run at most. A machine runs some tens of each; beyond that a report would say
-// nothing, and take ever longer to do so.
+// What is analysed of a run at most. A machine runs some tens of each; beyond that a report would
+// say nothing, and take ever longer to do so.
 inline constexpr std::size_t kMostLoops = 256;       // those that last longest
 inline constexpr std::size_t kMostProcesses = 4096;  // those with a loop or an end come first
 
@@ -274,7 +274,7 @@ struct AnalysisReport {
   std::vector<ProcessReport> processes;  // in the order of the recording
   std::int64_t processes_left_out = 0;   // beyond kMostProcesses
   std::int64_t loops_left_out = 0;       // beyond kMostLoops
-  std::vector<std::string> deaths;  // a sentence each, the first to die first
+  std::vector<std::string> deaths;       // a sentence each, the first to die first
   std::string gap;  // how the recording ended before the program, in one sentence; "": it did not
   std::vector<Loss> losses;
   std::int64_t op_count = 0;

@@ -62,9 +62,9 @@ int run_analyze(const AnalyzeArguments& arguments) {
   text_options.top = arguments.top;
   text_options.price = arguments.price;
   if (!run->imported()) write_back(arguments, *report);
-  const Status printed =
-      arguments.json ? write_json(json_report(*report, arguments.top, arguments.price))
-                     : write_page(text_report(*report, text_options));
+  const Status printed = arguments.json
+                             ? write_json(json_report(*report, arguments.top, arguments.price))
+                             : write_page(text_report(*report, text_options));
   if (!printed.ok()) return report_error(kVerb, printed);
   if (!report->loops.empty()) return kOk;
   return report_error(

@@ -105,8 +105,8 @@ int run_compare(const CompareArguments& arguments) {
   const ComparisonView view{
       *a, *b, comparison, gates, arguments.top, price_of(arguments, 0), price_of(arguments, 1)};
   const bool color = !arguments.no_color && stdout_wants_color();
-  const Status printed = arguments.json ? write_json(comparison_json(view))
-                                        : write_page(comparison_text(view, color));
+  const Status printed =
+      arguments.json ? write_json(comparison_json(view)) : write_page(comparison_text(view, color));
   if (!printed.ok()) return report_error(kVerb, printed);
   return exit_code_of(arguments, gates);
 }

@@ -21,20 +21,22 @@ int report_error(const char* verb, const Status& status) {
 namespace {
 
 int run_verb(int argc, char** argv) {
-  CLI::App app{"Where did each training step's time go, why, and what would the step cost if you fixed it?",
-               "stepscope"};
+  CLI::App app{
+      "Where did each training step's time go, why, and what would the step cost if you fixed it?",
+      "stepscope"};
   app.require_subcommand(1);
   app.set_version_flag("--version", STEPSCOPE_VERSION);
-  app.footer("Examples:\n"
-             "  stepscope run -o run.db -- python train.py\n"
-             "  stepscope analyze run.db\n"
-             "  stepscope analyze run.db --json | jq .verdict\n"
-             "  stepscope compare before.db after.db\n"
-             "  stepscope view run.db\n"
-             "  stepscope top run.db\n"
-             "  stepscope report run.db -o report.html\n"
-             "  stepscope export run.db -o trace.json.gz\n"
-             "`stepscope VERB --help` says more about each.");
+  app.footer(
+      "Examples:\n"
+      "  stepscope run -o run.db -- python train.py\n"
+      "  stepscope analyze run.db\n"
+      "  stepscope analyze run.db --json | jq .verdict\n"
+      "  stepscope compare before.db after.db\n"
+      "  stepscope view run.db\n"
+      "  stepscope top run.db\n"
+      "  stepscope report run.db -o report.html\n"
+      "  stepscope export run.db -o trace.json.gz\n"
+      "`stepscope VERB --help` says more about each.");
 
   int exit_code = kOk;
   add_run(app, exit_code);
@@ -76,13 +78,15 @@ int report_exception(int argc, char** argv, const char* what, const char* detail
 }  // namespace
 }  // namespace stepscope::cli
 
-// The one boundary: whatever a verb throws ends as one line. Threads have theirs (store/contained.h).
+// The one boundary: whatever a verb throws ends as one line. Threads have theirs
+// (store/contained.h).
 int main(int argc, char** argv) {
   using namespace stepscope::cli;
   try {
     return run_verb(argc, argv);
   } catch (const std::bad_alloc&) {
-    return report_exception(argc, argv, "memory ran out; end other programs, or raise its limit", "");
+    return report_exception(argc, argv, "memory ran out; end other programs, or raise its limit",
+                            "");
   } catch (const std::exception& error) {
     return report_exception(argc, argv, "an error of this program: ", error.what());
   }

@@ -82,18 +82,17 @@ Json run_json(const AnalysisReport& report) {
   for (const ProcessReport& process : report.processes) {
     processes.push_back(process_json(process));
   }
-  Json run = {
-      {"command", report.run.command},
-      {"duration_ns", report.run.duration_ns},
-      {"torch_version", or_null(report.run.torch_version)},
-      {"cudnn_benchmark",
-       report.run.cudnn_benchmark ? Json(*report.run.cudnn_benchmark) : Json(nullptr)},
-      {"hosts", report.run.hosts},
-      {"cpu_count", report.run.cpu_count > 0 ? Json(report.run.cpu_count) : Json(nullptr)},
-      {"being_recorded", report.run.being_recorded},
-      {"incomplete", report.gap.empty() ? Json(nullptr) : Json(report.gap)},
-      {"ops", report.op_count},
-      {"processes", processes}};
+  Json run = {{"command", report.run.command},
+              {"duration_ns", report.run.duration_ns},
+              {"torch_version", or_null(report.run.torch_version)},
+              {"cudnn_benchmark",
+               report.run.cudnn_benchmark ? Json(*report.run.cudnn_benchmark) : Json(nullptr)},
+              {"hosts", report.run.hosts},
+              {"cpu_count", report.run.cpu_count > 0 ? Json(report.run.cpu_count) : Json(nullptr)},
+              {"being_recorded", report.run.being_recorded},
+              {"incomplete", report.gap.empty() ? Json(nullptr) : Json(report.gap)},
+              {"ops", report.op_count},
+              {"processes", processes}};
   if (report.processes_left_out > 0) run["processes_left_out"] = report.processes_left_out;
   if (report.loops_left_out > 0) run["loops_left_out"] = report.loops_left_out;
   return run;
@@ -356,25 +355,24 @@ Json cost_json(const LoopReport& loop, const Price& price) {
 
 // The keys that the top level and each loop share.
 Json loop_json(const LoopReport& loop, std::size_t top, const Price& price) {
-  Json json = {
-      {"cost", cost_json(loop, price)},
-      {"steps", steps_json(loop)},
-      {"shares", shares_json(loop.shares)},
-      {"hidden", shares_json(loop.hidden)},
-      {"phases", phases_json(loop.phases)},
-      {"call", call_json(loop)},
-      {"padding", padding_json(loop)},
-      {"input", input_json(loop.input)},
-      {"memory", memory_json(loop)},
-      {"verdict", verdict_json(loop)},
-      {"populations", populations_json(loop)},
-      {"drift", drift_json(loop)},
-      {"advice", advice_json(loop)},
-      {"prediction", prediction_json(loop)},
-      {"ops", ops_json(loop, top)},
-      {"kernels", kernels_json(loop, top)},
-      {"copies", copies_json(loop, top)},
-      {"slowest", slowest_json(loop, top)}};
+  Json json = {{"cost", cost_json(loop, price)},
+               {"steps", steps_json(loop)},
+               {"shares", shares_json(loop.shares)},
+               {"hidden", shares_json(loop.hidden)},
+               {"phases", phases_json(loop.phases)},
+               {"call", call_json(loop)},
+               {"padding", padding_json(loop)},
+               {"input", input_json(loop.input)},
+               {"memory", memory_json(loop)},
+               {"verdict", verdict_json(loop)},
+               {"populations", populations_json(loop)},
+               {"drift", drift_json(loop)},
+               {"advice", advice_json(loop)},
+               {"prediction", prediction_json(loop)},
+               {"ops", ops_json(loop, top)},
+               {"kernels", kernels_json(loop, top)},
+               {"copies", copies_json(loop, top)},
+               {"slowest", slowest_json(loop, top)}};
   if (loop.merged_ops > 0 || loop.merged_kernels > 0)
     json["merged_names"] = {{"ops", loop.merged_ops}, {"kernels", loop.merged_kernels}};
   return json;

@@ -87,7 +87,8 @@ std::string death_lines(const AnalysisReport& report, const Palette& palette) {
   constexpr std::size_t kMost = 4;
   std::string text;
   if (!report.gap.empty()) {
-    for (const std::string& line : wrap(report.gap, kWidth - 2)) text += "  " + palette.red(line) + "\n";
+    for (const std::string& line : wrap(report.gap, kWidth - 2))
+      text += "  " + palette.red(line) + "\n";
   }
   for (std::size_t i = 0; i < std::min(kMost, report.deaths.size()); ++i) {
     for (const std::string& line : wrap(report.deaths[i], kWidth - 2))
@@ -488,8 +489,7 @@ std::string next_lines(const TextOptions& options) {
            "         keeps it, to query and to export\n";
   }
   return "\n  next   stepscope view " + store + "\n         stepscope export " + store +
-         " -o trace.json.gz\n         sqlite3 " + store +
-         " \"select * from step_breakdown\"\n";
+         " -o trace.json.gz\n         sqlite3 " + store + " \"select * from step_breakdown\"\n";
 }
 
 }  // namespace

@@ -56,9 +56,9 @@ void print_loop(const LoopReport& loop) {
   if (loop.verdict.advice.empty()) return;
   const Advice& best = loop.verdict.advice.front();
   print_wrapped("would help: " + best.title +
-        (best.saves_ns > 0
-             ? ", " + time_text(static_cast<double>(best.predicted_step_ns)) + " a " + loop.unit()
-             : std::string()));
+                (best.saves_ns > 0 ? ", " + time_text(static_cast<double>(best.predicted_step_ns)) +
+                                         " a " + loop.unit()
+                                   : std::string()));
 }
 
 Result<AnalysisReport> analyze_store(const std::string& store) {
@@ -92,8 +92,7 @@ std::string live_text(const RunProgress& progress) {
 void print_summary(const std::string& store, const RunProgress& progress) {
   if (progress.ops > kMostOps) {
     print(stderr, "\n");
-    print_line(stderr,
-               "stepscope: " + store + " recorded, " + short_count(progress.ops) + " ops");
+    print_line(stderr, "stepscope: " + store + " recorded, " + short_count(progress.ops) + " ops");
     print_wrapped("next: stepscope analyze " + store);
     return;
   }

@@ -23,9 +23,8 @@ int print_result(const SweepArguments& arguments) {
   if (!data.ok()) return report_error(kVerb, data.status());
   const SweepReport report = analyze_sweep(*data);
   const bool color = !arguments.no_color && stdout_wants_color();
-  const Status printed = arguments.json
-                             ? write_json(sweep_json(report, arguments.output))
-                             : write_page(sweep_text(report, arguments.output, color));
+  const Status printed = arguments.json ? write_json(sweep_json(report, arguments.output))
+                                        : write_page(sweep_text(report, arguments.output, color));
   return printed.ok() ? kOk : report_error(kVerb, printed);
 }
 

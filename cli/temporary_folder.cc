@@ -73,11 +73,11 @@ extern "C" void on_ending_signal(int signal) {
 
 // Where a verb has an answer of its own to a signal, that one stands.
 void remove_on_signals() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = on_ending_signal;
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction before {};
+    struct sigaction before{};
     if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_DFL)
       ::sigaction(signal, &action, nullptr);
   }

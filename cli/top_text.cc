@@ -95,7 +95,7 @@ void add_header(const LiveFrame& frame, Lines& lines) {
   if (!frame.loops.empty() && frame.loops.front().steps)
     text += kDot + in_units("step ", frame.window.loops.front().unit()) +
             count_text(*frame.loops.front().steps);
-  text += kDot + count_text(frame.op_count) + " ops" + kDot + 
+  text += kDot + count_text(frame.op_count) + " ops" + kDot +
           losses_text(frame.window.losses, frame.window.run.is_incomplete());
   const Tone tone = frame.window.lost() > 0 ? Tone::kYellow : Tone::kBold;
   lines.add(text, tone);

@@ -15,7 +15,6 @@
 
 #include "analyzer/live/live_run.h"
 #include "analyzer/losses.h"
-#include "store/contained.h"
 #include "cli/low_priority.h"
 #include "cli/open_browser.h"
 #include "cli/open_run.h"
@@ -25,6 +24,7 @@
 #include "cli/terminal_out.h"
 #include "cli/top_json.h"
 #include "cli/verb.h"
+#include "store/contained.h"
 #include "viewer-export/chrome_trace.h"
 #include "viewer-export/gzip_sink.h"
 #include "viewer-export/report/report.h"
@@ -67,8 +67,7 @@ class ViewedRun {
     StringSink sink;
     const ReportDocuments documents{json_report(*report, kPageTop), "",
                                     ReportDocuments::Beside{true, live_},
-                                    losses_text(report->losses,
-                                                report->run.is_incomplete())};
+                                    losses_text(report->losses, report->run.is_incomplete())};
     auto analysis = std::make_shared<const Analysis>(to_analysis(*report));
     const Status status = write_report(**reader, *analysis, documents, sink);
     if (!status.ok()) return status;

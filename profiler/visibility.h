@@ -8,6 +8,6 @@
 #define STEPSCOPE_INTERNAL __attribute__((visibility("default")))
 #endif
 
-// For the few functions between two instructions of the profiled program: a call through the PLT would
-// be a fifth of their cost.
+// For the few functions between two instructions of the profiled program: a call through the PLT
+// would be a fifth of their cost.
 #define STEPSCOPE_HOT_INLINE [[gnu::always_inline]] inline

@@ -11,13 +11,27 @@
 namespace stepscope {
 
 // Which signal the steps were cut by, in the order of trust: the lower number wins.
-enum class StepMarker : std::uint8_t { kUser = 0, kLoader = 1, kOptimizer = 2, kClosure = 3, kInferred = 4 };
+enum class StepMarker : std::uint8_t {
+  kUser = 0,
+  kLoader = 1,
+  kOptimizer = 2,
+  kClosure = 3,
+  kInferred = 4
+};
 const char* marker_name(StepMarker marker);  // "user", "loader", "optimizer", "closure", "inferred"
 
 // The exclusive categories of attribution (docs/attribution.md). The numbers are not stored; the
 // names are.
 enum class Category : std::uint8_t {
-  kCompute, kInput, kCopy, kCommunication, kSync, kLaunch, kAllocation, kHost, kOther,
+  kCompute,
+  kInput,
+  kCopy,
+  kCommunication,
+  kSync,
+  kLaunch,
+  kAllocation,
+  kHost,
+  kOther,
 };
 inline constexpr int kCategoryCount = 9;
 const char* category_name(Category category);  // "compute", "input", …
@@ -29,7 +43,7 @@ struct StepTime {
   PhaseKind phase = PhaseKind::kNone;  // splits compute and launch by forward, backward, optimizer
   std::string label;                   // kOther: which scope; else empty
   Duration exposed{0};
-  Duration hidden{0};  // covered by something else; not part of the sum
+  Duration hidden{0};                 // covered by something else; not part of the sum
   DeviceId device = DeviceId::kNone;  // whose time it is; kNone: the loop thread's own
 };
 
@@ -55,12 +69,12 @@ struct Step {
 struct Evidence {
   std::string statement;  // a sentence with its figure
   double value = 0;
-  std::string unit;       // "ratio", "ns", "count", "bytes"
-  std::string query;      // SQL on this store that shows it
+  std::string unit;   // "ratio", "ns", "count", "bytes"
+  std::string query;  // SQL on this store that shows it
 };
 
 struct Advice {
-  std::string rule;   // stable id: "input-prefetch"
+  std::string rule;  // stable id: "input-prefetch"
   std::string title;
   std::string why;
   std::int64_t predicted_step_ns = 0;
@@ -73,7 +87,7 @@ struct StepPopulation {
   std::int64_t number = 0;  // from 1 within the verdict, the usual steps first
   std::int64_t steps = 0;
   std::int64_t mean_ns = 0;
-  double share = 0;         // of all step time
+  double share = 0;  // of all step time
   std::string label;
   std::string kind;         // what these steps alone are bound by: as Verdict::kind
   std::string degree;       // as Verdict::degree
@@ -83,10 +97,10 @@ struct StepPopulation {
 
 struct Verdict {
   ThreadId thread = ThreadId::kNone;  // the loop thread; kNone when no step was found
-  std::string kind;        // "input-bound", …, "no-steps": the contract in docs/cli.md
-  std::string degree;      // "highly", "moderately" or empty
-  double share = 0;        // 0..1 of step time
-  double ci_low = 0;       // 95 % bootstrap interval of share
+  std::string kind;                   // "input-bound", …, "no-steps": the contract in docs/cli.md
+  std::string degree;                 // "highly", "moderately" or empty
+  double share = 0;                   // 0..1 of step time
+  double ci_low = 0;                  // 95 % bootstrap interval of share
   double ci_high = 0;
   std::string confidence;  // "high", "medium", "low"
   std::string sentence;    // what a person reads

@@ -104,8 +104,7 @@ template <typename Visit>
 Status read_table(Database& database, const KnownIds& known, const char* table, const char* columns,
                   const Visit& visit) {
   RowCheck check(table, known);
-  const std::string sql =
-      std::string("SELECT ") + columns + ", id FROM " + table + " ORDER BY id";
+  const std::string sql = std::string("SELECT ") + columns + ", id FROM " + table + " ORDER BY id";
   return for_each_row(database, sql, [&](const Statement& row) {
     check.any_row(row.integer(sqlite3_column_count(row.handle()) - 1));
     visit(row, check);
@@ -115,24 +114,24 @@ Status read_table(Database& database, const KnownIds& known, const char* table, 
 
 Status read_steps(Database& database, const KnownIds& known, std::vector<Step>& steps) {
   std::map<std::int64_t, std::size_t> by_id;
-  Status status = read_table(
-      database, known, "step", "id, thread_id, number, start_ns, dur_ns, marker, ops_recorded, steady",
-      [&](const Statement& row, RowCheck& check) {
-        by_id[row.integer(0)] = steps.size();
-        steps.push_back(step_of(row, check));
-      });
+  Status status =
+      read_table(database, known, "step",
+                 "id, thread_id, number, start_ns, dur_ns, marker, ops_recorded, steady",
+                 [&](const Statement& row, RowCheck& check) {
+                   by_id[row.integer(0)] = steps.size();
+                   steps.push_back(step_of(row, check));
+                 });
   const auto of_step = [&](const Statement& row) -> Step* {
     const auto step = by_id.find(row.integer(0));
     return step == by_id.end() ? nullptr : &steps[step->second];
   };
   if (status.ok()) {
-    status = read_table(
-        database, known, "step_time",
-        "step_id, category, phase, label, exposed_ns, hidden_ns, device_id",
-        [&](const Statement& row, RowCheck& check) {
-          const StepTime time = step_time_of(row, check);
-          if (Step* step = of_step(row)) step->times.push_back(time);
-        });
+    status = read_table(database, known, "step_time",
+                        "step_id, category, phase, label, exposed_ns, hidden_ns, device_id",
+                        [&](const Statement& row, RowCheck& check) {
+                          const StepTime time = step_time_of(row, check);
+                          if (Step* step = of_step(row)) step->times.push_back(time);
+                        });
   }
   if (!status.ok()) return status;
   return read_table(database, known, "step_kind", "step_id, kind, population, device_id",

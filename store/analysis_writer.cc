@@ -20,14 +20,15 @@ constexpr char kIndexes[] =
     "CREATE INDEX IF NOT EXISTS api_call_by_correlation ON api_call(correlation)"
     " WHERE correlation IS NOT NULL;";
 
-// Row by row (WHERE 1), which counts as work and so has an end: without a condition SQLite frees whole
-// trees, and in a damaged file one can lead to the same page again and again.
+// Row by row (WHERE 1), which counts as work and so has an end: without a condition SQLite frees
+// whole trees, and in a damaged file one can lead to the same page again and again.
 constexpr char kClear[] =
     "DELETE FROM evidence WHERE 1; DELETE FROM advice WHERE 1; DELETE FROM population WHERE 1;"
     "DELETE FROM verdict WHERE 1; DELETE FROM step_time WHERE 1; DELETE FROM step_kind WHERE 1;"
     "DELETE FROM step WHERE 1; DELETE FROM call_op WHERE 1; DELETE FROM priority_time WHERE 1;"
     "DELETE FROM kernel_time WHERE 1; DELETE FROM launch WHERE 1; DELETE FROM kernel_name WHERE 1;"
-    "DELETE FROM occupancy WHERE 1; DELETE FROM copy_overlap WHERE 1; DELETE FROM stream_time WHERE 1;";
+    "DELETE FROM occupancy WHERE 1; DELETE FROM copy_overlap WHERE 1; DELETE FROM stream_time "
+    "WHERE 1;";
 
 class AnalysisWriter {
  public:

@@ -11,8 +11,8 @@
 
 namespace stepscope {
 
-// What a caught exception says, as an error of kind kIo. Never throws: the text of an exception that
-// came for lack of memory fits into a string without any.
+// What a caught exception says, as an error of kind kIo. Never throws: the text of an exception
+// that came for lack of memory fits into a string without any.
 inline Status status_of(const std::exception& error) noexcept {
   try {
     if (dynamic_cast<const std::bad_alloc*>(&error) == nullptr) {

@@ -60,10 +60,10 @@ struct Activity {
 };
 
 struct Kernel : Activity {
-  StringId name = StringId::kNone;  // demangled
-  std::array<std::int32_t, 3> grid{};   // blocks
-  std::array<std::int32_t, 3> block{};  // threads
-  std::int32_t registers = 0;           // a thread
+  StringId name = StringId::kNone;       // demangled
+  std::array<std::int32_t, 3> grid{};    // blocks
+  std::array<std::int32_t, 3> block{};   // threads
+  std::int32_t registers = 0;            // a thread
   std::int64_t static_shared_bytes = 0;  // a block; of a source that knows the sum only, the sum
   std::int64_t dynamic_shared_bytes = 0;
   std::int64_t graph = 0;       // CUDA graph that launched it; 0: none
@@ -73,13 +73,27 @@ struct Kernel : Activity {
 // CUpti_ActivityMemcpyKind and CUpti_ActivityMemoryKind, by their numbers. Stored in copy.kind,
 // copy.source and copy.target.
 enum class CopyKind : std::uint8_t {
-  kUnknown = 0, kHostToDevice = 1, kDeviceToHost = 2, kHostToArray = 3, kArrayToHost = 4,
-  kArrayToArray = 5, kArrayToDevice = 6, kDeviceToArray = 7, kDeviceToDevice = 8, kHostToHost = 9,
+  kUnknown = 0,
+  kHostToDevice = 1,
+  kDeviceToHost = 2,
+  kHostToArray = 3,
+  kArrayToHost = 4,
+  kArrayToArray = 5,
+  kArrayToDevice = 6,
+  kDeviceToArray = 7,
+  kDeviceToDevice = 8,
+  kHostToHost = 9,
   kPeerToPeer = 10,
 };
 enum class MemoryKind : std::uint8_t {
-  kUnknown = 0, kPageable = 1, kPinned = 2, kDevice = 3, kArray = 4, kManaged = 5,
-  kDeviceStatic = 6, kManagedStatic = 7,
+  kUnknown = 0,
+  kPageable = 1,
+  kPinned = 2,
+  kDevice = 3,
+  kArray = 4,
+  kManaged = 5,
+  kDeviceStatic = 6,
+  kManagedStatic = 7,
 };
 const char* copy_kind_name(CopyKind kind);      // "HtoD", "DtoH", …, "PtoP"; "unknown"
 const char* memory_kind_name(MemoryKind kind);  // "pageable", "pinned", "device", …; "unknown"
@@ -113,10 +127,10 @@ struct DeviceSlice : Activity {
 // Stored in sync.kind.
 enum class SyncKind : std::uint8_t {
   kUnknown = 0,
-  kEvent = 1,        // cudaEventSynchronize: the host waits for an event
-  kStreamWait = 2,   // cudaStreamWaitEvent: `stream` waits for an event of another
-  kStream = 3,       // cudaStreamSynchronize
-  kContext = 4,      // cudaDeviceSynchronize
+  kEvent = 1,       // cudaEventSynchronize: the host waits for an event
+  kStreamWait = 2,  // cudaStreamWaitEvent: `stream` waits for an event of another
+  kStream = 3,      // cudaStreamSynchronize
+  kContext = 4,     // cudaDeviceSynchronize
 };
 const char* sync_kind_name(SyncKind kind);  // "event", "stream_wait", "stream", "context"
 

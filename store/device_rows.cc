@@ -94,8 +94,8 @@ Status scan_table(Database& database, const KnownIds& known, const char* table, 
                   Event (*event_of)(const Statement&, RowCheck&), std::int64_t after,
                   const std::function<void(const Event&)>& visit) {
   RowCheck check(table, known, after);
-  const std::string sql = std::string("SELECT ") + columns + ", id FROM " + table +
-                          " WHERE id > " + std::to_string(after) + " ORDER BY id";
+  const std::string sql = std::string("SELECT ") + columns + ", id FROM " + table + " WHERE id > " +
+                          std::to_string(after) + " ORDER BY id";
   return for_each_row(database, sql, [&](const Statement& row) {
     check.next_row(row.integer(sqlite3_column_count(row.handle()) - 1));
     const Event event = event_of(row, check);
@@ -201,8 +201,7 @@ Result<std::vector<StoredDevice>> read_devices(Database& database, const KnownId
         device.process = check.process(row.value(1));
         device.number = check.integer(row.value(2), "number", 0, kLargestUnsigned);
         device.name = check.name(row.text(3));
-        device.memory_bytes =
-            check.integer_or(row.value(4), "memory_bytes", 0, 0, kLargestValue);
+        device.memory_bytes = check.integer_or(row.value(4), "memory_bytes", 0, 0, kLargestValue);
         device.compute_major = fact(5, "compute_major");
         device.compute_minor = fact(6, "compute_minor");
         device.multiprocessors = fact(7, "multiprocessors");
@@ -219,26 +218,26 @@ Result<std::vector<StoredDevice>> read_devices(Database& database, const KnownId
 Result<std::vector<StoredStream>> read_streams(Database& database, const KnownIds& known) {
   std::vector<StoredStream> streams;
   RowCheck check("stream", known);
-  const Status status = for_each_row(
-      database, "SELECT id, device_id, context, number FROM stream ORDER BY id",
-      [&](const Statement& row) {
-        check.next_entity(row.integer(0));
-        StoredStream stream;
-        stream.id = static_cast<StreamId>(row.integer(0));
-        stream.device = check.device_or_none(row.value(1));
-        stream.context = check.any_integer(row.value(2), "context");
-        stream.number = check.any_integer(row.value(3), "number");
-        streams.push_back(stream);
-        return check.ok() ? Status() : check.status(database);
-      });
+  const Status status =
+      for_each_row(database, "SELECT id, device_id, context, number FROM stream ORDER BY id",
+                   [&](const Statement& row) {
+                     check.next_entity(row.integer(0));
+                     StoredStream stream;
+                     stream.id = static_cast<StreamId>(row.integer(0));
+                     stream.device = check.device_or_none(row.value(1));
+                     stream.context = check.any_integer(row.value(2), "context");
+                     stream.number = check.any_integer(row.value(3), "number");
+                     streams.push_back(stream);
+                     return check.ok() ? Status() : check.status(database);
+                   });
   if (!status.ok()) return status;
   return streams;
 }
 
 Status scan(Database& database, const KnownIds& known,
             const std::function<void(const ApiCall&)>& visit, std::int64_t after) {
-  return scan_table(database, known, "api_call", "thread_id, name_id, start_ns, dur_ns, correlation",
-                    call_of, after, visit);
+  return scan_table(database, known, "api_call",
+                    "thread_id, name_id, start_ns, dur_ns, correlation", call_of, after, visit);
 }
 
 Status scan(Database& database, const KnownIds& known,
@@ -250,8 +249,8 @@ Status scan(Database& database, const KnownIds& known,
                     kernel_of, after, visit);
 }
 
-Status scan(Database& database, const KnownIds& known, const std::function<void(const Copy&)>& visit,
-            std::int64_t after) {
+Status scan(Database& database, const KnownIds& known,
+            const std::function<void(const Copy&)>& visit, std::int64_t after) {
   return scan_table(database, known, "copy",
                     "stream_id, kind, source, target, start_ns, dur_ns, bytes, correlation",
                     copy_of, after, visit);
@@ -263,8 +262,8 @@ Status scan(Database& database, const KnownIds& known,
                     memset_of, after, visit);
 }
 
-Status scan(Database& database, const KnownIds& known, const std::function<void(const Sync&)>& visit,
-            std::int64_t after) {
+Status scan(Database& database, const KnownIds& known,
+            const std::function<void(const Sync&)>& visit, std::int64_t after) {
   return scan_table(database, known, "sync",
                     "device_id, stream_id, kind, start_ns, dur_ns, correlation", sync_of, after,
                     visit);

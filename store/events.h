@@ -2,8 +2,8 @@
 // the exporters read back. Small value types; the tables they become are in schema.sql and told in
 // docs/schema.md.
 //
-// Ids are handles scoped to one store. 0 means "none" in each of them. Strings are deduplicated: two
-// equal texts have equal StringIds.
+// Ids are handles scoped to one store. 0 means "none" in each of them. Strings are deduplicated:
+// two equal texts have equal StringIds.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ enum class ThreadId : std::uint32_t { kNone = 0 };
 // What a thread was doing, as the training loop sees it. The numbers are stored (phase.kind and
 // op.phase): append, never renumber. Names: phase_name().
 enum class PhaseKind : std::uint8_t {
-  kNone = 0,      // nothing marked and nothing inferred while recording
-  kInput = 1,     // waiting for the next batch, which came
+  kNone = 0,   // nothing marked and nothing inferred while recording
+  kInput = 1,  // waiting for the next batch, which came
   kForward = 2,
   kBackward = 3,
   kOptimizer = 4,
@@ -49,12 +49,17 @@ inline constexpr int kMemoryOwnerCount = 5;
 constexpr MemoryOwner memory_owner(PhaseKind phase) {
   switch (phase) {
     case PhaseKind::kInput:
-    case PhaseKind::kInputEnd: return MemoryOwner::kInput;
-    case PhaseKind::kForward: return MemoryOwner::kForward;
-    case PhaseKind::kBackward: return MemoryOwner::kBackward;
+    case PhaseKind::kInputEnd:
+      return MemoryOwner::kInput;
+    case PhaseKind::kForward:
+      return MemoryOwner::kForward;
+    case PhaseKind::kBackward:
+      return MemoryOwner::kBackward;
     case PhaseKind::kOptimizer:
-    case PhaseKind::kZeroGrad: return MemoryOwner::kOptimizer;
-    default: return MemoryOwner::kOther;
+    case PhaseKind::kZeroGrad:
+      return MemoryOwner::kOptimizer;
+    default:
+      return MemoryOwner::kOther;
   }
 }
 
@@ -63,13 +68,13 @@ enum class OpScope : std::uint8_t {
   kFunction = 0,          // a dispatcher call: aten::add
   kBackwardFunction = 1,  // an autograd node: autograd::engine::evaluate_function: AddBackward0
   kTorchScript = 2,
-  kUser = 7,              // record_function("…"), RECORD_USER_SCOPE
+  kUser = 7,  // record_function("…"), RECORD_USER_SCOPE
 };
 
 struct Process {
   std::int64_t pid = 0;
-  std::string name;     // what ps calls it: comm
-  std::string command;  // argv joined by spaces
+  std::string name;             // what ps calls it: comm
+  std::string command;          // argv joined by spaces
   std::int64_t parent_pid = 0;  // 0: unknown
   std::int64_t rank = -1;       // of a distributed run (RANK in its environment); -1: none
 };
@@ -88,8 +93,8 @@ struct ProcessEnd {
   EndKind how = EndKind::kExit;
   std::int64_t code = 0;
   SessionTime at;
-  std::int64_t step = 0;        // the step its loop was in; 0: none was seen
-  bool out_of_memory = false;   // the kernel killed it for memory
+  std::int64_t step = 0;       // the step its loop was in; 0: none was seen
+  bool out_of_memory = false;  // the kernel killed it for memory
 };
 
 // An op that had begun and not ended when its process died: what it died in. depth as in Op.
@@ -114,9 +119,9 @@ struct Sample {
 
 struct Thread {
   ProcessId process = ProcessId::kNone;
-  std::int64_t tid = 0;          // the system's thread id
-  std::uint32_t torch_id = 0;    // at::RecordFunction::currentThreadId(); 0 when unknown
-  std::string name;              // pthread name, may be empty
+  std::int64_t tid = 0;        // the system's thread id
+  std::uint32_t torch_id = 0;  // at::RecordFunction::currentThreadId(); 0 when unknown
+  std::string name;            // pthread name, may be empty
 };
 
 // One finished RecordFunction range. `self` is the part of `dur` outside any child op.
@@ -145,7 +150,8 @@ struct Phase {
   Duration cpu{0};
 };
 
-// Events that were not recorded. Loss is data: it is stored, shown, and lowers a verdict's confidence.
+// Events that were not recorded. Loss is data: it is stored, shown, and lowers a verdict's
+// confidence.
 struct Loss {
   ThreadId thread = ThreadId::kNone;  // kNone: of the whole process
   std::string kind;                   // "op", "phase", "name", "depth", "thread", …: docs/schema.md

@@ -1,5 +1,5 @@
-// What a store may hold. A store can come from anywhere: one that goes beyond these is refused with a
-// line that says so. docs/limits.md lists them for people; none is near what a recording reaches.
+// What a store may hold. A store can come from anywhere: one that goes beyond these is refused with
+// a line that says so. docs/limits.md lists them for people; none is near what a recording reaches.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ constexpr bool is_storable(SessionTime time) {
 // The wall clock at the start of the session: before the year 2096.
 inline constexpr std::int64_t kLatestUnixNs = 4'000'000'000'000'000'000;
 
-// Durations, bytes and counts of one table add up to at most this much (73 years, 2 EiB), so that no
-// sum over rows overflows: also not that of three tables.
+// Durations, bytes and counts of one table add up to at most this much (73 years, 2 EiB), so that
+// no sum over rows overflows: also not that of three tables.
 inline constexpr std::int64_t kMostInAll = std::int64_t{1} << 61;
 
 // Bytes of one copy or memset, 16 TiB, as recorders and importers keep them: more is not known.
@@ -46,9 +46,9 @@ inline constexpr std::int64_t kLargestValue = std::int64_t{1} << 60;
 inline constexpr std::int64_t kLargestNumber = INT32_MAX;
 inline constexpr std::int64_t kLargestUnsigned = UINT32_MAX;
 
-// Steps of SQLite's virtual machine that one query may take: for each byte of the file, and whatever
-// its size. A row takes at least ten bytes and at most some tens of steps. A damaged file can be a
-// maze in which a query never ends.
+// Steps of SQLite's virtual machine that one query may take: for each byte of the file, and
+// whatever its size. A row takes at least ten bytes and at most some tens of steps. A damaged file
+// can be a maze in which a query never ends.
 inline constexpr std::int64_t kQueryStepsPerByte = 64;
 inline constexpr std::int64_t kLeastQuerySteps = 50'000'000;
 

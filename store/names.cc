@@ -10,25 +10,38 @@ namespace stepscope {
 
 const char* phase_name(PhaseKind kind) {
   switch (kind) {
-    case PhaseKind::kNone: return "none";
-    case PhaseKind::kInput: return "input";
-    case PhaseKind::kForward: return "forward";
-    case PhaseKind::kBackward: return "backward";
-    case PhaseKind::kOptimizer: return "optimizer";
-    case PhaseKind::kZeroGrad: return "zero_grad";
-    case PhaseKind::kScope: return "scope";
-    case PhaseKind::kStep: return "step";
-    case PhaseKind::kInputEnd: return "input_end";
-    case PhaseKind::kSampler: return "sampler";
+    case PhaseKind::kNone:
+      return "none";
+    case PhaseKind::kInput:
+      return "input";
+    case PhaseKind::kForward:
+      return "forward";
+    case PhaseKind::kBackward:
+      return "backward";
+    case PhaseKind::kOptimizer:
+      return "optimizer";
+    case PhaseKind::kZeroGrad:
+      return "zero_grad";
+    case PhaseKind::kScope:
+      return "scope";
+    case PhaseKind::kStep:
+      return "step";
+    case PhaseKind::kInputEnd:
+      return "input_end";
+    case PhaseKind::kSampler:
+      return "sampler";
   }
   return "none";
 }
 
 const char* end_name(EndKind kind) {
   switch (kind) {
-    case EndKind::kExit: return "exit";
-    case EndKind::kSignal: return "signal";
-    case EndKind::kReplaced: return "replaced";
+    case EndKind::kExit:
+      return "exit";
+    case EndKind::kSignal:
+      return "signal";
+    case EndKind::kReplaced:
+      return "replaced";
   }
   return "exit";
 }
@@ -48,68 +61,106 @@ std::string signal_name(std::int64_t number) {
 
 const char* copy_kind_name(CopyKind kind) {
   switch (kind) {
-    case CopyKind::kUnknown: return "unknown";
-    case CopyKind::kHostToDevice: return "HtoD";
-    case CopyKind::kDeviceToHost: return "DtoH";
-    case CopyKind::kHostToArray: return "HtoA";
-    case CopyKind::kArrayToHost: return "AtoH";
-    case CopyKind::kArrayToArray: return "AtoA";
-    case CopyKind::kArrayToDevice: return "AtoD";
-    case CopyKind::kDeviceToArray: return "DtoA";
-    case CopyKind::kDeviceToDevice: return "DtoD";
-    case CopyKind::kHostToHost: return "HtoH";
-    case CopyKind::kPeerToPeer: return "PtoP";
+    case CopyKind::kUnknown:
+      return "unknown";
+    case CopyKind::kHostToDevice:
+      return "HtoD";
+    case CopyKind::kDeviceToHost:
+      return "DtoH";
+    case CopyKind::kHostToArray:
+      return "HtoA";
+    case CopyKind::kArrayToHost:
+      return "AtoH";
+    case CopyKind::kArrayToArray:
+      return "AtoA";
+    case CopyKind::kArrayToDevice:
+      return "AtoD";
+    case CopyKind::kDeviceToArray:
+      return "DtoA";
+    case CopyKind::kDeviceToDevice:
+      return "DtoD";
+    case CopyKind::kHostToHost:
+      return "HtoH";
+    case CopyKind::kPeerToPeer:
+      return "PtoP";
   }
   return "unknown";
 }
 
 const char* memory_kind_name(MemoryKind kind) {
   switch (kind) {
-    case MemoryKind::kUnknown: return "unknown";
-    case MemoryKind::kPageable: return "pageable";
-    case MemoryKind::kPinned: return "pinned";
-    case MemoryKind::kDevice: return "device";
-    case MemoryKind::kArray: return "array";
-    case MemoryKind::kManaged: return "managed";
-    case MemoryKind::kDeviceStatic: return "device_static";
-    case MemoryKind::kManagedStatic: return "managed_static";
+    case MemoryKind::kUnknown:
+      return "unknown";
+    case MemoryKind::kPageable:
+      return "pageable";
+    case MemoryKind::kPinned:
+      return "pinned";
+    case MemoryKind::kDevice:
+      return "device";
+    case MemoryKind::kArray:
+      return "array";
+    case MemoryKind::kManaged:
+      return "managed";
+    case MemoryKind::kDeviceStatic:
+      return "device_static";
+    case MemoryKind::kManagedStatic:
+      return "managed_static";
   }
   return "unknown";
 }
 
 const char* sync_kind_name(SyncKind kind) {
   switch (kind) {
-    case SyncKind::kUnknown: return "unknown";
-    case SyncKind::kEvent: return "event";
-    case SyncKind::kStreamWait: return "stream_wait";
-    case SyncKind::kStream: return "stream";
-    case SyncKind::kContext: return "context";
+    case SyncKind::kUnknown:
+      return "unknown";
+    case SyncKind::kEvent:
+      return "event";
+    case SyncKind::kStreamWait:
+      return "stream_wait";
+    case SyncKind::kStream:
+      return "stream";
+    case SyncKind::kContext:
+      return "context";
   }
   return "unknown";
 }
 
 const char* marker_name(StepMarker marker) {
   switch (marker) {
-    case StepMarker::kUser: return "user";
-    case StepMarker::kLoader: return "loader";
-    case StepMarker::kOptimizer: return "optimizer";
-    case StepMarker::kClosure: return "closure";
-    case StepMarker::kInferred: return "inferred";
+    case StepMarker::kUser:
+      return "user";
+    case StepMarker::kLoader:
+      return "loader";
+    case StepMarker::kOptimizer:
+      return "optimizer";
+    case StepMarker::kClosure:
+      return "closure";
+    case StepMarker::kInferred:
+      return "inferred";
   }
   return "inferred";
 }
 
 const char* category_name(Category category) {
   switch (category) {
-    case Category::kCompute: return "compute";
-    case Category::kInput: return "input";
-    case Category::kCopy: return "copy";
-    case Category::kCommunication: return "communication";
-    case Category::kSync: return "sync";
-    case Category::kLaunch: return "launch";
-    case Category::kAllocation: return "allocation";
-    case Category::kHost: return "host";
-    case Category::kOther: return "other";
+    case Category::kCompute:
+      return "compute";
+    case Category::kInput:
+      return "input";
+    case Category::kCopy:
+      return "copy";
+    case Category::kCommunication:
+      return "communication";
+    case Category::kSync:
+      return "sync";
+    case Category::kLaunch:
+      return "launch";
+    case Category::kAllocation:
+      return "allocation";
+    case Category::kHost:
+      return "host";
+    case Category::kOther:
+      return "other";
   }
   return "other";
 }

@@ -29,8 +29,8 @@ ProcessEnd process_end_of(const Statement& row, RowCheck& check) {
   ProcessEnd end;
   end.process = check.process(row.value(0));
   end.how = end_of_name(row.text(1), check);
-  end.code = check.integer_or(row.value(2), "code", unknown_code(end.how), -kLargestCode,
-                              kLargestCode);
+  end.code =
+      check.integer_or(row.value(2), "code", unknown_code(end.how), -kLargestCode, kLargestCode);
   end.at = check.time(row.value(3), "at_ns");
   end.step = check.integer_or(row.value(4), "step", 0, 0, kLargestValue);
   end.out_of_memory = check.flag(row.value(5), "out_of_memory");
@@ -123,20 +123,20 @@ Result<std::vector<StoredProcess>> read_processes(Database& database) {
 Result<std::vector<StoredThread>> read_threads(Database& database, const KnownIds& known) {
   std::vector<StoredThread> threads;
   RowCheck check("thread", known);
-  const Status status = for_each_row(
-      database, "SELECT id, process_id, tid, torch_id, name FROM thread ORDER BY id",
-      [&](const Statement& row) {
-        check.next_entity(row.integer(0));
-        StoredThread thread;
-        thread.id = static_cast<ThreadId>(row.integer(0));
-        thread.process = check.process(row.value(1));
-        thread.tid = check.any_integer(row.value(2), "tid");
-        thread.torch_id = static_cast<std::uint32_t>(
-            check.integer_or(row.value(3), "torch_id", 0, 0, UINT32_MAX));
-        thread.name = check.name(row.text(4));
-        threads.push_back(std::move(thread));
-        return check.ok() ? Status() : check.status(database);
-      });
+  const Status status =
+      for_each_row(database, "SELECT id, process_id, tid, torch_id, name FROM thread ORDER BY id",
+                   [&](const Statement& row) {
+                     check.next_entity(row.integer(0));
+                     StoredThread thread;
+                     thread.id = static_cast<ThreadId>(row.integer(0));
+                     thread.process = check.process(row.value(1));
+                     thread.tid = check.any_integer(row.value(2), "tid");
+                     thread.torch_id = static_cast<std::uint32_t>(
+                         check.integer_or(row.value(3), "torch_id", 0, 0, UINT32_MAX));
+                     thread.name = check.name(row.text(4));
+                     threads.push_back(std::move(thread));
+                     return check.ok() ? Status() : check.status(database);
+                   });
   if (!status.ok()) return status;
   return threads;
 }
@@ -144,14 +144,14 @@ Result<std::vector<StoredThread>> read_threads(Database& database, const KnownId
 Result<std::vector<ProcessEnd>> read_process_ends(Database& database, const KnownIds& known) {
   std::vector<ProcessEnd> ends;
   RowCheck check("process_end", known);
-  const Status status = for_each_row(
-      database,
-      "SELECT process_id, how, code, at_ns, step, out_of_memory FROM process_end"
-      " ORDER BY process_id",
-      [&](const Statement& row) {
-        ends.push_back(process_end_of(row, check));
-        return check.ok() ? Status() : check.status(database);
-      });
+  const Status status =
+      for_each_row(database,
+                   "SELECT process_id, how, code, at_ns, step, out_of_memory FROM process_end"
+                   " ORDER BY process_id",
+                   [&](const Statement& row) {
+                     ends.push_back(process_end_of(row, check));
+                     return check.ok() ? Status() : check.status(database);
+                   });
   if (!status.ok()) return status;
   return ends;
 }

@@ -1,7 +1,7 @@
-// The one place where values of a store's rows become values of ours. A store may be damaged or made
-// to do harm, so every id must name a row that is there, every kind must be known, and every time and
-// duration must be small enough to reckon with. What passes can be used as an index and be added up.
-// Internal to store/.
+// The one place where values of a store's rows become values of ours. A store may be damaged or
+// made to do harm, so every id must name a row that is there, every kind must be known, and every
+// time and duration must be small enough to reckon with. What passes can be used as an index and be
+// added up. Internal to store/.
 //
 //   RowCheck check("kernel", known);
 //   for_each_row(database, "SELECT stream_id, …, id FROM kernel ORDER BY id",
@@ -140,13 +140,13 @@ class RowCheck {
   // Texts of a table that is kept in memory: together no more than kMostNameBytes.
   std::string name(std::string text) {
     name_bytes_ += static_cast<std::int64_t>(text.size());
-    if (name_bytes_ > kMostNameBytes) fail("and those before it have longer names than a store may");
+    if (name_bytes_ > kMostNameBytes)
+      fail("and those before it have longer names than a store may");
     return text;
   }
   // Numbers of blocks, threads or registers: what an int holds.
   std::int32_t small(sqlite3_value* value, const char* column) {
-    return static_cast<std::int32_t>(
-        integer(value, column, 0, kLargestNumber));
+    return static_cast<std::int32_t>(integer(value, column, 0, kLargestNumber));
   }
 
   // For what only the caller can tell.

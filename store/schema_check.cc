@@ -14,8 +14,9 @@ namespace {
 using Shape = std::map<std::string, std::string, std::less<>>;
 
 Status refuse(const Database& database, const std::string& what) {
-  return Status::error(ErrorKind::kBadInput, database.path().string() + ": not as Stepscope makes " +
-                                                 "stores (" + what + "); record again");
+  return Status::error(ErrorKind::kBadInput, database.path().string() +
+                                                 ": not as Stepscope makes " + "stores (" + what +
+                                                 "); record again");
 }
 
 // Only of what is a plain table: of a view SQLite would have to work the columns out, and a virtual
@@ -35,18 +36,19 @@ Result<std::string> columns_of(Database& database, std::string_view table) {
 }
 
 Result<Shape> shape_of(const char* schema_sql) {
-  Result<Database> made = Database::open("/schema", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "mode=memory");
+  Result<Database> made =
+      Database::open("/schema", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "mode=memory");
   if (!made.ok()) return made.status();
   if (Status status = made->exec(schema_sql); !status.ok()) return status;
   Shape shape;
-  const Status status = for_each_row(
-      *made, "SELECT name FROM sqlite_schema WHERE type = 'table'", [&](const Statement& row) {
-        const std::string table = row.text(0);
-        Result<std::string> columns = columns_of(*made, table);
-        if (!columns.ok()) return columns.status();
-        shape[table] = *std::move(columns);
-        return Status();
-      });
+  const Status status = for_each_row(*made, "SELECT name FROM sqlite_schema WHERE type = 'table'",
+                                     [&](const Statement& row) {
+                                       const std::string table = row.text(0);
+                                       Result<std::string> columns = columns_of(*made, table);
+                                       if (!columns.ok()) return columns.status();
+                                       shape[table] = *std::move(columns);
+                                       return Status();
+                                     });
   if (!status.ok()) return status;
   return shape;
 }
@@ -54,7 +56,8 @@ Result<Shape> shape_of(const char* schema_sql) {
 // What a schema makes does not change, and to find it out takes a millisecond.
 Result<Shape> wanted_shape(const char* schema_sql) {
   static std::mutex mutex;
-  static auto* known = new std::map<const char*, Shape>;  // never destroyed: threads may run at exit
+  static auto* known =
+      new std::map<const char*, Shape>;  // never destroyed: threads may run at exit
   const std::lock_guard<std::mutex> guard(mutex);
   if (const auto found = known->find(schema_sql); found != known->end()) return found->second;
   Result<Shape> shape = shape_of(schema_sql);
@@ -75,22 +78,24 @@ bool is_as_it_says(const std::string& type, const std::string& sql) {
 Result<std::set<std::string, std::less<>>> plain_tables(Database& database, const Shape& wanted) {
   std::set<std::string, std::less<>> found;
   std::set<std::int64_t> first_pages = {1};  // the schema's own
-  const Status status = for_each_row(
-      database, "SELECT type, lower(name), sql, rootpage FROM sqlite_schema", [&](const Statement& row) {
-        const std::string type = row.text(0), name = row.text(1);
-        const bool ours = wanted.contains(name);
-        if (ours && type != "table") return refuse(database, name + " is no table, but a " + type);
-        if (!is_as_it_says(type, row.text(2))) {
-          return refuse(database, name + " is no plain table, view or index");
-        }
-        // Writing one of two tables that share pages would destroy the other.
-        const std::int64_t first_page = row.integer(3);
-        if (first_page != 0 && !first_pages.insert(first_page).second) {
-          return refuse(database, name + " lies where another table does");
-        }
-        if (ours) found.insert(name);
-        return Status();
-      });
+  const Status status =
+      for_each_row(database, "SELECT type, lower(name), sql, rootpage FROM sqlite_schema",
+                   [&](const Statement& row) {
+                     const std::string type = row.text(0), name = row.text(1);
+                     const bool ours = wanted.contains(name);
+                     if (ours && type != "table")
+                       return refuse(database, name + " is no table, but a " + type);
+                     if (!is_as_it_says(type, row.text(2))) {
+                       return refuse(database, name + " is no plain table, view or index");
+                     }
+                     // Writing one of two tables that share pages would destroy the other.
+                     const std::int64_t first_page = row.integer(3);
+                     if (first_page != 0 && !first_pages.insert(first_page).second) {
+                       return refuse(database, name + " lies where another table does");
+                     }
+                     if (ours) found.insert(name);
+                     return Status();
+                   });
   if (!status.ok()) return status;
   return found;
 }

@@ -1,6 +1,6 @@
-// Whether a file's tables are what they are called. SQLite opens any file, and in one that was made to
-// do harm a table's name may stand for a view that never ends, or a trigger may run at each insert.
-// Internal to store/.
+// Whether a file's tables are what they are called. SQLite opens any file, and in one that was made
+// to do harm a table's name may stand for a view that never ends, or a trigger may run at each
+// insert. Internal to store/.
 #pragma once
 
 #include "store/sqlite.h"

@@ -34,8 +34,8 @@ std::string uri_of(const std::filesystem::path& path, const char* options) {
 // A query is asked this often, in steps of SQLite's virtual machine, whether it may go on.
 constexpr int kStepsBetweenLooks = 10'000;
 
-// What a schema's texts and our statements need, with room. Most of it bounds what a file's schema may
-// ask of SQLite's parser.
+// What a schema's texts and our statements need, with room. Most of it bounds what a file's schema
+// may ask of SQLite's parser.
 constexpr std::pair<int, int> kLimits[] = {
     {SQLITE_LIMIT_LENGTH, static_cast<int>(kLongestText)},
     {SQLITE_LIMIT_SQL_LENGTH, 100'000},
@@ -49,8 +49,10 @@ constexpr std::pair<int, int> kLimits[] = {
 };
 
 constexpr std::pair<int, int> kSwitches[] = {
-    {SQLITE_DBCONFIG_DEFENSIVE, 1},          {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
-    {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},     {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+    {SQLITE_DBCONFIG_DEFENSIVE, 1},
+    {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+    {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+    {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
     {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
 };
 
@@ -103,9 +105,9 @@ Status sqlite_status(int code, const std::string& file, const char* detail) {
                    "damaged (to read it takes more steps than a file of its size can need); take a "
                    "copy from elsewhere or record again");
     case SQLITE_TOOBIG:
-      return error(ErrorKind::kBadInput,
-                   "a text in it is longer than " + std::to_string(kLongestText >> 20) +
-                       " MiB, which no store holds; record again");
+      return error(ErrorKind::kBadInput, "a text in it is longer than " +
+                                             std::to_string(kLongestText >> 20) +
+                                             " MiB, which no store holds; record again");
     case SQLITE_NOMEM:
       return error(ErrorKind::kIo, "memory ran out while reading it; free some and try again");
     case SQLITE_READONLY:
@@ -151,8 +153,7 @@ Result<Database> Database::open_named(const std::string& name, const std::filesy
                                       int flags) {
   sqlite3* handle = nullptr;
   // No mutex: a Database belongs to one thread at a time.
-  const int code =
-      sqlite3_open_v2(name.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int code = sqlite3_open_v2(name.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   Database database;
   database.handle_.reset(handle);  // SQLite wants a close even after a failed open
   database.path_ = path;

@@ -24,9 +24,10 @@ class Database {
   // "mode=memory" or nothing.
   static Result<Database> open(const std::filesystem::path& path, int flags,
                                const char* uri_options = "");
-  // The same for a file that anybody may have made. What it holds cannot make SQLite run code (views,
-  // triggers, functions in its schema), take a text of more than kLongestText, or search without end:
-  // a statement that takes more steps than the size of the file explains ends with kBadInput.
+  // The same for a file that anybody may have made. What it holds cannot make SQLite run code
+  // (views, triggers, functions in its schema), take a text of more than kLongestText, or search
+  // without end: a statement that takes more steps than the size of the file explains ends with
+  // kBadInput.
   static Result<Database> open_untrusted(const std::filesystem::path& path, int flags,
                                          const char* uri_options = "");
 

@@ -24,7 +24,7 @@ namespace {
 constexpr off_t kLockBytes = off_t{1} << 62;
 
 struct flock lock_request(StoreLock which, short type) {
-  struct flock request {};
+  struct flock request{};
   request.l_type = type;
   request.l_whence = SEEK_SET;
   request.l_start = kLockBytes + static_cast<off_t>(which);
@@ -84,7 +84,7 @@ class StoreFile::Registry {
   std::unique_lock<std::mutex> guard() { return std::unique_lock(mutex_); }
 
   Result<Entry*> open(const std::filesystem::path& path) {
-    struct stat info {};
+    struct stat info{};
     if (::stat(path.c_str(), &info) != 0) return system_error(path, errno);
     if (S_ISDIR(info.st_mode)) return system_error(path, EISDIR);
     if (!S_ISREG(info.st_mode)) {
@@ -136,7 +136,7 @@ class StoreFile::Registry {
 
   // Without memory for its entry the descriptor is closed again.
   Entry* adopt(int fd) try {
-    struct stat info {};
+    struct stat info{};
     ::fstat(fd, &info);
     Entry& entry = entries_[{info.st_dev, info.st_ino}];
     entry.key = {info.st_dev, info.st_ino};
@@ -269,13 +269,13 @@ Status StoreFile::check_is_store(StoreKind kind) const {
 }
 
 bool StoreFile::is_at(const std::filesystem::path& path) const {
-  struct stat info {};
+  struct stat info{};
   return ::stat(path.c_str(), &info) == 0 && entry_->key == std::pair(info.st_dev, info.st_ino);
 }
 
 std::int64_t StoreFile::size() const {
   const auto guard = Registry::get().guard();
-  struct stat info {};
+  struct stat info{};
   if (entry_->descriptors.empty() || ::fstat(entry_->descriptors[0], &info) != 0) return 0;
   return info.st_size;
 }

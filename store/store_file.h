@@ -31,8 +31,8 @@ class StoreFile {
   // An existing regular file. Errors: kNotFound, kBadInput (a folder, a device), kIo.
   static Result<StoreFile> open(const std::filesystem::path& path);
   // A new file that holds `content`, with both locks held. Whoever looks at `path` finds nothing or
-  // all of it, also when this process dies meanwhile. It goes again with the StoreFile unless keep()
-  // is called. Errors: kBusy (somebody made one just now), kIo.
+  // all of it, also when this process dies meanwhile. It goes again with the StoreFile unless
+  // keep() is called. Errors: kBusy (somebody made one just now), kIo.
   static Result<StoreFile> create(const std::filesystem::path& path, std::string_view content);
   void keep() { is_provisional_ = false; }
 

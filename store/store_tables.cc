@@ -196,14 +196,14 @@ Status scan_phases(Database& database, const KnownIds& known, std::int64_t after
 Result<std::vector<Loss>> read_losses(Database& database, const KnownIds& known) {
   std::vector<Loss> losses;
   RowCheck check("loss", known);
-  const Status status = for_each_row(
-      database, "SELECT thread_id, kind, count, rowid FROM loss ORDER BY rowid",
-      [&](const Statement& row) {
-        check.any_row(row.integer(3));
-        losses.push_back({check.thread_or_none(row.value(0)), row.text(1),
-                          check.count(row.value(2), "count")});
-        return check.ok() ? Status() : check.status(database);
-      });
+  const Status status =
+      for_each_row(database, "SELECT thread_id, kind, count, rowid FROM loss ORDER BY rowid",
+                   [&](const Statement& row) {
+                     check.any_row(row.integer(3));
+                     losses.push_back({check.thread_or_none(row.value(0)), row.text(1),
+                                       check.count(row.value(2), "count")});
+                     return check.ok() ? Status() : check.status(database);
+                   });
   if (!status.ok()) return status;
   return losses;
 }

@@ -16,15 +16,15 @@
 
 namespace stepscope {
 
-// Appends the strings whose ids follow those of `texts`, [id - 1]. kBadInput when one is missing, or
-// when there are more than a store may hold (limits.h).
+// Appends the strings whose ids follow those of `texts`, [id - 1]. kBadInput when one is missing,
+// or when there are more than a store may hold (limits.h).
 Status load_strings(Database& database, std::vector<std::string>& texts);
 
 class StringTable {
  public:
   // What the strings of a store may take in a writer's memory, with kBytesBeside for each: some
-  // million names. A program that makes a new one in each step ("iter 12345") comes to it, and every
-  // reader holds them too.
+  // million names. A program that makes a new one in each step ("iter 12345") comes to it, and
+  // every reader holds them too.
   static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
   static constexpr std::size_t kBytesBeside = 100;
   static constexpr std::string_view kFurther = "(further names)";

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "store/migration.h"
-#include "store/rows.h"
 #include "store/row_check.h"
+#include "store/rows.h"
 #include "store/schema.h"
 #include "store/schema_check.h"
 #include "store/sqlite.h"
@@ -150,17 +150,14 @@ Status read_plan(Database& database, SweepPlan& plan) {
     plan.meta.emplace_back(row.text(0), row.text(1));
   });
   if (!status.ok()) return status;
-  status = for_each_row(database, "SELECT name FROM parameter ORDER BY id", [&](Statement& row) {
-    plan.parameters.push_back({row.text(0), {}});
-  });
+  status = for_each_row(database, "SELECT name FROM parameter ORDER BY id",
+                        [&](Statement& row) { plan.parameters.push_back({row.text(0), {}}); });
   if (!status.ok()) return status;
   if (plan.parameters.size() > kMostSweepParameters) {
     return damaged(database, "more than " + std::to_string(kMostSweepParameters) + " parameters");
   }
   return for_each_row(database, "SELECT name, command FROM variant ORDER BY id",
-                      [&](Statement& row) {
-                        plan.variants.push_back({row.text(0), row.text(1)});
-                      });
+                      [&](Statement& row) { plan.variants.push_back({row.text(0), row.text(1)}); });
 }
 
 Status read_cells(Database& database, SweepPlan& plan) {
@@ -367,8 +364,7 @@ Result<std::unique_ptr<SweepWriter>> SweepWriter::create(const std::filesystem::
                                                          const SweepPlan& plan) {
   const Result<std::string> content = new_sweep(path, plan);
   if (!content.ok()) return content.status();
-  Result<StoreFile> file =
-      claim_path(path, ExistingStore::kKeepAsOld, *content, StoreKind::kSweep);
+  Result<StoreFile> file = claim_path(path, ExistingStore::kKeepAsOld, *content, StoreKind::kSweep);
   if (!file.ok()) return file.status();
   Result<Database> database = Database::open(path, SQLITE_OPEN_READWRITE);
   if (!database.ok()) return database.status();

@@ -65,15 +65,15 @@ Result<std::vector<Phase>> TraceReader::phases() const {
   std::vector<Phase> phases;
   RowCheck check("phase", impl_->tables->known());
   // Of equals the one that ended last is the parent; marks without a length follow one another.
-  const Status status = for_each_row(
-      impl_->tables->database,
-      "SELECT thread_id, kind, name_id, start_ns, dur_ns, cpu_ns, id FROM phase"
-      " ORDER BY thread_id, start_ns, dur_ns DESC, iif(dur_ns > 0, -id, id)",
-      [&](const Statement& row) {
-        check.any_row(row.integer(6));
-        phases.push_back(phase_of(row, check));
-        return check.ok() ? Status() : check.status(impl_->tables->database);
-      });
+  const Status status =
+      for_each_row(impl_->tables->database,
+                   "SELECT thread_id, kind, name_id, start_ns, dur_ns, cpu_ns, id FROM phase"
+                   " ORDER BY thread_id, start_ns, dur_ns DESC, iif(dur_ns > 0, -id, id)",
+                   [&](const Statement& row) {
+                     check.any_row(row.integer(6));
+                     phases.push_back(phase_of(row, check));
+                     return check.ok() ? Status() : check.status(impl_->tables->database);
+                   });
   if (!status.ok()) return status;
   return phases;
 }

@@ -2,8 +2,8 @@
 //
 // Thread safety: none; one thread at a time. Several readers may read one store, also while it is
 // being recorded; each sees what was committed when it opened (one read transaction per reader, so
-// that the write-ahead log grows while one stays open). Of a store that nobody records into, what was
-// recorded does not change, and analysis() is the one in the store when it is called.
+// that the write-ahead log grows while one stays open). Of a store that nobody records into, what
+// was recorded does not change, and analysis() is the one in the store when it is called.
 #pragma once
 
 #include <filesystem>
@@ -22,10 +22,18 @@
 namespace stepscope {
 
 // A row with its id.
-struct StoredProcess : Process { ProcessId id = ProcessId::kNone; };
-struct StoredThread : Thread { ThreadId id = ThreadId::kNone; };
-struct StoredDevice : Device { DeviceId id = DeviceId::kNone; };
-struct StoredStream : Stream { StreamId id = StreamId::kNone; };
+struct StoredProcess : Process {
+  ProcessId id = ProcessId::kNone;
+};
+struct StoredThread : Thread {
+  ThreadId id = ThreadId::kNone;
+};
+struct StoredDevice : Device {
+  DeviceId id = DeviceId::kNone;
+};
+struct StoredStream : Stream {
+  StreamId id = StreamId::kNone;
+};
 
 class TraceReader {
  public:
@@ -36,7 +44,8 @@ class TraceReader {
   TraceReader(const TraceReader&) = delete;
   TraceReader& operator=(const TraceReader&) = delete;
 
-  [[nodiscard]] std::optional<std::string> meta(std::string_view key) const;  // keys: docs/schema.md
+  [[nodiscard]] std::optional<std::string> meta(
+      std::string_view key) const;  // keys: docs/schema.md
   [[nodiscard]] std::int64_t meta_int(std::string_view key, std::int64_t otherwise) const;
   // True while some process holds the store open for recording; false also when a recorder died.
   [[nodiscard]] bool being_recorded() const;
@@ -73,8 +82,8 @@ class TraceReader {
   Status for_each_memset(const std::function<void(const Memset&)>& visit) const;
   Status for_each_sync(const std::function<void(const Sync&)>& visit) const;
 
-  // The same in the order of their starts, the longer first; until `visit` returns false. The sorting
-  // takes temporary files, not memory.
+  // The same in the order of their starts, the longer first; until `visit` returns false. The
+  // sorting takes temporary files, not memory.
   Status for_each_slice_by_start(const std::function<bool(const DeviceSlice&)>& visit) const;
   Status for_each_call_by_start(const std::function<bool(const ApiCall&)>& visit) const;
 

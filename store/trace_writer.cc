@@ -37,8 +37,8 @@ constexpr char kLogged[] = "PRAGMA journal_mode = WAL;";
 // the last commits and never the file.
 // cache_size, in KiB: appending touches the last page of each table; the rest of the cache only
 // delays spilling a large transaction to the log.
-// wal_autocheckpoint, in pages: 8 MiB. Meanwhile nobody drains the rings, which half a million ops a
-// second fill in 140 ms; 32 MiB took longer than that.
+// wal_autocheckpoint, in pages: 8 MiB. Meanwhile nobody drains the rings, which half a million ops
+// a second fill in 140 ms; 32 MiB took longer than that.
 constexpr char kEachConnection[] =
     "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 128;";
 
@@ -96,7 +96,7 @@ class TraceWriter::Impl {
   Status update_device(DeviceId id, const Device& device);
   Result<StreamId> add_stream(const Stream& stream);
   template <typename Row, typename Writer>
-  Status add_rows(std::span<const Row> rows, Writer TraceWriter::Impl::*writer);
+  Status add_rows(std::span<const Row> rows, Writer TraceWriter::Impl::* writer);
   Status add_loss(const Loss& loss);
   Status set_meta(std::string_view key, std::string_view value);
   Status replace_analysis(const Analysis& analysis);
@@ -139,7 +139,8 @@ Status TraceWriter::Impl::prepare() {
       {&insert_thread_, "INSERT INTO thread VALUES (NULL, ?1, ?2, ?3, ?4)"},
       {&update_thread_,
        "UPDATE thread SET process_id = ?1, tid = ?2, torch_id = ?3, name = ?4 WHERE id = ?5"},
-      {&update_loss_, "UPDATE loss SET count = min(count + ?3, ?4) WHERE thread_id IS ?1 AND kind = ?2"},
+      {&update_loss_,
+       "UPDATE loss SET count = min(count + ?3, ?4) WHERE thread_id IS ?1 AND kind = ?2"},
       {&insert_loss_, "INSERT INTO loss VALUES (?1, ?2, ?3)"},
       {&set_meta_, "INSERT OR REPLACE INTO meta VALUES (?1, ?2)"}};
   for (const auto& [statement, sql] : statements) {
@@ -281,7 +282,7 @@ Result<StreamId> TraceWriter::Impl::add_stream(const Stream& stream) {
 
 // Few columns or a fraction of the rows of `op`: a prepared statement a row is enough.
 template <typename Row, typename Writer>
-Status TraceWriter::Impl::add_rows(std::span<const Row> rows, Writer TraceWriter::Impl::*writer) {
+Status TraceWriter::Impl::add_rows(std::span<const Row> rows, Writer TraceWriter::Impl::* writer) {
   if (rows.empty()) return failure_;
   if (Status status = begin(); !status.ok()) return status;
   for (const Row& row : rows) {

@@ -1,4 +1,5 @@
-// TraceWriter: the only way into a store. A recorder, an importer and the analyzer write through it.
+// TraceWriter: the only way into a store. A recorder, an importer and the analyzer write through
+// it.
 //
 // Thread safety: none; one thread at a time.
 // Invariants: a reader never sees half a batch (one transaction covers whole add_* calls); equal
@@ -33,8 +34,9 @@ class TraceWriter {
   // An existing store, to put an analysis into it. Migrates an older schema.
   static Result<std::unique_ptr<TraceWriter>> open(const std::filesystem::path& path);
 
-  // To be called before pthread_atfork() by who calls create() under a lock that its own fork handlers
-  // take: the store has handlers too, and the order of installing decides the order of locking.
+  // To be called before pthread_atfork() by who calls create() under a lock that its own fork
+  // handlers take: the store has handlers too, and the order of installing decides the order of
+  // locking.
   static void install_fork_handlers();
 
   ~TraceWriter();  // finish(), its error ignored
@@ -42,7 +44,8 @@ class TraceWriter {
   TraceWriter& operator=(const TraceWriter&) = delete;
 
   // Writes of one transaction are visible to readers at the next flush(). After an I/O error (disk
-  // full) every later call returns the same error and the store stays as it was at the last flush().
+  // full) every later call returns the same error and the store stays as it was at the last
+  // flush().
   StringId intern(std::string_view text);  // "" is kNone; invalid UTF-8 is replaced by U+FFFD
   Result<ProcessId> add_process(const Process& process);
   Result<ThreadId> add_thread(const Thread& thread);

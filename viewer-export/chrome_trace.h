@@ -37,7 +37,8 @@ struct ChromeTraceSummary {
   std::int64_t counters = 0;
   std::int64_t activities = 0;  // kernels, copies and memsets
   std::int64_t calls = 0;       // of the CUDA runtime and driver
-  std::int64_t flows = 0;  // arrows from forward ops to their backward nodes, and from calls to kernels
+  std::int64_t flows =
+      0;  // arrows from forward ops to their backward nodes, and from calls to kernels
   std::int64_t lanes = 0;  // extra tracks for what did not nest
   // Not drawn, because no viewer could: of an unknown thread, or with a negative time.
   std::int64_t skipped = 0;

@@ -186,8 +186,7 @@ const Track* DeviceTracks::track_of_call(const DeviceSlice& slice) const {
   const auto calls = calls_of_.find(slice.call.thread);
   if (calls == calls_of_.end()) return nullptr;
   if (!cut_.has(slice.call.start) || !drawable(slice.call.start, slice.call.dur)) return nullptr;
-  const auto other =
-      other_lanes_.find({slice.call.thread, slice.correlation, slice.call.start});
+  const auto other = other_lanes_.find({slice.call.thread, slice.correlation, slice.call.start});
   const std::size_t lane = other != other_lanes_.end() ? other->second : 0;
   const std::vector<Track>& tracks = calls->second.tracks;
   return lane < tracks.size() ? &tracks[lane] : nullptr;

@@ -85,7 +85,8 @@ void OpTracks::write_on_lane(ThreadState& state, const OpSlice& slice, std::size
 
 void OpTracks::finish() {
   for (auto& [thread, state] : threads_) {
-    state.order.finish([this, track = state.track](const OpSlice& ready) { writer_.op(ready, *track); });
+    state.order.finish(
+        [this, track = state.track](const OpSlice& ready) { writer_.op(ready, *track); });
   }
 }
 

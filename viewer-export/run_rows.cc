@@ -131,7 +131,7 @@ std::string key_of(const StepTime& time, bool several_devices) {
   return key;
 }
 
-std::string nanoseconds_json(const Step& step, Duration StepTime::*part) {
+std::string nanoseconds_json(const Step& step, Duration StepTime::* part) {
   std::map<std::string, std::int64_t> sums;
   const bool several = exposed_by_device(step).size() > 1;
   for (const StepTime& time : step.times) {

@@ -68,7 +68,7 @@ class RunRows {
   const std::vector<Loss>& losses_;
   std::vector<Loop> loops_;
   std::map<ThreadId, std::size_t> loop_at_;  // in loops_
-  Track loss_row_;  // when there is no verdict row to hold the losses
+  Track loss_row_;                           // when there is no verdict row to hold the losses
   std::int64_t skipped_ = 0;
 };
 

@@ -37,7 +37,8 @@ class SliceOrder {
   static constexpr std::size_t kMostTied = 8192;
 
   // Whether the next op of the thread nests in what came before. One that does not belongs on a
-  // track of its own: it overlaps another partly, came out of order, or would wait beyond kMostTied.
+  // track of its own: it overlaps another partly, came out of order, or would wait beyond
+  // kMostTied.
   [[nodiscard]] bool takes(const Op& op) const;
 
   // Takes the next slice of the thread, which takes() must allow, and calls `emit(const OpSlice&)`

@@ -64,8 +64,8 @@ class TrackMap {
 
   const std::vector<StoredProcess> stored_processes_;
   const std::vector<StoredThread> stored_threads_;
-  std::map<ProcessId, std::int64_t> pids_;       // of the stored processes
-  std::map<ThreadId, ProcessId> process_of_;     // of the stored threads
+  std::map<ProcessId, std::int64_t> pids_;    // of the stored processes
+  std::map<ThreadId, ProcessId> process_of_;  // of the stored threads
   std::vector<TrackedProcess> processes_;
   std::vector<Track> rows_;
   std::map<ThreadId, Track> threads_;

@@ -94,12 +94,11 @@ double cpu_ns_per_step(const RecordedRun& recording, const LoopReport& report,
 
 bool backward_elsewhere(const RecordedRun& recording, const LoopReport& report,
                         const ThreadMarks& marks) {
-  return std::any_of(recording.threads.begin(), recording.threads.end(),
-                     [&](const StoredThread& thread) {
-                       return thread.process == report.process &&
-                              thread.id != report.verdict.thread &&
-                              marks.backward.contains(thread.id);
-                     });
+  return std::any_of(
+      recording.threads.begin(), recording.threads.end(), [&](const StoredThread& thread) {
+        return thread.process == report.process && thread.id != report.verdict.thread &&
+               marks.backward.contains(thread.id);
+      });
 }
 
 int loader_processes(const RecordedRun& recording, const LoopReport& report) {

@@ -74,8 +74,7 @@ Router make_router(const RecordedRun& recording, const std::vector<Loop>& loops,
                    const RoleOfStep& role, const AttributeOptions& options) {
   Router router(recording);
   std::map<ProcessId, std::set<ThreadId>> launching;
-  if (options.devices != nullptr)
-    launching = launching_threads(recording, *options.devices, loops);
+  if (options.devices != nullptr) launching = launching_threads(recording, *options.devices, loops);
   for (std::size_t i = 0; i < loops.size(); ++i) {
     LoopSweeper::Config config;
     config.launch_overhead = recording.facts.leaf_op_overhead;

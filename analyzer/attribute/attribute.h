@@ -1,11 +1,11 @@
 // Attribution of a whole run: streams the ops once and gives every instant of every step to one
 // category, as the loop thread saw it and as each device that worked for the loop did.
 //
-// Memory: a few slices a step, tables of kMostNames op names, and a reorder window of kReorderWindow ops
-// (24 bytes each); it does not grow with the number of ops. Threads of a store interleave, and a
-// parent comes after its children, so a step is swept only when it is that far behind. An op that
-// comes later than that (its step was swept) is counted in late_ops and otherwise left out; the
-// sums stay exact.
+// Memory: a few slices a step, tables of kMostNames op names, and a reorder window of
+// kReorderWindow ops (24 bytes each); it does not grow with the number of ops. Threads of a store
+// interleave, and a parent comes after its children, so a step is swept only when it is that far
+// behind. An op that comes later than that (its step was swept) is counted in late_ops and
+// otherwise left out; the sums stay exact.
 #pragma once
 
 #include <cstddef>

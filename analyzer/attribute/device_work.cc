@@ -210,9 +210,8 @@ std::span<const HostCall> DeviceWork::calls_of(ThreadId thread) const {
 std::vector<DeviceId> DeviceWork::devices_of(const std::set<ThreadId>& threads) const {
   std::vector<DeviceId> result;
   for (const auto& [device, callers] : callers_) {
-    const bool used = std::any_of(callers.begin(), callers.end(), [&](ThreadId thread) {
-      return threads.contains(thread);
-    });
+    const bool used = std::any_of(callers.begin(), callers.end(),
+                                  [&](ThreadId thread) { return threads.contains(thread); });
     if (used) result.push_back(device);
   }
   return result;

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "store/table_names.h"
 #include "store/events.h"
+#include "store/table_names.h"
 
 namespace stepscope {
 

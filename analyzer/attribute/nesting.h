@@ -26,9 +26,9 @@ class OpenItems {
   std::vector<bool> open_;
 };
 
-// The innermost of the open items of some kind: the one that began last. A walk asks at each stretch
-// and may be deep, so items that have ended are dropped only when they come to the top: constant
-// time an item, however deep they lie.
+// The innermost of the open items of some kind: the one that began last. A walk asks at each
+// stretch and may be deep, so items that have ended are dropped only when they come to the top:
+// constant time an item, however deep they lie.
 class Innermost {
  public:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);

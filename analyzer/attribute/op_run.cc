@@ -69,8 +69,7 @@ std::vector<OpRun> flatten_ops(std::span<const BufferedOp> ops, TimeRange frame,
       [&](std::size_t op, const OpenItems& open) { current.begin(op, open); },
       [&](TimeRange range, const OpenItems& open) {
         const std::size_t worker = current.worker(open);
-        OpRun run{range, StringId::kNone, current.label(open), Category::kHost,
-                  current.path(open)};
+        OpRun run{range, StringId::kNone, current.label(open), Category::kHost, current.path(open)};
         if (worker == Innermost::kNone) {
           if (current.labelled(open)) runs.push_back(run);
           return;

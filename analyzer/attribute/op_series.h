@@ -40,7 +40,7 @@ class OpSeries {
   void halve();
 
   std::vector<OpBlock> blocks_;
-  std::size_t stride_ = 1;  // steps in a whole block
+  std::size_t stride_ = 1;      // steps in a whole block
   RowsByName<OpCost> current_;  // of the step that is going on
 };
 

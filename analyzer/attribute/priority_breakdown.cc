@@ -144,7 +144,7 @@ std::vector<PriorityTime> split(const std::vector<StepWindow>& windows,
     time.step = loop.first_number + static_cast<std::int64_t>(times.size()) - 1;
     for (SessionTime now = window.range.start; now < window.range.end;) {
       SessionTime next = window.range.end;
-      Duration PriorityTime::*column = &PriorityTime::other;
+      Duration PriorityTime::* column = &PriorityTime::other;
       for (std::size_t kind = kKinds; kind-- > 0;) {
         if (cursors[kind].at(now, next) != nullptr) column = kColumns[kind];
       }

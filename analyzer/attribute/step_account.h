@@ -21,8 +21,8 @@ struct Slice {
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
-// The slices of one step. Usually a handful, where a linear search is the fastest; a scope of another
-// name in each iteration makes many.
+// The slices of one step. Usually a handful, where a linear search is the fastest; a scope of
+// another name in each iteration makes many.
 class StepAccount {
  public:
   void add(const Segment& segment);

@@ -23,7 +23,7 @@ std::vector<double> exposed(const LoopReport& loop, Category category) {
 }
 
 // The same of a phase of the loop thread.
-std::vector<double> spent_in(const LoopReport& loop, double PhaseMeans::*phase) {
+std::vector<double> spent_in(const LoopReport& loop, double PhaseMeans::* phase) {
   std::vector<double> values;
   for (const PhaseMeans& step : loop.step_phases) values.push_back(step.*phase);
   return values;
@@ -101,7 +101,7 @@ std::vector<PartDifference> compare_phases(const LoopReport& a, const LoopReport
 // An op or kernel over the blocks of one run; `row` is null when it did not occur there.
 template <typename Row>
 Estimate estimate_calls(const std::vector<std::int64_t>& blocks, const Row* row,
-                        std::int64_t OpSample::*figure) {
+                        std::int64_t OpSample::* figure) {
   std::vector<double> parts(blocks.size(), 0), steps(blocks.begin(), blocks.end());
   if (row != nullptr) {
     for (const OpSample& sample : row->samples) {
@@ -125,7 +125,7 @@ std::vector<CallDifference> compare_calls(const char* kind, Course<Row> a, Cours
   for (const Row& row : b.rows) rows[{row.name, row.phase}].second = &row;
   std::vector<CallDifference> result;
   for (const auto& [key, row] : rows) {
-    const auto compared = [&, &of = row](std::int64_t OpSample::*figure) {
+    const auto compared = [&, &of = row](std::int64_t OpSample::* figure) {
       return difference_of(estimate_calls(a.blocks, of.first, figure),
                            estimate_calls(b.blocks, of.second, figure));
     };

@@ -24,6 +24,6 @@ std::string outcome_text(const GateOutcome& outcome);
 
 std::string signed_time_text(double ns);           // "−2.28 ms", "+12.3 µs", "0 ns"
 std::string signed_percent_text(double fraction);  // "−47.3 %"
-std::string time_interval_text(Interval ns);  // "−2.31 … −2.25 ms": in the larger one's unit
+std::string time_interval_text(Interval ns);       // "−2.31 … −2.25 ms": in the larger one's unit
 
 }  // namespace stepscope

@@ -63,9 +63,8 @@ void CallOps::add_maker(const Op& op, std::int64_t id, NodeKey key) {
 
 void CallOps::add_node(const Op& op, std::int64_t id, ProcessId process, ThreadCalls& calls) {
   const std::size_t before = in_nodes_.size();
-  calls.by_nodes.claim({op.start, op.start + op.dur}, [&](std::int64_t row) {
-    in_nodes_.push_back({row, nodes_.size()});
-  });
+  calls.by_nodes.claim({op.start, op.start + op.dur},
+                       [&](std::int64_t row) { in_nodes_.push_back({row, nodes_.size()}); });
   if (in_nodes_.size() > before)
     nodes_.push_back({{process, op.forward_thread, op.sequence}, op.start, id});
 }

@@ -16,8 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kInput = std::size_t{1} << 18;  // as large as one read() need be
-// A trace shrinks to a tenth or a thirtieth. What grows to more than this many times its size is made
-// to keep its reader busy; small files may, since it takes no time.
+// A trace shrinks to a tenth or a thirtieth. What grows to more than this many times its size is
+// made to keep its reader busy; small files may, since it takes no time.
 constexpr std::int64_t kMostGrowth = 250;
 constexpr std::int64_t kAnyGrowth = std::int64_t{256} << 20;
 
@@ -40,7 +40,7 @@ class File {
 
   Status open() {
     descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat status {};
+    struct stat status{};
     if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) return system_error(path_, errno);
     if (S_ISDIR(status.st_mode)) return system_error(path_, EISDIR);
     size_ = S_ISREG(status.st_mode) ? std::int64_t{status.st_size} : 0;

@@ -74,8 +74,8 @@ Result<bool> NsysReader::is_table(const char* name) {
     const Result<bool> row = find->next();
     if (!row.ok() || !*row) return row;
     if (find->text(0) == "table" && find->text(1).starts_with("CREATE TABLE ")) return true;
-    return Status::error(ErrorKind::kBadInput,
-                         path_.string() + ": " + name + " is no plain table, as `nsys export` makes");
+    return Status::error(ErrorKind::kBadInput, path_.string() + ": " + name +
+                                                   " is no plain table, as `nsys export` makes");
   }
 }
 

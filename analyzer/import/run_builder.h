@@ -162,7 +162,7 @@ class RunBuilder {
   static constexpr Duration kLongest{kMostInAll};
   static Status too_long();
 
-  Status too_many_;  // of something: what the next add() returns
+  Status too_many_;        // of something: what the next add() returns
   Duration durations_{0};  // of all events, so that no sum of some overflows
   std::int64_t names_ = 0, name_bytes_ = 0;
 

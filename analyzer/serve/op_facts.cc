@@ -112,7 +112,7 @@ void OpFactsReader::add(const Op& op, OpClass kind) {
   if (what == Kind::kBatched || what == Kind::kBatchNorm) add_batch(op.shapes);
 }
 
-double OpFactsReader::most_frequent(std::uint64_t StepOps::*hash) const {
+double OpFactsReader::most_frequent(std::uint64_t StepOps::* hash) const {
   std::map<std::uint64_t, std::int64_t> counts;
   std::int64_t all = 0, most = 0;
   for (const StepOps& step : steps_) {

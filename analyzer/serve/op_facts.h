@@ -71,7 +71,7 @@ class OpFactsReader {
   [[nodiscard]] Kind kind_of(StringId name);
   void add_batch(StringId shapes);
   void add_elsewhere(const Op& op);
-  [[nodiscard]] double most_frequent(std::uint64_t StepOps::*hash) const;
+  [[nodiscard]] double most_frequent(std::uint64_t StepOps::* hash) const;
 
   const Loop& loop_;
   std::function<bool(std::size_t)> counts_;

@@ -11,7 +11,8 @@
 namespace stepscope {
 namespace {
 
-// Each prediction looks at each of them. Programs have a few, those that make one a batch some hundred.
+// Each prediction looks at each of them. Programs have a few, those that make one a batch some
+// hundred.
 constexpr std::size_t kMostStreams = 4096;
 
 constexpr double kSlow = 1.2;  // × the median: from here on a step is weighed among the slow ones

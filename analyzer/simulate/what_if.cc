@@ -145,8 +145,7 @@ class WorkerPool {
 }  // namespace
 
 std::int64_t scaled(std::int64_t ns, double factor) {
-  return std::llround(
-      std::min(static_cast<double>(ns) * factor, static_cast<double>(kMostInAll)));
+  return std::llround(std::min(static_cast<double>(ns) * factor, static_cast<double>(kMostInAll)));
 }
 
 PathFlags paths_inside(const OpPaths& paths, const std::function<bool(StringId)>& matches) {

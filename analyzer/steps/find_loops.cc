@@ -55,8 +55,8 @@ bool trained_after(const std::vector<Phase>& phases, const std::vector<Phase>& w
                           is_last ? std::nullopt : std::optional(waits[which + 1].start));
 }
 
-// Whether each batch is trained on after the next was fetched, as trainers do that must know which is
-// the last: the first wait is followed by another and no training.
+// Whether each batch is trained on after the next was fetched, as trainers do that must know which
+// is the last: the first wait is followed by another and no training.
 bool fetches_ahead(const std::vector<Phase>& phases, const std::vector<Phase>& waits) {
   for (std::size_t i = 0; i + 1 < waits.size(); ++i) {
     if (waits[i].kind == PhaseKind::kInput && waits[i + 1].kind == PhaseKind::kInput &&
@@ -67,8 +67,8 @@ bool fetches_ahead(const std::vector<Phase>& phases, const std::vector<Phase>& w
   return false;
 }
 
-// The waits that may begin a step. One that found the end does where the last batch had been fetched
-// before it.
+// The waits that may begin a step. One that found the end does where the last batch had been
+// fetched before it.
 std::vector<Phase> waits_of_steps(const std::vector<Phase>& phases) {
   const auto all = outermost(phases, PhaseKind::kInput, PhaseKind::kInputEnd);
   return fetches_ahead(phases, all) ? all : outermost(phases, PhaseKind::kInput);
@@ -214,9 +214,8 @@ bool runs_closures(const std::vector<Phase>& phases) {
   const auto optimizers = outermost(phases, PhaseKind::kOptimizer);
   std::size_t closures = 0;
   for (const Phase& optimizer : optimizers) {
-    auto inside = std::partition_point(phases.begin(), phases.end(), [&](const Phase& p) {
-      return p.start < optimizer.start;
-    });
+    auto inside = std::partition_point(phases.begin(), phases.end(),
+                                       [&](const Phase& p) { return p.start < optimizer.start; });
     while (inside != phases.end() && inside->start < end_of(optimizer) &&
            inside->kind != PhaseKind::kBackward)
       ++inside;

@@ -18,8 +18,8 @@ struct ConfidenceInput {
   bool input_unknown = false;   // nothing tells waiting from computing
   Interval ci;                  // of the deciding share
   Bottleneck bottleneck;
-  std::int64_t ops = 0;   // recorded
-  std::int64_t lost = 0;  // events lost, or too late to be placed
+  std::int64_t ops = 0;     // recorded
+  std::int64_t lost = 0;    // events lost, or too late to be placed
   bool incomplete = false;  // the recording ended before the program
 };
 
@@ -32,7 +32,8 @@ struct Confidence {
 //   low     fewer than 5 steps; only warm-up steps; an interval wider than 20 points; more than 1 %
 //           lost; steps by a sampler's marks alone, which tell nothing of what is in them
 //   medium  fewer than 20 steps; an interval wider than 10 points, or one that holds a threshold of
-//           the verdict; any loss; a recording that ended early; ops not recorded; an input-bound verdict by inferred input
+//           the verdict; any loss; a recording that ended early; ops not recorded; an input-bound
+//           verdict by inferred input
 Confidence confidence_of(const ConfidenceInput& input);
 
 }  // namespace stepscope

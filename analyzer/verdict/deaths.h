@@ -9,8 +9,8 @@
 
 namespace stepscope {
 
-// One for each process of the recording, in its order, but kMostProcesses at most. `loops`: the reports so far; memory growth
-// is measured over their steady steps.
+// One for each process of the recording, in its order, but kMostProcesses at most. `loops`: the
+// reports so far; memory growth is measured over their steady steps.
 std::vector<ProcessReport> describe_processes(const RecordedRun& recording,
                                               const Counters& counters,
                                               const std::vector<LoopReport>& loops);

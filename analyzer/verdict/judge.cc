@@ -239,10 +239,9 @@ void judge(LoopReport& report, const RecordingQuality& recording) {
                                          [&](std::size_t i) { return report.steps[i].steady; });
   const auto steps = static_cast<std::int64_t>(report.analysed.size());
   const bool input_unknown = report.by_sampler && !report.trains && !report.ops_recorded;
-  const Confidence confidence =
-      confidence_of({steps, warm_up_only, report.ops_recorded, report.input.inferred, input_unknown,
-                     ci, bottleneck, recording.ops, recording.lost + report.late_ops,
-                     recording.incomplete});
+  const Confidence confidence = confidence_of(
+      {steps, warm_up_only, report.ops_recorded, report.input.inferred, input_unknown, ci,
+       bottleneck, recording.ops, recording.lost + report.late_ops, recording.incomplete});
 
   Verdict& verdict = report.verdict;
   verdict.kind = bottleneck.kind;

@@ -14,7 +14,7 @@ double sum_of(const std::vector<Step>& steps, const std::vector<std::size_t>& ch
 }
 
 Shares shares_of(const std::vector<Step>& steps, const std::vector<std::size_t>& chosen,
-                 Duration StepTime::*part) {
+                 Duration StepTime::* part) {
   Shares shares{};
   const double total = sum_of(steps, chosen);
   if (total <= 0) return shares;

@@ -69,7 +69,9 @@ class Outcome:
             return f"{self.failed} calls failed"
         if [line for line in self.err.splitlines() if line not in self.said]:
             return f"somebody else wrote to standard error: {self.err!r}"
-        refused = self.code == 3 and self.out == "" and self.said  # by `stepscope run`, before the program began
+        refused = (
+            self.code == 3 and self.out == "" and self.said
+        )  # by `stepscope run`, before the program began
         if (self.code, self.out) != bare and not refused:
             return f"the program returned {self.code} and printed {self.out!r}; {self.err!r}"
         if not self.intact:
@@ -84,8 +86,17 @@ class Outcome:
 
 class Runner:
     def __init__(self, build, folder, mode):
-        self.build, self.folder, self.mode = pathlib.Path(build).resolve(), pathlib.Path(folder), mode
-        self.program = [str(self.build / "tests/hostile/hostile"), "noting-threads", str(THREADS), str(SCOPES)]
+        self.build, self.folder, self.mode = (
+            pathlib.Path(build).resolve(),
+            pathlib.Path(folder),
+            mode,
+        )
+        self.program = [
+            str(self.build / "tests/hostile/hostile"),
+            "noting-threads",
+            str(THREADS),
+            str(SCOPES),
+        ]
         self.preloaded = str(self.build / "tests/hostile/libfail_once.so")
         done = subprocess.run(self.program, capture_output=True, text=True, timeout=60, check=False)
         self.bare = done.returncode, done.stdout
@@ -104,18 +115,26 @@ class Runner:
         if self.mode == "wrapped":
             wrapper = [self.build / "bin/stepscope", "run", "--no-analysis", "-o", store, "--"]
             command = [str(word) for word in [*wrapper, *self.program]]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=120, env=environment, check=False
+        )
         numbers = struct.unpack(FILE_FORMAT, counts.read_bytes())
         looked = look(store)
-        return Outcome(fault, done.returncode, done.stdout, done.stderr, numbers[-1], *looked), numbers[:COUNTERS]
+        return Outcome(
+            fault, done.returncode, done.stdout, done.stderr, numbers[-1], *looked
+        ), numbers[:COUNTERS]
 
     def faults(self):
         """All, as far as a run without any tells."""
         outcome, made = self.run()
         if wrong := outcome.wrong(self.bare):
             raise RuntimeError(f"{self.mode}: without any failure: {wrong}")
-        return [Fault(role, kind, number + 1) for r, role in enumerate(ROLES) for k, kind in enumerate(KINDS)
-                for number in range(made[r * len(KINDS) + k])]
+        return [
+            Fault(role, kind, number + 1)
+            for r, role in enumerate(ROLES)
+            for k, kind in enumerate(KINDS)
+            for number in range(made[r * len(KINDS) + k])
+        ]
 
 
 def look(path):
@@ -125,11 +144,19 @@ def look(path):
     try:
         with contextlib.closing(sqlite3.connect(path)) as store:
             (intact,) = store.execute("PRAGMA integrity_check").fetchone()
-            (stored,) = store.execute("SELECT count(*) FROM phase JOIN phase_kind AS k ON k.id = kind"
-                                      " WHERE k.name = 'scope'").fetchone()
+            (stored,) = store.execute(
+                "SELECT count(*) FROM phase JOIN phase_kind AS k ON k.id = kind"
+                " WHERE k.name = 'scope'"
+            ).fetchone()
             (lost,) = store.execute("SELECT coalesce(sum(count), 0) FROM loss").fetchone()
             meta = dict(store.execute("SELECT key, value FROM meta"))
-        return intact == "ok", stored, lost, meta.get("state", ""), meta.get("recording_stopped", "")
+        return (
+            intact == "ok",
+            stored,
+            lost,
+            meta.get("state", ""),
+            meta.get("recording_stopped", ""),
+        )
     except sqlite3.DatabaseError as error:
         return False, -1, 0, str(error), ""
 
@@ -154,11 +181,17 @@ def fail_each(build, mode, sample=None, seed=None):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--build", type=pathlib.Path, required=True, help="the build folder")
     parser.add_argument("--mode", choices=MODES, action="append", help="default: both")
-    parser.add_argument("--sample", type=int, help="so many calls of each mode, drawn at random; default: all")
-    parser.add_argument("--seed", type=int, default=random.randrange(2**32), help="of the draw; default: any")
+    parser.add_argument(
+        "--sample", type=int, help="so many calls of each mode, drawn at random; default: all"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=random.randrange(2**32), help="of the draw; default: any"
+    )
     given = parser.parse_args()
     print(f"seed {given.seed}", flush=True)
     failed = 0
@@ -171,8 +204,11 @@ def main():
                 wrong += 1
                 print(f"{mode}: {outcome.fault}: {why}", flush=True)
         kinds = ", ".join(f"{role} {kind} {number}" for (role, kind), number in made.items())
-        print(f"{mode}: {sum(made.values())} calls failed, one in each run, in {time.monotonic() - begin:.0f} s"
-              f" ({kinds}); {wrong} went wrong", flush=True)
+        print(
+            f"{mode}: {sum(made.values())} calls failed, one in each run, in {time.monotonic() - begin:.0f} s"
+            f" ({kinds}); {wrong} went wrong",
+            flush=True,
+        )
         failed += wrong
     return 1 if failed else 0
 

@@ -67,14 +67,20 @@ class Store:
 
     def has_holes(self):
         """Whether a thread has a block that is not full before its last one."""
-        return any(blocks.get(number, 0) != BLOCK for blocks in self.blocks for number in range(max(blocks, default=0)))
+        return any(
+            blocks.get(number, 0) != BLOCK
+            for blocks in self.blocks
+            for number in range(max(blocks, default=0))
+        )
 
 
 @dataclasses.dataclass
 class Killed:
     """What was found after one death."""
 
-    written: list  # by each thread, as it counted itself, at the most that the recorder can have seen
+    written: (
+        list  # by each thread, as it counted itself, at the most that the recorder can have seen
+    )
     store: Store  # None: it was killed before there was one
     recorder_lived: bool
     age_s: float = 0.0  # of what the store holds, at the recorder's death
@@ -94,17 +100,27 @@ class Killed:
         return self._missing_in_a_beginning()
 
     def _say(self, what):
-        return (f"{what}: written {self.written}, stored {self.store.scopes}, {self.store.phases} phases,"
-                f" counted as lost {self.store.lost}")
+        return (
+            f"{what}: written {self.written}, stored {self.store.scopes}, {self.store.phases} phases,"
+            f" counted as lost {self.store.lost}"
+        )
 
     def _missing_in_a_complete_one(self):
         store = self.store
-        exact = all(wrote <= stored <= wrote + 1 for wrote, stored in zip(self.written, store.scopes))
+        exact = all(
+            wrote <= stored <= wrote + 1 for wrote, stored in zip(self.written, store.scopes)
+        )
         if store.lost == 0 and not exact:
             return self._say("not all is stored")
         # Of each thread a scope that it had not counted yet, and of the first a step.
-        if not self.phases_written <= store.phases + store.lost <= self.phases_written + THREADS + 1:
-            return self._say("what is stored and what is counted as lost do not make up what was written")
+        if (
+            not self.phases_written
+            <= store.phases + store.lost
+            <= self.phases_written + THREADS + 1
+        ):
+            return self._say(
+                "what is stored and what is counted as lost do not make up what was written"
+            )
         if store.ended not in (None, ("signal", signal.SIGKILL)):
             return f"said to have ended by {store.ended}"
         return ""
@@ -180,7 +196,9 @@ class Life:
     def age_of(self, scopes):
         """How long before the death that many had been written."""
         death = self.history[-1][0]
-        return death - max((when for when, count in self.history if count <= scopes), default=self.history[0][0])
+        return death - max(
+            (when for when, count in self.history if count <= scopes), default=self.history[0][0]
+        )
 
 
 def kill_one(life, rng):
@@ -194,13 +212,17 @@ def kill_one(life, rng):
         if code != 128 + signal.SIGKILL:
             raise RuntimeError(f"`stepscope run` returned {code}")
         return life.counts.written(), True
-    if life.victim == "both" and rng.random() < 0.5:  # the program first, the recorder at some point of its end
+    if (
+        life.victim == "both" and rng.random() < 0.5
+    ):  # the program first, the recorder at some point of its end
         life.kill_program()
         time.sleep(rng.uniform(0, 0.02))
     life.kill_recorder()
     written = life.counts.written()
     if life.victim == "recorder":
-        wait_until(lambda: sum(life.counts.written()) > sum(written) + BLOCK, "the program to go on")
+        wait_until(
+            lambda: sum(life.counts.written()) > sum(written) + BLOCK, "the program to go on"
+        )
     with contextlib.suppress(ProcessLookupError):
         life.kill_program()
     life.reap_orphan()
@@ -218,7 +240,9 @@ def look(path):
         copy_store(path, folder)
         with contextlib.closing(sqlite3.connect(pathlib.Path(folder) / path.name)) as store:
             try:
-                if store.execute("SELECT count(*) FROM sqlite_master WHERE name = 'meta'").fetchone() == (0,):
+                if store.execute(
+                    "SELECT count(*) FROM sqlite_master WHERE name = 'meta'"
+                ).fetchone() == (0,):
                     return None
                 return read(store)
             except sqlite3.DatabaseError:
@@ -233,8 +257,9 @@ def copy_store(path, folder):
 def read(store):
     blocks = [{} for _ in range(THREADS)]
     for text, count in store.execute(
-            "SELECT text, count(*) FROM phase JOIN phase_kind AS k ON k.id = kind JOIN string ON string.id = name_id"
-            " WHERE k.name = 'scope' GROUP BY text"):
+        "SELECT text, count(*) FROM phase JOIN phase_kind AS k ON k.id = kind JOIN string ON string.id = name_id"
+        " WHERE k.name = 'scope' GROUP BY text"
+    ):
         _, thread, _, block = text.split()
         blocks[int(thread)][int(block)] = count
     (phases,) = store.execute("SELECT count(*) FROM phase").fetchone()
@@ -263,7 +288,11 @@ def kill_many(stepscope, program, kills, seed, victim="program", disk=None, keep
             life.pass_by(rng.uniform(0, longest))
             written, recorder_lived = kill_one(life, rng)
             found = look(store)
-            age = life.age_of(sum(found.scopes)) if found and life.history and not recorder_lived else 0.0
+            age = (
+                life.age_of(sum(found.scopes))
+                if found and life.history and not recorder_lived
+                else 0.0
+            )
             killed = Killed(written, found, recorder_lived, age)
             if keep is not None and killed.missing() and not keep.exists():
                 keep.mkdir(parents=True)
@@ -280,41 +309,82 @@ def on_a_small_disk(arguments):
         disk = pathlib.Path(folder) / "disk"
         disk.mkdir()
         script = f'mount -t tmpfs -o size={DISK} none "$0" && exec "$@" --disk "$0"'
-        command = ["unshare", *as_root, "--mount", "sh", "-c", script, disk, sys.executable, __file__, *arguments]
+        command = [
+            "unshare",
+            *as_root,
+            "--mount",
+            "sh",
+            "-c",
+            script,
+            disk,
+            sys.executable,
+            __file__,
+            *arguments,
+        ]
         return subprocess.run([str(word) for word in command], check=False).returncode
 
 
 def summary(deaths, seconds):
     failed = sum(1 for death in deaths if death.missing())
     stores = [death.store for death in deaths if death.store]
-    text = (f"{len(deaths)} kills in {seconds:.0f} s: {sum(sum(death.written) for death in deaths)} scopes written,"
-            f" {sum(sum(store.scopes) for store in stores)} stored, {sum(store.lost for store in stores)} events counted as"
-            f" lost; {failed} runs with anything missing that should be there")
-    ages = sorted(death.age_s for death in deaths if not death.recorder_lived and death.store and not death.store.complete)
+    text = (
+        f"{len(deaths)} kills in {seconds:.0f} s: {sum(sum(death.written) for death in deaths)} scopes written,"
+        f" {sum(sum(store.scopes) for store in stores)} stored, {sum(store.lost for store in stores)} events counted as"
+        f" lost; {failed} runs with anything missing that should be there"
+    )
+    ages = sorted(
+        death.age_s
+        for death in deaths
+        if not death.recorder_lived and death.store and not death.store.complete
+    )
     if ages:
-        text += (f"\n{len(ages)} stores end before their recorder's death: by {1e3 * statistics.median(ages):.0f} ms"
-                 f" (median), {1e3 * ages[-1]:.0f} ms at most")
+        text += (
+            f"\n{len(ages)} stores end before their recorder's death: by {1e3 * statistics.median(ages):.0f} ms"
+            f" (median), {1e3 * ages[-1]:.0f} ms at most"
+        )
     return text
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--build", type=pathlib.Path, required=True, help="the build folder")
     parser.add_argument("--kills", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=random.randrange(2**32), help="of the moments; default: any")
-    parser.add_argument("--victim", choices=LONGEST_LIFE_S, default="program",
-                        help="whom to kill; embedded: a program that is its own recorder")
-    parser.add_argument("--full-disk", action="store_true", help="on a disk that soon is full (needs unshare)")
-    parser.add_argument("--keep", type=pathlib.Path, help="a new folder for the first store that is not as promised")
+    parser.add_argument(
+        "--seed", type=int, default=random.randrange(2**32), help="of the moments; default: any"
+    )
+    parser.add_argument(
+        "--victim",
+        choices=LONGEST_LIFE_S,
+        default="program",
+        help="whom to kill; embedded: a program that is its own recorder",
+    )
+    parser.add_argument(
+        "--full-disk", action="store_true", help="on a disk that soon is full (needs unshare)"
+    )
+    parser.add_argument(
+        "--keep", type=pathlib.Path, help="a new folder for the first store that is not as promised"
+    )
     parser.add_argument("--disk", type=pathlib.Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.full_disk and given.disk is None:
         return on_a_small_disk([*sys.argv[1:], "--seed", given.seed])
-    print(f"victim {given.victim}, seed {given.seed}{', full disk' if given.full_disk else ''}", flush=True)
+    print(
+        f"victim {given.victim}, seed {given.seed}{', full disk' if given.full_disk else ''}",
+        flush=True,
+    )
     begin = time.monotonic()
     deaths = []
-    for killed in kill_many(given.build / "bin/stepscope", given.build / "tests/hostile/hostile", given.kills,
-                            given.seed, given.victim, given.disk, given.keep):
+    for killed in kill_many(
+        given.build / "bin/stepscope",
+        given.build / "tests/hostile/hostile",
+        given.kills,
+        given.seed,
+        given.victim,
+        given.disk,
+        given.keep,
+    ):
         deaths.append(killed)
         if killed.missing():
             print(f"kill {len(deaths)}: {killed.missing()}", flush=True)

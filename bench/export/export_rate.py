@@ -60,7 +60,9 @@ def main():
         with tempfile.TemporaryDirectory(prefix="stepscope-bench-") as folder:
             store = pathlib.Path(folder) / "run.db"
             run([make_store, "large", store, ops])
-            run([stepscope, "analyze", store])  # an export draws an analysis; it does not wait for one
+            run(
+                [stepscope, "analyze", store]
+            )  # an export draws an analysis; it does not wait for one
             for output in ("/dev/null", f"{folder}/trace.json", f"{folder}/trace.json.gz"):
                 row = measure(stepscope, store, pathlib.Path(output), ops, arguments.repeat)
                 results.append(row)
@@ -71,7 +73,11 @@ def main():
                     flush=True,
                 )
     if arguments.json:
-        machine = {"machine": platform.machine(), "cpus": os.cpu_count(), "system": platform.release()}
+        machine = {
+            "machine": platform.machine(),
+            "cpus": os.cpu_count(),
+            "system": platform.release(),
+        }
         arguments.json.write_text(json.dumps({**machine, "results": results}, indent=1) + "\n")
 
 

@@ -8,6 +8,7 @@ Prints a line for each target: runs, runs a second, edges covered, and the input
 BUILD/tests/fuzz/broken-TARGET. New inputs go to BUILD/tests/fuzz/found-TARGET, where the next campaign goes on;
 --minimise then replaces the corpus in the sources by the smallest set of inputs that covers as much.
 """
+
 import argparse
 import json
 import re
@@ -24,8 +25,11 @@ LONGEST_INPUT = 65536
 MOST_KEPT_BYTES = 16384  # of an input in the sources
 
 # "#7595: cov: 77981 ft: 81730 corp: 1471 exec/s 18 oom/timeout/crash: 0/0/7 time: 522s job: 32 dft_time: 0"
-PULSE = re.compile(r"^#(?P<runs>\d+): cov: (?P<edges>\d+) .*"
-                   r"oom/timeout/crash: (?P<memory>\d+)/(?P<slow>\d+)/(?P<crashes>\d+)", re.MULTILINE)
+PULSE = re.compile(
+    r"^#(?P<runs>\d+): cov: (?P<edges>\d+) .*"
+    r"oom/timeout/crash: (?P<memory>\d+)/(?P<slow>\d+)/(?P<crashes>\d+)",
+    re.MULTILINE,
+)
 
 
 def fuzz(folder, target, seconds):
@@ -33,11 +37,23 @@ def fuzz(folder, target, seconds):
     found, broken = folder / f"found-{target}", folder / f"broken-{target}"
     found.mkdir(exist_ok=True)
     broken.mkdir(exist_ok=True)
-    command = [folder / f"{target}_fuzzer", "-fork=1", "-entropic=0", "-ignore_crashes=1", "-ignore_ooms=1",
-               "-ignore_timeouts=1", f"-max_len={LONGEST_INPUT}", f"-max_total_time={seconds}",
-               f"-artifact_prefix={broken}/", found, CORPUS / target]
+    command = [
+        folder / f"{target}_fuzzer",
+        "-fork=1",
+        "-entropic=0",
+        "-ignore_crashes=1",
+        "-ignore_ooms=1",
+        "-ignore_timeouts=1",
+        f"-max_len={LONGEST_INPUT}",
+        f"-max_total_time={seconds}",
+        f"-artifact_prefix={broken}/",
+        found,
+        CORPUS / target,
+    ]
     begin = time.monotonic()
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, errors="replace")
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, errors="replace"
+    )
     took = time.monotonic() - begin
     pulses = list(PULSE.finditer(done.stderr))
     if not pulses:
@@ -51,8 +67,18 @@ def minimise(folder, target):
     smallest = folder / f"smallest-{target}"
     shutil.rmtree(smallest, ignore_errors=True)
     smallest.mkdir()
-    subprocess.run([folder / f"{target}_fuzzer", "-set_cover_merge=1", f"-max_len={MOST_KEPT_BYTES}", smallest,
-                    CORPUS / target, folder / f"found-{target}"], check=True, capture_output=True)
+    subprocess.run(
+        [
+            folder / f"{target}_fuzzer",
+            "-set_cover_merge=1",
+            f"-max_len={MOST_KEPT_BYTES}",
+            smallest,
+            CORPUS / target,
+            folder / f"found-{target}",
+        ],
+        check=True,
+        capture_output=True,
+    )
     named = {path.name for path in (CORPUS / target).iterdir() if not is_hash(path.name)}
     for path in (CORPUS / target).iterdir():
         if path.name not in named:
@@ -68,9 +94,11 @@ def is_hash(name):
 
 
 def line(row):
-    return (f"{row['target']:17} {row['seconds']:6} s {row['runs']:10,} runs {row['runs'] / row['seconds']:8.1f} /s "
-            f"{row['edges']:7,} edges   broken {row['crashes']}, too slow {row['slow']}, "
-            f"too much memory {row['memory']}")
+    return (
+        f"{row['target']:17} {row['seconds']:6} s {row['runs']:10,} runs {row['runs'] / row['seconds']:8.1f} /s "
+        f"{row['edges']:7,} edges   broken {row['crashes']}, too slow {row['slow']}, "
+        f"too much memory {row['memory']}"
+    )
 
 
 def main():

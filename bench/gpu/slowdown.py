@@ -19,13 +19,19 @@ import sys
 import tempfile
 
 PROGRAM = pathlib.Path(__file__).resolve().parents[2] / "tests/gpu/programs/training.py"
-LOOPS = {"mlp": ["--steps", "600"], "resnet50": ["--model", "resnet50", "--steps", "90", "--pinned"],
-         "small mlp": ["--steps", "900", "--batch", "1"], "cuda graph": ["--graph", "--steps", "600"]}
+LOOPS = {
+    "mlp": ["--steps", "600"],
+    "resnet50": ["--model", "resnet50", "--steps", "90", "--pinned"],
+    "small mlp": ["--steps", "900", "--batch", "1"],
+    "cuda graph": ["--graph", "--steps", "600"],
+}
 
 
 def seconds(command, folder):
     written = folder / "seconds"
-    done = subprocess.run([*map(str, command), "--seconds", written], capture_output=True, text=True)
+    done = subprocess.run(
+        [*map(str, command), "--seconds", written], capture_output=True, text=True
+    )
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stderr[-2000:]}")
     return float(written.read_text())
@@ -34,9 +40,13 @@ def seconds(command, folder):
 def one_round(stepscope, options, folder, keep):
     program = [sys.executable, PROGRAM, *options]
     store = folder / "run.db"
-    times = {"bare": seconds(program, folder),
-             "stepscope": seconds([stepscope, "run", "--quiet", "--no-analysis", "-o", store, "--", *program], folder),
-             "torch.profiler": seconds([*program, "--profiler"], folder)}
+    times = {
+        "bare": seconds(program, folder),
+        "stepscope": seconds(
+            [stepscope, "run", "--quiet", "--no-analysis", "-o", store, "--", *program], folder
+        ),
+        "torch.profiler": seconds([*program, "--profiler"], folder),
+    }
     if keep and not keep.exists():
         shutil.copy(store, keep)
     return times
@@ -45,12 +55,20 @@ def one_round(stepscope, options, folder, keep):
 def machine():
     import torch
 
-    return {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "cuda": torch.version.cuda,
-            "cores": os.cpu_count(), "kernel": platform.release(), "python": platform.python_version()}
+    return {
+        "gpu": torch.cuda.get_device_name(),
+        "torch": torch.__version__,
+        "cuda": torch.version.cuda,
+        "cores": os.cpu_count(),
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+    }
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--stepscope", type=pathlib.Path, required=True)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=pathlib.Path, required=True)
@@ -63,13 +81,20 @@ def main():
             given.keep.unlink(missing_ok=True)
             one_round(given.stepscope, ["--steps", "12"], folder, given.keep)
         for loop, options in LOOPS.items():
-            rounds = [one_round(given.stepscope, options, folder, None) for _ in range(given.rounds)]
-            slower = {tool: statistics.median(r[tool] / r["bare"] - 1 for r in rounds)
-                      for tool in ("stepscope", "torch.profiler")}
+            rounds = [
+                one_round(given.stepscope, options, folder, None) for _ in range(given.rounds)
+            ]
+            slower = {
+                tool: statistics.median(r[tool] / r["bare"] - 1 for r in rounds)
+                for tool in ("stepscope", "torch.profiler")
+            }
             bare = statistics.median(r["bare"] for r in rounds)
             result["loops"][loop] = {"bare_step_us": bare * 1e6, "slower": slower, "rounds": rounds}
-            print(f"{loop:12} {bare * 1e6:9.1f} µs a step   stepscope {slower['stepscope']:+.1%}"
-                  f"   torch.profiler {slower['torch.profiler']:+.1%}", flush=True)
+            print(
+                f"{loop:12} {bare * 1e6:9.1f} µs a step   stepscope {slower['stepscope']:+.1%}"
+                f"   torch.profiler {slower['torch.profiler']:+.1%}",
+                flush=True,
+            )
     given.out.write_text(json.dumps(result, indent=1) + "\n")
 
 

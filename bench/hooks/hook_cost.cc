@@ -59,13 +59,14 @@ std::unique_ptr<Mode> empty_callback() {
 volatile std::uint64_t clock_sink = 0;
 std::unique_ptr<Mode> clock_callback() {
   return std::make_unique<Callback>(
-      "clock_callback",
-      at::RecordFunctionCallback(
-          [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> {
-            clock_sink = to_count(read_ticks());
-            return nullptr;
-          },
-          [](const at::RecordFunction&, at::ObserverContext*) { clock_sink = to_count(read_ticks()); }));
+      "clock_callback", at::RecordFunctionCallback(
+                            [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> {
+                              clock_sink = to_count(read_ticks());
+                              return nullptr;
+                            },
+                            [](const at::RecordFunction&, at::ObserverContext*) {
+                              clock_sink = to_count(read_ticks());
+                            }));
 }
 
 class StepscopeMode final : public Mode {

@@ -1,4 +1,5 @@
 """What HolisticTraceAnalysis does for the comparison: loads one trace and breaks its time down."""
+
 import sys
 
 from hta.trace_analysis import TraceAnalysis

@@ -8,6 +8,7 @@ Each repetition comes after the one before: times move on, and everything that t
 the long trace is as consistent as the short one. Memory does not grow with the number of events wanted.
 A name that ends in .gz is compressed.
 """
+
 import argparse
 import gzip
 import json
@@ -19,7 +20,11 @@ GROUPS = (("correlation",), ("External id", "external id"), ("Sequence number",)
 
 
 def open_any(path, mode):
-    return gzip.open(path, mode + "t", compresslevel=1) if str(path).endswith(".gz") else open(path, mode)
+    return (
+        gzip.open(path, mode + "t", compresslevel=1)
+        if str(path).endswith(".gz")
+        else open(path, mode)
+    )
 
 
 def is_number(value):
@@ -36,7 +41,9 @@ class Strides:
 
     def __init__(self, events):
         timed = [e for e in events if e.get("ph") == "X" and e.get("ts")]
-        steps = [e for e in timed if step_number(e) is not None and e.get("cat") != "gpu_user_annotation"]
+        steps = [
+            e for e in timed if step_number(e) is not None and e.get("cat") != "gpu_user_annotation"
+        ]
         spans = steps or timed
         self.time = max(e["ts"] + e["dur"] for e in spans) - min(e["ts"] for e in spans)
         numbers = [step_number(e) for e in steps]
@@ -44,7 +51,9 @@ class Strides:
         self.flow = 1 + max((e["id"] for e in events if is_number(e.get("id"))), default=0)
         self.argument = {}
         for group in GROUPS:
-            values = [e["args"][k] for e in events for k in group if is_number(e.get("args", {}).get(k))]
+            values = [
+                e["args"][k] for e in events for k in group if is_number(e.get("args", {}).get(k))
+            ]
             for key in group:
                 self.argument[key] = 1 + max(values, default=0)
 
@@ -58,8 +67,12 @@ class Strides:
         if number is not None:
             event["name"] = f"ProfilerStep#{number + times * self.step}"
         if "args" in event:
-            event["args"] = {k: v + times * self.argument[k] if k in self.argument and is_number(v) and v > 0 else v
-                             for k, v in event["args"].items()}
+            event["args"] = {
+                k: v + times * self.argument[k]
+                if k in self.argument and is_number(v) and v > 0
+                else v
+                for k, v in event["args"].items()
+            }
         return event
 
 
@@ -68,10 +81,14 @@ def belongs_to_repetition(event):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("trace")
     parser.add_argument("-o", "--output", required=True)
-    parser.add_argument("--events", type=int, required=True, help="about how many events are wanted")
+    parser.add_argument(
+        "--events", type=int, required=True, help="about how many events are wanted"
+    )
     arguments = parser.parse_args()
 
     with open_any(arguments.trace, "r") as file:

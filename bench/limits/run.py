@@ -6,6 +6,7 @@
 Prints a line for each shape and verb: seconds and memory at n and at 2 n, and the ratio of the times:
 about 2 is linear, 4 is quadratic. Times are the process's own CPU time. --json writes the figures too.
 """
+
 import argparse
 import json
 import os
@@ -26,10 +27,13 @@ VERBS = {
 
 def measure(command, limit_s):
     """CPU seconds, peak bytes and exit code; seconds None when it took longer than the limit."""
+
     def bound():
         resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s))
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                             preexec_fn=bound)
+
+    child = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=bound
+    )
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     seconds = usage.ru_utime + usage.ru_stime
@@ -65,13 +69,19 @@ def main():
             for verb in arguments.verb:
                 runs = []
                 for store in stores:
-                    runs.append(measure([arguments.binary, *VERBS[verb](store, folder)],
-                                        arguments.limit))
+                    runs.append(
+                        measure([arguments.binary, *VERBS[verb](store, folder)], arguments.limit)
+                    )
                     if runs[-1][0] is None:
                         break
-                row = {"shape": shape.__name__, "verb": verb, "n": arguments.n,
-                       "seconds": [run[0] for run in runs], "bytes": [run[1] for run in runs],
-                       "exit_codes": [run[2] for run in runs]}
+                row = {
+                    "shape": shape.__name__,
+                    "verb": verb,
+                    "n": arguments.n,
+                    "seconds": [run[0] for run in runs],
+                    "bytes": [run[1] for run in runs],
+                    "exit_codes": [run[2] for run in runs],
+                }
                 figures.append(row)
                 print(line(row), flush=True)
     if arguments.json:

@@ -3,6 +3,7 @@
 Each shape is a function (store, n) that fills a Store with about n events. What a shape is for is
 said where it is defined; docs/limits.md has the figures.
 """
+
 import re
 import sqlite3
 from pathlib import Path
@@ -28,8 +29,10 @@ class Store:
         self.database.executescript((ROOT / "store/schema.sql").read_text())
         self.database.execute(f"PRAGMA application_id = {_constant('kApplicationId')}")
         self.database.execute(f"PRAGMA user_version = {_constant('kSchemaVersion')}")
-        self.database.execute("INSERT INTO meta VALUES ('schema_version', ?), ('state', 'finished')",
-                              (str(_constant("kSchemaVersion")),))
+        self.database.execute(
+            "INSERT INTO meta VALUES ('schema_version', ?), ('state', 'finished')",
+            (str(_constant("kSchemaVersion")),),
+        )
         self.names = {}
 
     def name(self, text):
@@ -49,25 +52,37 @@ class Store:
         self.database.executemany(insert, rows)
 
     def processes(self, count):
-        self.many("process", ((i, 1000 + i, "train", "train", 1000 if i > 1 else None, None)
-                              for i in range(1, count + 1)))
+        self.many(
+            "process",
+            (
+                (i, 1000 + i, "train", "train", 1000 if i > 1 else None, None)
+                for i in range(1, count + 1)
+            ),
+        )
 
     def threads(self, count, process=lambda i: 1):
         self.many("thread", ((i, process(i), 1000 + i, i, "python") for i in range(1, count + 1)))
 
     def ops(self, rows):
         """Rows (thread, name, start, dur, self, scope, depth), in the order of their ends."""
-        self.many("op", ((thread, name, start, dur, own, scope, 0, min(depth, 255), None, None, None)
-                         for thread, name, start, dur, own, scope, depth in rows))
+        self.many(
+            "op",
+            (
+                (thread, name, start, dur, own, scope, 0, min(depth, 255), None, None, None)
+                for thread, name, start, dur, own, scope, depth in rows
+            ),
+        )
 
     def steps(self, count, thread=1, length=STEP_NS):
         """Marked steps of a loop that trains, from 0 on."""
         rows = []
         for i in range(count):
             end = (i + 1) * length
-            rows += [(thread, BACKWARD, None, end - length // 2, length // 8, 0),
-                     (thread, OPTIMIZER, None, end - length // 4, length // 8, 0),
-                     (thread, STEP, None, end, 0, 0)]
+            rows += [
+                (thread, BACKWARD, None, end - length // 2, length // 8, 0),
+                (thread, OPTIMIZER, None, end - length // 4, length // 8, 0),
+                (thread, STEP, None, end, 0, 0),
+            ]
         self.phases(rows)
 
     def phases(self, rows):
@@ -95,8 +110,10 @@ def nested_ops(store, n):
 def nested_scopes(store, n):
     """The same of scopes of different names: paths as long as they are many."""
     _loop(store)
-    store.ops((1, store.name(f"scope {i}"), STEP_NS + i, STEP_NS // 2 - 2 * i, 2, 7, i)
-              for i in reversed(range(n)))
+    store.ops(
+        (1, store.name(f"scope {i}"), STEP_NS + i, STEP_NS // 2 - 2 * i, 2, 7, i)
+        for i in reversed(range(n))
+    )
 
 
 def nested_across_steps(store, n):
@@ -147,6 +164,7 @@ def names(store, n):
             start = i * (4 * STEP_NS // n)
             yield (1, add, start + 10, 100, 100, 0, 1)
             yield (1, store.name(f"iter {i}"), start, 200, 100, 7, 0)
+
     store.ops(rows())
 
 
@@ -171,8 +189,10 @@ def killed_processes(store, n):
     store.threads(n, lambda i: i)
     store.steps(4)
     add = store.name("aten::add")
-    store.many("process_end", ((i, "signal", 15 if i % 2 else 9, STEP_NS + i, None, 0)
-                               for i in range(1, n + 1)))
+    store.many(
+        "process_end",
+        ((i, "signal", 15 if i % 2 else 9, STEP_NS + i, None, 0) for i in range(1, n + 1)),
+    )
     store.many("unfinished_op", ((None, i, add, STEP_NS, 0, 0) for i in range(1, n + 1)))
 
 
@@ -189,8 +209,7 @@ def training_processes(store, n):
 
 def chain_of_processes(store, n):
     """n processes, each the child of the one before, none with a mark."""
-    store.many("process", ((i, 1000 + i, "train", "train", 999 + i, None)
-                           for i in range(1, n + 1)))
+    store.many("process", ((i, 1000 + i, "train", "train", 999 + i, None) for i in range(1, n + 1)))
     store.threads(n, lambda i: i)
     add = store.name("aten::add")
     store.ops((i, add, i, 1, 1, 0, 0) for i in range(1, n + 1))
@@ -226,8 +245,13 @@ def steps(store, n):
 
 
 def _device(store, streams=1, devices=1):
-    store.many("device", ((i, 1, i - 1, "GPU", None, None, None, None, None, None, None)
-                          for i in range(1, devices + 1)))
+    store.many(
+        "device",
+        (
+            (i, 1, i - 1, "GPU", None, None, None, None, None, None, None)
+            for i in range(1, devices + 1)
+        ),
+    )
     store.many("stream", ((i, 1 + (i - 1) % devices, 1, 6 + i) for i in range(1, streams + 1)))
 
 
@@ -242,7 +266,9 @@ def overlapping_calls(store, n):
     _device(store)
     launch, kernel = store.name("cudaLaunchKernel"), store.name("gemm")
     store.many("api_call", ((None, 1, launch, STEP_NS + i, STEP_NS // 8, i + 1) for i in range(n)))
-    _kernels(store, ((1, kernel, STEP_NS + STEP_NS // 4 + i, STEP_NS // 8, i + 1) for i in range(n)))
+    _kernels(
+        store, ((1, kernel, STEP_NS + STEP_NS // 4 + i, STEP_NS // 8, i + 1) for i in range(n))
+    )
 
 
 def nested_calls(store, n):
@@ -250,8 +276,9 @@ def nested_calls(store, n):
     _loop(store)
     _device(store)
     launch, kernel = store.name("cudaLaunchKernel"), store.name("gemm")
-    store.many("api_call", ((None, 1, launch, STEP_NS + i, STEP_NS // 4 - 2 * i, i + 1)
-                            for i in range(n)))
+    store.many(
+        "api_call", ((None, 1, launch, STEP_NS + i, STEP_NS // 4 - 2 * i, i + 1) for i in range(n))
+    )
     _kernels(store, [(1, kernel, STEP_NS + STEP_NS // 2, 10, 1)])
 
 
@@ -270,8 +297,9 @@ def kernel_names(store, n):
     _device(store)
     launch = store.name("cudaLaunchKernel")
     store.many("api_call", ((None, 1, launch, STEP_NS + 4 * i, 2, i + 1) for i in range(n)))
-    _kernels(store, ((1, store.name(f"kernel {i}"), STEP_NS + 1000 + 4 * i, 3, i + 1)
-                     for i in range(n)))
+    _kernels(
+        store, ((1, store.name(f"kernel {i}"), STEP_NS + 1000 + 4 * i, 3, i + 1) for i in range(n))
+    )
 
 
 def counters(store, n):
@@ -288,7 +316,27 @@ def unfinished_ops(store, n):
     store.many("unfinished_op", ((None, 1, add, STEP_NS + i, 0, min(i, 255)) for i in range(n)))
 
 
-ALL = [nested_ops, nested_scopes, nested_across_steps, nested_one_start, overlapping_ops,
-       nested_phases, backward_passes, names, op_names, processes, killed_processes,
-       training_processes, chain_of_processes, threads, training_threads, steps, overlapping_calls,
-       nested_calls, streams, kernel_names, counters, unfinished_ops]
+ALL = [
+    nested_ops,
+    nested_scopes,
+    nested_across_steps,
+    nested_one_start,
+    overlapping_ops,
+    nested_phases,
+    backward_passes,
+    names,
+    op_names,
+    processes,
+    killed_processes,
+    training_processes,
+    chain_of_processes,
+    threads,
+    training_threads,
+    steps,
+    overlapping_calls,
+    nested_calls,
+    streams,
+    kernel_names,
+    counters,
+    unfinished_ops,
+]

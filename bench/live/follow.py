@@ -29,12 +29,16 @@ FOLLOWERS = ("nobody", "top", "view")
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--priority", action="store_true")
-    parser.add_argument("--followers", type=pathlib.Path, help="another build's stepscope for the followers")
+    parser.add_argument(
+        "--followers", type=pathlib.Path, help="another build's stepscope for the followers"
+    )
     parser.add_argument("-o", "--output", type=pathlib.Path)
     return parser.parse_args()
 
@@ -46,14 +50,20 @@ class Follower:
         self.process = None
         self.frames = 0
         self.wanted = name != "nobody"
-        self.command = {"top": [stepscope, "top", store, "--json"],
-                        "view": [stepscope, "view", store, "--live", "--no-browser"]}.get(name)
+        self.command = {
+            "top": [stepscope, "top", store, "--json"],
+            "view": [stepscope, "view", store, "--live", "--no-browser"],
+        }.get(name)
         self.is_view = name == "view"
         self.thread = threading.Thread(target=self.follow)
         if self.wanted:
             time.sleep(1)  # until something is in the store
-            self.process = subprocess.Popen(list(map(str, self.command)), stdout=subprocess.PIPE, text=True,
-                                            stderr=subprocess.DEVNULL)
+            self.process = subprocess.Popen(
+                list(map(str, self.command)),
+                stdout=subprocess.PIPE,
+                text=True,
+                stderr=subprocess.DEVNULL,
+            )
             self.thread.start()
 
     def follow(self):
@@ -86,8 +96,13 @@ def step_times(stepscope, store):
     with sqlite3.connect(store) as database:
         times = sorted(row[0] for row in database.execute("select dur_ns from step where steady"))
         lost = database.execute("select coalesce(sum(count), 0) from loss").fetchone()[0]
-    return {"steps": len(times), "median_ns": statistics.median(times), "fast_ns": times[len(times) // 10],
-            "mean_ns": statistics.fmean(times), "lost": lost}
+    return {
+        "steps": len(times),
+        "median_ns": statistics.median(times),
+        "fast_ns": times[len(times) // 10],
+        "mean_ns": statistics.fmean(times),
+        "lost": lost,
+    }
 
 
 def train(arguments, name, folder):
@@ -102,7 +117,12 @@ def train(arguments, name, folder):
         sys.exit(f"{' '.join(map(str, command))}: failed")
     took = time.monotonic() - begun
     cpu = follower.end()
-    return {**step_times(stepscope, store), "follower_cpu_share": cpu / took, "frames": follower.frames, "took_s": took}
+    return {
+        **step_times(stepscope, store),
+        "follower_cpu_share": cpu / took,
+        "frames": follower.frames,
+        "took_s": took,
+    }
 
 
 def main():
@@ -111,18 +131,29 @@ def main():
     load = os.getloadavg()[0]
     for number in range(arguments.rounds):
         with tempfile.TemporaryDirectory() as folder:
-            turned = FOLLOWERS[number % 3:] + FOLLOWERS[:number % 3]
+            turned = FOLLOWERS[number % 3 :] + FOLLOWERS[: number % 3]
             rounds.append({name: train(arguments, name, pathlib.Path(folder)) for name in turned})
     result = {"load_average_before": load, "rounds": rounds, "followers": {}}
-    print(f"{'':10}{'median step':>14}{'fast step':>12}{'CPU':>9}{'frames':>9}{'lost':>9}   (load average before: {load:.1f})")
+    print(
+        f"{'':10}{'median step':>14}{'fast step':>12}{'CPU':>9}{'frames':>9}{'lost':>9}   (load average before: {load:.1f})"
+    )
     for name in FOLLOWERS:
-        ratio = {key: statistics.median(one[name][key] / one["nobody"][key] for one in rounds) - 1
-                 for key in ("median_ns", "fast_ns")}
-        row = {**ratio, **{key: statistics.median(one[name][key] for one in rounds)
-                           for key in ("follower_cpu_share", "frames", "lost")}}
+        ratio = {
+            key: statistics.median(one[name][key] / one["nobody"][key] for one in rounds) - 1
+            for key in ("median_ns", "fast_ns")
+        }
+        row = {
+            **ratio,
+            **{
+                key: statistics.median(one[name][key] for one in rounds)
+                for key in ("follower_cpu_share", "frames", "lost")
+            },
+        }
         result["followers"][name] = row
-        print(f"{name:10}{row['median_ns']:>+13.1%} {row['fast_ns']:>+11.1%} {row['follower_cpu_share']:>8.1%}"
-              f"{row['frames']:>9.0f}{row['lost']:>9.0f}")
+        print(
+            f"{name:10}{row['median_ns']:>+13.1%} {row['fast_ns']:>+11.1%} {row['follower_cpu_share']:>8.1%}"
+            f"{row['frames']:>9.0f}{row['lost']:>9.0f}"
+        )
     if arguments.output:
         arguments.output.write_text(json.dumps(result, indent=1))
 

@@ -28,7 +28,17 @@ def profilers(build):
     """Words before the program and options after it, by name."""
 
     def wrapped(tier):
-        words = [build / "bin/stepscope", "run", "-o", "{folder}/run.db", "--quiet", "--no-analysis", "--tier", tier, "--"]
+        words = [
+            build / "bin/stepscope",
+            "run",
+            "-o",
+            "{folder}/run.db",
+            "--quiet",
+            "--no-analysis",
+            "--tier",
+            tier,
+            "--",
+        ]
         return [str(word) for word in words]
 
     yield "none", [], []
@@ -39,9 +49,22 @@ def profilers(build):
 
 def instructions(program, before, after, steps):
     with tempfile.TemporaryDirectory() as folder:
-        words = [*before, *CALLGRIND, f"--callgrind-out-file={folder}/callgrind.out", str(program), "--model", "mlp",
-                 "--steps", str(steps), "--report", f"{folder}/report.json", *after]
-        done = subprocess.run([word.replace("{folder}", folder) for word in words], capture_output=True, text=True)
+        words = [
+            *before,
+            *CALLGRIND,
+            f"--callgrind-out-file={folder}/callgrind.out",
+            str(program),
+            "--model",
+            "mlp",
+            "--steps",
+            str(steps),
+            "--report",
+            f"{folder}/report.json",
+            *after,
+        ]
+        done = subprocess.run(
+            [word.replace("{folder}", folder) for word in words], capture_output=True, text=True
+        )
     counted = re.search(r"Collected : (\d+)", done.stderr)
     if done.returncode != 0 or counted is None or counted[1] == "0":
         sys.exit(f"{' '.join(words)}\n{done.stdout}{done.stderr}")
@@ -49,7 +72,9 @@ def instructions(program, before, after, steps):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
     parser.add_argument("-o", dest="out", type=pathlib.Path)
     arguments = parser.parse_args()
@@ -58,11 +83,20 @@ def main():
     for name, before, after in profilers(arguments.build.resolve()):
         few, many = (instructions(program, before, after, steps) for steps in (FEW, MANY))
         step = (many - few) / (MANY - FEW)
-        rows.append({"profiler": name, "instructions_a_step": round(step), "added": step / rows[0]["instructions_a_step"] - 1
-                     if rows else 0.0})
+        rows.append(
+            {
+                "profiler": name,
+                "instructions_a_step": round(step),
+                "added": step / rows[0]["instructions_a_step"] - 1 if rows else 0.0,
+            }
+        )
         print(f"{name:20} {step:12,.0f} a step  {rows[-1]['added']:+.1%}", flush=True)
-    result = {"benchmark": "overhead in instructions", "machine": {"cpu": platform.processor() or platform.machine()},
-              "loop": "C++, mlp", "profilers": rows}
+    result = {
+        "benchmark": "overhead in instructions",
+        "machine": {"cpu": platform.processor() or platform.machine()},
+        "loop": "C++, mlp",
+        "profilers": rows,
+    }
     if arguments.out:
         arguments.out.write_text(json.dumps(result, indent=1) + "\n")
 

@@ -25,11 +25,21 @@ def mlp():
 
 def cnn():
     """Few large ops."""
-    def block(inputs, outputs):
-        return [nn.Conv2d(inputs, outputs, 3, padding=1), nn.BatchNorm2d(outputs), nn.ReLU(), nn.MaxPool2d(2)]
 
-    return (nn.Sequential(*block(3, 32), *block(32, 64), *block(64, 64), nn.Flatten(), nn.Linear(64 * 16, 10)),
-            torch.randn(24, 3, 32, 32))
+    def block(inputs, outputs):
+        return [
+            nn.Conv2d(inputs, outputs, 3, padding=1),
+            nn.BatchNorm2d(outputs),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+        ]
+
+    return (
+        nn.Sequential(
+            *block(3, 32), *block(32, 64), *block(64, 64), nn.Flatten(), nn.Linear(64 * 16, 10)
+        ),
+        torch.randn(24, 3, 32, 32),
+    )
 
 
 def train(network, batch, steps, around_step, after_step):
@@ -54,25 +64,36 @@ def torch_profiler(scheduled, output):
     if not scheduled:
         return profiler.profile(activities=[profiler.ProfilerActivity.CPU])
     return profiler.profile(
-        activities=[profiler.ProfilerActivity.CPU], schedule=profiler.schedule(wait=85, warmup=5, active=10),
-        on_trace_ready=lambda ready: ready.export_chrome_trace(f"{output}.{ready.step_num}.json"))
+        activities=[profiler.ProfilerActivity.CPU],
+        schedule=profiler.schedule(wait=85, warmup=5, active=10),
+        on_trace_ready=lambda ready: ready.export_chrome_trace(f"{output}.{ready.step_num}.json"),
+    )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", choices=["mlp", "cnn"], required=True)
     parser.add_argument("--steps", type=int, required=True)
     parser.add_argument("--report", required=True)
-    parser.add_argument("--profiler", choices=["none", "torch", "torch_schedule", "traceml"], default="none")
+    parser.add_argument(
+        "--profiler", choices=["none", "torch", "torch_schedule", "traceml"], default="none"
+    )
     parser.add_argument("--output", help="where the profiler's result goes")
     given = parser.parse_args()
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
     network, batch = {"mlp": mlp, "cnn": cnn}[given.model]()
-    around_step, after_step, profile = contextlib.nullcontext, lambda: None, contextlib.nullcontext()
+    around_step, after_step, profile = (
+        contextlib.nullcontext,
+        lambda: None,
+        contextlib.nullcontext(),
+    )
     if given.profiler == "traceml":
         import traceml_ai as traceml
+
         traceml.init(mode="auto")
         around_step = lambda: traceml.trace_step(network)
     elif given.profiler != "none":

@@ -45,10 +45,12 @@ STEPS = {"mlp": 1000, "cnn": 100}
 class Profiler:
     name: str
     languages: tuple
-    before: list = dataclasses.field(default_factory=list)   # words before the program; {output} is replaced
+    before: list = dataclasses.field(
+        default_factory=list
+    )  # words before the program; {output} is replaced
     options: list = dataclasses.field(default_factory=list)  # … and after it
-    instead_of_python: bool = False                          # `before` runs the script by itself
-    options_after: str = ""                                  # what its launcher wants before the script's options
+    instead_of_python: bool = False  # `before` runs the script by itself
+    options_after: str = ""  # what its launcher wants before the script's options
 
 
 def profilers(build):
@@ -59,14 +61,26 @@ def profilers(build):
         return [stepscope, "run", "-o", "{output}.db", "--quiet", "--tier", tier, "--"]
 
     yield Profiler("none", both)
-    yield Profiler("none, again", both)  # what differs here is what the machine does, and no smaller difference is told
+    yield Profiler(
+        "none, again", both
+    )  # what differs here is what the machine does, and no smaller difference is told
     yield Profiler("stepscope phases", both, wrapped("phases"))
     yield Profiler("stepscope ops", both, wrapped("ops"))
     yield Profiler("torch.profiler", both, options=["--profiler", "torch", "--output", "{output}"])
-    yield Profiler("torch.profiler, schedule", python, options=["--profiler", "torch_schedule", "--output", "{output}"])
+    yield Profiler(
+        "torch.profiler, schedule",
+        python,
+        options=["--profiler", "torch_schedule", "--output", "{output}"],
+    )
     if found := command_of("traceml", "traceml_ai"):
-        yield Profiler("traceml-ai", python, [found, "run"], ["--profiler", "traceml"], instead_of_python=True,
-                       options_after="--args")
+        yield Profiler(
+            "traceml-ai",
+            python,
+            [found, "run"],
+            ["--profiler", "traceml"],
+            instead_of_python=True,
+            options_after="--args",
+        )
     if found := command_of("py-spy", "py_spy"):
         yield Profiler("py-spy", python, [found, "record", "-f", "raw", "-o", "{output}.txt", "--"])
 
@@ -76,7 +90,10 @@ def command_of(name, module):
     beside = pathlib.Path(sys.executable).with_name(name)
     found = str(beside) if beside.exists() else shutil.which(name)
     if found is None:
-        print(f"left out: {name} is not installed (pip install {module.replace('_', '-')})", file=sys.stderr)
+        print(
+            f"left out: {name} is not installed (pip install {module.replace('_', '-')})",
+            file=sys.stderr,
+        )
     return found
 
 
@@ -88,7 +105,9 @@ def command(profiler, language, build, model, steps, report, output):
         program = [str(HERE / "loop.py"), profiler.options_after]
     else:
         program = [sys.executable, str(HERE / "loop.py")]
-    return [word.replace("{output}", str(output)) for word in [*profiler.before, *program, *options]]
+    return [
+        word.replace("{output}", str(output)) for word in [*profiler.before, *program, *options]
+    ]
 
 
 def measure(profiler, language, build, model, steps):
@@ -99,16 +118,29 @@ def measure(profiler, language, build, model, steps):
         (folder / "out").mkdir()
         words = command(profiler, language, build, model, steps, report, folder / "out/result")
         # Its own folder: some leave their results in the current one.
-        done = subprocess.run(words, cwd=folder / "out", env=os.environ | STEADY_MALLOC, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True)
+        done = subprocess.run(
+            words,
+            cwd=folder / "out",
+            env=os.environ | STEADY_MALLOC,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
         ended = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         if done.returncode != 0 or not report.exists():
-            raise RuntimeError(f"{' '.join(words)} exited with {done.returncode}:\n{(done.stdout + done.stderr)[-2000:]}")
+            raise RuntimeError(
+                f"{' '.join(words)} exited with {done.returncode}:\n{(done.stdout + done.stderr)[-2000:]}"
+            )
         own = json.loads(report.read_text())
-        return {"step_ns": statistics.median(own["step_ns"]),
-                "fast_step_ns": statistics.quantiles(own["step_ns"], n=10)[0], "peak_rss_bytes": own["peak_rss_bytes"],
-                "result_s": (ended - own["ended_ns"]) / 1e9,
-                "disk_bytes": sum(file.stat().st_size for file in (folder / "out").rglob("*") if file.is_file())}
+        return {
+            "step_ns": statistics.median(own["step_ns"]),
+            "fast_step_ns": statistics.quantiles(own["step_ns"], n=10)[0],
+            "peak_rss_bytes": own["peak_rss_bytes"],
+            "result_s": (ended - own["ended_ns"]) / 1e9,
+            "disk_bytes": sum(
+                file.stat().st_size for file in (folder / "out").rglob("*") if file.is_file()
+            ),
+        }
 
 
 def run_rounds(language, model, build, rounds, steps):
@@ -116,7 +148,7 @@ def run_rounds(language, model, build, rounds, steps):
     running = [profiler for profiler in profilers(build) if language in profiler.languages]
     taken = {profiler.name: [] for profiler in running}
     for turn in range(rounds):
-        for profiler in running[turn % len(running):] + running[:turn % len(running)]:
+        for profiler in running[turn % len(running) :] + running[: turn % len(running)]:
             try:
                 taken[profiler.name].append(measure(profiler, language, build, model, steps))
             except RuntimeError as error:
@@ -144,41 +176,64 @@ def summary(taken):
         quartiles = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else [ratios[0]] * 3
         result[name] = {
             "step_ns": statistics.median(value["step_ns"] for value in values),
-            "slowdown": statistics.median(ratios) - 1, "slowdown_quartiles": [quartiles[0] - 1, quartiles[2] - 1],
+            "slowdown": statistics.median(ratios) - 1,
+            "slowdown_quartiles": [quartiles[0] - 1, quartiles[2] - 1],
             "slowdown_of_fast": statistics.median(
-                value["fast_step_ns"] / bare["fast_step_ns"] for value, bare in zip(values, none)) - 1,
+                value["fast_step_ns"] / bare["fast_step_ns"] for value, bare in zip(values, none)
+            )
+            - 1,
             "fast_step_ns": statistics.median(value["fast_step_ns"] for value in values),
             "cost_ns_per_step": above(values, "step_ns"),
             "disk_bytes": statistics.median(value["disk_bytes"] for value in values),
-            "peak_rss_bytes_above": above(values, "peak_rss_bytes"), "result_s_above": above(values, "result_s"),
-            "result_s": statistics.median(value["result_s"] for value in values)}
+            "peak_rss_bytes_above": above(values, "peak_rss_bytes"),
+            "result_s_above": above(values, "result_s"),
+            "result_s": statistics.median(value["result_s"] for value in values),
+        }
     return result
 
 
 def print_table(title, result):
     print(f"\n{title}")
-    print(f"  {'':<24}{'step':>10}{'slowdown':>10}{'fast':>9}{'a step':>11}{'disk':>11}{'RSS':>10}{'result':>9}")
+    print(
+        f"  {'':<24}{'step':>10}{'slowdown':>10}{'fast':>9}{'a step':>11}{'disk':>11}{'RSS':>10}{'result':>9}"
+    )
     for name, row in result.items():
-        print(f"  {name:<24}{row['step_ns'] / 1e6:>7.2f} ms{row['slowdown']:>+10.1%}{row['slowdown_of_fast']:>+9.1%}"
-              f"{row['cost_ns_per_step'] / 1e3:>+8.1f} µs{row['disk_bytes'] / 1e6:>8.1f} MB"
-              f"{row['peak_rss_bytes_above'] / 1e6:>+7.0f} MB{row['result_s_above']:>+7.2f} s")
+        print(
+            f"  {name:<24}{row['step_ns'] / 1e6:>7.2f} ms{row['slowdown']:>+10.1%}{row['slowdown_of_fast']:>+9.1%}"
+            f"{row['cost_ns_per_step'] / 1e3:>+8.1f} µs{row['disk_bytes'] / 1e6:>8.1f} MB"
+            f"{row['peak_rss_bytes_above'] / 1e6:>+7.0f} MB{row['result_s_above']:>+7.2f} s"
+        )
 
 
 def machine():
     with open("/proc/cpuinfo") as file:
-        cpu = next((line.split(": ", 1)[1].strip() for line in file if line.startswith("model name")), "unknown")
-    return {"cpu": cpu, "cores": os.cpu_count(), "kernel": platform.release(), "python": platform.python_version(),
-            "load_average_before": os.getloadavg()[0]}
+        cpu = next(
+            (line.split(": ", 1)[1].strip() for line in file if line.startswith("model name")),
+            "unknown",
+        )
+    return {
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+        "load_average_before": os.getloadavg()[0],
+    }
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--steps", type=int, help="steps of each run (mlp 1000, cnn 100)")
-    parser.add_argument("--languages", nargs="+", choices=["cpp", "python"], default=["cpp", "python"])
+    parser.add_argument(
+        "--languages", nargs="+", choices=["cpp", "python"], default=["cpp", "python"]
+    )
     parser.add_argument("--models", nargs="+", choices=["mlp", "cnn"], default=["mlp", "cnn"])
-    parser.add_argument("-o", "--output", type=pathlib.Path, help="also write the results to this file")
+    parser.add_argument(
+        "-o", "--output", type=pathlib.Path, help="also write the results to this file"
+    )
     given = parser.parse_args()
     build = given.build.resolve()
 
@@ -189,9 +244,16 @@ def main():
         for model in given.models:
             steps = given.steps or STEPS[model]
             taken = run_rounds(language, model, build, given.rounds, steps)
-            loop = {"language": language, "model": model, "steps": steps, "profilers": summary(taken)}
+            loop = {
+                "language": language,
+                "model": model,
+                "steps": steps,
+                "profilers": summary(taken),
+            }
             result["loops"].append(loop)
-            print_table(f"{model}, {language}, {steps} steps, {given.rounds} rounds", loop["profilers"])
+            print_table(
+                f"{model}, {language}, {steps} steps, {given.rounds} rounds", loop["profilers"]
+            )
             if given.output:  # after each loop: a run that is ended early has lost none before
                 given.output.write_text(json.dumps(result, indent=2) + "\n")
 

@@ -1,10 +1,10 @@
 """A small training loop with one thing wrong with it, or mended: the before and after of predictions.
 
-    loop.py --workers 2            the loader's workers; 0: the loop decodes itself
-    loop.py --decode sleep|busy    what a sample takes: a wait (as for a disk) or work
-    loop.py --stall-every 20       a scope "checkpoint" of 30 ms in every 20th step
-    loop.py --optimizer loop|fused Adam as many small ops a parameter, or as one op
-    loop.py --adds 300             so many small ops in the forward pass
+loop.py --workers 2            the loader's workers; 0: the loop decodes itself
+loop.py --decode sleep|busy    what a sample takes: a wait (as for a disk) or work
+loop.py --stall-every 20       a scope "checkpoint" of 30 ms in every 20th step
+loop.py --optimizer loop|fused Adam as many small ops a parameter, or as one op
+loop.py --adds 300             so many small ops in the forward pass
 """
 
 import argparse
@@ -47,9 +47,7 @@ def train(args):
     for _ in range(args.layers):
         layers += [torch.nn.Linear(256, 256), torch.nn.ReLU()]
     model = torch.nn.Sequential(*layers, torch.nn.Linear(256, 10))
-    optimizer = torch.optim.Adam(
-        model.parameters(), foreach=False, fused=args.optimizer == "fused"
-    )
+    optimizer = torch.optim.Adam(model.parameters(), foreach=False, fused=args.optimizer == "fused")
     samples = Samples(args.steps * args.batch, args.sample_ms, args.decode == "busy")
     loader = DataLoader(samples, batch_size=args.batch, num_workers=args.workers)
     for step, (images, labels) in enumerate(loader):

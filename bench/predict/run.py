@@ -84,17 +84,29 @@ PAIRS = [
         "keep-freed-memory",
     ),
     *(
-        (f"freed memory kept: batch of {batch}", "serve", options, KEEP + options, "keep-freed-memory")
+        (
+            f"freed memory kept: batch of {batch}",
+            "serve",
+            options,
+            KEEP + options,
+            "keep-freed-memory",
+        )
         for batch in ("8", "16", "32")
         for options in [["--length", "32", "--calls", "400", "--batch", batch]]
     ),
     ("300 small ops gone", "loop", ["--adds", "300"], [], ["--op", "aten::add=0"]),
     *(
-        (name + (", C++" if program == "mistakes-cpp" else ""), program, ["--mistake", mistake],
-         ["--mistake", mistake, "--fixed"], rule)
+        (
+            name + (", C++" if program == "mistakes-cpp" else ""),
+            program,
+            ["--mistake", mistake],
+            ["--mistake", mistake, "--fixed"],
+            rule,
+        )
         for program in ("mistakes", "mistakes-cpp")
         for name, mistake, rule in MISTAKES
-        if program == "mistakes" or mistake != "eager"  # between the ops of C++ there is next to nothing
+        if program == "mistakes"
+        or mistake != "eager"  # between the ops of C++ there is next to nothing
     ),
 ]
 # A call of the program after the change has so many samples of a call before it.
@@ -115,10 +127,25 @@ def record(args, program, options, store):
         run([args.binaries["mnist"], *window, *options], cwd=store.parent)
     else:
         settings = [option for option in options if "=" in option and not option.startswith("-")]
-        environment, words = dict(setting.split("=") for setting in settings), options[len(settings):]
-        script = [args.binaries[program]] if program in BINARIES else [args.python, SCRIPTS[program]]
+        environment, words = (
+            dict(setting.split("=") for setting in settings),
+            options[len(settings) :],
+        )
+        script = (
+            [args.binaries[program]] if program in BINARIES else [args.python, SCRIPTS[program]]
+        )
         marks = {"PYTHONPATH": str(ROOT / "profiler/python")}
-        record_run = [args.stepscope, "run", "--quiet", "--no-analysis", "-o", store, "--", *script, *words]
+        record_run = [
+            args.stepscope,
+            "run",
+            "--quiet",
+            "--no-analysis",
+            "-o",
+            store,
+            "--",
+            *script,
+            *words,
+        ]
         run(record_run, env=os.environ | marks | environment)
 
 
@@ -143,7 +170,8 @@ def one_round(args, pair, folder):
         record(args, program, options, folder / f"{which}.db")
     return {
         "before_ns": analysis(args, folder / "before.db")["steps"]["wall_ns"]["mean"],
-        "after_ns": analysis(args, folder / "after.db")["steps"]["wall_ns"]["mean"] / SAMPLES.get(name, 1),
+        "after_ns": analysis(args, folder / "after.db")["steps"]["wall_ns"]["mean"]
+        / SAMPLES.get(name, 1),
         "predicted_ns": predicted_ns(args, folder / "before.db", change),
     }
 
@@ -216,7 +244,9 @@ def main():
     parser.add_argument("--analyzer", type=Path, help="that predicts, where it is another one")
     for binary in BINARIES:
         parser.add_argument(f"--{binary}", type=Path, help="the sample, for its pairs")
-    parser.add_argument("--only", choices=[*BINARIES, *SCRIPTS], help="only the pairs of this program")
+    parser.add_argument(
+        "--only", choices=[*BINARIES, *SCRIPTS], help="only the pairs of this program"
+    )
     parser.add_argument("--python", default=sys.executable, help="one with torch")
     parser.add_argument("--traces", type=Path)
     parser.add_argument("--rounds", type=int, default=5)

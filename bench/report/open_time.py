@@ -52,15 +52,29 @@ def main():
     build = arguments.build.resolve()
     with tempfile.TemporaryDirectory() as temporary:
         store, report = pathlib.Path(temporary) / "run.db", pathlib.Path(temporary) / "report.html"
-        subprocess.run([build / "tests/viewer-export/make_trace_store", "steps", store, str(arguments.steps)], check=True)
+        subprocess.run(
+            [build / "tests/viewer-export/make_trace_store", "steps", store, str(arguments.steps)],
+            check=True,
+        )
         start = time.monotonic()
-        subprocess.run([build / "bin/stepscope", "report", store, "-o", report], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [build / "bin/stepscope", "report", store, "-o", report],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         seconds = time.monotonic() - start
         with sync_playwright() as playwright:
             rounds = [open_once(playwright.chromium, report) for _ in range(arguments.times)]
-        result = {"steps": arguments.steps, "ops": arguments.steps * 102, "report_s": round(seconds, 2),
-                  "megabytes": round(report.stat().st_size / 1e6, 2),
-                  "drawn_ms": {name: round(statistics.median(times[name] for times in rounds)) for name in rounds[0]}}
+        result = {
+            "steps": arguments.steps,
+            "ops": arguments.steps * 102,
+            "report_s": round(seconds, 2),
+            "megabytes": round(report.stat().st_size / 1e6, 2),
+            "drawn_ms": {
+                name: round(statistics.median(times[name] for times in rounds))
+                for name in rounds[0]
+            },
+        }
     print(json.dumps(result, indent=2))
 
 

@@ -57,7 +57,7 @@ class ErrorFile {
   [[nodiscard]] int fd() const { return fd_.get(); }
 
   [[nodiscard]] std::string tail() const {
-    struct stat info {};
+    struct stat info{};
     if (fstat(fd_.get(), &info) != 0 || info.st_size <= 0) return {};
     std::string text(std::min<std::size_t>(kTailBytes, static_cast<std::size_t>(info.st_size)),
                      '\0');

@@ -69,8 +69,13 @@ def take_top(page, stepscope, folder):
 
 
 def take_view(page, stepscope, folder):
-    view = subprocess.Popen([stepscope, "view", "live.db", "--live", "--no-browser"], cwd=folder, text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    view = subprocess.Popen(
+        [stepscope, "view", "live.db", "--live", "--no-browser"],
+        cwd=folder,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         page.goto(view.stdout.readline().strip())
         page.wait_for_selector("#live:not([hidden]) table")
@@ -86,9 +91,14 @@ def main(arguments):
     with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
         folder = pathlib.Path(temporary)
         (folder / "mnist").symlink_to(build / "samples" / "mnist")
-        training = subprocess.Popen(["./mnist", "--steps", "all", "--epochs", "1000", "--record", "live.db"], cwd=folder,
-                                    stdout=subprocess.DEVNULL)
-        browser = playwright.chromium.launch(executable_path=viewers.find_chromium(), args=["--no-sandbox"])
+        training = subprocess.Popen(
+            ["./mnist", "--steps", "all", "--epochs", "1000", "--record", "live.db"],
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+        )
+        browser = playwright.chromium.launch(
+            executable_path=viewers.find_chromium(), args=["--no-sandbox"]
+        )
         context = browser.new_context(viewport={"width": 1000, "height": 800}, color_scheme="light")
         try:
             time.sleep(RECORD_FOR_S)

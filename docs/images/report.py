@@ -70,12 +70,27 @@ def main(arguments):
             ["./mnist", *ALL_STEPS, "--record", "naive.db"],
             ["./mnist", *ALL_STEPS, "--cache", "--prefetch", "1", "--record", "mended.db"],
             [build / "bin" / "stepscope", "report", "naive.db", "-o", "naive.html"],
-            [build / "bin" / "stepscope", "report", "mended.db", "--baseline", "naive.db", "-o", "mended.html"],
+            [
+                build / "bin" / "stepscope",
+                "report",
+                "mended.db",
+                "--baseline",
+                "naive.db",
+                "-o",
+                "mended.html",
+            ],
         ):
             subprocess.run(command, cwd=folder, check=True)
-        browser = playwright.chromium.launch(executable_path=viewers.find_chromium(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=viewers.find_chromium(), args=["--no-sandbox"]
+        )
         for name, (report, *what) in PICTURES.items():
-            take(browser, folder / f"{report}.html", ROOT / "docs" / "images" / f"report-{name}.webp", *what)
+            take(
+                browser,
+                folder / f"{report}.html",
+                ROOT / "docs" / "images" / f"report-{name}.webp",
+                *what,
+            )
         browser.close()
 
 

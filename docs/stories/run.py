@@ -25,25 +25,44 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(ROOT / "docs" / "images"), str(ROOT / "tests" / "browser")]
 
-FENCE = re.compile(r"(?:<!-- show (?P<first>\d+)-(?P<last>\d+) -->\n)?```console\n(?P<session>.*?)^```$", re.DOTALL | re.M)
-PICTURE = re.compile(r"<!-- picture: (?P<page>\S+) (?P<width>\d+)x(?P<height>\d+) (?P<colours>light|dark) -->\n"
-                     r"!\[[^\]]*\]\((?P<file>[^)]+)\)")
+FENCE = re.compile(
+    r"(?:<!-- show (?P<first>\d+)-(?P<last>\d+) -->\n)?```console\n(?P<session>.*?)^```$",
+    re.DOTALL | re.M,
+)
+PICTURE = re.compile(
+    r"<!-- picture: (?P<page>\S+) (?P<width>\d+)x(?P<height>\d+) (?P<colours>light|dark) -->\n"
+    r"!\[[^\]]*\]\((?P<file>[^)]+)\)"
+)
 # Every command stays; it runs less often, and of a range or list of numbers at both ends only.
-QUICK = [(re.compile(r"--(epochs|repeats) \d+"), r"--\1 1"), (re.compile(r"--calls \d+"), "--calls 5"),
-         (re.compile(r"=(\d+)\.\.(\d+)\*\d+\b"), r"=\1,\2"),
-         (re.compile(r"=(\d+)(?:,\d+)+,(\d+)\b"), r"=\1,\2")]
+QUICK = [
+    (re.compile(r"--(epochs|repeats) \d+"), r"--\1 1"),
+    (re.compile(r"--calls \d+"), "--calls 5"),
+    (re.compile(r"=(\d+)\.\.(\d+)\*\d+\b"), r"=\1,\2"),
+    (re.compile(r"=(\d+)(?:,\d+)+,(\d+)\b"), r"=\1,\2"),
+]
 COMMAND = re.compile(r"^\$ (?:.*\\\n)*.*$", re.M)
 
 
 def environment(build):
     """The shell of somebody who followed docs/stories/README.md."""
     path = [build / "bin", build / "samples", pathlib.Path(sys.executable).parent]
-    return {**os.environ, "PATH": os.pathsep.join([*map(str, path), os.environ["PATH"]]), "COLUMNS": "100"}
+    return {
+        **os.environ,
+        "PATH": os.pathsep.join([*map(str, path), os.environ["PATH"]]),
+        "COLUMNS": "100",
+    }
 
 
 def run(command, folder, env):
-    done = subprocess.run(["bash", "-c", command], cwd=folder, env=env, stdin=subprocess.DEVNULL, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     if done.returncode != 0:
         sys.exit(f"{command}\nexited with {done.returncode}:\n{done.stdout}")
     return done.stdout
@@ -53,7 +72,7 @@ def shorten(output, first, last):
     lines = output.splitlines()
     if first is None or len(lines) <= int(last):
         return output
-    kept = lines[int(first) - 1:int(last)]
+    kept = lines[int(first) - 1 : int(last)]
     return "\n".join([*(["…"] if int(first) > 1 else []), *kept, "…"]) + "\n"
 
 
@@ -71,7 +90,7 @@ def run_session(found, folder, env, quick):
         print(f"  {typed}", file=sys.stderr, flush=True)
         output = run(typed[2:], folder, env)
         text += command + "\n" + shorten(output, found["first"], found["last"])
-    return found[0][:found.start("session") - found.start()] + text + "```"
+    return found[0][: found.start("session") - found.start()] + text + "```"
 
 
 def take_pictures(story, text, folder):
@@ -80,11 +99,20 @@ def take_pictures(story, text, folder):
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=viewers.find_chromium(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=viewers.find_chromium(), args=["--no-sandbox"]
+        )
         for found in PICTURE.finditer(text):
             file, _, page = found["page"].partition("#")
-            pictures.take(browser, folder / file, story.parent / found["file"], page, int(found["width"]),
-                          int(found["height"]), found["colours"])
+            pictures.take(
+                browser,
+                folder / file,
+                story.parent / found["file"],
+                page,
+                int(found["width"]),
+                int(found["height"]),
+                found["colours"],
+            )
         browser.close()
 
 
@@ -96,8 +124,11 @@ def tell(story, build, check, quick):
         folder = pathlib.Path(temporary) / "stories"
         folder.mkdir()
         told = FENCE.sub(lambda found: run_session(found, folder, environment(build), quick), text)
-        missing = [found["page"] for found in PICTURE.finditer(text)
-                   if not (folder / found["page"].partition("#")[0]).exists()]
+        missing = [
+            found["page"]
+            for found in PICTURE.finditer(text)
+            if not (folder / found["page"].partition("#")[0]).exists()
+        ]
         if missing:
             sys.exit(f"{story.name}: no command made {', '.join(missing)}")
         if not check:
@@ -106,7 +137,9 @@ def tell(story, build, check, quick):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--quick", action="store_true", help="only with --check")

@@ -14,8 +14,9 @@ inline constexpr const char* kSocketVariable = "STEPSCOPE_SOCKET";
 inline constexpr std::uint32_t kChannelMagic = 0x48435353;  // "SSCH"
 inline constexpr std::uint32_t kChannelVersion = 2;
 
-// How long a recorder may be silent before a program takes it for gone. Long, because on a slow disk
-// it writes for a second and more; short, because a program that starts then stands still as long.
+// How long a recorder may be silent before a program takes it for gone. Long, because on a slow
+// disk it writes for a second and more; short, because a program that starts then stands still as
+// long.
 inline constexpr std::int64_t kRecorderPatienceSeconds = 10;
 
 struct Hello {

@@ -203,7 +203,8 @@ Result<std::string> ask_recorder(const std::string& path, ControlCommand command
   if (path.size() >= sizeof(address.sun_path)) return failed(path);
   std::strcpy(address.sun_path, path.c_str());
   const OwnedFd connection(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  // The store names the socket, and whoever made the store chose it: who listens there may be silent.
+  // The store names the socket, and whoever made the store chose it: who listens there may be
+  // silent.
   const timeval limit{patience.count(), 0};
   setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
   setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));

@@ -49,8 +49,8 @@ bool cuda_is_in_use();
 // PyTorch brought along, the CUDA toolkit's, and whatever the system's loader finds by name.
 std::vector<std::filesystem::path> cupti_places();
 
-// The functions of a loaded libcupti; `path` is where it came from. Errors: kUnavailable when one is
-// missing.
+// The functions of a loaded libcupti; `path` is where it came from. Errors: kUnavailable when one
+// is missing.
 Result<CuptiLibrary> find_cupti_functions(void* library, const std::filesystem::path& path);
 
 // Loads the first of cupti_places() that is there, for good. Errors: kUnavailable.

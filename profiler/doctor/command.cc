@@ -88,7 +88,7 @@ class LeaveInterruptsToChild {
   LeaveInterruptsToChild() {
     sigemptyset(&taken_);
     for (std::size_t i = 0; i < 2; ++i) {
-      struct sigaction ignore {};
+      struct sigaction ignore{};
       ignore.sa_handler = SIG_IGN;
       sigaction(kSignals[i], &ignore, &before_[i]);
       if (before_[i].sa_handler != SIG_IGN) sigaddset(&taken_, kSignals[i]);

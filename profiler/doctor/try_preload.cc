@@ -56,9 +56,9 @@ PreloadTrialResult try_preload(const Installation& installed) {
   if (!folder.ok()) return {PreloadTrial::kFails, folder.status().message()};
   const Installation named{folder->path(), installed.sources};
   const CommandOutputs bare = capture_both(kProgram, {});
-  const CommandOutputs tried =
-      capture_both(kProgram, environment_for(*program, "", named.libstepscope().string(),
-                                             named.python_hooks().string()));
+  const CommandOutputs tried = capture_both(
+      kProgram,
+      environment_for(*program, "", named.libstepscope().string(), named.python_hooks().string()));
   if (const std::string said = new_lines(tried.errors, bare.errors); !said.empty()) {
     return {PreloadTrial::kFails, said};
   }

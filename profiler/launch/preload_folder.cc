@@ -58,8 +58,8 @@ bool can_be_preloaded(std::string_view path) {
 
 Result<PreloadFolder> PreloadFolder::open(const fs::path& libraries) {
   if (can_be_preloaded(libraries.native())) return PreloadFolder(libraries, {});
-  for (const char* parent : {static_cast<const char*>(std::getenv("TMPDIR")), "/tmp", "/dev/shm",
-                             "/var/tmp"}) {
+  for (const char* parent :
+       {static_cast<const char*>(std::getenv("TMPDIR")), "/tmp", "/dev/shm", "/var/tmp"}) {
     const fs::path folder = make_open_folder(parent);
     if (folder.empty()) continue;
     if (symlink(libraries.c_str(), (folder / kLinkName).c_str()) == 0) {

@@ -69,8 +69,8 @@ int pop(const void* domain) {
   return kNoPushPopTracking;
 }
 
-// A text that lives as long as the process: whoever registers one uses it again and again. Null, and
-// so not recorded, where there is no memory for it.
+// A text that lives as long as the process: whoever registers one uses it again and again. Null,
+// and so not recorded, where there is no memory for it.
 const char* keep(const char* text) noexcept try {
   static constinit std::mutex mutex;
   static auto* const texts = new std::set<std::string>;

@@ -1,8 +1,8 @@
 // What a symbol that we export would be without us: libtorch's own definition of it.
 //
 // Looked up where the caller would have found it. A name in the whole process is not enough: Python
-// loads libtorch RTLD_LOCAL, repaired wheels rename it (libtorch_cpu-1a2b3c4d.so), and a process may
-// hold two. So the caller's own scope comes first; each call site is remembered. (A caller that
+// loads libtorch RTLD_LOCAL, repaired wheels rename it (libtorch_cpu-1a2b3c4d.so), and a process
+// may hold two. So the caller's own scope comes first; each call site is remembered. (A caller that
 // jumps to us instead of calling looks like its own caller; what that one has is then taken.)
 //
 // Thread safety: all members; constant-initialised, so that it works before any constructor ran.

@@ -13,7 +13,8 @@ namespace {
 // TSCs of two processors differ by, at times that a store may hold.
 bool plausible(SessionTime start, SessionTime end) {
   constexpr std::chrono::hours kYear{24 * 365};
-  return is_storable(start) && is_storable(end) && end - start < kYear && start - end < std::chrono::milliseconds{1};
+  return is_storable(start) && is_storable(end) && end - start < kYear &&
+         start - end < std::chrono::milliseconds{1};
 }
 
 }  // namespace

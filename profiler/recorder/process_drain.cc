@@ -6,13 +6,11 @@
 
 #include "store/limits.h"
 
-#include "store/limits.h"
-
 namespace stepscope {
 namespace {
 
-// How much a counter of the program's has grown. It lies in the program's memory and may be anything;
-// kMostLost can be added up.
+// How much a counter of the program's has grown. It lies in the program's memory and may be
+// anything; kMostLost can be added up.
 std::int64_t growth(std::uint64_t now, std::int64_t before) {
   const std::uint64_t more = now - static_cast<std::uint64_t>(before);
   return static_cast<std::int64_t>(std::min<std::uint64_t>(more, kMostLost));
@@ -227,8 +225,8 @@ Status ProcessDrain::store_losses(Ring& ring) {
     const auto kind = static_cast<std::size_t>(i);
     const std::int64_t total =
         growth(header.lost[i].load(std::memory_order_relaxed), ring.lost_before[kind]);
-    Status status = store_loss(thread, loss_name(static_cast<LossKind>(i)), total,
-                               ring.stored_losses[kind]);
+    Status status =
+        store_loss(thread, loss_name(static_cast<LossKind>(i)), total, ring.stored_losses[kind]);
     if (!status.ok()) return status;
   }
   return store_loss(thread, "corrupt", ring.decoder.corrupt_slots(), ring.stored_corrupt);

@@ -53,9 +53,8 @@ Status Recorder::start(const RecorderStart& start, std::unique_ptr<Recorder>& re
     // blocking would only delay it.
     Status opened;
     std::thread opener;
-    Status status = start_thread(opener, start.output, [&] {
-      opened = contained([&] { return open(start, recorder); });
-    });
+    Status status = start_thread(
+        opener, start.output, [&] { opened = contained([&] { return open(start, recorder); }); });
     if (!status.ok()) return status;
     opener.join();
     if (!opened.ok()) return opened;

@@ -3,8 +3,9 @@
 //
 // Thread safety: start() and stop() from any one thread; the rest is its own thread's.
 // Invariants: never touches a training thread, and no exception leaves it. When the store cannot be
-// written any more (disk full, no memory) it says so once through `on_failure` and from then on only
-// counts; what was written stays a valid store, and stop() adds how many events are missing from it.
+// written any more (disk full, no memory) it says so once through `on_failure` and from then on
+// only counts; what was written stays a valid store, and stop() adds how many events are missing
+// from it.
 #pragma once
 
 #include <condition_variable>
@@ -57,7 +58,7 @@ class Recorder final : public EmbeddedRecorder {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  bool stopping_ = false;  // guarded by mutex_
+  bool stopping_ = false;            // guarded by mutex_
   const Meta* last_meta_ = nullptr;  // of stop(); guarded by mutex_ until stopping_ is set
   std::thread thread_;
 };

@@ -6,7 +6,7 @@
 extern "C" {
 
 STEPSCOPE_API void stepscope_start_recorder(const stepscope::RecorderStart& start,
-                                                 stepscope::StartedRecorder& result) noexcept {
+                                            stepscope::StartedRecorder& result) noexcept {
   std::unique_ptr<stepscope::Recorder> recorder;
   result.status = stepscope::Recorder::start(start, recorder);
   result.recorder = std::move(recorder);

@@ -200,8 +200,8 @@ Status RunRecorder::look() {
 
 Status RunRecorder::take_in_arrivals() {
   while (true) {
-    const auto arrival = listener_->accept(layout_, plan_.record,
-                                           clock_.map().ticks_in(kRecorderPatienceNs));
+    const auto arrival =
+        listener_->accept(layout_, plan_.record, clock_.map().ticks_in(kRecorderPatienceNs));
     if (!arrival.ok()) {  // the others are recorded all the same
       add_notice(arrival.status().message());
       continue;

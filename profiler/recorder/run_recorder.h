@@ -4,8 +4,8 @@
 // Driven by its owner's loop: wait(), then tick(), again and again. Thread safety: none; one
 // thread. Invariants: nothing a program does makes it fail, and once the program runs nothing here
 // throws: the owner must live to see the program's end. When the store cannot be written any more,
-// or memory runs out, it stops recording, keeps failure(), goes on answering, and the store stays as
-// it was at the last flush; finish() adds how many events are missing from it.
+// or memory runs out, it stops recording, keeps failure(), goes on answering, and the store stays
+// as it was at the last flush; finish() adds how many events are missing from it.
 #pragma once
 
 #include <sys/types.h>

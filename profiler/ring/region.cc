@@ -87,7 +87,7 @@ Region map_private_region(const RegionLayout& layout, const RecordPlan& plan) {
 }
 
 Region map_shared_region(int fd) {
-  struct stat file {};
+  struct stat file{};
   if (fstat(fd, &file) != 0) return {};
   const auto file_bytes = static_cast<std::uint64_t>(file.st_size);
   if (file_bytes < sizeof(RegionHeader)) return {};

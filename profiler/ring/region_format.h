@@ -74,9 +74,9 @@ struct RegionHeader {
   alignas(64) std::atomic<std::uint32_t> ring_count;  // rings [0, ring_count) have been made
   std::atomic<std::uint32_t> ops_enabled;             // 1: the op callbacks are in place now
   std::atomic<std::uint64_t> refused_threads;         // threads that found no ring
-  std::atomic<std::uint64_t> failures;                // exceptions that ended in the profiler's code
-  std::atomic<std::int64_t> step;                     // the step its loop is in; 0: none has begun
-  std::atomic<std::uint32_t> exited;                  // 1 + the exit code it asked for; 0: not yet
+  std::atomic<std::uint64_t> failures;       // exceptions that ended in the profiler's code
+  std::atomic<std::int64_t> step;            // the step its loop is in; 0: none has begun
+  std::atomic<std::uint32_t> exited;         // 1 + the exit code it asked for; 0: not yet
   std::atomic<TorchSwitch> cudnn_benchmark;  // when a step, or an op of a new name, last began
   // How many rings the program could map, where addresses are limited; 0: not known yet.
   std::atomic<std::uint32_t> mapped_rings;

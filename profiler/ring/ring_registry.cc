@@ -104,8 +104,7 @@ void RingRegistry::close(ThreadRecorder* recorder) {
 void RingRegistry::end_elsewhere(std::uint64_t torch_id, const void* identity) {
   const std::scoped_lock lock(mutex_);  // so that no ring changes hands meanwhile
   recorders_.for_each([&](ThreadRecorder& recorder) {
-    const bool began_it =
-        recorder.ring().torch_id.load(std::memory_order_relaxed) == torch_id;
+    const bool began_it = recorder.ring().torch_id.load(std::memory_order_relaxed) == torch_id;
     if (began_it) recorder.take_off(identity);
   });
 }

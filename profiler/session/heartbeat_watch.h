@@ -30,8 +30,8 @@ class HeartbeatWatch {
       return true;
     }
     // Signed: another thread may have seen the change after `now` was read.
-    const auto silent = static_cast<std::int64_t>(
-        to_count(now) - changed_at_.load(std::memory_order_relaxed));
+    const auto silent =
+        static_cast<std::int64_t>(to_count(now) - changed_at_.load(std::memory_order_relaxed));
     return silent < static_cast<std::int64_t>(patience);
   }
 

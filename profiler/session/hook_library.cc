@@ -131,9 +131,7 @@ std::string loaded_torch_path() {
   return by_symbol == paths.end() ? std::string() : std::move(*by_symbol);
 }
 
-bool torch_is_in_process() noexcept try {
-  return !loaded_torch_path().empty();
-} catch (...) {
+bool torch_is_in_process() noexcept try { return !loaded_torch_path().empty(); } catch (...) {
   return false;
 }
 

@@ -26,8 +26,8 @@ std::string loaded_library_path(std::string_view prefix);
 // wheels call it, or whatever exports at::show_config(); empty: there is none.
 std::string loaded_torch_path();
 
-// Whether there is one; says nothing about its constructors having run. False also where there is no
-// memory to look.
+// Whether there is one; says nothing about its constructors having run. False also where there is
+// no memory to look.
 bool torch_is_in_process() noexcept;
 
 // The libtorch that is loaded into this process; nothing when there is none.

@@ -72,7 +72,7 @@ std::string shell_word(std::string_view word) {
 
 bool is_trusted(const HookPlace& place) {
   if (place.origin != HookOrigin::kCache) return true;
-  struct stat file {};
+  struct stat file{};
   return stat(place.library.c_str(), &file) == 0 && (file.st_uid == geteuid() || file.st_uid == 0);
 }
 

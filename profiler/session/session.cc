@@ -317,8 +317,8 @@ void Session::apply_window() {
   if (region == nullptr) return;
   applied_switch_ = region->ops_switch.load(std::memory_order_relaxed);
   applied_alive_ = recorder_is_alive();
-  const bool wanted = applied_alive_ && !recorder_failed_ &&
-                      ops_wanted(region->plan, applied_switch_, step_);
+  const bool wanted =
+      applied_alive_ && !recorder_failed_ && ops_wanted(region->plan, applied_switch_, step_);
   ops_wanted_.store(wanted, std::memory_order_relaxed);
   follow_device(wanted);
   const HookApi* hooks = hooks_;

@@ -682,9 +682,7 @@ TEST(Notes, SayWhatMakesRunsHardToCompare) {
             Ids{"torch-version"});
   EXPECT_EQ(notes_with([](RunBuilder& b) { b.report().run.hosts = {"other"}; }), Ids{"hosts"});
   EXPECT_EQ(notes_with([](RunBuilder& b) { b.report().run.cpu_count = 8; }), Ids{"cores"});
-  EXPECT_EQ(notes_with([](RunBuilder& b) {
-              b.report().losses = {{ThreadId(1), "op", 3}};
-            }),
+  EXPECT_EQ(notes_with([](RunBuilder& b) { b.report().losses = {{ThreadId(1), "op", 3}}; }),
             Ids{"losses"});
   EXPECT_EQ(notes_with([](RunBuilder& b) { b.report().loops[0].marker = StepMarker::kUser; }),
             Ids{"marker"});

@@ -22,7 +22,7 @@ AnalysisReport report_of(RecordingBuilder& builder) {
   return *std::move(report);
 }
 
-Times times_of(const Step& step, Duration StepTime::*part) {
+Times times_of(const Step& step, Duration StepTime::* part) {
   Times times;
   for (const StepTime& time : step.times) {
     if ((time.*part).count() != 0)

@@ -117,7 +117,8 @@ TEST_F(NsysImport, AnyTableMayBeMissing) {
 TEST_F(NsysImport, SaysWhatIsWrong) {
   const fs::path path = dir_ / "report.sqlite";
   expect_error(import("CREATE TABLE t (a)").status(), ErrorKind::kBadInput, path, {"nsys export"});
-  expect_error(import(testing::kNsysReport, "epoch *").status(), ErrorKind::kUsage, path, {"epoch *"});
+  expect_error(import(testing::kNsysReport, "epoch *").status(), ErrorKind::kUsage, path,
+               {"epoch *"});
   write(testing::kNsysReport);
   fs::resize_file(path, 8192);
   expect_error(import_traces({path}, out_, {}).status(), ErrorKind::kBadInput, path);
@@ -126,9 +127,10 @@ TEST_F(NsysImport, SaysWhatIsWrong) {
 
 // Other people's databases: to read a view could take for ever, and a table may hold anything.
 TEST_F(NsysImport, AViewUnderATablesNameIsRefused) {
-  const std::string sql = std::string(testing::kNsysReport) +
-                          "DROP TABLE NVTX_EVENTS; CREATE VIEW NVTX_EVENTS AS WITH RECURSIVE n(start)"
-                          " AS (SELECT 1 UNION ALL SELECT start + 1 FROM n) SELECT start FROM n;";
+  const std::string sql =
+      std::string(testing::kNsysReport) +
+      "DROP TABLE NVTX_EVENTS; CREATE VIEW NVTX_EVENTS AS WITH RECURSIVE n(start)"
+      " AS (SELECT 1 UNION ALL SELECT start + 1 FROM n) SELECT start FROM n;";
   expect_error(import(sql).status(), ErrorKind::kBadInput, dir_ / "report.sqlite",
                {"NVTX_EVENTS is no plain table"});
   EXPECT_FALSE(fs::exists(out_));

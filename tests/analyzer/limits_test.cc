@@ -95,8 +95,8 @@ TEST(Nesting, APathIsThatOfTheOpsAround) {
     return BufferedOp{session_time(start), Duration(end - start), StringId{name}, kind};
   };
   const std::vector<BufferedOp> ops = {
-      op(0, 100, 1, OpClass::kWork), op(10, 60, 2, OpClass::kLabel),
-      op(20, 50, 3, OpClass::kWork), op(70, 90, 3, OpClass::kWork)};
+      op(0, 100, 1, OpClass::kWork), op(10, 60, 2, OpClass::kLabel), op(20, 50, 3, OpClass::kWork),
+      op(70, 90, 3, OpClass::kWork)};
   OpPaths paths;
   std::vector<std::string> found;
   for (const OpRun& run : flatten_ops(ops, range(0, 200), Duration(0), &paths)) {
@@ -105,8 +105,8 @@ TEST(Nesting, APathIsThatOfTheOpsAround) {
       text.insert(0, std::to_string(static_cast<std::uint32_t>(paths.name(at))));
     found.push_back(text + "@" + std::to_string(to_ns(run.range.start)));
   }
-  EXPECT_EQ(found, (std::vector<std::string>{"1@0", "12@10", "123@20", "12@50", "1@60", "13@70",
-                                             "1@90"}));
+  EXPECT_EQ(found,
+            (std::vector<std::string>{"1@0", "12@10", "123@20", "12@50", "1@60", "13@70", "1@90"}));
 }
 
 TEST(Spans, AScopeAroundStepsIsLookedAtWhereItEnds) {
@@ -152,7 +152,8 @@ TEST(Limits, OpsOfEndlessNamesHaveABoundedTableThatAddsUp) {
     const std::int64_t start = i * 100'000;
     builder.phase(main, PhaseKind::kInput, start, start + 10);
     for (std::int64_t j = 0; j < kOps; ++j)
-      builder.op(main, "op " + std::to_string(i * kOps + j), start + 100 * j + 20, start + 100 * j + 70);
+      builder.op(main, "op " + std::to_string(i * kOps + j), start + 100 * j + 20,
+                 start + 100 * j + 70);
     builder.phase(main, PhaseKind::kBackward, start + 60'000, start + 70'000);
     builder.phase(main, PhaseKind::kOptimizer, start + 80'000, start + 90'000);
   }

@@ -27,9 +27,9 @@ TEST(Losses, OfAllThreadsAreAddedUp) {
   EXPECT_EQ(losses_text({}, false), "nothing lost");
   EXPECT_EQ(losses_text({}, true), "incomplete");
   EXPECT_EQ(losses_text({{ThreadId(1), "op", 0}}, false), "nothing lost");
-  EXPECT_EQ(
-      losses_text({{ThreadId(1), "phase", 1}, {ThreadId(1), "op", 3}, {ThreadId(2), "op", 4}}, true),
-      "lost: 7 ops, 1 phase");
+  EXPECT_EQ(losses_text({{ThreadId(1), "phase", 1}, {ThreadId(1), "op", 3}, {ThreadId(2), "op", 4}},
+                        true),
+            "lost: 7 ops, 1 phase");
 }
 
 std::string passage(const char* page, const std::string& from, const std::string& to) {

@@ -134,8 +134,7 @@ TEST(Populations, StallsAndCheckpointsAreThreeKinds) {
 TEST(Populations, ACauseTellsThemApartWhereTheStepTimeDoesNot) {
   Mixture run(500);
   for (double& time : run.profiles.causes[kCompute]) time = lognormal(run.random, 10e6, 0.3);
-  run.add(
-      kInput, [](auto number) { return number % 4 == 0; }, [] { return 4e6; });
+  run.add(kInput, [](auto number) { return number % 4 == 0; }, [] { return 4e6; });
   const auto kinds = run.kinds();
   ASSERT_EQ(kinds.size(), 2u);
   EXPECT_EQ(kinds[1], every(4, 4, 501));
@@ -153,32 +152,27 @@ TEST(Populations, RareFastStepsAreFound) {
 
 TEST(Populations, AKindThatTakesHardlyLongerIsNone) {
   Mixture run(500);
-  run.add(
-      kCheckpoint, [](auto number) { return number % 10 == 0; }, [] { return 0.5e6; });
+  run.add(kCheckpoint, [](auto number) { return number % 10 == 0; }, [] { return 0.5e6; });
   EXPECT_EQ(run.kinds().size(), 1u);
 }
 
 TEST(Populations, AFewOutliersAreNone) {
   Mixture run(300);
-  run.add(
-      kInput, [](auto number) { return number == 40 || number == 171; }, [] { return 80e6; });
-  run.add(
-      kInput, [](auto number) { return number == 203; }, [] { return 30e6; });
+  run.add(kInput, [](auto number) { return number == 40 || number == 171; }, [] { return 80e6; });
+  run.add(kInput, [](auto number) { return number == 203; }, [] { return 30e6; });
   EXPECT_EQ(run.kinds().size(), 1u);
 }
 
 // A level that changes once is a trend (trend_test.cc), not two kinds that come and go.
 TEST(Populations, ALevelThatChangesOnceIsNone) {
   Mixture run(300);
-  run.add(
-      kCompute, [](auto number) { return number > 180; }, [] { return 5e6; });
+  run.add(kCompute, [](auto number) { return number > 180; }, [] { return 5e6; });
   EXPECT_EQ(run.kinds().size(), 1u);
 }
 
 TEST(Populations, TooFewStepsAreNotTakenApart) {
   Mixture run(kLeastSteps - 1);
-  run.add(
-      kInput, [](auto number) { return number % 2 == 0; }, [] { return 20e6; });
+  run.add(kInput, [](auto number) { return number % 2 == 0; }, [] { return 20e6; });
   EXPECT_EQ(run.kinds().size(), 1u);
 }
 

@@ -35,9 +35,9 @@ TEST(Printable, ReplacesWhatATerminalObeysOrDoesNotShow) {
     EXPECT_EQ(printable(utf8(c)), control ? "?" : utf8(c)) << static_cast<std::uint32_t>(c);
   }
   for (const char32_t c :
-       {0xADU, 0x34FU, 0x61CU, 0x115FU, 0x1160U, 0x180BU, 0x180EU, 0x200BU, 0x200EU, 0x200FU,
-        0x2028U, 0x2029U, 0x202AU, 0x202EU, 0x2060U, 0x2066U, 0x2069U, 0x206FU, 0x3164U, 0xFE00U, 0xFE0FU,
-        0xFEFFU, 0xFFA0U, 0xFFF9U, 0xFFFBU, 0x1D173U, 0xE0001U, 0xE007FU, 0xE0FFFU}) {
+       {0xADU,   0x34FU,  0x61CU,  0x115FU, 0x1160U, 0x180BU,  0x180EU,  0x200BU,  0x200EU, 0x200FU,
+        0x2028U, 0x2029U, 0x202AU, 0x202EU, 0x2060U, 0x2066U,  0x2069U,  0x206FU,  0x3164U, 0xFE00U,
+        0xFE0FU, 0xFEFFU, 0xFFA0U, 0xFFF9U, 0xFFFBU, 0x1D173U, 0xE0001U, 0xE007FU, 0xE0FFFU}) {
     EXPECT_EQ(printable("a" + utf8(c) + "b"), "a?b") << static_cast<std::uint32_t>(c);
   }
   for (const char32_t c : {0xA0U, 0xAEU, 0x200AU, 0x2010U, 0x2027U, 0x202FU, 0x2070U, 0xFFFCU,
@@ -48,11 +48,13 @@ TEST(Printable, ReplacesWhatATerminalObeysOrDoesNotShow) {
 
 TEST(Printable, ReplacesWhatIsNoUtf8) {
   const std::string bad = "\xEF\xBF\xBD";
-  EXPECT_EQ(printable("a\x9B" "31m"), "a" + bad + "31m");              // a lone C1 byte
-  EXPECT_EQ(printable("\xC0\x9B"), bad + bad);                          // overlong ESC
-  EXPECT_EQ(printable("\xE0\x80\x9B"), bad + bad + bad);                // longer still
-  EXPECT_EQ(printable("\xED\xA0\x80"), bad + bad + bad);                // a surrogate
-  EXPECT_EQ(printable("\xF0\x9F"), bad);                                // cut off
+  EXPECT_EQ(printable("a\x9B"
+                      "31m"),
+            "a" + bad + "31m");                                        // a lone C1 byte
+  EXPECT_EQ(printable("\xC0\x9B"), bad + bad);                         // overlong ESC
+  EXPECT_EQ(printable("\xE0\x80\x9B"), bad + bad + bad);               // longer still
+  EXPECT_EQ(printable("\xED\xA0\x80"), bad + bad + bad);               // a surrogate
+  EXPECT_EQ(printable("\xF0\x9F"), bad);                               // cut off
   EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a" + bad + "b");  //
 }
 

@@ -159,8 +159,7 @@ TEST(Replay, ALaunchTakesItsLatency) {
 
 TEST(InputOnWorkers, OneWorkerMakesItTheLongerOfTheTwo) {
   for (const std::int64_t input : {20, 100, 180, 500}) {
-    StepGraph graph = loader_loop(
-        60, [&](int) { return input; }, 100);
+    StepGraph graph = loader_loop(60, [&](int) { return input; }, 100);
     EXPECT_DOUBLE_EQ(replay(graph).mean(), static_cast<double>(input + 100));
     input_on_workers(graph, 1);
     EXPECT_DOUBLE_EQ(replay(graph).mean(), static_cast<double>(std::max<std::int64_t>(input, 100)));
@@ -169,8 +168,7 @@ TEST(InputOnWorkers, OneWorkerMakesItTheLongerOfTheTwo) {
 
 TEST(InputOnWorkers, WorkersShareTheBatches) {
   for (int workers = 1; workers <= 8; ++workers) {
-    StepGraph graph = loader_loop(
-        240, [](int) { return 840; }, 100);
+    StepGraph graph = loader_loop(240, [](int) { return 840; }, 100);
     input_on_workers(graph, workers);
     EXPECT_NEAR(replay(graph).mean(), std::max(100.0, 840.0 / workers), 1.0) << workers;
   }
@@ -193,8 +191,8 @@ TEST(InputOnWorkers, IsNeverSlowerThanWithoutNorFasterThanTheRest) {
     const auto rest = static_cast<std::int64_t>(random() % 1000 + 1);
     std::vector<std::int64_t> waits(100);
     for (auto& wait : waits) wait = static_cast<std::int64_t>(random() % 2000);
-    StepGraph graph = loader_loop(
-        100, [&](int i) { return waits[static_cast<std::size_t>(i)]; }, rest);
+    StepGraph graph =
+        loader_loop(100, [&](int i) { return waits[static_cast<std::size_t>(i)]; }, rest);
     const double before = replay(graph).mean();
     double last = before;
     for (int workers = 1; workers <= 4; ++workers) {

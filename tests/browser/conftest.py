@@ -6,6 +6,7 @@ import pytest
 
 import viewers
 
+
 @pytest.fixture(scope="session")
 def run_stepscope(stepscope):
     """Runs `stepscope` with arguments; returns the finished process."""
@@ -66,12 +67,21 @@ def open_report(browser):
     contexts, wrong = [], []
 
     def open_page(path, page="overview", width=1280, **options):
-        context = browser.new_context(viewport={"width": width, "height": 900}, offline=True, **options)
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, offline=True, **options
+        )
         contexts.append(context)
         opened = context.new_page()
-        opened.on("console", lambda message: wrong.append(message.text) if message.type != "log" else None)
+        opened.on(
+            "console", lambda message: wrong.append(message.text) if message.type != "log" else None
+        )
         opened.on("pageerror", lambda error: wrong.append(str(error)))
-        opened.on("request", lambda request: None if request.url.startswith(("file:", "data:")) else wrong.append(request.url))
+        opened.on(
+            "request",
+            lambda request: None
+            if request.url.startswith(("file:", "data:"))
+            else wrong.append(request.url),
+        )
         opened.goto(f"{path.as_uri()}#{page}")
         return opened
 

@@ -9,7 +9,10 @@ def pages_of(page):
 
 def go_to(page, name):
     page.evaluate("name => { location.hash = name; }", name)
-    page.wait_for_function("name => document.querySelector(`nav a[aria-current]`).hash === '#' + name", arg=name.split("=")[0])
+    page.wait_for_function(
+        "name => document.querySelector(`nav a[aria-current]`).hash === '#' + name",
+        arg=name.split("=")[0],
+    )
 
 
 def text_of(page):

@@ -25,13 +25,25 @@ class Trace:
         return 4000 + self.rank
 
     def slice(self, category, name, start, duration, tid=THREAD, pid=None, **arguments):
-        self.events.append({"ph": "X", "cat": category, "name": name, "pid": self.pid if pid is None else pid,
-                            "tid": tid, "ts": round(start, 3), "dur": round(duration, 3), "args": arguments})
+        self.events.append(
+            {
+                "ph": "X",
+                "cat": category,
+                "name": name,
+                "pid": self.pid if pid is None else pid,
+                "tid": tid,
+                "ts": round(start, 3),
+                "dur": round(duration, 3),
+                "args": arguments,
+            }
+        )
 
     def op(self, name, duration, shapes=None, tid=THREAD):
         """An op of the loop's thread, from now on."""
         more = {"Input Dims": shapes} if shapes else {}
-        self.slice("cpu_op", name, self.at, duration, tid, **{"External id": len(self.events) + 1}, **more)
+        self.slice(
+            "cpu_op", name, self.at, duration, tid, **{"External id": len(self.events) + 1}, **more
+        )
         self.at += duration
 
     def wait(self, duration):
@@ -40,14 +52,26 @@ class Trace:
         self.op("aten::div", duration * 0.6)
         self.op("aten::stack", duration * 0.3)
         self.at = start + duration
-        self.slice("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", start, duration)
+        self.slice(
+            "user_annotation",
+            "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+            start,
+            duration,
+        )
 
     def launch(self, op, kernel, after, duration, category="kernel", **arguments):
         """An op that launches work on the device, which begins `after` its launch."""
         self.correlation += 1
         self.slice("cuda_runtime", "cudaLaunchKernel", self.at + 2, 4, correlation=self.correlation)
-        self.slice(category, kernel, self.at + after, duration, tid=STREAM, pid=0,
-                   **{"device": 0, "stream": STREAM, "correlation": self.correlation, **arguments})
+        self.slice(
+            category,
+            kernel,
+            self.at + after,
+            duration,
+            tid=STREAM,
+            pid=0,
+            **{"device": 0, "stream": STREAM, "correlation": self.correlation, **arguments},
+        )
         self.op(op, 10)
 
     def step(self, number, start):
@@ -59,15 +83,31 @@ class Trace:
         self.slice("user_annotation", "Optimizer.step#SGD.step", start, duration)
 
     def write(self, path):
-        document = {"schemaVersion": 1, "baseTimeNanoseconds": 1_700_000_000_000_000_000, "traceEvents": self.events,
-                    "deviceProperties": [{"id": 0, "name": "Test GPU", "totalGlobalMem": 16_000_000_000}]}
+        document = {
+            "schemaVersion": 1,
+            "baseTimeNanoseconds": 1_700_000_000_000_000_000,
+            "traceEvents": self.events,
+            "deviceProperties": [{"id": 0, "name": "Test GPU", "totalGlobalMem": 16_000_000_000}],
+        }
         if self.world > 1:
-            document["distributedInfo"] = {"backend": "nccl", "rank": self.rank, "world_size": self.world}
+            document["distributedInfo"] = {
+                "backend": "nccl",
+                "rank": self.rank,
+                "world_size": self.world,
+            }
         path.write_text(json.dumps(document))
         return path
 
 
-def on_cpu(steps=40, wait=200, compute=1000, every=0, stall=0, names=("aten::linear", "aten::relu"), shapes=None):
+def on_cpu(
+    steps=40,
+    wait=200,
+    compute=1000,
+    every=0,
+    stall=0,
+    names=("aten::linear", "aten::relu"),
+    shapes=None,
+):
     """Steps that wait, compute and update; each `every`th also waits `stall` longer."""
     trace = Trace()
     for number in range(1, steps + 1):
@@ -89,12 +129,19 @@ def on_device(steps=25, rank=0, world=1, work=700, until=1000):
         start = trace.at
         jitter = 2 * (number * 5 % 7)
         trace.wait(30)
-        trace.launch("aten::copy_", "Memcpy HtoD (Pageable -> Device)", 8, 40, "gpu_memcpy", bytes=1_000_000)
+        trace.launch(
+            "aten::copy_", "Memcpy HtoD (Pageable -> Device)", 8, 40, "gpu_memcpy", bytes=1_000_000
+        )
         trace.at += 50
         begin = trace.at
         trace.launch("aten::addmm", "void gemm<float>(float const*, float*)", 10, work + jitter)
         if world > 1:
-            trace.launch("c10d::allreduce_", "ncclDevKernel_AllReduce_Sum_f32", work + jitter + 2, until - work - jitter)
+            trace.launch(
+                "c10d::allreduce_",
+                "ncclDevKernel_AllReduce_Sum_f32",
+                work + jitter + 2,
+                until - work - jitter,
+            )
         trace.at = begin + until
         trace.optimizer(20)
         trace.step(number, start)
@@ -110,7 +157,7 @@ HOSTILE_NAMES = (
     "line separators \u2028 \u2029",
     "C1 \x9b31m, isolate \u2066, tag \U000e0041, filler \u3164",
     "__proto__",
-    "emoji \U0001F525",
+    "emoji \U0001f525",
 )
 
 RUNS = {
@@ -118,6 +165,8 @@ RUNS = {
     "compute": lambda: [on_cpu(wait=10, compute=2000, shapes=[[64, 784], [128, 784]])],
     "kinds": lambda: [on_cpu(steps=200, wait=20, compute=800, every=20, stall=1500)],
     "device": lambda: [on_device()],
-    "ranks": lambda: [on_device(rank=rank, world=3, work=850 if rank == 1 else 300) for rank in range(3)],
+    "ranks": lambda: [
+        on_device(rank=rank, world=3, work=850 if rank == 1 else 300) for rank in range(3)
+    ],
     "hostile": lambda: [on_cpu(names=HOSTILE_NAMES)],
 }

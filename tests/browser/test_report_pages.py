@@ -17,7 +17,9 @@ from report_looks import contrast, go_to, luminance, pages_of, text_of
 HAND_MADE = ("killed", "served", "tensors")  # of make_trace_store
 KINDS = [*report_runs.RUNS, *HAND_MADE, "trace"]
 WIDTHS = (1280, 400)
-REAL_TRACE = pathlib.Path(__file__).parents[3] / "shared/traces/resnet50_v100_workers0.pt.trace.json.gz"
+REAL_TRACE = (
+    pathlib.Path(__file__).parents[3] / "shared/traces/resnet50_v100_workers0.pt.trace.json.gz"
+)
 
 
 def run_checked(run_stepscope, *arguments):
@@ -38,7 +40,10 @@ def stores(run_stepscope, make_store, tmp_path_factory):
         if kind == "trace":
             traces = [REAL_TRACE]
         else:
-            traces = [trace.write(folder / f"rank{trace.rank}.pt.trace.json") for trace in report_runs.RUNS[kind]()]
+            traces = [
+                trace.write(folder / f"rank{trace.rank}.pt.trace.json")
+                for trace in report_runs.RUNS[kind]()
+            ]
         if not traces[0].exists():
             pytest.skip(f"{traces[0]} is not there")
         run_checked(run_stepscope, "import", *traces, "-o", folder / "run.db")
@@ -73,16 +78,20 @@ def test_every_page_has_its_content_and_no_width_of_its_own(open_report, reports
         assert len(text_of(page)) > 80, name
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
         assert page.locator("main canvas").count() == page.evaluate(
-            "[...document.querySelectorAll('main canvas')].filter((c) => Chart.getChart(c)).length"), name
+            "[...document.querySelectorAll('main canvas')].filter((c) => Chart.getChart(c)).length"
+        ), name
 
 
-@pytest.mark.parametrize("kind, pages", [
-    ("input", ["overview", "input", "ops", "steps"]),
-    ("device", ["overview", "input", "ops", "kernels", "copies", "steps"]),
-    ("ranks", ["overview", "input", "ops", "kernels", "copies", "steps", "ranks"]),
-    ("killed", ["overview", "input", "ops", "memory", "steps"]),
-    ("served", ["overview", "input", "ops", "steps"]),
-])
+@pytest.mark.parametrize(
+    "kind, pages",
+    [
+        ("input", ["overview", "input", "ops", "steps"]),
+        ("device", ["overview", "input", "ops", "kernels", "copies", "steps"]),
+        ("ranks", ["overview", "input", "ops", "kernels", "copies", "steps", "ranks"]),
+        ("killed", ["overview", "input", "ops", "memory", "steps"]),
+        ("served", ["overview", "input", "ops", "steps"]),
+    ],
+)
 def test_only_pages_with_something_on_them_are_offered(open_report, reports, kind, pages):
     assert pages_of(open_report(reports(kind))) == pages
 
@@ -92,9 +101,31 @@ def test_a_link_to_a_page_that_the_run_has_not_leads_to_the_overview(open_report
     assert page.get_attribute("nav a[aria-current]", "href") == "#overview"
 
 
-@pytest.mark.parametrize("address", ["ops=%", "ops=%E0%A4%A", "ops=%ff", "ops=a=b%", "ops=", "=", "=%", "%", "steps=%", "steps=1e9999",
-                                     "steps=-1", "steps=1.5", "steps=0x10", "steps=%00", "__proto__", "constructor=%", "input=%", "memory=%",
-                                     "ops=%F0%9F%94%A5%", pytest.param("steps=" + "9" * 400, id="steps=9…")])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "ops=%",
+        "ops=%E0%A4%A",
+        "ops=%ff",
+        "ops=a=b%",
+        "ops=",
+        "=",
+        "=%",
+        "%",
+        "steps=%",
+        "steps=1e9999",
+        "steps=-1",
+        "steps=1.5",
+        "steps=0x10",
+        "steps=%00",
+        "__proto__",
+        "constructor=%",
+        "input=%",
+        "memory=%",
+        "ops=%F0%9F%94%A5%",
+        pytest.param("steps=" + "9" * 400, id="steps=9…"),
+    ],
+)
 def test_any_address_leads_to_a_page(open_report, reports, address):
     """Links are mailed, cut off and typed; what has no meaning is a page with its content all the same."""
     page = open_report(reports("input"), address)
@@ -118,7 +149,13 @@ def test_an_address_finds_the_op_it_names(open_report, reports):
 
 
 def three_digits(value):
-    return f"{value:.2f}" if abs(value) < 9.995 else f"{value:.1f}" if abs(value) < 99.95 else f"{value:.0f}"
+    return (
+        f"{value:.2f}"
+        if abs(value) < 9.995
+        else f"{value:.1f}"
+        if abs(value) < 99.95
+        else f"{value:.0f}"
+    )
 
 
 def as_time(ns):
@@ -153,25 +190,42 @@ def product(document, place, of):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_figure_is_that_of_analyze(open_report, reports, stores, run_stepscope, kind):
-    document = json.loads(run_checked(run_stepscope, "analyze", stores(kind), "--json", "--no-write").stdout)
+    document = json.loads(
+        run_checked(run_stepscope, "analyze", stores(kind), "--json", "--no-write").stdout
+    )
     page = open_report(reports(kind))
     seen = set()
     for name in pages_of(page):
         go_to(page, name)
         for place, of, form, shown in page.evaluate(
-                "[...document.querySelectorAll('[data-json]')].map(e => [e.dataset.json, e.dataset.of ?? null,"
-                " e.dataset.format ?? null, e.textContent])"):
+            "[...document.querySelectorAll('[data-json]')].map(e => [e.dataset.json, e.dataset.of ?? null,"
+            " e.dataset.format ?? null, e.textContent])"
+        ):
             value = product(document, place, of)
             assert shown == ("not known" if value is None else FORMATS[form](value)), (name, place)
             seen.add(place.removeprefix("loops.0."))
-    assert {"verdict.share", "verdict.ci95.0", "steps.analysed", "steps.wall_ns.mean", "run.ops"} <= seen
-    trained = {"phases.optimizer"} if document["steps"]["unit"] == "step" else {"call.model", "steps.wall_ns.p99", "padding.share"}
+    assert {
+        "verdict.share",
+        "verdict.ci95.0",
+        "steps.analysed",
+        "steps.wall_ns.mean",
+        "run.ops",
+    } <= seen
+    trained = (
+        {"phases.optimizer"}
+        if document["steps"]["unit"] == "step"
+        else {"call.model", "steps.wall_ns.p99", "padding.share"}
+    )
     assert trained <= seen
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_verdict_is_the_first_thing_one_reads(open_report, reports, stores, run_stepscope, kind):
-    document = json.loads(run_checked(run_stepscope, "analyze", stores(kind), "--json", "--no-write").stdout)
+def test_the_verdict_is_the_first_thing_one_reads(
+    open_report, reports, stores, run_stepscope, kind
+):
+    document = json.loads(
+        run_checked(run_stepscope, "analyze", stores(kind), "--json", "--no-write").stdout
+    )
     verdict = document["verdict"]
     page = open_report(reports(kind), width=400)
     wanted = " ".join(filter(None, (verdict["degree"], verdict["kind"])))
@@ -181,7 +235,8 @@ def test_the_verdict_is_the_first_thing_one_reads(open_report, reports, stores, 
     assert f"confidence {verdict['confidence']}" in text_of(page)
     titles = page.locator("ol.advice strong").all_inner_texts()
     assert [advice["title"].lower() for advice in document["advice"]] == [
-        title.lower() for title in titles if not re.match(r"^[\d.]+ (ns|µs|ms|s)$", title)]
+        title.lower() for title in titles if not re.match(r"^[\d.]+ (ns|µs|ms|s)$", title)
+    ]
 
 
 def test_the_parts_of_the_average_step_are_those_it_has(open_report, reports):
@@ -199,9 +254,19 @@ def test_hostile_names_are_text(open_report, reports):
     page.select_option("#grouping", "op")
     shown = text_of(page)
     for name in report_runs.HOSTILE_NAMES:
-        for unseen, escape in (("\t", "\\t"), ("\n", "\\n"), ("\x07", "\\u0007"), ("\u202e", "\\u202e"), ("\u200f", "\\u200f"),
-                               ("\u2028", "\\u2028"), ("\u2029", "\\u2029"), ("\x9b", "\\u009b"), ("\u2066", "\\u2066"),
-                               ("\U000e0041", "\\u{e0041}"), ("\u3164", "\\u3164")):
+        for unseen, escape in (
+            ("\t", "\\t"),
+            ("\n", "\\n"),
+            ("\x07", "\\u0007"),
+            ("\u202e", "\\u202e"),
+            ("\u200f", "\\u200f"),
+            ("\u2028", "\\u2028"),
+            ("\u2029", "\\u2029"),
+            ("\x9b", "\\u009b"),
+            ("\u2066", "\\u2066"),
+            ("\U000e0041", "\\u{e0041}"),
+            ("\u3164", "\\u3164"),
+        ):
             name = name.replace(unseen, escape)
         assert name in shown
     for name in pages_of(page):
@@ -268,11 +333,15 @@ def test_tables_sort_and_search(open_report, reports):
     calls = [float(text) for text in page.locator("tbody tr td:nth-child(3)").all_inner_texts()]
     assert calls == sorted(calls, reverse=True) and len(set(calls)) > 1
     searched = open_report(reports("hostile"), "ops=emoji")
-    assert all("emoji" in row for row in searched.locator("tbody").first.locator("tr").all_inner_texts())
+    assert all(
+        "emoji" in row for row in searched.locator("tbody").first.locator("tr").all_inner_texts()
+    )
 
 
 def test_shapes_are_shown_when_recorded(open_report, reports):
-    assert "[[64,784],[128,784]]" in text_of(open_report(reports("compute"), "ops")).replace(" ", "")
+    assert "[[64,784],[128,784]]" in text_of(open_report(reports("compute"), "ops")).replace(
+        " ", ""
+    )
     assert "Shapes were not recorded" in text_of(open_report(reports("input"), "ops"))
 
 
@@ -280,7 +349,9 @@ def test_kinds_of_step_stand_side_by_side(open_report, reports):
     page = open_report(reports("kinds"), "steps")
     shown = text_of(page)
     assert "Every 20th step (20, 40, …)" in shown
-    assert re.search(r"\b189 steps of", shown) and re.search(r"\b10 steps of", shown)  # the first is warm-up
+    assert re.search(r"\b189 steps of", shown) and re.search(
+        r"\b10 steps of", shown
+    )  # the first is warm-up
     assert page.locator("main h3").count() == 2
 
 
@@ -291,9 +362,13 @@ def test_a_step_has_its_timeline(open_report, reports):
     page.locator("rect.slice").last.click()
     assert re.search(r"\S+ · .*into the step", page.inner_text(".timeline p[aria-live]"))
     # One colour for one category: copies in the timeline as in the legend.
-    legend = page.evaluate("getComputedStyle([...document.querySelectorAll('.legend li')]"
-                           ".find(e => e.textContent.startsWith('copy')).querySelector('.swatch')).backgroundColor")
-    drawn = page.evaluate("[...document.querySelectorAll('rect.slice')].map(e => getComputedStyle(e).fill)")
+    legend = page.evaluate(
+        "getComputedStyle([...document.querySelectorAll('.legend li')]"
+        ".find(e => e.textContent.startsWith('copy')).querySelector('.swatch')).backgroundColor"
+    )
+    drawn = page.evaluate(
+        "[...document.querySelectorAll('rect.slice')].map(e => getComputedStyle(e).fill)"
+    )
     assert legend in drawn
 
 
@@ -308,7 +383,9 @@ def test_a_step_without_a_timeline_says_how_to_get_it(open_report, reports):
 
 
 def test_ranks_name_the_straggler(open_report, reports, stores, run_stepscope):
-    document = json.loads(run_checked(run_stepscope, "analyze", stores("ranks"), "--json", "--no-write").stdout)
+    document = json.loads(
+        run_checked(run_stepscope, "analyze", stores("ranks"), "--json", "--no-write").stdout
+    )
     page = open_report(reports("ranks"), "ranks")
     assert document["ranks"]["why"] in text_of(page)
     assert page.locator("tbody tr").count() == 3
@@ -326,7 +403,9 @@ def test_each_loop_can_be_chosen(open_report, reports):
 
 
 def test_a_baseline_is_compared(open_report, reports, stores, run_stepscope):
-    compared = json.loads(run_checked(run_stepscope, "compare", stores("input"), stores("compute"), "--json").stdout)
+    compared = json.loads(
+        run_checked(run_stepscope, "compare", stores("input"), stores("compute"), "--json").stdout
+    )
     page = open_report(reports("compute", "--baseline", stores("input")), "compare")
     assert compared["answer"] in text_of(page)
     assert all(line in text_of(page) for line in compared["why"])
@@ -355,7 +434,9 @@ def test_a_loop_that_never_trains_is_told_in_calls_on_every_page(open_report, re
     for name in [*pages_of(page), "steps=7", "steps=999"]:
         go_to(page, name)
         said = page.evaluate(SAID)
-        assert [text for text in said if re.search(r"\bsteps?\b|training", text, re.IGNORECASE)] == [], name
+        assert [
+            text for text in said if re.search(r"\bsteps?\b|training", text, re.IGNORECASE)
+        ] == [], name
         assert any(re.search(r"\bcalls?\b", text) for text in said), name
     assert page.locator("nav a[href='#steps']").inner_text() == "Calls"
 
@@ -367,12 +448,27 @@ def test_a_loop_that_trains_is_told_in_steps(open_report, reports):
 
 
 def test_the_parts_of_a_call_and_its_padding_are_told(open_report, reports, stores, run_stepscope):
-    document = json.loads(run_checked(run_stepscope, "analyze", stores("served"), "--json", "--no-write").stdout)
+    document = json.loads(
+        run_checked(run_stepscope, "analyze", stores("served"), "--json", "--no-write").stdout
+    )
     page = open_report(reports("served"))
-    parts = page.locator("section", has=page.get_by_role("heading", name="The parts of a call")).inner_text()
-    assert min(document["call"]["input"], document["call"]["model"], document["call"]["scopes"]["tokenize"]) > 0
-    for name, ns in (("input", document["call"]["input"]), ("model", document["call"]["model"]),
-                     ("tokenize", document["call"]["scopes"]["tokenize"]), ("the rest", document["call"]["other"])):
+    parts = page.locator(
+        "section", has=page.get_by_role("heading", name="The parts of a call")
+    ).inner_text()
+    assert (
+        min(
+            document["call"]["input"],
+            document["call"]["model"],
+            document["call"]["scopes"]["tokenize"],
+        )
+        > 0
+    )
+    for name, ns in (
+        ("input", document["call"]["input"]),
+        ("model", document["call"]["model"]),
+        ("tokenize", document["call"]["scopes"]["tokenize"]),
+        ("the rest", document["call"]["other"]),
+    ):
         if ns > 0:
             assert re.search(rf"{name}\s+{re.escape(as_time(ns))}", parts), name
     assert f"{as_percent(document['padding']['share'])} of what is computed is padding" in parts
@@ -384,15 +480,29 @@ def test_what_held_the_memory_of_tensors_at_the_peak(open_report, reports):
     page = open_report(reports("tensors"), "memory")
     section = page.locator("section", has=page.get_by_role("heading", name="Tensors on the CPU"))
     assert "At the peak, in step 20 (" in section.inner_text()
-    assert "tensors held 144 MB. The largest part, 48.6 %, was made by the forward pass" in section.inner_text()
+    assert (
+        "tensors held 144 MB. The largest part, 48.6 %, was made by the forward pass"
+        in section.inner_text()
+    )
     rows = [row.split("\t") for row in section.locator("tbody").inner_text().split("\n")]
     assert [(row[0].split(" (")[0], *row[1:]) for row in rows] == [
-        ("by the forward pass", "70.0 MB", "48.6 %", "5.00 MB"), ("outside of any phase", "40.0 MB", "27.8 %", "40.0 MB"),
-        ("by the optimizer", "20.0 MB", "13.9 %", "20.0 MB"), ("by the backward pass", "10.0 MB", "6.9 %", "10.0 MB"),
-        ("while waiting for input", "4.00 MB", "2.8 %", "4.00 MB")]
+        ("by the forward pass", "70.0 MB", "48.6 %", "5.00 MB"),
+        ("outside of any phase", "40.0 MB", "27.8 %", "40.0 MB"),
+        ("by the optimizer", "20.0 MB", "13.9 %", "20.0 MB"),
+        ("by the backward pass", "10.0 MB", "6.9 %", "10.0 MB"),
+        ("while waiting for input", "4.00 MB", "2.8 %", "4.00 MB"),
+    ]
     assert "when it died" in section.inner_text()
-    stacked = page.evaluate("Chart.getChart([...document.querySelectorAll('canvas')].at(1)).data.datasets.map((set) => [set.label, set.data.at(0).y])")
-    assert stacked == [["outside of phases", 40e6], ["optimizer", 0], ["backward", 10e6], ["forward", 32e6], ["input", 4e6]]
+    stacked = page.evaluate(
+        "Chart.getChart([...document.querySelectorAll('canvas')].at(1)).data.datasets.map((set) => [set.label, set.data.at(0).y])"
+    )
+    assert stacked == [
+        ["outside of phases", 40e6],
+        ["optimizer", 0],
+        ["backward", 10e6],
+        ["forward", 32e6],
+        ["input", 4e6],
+    ]
 
 
 def test_a_run_whose_tensors_were_not_told_apart_shows_what_they_held(open_report, reports):
@@ -409,7 +519,9 @@ def test_a_death_comes_before_all_else(open_report, reports):
     assert "When it died" in text_of(page) and "a step" in text_of(page)
 
 
-def test_what_was_lost_is_said_in_the_words_of_analyze(open_report, make_store, run_stepscope, tmp_path):
+def test_what_was_lost_is_said_in_the_words_of_analyze(
+    open_report, make_store, run_stepscope, tmp_path
+):
     store = make_store("killed")
     lost = "47,649 events that could not be written"
     with contextlib.closing(sqlite3.connect(store)) as rows:
@@ -427,12 +539,15 @@ def test_what_was_lost_is_said_in_the_words_of_analyze(open_report, make_store, 
 def test_text_and_colours_stand_out(open_report, reports, scheme):
     page = open_report(reports("device"), color_scheme=scheme)
     style = lambda selector, what: page.evaluate(
-        "([s, w]) => getComputedStyle(document.querySelector(s))[w]", [selector, what])
+        "([s, w]) => getComputedStyle(document.querySelector(s))[w]", [selector, what]
+    )
     back = style("section", "backgroundColor")
     assert (luminance(back) > 0.5) == (scheme == "light")
     for selector in ("h1", "p.lead", ".soft", "summary", "nav a"):
         assert contrast(style(selector, "color"), back) >= 4.5, selector
-    for swatch in page.evaluate("[...document.querySelectorAll('.swatch')].map(e => getComputedStyle(e).backgroundColor)"):
+    for swatch in page.evaluate(
+        "[...document.querySelectorAll('.swatch')].map(e => getComputedStyle(e).backgroundColor)"
+    ):
         assert contrast(swatch, back) >= 3, swatch  # WCAG 1.4.11
 
 
@@ -461,10 +576,21 @@ def test_without_the_chart_library_the_tables_stay(open_report, reports, tmp_pat
     """The page that such a build would have, around the data of a report."""
     root = pathlib.Path(__file__).parents[2]
     made = tmp_path / "page.cc"
-    subprocess.run(["cmake", f"-DPAGE={root}/viewer-export/report/page", "-DCHARTS=", f"-DOUTPUT={made}",
-                    "-P", root / "viewer-export/report/embed.cmake"], check=True)
+    subprocess.run(
+        [
+            "cmake",
+            f"-DPAGE={root}/viewer-export/report/page",
+            "-DCHARTS=",
+            f"-DOUTPUT={made}",
+            "-P",
+            root / "viewer-export/report/embed.cmake",
+        ],
+        check=True,
+    )
     head, before, after = re.findall(r'R"stepscope\((.*?)\)stepscope"', made.read_text(), re.DOTALL)
-    data = re.findall(r'<script type="application/json".*?</script>\n', reports("device").read_text(), re.DOTALL)
+    data = re.findall(
+        r'<script type="application/json".*?</script>\n', reports("device").read_text(), re.DOTALL
+    )
     (tmp_path / "report.html").write_text(head + before + "".join(data) + after)
     page = open_report(tmp_path / "report.html")
     assert "built without Chart.js" in text_of(page)

@@ -42,16 +42,50 @@ def settings(build_dir):
 @pytest.fixture(scope="session")
 def grid(run_stepscope, settings, tmp_path_factory):
     """Two formats, a setting of one of them out of memory."""
-    return MadeSweep(run_stepscope, tmp_path_factory.mktemp("sweep"), "--repeats", 2, "-p", "batch=1..4*2,40",
-                     "-p", "format=fast,slow", "-p", "hold=1,16", "--memory-limit", "600M", "--", settings, "--batch", "{batch}",
-                     "--format", "{format}", "--hold-mib", "{hold}", "--steps", 60)
+    return MadeSweep(
+        run_stepscope,
+        tmp_path_factory.mktemp("sweep"),
+        "--repeats",
+        2,
+        "-p",
+        "batch=1..4*2,40",
+        "-p",
+        "format=fast,slow",
+        "-p",
+        "hold=1,16",
+        "--memory-limit",
+        "600M",
+        "--",
+        settings,
+        "--batch",
+        "{batch}",
+        "--format",
+        "{format}",
+        "--hold-mib",
+        "{hold}",
+        "--steps",
+        60,
+    )
 
 
 @pytest.fixture(scope="session")
 def hostile_names(run_stepscope, settings, tmp_path_factory):
-    return MadeSweep(run_stepscope, tmp_path_factory.mktemp("names"), "--repeats", 1, "--warmup", 1,
-                     "-p", "format=</script><script>document.title='taken over'</script>,<img src=x onerror=alert(1)>",
-                     "--", settings, "--format", "{format}", "--steps", 10)
+    return MadeSweep(
+        run_stepscope,
+        tmp_path_factory.mktemp("names"),
+        "--repeats",
+        1,
+        "--warmup",
+        1,
+        "-p",
+        "format=</script><script>document.title='taken over'</script>,<img src=x onerror=alert(1)>",
+        "--",
+        settings,
+        "--format",
+        "{format}",
+        "--steps",
+        10,
+    )
 
 
 @pytest.mark.parametrize("width", [1280, 400])
@@ -64,7 +98,8 @@ def test_every_page_has_its_content_and_no_width_of_its_own(open_report, grid, w
         assert len(text_of(page)) > 80, name
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
         assert page.locator("main canvas").count() == page.evaluate(
-            "[...document.querySelectorAll('main canvas')].filter((c) => Chart.getChart(c)).length"), name
+            "[...document.querySelectorAll('main canvas')].filter((c) => Chart.getChart(c)).length"
+        ), name
 
 
 def test_the_best_of_each_is_told_first(open_report, grid):
@@ -79,12 +114,20 @@ def test_the_best_of_each_is_told_first(open_report, grid):
 def test_the_map_has_every_setting(open_report, grid):
     page = open_report(grid.page, "map")
     cells = grid.result["cells"]
-    shown = {int(index): text for index, text in page.evaluate(
-        "[...document.querySelectorAll('[data-cell]')].map((e) => [e.dataset.cell, e.textContent])")}
+    shown = {
+        int(index): text
+        for index, text in page.evaluate(
+            "[...document.querySelectorAll('[data-cell]')].map((e) => [e.dataset.cell, e.textContent])"
+        )
+    }
     assert shown.keys() == {i for i, cell in enumerate(cells) if cell["figures"]}
     for i, text in shown.items():
-        assert text.removeprefix("★ ").removeprefix("≈ ") == rate(cells[i]["figures"]["samples_per_second"])
-    assert {i for i, text in shown.items() if text.startswith("★")} == {scan["best"] for scan in grid.result["scans"]}
+        assert text.removeprefix("★ ").removeprefix("≈ ") == rate(
+            cells[i]["figures"]["samples_per_second"]
+        )
+    assert {i for i, text in shown.items() if text.startswith("★")} == {
+        scan["best"] for scan in grid.result["scans"]
+    }
     assert page.locator("td.missing").all_inner_texts() == ["N/A: memory"] * 2
 
 
@@ -103,7 +146,11 @@ def test_all_settings_can_be_sorted(open_report, grid):
     assert page.locator("tbody tr").count() == len(grid.result["cells"])
     page.get_by_role("button", name="samples/s").click()
     column = page.locator("thead th").all_inner_texts().index("samples/s")
-    values = [float(text.replace(",", "")) for text in page.locator(f"tbody tr > :nth-child({column + 1})").all_inner_texts() if text != "–"]
+    values = [
+        float(text.replace(",", ""))
+        for text in page.locator(f"tbody tr > :nth-child({column + 1})").all_inner_texts()
+        if text != "–"
+    ]
     assert values == sorted(values, reverse=True) and len(values) == len(grid.result["cells"]) - 2
 
 
@@ -122,14 +169,17 @@ def test_text_stands_out_on_every_field_of_the_map(open_report, grid, scheme):
     back = page.evaluate("getComputedStyle(document.querySelector('section')).backgroundColor")
     assert (luminance(back) > 0.5) == (scheme == "light")
     # What a field looks like: its colour over that of the section, as a canvas mixes them.
-    fields = page.evaluate("""(back) => [...document.querySelectorAll('[data-cell]')].map((cell) => {
+    fields = page.evaluate(
+        """(back) => [...document.querySelectorAll('[data-cell]')].map((cell) => {
         const context = document.createElement('canvas').getContext('2d');
         for (const colour of [back, getComputedStyle(cell).backgroundColor]) {
           context.fillStyle = colour;
           context.fillRect(0, 0, 1, 1);
         }
         return [getComputedStyle(cell).color, `rgb(${[...context.getImageData(0, 0, 1, 1).data].slice(0, 3).join(',')})`];
-    })""", back)
+    })""",
+        back,
+    )
     assert len({field for _, field in fields}) > 1, "faster is darker"
     for ink, field in fields:
         assert contrast(ink, field) >= 4.5, (ink, field)

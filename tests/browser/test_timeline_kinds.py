@@ -11,10 +11,19 @@ import pytest
 import report_runs
 import viewers
 
-REAL_TRACE = pathlib.Path(__file__).parents[3] / "shared/traces/resnet50_v100_workers0.pt.trace.json.gz"
+REAL_TRACE = (
+    pathlib.Path(__file__).parents[3] / "shared/traces/resnet50_v100_workers0.pt.trace.json.gz"
+)
 KINDS = [*report_runs.RUNS, "killed", "synthetic", "trace"]
-TABLES = {"step": "step", "verdict": "verdict", "op": "cpu_op", "kernel": "kernel", "copy": "gpu_memcpy",
-          "memset": "gpu_memset", "api_call": "cuda_runtime"}
+TABLES = {
+    "step": "step",
+    "verdict": "verdict",
+    "op": "cpu_op",
+    "kernel": "kernel",
+    "copy": "gpu_memcpy",
+    "memset": "gpu_memset",
+    "api_call": "cuda_runtime",
+}
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +40,14 @@ def exported(run_stepscope, make_store, folder):
             return make_store("killed")
         if kind == "synthetic":
             return make_store("steps", 50)
-        traces = [REAL_TRACE] if kind == "trace" else [
-            trace.write(folder / f"{kind}{trace.rank}.pt.trace.json") for trace in reversed(report_runs.RUNS[kind]())]
+        traces = (
+            [REAL_TRACE]
+            if kind == "trace"
+            else [
+                trace.write(folder / f"{kind}{trace.rank}.pt.trace.json")
+                for trace in reversed(report_runs.RUNS[kind]())
+            ]
+        )
         if not traces[0].exists():
             pytest.skip(f"{traces[0]} is not there")
         done = run_stepscope("import", *traces, "-o", folder / f"{kind}.db")
@@ -70,9 +85,13 @@ def test_perfetto_loads_all_of_it(page, server, exported, folder, kind):
     store, trace = exported(kind)
     perfetto = viewers.Perfetto(page, server, trace)
     assert perfetto.import_problems() == []
-    assert perfetto.value("select count(*) from slice where dur >= 0") >= len(slices_in(folder / trace))
-    by_category = {row["category"]: row["n"] for row in
-                   perfetto.query("select category, count(*) as n from slice group by category")}
+    assert perfetto.value("select count(*) from slice where dur >= 0") >= len(
+        slices_in(folder / trace)
+    )
+    by_category = {
+        row["category"]: row["n"]
+        for row in perfetto.query("select category, count(*) as n from slice group by category")
+    }
     for table, category in TABLES.items():
         drawn = by_category.get(category, 0)
         if table == "op":
@@ -94,8 +113,12 @@ def test_catapult_loads_all_of_it(page, viewer_folder, server, exported, folder,
 
 def test_every_colour_is_one_that_catapult_knows(page, viewer_folder, server, exported, folder):
     viewers.Catapult(page, viewer_folder, server, exported("killed")[1])
-    named = {event["cname"] for kind in ("compute", "input", "device", "killed")
-             for event in slices_in(folder / exported(kind)[1]) if "cname" in event}
+    named = {
+        event["cname"]
+        for kind in ("compute", "input", "device", "killed")
+        for event in slices_in(folder / exported(kind)[1])
+        if "cname" in event
+    }
     assert {"terrible", "good"} <= named  # input waits; steps that compute
     for name in named:
         assert page.evaluate("name => tr.b.ColorScheme.getColorIdForReservedName(name)", name) >= 0
@@ -103,22 +126,36 @@ def test_every_colour_is_one_that_catapult_knows(page, viewer_folder, server, ex
 
 def test_ranks_stand_in_their_order_whichever_came_first(page, server, exported):
     perfetto = viewers.Perfetto(page, server, exported("ranks")[1])
-    names = [row["name"] for row in perfetto.query("select name from process where name like '%rank%' order by pid")]
-    assert [name.split("rank ")[1].rstrip(")") for name in names] == ["0", "1", "2"] * 2  # the processes, their GPUs
+    names = [
+        row["name"]
+        for row in perfetto.query("select name from process where name like '%rank%' order by pid")
+    ]
+    assert [name.split("rank ")[1].rstrip(")") for name in names] == [
+        "0",
+        "1",
+        "2",
+    ] * 2  # the processes, their GPUs
     assert all(name.startswith("GPU 0") for name in names[3:])
 
 
 def test_every_kernel_has_an_arrow_from_its_launch(page, server, exported):
     store, trace = exported("device")
     perfetto = viewers.Perfetto(page, server, trace)
-    ends = perfetto.query("select b.category as category, count(*) as n from flow join slice as a on flow.slice_out = a.id"
-                          " join slice as b on flow.slice_in = b.id where a.category = 'cuda_runtime' group by 1")
-    assert {row["category"]: row["n"] for row in ends} == {"kernel": rows_of(store, "kernel"), "gpu_memcpy": rows_of(store, "copy")}
+    ends = perfetto.query(
+        "select b.category as category, count(*) as n from flow join slice as a on flow.slice_out = a.id"
+        " join slice as b on flow.slice_in = b.id where a.category = 'cuda_runtime' group by 1"
+    )
+    assert {row["category"]: row["n"] for row in ends} == {
+        "kernel": rows_of(store, "kernel"),
+        "gpu_memcpy": rows_of(store, "copy"),
+    }
 
 
 def test_the_viewer_alone_tells_the_verdict_and_the_advice(page, server, exported):
     perfetto = viewers.Perfetto(page, server, exported("input")[1])
     name = perfetto.value("select name from slice where category = 'verdict'")
     assert name.startswith("HIGHLY INPUT-BOUND · ")
-    told = perfetto.query("select key, string_value as text from slice join args using (arg_set_id) where category = 'verdict'")
+    told = perfetto.query(
+        "select key, string_value as text from slice join args using (arg_set_id) where category = 'verdict'"
+    )
     assert any(row["key"].endswith("advice[0].title") and row["text"] for row in told)

@@ -19,8 +19,12 @@ import pytest
 import report_runs
 import viewers
 
-HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
-           "Cross-Origin-Resource-Policy": "same-origin"}
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
 
 # What the hand-over page meets at the other end: it listens late, as a page that loads slowly does, and tells what it got.
 FAKE_UI = b"""<!DOCTYPE html><title>fake</title><script>
@@ -48,9 +52,15 @@ class View:
     """A running `stepscope view`."""
 
     def __init__(self, stepscope, *arguments, environment=None, descriptors=None):
-        self.process = subprocess.Popen([stepscope, "view", *map(str, arguments)], text=True, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, env={**os.environ, **(environment or {})},
-                                        preexec_fn=descriptors and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors,) * 2)))
+        self.process = subprocess.Popen(
+            [stepscope, "view", *map(str, arguments)],
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **(environment or {})},
+            preexec_fn=descriptors
+            and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors,) * 2)),
+        )
         self.address = self.process.stdout.readline().strip()
         if not self.address:
             pytest.fail(self.process.communicate()[1])
@@ -60,8 +70,13 @@ class View:
     def get(self, path, method="GET", **headers):
         """Status, headers, body; `path` as it stands behind the address, or from a slash on."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        named = {"Host": self.host, **{name.replace("_", "-"): value for name, value in headers.items()}}
-        connection.putrequest(method, path if path.startswith("/") else self.path + path, skip_host=True)
+        named = {
+            "Host": self.host,
+            **{name.replace("_", "-"): value for name, value in headers.items()},
+        }
+        connection.putrequest(
+            method, path if path.startswith("/") else self.path + path, skip_host=True
+        )
         for name, value in named.items():
             connection.putheader(name, value)
         connection.endheaders()
@@ -98,13 +113,17 @@ def view(stepscope, run_db):
 def test_the_address_is_of_the_loopback_and_holds_a_token(view):
     assert view.address.startswith("http://127.0.0.1:")
     assert len(view.path.strip("/")) == 32
-    others = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)} - {"127.0.0.1"}
+    others = {
+        info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)
+    } - {"127.0.0.1"}
     for address in others:
         with pytest.raises(OSError):
             socket.create_connection((address, view.port), timeout=5).close()
 
 
-@pytest.mark.parametrize("path", ["/", "/trace.json.gz", "/00000000000000000000000000000000/", "/favicon.ico", "//"])
+@pytest.mark.parametrize(
+    "path", ["/", "/trace.json.gz", "/00000000000000000000000000000000/", "/favicon.ico", "//"]
+)
 def test_nothing_is_to_be_had_without_the_token(view, path):
     status, _, body = view.get(path)
     assert status == 403
@@ -134,12 +153,16 @@ def test_there_is_nothing_to_change(view, method):
     assert view.get("", method)[0] == 405
 
 
-@pytest.mark.parametrize("path", ["none", "../run.db", "ui/index.html", "ui/../../run.db", "live.json", "%2e%2e/run.db"])
+@pytest.mark.parametrize(
+    "path", ["none", "../run.db", "ui/index.html", "ui/../../run.db", "live.json", "%2e%2e/run.db"]
+)
 def test_nothing_else_is_served(view, path):
     assert view.get(path)[0] == 404
 
 
-@pytest.mark.parametrize("path", ["", "timeline", "timeline.js", "timeline.css", "trace.json.gz", "none", "/"])
+@pytest.mark.parametrize(
+    "path", ["", "timeline", "timeline.js", "timeline.css", "trace.json.gz", "none", "/"]
+)
 def test_every_answer_is_hardened(view, path):
     _, headers, _ = view.get(path)
     for name, value in HEADERS.items():
@@ -158,7 +181,10 @@ SLOW = {
 def test_two_hundred_slow_clients_keep_nobody_waiting(view, how):
     """Whoever connects needs no token for that; the owner's browser gets its page all the same."""
     with contextlib.ExitStack() as open_ones:
-        clients = [open_ones.enter_context(socket.create_connection(("127.0.0.1", view.port))) for _ in range(200)]
+        clients = [
+            open_ones.enter_context(socket.create_connection(("127.0.0.1", view.port)))
+            for _ in range(200)
+        ]
         ended = threading.Event()
 
         def drip():
@@ -180,7 +206,10 @@ def test_two_hundred_slow_clients_keep_nobody_waiting(view, how):
 
 
 def test_nor_do_more_clients_than_it_has_descriptors_for(stepscope, run_db):
-    with viewing(stepscope, run_db, "--no-browser", "--ui", "public", descriptors=40) as view, contextlib.ExitStack() as open_ones:
+    with (
+        viewing(stepscope, run_db, "--no-browser", "--ui", "public", descriptors=40) as view,
+        contextlib.ExitStack() as open_ones,
+    ):
         for _ in range(300):
             open_ones.enter_context(socket.create_connection(("127.0.0.1", view.port))).send(b"G")
         for _ in range(3):
@@ -205,7 +234,9 @@ def test_head_says_what_get_would(view):
 
 def test_the_page_is_the_report_with_a_way_to_the_timeline(view, page):
     wrong = []
-    page.on("console", lambda message: wrong.append(message.text) if message.type != "log" else None)
+    page.on(
+        "console", lambda message: wrong.append(message.text) if message.type != "log" else None
+    )
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.goto(view.address)
     assert page.inner_text("h1") == "Highly input-bound"
@@ -248,13 +279,19 @@ def test_the_trace_is_handed_to_a_ui_elsewhere(stepscope, run_db, page):
         assert page.inner_text("#site") == urllib.parse.urlsplit(ui).netloc
         with page.expect_popup() as popup:
             page.click("#open")
-        page.wait_for_function("() => document.getElementById('state').textContent.includes('handed over')")
+        page.wait_for_function(
+            "() => document.getElementById('state').textContent.includes('handed over')"
+        )
         other = popup.value
         other.wait_for_function("() => window.received")
         received = other.evaluate("window.received")
         events = len(json.loads(gzip.decompress(view.get("trace.json.gz")[2]))["traceEvents"])
-        assert received == {"title": "run.db", "fileName": "trace.json.gz", "from": view.address[:-len(view.path)],
-                            "events": events}
+        assert received == {
+            "title": "run.db",
+            "fileName": "trace.json.gz",
+            "from": view.address[: -len(view.path)],
+            "events": events,
+        }
         assert other.evaluate("window.pings") >= 1
         assert other.evaluate("document.referrer") == ""
 
@@ -263,7 +300,8 @@ def test_a_page_of_another_site_that_knows_the_address_reads_nothing(view, page)
     """Even with the token: what a browser would let it try is refused by the server or by the answer's own policy."""
     with fake_ui(b"<!DOCTYPE html><title>elsewhere</title>") as elsewhere:
         page.goto(elsewhere)
-        got = page.evaluate("""async (address) => {
+        got = page.evaluate(
+            """async (address) => {
             const got = {};
             const attempt = async (name, action) => { try { got[name] = await action(); } catch (error) { got[name] = "refused"; } };
             const loaded = (tag, attributes) => new Promise((resolve, reject) => {
@@ -279,13 +317,22 @@ def test_a_page_of_another_site_that_knows_the_address_reads_nothing(view, page)
             await attempt("image", async () => { await loaded("img", {src: address}); return "shown"; });
             await attempt("frame", async () => (await loaded("iframe", {src: address})).contentDocument?.title ?? "refused");
             return got;
-        }""", view.address)
+        }""",
+            view.address,
+        )
     assert set(got.values()) == {"refused"}, got
 
 
 def test_nothing_of_the_working_folder_is_run_or_served(stepscope, run_db, tmp_path, monkeypatch):
     """The store may have come with the folder: a module there must not be taken for an installed one."""
-    for module in ("viztracer/__init__.py", "importlib/__init__.py", "contextlib.py", "types.py", "warnings.py", "usercustomize.py"):
+    for module in (
+        "viztracer/__init__.py",
+        "importlib/__init__.py",
+        "contextlib.py",
+        "types.py",
+        "warnings.py",
+        "usercustomize.py",
+    ):
         (tmp_path / module).parent.mkdir(exist_ok=True)
         (tmp_path / module).write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
     (tmp_path / "viztracer/web_dist").mkdir()
@@ -310,20 +357,30 @@ def test_a_page_that_answers_from_another_origin_gets_nothing(stepscope, run_db,
             assert other.evaluate("[window.pings, window.received]") == [0, None]
 
 
-def test_an_installed_ui_draws_the_timeline_without_a_network(stepscope, run_db, page, viewer_folder):
+def test_an_installed_ui_draws_the_timeline_without_a_network(
+    stepscope, run_db, page, viewer_folder
+):
     with viewing(stepscope, run_db, "--no-browser", "--ui", viewer_folder / "web_dist") as view:
         answered, refused = [], []
         page.on("requestfinished", lambda request: answered.append(request.url))
         page.on("requestfailed", lambda request: refused.append((request.url, request.failure)))
         page.goto(view.address + "timeline")
-        page.wait_for_function("() => window.app && window.app.trace && !window.app.isLoadingTrace", timeout=120_000)
+        page.wait_for_function(
+            "() => window.app && window.app.trace && !window.app.isLoadingTrace", timeout=120_000
+        )
         perfetto = viewers.Perfetto.__new__(viewers.Perfetto)
         perfetto.page = page
         assert perfetto.import_problems() == []
         assert perfetto.value("select count(*) from slice where category = 'step'") == 40
-        assert {url for url in answered if not url.startswith(("data:", "blob:", f"http://{view.host}/"))} == set()
+        assert {
+            url
+            for url in answered
+            if not url.startswith(("data:", "blob:", f"http://{view.host}/"))
+        } == set()
         # What it would like to load from its makers is not even asked for.
-        assert {why for url, why in refused if not url.startswith(f"http://{view.host}/")} <= {"csp"}
+        assert {why for url, why in refused if not url.startswith(f"http://{view.host}/")} <= {
+            "csp"
+        }
         assert view.get("ui/service_worker.js")[0] == 404
 
 
@@ -340,7 +397,9 @@ def test_it_ends_with_0(stepscope, run_db, how):
 def test_it_ends_while_a_trace_is_being_sent(stepscope, run_db):
     with viewing(stepscope, run_db, "--no-browser") as view:
         reader = socket.create_connection(("127.0.0.1", view.port))
-        reader.sendall(f"GET {view.path}trace.json.gz HTTP/1.1\r\nHost: {view.host}\r\n\r\n".encode())
+        reader.sendall(
+            f"GET {view.path}trace.json.gz HTTP/1.1\r\nHost: {view.host}\r\n\r\n".encode()
+        )
         reader.recv(100)  # and takes no more
         assert view.end() == 0
         reader.close()
@@ -353,8 +412,13 @@ class Hold:
         self.flag = folder / "hold"
         self.temporary = folder / "temporary"
         self.temporary.mkdir()
-        self.environment = {"LD_PRELOAD": str(build_dir / "tests/viewer-export/libhold_open.so"), "HOLD": str(self.flag),
-                            "HOLD_NAME": name, "TMPDIR": str(self.temporary), "ASAN_OPTIONS": "verify_asan_link_order=0"}
+        self.environment = {
+            "LD_PRELOAD": str(build_dir / "tests/viewer-export/libhold_open.so"),
+            "HOLD": str(self.flag),
+            "HOLD_NAME": name,
+            "TMPDIR": str(self.temporary),
+            "ASAN_OPTIONS": "verify_asan_link_order=0",
+        }
 
     def ask_for(self, view, path):
         """Asks for a page that will never be made; returns once it is being made."""
@@ -378,7 +442,9 @@ def test_it_ends_while_a_page_of_a_recording_is_being_made(stepscope, build_dir,
     hold = Hold(build_dir, tmp_path, "live.db")
     recorder = Recorder(build_dir, tmp_path / "live.db")
     recorder.do("steps 5")
-    with viewing(stepscope, tmp_path / "live.db", "--no-browser", "--live", environment=hold.environment) as view:
+    with viewing(
+        stepscope, tmp_path / "live.db", "--no-browser", "--live", environment=hold.environment
+    ) as view:
         before = {entry.name for entry in tmp_path.iterdir()}
         with hold.ask_for(view, path):
             assert view.end(signal.SIGTERM) == 0
@@ -389,7 +455,9 @@ def test_it_ends_while_a_page_of_a_recording_is_being_made(stepscope, build_dir,
     recorder.process.wait()
 
 
-def test_an_imported_trace_is_gone_though_its_timeline_is_being_made(stepscope, build_dir, tmp_path):
+def test_an_imported_trace_is_gone_though_its_timeline_is_being_made(
+    stepscope, build_dir, tmp_path
+):
     hold = Hold(build_dir, tmp_path, "run.db")
     trace = report_runs.RUNS["device"]()[0].write(tmp_path / "trace.json")
     with viewing(stepscope, trace, "--no-browser", environment=hold.environment) as view:
@@ -401,13 +469,19 @@ def test_an_imported_trace_is_gone_though_its_timeline_is_being_made(stepscope, 
 
 @pytest.mark.parametrize("verb", ["view", "analyze"])
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_imported_trace_is_gone_though_it_is_still_being_opened(stepscope, build_dir, tmp_path, verb, how):
+def test_an_imported_trace_is_gone_though_it_is_still_being_opened(
+    stepscope, build_dir, tmp_path, verb, how
+):
     hold = Hold(build_dir, tmp_path, "run.db")
     trace = report_runs.RUNS["device"]()[0].write(tmp_path / "trace.json")
     hold.flag.touch()
     # Tests may run under nohup, whose children ignore SIGHUP; these are to end by it.
-    running = subprocess.Popen([stepscope, verb, trace], env={**os.environ, **hold.environment},
-                               stdout=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(how, signal.SIG_DFL))
+    running = subprocess.Popen(
+        [stepscope, verb, trace],
+        env={**os.environ, **hold.environment},
+        stdout=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(how, signal.SIG_DFL),
+    )
     try:
         hold.wait_until_met()
         assert any((folder / "run.db").exists() for folder in hold.temporary.iterdir())
@@ -433,7 +507,9 @@ def test_the_browser_is_opened_by_a_private_file(stepscope, run_db, tmp_path):
     """What programs are started with can be read by every user of the machine; the address must not be."""
     told = tmp_path / "told"
     opener = tmp_path / "xdg-open"
-    opener.write_text(f'#!/bin/sh\nstat -c "%a $1" "$1" > {told}.new\ncat "$1" >> {told}.new\nmv {told}.new {told}\n')
+    opener.write_text(
+        f'#!/bin/sh\nstat -c "%a $1" "$1" > {told}.new\ncat "$1" >> {told}.new\nmv {told}.new {told}\n'
+    )
     opener.chmod(0o755)
     environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "DISPLAY": ":0"}
     with viewing(stepscope, run_db, environment=environment) as view:
@@ -448,14 +524,19 @@ def test_the_browser_is_opened_by_a_private_file(stepscope, run_db, tmp_path):
         assert view.end() == 0
 
 
-@pytest.mark.parametrize("arguments, code, said", [
-    (["none.db"], 3, "none.db"),
-    (["{run}", "--ui", "/nowhere"], 2, "index.html"),
-    (["{run}", "--ui", "ftp://host"], 2, "address"),
-    (["{run}", "--port", "70000"], 2, "--port"),
-])
+@pytest.mark.parametrize(
+    "arguments, code, said",
+    [
+        (["none.db"], 3, "none.db"),
+        (["{run}", "--ui", "/nowhere"], 2, "index.html"),
+        (["{run}", "--ui", "ftp://host"], 2, "address"),
+        (["{run}", "--port", "70000"], 2, "--port"),
+    ],
+)
 def test_it_says_what_is_wrong(run_stepscope, run_db, arguments, code, said):
-    done = run_stepscope("view", *(argument.format(run=run_db) for argument in arguments), "--no-browser")
+    done = run_stepscope(
+        "view", *(argument.format(run=run_db) for argument in arguments), "--no-browser"
+    )
     assert done.returncode == code
     assert said in done.stderr
     assert done.stdout == ""
@@ -468,8 +549,12 @@ class Recorder:
     """A program that records a training loop step by step, on demand."""
 
     def __init__(self, build_dir, path):
-        self.process = subprocess.Popen([build_dir / "tests/viewer-export/record_steps", path], text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(
+            [build_dir / "tests/viewer-export/record_steps", path],
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
         self.answer()
 
     def answer(self):
@@ -489,10 +574,14 @@ def test_the_overview_follows_a_recording(stepscope, build_dir, page, tmp_path):
     with viewing(stepscope, tmp_path / "live.db", "--no-browser", "--live") as view:
         page.goto(view.address)
         page.wait_for_selector("#live:not([hidden]) h2")
-        assert "step 19" in page.inner_text("#live")  # the end of the 20th is known by the next wait
+        assert "step 19" in page.inner_text(
+            "#live"
+        )  # the end of the 20th is known by the next wait
         assert page.locator("#live .bar").count() == 1
         recorder.do("steps 22")
-        page.wait_for_function("() => document.getElementById('live').textContent.includes('step 41')")
+        page.wait_for_function(
+            "() => document.getElementById('live').textContent.includes('step 41')"
+        )
         page.evaluate("location.hash = 'steps'")
         page.wait_for_function("() => document.getElementById('live').hidden")
         page.evaluate("location.hash = 'overview'")
@@ -500,7 +589,9 @@ def test_the_overview_follows_a_recording(stepscope, build_dir, page, tmp_path):
         # Its end brings the report of the whole run.
         recorder.do("steps 8")
         recorder.do("finish")
-        page.wait_for_function("() => document.getElementById('live')?.hidden && document.body.textContent.includes('of 50 steps')")
+        page.wait_for_function(
+            "() => document.getElementById('live')?.hidden && document.body.textContent.includes('of 50 steps')"
+        )
         assert wrong == []
         assert view.end() == 0
     recorder.process.stdin.close()
@@ -511,8 +602,12 @@ def test_a_run_without_a_step_yet_is_followed_too(stepscope, build_dir, page, tm
     recorder = Recorder(build_dir, tmp_path / "live.db")
     with viewing(stepscope, tmp_path / "live.db", "--no-browser", "--live") as view:
         page.goto(view.address)
-        page.wait_for_function("() => document.getElementById('live')?.textContent.includes('No step yet')")
+        page.wait_for_function(
+            "() => document.getElementById('live')?.textContent.includes('No step yet')"
+        )
         recorder.do("steps 5")
-        page.wait_for_function("() => document.getElementById('live').textContent.includes('step 4')")
+        page.wait_for_function(
+            "() => document.getElementById('live').textContent.includes('step 4')"
+        )
     recorder.process.kill()
     recorder.process.wait()

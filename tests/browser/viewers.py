@@ -53,7 +53,9 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 @contextlib.contextmanager
 def serve(viewers, traces):
     """Yields the base URL of a loopback server of both folders."""
-    handler = functools.partial(_Handler, viewers=pathlib.Path(viewers), traces=pathlib.Path(traces))
+    handler = functools.partial(
+        _Handler, viewers=pathlib.Path(viewers), traces=pathlib.Path(traces)
+    )
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -102,7 +104,9 @@ class Perfetto:
             }""",
             sql,
         )
-        return [{k: int(v["int"]) if isinstance(v, dict) else v for k, v in r.items()} for r in rows]
+        return [
+            {k: int(v["int"]) if isinstance(v, dict) else v for k, v in r.items()} for r in rows
+        ]
 
     def value(self, sql):
         """The one value that `sql` yields."""

@@ -318,8 +318,7 @@ TEST_F(AnalyzeTest, EachEvidenceQueryReturnsItsValue) {
   {
     auto writer = TraceWriter::create(pressed);
     ASSERT_TRUE(writer.ok());
-    record_waits(
-        **writer, 100, [](int) { return 100'000; }, 2'000);
+    record_waits(**writer, 100, [](int) { return 100'000; }, 2'000);
   }
   EXPECT_EQ(check_evidence(pressed, "memory-pressure-bound"), 3u);
   EXPECT_THAT(run_stepscope({"analyze", pressed}).out, HasSubstr("MEMORY-PRESSURE-BOUND"));

@@ -20,9 +20,11 @@ TEST(CliBoundary, MemoryThatRunsOutIsALine) {
   const std::string store = dir / "run.db";
   bool refused = false;
   for (int megabytes = 16; megabytes <= 1024; megabytes += 4) {
-    const Outcome outcome = run_program(
-        {"/bin/sh", "-c", "ulimit -c 0; ulimit -v " + std::to_string(megabytes * 1024) +
-                              "; exec \"$0\" analyze \"$1\" --no-write", STEPSCOPE_BINARY, store});
+    const Outcome outcome =
+        run_program({"/bin/sh", "-c",
+                     "ulimit -c 0; ulimit -v " + std::to_string(megabytes * 1024) +
+                         "; exec \"$0\" analyze \"$1\" --no-write",
+                     STEPSCOPE_BINARY, store});
     if (outcome.exit_code == 0) break;
     if (outcome.exit_code == 127) continue;  // the loader itself found no room
     refused = true;

@@ -1,5 +1,5 @@
-// Stores from elsewhere, as a script meets them: each verb says in one line what is wrong with which
-// file, exits with 3, and leaves the file as it was.
+// Stores from elsewhere, as a script meets them: each verb says in one line what is wrong with
+// which file, exits with 3, and leaves the file as it was.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

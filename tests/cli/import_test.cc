@@ -90,7 +90,8 @@ TEST_F(ImportVerbTest, AByteOrderMarkBeforeATraceIsSkipped) {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_THAT(outcome.out, HasSubstr("run.db: "));
   }
-  const Outcome nothing = run_stepscope({"import", write("mark.json", "\xEF\xBB\xBF"), "-o", path("x.db")});
+  const Outcome nothing =
+      run_stepscope({"import", write("mark.json", "\xEF\xBB\xBF"), "-o", path("x.db")});
   EXPECT_EQ(nothing.exit_code, 3);
   EXPECT_EQ(lines_in(nothing.err), 1u) << nothing.err;
 }
@@ -100,7 +101,8 @@ TEST_F(ImportVerbTest, AGzipBombIsRefused) {
   const std::string bomb = path("bomb.json.gz");
   const Outcome made = run_program(
       {"/bin/sh", "-c",
-       "(printf '{\"traceEvents\":['; head -c 400000000 /dev/zero | tr '\\0' ' ') | gzip -9 > " + bomb});
+       "(printf '{\"traceEvents\":['; head -c 400000000 /dev/zero | tr '\\0' ' ') | gzip -9 > " +
+           bomb});
   ASSERT_EQ(made.exit_code, 0) << made.err;
   const Outcome outcome = run_stepscope({"import", bomb, "-o", path("run.db")});
   EXPECT_EQ(outcome.exit_code, 3);

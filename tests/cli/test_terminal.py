@@ -19,15 +19,19 @@ import threading
 import pytest
 
 MARK = "HOSTILE"
-UNFIT = ("\x1b]0;title\x07\x1b[31m\x1b[2J\x9b31m\x85\x90\x7f\b\r\u202e\u2066\u200f\u061c\u2028\u2029\ufeff\u200b\u00ad\u180e"
-         "\u2060\ufff9\U000e0041")
+UNFIT = (
+    "\x1b]0;title\x07\x1b[31m\x1b[2J\x9b31m\x85\x90\x7f\b\r\u202e\u2066\u200f\u061c\u2028\u2029\ufeff\u200b\u00ad\u180e"
+    "\u2060\ufff9\U000e0041"
+)
 PAYLOAD = MARK + UNFIT
 SHOWN = re.compile(MARK + r"\?\]0;title\?")  # how a terminal is to see it
 
 # What our own pages, progress lines and screens consist of besides text.
 OWN = re.compile(r"\x1b\[(?:[012]|1;3[123])m|\x1b\[\?(?:1049|25)[hl]|\x1b\[[HKJ]")
-OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
-                    "\ufff0-\ufffb\U000e0000-\U000e0fff]")
+OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ufff0-\ufffb\U000e0000-\U000e0fff]"
+)
 
 # Texts of a run that are free: whatever the program, its libraries and the machine call themselves.
 FREE = {"string": ["text"], "process": ["name", "command"], "thread": ["name"], "device": ["name"]}
@@ -38,15 +42,20 @@ def assert_plain(output):
     """Of bytes as a terminal gets them: valid UTF-8, and nothing in it that is not ours."""
     text = OWN.sub("", output.decode("utf-8")).replace("\r\n", "\n").replace("\r", "")
     found = OBEYED.search(text)
-    assert found is None, (hex(ord(found[0])), text[max(0, found.start() - 60):found.end() + 20])
+    assert found is None, (hex(ord(found[0])), text[max(0, found.start() - 60) : found.end() + 20])
     return text
 
 
 def on_terminal(*command, keys=b"", environment=None):
     """Runs a command with a terminal for all its input and output; its exit code and what the terminal got."""
     parent, child = pty.openpty()
-    process = subprocess.Popen([os.fspath(part) for part in command], stdin=child, stdout=child, stderr=child,
-                               env={**os.environ, "NO_COLOR": "", **(environment or {})})
+    process = subprocess.Popen(
+        [os.fspath(part) for part in command],
+        stdin=child,
+        stdout=child,
+        stderr=child,
+        env={**os.environ, "NO_COLOR": "", **(environment or {})},
+    )
     os.close(child)
     if keys:
         os.write(parent, keys)
@@ -71,8 +80,15 @@ def edit(path, statement, *values):
 
 def text_columns(path):
     with contextlib.closing(sqlite3.connect(path)) as store:
-        tables = [name for (name,) in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        return [(table, row[1]) for table in tables for row in store.execute(f"PRAGMA table_info({table})") if row[2] == "TEXT"]
+        tables = [
+            name for (name,) in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
+        return [
+            (table, row[1])
+            for table in tables
+            for row in store.execute(f"PRAGMA table_info({table})")
+            if row[2] == "TEXT"
+        ]
 
 
 @pytest.fixture(scope="module", params=["killed", "tensors"])
@@ -135,30 +151,38 @@ def test_text_that_is_no_utf8_is_replaced(stepscope, store, tmp_path):
     edit(path, "UPDATE thread SET name = CAST(x'486f9b333120c29b20e0809b20f0' AS TEXT)")
     edit(path, "UPDATE process SET name = CAST(x'486f9b333120c29b20e0809b20f0' AS TEXT)")
     for verb in ("analyze", "top"):
-        assert "Ho\ufffd31 ? " in assert_plain(on_terminal(stepscope, verb, path, *(["--once"] if verb == "top" else []))[1])
+        assert "Ho\ufffd31 ? " in assert_plain(
+            on_terminal(stepscope, verb, path, *(["--once"] if verb == "top" else []))[1]
+        )
 
 
-@pytest.mark.parametrize("command", [
-    ["analyze", "{}"],
-    ["compare", "{}", "{}"],
-    ["top", "{}"],
-    ["view", "{}", "--no-browser"],
-    ["export", "{}", "-o", "{}.json"],
-    ["report", "{}", "-o", "{}.html"],
-    ["import", "{}", "-o", "{}.db"],
-    ["control", "{}", "status"],
-    ["run", "-o", "{}.db", "--", "{}"],
-    ["run", "--steps", "{}", "--", "true"],
-    ["run", "--schedule", "{}", "--", "true"],
-    ["sweep", "show", "{}"],
-    ["sweep", "-p", "{}", "--", "true"],
-    ["analyze", "run.db", "--steps", "{}"],
-    ["analyze", "run.db", "{}"],
-    ["analyze", "run.db", "--no-such-option={}"],
-], ids=" ".join)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["analyze", "{}"],
+        ["compare", "{}", "{}"],
+        ["top", "{}"],
+        ["view", "{}", "--no-browser"],
+        ["export", "{}", "-o", "{}.json"],
+        ["report", "{}", "-o", "{}.html"],
+        ["import", "{}", "-o", "{}.db"],
+        ["control", "{}", "status"],
+        ["run", "-o", "{}.db", "--", "{}"],
+        ["run", "--steps", "{}", "--", "true"],
+        ["run", "--schedule", "{}", "--", "true"],
+        ["sweep", "show", "{}"],
+        ["sweep", "-p", "{}", "--", "true"],
+        ["analyze", "run.db", "--steps", "{}"],
+        ["analyze", "run.db", "{}"],
+        ["analyze", "run.db", "--no-such-option={}"],
+    ],
+    ids=" ".join,
+)
 def test_errors_name_paths_and_words_in_plain_text(stepscope, tmp_path, command):
     name = PAYLOAD.replace("/", "")
-    code, output = on_terminal(stepscope, *(part.replace("{}", str(tmp_path / name)) for part in command))
+    code, output = on_terminal(
+        stepscope, *(part.replace("{}", str(tmp_path / name)) for part in command)
+    )
     assert code != 0
     assert MARK in assert_plain(output)
 
@@ -186,7 +210,17 @@ def test_what_a_program_of_a_sweep_says_is_plain_text(stepscope, tmp_path):
     program.write_text("#!/bin/sh\nprintf '%s' \"$1\" >&2\nexit 3\n")
     program.chmod(0o755)
     sweep = tmp_path / "sweep.db"
-    code, output = on_terminal(stepscope, "sweep", "-o", sweep, "-p", "name=" + PAYLOAD.replace(",", ""), "--", program, "{name}")
+    code, output = on_terminal(
+        stepscope,
+        "sweep",
+        "-o",
+        sweep,
+        "-p",
+        "name=" + PAYLOAD.replace(",", ""),
+        "--",
+        program,
+        "{name}",
+    )
     assert code == 3
     assert SHOWN.search(assert_plain(output))
     assert SHOWN.search(assert_plain(on_terminal(stepscope, "sweep", "show", sweep)[1]))
@@ -195,7 +229,9 @@ def test_what_a_program_of_a_sweep_says_is_plain_text(stepscope, tmp_path):
 def test_the_address_of_a_view_is_told_in_plain_text(stepscope, build_dir, tmp_path):
     path = make(build_dir, "killed", tmp_path / (PAYLOAD + ".db"))
     parent, child = pty.openpty()
-    process = subprocess.Popen([stepscope, "view", path, "--no-browser"], stdin=child, stdout=child, stderr=child)
+    process = subprocess.Popen(
+        [stepscope, "view", path, "--no-browser"], stdin=child, stdout=child, stderr=child
+    )
     os.close(child)
     output = b""
     while b"Ctrl-C" not in output:
@@ -209,8 +245,12 @@ def test_the_address_of_a_view_is_told_in_plain_text(stepscope, build_dir, tmp_p
 def test_a_recorder_answers_in_plain_text(stepscope, build_dir, tmp_path):
     """The store says which socket is asked: whoever made it may sit there."""
     store = tmp_path / "live.db"
-    recorder = subprocess.Popen([build_dir / "tests/viewer-export/record_steps", store], text=True,
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    recorder = subprocess.Popen(
+        [build_dir / "tests/viewer-export/record_steps", store],
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
     assert recorder.stdout.readline() == "ok\n"
     path = str(tmp_path / "socket")
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
@@ -220,7 +260,9 @@ def test_a_recorder_answers_in_plain_text(stepscope, build_dir, tmp_path):
         def answer():
             with listener.accept()[0] as connection:
                 connection.recv(4096)
-                connection.send(struct.pack("<II248s", 0x54435353, 1, PAYLOAD.encode()))  # ControlReply of channel_format.h
+                connection.send(
+                    struct.pack("<II248s", 0x54435353, 1, PAYLOAD.encode())
+                )  # ControlReply of channel_format.h
 
         thread = threading.Thread(target=answer, daemon=True)
         thread.start()

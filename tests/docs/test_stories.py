@@ -28,7 +28,15 @@ def test_a_story_can_be_followed(story, stepscope, python_ops, build_dir, tmp_pa
     if "formats.py" in story.read_text():
         for package in FORMATS:
             pytest.importorskip(package, reason=f"pip install {package}")
-    command = [sys.executable, STORIES / "run.py", "--build", build_dir, "--check", "--quick", story]
+    command = [
+        sys.executable,
+        STORIES / "run.py",
+        "--build",
+        build_dir,
+        "--check",
+        "--quick",
+        story,
+    ]
     # Threads that spin for one another beside other tests would take many times as long.
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)

@@ -17,10 +17,24 @@ def record(tmp_path, stepscope, cpp_programs):
 
     def record(surroundings=(), environment=None):
         store = tmp_path / "run.db"
-        program = [cpp_programs, "reader", "--batches", BATCHES, "--stall-ms", 0, "--own", tmp_path / "own.json"]
+        program = [
+            cpp_programs,
+            "reader",
+            "--batches",
+            BATCHES,
+            "--stall-ms",
+            0,
+            "--own",
+            tmp_path / "own.json",
+        ]
         command = [stepscope, "run", "-o", store, "--quiet", "--", *surroundings, *program]
-        done = subprocess.run([str(word) for word in command], env=os.environ | (environment or {}),
-                              capture_output=True, text=True, timeout=300)
+        done = subprocess.run(
+            [str(word) for word in command],
+            env=os.environ | (environment or {}),
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
         assert (done.returncode, done.stderr) == (0, "")
         return store
 
@@ -29,10 +43,14 @@ def record(tmp_path, stepscope, cpp_programs):
 
 def assert_recorded(store):
     with sqlite3.connect(store) as opened:
+
         def one(query):
             return opened.execute(query).fetchone()
+
         (end,) = one("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'end_ns'")
-        (updates,) = one("SELECT count(*) FROM phase JOIN phase_kind AS k ON k.id = kind WHERE k.name = 'optimizer'")
+        (updates,) = one(
+            "SELECT count(*) FROM phase JOIN phase_kind AS k ON k.id = kind WHERE k.name = 'optimizer'"
+        )
         assert updates == BATCHES
         ops, first, last = one("SELECT count(*), min(start_ns), max(start_ns + dur_ns) FROM op")
         assert ops > 10 * BATCHES

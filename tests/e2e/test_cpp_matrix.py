@@ -28,11 +28,16 @@ def run(tmp_path, stepscope, cpp_programs):
             assert wrapped.returncode == code, wrapped.stderr
             assert (wrapped.stdout, wrapped.stderr) == (bare.stdout, bare.stderr)
             done = analyze(stepscope, folder)
-            errors = [recorded.share_error_of_its_own_steps(done, done.own(which), steps_of)
-                      for which in of if steps_of]
+            errors = [
+                recorded.share_error_of_its_own_steps(done, done.own(which), steps_of)
+                for which in of
+                if steps_of
+            ]
             if all(abs(error) <= recorded.POINT for error in errors):
                 return done
-        pytest.fail(f"input shares differ from the program's own by {errors}, {recorded.ATTEMPTS} times")
+        pytest.fail(
+            f"input shares differ from the program's own by {errors}, {recorded.ATTEMPTS} times"
+        )
 
     return run
 
@@ -47,13 +52,17 @@ def count(done, query):
         return store.execute(query).fetchone()[0]
 
 
-@pytest.mark.parametrize("options", [
-    ["--workers", 0, "--kind", "sleep"],
-    ["--workers", 0, "--kind", "busy"],
-    ["--workers", 2, "--kind", "sleep", "--stall-ms", 30],
-    ["--workers", 2, "--kind", "busy", "--stall-ms", 30],
-    ["--workers", 2, "--stall-ms", 0],
-], ids=lambda options: "-".join(map(str, options)).replace("--", ""))
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--workers", 0, "--kind", "sleep"],
+        ["--workers", 0, "--kind", "busy"],
+        ["--workers", 2, "--kind", "sleep", "--stall-ms", 30],
+        ["--workers", 2, "--kind", "busy", "--stall-ms", 30],
+        ["--workers", 2, "--stall-ms", 0],
+    ],
+    ids=lambda options: "-".join(map(str, options)).replace("--", ""),
+)
 def test_the_loader_of_libtorch(run, options):
     done = run("loader", *options, steps_of=own_steps.update_steps)
     assert done.report["steps"]["marker"] == "optimizer"
@@ -70,7 +79,13 @@ def test_gradient_accumulation(run):
     """Four waits, four backward passes, one step."""
     done = run("accumulation", "--batches", 280, "--stall-ms", 4, steps_of=own_steps.update_steps)
     assert done.report["steps"]["marker"] == "optimizer"
-    assert count(done, "SELECT count(*) FROM phase JOIN phase_kind AS k ON k.id = kind WHERE k.name = 'backward'") == 280
+    assert (
+        count(
+            done,
+            "SELECT count(*) FROM phase JOIN phase_kind AS k ON k.id = kind WHERE k.name = 'backward'",
+        )
+        == 280
+    )
 
 
 def test_a_closure(run):
@@ -85,7 +100,10 @@ def test_evaluation_and_checkpoints(run):
 
 def test_two_loops_in_one_process(run):
     done = run("threads", steps_of=own_steps.update_steps, of=[".0", ".1"])
-    shares = [done.loop_of(own["pid"], own["tid"])["shares"]["input"] for own in (done.own(".0"), done.own(".1"))]
+    shares = [
+        done.loop_of(own["pid"], own["tid"])["shares"]["input"]
+        for own in (done.own(".0"), done.own(".1"))
+    ]
     assert shares[1] > shares[0] + 0.05, "the second one waits twice as long"
 
 
@@ -94,7 +112,13 @@ def test_inference(run, workers):
     """The sampler's marks tell the batches; with workers nothing ends the last one. What a batch is prepared with by
     ops does not count as input."""
     done = run("inference", "--workers", workers, "--stall-ms", 30 if workers else 8)
-    assert count(done, "SELECT count(*) FROM op JOIN string ON string.id = name_id WHERE text = 'aten::argmax'") == 80
+    assert (
+        count(
+            done,
+            "SELECT count(*) FROM op JOIN string ON string.id = name_id WHERE text = 'aten::argmax'",
+        )
+        == 80
+    )
     assert done.report["steps"]["marker"] == "inferred"
     assert done.report["steps"]["count"] == (79 if workers else 80)
     assert done.report["input"]["inferred"]
@@ -116,11 +140,18 @@ def test_the_memory_of_devices_is_what_their_allocators_say(run):
     done = run("devices", "--stall-ms", 10)
     allocated, reserved = ("device_allocated_bytes", "device_reserved_bytes")
     with sqlite3.connect(done.folder / "run.db") as store:
-        samples = {name: store.execute("SELECT value, gpu FROM sample JOIN string ON string.id = name_id"
-                                       " WHERE text = ? ORDER BY at_ns", [name]).fetchall()
-                   for name in (allocated, reserved)}
-        (made,) = store.execute("SELECT sum(value) FROM sample JOIN string ON string.id = name_id WHERE text LIKE"
-                                " 'device_tensor_bytes_%' AND at_ns = (SELECT max(at_ns) FROM sample WHERE gpu = 1)").fetchone()
+        samples = {
+            name: store.execute(
+                "SELECT value, gpu FROM sample JOIN string ON string.id = name_id"
+                " WHERE text = ? ORDER BY at_ns",
+                [name],
+            ).fetchall()
+            for name in (allocated, reserved)
+        }
+        (made,) = store.execute(
+            "SELECT sum(value) FROM sample JOIN string ON string.id = name_id WHERE text LIKE"
+            " 'device_tensor_bytes_%' AND at_ns = (SELECT max(at_ns) FROM sample WHERE gpu = 1)"
+        ).fetchone()
     assert {gpu for values in samples.values() for _, gpu in values} == {1}
     held = [value for value, _ in samples[allocated]]
     assert held == sorted(held) and held[0] < held[-1]

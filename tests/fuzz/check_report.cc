@@ -30,7 +30,8 @@ void check_sums(const Analysis& analysis) {
 void check_data(const std::string& page) {
   static constexpr std::string_view kBegin = "<script type=\"application/json\"";
   std::size_t found = 0;
-  for (std::size_t at = page.find(kBegin); at != std::string::npos; at = page.find(kBegin, at + 1)) {
+  for (std::size_t at = page.find(kBegin); at != std::string::npos;
+       at = page.find(kBegin, at + 1)) {
     const std::size_t begin = page.find('>', at) + 1;
     const std::size_t end = page.find("</script>", begin);
     require(end != std::string::npos, "the page's data ends");

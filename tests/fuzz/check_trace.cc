@@ -19,7 +19,9 @@ using TrackKey = std::pair<std::int64_t, std::int64_t>;
 
 // Microseconds with three decimals as nanoseconds. A double holds those of a month exactly; beyond
 // it some fall together, which neither tears nests apart nor moves arrows off their slices.
-std::int64_t ns_of(const json& microseconds) { return std::llround(microseconds.get<double>() * 1e3); }
+std::int64_t ns_of(const json& microseconds) {
+  return std::llround(microseconds.get<double>() * 1e3);
+}
 constexpr std::int64_t kExact = std::int64_t{1} << 51;
 
 struct Slice {
@@ -41,7 +43,8 @@ class TraceCheck {
       require(start >= 0 && dur >= 0, "no slice begins or lasts less than nothing");
       slices_[key_of(event)].push_back({start, start + dur});
     } else if (kind == "s" || kind == "f") {
-      Arrow& arrow = arrows_[event.at("cat").get<std::string>() + event.at("id").get<std::string>()];
+      Arrow& arrow =
+          arrows_[event.at("cat").get<std::string>() + event.at("id").get<std::string>()];
       ++(kind == "s" ? arrow.tails : arrow.heads);
       ends_.push_back({key_of(event), ns_of(event.at("ts"))});
     }

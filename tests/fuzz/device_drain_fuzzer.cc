@@ -1,5 +1,5 @@
-// Arbitrary bytes as what a program that has gone wild leaves in its device area: names, buffers, and
-// the fields that say what they hold. Promise: no crash, and a store that can be read.
+// Arbitrary bytes as what a program that has gone wild leaves in its device area: names, buffers,
+// and the fields that say what they hold. Promise: no crash, and a store that can be read.
 #include <unistd.h>
 
 #include <algorithm>
@@ -126,6 +126,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   fill(*area, choice, data + sizeof choice, size - sizeof choice);
   recorder->drain(*area);
-  for (std::size_t i = 0; i < std::size(choice.states); ++i) std::memset(area->data[i], 0, 1U << 16);
+  for (std::size_t i = 0; i < std::size(choice.states); ++i)
+    std::memset(area->data[i], 0, 1U << 16);
   return 0;
 }

@@ -39,18 +39,39 @@ std::vector<Table> tables_of(Database& database) {
       " WHERE t.type = 'table' ORDER BY t.name, c.cid");
   require(rows.ok(), "the base is a database");
   while (*rows->next()) {
-    if (tables.empty() || tables.back().name != rows->text(0)) tables.push_back({rows->text(0), {}});
+    if (tables.empty() || tables.back().name != rows->text(0))
+      tables.push_back({rows->text(0), {}});
     tables.back().columns.push_back(rows->text(1));
   }
   return tables;
 }
 
 std::string value_of(Bytes& bytes) {
-  static constexpr const char* kValues[] = {
-      "0", "1", "2", "3", "-1", "NULL", "'text'", "x'ff00'", "1.5", "9e999", "4000000000",
-      "2147483647", "-2147483648", "4294967295", "9223372036854775807", "-9223372036854775808",
-      "1152921504606846976", "31622400000000000", "-31622400000000000", "1000000",
-      "printf('%.*c', 2000, 'n')", "''", "'\xff\xfe'", "'lengths 1 2 3'", "'ProfilerStep#7'"};
+  static constexpr const char* kValues[] = {"0",
+                                            "1",
+                                            "2",
+                                            "3",
+                                            "-1",
+                                            "NULL",
+                                            "'text'",
+                                            "x'ff00'",
+                                            "1.5",
+                                            "9e999",
+                                            "4000000000",
+                                            "2147483647",
+                                            "-2147483648",
+                                            "4294967295",
+                                            "9223372036854775807",
+                                            "-9223372036854775808",
+                                            "1152921504606846976",
+                                            "31622400000000000",
+                                            "-31622400000000000",
+                                            "1000000",
+                                            "printf('%.*c', 2000, 'n')",
+                                            "''",
+                                            "'\xff\xfe'",
+                                            "'lengths 1 2 3'",
+                                            "'ProfilerStep#7'"};
   constexpr std::size_t kCount = std::size(kValues);
   const std::uint64_t choice = bytes.take();
   if (choice < kCount) return kValues[choice];
@@ -83,7 +104,8 @@ std::string mutation(Bytes& bytes, const std::vector<Table>& tables) {
              rows_of(bytes) + " LIMIT 64";
     }
     case 2:
-      return "UPDATE " + name + " SET " + in + " = " + in + " + " + value_of(bytes) + rows_of(bytes);
+      return "UPDATE " + name + " SET " + in + " = " + in + " + " + value_of(bytes) +
+             rows_of(bytes);
     case 3:
       return "UPDATE " + name + " SET " + in + " = -" + in + rows_of(bytes);
     case 4:
@@ -92,12 +114,14 @@ std::string mutation(Bytes& bytes, const std::vector<Table>& tables) {
       return "ALTER TABLE " + name + " RENAME COLUMN " + in + " TO other";
     case 6:
       return "DROP TABLE " + name + "; CREATE VIEW " + name +
-             " AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT * FROM n";
+             " AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT * FROM "
+             "n";
     case 7:
       return "PRAGMA user_version = " + std::to_string(bytes.take() % 6);
     case 8:
       return "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'INTEGER',"
-             " 'TEXT') WHERE name = '" + table.name + "'; PRAGMA writable_schema = RESET";
+             " 'TEXT') WHERE name = '" +
+             table.name + "'; PRAGMA writable_schema = RESET";
     case 9:
       return "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = " +
              std::to_string(bytes.take() % 64) + " WHERE name = '" + table.name + "'";
@@ -120,8 +144,8 @@ void mutate_by_sql(Bytes bytes, const std::filesystem::path& path) {
 
 }  // namespace
 
-void write_mutated(const std::vector<std::uint8_t>& base, const std::uint8_t* data, std::size_t size,
-                   const std::filesystem::path& path) {
+void write_mutated(const std::vector<std::uint8_t>& base, const std::uint8_t* data,
+                   std::size_t size, const std::filesystem::path& path) {
   Bytes bytes(data, size);
   if (bytes.take() % 2 == 0) {
     write_bytes(path, base.data(), base.size());

@@ -14,7 +14,7 @@ namespace stepscope::testing {
 //         other types), rows that go, that come twice, that change places, texts of the schema, the
 //         version. What SQLite refuses is left out.
 //   odd:  byte by byte: offset (3 bytes) and value (1 byte); then also pages are cut off.
-void write_mutated(const std::vector<std::uint8_t>& base, const std::uint8_t* data, std::size_t size,
-                   const std::filesystem::path& path);
+void write_mutated(const std::vector<std::uint8_t>& base, const std::uint8_t* data,
+                   std::size_t size, const std::filesystem::path& path);
 
 }  // namespace stepscope::testing

@@ -1,5 +1,5 @@
-// A good export of Nsight Systems with anything done to it, imported and given to each verb. Promise:
-// no crash, nothing without end, and what was imported can be read.
+// A good export of Nsight Systems with anything done to it, imported and given to each verb.
+// Promise: no crash, nothing without end, and what was imported can be read.
 #include <cstdint>
 
 #include "analyzer/import/import.h"

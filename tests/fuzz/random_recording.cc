@@ -16,15 +16,42 @@ constexpr int kMostEvents = 600;
 constexpr std::int64_t kYear = std::int64_t{365} * 24 * 3600 * 1'000'000'000;
 
 // What the analyzer and the exporter know by name, and what they must carry whatever it is.
-constexpr std::array kNames = {
-    "aten::add", "aten::conv2d", "aten::batch_norm", "aten::add_", "c10d::allreduce_", "nccl:all_reduce",
-    "autograd::engine::evaluate_function: AddBackward0", "AddBackward0", "evaluate", "lengths/8 3 5",
-    "lengths 4 4", "Optimizer.step#SGD.step", "enumerate(DataLoader)#x", "aten::dropout", "step#7",
-    "\"quoted\" \\ \x01 \xff", "", "cudaLaunchKernel", "cudaStreamSynchronize", "cudaMalloc",
-    "cudaMemcpyAsync", "cuLaunchKernel", "cudaGraphLaunch", "ampere_sgemm_128x64_tn",
-    "ncclDevKernel_AllReduce", "[[64,784],[128]]", "[[1,3,8,8]]", "not shapes", "rss_bytes",
-    "cpu_user_ns", "psi_memory_full_us", "gpu_utilization_percent", "cpu_tensor_bytes_forward",
-    "cpu_tensor_bytes", "minor_faults", "oom_score"};
+constexpr std::array kNames = {"aten::add",
+                               "aten::conv2d",
+                               "aten::batch_norm",
+                               "aten::add_",
+                               "c10d::allreduce_",
+                               "nccl:all_reduce",
+                               "autograd::engine::evaluate_function: AddBackward0",
+                               "AddBackward0",
+                               "evaluate",
+                               "lengths/8 3 5",
+                               "lengths 4 4",
+                               "Optimizer.step#SGD.step",
+                               "enumerate(DataLoader)#x",
+                               "aten::dropout",
+                               "step#7",
+                               "\"quoted\" \\ \x01 \xff",
+                               "",
+                               "cudaLaunchKernel",
+                               "cudaStreamSynchronize",
+                               "cudaMalloc",
+                               "cudaMemcpyAsync",
+                               "cuLaunchKernel",
+                               "cudaGraphLaunch",
+                               "ampere_sgemm_128x64_tn",
+                               "ncclDevKernel_AllReduce",
+                               "[[64,784],[128]]",
+                               "[[1,3,8,8]]",
+                               "not shapes",
+                               "rss_bytes",
+                               "cpu_user_ns",
+                               "psi_memory_full_us",
+                               "gpu_utilization_percent",
+                               "cpu_tensor_bytes_forward",
+                               "cpu_tensor_bytes",
+                               "minor_faults",
+                               "oom_score"};
 
 class Generator {
  public:

@@ -1,5 +1,5 @@
-// Arbitrary bytes as the rings of a program that has gone wild, drained into a store by the recorder,
-// analysed, drawn and told. Promise: no crash, and all that the other two promise.
+// Arbitrary bytes as the rings of a program that has gone wild, drained into a store by the
+// recorder, analysed, drawn and told. Promise: no crash, and all that the other two promise.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

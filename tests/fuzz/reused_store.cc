@@ -38,9 +38,9 @@ void require(bool condition, const char* what) {
 
 bool is_refused(const Status& status) {
   if (status.ok()) return false;
-  if (status.kind() != ErrorKind::kBadInput)
-    std::fprintf(stderr, "%s\n", status.message().c_str());
-  require(status.kind() == ErrorKind::kBadInput, "a recording is analysed, or refused as bad input");
+  if (status.kind() != ErrorKind::kBadInput) std::fprintf(stderr, "%s\n", status.message().c_str());
+  require(status.kind() == ErrorKind::kBadInput,
+          "a recording is analysed, or refused as bad input");
   return true;
 }
 
@@ -50,8 +50,9 @@ ReusedStore::ReusedStore() : folder_(new_folder()) {
   require(made.ok(), "a store can be made");
   writer_ = *std::move(made);
   require(sqlite3_open(path.c_str(), &cleaner_) == SQLITE_OK, "it can be opened twice");
-  require(sqlite3_exec(cleaner_, "PRAGMA synchronous = OFF", nullptr, nullptr, nullptr) == SQLITE_OK,
-          "nothing waits for a disk");
+  require(
+      sqlite3_exec(cleaner_, "PRAGMA synchronous = OFF", nullptr, nullptr, nullptr) == SQLITE_OK,
+      "nothing waits for a disk");
 }
 
 ReusedStore::~ReusedStore() {

@@ -14,8 +14,8 @@ namespace stepscope::fuzz {
 // Ends the program with a message: how a fuzzer says that a promise was broken.
 void require(bool condition, const char* what);
 
-// Whether a recording is beyond what a store may hold, which random times are now and then. Any other
-// error is a broken promise.
+// Whether a recording is beyond what a store may hold, which random times are now and then. Any
+// other error is a broken promise.
 bool is_refused(const Status& status);
 
 class ReusedStore {

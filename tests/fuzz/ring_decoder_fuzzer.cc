@@ -1,5 +1,5 @@
-// Feeds arbitrary bytes to the decoder as the slots of a ring: what a program that has gone wild may
-// leave there. Promise: no crash, and events that can be stored.
+// Feeds arbitrary bytes to the decoder as the slots of a ring: what a program that has gone wild
+// may leave there. Promise: no crash, and events that can be stored.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

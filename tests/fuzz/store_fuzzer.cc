@@ -1,5 +1,5 @@
-// A good store with anything done to it, given to each verb. Promise: no crash, nothing without end,
-// and what analyze writes can be read.
+// A good store with anything done to it, given to each verb. Promise: no crash, nothing without
+// end, and what analyze writes can be read.
 #include <cstdint>
 
 #include "store/sqlite.h"

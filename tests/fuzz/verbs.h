@@ -9,9 +9,9 @@
 
 namespace stepscope::testing {
 
-// analyze with its page and its JSON, and export; those of `which` besides, so that most inputs take
-// little time: bit 0 top, bit 1 what-if, bit 2 report, compare with itself, and the analysis written
-// back and read.
+// analyze with its page and its JSON, and export; those of `which` besides, so that most inputs
+// take little time: bit 0 top, bit 1 what-if, bit 2 report, compare with itself, and the analysis
+// written back and read.
 void run_verbs(const std::filesystem::path& store, unsigned which);
 
 // A file for this process alone, in memory; `name` tells several apart. Nothing is there yet.

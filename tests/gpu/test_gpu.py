@@ -29,11 +29,19 @@ class Recorded:
         environment = dict(os.environ, CUBLAS_WORKSPACE_CONFIG=":4096:8")
         bare = subprocess.run(command, capture_output=True, text=True, env=environment)
         self.store = folder / "run.db"
-        wrapped = subprocess.run([stepscope, "run", "--quiet", "-o", self.store, "--", *command],
-                                 capture_output=True, text=True, env=environment)
+        wrapped = subprocess.run(
+            [stepscope, "run", "--quiet", "-o", self.store, "--", *command],
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
         assert bare.returncode == code, bare.stderr
-        assert (wrapped.returncode, wrapped.stdout) == (bare.returncode, bare.stdout), wrapped.stderr
-        analyzed = subprocess.run([stepscope, "analyze", "--json", self.store], capture_output=True, text=True)
+        assert (wrapped.returncode, wrapped.stdout) == (bare.returncode, bare.stdout), (
+            wrapped.stderr
+        )
+        analyzed = subprocess.run(
+            [stepscope, "analyze", "--json", self.store], capture_output=True, text=True
+        )
         assert analyzed.returncode == 0, analyzed.stderr
         self.report = json.loads(analyzed.stdout)
 
@@ -57,10 +65,15 @@ def record(stepscope, tmp_path):
 
 
 KINDS = {
-    "plain": [], "pinned": ["--pinned"], "pageable workers": ["--workers", 4],
-    "pinned workers": ["--workers", 4, "--pinned"], "amp": ["--amp"],
-    "two streams": ["--pinned", "--second-stream"], "graph": ["--graph"],
-    "resnet50": ["--model", "resnet50", "--batch", 16], "resnet50 amp": ["--model", "resnet50", "--amp"],
+    "plain": [],
+    "pinned": ["--pinned"],
+    "pageable workers": ["--workers", 4],
+    "pinned workers": ["--workers", 4, "--pinned"],
+    "amp": ["--amp"],
+    "two streams": ["--pinned", "--second-stream"],
+    "graph": ["--graph"],
+    "resnet50": ["--model", "resnet50", "--batch", 16],
+    "resnet50 amp": ["--model", "resnet50", "--amp"],
 }
 
 
@@ -75,14 +88,22 @@ def test_a_training_loop(record, options):
     joined = run.value("SELECT count(*) FROM kernel JOIN api_call USING (correlation)")
     assert joined >= 0.99 * kernels
     # Time does not run backwards between the host's clock and the device's.
-    assert run.value("SELECT count(*) FROM kernel JOIN api_call USING (correlation)"
-                     " WHERE kernel.start_ns < api_call.start_ns - 1000") == 0
+    assert (
+        run.value(
+            "SELECT count(*) FROM kernel JOIN api_call USING (correlation)"
+            " WHERE kernel.start_ns < api_call.start_ns - 1000"
+        )
+        == 0
+    )
 
 
 def test_streams_are_told_apart(record):
     run = record("training.py", "--pinned", "--second-stream")
     # The weights were copied on the stream that computes.
-    assert run.value("SELECT count(*) FROM copy WHERE stream_id NOT IN (SELECT stream_id FROM kernel)") == 30 * 2
+    assert (
+        run.value("SELECT count(*) FROM copy WHERE stream_id NOT IN (SELECT stream_id FROM kernel)")
+        == 30 * 2
+    )
 
 
 def test_a_graph_is_one_call_and_many_kernels(record):
@@ -91,7 +112,9 @@ def test_a_graph_is_one_call_and_many_kernels(record):
     assert most >= 10
 
 
-@pytest.mark.parametrize("program, package", [("hugging_face.py", "transformers"), ("lightning_loop.py", "lightning")])
+@pytest.mark.parametrize(
+    "program, package", [("hugging_face.py", "transformers"), ("lightning_loop.py", "lightning")]
+)
 def test_a_trainer(record, program, package):
     pytest.importorskip(package)
     run = record(program)
@@ -104,40 +127,70 @@ def test_out_of_memory_is_the_programs_own_end(record):
     assert run.report["steps"]["count"] >= 5
 
 
-@pytest.mark.parametrize("options", [[], ["--model", "resnet50", "--batch", "16"]], ids=["mlp", "resnet50"])
+@pytest.mark.parametrize(
+    "options", [[], ["--model", "resnet50", "--batch", "16"]], ids=["mlp", "resnet50"]
+)
 def test_every_kernel_of_the_pytorch_profiler_is_seen(record, tmp_path, options):
     """One after the other: a process has one subscriber of CUPTI. The same program launches the same kernels, and
     each takes as long, to 1 µs or to what a kernel's time varies."""
     kernels = tmp_path / "kernels.json"
-    subprocess.run([sys.executable, PROGRAMS / "training.py", *options, "--kernels", kernels], check=True)
+    subprocess.run(
+        [sys.executable, PROGRAMS / "training.py", *options, "--kernels", kernels], check=True
+    )
     theirs = collections.defaultdict(list)
     for name, microseconds in json.loads(kernels.read_text()):
         theirs[name].append(microseconds)
     ours = collections.defaultdict(list)
     for name, ns in record("training.py", *options).rows(
-            "SELECT text, dur_ns FROM kernel JOIN string ON string.id = kernel.name_id"):
+        "SELECT text, dur_ns FROM kernel JOIN string ON string.id = kernel.name_id"
+    ):
         ours[name].append(ns / 1e3)
-    assert {name: len(times) for name, times in ours.items()} == {name: len(times) for name, times in theirs.items()}
+    assert {name: len(times) for name, times in ours.items()} == {
+        name: len(times) for name, times in theirs.items()
+    }
     for name, times in theirs.items():
-        assert statistics.median(ours[name]) == pytest.approx(statistics.median(times), abs=1, rel=0.05), name
+        assert statistics.median(ours[name]) == pytest.approx(
+            statistics.median(times), abs=1, rel=0.05
+        ), name
 
 
 # The samples' mistakes that need a GPU, and the rule that is to find each.
-RULES = {"pageable": "pinned-copies", "sync": "blocking-sync", "host": "ops-on-cpu", "cudnn": "cudnn-benchmark",
-         "idle": "idle-gpu"}
+RULES = {
+    "pageable": "pinned-copies",
+    "sync": "blocking-sync",
+    "host": "ops-on-cpu",
+    "cudnn": "cudnn-benchmark",
+    "idle": "idle-gpu",
+}
 
 
 @pytest.fixture(params=["python", "c++"])
 def advised(request, stepscope, tmp_path):
     """A function that records a sample and gives the rules that speak of it."""
-    sample = [sys.executable, MISTAKES] if request.param == "python" else [request.getfixturevalue("mistakes")]
+    sample = (
+        [sys.executable, MISTAKES]
+        if request.param == "python"
+        else [request.getfixturevalue("mistakes")]
+    )
 
     def advised(*options):
         store = tmp_path / "run.db"
-        command = [stepscope, "run", "--quiet", "--no-analysis", "-o", store, "--", *sample, *options]
+        command = [
+            stepscope,
+            "run",
+            "--quiet",
+            "--no-analysis",
+            "-o",
+            store,
+            "--",
+            *sample,
+            *options,
+        ]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        page = subprocess.run([stepscope, "analyze", "--json", store], capture_output=True, text=True)
+        page = subprocess.run(
+            [stepscope, "analyze", "--json", store], capture_output=True, text=True
+        )
         assert page.returncode == 0, page.stderr
         return {advice["rule"] for advice in json.loads(page.stdout)["advice"]}
 

@@ -29,5 +29,7 @@ def wrapper(stepscope, tmp_path):
 @pytest.fixture(scope="session")
 def library(build_dir):
     """libstepscope.so, as the wrapper finds it."""
-    (found,) = [path for path in build_dir.glob("lib*/**/libstepscope.so") if "torch" not in str(path)][:1]
+    (found,) = [
+        path for path in build_dir.glob("lib*/**/libstepscope.so") if "torch" not in str(path)
+    ][:1]
     return pathlib.Path(found)

@@ -84,12 +84,12 @@ void* __libc_calloc(std::size_t, std::size_t);
 void* __libc_realloc(void*, std::size_t);
 }
 
-#define FAIL_ONCE(kind, error, result)                     \
-  do {                                                     \
-    if (fails(kind, __builtin_return_address(0))) {        \
-      errno = error;                                       \
-      return result;                                       \
-    }                                                      \
+#define FAIL_ONCE(kind, error, result)              \
+  do {                                              \
+    if (fails(kind, __builtin_return_address(0))) { \
+      errno = error;                                \
+      return result;                                \
+    }                                               \
   } while (false)
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))

@@ -49,13 +49,24 @@ def query(path, text, otherwise=None):
 
 
 def scopes_in(path):
-    return dict(query(path, "SELECT text, count(*) FROM phase JOIN phase_kind AS k ON k.id = kind"
-                            " JOIN string ON string.id = name_id WHERE k.name = 'scope' GROUP BY text"))
+    return dict(
+        query(
+            path,
+            "SELECT text, count(*) FROM phase JOIN phase_kind AS k ON k.id = kind"
+            " JOIN string ON string.id = name_id WHERE k.name = 'scope' GROUP BY text",
+        )
+    )
 
 
 def run(command, environment=None, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120,
-                          env=os.environ | (environment or {}), **options)
+    done = subprocess.run(
+        [str(word) for word in command],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | (environment or {}),
+        **options,
+    )
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
@@ -87,6 +98,8 @@ class Wrapper:
         wrapped = self.wrap(*program, around=around, environment=environment)
         assert wrapped.code == (bare.code if bare.code >= 0 else 128 - bare.code), wrapped.err
         assert wrapped.out == bare.out
-        programs_own = [line for line in wrapped.err.splitlines(True) if not line.startswith(WRAPPERS_OWN)]
+        programs_own = [
+            line for line in wrapped.err.splitlines(True) if not line.startswith(WRAPPERS_OWN)
+        ]
         assert "".join(programs_own) == bare.err
         return wrapped

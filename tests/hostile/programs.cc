@@ -233,8 +233,8 @@ int steps(const Arguments& arguments) {
   return 17;
 }
 
-// noting-threads THREADS SCOPES [STORE]: threads that note as many scopes each, with steps, at a pace that
-// their rings hold. Records itself when STORE is named.
+// noting-threads THREADS SCOPES [STORE]: threads that note as many scopes each, with steps, at a
+// pace that their rings hold. Records itself when STORE is named.
 int noting_threads(const Arguments& arguments) {
   std::optional<stepscope::Recording> recording;
   if (arguments.size() > 2) recording.emplace(stepscope::Options{.output = arguments[2]});
@@ -313,19 +313,20 @@ int descriptors(const Arguments&) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::map<std::string, int (*)(const Arguments&)> programs{{"note", notes},
-                                                                  {"threads", threads},
-                                                                  {"fork", forks},
-                                                                  {"destructors", destructors},
-                                                                  {"exec", executes},
-                                                                  {"libraries", libraries},
-                                                                  {"steps", steps},
-                                                                  {"signals", signals},
-                                                                  {"until-killed", until_killed},
-                                                                  {"dies", dies},
-                                                                  {"noting-threads", noting_threads},
-                                                                  {"own-library", own_library},
-                                                                  {"descriptors", descriptors}};
+  const std::map<std::string, int (*)(const Arguments&)> programs{
+      {"note", notes},
+      {"threads", threads},
+      {"fork", forks},
+      {"destructors", destructors},
+      {"exec", executes},
+      {"libraries", libraries},
+      {"steps", steps},
+      {"signals", signals},
+      {"until-killed", until_killed},
+      {"dies", dies},
+      {"noting-threads", noting_threads},
+      {"own-library", own_library},
+      {"descriptors", descriptors}};
   const auto program = programs.find(argc > 1 ? argv[1] : "");
   if (program == programs.end())
     return say(2, "usage: hostile PROGRAM [ARGUMENT]…; see its source");

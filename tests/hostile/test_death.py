@@ -21,7 +21,9 @@ import kill_many
 
 KILLS = 100
 FEWER_KILLS = 12
-MOST_KILLS = 300  # on a machine that is too busy for a recorder to commit anything in its first half second
+MOST_KILLS = (
+    300  # on a machine that is too busy for a recorder to commit anything in its first half second
+)
 
 
 def integrity(store):
@@ -37,7 +39,9 @@ def test_killed_a_hundred_times_at_random(stepscope, program):
     print(f"seed {seed}: bench/death/kill_many.py --seed {seed} does the same")
     deaths = list(kill_many.kill_many(stepscope, program, KILLS, seed))
     assert [death.missing() for death in deaths if death.missing()] == []
-    assert sum(sum(death.written) for death in deaths) > KILLS * 100, "most of them lived long enough to write"
+    assert sum(sum(death.written) for death in deaths) > KILLS * 100, (
+        "most of them lived long enough to write"
+    )
 
 
 @pytest.mark.parametrize("victim", ["recorder", "both", "embedded"])
@@ -49,7 +53,9 @@ def test_the_recorder_is_killed_at_random(stepscope, program, victim):
     for death in kill_many.kill_many(stepscope, program, MOST_KILLS, seed, victim):
         deaths.append(death)
         assert death.missing() == ""
-        if len(deaths) >= FEWER_KILLS and any(sum(death.store.scopes) for death in deaths if death.store):
+        if len(deaths) >= FEWER_KILLS and any(
+            sum(death.store.scopes) for death in deaths if death.store
+        ):
             return
     pytest.fail(f"no recorder lived to see a commit in {MOST_KILLS} runs")
 
@@ -60,18 +66,32 @@ def test_killed_at_random_on_a_full_disk(build_dir, program, victim):
     unshare = ["unshare", "--user", "--map-root-user", "--mount"]
     if shutil.which("unshare") is None or hostile.run([*unshare, "true"]).code != 0:
         pytest.skip("no file system can be mounted here (unshare --user --mount)")
-    done = hostile.run([sys.executable, kill_many.__file__, "--build", build_dir, "--kills", FEWER_KILLS,
-                        "--victim", victim, "--full-disk"])
+    done = hostile.run(
+        [
+            sys.executable,
+            kill_many.__file__,
+            "--build",
+            build_dir,
+            "--kills",
+            FEWER_KILLS,
+            "--victim",
+            victim,
+            "--full-disk",
+        ]
+    )
     print(done.out)
     assert (done.code, done.err) == (0, "")
 
 
-@pytest.mark.parametrize("how, end", [
-    ("segv", ("signal", signal.SIGSEGV)),
-    ("abort", ("signal", signal.SIGABRT)),
-    ("throw", ("signal", signal.SIGABRT)),
-    ("_exit", ("exit", 9)),
-])
+@pytest.mark.parametrize(
+    "how, end",
+    [
+        ("segv", ("signal", signal.SIGSEGV)),
+        ("abort", ("signal", signal.SIGABRT)),
+        ("throw", ("signal", signal.SIGABRT)),
+        ("_exit", ("exit", 9)),
+    ],
+)
 def test_death_in_the_middle_of_a_step(wrapper, program, how, end):
     done = wrapper.compare(program, "dies", how)
     assert done.scopes() == {"work": 7, "last": 3}
@@ -80,7 +100,9 @@ def test_death_in_the_middle_of_a_step(wrapper, program, how, end):
 
 
 def test_no_memory_by_a_limit(wrapper, program):
-    done = wrapper.compare("sh", "-c", 'ulimit -v 600000; exec "$@"', "sh", program, "dies", "memory")
+    done = wrapper.compare(
+        "sh", "-c", 'ulimit -v 600000; exec "$@"', "sh", program, "dies", "memory"
+    )
     assert done.scopes() == {"work": 7, "last": 3}
     assert done.ends() == [("signal", signal.SIGABRT)]
 
@@ -103,7 +125,10 @@ def memory_cgroup():
         parent, files = root, {"memory.max": most, "memory.oom.group": 0, "memory.swap.max": 0}
     else:
         # In this order: with swap can never be less than without.
-        parent, files = root / "memory", {"memory.limit_in_bytes": most, "memory.memsw.limit_in_bytes": most}
+        parent, files = (
+            root / "memory",
+            {"memory.limit_in_bytes": most, "memory.memsw.limit_in_bytes": most},
+        )
     if not (parent / "cgroup.procs").exists():
         pytest.skip("no memory controller for groups of processes here")
     group = parent / f"stepscope-test-{os.getpid()}"
@@ -119,7 +144,9 @@ def test_the_out_of_memory_killer(wrapper, program, memory_cgroup):
     joins = f'echo $$ > {memory_cgroup}/cgroup.procs; exec "$@"'
     done = wrapper.compare("sh", "-c", joins, "sh", program, "dies", "memory")
     assert done.scopes() == {"work": 7, "last": 3}
-    assert done.rows("SELECT how, code, out_of_memory FROM process_end") == [("signal", signal.SIGKILL, 1)]
+    assert done.rows("SELECT how, code, out_of_memory FROM process_end") == [
+        ("signal", signal.SIGKILL, 1)
+    ]
 
 
 # --- the recorder dies ---------------------------------------------------------------------------
@@ -130,10 +157,18 @@ def start(wrapper, tmp_path, *program):
     store = wrapper.next_store()
     tells = ["sh", "-c", '"$@"; echo exit code $?', "sh"]
     command = [str(word) for word in wrapper.command(store, *tells, *program)]
-    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               env=os.environ | {"TMPDIR": str(tmp_path)})
+    started = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    )
     deadline = time.monotonic() + 60
-    while not (store.exists() and hostile.query(store, "SELECT count(*) FROM phase", otherwise=[(0,)])[0][0]):
+    while not (
+        store.exists()
+        and hostile.query(store, "SELECT count(*) FROM phase", otherwise=[(0,)])[0][0]
+    ):
         assert time.monotonic() < deadline and started.poll() is None, started.communicate()
         time.sleep(0.01)
     return started, store
@@ -157,7 +192,9 @@ def test_the_recorder_is_killed(wrapper, program, tmp_path):
     loop = [program, "steps", 1500, 1000]
     started, store = start(wrapper, tmp_path, *loop)
     started.kill()
-    out, _ = started.communicate(timeout=60)  # until the program, which has the other end, is through
+    out, _ = started.communicate(
+        timeout=60
+    )  # until the program, which has the other end, is through
     assert out == result_without_us(loop)
     assert integrity(store) == "ok"
     assert 0 < hostile.scopes_in(store)["work"] < 1500
@@ -173,7 +210,9 @@ def test_the_recorder_is_stopped(wrapper, program, tmp_path):
     started, store = start(wrapper, tmp_path, *loop)
     started.send_signal(signal.SIGSTOP)
     try:
-        out = read_until(started.stdout, "exit code 17\n")  # not to its end: the recorder has that open
+        out = read_until(
+            started.stdout, "exit code 17\n"
+        )  # not to its end: the recorder has that open
     finally:
         started.send_signal(signal.SIGCONT)
     assert started.wait(timeout=60) == 0
@@ -205,8 +244,10 @@ class SmallDisk:
         self.path, self.kept = folder / "disk", folder / "kept"
         self.path.mkdir()
         self.kept.mkdir()
-        script = (f'mount -t tmpfs -o size={size} none {self.path} &&'
-                  f' {{ "$@"; code=$?; cp {self.path}/* {self.kept}/; exit $code; }}')
+        script = (
+            f"mount -t tmpfs -o size={size} none {self.path} &&"
+            f' {{ "$@"; code=$?; cp {self.path}/* {self.kept}/; exit $code; }}'
+        )
         self.around = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"]
         if shutil.which("unshare") is None or self.run(["touch", self.path / "there"]).code != 0:
             pytest.skip("no file system can be mounted here (unshare --user --mount)")

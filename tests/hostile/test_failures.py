@@ -18,10 +18,14 @@ CALLS = 80  # of each mode; bench/death/fail_once.py tries all of them
 @pytest.mark.parametrize("mode", fail_once.MODES)
 def test_one_call_fails(build_dir, programs, mode):
     seed = random.randrange(2**32)
-    print(f"seed {seed}: bench/death/fail_once.py --mode {mode} --sample {CALLS} --seed {seed} does the same")
+    print(
+        f"seed {seed}: bench/death/fail_once.py --mode {mode} --sample {CALLS} --seed {seed} does the same"
+    )
     outcomes = list(fail_once.fail_each(build_dir, mode, CALLS, seed))
     assert [f"{outcome.fault}: {wrong}" for outcome, wrong in outcomes if wrong] == []
-    assert sum(outcome.failed for outcome, _ in outcomes) > CALLS * 3 // 4, "most of them were made again, and failed"
+    assert sum(outcome.failed for outcome, _ in outcomes) > CALLS * 3 // 4, (
+        "most of them were made again, and failed"
+    )
 
 
 def test_too_few_addresses_for_a_recording(program, tmp_path):
@@ -43,7 +47,12 @@ def own_copy(program, library):
     with tempfile.TemporaryDirectory() as folder:
         copy = pathlib.Path(folder)
         shutil.copy(program, copy)
-        shutil.copytree(library.parent, copy / "lib", symlinks=True, ignore=shutil.ignore_patterns("torch-*", "python*"))
+        shutil.copytree(
+            library.parent,
+            copy / "lib",
+            symlinks=True,
+            ignore=shutil.ignore_patterns("torch-*", "python*"),
+        )
         for path in [copy, *copy.rglob("*")]:
             path.chmod(0o777)
         yield copy
@@ -51,6 +60,7 @@ def own_copy(program, library):
 
 def test_no_thread_for_a_recording(own_copy):
     """The recorder's thread is one process too many."""
+
     def limit():
         if os.getuid() == 0:
             os.setgid(65534)
@@ -59,7 +69,11 @@ def test_no_thread_for_a_recording(own_copy):
 
     arguments = [own_copy / "hostile", "noting-threads", 0, 100]
     store = own_copy / "run.db"
-    done = hostile.run([*arguments, store], {"LD_LIBRARY_PATH": str(own_copy / "lib")}, preexec_fn=limit)
+    done = hostile.run(
+        [*arguments, store], {"LD_LIBRARY_PATH": str(own_copy / "lib")}, preexec_fn=limit
+    )
     assert (done.code, done.out) == (21, "all have noted\n"), done.err
-    assert any("no thread could be started" in line and str(store) in line for line in done.said), done.err
+    assert any("no thread could be started" in line and str(store) in line for line in done.said), (
+        done.err
+    )
     assert not store.exists()

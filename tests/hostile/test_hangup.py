@@ -50,7 +50,14 @@ class Counts:
         return self._at(3 + number)
 
     def seen(self):
-        names = (signal.SIGHUP, signal.SIGCONT, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1)
+        names = (
+            signal.SIGHUP,
+            signal.SIGCONT,
+            signal.SIGINT,
+            signal.SIGQUIT,
+            signal.SIGTERM,
+            signal.SIGUSR1,
+        )
         return {number.name: self.of(number) for number in names if self.of(number)}
 
     def stop(self):
@@ -63,7 +70,13 @@ class Terminal:
     def __init__(self, command, folder):
         self.pid, self._master = pty.fork()
         if self.pid == 0:
-            for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGCONT):
+            for number in (
+                signal.SIGHUP,
+                signal.SIGINT,
+                signal.SIGQUIT,
+                signal.SIGTERM,
+                signal.SIGCONT,
+            ):
                 signal.signal(number, signal.SIG_DFL)  # who runs the tests may ignore it (nohup)
             os.chdir(folder)
             os.execvp(str(command[0]), [str(word) for word in command])
@@ -84,6 +97,7 @@ class Terminal:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             ended.extend([status] if pid else [])
             return ended
+
         wait_until(reap, "the leader's end")
         return ended[0]
 
@@ -126,9 +140,14 @@ def signals_seen(leader, counts, command, act, expected, folder):
     with on_terminal([*LEADERS[leader], *command], folder) as terminal:
         wait_until(lambda: counts.scopes > 0, "the program")
         act(terminal)
-        wait_until(lambda: sum(counts.seen().values()) >= sum(expected.values()), f"{expected}, got {counts.seen()}")
+        wait_until(
+            lambda: sum(counts.seen().values()) >= sum(expected.values()),
+            f"{expected}, got {counts.seen()}",
+        )
         before = counts.scopes
-        wait_until(lambda: counts.scopes >= before + 100, "the program to go on")  # time for a signal too many
+        wait_until(
+            lambda: counts.scopes >= before + 100, "the program to go on"
+        )  # time for a signal too many
         seen = counts.seen()
         counts.stop()
         wait_until(lambda: is_gone(counts.pid), "the program's end")
@@ -136,25 +155,37 @@ def signals_seen(leader, counts, command, act, expected, folder):
 
 
 @pytest.mark.parametrize("leader", LEADERS)
-@pytest.mark.parametrize("act, expected", [
-    (Terminal.close, HANG_UP),
-    (lambda terminal: terminal.type(b"\x03"), {"SIGINT": 1}),
-    (lambda terminal: terminal.type(b"\x1c"), {"SIGQUIT": 1}),
-], ids=["hang-up", "ctrl-c", "ctrl-backslash"])
+@pytest.mark.parametrize(
+    "act, expected",
+    [
+        (Terminal.close, HANG_UP),
+        (lambda terminal: terminal.type(b"\x03"), {"SIGINT": 1}),
+        (lambda terminal: terminal.type(b"\x1c"), {"SIGQUIT": 1}),
+    ],
+    ids=["hang-up", "ctrl-c", "ctrl-backslash"],
+)
 def test_a_signal_of_the_terminal_comes_once(wrapper, program, tmp_path, leader, act, expected):
     bare, wrapped = Counts(tmp_path / "bare"), Counts(tmp_path / "wrapped")
-    assert signals_seen(leader, bare, [program, "signals", bare.path], act, expected, tmp_path) == expected
+    assert (
+        signals_seen(leader, bare, [program, "signals", bare.path], act, expected, tmp_path)
+        == expected
+    )
     store = wrapper.next_store()
     command = wrapper.command(store, program, "signals", wrapped.path)
     assert signals_seen(leader, wrapped, command, act, expected, tmp_path) == expected
-    wait_until(lambda: rows(store, "SELECT value FROM meta WHERE key = 'end_ns'"), "the end of the recording")
+    wait_until(
+        lambda: rows(store, "SELECT value FROM meta WHERE key = 'end_ns'"),
+        "the end of the recording",
+    )
     assert hostile.scopes_in(store) == {"work": wrapped.scopes}, "it was recorded to its end"
     assert hostile.query(store, "SELECT how, code FROM process_end") == [("exit", 17)]
 
 
 def test_a_signal_to_the_wrapper_alone_is_passed_on(wrapper, program, tmp_path):
     counts = Counts(tmp_path / "counts")
-    command = [str(word) for word in wrapper.command(wrapper.next_store(), program, "signals", counts.path)]
+    command = [
+        str(word) for word in wrapper.command(wrapper.next_store(), program, "signals", counts.path)
+    ]
     with subprocess.Popen(command) as running:
         wait_until(lambda: counts.scopes > 0, "the program")
         for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
@@ -167,7 +198,9 @@ def test_a_signal_to_the_wrapper_alone_is_passed_on(wrapper, program, tmp_path):
 
 def test_closing_the_terminal_ends_the_program(wrapper, program, tmp_path):
     store = wrapper.next_store()
-    with on_terminal(wrapper.command(store, program, "steps", 1_000_000, 1000), tmp_path) as terminal:
+    with on_terminal(
+        wrapper.command(store, program, "steps", 1_000_000, 1000), tmp_path
+    ) as terminal:
         wait_until(lambda: rows(store, "SELECT pid FROM process"), "the program")
         ((pid,),) = rows(store, "SELECT pid FROM process")
         terminal.close()
@@ -176,7 +209,9 @@ def test_closing_the_terminal_ends_the_program(wrapper, program, tmp_path):
     assert hostile.query(store, "SELECT how, code FROM process_end") == [("signal", signal.SIGHUP)]
 
 
-@pytest.mark.parametrize("around, inside", [(["nohup"], []), ([], ["nohup"])], ids=["the wrapper", "the program"])
+@pytest.mark.parametrize(
+    "around, inside", [(["nohup"], []), ([], ["nohup"])], ids=["the wrapper", "the program"]
+)
 def test_a_program_that_ignores_the_hang_up_goes_on(wrapper, program, tmp_path, around, inside):
     store = wrapper.next_store()
     command = [*around, *wrapper.command(store, *inside, program, "steps", 1000, 1000)]
@@ -199,8 +234,27 @@ def sweep(stepscope, build_dir, tmp_path):
         pytest.fail(f"{settings} is not there: build it first")
 
     def command(steps):
-        return [stepscope, "sweep", "-o", tmp_path / "sweep.db", "--repeats", 1, "-p", "batch=1", "--",
-                settings, "--log", log, "--batch", "{batch}", "--wait-us", 1000, "--steps", steps]
+        return [
+            stepscope,
+            "sweep",
+            "-o",
+            tmp_path / "sweep.db",
+            "--repeats",
+            1,
+            "-p",
+            "batch=1",
+            "--",
+            settings,
+            "--log",
+            log,
+            "--batch",
+            "{batch}",
+            "--wait-us",
+            1000,
+            "--steps",
+            steps,
+        ]
+
     return command, log
 
 

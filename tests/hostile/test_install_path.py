@@ -64,8 +64,12 @@ def test_programs_that_it_starts(moved, program):
 
 
 def test_python(moved):
-    done = moved.compare(sys.executable, "-c", "import sys\nprint(sys.path)\ntry:\n import stepscope\nexcept ImportError:\n"
-                         " sys.exit(0)\nwith stepscope.scope('work'): pass\n")
+    done = moved.compare(
+        sys.executable,
+        "-c",
+        "import sys\nprint(sys.path)\ntry:\n import stepscope\nexcept ImportError:\n"
+        " sys.exit(0)\nwith stepscope.scope('work'): pass\n",
+    )
     assert done.scopes() == {"work": 1}
 
 
@@ -79,8 +83,24 @@ def test_ops(moved, cpp_programs):
 
 def test_a_sweep(installed, build_dir, tmp_path):
     settings = build_dir / "tests/sweep/settings"
-    done = hostile.run([installed, "sweep", "-o", tmp_path / "sweep.db", "--repeats", 1, "-p", "batch=1", "--", settings,
-                        "--batch", "{batch}", "--steps", 20])
+    done = hostile.run(
+        [
+            installed,
+            "sweep",
+            "-o",
+            tmp_path / "sweep.db",
+            "--repeats",
+            1,
+            "-p",
+            "batch=1",
+            "--",
+            settings,
+            "--batch",
+            "{batch}",
+            "--steps",
+            20,
+        ]
+    )
     assert done.code == 0, done.err
     assert hostile.query(tmp_path / "sweep.db", "SELECT steps > 0 FROM cell_stats") == [(1,)]
 
@@ -89,7 +109,9 @@ def test_a_folder_for_temporary_files_of_such_a_name(installed, program, tmp_pat
     """The link is made elsewhere."""
     temporary = tmp_path / "tmp of: a $LIB"
     temporary.mkdir()
-    done = hostile.Wrapper(installed, tmp_path).wrap(program, "note", 50, environment={"TMPDIR": str(temporary)})
+    done = hostile.Wrapper(installed, tmp_path).wrap(
+        program, "note", 50, environment={"TMPDIR": str(temporary)}
+    )
     assert (done.code, done.out, done.err) == (0, "noted\n", "")
     assert done.scopes() == {"work": 50}
     assert list(temporary.iterdir()) == []
@@ -100,7 +122,9 @@ def test_a_process_that_lives_longer_than_the_recorder(installed, program, tmp_p
     temporary, begin, said = tmp_path / "tmp", tmp_path / "begin", tmp_path / "said"
     temporary.mkdir()
     later = f'(while [ ! -e {begin} ]; do sleep 0.01; done; cat /dev/null; echo done) >{said} 2>&1 & "$0" note 5'
-    done = hostile.Wrapper(installed, tmp_path).wrap("sh", "-c", later, program, environment={"TMPDIR": str(temporary)})
+    done = hostile.Wrapper(installed, tmp_path).wrap(
+        "sh", "-c", later, program, environment={"TMPDIR": str(temporary)}
+    )
     assert (done.code, done.err) == (0, "")
     assert done.scopes() == {"work": 5}
     begin.touch()
@@ -111,12 +135,21 @@ def test_a_process_that_lives_longer_than_the_recorder(installed, program, tmp_p
     assert said.read_text() == "done\n"
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("setpriv") is None, reason="needs root and setpriv")
+@pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("setpriv") is None, reason="needs root and setpriv"
+)
 def test_a_program_that_goes_on_as_another_user(installed, tmp_path):
     """It may not take part in the recording; ld.so finds the library all the same."""
     wrapper = hostile.Wrapper(installed, tmp_path)
-    wrapper.compare("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "cat", "/dev/null",
-                    environment={"TMPDIR": "/tmp"})
+    wrapper.compare(
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        "cat",
+        "/dev/null",
+        environment={"TMPDIR": "/tmp"},
+    )
 
 
 # --- doctor --------------------------------------------------------------------------------------
@@ -129,8 +162,13 @@ def test_doctor_builds_hooks(build_dir, cpp_programs, python_ops, tmp_path):
     for hooks in stepscope.parent.parent.glob("lib*/stepscope/torch-*"):
         shutil.rmtree(hooks)
     cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
-    built = subprocess.run([stepscope, "doctor", "--python", sys.executable, "--build-hooks"], env=os.environ | cache,
-                           capture_output=True, text=True, timeout=900)  # a compiler's work
+    built = subprocess.run(
+        [stepscope, "doctor", "--python", sys.executable, "--build-hooks"],
+        env=os.environ | cache,
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )  # a compiler's work
     if "building hooks needs" in built.stderr:
         pytest.skip(built.stderr)
     assert built.returncode == 0, built.stderr

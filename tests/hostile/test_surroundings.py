@@ -47,7 +47,9 @@ def test_500_short_threads(wrapper, program):
 
 def test_more_threads_at_once_than_there_are_rings(wrapper, program):
     """Those that find no ring are counted, once each."""
-    done = wrapper.compare("sh", "-c", 'ulimit -s 256; ulimit -v 800000; exec "$@"', "sh", program, "threads", 80, 80)
+    done = wrapper.compare(
+        "sh", "-c", 'ulimit -s 256; ulimit -v 800000; exec "$@"', "sh", program, "threads", 80, 80
+    )
     recorded = done.scopes()["short"] // 4
     assert 4 <= recorded < 80
     assert done.lost() == {"thread": 80 - recorded}
@@ -56,7 +58,13 @@ def test_more_threads_at_once_than_there_are_rings(wrapper, program):
 def test_destructors_that_still_note(wrapper, program):
     """At the end of a thread and of the program, after what we keep for a thread was made."""
     done = wrapper.compare(program, "destructors")
-    assert done.scopes() == {"thread_local": 40, "key": 20, "main thread_local": 2, "static": 1, "atexit": 1}
+    assert done.scopes() == {
+        "thread_local": 40,
+        "key": 20,
+        "main thread_local": 2,
+        "static": 1,
+        "atexit": 1,
+    }
     assert done.lost() == {}
 
 
@@ -76,20 +84,34 @@ def test_our_own_library_loaded_and_unloaded(wrapper, program, library):
 
 
 def test_the_users_own_preload(wrapper, program, programs):
-    done = wrapper.wrap(program, "note", 50, environment={
-        "LD_PRELOAD": str(programs / "libnamed_scope_first.so"), "SAY_THAT_IT_IS_HERE": "1"})
+    done = wrapper.wrap(
+        program,
+        "note",
+        50,
+        environment={
+            "LD_PRELOAD": str(programs / "libnamed_scope_first.so"),
+            "SAY_THAT_IT_IS_HERE": "1",
+        },
+    )
     assert (done.code, done.out) == (0, "noted\n")
     assert done.err == 2 * "the user's own library is here\n", "in the wrapper, in the program"
     assert done.scopes() == {"work": 50}
 
 
 @pytest.mark.parametrize("sanitizer", ["address", "thread", "undefined"])
-@pytest.mark.parametrize("what, scopes", [
-    (["note", 50], {"work": 50}),
-    (["threads", 50, 5], {"short": 200}),
-    (["fork"], {"parent": 20, "child": 100}),
-    (["destructors"], {"thread_local": 40, "key": 20, "main thread_local": 2, "static": 1, "atexit": 1}),
-], ids=lambda value: value[0] if isinstance(value, list) else "")
+@pytest.mark.parametrize(
+    "what, scopes",
+    [
+        (["note", 50], {"work": 50}),
+        (["threads", 50, 5], {"short": 200}),
+        (["fork"], {"parent": 20, "child": 100}),
+        (
+            ["destructors"],
+            {"thread_local": 40, "key": 20, "main thread_local": 2, "static": 1, "atexit": 1},
+        ),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
 def test_a_program_built_with_a_sanitizer(wrapper, programs, sanitizer, what, scopes):
     """It starts, and its sanitizer finds nothing of ours: not a leak at the end of a forked child either."""
     program = programs / f"hostile_{sanitizer}"
@@ -133,7 +155,16 @@ def test_a_container_without_memfd(wrapper, programs, program, error):
 
 def in_mount_namespace(script):
     """The words that run a command after `script`, as root of a mount namespace of its own."""
-    around = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", f'{script} && exec "$@"', "sh"]
+    around = [
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "--mount",
+        "sh",
+        "-c",
+        f'{script} && exec "$@"',
+        "sh",
+    ]
     if shutil.which("unshare") is None or hostile.run([*around, "true"]).code != 0:
         pytest.skip("no mount namespace can be made here (unshare --user --mount)")
     return around
@@ -151,7 +182,9 @@ def test_dev_shm_that_is_read_only(wrapper, program):
 def test_neither_memfd_nor_dev_shm(wrapper, programs, program, tmp_path):
     """A file in the folder for temporary files is left."""
     around = [*in_mount_namespace(READ_ONLY_SHM), programs / "without_memfd", errno.EPERM]
-    done = wrapper.compare(program, "note", 50, around=around, environment={"TMPDIR": str(tmp_path)})
+    done = wrapper.compare(
+        program, "note", 50, around=around, environment={"TMPDIR": str(tmp_path)}
+    )
     assert done.scopes() == {"work": 50}
 
 
@@ -168,8 +201,15 @@ def test_no_shared_memory_at_all(wrapper, programs, program, tmp_path):
     full = tmp_path / "full"
     full.mkdir()
     script = f"mount -t tmpfs -o size=64k none {full} && {READ_ONLY_SHM}"
-    around = [*in_mount_namespace(script), "sh", "-c", f'head -c 1M /dev/zero 2>/dev/null >{full}/it; exec "$@"', "sh",
-              programs / "without_memfd", errno.EPERM]
+    around = [
+        *in_mount_namespace(script),
+        "sh",
+        "-c",
+        f'head -c 1M /dev/zero 2>/dev/null >{full}/it; exec "$@"',
+        "sh",
+        programs / "without_memfd",
+        errno.EPERM,
+    ]
     done = wrapper.compare(program, "note", 50, around=around, environment={"TMPDIR": str(full)})
     assert done.scopes() == {}
     (said,) = done.said

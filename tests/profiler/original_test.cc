@@ -22,7 +22,8 @@ CallZeroGrad load_caller(const char* path) {
 // Neither is called libtorch_cpu.so, and what one's caller gets from the other would be the crash.
 TEST(OriginalTest, EachCallerGetsThatOfItsOwnLibtorch) {
   ASSERT_EQ(stepscope_is_recording(), 0);  // linked in, and so before both
-  const std::array callers{load_caller(STEPSCOPE_FIRST_CALLER), load_caller(STEPSCOPE_SECOND_CALLER)};
+  const std::array callers{load_caller(STEPSCOPE_FIRST_CALLER),
+                           load_caller(STEPSCOPE_SECOND_CALLER)};
   for (int round = 0; round < 3; ++round) {
     for (std::size_t i = 0; i < callers.size(); ++i) {
       ASSERT_NE(callers[i], nullptr);

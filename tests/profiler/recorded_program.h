@@ -34,8 +34,8 @@ class RecordedProgram : public ::testing::Test {
  protected:
   RecordedProgram()
       : path_(::testing::TempDir() + "/run-" + std::to_string(getpid()) + ".db"),
-        written_(new (mmap(nullptr, sizeof(Written), PROT_READ | PROT_WRITE,
-                           MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Written) {
+        written_(new(mmap(nullptr, sizeof(Written), PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Written) {
     RunPlan plan;
     plan.nvml = STEPSCOPE_FAKE_NVML;
     auto recorder = RunRecorder::start(path_, {}, plan);

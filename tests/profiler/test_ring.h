@@ -16,7 +16,7 @@ namespace stepscope {
 class TestRing {
  public:
   explicit TestRing(std::uint32_t slots = 2 * kReservedForMarks)
-      : memory_(new (std::align_val_t{64}) char[ring_bytes(slots)]()),
+      : memory_(new(std::align_val_t{64}) char[ring_bytes(slots)]()),
         header_(format_ring(memory_.get(), slots, 1, 2, "test")),
         recorder_(new ThreadRecorder(header_)) {}
 

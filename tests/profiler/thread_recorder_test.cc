@@ -76,7 +76,8 @@ TEST_F(ThreadRecorderTest, AnOpThatEndedElsewhereIsTakenOff) {
   EXPECT_EQ(ring_.header()->open_depth, 0U);
 }
 
-// Under ThreadSanitizer: open ops change places while another thread looks for the one that it ended.
+// Under ThreadSanitizer: open ops change places while another thread looks for the one that it
+// ended.
 TEST_F(ThreadRecorderTest, OpsMayBeTakenOffWhileOthersEndOutOfOrder) {
   constexpr int kRounds = 2000;
   std::atomic<int> round{0};

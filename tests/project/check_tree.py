@@ -29,8 +29,16 @@ STAGES = {
 PUBLIC_HEADERS = "profiler/include"  # included as <stepscope/…>, installed, so free of the rest
 
 TORCH_HEADER = re.compile(r"^(torch|ATen|c10|caffe2)/")
-TORCH_ROOMS = ("profiler/hooks/", "samples/", "bench/", "tests/profiler/", "tests/samples/", "tests/e2e/",
-               "tests/cpp_programs/", "tests/project/consumer/")
+TORCH_ROOMS = (
+    "profiler/hooks/",
+    "samples/",
+    "bench/",
+    "tests/profiler/",
+    "tests/samples/",
+    "tests/e2e/",
+    "tests/cpp_programs/",
+    "tests/project/consumer/",
+)
 CUPTI_HEADER = re.compile(r"^(cupti|nvml|cuda|generated_cuda)[\w/]*\.h$")
 CUPTI_ROOMS = ("profiler/cupti/", "tests/profiler/cupti/")
 
@@ -42,7 +50,10 @@ def tracked_files(root: pathlib.Path) -> list[str]:
     """The files of the tree: tracked ones and new ones that git would not ignore."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=root, check=True, capture_output=True, text=True,
+        cwd=root,
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout.split("\0")
     return sorted(name for name in listed if name and (root / name).is_file())
 
@@ -131,7 +142,11 @@ def link_violation(root: pathlib.Path, page: str, target: str) -> str | None:
     there = (root / page).parent / path if path else root / page
     if not there.exists():
         return f"the link to {target} leads nowhere"
-    if anchor and there.suffix == ".md" and anchor not in anchors(there.read_text(encoding="utf-8")):
+    if (
+        anchor
+        and there.suffix == ".md"
+        and anchor not in anchors(there.read_text(encoding="utf-8"))
+    ):
         return f"the link to {target} names a heading that is not there"
     return None
 
@@ -174,7 +189,9 @@ def check_paths(root: pathlib.Path) -> Iterator[str]:
 
 # --- prints --------------------------------------------------------------------------------------
 
-PRINTS = re.compile(r"\b(printf|fprintf|vfprintf|dprintf|puts|fputs|putchar|fputc|putc|fwrite|perror)\s*\(|std::(cout|cerr|clog)\b")
+PRINTS = re.compile(
+    r"\b(printf|fprintf|vfprintf|dprintf|puts|fputs|putchar|fputc|putc|fwrite|perror)\s*\(|std::(cout|cerr|clog)\b"
+)
 PRINTERS = ("cli/terminal_out.cc",)
 
 
@@ -187,7 +204,12 @@ def check_prints(root: pathlib.Path) -> Iterator[str]:
                 yield f"{name}:{number}: prints by itself; go through cli/terminal_out.h"
 
 
-CHECKS = {"includes": check_includes, "links": check_links, "paths": check_paths, "prints": check_prints}
+CHECKS = {
+    "includes": check_includes,
+    "links": check_links,
+    "paths": check_paths,
+    "prints": check_prints,
+}
 
 
 def main(arguments: list[str]) -> int:

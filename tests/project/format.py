@@ -22,7 +22,9 @@ def tool(name: str) -> str:
     """The program of that name beside this Python, in the environment of the tests."""
     program = pathlib.Path(sys.executable).parent / name
     if not program.exists():
-        sys.exit(f"format.py: {name} is missing; run: {sys.executable} -m pip install {' '.join(PACKAGES)}")
+        sys.exit(
+            f"format.py: {name} is missing; run: {sys.executable} -m pip install {' '.join(PACKAGES)}"
+        )
     return str(program)
 
 
@@ -39,7 +41,10 @@ def main() -> int:
     files = arguments.files or tracked_files(ROOT)
     clang = [name for name in files if name.endswith((".cc", ".h", ".js"))]
     python = [name for name in files if name.endswith(".py")]
-    clang_command = [tool("clang-format"), *(["--dry-run", "-Werror"] if arguments.check else ["-i"])]
+    clang_command = [
+        tool("clang-format"),
+        *(["--dry-run", "-Werror"] if arguments.check else ["-i"]),
+    ]
     ruff_command = [tool("ruff"), "format", "--quiet", *(["--diff"] if arguments.check else [])]
     well_formed = [run(clang_command, clang), run(ruff_command, python)]
     return 0 if all(well_formed) else 1

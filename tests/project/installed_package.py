@@ -56,7 +56,15 @@ def expect(what: str, found: object, expected: object) -> None:
 
 def record(prefix: pathlib.Path, program: pathlib.Path, store: pathlib.Path) -> tuple[str, int]:
     """What `stepscope run` says, and how many of the program's ops it recorded."""
-    said = run(prefix / "bin" / "stepscope", "run", "-o", store, "--", program, store.with_suffix(".own.db"))
+    said = run(
+        prefix / "bin" / "stepscope",
+        "run",
+        "-o",
+        store,
+        "--",
+        program,
+        store.with_suffix(".own.db"),
+    )
     return said, counts(store)["addmm"]
 
 
@@ -88,23 +96,57 @@ def main(arguments: list[str]) -> None:
         run("cmake", "--install", build, "--prefix", place / "installed")
         # Moved, so that nothing can lean on the place it was installed to.
         prefix = pathlib.Path(shutil.move(place / "installed", place / "moved"))
-        run("cmake", "-G", "Ninja", "-S", CONSUMER, "-B", place / "build", "-DCMAKE_BUILD_TYPE=Release",
-            f"-DCMAKE_PREFIX_PATH={prefix};{torch}", f"-DWITH_TORCH={'ON' if torch else 'OFF'}")
+        run(
+            "cmake",
+            "-G",
+            "Ninja",
+            "-S",
+            CONSUMER,
+            "-B",
+            place / "build",
+            "-DCMAKE_BUILD_TYPE=Release",
+            f"-DCMAKE_PREFIX_PATH={prefix};{torch}",
+            f"-DWITH_TORCH={'ON' if torch else 'OFF'}",
+        )
         run("cmake", "--build", place / "build")
 
         run(place / "build" / "plain", place / "plain.db")
-        expect("plain", counts(place / "plain.db"), {"input": 40, "step": 40, "backward": 0, "addmm": 0})
+        expect(
+            "plain",
+            counts(place / "plain.db"),
+            {"input": 40, "step": 40, "backward": 0, "addmm": 0},
+        )
         if torch:
             run(place / "build" / "train", place / "train.db")
-            expect("train", counts(place / "train.db"), {"input": 40, "step": 0, "backward": 40, "addmm": 40})
+            expect(
+                "train",
+                counts(place / "train.db"),
+                {"input": 40, "step": 0, "backward": 40, "addmm": 40},
+            )
 
         python = next(prefix.glob("lib*/**/stepscope/python"))
-        run("env", f"PYTHONPATH={python}", sys.executable, "-B", "-c", MARKED_LOOP, place / "marked.db")
-        expect("marked loop", counts(place / "marked.db"), {"input": 40, "step": 40, "backward": 0, "addmm": 0})
+        run(
+            "env",
+            f"PYTHONPATH={python}",
+            sys.executable,
+            "-B",
+            "-c",
+            MARKED_LOOP,
+            place / "marked.db",
+        )
+        expect(
+            "marked loop",
+            counts(place / "marked.db"),
+            {"input": 40, "step": 40, "backward": 0, "addmm": 0},
+        )
         expect("the folder for PYTHONPATH", (python / "inject" / "sitecustomize.py").exists(), True)
         if torch:
             check_hooks_are_built(prefix, place / "build" / "train", place)
-        expect("the installed program's help", "analyze" in run(prefix / "bin" / "stepscope", "--help"), True)
+        expect(
+            "the installed program's help",
+            "analyze" in run(prefix / "bin" / "stepscope", "--help"),
+            True,
+        )
 
 
 if __name__ == "__main__":

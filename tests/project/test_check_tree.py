@@ -35,10 +35,22 @@ HEADERS = {
     "name, include, complaint",
     [
         ("analyzer/a.cc", '"store/events.h"', None),
-        ("analyzer/a.cc", '"profiler/ring/ring.h"', "analyzer may not include profiler/ring/ring.h"),
-        ("profiler/a.cc", '"analyzer/steps/steps.h"', "profiler may not include analyzer/steps/steps.h"),
+        (
+            "analyzer/a.cc",
+            '"profiler/ring/ring.h"',
+            "analyzer may not include profiler/ring/ring.h",
+        ),
+        (
+            "profiler/a.cc",
+            '"analyzer/steps/steps.h"',
+            "profiler may not include analyzer/steps/steps.h",
+        ),
         ("profiler/a.cc", '"profiler/ring/ring.h"', None),
-        ("viewer-export/a.cc", "<stepscope/stepscope.h>", "viewer-export may not include profiler/include"),
+        (
+            "viewer-export/a.cc",
+            "<stepscope/stepscope.h>",
+            "viewer-export may not include profiler/include",
+        ),
         ("store/a.h", '"analyzer/steps/steps.h"', "store may not include"),
         ("cli/a.cc", '"analyzer/steps/steps.h"', None),
         ("samples/a.cc", "<stepscope/stepscope.h>", None),
@@ -114,7 +126,7 @@ def test_paths_finds_the_root_itself(tree):
     "name, line, complains",
     [
         ("cli/a.cc", 'std::printf("%s", name);', True),
-        ("cli/sweep/a.cc", 'std::fputs(name, stderr);', True),
+        ("cli/sweep/a.cc", "std::fputs(name, stderr);", True),
         ("cli/a.h", "std::cerr << name;", True),
         ("cli/a.cc", 'std::snprintf(text, sizeof text, "%d", 1);', False),
         ("cli/terminal_out.cc", "std::fwrite(text, 1, size, stdout);", False),

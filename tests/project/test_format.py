@@ -10,7 +10,9 @@ FORMAT = pathlib.Path(__file__).with_name("format.py")
 
 
 def check(*files):
-    return subprocess.run([sys.executable, FORMAT, "--check", *files], capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, FORMAT, "--check", *files], capture_output=True, text=True
+    )
 
 
 def test_all_sources_are_formatted():

@@ -36,19 +36,25 @@ def test_adds_up_ctest_and_pytest(tmp_path, capsys):
 
 
 def test_success(tmp_path, capsys):
-    assert summary(tmp_path, capsys, (GOOD, 0)) == (0, [
-        "suite     passed  failed skipped  seconds",
-        "suite 0        1       0       0        7",
-        "",
-        "1 passed, 0 failed, 0 skipped",
-    ])
+    assert summary(tmp_path, capsys, (GOOD, 0)) == (
+        0,
+        [
+            "suite     passed  failed skipped  seconds",
+            "suite 0        1       0       0        7",
+            "",
+            "1 passed, 0 failed, 0 skipped",
+        ],
+    )
 
 
 def test_a_test_that_was_tried_again_counts_once(tmp_path, capsys):
-    junit = GOOD.replace('<testcase name="a" status="run"/>',
-                         '<testcase classname="m" name="a"/>' * 2 +
-                         '<testcase classname="m" name="b"/><testcase classname="m" name="b"><failure/></testcase>'
-                         '<testcase classname="n" name="a"/>')
+    junit = GOOD.replace(
+        '<testcase name="a" status="run"/>',
+        '<testcase classname="m" name="a"/>'
+        * 2
+        + '<testcase classname="m" name="b"/><testcase classname="m" name="b"><failure/></testcase>'
+        '<testcase classname="n" name="a"/>',
+    )
     code, lines = summary(tmp_path, capsys, (junit, 1))
     assert (code, lines[-1]) == (1, "2 passed, 1 failed, 0 skipped")
     assert "tried again: 2" in lines[1]

@@ -9,7 +9,11 @@ import pythons
 def fake_library(tmp_path_factory, request):
     """Its marks are called through ctypes, or as functions of CPython's own."""
     folder = tmp_path_factory.mktemp("fake")
-    more = [pythons.compile_python_functions(folder), "-lstdc++"] if request.param == "functions" else []
+    more = (
+        [pythons.compile_python_functions(folder), "-lstdc++"]
+        if request.param == "functions"
+        else []
+    )
     return pythons.compile_fake(folder, *more)
 
 

@@ -19,8 +19,11 @@ def loader_steps(own, *, micro_batches=False):
     waits = sorted(begin for begin, _ in own["waits"] + ends)
     begins = waits
     if updates and not micro_batches:
-        begins = [begin for begin, following in zip(waits, waits[1:] + [float("inf")])
-                  if any(begin < update < following for update, _ in updates)]
+        begins = [
+            begin
+            for begin, following in zip(waits, waits[1:] + [float("inf")])
+            if any(begin < update < following for update, _ in updates)
+        ]
     last = updates[-1][1] if updates else own["exhausted"][-1][0]
     return list(zip(begins, begins[1:] + [last]))
 
@@ -43,6 +46,9 @@ def input_share(own, steps, numbers):
     """The share of the steps with these numbers (from 1) that the program waited."""
     chosen = [steps[number - 1] for number in numbers]
     waits = own["waits"] + own["exhausted"]
-    waited = sum(max(0, min(end, wait_end) - max(begin, wait_begin))
-                 for begin, end in chosen for wait_begin, wait_end in waits)
+    waited = sum(
+        max(0, min(end, wait_end) - max(begin, wait_begin))
+        for begin, end in chosen
+        for wait_begin, wait_end in waits
+    )
     return waited / sum(end - begin for begin, end in chosen)

@@ -19,7 +19,10 @@ FAKE_TORCHES = {version: HERE / f"fakes/torch-{version}" for version in ("1.13",
 def compile_fake(folder, *options):
     compiler = shutil.which("cc") or pytest.fail("there is no C compiler (cc)")
     library = folder / "libfake.so"
-    subprocess.run([compiler, "-shared", "-fPIC", *options, "-o", library, HERE / "fakes/stepscope.c"], check=True)
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", *options, "-o", library, HERE / "fakes/stepscope.c"],
+        check=True,
+    )
     return library
 
 
@@ -27,8 +30,20 @@ def compile_python_functions(folder):
     """The part of libstepscope that makes CPython's functions of its marks, to be linked to a fake one."""
     compiler = shutil.which("c++") or pytest.fail("there is no C++ compiler (c++)")
     built = folder / "python_functions.o"
-    subprocess.run([compiler, "-std=c++20", "-fPIC", "-c", "-I", ROOT / "profiler/include", "-o", built,
-                    ROOT / "profiler/preload/python_functions.cc"], check=True)
+    subprocess.run(
+        [
+            compiler,
+            "-std=c++20",
+            "-fPIC",
+            "-c",
+            "-I",
+            ROOT / "profiler/include",
+            "-o",
+            built,
+            ROOT / "profiler/preload/python_functions.cc",
+        ],
+        check=True,
+    )
     return built
 
 
@@ -38,16 +53,22 @@ class Python:
     def __init__(self, folder):
         self.folder = folder
         self.log = folder / "calls.log"
-        self.environment = {name: value for name, value in os.environ.items()
-                            if not name.startswith(("STEPSCOPE_", "PYTHON", "LD_PRELOAD"))}
+        self.environment = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("STEPSCOPE_", "PYTHON", "LD_PRELOAD"))
+        }
         self.environment |= {"STEPSCOPE_FAKE_LOG": str(self.log), "PYTHONDONTWRITEBYTECODE": "1"}
         self.path = []
         self.options = ["-s"]
 
     def wrapped(self, library):
         """As under `stepscope run`."""
-        self.environment |= {"STEPSCOPE_SOCKET": "/nowhere", "STEPSCOPE_LIBRARY": str(library),
-                             "LD_PRELOAD": str(library)}
+        self.environment |= {
+            "STEPSCOPE_SOCKET": "/nowhere",
+            "STEPSCOPE_LIBRARY": str(library),
+            "LD_PRELOAD": str(library),
+        }
         self.path.insert(0, INJECT)
         return self
 
@@ -73,8 +94,15 @@ class Python:
         if self.path:
             environment["PYTHONPATH"] = os.pathsep.join(map(str, self.path))
         command = [*wrapper, sys.executable, *self.options, *arguments]
-        done = subprocess.run([str(word) for word in command], env=environment, cwd=self.folder, input=stdin,
-                              capture_output=True, text=True, timeout=timeout)
+        done = subprocess.run(
+            [str(word) for word in command],
+            env=environment,
+            cwd=self.folder,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
         if check:
             assert done.returncode == 0, done.stderr
             assert done.stderr == ""

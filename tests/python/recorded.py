@@ -24,27 +24,37 @@ class Run:
 
     def loop_of(self, pid, tid=None):
         """What the report says of the training loop of a process, or of one of its threads."""
-        loops = [loop for loop in self.report["loops"] if loop["process"] == pid and tid in (None, loop["thread"])]
+        loops = [
+            loop
+            for loop in self.report["loops"]
+            if loop["process"] == pid and tid in (None, loop["thread"])
+        ]
         assert len(loops) == 1, f"{len(loops)} loops of process {pid}: {self.report['run']}"
         return loops[0]
 
     def share_error(self, own, steps):
         """The reported input share of a process less its own, over the same steps."""
         loop = own["pid"], own.get("tid")
-        return self.loop_of(*loop)["shares"]["input"] - own_steps.input_share(own, steps, self.steady_steps(*loop))
+        return self.loop_of(*loop)["shares"]["input"] - own_steps.input_share(
+            own, steps, self.steady_steps(*loop)
+        )
 
     def steady_steps(self, pid, tid=None):
         """The numbers of the steps that the report of a process rests on."""
         with sqlite3.connect(self.folder / "run.db") as store:
             rows = store.execute(
                 "SELECT number FROM step JOIN thread ON thread.id = thread_id JOIN process ON process.id = process_id"
-                " WHERE pid = ?1 AND (tid = ?2 OR ?2 IS NULL) AND steady ORDER BY number", [pid, tid])
+                " WHERE pid = ?1 AND (tid = ?2 OR ?2 IS NULL) AND steady ORDER BY number",
+                [pid, tid],
+            )
             return [number for (number,) in rows]
 
 
 def analyze(stepscope, folder):
     """The Run in folder/run.db."""
-    analyzed = subprocess.run([stepscope, "analyze", "--json", folder / "run.db"], capture_output=True, text=True)
+    analyzed = subprocess.run(
+        [stepscope, "analyze", "--json", folder / "run.db"], capture_output=True, text=True
+    )
     assert analyzed.returncode == 0, analyzed.stderr
     return Run(json.loads(analyzed.stdout), folder)
 

@@ -28,7 +28,9 @@ def test_a_program_without_torch_sees_the_same_interpreter(python, fake_library)
 def test_without_the_wrapper_it_does_nothing(python, fake_library):
     python.with_fake_torch("2").wrapped(fake_library)
     del python.environment["STEPSCOPE_SOCKET"]
-    python.run("import sys, torch; assert not any('Watch' in type(f).__name__ for f in sys.meta_path)")
+    python.run(
+        "import sys, torch; assert not any('Watch' in type(f).__name__ for f in sys.meta_path)"
+    )
     python.run("import sys; assert not any('Stepscope' in type(f).__name__ for f in sys.meta_path)")
     assert python.calls() == []
 
@@ -41,7 +43,10 @@ def test_the_marks_can_be_imported_where_nobody_installed_them(python, fake_libr
 def test_a_module_stepscope_of_the_programs_own_comes_first(python, fake_library):
     python.wrapped(fake_library)
     (python.folder / "stepscope.py").write_text("mine = True")
-    python.run("import sys; sys.path.insert(0, %r); import stepscope; assert stepscope.mine" % str(python.folder))
+    python.run(
+        "import sys; sys.path.insert(0, %r); import stepscope; assert stepscope.mine"
+        % str(python.folder)
+    )
 
 
 def test_tells_once_that_torch_is_there(python, fake_library):
@@ -103,7 +108,9 @@ def own_sitecustomize(python, code):
 
 
 def test_the_programs_own_sitecustomize_runs(python, fake_library):
-    own_sitecustomize(python, "import sys; sys.own_ran = getattr(sys, 'own_ran', 0) + 1; SETTING = 42")
+    own_sitecustomize(
+        python, "import sys; sys.own_ran = getattr(sys, 'own_ran', 0) + 1; SETTING = 42"
+    )
     code = """
         import sys
         import sitecustomize
@@ -121,7 +128,9 @@ def test_its_own_may_import_torch(python, fake_library):
     assert python.calls() == ["torch_loaded"]
 
 
-@pytest.mark.parametrize("failure", ["raise ValueError('oh')", "import not_there", "raise ImportError('x')"])
+@pytest.mark.parametrize(
+    "failure", ["raise ValueError('oh')", "import not_there", "raise ImportError('x')"]
+)
 def test_its_failure_is_reported_as_ever(python, fake_library, failure):
     own_sitecustomize(python, failure)
     code = "import sys; print('ran', 'sitecustomize' in sys.modules)"

@@ -17,14 +17,30 @@ pytest.importorskip("numpy", reason="pip install numpy")
 
 PROGRAM = pathlib.Path(__file__).resolve().parent / "programs/stalls.py"
 
-MATRIX = [f"loader-{kind}-{step_ms}-{percent}" for step_ms in (1, 5, 30) for kind in ("sleep", "busy")
-          for percent in (0, 12, 35, 60, 80)] + ["loader-busy-5-2", "loader-busy-30-2"]
-PLACES = ["outside-sleep-5-35", "outside-busy-5-12", "evaluation-sleep-5-35", "evaluation-busy-5-12",
-          "epochs-sleep-5-35", "every20-sleep-5-35", "every20-busy-5-35"]
+MATRIX = [
+    f"loader-{kind}-{step_ms}-{percent}"
+    for step_ms in (1, 5, 30)
+    for kind in ("sleep", "busy")
+    for percent in (0, 12, 35, 60, 80)
+] + ["loader-busy-5-2", "loader-busy-30-2"]
+PLACES = [
+    "outside-sleep-5-35",
+    "outside-busy-5-12",
+    "evaluation-sleep-5-35",
+    "evaluation-busy-5-12",
+    "epochs-sleep-5-35",
+    "every20-sleep-5-35",
+    "every20-busy-5-35",
+]
 # Between the update and the forward pass lie some 60 µs of Python too, which count as inferred input: of a step of
 # 30 ms, not of one of 5 ms, less than a point.
-UNKNOWN = ["generator-sleep-30-35", "generator-busy-30-12", "generator-sleep-30-60", "numpy-busy-30-35",
-           "numpy-busy-30-12"]
+UNKNOWN = [
+    "generator-sleep-30-35",
+    "generator-busy-30-12",
+    "generator-sleep-30-60",
+    "numpy-busy-30-35",
+    "numpy-busy-30-12",
+]
 
 STALLS = ["launch", "sync", "copy", "communication", "allocation"]
 
@@ -41,8 +57,15 @@ def run(tmp_path, stepscope):
             folder.mkdir()
             python = Python(folder)
             python.options = []
-            python.run_arguments(PROGRAM, "--cells", ",".join(missed), "--own", "own.json",
-                                 wrapper=[stepscope, "run", "-o", "run.db", "--quiet", "--"], timeout=300)
+            python.run_arguments(
+                PROGRAM,
+                "--cells",
+                ",".join(missed),
+                "--own",
+                "own.json",
+                wrapper=[stepscope, "run", "-o", "run.db", "--quiet", "--"],
+                timeout=300,
+            )
             done = recorded.analyze(stepscope, folder)
             for cell in list(missed):
                 own = done.own(f".{cell}")

@@ -72,7 +72,8 @@ def test_scope_lets_exceptions_through(marked):
 
 
 def test_scope_decorates_and_nests_in_itself(marked):
-    assert marked("""
+    assert (
+        marked("""
         import stepscope
 
         @stepscope.scope("f")
@@ -81,7 +82,9 @@ def test_scope_decorates_and_nests_in_itself(marked):
 
         assert factorial(2) == 2
         assert factorial.__name__ == "factorial"
-    """) == ["begin scope f"] * 3 + ["end scope"] * 3
+    """)
+        == ["begin scope f"] * 3 + ["end scope"] * 3
+    )
 
 
 def test_lengths_are_a_scope_of_no_length(marked):
@@ -155,10 +158,18 @@ def waits(name, batches):
     return [call.format(name) for call in ONE_BATCH * batches + THE_END]
 
 
-@pytest.mark.parametrize("source, name", [
-    ("[1, 2, 3]", "list"), ("iter([1, 2, 3])", "list_iterator"), ("range(1, 4)", "range"),
-    ("(n for n in (1, 2, 3))", "<genexpr>"), ("reader()", "reader"), ("Old()", "Old"), ("Loader()", "Loader"),
-])
+@pytest.mark.parametrize(
+    "source, name",
+    [
+        ("[1, 2, 3]", "list"),
+        ("iter([1, 2, 3])", "list_iterator"),
+        ("range(1, 4)", "range"),
+        ("(n for n in (1, 2, 3))", "<genexpr>"),
+        ("reader()", "reader"),
+        ("Old()", "Old"),
+        ("Loader()", "Loader"),
+    ],
+)
 def test_input_gives_the_same_elements(marked, source, name):
     assert marked(f"""
         import stepscope
@@ -180,7 +191,9 @@ def test_input_gives_the_same_elements(marked, source, name):
 
 
 def test_input_takes_a_name(marked):
-    assert marked("import stepscope\nfor _ in stepscope.input([1], 'train set'): pass") == waits("train set", 1)
+    assert marked("import stepscope\nfor _ in stepscope.input([1], 'train set'): pass") == waits(
+        "train set", 1
+    )
 
 
 def test_input_waits_only_while_it_fetches(marked):
@@ -192,12 +205,15 @@ def test_input_waits_only_while_it_fetches(marked):
 
 
 def test_input_can_be_iterated_again_each_epoch(marked):
-    assert marked("""
+    assert (
+        marked("""
         import stepscope
         loader = stepscope.input([1, 2])
         for epoch in range(2):
             assert list(loader) == [1, 2]
-    """) == waits("list", 2) * 2
+    """)
+        == waits("list", 2) * 2
+    )
 
 
 def test_input_keeps_length_and_attributes(marked):
@@ -325,7 +341,8 @@ def test_input_decorates_a_generator_function(marked):
 
 
 def test_input_decorates_a_function_that_fetches_one(marked):
-    assert marked("""
+    assert (
+        marked("""
         import stepscope
 
         @stepscope.input
@@ -334,7 +351,9 @@ def test_input_decorates_a_function_that_fetches_one(marked):
 
         assert get_batch("train") == ["train"]
         assert get_batch("train") == ["train"]
-    """) == ["begin input get_batch", "end input"] * 2
+    """)
+        == ["begin input get_batch", "end input"] * 2
+    )
 
 
 def test_input_refuses_what_it_cannot_iterate(marked):
@@ -435,9 +454,12 @@ def test_without_a_library_every_mark_does_nothing(python):
 
 
 def test_a_library_that_is_not_in_the_process_is_not_loaded_for_marks(python, fake_library):
-    python.with_package(fake_library).run(EVERY_MARK + """
+    python.with_package(fake_library).run(
+        EVERY_MARK
+        + """
     assert "libfake" not in open("/proc/self/maps").read()
-    """)
+    """
+    )
     assert python.calls() == []
 
 
@@ -459,12 +481,19 @@ def test_is_recording_says_what_the_library_says(python, fake_library):
 
 
 def test_its_version_is_the_projects(python):
-    project = re.search(r"project\(Stepscope VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
-    assert python.with_package().run("import stepscope; print(stepscope.__version__)").stdout.strip() == project
+    project = re.search(
+        r"project\(Stepscope VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text()
+    ).group(1)
+    assert (
+        python.with_package().run("import stepscope; print(stepscope.__version__)").stdout.strip()
+        == project
+    )
 
 
 def test_its_soname_is_the_projects(python):
-    major = re.search(r"project\(Stepscope VERSION (\d+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+    major = re.search(
+        r"project\(Stepscope VERSION (\d+)", (ROOT / "CMakeLists.txt").read_text()
+    ).group(1)
     code = "from stepscope import _library; print(_library.SONAMES[0])"
     assert python.with_package().run(code).stdout.strip() == f"libstepscope.so.{major}"
 

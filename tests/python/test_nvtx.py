@@ -26,8 +26,13 @@ for step in range(5):
 
 def record(stepscope, folder, *options, program=PROGRAM, environment=()):
     store = folder / "run.db"
-    done = subprocess.run([stepscope, "run", "--quiet", "-o", store, *options, "--", sys.executable, "-c", program],
-                          env={**os.environ, **dict(environment)}, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [stepscope, "run", "--quiet", "-o", store, *options, "--", sys.executable, "-c", program],
+        env={**os.environ, **dict(environment)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout, store
 
@@ -35,12 +40,15 @@ def record(stepscope, folder, *options, program=PROGRAM, environment=()):
 def ranges(store):
     """How often each user scope was recorded, and how many ops lie in all of them on their thread."""
     with sqlite3.connect(store) as connection:
-        return {name: (calls, ops) for name, calls, ops in connection.execute("""
+        return {
+            name: (calls, ops)
+            for name, calls, ops in connection.execute("""
             SELECT string.text, count(DISTINCT scope.id), count(op.id)
             FROM op AS scope JOIN string ON string.id = scope.name_id
             JOIN op ON op.thread_id = scope.thread_id AND op.id <> scope.id
               AND op.start_ns >= scope.start_ns AND op.start_ns + op.dur_ns <= scope.start_ns + scope.dur_ns
-            WHERE string.text IN ('prepare', 'train') GROUP BY string.text""")}
+            WHERE string.text IN ('prepare', 'train') GROUP BY string.text""")
+        }
 
 
 def test_ranges_are_recorded_as_user_scopes_around_their_ops(stepscope, python_ops, tmp_path):
@@ -60,5 +68,7 @@ def test_another_tool_that_the_user_named_keeps_nvtx(stepscope, tmp_path):
     show = "import os, torch; torch.ones(1); print(os.environ['NVTX_INJECTION64_PATH'])"
     ours, _ = record(stepscope, tmp_path, program=show, environment={"NVTX_INJECTION64_PATH": ""})
     assert os.path.basename(ours.strip()).startswith("libstepscope.so")
-    theirs, _ = record(stepscope, tmp_path, program=show, environment={"NVTX_INJECTION64_PATH": "/opt/tool.so"})
+    theirs, _ = record(
+        stepscope, tmp_path, program=show, environment={"NVTX_INJECTION64_PATH": "/opt/tool.so"}
+    )
     assert theirs.strip() == "/opt/tool.so"

@@ -25,8 +25,12 @@ def test_records_from_start_to_end(notebook):
         with stepscope.record(ops=False): pass
     """)
     assert notebook.calls() == [
-        "start a.db steps 500-520 ops 1 shapes 1 ring 65536", "step", "stop",
-        "start run.db steps 0-0 ops 0 shapes 0 ring 0", "stop"]
+        "start a.db steps 500-520 ops 1 shapes 1 ring 65536",
+        "step",
+        "stop",
+        "start run.db steps 0-0 ops 0 shapes 0 ring 0",
+        "stop",
+    ]
 
 
 def test_decorates_a_function_each_call_a_recording(notebook):
@@ -63,7 +67,9 @@ def test_started_and_stopped_by_hand_in_two_cells(notebook):
     assert notebook.calls() == ["start a.db steps 0-0 ops 1 shapes 0 ring 0", "stop"]
 
 
-@pytest.mark.parametrize("options", ["steps=(0, 5)", "steps=(7, 3)", "steps=5", "steps=('a', 'b')", "ring_bytes=-1"])
+@pytest.mark.parametrize(
+    "options", ["steps=(0, 5)", "steps=(7, 3)", "steps=5", "steps=('a', 'b')", "ring_bytes=-1"]
+)
 def test_refuses_what_makes_no_sense(notebook, options):
     notebook.run(f"""
         import stepscope
@@ -79,12 +85,15 @@ def test_refuses_what_makes_no_sense(notebook, options):
 
 def test_what_the_library_refuses_is_one_line_and_no_exception(notebook):
     notebook.environment["STEPSCOPE_FAKE_ERROR"] = "a.db: not recorded: disk full"
-    done = notebook.run("""
+    done = notebook.run(
+        """
         import stepscope
         with stepscope.record("a.db") as recording:
             print("trained")
         assert recording.error == "a.db: not recorded: disk full"
-    """, check=False)
+    """,
+        check=False,
+    )
     assert (done.returncode, done.stdout) == (0, "trained\n")
     assert done.stderr == "stepscope: a.db: not recorded: disk full\n"
     assert "stop" not in notebook.calls(), "it is somebody else's recording that runs"
@@ -92,15 +101,20 @@ def test_what_the_library_refuses_is_one_line_and_no_exception(notebook):
 
 def test_a_missing_library_is_one_line_and_no_exception(python):
     python.environment["STEPSCOPE_LIBRARY"] = "/nowhere/libstepscope.so"
-    done = python.with_package().run("""
+    done = python.with_package().run(
+        """
         import stepscope
         with stepscope.record("a.db") as recording:
             stepscope.step()
         assert "not found" in recording.error
-    """, check=False)
+    """,
+        check=False,
+    )
     assert done.returncode == 0
-    assert done.stderr == ("stepscope: a.db: not recorded: libstepscope.so was not found; "
-                           "name it in the environment variable STEPSCOPE_LIBRARY\n")
+    assert done.stderr == (
+        "stepscope: a.db: not recorded: libstepscope.so was not found; "
+        "name it in the environment variable STEPSCOPE_LIBRARY\n"
+    )
 
 
 @pytest.mark.parametrize("where", ["beside the package", "on the loader's path", "in the process"])
@@ -135,7 +149,9 @@ TRAIN = """
 
 @pytest.mark.parametrize("version", ["1.13", "2"])
 def test_marks_loader_backward_and_optimizer_while_it_records(notebook, version):
-    notebook.with_fake_torch(version).run(TRAIN + """
+    notebook.with_fake_torch(version).run(
+        TRAIN
+        + """
     def all_of_it():
         for batch in Loader([1]): step()
 
@@ -145,28 +161,50 @@ def test_marks_loader_backward_and_optimizer_while_it_records(notebook, version)
         all_of_it()
     all_of_it()
     assert (vars(torch.optim.SGD)["step"], torch.autograd.backward, Loader.__next__) == before
-    """)
+    """
+    )
     assert notebook.calls() == [
-        "start a.db steps 0-0 ops 1 shapes 0 ring 0", "torch_loaded", "begin input DataLoader", "end input",
-        "begin backward", "end backward", "begin optimizer SGD", "end optimizer", "begin input DataLoader",
-        "end input exhausted", "stop"]
+        "start a.db steps 0-0 ops 1 shapes 0 ring 0",
+        "torch_loaded",
+        "begin input DataLoader",
+        "end input",
+        "begin backward",
+        "end backward",
+        "begin optimizer SGD",
+        "end optimizer",
+        "begin input DataLoader",
+        "end input exhausted",
+        "stop",
+    ]
 
 
 def test_leaves_optimizers_to_the_op_hooks(notebook):
     notebook.environment["STEPSCOPE_FAKE_TORCH"] = "3"
-    notebook.with_fake_torch("2").run(TRAIN + """
+    notebook.with_fake_torch("2").run(
+        TRAIN
+        + """
     with stepscope.record("a.db"):
         for batch in Loader([1]): step()
-    """)
-    assert notebook.calls()[2:-1] == ["begin input DataLoader", "end input", "begin backward", "end backward",
-                                      "begin input DataLoader", "end input exhausted"]
+    """
+    )
+    assert notebook.calls()[2:-1] == [
+        "begin input DataLoader",
+        "end input",
+        "begin backward",
+        "end backward",
+        "begin input DataLoader",
+        "end input exhausted",
+    ]
 
 
 def test_records_again_and_again(notebook):
-    notebook.with_fake_torch("2").run(TRAIN + """
+    notebook.with_fake_torch("2").run(
+        TRAIN
+        + """
     for cell in range(3):
         with stepscope.record("a.db"): step()
-    """)
+    """
+    )
     assert notebook.calls().count("begin optimizer SGD") == 3
     assert notebook.calls().count("begin backward") == 3
 
@@ -180,7 +218,8 @@ def test_a_notebook_is_recorded(python, build_dir, stepscope, first_backward):
     """With the real library and torch, whether or not libtorch's backward was bound before."""
     pytest.importorskip("torch", reason="pip install torch")
     python.with_package(build_dir / "lib/libstepscope.so")
-    done = python.run(f"""
+    done = python.run(
+        f"""
         import stepscope, torch
         from torch.utils.data import DataLoader, TensorDataset
         torch.set_num_threads(1)
@@ -199,16 +238,27 @@ def test_a_notebook_is_recorded(python, build_dir, stepscope, first_backward):
             for (batch,) in loader:
                 step(batch)
         print(recording.error)
-    """, check=False)
+    """,
+        check=False,
+    )
     assert (done.returncode, done.stdout) == (0, "None\n"), done.stderr
     with sqlite3.connect(python.folder / "run.db") as store:
-        kinds = dict(store.execute(
-            "SELECT k.name, count(DISTINCT start_ns) FROM phase JOIN phase_kind AS k ON k.id = kind GROUP BY 1"))
+        kinds = dict(
+            store.execute(
+                "SELECT k.name, count(DISTINCT start_ns) FROM phase JOIN phase_kind AS k ON k.id = kind GROUP BY 1"
+            )
+        )
     assert kinds["optimizer"] == 30
     assert kinds["input"] in (30, 31), "31: with the fetch that found the end, which begins no step"
     assert kinds["backward"] in (30, 60), "60: seen from both sides, one inside the other"
-    report = json.loads(subprocess.run([stepscope, "analyze", "--json", python.folder / "run.db"],
-                                       capture_output=True, text=True, check=True).stdout)
+    report = json.loads(
+        subprocess.run(
+            [stepscope, "analyze", "--json", python.folder / "run.db"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+    )
     assert (report["steps"]["count"], report["steps"]["marker"]) == (30, "loader")
     assert report["phases"]["backward"] > 0 and report["phases"]["optimizer"] > 0
 
@@ -218,11 +268,28 @@ def test_installs_with_pip(tmp_path):
     pytest.importorskip("setuptools", reason="pip install setuptools")
     source = tmp_path / "source"
     shutil.copytree(PACKAGE, source)
-    done = subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-build-isolation", "--no-deps",
-                           "--disable-pip-version-check", "--target", tmp_path / "site", source],
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--no-build-isolation",
+            "--no-deps",
+            "--disable-pip-version-check",
+            "--target",
+            tmp_path / "site",
+            source,
+        ],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
-    installed = {str(file.relative_to(tmp_path / "site/stepscope")) for file in (tmp_path / "site/stepscope").iterdir()
-                 if file.is_file()}
+    installed = {
+        str(file.relative_to(tmp_path / "site/stepscope"))
+        for file in (tmp_path / "site/stepscope").iterdir()
+        if file.is_file()
+    }
     assert installed == {file.name for file in (PACKAGE / "stepscope").iterdir() if file.is_file()}
     assert not (tmp_path / "site/sitecustomize.py").exists()

@@ -29,17 +29,25 @@ def run(tmp_path, stepscope):
     def run(program, *options, launcher=(), path=(), environment=(), steps_of=None, of=("",)):
         command = [*launcher, str(PROGRAMS / program), *map(str, options), "--own", "own.json"]
         python = Python(tmp_path)
-        python.environment |= dict(environment) | {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor"),
-                                                   "HF_HUB_OFFLINE": "1"}
+        python.environment |= dict(environment) | {
+            "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor"),
+            "HF_HUB_OFFLINE": "1",
+        }
         python.options, python.path = [], list(path)
         bare = run_in(python, tmp_path / "bare", command)
         assert bare.returncode == 0, bare.stderr
         for attempt in range(recorded.ATTEMPTS):
             done = record(stepscope, python, tmp_path / f"wrapped{attempt}", command, bare)
-            errors = [recorded.share_error_of_its_own_steps(done, done.own(which), steps_of) for which in of if steps_of]
+            errors = [
+                recorded.share_error_of_its_own_steps(done, done.own(which), steps_of)
+                for which in of
+                if steps_of
+            ]
             if all(abs(error) <= recorded.POINT for error in errors):
                 return done
-        pytest.fail(f"input shares differ from the program's own by {errors}, {recorded.ATTEMPTS} times")
+        pytest.fail(
+            f"input shares differ from the program's own by {errors}, {recorded.ATTEMPTS} times"
+        )
 
     return run
 
@@ -66,31 +74,47 @@ def needs(*packages):
 
 
 @shares
-@pytest.mark.parametrize("program, options", [
-    ("loader.py", ["--workers", 0, "--kind", "sleep", "--stall-ms", 2]),
-    ("loader.py", ["--workers", 0, "--kind", "busy", "--stall-ms", 2]),
-    ("loader.py", ["--workers", 2, "--kind", "sleep", "--stall-ms", 16]),
-    ("loader.py", ["--workers", 2, "--kind", "sleep", "--stall-ms", 0]),
-    ("autocast.py", []),
-    ("trainer_class.py", []),
-    ("evaluation.py", []),
-    ("inference.py", []),
-    pytest.param("huggingface.py", [], marks=needs("transformers", "accelerate")),
-    pytest.param("lightning_module.py", [], marks=needs("lightning")),
-    pytest.param("compiled.py", [], marks=pytest.mark.skipif(
-        shutil.which("g++") is None, reason="torch.compile needs g++ (apt install g++)")),
-], ids=lambda value: value if isinstance(value, str) else "-".join(map(str, value)).replace("--", ""))
+@pytest.mark.parametrize(
+    "program, options",
+    [
+        ("loader.py", ["--workers", 0, "--kind", "sleep", "--stall-ms", 2]),
+        ("loader.py", ["--workers", 0, "--kind", "busy", "--stall-ms", 2]),
+        ("loader.py", ["--workers", 2, "--kind", "sleep", "--stall-ms", 16]),
+        ("loader.py", ["--workers", 2, "--kind", "sleep", "--stall-ms", 0]),
+        ("autocast.py", []),
+        ("trainer_class.py", []),
+        ("evaluation.py", []),
+        ("inference.py", []),
+        pytest.param("huggingface.py", [], marks=needs("transformers", "accelerate")),
+        pytest.param("lightning_module.py", [], marks=needs("lightning")),
+        pytest.param(
+            "compiled.py",
+            [],
+            marks=pytest.mark.skipif(
+                shutil.which("g++") is None, reason="torch.compile needs g++ (apt install g++)"
+            ),
+        ),
+    ],
+    ids=lambda value: value
+    if isinstance(value, str)
+    else "-".join(map(str, value)).replace("--", ""),
+)
 def test_a_loader_is_a_step_each_batch(run, program, options):
     done = run(program, *options, steps_of=own_steps.loader_steps)
     assert done.report["steps"]["marker"] == "loader"
-    assert not any(process["died"] for process in done.report["run"]["processes"]), "nor a loader's worker"
+    assert not any(process["died"] for process in done.report["run"]["processes"]), (
+        "nor a loader's worker"
+    )
 
 
 @shares
 def test_the_op_hooks_are_not_needed(run, tmp_path):
     """Where there are none for its torch, the marks from Python tell the same."""
-    done = run("loader.py", environment={"STEPSCOPE_HOOKS": str(tmp_path / "none")},
-               steps_of=own_steps.loader_steps)
+    done = run(
+        "loader.py",
+        environment={"STEPSCOPE_HOOKS": str(tmp_path / "none")},
+        steps_of=own_steps.loader_steps,
+    )
     assert done.report["steps"]["marker"] == "loader"
     assert done.report["run"]["ops"] == 0
     assert done.report["phases"]["optimizer"] > 0
@@ -107,7 +131,9 @@ def test_inference_in_training_mode_is_told(run, mistake):
 @shares
 def test_gradient_accumulation(run):
     """Each batch is a step by the loader; a fourth of them updates."""
-    done = run("accumulation.py", steps_of=functools.partial(own_steps.loader_steps, micro_batches=True))
+    done = run(
+        "accumulation.py", steps_of=functools.partial(own_steps.loader_steps, micro_batches=True)
+    )
     assert done.report["steps"]["marker"] == "loader"
     assert len(done.own()["updates"]) * 4 == done.report["steps"]["count"]
 
@@ -138,22 +164,30 @@ def test_the_programs_own_marks_are_believed(run):
     assert done.report["input"]["loader"] == "reader"
     assert not done.report["input"]["inferred"]
     with sqlite3.connect(done.folder / "run.db") as store:
-        scopes = store.execute("SELECT count(*) FROM phase JOIN phase_kind AS k ON k.id = kind JOIN string ON"
-                               " string.id = name_id WHERE k.name = 'scope' AND text = 'evaluation'").fetchone()
+        scopes = store.execute(
+            "SELECT count(*) FROM phase JOIN phase_kind AS k ON k.id = kind JOIN string ON"
+            " string.id = name_id WHERE k.name = 'scope' AND text = 'evaluation'"
+        ).fetchone()
     assert scopes == (5,)
 
 
 def test_the_memory_of_tensors_is_sampled(python, stepscope):
     program = python.folder / "program.py"
-    program.write_text("import time, torch\nheld = [torch.zeros(1 << 20) for _ in range(10)]\ntime.sleep(0.4)\n"
-                       "del held[:5]\ntime.sleep(0.4)\n")
+    program.write_text(
+        "import time, torch\nheld = [torch.zeros(1 << 20) for _ in range(10)]\ntime.sleep(0.4)\n"
+        "del held[:5]\ntime.sleep(0.4)\n"
+    )
     wrapper = [stepscope, "run", "-o", python.folder / "run.db", "--quiet", "--"]
     python.run_arguments(program, wrapper=wrapper)
     with sqlite3.connect(python.folder / "run.db") as store:
-        held = [value for (value,) in store.execute(
-            "SELECT value FROM counter WHERE counter = 'cpu_tensor_bytes' ORDER BY at_ns")]
+        held = [
+            value
+            for (value,) in store.execute(
+                "SELECT value FROM counter WHERE counter = 'cpu_tensor_bytes' ORDER BY at_ns"
+            )
+        ]
     assert max(held) == 10 * (4 << 20)
-    assert 5 * (4 << 20) in held[held.index(max(held)):]
+    assert 5 * (4 << 20) in held[held.index(max(held)) :]
 
 
 def test_what_made_the_memory_of_tensors_is_told(python, stepscope):
@@ -176,13 +210,24 @@ for batch in torch.utils.data.DataLoader(Blocks(), batch_size=1):
 """)
     for tier in ("phases", "ops"):
         store = python.folder / f"{tier}.db"
-        python.run_arguments(program, wrapper=[stepscope, "run", "-o", store, "--quiet", "--tier", tier, "--"])
+        python.run_arguments(
+            program, wrapper=[stepscope, "run", "-o", store, "--quiet", "--tier", tier, "--"]
+        )
         with sqlite3.connect(store) as database:
-            last = dict(database.execute("SELECT counter, value / (4 << 20) FROM counter WHERE counter LIKE"
-                                         " 'cpu_tensor_bytes%' AND at_ns = (SELECT max(at_ns) FROM counter WHERE"
-                                         " counter = 'cpu_tensor_bytes_optimizer' AND value > 0) ORDER BY at_ns"))
+            last = dict(
+                database.execute(
+                    "SELECT counter, value / (4 << 20) FROM counter WHERE counter LIKE"
+                    " 'cpu_tensor_bytes%' AND at_ns = (SELECT max(at_ns) FROM counter WHERE"
+                    " counter = 'cpu_tensor_bytes_optimizer' AND value > 0) ORDER BY at_ns"
+                )
+            )
         made = {name.removeprefix("cpu_tensor_bytes_"): blocks for name, blocks in last.items()}
-        assert made["input"] == 1 and made["forward"] == 1 and made["backward"] == 1 and made["optimizer"] == 2, made
+        assert (
+            made["input"] == 1
+            and made["forward"] == 1
+            and made["backward"] == 1
+            and made["optimizer"] == 2
+        ), made
         assert made.pop("cpu_tensor_bytes") == sum(made.values())
 
 
@@ -194,14 +239,19 @@ def test_torchrun_two_ranks_and_the_straggler(run):
     torchrun = ["-m", "torch.distributed.run", "--nproc-per-node", "2"]
     done = run("ddp.py", launcher=torchrun, steps_of=own_steps.loader_steps, of=[".0", ".1"])
     pids = {rank: done.own(f".{rank}")["pid"] for rank in range(2)}
-    assert {process["rank"]: process["pid"] for process in done.report["run"]["processes"]
-            if process["rank"] is not None} == pids
+    assert {
+        process["rank"]: process["pid"]
+        for process in done.report["run"]["processes"]
+        if process["rank"] is not None
+    } == pids
     shares = {rank: done.loop_of(pid)["shares"]["input"] for rank, pid in pids.items()}
     assert shares[1] > shares[0] + 0.2, "rank 1 is the one that waits for its batches"
 
 
 @shares
-@pytest.mark.parametrize("how, suffixes", [("fork", [".parent", ".child"]), ("spawn", [".child"]), ("exec", [""])])
+@pytest.mark.parametrize(
+    "how, suffixes", [("fork", [".parent", ".child"]), ("spawn", [".child"]), ("exec", [""])]
+)
 def test_programs_that_start_others(run, how, suffixes):
     done = run("processes.py", "--how", how, steps_of=own_steps.loader_steps, of=suffixes)
     assert len(done.report["loops"]) == len(suffixes)
@@ -210,10 +260,16 @@ def test_programs_that_start_others(run, how, suffixes):
 # --- how a program ends --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("end, code", [
-    ("sys.exit(7)", 7), ("raise ValueError('mine')", 1), ("os._exit(9)", 9),
-    ("os.kill(os.getpid(), signal.SIGKILL)", 128 + 9), ("os.kill(os.getpid(), signal.SIGTERM)", 128 + 15),
-])
+@pytest.mark.parametrize(
+    "end, code",
+    [
+        ("sys.exit(7)", 7),
+        ("raise ValueError('mine')", 1),
+        ("os._exit(9)", 9),
+        ("os.kill(os.getpid(), signal.SIGKILL)", 128 + 9),
+        ("os.kill(os.getpid(), signal.SIGTERM)", 128 + 15),
+    ],
+)
 def test_exit_code_and_output_are_the_programs(python, stepscope, end, code):
     program = python.folder / "program.py"
     program.write_text(f"import os, signal, sys, torch\nprint(input(), flush=True)\n{end}\n")
@@ -229,7 +285,9 @@ def test_exit_code_and_output_are_the_programs(python, stepscope, end, code):
 
 def test_a_program_sees_nothing_of_it_on_its_path(python, stepscope):
     program = python.folder / "program.py"
-    program.write_text("import sys\nprint(sys.path, 'sitecustomize' in sys.modules, sorted(sys.modules))\n")
+    program.write_text(
+        "import sys\nprint(sys.path, 'sitecustomize' in sys.modules, sorted(sys.modules))\n"
+    )
     wrapper = [stepscope, "run", "-o", python.folder / "run.db", "--quiet", "--"]
     bare = python.run_arguments(program)
     assert python.run_arguments(program, wrapper=wrapper, check=False).stdout == bare.stdout

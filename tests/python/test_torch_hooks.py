@@ -13,9 +13,13 @@ def wrapped(python, fake_library):
 
 
 @VERSIONS
-@pytest.mark.parametrize("mask, loader, optimizer", [("0", False, False), ("1", True, True), ("2", False, False),
-                                                     ("3", True, False)])
-def test_marks_only_where_somebody_records_and_the_op_hooks_cannot(wrapped, version, mask, loader, optimizer):
+@pytest.mark.parametrize(
+    "mask, loader, optimizer",
+    [("0", False, False), ("1", True, True), ("2", False, False), ("3", True, False)],
+)
+def test_marks_only_where_somebody_records_and_the_op_hooks_cannot(
+    wrapped, version, mask, loader, optimizer
+):
     wrapped.environment["STEPSCOPE_FAKE_TORCH"] = mask
     wrapped.with_fake_torch(version).run("""
         import torch
@@ -23,8 +27,11 @@ def test_marks_only_where_somebody_records_and_the_op_hooks_cannot(wrapped, vers
         next(Loader([1]))
         torch.optim.SGD().step()
     """)
-    assert wrapped.calls() == (["torch_loaded"] + ["begin input DataLoader", "end input"] * loader +
-                               ["begin optimizer SGD", "end optimizer"] * optimizer)
+    assert wrapped.calls() == (
+        ["torch_loaded"]
+        + ["begin input DataLoader", "end input"] * loader
+        + ["begin optimizer SGD", "end optimizer"] * optimizer
+    )
 
 
 @VERSIONS
@@ -58,14 +65,18 @@ def test_waits_of_a_loader(wrapped, version):
         except OSError as error:
             assert error.args == ("disk",)
     """)
-    assert wrapped.calls()[1:] == (["begin input DataLoader", "end input"] * 2 +
-                                   ["begin input DataLoader", "end input exhausted"] +
-                                   ["begin input DataLoader", "end input"])
+    assert wrapped.calls()[1:] == (
+        ["begin input DataLoader", "end input"] * 2
+        + ["begin input DataLoader", "end input exhausted"]
+        + ["begin input DataLoader", "end input"]
+    )
 
 
 @VERSIONS
 def test_backward_is_left_to_the_interposed_symbol(wrapped, version):
-    wrapped.with_fake_torch(version).run("import torch; assert torch.autograd.backward('x') == 'backward of x'")
+    wrapped.with_fake_torch(version).run(
+        "import torch; assert torch.autograd.backward('x') == 'backward of x'"
+    )
     assert wrapped.calls() == ["torch_loaded"]
 
 
@@ -85,7 +96,11 @@ def test_optimizers_of_any_class_and_their_closures(wrapped, version):
         for _ in range(2): torch.optim.SGD().step()
     """)
     assert [call for call in wrapped.calls() if call.startswith("begin")] == [
-        "begin optimizer Lion", "begin optimizer Tamer", "begin optimizer SGD", "begin optimizer SGD"]
+        "begin optimizer Lion",
+        "begin optimizer Tamer",
+        "begin optimizer SGD",
+        "begin optimizer SGD",
+    ]
     assert wrapped.calls().count("end optimizer") == 4
 
 
@@ -100,7 +115,12 @@ def test_an_optimizer_inside_an_optimizer(wrapped, version):
 
         Lookahead().step()
     """)
-    assert wrapped.calls()[1:] == ["begin optimizer Lookahead", "begin optimizer SGD", "end optimizer", "end optimizer"]
+    assert wrapped.calls()[1:] == [
+        "begin optimizer Lookahead",
+        "begin optimizer SGD",
+        "end optimizer",
+        "end optimizer",
+    ]
 
 
 @VERSIONS
@@ -122,7 +142,9 @@ def test_a_step_that_raises_does_so_and_the_next_one_counts(wrapped, version):
     assert calls.count("begin optimizer SGD") == 3
     assert len(calls) == 6, "each was ended"
     assert calls[-2:] == ["begin optimizer SGD", "end optimizer"]
-    if version == "2":  # no hook tells the end of one that raised: it counts as a stretch, not as a step
+    if (
+        version == "2"
+    ):  # no hook tells the end of one that raised: it counts as a stretch, not as a step
         assert calls.count("end optimizer") == 1
 
 
@@ -150,7 +172,8 @@ def test_the_program_may_have_the_package_too(wrapped, version):
     """Two copies of the marks in one process, and a recording that is refused: nothing is marked twice."""
     wrapped.with_package().with_fake_torch(version)
     wrapped.environment["STEPSCOPE_FAKE_ERROR"] = "a.db: not recorded: run.db is being recorded"
-    done = wrapped.run("""
+    done = wrapped.run(
+        """
         import stepscope, torch
         from torch.utils.data.dataloader import _SingleProcessDataLoaderIter as Loader
         with stepscope.record("a.db"):
@@ -159,7 +182,9 @@ def test_the_program_may_have_the_package_too(wrapped, version):
         _torch.mark_loaders(_library.attached()), _torch.mark_optimizers(_library.attached())
         torch.optim.SGD().step()
         next(Loader([1]))
-    """, check=False)
+    """,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert wrapped.calls().count("begin optimizer SGD") == 2
     assert wrapped.calls().count("begin input DataLoader") == 1
@@ -190,8 +215,12 @@ def test_a_real_torch_is_marked(wrapped):
         lbfgs.step(loss)
     """)
     batch = ["begin input DataLoader", "end input", "begin optimizer Adam", "end optimizer"]
-    assert wrapped.calls() == (["torch_loaded"] + batch * 2 + ["begin input DataLoader", "end input exhausted"] +
-                               ["begin optimizer LBFGS", "end optimizer"])
+    assert wrapped.calls() == (
+        ["torch_loaded"]
+        + batch * 2
+        + ["begin input DataLoader", "end input exhausted"]
+        + ["begin optimizer LBFGS", "end optimizer"]
+    )
 
 
 @pytest.mark.torch

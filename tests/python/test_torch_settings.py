@@ -29,11 +29,24 @@ def benchmark_mode(stepscope, python_ops, tmp_path):
 
     def record(program):
         store = tmp_path / "run.db"
-        command = [stepscope, "run", "--quiet", "--no-analysis", "-o", store, "--", sys.executable, "-c", program]
+        command = [
+            stepscope,
+            "run",
+            "--quiet",
+            "--no-analysis",
+            "-o",
+            store,
+            "--",
+            sys.executable,
+            "-c",
+            program,
+        ]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
         with sqlite3.connect(store) as connection:
-            row = connection.execute("SELECT value FROM meta WHERE key = 'cudnn_benchmark'").fetchone()
+            row = connection.execute(
+                "SELECT value FROM meta WHERE key = 'cudnn_benchmark'"
+            ).fetchone()
         return row and row[0]
 
     return record

@@ -13,14 +13,26 @@ pytestmark = pytest.mark.torch
 
 PROGRAM = pathlib.Path(__file__).resolve().parents[2] / "samples/python/formats/formats.py"
 SMALL = ["--calls", "20", "--width", "32", "--layers", "2", "--batch", "2", "--length", "9"]
-FORMATS = ["eager", "torchscript",
-           pytest.param("onnx", marks=pytest.mark.skipif(
-               any(importlib.util.find_spec(name) is None for name in ("onnx", "onnxscript", "onnxruntime")),
-               reason="onnx, onnxscript and onnxruntime are not installed"))]
+FORMATS = [
+    "eager",
+    "torchscript",
+    pytest.param(
+        "onnx",
+        marks=pytest.mark.skipif(
+            any(
+                importlib.util.find_spec(name) is None
+                for name in ("onnx", "onnxscript", "onnxruntime")
+            ),
+            reason="onnx, onnxscript and onnxruntime are not installed",
+        ),
+    ),
+]
 
 
 def run(*command):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -44,7 +56,19 @@ def eager():
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_format_computes_the_same_and_its_calls_are_seen(name, eager, stepscope, tmp_path):
     store = tmp_path / "run.db"
-    text = run(stepscope, "run", "--quiet", "-o", store, "--", sys.executable, PROGRAM, *SMALL, "--format", name)
+    text = run(
+        stepscope,
+        "run",
+        "--quiet",
+        "-o",
+        store,
+        "--",
+        sys.executable,
+        PROGRAM,
+        *SMALL,
+        "--format",
+        name,
+    )
     assert outputs(text) == pytest.approx(eager, rel=1e-3)
     report = json.loads(run(stepscope, "analyze", "--json", store))
     assert report["steps"]["marker"] == "user"
@@ -52,8 +76,12 @@ def test_a_format_computes_the_same_and_its_calls_are_seen(name, eager, stepscop
     assert report["phases"]["backward"] == report["phases"]["optimizer"] == 0
 
 
-@pytest.mark.parametrize("options", [["--batch", "0"], ["--width", "30"], ["--format", "savedmodel"]])
+@pytest.mark.parametrize(
+    "options", [["--batch", "0"], ["--width", "30"], ["--format", "savedmodel"]]
+)
 def test_wrong_options_are_refused(options):
-    done = subprocess.run([sys.executable, PROGRAM, *options], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, PROGRAM, *options], capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 2
     assert "formats.py: error: " in done.stderr

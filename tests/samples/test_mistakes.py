@@ -27,8 +27,13 @@ EXPECTED = {
     "item": {"read-at-once"},
 }
 # tests/gpu has these where there is a GPU. Then all of the others are told that it is idle, and rightly.
-ON_A_GPU = {"pageable": "pinned-copies", "sync": "blocking-sync", "host": "ops-on-cpu", "cudnn": "cudnn-benchmark",
-            "idle": "idle-gpu"}
+ON_A_GPU = {
+    "pageable": "pinned-copies",
+    "sync": "blocking-sync",
+    "host": "ops-on-cpu",
+    "cudnn": "cudnn-benchmark",
+    "idle": "idle-gpu",
+}
 RULES = set.union(set(ON_A_GPU.values()) - {"idle-gpu"}, *EXPECTED.values())
 IN_CPP = sorted(set(EXPECTED) - {"eager"})  # between the ops of C++ there is next to nothing
 
@@ -76,7 +81,13 @@ def python_sample(stepscope, python_ops, tmp_path_factory):
     def run(mistake, *options, shapes=(), again=False):
         name = " ".join([mistake, *options, *shapes])
         if again or name not in runs:
-            script = [sys.executable, ROOT / "samples/python/mistakes/mistakes.py", "--mistake", mistake, *options]
+            script = [
+                sys.executable,
+                ROOT / "samples/python/mistakes/mistakes.py",
+                "--mistake",
+                mistake,
+                *options,
+            ]
             runs[name] = record(stepscope, folder / f"{name}.db", script, *shapes)
         return runs[name]
 
@@ -86,8 +97,11 @@ def python_sample(stepscope, python_ops, tmp_path_factory):
 @pytest.fixture(scope="module")
 def cpp_sample(stepscope, mistakes, tmp_path_factory):
     folder = tmp_path_factory.mktemp("cpp")
-    return lambda mistake, *options: record(stepscope, folder / " ".join([mistake, *options, ".db"]),
-                                            [mistakes, "--mistake", mistake, *options])
+    return lambda mistake, *options: record(
+        stepscope,
+        folder / " ".join([mistake, *options, ".db"]),
+        [mistakes, "--mistake", mistake, *options],
+    )
 
 
 @pytest.mark.parametrize("mistake", EXPECTED)
@@ -112,8 +126,12 @@ def test_what_needs_a_gpu_says_so(request, language, mistake):
     if pytest.importorskip("torch", reason="pip install torch").cuda.is_available():
         pytest.skip("there is a GPU: tests/gpu runs them")
     sample = ROOT / "samples/python/mistakes/mistakes.py"
-    command = [sys.executable, sample] if language == "python" else [request.getfixturevalue("mistakes")]
-    done = subprocess.run([*command, "--mistake", mistake], capture_output=True, text=True, timeout=60)
+    command = (
+        [sys.executable, sample] if language == "python" else [request.getfixturevalue("mistakes")]
+    )
+    done = subprocess.run(
+        [*command, "--mistake", mistake], capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 1 and done.stdout == ""
     assert len(done.stderr.splitlines()) == 1 and f"--mistake {mistake} needs a GPU" in done.stderr
 
@@ -122,7 +140,9 @@ def test_single_samples_are_seen_by_shapes_too(stepscope, python_sample, tmp_pat
     """Of a program that marks no lengths."""
     run = python_sample("single", shapes=("--shapes",))
     with sqlite3.connect(run.store) as store:
-        store.execute("DELETE FROM phase WHERE name_id IN (SELECT id FROM string WHERE text LIKE 'lengths%')")
+        store.execute(
+            "DELETE FROM phase WHERE name_id IN (SELECT id FROM string WHERE text LIKE 'lengths%')"
+        )
     assert analyzed(stepscope, run.store).fired() == EXPECTED["single"]
 
 
@@ -136,11 +156,18 @@ def test_the_evidence_can_be_asked_for(python_sample, mistake):
 
 def test_memory_that_malloc_gives_back(cpp_sample, monkeypatch):
     """Whether it does is glibc's doing, and where pages are huge, or the kernel is quick, there is little to say."""
+
     def kernel_share_and_advice():
         run = cpp_sample("train", "--fixed")
-        advice = [advice for advice in run.report["advice"] if advice["rule"] == "keep-freed-memory"]
+        advice = [
+            advice for advice in run.report["advice"] if advice["rule"] == "keep-freed-memory"
+        ]
         with sqlite3.connect(run.store) as store:
-            used = dict(store.execute("SELECT counter, max(value) - min(value) FROM counter GROUP BY counter"))
+            used = dict(
+                store.execute(
+                    "SELECT counter, max(value) - min(value) FROM counter GROUP BY counter"
+                )
+            )
             if advice:
                 assert len(store.execute(advice[0]["evidence"]["query"]).fetchall()) > 3
         return used["cpu_system_ns"] / (used["cpu_system_ns"] + used["cpu_user_ns"]), bool(advice)
@@ -152,7 +179,9 @@ def test_memory_that_malloc_gives_back(cpp_sample, monkeypatch):
     monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "0")  # gives back whatever it can
     given_back, advised = kernel_share_and_advice()
     if given_back < kept + 0.1:
-        pytest.skip(f"faults cost little here: {given_back:.1%} of the CPU time is the kernel's, and {kept:.1%}")
+        pytest.skip(
+            f"faults cost little here: {given_back:.1%} of the CPU time is the kernel's, and {kept:.1%}"
+        )
     assert advised
 
 
@@ -166,7 +195,9 @@ def test_what_a_call_computes_for_padding(python_sample):
 
 def test_the_page_speaks_of_calls(stepscope, python_sample):
     store = python_sample("lengths").store
-    page = subprocess.run([stepscope, "analyze", store], capture_output=True, text=True, check=True).stdout
+    page = subprocess.run(
+        [stepscope, "analyze", store], capture_output=True, text=True, check=True
+    ).stdout
     assert "  call time " in page and "   p99 " in page
     assert "of what is computed is padding" in page
     assert "· model " in page
@@ -175,9 +206,24 @@ def test_the_page_speaks_of_calls(stepscope, python_sample):
 
 def test_a_healthy_training_run_is_told_nothing_of_this(stepscope, mnist, tmp_path):
     store = tmp_path / "mnist.db"
-    options = ["--train-images", "20000", "--test-images", "500", "--epochs", "1", "--steps", "40-140"]
+    options = [
+        "--train-images",
+        "20000",
+        "--test-images",
+        "500",
+        "--epochs",
+        "1",
+        "--steps",
+        "40-140",
+    ]
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "OPENBLAS_NUM_THREADS": "1"}
-    subprocess.run([mnist, "--record", store, *options], env=environment, check=True, capture_output=True, timeout=300)
+    subprocess.run(
+        [mnist, "--record", store, *options],
+        env=environment,
+        check=True,
+        capture_output=True,
+        timeout=300,
+    )
     run = analyzed(stepscope, store)
     assert run.fired() == set()
     assert run.report["steps"]["unit"] == "step"

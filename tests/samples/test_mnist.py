@@ -18,8 +18,8 @@ POINT = 0.01  # what the reported share may differ by from the program's own
 @dataclasses.dataclass
 class Run:
     accuracies: list[float]  # percent, one an epoch
-    input_share: float       # by the program's own clock, of the recorded steps
-    report: dict             # stepscope analyze --json
+    input_share: float  # by the program's own clock, of the recorded steps
+    report: dict  # stepscope analyze --json
     store: str
 
 
@@ -37,9 +37,13 @@ def program(mnist, stepscope, tmp_path_factory):
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
         assert done.stderr == ""
-        share = re.search(r"^500-520 +21 steps,.*\(([0-9.]+) %\) waiting", done.stdout, re.MULTILINE)
+        share = re.search(
+            r"^500-520 +21 steps,.*\(([0-9.]+) %\) waiting", done.stdout, re.MULTILINE
+        )
         assert share, done.stdout
-        analyzed = subprocess.run([stepscope, "analyze", "--json", store], capture_output=True, text=True)
+        analyzed = subprocess.run(
+            [stepscope, "analyze", "--json", store], capture_output=True, text=True
+        )
         assert analyzed.returncode == 0, analyzed.stderr
         return Run(
             [float(a) for a in re.findall(r"test accuracy ([0-9.]+) %", done.stdout)],
@@ -94,7 +98,9 @@ def test_input_share_is_the_programs_own(which, request):
 
 def test_before_the_fix_it_is_highly_input_bound(before):
     if before.input_share < HIGHLY + POINT:
-        pytest.skip(f"this libtorch computes so slowly that input is {before.input_share:.1%} of a step")
+        pytest.skip(
+            f"this libtorch computes so slowly that input is {before.input_share:.1%} of a step"
+        )
     verdict = before.report["verdict"]
     assert (verdict["kind"], verdict["degree"]) == ("input-bound", "highly")
     assert before.report["input"]["loader"] == "mnist"
@@ -102,7 +108,9 @@ def test_before_the_fix_it_is_highly_input_bound(before):
 
 def test_after_the_fix_it_is_not(after):
     if after.input_share >= MODERATELY - POINT:
-        pytest.skip(f"other programs starve the prefetch thread: by its own clock the loop waits for {after.input_share:.1%}")
+        pytest.skip(
+            f"other programs starve the prefetch thread: by its own clock the loop waits for {after.input_share:.1%}"
+        )
     assert after.report["shares"]["input"] < MODERATELY
     assert after.report["verdict"]["kind"] != "input-bound"
 
@@ -110,9 +118,15 @@ def test_after_the_fix_it_is_not(after):
 def test_records_the_steps_asked_for_and_loses_nothing(before):
     assert before.report["losses"]["events"] == 0
     with sqlite3.connect(before.store) as store:
-        assert store.execute("SELECT count(*) FROM step").fetchone() == (938,)  # 2 x ceil(60000 / 128)
-        recorded = [number for (number,) in store.execute(
-            "SELECT number FROM step WHERE ops_recorded = 1 ORDER BY number")]
+        assert store.execute("SELECT count(*) FROM step").fetchone() == (
+            938,
+        )  # 2 x ceil(60000 / 128)
+        recorded = [
+            number
+            for (number,) in store.execute(
+                "SELECT number FROM step WHERE ops_recorded = 1 ORDER BY number"
+            )
+        ]
         # A forward, a backward and an update of each of two layers, in every recorded step.
         calls = dict(store.execute("SELECT name, sum(calls) FROM op_stats GROUP BY name"))
     assert recorded == list(range(500, 521))
@@ -124,7 +138,9 @@ def test_records_the_steps_asked_for_and_loses_nothing(before):
 def test_steps_that_never_come_are_said(mnist, tmp_path):
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
     options = ["--record", "x.db", "--train-images", "256", "--test-images", "100"]
-    done = subprocess.run([mnist, *options], env=environment, cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [mnist, *options], env=environment, cwd=tmp_path, capture_output=True, text=True
+    )
     assert done.returncode == 0
     assert "only 4 steps" in done.stderr
 
@@ -139,5 +155,7 @@ def test_refuses_steps_that_are_none(mnist, steps):
 def test_bad_data_is_one_line(mnist, tmp_path):
     done = subprocess.run([mnist, "--data", tmp_path], capture_output=True, text=True)
     assert done.returncode == 1
-    assert done.stderr == (f"mnist: {tmp_path}: holds no train-images-idx3-ubyte "
-                           "(nor train-images-idx3-ubyte.gz), one of the four files of MNIST\n")
+    assert done.stderr == (
+        f"mnist: {tmp_path}: holds no train-images-idx3-ubyte "
+        "(nor train-images-idx3-ubyte.gz), one of the four files of MNIST\n"
+    )

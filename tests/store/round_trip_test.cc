@@ -33,7 +33,8 @@ std::unique_ptr<TraceWriter> create_with_threads(const std::filesystem::path& pa
   auto writer = create(path);
   const auto process = writer->add_process({77, "train", "./train"});
   EXPECT_OK(process.status());
-  for (int i = 0; i < threads; ++i) EXPECT_OK(writer->add_thread({*process, 77 + i, 0, ""}).status());
+  for (int i = 0; i < threads; ++i)
+    EXPECT_OK(writer->add_thread({*process, 77 + i, 0, ""}).status());
   return writer;
 }
 

@@ -16,7 +16,8 @@ class Strings : public ::testing::Test {
   void SetUp() override {
     sqlite3* made = nullptr;
     ASSERT_EQ(sqlite3_open((dir_ / "strings.db").c_str(), &made), SQLITE_OK);
-    const char* const sql = "CREATE TABLE string(id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT";
+    const char* const sql =
+        "CREATE TABLE string(id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT";
     ASSERT_EQ(sqlite3_exec(made, sql, nullptr, nullptr, nullptr), SQLITE_OK);
     sqlite3_close(made);
     auto database = Database::open(dir_ / "strings.db", SQLITE_OPEN_READWRITE);

@@ -124,8 +124,8 @@ TEST(UntrustedStore, AnAnalysisIsCheckedWhenItIsRead) {
 
 TEST(UntrustedStore, NoAnalysisIsWrittenWhereATriggerWouldRun) {
   const TempDir dir;
-  testing::make_hostile_store(
-      dir / "run.db", "CREATE TRIGGER t AFTER DELETE ON step BEGIN DELETE FROM op; END");
+  testing::make_hostile_store(dir / "run.db",
+                              "CREATE TRIGGER t AFTER DELETE ON step BEGIN DELETE FROM op; END");
   expect_error(TraceWriter::open(dir / "run.db").status(), ErrorKind::kBadInput, dir / "run.db",
                {"t is no plain table"});
 }
@@ -152,15 +152,18 @@ TEST(UntrustedStore, NamesAreValidTextWhateverTheFileHolds) {
                               "UPDATE string SET text = CAST(x'61ff62' AS TEXT) WHERE id = 1;"
                               "UPDATE thread SET name = CAST(x'780079' AS TEXT) WHERE id = 1");
   const auto reader = testing::open_store(dir / "run.db");
-  EXPECT_EQ(reader->text(StringId{1}), "a\xEF\xBF\xBD" "b");
+  EXPECT_EQ(reader->text(StringId{1}),
+            "a\xEF\xBF\xBD"
+            "b");
   EXPECT_EQ(reader->threads()[0].name, "x\xEF\xBF\xBDy");
 }
 
 TEST(UntrustedStore, ALongTextIsRefusedBeforeMemoryIsTakenForIt) {
   const TempDir dir;
-  testing::make_hostile_store(dir / "run.db",
-                              "UPDATE string SET text = printf('%.*c', 17000000, 'x') WHERE id = 1");
-  expect_error(read_store(dir / "run.db"), ErrorKind::kBadInput, dir / "run.db", {"longer than 16 MiB"});
+  testing::make_hostile_store(
+      dir / "run.db", "UPDATE string SET text = printf('%.*c', 17000000, 'x') WHERE id = 1");
+  expect_error(read_store(dir / "run.db"), ErrorKind::kBadInput, dir / "run.db",
+               {"longer than 16 MiB"});
 }
 
 // The times that a recorder may leave, to the last.
@@ -181,8 +184,9 @@ TEST(UntrustedStore, AMazeOfPagesHasAnEnd) {
   {
     auto made = Database::open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     ASSERT_OK(made.status());
-    ASSERT_OK(made->exec("PRAGMA page_size = 4096; CREATE TABLE t (id INTEGER PRIMARY KEY, a);"
-                         "INSERT INTO t VALUES (1, 1), (2, 2)"));
+    ASSERT_OK(
+        made->exec("PRAGMA page_size = 4096; CREATE TABLE t (id INTEGER PRIMARY KEY, a);"
+                   "INSERT INTO t VALUES (1, 1), (2, 2)"));
   }
   std::string bytes = bytes_of(path);
   ASSERT_EQ(bytes.size(), 2u * 4096);
@@ -190,8 +194,9 @@ TEST(UntrustedStore, AMazeOfPagesHasAnEnd) {
     for (int i = 0; i < size; ++i)
       bytes[at + static_cast<std::size_t>(i)] = static_cast<char>(value >> (8 * (size - 1 - i)));
   };
-  // https://www.sqlite.org/fileformat2.html: page 2, the root, becomes an inner page, and so do 3 to 6;
-  // each of their 500 cells and their last child lead to the next; page 7 is the leaf that was the root.
+  // https://www.sqlite.org/fileformat2.html: page 2, the root, becomes an inner page, and so do 3
+  // to 6; each of their 500 cells and their last child lead to the next; page 7 is the leaf that
+  // was the root.
   const std::string leaf = bytes.substr(4096);
   bytes.resize(7 * 4096);
   for (std::size_t page = 2; page <= 6; ++page) {

@@ -83,7 +83,9 @@ int main(int argc, char** argv) {
   }
   if (batch > number(options, "--crash-above", 1'000'000)) std::abort();
   // Programs with libtorch are joined before they hold anything.
-  { const stepscope::Scope joins("start"); }
+  {
+    const stepscope::Scope joins("start");
+  }
   const std::vector<char> held = hold(number(options, "--hold-mib", 0) * batch);
   sleep(static_cast<unsigned>(number(options, "--sleep", 0)));
   loop(options);

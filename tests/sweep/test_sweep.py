@@ -35,8 +35,24 @@ class Sweep:
         self.store, self.log = folder / "sweep.db", folder / "log"
 
     def command(self, *options, grid=GRID, program=("--batch", "{batch}"), repeats=2):
-        return [str(word) for word in (self.stepscope, "sweep", "-o", self.store, "--repeats", repeats, *options, *grid,
-                                       "--", self.program, "--log", self.log, *program)]
+        return [
+            str(word)
+            for word in (
+                self.stepscope,
+                "sweep",
+                "-o",
+                self.store,
+                "--repeats",
+                repeats,
+                *options,
+                *grid,
+                "--",
+                self.program,
+                "--log",
+                self.log,
+                *program,
+            )
+        ]
 
     def run(self, *options, **more):
         return hostile.run(self.command(*options, **more))
@@ -71,8 +87,11 @@ def assert_one_line(done, code, *parts):
 
 
 def test_every_setting_is_measured_in_processes_of_its_own(sweep):
-    done = sweep.run("--json", grid=["-p", "batch=1..4*2", "-p", "format=fast,slow"],
-                     program=("--batch", "{batch}", "--format", "{format}", "--wait-us", 500, "--steps", 30))
+    done = sweep.run(
+        "--json",
+        grid=["-p", "batch=1..4*2", "-p", "format=fast,slow"],
+        program=("--batch", "{batch}", "--format", "{format}", "--wait-us", 500, "--steps", 30),
+    )
     assert done.code == 0, done.err
     result = json.loads(done.out)
     assert result == sweep.shown()
@@ -95,7 +114,9 @@ def test_every_setting_is_measured_in_processes_of_its_own(sweep):
 def test_the_figures_are_those_of_the_store(sweep):
     done = sweep.run("--json", program=("--batch", "{batch}", "--steps", 50))
     cells = json.loads(done.out)["cells"]
-    rows = sweep.query("SELECT mean_ns, p50_ns, p99_ns, steps, input_share, peak_rss_bytes FROM cell_stats ORDER BY cell_id")
+    rows = sweep.query(
+        "SELECT mean_ns, p50_ns, p99_ns, steps, input_share, peak_rss_bytes FROM cell_stats ORDER BY cell_id"
+    )
     assert len(rows) == len(cells) == 3
     for row, cell in zip(rows, cells):
         figures = cell["figures"]
@@ -109,7 +130,9 @@ def test_the_order_is_shuffled_and_that_of_its_seed(sweep):
     grid = ["-p", "batch=1..12"]
     sweep.run("--seed", 5, grid=grid, program=("--batch", "{batch}", "--steps", 5))
     first = sweep.started()
-    assert sorted(first[:12]) == sorted(first[12:]) == list(range(1, 13)), "each round has every setting once"
+    assert sorted(first[:12]) == sorted(first[12:]) == list(range(1, 13)), (
+        "each round has every setting once"
+    )
     assert first[:12] != list(range(1, 13)) and first[:12] != first[12:]
     sweep.log.unlink()
     sweep.run("--seed", 5, "--restart", grid=grid, program=("--batch", "{batch}", "--steps", 5))
@@ -124,9 +147,21 @@ def test_peak_memory_grows_as_the_program_holds_more(sweep):
 
 
 def test_variants_are_compared(sweep):
-    done = hostile.run([sweep.stepscope, "sweep", "-o", sweep.store, "--repeats", 2, "--json",
-                        "--variant", f"old='{sweep.program}' --fixed-us 900 --steps 30",
-                        "--variant", f"new='{sweep.program}' --fixed-us 300 --steps 30"])
+    done = hostile.run(
+        [
+            sweep.stepscope,
+            "sweep",
+            "-o",
+            sweep.store,
+            "--repeats",
+            2,
+            "--json",
+            "--variant",
+            f"old='{sweep.program}' --fixed-us 900 --steps 30",
+            "--variant",
+            f"new='{sweep.program}' --fixed-us 300 --steps 30",
+        ]
+    )
     assert done.code == 0, done.err
     (comparison,) = json.loads(done.out)["comparisons"]
     assert comparison["of"] == "variant"
@@ -135,11 +170,26 @@ def test_variants_are_compared(sweep):
 
 def test_warm_up_is_as_many_steps_as_asked_for(sweep):
     sweep.run("--warmup", 7, program=("--batch", "{batch}", "--steps", 20))
-    assert sweep.query("SELECT DISTINCT sum(steady), sum(NOT steady) FROM step GROUP BY run_id") == [(13, 7)]
+    assert sweep.query(
+        "SELECT DISTINCT sum(steady), sum(NOT steady) FROM step GROUP BY run_id"
+    ) == [(13, 7)]
 
 
 def test_a_python_program_without_torch_has_no_steps_and_is_told_so(sweep):
-    done = hostile.run([sweep.stepscope, "sweep", "-o", sweep.store, "-p", "n=1,2", "--", sys.executable, "-c", "print({n})"])
+    done = hostile.run(
+        [
+            sweep.stepscope,
+            "sweep",
+            "-o",
+            sweep.store,
+            "-p",
+            "n=1,2",
+            "--",
+            sys.executable,
+            "-c",
+            "print({n})",
+        ]
+    )
     assert_one_line(done, 3, "every setting failed", "nothing was recorded")
 
 
@@ -171,12 +221,20 @@ def test_a_crash_makes_the_setting_not_available(sweep):
     assert (last["outcome"], last["figures"]) == ("crashed", None)
     assert sweep.started().count(4) == 1, "it is not tried again"
     assert sweep.query("SELECT error_tail, exit_code FROM run WHERE outcome != 'ok'") == [
-        ("settings: a batch of 4 is too much\n", 2)]
+        ("settings: a batch of 4 is too much\n", 2)
+    ]
 
 
 def test_a_time_limit(sweep):
-    done = sweep.run("--timeout", 0.7, "-p", "sleep=0,30", grid=["-p", "batch=1"],
-                     program=("--batch", "{batch}", "--sleep", "{sleep}"), repeats=1)
+    done = sweep.run(
+        "--timeout",
+        0.7,
+        "-p",
+        "sleep=0,30",
+        grid=["-p", "batch=1"],
+        program=("--batch", "{batch}", "--sleep", "{sleep}"),
+        repeats=1,
+    )
     assert done.code == 0, done.err
     assert "sleep=30 batch=1: took longer than 0.7 s" in done.out
     assert sweep.query("SELECT outcome FROM run ORDER BY cell_id") == [("ok",), ("timed-out",)]
@@ -187,17 +245,43 @@ def largest_that_runs(sweep, limit):
     low, high = 1, 64
     while high - low > 1:
         middle = (low + high) // 2
-        done = subprocess.run([sweep.stepscope, "sweep", "-o", sweep.folder / f"try{middle}.db", "--repeats", "1",
-                               "--memory-limit", limit, "-p", f"batch=1,{middle}", "--json", "--", sweep.program, "--batch",
-                               "{batch}", "--hold-mib", "16", "--steps", "5"], capture_output=True, text=True)
+        done = subprocess.run(
+            [
+                sweep.stepscope,
+                "sweep",
+                "-o",
+                sweep.folder / f"try{middle}.db",
+                "--repeats",
+                "1",
+                "--memory-limit",
+                limit,
+                "-p",
+                f"batch=1,{middle}",
+                "--json",
+                "--",
+                sweep.program,
+                "--batch",
+                "{batch}",
+                "--hold-mib",
+                "16",
+                "--steps",
+                "5",
+            ],
+            capture_output=True,
+            text=True,
+        )
         fits = json.loads(done.stdout)["cells"][1]["outcome"] == "ok"
         low, high = (middle, high) if fits else (low, middle)
     return low
 
 
 def test_out_of_memory_and_the_largest_batch_that_would_have_fitted(sweep):
-    done = sweep.run("--memory-limit", "600M", grid=["-p", "batch=2,4,8,12,60"],
-                     program=("--batch", "{batch}", "--hold-mib", 16, "--steps", 200, "--fixed-us", 1000))
+    done = sweep.run(
+        "--memory-limit",
+        "600M",
+        grid=["-p", "batch=2,4,8,12,60"],
+        program=("--batch", "{batch}", "--hold-mib", 16, "--steps", 200, "--fixed-us", 1000),
+    )
     assert done.code == 0, done.err
     result = sweep.shown()
     last = result["cells"][4]
@@ -212,8 +296,11 @@ def test_out_of_memory_and_the_largest_batch_that_would_have_fitted(sweep):
 
 
 def test_comparisons_leave_a_setting_out_for_all(sweep):
-    done = sweep.run("--json", grid=["-p", "batch=1,2,4", "-p", "format=fast,slow", "-p", "above=3,9"],
-                     program=("--batch", "{batch}", "--format", "{format}", "--crash-above", "{above}"))
+    done = sweep.run(
+        "--json",
+        grid=["-p", "batch=1,2,4", "-p", "format=fast,slow", "-p", "above=3,9"],
+        program=("--batch", "{batch}", "--format", "{format}", "--crash-above", "{above}"),
+    )
     (comparison,) = json.loads(done.out)["comparisons"]
     assert comparison["of"] == "format" and comparison["settings"] == 5
     assert comparison["left_out"] == ["batch=4 above=3"]
@@ -221,23 +308,31 @@ def test_comparisons_leave_a_setting_out_for_all(sweep):
 
 def test_when_every_setting_fails_it_says_so_after_one_round(sweep):
     done = sweep.run(program=("--batch", "{batch}", "--fail-above", 0))
-    assert_one_line(done, 3, "every setting failed in the first round", "exit code 2: settings: a batch of")
+    assert_one_line(
+        done, 3, "every setting failed in the first round", "exit code 2: settings: a batch of"
+    )
     assert len(sweep.started()) == 3
     # Once the program is mended, the same command goes on.
     mended = sweep.folder / "mended"
-    mended.write_text(f"#!/bin/sh\nshift 4\nexec {sweep.program} --batch \"$@\"\n")
+    mended.write_text(f'#!/bin/sh\nshift 4\nexec {sweep.program} --batch "$@"\n')
     mended.chmod(0o755)
-    again = hostile.run([str(mended) if word == str(sweep.program) else word for word in sweep.command()])
+    again = hostile.run(
+        [str(mended) if word == str(sweep.program) else word for word in sweep.command()]
+    )
     assert_one_line(again, 2, "another command")
 
 
 def test_failures_are_tried_again_on_demand(sweep):
     broken = sweep.folder / "broken"
     program = sweep.folder / "program"
-    program.write_text(f'#!/bin/sh\n[ -e {broken} ] && [ "$2" = 4 ] && exit 9\nexec {sweep.program} "$@"\n')
+    program.write_text(
+        f'#!/bin/sh\n[ -e {broken} ] && [ "$2" = 4 ] && exit 9\nexec {sweep.program} "$@"\n'
+    )
     program.chmod(0o755)
     broken.touch()
-    command = [str(program) if word == str(sweep.program) else word for word in sweep.command(program=())]
+    command = [
+        str(program) if word == str(sweep.program) else word for word in sweep.command(program=())
+    ]
     command = command[:-2] + ["--batch", "{batch}"]
     assert "exit code 9" in hostile.run(command).out
     broken.unlink()
@@ -252,9 +347,15 @@ def test_failures_are_tried_again_on_demand(sweep):
 
 def start_and_wait(sweep, runs, *options, **more):
     """A sweep that has stored so many runs and is going on."""
-    started = subprocess.Popen(sweep.command(*options, **more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    started = subprocess.Popen(
+        sweep.command(*options, **more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     deadline = time.monotonic() + 60
-    while hostile.query(sweep.store, "SELECT count(*) FROM run", otherwise=[(0,)])[0][0] < runs if sweep.store.exists() else True:
+    while (
+        hostile.query(sweep.store, "SELECT count(*) FROM run", otherwise=[(0,)])[0][0] < runs
+        if sweep.store.exists()
+        else True
+    ):
         assert time.monotonic() < deadline and started.poll() is None, started.communicate()
         time.sleep(0.01)
     return started
@@ -271,7 +372,9 @@ def is_running(pid):
 
 
 def children_of(pid):
-    return [int(entry) for entry in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return [
+        int(entry) for entry in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    ]
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
@@ -288,8 +391,10 @@ def test_a_stopped_sweep_keeps_what_it_measured_and_goes_on(sweep, how):
     done = sweep.run(**SLOW)
     assert done.code == 0, done.err
     after = sweep.query("SELECT id, cell_id, round, wall_ns FROM run ORDER BY id")
-    assert after[:len(before)] == before and len(after) == 6
-    assert sorted(row[1:3] for row in after) == [(cell, round) for cell in (1, 2, 3) for round in (1, 2)]
+    assert after[: len(before)] == before and len(after) == 6
+    assert sorted(row[1:3] for row in after) == [
+        (cell, round) for cell in (1, 2, 3) for round in (1, 2)
+    ]
 
 
 def test_a_killed_sweep_goes_on_and_leaves_no_process(sweep):
@@ -308,7 +413,7 @@ def test_a_killed_sweep_goes_on_and_leaves_no_process(sweep):
     done = sweep.run(**SLOW)
     assert done.code == 0, done.err
     after = sweep.query("SELECT id, wall_ns FROM run ORDER BY id")
-    assert after[:len(before)] == before and len(after) == 6
+    assert after[: len(before)] == before and len(after) == 6
 
 
 def test_a_finished_sweep_starts_nothing(sweep):
@@ -348,22 +453,45 @@ def test_another_sweep_is_refused_and_restart_keeps_the_former(sweep):
 # --- bad input ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("grid, program, says", [
-    (["-p", "batch=1,2"], ("--batch", "{btach}"), "{btach} is no parameter; there is {batch}"),
-    (["-p", "batch=1,2", "-p", "length=8"], ("--batch", "{batch}"), "-p length: the command has no {length}"),
-    (["-p", "batch="], ("--batch", "{batch}"), "has no values"),
-    ([], ("--batch", "1"), "nothing to sweep"),
-    (["-p", "batch=1,2"], ("--batch", "{batch"), "a brace alone"),
-    (["-p", "batch=1,2", "--memory-limit", "lots"], ("--batch", "{batch}"), "not a size"),
-    (["-p", "batch=1,2", "--samples-per-step", "x"], ("--batch", "{batch}"), "no product of numbers"),
-])
+@pytest.mark.parametrize(
+    "grid, program, says",
+    [
+        (["-p", "batch=1,2"], ("--batch", "{btach}"), "{btach} is no parameter; there is {batch}"),
+        (
+            ["-p", "batch=1,2", "-p", "length=8"],
+            ("--batch", "{batch}"),
+            "-p length: the command has no {length}",
+        ),
+        (["-p", "batch="], ("--batch", "{batch}"), "has no values"),
+        ([], ("--batch", "1"), "nothing to sweep"),
+        (["-p", "batch=1,2"], ("--batch", "{batch"), "a brace alone"),
+        (["-p", "batch=1,2", "--memory-limit", "lots"], ("--batch", "{batch}"), "not a size"),
+        (
+            ["-p", "batch=1,2", "--samples-per-step", "x"],
+            ("--batch", "{batch}"),
+            "no product of numbers",
+        ),
+    ],
+)
 def test_what_is_no_sweep_is_refused_before_anything_runs(sweep, grid, program, says):
     assert_one_line(sweep.run(grid=grid, program=program), 2, says)
     assert not sweep.store.exists() and not sweep.started()
 
 
 def test_a_program_that_is_not_there(sweep):
-    done = hostile.run([sweep.stepscope, "sweep", "-o", sweep.store, "-p", "n=1,2", "--", "./no-such-program", "{n}"])
+    done = hostile.run(
+        [
+            sweep.stepscope,
+            "sweep",
+            "-o",
+            sweep.store,
+            "-p",
+            "n=1,2",
+            "--",
+            "./no-such-program",
+            "{n}",
+        ]
+    )
     assert_one_line(done, 3, "./no-such-program: no such")
     assert not sweep.store.exists()
 
@@ -375,11 +503,22 @@ def test_other_files_are_left_alone(sweep):
     assert sweep.store.read_text() == "mine"
     recording = sweep.folder / "run.db"
     hostile.run([sweep.stepscope, "run", "--quiet", "-o", recording, "--", sweep.program])
-    assert_one_line(hostile.run([sweep.stepscope, "sweep", "show", recording]), 3, "a recording, not a sweep")
+    assert_one_line(
+        hostile.run([sweep.stepscope, "sweep", "show", recording]), 3, "a recording, not a sweep"
+    )
 
 
-@pytest.mark.parametrize("verb", [["analyze"], ["export", "-o", "x.json"], ["compare", "{}"], ["what-if", "--input", "prefetched"],
-                                  ["report", "--baseline", "{}"], ["control", "status"]])
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ["analyze"],
+        ["export", "-o", "x.json"],
+        ["compare", "{}"],
+        ["what-if", "--input", "prefetched"],
+        ["report", "--baseline", "{}"],
+        ["control", "status"],
+    ],
+)
 def test_other_verbs_say_that_it_is_a_sweep(sweep, verb, tmp_path):
     sweep.run(repeats=1)
     words = [str(sweep.store) if word == "{}" else word for word in verb[1:]]
@@ -395,9 +534,12 @@ def in_small_disk(sweep, size, script):
     disk, kept = sweep.folder / "disk", sweep.folder / "kept"
     disk.mkdir()
     kept.mkdir()
-    mount = f'mount -t tmpfs -o size={size} none {disk} && {{ {script}; code=$?; cp {disk}/*.db {kept}/ 2>/dev/null; exit $code; }}'
+    mount = f"mount -t tmpfs -o size={size} none {disk} && {{ {script}; code=$?; cp {disk}/*.db {kept}/ 2>/dev/null; exit $code; }}"
     around = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
-    if shutil.which("unshare") is None or hostile.run([*around, f"mount -t tmpfs none {disk}"]).code != 0:
+    if (
+        shutil.which("unshare") is None
+        or hostile.run([*around, f"mount -t tmpfs none {disk}"]).code != 0
+    ):
         pytest.skip("no file system can be mounted here (unshare --user --mount)")
     return hostile.run([*around, mount]), kept / "sweep.db"
 
@@ -408,23 +550,32 @@ def quoted(words):
 
 def test_a_full_disk_under_the_sweep_loses_nothing_measured(sweep):
     sweep.store = sweep.folder / "disk/sweep.db"
-    command = sweep.command(repeats=300, program=("--batch", "{batch}", "--steps", 400, "--fixed-us", 1))
+    command = sweep.command(
+        repeats=300, program=("--batch", "{batch}", "--steps", 400, "--fixed-us", 1)
+    )
     full, kept = in_small_disk(sweep, "400k", quoted(command))
     assert_one_line(full, 3, "the disk is full")
     assert hostile.query(kept, "PRAGMA integrity_check") == [("ok",)]
     ((runs,),) = hostile.query(kept, "SELECT count(*) FROM run")
     assert runs > 0
-    assert hostile.query(kept, "SELECT DISTINCT c FROM (SELECT count(*) AS c FROM step GROUP BY run_id)") == [(400,)]
+    assert hostile.query(
+        kept, "SELECT DISTINCT c FROM (SELECT count(*) AS c FROM step GROUP BY run_id)"
+    ) == [(400,)]
     # With room again, the same sweep goes on.
     shutil.copy(kept, sweep.folder / "sweep.db")
     sweep.store = sweep.folder / "sweep.db"
-    more = sweep.run(repeats=runs // 3 + 2, program=("--batch", "{batch}", "--steps", 400, "--fixed-us", 1))
+    more = sweep.run(
+        repeats=runs // 3 + 2, program=("--batch", "{batch}", "--steps", 400, "--fixed-us", 1)
+    )
     assert more.code == 0, more.err
     assert sweep.query("SELECT count(*) FROM run") == [(3 * (runs // 3 + 2),)]
 
 
 def test_a_full_disk_under_the_recordings_is_no_fault_of_a_setting(sweep):
-    command = sweep.command(repeats=1, program=("--batch", "{batch}", "--steps", 200_000, "--fixed-us", 0, "--each-us", 0))
+    command = sweep.command(
+        repeats=1,
+        program=("--batch", "{batch}", "--steps", 200_000, "--fixed-us", 0, "--each-us", 0),
+    )
     command[command.index("-o") + 1] = str(sweep.folder / "disk/../sweep.db")
     full, _ = in_small_disk(sweep, "3m", f"TMPDIR={sweep.folder}/disk {quoted(command)}")
     assert_one_line(full, 3, "disk is full")
@@ -441,7 +592,10 @@ def test_progress_is_for_terminals_only(sweep):
     if script is None:
         pytest.skip("no `script` to make a terminal")
     command = quoted(sweep.command(**SLOW))
-    shown = subprocess.run([script, "-qec", f"{command} > /dev/null", "/dev/null"], capture_output=True,
-                           env=os.environ | {"TERM": "xterm"}).stdout.decode()
+    shown = subprocess.run(
+        [script, "-qec", f"{command} > /dev/null", "/dev/null"],
+        capture_output=True,
+        env=os.environ | {"TERM": "xterm"},
+    ).stdout.decode()
     assert "sweep: run " in shown and " of 6 · batch=" in shown
     assert shown.endswith("\r\x1b[K"), "and gone at the end"

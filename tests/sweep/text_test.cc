@@ -75,8 +75,7 @@ TEST(SweepText, FitsWithManyColumnsAndLongNames) {
   SweepData data =
       grid_of({numbers("batch", {1, 2}), numbers("length", lengths),
                words("a_parameter_with_a_very_long_name", {std::string(80, 'x'), "y"})});
-  add_runs(
-      data, [](const SweepCell&) { return 123456.0; }, [](const SweepCell&) { return 1e6; });
+  add_runs(data, [](const SweepCell&) { return 123456.0; }, [](const SweepCell&) { return 1e6; });
   const std::string text = sweep_text(analyze_sweep(data), "sweep.db", false);
   expect_it_fits(text);
   EXPECT_THAT(text, HasSubstr("2000000")) << "columns that do not fit are continued below";

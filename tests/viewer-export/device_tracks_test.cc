@@ -240,11 +240,12 @@ TEST_F(DeviceTrace, IdsOfAnySizeNeverReachTheTracks) {
   writer_.reset();
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(database,
-                         "UPDATE stream SET id = 4000000000; UPDATE kernel SET stream_id = 4000000000;"
-                         "UPDATE thread SET id = 4000000000",
-                         nullptr, nullptr, nullptr),
-            SQLITE_OK);
+  ASSERT_EQ(
+      sqlite3_exec(database,
+                   "UPDATE stream SET id = 4000000000; UPDATE kernel SET stream_id = 4000000000;"
+                   "UPDATE thread SET id = 4000000000",
+                   nullptr, nullptr, nullptr),
+      SQLITE_OK);
   sqlite3_close(database);
   const auto reader = TraceReader::open(path_);
   ASSERT_FALSE(reader.ok());

@@ -1,9 +1,8 @@
 // Who may read what is served, and which files. What a browser makes of it is tested in
 // tests/browser/test_view.py.
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -155,26 +154,28 @@ TEST(ReadHead, RefusesWhatCouldBeReadInTwoWays) {
   const std::string host = "Host: localhost\r\n";
   const std::string line = "GET / HTTP/1.1\r\n";
   EXPECT_TRUE(read_head(line + host + "\r\n"));
-  for (const std::string& head :
-       {std::string(), std::string("\r\n\r\n"), line, line + host,
-        line + "\r\n",                                      // no Host
-        line + host + host + "\r\n",                        // two
-        line + host + "Origin: a\r\nOrigin: b\r\n\r\n",    //
-        line + host + " folded\r\n\r\n",                    //
-        line + host + "Name : value\r\n\r\n",               //
-        line + host + ": value\r\n\r\n",                    //
-        line + host + "no colon\r\n\r\n",                   //
-        line + "Host: local\rhost\r\n\r\n",                 //
-        line + "Host: local\nhost\r\n\r\n",                 //
-        "GET / HTTP/1.0\r\n" + host + "\r\n",              //
-        "GET /\r\n" + host + "\r\n",                       //
-        "GET  / HTTP/1.1\r\n" + host + "\r\n",             //
-        "G(T / HTTP/1.1\r\n" + host + "\r\n",              //
-        "GET http://a/ HTTP/1.1\r\n" + host + "\r\n",      //
-        "GET /% HTTP/1.1\r\n" + host + "\r\n",             //
-        "GET /%0g HTTP/1.1\r\n" + host + "\r\n",           //
-        "GET /%0d%0a HTTP/1.1\r\n" + host + "\r\n",        //
-        "GET /%00 HTTP/1.1\r\n" + host + "\r\n"}) {
+  for (const std::string& head : {std::string(),
+                                  std::string("\r\n\r\n"),
+                                  line,
+                                  line + host,
+                                  line + "\r\n",                                   // no Host
+                                  line + host + host + "\r\n",                     // two
+                                  line + host + "Origin: a\r\nOrigin: b\r\n\r\n",  //
+                                  line + host + " folded\r\n\r\n",                 //
+                                  line + host + "Name : value\r\n\r\n",            //
+                                  line + host + ": value\r\n\r\n",                 //
+                                  line + host + "no colon\r\n\r\n",                //
+                                  line + "Host: local\rhost\r\n\r\n",              //
+                                  line + "Host: local\nhost\r\n\r\n",              //
+                                  "GET / HTTP/1.0\r\n" + host + "\r\n",            //
+                                  "GET /\r\n" + host + "\r\n",                     //
+                                  "GET  / HTTP/1.1\r\n" + host + "\r\n",           //
+                                  "G(T / HTTP/1.1\r\n" + host + "\r\n",            //
+                                  "GET http://a/ HTTP/1.1\r\n" + host + "\r\n",    //
+                                  "GET /% HTTP/1.1\r\n" + host + "\r\n",           //
+                                  "GET /%0g HTTP/1.1\r\n" + host + "\r\n",         //
+                                  "GET /%0d%0a HTTP/1.1\r\n" + host + "\r\n",      //
+                                  "GET /%00 HTTP/1.1\r\n" + host + "\r\n"}) {
     EXPECT_FALSE(read_head(head)) << head;
   }
 }
@@ -335,8 +336,7 @@ Socket ask(const RunServer& server, const std::string& path) {
   Socket socket = connect_to(port_of(server));
   const std::string& address = server.address();
   const std::string base = address.substr(address.rfind('/', address.size() - 2));
-  EXPECT_TRUE(
-      send_text(socket, "GET " + base + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  EXPECT_TRUE(send_text(socket, "GET " + base + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n"));
   return socket;
 }
 

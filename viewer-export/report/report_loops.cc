@@ -21,7 +21,6 @@ CategoryTimes times_of(const Step& step, DeviceId device) {
   return sums;
 }
 
-
 std::int64_t number_of(std::vector<std::string>& names, const std::string& name) {
   const auto known = std::find(names.begin(), names.end(), name);
   if (known != names.end()) return known - names.begin();

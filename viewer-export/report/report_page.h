@@ -5,8 +5,8 @@
 
 namespace stepscope {
 
-// The beginning, up to the place in its policy (Content-Security-Policy) where a page that is served
-// may say what it may ask for.
+// The beginning, up to the place in its policy (Content-Security-Policy) where a page that is
+// served may say what it may ask for.
 extern const std::string_view kReportHead;
 // What stands before the data and after it.
 extern const std::string_view kReportBeforeData;

@@ -146,9 +146,9 @@ Json RunTables::ops_json() const {
   Json rows = Json::array();
   for (const auto& entry : largest(ops_, [](const Row& r) { return r.self_ns + r.device_ns; })) {
     const auto& [key, row] = *entry;
-    rows.push_back({static_cast<std::int64_t>(std::get<0>(key)), number_of(std::get<1>(key), op_names_),
-                    phase_name(std::get<2>(key)), row.calls, row.total_ns, row.self_ns,
-                    row.device_ns, row.max_ns, to_ns(row.longest_at)});
+    rows.push_back({static_cast<std::int64_t>(std::get<0>(key)),
+                    number_of(std::get<1>(key), op_names_), phase_name(std::get<2>(key)), row.calls,
+                    row.total_ns, row.self_ns, row.device_ns, row.max_ns, to_ns(row.longest_at)});
   }
   return rows;
 }
@@ -157,7 +157,8 @@ Json RunTables::shapes_json() const {
   Json rows = Json::array();
   for (const auto& entry : largest(shapes_, [](const Row& r) { return r.self_ns + r.device_ns; })) {
     const auto& [key, row] = *entry;
-    rows.push_back({static_cast<std::int64_t>(std::get<0>(key)), number_of(std::get<1>(key), op_names_),
+    rows.push_back({static_cast<std::int64_t>(std::get<0>(key)),
+                    number_of(std::get<1>(key), op_names_),
                     number_of(std::get<2>(key), shape_names_), row.calls, row.total_ns, row.self_ns,
                     row.device_ns});
   }
@@ -174,13 +175,14 @@ Json RunTables::kernels_json() const {
     const auto& [key, row] = *entry;
     const auto op = name_of_op_.find(row.longest_op);
     const bool known = op != name_of_op_.end() && op->second != StringId::kNone;
-    rows.push_back(
-        {devices_.at(key.first).number, number_of(key.second, kernel_names_), row.calls, row.total_ns,
-         row.max_ns, to_ns(row.longest_at), known ? Json(names_.number(op->second)) : Json(nullptr),
-         static_cast<std::int64_t>(devices_.at(key.first).process),
-         row.occupancy_ns > 0 ? Json(row.occupancy_ns / static_cast<double>(row.total_ns))
-                              : Json(nullptr),
-         tensor_cores.contains(key.second)});
+    rows.push_back({devices_.at(key.first).number, number_of(key.second, kernel_names_), row.calls,
+                    row.total_ns, row.max_ns, to_ns(row.longest_at),
+                    known ? Json(names_.number(op->second)) : Json(nullptr),
+                    static_cast<std::int64_t>(devices_.at(key.first).process),
+                    row.occupancy_ns > 0
+                        ? Json(row.occupancy_ns / static_cast<double>(row.total_ns))
+                        : Json(nullptr),
+                    tensor_cores.contains(key.second)});
   }
   return rows;
 }

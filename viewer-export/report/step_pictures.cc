@@ -189,8 +189,8 @@ void StepPictures::join_short(Picture& picture, std::size_t most) {
   leave_out_shortest(picture, most);
 }
 
-// What overlaps without being neighbours cannot be joined: ops nested by the ten thousand. Without this
-// each further slice would sort them all again.
+// What overlaps without being neighbours cannot be joined: ops nested by the ten thousand. Without
+// this each further slice would sort them all again.
 void StepPictures::leave_out_shortest(Picture& picture, std::size_t most) {
   std::vector<Slice>& slices = picture.slices;
   if (slices.size() <= most) return;

@@ -48,7 +48,7 @@ class StepPictures {
     ProcessId process = ProcessId::kNone;
     TimeRange range;
     std::vector<Slice> slices;
-    Duration resolution{0};  // shorter slices were joined with their neighbours
+    Duration resolution{0};     // shorter slices were joined with their neighbours
     std::int64_t left_out = 0;  // events, of more slices than are drawn that cannot be joined
   };
 

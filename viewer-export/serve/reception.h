@@ -24,7 +24,7 @@ namespace stepscope {
 class Reception {
  public:
   struct Limits {
-    std::size_t most_waiting = 256;  // connections whose heads are not whole
+    std::size_t most_waiting = 256;              // connections whose heads are not whole
     std::chrono::milliseconds patience{10'000};  // for a head, from the connection on
   };
   // Gets each connection with the head of its request (request.h), on run()'s thread, which it must
@@ -59,7 +59,7 @@ class Reception {
   const Socket stop_event_;
   const Limits limits_;
   const Arrived arrived_;
-  bool starved_ = false;      // of descriptors
+  bool starved_ = false;        // of descriptors
   std::list<Waiting> waiting_;  // the oldest first; run()'s thread's
 };
 

@@ -198,8 +198,8 @@ Result<std::unique_ptr<RunServer>> RunServer::start(Content content, int port) {
   if (!token) return Status::error(ErrorKind::kIo, "the system gives no random numbers");
   auto listener = listen_on_loopback(port);
   if (!listener.ok()) return listener.status();
-  auto server = std::make_unique<LoopbackServer>(std::move(content), *token,
-                                                 *std::move(listener), port);
+  auto server =
+      std::make_unique<LoopbackServer>(std::move(content), *token, *std::move(listener), port);
   if (Status status = server->start_threads(); !status.ok()) return status;
   return std::unique_ptr<RunServer>(std::move(server));
 }

@@ -142,8 +142,7 @@ Answer Site::timeline(const Request& request) const {
   const std::string base = "/" + token_ + "/";
   const std::string trace = "http://" + request.host + base + "trace.json.gz";
   Answer answer = hardened(302, kNothing);
-  answer.fields.emplace_back("Location",
-                             base + "ui/index.html#!/?url=" + percent_encoded(trace));
+  answer.fields.emplace_back("Location", base + "ui/index.html#!/?url=" + percent_encoded(trace));
   return answer;
 }
 

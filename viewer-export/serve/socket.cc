@@ -46,10 +46,10 @@ Socket& Socket::operator=(Socket&& other) noexcept {
 
 Result<Socket> listen_on_loopback(int& port) {
   const auto failed = [port] {
-    return Status::error(ErrorKind::kIo,
-                         port == 0 ? "no port of 127.0.0.1 is free"
-                                   : "port " + std::to_string(port) +
-                                         " is in use; choose another or omit --port");
+    return Status::error(ErrorKind::kIo, port == 0
+                                             ? "no port of 127.0.0.1 is free"
+                                             : "port " + std::to_string(port) +
+                                                   " is in use; choose another or omit --port");
   };
   Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (socket.fd() < 0) return failed();

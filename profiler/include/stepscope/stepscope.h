@@ -93,10 +93,10 @@ class Scope {
   stepscope_phase phase_;
 };
 
-// How long each sample of the batch in hand really is: stepscope::lengths(sizes). What is computed for
-// padding cannot be told from shapes; with the true lengths the analysis says what part of it is, and
-// what sorting by length would bring. Between a batch's arrival and the end of its step or call.
-// `padded_to`: what all are padded to; 0: the longest of them.
+// How long each sample of the batch in hand really is: stepscope::lengths(sizes). What is computed
+// for padding cannot be told from shapes; with the true lengths the analysis says what part of it
+// is, and what sorting by length would bring. Between a batch's arrival and the end of its step or
+// call. `padded_to`: what all are padded to; 0: the longest of them.
 template <typename Lengths>
 void lengths(const Lengths& values, std::int64_t padded_to = 0) {
   constexpr std::size_t kMostText = 1900;  // of a mark: a name may have 2,000 bytes

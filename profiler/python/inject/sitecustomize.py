@@ -68,7 +68,8 @@ def _package_spec(name):
 
     folder = os.path.join(os.path.dirname(_FOLDER), "stepscope")
     return importlib.util.spec_from_file_location(
-        name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
+        name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
+    )
 
 
 def _load_package():

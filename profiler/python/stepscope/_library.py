@@ -78,9 +78,15 @@ def _bind(dll: Any, name: str, result: Any, *arguments: Any) -> Callable[..., An
 def _marks_of(dll: Any) -> Dict[str, Callable[..., Any]]:
     """Through ctypes."""
     named, open_phase = (ctypes.c_char_p, ctypes.c_size_t), ctypes.POINTER(_CPhase)
-    begin = {kind: _bind(dll, "begin_" + kind, _CPhase, *named) for kind in ("scope", "input", "optimizer")}
+    begin = {
+        kind: _bind(dll, "begin_" + kind, _CPhase, *named)
+        for kind in ("scope", "input", "optimizer")
+    }
     begin_backward = _bind(dll, "begin_backward", _CPhase)
-    end = {kind: _bind(dll, "end_" + kind, None, open_phase) for kind in ("scope", "optimizer", "backward")}
+    end = {
+        kind: _bind(dll, "end_" + kind, None, open_phase)
+        for kind in ("scope", "optimizer", "backward")
+    }
     end_input = _bind(dll, "end_input", None, open_phase, ctypes.c_int)
 
     def beginning(function: Callable[..., Any]) -> Callable[[bytes], Phase]:
@@ -89,10 +95,13 @@ def _marks_of(dll: Any) -> Dict[str, Callable[..., Any]]:
     def ending(function: Callable[..., Any], *more: Any) -> Callable[[Phase], None]:
         return lambda phase: function(ctypes.byref(phase), *more)
 
-    return {**{"begin_" + kind: beginning(function) for kind, function in begin.items()},
-            **{"end_" + kind: ending(function) for kind, function in end.items()},
-            "begin_backward": lambda name: begin_backward(),
-            "end_input": ending(end_input, 0), "end_of_input": ending(end_input, 1)}
+    return {
+        **{"begin_" + kind: beginning(function) for kind, function in begin.items()},
+        **{"end_" + kind: ending(function) for kind, function in end.items()},
+        "begin_backward": lambda name: begin_backward(),
+        "end_input": ending(end_input, 0),
+        "end_of_input": ending(end_input, 1),
+    }
 
 
 def _quick_marks_of(dll: Any, names: Iterable[str]) -> Dict[str, Callable[..., Any]]:

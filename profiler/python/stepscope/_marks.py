@@ -6,8 +6,20 @@ import functools
 import inspect
 import threading
 from types import TracebackType
-from typing import (Any, Callable, Generic, Iterable, Iterator, List, Optional, Sized, Type, TypeVar, Union,
-                    overload)
+from typing import (
+    Any,
+    Callable,
+    Generic,
+    Iterable,
+    Iterator,
+    List,
+    Optional,
+    Sized,
+    Type,
+    TypeVar,
+    Union,
+    overload,
+)
 
 from . import _library
 
@@ -74,8 +86,12 @@ class scope:
         self._open.phases.append(phase)
         return self
 
-    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
-                 traceback: Optional[TracebackType]) -> None:
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
         phase = self._open.phases.pop()
         library = _library.attached()
         if phase is not None and library is not None:
@@ -160,7 +176,9 @@ def input(source: Any, name: Optional[str] = None) -> Any:
         return (_SizedInput if isinstance(source, Sized) else _Input)(source, label)
     if callable(source):
         return _waiting(source, label)
-    raise TypeError(f"stepscope.input: {type(source).__name__!r} object is neither iterable nor a function")
+    raise TypeError(
+        f"stepscope.input: {type(source).__name__!r} object is neither iterable nor a function"
+    )
 
 
 def _name_of(source: Any) -> str:

@@ -20,14 +20,25 @@ class Recording(contextlib.ContextDecorator):
     on as if it had not been asked.
     """
 
-    def __init__(self, output: Union[str, "os.PathLike[str]"], *, steps: Optional[Tuple[int, int]],
-                 ops: bool, shapes: bool, ring_bytes: int) -> None:
+    def __init__(
+        self,
+        output: Union[str, "os.PathLike[str]"],
+        *,
+        steps: Optional[Tuple[int, int]],
+        ops: bool,
+        shapes: bool,
+        ring_bytes: int,
+    ) -> None:
         self.output = os.fspath(output)
         self.error: Optional[str] = None  # why nothing, or not everything, was recorded
         first, last = _window(steps)
         if ring_bytes < 0:
-            raise ValueError(f"stepscope.record: ring_bytes={ring_bytes}: a size in bytes, or 0 for 2 MiB")
-        self._options = _library.Options(os.fsencode(self.output), first, last, ops, shapes, ring_bytes)
+            raise ValueError(
+                f"stepscope.record: ring_bytes={ring_bytes}: a size in bytes, or 0 for 2 MiB"
+            )
+        self._options = _library.Options(
+            os.fsencode(self.output), first, last, ops, shapes, ring_bytes
+        )
         self._running = False
         self._undo: List[_torch.Undo] = []
 
@@ -38,8 +49,10 @@ class Recording(contextlib.ContextDecorator):
         self.error = None
         library = _library.load()
         if library is None:
-            self._fail(f"{self.output}: not recorded: libstepscope.so was not found; "
-                       "name it in the environment variable STEPSCOPE_LIBRARY")
+            self._fail(
+                f"{self.output}: not recorded: libstepscope.so was not found; "
+                "name it in the environment variable STEPSCOPE_LIBRARY"
+            )
             return
         error = library.start(ctypes.byref(self._options))
         if error is not None:
@@ -65,8 +78,12 @@ class Recording(contextlib.ContextDecorator):
         self.start()
         return self
 
-    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
-                 traceback: Optional[TracebackType]) -> None:
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
         self.stop()
 
     def _fail(self, error: str) -> None:
@@ -74,8 +91,14 @@ class Recording(contextlib.ContextDecorator):
         print(f"stepscope: {error}", file=sys.stderr)
 
 
-def record(output: Union[str, "os.PathLike[str]"] = "run.db", *, steps: Optional[Tuple[int, int]] = None,
-           ops: bool = True, shapes: bool = False, ring_bytes: int = 0) -> Recording:
+def record(
+    output: Union[str, "os.PathLike[str]"] = "run.db",
+    *,
+    steps: Optional[Tuple[int, int]] = None,
+    ops: bool = True,
+    shapes: bool = False,
+    ring_bytes: int = 0,
+) -> Recording:
     """Records what runs inside `with stepscope.record("run.db"):`, for a notebook or a script of which only a
     part is of interest. Whole programs need no change: `stepscope run -o run.db -- python train.py`.
 
@@ -101,4 +124,6 @@ def _window(steps: Optional[Tuple[int, int]]) -> Tuple[int, int]:
             return int(first), int(last)
     except (TypeError, ValueError):
         pass
-    raise ValueError(f"stepscope.record: steps={steps!r}: wants (first, last) with 1 <= first <= last")
+    raise ValueError(
+        f"stepscope.record: steps={steps!r}: wants (first, last) with 1 <= first <= last"
+    )

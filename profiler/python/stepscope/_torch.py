@@ -21,7 +21,9 @@ from . import _library
 RECORDING, USER_SCOPES = 1, 2  # what stepscope_torch_loaded() says
 Undo = Callable[[], Any]
 
-_MARKED = "_stepscope_marked"  # an attribute of what is wrapped already, by whichever copy of this module
+_MARKED = (
+    "_stepscope_marked"  # an attribute of what is wrapped already, by whichever copy of this module
+)
 
 
 def torch_imported() -> None:
@@ -148,7 +150,10 @@ def _hook_steps(library: _library.Library, module: Any, optimizer_class: Any) ->
                 end(phase)
 
     setattr(optimizer_class, _MARKED, True)
-    hooks = [module.register_optimizer_step_pre_hook(before), module.register_optimizer_step_post_hook(after)]
+    hooks = [
+        module.register_optimizer_step_pre_hook(before),
+        module.register_optimizer_step_post_hook(after),
+    ]
     return [hook.remove for hook in hooks] + [lambda: delattr(optimizer_class, _MARKED)]
 
 
@@ -207,7 +212,9 @@ def _attribute(module: str, name: str) -> Any:
     return getattr(sys.modules.get(module), name, None)
 
 
-def _wrap(owner: Any, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> List[Undo]:
+def _wrap(
+    owner: Any, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]
+) -> List[Undo]:
     """Replaces a function of a class or module by wrapper(function), unless it is one already."""
     original = getattr(owner, name, None)
     if original is None or getattr(original, _MARKED, False):
@@ -218,7 +225,9 @@ def _wrap(owner: Any, name: str, wrapper: Callable[[Callable[..., Any]], Callabl
     setattr(owner, name, wrapped)
 
     def unwrap() -> None:
-        if vars(owner).get(name) is not wrapped:  # somebody wrapped it again: ours stays below theirs
+        if (
+            vars(owner).get(name) is not wrapped
+        ):  # somebody wrapped it again: ours stays below theirs
             return
         if inherited:
             delattr(owner, name)

@@ -51,7 +51,8 @@ Epoch::Epoch(const BatchMaker& maker, Plan plan)
   if (plan_.prefetch == 0) return;
   const auto threads = static_cast<std::size_t>(plan_.prefetch);
   prefetcher_ = std::make_unique<OrderedPrefetcher<Batch>>(
-      count_, threads, kBatchesAhead * threads, [this](std::size_t number) { return make(number); });
+      count_, threads, kBatchesAhead * threads,
+      [this](std::size_t number) { return make(number); });
 }
 
 Batch Epoch::make(std::size_t number) const {

@@ -47,7 +47,12 @@ class Layer(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         batch, length, width = x.shape
-        q, k, v = self.qkv(self.norm1(x)).view(batch, length, 3, HEADS, width // HEADS).permute(2, 0, 3, 1, 4).unbind(0)
+        q, k, v = (
+            self.qkv(self.norm1(x))
+            .view(batch, length, 3, HEADS, width // HEADS)
+            .permute(2, 0, 3, 1, 4)
+            .unbind(0)
+        )
         scores = torch.softmax(q @ k.transpose(2, 3) * (width // HEADS) ** -0.5, -1)
         x = x + self.out((scores @ v).transpose(1, 2).reshape(batch, length, width))
         return x + self.down(nn.functional.gelu(self.up(self.norm2(x))))
@@ -81,15 +86,25 @@ def onnx(model, example):
         import onnxruntime
         import onnxscript  # noqa: F401  what torch.onnx.export() works with
     except ImportError as missing:
-        sys.exit(f"formats.py: --format onnx needs {missing.name} (pip install onnx onnxscript onnxruntime)")
+        sys.exit(
+            f"formats.py: --format onnx needs {missing.name} (pip install onnx onnxscript onnxruntime)"
+        )
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
-    logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it warns of each package it can do without
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+    logging.getLogger("torch.onnx").setLevel(
+        logging.ERROR
+    )  # it warns of each package it can do without
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.redirect_stdout(io.StringIO()),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore")
         path = pathlib.Path(folder, "encoder.onnx")
         torch.onnx.export(model, (example,), str(path), input_names=["tokens"])
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"]
+        )
     return lambda tokens: torch.from_numpy(session.run(None, {"tokens": tokens.numpy()})[0])
 
 
@@ -99,6 +114,7 @@ FORMATS = {"eager": eager, "torchscript": torchscript, "onnx": onnx}
 @torch.no_grad()
 def serve(options):
     """Seconds that each call took, and the sum of all outputs."""
+
     def request():
         return torch.randint(VOCABULARY, (options.batch, options.length))
 
@@ -122,11 +138,15 @@ def percentile_ms(took, share):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--format", choices=FORMATS, default="eager")
     parser.add_argument("--batch", type=int, default=1, help="sequences a call (1)")
     parser.add_argument("--length", type=int, default=32, help="tokens of a sequence (32)")
-    parser.add_argument("--width", type=int, default=128, help=f"of the embeddings, a multiple of {HEADS} (128)")
+    parser.add_argument(
+        "--width", type=int, default=128, help=f"of the embeddings, a multiple of {HEADS} (128)"
+    )
     parser.add_argument("--layers", type=int, default=4, help="of the encoder (4)")
     parser.add_argument("--calls", type=int, default=200, help="how many calls are measured (200)")
     parser.add_argument("--threads", type=int, default=1, help="for one op (1)")
@@ -141,8 +161,10 @@ def main():
     torch.manual_seed(options.seed)
     took, total = serve(options)
     mean = sum(took) / len(took)
-    print(f"{options.calls} calls of {options.batch} x {options.length} tokens: mean {1e3 * mean:.3f} ms   "
-          f"p50 {percentile_ms(took, 0.5):.3f}   p90 {percentile_ms(took, 0.9):.3f}   p99 {percentile_ms(took, 0.99):.3f}")
+    print(
+        f"{options.calls} calls of {options.batch} x {options.length} tokens: mean {1e3 * mean:.3f} ms   "
+        f"p50 {percentile_ms(took, 0.5):.3f}   p90 {percentile_ms(took, 0.9):.3f}   p99 {percentile_ms(took, 0.99):.3f}"
+    )
     print(f"{options.batch / mean:.0f} sequences/s   (outputs sum to {total:.2f})")
 
 

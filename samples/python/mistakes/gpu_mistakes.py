@@ -25,7 +25,9 @@ class Served(Dataset):
 
 
 def dense(width, layers):
-    return nn.Sequential(*(layer for _ in range(layers) for layer in (nn.Linear(width, width), nn.ReLU()))).eval()
+    return nn.Sequential(
+        *(layer for _ in range(layers) for layer in (nn.Linear(width, width), nn.ReLU()))
+    ).eval()
 
 
 def to_device(batch):
@@ -38,7 +40,11 @@ def pageable(args):
     batches = [torch.rand(4096, 2048) for _ in range(DISTINCT)]
     if args.fixed:
         batches = [batch.pin_memory() for batch in batches]
-    return Served(batches, args.calls), lambda batch: model(batch.to(DEVICE, non_blocking=args.fixed)).amax(), False
+    return (
+        Served(batches, args.calls),
+        lambda batch: model(batch.to(DEVICE, non_blocking=args.fixed)).amax(),
+        False,
+    )
 
 
 def sync(args):
@@ -49,7 +55,11 @@ def sync(args):
     def prepare(batch):
         return (batch / 255).pin_memory()
 
-    return Served(batches, args.calls, prepare), lambda batch: model(to_device(batch)).amax(), not args.fixed
+    return (
+        Served(batches, args.calls, prepare),
+        lambda batch: model(to_device(batch)).amax(),
+        not args.fixed,
+    )
 
 
 def host(args):

@@ -58,8 +58,10 @@ def of_all_lengths():
 
 def batches_of(items, size):
     """Each padded with 0 to its longest."""
-    return [torch.nn.utils.rnn.pad_sequence(items[at:at + size], batch_first=True)
-            for at in range(0, len(items), size)]
+    return [
+        torch.nn.utils.rnn.pad_sequence(items[at : at + size], batch_first=True)
+        for at in range(0, len(items), size)
+    ]
 
 
 def grad(args):
@@ -135,11 +137,17 @@ def serve(model, batches, labels_of=first_labels, around=None):
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--mistake", choices=[*MISTAKES, *gpu_mistakes.MISTAKES], required=True)
     parser.add_argument("--fixed", action="store_true", help="mended")
-    parser.add_argument("--calls", type=int, default=320, help="calls of the mistaken program; the mended one has the "
-                        "same samples")
+    parser.add_argument(
+        "--calls",
+        type=int,
+        default=320,
+        help="calls of the mistaken program; the mended one has the same samples",
+    )
     return parser.parse_args()
 
 
@@ -148,8 +156,10 @@ def serve_sentences(args):
     start = time.perf_counter()
     seen = serve(model, batches, **options)
     seconds = time.perf_counter() - start
-    print(f"{sum(seen.values())} samples in {len(batches)} calls, {1e3 * seconds / len(batches):.2f} ms each,"
-          f" {sum(seen.values()) / seconds:.0f} samples/s")
+    print(
+        f"{sum(seen.values())} samples in {len(batches)} calls, {1e3 * seconds / len(batches):.2f} ms each,"
+        f" {sum(seen.values()) / seconds:.0f} samples/s"
+    )
 
 
 def serve_on_gpu(args):

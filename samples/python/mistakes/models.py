@@ -18,11 +18,14 @@ class Attention(nn.Module):
     def forward(self, x, padding):
         batch, length, width = x.shape
         query, key, value = (
-            part.view(batch, length, self.heads, -1).transpose(1, 2) for part in self.into(x).chunk(3, dim=-1)
+            part.view(batch, length, self.heads, -1).transpose(1, 2)
+            for part in self.into(x).chunk(3, dim=-1)
         )
         scores = query @ key.transpose(-2, -1) / math.sqrt(self.into.in_features / self.heads)
         scores = scores.masked_fill(padding[:, None, None, :], -1e9)
-        return self.out((scores.softmax(dim=-1) @ value).transpose(1, 2).reshape(batch, length, width))
+        return self.out(
+            (scores.softmax(dim=-1) @ value).transpose(1, 2).reshape(batch, length, width)
+        )
 
 
 class Layer(nn.Module):
@@ -65,7 +68,12 @@ class ConvNet(nn.Module):
         super().__init__()
         layers, channels = [], 3
         for _ in range(blocks):
-            layers += [nn.Conv2d(channels, width, 3, padding=1), nn.BatchNorm2d(width), nn.ReLU(), nn.Dropout(0.2)]
+            layers += [
+                nn.Conv2d(channels, width, 3, padding=1),
+                nn.BatchNorm2d(width),
+                nn.ReLU(),
+                nn.Dropout(0.2),
+            ]
             channels = width
         self.features = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten())
         self.classify = nn.Linear(width, self.CLASSES)

@@ -4,7 +4,13 @@ import argparse
 import tempfile
 
 import torch
-from transformers import BertConfig, BertForSequenceClassification, PrinterCallback, Trainer, TrainingArguments
+from transformers import (
+    BertConfig,
+    BertForSequenceClassification,
+    PrinterCallback,
+    Trainer,
+    TrainingArguments,
+)
 
 
 class Sentences(torch.utils.data.Dataset):
@@ -13,17 +19,32 @@ class Sentences(torch.utils.data.Dataset):
 
     def __getitem__(self, index):
         generator = torch.Generator().manual_seed(index)
-        return {"input_ids": torch.randint(0, 1000, (64,), generator=generator),
-                "attention_mask": torch.ones(64, dtype=torch.long), "labels": index % 2}
+        return {
+            "input_ids": torch.randint(0, 1000, (64,), generator=generator),
+            "attention_mask": torch.ones(64, dtype=torch.long),
+            "labels": index % 2,
+        }
 
 
 def main(device):
-    config = BertConfig(vocab_size=1000, hidden_size=256, num_hidden_layers=4, num_attention_heads=4,
-                        intermediate_size=1024)
+    config = BertConfig(
+        vocab_size=1000,
+        hidden_size=256,
+        num_hidden_layers=4,
+        num_attention_heads=4,
+        intermediate_size=1024,
+    )
     with tempfile.TemporaryDirectory() as folder:
-        options = TrainingArguments(folder, per_device_train_batch_size=16, num_train_epochs=1, report_to=[],
-                                    save_strategy="no", disable_tqdm=True, logging_strategy="no",
-                                    use_cpu=device == "cpu")
+        options = TrainingArguments(
+            folder,
+            per_device_train_batch_size=16,
+            num_train_epochs=1,
+            report_to=[],
+            save_strategy="no",
+            disable_tqdm=True,
+            logging_strategy="no",
+            use_cpu=device == "cpu",
+        )
         trainer = Trainer(BertForSequenceClassification(config), options, train_dataset=Sentences())
         trainer.remove_callback(PrinterCallback)  # of how long it took: never the same twice
         trainer.train()

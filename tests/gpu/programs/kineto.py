@@ -17,5 +17,7 @@ def kernels_to(path):
         trace = pathlib.Path(folder) / "trace.json"
         profiler.export_chrome_trace(str(trace))
         events = json.loads(trace.read_text())["traceEvents"]
-    kernels = sorted((event for event in events if event.get("cat") == "kernel"), key=lambda event: event["ts"])
+    kernels = sorted(
+        (event for event in events if event.get("cat") == "kernel"), key=lambda event: event["ts"]
+    )
     pathlib.Path(path).write_text(json.dumps([[event["name"], event["dur"]] for event in kernels]))

@@ -23,9 +23,15 @@ class Network(lightning.LightningModule):
 
 def main(device):
     samples = TensorDataset(torch.randn(32 * 40, 256), torch.randint(0, 10, (32 * 40,)))
-    trainer = lightning.Trainer(max_epochs=1, accelerator="gpu" if device == "cuda" else "cpu", devices=1,
-                                logger=False, enable_checkpointing=False, enable_progress_bar=False,
-                                enable_model_summary=False)
+    trainer = lightning.Trainer(
+        max_epochs=1,
+        accelerator="gpu" if device == "cuda" else "cpu",
+        devices=1,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
     trainer.fit(Network(), DataLoader(samples, 32))
     print("trained")
 

@@ -19,13 +19,23 @@ def arguments():
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--workers", type=int, default=0)
-    parser.add_argument("--pinned", action="store_true", help="copies from pinned memory, which do not block")
+    parser.add_argument(
+        "--pinned", action="store_true", help="copies from pinned memory, which do not block"
+    )
     parser.add_argument("--amp", action="store_true", help="bfloat16 where autocast says so")
-    parser.add_argument("--second-stream", action="store_true", help="copies on a stream of their own")
+    parser.add_argument(
+        "--second-stream", action="store_true", help="copies on a stream of their own"
+    )
     parser.add_argument("--graph", action="store_true", help="the whole step as a CUDA graph")
-    parser.add_argument("--kernels", help="run under torch.profiler, and write its kernels here, as JSON")
-    parser.add_argument("--profiler", action="store_true", help="run under torch.profiler, to see what that costs")
-    parser.add_argument("--seconds", help="write what a step takes here, without the first third of the steps")
+    parser.add_argument(
+        "--kernels", help="run under torch.profiler, and write its kernels here, as JSON"
+    )
+    parser.add_argument(
+        "--profiler", action="store_true", help="run under torch.profiler, to see what that costs"
+    )
+    parser.add_argument(
+        "--seconds", help="write what a step takes here, without the first third of the steps"
+    )
     return parser.parse_args()
 
 
@@ -36,8 +46,9 @@ def make(given):
         from torchvision.models import resnet50
 
         return resnet50(), (3, 224, 224)
-    return nn.Sequential(nn.Linear(1024, 4096), nn.ReLU(), nn.Linear(4096, 4096), nn.ReLU(),
-                         nn.Linear(4096, 1000)), (1024,)
+    return nn.Sequential(
+        nn.Linear(1024, 4096), nn.ReLU(), nn.Linear(4096, 4096), nn.ReLU(), nn.Linear(4096, 1000)
+    ), (1024,)
 
 
 class Step:
@@ -117,8 +128,10 @@ def train(given):
     network, shape = make(given)
     step = Step(given, network.to(given.device))
     count = given.steps * given.batch
-    samples = TensorDataset(torch.randn(given.batch, *shape).repeat(given.steps, *[1] * len(shape)),
-                            torch.arange(count) % 1000)
+    samples = TensorDataset(
+        torch.randn(given.batch, *shape).repeat(given.steps, *[1] * len(shape)),
+        torch.arange(count) % 1000,
+    )
     loader = DataLoader(samples, given.batch, num_workers=given.workers, pin_memory=given.pinned)
     stream = torch.cuda.Stream() if given.second_stream else None
     clock = Clock(given)

@@ -11,8 +11,12 @@ def main(given):
     stopwatch = own.Stopwatch(given.own)
     network = small.model()
     optimizer = torch.optim.SGD(network.parameters(), lr=0.05)
-    scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.1, total_steps=given.batches)
-    for features, labels in stopwatch.batches(DataLoader(small.Samples(given.batches, "sleep", 2.0), small.BATCH)):
+    scheduler = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, max_lr=0.1, total_steps=given.batches
+    )
+    for features, labels in stopwatch.batches(
+        DataLoader(small.Samples(given.batches, "sleep", 2.0), small.BATCH)
+    ):
         optimizer.zero_grad(set_to_none=True)
         with torch.autocast("cpu", dtype=torch.bfloat16):
             loss = small.loss_of(network(features), labels)

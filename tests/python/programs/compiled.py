@@ -12,7 +12,9 @@ def main(given):
     network = small.model()
     compiled = torch.compile(network)
     optimizer = torch.optim.SGD(network.parameters(), lr=0.05)
-    for batch in stopwatch.batches(DataLoader(small.Samples(given.batches, "sleep", 2.0), small.BATCH)):
+    for batch in stopwatch.batches(
+        DataLoader(small.Samples(given.batches, "sleep", 2.0), small.BATCH)
+    ):
         loss = small.train_step(compiled, optimizer, batch, stopwatch)
     print(f"loss {loss:.5f}")
     stopwatch.save()

@@ -22,7 +22,9 @@ def main(given):
     network = DistributedDataParallel(small.model())
     optimizer = torch.optim.SGD(network.parameters(), lr=0.05)
     milliseconds = given.slow_ms if rank == given.slow_rank else 1.0
-    for batch in stopwatch.batches(DataLoader(small.Samples(given.batches, "sleep", milliseconds), small.BATCH)):
+    for batch in stopwatch.batches(
+        DataLoader(small.Samples(given.batches, "sleep", milliseconds), small.BATCH)
+    ):
         loss = small.train_step(network, optimizer, batch, stopwatch)
     if rank == 0:
         print(f"ranks {dist.get_world_size()} loss {loss:.6f}")

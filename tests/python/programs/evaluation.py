@@ -11,7 +11,9 @@ from torch.utils.data import DataLoader
 def evaluate(network, loader):
     network.eval()
     with torch.no_grad():
-        right = sum((network(features).argmax(1) == labels).sum().item() for features, labels in loader)
+        right = sum(
+            (network(features).argmax(1) == labels).sum().item() for features, labels in loader
+        )
     network.train()
     return right
 
@@ -23,7 +25,9 @@ def main(given):
     network = small.model()
     optimizer = torch.optim.SGD(network.parameters(), lr=0.05)
     held_out = DataLoader(small.Samples(5, "sleep", 1.0), small.BATCH)
-    for number, batch in enumerate(DataLoader(small.Samples(given.batches, "sleep", 2.0), small.BATCH), 1):
+    for number, batch in enumerate(
+        DataLoader(small.Samples(given.batches, "sleep", 2.0), small.BATCH), 1
+    ):
         small.train_step(network, optimizer, batch, stopwatch)
         if number % 25 == 0:
             print(f"step {number}: {evaluate(network, held_out)} right")

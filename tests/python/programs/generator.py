@@ -9,8 +9,10 @@ def read(batches, kind, milliseconds):
     generator = torch.Generator().manual_seed(1)
     for _ in range(batches):
         small.stall(kind, milliseconds)
-        yield (torch.randn(small.BATCH, small.FEATURES, generator=generator),
-               torch.randint(0, small.CLASSES, (small.BATCH,), generator=generator))
+        yield (
+            torch.randn(small.BATCH, small.FEATURES, generator=generator),
+            torch.randint(0, small.CLASSES, (small.BATCH,), generator=generator),
+        )
 
 
 def main(given):

@@ -6,8 +6,13 @@ import own
 import small
 import torch
 from torch.utils.data import Dataset
-from transformers import (BertConfig, BertForSequenceClassification, PrinterCallback, Trainer,
-                          TrainingArguments)
+from transformers import (
+    BertConfig,
+    BertForSequenceClassification,
+    PrinterCallback,
+    Trainer,
+    TrainingArguments,
+)
 from transformers.utils import logging
 
 LENGTH, VOCABULARY, BATCH = 32, 200, 8
@@ -15,7 +20,9 @@ LENGTH, VOCABULARY, BATCH = 32, 200, 8
 
 class Sentences(Dataset):
     def __init__(self, batches):
-        self._tokens = torch.randint(0, VOCABULARY, (batches * BATCH, LENGTH), generator=torch.Generator().manual_seed(1))
+        self._tokens = torch.randint(
+            0, VOCABULARY, (batches * BATCH, LENGTH), generator=torch.Generator().manual_seed(1)
+        )
 
     def __len__(self):
         return len(self._tokens)
@@ -31,17 +38,35 @@ def main(given):
     logging.set_verbosity_error()
     stopwatch = own.Stopwatch(given.own)
     stopwatch.watch_loaders()
-    network = BertForSequenceClassification(BertConfig(
-        vocab_size=VOCABULARY, hidden_size=64, num_hidden_layers=2, num_attention_heads=2, intermediate_size=128,
-        max_position_embeddings=LENGTH))
+    network = BertForSequenceClassification(
+        BertConfig(
+            vocab_size=VOCABULARY,
+            hidden_size=64,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=128,
+            max_position_embeddings=LENGTH,
+        )
+    )
     optimizer = torch.optim.AdamW(network.parameters(), lr=1e-3)
     stopwatch.watch(optimizer)
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(
             model=network,
-            args=TrainingArguments(output_dir=folder, per_device_train_batch_size=BATCH, num_train_epochs=1, use_cpu=True,
-                                   report_to=[], disable_tqdm=True, save_strategy="no", logging_strategy="no", seed=0),
-            train_dataset=Sentences(given.batches), optimizers=(optimizer, None))
+            args=TrainingArguments(
+                output_dir=folder,
+                per_device_train_batch_size=BATCH,
+                num_train_epochs=1,
+                use_cpu=True,
+                report_to=[],
+                disable_tqdm=True,
+                save_strategy="no",
+                logging_strategy="no",
+                seed=0,
+            ),
+            train_dataset=Sentences(given.batches),
+            optimizers=(optimizer, None),
+        )
         trainer.remove_callback(PrinterCallback)  # it prints times
         result = trainer.train()
     print(f"steps {result.global_step} loss {result.training_loss:.6f}")

@@ -13,7 +13,9 @@ def main(given):
     network.train(given.mistake == "training")
     total = 0
     with torch.inference_mode():
-        for features, _ in stopwatch.batches(DataLoader(small.Samples(given.batches, "sleep", 4.0), small.BATCH)):
+        for features, _ in stopwatch.batches(
+            DataLoader(small.Samples(given.batches, "sleep", 4.0), small.BATCH)
+        ):
             for _ in range(15):
                 output = network(features)
             total += output.argmax(1).sum().item()

@@ -38,8 +38,14 @@ def main(given):
     stopwatch = own.Stopwatch(given.own)
     stopwatch.watch_loaders()
     module = Module(stopwatch)
-    trainer = lightning.Trainer(max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False,
-                                enable_progress_bar=False, enable_model_summary=False)
+    trainer = lightning.Trainer(
+        max_epochs=1,
+        accelerator="cpu",
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
     trainer.fit(module, DataLoader(small.Samples(given.batches, "sleep", 3.0), small.BATCH))
     print(f"steps {trainer.global_step} loss {torch.stack(module.losses).mean().item():.6f}")
     stopwatch.save()

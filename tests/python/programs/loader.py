@@ -11,8 +11,11 @@ def main(given):
     stopwatch = own.Stopwatch(given.own)
     network = small.model()
     optimizer = torch.optim.SGD(network.parameters(), lr=0.05, momentum=0.9)
-    loader = DataLoader(small.Samples(given.batches, given.kind, given.stall_ms), small.BATCH,
-                        num_workers=given.workers)
+    loader = DataLoader(
+        small.Samples(given.batches, given.kind, given.stall_ms),
+        small.BATCH,
+        num_workers=given.workers,
+    )
     for epoch in range(2):
         for batch in stopwatch.batches(loader):
             loss = small.train_step(network, optimizer, batch, stopwatch)

@@ -64,7 +64,9 @@ class Stopwatch:
     def watch(self, optimizer):
         """Times the updates of an optimizer whose step() others call."""
         step = optimizer.step
-        optimizer.step = lambda *with_arguments, **named: self.update(step, *with_arguments, **named)
+        optimizer.step = lambda *with_arguments, **named: self.update(
+            step, *with_arguments, **named
+        )
 
     def save(self, **more):
         """`more`: what else is to be known, such as the tid of the loop's thread."""

@@ -40,7 +40,9 @@ def fork(path, batches):
 
 
 def spawn(path, batches):
-    child = multiprocessing.get_context("spawn").Process(target=train, args=(f"{path}.child", batches))
+    child = multiprocessing.get_context("spawn").Process(
+        target=train, args=(f"{path}.child", batches)
+    )
     child.start()
     child.join()
     print("child exited with", child.exitcode)
@@ -48,7 +50,10 @@ def spawn(path, batches):
 
 def execute(path, batches):
     program = pathlib.Path(__file__).with_name("loader.py")
-    os.execv(sys.executable, [sys.executable, str(program), "--own", path, "--batches", str(batches // 2)])
+    os.execv(
+        sys.executable,
+        [sys.executable, str(program), "--own", path, "--batches", str(batches // 2)],
+    )
 
 
 if __name__ == "__main__":

@@ -45,8 +45,13 @@ class Samples(Dataset):
 
 
 def model(width=512):
-    return nn.Sequential(nn.Linear(FEATURES, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(),
-                         nn.Linear(width, CLASSES))
+    return nn.Sequential(
+        nn.Linear(FEATURES, width),
+        nn.ReLU(),
+        nn.Linear(width, width),
+        nn.ReLU(),
+        nn.Linear(width, CLASSES),
+    )
 
 
 loss_of = nn.functional.cross_entropy

@@ -53,8 +53,9 @@ class Loop:
         self.place, self.kind, self.stopwatch = place, kind, stopwatch
         self.step_ms, self.stall_ms = int(step_ms), int(step_ms) * int(percent) / 100
         self.steps = STEPS[self.step_ms]
-        self.network = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(),
-                                           torch.nn.Linear(64, small.CLASSES))
+        self.network = torch.nn.Sequential(
+            torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, small.CLASSES)
+        )
         self.optimizer = torch.optim.SGD(self.network.parameters(), lr=1e-3, foreach=False)
         self.factor = torch.randn(160, 160)
 
@@ -90,6 +91,7 @@ class Loop:
             for _ in range(self.steps):
                 small.stall(self.kind, self.stall_ms)
                 yield batch
+
         return self.stopwatch.batches(read())
 
     def numpy(self):
@@ -102,6 +104,7 @@ class Loop:
                     rows = numpy.arange(16 * step, 16 * step + 16) % 1024
                     features = samples[rows].astype(numpy.float32) / 255
                 yield torch.from_numpy(features), labels
+
         return self.stopwatch.batches(read())
 
     def evaluation(self):
@@ -117,13 +120,20 @@ class Loop:
     def epochs(self):
         def start(_):
             small.stall(self.kind, self.stall_ms * EPOCH)
+
         for _ in range(self.steps // EPOCH):
             yield from self.stopwatch.batches(
-                load(EPOCH, self.kind, lambda _: 0, num_workers=1, worker_init_fn=start))
+                load(EPOCH, self.kind, lambda _: 0, num_workers=1, worker_init_fn=start)
+            )
 
     def every20(self):
         return self.stopwatch.batches(
-            load(self.steps, self.kind, lambda index: self.stall_ms * EPOCH if index % EPOCH == EPOCH - 1 else 0))
+            load(
+                self.steps,
+                self.kind,
+                lambda index: self.stall_ms * EPOCH if index % EPOCH == EPOCH - 1 else 0,
+            )
+        )
 
 
 def run_cell(given, cell):

@@ -21,7 +21,8 @@ constexpr HostileStore kStores[] = {
     {"device_id", "UPDATE device SET id = -1", "device -1"},
     {"device_of_no_process", "UPDATE device SET process_id = 77", "77 as its process_id"},
     {"string_id", "UPDATE string SET id = 4000000000 WHERE id = 2", "string 2 is missing"},
-    {"op_thread", "UPDATE op SET thread_id = 4000000000 WHERE id = 3", "4000000000 as its thread_id"},
+    {"op_thread", "UPDATE op SET thread_id = 4000000000 WHERE id = 3",
+     "4000000000 as its thread_id"},
     {"op_name", "UPDATE op SET name_id = 4000000000 WHERE id = 3", "4000000000 as its name_id"},
     {"op_without_a_thread", "UPDATE op SET thread_id = NULL WHERE id = 3", "thread_id"},
     {"op_id", "UPDATE op SET id = 4000000000 WHERE id = (SELECT max(id) FROM op)", "4000000000"},
@@ -71,7 +72,8 @@ constexpr HostileStore kStores[] = {
      " 0 AS cpu_ns FROM n",
      "phase is no table, but a view"},
     {"strings_are_an_endless_view",
-     "DROP TABLE string; CREATE VIEW string AS " STEPSCOPE_ENDLESS "SELECT i AS id, 'x' AS text FROM n",
+     "DROP TABLE string; CREATE VIEW string AS " STEPSCOPE_ENDLESS
+     "SELECT i AS id, 'x' AS text FROM n",
      "string is no table, but a view"},
     {"table_is_virtual",
      "DROP TABLE loss; CREATE VIRTUAL TABLE loss USING fts5(thread_id, kind, count)",
@@ -82,8 +84,7 @@ constexpr HostileStore kStores[] = {
      "loss has other columns"},
     {"table_missing", "DROP TABLE sync", "no table sync"},
     {"another_column", "ALTER TABLE memset ADD COLUMN more INTEGER", "memset has other columns"},
-    {"trigger",
-     "CREATE TRIGGER t AFTER INSERT ON verdict BEGIN DELETE FROM op; END",
+    {"trigger", "CREATE TRIGGER t AFTER INSERT ON verdict BEGIN DELETE FROM op; END",
      "t is no plain table"},
     // SQLite runs the text, whatever the row says that it is.
     {"disguised_view",
@@ -109,7 +110,8 @@ constexpr HostileStore kStores[] = {
 std::span<const HostileStore> hostile_stores() { return kStores; }
 
 void make_hostile_store(const std::filesystem::path& path, const char* sql) {
-  make_store(path, {.steps = 8, .killed_by = 9, .samples = true, .device = true}, /*analysed=*/true);
+  make_store(path, {.steps = 8, .killed_by = 9, .samples = true, .device = true},
+             /*analysed=*/true);
   auto database = Database::open(path, SQLITE_OPEN_READWRITE);
   if (!database.ok()) give_up(sql, database.status());
   if (Status status = database->exec(sql); !status.ok()) give_up(sql, status);

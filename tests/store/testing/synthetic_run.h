@@ -46,10 +46,10 @@ struct SyntheticRun {
   std::int64_t killed_by = 0;
   // One at each step's start: it holds 1 GB and 12 MB more each step, and reads 5 MB from disk.
   bool samples = false;
-  // Each step launches on stream 7 of an A100, in order: a kernel in the first addmm (60 µs after the
-  // forward pass began, 20 µs long), a copy of 1 MB from pinned memory in the linear around it (at
-  // 70 µs, 20 µs: half of it beside the kernel), and a kernel in the mm of the first autograd node
-  // (60 µs after the backward pass began, 30 µs). Needs 4 ops_per_phase.
+  // Each step launches on stream 7 of an A100, in order: a kernel in the first addmm (60 µs after
+  // the forward pass began, 20 µs long), a copy of 1 MB from pinned memory in the linear around it
+  // (at 70 µs, 20 µs: half of it beside the kernel), and a kernel in the mm of the first autograd
+  // node (60 µs after the backward pass began, 30 µs). Needs 4 ops_per_phase.
   bool device = false;
 
   [[nodiscard]] Duration step_dur() const { return input + forward + backward + optimizer + host; }

@@ -1,4 +1,5 @@
-// The categories of attribution: their order, colours and meaning, the same wherever they are drawn.
+// The categories of attribution: their order, colours and meaning, the same wherever they are
+// drawn.
 import {h} from "./dom.js";
 
 export const CATEGORIES = {
@@ -15,12 +16,19 @@ export const CATEGORIES = {
 
 // Of a verdict's kind ("input-bound") the category that causes it.
 export const CATEGORY_OF_KIND = {
-  "input-bound": "input", "compute-bound": "compute", "transfer-bound": "copy", "launch-bound": "launch",
-  "sync-bound": "sync", "communication-bound": "communication", "allocation-bound": "allocation",
+  "input-bound": "input",
+  "compute-bound": "compute",
+  "transfer-bound": "copy",
+  "launch-bound": "launch",
+  "sync-bound": "sync",
+  "communication-bound": "communication",
+  "allocation-bound": "allocation",
   "host-bound": "host",
 };
 
-export function colorVariable(name) { return `var(--${name})`; }
+export function colorVariable(name) {
+  return `var(--${name})`;
+}
 
 // For canvases, which know no variables.
 export function colorValue(name) {
@@ -28,7 +36,8 @@ export function colorValue(name) {
 }
 
 export function swatch(name) {
-  return h("span", {class: "swatch", "aria-hidden": "true", style: {background: colorVariable(name)}});
+  return h(
+      "span", {class: "swatch", "aria-hidden": "true", style: {background: colorVariable(name)}});
 }
 
 // Those of which a run has any, in the order above.
@@ -42,13 +51,21 @@ export function legend(names) {
 
 // Of anything that has colours.
 export function legendOf(entries) {
-  return h("ul", {class: "legend small"}, entries.map(({color, text, title}) => h("li", {title}, swatch(color), text)));
+  return h(
+      "ul", {class: "legend small"},
+      entries.map(({color, text, title}) => h("li", {title}, swatch(color), text)));
 }
 
 // A bar of parts [{name, value, title}]; `whole` is its full width.
 export function bar(parts, whole, tall = false) {
   const label = parts.map((part) => part.title).join(", ");
-  return h("div", {class: tall ? "bar tall" : "bar", role: "img", "aria-label": label},
-    parts.map((part) => h("span", {title: part.title, class: part.name === "predicted" ? "predicted" : null,
-      style: {width: 100 * part.value / whole + "%", backgroundColor: colorVariable(part.name)}})));
+  return h(
+      "div", {class: tall ? "bar tall" : "bar", role: "img", "aria-label": label},
+      parts.map(
+          (part) => h("span", {
+            title: part.title,
+            class: part.name === "predicted" ? "predicted" : null,
+            style:
+                {width: 100 * part.value / whole + "%", backgroundColor: colorVariable(part.name)}
+          })));
 }

@@ -1,6 +1,6 @@
 // Graphs, drawn by Chart.js. Without it a page has its tables, and says what is missing.
-import {h, visible} from "./dom.js";
 import {colorValue} from "./categories.js";
+import {h, visible} from "./dom.js";
 
 const charts = [];
 const waiting = [];
@@ -11,13 +11,19 @@ export function forgetCharts() {
   while (charts.length > 0) charts.pop().destroy();
 }
 
-export function chartsMissing() { return typeof Chart === "undefined"; }
+export function chartsMissing() {
+  return typeof Chart === "undefined";
+}
 
 // `config`: Chart.js's. `label`: what a screen reader says; the same facts are in text nearby.
 // Returns {element, canvas, chart}; the chart is there after drawGraphs().
 export function graph(config, label, options = {}) {
   if (chartsMissing()) {
-    return {element: h("p", {class: "soft"}, "A graph belongs here; the stepscope that made this report was built without Chart.js.")};
+    return {
+      element:
+          h("p", {class: "soft"},
+            "A graph belongs here; the stepscope that made this report was built without Chart.js.")
+    };
   }
   const canvas = h("canvas", {role: "img", "aria-label": label, tabindex: options.keys ? 0 : null});
   const result = {element: h("div", {class: options.low ? "graph low" : "graph"}, canvas), canvas};
@@ -39,17 +45,35 @@ function withLooks(config) {
   Chart.defaults.borderColor = colorValue("line");
   Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
   const options = config.options ?? {};
-  return {...config, data: printable(config.data), options: {animation: false, maintainAspectRatio: false, responsive: true, normalized: true,
-    ...options, plugins: {legend: {display: false}, ...options.plugins}}};
+  return {
+    ...config,
+    data: printable(config.data),
+    options: {
+      animation: false,
+      maintainAspectRatio: false,
+      responsive: true,
+      normalized: true,
+      ...options,
+      plugins: {legend: {display: false}, ...options.plugins}
+    }
+  };
 }
 
 // Canvases draw names too.
 function printable({labels, datasets, ...rest}) {
-  return {...rest, labels: labels?.map((label) => typeof label === "string" ? visible(label) : label),
-    datasets: datasets.map((set) => set.label === undefined ? set : {...set, label: visible(set.label)})};
+  return {
+    ...rest,
+    labels: labels?.map((label) => typeof label === "string" ? visible(label) : label),
+    datasets:
+        datasets.map((set) => set.label === undefined ? set : {...set, label: visible(set.label)})
+  };
 }
 
 export function axis(title, format, more = {}) {
-  return {title: {display: true, text: title}, beginAtZero: true,
-    ticks: format ? {callback: (value) => format(value), maxTicksLimit: 7} : {}, ...more};
+  return {
+    title: {display: true, text: title},
+    beginAtZero: true,
+    ticks: format ? {callback: (value) => format(value), maxTicksLimit: 7} : {},
+    ...more
+  };
 }

@@ -1,5 +1,6 @@
 // This run beside an earlier one: what changed, and whether it is noise.
-import {h, section, facts, absent} from "./dom.js";
+import {absent, facts, h, section} from "./dom.js";
+
 import {time, count, signed, inUnits} from "./text.js";
 import {comparison} from "./data.js";
 import {CATEGORIES, swatch, bar, legend} from "./categories.js";
@@ -7,28 +8,49 @@ import {table} from "./table.js";
 import {phaseText} from "./ops.js";
 
 export function comparePage() {
-  return [h("h1", null, "Compared with the baseline"), section(null,
-    h("p", {class: "lead"}, comparison.answer),
-    comparison.why.length > 0 && h("ul", {class: "plain"}, comparison.why.map((line) => h("li", null, line))),
-    facts([["A, the baseline", comparison.a.path], ["B, this run", comparison.b.path]]),
-    comparison.notes.length > 0 && [h("h3", null, "What makes them hard to compare"),
-      h("ul", {class: "plain"}, comparison.notes.map((note) => h("li", null, note.text)))]),
-  stacksPart(), partsPart("By category", comparison.categories, true), partsPart("By phase", comparison.phases, false),
-  workPartOf("Kernels", "kernel", comparison.kernels, comparison.kernels_changed, comparison.kernels_compared),
-  workPartOf("Ops", "op", comparison.ops, comparison.ops_changed, comparison.ops_compared)
-    ?? section("Ops", absent("No op was recorded in both runs."))];
+  return [
+    h("h1", null, "Compared with the baseline"),
+    section(
+        null, h("p", {class: "lead"}, comparison.answer),
+        comparison.why.length > 0 &&
+            h("ul", {class: "plain"}, comparison.why.map((line) => h("li", null, line))),
+        facts([["A, the baseline", comparison.a.path], ["B, this run", comparison.b.path]]),
+        comparison.notes.length > 0 &&
+            [
+              h("h3", null, "What makes them hard to compare"),
+              h("ul", {class: "plain"}, comparison.notes.map((note) => h("li", null, note.text)))
+            ]),
+    stacksPart(), partsPart("By category", comparison.categories, true),
+    partsPart("By phase", comparison.phases, false),
+    workPartOf(
+        "Kernels", "kernel", comparison.kernels, comparison.kernels_changed,
+        comparison.kernels_compared),
+    workPartOf("Ops", "op", comparison.ops, comparison.ops_changed, comparison.ops_compared) ??
+        section("Ops", absent("No op was recorded in both runs."))
+  ];
 }
 
 // The loops compared are not always those that the other pages are about.
-function toldOfBoth(phrase) { return inUnits(phrase, comparison.unit); }
+function toldOfBoth(phrase) {
+  return inUnits(phrase, comparison.unit);
+}
 
 function stacksPart() {
   const {categories, step_time: {mean}} = comparison;
   const names = Object.keys(CATEGORIES).filter((name) => categories[name]);
   const longest = Math.max(mean.a, mean.b);
-  const row = (title, side) => [h("span", null, title), bar(names.map((name) => ({name, value: categories[name].ns[side],
-    title: `${name} ${time(categories[name].ns[side])}`})), longest, true), h("span", {class: "number"}, time(mean[side]))];
-  return section(toldOfBoth("The average step"), legend(names), h("div", {class: "stacks"}, row("A", "a"), row("B", "b")));
+  const row = (title, side) =>
+      [h("span", null, title),
+       bar(names.map((name) => ({
+                       name,
+                       value: categories[name].ns[side],
+                       title: `${name} ${time(categories[name].ns[side])}`
+                     })),
+           longest, true),
+       h("span", {class: "number"}, time(mean[side]))];
+  return section(
+      toldOfBoth("The average step"), legend(names),
+      h("div", {class: "stacks"}, row("A", "a"), row("B", "b")));
 }
 
 function change(difference, format = time) {
@@ -42,7 +64,9 @@ function interval(difference, format = time) {
   return difference.interval.map((end) => signed(format(end), end)).join(" … ");
 }
 
-function timeOrNone(ns) { return ns > 0 ? time(ns) : "–"; }
+function timeOrNone(ns) {
+  return ns > 0 ? time(ns) : "–";
+}
 
 const COLUMNS = [
   {title: "A", value: (row) => row.ns.a, show: (row) => timeOrNone(row.ns.a), number: true},
@@ -54,16 +78,35 @@ const COLUMNS = [
 function partsPart(title, parts, colored) {
   const rows = Object.entries(parts).map(([name, part]) => ({name, ...part}));
   if (rows.length === 0) return null;
-  return section(title, table([
-    {title: toldOfBoth("part of the step"), value: (row) => row.name, show: (row) => [colored && swatch(row.name), row.name]}, ...COLUMNS], rows));
+  return section(
+      title,
+      table(
+          [
+            {
+              title: toldOfBoth("part of the step"),
+              value: (row) => row.name,
+              show: (row) => [colored && swatch(row.name), row.name]
+            },
+            ...COLUMNS
+          ],
+          rows));
 }
 
 function workPartOf(title, what, rows, changed, compared) {
   if (rows.length === 0) return null;
-  return section(title, h("p", null, `${count(changed)} of ${count(compared)} ${what}s changed.`), table([
-    {title: what, value: (row) => row.name, name: true},
-    {title: "phase", value: (row) => phaseText(row.phase)},
-    ...COLUMNS,
-    {title: "calls A → B", value: (row) => row.calls.b - row.calls.a, show: (row) => `${row.calls.a.toFixed(1)} → ${row.calls.b.toFixed(1)}`, number: true},
-  ], rows.map((row) => ({...row, ns: row.self_ns})), {search: (row) => row.name}));
+  return section(
+      title, h("p", null, `${count(changed)} of ${count(compared)} ${what}s changed.`),
+      table(
+          [
+            {title: what, value: (row) => row.name, name: true},
+            {title: "phase", value: (row) => phaseText(row.phase)},
+            ...COLUMNS,
+            {
+              title: "calls A → B",
+              value: (row) => row.calls.b - row.calls.a,
+              show: (row) => `${row.calls.a.toFixed(1)} → ${row.calls.b.toFixed(1)}`,
+              number: true
+            },
+          ],
+          rows.map((row) => ({...row, ns: row.self_ns})), {search: (row) => row.name}));
 }

@@ -1,10 +1,15 @@
-// What the page is made of: the analysis as `stepscope analyze --json` prints it, the comparison, and
-// what the store holds besides.
-import {h} from "./dom.js";
-import {time, percent, count, bytes, inUnits} from "./text.js";
+// What the page is made of: the analysis as `stepscope analyze --json` prints it, the comparison,
+// and what the store holds besides.
 import {addressOf} from "./address.js";
+import {h} from "./dom.js";
+import {bytes, count, inUnits, percent, time} from "./text.js";
 
-const FORMATS = {time, percent, count, bytes};
+const FORMATS = {
+  time,
+  percent,
+  count,
+  bytes
+};
 
 function read(id) {
   const element = document.getElementById(id);
@@ -16,22 +21,40 @@ export const comparison = read("comparison");
 export const run = read("run");
 // Of a page that is served: what there is beside it, {timeline, live}; null in a file.
 export const beside = read("beside");
-export const lost = read("lost");  // a phrase
+export const lost = read("lost");    // a phrase
 export const sweep = read("sweep");  // instead of the others
 
 let current = 0;
-export function selectLoop(index) { current = index; }
-export function loopIndex() { return current; }
+export function selectLoop(index) {
+  current = index;
+}
+export function loopIndex() {
+  return current;
+}
 // The analysis of the chosen loop. A run without one has the same keys, at the top.
-export function loop() { return analysis.loops[current] ?? analysis; }
-export function loopData() { return run.loops[current] ?? null; }
-export function pictures() { return run.pictures[current] ?? []; }
+export function loop() {
+  return analysis.loops[current] ?? analysis;
+}
+export function loopData() {
+  return run.loops[current] ?? null;
+}
+export function pictures() {
+  return run.pictures[current] ?? [];
+}
 // A phrase of ours about the steps of the chosen loop; those of one that never trains are calls.
-export function told(phrase) { return inUnits(phrase, analysis?.loops.length > 0 ? loop().steps.unit : "step"); }
-export function trains() { return loop().steps.unit === "step"; }
+export function told(phrase) {
+  return inUnits(phrase, analysis?.loops.length > 0 ? loop().steps.unit : "step");
+}
+export function trains() {
+  return loop().steps.unit === "step";
+}
 // Heads a column of how often something is called: "calls a call" would puzzle.
-export function callsTitle() { return trains() ? "calls a step" : "times a call"; }
-export function nameOf(number) { return run.names[number]; }
+export function callsTitle() {
+  return trains() ? "calls a step" : "times a call";
+}
+export function nameOf(number) {
+  return run.names[number];
+}
 
 export function loopTitle(entry) {
   const parts = [];
@@ -52,9 +75,11 @@ export function figure(path, format, of = null) {
   const root = /^(run|losses|ranks)\b/.test(path) ? analysis : loop();
   let value = at(root, path);
   const place = root === analysis || !analysis.loops.length ? path : `loops.${current}.${path}`;
-  if (value === null || value === undefined) return h("span", {class: "soft", "data-json": place}, "not known");
+  if (value === null || value === undefined)
+    return h("span", {class: "soft", "data-json": place}, "not known");
   if (of !== null) value *= at(root, of);
-  return h("span", {"data-json": place, "data-of": of, "data-format": format}, FORMATS[format](value));
+  return h(
+      "span", {"data-json": place, "data-of": of, "data-format": format}, FORMATS[format](value));
 }
 
 // The steps of a loop as objects: number, start, wall, kind, population, times by category.
@@ -72,8 +97,14 @@ function decode(columns) {
     end = start + columns.wall_ns[i] * groupSize(columns, i);
     const times = {};
     for (const [category, values] of Object.entries(columns.times)) times[category] = values[i];
-    return {number, start, wall: columns.wall_ns[i], times,
-      kind: columns.kinds[columns.kind[i]] ?? null, population: columns.population[i]};
+    return {
+      number,
+      start,
+      wall: columns.wall_ns[i],
+      times,
+      kind: columns.kinds[columns.kind[i]] ?? null,
+      population: columns.population[i]
+    };
   });
 }
 
@@ -83,7 +114,9 @@ function groupSize(columns, i) {
   return next === undefined ? 1 : next - columns.number[i];
 }
 
-export function stepsInGroup() { return loopData()?.steps.group ?? 1; }
+export function stepsInGroup() {
+  return loopData()?.steps.group ?? 1;
+}
 
 // The step that ran at a time; null between steps.
 export function stepAt(ns) {
@@ -91,7 +124,10 @@ export function stepAt(ns) {
   let low = 0, high = list.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (list[middle].start <= ns) low = middle + 1; else high = middle;
+    if (list[middle].start <= ns)
+      low = middle + 1;
+    else
+      high = middle;
   }
   const step = list[low - 1];
   return step && (low < list.length || ns < step.start + step.wall * stepsInGroup()) ? step : null;

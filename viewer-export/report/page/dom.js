@@ -1,7 +1,7 @@
 // Elements from plain values. Whatever comes from a run goes in as text, never as markup.
 
-// Characters that do nothing a reader could see, or that turn the text around them: shown as escapes. The same that the
-// commands keep from terminals (analyzer/printable.h).
+// Characters that do nothing a reader could see, or that turn the text around them: shown as
+// escapes. The same that the commands keep from terminals (analyzer/printable.h).
 const UNSEEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
 
 export function visible(text) {
@@ -25,9 +25,12 @@ export function svg(tag, attributes, ...children) {
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === null || value === undefined || value === false) continue;
-    if (name === "style") Object.assign(element.style, value);
-    else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value === true ? "" : visible(value));
+    if (name === "style")
+      Object.assign(element.style, value);
+    else if (name.startsWith("on"))
+      element.addEventListener(name.slice(2), value);
+    else
+      element.setAttribute(name, value === true ? "" : visible(value));
   }
   append(element, children);
   return element;
@@ -42,7 +45,9 @@ export function append(element, children) {
 
 // Long names of ops and kernels break where their parts end.
 export function breakable(text) {
-  return String(text).split(/(?<=::|[_<,./])/).flatMap((part, i) => i === 0 ? [part] : [document.createElement("wbr"), part]);
+  return String(text).split(/(?<=::|[_<,./])/).flatMap((part, i) => i === 0 ? [part] : [
+    document.createElement("wbr"), part
+  ]);
 }
 
 export function section(title, ...children) {
@@ -65,8 +70,16 @@ export function facts(entries) {
 // The SQL that shows where figures come from.
 export function evidence(rows) {
   if (rows.length === 0) return null;
-  return h("details", null, h("summary", null, rows.length === 1 ? `Evidence: ${rows[0].statement}` : `Evidence: ${rows.length} queries`),
-    rows.map((row) => [rows.length > 1 && h("p", null, capital(row.statement), "."), h("pre", null, row.query)]));
+  return h(
+      "details", null,
+      h("summary", null,
+        rows.length === 1 ? `Evidence: ${rows[0].statement}` : `Evidence: ${rows.length} queries`),
+      rows.map(
+          (row) =>
+              [rows.length > 1 && h("p", null, capital(row.statement), "."),
+               h("pre", null, row.query)]));
 }
 
-export function capital(text) { return text.charAt(0).toUpperCase() + text.slice(1); }
+export function capital(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,17 +1,19 @@
 // The input pipeline: how long the loop waited for its batches, on whom, and what would hide it.
-import {h, section, facts, evidence, absent, breakable} from "./dom.js";
-import {time, percent, count, plural} from "./text.js";
 import {addressOf} from "./address.js";
-import {run, loop, loopData, figure, linkToStep, told, callsTitle} from "./data.js";
-import {swatch, bar, colorValue} from "./categories.js";
-import {graph, axis} from "./charts.js";
+import {bar, colorValue, swatch} from "./categories.js";
+import {axis, graph} from "./charts.js";
+import {callsTitle, figure, linkToStep, loop, loopData, run, told} from "./data.js";
+import {absent, breakable, evidence, facts, h, section} from "./dom.js";
 import {table} from "./table.js";
+import {count, percent, plural, time} from "./text.js";
 
 function hasWaits() {
   return loop().input.waits > 0 || loop().input.wait_ns > 0 || loop().shares.input > 0;
 }
 
-export function hasInput() { return hasWaits() || loop().padding !== null; }
+export function hasInput() {
+  return hasWaits() || loop().padding !== null;
+}
 
 export function inputPage() {
   const title = h("h1", null, "Input pipeline");
@@ -23,24 +25,57 @@ export function inputPage() {
 function summaryPart() {
   const {input, shares, hidden} = loop();
   const advice = loop().advice.findIndex((entry) => entry.rule.startsWith("input-"));
-  return section("Waiting for batches",
-    h("p", {class: "lead"}, firstThing(advice)),
-    facts([
-      ["Exposed", figure("shares.input", "time", "steps.wall_ns.mean"), told(" a step, "), figure("shares.input", "percent"), " of it"],
-      hidden.input > 0 && ["Hidden", figure("hidden.input", "percent"), told(" of the step: waits that cost nothing, because the device was busy")],
-      input.waits > 0 && ["Waits", figure("input.waits", "count"), ", ", figure("input.wait_ns", "time"), " in all"],
-      ["Loader", input.loader ?? "not known", input.inferred && ", inferred: no loader was seen; the overview says what is taken for input"],
-      ["During the waits", input.inferred || input.wait_ns === 0 ? "not known what the thread did" : busyText(input)],
-    ]),
-    input.inferred || input.wait_ns === 0 ? null : bar([
-      {name: "input", value: input.busy_share, title: `busy ${percent(input.busy_share)}`},
-      {name: "host", value: input.blocked_share, title: `blocked ${percent(input.blocked_share)}`}], 1, true),
-    advice >= 0 && evidence([loop().advice[advice].evidence]));
+  return section(
+      "Waiting for batches", h("p", {class: "lead"}, firstThing(advice)), facts([
+        [
+          "Exposed", figure("shares.input", "time", "steps.wall_ns.mean"), told(" a step, "),
+          figure("shares.input", "percent"), " of it"
+        ],
+        hidden.input > 0 &&
+            [
+              "Hidden", figure("hidden.input", "percent"),
+              told(" of the step: waits that cost nothing, because the device was busy")
+            ],
+        input.waits > 0 &&
+            [
+              "Waits", figure("input.waits", "count"), ", ", figure("input.wait_ns", "time"),
+              " in all"
+            ],
+        [
+          "Loader", input.loader ?? "not known",
+          input.inferred &&
+              ", inferred: no loader was seen; the overview says what is taken for input"
+        ],
+        [
+          "During the waits",
+          input.inferred || input.wait_ns === 0 ? "not known what the thread did" : busyText(input)
+        ],
+      ]),
+      input.inferred || input.wait_ns === 0 ?
+          null :
+          bar(
+              [
+                {
+                  name: "input",
+                  value: input.busy_share,
+                  title: `busy ${percent(input.busy_share)}`
+                },
+                {
+                  name: "host",
+                  value: input.blocked_share,
+                  title: `blocked ${percent(input.blocked_share)}`
+                }
+              ],
+              1, true),
+      advice >= 0 && evidence([loop().advice[advice].evidence]));
 }
 
 function busyText() {
-  return [swatch("input"), "busy ", figure("input.busy_share", "percent"), " (the loop's thread prepared the batch itself), ",
-    swatch("host"), "blocked ", figure("input.blocked_share", "percent"), " (it waited for workers, the disk or a lock)"];
+  return [
+    swatch("input"), "busy ", figure("input.busy_share", "percent"),
+    " (the loop's thread prepared the batch itself), ", swatch("host"), "blocked ",
+    figure("input.blocked_share", "percent"), " (it waited for workers, the disk or a lock)"
+  ];
 }
 
 // What to do first, from the advice: no advice is given here that the analysis does not give.
@@ -49,12 +84,18 @@ function firstThing(index) {
   if (index >= 0) {
     return [`First: ${advice[index].title}. It ${advice[index].why}; `, insteadOf(index)];
   }
-  return shares.input < 0.05 ? ["Nothing to do here: input takes ", figure("shares.input", "percent"), told(" of the step.")]
-    : [told("No rule finds a change to the input pipeline that would make the step faster.")];
+  return shares.input < 0.05 ?
+      [
+        "Nothing to do here: input takes ", figure("shares.input", "percent"), told(" of the step.")
+      ] :
+      [told("No rule finds a change to the input pipeline that would make the step faster.")];
 }
 
 function insteadOf(index) {
-  return [told("a step would take "), figure(`advice.${index}.predicted_step_ns`, "time"), " instead of ", figure("steps.wall_ns.mean", "time"), "."];
+  return [
+    told("a step would take "), figure(`advice.${index}.predicted_step_ns`, "time"), " instead of ",
+    figure("steps.wall_ns.mean", "time"), "."
+  ];
 }
 
 function loaderPart(waits) {
@@ -62,45 +103,117 @@ function loaderPart(waits) {
   const first = waits.bins[0][0], last = waits.bins[waits.bins.length - 1][0];
   const counts = new Map(waits.bins);
   const bins = Array.from({length: last - first + 1}, (_, i) => first + i);
-  const drawn = graph({type: "bar", data: {labels: bins.map((bin) => time(edge(bin))),
-    datasets: [{data: bins.map((bin) => counts.get(bin) ?? 0), backgroundColor: colorValue("input"), categoryPercentage: 1, barPercentage: 0.95}]},
-    options: {scales: {x: {title: {display: true, text: "a wait takes (from)"}, grid: {display: false}, ticks: {maxRotation: 0, autoSkipPadding: 16}}, y: axis("waits", count)},
-      plugins: {tooltip: {callbacks: {title: (items) => `${time(edge(bins[items[0].dataIndex]))} to ${time(edge(bins[items[0].dataIndex] + 1))}`,
-        label: (item) => plural(item.raw, "wait")}}}}},
-  `How long the waits took: median ${time(waits.p50_ns)}, 90 % up to ${time(waits.p90_ns)}, longest ${time(waits.max_ns)}`, {low: true});
-  return section(waits.loader ? `Loader ${waits.loader}` : "The loader",
-    h("p", null, `${plural(waits.waits, "wait")}, ${time(waits.wait_ns / waits.waits)} in the mean; median ${time(waits.p50_ns)}, 90 % up to ${time(waits.p90_ns)}, longest ${time(waits.max_ns)}. `,
-      `The thread was busy for ${percent(waits.wait_ns > 0 ? waits.busy_ns / waits.wait_ns : 0)} of it.`),
-    bins.length > 1 ? drawn.element : null,
-    table([
-      {title: told("step"), value: (row) => row[0], show: (row) => linkToStep(row[0])},
-      {title: "waited", value: (row) => row[1], show: (row) => time(row[1]), number: true},
-      {title: "busy", value: (row) => row[2] / row[1], show: (row) => row[1] > 0 ? percent(row[2] / row[1]) : "", number: true},
-    ], waits.longest, {caption: "The longest waits"}));
+  const drawn =
+      graph(
+          {
+            type: "bar",
+            data: {
+              labels: bins.map((bin) => time(edge(bin))),
+              datasets: [{
+                data: bins.map((bin) => counts.get(bin) ?? 0),
+                backgroundColor: colorValue("input"),
+                categoryPercentage: 1,
+                barPercentage: 0.95
+              }]
+            },
+            options: {
+              scales: {
+                x: {
+                  title: {display: true, text: "a wait takes (from)"},
+                  grid: {display: false},
+                  ticks: {maxRotation: 0, autoSkipPadding: 16}
+                },
+                y: axis("waits", count)
+              },
+              plugins: {
+                tooltip: {
+                  callbacks: {
+                    title: (items) => `${time(edge(bins[items[0].dataIndex]))} to ${
+                        time(edge(bins[items[0].dataIndex] + 1))}`,
+                    label: (item) => plural(item.raw, "wait")
+                  }
+                }
+              }
+            }
+          },
+          `How long the waits took: median ${time(waits.p50_ns)}, 90 % up to ${
+              time(waits.p90_ns)}, longest ${time(waits.max_ns)}`,
+          {low: true});
+  return section(
+      waits.loader ? `Loader ${waits.loader}` : "The loader",
+      h("p", null,
+        `${plural(waits.waits, "wait")}, ${time(waits.wait_ns / waits.waits)} in the mean; median ${
+            time(waits.p50_ns)}, 90 % up to ${time(waits.p90_ns)}, longest ${time(waits.max_ns)}. `,
+        `The thread was busy for ${
+            percent(waits.wait_ns > 0 ? waits.busy_ns / waits.wait_ns : 0)} of it.`),
+      bins.length > 1 ? drawn.element : null,
+      table(
+          [
+            {title: told("step"), value: (row) => row[0], show: (row) => linkToStep(row[0])},
+            {title: "waited", value: (row) => row[1], show: (row) => time(row[1]), number: true},
+            {
+              title: "busy",
+              value: (row) => row[2] / row[1],
+              show: (row) => row[1] > 0 ? percent(row[2] / row[1]) : "",
+              number: true
+            },
+          ],
+          waits.longest, {caption: "The longest waits"}));
 }
 
 // The ops inside of the waits: decoding, transforming, collating.
 function workPart() {
   const all = loop().ops.map((op, i) => ({...op, i})).filter((op) => op.phase === "input");
   if (all.length === 0) {
-    return section("What the time went into", absent("No op ran inside of the waits: reading and decoding outside of libtorch is not seen op by op, or somebody else prepares the batches."));
+    return section(
+        "What the time went into",
+        absent(
+            "No op ran inside of the waits: reading and decoding outside of libtorch is not seen op by op, or somebody else prepares the batches."));
   }
   const {analysed} = loop().steps;
-  return section("What the time went into", table([
-    {title: "op", value: (op) => op.name, show: (op) => h("a", {href: addressOf("ops", op.name)}, breakable(op.name)), name: true},
-    {title: told("a step"), value: (op) => op.self_ns, show: (op) => time(op.self_ns / analysed), number: true},
-    {title: "of the waits", value: (op) => op.self_ns, show: (op) => loop().input.wait_ns > 0 ? percent(op.self_ns / loop().input.wait_ns) : "", number: true},
-    {title: callsTitle(), value: (op) => op.calls, show: (op) => (op.calls / analysed).toFixed(1), number: true},
-  ], all, {caption: "Ops inside of the waits, by their own time", search: (op) => op.name}));
+  return section(
+      "What the time went into",
+      table(
+          [
+            {
+              title: "op",
+              value: (op) => op.name,
+              show: (op) => h("a", {href: addressOf("ops", op.name)}, breakable(op.name)),
+              name: true
+            },
+            {
+              title: told("a step"),
+              value: (op) => op.self_ns,
+              show: (op) => time(op.self_ns / analysed),
+              number: true
+            },
+            {
+              title: "of the waits",
+              value: (op) => op.self_ns,
+              show: (op) =>
+                  loop().input.wait_ns > 0 ? percent(op.self_ns / loop().input.wait_ns) : "",
+              number: true
+            },
+            {
+              title: callsTitle(),
+              value: (op) => op.calls,
+              show: (op) => (op.calls / analysed).toFixed(1),
+              number: true
+            },
+          ],
+          all, {caption: "Ops inside of the waits, by their own time", search: (op) => op.name}));
 }
 
-// --- lengths --------------------------------------------------------------------------------------
+// --- lengths
+// --------------------------------------------------------------------------------------
 
 // Of batches whose samples' lengths the program marks.
 export function paddingLine() {
   const {padding} = loop();
   if (padding === null) return null;
-  return h("p", null, `${batchText(padding)}; `, figure("padding.share", "percent"), " of what is computed is ", h("a", {href: "#input"}, "padding"), ".");
+  return h(
+      "p", null, `${batchText(padding)}; `, figure("padding.share", "percent"),
+      " of what is computed is ", h("a", {href: "#input"}, "padding"), ".");
 }
 
 function batchText({samples, batches}) {
@@ -111,30 +224,77 @@ function paddingPart() {
   const {padding, advice} = loop();
   if (padding === null) return null;
   const content = 1 - padding.share;
-  const row = (title, computed, shown) => [h("span", null, title), bar([{name: "compute", value: content, title: `content ${percent(content)}`},
-    {name: "host", value: Math.max(0, computed - content), title: `padding ${percent(Math.max(0, computed - content))}`}], 1, true), h("span", {class: "number"}, shown)];
+  const row = (title, computed, shown) =>
+      [h("span", null, title),
+       bar(
+           [
+             {name: "compute", value: content, title: `content ${percent(content)}`}, {
+               name: "host",
+               value: Math.max(0, computed - content),
+               title: `padding ${percent(Math.max(0, computed - content))}`
+             }
+           ],
+           1, true),
+       h("span", {class: "number"}, shown)];
   const sort = advice.findIndex((entry) => entry.rule === "sort-by-length");
-  return section("Padding",
-    h("p", {class: "lead"}, figure("padding.share", "percent"), " of what is computed is padding."),
-    h("p", null, `${batchText(padding)}, in `, figure("padding.batches", "count"), " batches with marked lengths, each padded to its longest."),
-    h("div", {class: "stacks"}, row("as it is", 1, "100.0 %"),
-      padding.samples > padding.batches && [row("sorted within 16 batches", padding.bucketed_elements_share, figure("padding.bucketed_elements_share", "percent")),
-        row("sorted, all of them", padding.sorted_elements_share, figure("padding.sorted_elements_share", "percent"))]),
-    h("p", {class: "small soft"}, swatch("compute"), "content ", swatch("host"), "padding; all in shares of what is computed today"),
-    sort >= 0 && [h("p", null, `First: ${advice[sort].title}; `, insteadOf(sort)), evidence([advice[sort].evidence])]);
+  return section(
+      "Padding",
+      h("p", {class: "lead"}, figure("padding.share", "percent"),
+        " of what is computed is padding."),
+      h("p", null, `${batchText(padding)}, in `, figure("padding.batches", "count"),
+        " batches with marked lengths, each padded to its longest."),
+      h("div", {class: "stacks"}, row("as it is", 1, "100.0 %"),
+        padding.samples > padding.batches &&
+            [
+              row("sorted within 16 batches", padding.bucketed_elements_share,
+                  figure("padding.bucketed_elements_share", "percent")),
+              row("sorted, all of them", padding.sorted_elements_share,
+                  figure("padding.sorted_elements_share", "percent"))
+            ]),
+      h("p", {class: "small soft"}, swatch("compute"), "content ", swatch("host"),
+        "padding; all in shares of what is computed today"),
+      sort >= 0 && [
+        h("p", null, `First: ${advice[sort].title}; `, insteadOf(sort)),
+        evidence([advice[sort].evidence])
+      ]);
 }
 
-// --- workers --------------------------------------------------------------------------------------
+// --- workers
+// --------------------------------------------------------------------------------------
 
 // Processes that the loop's process started and that train nothing themselves.
 function workersPart() {
   const own = run.processes.find((process) => process.id === loopData()?.process);
   const training = new Set(run.loops.map((entry) => entry.process));
-  const workers = own ? run.processes.filter((process) => process.parent === own.pid && !training.has(process.id)) : [];
-  if (workers.length === 0) return section("Workers", absent(loop().input.busy_share >= 0.5
-    ? "No worker process was seen: the loop's thread prepares the batches itself." : "No worker process was seen."));
-  return section("Workers", table([
-    {title: "process", value: (row) => row.name, show: (row) => `${row.name} (pid ${row.pid})`, name: true},
-    {title: "CPU used", value: (row) => row.cores, show: (row) => row.cores === null ? "not known" : `${row.cores.toFixed(2)} cores`, number: true},
-  ], workers, {caption: "A worker near 1.00 cores is fully busy: more of them would help. One near 0 waits itself."}));
+  const workers = own ?
+      run.processes.filter((process) => process.parent === own.pid && !training.has(process.id)) :
+      [];
+  if (workers.length === 0)
+    return section(
+        "Workers",
+        absent(
+            loop().input.busy_share >= 0.5 ?
+                "No worker process was seen: the loop's thread prepares the batches itself." :
+                "No worker process was seen."));
+  return section(
+      "Workers",
+      table(
+          [
+            {
+              title: "process",
+              value: (row) => row.name,
+              show: (row) => `${row.name} (pid ${row.pid})`,
+              name: true
+            },
+            {
+              title: "CPU used",
+              value: (row) => row.cores,
+              show: (row) => row.cores === null ? "not known" : `${row.cores.toFixed(2)} cores`,
+              number: true
+            },
+          ],
+          workers, {
+            caption:
+                "A worker near 1.00 cores is fully busy: more of them would help. One near 0 waits itself."
+          }));
 }

@@ -1,18 +1,18 @@
 // Which page is shown, and when it is drawn anew.
-import {h, append, visible} from "./dom.js";
-import {time, plural} from "./text.js";
 import {readAddress} from "./address.js";
-import {analysis, run, comparison, beside, sweep, loopTitle, selectLoop, loopIndex, told} from "./data.js";
-import {forgetCharts, drawGraphs} from "./charts.js";
-import {headline, overviewPage} from "./overview.js";
-import {inputPage, hasInput} from "./input.js";
-import {opsPage, kernelsPage, copiesPage} from "./ops.js";
-import {memoryPage, hasMemory} from "./memory.js";
-import {stepsPage} from "./steps.js";
-import {ranksPage} from "./ranks.js";
+import {drawGraphs, forgetCharts} from "./charts.js";
 import {comparePage} from "./compare.js";
+import {analysis, beside, comparison, loopIndex, loopTitle, run, selectLoop, sweep, told} from "./data.js";
+import {append, h, visible} from "./dom.js";
+import {hasInput, inputPage} from "./input.js";
 import {followRun} from "./live.js";
-import {sweepHeadline, sweepOverviewPage, sweepMapPage, sweepHasMap, sweepSettingsPage} from "./sweep.js";
+import {hasMemory, memoryPage} from "./memory.js";
+import {copiesPage, kernelsPage, opsPage} from "./ops.js";
+import {headline, overviewPage} from "./overview.js";
+import {ranksPage} from "./ranks.js";
+import {stepsPage} from "./steps.js";
+import {sweepHasMap, sweepHeadline, sweepMapPage, sweepOverviewPage, sweepSettingsPage} from "./sweep.js";
+import {plural, time} from "./text.js";
 
 // A page that a run has nothing for is not offered.
 const PAGES_OF_RUN = [
@@ -39,12 +39,26 @@ function place() {
 }
 
 function drawNavigation(page) {
-  const links = PAGES.filter((entry) => entry.has()).map((entry) => h("a", {href: "#" + entry.id,
-    "aria-current": entry === page ? "page" : null}, told(entry.title)));
-  const choice = analysis?.loops.length > 1 && h("label", null, "Loop ", h("select", {id: "loop",
-    onchange: (event) => { selectLoop(Number(event.target.value)); draw(); }},
-    analysis.loops.map((entry, i) => h("option", {value: i, selected: i === loopIndex()}, loopTitle(entry)))));
-  const timeline = beside?.timeline && h("a", {href: "timeline", target: "_blank", rel: "noopener"}, "Timeline ↗");
+  const links =
+      PAGES.filter((entry) => entry.has())
+          .map(
+              (entry) =>
+                  h("a", {href: "#" + entry.id, "aria-current": entry === page ? "page" : null},
+                    told(entry.title)));
+  const choice = analysis?.loops.length > 1 &&
+      h("label", null, "Loop ",
+        h("select", {
+          id: "loop",
+          onchange: (event) => {
+            selectLoop(Number(event.target.value));
+            draw();
+          }
+        },
+          analysis.loops.map(
+              (entry, i) =>
+                  h("option", {value: i, selected: i === loopIndex()}, loopTitle(entry)))));
+  const timeline = beside?.timeline &&
+      h("a", {href: "timeline", target: "_blank", rel: "noopener"}, "Timeline ↗");
   document.getElementById("pages").replaceChildren(...[...links, timeline, choice].filter(Boolean));
 }
 
@@ -52,7 +66,8 @@ function draw() {
   const {page, what} = place();
   forgetCharts();
   drawNavigation(page);
-  document.title = visible(`${sweep === null ? headline() : sweepHeadline()} · ${told(page.title)} · Stepscope`);
+  document.title =
+      visible(`${sweep === null ? headline() : sweepHeadline()} · ${told(page.title)} · Stepscope`);
   document.getElementById("content").replaceChildren(...page.page(what).flat().filter(Boolean));
   drawGraphs();
 }
@@ -66,23 +81,32 @@ function setRunTitle(...children) {
 function drawRunTitle() {
   const {command, duration_ns, processes} = analysis.run;
   const name = processes[0]?.name ?? "run";
-  setRunTitle(h("strong", null, name), (command || run.imported_from) && ` · ${command || run.imported_from}`,
-    ` · recorded for ${time(duration_ns)}`, processes.length > 1 ? ` · ${plural(processes.length, "process", "processes")}` : "");
+  setRunTitle(
+      h("strong", null, name),
+      (command || run.imported_from) && ` · ${command || run.imported_from}`,
+      ` · recorded for ${time(duration_ns)}`,
+      processes.length > 1 ? ` · ${plural(processes.length, "process", "processes")}` : "");
 }
 
 function drawSweepTitle() {
-  const commands = sweep.variants.map((variant) => (variant.name === null ? "" : variant.name + ": ") + variant.command);
+  const commands = sweep.variants.map(
+      (variant) => (variant.name === null ? "" : variant.name + ": ") + variant.command);
   setRunTitle(h("strong", null, "Sweep"), " · " + commands.join(" · "));
 }
 
 function drawFrame() {
-  if (sweep === null) drawRunTitle(); else drawSweepTitle();
-  const origin = beside === null ? "Made by stepscope report. Nothing in this file is loaded from anywhere else. "
-    : "Served by stepscope view, to this machine alone. ";
-  document.getElementById("footer").replaceChildren(h("p", null, origin,
-    "Graphs by Chart.js (© Chart.js contributors, MIT licence). ",
-    sweep === null ? "The queries under Evidence run on the store, once stepscope analyze has: sqlite3 run.db \"…\"."
-      : "All figures are in the sweep: sqlite3 sweep.db \"SELECT * FROM cell_stats\"."));
+  if (sweep === null)
+    drawRunTitle();
+  else
+    drawSweepTitle();
+  const origin = beside === null ?
+      "Made by stepscope report. Nothing in this file is loaded from anywhere else. " :
+      "Served by stepscope view, to this machine alone. ";
+  document.getElementById("footer").replaceChildren(h(
+      "p", null, origin, "Graphs by Chart.js (© Chart.js contributors, MIT licence). ",
+      sweep === null ?
+          "The queries under Evidence run on the store, once stepscope analyze has: sqlite3 run.db \"…\"." :
+          "All figures are in the sweep: sqlite3 sweep.db \"SELECT * FROM cell_stats\"."));
 }
 
 window.addEventListener("hashchange", () => {
@@ -90,7 +114,8 @@ window.addEventListener("hashchange", () => {
   document.getElementById("content").focus({preventScroll: true});
   window.scrollTo(0, 0);
 });
-for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", draw);
+for (const query of ["(prefers-color-scheme: dark)", "print"])
+  matchMedia(query).addEventListener("change", draw);
 drawFrame();
 draw();
 if (beside?.live) followRun();

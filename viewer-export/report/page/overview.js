@@ -1,11 +1,11 @@
 // The first page: what bounds the run, how sure that is, where the step goes, what would help.
-import {h, section, facts, evidence, absent, capital} from "./dom.js";
-import {time, percent, count, bytes, times, plural} from "./text.js";
 import {addressOf} from "./address.js";
-import {analysis, run, lost, loop, loopData, pictures, figure, stepsInGroup, linkToStep, told, trains} from "./data.js";
-import {CATEGORIES, present, swatch, bar} from "./categories.js";
-import {stepGraph} from "./stepgraph.js";
+import {bar, CATEGORIES, present, swatch} from "./categories.js";
+import {analysis, figure, linkToStep, loop, loopData, lost, pictures, run, stepsInGroup, told, trains} from "./data.js";
+import {absent, capital, evidence, facts, h, section} from "./dom.js";
 import {paddingLine} from "./input.js";
+import {stepGraph} from "./stepgraph.js";
+import {bytes, count, percent, plural, time, times} from "./text.js";
 
 const NO_STEPS = "No step was found";
 
@@ -22,62 +22,90 @@ export function overviewPage() {
     section(told("Step times"), stepGraph()),
     kindsPart(),
     advicePart(),
-    h("div", {class: "columns"}, breakdownPart(), h("div", null, trains() ? phasesPart() : callPart(), placementPart())),
+    h("div", {class: "columns"}, breakdownPart(),
+      h("div", null, trains() ? phasesPart() : callPart(), placementPart())),
     runPart(),
   ];
 }
 
 function verdictPart() {
   const {verdict, steps} = loop();
-  const deaths = analysis.run.processes.map((process) => process.died).filter((died) => died !== null && !verdict.why.includes(died.why));
+  const deaths = analysis.run.processes.map((process) => process.died)
+                     .filter((died) => died !== null && !verdict.why.includes(died.why));
   deaths.sort((a, b) => a.at_ns - b.at_ns);  // the others usually died of the first
   const tone = {"compute-bound": "degree good", "no-steps": null}[verdict.kind];
-  return section(null,
-    analysis.run.incomplete && h("p", {class: "alert", role: "alert"}, analysis.run.incomplete),
-    deaths.map((died) => h("p", {class: "alert", role: "alert"}, died.why)),
-    h("h1", {class: tone === undefined ? "degree" : tone}, headline()),
-    h("p", {class: "lead"}, capital(verdict.why)),
-    analysis.loops.length > 0 && h("p", {class: "soft"},
-      "Deciding share ", figure("verdict.share", "percent"), " (95 % CI ", figure("verdict.ci95.0", "percent"), " – ",
-      figure("verdict.ci95.1", "percent"), "), confidence ", h("strong", null, verdict.confidence), "; it rests on ",
-      figure("steps.analysed", "count"), ` of ${plural(steps.count, told("step"))}`, steps.first !== null && ` (${steps.first}–${steps.last})`,
-      verdict.doubts.length > 0 && `. Not more confident because: ${verdict.doubts.join("; ")}`, "."),
-    evidence(verdict.evidence));
+  return section(
+      null,
+      analysis.run.incomplete && h("p", {class: "alert", role: "alert"}, analysis.run.incomplete),
+      deaths.map((died) => h("p", {class: "alert", role: "alert"}, died.why)),
+      h("h1", {class: tone === undefined ? "degree" : tone}, headline()),
+      h("p", {class: "lead"}, capital(verdict.why)),
+      analysis.loops.length > 0 &&
+          h("p", {class: "soft"}, "Deciding share ", figure("verdict.share", "percent"),
+            " (95 % CI ", figure("verdict.ci95.0", "percent"), " – ",
+            figure("verdict.ci95.1", "percent"), "), confidence ",
+            h("strong", null, verdict.confidence), "; it rests on ",
+            figure("steps.analysed", "count"), ` of ${plural(steps.count, told("step"))}`,
+            steps.first !== null && ` (${steps.first}–${steps.last})`,
+            verdict.doubts.length > 0 &&
+                `. Not more confident because: ${verdict.doubts.join("; ")}`,
+            "."),
+      evidence(verdict.evidence));
 }
 
 // --- where the average step goes ----------------------------------------------------------------
 
-function meanOf(category) { return loop().shares[category] * loop().steps.wall_ns.mean; }
+function meanOf(category) {
+  return loop().shares[category] * loop().steps.wall_ns.mean;
+}
 
 function detailsOf(category) {
   const hidden = loop().hidden[category] ?? 0;
-  return hidden > 0 ? [figure(`hidden.${category}`, "percent"), " more is hidden behind other work"] : null;
+  return hidden > 0 ?
+      [figure(`hidden.${category}`, "percent"), " more is hidden behind other work"] :
+      null;
 }
 
 // The page that shows what is behind a category.
 function linkOf(category) {
-  const page = {input: "input", compute: run.kernels.length > 0 ? "kernels" : "ops", launch: "ops", copy: "copies", communication: "ranks"}[category];
-  return page && document.querySelector(`nav a[href="#${page}"]`) ? h("a", {href: "#" + page}, category) : category;
+  const page = {
+    input: "input",
+    compute: run.kernels.length > 0 ? "kernels" : "ops",
+    launch: "ops",
+    copy: "copies",
+    communication: "ranks"
+  }[category];
+  return page && document.querySelector(`nav a[href="#${page}"]`) ?
+      h("a", {href: "#" + page}, category) :
+      category;
 }
 
 function breakdownPart() {
   const {shares, steps} = loop();
   const names = present(shares).sort((a, b) => shares[b] - shares[a]);
   const none = Object.keys(CATEGORIES).filter((name) => !(shares[name] > 0));
-  const row = (name) => h("tr", null,
-    h("th", {scope: "row", title: CATEGORIES[name]}, swatch(name), linkOf(name)),
-    h("td", {class: "number"}, figure(`shares.${name}`, "time", "steps.wall_ns.mean")),
-    h("td", {class: "number"}, figure(`shares.${name}`, "percent")),
-    h("td", {class: "small soft"}, CATEGORIES[name], detailsOf(name) && [". ", detailsOf(name)]));
-  return section(told("The average step"), spreadText(steps),
-    idealPart(names),
-    h("div", {class: "scroll"}, h("table", null,
-      h("caption", null, told("Each instant of a step belongs to one category; together they are the step.")),
-      h("thead", null, h("tr", null, h("th", {scope: "col"}, "category"), h("th", {scope: "col", class: "number"}, told("a step")),
-        h("th", {scope: "col", class: "number"}, "share"), h("th", {scope: "col"}, "what it is"))),
-      h("tbody", null, names.map(row)))),
-    none.length > 0 && h("p", {class: "small soft"}, `None in ${none.join(", ")}.`),
-    steps.ops_recorded ? null : absent("Ops were not recorded: what is computing cannot be told from the program's own code."));
+  const row = (name) => h(
+      "tr", null, h("th", {scope: "row", title: CATEGORIES[name]}, swatch(name), linkOf(name)),
+      h("td", {class: "number"}, figure(`shares.${name}`, "time", "steps.wall_ns.mean")),
+      h("td", {class: "number"}, figure(`shares.${name}`, "percent")),
+      h("td", {class: "small soft"}, CATEGORIES[name], detailsOf(name) && [". ", detailsOf(name)]));
+  return section(
+      told("The average step"), spreadText(steps), idealPart(names),
+      h("div", {class: "scroll"},
+        h("table", null,
+          h("caption", null,
+            told("Each instant of a step belongs to one category; together they are the step.")),
+          h("thead", null,
+            h("tr", null, h("th", {scope: "col"}, "category"),
+              h("th", {scope: "col", class: "number"}, told("a step")),
+              h("th", {scope: "col", class: "number"}, "share"),
+              h("th", {scope: "col"}, "what it is"))),
+          h("tbody", null, names.map(row)))),
+      none.length > 0 && h("p", {class: "small soft"}, `None in ${none.join(", ")}.`),
+      steps.ops_recorded ?
+          null :
+          absent(
+              "Ops were not recorded: what is computing cannot be told from the program's own code."));
 }
 
 // From the fastest step to the slowest: the extremes lead to their timelines.
@@ -87,54 +115,110 @@ function spreadText({wall_ns: wall}) {
     const shown = figure(`steps.wall_ns.${name}`, "time");
     return picture === undefined ? shown : linkToStep(picture.number, shown);
   };
-  return h("p", null, figure("steps.wall_ns.mean", "time"), " in the mean; median ", drawn("p50", "median"), ", 90 % take up to ", figure("steps.wall_ns.p90", "time"),
-    wall.p99 !== null && [", 99 % up to ", figure("steps.wall_ns.p99", "time")], "; from ", drawn("min", "fastest"), " to ", drawn("max", "slowest"), ".");
+  return h(
+      "p", null, figure("steps.wall_ns.mean", "time"), " in the mean; median ",
+      drawn("p50", "median"), ", 90 % take up to ", figure("steps.wall_ns.p90", "time"),
+      wall.p99 !== null && [", 99 % up to ", figure("steps.wall_ns.p99", "time")], "; from ",
+      drawn("min", "fastest"), " to ", drawn("max", "slowest"), ".");
 }
 
 // The step as it is, with the best advice followed, and with nothing but its computing.
 function idealPart(names) {
   const mean = loop().steps.wall_ns.mean;
   const best = loop().advice[0];
-  const parts = names.map((name) => ({name, value: meanOf(name), title: `${name} ${percent(loop().shares[name])}`}));
+  const parts = names.map(
+      (name) => ({name, value: meanOf(name), title: `${name} ${percent(loop().shares[name])}`}));
   const rows = [["measured", bar(parts, mean, true), figure("steps.wall_ns.mean", "time")]];
   if (best?.saves_ns > 0) {
-    rows.push(["best advice", bar([{name: "predicted", value: best.predicted_step_ns, title: `predicted ${time(best.predicted_step_ns)}`}], mean, true),
-      figure("advice.0.predicted_step_ns", "time")]);
+    rows.push([
+      "best advice",
+      bar([{
+            name: "predicted",
+            value: best.predicted_step_ns,
+            title: `predicted ${time(best.predicted_step_ns)}`
+          }],
+          mean, true),
+      figure("advice.0.predicted_step_ns", "time")
+    ]);
   }
   if (loop().shares.compute > 0) {
-    rows.push(["compute alone", bar([{name: "compute", value: meanOf("compute"), title: `compute ${time(meanOf("compute"))}`}], mean, true),
-      figure("shares.compute", "time", "steps.wall_ns.mean")]);
+    rows.push([
+      "compute alone",
+      bar(
+          [
+            {name: "compute", value: meanOf("compute"), title: `compute ${time(meanOf("compute"))}`}
+          ],
+          mean, true),
+      figure("shares.compute", "time", "steps.wall_ns.mean")
+    ]);
   }
-  return h("div", {class: "stacks"}, rows.map(([name, image, value]) => [h("span", {class: "soft"}, name), image, h("span", {class: "number"}, value)]));
+  return h(
+      "div", {class: "stacks"},
+      rows.map(
+          ([
+            name, image, value
+          ]) => [h("span", {class: "soft"}, name), image, h("span", {class: "number"}, value)]));
 }
 
-// Whether ops were recorded as being in the phase: the forward pass is often told from the others only.
-function hasOps(phase) { return run.ops.some((op) => op[0] === loopData()?.process && op[2] === phase); }
+// Whether ops were recorded as being in the phase: the forward pass is often told from the others
+// only.
+function hasOps(phase) {
+  return run.ops.some((op) => op[0] === loopData()?.process && op[2] === phase);
+}
 
 function phasesPart() {
   const {phases} = loop();
-  const colors = {input: "input", forward: "forward", backward: "backward", optimizer: "optimizer", other: "host"};
+  const colors = {
+    input: "input",
+    forward: "forward",
+    backward: "backward",
+    optimizer: "optimizer",
+    other: "host"
+  };
   const names = Object.keys(colors).filter((name) => phases[name] > 0);
   const whole = names.reduce((sum, name) => sum + phases[name], 0);
-  return section("Phases of the training loop",
-    h("p", {class: "soft small"}, "What the loop's own thread was in. With a device, its work runs beside this."),
-    names.length === 0 ? absent("No phase was seen.") : h("div", {class: "stacks"}, names.map((name) => [
-      h("span", null, swatch(colors[name]), hasOps(name) ? h("a", {href: addressOf("ops", name)}, name) : name),
-      bar([{name: colors[name], value: phases[name], title: `${name} ${time(phases[name])}`}], whole),
-      h("span", {class: "number"}, figure(`phases.${name}`, "time"))])),
-    paddingLine());
+  return section(
+      "Phases of the training loop",
+      h("p", {class: "soft small"},
+        "What the loop's own thread was in. With a device, its work runs beside this."),
+      names.length === 0 ?
+          absent("No phase was seen.") :
+          h("div", {class: "stacks"},
+            names.map(
+                (name) =>
+                    [h("span", null, swatch(colors[name]),
+                       hasOps(name) ? h("a", {href: addressOf("ops", name)}, name) : name),
+                     bar([{
+                           name: colors[name],
+                           value: phases[name],
+                           title: `${name} ${time(phases[name])}`
+                         }],
+                         whole),
+                     h("span", {class: "number"}, figure(`phases.${name}`, "time"))])),
+      paddingLine());
 }
 
 // Of a loop that never trains: input against the model, and the scopes that the program labelled.
 function callPart() {
   const {call, steps: {wall_ns: wall}} = loop();
-  const rows = [["input", "input", call.input, figure("call.input", "time")], ["model", "compute", call.model, figure("call.model", "time")],
-    ...Object.entries(call.scopes).map(([label, ns]) => [label, "other", ns, time(ns)]), ["the rest", "host", call.other, figure("call.other", "time")]];
-  return section("The parts of a call",
-    h("p", {class: "soft small"}, "Input is waiting for it or making it; the model is ops and what lies between them; scopes have the program's own labels."),
-    h("div", {class: "stacks"}, rows.filter(([, , ns]) => ns > 0).map(([name, color, ns, shown]) => [
-      h("span", null, swatch(color), name), bar([{name: color, value: ns, title: `${name} ${time(ns)}`}], wall.mean), h("span", {class: "number"}, shown)])),
-    paddingLine());
+  const rows = [
+    ["input", "input", call.input, figure("call.input", "time")],
+    ["model", "compute", call.model, figure("call.model", "time")],
+    ...Object.entries(call.scopes).map(([label, ns]) => [label, "other", ns, time(ns)]),
+    ["the rest", "host", call.other, figure("call.other", "time")]
+  ];
+  return section(
+      "The parts of a call",
+      h("p", {class: "soft small"},
+        "Input is waiting for it or making it; the model is ops and what lies between them; scopes have the program's own labels."),
+      h("div", {class: "stacks"},
+        rows.filter(([, , ns]) => ns > 0)
+            .map(
+                ([name, color, ns, shown]) =>
+                    [h("span", null, swatch(color), name),
+                     bar([{name: color, value: ns, title: `${name} ${time(ns)}`}], wall.mean),
+                     h("span", {class: "number"}, shown)])),
+      paddingLine());
 }
 
 // --- what would help ----------------------------------------------------------------------------
@@ -142,38 +226,58 @@ function callPart() {
 function advicePart() {
   const {advice, prediction} = loop();
   const rest = prediction.withheld === null && prediction.replayed_steps > 0 &&
-    h("p", {class: "small soft"}, "Predicted by replaying ", figure("prediction.replayed_steps", "count"),
-      told(" steps with the cause taken away; the replay itself is off by "), figure("prediction.replay_error", "percent"), ".");
+      h("p", {class: "small soft"}, "Predicted by replaying ",
+        figure("prediction.replayed_steps", "count"),
+        told(" steps with the cause taken away; the replay itself is off by "),
+        figure("prediction.replay_error", "percent"), ".");
   if (advice.length === 0) {
-    return section("What would help", absent(prediction.withheld ? `No prediction: ${prediction.withheld}` :
-      loop().verdict.kind === "compute-bound" ? told("The step computes: no rule finds a stall worth removing. Faster kernels, a smaller model or a lower precision would.")
-        : told("No rule finds a change that would make the step faster.")));
+    return section(
+        "What would help",
+        absent(
+            prediction.withheld ?
+                `No prediction: ${prediction.withheld}` :
+                loop().verdict.kind === "compute-bound" ?
+                told(
+                    "The step computes: no rule finds a stall worth removing. Faster kernels, a smaller model or a lower precision would.") :
+                told("No rule finds a change that would make the step faster.")));
   }
   return section("What would help", h("ol", {class: "advice"}, advice.map(adviceRow)), rest);
 }
 
 function adviceRow(advice, i) {
-  return h("li", null,
-    h("div", null, h("strong", null, capital(advice.title)), h("div", {class: "soft"}, advice.why)),
-    h("div", {class: "gain"}, advice.saves_ns > 0 ? gainOf(advice, i) : h("span", {class: "soft"}, "not predicted")),
-    h("div", {class: "more"}, evidence([advice.evidence])));
+  return h(
+      "li", null,
+      h("div", null, h("strong", null, capital(advice.title)),
+        h("div", {class: "soft"}, advice.why)),
+      h("div", {class: "gain"},
+        advice.saves_ns > 0 ? gainOf(advice, i) : h("span", {class: "soft"}, "not predicted")),
+      h("div", {class: "more"}, evidence([advice.evidence])));
 }
 
 function gainOf(advice, i) {
-  return [h("strong", null, figure(`advice.${i}.predicted_step_ns`, "time")), told(" a step"),
-    h("div", {class: "soft small"}, "saves ", figure(`advice.${i}.saves_ns`, "time"), `, ${times(loop().steps.wall_ns.mean / advice.predicted_step_ns)}`)];
+  return [
+    h("strong", null, figure(`advice.${i}.predicted_step_ns`, "time")), told(" a step"),
+    h("div", {class: "soft small"}, "saves ", figure(`advice.${i}.saves_ns`, "time"),
+      `, ${times(loop().steps.wall_ns.mean / advice.predicted_step_ns)}`)
+  ];
 }
 
 function kindsPart() {
   const {populations, drift} = loop();
   const several = populations.length > 1;
   if (!several && drift === null) return null;
-  return section(told("Not all steps are alike"),
-    several && h("ul", {class: "plain"}, populations.map((kind, i) => h("li", null, kind.label, ": ",
-      figure(`populations.${i}.steps`, "count"), told(" steps of "), figure(`populations.${i}.mean_ns`, "time"), ", ",
-      figure(`populations.${i}.share`, "percent"), ` of all time, ${kind.verdict.kind}`))),
-    drift !== null && h("p", null, drift.why),
-    h("p", null, h("a", {href: "#steps"}, "Look at them side by side")));
+  return section(
+      told("Not all steps are alike"),
+      several &&
+          h("ul", {class: "plain"},
+            populations.map(
+                (kind, i) =>
+                    h("li", null, kind.label, ": ", figure(`populations.${i}.steps`, "count"),
+                      told(" steps of "), figure(`populations.${i}.mean_ns`, "time"), ", ",
+                      figure(`populations.${i}.share`, "percent"),
+                      ` of all time, ${kind.verdict.kind}`))),
+      drift !== null && h("p", null, drift.why),
+      h("p", null, h("a", {href: "#steps"}, "Look at them side by side")));
 }
 
 // --- the rest -----------------------------------------------------------------------------------
@@ -184,46 +288,88 @@ function placementPart() {
   const mine = devices.filter((device) => device.process === own);
   const cores = processes.find((process) => process.id === own)?.cores ?? null;
   const rows = [];
-  if (placement.ops > 0) rows.push(["Ops on the CPU", h("a", {href: "#ops"}, plural(placement.ops, "op")), `, ${time(placement.host_self_ns)} of their own time in the ${told("steps")}, all threads`]);
-  if (placement.device_ns !== null) rows.push(["Work on devices", `${time(placement.device_ns)}, launched by ${plural(placement.launching_ops, "op")}`]);
+  if (placement.ops > 0)
+    rows.push([
+      "Ops on the CPU", h("a", {href: "#ops"}, plural(placement.ops, "op")),
+      `, ${time(placement.host_self_ns)} of their own time in the ${told("steps")}, all threads`
+    ]);
+  if (placement.device_ns !== null)
+    rows.push([
+      "Work on devices",
+      `${time(placement.device_ns)}, launched by ${plural(placement.launching_ops, "op")}`
+    ]);
   for (const device of mine) {
-    rows.push([`GPU ${device.number}`, device.name, device.kernel_share !== null && `: busy with kernels for ${percent(device.kernel_share)} of the loop`]);
+    rows.push([
+      `GPU ${device.number}`, device.name,
+      device.kernel_share !== null &&
+          `: busy with kernels for ${percent(device.kernel_share)} of the loop`
+    ]);
   }
-  if (cores !== null) rows.push(["CPU used", cores.toFixed(2), analysis.run.cpu_count === null ? " cores" : ` of ${plural(analysis.run.cpu_count, "core")}`, " in the mean"]);
-  return section("Where the work ran", rows.length > 0 ? facts(rows) : absent("No op was recorded, and no device was seen."),
-    devices.length === 0 && absent("No GPU was seen."));
+  if (cores !== null)
+    rows.push([
+      "CPU used", cores.toFixed(2),
+      analysis.run.cpu_count === null ? " cores" : ` of ${plural(analysis.run.cpu_count, "core")}`,
+      " in the mean"
+    ]);
+  return section(
+      "Where the work ran",
+      rows.length > 0 ? facts(rows) : absent("No op was recorded, and no device was seen."),
+      devices.length === 0 && absent("No GPU was seen."));
 }
 
 function runPart() {
   const {command, torch_version, hosts, cpu_count, processes, being_recorded} = analysis.run;
   const growing = processes.filter((process) => process.rss_growth_per_step > 0);
-  return section("The run", facts([
-    command && ["Command", h("code", null, command)],
-    run.imported_from && ["Imported from", run.imported_from],
-    ["Recorded for", figure("run.duration_ns", "time"), being_recorded && ", still going"],
-    run.wall_start_unix_ns > 0 && ["Started", new Date(run.wall_start_unix_ns / 1e6).toISOString().replace("T", " ").slice(0, 19) + " UTC"],
-    torch_version && ["libtorch", torch_version],
-    hosts.length > 0 && ["Host", hosts.join(", "), cpu_count && ` (${plural(cpu_count, "core")})`],
-    ["Ops recorded", figure("run.ops", "count")],
-    loop().steps.marker && [told("Steps found by"), markerText(loop().steps.marker), stepsInGroup() > 1 && `; the page holds means of ${stepsInGroup()} neighbours`],
-    ["Processes", h("ul", {class: "plain"}, processes.map(processText))],
-    ["Lost", lossText()],
-  ]), growing.length > 0 && h("p", {class: "small"}, h("a", {href: "#memory"}, "Memory over time")));
+  return section(
+      "The run", facts([
+        command && ["Command", h("code", null, command)],
+        run.imported_from && ["Imported from", run.imported_from],
+        ["Recorded for", figure("run.duration_ns", "time"), being_recorded && ", still going"],
+        run.wall_start_unix_ns > 0 &&
+            [
+              "Started",
+              new Date(run.wall_start_unix_ns / 1e6).toISOString().replace("T", " ").slice(0, 19) +
+                  " UTC"
+            ],
+        torch_version && ["libtorch", torch_version],
+        hosts.length > 0 &&
+            ["Host", hosts.join(", "), cpu_count && ` (${plural(cpu_count, "core")})`],
+        ["Ops recorded", figure("run.ops", "count")],
+        loop().steps.marker &&
+            [
+              told("Steps found by"), markerText(loop().steps.marker),
+              stepsInGroup() > 1 && `; the page holds means of ${stepsInGroup()} neighbours`
+            ],
+        ["Processes", h("ul", {class: "plain"}, processes.map(processText))],
+        ["Lost", lossText()],
+      ]),
+      growing.length > 0 &&
+          h("p", {class: "small"}, h("a", {href: "#memory"}, "Memory over time")));
 }
 
 function markerText(marker) {
-  return {user: "the program's own mark", loader: "the loader", optimizer: "the optimizer", closure: "the optimizer's closure",
-    inferred: "what repeats (inferred)"}[marker] ?? marker;
+  return {
+    user: "the program's own mark",
+    loader: "the loader",
+    optimizer: "the optimizer",
+    closure: "the optimizer's closure",
+    inferred: "what repeats (inferred)"
+  }[marker] ??
+      marker;
 }
 
 function processText(process) {
   const parts = [`${process.name} (pid ${process.pid})`];
   if (process.rank !== null) parts.push(`rank ${process.rank}`);
   if (process.exit !== null) parts.push(`ended with ${process.exit}`);
-  if (process.died?.signal) parts.push(`killed by ${process.died.how}`);
-  else if (process.died !== null && process.exit === null) parts.push("was killed");
+  if (process.died?.signal)
+    parts.push(`killed by ${process.died.how}`);
+  else if (process.died !== null && process.exit === null)
+    parts.push("was killed");
   if (process.rss_bytes !== null) parts.push(`held ${bytes(process.rss_bytes)}`);
   return h("li", null, parts.join(", "));
 }
 
-function lossText() { return lost.replace(/^lost: /, "").replace(/ lost$/, ""); }
+function lossText() {
+  return lost.replace(/^lost: /, "").replace(/ lost$/, "");
+}

@@ -1,9 +1,9 @@
 // Steps on x, their time by category on y; a click or Enter opens a step.
-import {h, visible} from "./dom.js";
-import {time, count, plural} from "./text.js";
-import {loop, steps, stepsInGroup, told} from "./data.js";
 import {CATEGORIES, colorValue, legend} from "./categories.js";
-import {graph, axis, chartsMissing} from "./charts.js";
+import {axis, chartsMissing, graph} from "./charts.js";
+import {loop, steps, stepsInGroup, told} from "./data.js";
+import {h, visible} from "./dom.js";
+import {count, plural, time} from "./text.js";
 
 const MOST_BARS = 320;
 
@@ -13,9 +13,13 @@ function barsOf(list) {
   const bars = [];
   for (let i = 0; i < list.length; i += size) {
     const members = list.slice(i, i + size);
-    bars.push({members, slowest: members.reduce((a, b) => b.wall > a.wall ? b : a),
+    bars.push({
+      members,
+      slowest: members.reduce((a, b) => b.wall > a.wall ? b : a),
       analysed: members.some((step) => step.population > 0),
-      mean: (category) => members.reduce((sum, step) => sum + (step.times[category] ?? 0), 0) / members.length});
+      mean: (category) =>
+          members.reduce((sum, step) => sum + (step.times[category] ?? 0), 0) / members.length
+    });
   }
   return {bars, size};
 }
@@ -25,8 +29,8 @@ function nameOfBar(bar) {
   return told(first === last ? `step ${first}` : `steps ${first}–${last}`);
 }
 
-// The warm-up's first step, or one in a hundred, may take many times as long: it must not flatten all others. A kind of step
-// is seen whole.
+// The warm-up's first step, or one in a hundred, may take many times as long: it must not flatten
+// all others. A kind of step is seen whole.
 function heightOf(bars) {
   const up = (list) => list.map((bar) => bar.slowest.wall).sort((a, b) => a - b);
   const part = (sorted, share) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
@@ -37,12 +41,26 @@ function heightOf(bars) {
 }
 
 function datasets(bars, size, names) {
-  const sets = names.map((name) => ({label: name, stack: "step", data: bars.map((bar) => bar.mean(name)),
-    backgroundColor: bars.map((bar) => colorValue(name) + (bar.analysed ? "" : "55")),
-    categoryPercentage: 1, barPercentage: bars.length > 120 ? 1 : 0.92}));
+  const sets =
+      names.map((name) => ({
+                  label: name,
+                  stack: "step",
+                  data: bars.map((bar) => bar.mean(name)),
+                  backgroundColor: bars.map((bar) => colorValue(name) + (bar.analysed ? "" : "55")),
+                  categoryPercentage: 1,
+                  barPercentage: bars.length > 120 ? 1 : 0.92
+                }));
   if (size > 1) {
-    sets.push({type: "line", label: "slowest of them", data: bars.map((bar) => bar.slowest.wall), stack: "slowest",
-      borderColor: colorValue("soft"), borderWidth: 1, pointRadius: 0, order: -1});
+    sets.push({
+      type: "line",
+      label: "slowest of them",
+      data: bars.map((bar) => bar.slowest.wall),
+      stack: "slowest",
+      borderColor: colorValue("soft"),
+      borderWidth: 1,
+      pointRadius: 0,
+      order: -1
+    });
   }
   return sets;
 }
@@ -50,20 +68,34 @@ function datasets(bars, size, names) {
 function optionsOf(bars, top, open) {
   return {
     scales: {
-      x: {stacked: true, grid: {display: false}, title: {display: true, text: told("step of the run")}, ticks: {maxRotation: 0, autoSkipPadding: 24}},
+      x: {
+        stacked: true,
+        grid: {display: false},
+        title: {display: true, text: told("step of the run")},
+        ticks: {maxRotation: 0, autoSkipPadding: 24}
+      },
       y: {...axis(told("time of a step"), time), stacked: true, max: top ?? undefined},
     },
     interaction: {mode: "index", intersect: false},
     onClick: (event, hit) => hit.length > 0 && open(bars[hit[0].index]),
-    plugins: {tooltip: {callbacks: {
-      title: (items) => nameOfBar(bars[items[0].dataIndex]),
-      label: (item) => item.raw > 0 ? `${item.dataset.label} ${time(item.raw)}` : null,
-      footer: (items) => `slowest: ${told("step")} ${bars[items[0].dataIndex].slowest.number}, ${time(bars[items[0].dataIndex].slowest.wall)}`,
-    }, filter: (item) => item.raw > 0}},
+    plugins: {
+      tooltip: {
+        callbacks: {
+          title: (items) => nameOfBar(bars[items[0].dataIndex]),
+          label: (item) => item.raw > 0 ? `${item.dataset.label} ${time(item.raw)}` : null,
+          footer: (items) =>
+              `slowest: ${told("step")} ${bars[items[0].dataIndex].slowest.number}, ${
+                  time(bars[items[0].dataIndex].slowest.wall)}`,
+        },
+        filter: (item) => item.raw > 0
+      }
+    },
   };
 }
 
-function openStep(number) { location.hash = `steps=${number}`; }
+function openStep(number) {
+  location.hash = `steps=${number}`;
+}
 
 export function stepGraph() {
   const list = steps();
@@ -71,9 +103,18 @@ export function stepGraph() {
   const names = Object.keys(CATEGORIES).filter((name) => list.some((step) => step.times[name] > 0));
   const top = heightOf(bars);
   const {wall_ns: wall} = loop().steps;
-  const label = told(`Time of ${plural(list.length, "step")}, from ${time(wall.min)} to ${time(wall.max)}, median ${time(wall.p50)}. Arrow keys choose a step, Enter opens it.`);
-  const drawn = graph({type: "bar", data: {labels: bars.map((bar) => bar.members[0].number), datasets: datasets(bars, size, names)},
-    options: optionsOf(bars, top, (bar) => openStep(bar.slowest.number))}, label, {keys: true});
+  const label = told(`Time of ${plural(list.length, "step")}, from ${time(wall.min)} to ${
+      time(wall.max)}, median ${time(wall.p50)}. Arrow keys choose a step, Enter opens it.`);
+  const drawn = graph(
+      {
+        type: "bar",
+        data: {
+          labels: bars.map((bar) => bar.members[0].number),
+          datasets: datasets(bars, size, names)
+        },
+        options: optionsOf(bars, top, (bar) => openStep(bar.slowest.number))
+      },
+      label, {keys: true});
   const said = h("p", {class: "small soft", "aria-live": "polite"}, explain(bars, size, top));
   if (!chartsMissing()) addKeys(drawn, bars, said);
   return [legend(names), drawn.element, said, stepForm(list)];
@@ -82,12 +123,18 @@ export function stepGraph() {
 function explain(bars, size, top) {
   const parts = [];
   const perBar = size * stepsInGroup();
-  if (perBar > 1) parts.push(`Each bar is the mean of ${perBar} steps; the line is the slowest of them.`);
-  if (bars.some((bar) => !bar.analysed)) parts.push("Pale steps are no part of the verdict: warm-up, or outside of the recorded window.");
-  const cut = top === null ? [] : bars.filter((bar) => bar.slowest.wall > top).map((bar) => bar.slowest);
+  if (perBar > 1)
+    parts.push(`Each bar is the mean of ${perBar} steps; the line is the slowest of them.`);
+  if (bars.some((bar) => !bar.analysed))
+    parts.push(
+        "Pale steps are no part of the verdict: warm-up, or outside of the recorded window.");
+  const cut =
+      top === null ? [] : bars.filter((bar) => bar.slowest.wall > top).map((bar) => bar.slowest);
   if (cut.length > 0) {
-    parts.push(`${plural(cut.length, "bar")} ${cut.length === 1 ? "is" : "are"} higher than the graph: ` +
-      cut.slice(0, 3).map((step) => `step ${step.number} (${time(step.wall)})`).join(", ") + (cut.length > 3 ? " and others." : "."));
+    parts.push(
+        `${plural(cut.length, "bar")} ${cut.length === 1 ? "is" : "are"} higher than the graph: ` +
+        cut.slice(0, 3).map((step) => `step ${step.number} (${time(step.wall)})`).join(", ") +
+        (cut.length > 3 ? " and others." : "."));
   }
   parts.push("Choose a bar to open its slowest step.");
   return told(parts.join(" "));
@@ -106,14 +153,28 @@ function addKeys(drawn, bars, said) {
     drawn.chart.tooltip.setActiveElements(active, {x: 0, y: 0});
     drawn.chart.update();
     const {number, wall, kind} = bars[at].slowest;
-    said.textContent = visible(told(`Step ${number}: ${time(wall)}${kind === null ? "" : ", " + kind}. Enter opens it.`));
+    said.textContent = visible(
+        told(`Step ${number}: ${time(wall)}${kind === null ? "" : ", " + kind}. Enter opens it.`));
   });
 }
 
 function stepForm(list) {
   const first = list[0].number, last = list[list.length - 1].number;
-  const input = h("input", {type: "number", min: first, max: last, value: loop().slowest[0]?.number ?? first, "aria-label": told("Number of a step")});
-  return h("form", {class: "controls", onsubmit: (event) => { event.preventDefault(); openStep(input.value); }},
-    h("label", null, told("Step "), input), h("button", {type: "submit"}, "Open"),
-    h("span", {class: "soft small"}, `of ${count(first)} to ${count(last)}`));
+  const input = h("input", {
+    type: "number",
+    min: first,
+    max: last,
+    value: loop().slowest[0]?.number ?? first,
+    "aria-label": told("Number of a step")
+  });
+  return h(
+      "form", {
+        class: "controls",
+        onsubmit: (event) => {
+          event.preventDefault();
+          openStep(input.value);
+        }
+      },
+      h("label", null, told("Step "), input), h("button", {type: "submit"}, "Open"),
+      h("span", {class: "soft small"}, `of ${count(first)} to ${count(last)}`));
 }

@@ -46,7 +46,8 @@ export function signed(text, value) {
 
 // A phrase of ours about steps where these are called otherwise: "of the step" is "of the call".
 export function inUnits(phrase, unit) {
-  return phrase.replace(/\bstep(s?)\b/g, `${unit}$1`).replace(/\bStep(s?)\b/g, `${unit.charAt(0).toUpperCase()}${unit.slice(1)}$1`);
+  return phrase.replace(/\bstep(s?)\b/g, `${unit}$1`)
+      .replace(/\bStep(s?)\b/g, `${unit.charAt(0).toUpperCase()}${unit.slice(1)}$1`);
 }
 
 export function plural(number, one, many = one + "s") {

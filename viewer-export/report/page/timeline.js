@@ -1,15 +1,22 @@
 // One step as a small timeline: a row a thread or stream, from the step's start to its end.
-import {h, svg, visible} from "./dom.js";
-import {count, time, plural} from "./text.js";
 import {colorVariable} from "./categories.js";
 import {nameOf, told, trains} from "./data.js";
+import {h, svg, visible} from "./dom.js";
+import {count, plural, time} from "./text.js";
 
-const LANE = 15;        // pixels
-const MOST_LANES = 7;   // of nested ops in a row
-const LETTER = 6.2;     // pixels, about
+const LANE = 15;       // pixels
+const MOST_LANES = 7;  // of nested ops in a row
+const LETTER = 6.2;    // pixels, about
 
-const PHASE_COLORS = {input: "input", input_end: "input", forward: "forward", backward: "backward",
-  optimizer: "optimizer", zero_grad: "optimizer", scope: "other"};
+const PHASE_COLORS = {
+  input: "input",
+  input_end: "input",
+  forward: "forward",
+  backward: "backward",
+  optimizer: "optimizer",
+  zero_grad: "optimizer",
+  scope: "other"
+};
 
 // Ranges that libtorch's Python side opens by itself: no labels of the program's own.
 const FRAMEWORK_SCOPE = /^(ProfilerStep#|Optimizer\.|enumerate\()/;
@@ -20,7 +27,8 @@ const COLLECTIVE = /^(c10d::|nccl:|gloo:|mpi:|ucc:)|nccl(Dev)?Kernel/i;
 export function colorOf(slice) {
   if (COLLECTIVE.test(slice.name)) return "communication";
   if (slice.track === "phase") return PHASE_COLORS[slice.phase] ?? "host";
-  if (slice.track === "scope") return PHASE_COLORS[slice.phase] ?? (FRAMEWORK_SCOPE.test(slice.name) ? "host" : "other");
+  if (slice.track === "scope")
+    return PHASE_COLORS[slice.phase] ?? (FRAMEWORK_SCOPE.test(slice.name) ? "host" : "other");
   if (slice.track === "op") return PHASE_COLORS[slice.phase] ?? "compute";
   if (slice.track === "call") return /synchronize/i.test(slice.name) ? "sync" : "launch";
   if (slice.track === "kernel") return "compute";
@@ -28,8 +36,17 @@ export function colorOf(slice) {
 }
 
 export function slicesOf(picture) {
-  return picture.slices.map(([track, row, depth, start, dur, name, phase, count]) =>
-    ({track, row, depth, start, dur, name: count > 1 ? `${count} short events, first ${nameOf(name)}` : nameOf(name), phase, count}));
+  return picture.slices.map(
+      ([track, row, depth, start, dur, name, phase, count]) => ({
+        track,
+        row,
+        depth,
+        start,
+        dur,
+        name: count > 1 ? `${count} short events, first ${nameOf(name)}` : nameOf(name),
+        phase,
+        count
+      }));
 }
 
 export function timeline(picture) {
@@ -38,31 +55,49 @@ export function timeline(picture) {
   const holder = h("div");
   const draw = () => {
     const width = Math.max(holder.clientWidth, 240);
-    holder.replaceChildren(...picture.rows.flatMap((row) => rowOf(picture, row, slices, width, detail)), scale(picture, width));
+    holder.replaceChildren(
+        ...picture.rows.flatMap((row) => rowOf(picture, row, slices, width, detail)),
+        scale(picture, width));
   };
   new ResizeObserver(draw).observe(holder);
   const notes = [];
-  if (picture.left_out > 0) notes.push(`${count(picture.left_out)} more events overlap these and are not drawn.`);
-  if (picture.resolution_ns > 0) notes.push(`Neighbours shorter than ${time(picture.resolution_ns)} are drawn as one.`);
+  if (picture.left_out > 0)
+    notes.push(`${count(picture.left_out)} more events overlap these and are not drawn.`);
+  if (picture.resolution_ns > 0)
+    notes.push(`Neighbours shorter than ${time(picture.resolution_ns)} are drawn as one.`);
   if (!picture.ops_recorded) notes.push(told("Ops were not recorded in this step."));
-  return h("div", {class: "timeline"}, holder, detail, notes.length > 0 && h("p", {class: "small soft"}, notes.join(" ")));
+  return h(
+      "div", {class: "timeline"}, holder, detail,
+      notes.length > 0 && h("p", {class: "small soft"}, notes.join(" ")));
 }
 
 function rowOf(picture, row, slices, width, detail) {
   const own = slices.filter((slice) => slice.row === row.row && isDevice(slice) === row.device);
   const deepest = Math.min(MOST_LANES, Math.max(0, ...own.filter(isHost).map((s) => s.depth + 1)));
   const lanes = lanesOf(own, deepest);
-  const image = svg("svg", {height: lanes.count * LANE + 2, viewBox: `0 0 ${width} ${lanes.count * LANE + 2}`, role: "img",
-    "aria-label": `${row.name}: ${plural(own.length, "event")}`});
+  const image = svg("svg", {
+    height: lanes.count * LANE + 2,
+    viewBox: `0 0 ${width} ${lanes.count * LANE + 2}`,
+    role: "img",
+    "aria-label": `${row.name}: ${plural(own.length, "event")}`
+  });
   for (const slice of own) {
     const lane = lanes.of(slice);
     if (lane !== null) drawSlice(image, slice, lane, picture.wall_ns, width, detail);
   }
-  return [h("p", {class: "row-title"}, row.name, row.loop && (trains() ? " (training loop)" : " (the loop of calls)")), image];
+  return [
+    h("p", {class: "row-title"}, row.name,
+      row.loop && (trains() ? " (training loop)" : " (the loop of calls)")),
+    image
+  ];
 }
 
-function isHost(slice) { return slice.track === "op" || slice.track === "scope"; }
-function isDevice(slice) { return ["kernel", "copy", "memset"].includes(slice.track); }
+function isHost(slice) {
+  return slice.track === "op" || slice.track === "scope";
+}
+function isDevice(slice) {
+  return ["kernel", "copy", "memset"].includes(slice.track);
+}
 
 // Phases above, ops by depth below them, calls of the device's API at the bottom.
 function lanesOf(slices, deepest) {
@@ -84,23 +119,49 @@ function drawSlice(image, slice, lane, wall, width, detail) {
   const size = Math.max(to - from, 0.7);
   const text = `${slice.name} · ${time(slice.dur)}`;
   const say = () => {
-    detail.replaceChildren(h("strong", null, slice.name), ` · ${time(slice.dur)}, begins ${time(Math.max(0, slice.start))} into the ${told("step")}`,
-      slice.phase !== "none" && ` · ${slice.phase}`);
+    detail.replaceChildren(
+        h("strong", null, slice.name),
+        ` · ${time(slice.dur)}, begins ${time(Math.max(0, slice.start))} into the ${told("step")}`,
+        slice.phase !== "none" && ` · ${slice.phase}`);
   };
-  image.append(svg("rect", {class: size > 3 ? "slice wide" : "slice", x: from.toFixed(2), y: lane * LANE + 1, width: size.toFixed(2), height: LANE - 1,
-    style: {fill: colorVariable(colorOf(slice))}, onclick: say, onmouseenter: say}, svg("title", null, text)));
+  image.append(
+      svg("rect", {
+        class: size > 3 ? "slice wide" : "slice",
+        x: from.toFixed(2),
+        y: lane * LANE + 1,
+        width: size.toFixed(2),
+        height: LANE - 1,
+        style: {fill: colorVariable(colorOf(slice))},
+        onclick: say,
+        onmouseenter: say
+      },
+          svg("title", null, text)));
   const letters = Math.floor((size - 6) / LETTER);
   if (letters < 4) return;
   const name = visible(slice.name);
-  image.append(svg("text", {x: (from + 3).toFixed(2), y: lane * LANE + 12, "aria-hidden": "true", style: {fill: "var(--back)"}},
-    name.length > letters ? name.slice(0, letters - 1) + "…" : name));
+  image.append(
+      svg("text", {
+        x: (from + 3).toFixed(2),
+        y: lane * LANE + 12,
+        "aria-hidden": "true",
+        style: {fill: "var(--back)"}
+      },
+          name.length > letters ? name.slice(0, letters - 1) + "…" : name));
 }
 
 function scale(picture, width) {
   const image = svg("svg", {height: 18, viewBox: `0 0 ${width} 18`, "aria-hidden": "true"});
   for (const part of [0, 0.25, 0.5, 0.75, 1]) {
-    image.append(svg("text", {x: part * width, y: 13, style: {fill: "var(--soft)"},
-      "text-anchor": part === 0 ? "start" : part === 1 ? "end" : "middle"}, time(picture.wall_ns * part)));
+    image.append(
+        svg("text", {
+          x: part * width,
+          y: 13,
+          style: {fill: "var(--soft)"},
+          "text-anchor": part === 0 ? "start" :
+              part === 1            ? "end" :
+                                      "middle"
+        },
+            time(picture.wall_ns * part)));
   }
   return image;
 }

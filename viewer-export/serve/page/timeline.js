@@ -1,5 +1,5 @@
-// Opens the Perfetto UI at UI in a window, and hands the trace over once it answers. A browser opens
-// windows on a click alone; hence the button.
+// Opens the Perfetto UI at UI in a window, and hands the trace over once it answers. A browser
+// opens windows on a click alone; hence the button.
 const PING_EVERY_MS = 50;
 const PATIENCE_MS = 60_000;
 
@@ -12,13 +12,14 @@ function say(text, wrong = false) {
   state.className = wrong ? "wrong" : "";
 }
 
-// The whole trace, as it comes; the server makes it while it sends it, so that its size is not known.
+// The whole trace, as it comes; the server makes it while it sends it, so that its size is not
+// known.
 async function readTrace() {
   const response = await fetch("trace.json.gz");
   if (!response.ok) throw new Error(await response.text());
   const parts = [];
   let size = 0;
-  for (const reader = response.body.getReader(); ;) {
+  for (const reader = response.body.getReader();;) {
     const {done, value} = await reader.read();
     if (done) break;
     parts.push(value);
@@ -34,7 +35,8 @@ function whenReady(target) {
     const begun = performance.now();
     const ping = setInterval(() => {
       if (target.closed) return finish(() => reject(new Error("The window was closed.")));
-      if (performance.now() - begun > PATIENCE_MS) return finish(() => reject(new Error(`${UI} does not answer. Is there a network?`)));
+      if (performance.now() - begun > PATIENCE_MS)
+        return finish(() => reject(new Error(`${UI} does not answer. Is there a network?`)));
       target.postMessage("PING", UI);
     }, PING_EVERY_MS);
     const listen = (event) => {
@@ -51,7 +53,8 @@ function whenReady(target) {
 
 async function open() {
   const target = window.open(UI);
-  if (target === null) return say("The browser did not open a window: allow this page to, and try again.", true);
+  if (target === null)
+    return say("The browser did not open a window: allow this page to, and try again.", true);
   button.disabled = true;
   try {
     const [buffer] = await Promise.all([readTrace(), whenReady(target)]);
