@@ -6,11 +6,11 @@
 #include <string>
 
 #include "cli/open_run.h"
-#include "cli/report_json.h"
-#include "cli/report_text.h"
 #include "cli/terminal_out.h"
-#include "cli/terminal_text.h"
 #include "cli/verb.h"
+#include "present/report_json.h"
+#include "present/report_text.h"
+#include "present/terminal_text.h"
 #include "store/trace_writer.h"
 
 namespace stepscope::cli {

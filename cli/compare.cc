@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "analyzer/compare/gate.h"
-#include "cli/comparison_json.h"
-#include "cli/comparison_text.h"
 #include "cli/open_run.h"
 #include "cli/terminal_out.h"
-#include "cli/terminal_text.h"
 #include "cli/verb.h"
+#include "present/comparison_json.h"
+#include "present/comparison_text.h"
+#include "present/terminal_text.h"
 
 namespace stepscope::cli {
 namespace {

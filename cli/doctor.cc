@@ -8,11 +8,11 @@
 #include <memory>
 #include <string>
 
-#include "cli/doctor_report.h"
 #include "cli/installation.h"
 #include "cli/terminal_out.h"
-#include "cli/terminal_text.h"
 #include "cli/verb.h"
+#include "present/doctor_report.h"
+#include "present/terminal_text.h"
 #include "profiler/doctor/build_hooks.h"
 
 namespace stepscope::cli {

@@ -9,13 +9,13 @@
 
 #include "analyzer/compare/compare.h"
 #include "analyzer/losses.h"
-#include "analyzer/sweep/analyze_sweep.h"
-#include "cli/comparison_json.h"
 #include "cli/open_run.h"
-#include "cli/report_json.h"
-#include "cli/sweep/sweep_json.h"
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
+#include "present/comparison_json.h"
+#include "present/report_json.h"
+#include "present/sweep_json.h"
+#include "sweep/analyze_sweep.h"
 #include "viewer-export/output_file.h"
 
 namespace stepscope::cli {

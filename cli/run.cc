@@ -14,12 +14,12 @@
 #include "cli/run_window.h"
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
-#include "cli/words.h"
 #include "profiler/launch/child.h"
 #include "profiler/launch/preload_folder.h"
 #include "profiler/launch/program_file.h"
 #include "profiler/recorder/run_recorder.h"
 #include "store/contained.h"
+#include "sweep/command_words.h"
 
 namespace stepscope::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "analyzer/analyze.h"
 #include "analyzer/words.h"
 #include "cli/terminal_out.h"
-#include "cli/terminal_text.h"
+#include "present/terminal_text.h"
 #include "store/trace_reader.h"
 #include "store/trace_writer.h"
 

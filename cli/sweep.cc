@@ -4,14 +4,14 @@
 #include <memory>
 #include <string>
 
-#include "analyzer/sweep/analyze_sweep.h"
-#include "cli/sweep/plan.h"
-#include "cli/sweep/sweep_json.h"
-#include "cli/sweep/sweep_text.h"
-#include "cli/sweep/sweeper.h"
 #include "cli/terminal_out.h"
-#include "cli/terminal_text.h"
 #include "cli/verb.h"
+#include "present/sweep_json.h"
+#include "present/sweep_text.h"
+#include "present/terminal_text.h"
+#include "sweep/analyze_sweep.h"
+#include "sweep/plan.h"
+#include "sweep/sweeper.h"
 
 namespace stepscope::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "analyzer/printable.h"
-#include "cli/terminal_text.h"
+#include "present/terminal_text.h"
 
 namespace stepscope::cli {
 namespace {

@@ -15,10 +15,10 @@
 #include "cli/low_priority.h"
 #include "cli/open_run.h"
 #include "cli/terminal_out.h"
-#include "cli/terminal_text.h"
-#include "cli/top_json.h"
-#include "cli/top_text.h"
 #include "cli/verb.h"
+#include "present/terminal_text.h"
+#include "present/top_json.h"
+#include "present/top_text.h"
 
 namespace stepscope::cli {
 namespace {

@@ -11,8 +11,8 @@
 #include "analyzer/words.h"
 #include "cli/open_run.h"
 #include "cli/terminal_out.h"
-#include "cli/terminal_text.h"
 #include "cli/verb.h"
+#include "present/terminal_text.h"
 
 namespace stepscope::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/terminal_text.h"
+#include "present/terminal_text.h"
 #include "store/trace_reader.h"
 #include "store/trace_writer.h"
 #include "tests/cli/binary.h"

@@ -9,7 +9,7 @@
 #include <random>
 #include <sstream>
 
-#include "cli/terminal_text.h"
+#include "present/terminal_text.h"
 #include "store/trace_writer.h"
 #include "tests/cli/binary.h"
 #include "tests/source_folder.h"

@@ -19,9 +19,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/terminal_text.h"
-#include "cli/top_text.h"
-#include "cli/trend_line.h"
+#include "present/terminal_text.h"
+#include "present/top_text.h"
+#include "present/trend_line.h"
 #include "tests/cli/binary.h"
 #include "tests/store/testing/synthetic_run.h"
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "analyzer/analyze.h"
-#include "cli/report_json.h"
-#include "cli/report_text.h"
+#include "present/report_json.h"
+#include "present/report_text.h"
 #include "tests/fuzz/reused_store.h"
 #include "viewer-export/report/report.h"
 

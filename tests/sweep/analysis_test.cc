@@ -6,10 +6,10 @@
 #include <cmath>
 #include <random>
 
-#include "analyzer/sweep/analyze_sweep.h"
-#include "analyzer/sweep/cell_figures.h"
-#include "analyzer/sweep/memory_fit.h"
-#include "analyzer/sweep/setting.h"
+#include "sweep/analyze_sweep.h"
+#include "sweep/cell_figures.h"
+#include "sweep/memory_fit.h"
+#include "sweep/setting.h"
 #include "tests/sweep/sweeps.h"
 
 namespace stepscope {

@@ -1,5 +1,5 @@
 // Why a run has no figures, from how its process ended.
-#include "cli/sweep/failure.h"
+#include "sweep/failure.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // From the command line of a sweep to its settings: values, ranges, placeholders, and what is
 // refused.
-#include "cli/sweep/plan.h"
+#include "sweep/plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <set>
 
-#include "cli/sweep/command_template.h"
-#include "cli/sweep/parameter.h"
-#include "cli/words.h"
+#include "sweep/command_template.h"
+#include "sweep/command_words.h"
+#include "sweep/parameter.h"
 #include "tests/store/assert_ok.h"
 
 namespace stepscope::cli {

@@ -1,0 +1,36 @@
+// What a sample costs in two runs, where one says what an hour of each takes: whether one GPU is
+// cheaper than many CPU instances, however much faster or slower it is.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "analyzer/compare/estimate.h"
+#include "present/comparison_text.h"
+#include "present/cost.h"
+
+namespace stepscope::cli {
+
+struct ComparedCost {
+  Cost a, b;
+  bool of_samples = false;  // else of steps
+  double relative = 0;      // B over A, less 1
+  std::optional<Interval> interval;
+
+  [[nodiscard]] bool is_noise() const {
+    return interval && interval->low <= 0 && interval->high >= 0;
+  }
+};
+
+// Of the loops with the most step time. Nothing without prices, or where the samples of a step are
+// known of one run alone.
+std::optional<ComparedCost> compare_costs(const ComparisonView& view);
+
+// Lines of the page; "" without prices.
+std::string cost_lines(const ComparisonView& view);
+
+// null without prices.
+nlohmann::ordered_json cost_json(const ComparisonView& view);
+
+}  // namespace stepscope::cli

@@ -1,0 +1,27 @@
+// The page that `stepscope analyze` prints: the verdict first, then why, then what to do, then
+// where to look.
+#pragma once
+
+#include <string>
+
+#include "analyzer/report.h"
+#include "present/cost.h"
+
+namespace stepscope::cli {
+
+struct TextOptions {
+  std::string store = "run.db";  // for the commands that the page names
+  bool imported = false;         // `store` is a trace, and was imported for this once
+  bool color = false;
+  Price price;
+  int top = 5;  // ops and slowest steps listed at most
+};
+
+// "mnist · steps 500–520 of 938 · libtorch 2.13.0 · 2 cores · nothing lost". `loop`: whose process
+// and steps; null: none was found.
+std::string run_header(const AnalysisReport& report, const LoopReport* loop);
+
+// No line is wider than 100 characters. Ends in a newline.
+std::string text_report(const AnalysisReport& report, const TextOptions& options);
+
+}  // namespace stepscope::cli

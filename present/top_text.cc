@@ -1,0 +1,298 @@
+#include "present/top_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdint>
+#include <cstdio>
+#include <utility>
+
+#include "analyzer/losses.h"
+#include "analyzer/words.h"
+#include "present/terminal_text.h"
+#include "present/trend_line.h"
+
+namespace stepscope::cli {
+namespace {
+
+constexpr const char* kDot = " · ";
+constexpr std::size_t kLabel = 12;
+constexpr std::size_t kLeastWidth = 40;
+constexpr double kTold = 0.001;  // of the step: from here on a category has a line
+
+enum class Tone : std::uint8_t { kPlain, kBold, kRed, kYellow, kGreen };
+
+// A line that is cut where the terminal ends; colour comes last, since it has no width.
+class Lines {
+ public:
+  Lines(std::size_t width, bool color) : width_(width), palette_{color} {}
+  void add(const std::string& text) { lines_.push_back(cut(text, width_)); }
+  void add(const std::string& text, Tone tone) {
+    const std::string line = cut(text, width_);
+    switch (tone) {
+      case Tone::kBold:
+        return lines_.push_back(palette_.bold(line));
+      case Tone::kRed:
+        return lines_.push_back(palette_.red(line));
+      case Tone::kYellow:
+        return lines_.push_back(palette_.yellow(line));
+      case Tone::kGreen:
+        return lines_.push_back(palette_.green(line));
+      case Tone::kPlain:
+        return lines_.push_back(line);
+    }
+  }
+  // Further lines are indented.
+  void add_wrapped(const std::string& label, const std::string& text) {
+    std::string front = pad_right(label, kLabel);
+    for (const std::string& line : wrap(text, width_ - kLabel)) {
+      lines_.push_back(front + line);
+      front.assign(kLabel, ' ');
+    }
+  }
+  void gap() {
+    if (!lines_.empty() && !lines_.back().empty()) lines_.emplace_back();
+  }
+  [[nodiscard]] std::size_t width() const { return width_; }
+  std::vector<std::string> take() { return std::move(lines_); }
+
+ private:
+  std::size_t width_;
+  Palette palette_;
+  std::vector<std::string> lines_;
+};
+
+std::string clock_text(std::int64_t ns) {
+  const std::int64_t seconds = ns / 1'000'000'000;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%lld:%02lld:%02lld",
+                static_cast<long long>(seconds / 3600), static_cast<long long>(seconds / 60 % 60),
+                static_cast<long long>(seconds % 60));
+  return text.data();
+}
+
+std::string upper(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::string state_text(const LiveFrame& frame) {
+  if (frame.being_recorded) return "recording";
+  return frame.finished ? "ended" : "the recorder is gone";
+}
+
+std::string program_name(const LiveFrame& frame) {
+  for (const ProcessReport& process : frame.window.processes) {
+    if (frame.window.loops.empty() || process.id == frame.window.loops.front().process)
+      return process.name;
+  }
+  return "a run";
+}
+
+void add_header(const LiveFrame& frame, Lines& lines) {
+  std::string text =
+      program_name(frame) + kDot + state_text(frame) + kDot + clock_text(frame.at_ns);
+  if (!frame.loops.empty() && frame.loops.front().steps)
+    text += kDot + in_units("step ", frame.window.loops.front().unit()) +
+            count_text(*frame.loops.front().steps);
+  text += kDot + count_text(frame.op_count) + " ops" + kDot +
+          losses_text(frame.window.losses, frame.window.run.is_incomplete());
+  const Tone tone = frame.window.lost() > 0 ? Tone::kYellow : Tone::kBold;
+  lines.add(text, tone);
+  for (const std::string& death : frame.window.deaths) {
+    for (const std::string& line : wrap(death, lines.width())) lines.add(line, Tone::kRed);
+  }
+}
+
+void add_verdict(const LoopReport& loop, Lines& lines) {
+  const Verdict& verdict = loop.verdict;
+  const std::string title =
+      upper(verdict.degree.empty() ? verdict.kind : verdict.degree + " " + verdict.kind);
+  const std::string steps = loop.analysed.size() == 1
+                                ? in_units("1 step", loop.unit())
+                                : "the latest " +
+                                      count_text(static_cast<std::int64_t>(loop.analysed.size())) +
+                                      in_units(" steps", loop.unit());
+  const Tone tone = verdict.degree == "highly"        ? Tone::kRed
+                    : verdict.degree == "moderately"  ? Tone::kYellow
+                    : verdict.kind == "compute-bound" ? Tone::kGreen
+                                                      : Tone::kBold;
+  lines.gap();
+  lines.add(title + "   " + percent_text(verdict.share) + " " + loop.clause + "   (" + steps + ")",
+            tone);
+}
+
+// "+3.2 %": the latest quarter of the steps that are remembered against those before.
+std::string change_text(const std::vector<LiveStep>& history) {
+  constexpr std::size_t kFewest = 16;
+  if (history.size() < kFewest) return "";
+  const std::size_t quarter = history.size() / 4;
+  double late = 0, early = 0;
+  for (std::size_t i = 0; i < history.size(); ++i) {
+    (i + quarter >= history.size() ? late : early) += static_cast<double>(to_ns(history[i].dur));
+  }
+  late /= static_cast<double>(quarter);
+  early /= static_cast<double>(history.size() - quarter);
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%+.1f %% lately",
+                (late / std::max(early, 1.0) - 1) * 100);
+  return text.data();
+}
+
+std::string rate_text(double step_ns, const char* unit) {
+  const double rate = 1e9 / std::max(step_ns, 1.0);
+  std::array<char, 32> text{};
+  if (rate >= 1) {
+    std::snprintf(text.data(), text.size(), rate < 10 ? "%.1f %ss/s" : "%.0f %ss/s", rate, unit);
+  } else {
+    std::snprintf(text.data(), text.size(), "%.1f %ss/min", rate * 60, unit);
+  }
+  return text.data();
+}
+
+void add_step_time(const LoopReport& loop, const LiveLoop& live, Lines& lines) {
+  const double mean = static_cast<double>(loop.wall.mean);
+  std::string text = time_text(mean) + kDot + rate_text(mean, loop.unit()) + kDot + "p50 " +
+                     time_text_like(static_cast<double>(loop.wall.p50), mean) + kDot + "p90 " +
+                     time_text_like(static_cast<double>(loop.wall.p90), mean);
+  if (!live.history.empty())
+    text += kDot + std::string("last ") +
+            time_text(static_cast<double>(to_ns(live.history.back().dur)));
+  const std::string change = change_text(live.history);
+  if (!change.empty()) text += kDot + change;
+  lines.gap();
+  lines.add(pad_right(in_units("step time", loop.unit()), kLabel) + text);
+  const auto points = trend_points(live.history, lines.width() - kLabel - 22);
+  if (points.size() < 2) return;
+  std::int64_t most = 0;
+  for (const TrendPoint& point : points) most = std::max(most, point.mean_ns);
+  const double covered =
+      static_cast<double>(to_ns(live.history.back().end - live.history.front().end));
+  lines.add(pad_right("  " + time_text(covered), kLabel) + sparkline(points) + "  to " +
+            time_text(static_cast<double>(most)));
+}
+
+void add_shares(const LoopReport& loop, Lines& lines) {
+  const std::size_t bar_width = std::min<std::size_t>(50, lines.width() - kLabel - 24);
+  std::vector<std::pair<double, int>> order;
+  for (int i = 0; i < kCategoryCount; ++i) {
+    const double share = loop.shares[static_cast<std::size_t>(i)];
+    if (share >= kTold) order.emplace_back(-share, i);
+  }
+  std::sort(order.begin(), order.end());
+  lines.gap();
+  for (const auto& [minus_share, category] : order) {
+    const std::string text =
+        pad_right("  " + std::string(category_name(static_cast<Category>(category))), kLabel + 4) +
+        pad_left(time_text(-minus_share * static_cast<double>(loop.wall.mean)), 8) +
+        pad_left(percent_text(-minus_share), 9) + "  " + bar(-minus_share, bar_width);
+    const bool stall = static_cast<Category>(category) == Category::kInput && -minus_share >= 0.05;
+    lines.add(text, stall ? Tone::kRed : Tone::kPlain);
+  }
+}
+
+void add_input(const LoopReport& loop, Lines& lines) {
+  if (loop.input.waits == 0) return;
+  const double steps = static_cast<double>(std::max<std::size_t>(loop.analysed.size(), 1));
+  double last = 0;
+  for (const StepTime& time : loop.steps[loop.analysed.back()].times) {
+    if (time.category == Category::kInput) last += static_cast<double>(to_ns(time.exposed));
+  }
+  std::string text = time_text(static_cast<double>(loop.input.wait_ns) / steps) +
+                     in_units(" a step", loop.unit()) + kDot + "last " + time_text(last);
+  if (loop.input.inferred) {
+    text += kDot + std::string("inferred");
+  } else {
+    text += kDot + std::string("busy ") + percent_text(loop.input.busy_share()) +
+            (loop.input.busy_share() >= 0.5 ? " (the loop's thread prepares batches)"
+                                            : " (it is blocked)");
+  }
+  if (!loop.input.loader.empty()) text += kDot + loop.input.loader;
+  lines.gap();
+  lines.add(pad_right("input wait", kLabel) + text);
+}
+
+void add_memory(const LiveFrame& frame, Lines& lines) {
+  constexpr std::size_t kMost = 4;
+  std::string label = "memory";
+  const auto part = [](const std::optional<std::int64_t>& bytes, const char* what) {
+    return bytes ? kDot + bytes_text(static_cast<double>(*bytes)) + what : std::string();
+  };
+  for (std::size_t i = 0; i < std::min(kMost, frame.memory.size()); ++i) {
+    const LiveMemory& memory = frame.memory[i];
+    lines.add(pad_right(label, kLabel) + memory.process + " " + std::to_string(memory.pid) +
+              part(memory.rss_bytes, " held") + part(memory.tensor_bytes, " in tensors") +
+              part(memory.device_allocated_bytes, " on devices") +
+              part(memory.device_reserved_bytes, " reserved there"));
+    label.clear();
+  }
+  if (frame.memory.size() > kMost)
+    lines.add(std::string(kLabel, ' ') + "and " + std::to_string(frame.memory.size() - kMost) +
+              " more processes");
+  if (frame.memory_available_bytes && !frame.memory.empty())
+    lines.add(pad_right("", kLabel) + "machine" + part(frame.memory_available_bytes, " available"));
+}
+
+void add_other_loops(const LiveFrame& frame, Lines& lines) {
+  constexpr std::size_t kMost = 8;
+  const auto& loops = frame.window.loops;
+  if (loops.size() < 2) return;
+  lines.gap();
+  for (std::size_t i = 0; i < std::min(kMost, loops.size()); ++i) {
+    const LoopReport& loop = loops[i];
+    std::string who =
+        loop.rank >= 0 ? "rank " + std::to_string(loop.rank) : "pid " + std::to_string(loop.pid);
+    if (loop.device != DeviceId::kNone) who += " cuda:" + std::to_string(loop.device_number);
+    lines.add("  " + pad_right(cut(who, 20), 22) +
+              pad_left(time_text(static_cast<double>(loop.wall.mean)), 9) +
+              in_units(" a step", loop.unit()) + kDot +
+              (loop.verdict.degree.empty() ? "" : loop.verdict.degree + " ") + loop.verdict.kind +
+              " " + percent_text(loop.verdict.share));
+  }
+  if (loops.size() > kMost)
+    lines.add("  and " + std::to_string(loops.size() - kMost) + " more loops");
+}
+
+void add_ops(const LoopReport& loop, std::size_t most, Lines& lines) {
+  if (loop.ops.empty() || most == 0) return;
+  const double steps = static_cast<double>(std::max<std::size_t>(loop.analysed.size(), 1));
+  const std::size_t name_width = std::min<std::size_t>(lines.width() - 34, 50);
+  lines.gap();
+  lines.add(pad_right("  top ops by self time", name_width + 4) + pad_right("phase", 12) +
+            pad_left(in_units("a step", loop.unit()), 9) +
+            pad_left(in_units("of step", loop.unit()), 9));
+  for (std::size_t i = 0; i < std::min(most, loop.ops.size()); ++i) {
+    const OpRow& op = loop.ops[i];
+    const double ns = static_cast<double>(op.self_ns) / steps;
+    lines.add("    " + pad_right(cut(op.name, name_width - 1), name_width) +
+              pad_right(op.phase == "none" ? "outside" : op.phase, 12) +
+              pad_left(time_text(ns), 9) +
+              pad_left(percent_text(ns / std::max(1.0, static_cast<double>(loop.wall.mean))), 9));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> top_lines(const LiveFrame& frame, const TopOptions& options) {
+  Lines lines(std::max(options.width, kLeastWidth), options.color);
+  add_header(frame, lines);
+  if (frame.window.loops.empty()) {
+    lines.gap();
+    lines.add_wrapped(frame.being_recorded ? "no step yet" : "no step", frame.window.no_steps);
+    add_memory(frame, lines);
+  } else {
+    const LoopReport& loop = frame.window.loops.front();
+    add_verdict(loop, lines);
+    add_step_time(loop, frame.loops.front(), lines);
+    add_shares(loop, lines);
+    add_input(loop, lines);
+    add_memory(frame, lines);
+    add_other_loops(frame, lines);
+    add_ops(loop, options.top_ops, lines);
+  }
+  std::vector<std::string> all = lines.take();
+  if (options.height > 0 && all.size() > options.height) all.resize(options.height);
+  return all;
+}
+
+}  // namespace stepscope::cli
