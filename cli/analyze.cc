@@ -10,7 +10,6 @@
 #include "cli/verb.h"
 #include "present/report_json.h"
 #include "present/report_text.h"
-#include "present/terminal_text.h"
 #include "store/trace_writer.h"
 
 namespace stepscope::cli {

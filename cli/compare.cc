@@ -14,7 +14,6 @@
 #include "cli/verb.h"
 #include "present/comparison_json.h"
 #include "present/comparison_text.h"
-#include "present/terminal_text.h"
 
 namespace stepscope::cli {
 namespace {

@@ -1,14 +1,19 @@
 // stepscope sweep: one program at many settings, and which of them is best.
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
+#include "cli/installation.h"
+#include "cli/progress_line.h"
+#include "cli/temporary_folder.h"
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "present/sweep_json.h"
 #include "present/sweep_text.h"
-#include "present/terminal_text.h"
 #include "sweep/analyze_sweep.h"
 #include "sweep/plan.h"
 #include "sweep/sweeper.h"
@@ -28,12 +33,28 @@ int print_result(const SweepArguments& arguments) {
   return printed.ok() ? kOk : report_error(kVerb, printed);
 }
 
+Result<SweepEnd> measure(const SweepArguments& arguments, const SweepJob& job) {
+  const auto installed = ready_installation();
+  if (!installed.ok()) return installed.status();
+  SweepSetup setup{*installed, {}, {}};
+  std::optional<TemporaryFolder> folder;
+  if (!arguments.keep_runs) {
+    auto made = TemporaryFolder::make();
+    if (!made.ok()) return made.status();
+    folder = *std::move(made);
+    setup.folder = folder->path();
+  }
+  ProgressLine line(std::chrono::milliseconds(300));
+  setup.progress = [&line](const auto& text) { line.update(text); };
+  return run_sweep(arguments, job, setup);
+}
+
 // What was measured is told also when the sweep could not go on.
 int sweep(const SweepArguments& arguments) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow further is an error of write()
   const auto job = plan_sweep(arguments);
   if (!job.ok()) return report_error(kVerb, job.status());
-  const auto end = run_sweep(arguments, *job);
+  const auto end = measure(arguments, *job);
   if (!end.ok()) return report_error(kVerb, end.status());
   const int printed = print_result(arguments);
   if (end->stopped_by == 0) return printed;

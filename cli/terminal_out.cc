@@ -1,6 +1,9 @@
 #include "cli/terminal_out.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include "analyzer/printable.h"
@@ -34,6 +37,11 @@ Status write_all(std::string_view bytes) {
 }
 
 }  // namespace
+
+bool stdout_wants_color() {
+  const char* no_color = std::getenv("NO_COLOR");
+  return (no_color == nullptr || *no_color == '\0') && isatty(STDOUT_FILENO) == 1;
+}
 
 std::string safe_page(std::string_view page) {
   constexpr std::string_view kMarks = "\n\033";

@@ -11,6 +11,9 @@
 
 namespace stepscope::cli {
 
+// Standard output is a terminal, and its user wants colours there (https://no-color.org).
+bool stdout_wants_color();
+
 // Lines of a page: line ends and the colours of a Palette stay as they are.
 std::string safe_page(std::string_view page);
 

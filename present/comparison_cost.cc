@@ -9,7 +9,7 @@
 #include "analyzer/printable.h"
 #include "analyzer/words.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -95,4 +95,4 @@ nlohmann::ordered_json cost_json(const ComparisonView& view) {
            cost->interval ? Json{cost->interval->low, cost->interval->high} : Json(nullptr)}};
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "analyzer/compare/estimate.h"
-#include "present/comparison_text.h"
+#include "present/comparison_view.h"
 #include "present/cost.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 struct ComparedCost {
   Cost a, b;
@@ -33,4 +33,4 @@ std::string cost_lines(const ComparisonView& view);
 // null without prices.
 nlohmann::ordered_json cost_json(const ComparisonView& view);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

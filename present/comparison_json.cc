@@ -7,7 +7,7 @@
 #include "analyzer/compare/explain.h"
 #include "present/comparison_cost.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -186,4 +186,4 @@ std::string comparison_json(const ComparisonView& view) {
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "present/comparison_text.h"
+#include "present/comparison_view.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 // One JSON document, indented, ending in a newline.
 std::string comparison_json(const ComparisonView& view);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

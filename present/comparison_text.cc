@@ -11,7 +11,7 @@
 #include "present/report_text.h"
 #include "present/terminal_text.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 constexpr std::size_t kWidth = 100;
@@ -244,4 +244,4 @@ std::string comparison_text(const ComparisonView& view, bool color) {
          gate_lines(view, palette);
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -6,7 +6,7 @@
 
 #include "analyzer/report.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 struct Price {
   double per_hour = 0;          // of all machines of the run; 0: not said
@@ -30,4 +30,4 @@ inline std::optional<Cost> cost_of(const LoopReport& loop, const Price& price) {
   return cost;
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

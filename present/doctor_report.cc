@@ -6,7 +6,7 @@
 
 #include "profiler/doctor/doctor.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 constexpr std::size_t kWidth = 100;
@@ -121,4 +121,4 @@ std::string doctor_json(const Findings& findings) {
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -6,9 +6,9 @@
 #include "present/terminal_text.h"
 #include "profiler/doctor/finding.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 std::string doctor_text(const Findings& findings, const Palette& palette);
 std::string doctor_json(const Findings& findings);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

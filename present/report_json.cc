@@ -8,7 +8,7 @@
 #include "analyzer/verdict/summary.h"
 #include "analyzer/words.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -433,4 +433,4 @@ std::string json_report(const AnalysisReport& report, int top, const Price& pric
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

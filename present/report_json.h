@@ -6,7 +6,7 @@
 #include "analyzer/report.h"
 #include "present/cost.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 // How many ops, kernels and slowest steps of the analysis the page of a run has.
 inline constexpr int kPageTop = 100;
@@ -14,4 +14,4 @@ inline constexpr int kPageTop = 100;
 // One JSON document, indented, ending in a newline. `top`: how many ops and slowest steps it lists.
 std::string json_report(const AnalysisReport& report, int top, const Price& price = {});
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -16,7 +16,7 @@
 #include "analyzer/words.h"
 #include "present/terminal_text.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 constexpr std::size_t kWidth = 100;
@@ -530,4 +530,4 @@ std::string text_report(const AnalysisReport& report, const TextOptions& options
   return text + limit_lines(report) + next_lines(options);
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -7,7 +7,7 @@
 #include "analyzer/report.h"
 #include "present/cost.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 struct TextOptions {
   std::string store = "run.db";  // for the commands that the page names
@@ -24,4 +24,4 @@ std::string run_header(const AnalysisReport& report, const LoopReport* loop);
 // No line is wider than 100 characters. Ends in a newline.
 std::string text_report(const AnalysisReport& report, const TextOptions& options);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -11,7 +11,7 @@
 #include "analyzer/words.h"
 #include "sweep/setting.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 constexpr std::size_t kColumn = 12;
@@ -167,4 +167,4 @@ std::string sweep_grids(const SweepReport& report, const Palette& palette, std::
   return text;
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

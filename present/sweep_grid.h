@@ -8,7 +8,7 @@
 #include "present/terminal_text.h"
 #include "sweep/sweep_report.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 // The scanned parameter down, another one across; one table for each setting of the rest. Empty for
 // a sweep of fewer than two parameters. Tables too wide are continued below.
@@ -21,4 +21,4 @@ std::string cost_text(const SweepReport& report, const CellFigures& cell);
 // "N/A memory", "N/A time", "N/A crash", "N/A steps"; "not yet".
 std::string short_outcome(const CellFigures& cell);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -6,7 +6,7 @@
 #include "analyzer/compare/difference.h"
 #include "sweep/setting.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -181,4 +181,4 @@ std::string sweep_json(const SweepReport& report, const std::string& path) {
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

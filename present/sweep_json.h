@@ -5,9 +5,9 @@
 
 #include "sweep/sweep_report.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 // One JSON document, indented, ending in a newline.
 std::string sweep_json(const SweepReport& report, const std::string& path);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

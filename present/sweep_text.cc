@@ -13,7 +13,7 @@
 #include "present/terminal_text.h"
 #include "sweep/setting.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 constexpr std::size_t kWidth = 100;
@@ -271,4 +271,4 @@ std::string sweep_text(const SweepReport& report, const std::string& path, bool 
                  printable(path) + " \"SELECT * FROM cell_stats\"");
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

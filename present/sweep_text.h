@@ -5,8 +5,8 @@
 
 #include "sweep/sweep_report.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 std::string sweep_text(const SweepReport& report, const std::string& path, bool color);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -1,18 +1,13 @@
 #include "present/terminal_text.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 
 #include "analyzer/printable.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
-
-bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 bool is_unit(std::string_view word) {
   static constexpr std::array<std::string_view, 11> kUnits = {"%", "×",  "ns", "µs", "ms", "s",
@@ -32,11 +27,6 @@ std::size_t unbroken(std::string_view text) {
 
 }  // namespace
 
-std::size_t width_of(std::string_view utf8) {
-  return static_cast<std::size_t>(
-      std::count_if(utf8.begin(), utf8.end(), [](char c) { return !continues(c); }));
-}
-
 std::string pad_right(std::string_view text, std::size_t width) {
   const std::size_t used = width_of(text);
   return std::string(text) + std::string(used < width ? width - used : 0, ' ');
@@ -45,19 +35,6 @@ std::string pad_right(std::string_view text, std::size_t width) {
 std::string pad_left(std::string_view text, std::size_t width) {
   const std::size_t used = width_of(text);
   return std::string(used < width ? width - used : 0, ' ') + std::string(text);
-}
-
-std::string cut(std::string_view raw, std::size_t width) {
-  const std::string text = printable(raw);
-  const bool fits = width_of(text) <= width;
-  const std::size_t keep = fits ? width : width - std::min<std::size_t>(width, 1);
-  std::string result;
-  std::size_t used = 0;
-  for (const char c : text) {
-    if (!continues(c) && used++ == keep) break;
-    result += c;
-  }
-  return fits ? result : result + "…";
 }
 
 std::vector<std::string> wrap(std::string_view raw, std::size_t width) {
@@ -88,14 +65,9 @@ std::string bar(double fraction, std::size_t width) {
   return result + kEighths[eighths % 8];
 }
 
-bool stdout_wants_color() {
-  const char* no_color = std::getenv("NO_COLOR");
-  return (no_color == nullptr || *no_color == '\0') && isatty(STDOUT_FILENO) == 1;
-}
-
 std::string kernel_title(const std::string& name) {
   constexpr std::string_view kVoid = "void ";
   return name.starts_with(kVoid) ? name.substr(kVoid.size()) : name;
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

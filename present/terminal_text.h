@@ -1,5 +1,5 @@
-// Text that lines up in a terminal: widths are counted in characters, not bytes. What is cut or
-// wrapped is made printable (analyzer/printable.h) on the way, since that changes its width.
+// Text that lines up in a terminal. What is wrapped is made printable (analyzer/printable.h) on the
+// way, since that changes its width.
 #pragma once
 
 #include <array>
@@ -8,20 +8,16 @@
 #include <string_view>
 #include <vector>
 
-namespace stepscope::cli {
+#include "analyzer/text_width.h"
 
-std::size_t width_of(std::string_view utf8);
+namespace stepscope {
+
 std::string pad_right(std::string_view text, std::size_t width);
 std::string pad_left(std::string_view text, std::size_t width);
-// At most `width` characters, printable; what is cut off ends in "…".
-std::string cut(std::string_view raw, std::size_t width);
 // Lines of at most `width` characters, broken at spaces, but not between a number and its unit.
 std::vector<std::string> wrap(std::string_view raw, std::size_t width);
 // `fraction` (0 to 1) of `width` characters, in eighths of a character: "██▌".
 std::string bar(double fraction, std::size_t width);
-
-// Standard output is a terminal, and its user has not asked for none (https://no-color.org).
-bool stdout_wants_color();
 
 // All escape sequences of a page: ECMA-48's "select graphic rendition".
 inline constexpr char kBold[] = "\033[1m", kRed[] = "\033[1;31m", kYellow[] = "\033[1;33m",
@@ -48,4 +44,4 @@ struct Palette {
 // takes room and tells nothing.
 std::string kernel_title(const std::string& name);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -6,7 +6,7 @@
 #include "present/report_json.h"
 #include "present/trend_line.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -76,4 +76,4 @@ std::string top_json(const LiveFrame& frame) {
   return document.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

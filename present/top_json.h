@@ -5,9 +5,9 @@
 
 #include "analyzer/live/live_run.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 // One JSON document on one line, without a newline: so that frames can be read line by line.
 std::string top_json(const LiveFrame& frame);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

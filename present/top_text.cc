@@ -12,7 +12,7 @@
 #include "present/terminal_text.h"
 #include "present/trend_line.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 constexpr const char* kDot = " · ";
@@ -295,4 +295,4 @@ std::vector<std::string> top_lines(const LiveFrame& frame, const TopOptions& opt
   return all;
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -7,7 +7,7 @@
 
 #include "analyzer/live/live_run.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 struct TopOptions {
   std::size_t width = 100;  // columns; at least 40 are used
@@ -20,4 +20,4 @@ struct TopOptions {
 // asked for.
 std::vector<std::string> top_lines(const LiveFrame& frame, const TopOptions& options);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

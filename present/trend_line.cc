@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace stepscope::cli {
+namespace stepscope {
 
 std::vector<TrendPoint> trend_points(const std::vector<LiveStep>& history, std::size_t most) {
   if (history.empty() || most == 0) return {};
@@ -43,4 +43,4 @@ std::string sparkline(const std::vector<TrendPoint>& points) {
   return line;
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -8,7 +8,7 @@
 
 #include "analyzer/live/live_run.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 struct TrendPoint {
   SessionTime end;           // of the piece of time
@@ -22,4 +22,4 @@ std::vector<TrendPoint> trend_points(const std::vector<LiveStep>& history, std::
 // "▂▂▃█▂": a character a point, of a height between 0 and the largest.
 std::string sparkline(const std::vector<TrendPoint>& points);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -17,7 +17,7 @@
 #include "profiler/recorder/run_recorder.h"
 #include "sweep/command_words.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 namespace fs = std::filesystem;
@@ -173,4 +173,4 @@ Result<CellEnd> run_cell(const CellRequest& request, const Installation& install
   return end;
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -12,7 +12,7 @@
 #include "profiler/launch/child.h"
 #include "store/status.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 struct CellRequest {
   std::vector<std::string> words;  // the program first
@@ -40,4 +40,4 @@ inline constexpr std::size_t kTailBytes = 4000;
 // (kNotFound, kBadInput), the recording cannot be written (kIo: nothing is known of the run then).
 Result<CellEnd> run_cell(const CellRequest& request, const Installation& installed);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -1,6 +1,6 @@
 #include "sweep/command_template.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 Status lone_brace(const std::string& word) {
@@ -61,4 +61,4 @@ std::vector<std::string> CommandTemplate::fill(
   return filled;
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

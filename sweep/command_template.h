@@ -9,7 +9,7 @@
 
 #include "store/status.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 class CommandTemplate {
  public:
@@ -33,4 +33,4 @@ class CommandTemplate {
   std::set<std::string> placeholders_;
 };
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

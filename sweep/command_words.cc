@@ -1,6 +1,6 @@
 #include "sweep/command_words.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
@@ -69,4 +69,4 @@ Result<std::vector<std::string>> shell_words(const std::string& text) {
   return Status::error(ErrorKind::kUsage, "\"" + text + "\": a quote has no end");
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -6,7 +6,7 @@
 
 #include "store/status.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 // Joined by spaces, for people: not quoted.
 std::string command_line(const std::vector<std::string>& words);
@@ -16,4 +16,4 @@ std::string command_line(const std::vector<std::string>& words);
 // Errors: kUsage (a quote without its end).
 Result<std::vector<std::string>> shell_words(const std::string& text);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

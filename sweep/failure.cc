@@ -5,11 +5,11 @@
 #include <csignal>
 #include <cstdio>
 
+#include "analyzer/text_width.h"
 #include "analyzer/words.h"
-#include "present/terminal_text.h"
 #include "store/events.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 // What programs say when there is no memory left: C++, libtorch on CPU and GPUs, Python, the C
@@ -94,4 +94,4 @@ Failure failure_of(const Ended& ended) {
           with_last_line("exit code " + std::to_string(*ended.exit_code), ended.error_tail)};
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

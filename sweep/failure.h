@@ -8,7 +8,7 @@
 
 #include "store/sweep_rows.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 // What is known of a process that has ended.
 struct Ended {
@@ -32,4 +32,4 @@ Failure failure_of(const Ended& ended);
 // The last line that says anything, cut to `width` characters.
 std::string last_line(std::string_view text, std::size_t width);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

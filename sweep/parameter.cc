@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 Status refuse(const std::string& option, const std::string& what) {
@@ -162,4 +162,4 @@ Result<double> evaluate_product(const std::string& text) {
   return Status::error(ErrorKind::kUsage, "\"" + text + "\" is not more than 0");
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -9,7 +9,7 @@
 #include "store/status.h"
 #include "store/sweep_rows.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 inline constexpr std::size_t kMostCells = 10'000;
 
@@ -26,4 +26,4 @@ Result<std::int64_t> parse_size(const std::string& text);
 // "32" or "32*2*0.5". Errors: kUsage (no product of numbers, not positive).
 Result<double> evaluate_product(const std::string& text);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

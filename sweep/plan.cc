@@ -11,7 +11,7 @@
 #include "sweep/command_words.h"
 #include "sweep/parameter.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 Status refuse(const std::string& what) { return Status::error(ErrorKind::kUsage, what); }
@@ -272,4 +272,4 @@ Status check_same_sweep(const std::string& path, const SweepPlan& stored, const 
   return {};
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

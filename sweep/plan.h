@@ -9,7 +9,7 @@
 #include "store/status.h"
 #include "store/sweep_rows.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 // As they were written.
 struct SweepArguments {
@@ -49,4 +49,4 @@ Result<SweepJob> plan_sweep(const SweepArguments& arguments);
 // Whether a sweep of `stored` can be gone on with: kUsage, naming the first thing that differs.
 Status check_same_sweep(const std::string& path, const SweepPlan& stored, const SweepPlan& wanted);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -14,16 +14,15 @@
 #include <system_error>
 
 #include "analyzer/words.h"
-#include "cli/installation.h"
-#include "cli/progress_line.h"
-#include "cli/temporary_folder.h"
 #include "profiler/launch/program_file.h"
+#include "store/sweep_store.h"
+#include "store/trace_reader.h"
 #include "sweep/cell_process.h"
 #include "sweep/failure.h"
 #include "sweep/measure_run.h"
 #include "sweep/setting.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 namespace fs = std::filesystem;
@@ -96,15 +95,15 @@ Status check_programs(const SweepJob& job) {
 
 class Sweeper {
  public:
-  Sweeper(const SweepArguments& arguments, const SweepJob& job, Installation installed)
-      : arguments_(arguments), job_(job), installed_(std::move(installed)) {}
+  Sweeper(const SweepArguments& arguments, const SweepJob& job, const SweepSetup& setup)
+      : arguments_(arguments), job_(job), setup_(setup) {}
 
   Status open();
   Result<SweepEnd> run();
 
  private:
   Status open_store();
-  Status make_folder();
+  Status make_runs_folder();
   Status check_first_round() const;
   Result<SweepRun> measure(std::size_t cell, std::int64_t round, int& stopped_by);
   void show(std::size_t cell, double elapsed_s);
@@ -118,20 +117,17 @@ class Sweeper {
 
   const SweepArguments& arguments_;
   const SweepJob& job_;
-  const Installation installed_;
+  const SweepSetup& setup_;
   std::unique_ptr<SweepWriter> writer_;
-  std::optional<TemporaryFolder> folder_;                      // of recordings that are not kept
   std::map<std::pair<std::size_t, std::int64_t>, bool> done_;  // cell and round
   std::map<std::size_t, std::pair<SweepOutcome, std::string>>
       failed_;                             // the first cause of each cell
   std::map<std::size_t, double> seconds_;  // that a cell took the last time
-  std::size_t position_ = 0;
-  ProgressLine line_{std::chrono::milliseconds(300)};
 };
 
 Status Sweeper::open() {
   if (Status status = open_store(); !status.ok()) return status;
-  return make_folder();
+  return arguments_.keep_runs ? make_runs_folder() : Status();
 }
 
 Status Sweeper::open_store() {
@@ -161,13 +157,7 @@ Status Sweeper::open_store() {
   return writer_->set_meta("rounds", std::to_string(arguments_.repeats));
 }
 
-Status Sweeper::make_folder() {
-  if (!arguments_.keep_runs) {
-    auto folder = TemporaryFolder::make();
-    if (!folder.ok()) return folder.status();
-    folder_ = *std::move(folder);
-    return {};
-  }
+Status Sweeper::make_runs_folder() {
   std::error_code code;
   fs::create_directories(arguments_.output + ".runs", code);
   if (!code) return {};
@@ -175,7 +165,7 @@ Status Sweeper::make_folder() {
 }
 
 fs::path Sweeper::store_of(std::size_t cell, std::int64_t round) const {
-  if (!arguments_.keep_runs) return folder_->path() / "run.db";
+  if (!arguments_.keep_runs) return setup_.folder / "run.db";
   return fs::path(arguments_.output + ".runs") /
          ("cell" + std::to_string(cell + 1) + "-" + std::to_string(round) + ".db");
 }
@@ -207,7 +197,8 @@ double Sweeper::usual_seconds(std::size_t cell) const {
 }
 
 void Sweeper::show(std::size_t cell, double elapsed_s) {
-  line_.update([&] {
+  if (!setup_.progress) return;
+  setup_.progress([&] {
     const auto left = remaining();
     double seconds = -elapsed_s;
     for (const auto& [other, round] : left) seconds += usual_seconds(other);
@@ -230,7 +221,7 @@ Result<SweepRun> Sweeper::measure(std::size_t cell, std::int64_t round, int& sto
                             std::chrono::steady_clock::now() - begin;
                         show(cell, elapsed.count());
                       }};
-  const auto ended = run_cell(request, installed_);
+  const auto ended = run_cell(request, setup_.installed);
   if (!ended.ok()) return ended.status();
   stopped_by = ended->stopped_by;
   SweepRun run = run_of(*ended, cell, round);
@@ -287,13 +278,12 @@ std::vector<std::size_t> order_of_round(std::size_t cells, std::uint64_t seed, s
   return order;
 }
 
-Result<SweepEnd> run_sweep(const SweepArguments& arguments, const SweepJob& job) {
-  auto installed = ready_installation();
-  if (!installed.ok()) return installed.status();
+Result<SweepEnd> run_sweep(const SweepArguments& arguments, const SweepJob& job,
+                           const SweepSetup& setup) {
   if (Status status = check_programs(job); !status.ok()) return status;
-  Sweeper sweeper(arguments, job, *std::move(installed));
+  Sweeper sweeper(arguments, job, setup);
   if (Status status = sweeper.open(); !status.ok()) return status;
   return sweeper.run();
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

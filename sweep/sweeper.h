@@ -1,13 +1,26 @@
 // Measures what of a sweep is not measured yet, setting by setting and round by round.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <string>
+#include <vector>
 
+#include "profiler/doctor/build_hooks.h"
 #include "store/status.h"
-#include "store/sweep_store.h"
 #include "sweep/plan.h"
 
-namespace stepscope::cli {
+namespace stepscope {
+
+// What a sweep needs of its caller.
+struct SweepSetup {
+  Installation installed;
+  std::filesystem::path folder;  // of recordings that are not kept; not used with keep_runs
+  // Called a few times a second with what says how far the sweep is; may be empty.
+  std::function<void(const std::function<std::string()>& text)> progress;
+};
 
 struct SweepEnd {
   int stopped_by = 0;          // a signal; 0: it came to its end
@@ -15,13 +28,13 @@ struct SweepEnd {
   std::int64_t remaining = 0;  // runs that are still to be made
 };
 
-// On a terminal standard error says how far it is. Each run is stored once it has ended, so what
-// was measured stays whatever happens next. Errors: the sweep at `arguments.output` is another one
-// (kUsage); nothing can be recorded or stored (kIo); every setting failed in the first round
-// (kBadInput, with what the first said last).
-Result<SweepEnd> run_sweep(const SweepArguments& arguments, const SweepJob& job);
+// Each run is stored once it has ended, so what was measured stays whatever happens next. Errors:
+// the sweep at `arguments.output` is another one (kUsage); nothing can be recorded or stored (kIo);
+// every setting failed in the first round (kBadInput, with what the first said last).
+Result<SweepEnd> run_sweep(const SweepArguments& arguments, const SweepJob& job,
+                           const SweepSetup& setup);
 
 // The order of a round: always the same of one seed.
 std::vector<std::size_t> order_of_round(std::size_t cells, std::uint64_t seed, std::int64_t round);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

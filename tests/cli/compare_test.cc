@@ -135,7 +135,7 @@ TEST_F(CompareTest, NoLineOfThePageIsWiderThan100) {
   EXPECT_THAT(outcome.out, HasSubstr("1 → 1400"));
   EXPECT_THAT(outcome.out, Not(HasSubstr("\033")));
   std::istringstream page(outcome.out);
-  for (std::string line; std::getline(page, line);) EXPECT_LE(cli::width_of(line), 100u) << line;
+  for (std::string line; std::getline(page, line);) EXPECT_LE(width_of(line), 100u) << line;
 }
 
 void expect_difference_keys(const Json& difference, bool relative) {

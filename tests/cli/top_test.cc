@@ -46,11 +46,11 @@ std::vector<LiveStep> steps_of(const std::vector<int>& milliseconds) {
 }
 
 TEST(TrendLine, IsTheMeanStepOfEachPieceOfTime) {
-  EXPECT_EQ(cli::sparkline(cli::trend_points(steps_of({1, 1, 1, 1}), 4)), "████");
-  EXPECT_EQ(cli::sparkline(cli::trend_points(steps_of({1, 1, 8, 8}), 2)), "▂█");
-  const auto points = cli::trend_points(steps_of({2, 2, 4, 8}), 4);
+  EXPECT_EQ(sparkline(trend_points(steps_of({1, 1, 1, 1}), 4)), "████");
+  EXPECT_EQ(sparkline(trend_points(steps_of({1, 1, 8, 8}), 2)), "▂█");
+  const auto points = trend_points(steps_of({2, 2, 4, 8}), 4);
   EXPECT_EQ(points.back().mean_ns, 8'000'000);
-  EXPECT_TRUE(cli::trend_points({}, 10).empty());
+  EXPECT_TRUE(trend_points({}, 10).empty());
 }
 
 class CliTop : public ::testing::Test {
@@ -107,17 +107,16 @@ TEST_F(CliTop, SaysTheSameAsJson) {
 TEST_F(CliTop, FitsAnyTerminal) {
   const LiveFrame now = frame();
   for (const std::size_t width : {40U, 60U, 80U, 100U}) {
-    for (const std::string& line :
-         cli::top_lines(now, {.width = width, .height = 0, .top_ops = 5})) {
-      EXPECT_LE(cli::width_of(line), width) << line;
+    for (const std::string& line : top_lines(now, {.width = width, .height = 0, .top_ops = 5})) {
+      EXPECT_LE(width_of(line), width) << line;
     }
   }
-  EXPECT_EQ(cli::top_lines(now, {.height = 7}).size(), 7U);
+  EXPECT_EQ(top_lines(now, {.height = 7}).size(), 7U);
 }
 
 TEST_F(CliTop, PaintsWithoutMovingAnything) {
-  const auto plain = cli::top_lines(frame(), {});
-  const auto painted = cli::top_lines(frame(), {.color = true});
+  const auto plain = top_lines(frame(), {});
+  const auto painted = top_lines(frame(), {.color = true});
   ASSERT_EQ(plain.size(), painted.size());
   EXPECT_THAT(painted.front(), HasSubstr("\033["));
   EXPECT_THAT(painted.front(), HasSubstr(plain.front()));

@@ -47,9 +47,9 @@ void check_data(const std::string& page) {
 void check_report(const TraceReader& reader, const AnalysisReport& report) {
   const Analysis analysis = to_analysis(report);
   check_sums(analysis);
-  require(!cli::text_report(report, {}).empty(), "there is something to say");
+  require(!text_report(report, {}).empty(), "there is something to say");
   StringSink sink;
-  const ReportDocuments documents{cli::json_report(report, cli::kPageTop), "", std::nullopt};
+  const ReportDocuments documents{json_report(report, kPageTop), "", std::nullopt};
   require(write_report(reader, analysis, documents, sink).ok(), "a page can be written");
   check_data(sink.text());
 }

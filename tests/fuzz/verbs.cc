@@ -43,7 +43,7 @@ void follow(const fs::path& store) {
   const auto run = LiveRun::open(store);
   if (!run.ok()) return;
   const auto frame = (*run)->refresh();
-  if (frame.ok()) static_cast<void>(cli::top_json(**frame));
+  if (frame.ok()) static_cast<void>(top_json(**frame));
 }
 
 // As stored, where there is an analysis already.
@@ -102,8 +102,8 @@ void run_verbs(const fs::path& store, unsigned which) {
     options.op_samples = more;
     const auto report = analyze(**reader, options);
     if (!report.ok()) return;
-    const std::string document = cli::json_report(*report, cli::kPageTop);
-    static_cast<void>(cli::text_report(*report, {}));
+    const std::string document = json_report(*report, kPageTop);
+    static_cast<void>(text_report(*report, {}));
     if (!more) return;
     if (!report->loops.empty()) static_cast<void>(compare(*report, *report));
     analysis = to_analysis(*report);

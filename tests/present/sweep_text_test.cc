@@ -10,7 +10,7 @@
 #include "sweep/analyze_sweep.h"
 #include "tests/sweep/sweeps.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 using testing::add_runs;
@@ -102,4 +102,4 @@ TEST(SweepText, WhatIsNotMeasuredYetIsSaid) {
 }
 
 }  // namespace
-}  // namespace stepscope::cli
+}  // namespace stepscope

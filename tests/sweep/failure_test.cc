@@ -7,7 +7,7 @@
 #include <csignal>
 #include <string>
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 using ::testing::HasSubstr;
@@ -82,4 +82,4 @@ TEST(Failures, TheLastLineIsNeitherEmptyNorTheRecorders) {
 }
 
 }  // namespace
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -13,7 +13,7 @@
 #include "sweep/parameter.h"
 #include "tests/store/assert_ok.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 using ::testing::ElementsAre;
@@ -194,4 +194,4 @@ TEST(SweepPlans, OnlyTheSameSweepIsGoneOnWith) {
 }
 
 }  // namespace
-}  // namespace stepscope::cli
+}  // namespace stepscope
