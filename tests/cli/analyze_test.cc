@@ -432,31 +432,5 @@ TEST_F(AnalyzeTest, HelpShowsExamples) {
   EXPECT_THAT(outcome.out, HasSubstr("stepscope analyze run.db --json"));
 }
 
-TEST(TerminalText, CountsCharactersNotBytes) {
-  EXPECT_EQ(width_of("µs ×"), 4u);
-  EXPECT_EQ(pad_right("µ", 3), "µ  ");
-  EXPECT_EQ(pad_left("µ", 3), "  µ");
-  EXPECT_EQ(cut("aten::addmm", 6), "aten:…");
-  EXPECT_EQ(cut("äöü", 3), "äöü");
-  EXPECT_EQ(cut("a\tb", 3), "a?b");
-}
-
-TEST(TerminalText, BarsCountInEighths) {
-  EXPECT_EQ(bar(0, 4), "");
-  EXPECT_EQ(bar(1, 4), "████");
-  EXPECT_EQ(bar(0.5, 3), "█▌");
-  EXPECT_EQ(bar(7, 2), "██");
-}
-
-TEST(TerminalText, WrapsAtSpaces) {
-  EXPECT_EQ(wrap("one two three", 7), (std::vector<std::string>{"one two", "three"}));
-  EXPECT_EQ(wrap("", 7), std::vector<std::string>{});
-  // A unit stays with its number, a word that only looks like one with nothing.
-  EXPECT_EQ(wrap("waits 15.5 % of it", 11), (std::vector<std::string>{"waits", "15.5 % of", "it"}));
-  EXPECT_EQ(wrap("it took 12 ms, so", 11), (std::vector<std::string>{"it took", "12 ms, so"}));
-  EXPECT_EQ(wrap("that s it", 6), (std::vector<std::string>{"that s", "it"}));
-  EXPECT_EQ(wrap("7 steps", 3), (std::vector<std::string>{"7", "st…"}));
-}
-
 }  // namespace
 }  // namespace stepscope::testing

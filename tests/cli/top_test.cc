@@ -1,5 +1,4 @@
-// `stepscope top`: the frame as text and as JSON, what a script meets, and what it does to a
-// terminal.
+// `stepscope top`: what a script meets, and what it does to a terminal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -13,45 +12,22 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "present/terminal_text.h"
-#include "present/top_text.h"
-#include "present/trend_line.h"
 #include "tests/cli/binary.h"
 #include "tests/store/testing/synthetic_run.h"
 
 namespace stepscope::testing {
 namespace {
 
-using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
 using Json = nlohmann::json;
-
-std::vector<LiveStep> steps_of(const std::vector<int>& milliseconds) {
-  std::vector<LiveStep> steps;
-  SessionTime end = session_time(0);
-  for (const int ms : milliseconds) {
-    const Duration dur(std::int64_t{ms} * 1'000'000);
-    steps.push_back({end += dur, dur});
-  }
-  return steps;
-}
-
-TEST(TrendLine, IsTheMeanStepOfEachPieceOfTime) {
-  EXPECT_EQ(sparkline(trend_points(steps_of({1, 1, 1, 1}), 4)), "████");
-  EXPECT_EQ(sparkline(trend_points(steps_of({1, 1, 8, 8}), 2)), "▂█");
-  const auto points = trend_points(steps_of({2, 2, 4, 8}), 4);
-  EXPECT_EQ(points.back().mean_ns, 8'000'000);
-  EXPECT_TRUE(trend_points({}, 10).empty());
-}
 
 class CliTop : public ::testing::Test {
  protected:
@@ -61,15 +37,10 @@ class CliTop : public ::testing::Test {
     options.insert(options.begin(), {"top", store_});
     return run_stepscope(options);
   }
-  LiveFrame frame() {
-    live_ = *LiveRun::open(store_);
-    return **live_->refresh();
-  }
 
   const TempDir dir_;
   const std::string store_ = dir_ / "run.db";
   const SyntheticRun run_{.steps = 60, .lost_ops = 3, .samples = true};
-  std::unique_ptr<LiveRun> live_;
 };
 
 TEST_F(CliTop, PrintsAFrameWhereThereIsNoTerminal) {
@@ -102,24 +73,6 @@ TEST_F(CliTop, SaysTheSameAsJson) {
   EXPECT_EQ(loop["shares"], analysis["shares"]);
   EXPECT_EQ(loop["verdict"]["why"], analysis["verdict"]["why"]);
   EXPECT_EQ(loop["steps"]["wall_ns"], analysis["steps"]["wall_ns"]);
-}
-
-TEST_F(CliTop, FitsAnyTerminal) {
-  const LiveFrame now = frame();
-  for (const std::size_t width : {40U, 60U, 80U, 100U}) {
-    for (const std::string& line : top_lines(now, {.width = width, .height = 0, .top_ops = 5})) {
-      EXPECT_LE(width_of(line), width) << line;
-    }
-  }
-  EXPECT_EQ(top_lines(now, {.height = 7}).size(), 7U);
-}
-
-TEST_F(CliTop, PaintsWithoutMovingAnything) {
-  const auto plain = top_lines(frame(), {});
-  const auto painted = top_lines(frame(), {.color = true});
-  ASSERT_EQ(plain.size(), painted.size());
-  EXPECT_THAT(painted.front(), HasSubstr("\033["));
-  EXPECT_THAT(painted.front(), HasSubstr(plain.front()));
 }
 
 TEST_F(CliTop, SaysOfDeathsFirst) {
