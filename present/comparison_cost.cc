@@ -3,16 +3,14 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "analyzer/compare/explain.h"
 #include "analyzer/printable.h"
 #include "analyzer/words.h"
+#include "present/json_value.h"
 
 namespace stepscope {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 const LoopReport& loop_of(const ComparedRun& run, std::size_t index) {
   return run.report.loops[index];

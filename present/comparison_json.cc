@@ -2,17 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "analyzer/compare/explain.h"
 #include "present/comparison_cost.h"
+#include "present/json_value.h"
 
 namespace stepscope {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Json run_json(const ComparedRun& run) {
   const RunFacts& facts = run.report.run;
@@ -183,7 +179,7 @@ std::string comparison_json(const ComparisonView& view) {
     document["loops"].push_back(loop_json(view, loop));
   document["only_in_a"] = sides_json(comparison.only_in_a, view.a.report);
   document["only_in_b"] = sides_json(comparison.only_in_b, view.b.report);
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return document_text(document);
 }
 
 }  // namespace stepscope

@@ -1,9 +1,9 @@
 #include "present/doctor_report.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "present/json_value.h"
 #include "profiler/doctor/doctor.h"
 
 namespace stepscope {
@@ -104,7 +104,6 @@ std::string doctor_text(const Findings& findings, const Palette& palette) {
 }
 
 std::string doctor_json(const Findings& findings) {
-  using Json = nlohmann::ordered_json;
   Json rows = Json::array();
   for (const Finding& finding : findings) {
     const std::size_t begin = std::min(finding.what.find_first_not_of(' '), finding.what.size());
@@ -118,7 +117,7 @@ std::string doctor_json(const Findings& findings) {
                       {"stepscope_version", STEPSCOPE_VERSION},
                       {"records_ops", records_ops(findings)},
                       {"findings", rows}};
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return document_text(document);
 }
 
 }  // namespace stepscope

@@ -1,22 +1,13 @@
 #include "present/sweep_json.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "analyzer/compare/difference.h"
+#include "present/json_value.h"
 #include "sweep/setting.h"
 
 namespace stepscope {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Json whole(double value) { return std::llround(value); }
 
@@ -65,12 +56,12 @@ Json figures_json(const CellFigures& cell) {
 Json cell_json(const SweepReport& report, const CellFigures& figures) {
   const SweepCell& cell = report.plan.cells[figures.cell];
   return {{"title", setting_title(report.plan, cell)},
-          {"variant", text_or_null(report.plan.variants[cell.variant].name)},
+          {"variant", or_null(report.plan.variants[cell.variant].name)},
           {"values", values_json(report.plan, cell)},
           {"command", cell.command},
           {"runs", figures.runs},
           {"outcome", figures.tried ? Json(outcome_name(figures.outcome)) : Json(nullptr)},
-          {"cause", text_or_null(figures.cause)},
+          {"cause", or_null(figures.cause)},
           {"figures", figures_json(figures)}};
 }
 
@@ -91,7 +82,7 @@ Json pressure_json(const PressureOnset& onset) {
 }
 
 Json scan_json(const Scan& scan) {
-  return {{"title", text_or_null(scan.title)},
+  return {{"title", or_null(scan.title)},
           {"cells", scan.cells},
           {"best", or_null(scan.best)},
           {"as_good", scan.as_good},
@@ -99,7 +90,7 @@ Json scan_json(const Scan& scan) {
           {"good_to", scan.best ? Json(scan.good_to) : Json(nullptr)},
           {"memory_pressure", scan.pressure ? pressure_json(*scan.pressure) : Json(nullptr)},
           {"memory", scan.memory ? memory_json(*scan.memory) : Json(nullptr)},
-          {"no_memory", text_or_null(scan.no_memory_fit)}};
+          {"no_memory", or_null(scan.no_memory_fit)}};
 }
 
 Json comparison_json(const LevelComparison& comparison) {
@@ -132,7 +123,7 @@ Json parameters_json(const SweepPlan& plan) {
 Json variants_json(const SweepPlan& plan) {
   Json json = Json::array();
   for (const SweepVariant& variant : plan.variants) {
-    json.push_back({{"name", text_or_null(variant.name)}, {"command", variant.command}});
+    json.push_back({{"name", or_null(variant.name)}, {"command", variant.command}});
   }
   return json;
 }
@@ -178,7 +169,7 @@ std::string sweep_json(const SweepReport& report, const std::string& path) {
       {"scans", list_json(report.scans, scan_json)},
       {"comparisons", list_json(report.comparisons, comparison_json)},
       {"notes", report.notes}};
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return document_text(document);
 }
 
 }  // namespace stepscope

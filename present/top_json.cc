@@ -1,22 +1,16 @@
 #include "present/top_json.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "present/json_value.h"
 #include "present/report_json.h"
 #include "present/trend_line.h"
 
 namespace stepscope {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kTrendPoints = 120;
 constexpr int kTopOps = 10;
-
-Json or_null(const std::optional<std::int64_t>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 // What is held of the run's course: [[end, mean time of a step]], of equal pieces of time.
 Json trend_json(const LiveLoop& live) {

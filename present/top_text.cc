@@ -2,20 +2,19 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdint>
 #include <cstdio>
 #include <utility>
 
 #include "analyzer/losses.h"
 #include "analyzer/words.h"
+#include "present/report_words.h"
 #include "present/terminal_text.h"
 #include "present/trend_line.h"
 
 namespace stepscope {
 namespace {
 
-constexpr const char* kDot = " · ";
 constexpr std::size_t kLabel = 12;
 constexpr std::size_t kLeastWidth = 40;
 constexpr double kTold = 0.001;  // of the step: from here on a category has a line
@@ -71,11 +70,6 @@ std::string clock_text(std::int64_t ns) {
   return text.data();
 }
 
-std::string upper(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return text;
-}
-
 std::string state_text(const LiveFrame& frame) {
   if (frame.being_recorded) return "recording";
   return frame.finished ? "ended" : "the recorder is gone";
@@ -106,8 +100,7 @@ void add_header(const LiveFrame& frame, Lines& lines) {
 
 void add_verdict(const LoopReport& loop, Lines& lines) {
   const Verdict& verdict = loop.verdict;
-  const std::string title =
-      upper(verdict.degree.empty() ? verdict.kind : verdict.degree + " " + verdict.kind);
+  const std::string title = verdict_title(verdict);
   const std::string steps = loop.analysed.size() == 1
                                 ? in_units("1 step", loop.unit())
                                 : "the latest " +

@@ -1,0 +1,133 @@
+#include "present/report_breakdown.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "analyzer/verdict/summary.h"
+#include "analyzer/words.h"
+#include "present/report_words.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t kBarWidth = 16;
+
+// "backward 0.71 · forward 0.55", the largest first, in the unit that `whole` is shown in.
+std::string parts_text(const std::map<std::string, double>& parts, std::size_t most, double whole) {
+  std::vector<std::pair<std::string, double>> sorted(parts.begin(), parts.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> texts;
+  for (const auto& [name, ns] : sorted) {
+    if (texts.size() == most || ns < 0.5) break;
+    texts.push_back(name + " " + time_text_like(ns, whole));
+  }
+  return join(texts, kDot);
+}
+
+std::string details(const LoopReport& loop, Category category, double whole) {
+  std::map<std::string, double> parts;
+  if (category == Category::kInput) {
+    for (const OpRow& op : loop.ops) {
+      if (op.phase == "input") parts[op.name] += static_cast<double>(op.self_ns) / steps_of(loop);
+    }
+    if (loop.input.waits == 0) return "";
+    const std::string busy =
+        loop.input.inferred ? "inferred" : "busy " + percent_text(loop.input.busy_share());
+    const std::string ops = parts_text(parts, 2, whole);
+    return ops.empty() ? busy : busy + kDot + ops;
+  }
+  for (const std::size_t i : loop.analysed) {
+    for (const StepTime& time : loop.steps[i].times) {
+      if (time.category != category) continue;
+      const std::string name = category == Category::kOther     ? in_quotes(time.label)
+                               : time.phase == PhaseKind::kNone ? "outside"
+                                                                : phase_name(time.phase);
+      parts[name] += static_cast<double>(to_ns(time.exposed)) / steps_of(loop);
+    }
+  }
+  return parts.size() == 1 && category != Category::kOther && parts.contains("outside")
+             ? ""
+             : parts_text(parts, 3, whole);
+}
+
+// Of a step its phases; of a call, input against the model, and the scopes that the program
+// labelled.
+std::string phases_line(const LoopReport& loop) {
+  const PhaseMeans& phases = loop.phases;
+  std::vector<std::pair<std::string, double>> means = {{"input", phases.input}};
+  if (loop.trains) {
+    means.insert(means.end(), {{"forward", phases.forward},
+                               {"backward", phases.backward},
+                               {"optimizer", phases.optimizer},
+                               {"other", phases.other}});
+  } else {
+    const CallMeans call = call_means(loop);
+    means.emplace_back("model", call.model);
+    for (const auto& [label, ns] : call.scopes) means.emplace_back(in_quotes(label), ns);
+    means.emplace_back("other", call.other);
+  }
+  std::vector<std::string> texts;
+  for (const auto& [name, ns] : means) texts.push_back(name + " " + time_text(ns));
+  const std::string name = pad_right(loop.trains ? "phases" : "parts", 10);
+  return cut("  " + name + join(texts, kDot), kPageWidth) + "\n";
+}
+
+std::string padding_line(const LoopReport& loop) {
+  const PaddingUse& use = loop.padding;
+  if (use.batches == 0) return "";
+  return "  samples   " + mean_text(use.batch_size()) + " a " + loop.unit() + kDot +
+         percent_text(use.padding_share()) + " of what is computed is padding\n";
+}
+
+}  // namespace
+
+std::string step_time_line(const LoopReport& loop, const Palette& palette) {
+  const auto text_of = [](std::int64_t ns) { return time_text(static_cast<double>(ns)); };
+  const WallStats& wall = loop.wall;
+  return "  " + palette.bold(unit_text("step time ", loop) + text_of(wall.mean)) + "   p50 " +
+         text_of(wall.p50) + "   p90 " + text_of(wall.p90) +
+         (wall.p99 && !loop.trains ? "   p99 " + text_of(*wall.p99) : "") + "   min " +
+         text_of(wall.min) + "   max " + text_of(wall.max) + "\n";
+}
+
+std::string cost_line(const LoopReport& loop, const Price& price) {
+  const auto cost = cost_of(loop, price);
+  if (!cost) return "";
+  std::array<char, 128> text{};
+  std::snprintf(text.data(), text.size(), "  cost      %.4g for a million %ss, at %.4g an hour",
+                1e6 * cost->per_sample.value_or(cost->per_step),
+                cost->per_sample ? "sample" : loop.unit(), price.per_hour);
+  std::string line = text.data();
+  if (cost->samples > 0) line += " and " + mean_text(cost->samples) + " samples a " + loop.unit();
+  return line + "\n";
+}
+
+std::string breakdown(const LoopReport& loop, const Palette& palette) {
+  std::vector<int> order(kCategoryCount);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return loop.shares[static_cast<std::size_t>(a)] > loop.shares[static_cast<std::size_t>(b)];
+  });
+  std::string text = step_time_line(loop, palette);
+  for (const int index : order) {
+    const auto category = static_cast<Category>(index);
+    const double share = share_of(loop.shares, category);
+    if (share < 0.0005) continue;
+    const double ns = share * static_cast<double>(loop.wall.mean);
+    std::string line = "    " + pad_right(category_name(category), 14) +
+                       pad_left(time_text(ns), 8) + pad_left(percent_text(share), 9) + "  " +
+                       pad_right(bar(share, kBarWidth), kBarWidth) + "  ";
+    line += cut(details(loop, category, ns), kPageWidth - width_of(line));
+    while (line.ends_with(' ')) line.pop_back();
+    text += line + "\n";
+  }
+  return text + phases_line(loop) + padding_line(loop);
+}
+
+}  // namespace stepscope

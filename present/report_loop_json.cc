@@ -1,0 +1,284 @@
+#include "present/report_loop_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "analyzer/verdict/summary.h"
+#include "analyzer/words.h"
+#include "present/json_value.h"
+
+namespace stepscope {
+namespace {
+
+Json shares_json(const Shares& shares) {
+  Json json = Json::object();
+  for (int i = 0; i < kCategoryCount; ++i) {
+    json[category_name(static_cast<Category>(i))] = shares[static_cast<std::size_t>(i)];
+  }
+  return json;
+}
+
+Json number_or_null(const LoopReport& loop, bool last) {
+  if (loop.analysed.empty()) return nullptr;
+  return loop.steps[last ? loop.analysed.back() : loop.analysed.front()].number;
+}
+
+Json steps_json(const LoopReport& loop) {
+  return {{"unit", loop.unit()},
+          {"count", loop.steps.size()},
+          {"marker", loop.steps.empty() ? Json(nullptr) : Json(marker_name(loop.marker))},
+          {"analysed", loop.analysed.size()},
+          {"first", number_or_null(loop, false)},
+          {"last", number_or_null(loop, true)},
+          {"warm_up", loop.warm_up},
+          {"ops_recorded", loop.ops_recorded},
+          {"wall_ns",
+           {{"mean", loop.wall.mean},
+            {"p50", loop.wall.p50},
+            {"p90", loop.wall.p90},
+            {"p99", loop.wall.p99 ? Json(*loop.wall.p99) : Json(nullptr)},
+            {"min", loop.wall.min},
+            {"max", loop.wall.max}}}};
+}
+
+Json phases_json(const PhaseMeans& phases) {
+  return {{"input", std::llround(phases.input)},
+          {"forward", std::llround(phases.forward)},
+          {"backward", std::llround(phases.backward)},
+          {"optimizer", std::llround(phases.optimizer)},
+          {"other", std::llround(phases.other)}};
+}
+
+Json call_json(const LoopReport& loop) {
+  if (loop.trains) return nullptr;
+  const CallMeans means = call_means(loop);
+  Json scopes = Json::object();
+  for (const auto& [label, ns] : means.scopes) scopes[label] = std::llround(ns);
+  return {{"input", std::llround(means.input)},
+          {"model", std::llround(means.model)},
+          {"scopes", scopes},
+          {"other", std::llround(means.other)}};
+}
+
+Json padding_json(const LoopReport& loop) {
+  const PaddingUse& use = loop.padding;
+  if (use.batches == 0) return nullptr;
+  return {{"batches", use.batches},
+          {"samples", use.samples},
+          {"share", use.padding_share()},
+          {"sorted_elements_share", use.sorted.elements / use.computed.elements},
+          {"bucketed_elements_share", use.bucketed.elements / use.computed.elements}};
+}
+
+Json input_json(const InputUse& input) {
+  const bool waited = input.wait_ns > 0;
+  const auto share = [&](double value) { return input.inferred ? Json(nullptr) : Json(value); };
+  return {{"waits", input.waits},
+          {"wait_ns", input.wait_ns},
+          {"blocked_share", share(waited ? 1 - input.busy_share() : 0)},
+          {"busy_share", share(input.busy_share())},
+          {"loader", or_null(input.loader)},
+          {"inferred", input.inferred}};
+}
+
+Json evidence_json(const Evidence& evidence) {
+  return {{"statement", evidence.statement},
+          {"value", evidence.value},
+          {"unit", evidence.unit},
+          {"query", evidence.query}};
+}
+
+Json verdict_json(const LoopReport& loop) {
+  const Verdict& verdict = loop.verdict;
+  Json evidence = Json::array();
+  for (const Evidence& row : verdict.evidence) evidence.push_back(evidence_json(row));
+  return {{"kind", verdict.kind},
+          {"degree", or_null(verdict.degree)},
+          {"share", verdict.share},
+          {"ci95", {verdict.ci_low, verdict.ci_high}},
+          {"confidence", verdict.confidence},
+          {"why", verdict.sentence},
+          {"doubts", loop.doubts},
+          {"evidence", evidence}};
+}
+
+Json cause_json(const Cause& cause) {
+  return {{"category", category_name(cause.category)}, {"label", or_null(cause.label)}};
+}
+
+Json population_json(const Population& kind, bool usual) {
+  Json json = {{"steps", kind.steps},
+               {"mean_ns", kind.mean_ns},
+               {"share", kind.share},
+               {"label", kind.label},
+               {"period", kind.period > 0 ? Json(kind.period) : Json(nullptr)},
+               {"first", kind.period > 0 ? Json(kind.first) : Json(nullptr)},
+               {"cause", usual ? Json(nullptr) : cause_json(kind.cause)},
+               {"extra_ns", std::llround(kind.extra_ns)},
+               {"shares", shares_json(kind.shares)}};
+  json["verdict"] = {{"kind", kind.bottleneck.kind},
+                     {"degree", or_null(kind.bottleneck.degree)},
+                     {"share", kind.bottleneck.share}};
+  return json;
+}
+
+Json populations_json(const LoopReport& loop) {
+  Json json = Json::array();
+  for (const Population& kind : loop.populations)
+    json.push_back(population_json(kind, json.empty()));
+  return json;
+}
+
+Json interval_json(const Interval& interval) {
+  return {std::llround(interval.low), std::llround(interval.high)};
+}
+
+Json drift_json(const LoopReport& loop) {
+  if (!loop.drift) return nullptr;
+  const Trend& trend = loop.drift->trend;
+  return {{"change_ns", std::llround(trend.change)},
+          {"ci95_ns", interval_json(trend.change_ci)},
+          {"change_share", trend.change / trend.level},
+          {"per_step_ns", trend.slope},
+          {"per_step_ci95_ns", {trend.slope_ci.low, trend.slope_ci.high}},
+          {"from_step", trend.jump_at > 0 ? Json(trend.jump_at) : Json(nullptr)},
+          {"cause", cause_json(loop.drift->cause)},
+          {"why", loop.drift->sentence}};
+}
+
+Json memory_json(const LoopReport& loop) {
+  const bool known = !loop.memory.stall_ns.empty();
+  return {{"pressure_share", known ? Json(loop.memory.share) : Json(nullptr)}};
+}
+
+Json advice_json(const LoopReport& loop) {
+  Json json = Json::array();
+  for (const Advice& advice : loop.verdict.advice) {
+    json.push_back({{"rule", advice.rule},
+                    {"title", advice.title},
+                    {"why", advice.why},
+                    {"predicted_step_ns", advice.predicted_step_ns},
+                    {"saves_ns", advice.saves_ns},
+                    {"evidence", evidence_json(advice.evidence)}});
+  }
+  return json;
+}
+
+Json prediction_json(const LoopReport& loop) {
+  const ReplayReport& replay = loop.replay;
+  return {{"replayed_steps", replay.steps},
+          {"replayed_step_ns", std::llround(replay.replayed_ns)},
+          {"replay_error", replay.error},
+          {"withheld", replay.withheld.empty() ? Json(nullptr) : Json(replay.withheld)}};
+}
+
+Json ops_json(const LoopReport& loop, std::size_t top) {
+  Json json = Json::array();
+  for (std::size_t i = 0; i < std::min(top, loop.ops.size()); ++i) {
+    const OpRow& op = loop.ops[i];
+    json.push_back({{"name", op.name},
+                    {"phase", op.phase},
+                    {"calls", op.calls},
+                    {"self_ns", op.self_ns},
+                    {"launch_ns", op.launch_ns}});
+  }
+  return json;
+}
+
+Json slowest_json(const LoopReport& loop, std::size_t top) {
+  std::vector<std::size_t> order = loop.analysed;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return loop.steps[a].dur > loop.steps[b].dur;
+  });
+  Json json = Json::array();
+  for (std::size_t i = 0; i < std::min(top, order.size()); ++i) {
+    const Step& step = loop.steps[order[i]];
+    Json times = Json::array();
+    for (const StepTime& time : step.times) {
+      times.push_back({{"category", category_name(time.category)},
+                       {"phase", phase_name(time.phase)},
+                       {"label", or_null(time.label)},
+                       {"ns", to_ns(time.exposed)}});
+    }
+    json.push_back({{"number", step.number},
+                    {"start_ns", to_ns(step.start)},
+                    {"wall_ns", to_ns(step.dur)},
+                    {"kind", step.kinds.empty() ? Json(nullptr) : Json(step.kinds.front().kind)},
+                    {"times", times}});
+  }
+  return json;
+}
+
+Json kernels_json(const LoopReport& loop, std::size_t top) {
+  Json json = Json::array();
+  for (std::size_t i = 0; i < std::min(top, loop.kernels.size()); ++i) {
+    const KernelRow& kernel = loop.kernels[i];
+    json.push_back(
+        {{"name", kernel.name},
+         {"phase", kernel.phase},
+         {"calls", kernel.calls},
+         {"total_ns", kernel.total_ns},
+         {"occupancy", kernel.occupancy ? Json(*kernel.occupancy) : Json(nullptr)},
+         {"tensor_cores", kernel.tensor_cores ? Json(*kernel.tensor_cores) : Json(nullptr)}});
+  }
+  return json;
+}
+
+Json copies_json(const LoopReport& loop, std::size_t top) {
+  Json json = Json::array();
+  for (std::size_t i = 0; i < std::min(top, loop.copies.size()); ++i) {
+    const CopyRow& copy = loop.copies[i];
+    json.push_back({{"direction", copy_kind_name(copy.kind)},
+                    {"source", memory_kind_name(copy.source)},
+                    {"target", memory_kind_name(copy.target)},
+                    {"stream", copy.stream},
+                    {"calls", copy.calls},
+                    {"bytes", copy.bytes},
+                    {"total_ns", copy.total_ns},
+                    {"beside_kernels_ns", copy.kernel_ns}});
+  }
+  return json;
+}
+
+Json cost_json(const LoopReport& loop, const Price& price) {
+  const auto cost = cost_of(loop, price);
+  if (!cost) return nullptr;
+  return {{"per_hour", price.per_hour},
+          {"samples_per_step", cost->samples > 0 ? Json(cost->samples) : Json(nullptr)},
+          {"per_step", cost->per_step},
+          {"per_sample", cost->per_sample ? Json(*cost->per_sample) : Json(nullptr)}};
+}
+
+}  // namespace
+
+Json device_json(const LoopReport& loop) {
+  if (loop.device == DeviceId::kNone) return nullptr;
+  return {{"number", loop.device_number}, {"name", loop.device_name}};
+}
+
+Json loop_json(const LoopReport& loop, std::size_t top, const Price& price) {
+  Json json = {{"cost", cost_json(loop, price)},
+               {"steps", steps_json(loop)},
+               {"shares", shares_json(loop.shares)},
+               {"hidden", shares_json(loop.hidden)},
+               {"phases", phases_json(loop.phases)},
+               {"call", call_json(loop)},
+               {"padding", padding_json(loop)},
+               {"input", input_json(loop.input)},
+               {"memory", memory_json(loop)},
+               {"verdict", verdict_json(loop)},
+               {"populations", populations_json(loop)},
+               {"drift", drift_json(loop)},
+               {"advice", advice_json(loop)},
+               {"prediction", prediction_json(loop)},
+               {"ops", ops_json(loop, top)},
+               {"kernels", kernels_json(loop, top)},
+               {"copies", copies_json(loop, top)},
+               {"slowest", slowest_json(loop, top)}};
+  if (loop.merged_ops > 0 || loop.merged_kernels > 0)
+    json["merged_names"] = {{"ops", loop.merged_ops}, {"kernels", loop.merged_kernels}};
+  return json;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,130 @@
+#include "present/report_run_json.h"
+
+#include <cmath>
+#include <map>
+
+#include "analyzer/words.h"
+#include "present/json_value.h"
+
+namespace stepscope {
+namespace {
+
+Json bytes_or_null(const std::optional<double>& bytes) {
+  return bytes ? Json(std::llround(*bytes)) : Json(nullptr);
+}
+
+Json limits_json(const MemoryLimits& limits) {
+  return {{"memory_limit_bytes", bytes_or_null(limits.group_bytes)},
+          {"address_space_bytes", bytes_or_null(limits.address_bytes)},
+          {"address_space_limit_bytes", bytes_or_null(limits.address_limit)},
+          {"memory_available_bytes", bytes_or_null(limits.available_bytes)},
+          {"oom_score", bytes_or_null(limits.oom_score)}};
+}
+
+Json died_json(const ProcessReport& process) {
+  if (process.died.empty()) return nullptr;
+  const ProcessEnd& end = *process.end;
+  const bool killed = end.how == EndKind::kSignal;
+  return {{"how", end.out_of_memory ? "out of memory"
+                  : killed          ? signal_name(end.code)
+                                    : "exit"},
+          {"step", end.step > 0 ? Json(end.step) : Json(nullptr)},
+          {"op", or_null(process.died_in)},
+          {"thread", or_null(process.died_in_thread)},
+          {"signal", killed && end.code > 0 ? Json(end.code) : Json(nullptr)},
+          {"out_of_memory", end.out_of_memory},
+          {"of_memory", process.of_memory},
+          {"system", limits_json(process.limits)},
+          {"at_ns", to_ns(end.at)},
+          {"why", process.sentence}};
+}
+
+Json tensors_json(const HeldTensors& memory) {
+  Json by = Json::object();
+  for (std::size_t i = 0; i < memory.by.size(); ++i)
+    by[owner_name(static_cast<MemoryOwner>(i))] = std::llround(memory.by[i]);
+  return {{"bytes", std::llround(memory.bytes)}, {"at_ns", to_ns(memory.at)}, {"by", by}};
+}
+
+// At the peak, and when last asked.
+Json tensors_json(const ProcessReport& process) {
+  if (!process.tensors) return nullptr;
+  Json peak = tensors_json(process.tensors->peak);
+  peak["step"] = process.peak_step > 0 ? Json(process.peak_step) : Json(nullptr);
+  return {{"peak", peak}, {"last", tensors_json(process.tensors->last)}};
+}
+
+Json process_json(const ProcessReport& process) {
+  const bool exited = process.end && process.end->how == EndKind::kExit && process.end->code >= 0;
+  const bool sampled = process.rss_bytes > 0;
+  return {{"pid", process.pid},
+          {"rank", rank_json(process.rank)},
+          {"name", process.name},
+          {"exit", exited ? Json(process.end->code) : Json(nullptr)},
+          {"died", died_json(process)},
+          {"rss_bytes", sampled ? Json(std::llround(process.rss_bytes)) : Json(nullptr)},
+          {"rss_peak_bytes", sampled ? Json(std::llround(process.rss_peak_bytes)) : Json(nullptr)},
+          {"rss_growth_per_step",
+           sampled ? Json(std::llround(process.rss_growth_per_step)) : Json(nullptr)},
+          {"tensors", tensors_json(process)}};
+}
+
+}  // namespace
+
+Json run_json(const AnalysisReport& report) {
+  Json processes = Json::array();
+  for (const ProcessReport& process : report.processes) {
+    processes.push_back(process_json(process));
+  }
+  Json run = {{"command", report.run.command},
+              {"duration_ns", report.run.duration_ns},
+              {"torch_version", or_null(report.run.torch_version)},
+              {"cudnn_benchmark",
+               report.run.cudnn_benchmark ? Json(*report.run.cudnn_benchmark) : Json(nullptr)},
+              {"hosts", report.run.hosts},
+              {"cpu_count", report.run.cpu_count > 0 ? Json(report.run.cpu_count) : Json(nullptr)},
+              {"being_recorded", report.run.being_recorded},
+              {"incomplete", report.gap.empty() ? Json(nullptr) : Json(report.gap)},
+              {"ops", report.op_count},
+              {"processes", processes}};
+  if (report.processes_left_out > 0) run["processes_left_out"] = report.processes_left_out;
+  if (report.loops_left_out > 0) run["loops_left_out"] = report.loops_left_out;
+  return run;
+}
+
+Json losses_json(const AnalysisReport& report) {
+  std::map<std::string, std::int64_t> kinds;
+  std::int64_t events = 0, kernels = 0, samples = 0;
+  for (const Loss& loss : report.losses) {
+    kinds[loss.kind] += loss.count;
+    const bool kernel = loss.kind == "kernel" || loss.kind == "device_record";
+    (kernel ? kernels : loss.kind == "sample" ? samples : events) += loss.count;
+  }
+  return {{"events", events}, {"kernels", kernels}, {"samples", samples}, {"by_kind", kinds}};
+}
+
+Json ranks_json(const AnalysisReport& report) {
+  if (!report.ranks) return nullptr;
+  Json rows = Json::array();
+  for (const RankRow& row : report.ranks->rows) {
+    rows.push_back({{"rank", row.rank},
+                    {"process", row.pid},
+                    {"step_ns", std::llround(row.step_ns)},
+                    {"work_ns", std::llround(row.work_ns())},
+                    {"communication_ns", std::llround(row.communication_ns)},
+                    {"last_in", row.last_in},
+                    {"waits_ns", std::llround(row.waits_ns)},
+                    {"costs_ns", std::llround(row.costs_ns)}});
+  }
+  const auto& straggler = report.ranks->straggler;
+  return {{"count", report.ranks->rows.size()},
+          {"straggler", straggler ? Json(*straggler) : Json(nullptr)},
+          {"gap_ns", std::llround(report.ranks->gap_ns)},
+          {"wait_share", report.ranks->wait_share},
+          {"step_without_ns",
+           straggler ? Json(std::llround(report.ranks->step_without_ns)) : Json(nullptr)},
+          {"why", report.ranks->sentence},
+          {"each", rows}};
+}
+
+}  // namespace stepscope

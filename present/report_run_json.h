@@ -1,0 +1,16 @@
+// What a run's JSON document says of all its processes.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "analyzer/report.h"
+
+namespace stepscope {
+
+// The key "run": the program, the machine, and how each process went and ended.
+nlohmann::ordered_json run_json(const AnalysisReport& report);
+// The key "ranks"; null where there is one rank.
+nlohmann::ordered_json ranks_json(const AnalysisReport& report);
+nlohmann::ordered_json losses_json(const AnalysisReport& report);
+
+}  // namespace stepscope

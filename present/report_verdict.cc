@@ -1,0 +1,87 @@
+#include "present/report_verdict.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "analyzer/words.h"
+#include "present/report_words.h"
+
+namespace stepscope {
+namespace {
+
+// "highly input-bound", where the run is something else.
+std::string other_verdict(const LoopReport& loop, const Bottleneck& bottleneck) {
+  if (bottleneck.kind == loop.verdict.kind) return "";
+  return (bottleneck.degree.empty() ? "" : bottleneck.degree + " ") + bottleneck.kind;
+}
+
+}  // namespace
+
+std::string verdict_lines(const LoopReport& loop, const Palette& palette) {
+  const Verdict& verdict = loop.verdict;
+  const std::string title = verdict_title(verdict);
+  const std::string painted = verdict.degree == "highly"        ? palette.red(title)
+                              : verdict.degree == "moderately"  ? palette.yellow(title)
+                              : verdict.kind == "compute-bound" ? palette.green(title)
+                                                                : palette.bold(title);
+  std::array<char, 96> interval{};
+  std::snprintf(interval.data(), interval.size(), "(95 %% CI %.1f–%.1f, confidence %s)",
+                verdict.ci_low * 100, verdict.ci_high * 100, verdict.confidence.c_str());
+  const std::string share = percent_text(verdict.share) + " " + loop.clause;
+  std::string text = "  " + painted + "   " + share;
+  const bool fits = width_of(title) + width_of(share) + width_of(interval.data()) + 8 <= kPageWidth;
+  text += (fits ? "   " : "\n  ") + std::string(interval.data()) + "\n";
+  for (const std::string& line : wrap(join(loop.reasons, " "), kPageWidth - 2))
+    text += "  " + line + "\n";
+  if (!loop.doubts.empty()) {
+    const std::string doubts = "Not more certain because: " + join(loop.doubts, ", ") + ".";
+    for (const std::string& line : wrap(doubts, kPageWidth - 2))
+      text += "  " + palette.dim(line) + "\n";
+  }
+  return text;
+}
+
+std::string populations(const LoopReport& loop) {
+  if (loop.populations.size() < 2) return "";
+  std::string text = unit_text("\n  kinds of step\n", loop);
+  for (const Population& kind : loop.populations) {
+    const std::string line = pad_left(count_text(kind.steps), 8) + " ×" +
+                             pad_left(time_text(static_cast<double>(kind.mean_ns)), 9) +
+                             pad_left(percent_text(kind.share), 9) + " of all time   ";
+    const std::string verdict = other_verdict(loop, kind.bottleneck);
+    text += "  " + line + cut(kind.label, kPageWidth - 2 - width_of(line)) + "\n";
+    if (!verdict.empty()) text += "  " + std::string(width_of(line), ' ') + verdict + "\n";
+  }
+  return text;
+}
+
+std::string advice_table(const LoopReport& loop) {
+  if (!loop.replay.withheld.empty()) {
+    std::string text = "\n";
+    for (const std::string& line :
+         wrap("No predictions: " + loop.replay.withheld + ".", kPageWidth - 2))
+      text += "  " + line + "\n";
+    return text;
+  }
+  if (loop.verdict.advice.empty()) return "";
+  constexpr std::size_t kBecause = 58;
+  std::string text = "\n  " + pad_right("what would help", 36) +
+                     pad_right(unit_text("step would take", loop), 20) + "because\n";
+  for (const Advice& advice : loop.verdict.advice) {
+    const double predicted = static_cast<double>(advice.predicted_step_ns);
+    std::array<char, 32> factor{};
+    std::snprintf(factor.data(), factor.size(), "  (%.1f ×)",
+                  static_cast<double>(loop.wall.mean) / std::max(predicted, 1.0));
+    const std::string gain =
+        advice.saves_ns > 0 ? time_text(predicted) + factor.data() : "not predicted";
+    std::string line = "    " + pad_right(cut(advice.title, 33), 34) + pad_right(gain, 20);
+    for (const std::string& because : wrap(advice.why, kPageWidth - kBecause)) {
+      text += line + because + "\n";
+      line = std::string(kBecause, ' ');
+    }
+  }
+  return text;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,27 @@
+// What the sections of a run's page share.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "analyzer/report.h"
+
+namespace stepscope {
+
+inline constexpr std::size_t kPageWidth = 100;
+inline constexpr const char* kDot = " · ";
+
+std::string join(const std::vector<std::string>& parts, const char* separator);
+// "HIGHLY INPUT-BOUND"
+std::string verdict_title(const Verdict& verdict);
+// A phrase of the page, told of calls where the loop's steps are calls.
+std::string unit_text(const char* phrase, const LoopReport& loop);
+// Analysed ones; at least 1.
+double steps_of(const LoopReport& loop);
+// "500–520 of 938", "2–938 of 938"
+std::string step_range(const LoopReport& loop);
+// "cuda:0 Tesla V100-DGXS-32GB"
+std::string device_text(const LoopReport& loop);
+
+}  // namespace stepscope
