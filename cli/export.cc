@@ -11,6 +11,7 @@
 #include "cli/progress_line.h"
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
+#include "present/file_summary.h"
 #include "store/trace_reader.h"
 #include "viewer-export/chrome_trace.h"
 #include "viewer-export/gzip_sink.h"
@@ -60,15 +61,8 @@ void print_summary(const ExportArguments& arguments, const ChromeTraceSummary& s
   if (arguments.output == "-") return;
   std::error_code ignored;
   const auto bytes = fs::file_size(arguments.output, ignored);
-  std::string line = arguments.output + ": " + std::to_string(summary.ops) + " ops, " +
-                     std::to_string(summary.steps) + " steps, " + std::to_string(summary.phases) +
-                     " phases, ";
-  if (summary.activities > 0) line += std::to_string(summary.activities) + " device activities, ";
-  char size[32];
-  std::snprintf(size, sizeof size, "%.1f MB", ignored ? 0.0 : static_cast<double>(bytes) / 1e6);
-  print_line(stdout, line + size);
-  print_line(stdout,
-             "open it at https://ui.perfetto.dev (it stays on your machine) or chrome://tracing");
+  print(stdout,
+        export_summary(arguments.output, ignored ? 0.0 : static_cast<double>(bytes), summary));
 }
 
 Status export_trace(const ExportArguments& arguments) {

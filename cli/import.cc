@@ -13,6 +13,7 @@
 #include "cli/progress_line.h"
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
+#include "present/file_summary.h"
 
 namespace stepscope::cli {
 namespace {
@@ -36,23 +37,7 @@ void print_summary(const ImportArguments& arguments, const ImportSummary& summar
     if (file.broken.empty()) continue;
     print_line(stderr, "stepscope import: warning: kept what came before: " + file.broken);
   }
-  const ImportCounts& counts = summary.counts;
-  std::string line = arguments.output + ": " + std::to_string(counts.ops) + " ops, " +
-                     std::to_string(counts.kernels) + " kernels, " + std::to_string(counts.copies) +
-                     " copies, " + std::to_string(counts.memsets) + " memsets, " +
-                     std::to_string(counts.calls) + " API calls";
-  if (summary.files.size() > 1) line += " of " + std::to_string(summary.files.size()) + " ranks";
-  print_line(stdout, line + " (" + summary.files.front().format + ")");
-  if (summary.lost > 0) {
-    print_line(stdout, std::to_string(summary.lost) +
-                           " events made no sense and were left out or cut: sqlite3 " +
-                           arguments.output + " \"select * from loss\"");
-  }
-  if (summary.python_functions > 0) {
-    print_line(stdout, std::to_string(summary.python_functions) +
-                           " calls of Python functions were left out: they are no ops");
-  }
-  print_line(stdout, "next: stepscope analyze " + arguments.output);
+  print(stdout, import_summary(arguments.output, summary));
 }
 
 Status import_files(const ImportArguments& arguments) {

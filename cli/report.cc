@@ -9,6 +9,7 @@
 
 #include "analyzer/compare/compare.h"
 #include "analyzer/losses.h"
+#include "analyzer/words.h"
 #include "cli/open_run.h"
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
@@ -54,8 +55,7 @@ void print_size(const std::string& output) {
   if (output == "-") return;
   std::error_code ignored;
   const auto bytes = std::filesystem::file_size(output, ignored);
-  char size[32];
-  std::snprintf(size, sizeof size, "%.1f MB", ignored ? 0.0 : static_cast<double>(bytes) / 1e6);
+  const std::string size = bytes_text(ignored ? 0.0 : static_cast<double>(bytes));
   print_line(stdout, output + ": " + size + ", opens in any browser");
 }
 

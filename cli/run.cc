@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "cli/installation.h"
+#include "cli/open_run.h"
 #include "cli/run_summary.h"
 #include "cli/run_window.h"
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
+#include "present/run_text.h"
 #include "profiler/launch/child.h"
 #include "profiler/launch/preload_folder.h"
 #include "profiler/launch/program_file.h"
@@ -50,7 +52,12 @@ Result<RunPlan> plan_of(const RunArguments& arguments) {
   plan.ring_bytes = arguments.ring_mib << 20;
   plan.record.phases_only = arguments.tier == "phases" ? 1 : 0;
   plan.record.shapes = arguments.shapes ? 1 : 0;
-  if (Status status = read_steps(arguments.steps, plan.record); !status.ok()) return status;
+  const auto steps = read_step_window("--steps", arguments.steps);
+  if (!steps.ok()) return steps.status();
+  if (*steps) {
+    plan.record.first_step = (*steps)->first;
+    plan.record.last_step = (*steps)->last;
+  }
   if (Status status = read_schedule(arguments.schedule, plan.record); !status.ok()) return status;
   return plan;
 }

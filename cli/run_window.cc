@@ -5,8 +5,6 @@
 #include <sstream>
 #include <string_view>
 
-#include "analyzer/recording.h"
-
 namespace stepscope::cli {
 namespace {
 
@@ -16,18 +14,6 @@ Status bad_schedule(const std::string& text, const std::string& why) {
 }
 
 }  // namespace
-
-Status read_steps(const std::string& text, RecordPlan& plan) {
-  if (text.empty()) return {};
-  const auto span = parse_step_window(text);
-  if (!span) {
-    return Status::error(ErrorKind::kUsage,
-                         "--steps " + text + ": not a range; write 500-520 or 500");
-  }
-  plan.first_step = span->first;
-  plan.last_step = span->last;
-  return {};
-}
 
 Status read_schedule(const std::string& text, RecordPlan& plan) {
   if (text.empty()) return {};

@@ -1,4 +1,4 @@
-// The windows of `stepscope run`: --steps, --schedule, --duration.
+// The windows of `stepscope run` beside --steps: --schedule, --duration.
 #pragma once
 
 #include <string>
@@ -8,8 +8,6 @@
 
 namespace stepscope::cli {
 
-// "500-520" or "500"; "" is every step. Errors: kUsage.
-Status read_steps(const std::string& text, RecordPlan& plan);
 // "wait=100,warmup=5,active=10,repeat=3", in any order; active is needed. Errors: kUsage.
 Status read_schedule(const std::string& text, RecordPlan& plan);
 // For the store's meta: what was asked for, "" when ops are recorded throughout.

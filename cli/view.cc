@@ -6,15 +6,10 @@
 #include <filesystem>
 #include <future>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 
-#include "analyzer/live/live_run.h"
-#include "analyzer/losses.h"
 #include "cli/low_priority.h"
 #include "cli/open_browser.h"
 #include "cli/open_run.h"
@@ -22,12 +17,8 @@
 #include "cli/temporary_folder.h"
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
-#include "present/report_json.h"
-#include "present/top_json.h"
+#include "present/served_run.h"
 #include "store/contained.h"
-#include "viewer-export/chrome_trace.h"
-#include "viewer-export/gzip_sink.h"
-#include "viewer-export/report/report.h"
 #include "viewer-export/serve/run_server.h"
 
 namespace stepscope::cli {
@@ -45,92 +36,8 @@ struct ViewArguments {
   bool no_browser = false;
 };
 
-// What the server shows of a store. Each reading has a reader of its own, for as long as it takes:
-// of a running recording none stays open.
-//
-// Thread safety: page() and frame() may be called from several threads.
-class ViewedRun {
- public:
-  ViewedRun(fs::path store, bool live) : store_(std::move(store)), live_(live) {}
-
-  // The report; made anew where the recording went on since the last time.
-  Result<std::string> page() {
-    const std::lock_guard<std::mutex> guard(page_mutex_);
-    if (!page_.empty() && !page_grows_) return page_;
-    const auto reader = TraceReader::open(store_);
-    if (!reader.ok()) return reader.status();
-    if (!page_.empty() && (*reader)->being_recorded() && Clock::now() < renew_page_at_)
-      return page_;
-    const auto begun = Clock::now();
-    const auto report = analyze_run(**reader, {});
-    if (!report.ok()) return report.status();
-    StringSink sink;
-    const ReportDocuments documents{json_report(*report, kPageTop), "",
-                                    ReportDocuments::Beside{true, live_},
-                                    losses_text(report->losses, report->run.is_incomplete())};
-    auto analysis = std::make_shared<const Analysis>(to_analysis(*report));
-    const Status status = write_report(**reader, *analysis, documents, sink);
-    if (!status.ok()) return status;
-    page_ = sink.text();
-    page_grows_ = report->run.being_recorded;
-    // Of a running recording at most a tenth of the time goes into pages, however large it gets.
-    renew_page_at_ = Clock::now() + 9 * (Clock::now() - begun);
-    analysis_ = std::move(analysis);
-    return page_;
-  }
-
-  // Streamed: memory does not grow with the run.
-  Status trace(ByteSink& sink) {
-    const auto analysis = latest_analysis();
-    if (!analysis.ok()) return analysis.status();
-    const auto reader = TraceReader::open(store_);
-    if (!reader.ok()) return reader.status();
-    const auto gzip = make_gzip_sink(sink);
-    return write_chrome_trace(**reader, **analysis, {}, *gzip).status();
-  }
-
-  // What the recording does now, as `top --json` says it.
-  Result<std::string> frame() {
-    constexpr std::chrono::milliseconds kFrame{500};  // for all who ask
-    const std::lock_guard<std::mutex> guard(live_mutex_);
-    if (Clock::now() < renew_frame_at_) return frame_;
-    if (follower_ == nullptr) {
-      auto opened = LiveRun::open(store_);
-      if (!opened.ok()) return opened.status();
-      follower_ = *std::move(opened);
-    }
-    const auto frame = follower_->refresh();
-    if (!frame.ok()) return frame.status();
-    frame_ = top_json(**frame);
-    renew_frame_at_ = Clock::now() + kFrame;
-    return frame_;
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  using SharedAnalysis = std::shared_ptr<const Analysis>;
-
-  Result<SharedAnalysis> latest_analysis() {
-    if (const auto made = page(); !made.ok()) return made.status();
-    const std::lock_guard<std::mutex> guard(page_mutex_);
-    return analysis_;
-  }
-
-  const fs::path store_;
-  const bool live_;
-  std::mutex page_mutex_;
-  std::string page_;                 // guarded by page_mutex_; empty: not made yet
-  bool page_grows_ = false;          // guarded by page_mutex_
-  Clock::time_point renew_page_at_;  // guarded by page_mutex_
-  SharedAnalysis analysis_;          // guarded by page_mutex_: what the page tells of
-  std::mutex live_mutex_;
-  std::unique_ptr<LiveRun> follower_;  // guarded by live_mutex_
-  std::string frame_;                  // guarded by live_mutex_
-  Clock::time_point renew_frame_at_;   // guarded by live_mutex_
-};
-
 RunServer::Content content_of(const ViewArguments& arguments, const PerfettoUi& ui,
-                              ViewedRun& run) {
+                              ServedRun& run) {
   RunServer::Content content;
   // These are called in the server's threads.
   content.report = [&run] { return contained([&] { return run.page(); }); };
@@ -185,7 +92,8 @@ Status view(const ViewArguments& arguments) {
   if (arguments.live) yield_to_training();
   auto opened = OpenedRun::open_to_follow(arguments.store);
   if (!opened.ok()) return opened.status();
-  ViewedRun run(opened->store(), arguments.live);
+  ServedRun run(opened->store(), arguments.live,
+                [](const TraceReader& reader) { return analyze_run(reader, {}); });
   if (const auto page = run.page(); !page.ok()) return page.status();
   auto folder = TemporaryFolder::make();
   if (!folder.ok()) return folder.status();

@@ -1,0 +1,39 @@
+#include "present/file_summary.h"
+
+#include "analyzer/printable.h"
+#include "analyzer/words.h"
+
+namespace stepscope {
+
+std::string export_summary(const std::string& output, double bytes,
+                           const ChromeTraceSummary& summary) {
+  std::string text = printable(output) + ": " + std::to_string(summary.ops) + " ops, " +
+                     std::to_string(summary.steps) + " steps, " + std::to_string(summary.phases) +
+                     " phases, ";
+  if (summary.activities > 0) text += std::to_string(summary.activities) + " device activities, ";
+  return text + bytes_text(bytes) +
+         "\nopen it at https://ui.perfetto.dev (it stays on your machine) or chrome://tracing\n";
+}
+
+std::string import_summary(const std::string& output, const ImportSummary& summary) {
+  const std::string store = printable(output);
+  const ImportCounts& counts = summary.counts;
+  std::string text = store + ": " + std::to_string(counts.ops) + " ops, " +
+                     std::to_string(counts.kernels) + " kernels, " + std::to_string(counts.copies) +
+                     " copies, " + std::to_string(counts.memsets) + " memsets, " +
+                     std::to_string(counts.calls) + " API calls";
+  if (summary.files.size() > 1) text += " of " + std::to_string(summary.files.size()) + " ranks";
+  text += " (" + printable(summary.files.front().format) + ")\n";
+  if (summary.lost > 0) {
+    text += std::to_string(summary.lost) +
+            " events made no sense and were left out or cut: sqlite3 " + store +
+            " \"select * from loss\"\n";
+  }
+  if (summary.python_functions > 0) {
+    text += std::to_string(summary.python_functions) +
+            " calls of Python functions were left out: they are no ops\n";
+  }
+  return text + "next: stepscope analyze " + store + "\n";
+}
+
+}  // namespace stepscope

@@ -1,0 +1,16 @@
+// What `stepscope export` and `stepscope import` say of what they wrote. Lines of a page.
+#pragma once
+
+#include <string>
+
+#include "analyzer/import/import.h"
+#include "viewer-export/chrome_trace.h"
+
+namespace stepscope {
+
+// `bytes`: the size of `output`.
+std::string export_summary(const std::string& output, double bytes,
+                           const ChromeTraceSummary& summary);
+std::string import_summary(const std::string& output, const ImportSummary& summary);
+
+}  // namespace stepscope

@@ -1,0 +1,86 @@
+#include "present/run_text.h"
+
+#include <cstdint>
+#include <cstdio>
+
+#include "analyzer/printable.h"
+#include "analyzer/words.h"
+#include "present/report_words.h"
+#include "present/terminal_text.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t kWidth = 98;
+
+std::string figure(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof(text), format, value);
+  return text;
+}
+
+std::string short_count(std::int64_t count) {
+  const auto value = static_cast<double>(count);
+  if (count < 10'000) return std::to_string(count);
+  return count < 1'000'000 ? figure("%.0f k", value / 1e3) : figure("%.1f M", value / 1e6);
+}
+
+std::string wrapped(const std::string& text) {
+  std::string lines;
+  for (const std::string& line : wrap(text, kWidth)) lines += "  " + line + "\n";
+  return lines;
+}
+
+std::string loop_summary(const LoopReport& loop) {
+  std::string text =
+      wrapped(verdict_title(loop.verdict) + "   " + percent_text(loop.verdict.share) + " " +
+              loop.clause + "   (confidence " + loop.verdict.confidence + ")") +
+      wrapped(count_text(static_cast<std::int64_t>(loop.analysed.size())) + " " + loop.unit() +
+              "s, " + time_text(static_cast<double>(loop.wall.mean)) + " each");
+  if (loop.verdict.advice.empty()) return text;
+  const Advice& best = loop.verdict.advice.front();
+  std::string help = "would help: " + best.title;
+  if (best.saves_ns > 0) {
+    help += ", " + time_text(static_cast<double>(best.predicted_step_ns)) + " a " + loop.unit();
+  }
+  return text + wrapped(help);
+}
+
+}  // namespace
+
+std::string live_text(const RunProgress& progress) {
+  std::string text = "stepscope: ";
+  if (progress.step > 0) {
+    text += "step " + std::to_string(progress.step);
+    if (progress.step > 1 && progress.looping_ns > 0) {
+      text += " · " +
+              time_text(static_cast<double>(progress.looping_ns) /
+                        static_cast<double>(progress.step - 1)) +
+              " a step";
+      text += figure(" · input %.0f %%", 100.0 * static_cast<double>(progress.waiting_ns) /
+                                             static_cast<double>(progress.looping_ns));
+    }
+    text += " · ";
+  }
+  text += short_count(progress.ops + progress.phases) + " events";
+  text += progress.lost == 0 ? " · nothing lost" : " · " + short_count(progress.lost) + " lost";
+  if (progress.ops_enabled) text += " · ops on";
+  return text;
+}
+
+std::string run_summary(const std::string& store, const AnalysisReport& report,
+                        const Status& stored) {
+  const std::string head = "\nstepscope: " + printable(store) + "\n";
+  if (report.loops.empty()) return head + wrapped(report.no_steps);
+  return head + loop_summary(report.loops.front()) +
+         (stored.ok() ? std::string() : wrapped(stored.message())) +
+         wrapped("next: stepscope analyze " + store + " · stepscope export " + store +
+                 " -o trace.json.gz");
+}
+
+std::string long_run_summary(const std::string& store, const RunProgress& progress) {
+  return "\nstepscope: " + printable(store) + " recorded, " + short_count(progress.ops) + " ops\n" +
+         wrapped("next: stepscope analyze " + store);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,70 @@
+#include "present/served_run.h"
+
+#include <utility>
+
+#include "analyzer/analyze.h"
+#include "analyzer/losses.h"
+#include "present/report_json.h"
+#include "present/top_json.h"
+#include "viewer-export/chrome_trace.h"
+#include "viewer-export/gzip_sink.h"
+#include "viewer-export/report/report.h"
+
+namespace stepscope {
+
+Result<std::string> ServedRun::page() {
+  const std::lock_guard<std::mutex> guard(page_mutex_);
+  if (!page_.empty() && !page_grows_) return page_;
+  const auto reader = TraceReader::open(store_);
+  if (!reader.ok()) return reader.status();
+  if (!page_.empty() && (*reader)->being_recorded() && Clock::now() < renew_page_at_) return page_;
+  const auto begun = Clock::now();
+  const auto report = analyze_(**reader);
+  if (!report.ok()) return report.status();
+  StringSink sink;
+  const ReportDocuments documents{json_report(*report, kPageTop), "",
+                                  ReportDocuments::Beside{true, live_},
+                                  losses_text(report->losses, report->run.is_incomplete())};
+  auto analysis = std::make_shared<const Analysis>(to_analysis(*report));
+  const Status status = write_report(**reader, *analysis, documents, sink);
+  if (!status.ok()) return status;
+  page_ = sink.text();
+  page_grows_ = report->run.being_recorded;
+  // Of a running recording at most a tenth of the time goes into pages, however large it gets.
+  renew_page_at_ = Clock::now() + 9 * (Clock::now() - begun);
+  analysis_ = std::move(analysis);
+  return page_;
+}
+
+Status ServedRun::trace(ByteSink& sink) {
+  const auto analysis = latest_analysis();
+  if (!analysis.ok()) return analysis.status();
+  const auto reader = TraceReader::open(store_);
+  if (!reader.ok()) return reader.status();
+  const auto gzip = make_gzip_sink(sink);
+  return write_chrome_trace(**reader, **analysis, {}, *gzip).status();
+}
+
+Result<std::string> ServedRun::frame() {
+  constexpr std::chrono::milliseconds kFrame{500};  // for all who ask
+  const std::lock_guard<std::mutex> guard(live_mutex_);
+  if (Clock::now() < renew_frame_at_) return frame_;
+  if (follower_ == nullptr) {
+    auto opened = LiveRun::open(store_);
+    if (!opened.ok()) return opened.status();
+    follower_ = *std::move(opened);
+  }
+  const auto frame = follower_->refresh();
+  if (!frame.ok()) return frame.status();
+  frame_ = top_json(**frame);
+  renew_frame_at_ = Clock::now() + kFrame;
+  return frame_;
+}
+
+Result<ServedRun::SharedAnalysis> ServedRun::latest_analysis() {
+  if (const auto made = page(); !made.ok()) return made.status();
+  const std::lock_guard<std::mutex> guard(page_mutex_);
+  return analysis_;
+}
+
+}  // namespace stepscope

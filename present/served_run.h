@@ -1,0 +1,59 @@
+// What the local server shows of a store: the report, the timeline and the latest frame, each made
+// when it is asked for. Each reading has a reader of its own, for as long as it takes: of a running
+// recording none stays open.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "analyzer/live/live_run.h"
+#include "analyzer/report.h"
+#include "store/analysis.h"
+#include "store/status.h"
+#include "store/trace_reader.h"
+#include "viewer-export/byte_sink.h"
+
+namespace stepscope {
+
+// Thread safety: page(), trace() and frame() may be called from several threads.
+class ServedRun {
+ public:
+  using Analyze = std::function<Result<AnalysisReport>(const TraceReader&)>;
+
+  // `live`: the page follows a recording that is still going on.
+  ServedRun(std::filesystem::path store, bool live, Analyze analyze)
+      : store_(std::move(store)), live_(live), analyze_(std::move(analyze)) {}
+
+  // The report; made anew where the recording went on since the last time.
+  Result<std::string> page();
+  // The Chrome trace, gzip. Streamed: memory does not grow with the run.
+  Status trace(ByteSink& sink);
+  // What the recording does now, as `top --json` says it.
+  Result<std::string> frame();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using SharedAnalysis = std::shared_ptr<const Analysis>;
+
+  Result<SharedAnalysis> latest_analysis();
+
+  const std::filesystem::path store_;
+  const bool live_;
+  const Analyze analyze_;
+  std::mutex page_mutex_;
+  std::string page_;                 // guarded by page_mutex_; empty: not made yet
+  bool page_grows_ = false;          // guarded by page_mutex_
+  Clock::time_point renew_page_at_;  // guarded by page_mutex_
+  SharedAnalysis analysis_;          // guarded by page_mutex_: what the page tells of
+  std::mutex live_mutex_;
+  std::unique_ptr<LiveRun> follower_;  // guarded by live_mutex_
+  std::string frame_;                  // guarded by live_mutex_
+  Clock::time_point renew_frame_at_;   // guarded by live_mutex_
+};
+
+}  // namespace stepscope

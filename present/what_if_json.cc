@@ -1,0 +1,37 @@
+#include "present/what_if_json.h"
+
+#include <cmath>
+#include <cstddef>
+
+#include "present/json_value.h"
+
+namespace stepscope {
+namespace {
+
+Json exposed_json(const Prediction& prediction) {
+  Json json;
+  for (std::size_t i = 0; i < prediction.exposed.size(); ++i)
+    json[category_name(static_cast<Category>(i))] = std::llround(prediction.exposed[i]);
+  return json;
+}
+
+}  // namespace
+
+std::string what_if_json(const WhatIfAnswer& answer) {
+  const Prediction& predicted = answer.predicted;
+  const Json document = {
+      {"schema", "stepscope.what_if/1"},
+      {"measured_step_ns", answer.loop.wall.mean},
+      {"replayed_step_ns", std::llround(answer.as_it_is.step_ns)},
+      {"replay_error", answer.loop.replay.error},
+      {"replayed_steps", answer.loop.replay.steps},
+      {"predicted_step_ns", std::llround(predicted.step_ns)},
+      {"ci95", {std::llround(predicted.ci95.low), std::llround(predicted.ci95.high)}},
+      {"saves_ns", answer.loop.wall.mean - std::llround(predicted.step_ns)},
+      {"exposed_before", exposed_json(answer.as_it_is)},
+      {"exposed_after", exposed_json(predicted)},
+      {"notes", answer.notes}};
+  return document_text(document);
+}
+
+}  // namespace stepscope

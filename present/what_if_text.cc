@@ -1,0 +1,65 @@
+#include "present/what_if_text.h"
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+
+#include "analyzer/words.h"
+#include "present/terminal_text.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double kLeastShown = 0.001;  // of a step: a category that changes by less is not listed
+
+std::string signed_percent(double fraction) {
+  std::array<char, 32> text{};
+  // Adding 0 turns a rounded -0 into 0.
+  std::snprintf(text.data(), text.size(), "%+.1f %%", std::round(fraction * 1000) / 10 + 0.0);
+  return text.data();
+}
+
+std::string row(const std::string& what, double ns, const std::string& rest) {
+  return "  " + pad_right(what, 12) + pad_left(time_text(ns), 9) + "   " + rest + "\n";
+}
+
+std::string changed_categories(const WhatIfAnswer& answer) {
+  std::string text;
+  for (std::size_t i = 0; i < answer.predicted.exposed.size(); ++i) {
+    const double before = answer.as_it_is.exposed[i], after = answer.predicted.exposed[i];
+    if (std::abs(after - before) < kLeastShown * answer.as_it_is.step_ns) continue;
+    text += "    " + pad_right(category_name(static_cast<Category>(i)), 14) +
+            pad_left(time_text(before), 9) + "  →" + pad_left(time_text(after), 9) + "\n";
+  }
+  return text.empty() ? "" : "\n  where the loop's thread spends it\n" + text;
+}
+
+}  // namespace
+
+std::string what_if_text(const WhatIfAnswer& answer) {
+  const double measured = static_cast<double>(answer.loop.wall.mean);
+  const Prediction& predicted = answer.predicted;
+  const char* const unit = answer.loop.unit();
+  std::string text = row("measured", measured,
+                         count_text(static_cast<std::int64_t>(answer.loop.analysed.size())) +
+                             in_units(" steps", unit));
+  text +=
+      row("replayed", answer.as_it_is.step_ns,
+          signed_percent(answer.as_it_is.step_ns / measured - 1) + ", " +
+              count_text(answer.loop.replay.steps) + in_units(" steps without any change", unit));
+  std::array<char, 32> factor{};
+  std::snprintf(factor.data(), factor.size(), "%.2f ×  ", measured / predicted.step_ns);
+  text += row("predicted", predicted.step_ns,
+              factor.data() + ("(95 % CI " + time_text(predicted.ci95.low) + " – " +
+                               time_text(predicted.ci95.high) + ")"));
+  text += changed_categories(answer);
+  for (const std::string& note : answer.notes) {
+    text += "\n";
+    for (const std::string& line : wrap(note, 98)) text += "  " + line + "\n";
+  }
+  return text;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,49 @@
+// What export and import say of what they wrote.
+#include "present/file_summary.h"
+
+#include <gtest/gtest.h>
+
+namespace stepscope {
+namespace {
+
+ImportSummary imported() {
+  ImportSummary summary;
+  summary.files.resize(1);
+  summary.files[0].format = "Kineto";
+  summary.counts.ops = 12;
+  summary.counts.kernels = 3;
+  return summary;
+}
+
+TEST(FileSummary, ASizeIsInTheUnitThatFitsIt) {
+  ChromeTraceSummary trace;
+  trace.ops = 7;
+  trace.steps = 2;
+  trace.phases = 8;
+  EXPECT_EQ(export_summary("t.json", 12'345, trace),
+            "t.json: 7 ops, 2 steps, 8 phases, 12.3 kB\n"
+            "open it at https://ui.perfetto.dev (it stays on your machine) or chrome://tracing\n");
+}
+
+TEST(FileSummary, AnImportSaysWhatWasLeftOut) {
+  ImportSummary summary = imported();
+  EXPECT_EQ(import_summary("run.db", summary),
+            "run.db: 12 ops, 3 kernels, 0 copies, 0 memsets, 0 API calls (Kineto)\n"
+            "next: stepscope analyze run.db\n");
+  summary.files.resize(2, summary.files[0]);
+  summary.lost = 4;
+  summary.python_functions = 5;
+  EXPECT_EQ(import_summary("run.db", summary),
+            "run.db: 12 ops, 3 kernels, 0 copies, 0 memsets, 0 API calls of 2 ranks (Kineto)\n"
+            "4 events made no sense and were left out or cut: sqlite3 run.db \"select * from "
+            "loss\"\n"
+            "5 calls of Python functions were left out: they are no ops\n"
+            "next: stepscope analyze run.db\n");
+}
+
+TEST(FileSummary, NoPathMovesATerminal) {
+  EXPECT_EQ(import_summary("a\nb.db", imported()).find("a\nb"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace stepscope
