@@ -16,21 +16,21 @@ struct KindWords {
 constexpr std::array kKinds = {
     KindWords{"op", "op", "ops"},
     KindWords{"phase", "phase", "phases"},
-    KindWords{"name", "name of an op", "names of ops"},
-    KindWords{"depth", "op that was nested too deeply", "ops that were nested too deeply"},
+    KindWords{"name", "op name", "op names"},
+    KindWords{"depth", "op nested too deeply", "ops nested too deeply"},
     KindWords{"thread", "thread without a buffer", "threads without a buffer"},
-    KindWords{"failure", "event for want of memory", "events for want of memory"},
-    KindWords{"corrupt", "event that made no sense", "events that made no sense"},
+    KindWords{"failure", "event due to lack of memory", "events due to lack of memory"},
+    KindWords{"corrupt", "malformed event", "malformed events"},
     KindWords{"unwritten", "event that could not be written", "events that could not be written"},
-    KindWords{"late_op", "op that was stored too late", "ops that were stored too late"},
+    KindWords{"late_op", "op stored too late", "ops stored too late"},
     KindWords{"kernel", "kernel", "kernels"},
-    KindWords{"sample", "sample", "samples"},
+    KindWords{"sample", "counter reading", "counter readings"},
     KindWords{"device_record", "device activity", "device activities"},
-    KindWords{"device_name", "name of a kernel", "names of kernels"},
-    KindWords{"bad_event", "event that made no sense", "events that made no sense"},
-    KindWords{"correlation", "link to what was launched", "links to what was launched"},
-    KindWords{"overlap", "op that was cut short", "ops that were cut short"},
-    KindWords{"unread", "rest of a broken file", "rests of broken files"},
+    KindWords{"device_name", "kernel name", "kernel names"},
+    KindWords{"bad_event", "malformed event", "malformed events"},
+    KindWords{"correlation", "launch correlation", "launch correlations"},
+    KindWords{"overlap", "truncated op", "truncated ops"},
+    KindWords{"unread", "remainder of a damaged file", "remainders of damaged files"},
 };
 
 }  // namespace
@@ -40,7 +40,7 @@ std::string loss_text(std::string_view kind, std::int64_t count) {
       kKinds.begin(), kKinds.end(), [kind](const KindWords& each) { return each.kind == kind; });
   const std::string number = count_text(count) + " ";
   if (words != kKinds.end()) return number + std::string(count == 1 ? words->one : words->many);
-  return number + (count == 1 ? "event" : "events") + " of the kind " + in_quotes(kind);
+  return number + (count == 1 ? "event" : "events") + " of kind " + in_quotes(kind);
 }
 
 std::string losses_text(const std::vector<Loss>& losses, bool incomplete) {

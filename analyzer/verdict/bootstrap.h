@@ -1,5 +1,5 @@
 // A confidence interval for a share of step time. Step times are not normal (stalls, long tails),
-// so the interval is bootstrapped: resample the steps, take the share again, read the percentiles.
+// so the interval is bootstrapped: resample the steps, recompute the share, read the percentiles.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ inline constexpr std::size_t kMostBlocks = 1000;
 inline constexpr std::uint64_t kBootstrapSeed = 0x57e95c09e;
 
 // 95 % percentile interval (Efron 1979) of sum(parts) / sum(wholes), pairs resampled together. More
-// than kMostBlocks pairs are first added up into so many blocks of neighbours, which keeps the time
-// flat and allows for steps that resemble their neighbours. The same input gives the same interval.
-// One pair or none: the interval is the point itself.
+// than kMostBlocks pairs are first summed into kMostBlocks blocks of neighbours, which bounds the
+// time and allows for steps that resemble their neighbours. Deterministic. For one pair or none,
+// the interval is the point itself.
 Interval bootstrap_ratio(std::span<const double> parts, std::span<const double> wholes,
                          std::uint64_t seed = kBootstrapSeed);
 

@@ -1,4 +1,4 @@
-// What a step's time went to: a category, or of `other` a labelled scope.
+// What a step spent its time on: a category, or within `other` a labelled scope.
 #pragma once
 
 #include <compare>
@@ -17,11 +17,11 @@ struct Cause {
   friend auto operator<=>(const Cause&, const Cause&) = default;
 };
 
-// "input"; of a scope "\"checkpoint\"".
+// "input"; for a scope "\"checkpoint\"".
 std::string cause_text(const Cause& cause);
 
-// Exposed ns of each cause in the chosen steps, in their order. At most kMostCauses: those that
-// took most in all.
+// Exposed ns of each cause in the chosen steps, in their order. At most kMostCauses: those with the
+// largest totals.
 std::map<Cause, std::vector<double>> cause_times(const std::vector<Step>& steps,
                                                  const std::vector<std::size_t>& chosen);
 inline constexpr std::size_t kMostCauses = 32;

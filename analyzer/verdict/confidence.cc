@@ -34,12 +34,12 @@ Confidence confidence_of(const ConfidenceInput& input) {
   lower(input.warm_up_only, kLow, "only warm-up steps");
   lower(input.steps < 20, input.steps < 5 ? kLow : kMedium,
         "only " + std::to_string(input.steps) + (input.steps == 1 ? " step" : " steps"));
-  lower(width > 0.10, width > 0.20 ? kLow : kMedium, "steps differ much");
+  lower(width > 0.10, width > 0.20 ? kLow : kMedium, "steps vary widely");
   lower(holds_threshold(input.ci, input.bottleneck), kMedium, "close to a threshold");
   lower(input.lost > 0, lost > 0.01 ? kLow : kMedium, std::to_string(input.lost) + " events lost");
   lower(input.incomplete, kMedium, "the recording ended before the program");
   lower(!input.ops_recorded, kMedium, "no ops recorded");
-  lower(input.input_unknown, kLow, "nothing tells input from compute");
+  lower(input.input_unknown, kLow, "input cannot be distinguished from compute");
   lower(input.input_inferred && input.bottleneck.kind == "input-bound", kMedium,
         "input inferred, no loader seen");
   result.level = kNames[level];

@@ -1,4 +1,4 @@
-// How far a verdict can be trusted, and why not further.
+// How far a verdict can be trusted, and what limits the trust.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 namespace stepscope {
 
 struct ConfidenceInput {
-  std::int64_t steps = 0;     // that the verdict rests on
-  bool warm_up_only = false;  // there were no others
+  std::int64_t steps = 0;     // the verdict rests on
+  bool warm_up_only = false;  // no other steps exist
   bool ops_recorded = true;
   bool input_inferred = false;  // no loader was seen
-  bool input_unknown = false;   // nothing tells waiting from computing
+  bool input_unknown = false;   // waiting cannot be distinguished from computing
   Interval ci;                  // of the deciding share
   Bottleneck bottleneck;
   std::int64_t ops = 0;     // recorded
-  std::int64_t lost = 0;    // events lost, or too late to be placed
+  std::int64_t lost = 0;    // events lost, or too late to be assigned to a step
   bool incomplete = false;  // the recording ended before the program
 };
 
@@ -30,10 +30,10 @@ struct Confidence {
 
 // "high" unless one of these lowers it; the lowest wins:
 //   low     fewer than 5 steps; only warm-up steps; an interval wider than 20 points; more than 1 %
-//           lost; steps by a sampler's marks alone, which tell nothing of what is in them
-//   medium  fewer than 20 steps; an interval wider than 10 points, or one that holds a threshold of
-//           the verdict; any loss; a recording that ended early; ops not recorded; an input-bound
-//           verdict by inferred input
+//           lost; steps known from a sampler's marks alone, without any ops
+//   medium  fewer than 20 steps; an interval wider than 10 points, or one that contains a threshold
+//           of the verdict; any loss; a recording that ended early; ops not recorded; an
+//           input-bound verdict from inferred input
 Confidence confidence_of(const ConfidenceInput& input);
 
 }  // namespace stepscope

@@ -16,14 +16,14 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t kMostPairs = 200;  // readings that are compared with one another
-constexpr double kMuchMore = 1.5;        // than at the end: the most it held is told too
+constexpr std::size_t kMostPairs = 200;  // readings compared pairwise
+constexpr double kMuchMore = 1.5;        // than at the end: the peak is reported too
 
 bool is_death(const ProcessEnd& end) {
   return end.how == EndKind::kSignal || (end.how == EndKind::kExit && end.code > 0);
 }
 
-// What a recording says of each process, found once for all of them.
+// What a recording says about each process, looked up once for all of them.
 class ProcessFacts {
  public:
   ProcessFacts(const RecordedRun& recording, const std::vector<LoopReport>& loops) {
@@ -52,7 +52,7 @@ class ProcessFacts {
     }
   }
 
-  // Null: it was still running, or nobody saw.
+  // Null: it was still running, or its end was not observed.
   [[nodiscard]] const ProcessEnd* end(ProcessId process) const { return find(ends_, process); }
   // The loop of the process that took most steps.
   [[nodiscard]] const LoopReport* loop(ProcessId process) const { return find(loops_, process); }
@@ -131,9 +131,9 @@ std::string who(const ProcessReport& process) {
 std::string memory_clause(const ProcessReport& process, std::string_view unit) {
   if (process.rss_bytes <= 0) return "";
   std::string text = "; it held " + bytes_text(process.rss_bytes);
-  // An exception gives back what could not be had on the way out.
+  // An exception frees memory as it unwinds, so the last reading may be far below the peak.
   if (process.rss_peak_bytes >= kMuchMore * process.rss_bytes)
-    text += " (" + bytes_text(process.rss_peak_bytes) + " before)";
+    text += " (peak " + bytes_text(process.rss_peak_bytes) + ")";
   if (process.tensors && process.tensors->last.bytes > 0) {
     text += ", " + bytes_text(process.tensors->last.bytes) + " of it in tensors (" +
             owners_text(process.tensors->last) + ")";
@@ -150,7 +150,7 @@ std::string sentence_of(const ProcessReport& process, std::string_view unit) {
   if (end.step > 0) text += in_units(" in step ", unit) + std::to_string(end.step);
   if (!process.died_in.empty())
     text +=
-        ", in " + printable(process.died_in) + " of thread " + printable(process.died_in_thread);
+        ", in " + printable(process.died_in) + " on thread " + printable(process.died_in_thread);
   text += memory_clause(process, unit) + ".";
   const std::string limits = process.of_memory ? limits_sentence(process.limits) : "";
   return limits.empty() ? text : text + " " + limits;
@@ -243,7 +243,7 @@ std::string gap_sentence(const RunFacts& run) {
     return "The recording is incomplete: " + printable(run.stopped_because) + ".";
   }
   if (!run.cut_off) return {};
-  return "The recording is incomplete: its recorder died, and what came after " +
+  return "The recording is incomplete: its recorder died, and everything after " +
          time_text(static_cast<double>(run.duration_ns)) + " is missing.";
 }
 

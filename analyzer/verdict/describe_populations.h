@@ -1,4 +1,4 @@
-// The kinds of step in words: which steps, how long, what distinguishes them, what bounds them.
+// Describes the kinds of step: which steps, how long, what distinguishes them, what bounds them.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace stepscope {
 
-// The populations of the chosen steps (find_populations), the usual steps first. One, "all", where
-// there is one kind. `unit`: what they are called (LoopReport::unit()).
+// The populations of the chosen steps (find_populations), the usual steps first. A single one,
+// "all", where there is one kind. `unit`: the word for a step (LoopReport::unit()).
 std::vector<Population> describe_populations(const std::vector<Step>& steps,
                                              const std::vector<std::size_t>& chosen,
                                              const char* unit);

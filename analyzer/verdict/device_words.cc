@@ -41,22 +41,22 @@ std::string launch_reason(const LoopReport& report) {
 const char* device_clause_of(Category category) {
   switch (category) {
     case Category::kCompute:
-      return "of the step the device computes";
+      return "of the step is device compute";
     case Category::kInput:
-      return "of the step the device waits for input";
+      return "of the step keeps the device waiting for input";
     case Category::kCopy:
-      return "of the step the device does nothing but copy";
+      return "of the step is spent on copies alone";
     case Category::kCommunication:
-      return "of the step the device does nothing but communicate";
+      return "of the step is spent on communication alone";
     case Category::kSync:
-      return "of the step the device idles while the host waits for it";
+      return "of the step leaves the device idle while the host waits for it";
     case Category::kLaunch:
-      return "of the step the device waits for its work to be launched";
+      return "of the step keeps the device waiting for launches";
     case Category::kAllocation:
-      return "of the step the device waits for memory to be allocated";
+      return "of the step keeps the device waiting for memory allocation";
     case Category::kHost:
     case Category::kOther:
-      return "of the step the device waits for code outside any op";
+      return "of the step keeps the device waiting for code outside any op";
   }
   return "";
 }

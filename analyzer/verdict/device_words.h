@@ -1,4 +1,4 @@
-// How the verdict of a loop on a device is worded: there it is the device whose time is told.
+// The wording of a verdict for a loop on a device, which accounts for the device's time.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace stepscope {
 
-// "of the step the device waits for input"
+// "of the step keeps the device waiting for input"
 const char* device_clause_of(Category category);
 
-// Why, where that is another than for a loop on the host: for kCompute and kLaunch. Else empty.
+// The reason, where it differs from that of a loop on the host (kCompute, kLaunch). Else empty.
 std::string device_reason(const LoopReport& report, Category category);
 
 }  // namespace stepscope

@@ -17,8 +17,8 @@ double mean(std::span<const double> values) {
          static_cast<double>(std::max<std::size_t>(values.size(), 1));
 }
 
-// Which of the values are the earlier ones (the first so many) and which the later (from there on):
-// the thirds at either end, or the sides of a jump.
+// Which values are early (indexes below `early`) and which late (from `late` on): the first and the
+// last third, or the two sides of a jump.
 struct Ends {
   std::size_t early = 0, late = 0;
 
@@ -58,7 +58,7 @@ std::string sentence_of(const Drift& drift, const char* unit) {
   const std::string where = ", most of it in " + cause_text(drift.cause) + ".";
   if (t.jump_at > 0) {
     return in_units("From step ", unit) + std::to_string(t.jump_at) +
-           in_units(" on the steps are ", unit) + word + ": " + size + where;
+           in_units(" on, the steps are ", unit) + word + ": " + size + where;
   }
   return in_units("The steps get ", unit) + word + ": " + size + " over the run" + where;
 }

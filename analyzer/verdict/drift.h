@@ -1,4 +1,4 @@
-// Steps that get slower, or faster, over the run.
+// Detects steps that get slower or faster over the run.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace stepscope {
 
-// The trend (trend_of) of the usual steps of the report's populations, with the cause that changed
-// most and a sentence. Nothing where there is none.
+// The trend (trend_of) of the usual steps in the report's populations, with the cause that changed
+// most and a sentence. Nothing where there is no trend.
 std::optional<Drift> find_drift(const LoopReport& report);
 
 }  // namespace stepscope

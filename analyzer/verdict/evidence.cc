@@ -44,11 +44,12 @@ void add_drift_evidence(const LoopReport& report, std::vector<Evidence>& evidenc
   const auto mean_of = [](const std::string& which) {
     return "avg(iif(number " + which + ", dur_ns, NULL))";
   };
-  evidence.push_back({in_units("the later steps less the earlier ones", report.unit()),
-                      report.drift->between_thirds_ns, "ns",
-                      "SELECT " + mean_of(">= " + std::to_string(late)) + " - " +
-                          mean_of("< " + std::to_string(early)) + " FROM step_breakdown WHERE " +
-                          of_loop(report) + " AND population = 1"});
+  evidence.push_back(
+      {in_units("mean of the later steps minus that of the earlier ones", report.unit()),
+       report.drift->between_thirds_ns, "ns",
+       "SELECT " + mean_of(">= " + std::to_string(late)) + " - " +
+           mean_of("< " + std::to_string(early)) + " FROM step_breakdown WHERE " + of_loop(report) +
+           " AND population = 1"});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a verdict rests on: figures, each with a query on the store that returns it.
+// The evidence of a verdict: figures, each with a store query that returns it.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace stepscope {
 
-// The deciding share (or what the samples say of memory), a row for each kind of step that is not
-// the usual, and the drift. The queries hold once the analysis is in the store.
+// The deciding share (or what the counters say about memory), a row for each kind of step except
+// the usual one, and the drift. The queries work once the analysis is in the store.
 std::vector<Evidence> evidence_of(const LoopReport& report, const Bottleneck& bottleneck);
 
 }  // namespace stepscope

@@ -31,22 +31,22 @@ Interval interval_of(const LoopReport& report, const Bottleneck& bottleneck) {
 }
 
 const char* clause_of(const Bottleneck& bottleneck) {
-  if (bottleneck.memory_pressure) return "of the time memory is waited for";
+  if (bottleneck.memory_pressure) return "of the time is spent waiting for memory";
   switch (bottleneck.category) {
     case Category::kCompute:
-      return "of the step computes";
+      return "of the step is compute";
     case Category::kInput:
       return "of the step waits for input";
     case Category::kCopy:
-      return "of the step copies data";
+      return "of the step is spent copying data";
     case Category::kCommunication:
-      return "of the step communicates";
+      return "of the step is spent in communication";
     case Category::kSync:
       return "of the step waits for the device";
     case Category::kLaunch:
-      return "of the step is the framework's own cost of starting ops";
+      return "of the step is framework overhead for launching ops";
     case Category::kAllocation:
-      return "of the step allocates memory";
+      return "of the step is spent allocating memory";
     case Category::kHost:
     case Category::kOther:
       return "of the step is code outside any op";
@@ -55,15 +55,15 @@ const char* clause_of(const Bottleneck& bottleneck) {
 }
 
 std::string inferred_input_reason(const LoopReport& report) {
-  const std::string taken = " is taken for waiting for input.";
+  const std::string counts = " counts as waiting for input.";
   if (report.by_sampler && !report.trains)
-    return "No loader was seen: the pause of the ops at each batch that the sampler draws" + taken;
+    return "No loader was seen: the pause between ops at each batch drawn by the sampler" + counts;
   if (report.marker == StepMarker::kInferred && !report.by_sampler)
     return in_units("No loader was seen: the longest pause between the ops of a step",
                     report.unit()) +
-           taken;
+           counts;
   return "No loader was seen: what the loop thread does between the optimizer step and the next "
-         "forward pass is taken for preparing the batch.";
+         "forward pass counts as preparing the batch.";
 }
 
 std::string input_reason(const LoopReport& report) {
@@ -80,7 +80,7 @@ std::string input_reason(const LoopReport& report) {
   }
   if (busy <= 0.2) {
     return "The loop thread is blocked for " + percent_text(1 - busy) +
-           " of the wait: its data comes from workers, a disk or the network, too slowly.";
+           " of the wait: workers, a disk or the network deliver the data too slowly.";
   }
   return "The loop thread works for " + percent_text(busy) +
          " of the wait and is blocked for the rest.";
@@ -99,16 +99,16 @@ std::string ops_reason(const LoopReport& report, bool launch) {
   if (launch) {
     return in_units("A step runs ", report.unit()) +
            count_text(static_cast<std::int64_t>(calls / steps + 0.5)) +
-           " ops; most of them do too little work for what starting one costs.";
+           " ops; most of them do too little work to justify the cost of launching them.";
   }
   return "Most of it: " + top->name + " in " + top->phase + ", " +
          time_text(static_cast<double>(top->self_ns) / steps) + in_units(" a step.", report.unit());
 }
 
-// The scope that most time went to, when scopes are most of it.
+// Names the costliest scope when scopes take most of the time.
 std::string host_reason(const LoopReport& report) {
   if (share_of(report.shares, Category::kOther) <= share_of(report.shares, Category::kHost)) {
-    return "It runs on the loop thread between the ops: Python or C++ of the program itself.";
+    return "It runs on the loop thread between the ops: the program's own Python or C++ code.";
   }
   std::map<std::string, double> labels;
   double total = 0;
@@ -127,7 +127,7 @@ std::string host_reason(const LoopReport& report) {
 }
 
 std::string memory_reason(const LoopReport& report) {
-  std::string text = "Memory is short, which makes everything else slow: ";
+  std::string text = "Memory is short, which slows everything else down: ";
   const auto& evidence = report.memory.evidence;
   for (std::size_t i = 0; i < evidence.size(); ++i)
     text += (i == 0 ? "" : i + 1 == evidence.size() ? ", and " : ", ") + evidence[i].statement;
@@ -150,7 +150,7 @@ std::string main_reason(const LoopReport& report, const Bottleneck& bottleneck) 
   }
 }
 
-// Other stalls that would have been a verdict of their own.
+// The other stalls that are large enough for a verdict of their own.
 std::string further_stalls(const LoopReport& report, const Bottleneck& bottleneck) {
   std::string text;
   if (!bottleneck.memory_pressure && classify({}, report.memory.share).memory_pressure)
@@ -182,9 +182,9 @@ std::string populations_reason(const LoopReport& report) {
 }
 
 std::string no_ops_reason(const LoopReport& report) {
-  std::string text = "No ops were recorded: the phases stand for them.";
+  std::string text = "No ops were recorded: attribution rests on the phases alone.";
   if (report.lacks_loader) {
-    text += " No loader was seen either: how much of the time is preparing batches cannot be told.";
+    text += " No loader was seen either: the time spent preparing batches is unknown.";
   }
   return text;
 }
@@ -193,7 +193,7 @@ std::string inferred_steps_reason(const LoopReport& report) {
   if (report.marker != StepMarker::kInferred) return "";
   return in_units(report.by_sampler
                       ? "The steps are inferred from the batches that the sampler draws."
-                      : "Nothing marks the steps: they are inferred from the ops, which repeat.",
+                      : "Nothing marks the steps: they are inferred from the ops that repeat.",
                   report.unit());
 }
 
@@ -211,7 +211,7 @@ double memory_share(const LoopReport& report, const std::vector<std::size_t>& me
   return total > 0 ? stalled / total : 0;
 }
 
-// What each step and each kind of step alone is bound by.
+// Classifies each step, and each kind of step, on its own.
 void judge_kinds(LoopReport& report) {
   for (std::size_t i = 0; i < report.steps.size(); ++i) {
     const std::vector<std::size_t> alone = {i};

@@ -9,12 +9,12 @@ namespace stepscope {
 struct RecordingQuality {
   std::int64_t ops = 0;
   std::int64_t lost = 0;    // events that were not recorded
-  bool incomplete = false;  // it ended before the program
+  bool incomplete = false;  // the recording ended before the program
 };
 
 // Fills verdict (without its advice), clause, reasons and doubts, and the kinds of the steps and of
-// the populations, from what the report holds already: the steps with their times, the analysed
-// ones, shares, phases, input, memory, ops, populations and drift.
+// the populations. The report must already hold the steps with their times, the analysed steps,
+// shares, phases, input, memory, ops, populations and drift.
 void judge(LoopReport& report, const RecordingQuality& recording);
 
 }  // namespace stepscope

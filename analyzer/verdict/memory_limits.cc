@@ -49,14 +49,14 @@ MemoryLimits read_memory_limits(const Counters& counters, ProcessId process) {
 std::string limits_sentence(const MemoryLimits& limits) {
   std::vector<std::string> parts;
   if (limits.group_bytes)
-    parts.push_back("its control group may hold " + bytes_text(*limits.group_bytes));
+    parts.push_back("its control group is limited to " + bytes_text(*limits.group_bytes));
   if (limits.address_limit) {
     parts.push_back(
-        "its address space may have " + bytes_text(*limits.address_limit) + " (ulimit -v)" +
-        (limits.address_bytes ? " and had up to " + bytes_text(*limits.address_bytes) : ""));
+        "its address space is limited to " + bytes_text(*limits.address_limit) + " (ulimit -v)" +
+        (limits.address_bytes ? " and reached " + bytes_text(*limits.address_bytes) : ""));
   }
   if (limits.available_bytes)
-    parts.push_back("the machine had " + bytes_text(*limits.available_bytes) + " left");
+    parts.push_back("the machine had " + bytes_text(*limits.available_bytes) + " available");
   if (limits.oom_score)
     parts.push_back("its OOM score was " + count_text(std::llround(*limits.oom_score)) +
                     " of 1,000");

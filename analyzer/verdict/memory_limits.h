@@ -1,5 +1,5 @@
-// What the system had set against the memory of a process, as it was last sampled: said of one that
-// died of it.
+// The memory limits of a process and how close it came to them, as last sampled. Reported for a
+// process that ran out of memory.
 #pragma once
 
 #include <optional>
@@ -10,22 +10,22 @@
 
 namespace stepscope {
 
-// Nothing where a figure was not sampled, or there is no such limit.
+// A field is empty where it was not sampled or no such limit exists.
 struct MemoryLimits {
-  std::optional<double> group_bytes;      // what its control group may hold
-  std::optional<double> held_bytes;       // the most that it held
-  std::optional<double> address_bytes;    // the most that its address space was
-  std::optional<double> address_limit;    // that it may have (ulimit -v)
-  std::optional<double> available_bytes;  // of the machine
+  std::optional<double> group_bytes;      // the limit of its control group
+  std::optional<double> held_bytes;       // its peak resident memory
+  std::optional<double> address_bytes;    // the peak of its address space
+  std::optional<double> address_limit;    // the limit on it (ulimit -v)
+  std::optional<double> available_bytes;  // on the machine
   std::optional<double> oom_score;        // 0 to 1,000 (/proc/PID/oom_score)
 
-  // Whether it once came within a fifth of a limit: what failed for lack of room was never held.
+  // Whether it ever came within a fifth of a limit. (The allocation that failed never counted.)
   [[nodiscard]] bool reached() const;
 };
 
 MemoryLimits read_memory_limits(const Counters& counters, ProcessId process);
 
-// "Its control group may hold 64.0 MB; …." A sentence, or "".
+// "Its control group is limited to 64.0 MB; …." A sentence, or "".
 std::string limits_sentence(const MemoryLimits& limits);
 
 }  // namespace stepscope

@@ -12,7 +12,7 @@ namespace {
 
 using Readings = std::vector<CounterSeries::Reading>;
 
-// What is read from: a counter of the machine or of the loop's process, and what one of it takes.
+// The counter used: the machine's or the loop's process's, and the time that one count stands for.
 struct Source {
   const CounterSeries* series = nullptr;
   double ns_each = 0;
@@ -43,11 +43,11 @@ std::string from_samples(const char* counter, ProcessId process, TimeRange range
 void add_stall_evidence(const Readings& readings, TimeRange range, MemoryPressure& memory) {
   const double share = 1e3 * (readings.back().value - readings.front().value) /
                        static_cast<double>(to_ns(readings.back().at - readings.front().at));
-  memory.evidence.push_back(
-      {"some task of the machine waited for memory for " + percent_text(share) + " of these steps",
-       share, "ratio",
-       "SELECT 1e3 * (max(value) - min(value)) / (max(at_ns) - min(at_ns))" +
-           from_samples(counter::kPsiMemorySome, ProcessId::kNone, range)});
+  memory.evidence.push_back({"some task on the machine waited for memory during " +
+                                 percent_text(share) + " of these steps",
+                             share, "ratio",
+                             "SELECT 1e3 * (max(value) - min(value)) / (max(at_ns) - min(at_ns))" +
+                                 from_samples(counter::kPsiMemorySome, ProcessId::kNone, range)});
 }
 
 void add_fault_evidence(const LoopReport& report, const Counters& counters, TimeRange range,
@@ -73,8 +73,7 @@ void add_available_evidence(const Counters& counters, TimeRange range, MemoryPre
       std::min_element(readings.begin(), readings.end(),
                        [](const auto& a, const auto& b) { return a.value < b.value; });
   memory.evidence.push_back(
-      {"at the least " + bytes_text(least->value) + " of memory were to be had", least->value,
-       "bytes",
+      {"available memory fell to " + bytes_text(least->value), least->value, "bytes",
        "SELECT min(value)" + from_samples(counter::kMemoryAvailable, ProcessId::kNone, range)});
 }
 

@@ -1,4 +1,4 @@
-// How much of the steps' time went to waiting for memory, from the samples.
+// How much of the step time was spent waiting for memory, from the counter readings.
 #pragma once
 
 #include "analyzer/report.h"
@@ -6,15 +6,15 @@
 
 namespace stepscope {
 
-// Memory pressure is no category of its own: it makes computing, input and everything else slower,
-// and overlaps with them. What is measured is the time in which some task of the machine waited for
-// memory (pressure stall information, psi_memory_some_us); where the kernel has none, at least
-// kMajorFaultNs for each major page fault of the loop's process. Samples come about ten a second:
-// for shorter steps the figure is that of their neighbourhood. Unknown with fewer than 2 readings
-// in the analysed steps.
+// Memory pressure is not a category of its own: it slows down compute, input and everything else,
+// and overlaps with them. The measure is the time in which some task on the machine waited for
+// memory (pressure stall information, psi_memory_some_us). Where the kernel does not report it,
+// each major page fault of the loop's process counts as kMajorFaultNs. There are about ten readings
+// a second: the figure of a shorter step is that of its neighbourhood. Unknown with fewer than 2
+// readings in the analysed steps.
 MemoryPressure measure_memory_pressure(const LoopReport& report, const Counters& counters);
 
-// What reading 4 KiB takes a fast solid-state disk: less than most major faults cost.
+// The time a fast solid-state disk takes to read 4 KiB: less than most major faults cost.
 inline constexpr double kMajorFaultNs = 80'000;
 
 }  // namespace stepscope

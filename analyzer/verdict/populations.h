@@ -1,5 +1,5 @@
-// The kinds of step in a run. Where every 20th step stalls, or batches have two shapes, a mean
-// describes no step at all.
+// The kinds of step in a run. Where every 20th step stalls, or batches have two shapes, the mean
+// describes none of the steps.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace stepscope {
 
-// What is known of each step, index by index.
+// What is known about each step, by index.
 struct StepProfiles {
   std::vector<std::int64_t> numbers;  // ascending
   std::vector<double> times;          // whole steps, in ns
@@ -20,12 +20,12 @@ struct StepProfiles {
 };
 
 // Indexes into the profiles by kind, each ascending. The most frequent kind comes first, the others
-// by their median time. One: all steps are of a kind.
+// by their median time. A single element: all steps are of one kind.
 //
 // Divides the steps where one series, the step times or one cause, shows two kinds (split_series)
-// and the median times of the two differ by kLeastRatio; of several such series by the one that
-// separates best. Then each part again, up to kMostKinds. In a run of one kind, the
-// gaps find a second with a probability of at most kFalseKinds. O(series · n log n).
+// and the median times of the two differ by kLeastRatio; of several such series it uses the one
+// that separates best. Then divides each part again, up to kMostKinds. In a run of one kind, the
+// gaps find a second kind with a probability of at most kFalseKinds. O(series · n log n).
 std::vector<std::vector<std::size_t>> find_populations(const StepProfiles& profiles);
 
 inline constexpr double kLeastRatio = 1.1;

@@ -24,14 +24,14 @@ RankRow row_of(const LoopReport& loop) {
   return row;
 }
 
-// The middle value, the lower one of two: of an even number of ranks.
+// The median; of an even number of ranks the lower of the two middle values.
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
 
-// Over the ranks but `left_out`.
+// Over all ranks except `left_out`.
 template <typename Value>
 double median_of_others(const std::vector<const LoopReport*>& loops, const LoopReport* left_out,
                         const Value& value) {
@@ -42,7 +42,7 @@ double median_of_others(const std::vector<const LoopReport*>& loops, const LoopR
   return median(std::move(values));
 }
 
-// "input, +20.1 ms": what the slow rank spends most more on.
+// "input, +20.1 ms": where the straggler exceeds the others most.
 std::string excess_of(const LoopReport& slow, const std::vector<const LoopReport*>& loops) {
   Category most = Category::kCompute;
   double most_ns = 0;
@@ -83,9 +83,10 @@ std::vector<std::vector<Turn>> common_steps(const std::vector<const LoopReport*>
   return steps;
 }
 
-// Who waits for whom: in each step the rank with the most work of its own comes last into the
-// collectives, and what the others communicate for longer than it does is waiting for it. `after`:
-// by rank, how much the step would be shorter were it as fast as the next; summed.
+// Who waits for whom: in each step the rank with the most work of its own enters the collectives
+// last, and the time by which the others communicate longer than it does is spent waiting for it.
+// `after`: by rank, how much shorter the step would be if the rank were as fast as the next;
+// summed.
 void account_waits(const std::vector<std::vector<Turn>>& steps, RankReport& report,
                    std::vector<double>& after) {
   const auto count = static_cast<double>(std::max<std::size_t>(steps.size(), 1));
@@ -117,31 +118,31 @@ std::string even_sentence(const RankReport& report) {
   const std::vector<RankRow>& rows = report.rows;
   const std::string ranks = "The " + std::to_string(rows.size()) + " ranks";
   if (report.wait_share >= kLeastRankGap) {
-    return ranks + " take turns at being last: " + percent_text(report.wait_share) +
-           " of their time is waiting for the one whose step takes longest.";
+    return ranks + " take turns finishing last: " + percent_text(report.wait_share) +
+           " of their time is spent waiting for the slowest rank of the step.";
   }
   const auto [least, most] = std::minmax_element(
       rows.begin(), rows.end(),
       [](const RankRow& a, const RankRow& b) { return a.work_ns() < b.work_ns(); });
-  return ranks + " are even: between " + time_text(least->work_ns()) + " and " +
-         time_text(most->work_ns()) + " of a step are their own work.";
+  return ranks + " are balanced: their own work takes " + time_text(least->work_ns()) + " to " +
+         time_text(most->work_ns()) + " of a step.";
 }
 
 std::string straggler_sentence(const RankReport& report, const RankRow& slow, double others_work,
                                const std::string& excess) {
   const bool one = report.rows.size() == 2;
   std::string text = "Rank " + std::to_string(slow.rank) +
-                     " is the slow one: " + time_text(slow.work_ns()) +
-                     " of a step are its own work, " + time_text(others_work) +
-                     (one ? " that of the other" : " that of the others");
+                     " is the straggler: its own work takes " + time_text(slow.work_ns()) +
+                     " of a step, that of the " + (one ? "other " : "others ") +
+                     time_text(others_work);
   if (slow.costs_ns >= kLeastRankGap * slow.step_ns) {
-    text += (one ? ", which waits " : ", which wait ") + time_text(slow.costs_ns) +
+    text += (one ? "; the other waits " : "; the others wait ") + time_text(slow.costs_ns) +
             " a step for it in communication";
   }
-  text += ". What it spends more on: " + excess + ".";
+  text += ". Its largest excess: " + excess + ".";
   if (slow.step_ns - report.step_without_ns >= kLeastRankGap * slow.step_ns) {
-    text += " Were it as fast as the next, a step would take " + time_text(report.step_without_ns) +
-            " instead of " + time_text(slow.step_ns) + ".";
+    text += " If it were as fast as the next rank, a step would take " +
+            time_text(report.step_without_ns) + " instead of " + time_text(slow.step_ns) + ".";
   }
   return text;
 }
@@ -161,9 +162,9 @@ std::optional<RankReport> compare_ranks(const std::vector<LoopReport>& loops) {
     report.rows.push_back(row_of(*loop));
   }
   if (!std::all_of(ranks.begin(), ranks.end(), [](auto* loop) { return loop->ops_recorded; })) {
-    report.sentence = "Which of the " + std::to_string(ranks.size()) +
-                      " ranks the others wait for cannot be told: not all of them had their ops "
-                      "recorded.";
+    report.sentence = "Whether one of the " + std::to_string(ranks.size()) +
+                      " ranks holds up the others is unknown: ops were not recorded on all of "
+                      "them.";
     return report;
   }
   std::vector<double> saved_if_next(ranks.size());

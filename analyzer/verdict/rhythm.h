@@ -1,4 +1,4 @@
-// Whether some of the steps come in a regular rhythm: every 20th.
+// Whether some of the steps recur periodically, such as every 20th.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,15 @@
 namespace stepscope {
 
 struct Rhythm {
-  std::int64_t period = 0;  // every so manieth step; 0: no rhythm
-  std::int64_t first = 0;   // the first step number of the rhythm
-  double log_p = 0;         // ln of a bound on how likely chance is to be as regular; 0 without one
+  std::int64_t period = 0;  // in steps; 0 = aperiodic
+  std::int64_t first = 0;   // the number of the first such step
+  double log_p = 0;         // ln of a bound on the probability by chance; 0 if aperiodic
 };
 
 // `numbers`: the step numbers in question, ascending; `among`: how many steps there are in all. The
-// period is the most frequent distance. It is one when at least kOnBeat of the steps lie on one
-// beat of it and fill at least kFilled of the places that the beat has between the first and the
-// last of them (another stall may have taken some).
+// period is the most frequent distance. The steps are periodic when at least kOnBeat of them lie on
+// one phase of the period and fill at least kFilled of its places between the first and the last of
+// them (another stall may have taken some).
 Rhythm rhythm_of(std::span<const std::int64_t> numbers, std::int64_t among);
 
 inline constexpr double kOnBeat = 0.8;

@@ -19,17 +19,17 @@ Shares exposed_shares(const std::vector<Step>& steps, const std::vector<std::siz
 Shares hidden_shares(const std::vector<Step>& steps, const std::vector<std::size_t>& chosen);
 PhaseMeans phase_means(const std::vector<Step>& steps, const std::vector<std::size_t>& chosen);
 
-// Where the time of a call goes: ns, means over the analysed ones. They sum to the mean call.
+// Where the time of an inference call goes: means over the analysed calls, ns. They sum to the
+// mean call.
 struct CallMeans {
   double input = 0;
-  double model = 0;                      // ops, and what lies between them
-  std::map<std::string, double> scopes;  // that the program labelled: a tokenizer
+  double model = 0;                      // ops, and the code between them
+  std::map<std::string, double> scopes;  // labelled by the program: a tokenizer
   double other = 0;
 };
 CallMeans call_means(const LoopReport& report);
 
-// The waits of `phases` (the loop thread's) that began in a chosen step. A wait in a wait counts
-// once.
+// The waits of `phases` (the loop thread's) that began in a chosen step. Nested waits count once.
 InputUse input_use(const std::vector<Phase>& phases, const std::vector<Step>& steps,
                    const std::vector<std::size_t>& chosen,
                    const std::function<std::string_view(StringId)>& text);

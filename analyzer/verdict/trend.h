@@ -11,24 +11,24 @@
 namespace stepscope {
 
 struct Trend {
-  double slope = 0;    // a step
-  Interval slope_ci;   // 95 %
-  double change = 0;   // over all steps; where it came at once, the later level less the earlier
-  Interval change_ci;  // 95 %
-  double level = 0;    // the median of all values
-  std::int64_t jump_at = 0;  // it came at once, with the step of this number; 0: it came bit by bit
+  double slope = 0;          // per step
+  Interval slope_ci;         // 95 %
+  double change = 0;         // over all steps; after a jump, the later level minus the earlier
+  Interval change_ci;        // 95 %
+  double level = 0;          // the median of all values
+  std::int64_t jump_at = 0;  // the step number of a jump; 0: the change is gradual
 };
 
 // The slope is the median of those between all pairs of values (Theil 1950, Sen 1968), with Sen's
 // interval. It is a trend when the Mann-Kendall test (Mann 1945, Kendall 1975) says so at the
 // 0.05 % level, its variance enlarged for the dependence of neighbours (Hamed and Rao 1998, and at
-// least as a first-order autoregression needs: Yue and Wang 2004), and the change is kLeastDrift of
-// the level or more. It came at once when two levels, parted by least squares
+// least as much as a first-order autoregression needs: Yue and Wang 2004), and the change is at
+// least kLeastDrift of the level. It is a jump when two levels, separated by least squares
 // (Hawkins 1977), leave a sum of absolute differences that is smaller than the line's by a fifth or
 // more.
 //
 // `numbers`: the step of each value, ascending. More than kMostBlocksOfTrend values are first
-// joined into so many blocks of neighbours, of which the medians are taken. Nothing for fewer than
+// reduced to the medians of kMostBlocksOfTrend blocks of neighbours. Nothing for fewer than
 // kLeastOfTrend values. O(n log n).
 std::optional<Trend> trend_of(std::span<const double> values,
                               std::span<const std::int64_t> numbers);

@@ -19,8 +19,8 @@ TEST(Losses, HaveASingularAndAPlural) {
   EXPECT_EQ(loss_text("unwritten", 1), "1 event that could not be written");
   EXPECT_EQ(loss_text("op", 7), "7 ops");
   EXPECT_EQ(loss_text("device_record", 2), "2 device activities");
-  EXPECT_EQ(loss_text("from\nlater", 3), "3 events of the kind \"from?later\"");
-  EXPECT_EQ(loss_text("later", 1), "1 event of the kind \"later\"");
+  EXPECT_EQ(loss_text("from\nlater", 3), "3 events of kind \"from?later\"");
+  EXPECT_EQ(loss_text("later", 1), "1 event of kind \"later\"");
 }
 
 TEST(Losses, OfAllThreadsAreAddedUp) {
@@ -55,7 +55,7 @@ TEST(Losses, HaveWordsForEveryKindThatTheDocumentationNames) {
               "\n[|] `([a-z_]+)` [|]", kinds);
   EXPECT_GE(kinds.size(), 13u);
   for (const std::string& kind : kinds)
-    EXPECT_EQ(loss_text(kind, 2).find("of the kind"), std::string::npos) << kind;
+    EXPECT_EQ(loss_text(kind, 2).find("of kind"), std::string::npos) << kind;
 }
 
 }  // namespace

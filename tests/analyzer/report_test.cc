@@ -100,7 +100,7 @@ TEST(Report, StepsThatGetFasterAtOnceAreToldFromWhen) {
   ASSERT_TRUE(loop.drift.has_value());
   EXPECT_EQ(loop.drift->trend.jump_at, 261);
   EXPECT_NEAR(loop.drift->trend.change, -60'000, 100);
-  EXPECT_THAT(loop.verdict.sentence, HasSubstr("From step 261 on the steps are faster: −60.0 µs"));
+  EXPECT_THAT(loop.verdict.sentence, HasSubstr("From step 261 on, the steps are faster: −60.0 µs"));
 }
 
 TEST(Report, SteadyStepsDoNotDrift) {
@@ -135,7 +135,7 @@ TEST(Report, MemoryPressureIsAVerdictOfItsOwn) {
   EXPECT_NEAR(loop.verdict.share, 0.43, 1e-3);
   EXPECT_NEAR(loop.verdict.ci_low, 0.43, 1e-3);
   EXPECT_EQ(loop.steps[50].kinds.at(0).kind, "memory-pressure-bound");
-  EXPECT_THAT(loop.verdict.sentence, HasSubstr("43.0 % of the time memory is waited for."));
+  EXPECT_THAT(loop.verdict.sentence, HasSubstr("43.0 % of the time is spent waiting for memory."));
   EXPECT_THAT(loop.verdict.sentence, HasSubstr("pages back from disk"));
   EXPECT_THAT(loop.verdict.sentence, HasSubstr("Also: input 10.0 %"));
   EXPECT_EQ(loop.verdict.evidence.size(), 3u);

@@ -30,7 +30,7 @@ TEST_F(DeathReport, ThePageBeginsWithHowItDied) {
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_THAT(outcome.out,
               HasSubstr("\n  Process 4242 (train) was killed by SIGKILL (9) in step 31, in "
-                        "aten::addmm of thread train; it held\n  1.35 GB, growing 12.0 MB a "
+                        "aten::addmm on thread train; it held\n  1.35 GB, growing 12.0 MB a "
                         "step.\n\n  HIGHLY INPUT-BOUND"));
 }
 
@@ -65,7 +65,7 @@ TEST_F(DeathReport, TheMostItHeldIsToldWhereTheEndIsFarBelow) {
     ASSERT_TRUE((*writer)->add_samples(last).ok());
     ASSERT_TRUE((*writer)->finish().ok());
   }
-  EXPECT_THAT(run_stepscope({"analyze", store}).out, HasSubstr("148 MB (1.35 GB before)"));
+  EXPECT_THAT(run_stepscope({"analyze", store}).out, HasSubstr("148 MB (peak 1.35 GB)"));
   const Json document = Json::parse(run_stepscope({"analyze", store, "--json"}).out);
   EXPECT_EQ(document["run"]["processes"][0]["rss_bytes"], 148'000'000);
   EXPECT_EQ(document["run"]["processes"][0]["rss_peak_bytes"], 1'348'000'000);
