@@ -19,7 +19,7 @@ constexpr int kMostWorkers = 64;
 
 Status wrong(std::string message) { return Status::error(ErrorKind::kUsage, std::move(message)); }
 
-// Levenshtein's distance, in one row.
+// Levenshtein's distance, with a single row.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -50,7 +50,7 @@ Result<OpChange> parse_op(const std::string& text) {
   const bool faster = error == std::errc() && times > 0 && (rest == "x" || rest == "×");
   if (equals == 0 || (!removed && !faster)) {
     return wrong("--op " + text +
-                 ": not a change; write NAME=2x for twice as fast, NAME=0 for gone");
+                 ": not a change; write NAME=2x for twice as fast, NAME=0 to remove it");
   }
   return OpChange{text.substr(0, equals), removed ? 0 : 1 / times};
 }
@@ -74,7 +74,7 @@ class Asker {
     if (changes_.empty()) {
       return wrong("nothing to change: give --op, --input, --copies, --sync or --launch");
     }
-    // Workers last: what they do is what the other changes left of the waits.
+    // Workers last: they take over what the other changes leave of the waits.
     if (workers_ > 0) {
       changes_.push_back([w = workers_](StepGraph& graph) { input_on_workers(graph, w); });
     }
@@ -90,7 +90,7 @@ class Asker {
   }
 
  private:
-  // All names that one may ask for, of ops and of scopes.
+  // All names of ops and scopes that a question may use.
   [[nodiscard]] std::set<std::string_view> names() const {
     std::set<std::string_view> result;
     const OpPaths& paths = loop_.predictor->paths();
@@ -145,7 +145,7 @@ class Asker {
   Status add_input(const std::string& text) {
     constexpr std::string_view kWorkers = "workers=";
     if (loop_.input.waits == 0)
-      return wrong("--input " + text + ": no wait for input was seen in these steps");
+      return wrong("--input " + text + ": these steps have no wait for input");
     if (text == "cached") {
       const auto collating = paths_inside(loop_.predictor->paths(), [this](StringId name) {
         return collates(recording_.text(name));
@@ -210,7 +210,7 @@ class Asker {
     predicted.ci95 = {std::max(predicted.ci95.low, least), std::max(predicted.ci95.high, least)};
     for (double& ns : predicted.exposed) ns *= factor;
     notes_.push_back(std::to_string(context_.cores()) +
-                     " cores share the work of training and input: no step can take less than " +
+                     " cores share the work of training and input, so a step takes at least " +
                      time_text(least) + ".");
   }
 

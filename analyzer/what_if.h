@@ -1,4 +1,4 @@
-// "What would a step take if …": a question in words, answered by replaying the run with a change.
+// Answers "what would a step take if …?" by replaying the run with a change.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace stepscope {
 
-// All that is asked for is changed together.
+// All changes apply together.
 struct WhatIfQuestion {
-  std::vector<std::string> ops = {};    // "aten::conv2d=2x": twice as fast; "checkpoint=0": gone
+  std::vector<std::string> ops = {};    // "aten::conv2d=2x": twice as fast; "checkpoint=0": removed
   std::vector<std::string> input = {};  // "prefetched", "cached", "workers=4"
   std::string copies = {};              // "pinned"
   std::string sync = {};                // "removed"
@@ -26,8 +26,8 @@ struct WhatIfAnswer {
   std::vector<std::string> notes;  // sentences: what the prediction assumes or leaves out
 };
 
-// Errors: a change that is not known or an op that did not run (kUsage; the message names the
-// nearest one), a run without steps, and one whose steps cannot be replayed (kBadInput).
+// Errors: an unknown change or an op that did not run (kUsage; the message names the nearest one),
+// a run without steps, and one whose steps cannot be replayed (kBadInput).
 Result<WhatIfAnswer> what_if(const RecordedRun& recording, const WhatIfQuestion& question);
 Result<WhatIfAnswer> what_if(const TraceReader& reader, const WhatIfQuestion& question);
 

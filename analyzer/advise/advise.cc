@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t kLeastReadings = 4;
 
-// What counters say over the steps from the first to the last analysed one.
+// The counters over the steps from the first to the last analysed one.
 class LoopCounters {
  public:
   LoopCounters(const LoopReport& report, const Counters& counters)
@@ -37,8 +37,8 @@ class LoopCounters {
     range_ = {report.steps[report.analysed.front()].start, last.start + last.dur};
   }
 
-  // By how much a total moved a step; 0: not known. Fewer than a handful of readings in that range
-  // say nothing about it.
+  // The change of a total per step; 0: unknown, as there are fewer than kLeastReadings readings in
+  // the range.
   [[nodiscard]] double a_step(ProcessId process, const char* name) const {
     const CounterSeries* series = counters_.find(process, name);
     if (series == nullptr || series->within(range_).size() < kLeastReadings) return 0;

@@ -1,4 +1,4 @@
-// What would help, and what a step would then take.
+// What would make a loop faster, and the step time to expect.
 #pragma once
 
 #include <memory>
@@ -10,17 +10,17 @@
 
 namespace stepscope {
 
-// What all rules say, the largest saving first.
+// The advice of all rules, the largest saving first.
 std::vector<Advice> advise(const AdviceContext& context);
 
-// The predictor of a loop: its report, filled but for the advice, and its sampled steps.
+// The predictor of a loop, from its report (complete except for the advice) and its replayed steps.
 std::shared_ptr<const Predictor> make_predictor(const LoopReport& report, StepSample sample);
 
-// The threads of a run by what is marked on them. Made once, for all loops.
+// The threads of a run by the phases marked on them. Made once, for all loops.
 struct ThreadMarks {
   explicit ThreadMarks(const std::vector<Phase>& phases);
   std::set<ThreadId> backward;  // run backward passes
-  std::set<ThreadId> phases;    // have any but scopes and samplers
+  std::set<ThreadId> phases;    // have phases other than scopes and samplers
 };
 
 // Fills report.use, report.replay and the advice of its verdict.

@@ -32,13 +32,13 @@ std::optional<Advice> blocking_sync(const AdviceContext& context) {
   advice.title = "do not wait for the device";
   const double reads = waiting_reads(context);
   advice.why =
-      (reads < 0.5 ? "calls that wait for it (also .item() and copies to the host) keep the next "
-                     "work from being launched"
-                   : ".item() waits for it, " + count_text(std::llround(reads)) + " times a " +
-                         context.report.unit() + ", and the next work is launched late") +
-      std::string("; at best no wait is needed in a ") + context.report.unit();
+      (reads < 0.5 ? "calls that wait for it (including .item() and copies to the host) delay the "
+                     "next launches"
+                   : ".item() waits for it " + count_text(std::llround(reads)) + " times a " +
+                         context.report.unit() + " and delays the next launches") +
+      std::string("; at best, no wait is needed in a ") + context.report.unit();
   advice.evidence = {
-      in_units("without the waits a step would be shorter by ", context.report.unit()) +
+      in_units("without the waits, a step would be shorter by ", context.report.unit()) +
           time_text(saved),
       saved, "ns",
       "SELECT string.text AS name, count(*) AS calls, sum(dur_ns) AS ns FROM api_call "

@@ -1,4 +1,4 @@
-// What the rules of advice know of a loop, and what they have in common.
+// What the advice rules know about a loop, and the helpers they share.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace stepscope {
 
-inline constexpr double kLeastInputShare = 0.05;  // below it no advice about input
-inline constexpr double kLeastSaving = 0.02;      // of the step; below it no advice at all
+inline constexpr double kLeastInputShare = 0.05;  // below it, no advice about input
+inline constexpr double kLeastSaving = 0.02;      // of the step; below it, no advice at all
 
 struct AdviceContext {
   const LoopReport& report;
-  const Predictor& predictor;  // one that predicts
+  const Predictor& predictor;  // one that can predict
   const RecordedRun& recording;
 
   [[nodiscard]] double step_ns() const { return predictor.measured_ns(); }
@@ -30,31 +30,31 @@ struct AdviceContext {
   [[nodiscard]] bool input_matters() const {
     return report.input.waits > 0 && share(Category::kInput) >= kLeastInputShare;
   }
-  // The part of the waits that is work of the loop's thread: its CPU time, or, where other programs
-  // took the core away, the ops it ran there. What is not known is taken for work.
+  // The share of the waits in which the loop's thread works: its CPU time, or, where other programs
+  // preempted it, the ops it ran there. Unknown time counts as work.
   [[nodiscard]] double busy_share() const;
 };
 
-// Completes `advice` with the predicted step, unless that saves too little to be worth a word.
+// Completes `advice` with the predicted step; nothing if that saves less than kLeastSaving.
 std::optional<Advice> with_prediction(const AdviceContext& context, double predicted_ns,
                                       Advice advice);
 
-// Completes `advice` for something that is worth a word whatever it saves.
+// Completes an `advice` that is reported whatever it saves.
 Advice with_any_prediction(const AdviceContext& context, double predicted_ns, Advice advice);
 
-// The same where what it saves cannot be told before it is tried: predicted is the step as it is.
+// The same where the saving is unknown until tried: the prediction is the unchanged step.
 Advice without_prediction(const AdviceContext& context, Advice advice);
 
-// Mean calls a step of ops of this name outside of input.
+// Mean calls per step of the ops with this name, outside input.
 double calls_a_step(const AdviceContext& context, std::string_view name);
 
 // The paths whose innermost op has one of these names.
 PathFlags paths_named(const AdviceContext& context, const std::set<std::string_view>& names);
 
-// A step takes no less than its work, shared by all cores; 0 when these are not known.
+// The lower bound of a step: its work, shared by all cores. 0 if the number of cores is unknown.
 double least_step_ns(const AdviceContext& context);
 
-// SQL that shows the waits for input, or a category's time step by step.
+// SQL that shows the waits for input, or the time of a category, step by step.
 std::string waits_query(const AdviceContext& context);
 std::string category_query(const AdviceContext& context, Category category);
 

@@ -1,9 +1,9 @@
-// Convolutions of the same shapes in every step, with cuDNN's guess of the fastest algorithm
-// instead of a measurement.
+// Convolutions with the same shapes in every step, where cuDNN guesses the fastest algorithm
+// instead of measuring it.
 //
-// Where the recording does not say whether its benchmark mode is on (an imported trace, processes
-// of different minds), the kernels do: the mode tries algorithms the first time a shape comes, and
-// most of these run kernels that never come again. A first step without such kernels had it off.
+// Where the recording does not say whether benchmark mode is on (an imported trace, processes that
+// disagree), the kernels do: the mode tries algorithms the first time a shape occurs, and most of
+// them run kernels that never occur again. If the first step has no such kernels, the mode was off.
 #include <utility>
 
 #include "analyzer/advise/rules.h"
@@ -12,7 +12,7 @@
 namespace stepscope {
 namespace {
 
-constexpr double kLeastShare = 0.10;  // of the device's kernel time: convolutions
+constexpr double kLeastShare = 0.10;  // of the device's kernel time, spent in convolutions
 
 struct Convolutions {
   double share = 0;  // of the time of kernels
@@ -38,10 +38,11 @@ bool measures_already(const AdviceContext& context) {
 }
 
 std::string why_it_is_off(const AdviceContext& context, const std::string& unit) {
-  if (context.recording.facts.cudnn_benchmark) return "its benchmark mode is off";
+  if (context.recording.facts.cudnn_benchmark) return "cuDNN's benchmark mode is off";
   if (context.report.tried_kernels)
-    return "no other kernels were tried in the first, so its benchmark mode is off";
-  return "whether its benchmark mode is on was not recorded: the first " + unit + " was not";
+    return "the first " + unit + " tried no other kernels, so cuDNN's benchmark mode is off";
+  return "it is unknown whether cuDNN's benchmark mode is on, as the first " + unit +
+         " was not recorded";
 }
 
 }  // namespace
@@ -57,11 +58,11 @@ std::optional<Advice> cudnn_benchmark(const AdviceContext& context) {
   const std::string unit = context.report.unit();
   Advice advice;
   advice.rule = "cudnn-benchmark";
-  advice.title = "let cuDNN measure: benchmark";
-  advice.why = percent_text(found.share) + " of the device's time is convolutions of the same " +
+  advice.title = "turn on cuDNN's benchmark mode";
+  advice.why = percent_text(found.share) + " of device time is spent in convolutions of the same " +
                (facts.same_shapes ? "shapes" : "ops") + " in each " + unit + "; " +
-               why_it_is_off(context, unit) + ". What it brings is not known before it is tried";
-  advice.evidence = {percent_text(found.share) + " of the time of kernels is in convolutions",
+               why_it_is_off(context, unit) + ". The gain is unknown until tried";
+  advice.evidence = {percent_text(found.share) + " of kernel time is spent in convolutions",
                      found.share, "ratio",
                      "SELECT op, name, calls, total_ns FROM kernel_stats WHERE op LIKE "
                      "'aten::cudnn_convolution%' ORDER BY total_ns DESC"};

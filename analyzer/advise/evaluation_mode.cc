@@ -1,5 +1,5 @@
-// Inference with the model still in training mode: dropout drops, and results are random; batch
-// norm takes its statistics from the batch, and changes what it has learned.
+// Inference with the model still in training mode: dropout drops activations, so results are
+// random; batch norm takes its statistics from the batch and overwrites the ones it has learned.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -26,7 +26,7 @@ bool is_among(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The paths inside of dropouts that drop.
+// The paths inside dropouts that drop activations.
 PathFlags dropping(const AdviceContext& context) {
   const OpPaths& paths = context.predictor.paths();
   const auto flag = [](PathFlags& flags, OpPath path) {
@@ -48,24 +48,24 @@ PathFlags dropping(const AdviceContext& context) {
   return flags;
 }
 
-// Batch norm in evaluation mode reads its input once, and computes no statistics: about so much of
-// its time is left on a CPU (bench/predict, "training mode off").
+// Batch norm in evaluation mode reads its input once and computes no statistics: about this much of
+// its time remains on a CPU (bench/predict, "training mode off").
 constexpr double kLeftOfBatchNorm = 0.25;
 
-// In training mode each counts its batches right before (torch.nn's num_batches_tracked).
+// In training mode, torch.nn increments num_batches_tracked right before each batch norm.
 bool batch_norm_trains(const OpFacts& facts) {
   return facts.batch_norms > 0 && facts.counting_batch_norms == facts.batch_norms;
 }
 
 Evidence dropout_evidence(std::int64_t calls) {
-  return {"dropout was called " + count_text(calls) + " times, and dropped",
+  return {"dropout was called " + count_text(calls) + " times and dropped activations",
           static_cast<double>(calls), "count",
           "SELECT name, calls, total_ns FROM op_stats WHERE name LIKE 'aten::%dropout%'"};
 }
 
 Evidence batch_norm_evidence(const OpFacts& facts) {
   return {"batch norm was called " + count_text(facts.batch_norms) +
-              " times, and counted the batch each time",
+              " times and updated its batch count each time",
           static_cast<double>(facts.batch_norms), "count",
           "SELECT name, calls, total_ns FROM op_stats WHERE name LIKE 'aten::%batch_norm%'"};
 }
@@ -96,14 +96,15 @@ std::optional<Advice> evaluation_mode(const AdviceContext& context) {
   Advice advice;
   advice.rule = "evaluation-mode";
   advice.title = "use evaluation mode: eval()";
-  advice.why = std::string(dropped ? "dropout drops activations" : "") +
-               (dropped && normalised ? " and " : "") +
-               (normalised ? "batch norm takes its statistics from the batch" : "") +
-               " in a loop that never trains, and what comes out is " +
-               (dropped ? "random" : "different in other company");
+  advice.why =
+      std::string(dropped ? "dropout drops activations" : "") +
+      (dropped && normalised ? " and " : "") +
+      (normalised ? "batch norm takes its statistics from the batch" : "") +
+      " in a loop that never trains, so " +
+      (dropped ? "the results are random" : "a result depends on the other samples in its batch");
   advice.evidence = dropped ? dropout_evidence(dropout_calls(context.report))
                             : batch_norm_evidence(context.report.op_facts);
-  // Said however little it saves: it is a mistake first, and slow second.
+  // Reported however little it saves: it is above all a correctness bug.
   return with_any_prediction(context, predicted, std::move(advice));
 }
 

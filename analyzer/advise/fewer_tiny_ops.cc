@@ -1,4 +1,4 @@
-// Much of the step is the framework's own cost of getting to the work.
+// Much of the step is framework overhead for launching ops.
 #include <utility>
 
 #include "analyzer/advise/rules.h"
@@ -8,7 +8,7 @@
 namespace stepscope {
 namespace {
 
-constexpr double kLeastLaunchShare = 0.10;  // where the verdict begins to name it, too
+constexpr double kLeastLaunchShare = 0.10;  // the share from which the verdict reports it, too
 
 std::int64_t calls_a_step(const LoopReport& report) {
   std::int64_t calls = 0;
@@ -16,12 +16,12 @@ std::int64_t calls_a_step(const LoopReport& report) {
   return calls / static_cast<std::int64_t>(report.analysed.size());
 }
 
-// Where one might think of TorchScript, and it would not do.
+// Why tracing with TorchScript, the obvious fix, would not work here.
 std::string why_no_script(const LoopReport& report) {
   const OpFacts& facts = report.op_facts;
   if (report.trains || facts.steps == 0 || facts.scripted > 0) return "";
-  if (!facts.ops_are_same()) return "; not by tracing: the ops differ from call to call";
-  if (!facts.shapes_are_same()) return "; not by tracing: the shapes change";
+  if (!facts.ops_are_same()) return "; tracing does not help, as the ops differ from call to call";
+  if (!facts.shapes_are_same()) return "; tracing does not help, as the shapes change";
   return "";
 }
 
@@ -37,10 +37,10 @@ std::optional<Advice> fewer_tiny_ops(const AdviceContext& context) {
   advice.title = context.predictor.graph().streams.empty() ? "compile or fuse the tiny ops"
                                                            : "use CUDA graphs, or fuse the ops";
   advice.why = count_text(calls_a_step(context.report)) +
-               in_units(" ops a step spend ", context.report.unit()) + time_text(launch) +
-               " on getting to their work: at best, all of it goes" + why_no_script(context.report);
+               in_units(" ops a step cost ", context.report.unit()) + time_text(launch) +
+               " of framework overhead, which at best disappears" + why_no_script(context.report);
   advice.evidence = {
-      in_units("the framework's own cost of the ops of a step is ", context.report.unit()) +
+      in_units("the framework overhead of the ops in a step is ", context.report.unit()) +
           time_text(launch),
       launch, "ns", category_query(context, Category::kLaunch)};
   return with_prediction(context, predicted, std::move(advice));

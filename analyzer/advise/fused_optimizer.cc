@@ -1,4 +1,4 @@
-// An optimizer that goes through its parameters one by one, with many small ops for each.
+// An optimizer that updates its parameters one by one, with many small ops for each.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -13,10 +13,10 @@
 namespace stepscope {
 namespace {
 
-constexpr std::int64_t kManyOps = 50;  // a step; a fused optimizer calls one for each group
+constexpr std::int64_t kManyOps = 50;  // per step; a fused optimizer calls one op per group
 
-// The ops of aten that update parameters in place of Python or C++ arithmetic, and how many tensors
-// of the parameter's size each reads and writes: on a CPU such an op is as slow as the memory.
+// The elementwise aten ops of optimizers, and how many tensors of the parameter's size each reads
+// and writes: on a CPU such an op is limited by memory bandwidth.
 struct Elementwise {
   std::string_view op;
   double tensors;
@@ -40,10 +40,10 @@ double tensors_of(std::string_view op) {  // 0: not such an op
 }
 
 struct OptimizerOps {
-  std::int64_t calls = 0;    // a step
-  bool fused = false;        // one of them is
-  double arithmetic_ns = 0;  // in the run, of those in kElementwise
-  double fused_ns = 0;       // what one op for all of them would take
+  std::int64_t calls = 0;    // per step
+  bool fused = false;        // one of them is a fused op
+  double arithmetic_ns = 0;  // in the run, of the ops in kElementwise
+  double fused_ns = 0;       // the time that one op for all of them would take
 
   [[nodiscard]] double shorter() const {
     return arithmetic_ns > 0 ? std::min(fused_ns / arithmetic_ns, 1.0) : 1;
@@ -88,7 +88,7 @@ std::optional<Advice> fused_optimizer(const AdviceContext& context) {
   advice.rule = "fused-optimizer";
   advice.title = "use a fused optimizer";
   advice.why = "it runs " + count_text(ops.calls) +
-               " ops a step: without getting to each of them, and the time between them";
+               " ops a step; a fused one saves their launch overhead and the gaps between them";
   advice.evidence = {
       "the optimizer runs " + count_text(ops.calls) + " ops a step", static_cast<double>(ops.calls),
       "count",

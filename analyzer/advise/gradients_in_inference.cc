@@ -1,5 +1,5 @@
-// Inference that records gradients: each op makes an autograd node, and what the node needs is
-// kept, for a backward pass that never comes.
+// Inference that records gradients: each op creates an autograd node, and the tensors that the node
+// needs are kept for a backward pass that never comes.
 #include <algorithm>
 #include <utility>
 
@@ -10,16 +10,17 @@
 namespace stepscope {
 namespace {
 
-// Of the framework's own cost of an op: what it takes to make a node and to drop it again.
+// The cost of creating and dropping a node, relative to the framework's overhead of an op.
 // Measured: bench/predict/node_cost.py.
 constexpr double kNodeCost = 1.1;
 
-// What the graph keeps cannot be used again within the call: the next op writes to memory that is
-// in no cache, about so fast. Tensors beyond this size are in none either way.
+// Memory that the graph keeps cannot be reused within the call: the next op writes to memory that
+// is in no cache, at about this rate. Tensors beyond this size do not fit into the caches either
+// way.
 constexpr double kBytesPerNs = 10;
 constexpr double kMostCached = 1 << 20;  // bytes
 
-// The part of a step that recording takes, as far as the counters tell.
+// The part of a step that recording gradients takes, as far as the counters show.
 double recording_ns(const AdviceContext& context, double nodes) {
   const LoopUse& use = context.report.use;
   const double made =
@@ -41,17 +42,16 @@ std::optional<Advice> gradients_in_inference(const AdviceContext& context) {
 
   Advice advice;
   advice.rule = "gradients-in-inference";
-  advice.title = "record no gradients: no_grad()";
+  advice.title = "disable gradients: no_grad()";
   const std::string made = count_text(static_cast<std::int64_t>(nodes + 0.5));
-  advice.why = made +
-               " autograd nodes a call are made and never used; what they need stays in memory "
-               "until the call is over";
-  advice.evidence = {
-      made + " autograd nodes are made in a call, and there is no backward pass in the run", nodes,
-      "count",
-      "SELECT max(sequence) - min(sequence) AS nodes FROM op WHERE thread_id = " +
-          std::to_string(context.loop_thread())};
-  // Said however little it saves: it takes memory first, and time second.
+  advice.why = "each call creates " + made +
+               " autograd nodes and never uses them; the tensors that they save stay in memory "
+               "until the call ends";
+  advice.evidence = {"a call creates " + made + " autograd nodes, and the run has no backward pass",
+                     nodes, "count",
+                     "SELECT max(sequence) - min(sequence) AS nodes FROM op WHERE thread_id = " +
+                         std::to_string(context.loop_thread())};
+  // Reported however little it saves: it costs more memory than time.
   return with_any_prediction(context, predicted, std::move(advice));
 }
 

@@ -1,4 +1,4 @@
-// The CPU computes, and a GPU of the machine does nothing.
+// The CPU computes while a GPU of the machine is idle.
 #include <utility>
 
 #include "analyzer/advise/rules.h"
@@ -22,10 +22,10 @@ std::optional<Advice> idle_gpu(const AdviceContext& context) {
   advice.rule = "idle-gpu";
   advice.title = "move the model to the GPU";
   advice.why = percent_text(context.share(Category::kCompute)) + " of the " + report.unit() +
-               " computes on the CPU while " +
+               " is compute on the CPU while " +
                (report.use.gpus == 1 ? "the machine's GPU is idle"
                                      : count_text(report.use.gpus) + " GPUs are idle") +
-               "; how fast it would be there is not known before it is tried";
+               "; the speed on the GPU is unknown until tried";
   advice.evidence = {
       "the busiest GPU is busy for " + percent_text(report.use.gpu_busy) + " meanwhile",
       report.use.gpu_busy, "ratio",

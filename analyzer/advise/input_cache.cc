@@ -1,4 +1,4 @@
-// The loop's thread decodes in its waits: keep what it decoded.
+// The loop's thread decodes samples during its waits: cache them.
 #include <utility>
 
 #include "analyzer/advise/rules.h"
@@ -21,11 +21,10 @@ std::optional<Advice> input_cache(const AdviceContext& context) {
   Advice advice;
   advice.rule = "input-cache";
   advice.title = "cache the prepared samples";
-  advice.why = context.report.use.sees_data_again
-                   ? "they are seen again every epoch; if they fit in memory"
-                   : "if they are seen again and fit in memory";
+  advice.why = context.report.use.sees_data_again ? "every epoch reuses them, if they fit in memory"
+                                                  : "helps if they are reused and fit in memory";
   advice.evidence = {"the loop thread works for " + time_text(busy) +
-                         in_units(" in the waits of a step", context.report.unit()),
+                         in_units(" during the waits of a step", context.report.unit()),
                      busy, "ns", waits_query(context)};
   return with_prediction(context, predicted, std::move(advice));
 }

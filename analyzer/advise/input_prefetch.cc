@@ -1,5 +1,5 @@
-// Batches are prepared on the loop's thread, or fetched when they are asked for: let workers do
-// that meanwhile.
+// Batches are prepared on the loop's thread, or fetched only on demand: let workers do that in the
+// background.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -13,7 +13,7 @@ namespace stepscope {
 namespace {
 
 constexpr int kMostWorkers = 16;
-constexpr double kAsGood = 1.01;  // × the best: not worth another worker
+constexpr double kAsGood = 1.01;  // × the best; not worth another worker
 
 std::string workers_text(std::size_t workers) {
   return std::to_string(workers) + (workers == 1 ? " worker" : " workers");
@@ -25,7 +25,7 @@ int most_workers(const AdviceContext& context) {
   return static_cast<int>(std::clamp<std::int64_t>(context.cores(), 1, kMostWorkers));
 }
 
-// "58.0 ms with 1 worker, 40.1 with 2": what each brings.
+// "58.0 ms with 1, 40.1 ms with 2": the step time with each number of workers.
 std::string marginal_gains(const std::vector<double>& steps, std::size_t wanted) {
   std::string text;
   for (std::size_t workers = 1; workers < wanted; ++workers) {
@@ -40,11 +40,13 @@ std::string why(const AdviceContext& context, const std::vector<double>& steps, 
   const double left = steps[wanted - 1] - rest;
   std::string text = left < 0.01 * context.step_ns()
                          ? "hides the whole wait"
-                         : time_text(left) + " of the wait would be left";
+                         : time_text(left) + " of the wait would remain";
   if (wanted > 1) text += "; " + marginal_gains(steps, std::min<std::size_t>(wanted, 4));
-  if (context.busy_share() < 0.5) return text + ", if nothing fetches ahead yet";
+  if (context.busy_share() < 0.5) return text + ", unless something already prefetches";
   if (steps[wanted - 1] <= least_step_ns(context) * kAsGood)
-    return text + ": " + std::to_string(context.cores()) + " cores do it all";
+    return text + (context.cores() == 1
+                       ? "; the only core is then fully busy"
+                       : "; all " + std::to_string(context.cores()) + " cores are then fully busy");
   return text + (context.report.trains ? ", if training leaves cores free"
                                        : ", if the model leaves cores free");
 }

@@ -1,5 +1,5 @@
-// Memory of tensors that malloc gives back to the system when they are freed, and asks for anew in
-// the next step: each of its pages is then made and zeroed by the kernel again, at first touch.
+// Tensor memory that malloc returns to the system when it is freed, and allocates again in the next
+// step: the kernel then maps and zeroes each of its pages again, at first touch.
 #include <algorithm>
 #include <utility>
 
@@ -11,24 +11,24 @@ namespace stepscope {
 namespace {
 
 constexpr double kPageBytes = 4096;  // at least; one fault may bring a huge page
-// The kernel takes no longer for a fault that brings a page of 4 KiB: 0.2 to 0.7 µs where nothing
-// is virtual, 2 to 3.5 µs in a virtual machine (bench/predict/fault_cost.py). What it did beyond
-// that was something else.
+// The longest that the kernel takes for a fault that maps a page of 4 KiB: 0.2 to 0.7 µs on bare
+// metal, 2 to 3.5 µs in a virtual machine (bench/predict/fault_cost.py). Kernel time beyond that
+// has other causes.
 constexpr double kMostFaultNs = 4000;
-// Where other processes bring the batches, these come in shared memory that is mapped for each:
-// faults for less than this part of what tensors ask for may be no more than that.
+// Where other processes deliver the batches, each batch comes in newly mapped shared memory: if the
+// faults amount to less than this share of the allocated tensor memory, that may explain them.
 constexpr double kLeastOfTensors = 0.25;
 
-// Of what is touched for the first time the process keeps at most half as more memory: the rest is
-// given back.
+// At most half of the memory touched for the first time makes the process larger: the rest is
+// returned.
 bool gives_back(const LoopUse& use) {
   const double touched = use.minor_faults * kPageBytes;
   const bool mapped = use.loader_processes > 0 && touched < kLeastOfTensors * use.tensor_bytes;
   return use.tensor_bytes > 0 && !mapped && use.growth_bytes <= touched / 2;
 }
 
-// The time of a step that goes to faults, at least: what is computed in memory that is kept also
-// finds more of it in the caches. The kernel's time is of all threads, and they fault side by side.
+// A lower bound of the time that a step spends on faults: reused memory is also more likely to be
+// in the caches. The kernel's time is that of all threads, which fault in parallel.
 double fault_ns(const AdviceContext& context) {
   const LoopUse& use = context.report.use;
   const double kernel = std::min(use.system_ns, use.minor_faults * kMostFaultNs);
@@ -46,14 +46,14 @@ std::optional<Advice> keep_freed_memory(const AdviceContext& context) {
 
   Advice advice;
   advice.rule = "keep-freed-memory";
-  advice.title = "let malloc keep what is freed";
+  advice.title = "let malloc keep freed memory";
   const std::string faults = count_text(static_cast<std::int64_t>(use.minor_faults + 0.5));
-  advice.why = "memory of tensors is given back to the system and taken anew: " + faults +
+  advice.why = "tensor memory is returned to the system and allocated again: " + faults +
                in_units(" page faults a step, ", context.report.unit()) + time_text(use.system_ns) +
                " of CPU time in the kernel; set MALLOC_TRIM_THRESHOLD_=17179869184 and "
                "MALLOC_MMAP_THRESHOLD_=33554432 (glibc), or preload jemalloc or tcmalloc";
   advice.evidence = {
-      faults + in_units(" page faults a step, while the memory held stays as it is",
+      faults + in_units(" page faults a step, while the memory held does not grow",
                         context.report.unit()),
       use.minor_faults, "count",
       "SELECT at_ns, value FROM counter WHERE counter = 'minor_faults' AND process_id = " +

@@ -1,5 +1,5 @@
-// Ops that ran on the CPU in a loop that has a device: their data was never moved there, or came
-// back.
+// Ops that ran on the CPU in a loop that has a device: their data was never moved to the device, or
+// was copied back.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -11,24 +11,24 @@
 namespace stepscope {
 namespace {
 
-// An op on the host that takes longer, launches nothing and calls no API of the device computes.
-constexpr double kLongest = 20'000;  // ns a call
+// An op that runs longer on the host, launches nothing and calls no device API is a computation.
+constexpr double kLongest = 20'000;  // ns per call
 
-// Paths in which, or around which, something of a device was called.
+// Paths inside or around which the device API was called.
 PathFlags on_device(const AdviceContext& context) {
   const OpPaths& paths = context.predictor.paths();
   PathFlags flags(paths.size(), false);
   for (const Task& task : context.predictor.graph().tasks) {
     if (task.kind == TaskKind::kHost || task.kind == TaskKind::kWait) continue;
     for (OpPath path = task.path; path != OpPath::kTop; path = paths.parent(path)) {
-      if (flags[static_cast<std::size_t>(path)]) break;  // and so is all around it
+      if (flags[static_cast<std::size_t>(path)]) break;  // and so is everything around it
       flags[static_cast<std::size_t>(path)] = true;
     }
   }
   return flags;
 }
 
-// Time of each path's own on the host, in ns over all replayed steps.
+// The self time of each path on the host, in ns over all replayed steps.
 std::vector<double> host_ns(const AdviceContext& context) {
   std::vector<double> times(context.predictor.paths().size(), 0);
   for (const Task& task : context.predictor.graph().tasks) {
@@ -82,12 +82,12 @@ std::optional<Advice> ops_on_cpu(const AdviceContext& context) {
   advice.rule = "ops-on-cpu";
   advice.title = "move these ops to the device";
   advice.why =
-      std::string(most->first) + " computes on the CPU for " + time_text(most->second) + " a " +
+      std::string(most->first) + " runs on the CPU for " + time_text(most->second) + " a " +
       context.report.unit() +
       (ops.names.size() > 1
            ? ", and " + count_text(static_cast<std::int64_t>(ops.names.size()) - 1) + " more do"
            : std::string()) +
-      "; at best that takes no time on the device";
+      "; at best, this takes no time on the device";
   advice.evidence = {std::string(most->first) + " launched nothing and ran on the host for " +
                          time_text(most->second) + " a " + context.report.unit(),
                      most->second, "ns",

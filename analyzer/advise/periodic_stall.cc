@@ -1,4 +1,4 @@
-// Some steps take much longer than the others: what if they were like them?
+// Some steps take much longer than the others: what if they did not?
 #include <algorithm>
 #include <utility>
 
@@ -25,7 +25,7 @@ std::optional<Advice> periodic_stall(const AdviceContext& context) {
   advice.title = "move the stall out of the loop";
   advice.why = worst->label;
   advice.evidence = {count_text(worst->steps) + " steps take " + time_text(slow_ns) +
-                         ", the usual " + time_text(static_cast<double>(usual.mean_ns)),
+                         ", the usual ones " + time_text(static_cast<double>(usual.mean_ns)),
                      slow_ns, "ns",
                      "SELECT number, dur_ns, other_ns, input_ns, host_ns FROM step_breakdown WHERE "
                      "thread_id = " +

@@ -1,4 +1,4 @@
-// Copies from pageable memory to the device: the call waits for each of them.
+// Copies from pageable memory to the device: the call blocks for each of them.
 #include <cmath>
 #include <utility>
 
@@ -22,10 +22,9 @@ std::optional<Advice> pinned_copies(const AdviceContext& context) {
   Advice advice;
   advice.rule = "pinned-copies";
   advice.title = "copy from pinned memory";
-  advice.why = bytes_text(bytes / steps) + in_units(" a step come", context.report.unit()) +
-               " from pageable memory, and the copy's call waits for them; with pin_memory and "
-               "non_blocking it "
-               "does not";
+  advice.why = bytes_text(bytes / steps) + in_units(" a step are copied", context.report.unit()) +
+               " from pageable memory, and the copy call waits for them; pin_memory and "
+               "non_blocking avoid the wait";
   advice.evidence = {
       count_text(std::llround(copies / steps)) +
           in_units(" copies a step from pageable memory to the device", context.report.unit()),

@@ -1,4 +1,4 @@
-// Results that are read one value at a time: each .item() is an op, and on a device a wait.
+// Results that are read one value at a time: each .item() is an op, and with a device a wait.
 #include <utility>
 
 #include "analyzer/advise/rules.h"
@@ -8,9 +8,9 @@
 namespace stepscope {
 namespace {
 
-constexpr double kMany = 8;  // calls a step; a loss and a metric are read in few
+constexpr double kMany = 8;  // calls per step; reading a loss and a metric takes only a few
 
-// What is called to get at the one value, when it is as often.
+// The ops that extract the value, where they run as often as item().
 std::set<std::string_view> reading_ops(const AdviceContext& context, double items) {
   std::set<std::string_view> names = {"aten::item"};
   if (calls_a_step(context, "aten::select") >= items)

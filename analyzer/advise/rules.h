@@ -1,6 +1,6 @@
-// The rules, a file each. A rule that does not apply, or would save less than kLeastSaving of the
-// step, says nothing; one that cannot tell what it saves says 0. docs/advice.md tells of each when
-// it speaks, what it assumes, and when it is silent.
+// The rules, one per file. A rule that does not apply, or would save less than kLeastSaving of the
+// step, returns nothing; one whose saving is unknown predicts 0. docs/advice.md describes when each
+// rule applies, what it assumes, and when it does not apply.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ std::optional<Advice> torchscript(const AdviceContext& context);
 std::optional<Advice> single_samples(const AdviceContext& context);
 std::optional<Advice> sort_by_length(const AdviceContext& context);
 
-// With a device; the last where there is one and the loop does not use it.
+// With a device. The last one applies where there is a device that the loop does not use.
 std::optional<Advice> pinned_copies(const AdviceContext& context);
 std::optional<Advice> blocking_sync(const AdviceContext& context);
 std::optional<Advice> ops_on_cpu(const AdviceContext& context);

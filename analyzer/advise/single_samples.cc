@@ -1,5 +1,4 @@
-// Inference on one sample a call: a batch pays what a call costs, whatever it computes, once for
-// all its samples.
+// Inference on one sample per call: a batch pays the fixed cost of a call once for all its samples.
 #include <utility>
 
 #include "analyzer/advise/rules.h"
@@ -10,8 +9,8 @@ namespace stepscope {
 namespace {
 
 constexpr int kBatch = 16;
-constexpr double kMostlySingle = 0.9;  // of the ops whose shapes tell a batch
-// An op whose own time is no longer than this many times the framework's cost of an op does next to
+constexpr double kMostlySingle = 0.9;  // of the ops whose shapes show a batch
+// An op whose self time is at most this many times the framework's overhead of an op does next to
 // nothing with its data: a view, a small addition.
 constexpr double kTiny = 10;
 
@@ -45,12 +44,12 @@ std::optional<Advice> single_samples(const AdviceContext& context) {
 
   Advice advice;
   advice.rule = "single-samples";
-  advice.title = "compute " + std::to_string(kBatch) + " samples a call";
+  advice.title = "batch " + std::to_string(kBatch) + " samples per call";
   advice.why =
-      "each call has one; in batches a sample takes no more than this, as the code between "
-      "the ops and the cost of starting them are paid once a batch";
+      "each call has one; in a batch, a sample takes at most this long, because the launch "
+      "overhead and the code between the ops are paid once per batch";
   const bool marked = context.report.padding.batches > 0;
-  advice.evidence = {marked ? "one sample a call, as marked" : "the ops have batches of one", 1,
+  advice.evidence = {marked ? "one sample a call, as marked" : "the ops run on batches of one", 1,
                      marked ? "count" : "ratio",
                      marked
                          ? "SELECT text, count(*) AS calls FROM phase JOIN string ON string.id = "

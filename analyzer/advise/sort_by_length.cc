@@ -1,4 +1,4 @@
-// Batches of samples of all lengths: each is padded to its longest, and the padding is computed.
+// Batches of samples of any length: each is padded to its longest, and the padding is computed too.
 #include <set>
 #include <utility>
 
@@ -9,9 +9,9 @@
 namespace stepscope {
 namespace {
 
-constexpr double kLeastPadding = 0.05;  // of what is computed
+constexpr double kLeastPadding = 0.05;  // of the computed elements
 
-// Ops on pairs of elements (attention scores): their time goes with the square of the length.
+// Ops on pairs of elements (attention scores): their time grows with the square of the length.
 const std::set<std::string_view> kOnPairs = {
     "aten::bmm",           "aten::baddbmm",      "aten::softmax",
     "aten::masked_fill",   "aten::masked_fill_", "aten::scaled_dot_product_attention",
@@ -37,8 +37,9 @@ std::optional<Advice> sort_by_length(const AdviceContext& context) {
   advice.rule = "sort-by-length";
   advice.title = "sort the samples by length";
   advice.why = percent_text(use.padding_share()) +
-               " of what is computed is padding; sorted only within " + std::to_string(kBucket) +
-               " batches, as a stream allows, a call would take " + time_text(bucketed);
+               " of the computed elements are padding; sorted only within " +
+               std::to_string(kBucket) + " batches, as a stream allows, a call would take " +
+               time_text(bucketed);
   advice.evidence = {
       percent_text(use.padding_share()) + " of the elements of all batches are padding",
       use.padding_share(), "ratio",

@@ -1,5 +1,5 @@
-// A model that is called op by op from Python, the same ops each time: what runs between them goes
-// away when the model runs as one function.
+// A model that Python runs op by op, with the same ops each time: the code between the ops
+// disappears when the model runs as one function.
 #include <algorithm>
 #include <cstddef>
 #include <utility>
@@ -12,12 +12,12 @@
 namespace stepscope {
 namespace {
 
-constexpr double kLeastShare = 0.30;   // of the step: between the ops
-constexpr std::int64_t kGap = 50'000;  // ns; what takes longer is no call of the next op
+constexpr double kLeastShare = 0.30;   // of the step, spent between the ops
+constexpr std::int64_t kGap = 50'000;  // ns; a longer gap is not just the call of the next op
 constexpr double kLeftOfGaps = 0.1;  // TorchScript's interpreter (bench/predict: eager and frozen)
 
-// The part of a call that lies in short gaps: in the faster quarter of the calls. The others also
-// waited for a processor that other programs had, wherever they were just then.
+// The share of a call spent in short gaps, over the fastest quarter of the calls. The slower calls
+// also waited, anywhere, for a processor that other programs were using.
 double gap_share(const StepGraph& graph) {
   struct Call {
     std::int64_t whole = 0;
@@ -55,8 +55,9 @@ std::optional<Advice> torchscript(const AdviceContext& context) {
   advice.rule = "torchscript";
   advice.title = "run the model as TorchScript";
   advice.why = percent_text(share) +
-               " of a call is the code between its ops, which are the same in each call" +
-               (facts.same_shapes ? ", and so are their shapes" : "; if their shapes are too");
+               " of a call is code between its ops; the ops are the same in each call" +
+               (facts.same_shapes ? ", and so are their shapes"
+                                  : "; this helps if their shapes are the same, too");
   advice.evidence = {
       percent_text(facts.same_ops) + " of the calls have the most frequent sequence of ops",
       facts.same_ops, "ratio", category_query(context, Category::kHost)};
