@@ -13,7 +13,7 @@
 namespace stepscope {
 namespace {
 
-// Of each analysed step, in ns.
+// The exposed time in each analysed step, ns.
 std::vector<double> exposed(const LoopReport& loop, Category category) {
   std::vector<double> values;
   for (const std::size_t i : loop.analysed) {
@@ -22,7 +22,7 @@ std::vector<double> exposed(const LoopReport& loop, Category category) {
   return values;
 }
 
-// The same of a phase of the loop thread.
+// The same for a phase of the loop thread.
 std::vector<double> spent_in(const LoopReport& loop, double PhaseMeans::* phase) {
   std::vector<double> values;
   for (const PhaseMeans& step : loop.step_phases) values.push_back(step.*phase);
@@ -37,12 +37,12 @@ std::vector<double> step_times(const LoopReport& loop) {
   return values;
 }
 
-// Batches need not be of one size; their steps' mean is told by the mean batch.
+// Batches may differ in size; the mean step corresponds to the mean batch.
 Estimate sample_time(const LoopReport& loop) {
   const std::vector<double> steps = step_times(loop);
   const double batch = loop.padding.batch_size();
   const std::vector<double> samples(steps.size(), batch);
-  // It rests on so many samples: a step of 16 varies less than the samples in it.
+  // The number of samples it is based on: a step of 16 varies less than its samples.
   return estimate_ratio(steps, samples, batch * static_cast<double>(steps.size()));
 }
 
@@ -61,7 +61,7 @@ PartDifference compare_part(std::string name, const LoopReport& a, const std::ve
           difference_of(estimate_ratio(in_a, step_times(a)), estimate_ratio(in_b, step_times(b)))};
 }
 
-// Times and shares are a family each: either may be looked at alone.
+// Times and shares form separate families: a reader may look at either alone.
 void control(std::vector<PartDifference>& parts) {
   std::vector<Difference*> times, shares;
   for (PartDifference& part : parts) {

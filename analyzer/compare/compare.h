@@ -1,6 +1,6 @@
-// Two analysed runs beside one another: what changed, by how much, and whether that is noise.
+// Compares two analysed runs: what changed, by how much, and whether that is noise.
 //
-// docs/comparing.md tells the method.
+// docs/comparing.md describes the method.
 #pragma once
 
 #include "analyzer/compare/comparison.h"
@@ -8,9 +8,9 @@
 
 namespace stepscope {
 
-// Over the analysed steps of each loop of `a` and its partner in `b`. Ops and phases need
-// reports that hold their course (AnalyzeOptions::op_samples). A report without loops has nothing
-// to compare: the result then has none either.
+// Compares the analysed steps of each loop of `a` with those of its counterpart in `b`. Ops and
+// phases need reports with per-block figures (AnalyzeOptions::op_samples). If a report has no
+// loops, neither has the result.
 Comparison compare(const AnalysisReport& a, const AnalysisReport& b);
 
 }  // namespace stepscope

@@ -10,7 +10,7 @@ namespace {
 
 double square(double value) { return value * value; }
 
-// The standard errors of both figures, each at least what the variance of all steps makes of it.
+// The standard errors of both figures, each at least what the variance of all steps gives.
 struct Errors {
   double a = 0;
   double b = 0;
@@ -41,7 +41,7 @@ double freedom_of(const Difference& d, const Errors& errors) {
   return square(a + b) / (square(a) / d.a.freedom() + square(b) / d.b.freedom());
 }
 
-// How many standard errors the interval reaches to either side.
+// The half width of the interval, in standard errors.
 double reach_of(const Difference& d, const Errors& errors) {
   return student_quantile(d.level, freedom_of(d, errors));
 }
@@ -75,7 +75,8 @@ Interval interval_against(const Difference& d, double factor) {
   return {middle - reach, middle + reach};
 }
 
-// The ratios r for which b - r × a is not told from 0: (b - r a)² <= t² (error_b² + r² error_a²).
+// The ratios r for which b - r × a cannot be distinguished from 0:
+// (b - r a)² <= t² (error_b² + r² error_a²).
 std::optional<Relative> relative_of(const Difference& d) {
   if (!d.can_be_told() || d.a.value <= 0) return std::nullopt;
   const double ratio = d.b.value / d.a.value;

@@ -11,8 +11,8 @@
 namespace stepscope {
 namespace {
 
-constexpr double kManyTimes = 1.5;   // from here on a change is told as a factor
-constexpr double kWorthAWord = 0.1;  // of the whole difference: what a part must make up
+constexpr double kManyTimes = 1.5;   // from here on a change is given as a factor
+constexpr double kWorthAWord = 0.1;  // of the whole difference; smaller parts are not reported
 
 // With a real minus sign, which is as wide as a plus.
 std::string with_sign(double value, const std::string& magnitude) {
@@ -56,7 +56,7 @@ std::string how_much(double a, double b) {
   return amount + (faster ? " faster" : " slower");
 }
 
-// The time without its unit where that of `reference` is the same.
+// The time, without its unit where `reference` has the same one.
 std::string short_time(double ns, double reference) {
   const std::string text = time_text(ns), other = time_text(reference);
   const std::size_t unit = text.rfind(' ');
@@ -107,28 +107,28 @@ std::string median_reason(const LoopComparison& loop) {
   const std::string median =
       time_text(loop.median.b.value) + " instead of " + time_text(loop.median.a.value);
   if (loop.mean.changed) {
-    // That it cannot be told is no sign that it did not change as well.
+    // A median whose change is insignificant may have changed by as much as the mean.
     const Interval& change = loop.median.interval;
     if (change.low <= loop.mean.delta() && loop.mean.delta() <= change.high) return "";
-    return in_units("The middle step takes as long as it did (", loop.unit) + median +
-           in_units("): some of the steps changed, not all.", loop.unit);
+    return in_units("The median step is unchanged (", loop.unit) + median +
+           in_units("): only some of the steps changed.", loop.unit);
   }
-  return in_units("The middle step changed (", loop.unit) + median + ", " +
+  return in_units("The median step changed (", loop.unit) + median + ", " +
          signed_time_text(loop.median.delta()) +
-         in_units("), which slow steps cover up in the mean.", loop.unit);
+         in_units("), but slow steps hide this in the mean.", loop.unit);
 }
 
 std::string batch_reason(const LoopComparison& loop) {
   return in_units("A step has ", loop.unit) + batch_text(loop.samples_a) + " in A and " +
-         batch_text(loop.samples_b) + in_units(" in B; what follows is of a step.", loop.unit);
+         batch_text(loop.samples_b) + in_units(" in B; the other figures are per step.", loop.unit);
 }
 
 std::string named(const CallDifference& call) {
-  const std::string where = call.phase == "none" ? "outside of phases" : "in " + call.phase;
+  const std::string where = call.phase == "none" ? "outside any phase" : "in " + call.phase;
   return printable(call.name) + " (" + where + ")";
 }
 
-// The most costly op that only one of the runs has.
+// The costliest op that only one of the runs has.
 std::string appearance_reason(const LoopComparison& loop, bool gone) {
   std::vector<const CallDifference*> found;
   for (const CallDifference& call : loop.calls) {
@@ -172,8 +172,8 @@ std::string answer_of(const LoopComparison& loop) {
   const double a = pace.a.value, b = pace.b.value;
   const std::string each = loop.sample ? " a sample" : in_units(" a step", loop.unit);
   if (!pace.can_be_told()) {
-    return in_units("Too few steps to tell a difference from noise: ", loop.unit) + time_text(b) +
-           each + " in B, " + short_time(a, b) + " in A";
+    return in_units("Too few steps to distinguish a difference from noise: ", loop.unit) +
+           time_text(b) + each + " in B, " + short_time(a, b) + " in A";
   }
   if (!pace.changed) {
     return "No difference beyond noise: " + time_text(b) + each + " in B, " + short_time(a, b) +
@@ -184,7 +184,7 @@ std::string answer_of(const LoopComparison& loop) {
 }
 
 std::vector<std::string> reasons_of(const LoopComparison& loop) {
-  // Why a step that does other work takes another time needs no reason.
+  // Steps that do different work need no reason to take different times.
   if (loop.sample) return {batch_reason(loop)};
   std::vector<std::string> reasons = {median_reason(loop), category_reason(loop),
                                       appearance_reason(loop, true),
@@ -194,7 +194,7 @@ std::vector<std::string> reasons_of(const LoopComparison& loop) {
 }
 
 std::string outcome_text(const GateOutcome& outcome) {
-  if (!outcome.bounded) return "A has none of it";
+  if (!outcome.bounded) return "A is indistinguishable from 0";
   const auto text = [&](double value, bool with_unit) {
     switch (outcome.gate.kind) {
       case LimitKind::kRelative:

@@ -1,4 +1,4 @@
-// A comparison in sentences: the answer, and what made the difference.
+// Explains a comparison in sentences: the answer, and the causes of the difference.
 #pragma once
 
 #include <string>
@@ -13,17 +13,17 @@ namespace stepscope {
 std::string change_of(const LoopComparison& loop);
 
 // "B is 1.9 × faster: 2.54 ms a step instead of 4.82 (−47.3 %, 95 % CI −48.1 … −46.2)"
-// By the time of a sample where that is what tells.
+// By the time per sample where that decides.
 std::string answer_of(const LoopComparison& loop);
 
-// What moved, a sentence each; empty when nothing did.
+// What changed, a sentence each; empty when nothing did.
 std::vector<std::string> reasons_of(const LoopComparison& loop);
 
-// "+12.3 % (95 % CI +11.0 … +13.6)": the value of a gate that is decided, in its unit.
+// "+12.3 % (95 % CI +11.0 … +13.6)": the value of a decided gate, in its unit.
 std::string outcome_text(const GateOutcome& outcome);
 
 std::string signed_time_text(double ns);           // "−2.28 ms", "+12.3 µs", "0 ns"
 std::string signed_percent_text(double fraction);  // "−47.3 %"
-std::string time_interval_text(Interval ns);       // "−2.31 … −2.25 ms": in the larger one's unit
+std::string time_interval_text(Interval ns);  // "−2.31 … −2.25 ms": in the unit of the larger one
 
 }  // namespace stepscope

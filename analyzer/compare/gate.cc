@@ -82,7 +82,7 @@ Status parse_limit(std::string_view text, std::string_view limit, Gate& gate) {
       std::from_chars(limit.data(), limit.data() + limit.size(), number, std::chars_format::fixed);
   const bool is_number = problem == std::errc() && std::isfinite(number) && !limit.starts_with('-');
   if (!is_number)
-    return wrong(text, "after > comes a number with its unit, as in +5%, 10%, +2pp or 5ms");
+    return wrong(text, "expected a number with a unit after >, as in +5%, 10%, +2pp or 5ms");
   const auto unit_text =
       trimmed({end, static_cast<std::size_t>(limit.data() + limit.size() - end)});
   const auto unit = std::find_if(kUnits.begin(), kUnits.end(),
@@ -94,12 +94,12 @@ Status parse_limit(std::string_view text, std::string_view limit, Gate& gate) {
     return wrong(text, "percentage points are a change: write +" + std::string(limit));
   const bool of_share = gate.kind == LimitKind::kShare || gate.kind == LimitKind::kMorePoints;
   if (of_share && is_step_time(gate)) {
-    return wrong(text, gate.metric + " is no share of the step: write +5% for a change, or 5ms");
+    return wrong(text, gate.metric + " is not a share of the step: write +5% for a change, or 5ms");
   }
   return Status();
 }
 
-// What one gate looks at in one pair of loops.
+// The figures that one gate compares in one pair of loops.
 struct Figures {
   Estimate a;
   Estimate b;
@@ -114,7 +114,7 @@ std::optional<Figures> figures_of(const Gate& gate, const LoopComparison& loop) 
     const Difference& difference = of_share ? part.share : part.ns;
     return Figures{difference.a, difference.b};
   }
-  // A category that neither run has: no time, as surely as that of the step is known.
+  // A category that neither run has: zero time, known as precisely as the step time.
   return Figures{{0, 0, loop.mean.a.pieces, loop.mean.a.steps},
                  {0, 0, loop.mean.b.pieces, loop.mean.b.steps}};
 }
@@ -123,17 +123,17 @@ bool only_of_b(const Gate& gate) {
   return gate.kind == LimitKind::kShare || gate.kind == LimitKind::kTime;
 }
 
-// Phases tell these without any op.
+// The other metrics are known from phases alone.
 bool needs_ops(const Gate& gate) {
   return !is_step_time(gate) && gate.metric != "input" && gate.metric != "backward" &&
          gate.metric != "optimizer";
 }
 
 std::string why_undecided(const Gate& gate, const LoopComparison& loop, const Figures& figures) {
-  const bool told = figures.b.has_error() && (only_of_b(gate) || figures.a.has_error());
-  if (!told) return "one step tells nothing about noise";
+  const bool has_error = figures.b.has_error() && (only_of_b(gate) || figures.a.has_error());
+  if (!has_error) return "a single step says nothing about noise";
   const bool has_ops = loop.b_has_ops && (only_of_b(gate) || loop.a_has_ops);
-  if (needs_ops(gate) && !has_ops) return gate.metric + " cannot be told without recorded ops";
+  if (needs_ops(gate) && !has_ops) return gate.metric + " is unknown without recorded ops";
   return "";
 }
 
@@ -153,7 +153,7 @@ GateOutcome check(const Gate& gate, const LoopComparison& loop, double level) {
     beyond = outcome.interval.low > gate.limit;
   } else if (gate.kind == LimitKind::kRelative) {
     const Difference difference = difference_of(figures.a, figures.b, level);
-    // b / a - 1 > limit, as b - (1 + limit) × a > 0: that can be asked of an a of 0 too.
+    // b / a - 1 > limit, written as b - (1 + limit) × a > 0 so that it holds for a = 0, too.
     beyond = interval_against(difference, 1 + gate.limit).low > 0;
     const auto relative = relative_of(difference);
     outcome.bounded = relative.has_value();
@@ -171,7 +171,7 @@ GateOutcome check(const Gate& gate, const LoopComparison& loop, double level) {
   return outcome;
 }
 
-// The one to tell of: what failed before what cannot be told, then the one nearest to failing.
+// The outcome to report: a failure before an undecided gate, then the one nearest to failing.
 bool worse(const GateOutcome& x, const GateOutcome& y) {
   const auto rank = [](const GateOutcome& outcome) {
     return outcome.state == GateState::kFailed ? 2 : outcome.state == GateState::kUndecided ? 1 : 0;
@@ -185,11 +185,11 @@ bool worse(const GateOutcome& x, const GateOutcome& y) {
 Result<Gate> parse_gate(std::string_view text) {
   const std::size_t sign = text.find('>');
   if (sign == std::string_view::npos)
-    return wrong(text, "it needs a METRIC>LIMIT, as in step_time>+5% or input>10%");
+    return wrong(text, "expected METRIC>LIMIT, as in step_time>+5% or input>10%");
   Gate gate;
   gate.text = text;
   if (!parse_metric(trimmed(text.substr(0, sign)), gate))
-    return wrong(text, "before > comes one of " + known_metrics());
+    return wrong(text, "expected before >: " + known_metrics());
   if (Status status = parse_limit(text, trimmed(text.substr(sign + 1)), gate); !status.ok())
     return status;
   return gate;

@@ -1,4 +1,4 @@
-// Which loop of one run is which of the other.
+// Matches the loops of one run with those of another.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ struct LoopMatch {
   std::vector<std::size_t> only_in_b;
 };
 
-// Loops of the same rank and device belong together, and of several those with the most step time
-// first, which is the order they come in. What is left then is matched by rank alone (another
-// device), and at last in that order (a run without ranks against one with).
+// Loops with the same rank and device match; of several, those with the most step time come first,
+// which is the order of the input. The remaining loops are matched by rank alone (another device),
+// and finally in order (a run without ranks against one with ranks).
 LoopMatch match_loops(const std::vector<LoopReport>& a, const std::vector<LoopReport>& b);
 
 }  // namespace stepscope

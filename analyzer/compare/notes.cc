@@ -35,22 +35,22 @@ void note_loops(const AnalysisReport& a, const AnalysisReport& b, Notes& notes) 
     notes.push_back(
         {"ranks", "A has " + counted(ranks_a.size(), "rank") + " and B has " +
                       counted(ranks_b.size(), "rank") +
-                      ": a step is not the same amount of work, unless each has its own "
+                      ": their steps do different amounts of work, unless every rank has a "
                       "batch of the same size."});
   } else if (ranks_a != ranks_b) {
     notes.push_back({"ranks",
-                     "A and B have different ranks; those of one alone were matched in the "
-                     "order of their step time."});
+                     "A and B have different ranks; ranks without a counterpart were matched "
+                     "in order of step time."});
   }
   if (a.loops.size() != b.loops.size()) {
     notes.push_back({"loops", "A has " + counted(a.loops.size(), "loop") + " and B has " +
                                   counted(b.loops.size(), "loop") +
-                                  "; those without a partner are left out."});
+                                  "; those without a counterpart are left out."});
   }
 }
 
 std::string ops_text(const LoopReport& loop) {
-  return loop.ops_recorded ? "its ops were recorded" : "its ops were not";
+  return loop.ops_recorded ? "ops were recorded" : "ops were not recorded";
 }
 
 std::string device_text(const LoopReport& loop) {
@@ -63,22 +63,22 @@ void note_steps(const LoopReport& a, const LoopReport& b, Notes& notes) {
   const bool neither = a.device == DeviceId::kNone && b.device == DeviceId::kNone;
   if (!neither && (!both || a.device_name != b.device_name)) {
     notes.push_back({"device", "A has " + device_text(a) + " and B has " + device_text(b) +
-                                   (both ? "." : ": categories mean something else there.")});
+                                   (both ? "." : ": their categories are not comparable.")});
   }
   if (a.marker != b.marker) {
-    notes.push_back({"marker", std::string("steps are cut by other marks (A: ") +
+    notes.push_back({"marker", std::string("steps are delimited by different marks (A: ") +
                                    marker_name(a.marker) + ", B: " + marker_name(b.marker) +
-                                   "): a step may not be the same stretch of the loop."});
+                                   "): a step may not cover the same part of the loop."});
   }
   if (a.ops_recorded != b.ops_recorded) {
     notes.push_back(
-        {"tier", "of A " + ops_text(a) + ", of B " + ops_text(b) +
-                     ": categories other than input mean something else there, and recording "
-                     "ops takes time of its own."});
+        {"tier", "in A " + ops_text(a) + ", in B " + ops_text(b) +
+                     ": of the categories only input is comparable, and recording ops adds "
+                     "overhead."});
   } else if (!a.ops_recorded) {
     notes.push_back({"tier",
-                     "the ops of neither run were recorded: compute, launch and host "
-                     "cannot be told apart."});
+                     "ops were recorded in neither run: compute, launch and host cannot be "
+                     "distinguished."});
   }
   if (a.input.inferred != b.input.inferred) {
     notes.push_back({"input", std::string("the input of ") + (a.input.inferred ? "A" : "B") +
@@ -91,17 +91,15 @@ void note_few_steps(const LoopReport& a, const LoopReport& b, Notes& notes) {
   const auto note = [&](const char* run, const LoopReport& loop) {
     const std::size_t count = loop.analysed.size();
     if (count < 2) {
-      notes.push_back({"steps", std::string(run) +
-                                    " has a single step to go by: nothing can be said "
-                                    "about noise."});
+      notes.push_back({"steps", std::string(run) + " has a single step: nothing can be said about "
+                                                   "noise."});
     } else if (count < kEnoughSteps) {
       notes.push_back({"steps", std::string(run) + " has only " + counted(count, "step") +
-                                    " to go by: their likeness to one another is hardly known."});
+                                    ": their variation is poorly known."});
     }
     const bool steady = std::any_of(loop.analysed.begin(), loop.analysed.end(),
                                     [&](std::size_t i) { return loop.steps[i].steady; });
-    if (!steady)
-      notes.push_back({"warm-up", std::string(run) + " has no steps but those of its warm-up."});
+    if (!steady) notes.push_back({"warm-up", std::string(run) + " has only warm-up steps."});
   };
   note("A", a);
   note("B", b);
@@ -135,7 +133,7 @@ void note_recording(const char* run, const AnalysisReport& report, Notes& notes)
   if (const std::int64_t lost = report.lost(); lost > 0) {
     notes.push_back({"losses", name + " lost " + count_text(lost) + " of about " +
                                    count_text(lost + report.op_count) +
-                                   " events: what is missing looks as if it took no time."});
+                                   " events: missing events appear to take no time."});
   }
   if (report.run.being_recorded) notes.push_back({"recording", name + " is still being recorded."});
   if (!report.gap.empty()) notes.push_back({"incomplete", name + ": " + report.gap});

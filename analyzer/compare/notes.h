@@ -1,4 +1,4 @@
-// What makes two runs hard to compare, in sentences.
+// Notes on what makes two runs hard to compare, a sentence each.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace stepscope {
 
-// From how many steps on nothing is said about there being few.
+// With fewer steps than this, a note says so.
 inline constexpr std::size_t kEnoughSteps = 20;
 
-// `comparison` has its loops already. The weightiest first.
+// `comparison` must already have its loops. The most important note first.
 std::vector<Note> notes_of(const AnalysisReport& a, const AnalysisReport& b,
                            const Comparison& comparison);
 

@@ -583,7 +583,7 @@ TEST(Compare, SlowStepsAreToldFromTheUsualOnes) {
   const LoopComparison loop = compare(a.report(), b.report()).loops.at(0);
   EXPECT_EQ(change_of(loop), "slower");
   EXPECT_FALSE(loop.median.changed);
-  EXPECT_THAT(reasons_of(loop).at(0), StartsWith("The middle step takes as long as it did"));
+  EXPECT_THAT(reasons_of(loop).at(0), StartsWith("The median step is unchanged"));
 }
 
 TEST(Compare, AMedianThatIsNotToldIsNotSaidToBeAsItWas) {
@@ -594,7 +594,7 @@ TEST(Compare, AMedianThatIsNotToldIsNotSaidToBeAsItWas) {
   ASSERT_FALSE(loop.median.changed);
   EXPECT_EQ(reasons_of(loop), std::vector<std::string>{});
   loop.median = difference_of({193e6, 2e6, 60}, {194e6, 2e6, 60});
-  EXPECT_THAT(reasons_of(loop), ElementsAre(StartsWith("The middle step takes as long as it did")));
+  EXPECT_THAT(reasons_of(loop), ElementsAre(StartsWith("The median step is unchanged")));
 }
 
 TEST(Compare, OneStepTellsNothing) {
@@ -727,7 +727,7 @@ TEST(Compare, SamplesTellWhereStepsHoldDifferentNumbersOfThem) {
   EXPECT_THAT(answer_of(loop),
               AllOf(StartsWith("B is 3.9 × faster: "), HasSubstr(" a sample instead of ")));
   EXPECT_EQ(reasons_of(loop), std::vector<std::string>{"A step has 1 sample in A and 16 samples in "
-                                                       "B; what follows is of a step."});
+                                                       "B; the other figures are per step."});
 }
 
 // A step of 16 samples is as good as 16 of one: it is not taken to vary as much as a single sample.

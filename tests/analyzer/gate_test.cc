@@ -150,7 +150,7 @@ TEST(Gate, ATimeThatAHadNothingOfCanStillGrow) {
   const GateOutcome outcome = outcome_of("host>+5%", {loop});
   EXPECT_EQ(outcome.state, GateState::kFailed);
   EXPECT_FALSE(outcome.bounded);
-  EXPECT_EQ(outcome_text(outcome), "A has none of it");
+  EXPECT_EQ(outcome_text(outcome), "A is indistinguishable from 0");
 }
 
 TEST(Gate, AgreesWithTheRelativeIntervalThatIsShown) {
