@@ -44,7 +44,7 @@ std::string few_steps(const SweepReport& report) {
   if (few == 0) return {};
   return std::to_string(few) + " of " + std::to_string(report.cells.size()) +
          " settings have fewer than " + std::to_string(kEnoughSteps) +
-         in_units(" steady steps; let the program take more of them.", report.unit);
+         in_units(" steady steps; let the program run for more.", report.unit);
 }
 
 std::string line_through_two(const SweepReport& report) {
@@ -52,8 +52,8 @@ std::string line_through_two(const SweepReport& report) {
     return scan.memory && scan.memory->settings == 2;
   });
   if (!two) return {};
-  return "The largest that fits rests on two settings, which lie on a straight line however memory "
-         "grows; a third would show.";
+  return "The largest that fits rests on two settings, which always lie on a straight line; a "
+         "third would show whether memory grows linearly.";
 }
 
 std::vector<std::string> notes_of(const SweepReport& report, const SweepData& data) {
@@ -62,9 +62,8 @@ std::vector<std::string> notes_of(const SweepReport& report, const SweepData& da
                                 [](const CellFigures& cell) { return cell.runs < 2; });
   if (once) {
     notes.emplace_back(
-        "Each setting ran once: by how much one process differs from another is not known, and "
-        "intervals "
-        "are too narrow.");
+        "Each setting ran once: the variation between processes is unknown, so the intervals are "
+        "too narrow.");
   }
   if (std::string note = few_steps(report); !note.empty()) notes.push_back(std::move(note));
   if (std::string note = line_through_two(report); !note.empty()) notes.push_back(std::move(note));

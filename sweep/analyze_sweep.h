@@ -1,4 +1,4 @@
-// From the runs of a sweep to what they say.
+// From the runs of a sweep to its report.
 #pragma once
 
 #include "store/sweep_store.h"
@@ -6,7 +6,7 @@
 
 namespace stepscope {
 
-// A sweep that is not complete has a report too, of what is there.
+// An incomplete sweep gets a report of the runs it has.
 SweepReport analyze_sweep(const SweepData& data);
 
 }  // namespace stepscope

@@ -1,5 +1,5 @@
-// What is no number (a format, a variant) beside its alternatives, over the settings that all of
-// them have: one that is not available with one of them is left out for all.
+// Compares the values of non-numeric parameters (a format, a variant) over the settings that all of
+// them have: a setting that is unavailable for one of them is left out for all.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace stepscope {
 
-// One for the variants and one for each parameter that is no number, where there are two or more.
+// One for the variants and one for each non-numeric parameter, where there are two or more values.
 // Needs report.plan and .cells.
 std::vector<LevelComparison> compare_levels(const SweepReport& report);
 

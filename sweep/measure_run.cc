@@ -97,7 +97,7 @@ Status measure_sweep_run(const TraceReader& reader, const MeasureOptions& option
   const auto steady = [](const SweepStep& step) { return step.steady; };
   if (std::none_of(run.steps.begin(), run.steps.end(), steady)) {
     say_no_steps("only " + std::to_string(run.steps.size()) +
-                     " steps, all of them warm-up; give --warmup 0, or let it run longer",
+                     " steps, all of them warm-up; use --warmup 0 or a longer run",
                  run);
   }
   return {};

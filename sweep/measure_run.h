@@ -1,5 +1,5 @@
-// From the recording of one run of a sweep to its figures: the time of each step, what of it was
-// waiting for input, and what its steps asked of the memory.
+// From the recording of one run of a sweep to its figures: the time of each step, the part of it
+// spent waiting for input, and the memory use.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,13 @@
 namespace stepscope {
 
 struct MeasureOptions {
-  std::optional<std::int64_t> warm_up;  // steps left out at the start; nothing: found by itself
+  std::optional<std::int64_t> warm_up;  // steps left out at the start; nothing: detected
   std::optional<double> samples;        // of each step, or of the whole run
   bool per_run = false;
 };
 
-// Fills in what a recording tells, of the loop with the most step time. A run without a step that
-// counts has the outcome kNoSteps unless it had another one already. Errors: reading failed; the
+// Fills in what a recording says about the loop with the most step time. A run without a steady
+// step gets the outcome kNoSteps unless it already has another one. Errors: reading failed; the
 // recording stopped before the program ended (kIo: its disk is full).
 Status measure_sweep_run(const TraceReader& reader, const MeasureOptions& options, SweepRun& run);
 

@@ -111,7 +111,7 @@ std::optional<Interval> inverse_prediction(const Line& line, double limit) {
   const double t = student_quantile(0.95, line.freedom());
   const double g = t * t * line.variance;
   const double quadratic = line.slope * line.slope - g / line.spread_x;
-  if (quadratic <= 0) return std::nullopt;  // the slope itself is not told from 0
+  if (quadratic <= 0) return std::nullopt;  // the slope cannot be distinguished from 0
   const double distance = limit - line.mean_y;
   const double middle = line.slope * distance / quadratic;
   const double constant = (distance * distance - g * (1 + 1 / line.count)) / quadratic;

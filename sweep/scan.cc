@@ -82,7 +82,7 @@ std::vector<std::string> pressure_signs(const CellFigures& cell, const CellFigur
       *cell.pressure_share > 2 * best.pressure_share.value_or(0)) {
     signs.push_back("some task waited for memory in " + percent_text(*cell.pressure_share) +
                     " of the time (" + percent_text(best.pressure_share.value_or(0)) +
-                    " at the best)");
+                    " at the best setting)");
   }
   if (cell.major_faults.value_or(0) >= kMajorFaultsAStep) {
     signs.push_back(rounded(*cell.major_faults) +
@@ -91,7 +91,7 @@ std::vector<std::string> pressure_signs(const CellFigures& cell, const CellFigur
   const auto faults = faults_each(cell), usual = faults_each(best);
   if (faults && usual && *cell.minor_faults >= kFaultsAStep && *faults >= kMoreFaults * *usual) {
     signs.push_back(rounded(*cell.minor_faults) + in_units(" page faults a step (", unit) +
-                    rounded(*best.minor_faults) + " at the best), " +
+                    rounded(*best.minor_faults) + " at the best setting), " +
                     percent_text(cell.system_share) + " of its CPU time in the kernel (" +
                     percent_text(best.system_share) + ")");
   }

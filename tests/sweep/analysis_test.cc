@@ -179,9 +179,10 @@ TEST(SweepMemory, WhereItBeginsToCostIsToldWithItsSigns) {
   EXPECT_EQ(scan.pressure->cell, 3U);
   EXPECT_NEAR(scan.pressure->slowdown, 0.76, 0.03);
   ASSERT_EQ(scan.pressure->evidence.size(), 2U);
-  EXPECT_THAT(scan.pressure->evidence[0], HasSubstr("5.0 % of the time (0.0 % at the best)"));
+  EXPECT_THAT(scan.pressure->evidence[0],
+              HasSubstr("5.0 % of the time (0.0 % at the best setting)"));
   EXPECT_THAT(scan.pressure->evidence[1],
-              HasSubstr("1,536 page faults a step (0 at the best), 50.0 % of its CPU"));
+              HasSubstr("1,536 page faults a step (0 at the best setting), 50.0 % of its CPU"));
 }
 
 TEST(SweepMemory, SlownessAloneIsNoSignOfIt) {
@@ -284,7 +285,7 @@ TEST(SweepMemory, WhyNothingIsSaid) {
       "needs more settings");
 }
 
-// The spread of their runs is all there is to go by; that the growth is straight is taken for
+// The spread of their runs is all there is to go by; that the growth is straight counts as
 // given, and a note says so.
 TEST(SweepMemory, TwoSettingsGiveAnIntervalByTheirRuns) {
   const auto fit = fit_memory(line(1e8, 1e6, {10, 20}, 5e5), 1e9).fit;
