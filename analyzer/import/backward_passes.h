@@ -3,8 +3,8 @@
 // A trace of ops has no mark around backward(). It has the autograd nodes, which run on a thread of
 // autograd (or, on a CPU, on the thread that called backward() itself), and the loop's thread
 // begins no op of its own while it waits for them. So a pass is the stretch from the first node to
-// the last that is not interrupted by an op which the loop's thread begins outside a node. What
-// backward() does before the first node and after the last is not in it, a few µs.
+// the last that is not interrupted by an op which the loop's thread begins outside a node. It omits
+// what backward() does before the first node and after the last, a few µs.
 //
 // Thread safety: none. Memory: a pass a process.
 #pragma once
@@ -24,8 +24,8 @@ class BackwardPasses {
   using Found = std::function<Status(const Phase&)>;
   explicit BackwardPasses(Found found) : found_(std::move(found)) {}
 
-  // A process that trains: its loop's thread, and all its threads. A thread of no such process is
-  // not looked at.
+  // A process that trains: its loop's thread, and all its threads. Threads of other processes are
+  // ignored.
   void add_loop(ThreadId loop, const std::vector<ThreadId>& threads);
 
   // All ops, in the order of their starts. `in_node`: it lies within a node.

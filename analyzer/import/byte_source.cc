@@ -116,7 +116,8 @@ class GzipSource : public ByteSource {
   Status begin() {
     constexpr int kGzipOnly = 16 + MAX_WBITS;
     if (inflateInit2(&stream_, kGzipOnly) == Z_OK) return {};
-    return Status::error(ErrorKind::kIo, file_->path().string() + ": no memory to decompress it");
+    return Status::error(ErrorKind::kIo,
+                         file_->path().string() + ": not enough memory to decompress it");
   }
 
   Result<std::size_t> read(char* to, std::size_t size) override {
@@ -129,7 +130,7 @@ class GzipSource : public ByteSource {
     const std::size_t count = size - stream_.avail_out;
     inflated_ += static_cast<std::int64_t>(count);
     if (inflated_ > kAnyGrowth && inflated_ / kMostGrowth > file_position()) {
-      return broken("the gzip data is more than 250 times as long as the file: no trace is");
+      return broken("the gzip data expands to more than 250 times the file size; no trace does");
     }
     return count;
   }

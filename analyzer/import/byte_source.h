@@ -1,5 +1,5 @@
-// The bytes of a file, read once from its beginning to its end; a gzip file's are what it holds.
-// Whether it is one is told by its content, not by its name.
+// The bytes of a file, read once from start to end; gzip files are decompressed. The content, not
+// the name, decides whether a file is gzip.
 //
 // Thread safety: none. Memory: two fixed buffers, whatever the file's length.
 #pragma once
@@ -22,7 +22,7 @@ class ByteSource {
   ByteSource& operator=(const ByteSource&) = delete;
 
   // Up to `size` bytes; 0 only at the end. Errors: kIo; kBadInput (a gzip file that is damaged,
-  // ends early, or is a bomb), with the offset in the file.
+  // ends early, or is a decompression bomb), with the offset in the file.
   virtual Result<std::size_t> read(char* to, std::size_t size) = 0;
 
   // How far the file itself has been read, and how long it is (0: not known, a pipe).
@@ -31,10 +31,10 @@ class ByteSource {
 };
 
 // Errors: kNotFound, kIo (a folder, no permission). Several gzip members in a row are one stream;
-// what follows the last of them and is none is ignored, as gzip does.
+// trailing data that is not gzip is ignored, as gzip does.
 Result<std::unique_ptr<ByteSource>> open_bytes(const std::filesystem::path& path);
 
-// The first bytes of a file as they are, at most `size`; less than that only when it is shorter.
+// The first `size` raw bytes of a file, or all of a shorter one.
 Result<std::string> first_bytes(const std::filesystem::path& path, std::size_t size);
 
 }  // namespace stepscope

@@ -138,7 +138,7 @@ Status Import::read_nsys(const fs::path& path, std::size_t number) {
   const Status status = reader.read([&] { return go_on(0); });
   Result<std::string> broken =
       judge(status, reader.any_known(),
-            path.string() + ": it is a database, but not what `nsys export --type sqlite` makes");
+            path.string() + ": is a database, but not one written by `nsys export --type sqlite`");
   if (!broken.ok()) return broken.status();
   if (!options_.steps_nvtx.empty() && reader.steps() == 0) {
     return Status::error(ErrorKind::kUsage,
@@ -159,7 +159,7 @@ Status Import::read_kineto(const fs::path& path, std::size_t number) {
   Result<std::string> broken =
       judge(status, reader.any_known(),
             path.string() +
-                ": it holds no event of the PyTorch profiler; give the file that "
+                ": contains no event of the PyTorch profiler; give the file that "
                 "export_chrome_trace() wrote");
   if (!broken.ok()) return broken.status();
   if (status = reader.finish(rank_of(path, number)); !status.ok()) return status;
@@ -202,7 +202,7 @@ Result<ImportSummary> Import::all() {
   }
   if (run_.empty()) {
     return Status::error(ErrorKind::kBadInput, files_.front().string() +
-                                                   ": it holds no op, kernel or "
+                                                   ": contains no op, kernel or "
                                                    "call with a time");
   }
   const auto cancelled = [this] { return !go_on(0); };

@@ -1,4 +1,4 @@
-// Where a JSON object ends, without parsing it: how a stream of events is cut into pieces.
+// Finds the end of a JSON object without parsing it, to cut a stream of events into pieces.
 #pragma once
 
 #include <cstddef>
@@ -6,12 +6,12 @@
 
 namespace stepscope {
 
-// The place after the '}' that closes the object which begins at text[from] ('{'); npos when the
-// text ends before. Braces in strings do not count; whether the rest is JSON is not looked at.
-// 64 bytes at a time where the processor has SSE2, else as end_of_object_bytewise().
+// The position after the '}' that closes the object beginning at text[from] ('{'); npos when the
+// text ends before it. Ignores braces in strings; does not check that the rest is JSON. 64 bytes at
+// a time where the processor has SSE2, else as end_of_object_bytewise().
 std::size_t end_of_object(std::string_view text, std::size_t from);
 
-// The same, a byte at a time: what the fast one is tested against.
+// The same, a byte at a time: the reference for testing the fast one.
 std::size_t end_of_object_bytewise(std::string_view text, std::size_t from);
 
 // The state of a walk over JSON text, kept from one piece of it to the next.

@@ -6,9 +6,9 @@
 
 namespace stepscope {
 
-// `literal` without its quotes. A view into it where nothing is escaped, else into `buffer`, where
-// its escapes are resolved. Lenient, because names of ops may hold anything: half a surrogate pair
-// becomes U+FFFD, an unknown escape stays as it is written. What is not a literal comes back whole.
+// `literal` without its quotes: a view into it if it has no escapes, else into `buffer`, with the
+// escapes resolved. Lenient, because op names may contain anything: half a surrogate pair becomes
+// U+FFFD, an unknown escape stays as written. Anything that is not a literal is returned unchanged.
 std::string_view unescape_json(std::string_view literal, std::string& buffer);
 
 }  // namespace stepscope

@@ -82,7 +82,7 @@ Status KinetoReader::read_batch(const TracePiece& piece, const TraceCutter& cutt
   const std::int64_t broken =
       parser_.parse(piece, [this](const TraceEvent& event) { take(event); });
   if (!status_.ok()) return status_;
-  return broken < 0 ? Status() : cutter.error_at(piece.offset + broken, "this event is no JSON");
+  return broken < 0 ? Status() : cutter.error_at(piece.offset + broken, "this event is not JSON");
 }
 
 // The median start of the first events: one of them may be wrong, not most.

@@ -1,7 +1,7 @@
 // Reads a trace of the PyTorch profiler (Kineto's Chrome trace), of any of its dialects, into a
-// RunBuilder. docs/import.md says what of it is read and what is not.
+// RunBuilder. docs/import.md lists what is read and what is not.
 //
-// Thread safety: none. Memory: a batch of events, whatever the file's length.
+// Thread safety: none. Memory: a batch of events, regardless of the file's length.
 #pragma once
 
 #include <array>
@@ -31,19 +31,19 @@ class KinetoReader {
   // `name`: of the file, for errors.
   KinetoReader(RunBuilder& run, std::string name);
 
-  // Reads all of it. `go_on` is called now and then; false ends it with an error. After an error
-  // what was read until then is in the builder. Errors: kBadInput, with the offset; kIo.
+  // Reads the whole file. `keep_going` is called periodically; false ends the read with an error.
+  // After an error, the builder has what was read before. Errors: kBadInput, with the offset; kIo.
   Status read(ByteSource& source, const std::function<bool()>& go_on);
 
-  // Tells the builder what only the whole file says; once, after read(). `rank`: of a file that
-  // does not say it itself (-1: none).
+  // Passes the builder the facts known only at the end of the file; once, after read(). `rank`: for
+  // a file that does not state its rank (-1: none).
   Status finish(std::int64_t rank);
 
   [[nodiscard]] const KinetoHeader& header() const { return header_; }
   [[nodiscard]] std::int64_t rank() const { return rank_; }  // after finish(); -1: none
   [[nodiscard]] const char* dialect() const;                 // "Kineto 2021", …
-  [[nodiscard]] bool any_known() const;       // an event that Kineto would have written
-  [[nodiscard]] bool has_wall_clock() const;  // times are, or can be made, times since 1970
+  [[nodiscard]] bool any_known() const;       // an event of a kind that Kineto writes
+  [[nodiscard]] bool has_wall_clock() const;  // times are, or can be converted to, times since 1970
   [[nodiscard]] std::int64_t python_functions() const { return count(KinetoKind::kPython); }
 
  private:
@@ -90,7 +90,7 @@ class KinetoReader {
   std::int64_t rank_ = -1;
   bool old_names_ = false;  // categories of 2021
 
-  // By their names in the trace; what was looked up last is most often what comes next.
+  // By their names in the trace; the last one found is usually needed next.
   std::map<std::string, ProcessId, std::less<>> processes_;
   std::map<std::string, std::string, std::less<>> process_names_;
   std::unordered_map<std::string, ThreadId> threads_;  // by pid and tid
@@ -102,7 +102,7 @@ class KinetoReader {
   StreamKey last_stream_key_;
   StreamId last_stream_ = StreamId::kNone;
   std::string key_, shapes_;  // kept for their memory
-  // Threads that ran forward ops, and what their nodes call them.
+  // Threads that ran forward ops, and the ids that their nodes use for them.
   std::set<ThreadId> forward_threads_;
   std::set<std::uint32_t> forward_ids_;
 };

@@ -1,4 +1,4 @@
-// What a Kineto trace says of the run beside its events: clock, devices, rank, host.
+// What a Kineto trace says about the run besides its events: clock, devices, rank, host.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct KinetoHeader {
   std::string host;
   std::map<std::int64_t, Device> devices;  // by number; their process is not known here
 
-  // A member of the document beside the events; key and value as they are written. What is not
-  // known or not as expected is passed over.
+  // A member of the document besides the events; key and value as written. Unknown or malformed
+  // members are ignored.
   void take(std::string_view key, std::string_view value);
 };
 

@@ -13,10 +13,10 @@
 
 namespace stepscope {
 
-// How much was held after an allocation or a release, as the allocator says.
+// The memory held after an allocation or a release, as the allocator reports it.
 struct MemoryReading {
   bool on_host = false;
-  std::int64_t device = 0;  // its number, where it is none of the host
+  std::int64_t device = 0;  // its number, unless it is the host
   SessionTime at;
   std::int64_t allocated = 0;  // by tensors
   std::int64_t reserved = -1;  // by the allocator; -1: not known
@@ -27,7 +27,7 @@ class MemoryCounters {
   MemoryCounters(RunBuilder& run, ProcessId process) : run_(run), process_(process) {}
 
   Status take(const MemoryReading& reading);
-  Status end();  // what is still held back
+  Status end();  // emits the readings still held back
 
  private:
   struct Counter {

@@ -75,7 +75,7 @@ Result<bool> NsysReader::is_table(const char* name) {
     if (!row.ok() || !*row) return row;
     if (find->text(0) == "table" && find->text(1).starts_with("CREATE TABLE ")) return true;
     return Status::error(ErrorKind::kBadInput, path_.string() + ": " + name +
-                                                   " is no plain table, as `nsys export` makes");
+                                                   " is not a plain table, as `nsys export` makes");
   }
 }
 

@@ -1,10 +1,10 @@
 // Reads an SQLite export of Nsight Systems (`nsys export --type sqlite`) into a RunBuilder.
-// docs/import.md says what of it is read and what is not.
+// docs/import.md lists what is read and what is not.
 //
-// Its tables are made when first needed and its columns have grown over the years: each table and
-// each column may be missing. Rows are read one after the other.
+// nsys creates tables only when needed, and added columns over the years: any table and any column
+// may be missing. Rows are read one after the other.
 //
-// Thread safety: none. Memory: the names that are used.
+// Thread safety: none. Memory: the names in use.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +33,7 @@ class NsysReader {
   Status read(const std::function<bool()>& go_on);
   Status finish(std::int64_t rank);
 
-  [[nodiscard]] bool any_known() const {
-    return known_;
-  }  // a table that Nsight Systems would have made
+  [[nodiscard]] bool any_known() const { return known_; }  // a table that Nsight Systems writes
   [[nodiscard]] bool has_wall_clock() const { return epoch_ns_ > 0; }
   [[nodiscard]] std::int64_t steps() const { return steps_found_; }
 
@@ -46,7 +44,7 @@ class NsysReader {
   // Whether the file has a table of that name. Errors: kBadInput for a view.
   Result<bool> is_table(const char* name);
   // Calls `visit` with each row of a table: its columns in the order of `columns`, NULL for those
-  // it has not. A table that is not there has no rows.
+  // it lacks. A missing table has no rows.
   Status each(const char* table, const std::vector<const char*>& columns, const Visit& visit);
   Status read_facts();
   Status read_ranges();
@@ -57,7 +55,7 @@ class NsysReader {
   Status read_syncs();
   Status take_range(const Statement& row);
 
-  // What the rows of activities have in common; columns 0 to 6 are kActivityColumns.
+  // The common part of the rows of activities; columns 0 to 6 are kActivityColumns.
   bool place(const Statement& row, SessionTime& start, Duration& dur);
   bool activity(const Statement& row, Activity& activity);
   std::int64_t correlation(const Statement& row, int at, ProcessId process);
@@ -87,7 +85,7 @@ class NsysReader {
 };
 
 // "aten::mm" and 5 of "aten::mm, seq = 5, op_id = 12", as torch.autograd.profiler.emit_nvtx() names
-// ranges. `op`: it was named so, and is an op rather than a range of the program's own.
+// ranges. `op`: the name has that form, so it is an op rather than a range of the program.
 struct NvtxName {
   std::string_view name;
   std::int64_t sequence = -1;

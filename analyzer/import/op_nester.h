@@ -1,5 +1,5 @@
-// From ops in the order of their starts to ops as a store has them: of one thread in the order of
-// their ends, each with its depth, its self time and the phase it ran in.
+// Converts ops sorted by start to the form of a store: per thread sorted by end, each with its
+// depth, its self time and its phase.
 //
 // Thread safety: none. Memory: the ops that are open.
 #pragma once
@@ -18,14 +18,14 @@ class OpNester {
   // `finish`: takes each op when it has ended; threads interleave by time.
   explicit OpNester(std::function<Status(const Op&)> finish) : finish_(std::move(finish)) {}
 
-  // `op`: its self time and depth are made here. Its phase is what it marks by itself; kNone takes
-  // over that of the op around it.
+  // Computes the self time and depth of `op`. Its phase is the one that it marks itself; kNone
+  // inherits the phase of the enclosing op.
   //
-  // An op that begins in another and ends after it has no place in a tree (a range that was closed
-  // on another thread, two clocks). Its end is cut to that of the op around it. By how much a
-  // trace's rounding alone may do that, `cut()` does not count.
+  // An op that begins inside another and ends after it does not fit into a tree (a range closed on
+  // another thread, two clocks). Its end is cut to that of the enclosing op. `cut()` does not count
+  // overlaps that the rounding of the trace alone explains.
   Status begin(Op op);
-  // No more ops: what is open ends.
+  // There are no more ops: ends those still open.
   Status end();
 
   // Whether `thread` is within an autograd node, now that all ops up to here have begun.

@@ -72,7 +72,7 @@ Process plausible(Process process) {
 template <typename Id>
 Status expect_id(const Result<Id>& given, std::size_t expected) {
   if (!given.ok() || static_cast<std::size_t>(*given) == expected) return given.status();
-  return Status::error(ErrorKind::kIo, "the store is not a new one");
+  return Status::error(ErrorKind::kIo, "the store is not new");
 }
 
 }  // namespace
@@ -139,7 +139,7 @@ StringId RunBuilder::intern(std::string_view text) {
 
 Status RunBuilder::too_long() {
   return Status::error(ErrorKind::kBadInput,
-                       "the events of the traces take more than 73 years together");
+                       "the events of the traces take more than 73 years in total");
 }
 
 Status RunBuilder::add(const RankedOp& op) {
@@ -334,8 +334,8 @@ Result<Duration> RunBuilder::write(const std::function<bool()>& cancelled) {
   if (empty()) first_ = Duration(0);
   if (length() > Duration(kFarthestNs)) {
     return Status::error(ErrorKind::kBadInput,
-                         "the traces lie more than a year apart, so they are not of one run; "
-                         "import each of them alone");
+                         "the traces lie more than a year apart, so they are not from one run; "
+                         "import each of them separately");
   }
   Status status = write_names();
   if (status.ok()) status = write_ops();

@@ -1,5 +1,5 @@
-// What importers share: gathers the events of one or more files, in any order and each file on a
-// clock of its own, and writes them into a new store as a recorder would have done.
+// Shared by all importers: collects the events of one or more files, in any order and each file
+// with its own clock, and writes them to a new store as a recorder would have done.
 //
 //   importer --(events as they come)--> RunBuilder: one TimeSorter a kind
 //   write():  ops -> OpNester -> store;  nodes -> BackwardPasses -> phases;  the rest by start
@@ -29,7 +29,7 @@
 
 namespace stepscope {
 
-// An op of which two that start and end together are told apart by the order in which they began.
+// An op with a rank, which orders ops that start and end together by the order in which they began.
 struct RankedOp : Op {
   std::uint32_t rank = 0;
 };
@@ -44,9 +44,9 @@ class RunBuilder {
   // `writer`: of a new store. `folder`: for the temporary file.
   RunBuilder(TraceWriter& writer, std::filesystem::path folder);
 
-  // Handles, to be used in events; they are the ids that the rows will have. What they stand for
-  // can be filled in until write(). Of more than a store may hold (store/limits.h), the first is
-  // handed out again, and the next event that is added is an error.
+  // Handles for use in events; they are the ids of the rows to come. Their rows can be filled in
+  // until write(). Beyond the limits of a store (store/limits.h) the first handle is returned
+  // again, and adding the next event fails.
   ProcessId add_process();
   ThreadId add_thread(ProcessId process);
   DeviceId add_device(ProcessId process, std::int64_t number);
@@ -58,9 +58,9 @@ class RunBuilder {
   // A text of more than kLongestName bytes is cut.
   StringId intern(std::string_view text);
 
-  // Events, with times on the clock of their file, 0 being whatever it is there. Errors: kIo;
-  // kBadInput when the file has more threads, processes, … or names than a store may hold. Numbers
-  // that cannot be, as negative bytes, are taken as not known.
+  // Events, with times on the clock of their file, whatever its epoch. Errors: kIo; kBadInput when
+  // the file has more threads, processes, … or names than a store may hold. Impossible numbers,
+  // such as negative bytes, count as unknown.
   Status add(const RankedOp& op);
   Status add(const Phase& phase);
   Status add(const ApiCall& call) { return add_to(calls_, call); }
@@ -72,7 +72,7 @@ class RunBuilder {
   void lose(const char* kind, std::int64_t count = 1) { losses_[kind] += count; }
 
   // The file whose events were added since the last call has ended; its clock's 0 is at `epoch`,
-  // since 1970 where that is known, else anything (then it cannot be lined up with other files).
+  // since 1970 where that is known, else arbitrary (then it cannot be aligned with other files).
   Status end_source(Duration epoch);
 
   [[nodiscard]] bool empty() const { return first_ == kNever; }
@@ -82,7 +82,7 @@ class RunBuilder {
   }  // from the first event to the end
   [[nodiscard]] ImportCounts counts() const;
 
-  // Writes all of it. `cancelled` is asked now and then; true ends it with an error. Returns the
+  // Writes everything. `cancelled` is polled periodically; true ends it with an error. Returns the
   // time of the first event, on the clock of the epochs: it is session time 0.
   Result<Duration> write(const std::function<bool()>& cancelled);
 
@@ -91,7 +91,7 @@ class RunBuilder {
   // A demangled kernel's name may be ten KiB long.
   static constexpr std::size_t kLongestName = std::size_t{64} << 10;
 
-  // A Sample has no length and calls its time otherwise.
+  // A Sample has no duration, and its time field has another name.
   struct TimedSample {
     SessionTime start;
     Duration dur{0};
@@ -106,7 +106,7 @@ class RunBuilder {
   struct OpRank {
     std::uint32_t operator()(const RankedOp& op) const { return op.rank; }
   };
-  // What tells which thread of a process is its loop's.
+  // Facts that identify the loop's thread of a process.
   struct ThreadFacts {
     std::int64_t marks = 0;        // of steps, input, optimizer
     std::int64_t forward_ops = 0;  // outside any node, with a sequence number
@@ -162,8 +162,8 @@ class RunBuilder {
   static constexpr Duration kLongest{kMostInAll};
   static Status too_long();
 
-  Status too_many_;        // of something: what the next add() returns
-  Duration durations_{0};  // of all events, so that no sum of some overflows
+  Status too_many_;        // a limit was exceeded: the next add() returns this
+  Duration durations_{0};  // of all events, so that no partial sum overflows
   std::int64_t names_ = 0, name_bytes_ = 0;
 
   Duration source_first_ = kNever, source_last_{0};  // on the clock of the file

@@ -1,5 +1,5 @@
-// A temporary file beside the output, for what does not fit into memory. It has no name, so nothing
-// is left behind however the program ends.
+// A temporary file next to the output, for data that does not fit into memory. It is unlinked, so
+// nothing is left behind however the program ends.
 //
 // Thread safety: none.
 #pragma once
@@ -15,15 +15,15 @@ namespace stepscope {
 
 class SpillFile {
  public:
-  // Made in `folder` at the first append().
+  // Created in `folder` by the first append().
   explicit SpillFile(std::filesystem::path folder) : folder_(std::move(folder)) {}
   ~SpillFile();
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;
 
-  // The offset at which the bytes are now. Errors: kIo.
+  // Returns the offset of the bytes in the file. Errors: kIo.
   Result<std::int64_t> append(std::span<const std::byte> bytes);
-  // All of `to`, from `offset` on.
+  // Fills `to` from `offset` on.
   Status read(std::int64_t offset, std::span<std::byte> to);
 
  private:

@@ -1,12 +1,12 @@
 // Brings events into the order of their starts, however many there are: an external merge sort.
 //
-// Files of events are in no order that one could rely on: some list them by start, some by end,
-// some thread by thread, and each rank has a file of its own. So runs of them are sorted and
-// spilled, and merged at the end. A file that was in order costs no more than the copy: no run is
-// sorted again, and the merge reads one run after the other.
+// Files have their events in no reliable order: some list them by start, some by end, some thread
+// by thread, and each rank has its own file. So runs of events are sorted and spilled, and merged
+// at the end. A sorted file costs no more than a copy: no run is sorted again, and the merge reads
+// one run after the other.
 //
 // Thread safety: none. Memory: one run while adding; while merging, a buffer for each of the runs
-// that overlap in time, one where the file was in order.
+// that overlap in time, a single one if the file was in order.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@
 namespace stepscope {
 
 // Row: trivially copyable, with `start` and `dur`. Rows that start together come in the order of
-// their ends, the last first, so that a parent comes before its children; of equal ones that with
-// the lower Rank()(row) comes first, and then what was added first.
+// their ends, the last first, so that a parent comes before its children; equal rows are ordered by
+// Rank()(row), and then by the order of adding.
 template <typename Row, typename Rank>
 class TimeSorter {
   static_assert(std::is_trivially_copyable_v<Row>);

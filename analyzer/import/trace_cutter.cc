@@ -100,7 +100,7 @@ Status TraceCutter::start() {
   }
   if (*first != '{' && *first != '[') {
     return error_at(offset_of(begin_),
-                    "no trace: JSON would begin with '{', not with " + quoted(*first));
+                    "not a trace: JSON begins with '{', not with " + quoted(*first));
   }
   bare_ = *first == '[';
   state_ = bare_ ? State::kEvents : State::kMembers;

@@ -1,14 +1,13 @@
-// Cuts a Chrome trace into pieces that fit into memory: batches of whole events, and the members of
-// the document beside them.
+// Cuts a Chrome trace into pieces that fit into memory: batches of whole events, and the other
+// members of the document.
 //
 //   {"schemaVersion": 1, "traceEvents": [ {…}, {…}, … ], "baseTimeNanoseconds": 17…}
 //    └──── member ────┘                  └── batches ──┘  └──────── member ────────┘
 //
-// Also takes a bare array of events, whose closing bracket may be missing: both are Chrome's
-// format.
+// Also accepts a bare array of events, whose closing bracket may be missing: both are valid Chrome
+// traces.
 //
-// Thread safety: none. Memory: a buffer that is as long as the longest event asks for, at most
-// kLongestEvent.
+// Thread safety: none. Memory: a buffer large enough for the longest event, at most kLongestEvent.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +24,9 @@ namespace stepscope {
 
 struct TracePiece {
   enum class Kind : std::uint8_t {
-    kMember,  // key and value, both as they are written; of a value longer than kLongestMember
-              // nothing
-    kEvents,  // "[{…},{…}]", with kPadding bytes behind it that may be read
+    kMember,  // key and value, both as written; the value is empty if longer than
+              // kLongestMember
+    kEvents,  // "[{…},{…}]", followed by kPadding readable bytes
     kEnd,
   };
   Kind kind = Kind::kEnd;
@@ -57,10 +56,10 @@ class TraceCutter {
 
   [[nodiscard]] std::string_view unread() const;
   [[nodiscard]] std::int64_t offset_of(std::size_t at) const;
-  // Reads more behind what is unread, moving it to the front or growing the buffer when there is no
-  // room. False at the end of the stream.
+  // Reads more data after the unread part, moving that to the front or growing the buffer if there
+  // is no room. False at the end of the stream.
   Result<bool> fill();
-  // The next byte that is no blank (nor one of `skip`), left unread; 0 at the end.
+  // The next byte that is not whitespace (nor one of `skip`), left unread; 0 at the end.
   Result<char> peek(std::string_view skip = {});
   Status start();
   Status skip_byte_order_mark();
@@ -70,7 +69,7 @@ class TraceCutter {
   TracePiece lend(std::size_t length);
   void take_back_bracket();
   Result<TracePiece> end_of_events(char next);
-  // Puts the string or value that begins here into `text`, nothing when it is longer than that.
+  // Reads the string or value that begins here into `text`; leaves it empty when it is too long.
   Status take_value(std::string& text);
   Status unexpected(char found, const char* wanted) const;
   Status check_rest();
@@ -79,7 +78,7 @@ class TraceCutter {
   const std::string name_;
   const std::size_t batch_;
   std::vector<char> buffer_;
-  std::size_t begin_ = 1;  // of what is unread; buffer_[0] is there for a bracket
+  std::size_t begin_ = 1;  // start of the unread part; buffer_[0] is room for a bracket
   std::size_t end_ = 1;
   std::int64_t buffer_offset_ = -1;  // of buffer_[0] in the stream
   State state_ = State::kStart;

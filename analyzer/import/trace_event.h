@@ -1,5 +1,5 @@
-// One event of a Chrome trace as it is written. What its members mean depends on its category,
-// which may come after them; so they are kept as text and made numbers where they are used.
+// One event of a Chrome trace as written. The meaning of its members depends on its category, which
+// may come after them; so they are kept as text and converted where they are used.
 #pragma once
 
 #include <array>
@@ -14,14 +14,14 @@
 
 namespace stepscope {
 
-// Views into the batch or into the parser, valid within the visit. Empty: not there.
+// Views into the batch or into the parser, valid within the visit. Empty: absent.
 struct TraceEvent {
   // With their escapes resolved.
   std::string_view phase, category, name, process, thread;
   // As written: numbers, also numbers in quotes.
   std::string_view start, duration;
 
-  // Members of "args", as written; strings have their quotes, arrays their brackets.
+  // Members of "args", as written: strings with their quotes, arrays with their brackets.
   std::string_view device, context, stream, correlation, bytes;
   std::string_view registers, shared_memory, grid, block, graph, graph_node;
   std::string_view external_id, sequence, forward_thread, input_dims;
@@ -36,9 +36,9 @@ class TraceEventParser {
   TraceEventParser(const TraceEventParser&) = delete;
   TraceEventParser& operator=(const TraceEventParser&) = delete;
 
-  // Calls `visit` for each event of a batch. Where the batch is no JSON, all events before that
-  // have been visited and the result is the offset in the batch at which the broken one begins; -1
-  // when all is well.
+  // Calls `visit` for each event of a batch. Where the batch is not JSON, all events before
+  // that have been visited and the result is the offset of the broken event in the batch; -1 on
+  // success.
   std::int64_t parse(const TracePiece& batch, const std::function<void(const TraceEvent&)>& visit);
 
  private:

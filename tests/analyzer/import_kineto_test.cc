@@ -447,7 +447,7 @@ TEST_F(KinetoImport, SaysWhatIsWrongWithAFile) {
   error(dir_ / "absent.json", ErrorKind::kNotFound, "No such file");
   error(dir_.path(), ErrorKind::kIo, "Is a directory");
   error(write("empty.json", ""), ErrorKind::kBadInput, "empty");
-  error(write("page.json", "<!DOCTYPE html>"), ErrorKind::kBadInput, "byte 0: no trace");
+  error(write("page.json", "<!DOCTYPE html>"), ErrorKind::kBadInput, "byte 0: not a trace");
   error(write("other.json",
               R"({"traceEvents": [{"ph": "X", "cat": "FEE", "name": "v8", "ts": 1, "dur": 2}]})"),
         ErrorKind::kBadInput, "no event of the PyTorch profiler");

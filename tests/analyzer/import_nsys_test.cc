@@ -132,7 +132,7 @@ TEST_F(NsysImport, AViewUnderATablesNameIsRefused) {
       "DROP TABLE NVTX_EVENTS; CREATE VIEW NVTX_EVENTS AS WITH RECURSIVE n(start)"
       " AS (SELECT 1 UNION ALL SELECT start + 1 FROM n) SELECT start FROM n;";
   expect_error(import(sql).status(), ErrorKind::kBadInput, dir_ / "report.sqlite",
-               {"NVTX_EVENTS is no plain table"});
+               {"NVTX_EVENTS is not a plain table"});
   EXPECT_FALSE(fs::exists(out_));
 }
 

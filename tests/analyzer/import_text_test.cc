@@ -148,7 +148,7 @@ TEST(TraceCutter, TakesABareArrayAlsoWithoutItsEnd) {
 
 TEST(TraceCutter, SaysWhereItIsBroken) {
   EXPECT_EQ(cut("").error, "t.json: byte 0: the file is empty");
-  EXPECT_THAT(cut("<html>").error, HasSubstr("t.json: byte 0: no trace: JSON would begin"));
+  EXPECT_THAT(cut("<html>").error, HasSubstr("t.json: byte 0: not a trace: JSON begins"));
   EXPECT_THAT(cut("{\"traceEvents\": [{\"name\": \"a\"},").error,
               HasSubstr("byte 31: the file ends here"));
   EXPECT_THAT(cut("{\"traceEvents\": [{\"name\": \"a\"},{\"na").error,
