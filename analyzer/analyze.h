@@ -10,19 +10,19 @@ namespace stepscope {
 
 struct AnalyzeOptions {
   std::optional<StepSpan> steps;  // only these
-  // The course of each op and phase over the steps, not only the sums: OpRow::samples and
+  // The figures of each op and phase over the steps, not only the sums: OpRow::samples and
   // LoopReport::step_phases.
   bool op_samples = false;
   bool keep_predictor = false;                 // fill LoopReport::predictor
-  std::function<void(std::int64_t)> progress;  // called now and then with the number of ops read
+  std::function<void(std::int64_t)> progress;  // called periodically with the number of ops read
 };
 
-// A run without a step is no error: the report then has no loops, and no_steps says why.
-// Errors: reading the store failed; `steps` holds none of the run's (kUsage).
+// A run without steps is not an error: the report then has no loops, and no_steps says why.
+// Errors: reading the store failed; the run has none of `steps` (kUsage).
 Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOptions& options = {});
 Result<AnalysisReport> analyze(const TraceReader& reader, const AnalyzeOptions& options = {});
 
-// What is written back with TraceWriter::replace_analysis().
+// The rows to write back with TraceWriter::replace_analysis().
 Analysis to_analysis(const AnalysisReport& report);
 
 }  // namespace stepscope

@@ -1,5 +1,5 @@
-// From what attribution said of a loop to what is told about it: its steps, the figures over them,
-// and the verdict; of one of its devices or of its thread.
+// From the attribution of a loop to its report: the steps, the figures over them, and the verdict,
+// from the viewpoint of one of its devices or of its thread.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,23 @@
 
 namespace stepscope {
 
-// What a loop's steps are told by: one of the loop's devices, or its thread.
+// The viewpoint of a report: one of the loop's devices, or its thread.
 struct Viewpoint {
   DeviceId device = DeviceId::kNone;  // kNone: the thread
   std::size_t index = 0;              // in AttributedLoop::devices
 };
 
-// Each device of the loop; of a loop without one, its thread.
+// Each device of the loop, or its thread if it has none.
 std::vector<Viewpoint> viewpoints_of(const AttributedLoop& loop);
 
-// Whether AnalyzeOptions::steps holds a step of the loop.
+// Whether AnalyzeOptions::steps includes this step of the loop.
 bool is_asked_for(const AnalyzeOptions& options, const Loop& loop, std::size_t step);
 
-// An op recording that was switched on or off inside a step holds a part of it only. Such a step
-// stands at an edge of a stretch of recorded steps and has far fewer ops than the others there.
+// Op recording that was switched on or off within a step covers only a part of it. Such a step is
+// at an edge of a stretch of recorded steps and has far fewer ops than the others there.
 void drop_partial_edges(std::vector<AttributedStep>& steps);
 
-// Everything but the advice. `analysed` is empty when no step was asked for.
+// Everything except the advice. `analysed` is empty when no step was requested.
 LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
                        const AttributedLoop& attributed, const DeviceUse& use, Viewpoint from,
                        std::size_t warm_up, const Counters& counters,

@@ -1,4 +1,4 @@
-// The median that the analyzer uses where either of two middle values will do.
+// The median, for uses where either of two middle values will do.
 #pragma once
 
 #include <algorithm>

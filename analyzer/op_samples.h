@@ -1,4 +1,4 @@
-// The course of each op and kernel over the steps of a loop, in a report.
+// Adds the figures of each op and kernel per block of steps to a report.
 #pragma once
 
 #include <vector>
@@ -10,10 +10,10 @@
 namespace stepscope {
 
 // Fills report.op_blocks, and the samples of report.ops, whose rows are `costs` in that order. A
-// block with a step that is not among the analysed ones is left out.
+// block with a step that is not analysed is left out.
 void add_op_samples(LoopReport& report, const std::vector<OpCost>& costs,
                     const std::vector<OpBlock>& blocks);
-// The same of report.kernel_blocks and report.kernels.
+// The same for report.kernel_blocks and report.kernels.
 void add_kernel_samples(LoopReport& report, const std::vector<KernelCost>& costs,
                         const std::vector<OpBlock>& blocks);
 

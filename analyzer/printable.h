@@ -1,8 +1,8 @@
-// Text from a run, a path or a program, made fit to be shown to a person.
+// Makes text from a run, a path or a program safe to show to a person.
 //
-// Names may hold any character. Terminals obey some of them (C0 and C1 controls begin escape
-// sequences), others have no picture or turn the text around them, so that a line seems to say
-// what it does not (bidirectional controls, blanks without width). None of these goes out as it is:
+// Names may contain any character. Terminals interpret some of them (C0 and C1 controls begin
+// escape sequences); others are invisible or reorder the text around them, so that a line is
+// misread (bidirectional controls, zero-width spaces). None of these is shown unchanged:
 //
 // - Unicode's general categories Cc (controls), Zl and Zp (separators of lines and paragraphs);
 // - its property Default_Ignorable_Code_Point, which holds all bidirectional controls (Unicode
@@ -15,12 +15,12 @@
 
 namespace stepscope {
 
-// Each such character as "?", each part that is no UTF-8 (lone bytes, overlong forms) as U+FFFD.
+// Replaces each such character by "?", and invalid UTF-8 (lone bytes, overlong forms) by U+FFFD.
 // The result is valid UTF-8, on one line.
 std::string printable(std::string_view text);
 
-// A JSON document with such characters as \u escapes: another text, but the same values. Blanks
-// and line ends between the values stay. `document` has no such characters outside of strings.
+// Writes such characters in a JSON document as \u escapes, which leaves the values unchanged.
+// Spaces and line ends between the values stay. `document` has no such characters outside strings.
 std::string printable_json(std::string_view document);
 
 }  // namespace stepscope

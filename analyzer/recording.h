@@ -1,6 +1,5 @@
-// What the analyzer knows of a run: the phases and facts in memory, the ops as a stream. Plain
-// values, so that every stage can be driven without a file; read_recording() fills one from a
-// store.
+// What the analyzer knows about a run: phases and facts in memory, ops as a stream. Plain values,
+// so that every stage can be driven without a file; read_recording() fills them from a store.
 #pragma once
 
 #include <cstdint>
@@ -21,22 +20,21 @@ struct StepSpan {
   friend bool operator==(const StepSpan&, const StepSpan&) = default;
 };
 
-// "500-520" or "500". Nothing when the text is something else or the range is empty or starts
-// below 1.
+// "500-520" or "500". Nothing for any other text, an empty range, or one that starts below 1.
 std::optional<StepSpan> parse_step_window(std::string_view text);
 
 struct RunFacts {
   std::string command;
   std::string torch_version;
   std::vector<std::string> hosts;
-  std::int64_t duration_ns = 0;  // of the recording; as far as phases tell when it has no end yet
+  std::int64_t duration_ns = 0;  // of the recording; up to the last phase while it has no end
   std::int64_t cpu_count = 0;    // 0: unknown
-  Duration leaf_op_overhead{0};  // the framework's own cost of a one-element op; 0: not calibrated
-  std::optional<bool> cudnn_benchmark;  // its mode, as the loops had it last; nothing: not known
+  Duration leaf_op_overhead{0};  // framework overhead of a one-element op; 0: not calibrated
+  std::optional<bool> cudnn_benchmark;  // the last state in the loops; nothing: unknown
   bool windowed = false;                // ops were recorded in some steps only, phases in all
   bool being_recorded = false;
-  bool cut_off = false;         // the recorder died: what came after its last commit is missing
-  std::string stopped_because;  // the recorder stopped before the program ended; "": it did not
+  bool cut_off = false;         // the recorder died: everything after its last commit is missing
+  std::string stopped_because;  // why the recorder stopped before the program ended; "": it did not
 
   [[nodiscard]] bool is_incomplete() const { return cut_off || !stopped_because.empty(); }
 };
@@ -44,18 +42,17 @@ struct RunFacts {
 struct RecordedRun {
   using OpVisitor = std::function<bool(const Op&)>;
   using SampleVisitor = std::function<bool(const Sample&)>;
-  // Hands out all events of a kind; see TraceReader::for_each_kernel(). Empty: there are none.
+  // Visits all events of a kind; see TraceReader::for_each_kernel(). Empty: there are none.
   template <typename Event>
   using Source = std::function<Status(const std::function<void(const Event&)>&)>;
 
   RunFacts facts;
   std::vector<StoredProcess> processes;
   std::vector<StoredThread> threads;
-  std::vector<Phase> phases;  // by thread, then start; parents before children
-  std::vector<Phase>
-      lengths;  // marks of the lengths in a batch, which are no scopes; the same order
+  std::vector<Phase> phases;   // by thread, then start; parents before children
+  std::vector<Phase> lengths;  // marks of sample lengths, which are not scopes; same order
   std::vector<Loss> losses;
-  std::vector<ProcessEnd> ends;          // of the processes that did
+  std::vector<ProcessEnd> ends;          // of the processes that ended
   std::vector<UnfinishedOp> unfinished;  // by thread, outermost first
   std::int64_t op_count = 0;
   // Of one thread in the order of their ends; see TraceReader::for_each_op.
@@ -76,7 +73,7 @@ struct RecordedRun {
 // The result refers to `reader`, which must outlive it.
 Result<RecordedRun> read_recording(const TraceReader& reader);
 
-// "on" and "off"; nothing for all else.
+// True for "on", false for "off", nothing for any other text.
 std::optional<bool> parse_switch(const std::optional<std::string>& text);
 
 // Moves the marks of lengths (serve/lengths.h) from `phases` to `lengths`, where they belong.

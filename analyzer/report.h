@@ -1,5 +1,5 @@
-// The result of an analysis, as plain values: what the text page, the JSON document and the rows in
-// the store are made from.
+// The result of an analysis, as plain values: the source of the text page, the JSON document and
+// the rows in the store.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class Predictor;
 
 struct WallStats {
   std::int64_t mean = 0, p50 = 0, p90 = 0, min = 0, max = 0;  // ns
-  std::optional<std::int64_t> p99;                            // of kLeastForP99 steps or more
+  std::optional<std::int64_t> p99;                            // with kLeastForP99 steps or more
 };
 inline constexpr std::size_t kLeastForP99 = 100;
 
@@ -40,8 +40,8 @@ struct InputUse {
   std::int64_t wait_ns = 0;  // of all waits
   std::int64_t busy_ns = 0;  // CPU time of the loop thread meanwhile, at most wait_ns
   std::string loader;
-  // No loader was seen: the waits are what infer_input() found. What the thread did in them is not
-  // known; busy_ns is 0.
+  // No loader was seen: the waits come from infer_input(). What the thread did in them is unknown;
+  // busy_ns is 0.
   bool inferred = false;
 
   [[nodiscard]] double busy_share() const {
@@ -57,23 +57,23 @@ struct Population {
   std::string label;  // "all", "usual steps", "every 20th step (20, 40, …): +12.0 ms in input"
   std::vector<std::size_t> members;  // indexes of the steps, in order
   Shares shares{};
-  Bottleneck bottleneck;  // what these steps alone are bound by
+  Bottleneck bottleneck;  // of these steps on their own
 
-  // Of one that is not the usual:
-  std::int64_t period = 0;  // every so manieth step, from number `first` on; 0: irregular
+  // For a kind other than the usual one:
+  std::int64_t period = 0;  // in steps, from number `first` on; 0 = aperiodic
   std::int64_t first = 0;
-  Cause cause;          // that differs most from the usual steps
-  double extra_ns = 0;  // by so much a step; negative: it takes less
+  Cause cause;          // the cause that differs most from the usual steps
+  double extra_ns = 0;  // the difference per step; negative: it takes less
 };
 
-// The usual steps change over the run.
+// How the usual steps change over the run.
 struct Drift {
   Trend trend;
-  Cause cause;  // that changed most
+  Cause cause;  // the cause that changed most
   std::string sentence;
 
-  // What anyone can check: the mean of the steps from number thirds.first on less that of the steps
-  // before thirds.second, ns. The later and the earlier third; both sides of a jump.
+  // For the evidence: the mean of the steps from number thirds.first on minus that of the steps
+  // before thirds.second, ns. The later and the earlier third, or the two sides of a jump.
   std::pair<std::int64_t, std::int64_t> thirds;
   double between_thirds_ns = 0;
 };
@@ -92,19 +92,19 @@ struct OpRow {
   std::int64_t calls = 0;
   std::int64_t self_ns = 0;
   std::int64_t launch_ns = 0;
-  std::vector<OpSample> samples;  // by block; empty unless asked for
+  std::vector<OpSample> samples;  // by block; empty unless requested
 };
 
 // Where the kernel time of a device went in the analysed steps.
 struct KernelRow {
   std::string name;
-  std::string phase;  // that it was launched in
+  std::string phase;  // of its launch
   std::int64_t calls = 0;
   std::int64_t total_ns = 0;
-  // Of all its launches on the device, weighted by their times; nothing: not known.
+  // The mean of its launches on the device, weighted by their times; nothing: unknown.
   std::optional<double> occupancy;
-  std::optional<bool> tensor_cores;  // as its name tells
-  std::vector<OpSample> samples;     // by block; empty unless asked for
+  std::optional<bool> tensor_cores;  // as its name shows
+  std::vector<OpSample> samples;     // by block; empty unless requested
 };
 
 // The copies of one kind that a device began in the analysed steps.
@@ -116,61 +116,61 @@ struct CopyRow {
   std::int64_t calls = 0;
   std::int64_t bytes = 0;
   std::int64_t total_ns = 0;
-  std::int64_t kernel_ns = 0;  // of total_ns: while a kernel ran on the device
+  std::int64_t kernel_ns = 0;  // part of total_ns while a kernel ran on the device
 };
 
-// A process, and what became of it.
+// A process and how it ended.
 struct ProcessReport : StoredProcess {
-  std::optional<ProcessEnd> end;  // absent: it was still running, or nobody saw
-  double rss_bytes = 0;           // held when last asked; 0: not sampled
-  double rss_peak_bytes = 0;      // the most that any sample says
+  std::optional<ProcessEnd> end;  // absent: still running, or not observed
+  double rss_bytes = 0;           // at the last reading; 0: not sampled
+  double rss_peak_bytes = 0;      // the highest reading
   double rss_growth_per_step = 0;
-  bool grows = false;  // by enough to be worth a word
+  bool grows = false;  // by enough to be reported
   MemoryLimits limits;
   std::optional<HeldTensorsUse> tensors;
-  std::int64_t peak_step = 0;  // of its loop, that the tensors' peak was in; 0: none
+  std::int64_t peak_step = 0;  // the step of the tensors' peak; 0: none
 
-  // Of one that died (a signal, an exit code other than 0); empty otherwise.
+  // For a process that died (a signal, an exit code other than 0); empty otherwise.
   std::string died;            // "was killed by SIGKILL (9)"
-  bool of_memory = false;      // the kernel killed it for that, or it had come to a limit
+  bool of_memory = false;      // killed by the kernel for memory, or at a memory limit
   std::string died_in;         // the innermost op
-  std::string died_in_thread;  // that it ran on
+  std::string died_in_thread;  // of that op
   std::string sentence;        // all of it
 };
 
-// What measure_memory_pressure() says.
+// The result of measure_memory_pressure().
 struct MemoryPressure {
   double share = 0;              // of the analysed steps' time
-  std::vector<double> stall_ns;  // of each step of the loop; empty: not known
+  std::vector<double> stall_ns;  // of each step of the loop; empty: unknown
   std::vector<Evidence> evidence;
 };
 
-// Whether the recorded dependencies explain the step time, which predictions rest on.
+// Whether the recorded dependencies explain the step time, the basis of predictions.
 struct ReplayReport {
-  std::int64_t steps = 0;  // that were replayed
+  std::int64_t steps = 0;  // replayed steps
   double replayed_ns = 0;  // the mean step without any change
   double error = 0;        // relative to the measured one
-  std::string withheld;    // why there are no predictions; empty: there are
+  std::string withheld;    // why there are no predictions; "": there are
 };
 
-// What else a prediction takes into account.
+// Further facts that predictions take into account.
 struct LoopUse {
-  bool sees_data_again = false;  // the loader came to an end at least once and the loop went on
-  int loader_processes = 0;      // that the loop's process started, and do not train
-  int loader_threads = 0;        // of the loop's process, that run ops in the steps and no phase
+  bool sees_data_again = false;  // the loader was exhausted at least once and the loop went on
+  int loader_processes = 0;      // started by the loop's process, and not training
+  int loader_threads = 0;        // of the loop's process, with ops in the steps but no phase
   // CPU time of the loop's process and those it started, in ns a step; 0: not sampled.
   double cpu_ns = 0;
-  double system_ns = 0;  // of that, in the kernel
-  // Pages that the loop's process touched for the first time since it had them from the system, and
-  // bytes that it holds more after a step than before it; a step on the average. 0: not sampled.
+  double system_ns = 0;  // the part of cpu_ns in the kernel
+  // Per step on average: pages that the loop's process touched for the first time after mapping
+  // them, and the growth of its memory in bytes. 0: not sampled.
   double minor_faults = 0;
   double growth_bytes = 0;
-  // Memory of tensors on the CPU that the loop's process asked for, in bytes a step, and of one of
-  // them on the average; 0: not sampled.
+  // CPU tensor memory that the loop's process allocates, in bytes per step, and the mean size of
+  // one allocation; 0: not sampled.
   double tensor_bytes = 0;
   double tensor_size = 0;
   bool backward_elsewhere = false;  // another thread of the process runs backward passes
-  // GPUs that the driver shows, and how busy the busiest was meanwhile, from 0 to 1.
+  // GPUs that the driver reports, and the utilization of the busiest, from 0 to 1.
   std::int64_t gpus = 0;
   double gpu_busy = 0;
 };
@@ -181,55 +181,55 @@ struct LoopReport {
   std::int64_t rank = -1;  // -1: none
   std::int64_t tid = 0;
   std::string thread_name;
-  // A loop has a report for each device that worked for it; shares and verdict are the device's
-  // then, and phases, input and ops still the loop thread's.
-  DeviceId device = DeviceId::kNone;  // kNone: none did
-  std::int64_t device_number = 0;     // 0 of cuda:0
+  // A loop has a report for each device that worked for it. Its shares and verdict are those of the
+  // device; phases, input and ops are still those of the loop thread.
+  DeviceId device = DeviceId::kNone;  // kNone: no device
+  std::int64_t device_number = 0;     // 0 for cuda:0
   std::string device_name;
   StepMarker marker = StepMarker::kInferred;
-  bool by_sampler = false;  // kInferred, from the marks of a sampler
+  bool by_sampler = false;  // kInferred from the marks of a sampler
   bool trains = false;      // a backward pass or an optimizer step was seen
-  // What a person calls its steps: those of a loop that never trains are calls.
+  // The word for a step: the steps of a loop that never trains are (inference) calls.
   [[nodiscard]] const char* unit() const { return trains ? "step" : "call"; }
 
   std::vector<Step> steps;            // all of the loop
-  std::vector<std::size_t> analysed;  // indexes of those that the rest is about, in order
+  std::vector<std::size_t> analysed;  // indexes of the steps analysed below, in order
   std::int64_t warm_up = 0;           // steps left out at the start
   bool ops_recorded = false;          // in the analysed steps
-  bool lacks_loader = false;          // waits for no loader: input can only be inferred
+  bool lacks_loader = false;          // no loader: input can only be inferred
 
   WallStats wall;
   Shares shares{};
   Shares hidden{};
   PhaseMeans phases;
-  std::vector<PhaseMeans> step_phases;  // of each analysed step; empty unless asked for
+  std::vector<PhaseMeans> step_phases;  // of each analysed step; empty unless requested
   InputUse input;
   MemoryPressure memory;
   std::vector<OpRow> ops;          // by self time, the largest first
   std::vector<KernelRow> kernels;  // by time, the largest first; empty without a device
   std::vector<CopyRow> copies;     // the same
-  // Names that have no row of their own (store/table_names.h): one row a phase stands for all of
-  // them, "(12345 further names)".
+  // The number of names without a row of their own (store/table_names.h): one row per phase stands
+  // for all of them, "(12345 further names)".
   std::int64_t merged_ops = 0;
   std::int64_t merged_kernels = 0;
-  // The kernels of the warm-up that never came again, where the run's first step was recorded: what
-  // cuDNN tried out (its benchmark mode). Nothing: not known.
+  // The number of kernels that ran only in the warm-up, where the run's first step was recorded:
+  // those that cuDNN tried (its benchmark mode). Nothing: unknown.
   std::optional<std::int64_t> tried_kernels;
   OpFacts op_facts;
   PaddingUse padding;
-  std::vector<std::int64_t> op_blocks;  // steps in each block of samples; empty unless asked for
+  std::vector<std::int64_t> op_blocks;  // steps in each block of samples; empty unless requested
   std::vector<std::int64_t> kernel_blocks;  // the same of kernels
   std::vector<Population> populations;      // the usual steps first, the others by their time
   std::optional<Drift> drift;
-  std::int64_t late_ops = 0;  // came too late to be placed
+  std::int64_t late_ops = 0;  // came too late to be assigned to a step
 
   ReplayReport replay;
-  std::shared_ptr<const Predictor> predictor;  // for more questions; null unless asked for
+  std::shared_ptr<const Predictor> predictor;  // for further questions; null unless requested
   LoopUse use;
 
   Verdict verdict;                   // with its evidence and advice
   std::string clause;                // "63.1 % of the step waits for input"
-  std::vector<std::string> reasons;  // sentences: why; verdict.sentence holds all of it
+  std::vector<std::string> reasons;  // a sentence each; verdict.sentence has all of them
   std::vector<std::string> doubts;   // why the confidence is not high
 };
 
@@ -241,29 +241,29 @@ struct RankRow {
   double communication_ns = 0;  // exposed
 
   // Step by step, over the steps that all ranks have:
-  std::int64_t last_in = 0;  // steps in which the others waited for this rank
-  double waits_ns = 0;       // it waited for the last rank in a collective, a step
-  double costs_ns = 0;       // each other rank waited for this one, a step
+  std::int64_t last_in = 0;  // number of steps in which the others waited for this rank
+  double waits_ns = 0;       // its wait for the last rank in collectives, per step
+  double costs_ns = 0;       // the wait of each other rank for this one, per step
 
   [[nodiscard]] double work_ns() const { return step_ns - communication_ns; }
 };
 
 struct RankReport {
   std::vector<RankRow> rows;              // by rank
-  std::optional<std::int64_t> straggler;  // the rank that the others wait for
-  double gap_ns = 0;                      // its own work over the median of theirs
-  double wait_share = 0;                  // of all ranks' time: waiting for the rank that came last
-  double step_without_ns = 0;  // a step, were the straggler as fast as the next; 0: there is none
+  std::optional<std::int64_t> straggler;  // the rank for which the others wait
+  double gap_ns = 0;                      // its own work minus the median of theirs
+  double wait_share = 0;                  // of all ranks' time, spent waiting for the last rank
+  double step_without_ns = 0;             // with the straggler as fast as the next rank; 0: none
   std::string sentence;
 };
 
-// What is analysed of a run at most. A machine runs some tens of each; beyond that a report would
-// say nothing, and take ever longer to do so.
+// Limits of what is analysed. A machine runs some tens of each; beyond these limits a report would
+// only get longer, not more useful.
 inline constexpr std::size_t kMostLoops = 256;       // those that last longest
 inline constexpr std::size_t kMostProcesses = 4096;  // those with a loop or an end come first
 
 struct AnalysisReport {
-  // Events of all kinds that were not recorded, or came too late to be placed.
+  // Events of all kinds that were not recorded, or came too late to be assigned to a step.
   [[nodiscard]] std::int64_t lost() const {
     std::int64_t sum = 0;
     for (const Loss& loss : losses) sum += loss.count;
@@ -274,18 +274,18 @@ struct AnalysisReport {
   std::vector<ProcessReport> processes;  // in the order of the recording
   std::int64_t processes_left_out = 0;   // beyond kMostProcesses
   std::int64_t loops_left_out = 0;       // beyond kMostLoops
-  std::vector<std::string> deaths;       // a sentence each, the first to die first
-  std::string gap;  // how the recording ended before the program, in one sentence; "": it did not
+  std::vector<std::string> deaths;       // a sentence each, in order of death
+  std::string gap;  // how the recording ended before the program, a sentence; "": it did not
   std::vector<Loss> losses;
   std::int64_t op_count = 0;
-  std::optional<StepSpan> only;     // the user asked for these steps
+  std::optional<StepSpan> only;     // the steps that the user requested
   std::vector<LoopReport> loops;    // the one with the most step time first; empty: no steps
   std::optional<RankReport> ranks;  // of two or more
   std::vector<CallOp> call_ops;     // by api_call
   std::vector<PriorityTime> priority_times;
   std::vector<DeviceUtilization> utilizations;
   DeviceFacts device_facts;
-  std::string no_steps;  // without loops: why, in one sentence
+  std::string no_steps;  // a sentence that says why there are no loops
 };
 
 }  // namespace stepscope

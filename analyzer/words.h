@@ -1,4 +1,4 @@
-// Figures as people read them, the same in sentences, in the page and in evidence.
+// Formats figures for people, alike in sentences, in the page and in evidence.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ std::string percent_text(double fraction);     // "63.1 %"
 std::string count_text(std::int64_t count);    // "12,345"
 std::string mean_text(double value);           // "16", "15.8", "6,000": of a count
 std::string ordinal(std::size_t number);       // "1st", "20th"
-// A phrase of ours about steps where these are called `unit`: "of the step" is "of the call".
+// Replaces "step" in a phrase by the word `unit`: "of the step" becomes "of the call".
 std::string in_units(std::string_view phrase, std::string_view unit);
 std::string in_quotes(std::string_view name);  // "\"checkpoint\"", printable.h
 

@@ -3,9 +3,9 @@
 //
 // Memory: a few slices a step, tables of kMostNames op names, and a reorder window of
 // kReorderWindow ops (24 bytes each); it does not grow with the number of ops. Threads of a store
-// interleave, and a parent comes after its children, so a step is swept only when it is that far
-// behind. An op that comes later than that (its step was swept) is counted in late_ops and
-// otherwise left out; the sums stay exact.
+// interleave, and a parent comes after its children, so a step is swept only once the stream is a
+// window ahead of it. An op that arrives later than that (its step was swept) is counted in
+// late_ops and otherwise left out; the sums stay exact.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ namespace stepscope {
 
 inline constexpr std::size_t kReorderWindow = std::size_t{1} << 20;
 
-// Is told of each op while they are read: they are read only once. `id` is op.id.
+// Called for each op during the single read. `id` is op.id.
 using OpObserver = std::function<void(const Op& op, std::int64_t id, OpClass kind)>;
 
 struct AttributeOptions {
@@ -34,13 +34,13 @@ struct AttributeOptions {
   OpObserver on_op;                     // may be empty
   std::size_t reorder_window = kReorderWindow;
   bool op_series = false;  // fill AttributedLoop::op_blocks and kernel_blocks
-  // Who wants to see the frames of a loop; empty or null: nobody.
+  // The observer of the frames of a loop; empty or null: none.
   std::function<FrameObserver*(std::size_t loop)> observer;
-  // Called now and then with the number of ops seen so far.
+  // Called periodically with the number of ops seen so far.
   std::function<void(std::int64_t)> progress;
 };
 
-// What a step is to the op tables.
+// How the op tables treat a step.
 enum class StepRole : std::uint8_t { kSteady, kWarmUp, kLeftOut };
 
 struct AttributedStep {
@@ -62,7 +62,7 @@ struct AttributedLoop {
   std::vector<std::vector<OpBlock>> kernel_blocks;  // of each device; as op_blocks, of kernels
   std::vector<OpBlock> op_blocks;  // of the steps that are not left out and have ops
   std::int64_t late_ops = 0;
-  // Of the tables and blocks: how many names share the rows of kFurtherNames.
+  // How many names share the rows of kFurtherNames in the tables and blocks.
   std::int64_t merged_ops = 0;
   std::int64_t merged_kernels = 0;
 };

@@ -1,4 +1,4 @@
-// A walk along runs that do not overlap.
+// Walks along runs that do not overlap.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace stepscope {
 
-// A position in runs in order of time, that only moves forward. `Run` has a TimeRange `range`.
+// A forward-only position in runs sorted by time. `Run` has a TimeRange `range`.
 template <typename Run>
 class Cursor {
  public:
@@ -23,7 +23,7 @@ class Cursor {
     next = std::min(next, run.range.start > now ? run.range.start : run.range.end);
     return run.range.start > now ? nullptr : &run;
   }
-  // The run that at() looked at last: it is live or comes next; null: no more.
+  // The run that at() examined last: it is live or comes next; null: no more.
   [[nodiscard]] const Run* coming() const {
     return index_ < runs_.size() ? &runs_[index_] : nullptr;
   }

@@ -1,5 +1,5 @@
-// The sweep over one frame of a device: what it did, and where it was idle, what delayed it. This
-// is the rule book of attribution with a device; docs/attribution.md tells it in prose.
+// The sweep over one frame of a device: what it did and, while it was idle, what delayed it. These
+// are the rules of attribution with a device; docs/attribution.md describes them in prose.
 #pragma once
 
 #include <array>
@@ -14,16 +14,16 @@
 
 namespace stepscope {
 
-// A stretch in which an activity ran that no earlier one of its category covers.
+// A stretch of an activity that no earlier activity of its category covers.
 struct DeviceRun {
   TimeRange range;
-  std::uint32_t call = kNoCall;  // that launched it
+  std::uint32_t call = kNoCall;  // the call that launched it
 };
 
 // What a device did in a frame: by category, in order, without overlaps.
 struct DeviceRuns {
   std::vector<DeviceRun> compute, communication, copy;
-  std::span<const DeviceActivity> begun;  // the activities that began in it
+  std::span<const DeviceActivity> begun;  // the activities that began in the frame
 };
 
 // Takes the activities of a device frame by frame.
@@ -33,7 +33,7 @@ class DeviceCursor {
  public:
   explicit DeviceCursor(std::span<const DeviceActivity> by_start) : activities_(by_start) {}
 
-  // Frames come in order, each starts where the one before ended.
+  // Frames come in order; each starts where the previous one ended.
   DeviceRuns advance(TimeRange frame);
   // The first activity that starts at or after the end of that frame; null: none.
   [[nodiscard]] const DeviceActivity* next() const;
@@ -50,28 +50,28 @@ struct DeviceSegment {
   Category category = Category::kHost;
   PhaseKind phase = PhaseKind::kNone;
   StringId label = StringId::kNone;  // kOther: the scope
-  // What ran behind it, and in which phase that was launched.
+  // What ran hidden behind it, and the phase of its launch.
   std::optional<PhaseKind> hidden_communication = std::nullopt;
   std::optional<PhaseKind> hidden_copy = std::nullopt;
 };
 
-// What the sweep asks about the host.
+// What the sweep needs to know about the host.
 struct HostView {
   const DeviceWork& work;
   // The states of a thread over the frame (host_state.h); those of the loop thread for kNone.
   std::function<std::span<const HostState>(ThreadId)> states_of;
-  std::function<PhaseKind(std::uint32_t call)> phase_of;  // that a call was made in
+  std::function<PhaseKind(std::uint32_t call)> phase_of;  // the phase of a call
 };
 
-// While the device is busy: compute, else communication, else copy. While it is idle, the time is
-// blamed on what delayed the next activity: up to the call that launched it, on what the calling
-// thread did (`states_of`); after that, on the launch. `next` is the first activity after the
-// frame. The segments tile the frame.
+// While the device is busy: compute, else communication, else copy. Idle time is attributed to what
+// delayed the next activity: up to the call that launched it, to what the calling thread did
+// (`states_of`); after that, to the launch. `next` is the first activity after the frame. The
+// segments tile the frame.
 std::vector<DeviceSegment> sweep_device(TimeRange frame, const DeviceRuns& runs,
                                         const DeviceActivity* next, const HostView& host);
 
-// The part of sweep_device() for idle time: `gap` ends where the activity that `call` launched
-// begins (kNoCall: it is not known, and the loop thread answers for it).
+// The part of sweep_device() for idle time: `gap` ends where the activity launched by `call` begins
+// (kNoCall: unknown, so the time goes to the loop thread).
 void blame_idle_time(TimeRange gap, std::uint32_t call, const HostView& host,
                      std::vector<DeviceSegment>& segments);
 

@@ -1,6 +1,6 @@
-// What the devices of a run did, and the calls that made them, in memory and in order: the sweep
-// over a step needs the next activity of a device, however far off, and the state of the thread
-// that launched it.
+// The activities of the devices of a run and the calls that launched them, in memory and in order:
+// the sweep over a step needs the next activity of a device, however far off, and the state of the
+// thread that launched it.
 //
 // Memory: 32 bytes an activity and 48 bytes a call, half as much again while reading.
 #pragma once
@@ -19,11 +19,11 @@
 
 namespace stepscope {
 
-// What an API call keeps its thread busy with.
+// What a thread does during an API call.
 enum class CallClass : std::uint8_t {
   kLaunch,      // hands work to a device, or asks for something
   kSync,        // waits for a device
-  kAllocation,  // gets or gives back memory of a device, or pinned memory
+  kAllocation,  // allocates or frees device memory or pinned memory
 };
 
 // By the names of the CUDA runtime and driver: "cudaStreamSynchronize", "cuMemAlloc_v2".
@@ -47,7 +47,7 @@ inline constexpr std::uint32_t kNoCall = std::numeric_limits<std::uint32_t>::max
 struct DeviceActivity {
   SessionTime start;
   SessionTime end;
-  std::uint32_t call = kNoCall;            // that launched it: DeviceWork::call()
+  std::uint32_t call = kNoCall;            // the call that launched it: DeviceWork::call()
   StringId name = StringId::kNone;         // of a kernel
   Category category = Category::kCompute;  // kCompute, kCommunication or kCopy
   bool memset = false;                     // of kCopy
@@ -68,7 +68,7 @@ class DeviceWork {
   [[nodiscard]] std::uint32_t index_of(const HostCall& call) const {
     return static_cast<std::uint32_t>(&call - calls_.data());
   }
-  // The calls that have a correlation, by that; one each: the outer one of a call within a call.
+  // The calls that have a correlation, by correlation; of nested calls only the outer one.
   struct Launcher {
     std::int64_t correlation = 0;
     std::uint32_t call = kNoCall;
@@ -76,7 +76,7 @@ class DeviceWork {
   [[nodiscard]] std::span<const Launcher> launchers() const { return launchers_; }
   // Null when there is none.
   [[nodiscard]] const Launcher* launcher_of(std::int64_t correlation) const;
-  // The devices that a call of one of `threads` gave work to, in order.
+  // The devices to which a call of one of `threads` submitted work, in order.
   [[nodiscard]] std::vector<DeviceId> devices_of(const std::set<ThreadId>& threads) const;
 
  private:
@@ -89,7 +89,7 @@ class DeviceWork {
   std::vector<Launcher> launchers_;
   std::map<ThreadId, Span> threads_;
   std::map<DeviceId, std::vector<DeviceActivity>> devices_;
-  std::map<DeviceId, std::set<ThreadId>> callers_;  // the threads that gave each device work
+  std::map<DeviceId, std::set<ThreadId>> callers_;  // that submitted work to each device
 };
 
 }  // namespace stepscope

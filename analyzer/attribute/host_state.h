@@ -1,4 +1,4 @@
-// What a thread that launches device work was doing, as idle time of a device is blamed on it
+// What a thread that launches device work was doing, for attributing the idle time of a device
 // (docs/attribution.md, "With a device").
 #pragma once
 
@@ -23,8 +23,8 @@ struct HostState {
 };
 
 // The states of the loop thread: they tile the segments. Waiting for input is input, whatever runs
-// inside the wait; else an API call says what is done; else an op of any kind is kLaunch, since
-// what it does on the host is getting work to the device.
+// inside the wait; else an API call decides; else an op of any kind is kLaunch, since its purpose
+// on the host is to submit work to the device.
 std::vector<HostState> loop_states(std::span<const Segment> segments,
                                    std::span<const HostCall> calls);
 

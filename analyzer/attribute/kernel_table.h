@@ -1,4 +1,4 @@
-// Which kernels the time of a device went to.
+// The kernels on which a device spent its time.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace stepscope {
 
-// What the kernels of one name took that were launched in one phase.
+// The time of the kernels of one name launched in one phase.
 struct KernelCost {
   StringId name = StringId::kNone;
   PhaseKind phase = PhaseKind::kNone;

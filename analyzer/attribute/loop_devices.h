@@ -1,5 +1,5 @@
-// The devices that work for one loop: hands each of them what the loop's threads were doing, frame
-// by frame, and adds up what came of it.
+// The devices that work for one loop: sweeps each of them with the state of the loop's threads,
+// frame by frame, and sums up the result.
 //
 // Thread safety: none.
 #pragma once
@@ -29,7 +29,7 @@ class LoopDevices {
 
   // In order; empty: the loop works on the host alone.
   [[nodiscard]] const std::vector<DeviceId>& devices() const { return devices_; }
-  // Whether the ops of a thread other than the loop's matter.
+  // Whether the ops of another thread than the loop's matter.
   [[nodiscard]] bool launches(ThreadId thread) const { return launchers_.contains(thread); }
 
   // `segments` tile `frame`; frames come in order, each starts where the one before ended. Adds to
@@ -41,8 +41,8 @@ class LoopDevices {
 
   // How many names share rows of the tables.
   [[nodiscard]] std::int64_t merged_kernels() const { return kernel_names_.merged(); }
-  // What the loop was in at each call of its threads, kNone outside the frames; by the index of the
-  // call. No call of sweep() after it.
+  // The phase of the loop at each call of its threads, kNone outside the frames; by the index of
+  // the call. sweep() must not be called after it.
   std::vector<PhaseKind> take_call_phases() { return std::move(phases_); }
 
  private:

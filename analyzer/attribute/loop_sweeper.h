@@ -1,5 +1,5 @@
-// One loop's share of the op stream: buffers ops step by step and sweeps a step when its ops are
-// there.
+// One loop's share of the op stream: buffers ops step by step and sweeps a step when its ops have
+// arrived.
 //
 // Thread safety: none.
 // Invariants: every instant of every step is swept once, in order; buffered() ops are held, none of
@@ -26,7 +26,7 @@ class LoopSweeper {
     std::function<bool(bool has_ops)> ops_recorded;  // were a step's ops recorded?
     std::function<StepRole(std::size_t step)> role;
     bool op_series = false;             // fill AttributedLoop::op_blocks and kernel_blocks
-    FrameObserver* observer = nullptr;  // null: nobody looks on
+    FrameObserver* observer = nullptr;  // null: none
     std::optional<LoopDevices> devices;
   };
 
@@ -47,7 +47,7 @@ class LoopSweeper {
   [[nodiscard]] std::size_t buffered() const { return buffered_; }
 
  private:
-  // What another thread does for the loop.
+  // The work of another thread for the loop.
   enum class Help : std::uint8_t { kBackward, kCollective };
   // Of one step: the loop thread's ops, and those of each other thread.
   struct Buffer {

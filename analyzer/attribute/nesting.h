@@ -1,4 +1,4 @@
-// A walk over intervals of one thread that nest, or should.
+// Walks over the nested intervals of one thread.
 #pragma once
 
 #include <algorithm>
@@ -26,9 +26,9 @@ class OpenItems {
   std::vector<bool> open_;
 };
 
-// The innermost of the open items of some kind: the one that began last. A walk asks at each
-// stretch and may be deep, so items that have ended are dropped only when they come to the top:
-// constant time an item, however deep they lie.
+// The innermost of the open items of some kind: the one that began last. A walk queries it at each
+// stretch and may be deep, so ended items are dropped only when they reach the top: constant time
+// per item, whatever the depth.
 class Innermost {
  public:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
@@ -49,9 +49,9 @@ class Innermost {
 // open; stretches with nothing open are left out. begin(item, open) is called when an item opens,
 // before the stretches in which it is. range_of(item) is the TimeRange of an item.
 //
-// `items` are sorted by start, parents before children at equal starts. Intervals that overlap
-// without nesting (foreign traces hold them) are followed as they are: the later one is the inner
-// one, also after its parent has ended. O(n log depth).
+// `items` are sorted by start, parents before children at equal starts. For intervals that overlap
+// without nesting (imported traces have them), the later one is the inner one, even after its
+// parent has ended. O(n log depth).
 template <typename Item, typename RangeOf, typename Begin, typename Visit>
 void for_each_nested_stretch(std::span<const Item> items, TimeRange frame, RangeOf range_of,
                              Begin begin, Visit visit) {

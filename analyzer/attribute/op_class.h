@@ -11,10 +11,10 @@
 namespace stepscope {
 
 enum class OpClass : std::uint8_t {
-  kWork,           // compute, and the framework's own cost
+  kWork,           // compute, and the framework's overhead
   kCommunication,  // a collective or point-to-point call of torch.distributed
   kLabel,          // a user's range: names a stretch, does no work itself
-  kTransparent,    // a range that libtorch or a profiler puts around what is marked otherwise
+  kTransparent,    // a range that libtorch or a profiler puts around other marks
 };
 
 OpClass op_class(std::string_view name, OpScope scope);
@@ -23,7 +23,7 @@ inline bool is_backward(const Op& op) {
   return op.phase == PhaseKind::kBackward || op.scope == OpScope::kBackwardFunction;
 }
 
-// op_class() of the ops of one store: each name is looked at once.
+// op_class() for the ops of one store, cached per name.
 class OpClasses {
  public:
   explicit OpClasses(std::function<std::string_view(StringId)> text) : text_(std::move(text)) {}

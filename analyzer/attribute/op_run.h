@@ -38,7 +38,7 @@ struct OpRun {
 // The runs of `frame` in order of time; gaps lie where nothing was open. `ops` as
 // sort_for_nesting() leaves them. Of each working op the first `overhead` of its self time is
 // kLaunch, the rest kCompute (docs/attribution.md, "Launch"); an op that began before `frame` has
-// paid it there. `paths`: where to note which ops an op ran inside of; null: nobody asks.
+// spent it there. `paths`: where to note which ops an op ran inside of; null: nobody asks.
 std::vector<OpRun> flatten_ops(std::span<const BufferedOp> ops, TimeRange frame, Duration overhead,
                                OpPaths* paths = nullptr);
 

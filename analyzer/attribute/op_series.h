@@ -1,5 +1,5 @@
-// What each op (or kernel) cost over the course of a loop, not only in sum: whoever compares two
-// runs must know how much that varies.
+// What each op (or kernel) cost per block of steps, not only in total: a comparison of two runs
+// needs to know how much that varies.
 //
 // Memory: at most 2 × kMostOpBlocks blocks, each with the ops that occurred in it. When there would
 // be more, neighbours are joined, and from then on a block holds twice as many steps.
@@ -25,12 +25,12 @@ struct OpBlock {
 
 class OpSeries {
  public:
-  // What happened in the step that is going on.
+  // What happened in the current step.
   void add(const Segment& segment);
   void add_call(StringId name, PhaseKind phase);
-  // A call with all that it took.
+  // A call with its full cost.
   void add_whole(StringId name, PhaseKind phase, Duration dur);
-  // It is over; `counted`: it belongs to the series. Steps come in order.
+  // The step is over; `counted`: it belongs to the series. Steps come in order.
   void end_step(std::size_t step, bool counted);
 
   // Takes the blocks out; the last may hold fewer steps than the others. The series is empty then.
@@ -41,7 +41,7 @@ class OpSeries {
 
   std::vector<OpBlock> blocks_;
   std::size_t stride_ = 1;      // steps in a whole block
-  RowsByName<OpCost> current_;  // of the step that is going on
+  RowsByName<OpCost> current_;  // of the current step
 };
 
 }  // namespace stepscope

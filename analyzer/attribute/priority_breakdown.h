@@ -20,7 +20,7 @@ namespace stepscope {
 // them as a store hands them out: of one thread in the order of their ends.
 class BusyThreads {
  public:
-  // Ranges that a profiler puts around everything are no ops.
+  // Ranges that a profiler puts around everything do not count as ops.
   void add(const Op& op, OpClass kind);
   // Of one thread: in order, without overlaps.
   [[nodiscard]] const std::vector<TimeRange>& of(ThreadId thread) const;

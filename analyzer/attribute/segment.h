@@ -1,5 +1,5 @@
-// The state of a loop thread over time, as the sweep hands it out piece by piece. Steps add the
-// pieces up; idle time of a device is to be blamed on the piece that its launching thread was in.
+// The state of a loop thread over time, as the sweep produces it piece by piece. Steps sum up the
+// pieces; idle time of a device is attributed to the piece that its launching thread was in.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What the phases alone say about a loop thread: each step cut into stretches of one phase.
+// What the phases alone say about a loop thread: each step divided into stretches of one phase.
 #pragma once
 
 #include <functional>

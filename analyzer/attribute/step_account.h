@@ -1,4 +1,4 @@
-// Adds segments up: what each step spent on what, and which ops spent it.
+// Sums up segments: what each step spent its time on, and which ops spent it.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ struct OpCost {
   PhaseKind phase = PhaseKind::kNone;
   std::int64_t calls = 0;
   Duration self{0};    // outside any child op; launch included
-  Duration launch{0};  // the framework's own part of self
+  Duration launch{0};  // the framework's overhead within self
 };
 
 // A row for each name and phase: bounded where the names are those of a TableNames.

@@ -1,6 +1,6 @@
 // The sweep over one frame (a step, or a part of a very long one) of a loop thread: lays what the
-// phases, the thread's own ops and the ops of its autograd threads say over one another, and hands
-// out the segments. This is the rule book of attribution on a host; docs/attribution.md tells it in
+// phases, the thread's own ops and the ops of its autograd threads say over one another, and emits
+// the segments. These are the rules of attribution on a host; docs/attribution.md describes them in
 // prose.
 #pragma once
 
@@ -17,13 +17,13 @@ namespace stepscope {
 struct Frame {
   TimeRange range;
   std::span<const Span> spans;      // tile a range around `range`
-  bool ops_recorded = false;        // false: the phases stand for the ops
+  bool ops_recorded = false;        // false: attribution rests on the phases alone
   std::span<const OpRun> own;       // the loop thread
   std::span<const OpRun> autograd;  // other threads, merged: what ran of their backward passes
   std::span<const OpRun> collectives = {};  // the same, of their collectives
 };
 
-// What is known of an instant.
+// What is known about an instant.
 struct Instant {
   const Span* span = nullptr;  // never null
   const OpRun* own = nullptr;  // null: nothing open
@@ -34,7 +34,7 @@ struct Instant {
   bool after_collective = false;  // the last op of the loop thread was a collective's call
 };
 
-// Whether a run is an op that does work; a user's range around nothing is none.
+// Whether a run is an op that does work; a user's range without ops does none.
 inline bool works(const OpRun* run) { return run != nullptr && run->op != StringId::kNone; }
 
 // Which other thread the loop thread waits for, having nothing of its own to do.
@@ -47,7 +47,7 @@ Helper waits_for(const Instant& instant);
 // host. `range` of the result is left empty.
 Segment categorise(const Instant& instant);
 
-// What a frame leaves to the next one, since it may end anywhere.
+// What a frame passes on to the next one, since it may end anywhere.
 struct SweepState {
   bool forward_begun = false;
   bool after_collective = false;
@@ -60,7 +60,7 @@ void for_each_instant(const Frame& frame, SweepState& state,
 // for_each_instant(), categorised.
 void sweep(const Frame& frame, SweepState& state, const SegmentSink& sink);
 
-// Somebody who wants to see what the sweep sees, of some steps.
+// Observes the sweep of some steps.
 class FrameObserver {
  public:
   virtual ~FrameObserver() = default;

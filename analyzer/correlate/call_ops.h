@@ -1,7 +1,7 @@
-// What an API call was made in, by containment: the call begins inside the op, on the same thread.
-// So no op has to tell the device layer that it began, and what is launched from compiled code or
-// from other libraries inside an op finds its op too. Of a call in a backward pass also the
-// autograd node, and by its sequence number the op of the forward pass that made the node.
+// Finds the op of an API call by containment: the call begins inside the op, on the same thread. So
+// ops need not notify the device layer when they begin, and launches from compiled code or from
+// other libraries inside an op find their op, too. For a call in a backward pass also finds the
+// autograd node and, by its sequence number, the op of the forward pass that made the node.
 //
 // Memory: 16 bytes a call, 32 a call in an autograd node, and 32 an op that made one.
 #pragma once
@@ -44,15 +44,15 @@ class CallOps {
 
   // `id`: op.id. Ranges that a profiler puts around everything are no ops.
   void add(const Op& op, std::int64_t id, OpClass kind);
-  // No call of another method after it.
+  // No other method may be called after it.
   CallOrigins take();
 
  private:
-  // The calls of a thread that no range so far lay around.
+  // The calls of a thread that no range so far contains.
   class Unclaimed {
    public:
     explicit Unclaimed(std::span<const HostCall> calls) : calls_(calls) {}
-    // Takes out those that begin in `range`; `claim(row)` for each.
+    // Removes those that begin in `range`; calls `claim(row)` for each.
     template <typename Claim>
     void claim(TimeRange range, Claim claim);
 

@@ -1,7 +1,7 @@
-// What is worked out of the recorded device work for the views on it: what launched each piece,
-// how well kernels fill a multiprocessor, what runs beside copies, how busy streams are.
+// Derives facts from the recorded device work: what launched each activity, how well kernels fill a
+// multiprocessor, what overlaps with copies, how busy streams are.
 //
-// Memory: 16 bytes a kernel, copy and memset while it is worked out, 56 a launch and 48 a copy.
+// Memory: 16 bytes per kernel, copy and memset while computing, 56 per launch and 48 per copy.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace stepscope {
 
-// What the loop was in at a call, by its index in DeviceWork.
+// The phase of the loop at a call, by the index of the call in DeviceWork.
 using PhaseOfCall = std::function<PhaseKind(std::uint32_t call)>;
 
 // A copy, as a report needs it.
@@ -34,7 +34,7 @@ struct CopyUse {
 struct DeviceUse {
   DeviceFacts facts;
   std::map<DeviceId, std::vector<CopyUse>> copies;  // in the order of recording
-  // Of the kernels of a name on a device: the mean occupancy, weighted by their times.
+  // By kernel name on a device: the mean occupancy, weighted by time.
   std::map<std::pair<DeviceId, StringId>, double> occupancy;
 };
 

@@ -1,5 +1,5 @@
-// Theoretical occupancy: how many warps of a kernel a multiprocessor can hold at once, of the most
-// that it can hold at all.
+// Theoretical occupancy: how many warps of a kernel a multiprocessor can hold at once, relative to
+// its maximum.
 //
 // The rules are those of NVIDIA's occupancy calculator (cuda_occupancy.h of the CUDA toolkit), with
 // the carve-out of shared memory at its largest and partitioned global caching off, as it is by
@@ -16,7 +16,7 @@
 
 namespace stepscope {
 
-// What a multiprocessor has.
+// The resources of a multiprocessor.
 struct MultiprocessorLimits {
   std::int64_t warps = 0;  // resident at once
   std::int64_t blocks = 0;
@@ -27,11 +27,11 @@ struct MultiprocessorLimits {
   std::int64_t reserved_shared_bytes = 0;  // of each block, for the system
 };
 
-// Of the device's compute capability; what the device says of itself counts more. Nothing for one
-// that is not known.
+// By the device's compute capability; what the device itself reports takes precedence. Nothing for
+// an unknown one.
 std::optional<MultiprocessorLimits> limits_of(const Device& device);
 
-// What a block asks for.
+// What a block needs.
 struct BlockNeeds {
   std::int64_t threads = 0;
   std::int64_t registers = 0;     // a thread
@@ -47,11 +47,11 @@ struct TheoreticalOccupancy {
   std::int64_t blocks = 0;  // on a multiprocessor at once
   std::int64_t warps = 0;
   double share = 0;  // warps of the most
-  // What allows no more; of several, the first in the order above.
+  // The limiting resource; of several, the first in the order above.
   OccupancyLimit limited_by = OccupancyLimit::kWarps;
 };
 
-// Nothing when not even one block fits: then the figures are not those of a kernel that ran.
+// Nothing when not even one block fits: such a kernel cannot have run.
 std::optional<TheoreticalOccupancy> theoretical_occupancy(const MultiprocessorLimits& limits,
                                                           const BlockNeeds& block);
 

@@ -1,4 +1,5 @@
-// Whether a kernel uses tensor cores, as far as its name tells. Nothing else in a recording does.
+// Whether a kernel uses tensor cores, judging by its name. A recording has no other source for
+// that.
 #pragma once
 
 #include <optional>
@@ -8,7 +9,7 @@ namespace stepscope {
 
 // True: the name has a matrix instruction or its shape in it, as the kernels of cuBLAS, cuDNN and
 // CUTLASS have: "…s16816gemm…", "…tensorop…", "…tensor16x8x16…", "…hmma…". False: it names the CUDA
-// cores: "…simt…", "…ffma…". Nothing for all others: most names do not tell.
+// cores: "…simt…", "…ffma…". Nothing for all others: most names do not say.
 //
 // Source of the names: CUTLASS, "Kernel names" and include/cutlass/arch/mma.h (OpClassSimt,
 // OpClassTensorOp); the shapes are those of PTX's mma instruction (PTX ISA, "Warp Level Matrix

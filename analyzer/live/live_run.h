@@ -1,9 +1,9 @@
-// A run as it is right now, time and again: what its latest steps spent their time on, and how the
-// step time went until then. For a recording that goes on, and for the end of one that is over.
+// The current state of a run, refreshed repeatedly: what its latest steps spend their time on, and
+// the history of the step time. For a recording in progress, and for the end of a finished one.
 //
-// Each refresh reads what came since the last one, holds the latest events alone, and lets
-// analyze() tell about these, so that a view of a running recording says what the report of it
-// will say. Its cost does not grow with the run.
+// Each refresh reads what was added since the last one, keeps only the latest events, and passes
+// them to analyze(), so that a view of a running recording agrees with its later report. The cost
+// of a refresh does not grow with the run.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@
 
 namespace stepscope {
 
-// Events of each kind that are held: at least these, and up to the most while they hold fewer than
-// kLiveSteps steps.
+// How many events of each kind are kept: at least the lower number, and up to the upper one while
+// they cover fewer than kLiveSteps steps.
 inline constexpr std::size_t kLiveEvents = std::size_t{1} << 15;
 inline constexpr std::size_t kLiveMostEvents = std::size_t{1} << 19;
 inline constexpr std::size_t kLiveSteps = 8;
 inline constexpr std::size_t kLivePhases = std::size_t{1} << 13;
-inline constexpr std::size_t kLiveHistory = 4096;  // steps whose time is remembered, a loop
+inline constexpr std::size_t kLiveHistory = 4096;  // steps of history per loop
 
 struct LiveStep {
   SessionTime end;
@@ -36,8 +36,8 @@ struct LiveStep {
 // One of LiveFrame::window.loops.
 struct LiveLoop {
   ThreadId thread = ThreadId::kNone;
-  std::optional<std::int64_t> steps;  // so far, over the whole run; nothing: they are inferred from
-                                      // ops, of which only the latest are held
+  std::optional<std::int64_t> steps;  // so far, over the whole run; nothing: inferred from
+                                      // ops, of which only the latest are kept
   std::vector<LiveStep> history;      // the latest steps, in order
 };
 
@@ -50,8 +50,8 @@ struct LiveMemory {
 
 struct LiveFrame {
   bool being_recorded = false;
-  bool finished = false;      // somebody ended the recording properly; else its recorder died
-  std::int64_t at_ns = 0;     // the latest moment that anything is known of
+  bool finished = false;      // the recording was ended properly; else its recorder died
+  std::int64_t at_ns = 0;     // the time of the latest known event
   std::int64_t op_count = 0;  // of the whole run
   // Of the latest steps. Step numbers are those of the whole run where LiveLoop::steps is known.
   AnalysisReport window;
@@ -72,7 +72,7 @@ class LiveRun {
  private:
   using News = TraceTail::News;
   struct LoopPast {
-    std::int64_t steps_before = 0;  // that begin before the phases that are held
+    std::int64_t steps_before = 0;  // that begin before the phases kept
     std::deque<LiveStep> history;
   };
   using CounterOf = std::pair<ProcessId, std::int64_t>;  // and of which GPU

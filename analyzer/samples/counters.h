@@ -1,4 +1,4 @@
-// The samples of a run as series: a value at any time, a change over any stretch.
+// The counters of a run as series of readings: the value at any time, the change over any stretch.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace stepscope {
 
-// The readings of one counter, in order of time. Memory is bounded: beyond kMostReadings every
-// second one is left out (at ten a second, after 14 minutes); the first and the last always stay.
+// The readings of one counter, sorted by time. Memory is bounded: beyond kMostReadings every second
+// one is dropped (at ten per second, after 14 minutes); the first and the last are always kept.
 class CounterSeries {
  public:
   struct Reading {
@@ -24,7 +24,7 @@ class CounterSeries {
 
   void add(SessionTime at, std::int64_t value);
 
-  // Straight lines between the readings; before the first and after the last nothing changes.
+  // Linear between the readings; constant before the first and after the last.
   [[nodiscard]] double value_at(SessionTime time) const;
   [[nodiscard]] double change(TimeRange range) const {
     return value_at(range.end) - value_at(range.start);
@@ -34,14 +34,14 @@ class CounterSeries {
   [[nodiscard]] double last() const { return last_.value; }
   [[nodiscard]] const Reading& first() const { return readings_.front(); }
   [[nodiscard]] const Reading& last_reading() const { return last_; }
-  // The first of those with the greatest value; none is left out here.
+  // The first of the readings with the greatest value, including dropped ones.
   [[nodiscard]] const Reading& peak() const { return peak_; }
 
  private:
   std::vector<Reading> readings_;  // never empty: a series begins with its first reading
   Reading last_;
   Reading peak_;
-  std::size_t stride_ = 1;  // one in so many is kept
+  std::size_t stride_ = 1;  // one in stride_ readings is kept
   std::size_t left_out_ = 0;
 };
 
@@ -49,7 +49,7 @@ class Counters {
  public:
   void add(ProcessId process, std::string_view counter, SessionTime at, std::int64_t value,
            std::int64_t gpu = -1);
-  // Null when there is none. `process`: kNone for a counter of the machine. `gpu`: Sample::gpu.
+  // Null if there is none. `process`: kNone for a counter of the machine. `gpu`: Sample::gpu.
   [[nodiscard]] const CounterSeries* find(ProcessId process, std::string_view counter,
                                           std::int64_t gpu = -1) const;
 
@@ -57,7 +57,7 @@ class Counters {
   std::map<std::tuple<ProcessId, std::string, std::int64_t>, CounterSeries> series_;
 };
 
-// Fails only when reading the samples fails.
+// Fails only when reading the store fails.
 Result<Counters> read_counters(const RecordedRun& recording);
 
 }  // namespace stepscope

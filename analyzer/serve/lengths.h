@@ -1,13 +1,13 @@
 // The true lengths of the samples in a loop's batches, as the program marked them
 // (stepscope::lengths(), stepscope.lengths()), and how much of what was computed is padding.
 //
-// A mark is a scope of this name, in the step that it is about; of long batches there are several:
+// A mark is a scope with this name, inside its step; a long batch has several:
 //
 //   lengths 12 7 33          each padded to the longest
 //   lengths/128 12 7 33      each padded to 128
 //
-// What a program pads cannot be known otherwise: the shapes that it computes with hold the padding,
-// and the content of its masks is nobody's to read.
+// There is no other way to know the padding: the shapes of the computation include it, and the
+// content of masks is not recorded.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct BatchLengths {
   [[nodiscard]] std::int64_t content() const;  // the sum of the lengths
 };
 
-// What "lengths/128 12 7" says; nothing for any other text.
+// Parses "lengths/128 12 7"; nothing for any other text.
 std::optional<BatchLengths> parse_lengths(std::string_view name);
 
 inline bool is_lengths_mark(std::string_view name) {
@@ -47,10 +47,10 @@ struct ComputedElements {
 struct PaddingUse {
   std::int64_t batches = 0;  // 0: no marks
   std::int64_t samples = 0;
-  double content = 0;  // elements that are no padding
+  double content = 0;  // elements that are not padding
   ComputedElements computed;
   // The same samples in batches of the same sizes, each padded to its longest: all sorted by
-  // length; and sorted within kBucket batches, which a stream allows too.
+  // length, and sorted within kBucket batches, which is possible for a stream, too.
   ComputedElements sorted;
   ComputedElements bucketed;
 

@@ -1,7 +1,7 @@
-// What the ops of a loop tell beside their times: whether they record gradients, are the same in
-// every step, compute single samples. Gathered while the ops are read for attribution.
+// What the ops of a loop show besides their times: whether they record gradients, are the same in
+// every step, compute single samples. Collected while the ops are read for attribution.
 //
-// Memory: two words a step, and a small entry for each different text of shapes.
+// Memory: two words per step, and a small entry for each distinct text of shapes.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +18,23 @@
 
 namespace stepscope {
 
-// Of the steps that were asked about, without warm-up.
+// Of the requested steps, without warm-up.
 struct OpFacts {
-  std::int64_t steps = 0;  // that have ops; 0: nothing is known
-  // Autograd nodes that the loop's thread made: by so much the sequence numbers of its ops moved
-  // inside of steps.
+  std::int64_t steps = 0;  // that have ops; 0: unknown
+  // Autograd nodes that the loop's thread created: the advance of the sequence numbers of its ops
+  // inside steps.
   std::int64_t nodes = 0;
   std::int64_t batch_norms = 0;
-  // Of these, those that come right after an in-place addition: in training mode torch.nn's batch
-  // norm counts its batches before it (num_batches_tracked).
+  // Of these, those right after an in-place addition: in training mode torch.nn's batch norm first
+  // increments its batch count (num_batches_tracked).
   std::int64_t counting_batch_norms = 0;
   std::int64_t scripted = 0;  // TorchScript functions
-  // Ops that other threads of the process ran meanwhile outside of phases; none of those that run
-  // autograd nodes. So many threads at most that nothing depends on more.
+  // Ops that other threads of the process ran meanwhile outside phases, except threads that run
+  // autograd nodes. Covers a limited number of threads, which suffices for all uses.
   std::map<ThreadId, std::int64_t> elsewhere;
   double same_ops = 0;  // share of the steps with the most frequent sequence of ops
   // Nothing: shapes were not recorded.
-  std::optional<double> same_shapes;  // the same of the shapes
+  std::optional<double> same_shapes;  // the same for the shapes
   std::optional<double> single;       // of the ops on batches, the share with a batch of one
 
   // Whether (nearly) all steps have the same ops; and the same shapes, or none were recorded.
@@ -49,7 +49,7 @@ std::optional<std::int64_t> leading_dimension(std::string_view shapes);
 // Of one loop. Thread safety: none.
 class OpFactsReader {
  public:
-  // `counts(step)`: whether it is one of those that are asked about. Both references outlive this.
+  // `counts(step)`: whether it is a requested step. Both references outlive this.
   OpFactsReader(const Loop& loop, std::function<bool(std::size_t step)> counts,
                 const std::function<std::string_view(StringId)>& text);
 

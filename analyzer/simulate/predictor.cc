@@ -40,7 +40,7 @@ Predictor::Predictor(StepSample sample, const std::vector<double>& step_ns,
   }
   if (sample.steps.empty() || measured_ns_ <= 0) {
     withheld_ =
-        sample.too_large ? "a step has more pieces than can be replayed" : "there are no steps";
+        sample.too_large ? "a step has more tasks than can be replayed" : "there are no steps";
     return;
   }
   for (const SampledStep& step : sample.steps) {

@@ -1,8 +1,8 @@
-// What a step of a loop would take if something were different: the sampled steps replayed with a
-// change, set in proportion to all analysed steps.
+// Predicts the step time of a loop under a change: replays a sample of steps with the change,
+// scaled to all analysed steps.
 //
-// First they are replayed as they are. When that does not give what was measured, the graph does
-// not say why a step takes as long as it does, and nothing is predicted.
+// First replays them unchanged. If that does not reproduce the measured time, the graph does not
+// explain the step time, and nothing is predicted.
 //
 // Thread safety: predict() may be called from several threads.
 #pragma once
@@ -20,32 +20,33 @@
 namespace stepscope {
 
 inline constexpr double kMostReplayError = 0.02;    // of the measured step
-inline constexpr std::size_t kWarmUpReplayed = 32;  // steps, so that queues of batches fill
-// At least so many are replayed after them, a short sample several times: workers deliver in turn.
+inline constexpr std::size_t kWarmUpReplayed = 32;  // steps, so that batch queues fill
+// At least this many are replayed after them, a short sample several times: workers deliver in
+// turn.
 inline constexpr std::size_t kLeastReplayed = 128;
 
 struct Prediction {
   double step_ns = 0;
-  Interval ci95;  // over the sampled steps
-  // Where the loop's thread would spend it, in ns a step; it sums to step_ns.
+  Interval ci95;  // over the replayed steps
+  // What the loop's thread would spend it on, in ns per step; sums to step_ns.
   std::array<double, kCategoryCount> exposed{};
 };
 
-// A change of the graph.
+// A change to the graph.
 using Change = std::function<void(StepGraph&)>;
 
 class Predictor {
  public:
   Predictor() = default;  // predicts nothing: no steps
 
-  // `step_ns`: of each step of the loop, as measured; `analysed`: the indexes of those that the
-  // predictions are about, in order.
+  // `step_ns`: the measured time of each step of the loop; `analysed`: the indexes of the steps to
+  // predict, in order.
   Predictor(StepSample sample, const std::vector<double>& step_ns,
             const std::vector<std::size_t>& analysed);
 
-  // Empty: predictions can be made. Else why not, as half a sentence.
+  // Why nothing can be predicted, as a clause; empty if predictions are possible.
   [[nodiscard]] const std::string& withheld() const { return withheld_; }
-  [[nodiscard]] std::size_t steps() const { return measured_.size(); }  // sampled
+  [[nodiscard]] std::size_t steps() const { return measured_.size(); }  // replayed
   [[nodiscard]] double measured_ns() const { return measured_ns_; }     // mean of all analysed
   [[nodiscard]] double replayed_ns() const { return as_it_is_.step_ns; }
   [[nodiscard]] double replay_error() const;  // relative
@@ -62,13 +63,13 @@ class Predictor {
   void assemble(std::vector<SampledStep> steps);
   void set_weights(const std::vector<double>& step_ns, const std::vector<std::size_t>& analysed);
   [[nodiscard]] Replay replay_with(const Change& change) const;
-  [[nodiscard]] std::vector<double> weighted(const Replay& replayed) const;  // of each sampled step
+  [[nodiscard]] std::vector<double> weighted(const Replay& replayed) const;  // by step
   [[nodiscard]] Prediction summarise(const Replay& replayed) const;
 
   OpPaths paths_;
   StepGraph graph_;
-  std::vector<double> measured_;  // of the sampled steps, ns
-  std::vector<double> weights_;   // of their times, so that they stand for all analysed steps
+  std::vector<double> measured_;  // of the replayed steps, ns
+  std::vector<double> weights_;   // of their times, so that they represent all analysed steps
   double measured_ns_ = 0;
   Prediction as_it_is_;
   std::string withheld_;

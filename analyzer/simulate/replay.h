@@ -1,4 +1,4 @@
-// Lets a step graph run again.
+// Replays a step graph.
 #pragma once
 
 #include <array>
@@ -11,17 +11,17 @@ namespace stepscope {
 
 struct Replay {
   std::vector<double> steps;  // ns, one for each counted position
-  // Where the loop's lane spent its time, per category, over the counted steps; what it waited for
-  // counts as what it waited for.
+  // What the loop's lane spent its time on, per category, over the counted steps; a wait has the
+  // category of what it waited for.
   std::array<double, kCategoryCount> exposed{};
-  // 1, unless the loop only enqueues and a device cannot follow: then what a step takes in the long
-  // run, over the mean of `steps`.
+  // 1, unless the loop only enqueues work and a device cannot keep up: then the step time in the
+  // long run, relative to the mean of `steps`.
   double behind = 1;
 
-  [[nodiscard]] double mean() const;  // of a step, ns; the device's when it cannot follow
+  [[nodiscard]] double mean() const;  // of a step, ns; the device's if it cannot keep up
 };
 
-// Each task begins when its lane is free and what it awaits is done, and takes its duration.
+// Each task begins when its lane is free and what it awaits is done, and runs for its duration.
 // O(tasks).
 Replay replay(const StepGraph& graph);
 

@@ -1,19 +1,19 @@
 // The dependency graph of some steps, in a form that replays in one pass: what each lane (a thread
 // or a stream) did, in the order in which it was issued.
 //
-// A task begins when its lane is free and, where it awaits another lane, no sooner than that lane
-// has done all that stands before the task. That says every dependency a step has:
+// A task begins when its lane is free and, if it awaits another lane, once that lane has finished
+// everything that precedes the task. This expresses every dependency of a step:
 //
 //   program order   a lane does one thing after another
 //   hand-over       the first piece of a backward pass on its own thread awaits the loop's lane
-//   launch          a kernel stands right after the call that launched it, and awaits its thread
+//   launch          a kernel comes right after the call that launched it, and awaits its thread
 //   synchronisation the end of a waiting call awaits the stream's lane
 //   a batch         the end of an input wait awaits the slot that a worker fills
 //
 // The model is Daydream's (Zhu et al., "Daydream: Accurately Estimating the Efficacy of
 // Optimizations for DNN Training", ATC 2020): tasks with durations, edges by thread, stream, launch
-// and synchronisation, and what-if questions as changes of the graph. docs/prediction.md tells
-// more.
+// and synchronisation, and what-if questions as changes of the graph. docs/prediction.md has the
+// details.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ inline constexpr Lane kFirstFreeLane = 3;
 inline constexpr Lane kNoLane = UINT32_MAX;
 
 enum class TaskKind : std::uint8_t {
-  kHost,  // a thread did something, or stood between two things it did
+  kHost,  // a thread did something, or was between two things it did
   kWait,  // a thread waited for another lane; takes no time of its own
   kApi,   // a call of the CUDA runtime or driver
   kKernel,
@@ -61,9 +61,9 @@ struct Task {
 };
 
 struct StepGraph {
-  std::vector<Task> tasks;         // a predecessor stands before its successors
-  std::vector<std::size_t> steps;  // whose step of the loop each position is
-  std::size_t first_counted = 0;   // positions before it only bring the pipelines into their stride
+  std::vector<Task> tasks;         // predecessors come before successors
+  std::vector<std::size_t> steps;  // the step of the loop at each position
+  std::size_t first_counted = 0;   // positions before it only warm up the pipelines
   Lane lanes = kFirstFreeLane;     // lanes are 0 … lanes - 1
   std::vector<Lane> streams;       // those of a device
 };

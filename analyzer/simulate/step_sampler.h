@@ -1,10 +1,9 @@
-// Takes some steps of a loop out of the sweep of attribution, as tasks.
+// Selects steps of a loop for replay during the sweep of attribution, and records them as tasks.
 //
-// Memory: at most kMostTasks tasks of at most kMostSteps steps; of kFewSteps large steps four times
-// as many. When there would be more, every second block of kBlockSteps neighbours is dropped, and
-// from then on only one block in twice as many is taken: the sample stays spread over the run,
-// however long that is. Neighbours are taken together because what one step leaves undone the next
-// one pays for.
+// Memory: at most kMostTasks tasks of at most kMostSteps steps; with kFewSteps large steps, four
+// times as many. Beyond that, every second block of kBlockSteps neighbours is dropped, and from
+// then on half as many blocks are taken: the replayed steps stay spread over the run, however long
+// it is. Neighbours are taken together because one step may defer work to the next.
 //
 // Thread safety: none.
 #pragma once
@@ -29,12 +28,12 @@ struct StepSample {
   OpPaths paths;
   Lane lanes = kFirstFreeLane;
   std::vector<Lane> streams;  // lanes of devices
-  bool too_large = false;     // there was a step of more than four times kMostTasks tasks
+  bool too_large = false;     // a step had more than four times kMostTasks tasks
 };
 
 class StepSampler : public FrameObserver {
  public:
-  // Each advice replays them all: 5 ms.
+  // Each piece of advice replays all of them: 5 ms.
   static constexpr std::size_t kMostTasks = std::size_t{1} << 16;
   static constexpr std::size_t kFewSteps = 4;
   static constexpr std::size_t kMostSteps = 512;
@@ -65,16 +64,16 @@ class StepSampler : public FrameObserver {
   std::function<bool(std::size_t, bool)> eligible_;
   std::size_t most_tasks_;
   StepSample sample_;
-  std::vector<std::size_t> ordinals_;  // of sample_.steps: how manieth eligible step it was
+  std::vector<std::size_t> ordinals_;  // of sample_.steps: the ordinal among the eligible steps
   std::size_t next_ordinal_ = 0;
   std::size_t tasks_ = 0;                               // of whole steps
-  std::size_t stride_ = 1;                              // one block in so many is taken,
-  std::size_t of_block_ = kBlockSteps;                  // and of it so many steps
-  std::size_t current_ = static_cast<std::size_t>(-1);  // the step that was asked about last
+  std::size_t stride_ = 1;                              // one block in stride_ is taken,
+  std::size_t of_block_ = kBlockSteps;                  // and this many of its steps
+  std::size_t current_ = static_cast<std::size_t>(-1);  // the step last queried
   bool taking_ = false;
   SweepState state_;
-  Lane waits_for_ = kNoLane;  // what the loop's lane has been waiting for
-  Segment waited_;            // and what that counts as
+  Lane waits_for_ = kNoLane;  // what the loop's lane is waiting for
+  Segment waited_;            // and how that is categorised
   bool helper_runs_[kFirstFreeLane] = {};
 };
 

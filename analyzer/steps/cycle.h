@@ -1,10 +1,10 @@
-// The cycle of a sequence of items that repeats: what its steps are cut by.
+// Finds the cycle of a repeating sequence of items, which delimits its steps.
 //
-// Candidates are all places that can be told by what they are: an item of a name, an item of a name
-// after one of another, an item of a name after a long gap. One that comes in regular distances,
-// with the same items between, marks a cycle. Cycles lie in one another (the layers of a model, the
-// calls of it, what is logged every 10 calls); the one in whose every round the thread waits is the
-// step. docs/attribution.md, "Steps from ops", tells the rules and their reasons.
+// Candidates are all places that can be identified: an item by its name, an item that follows an
+// item of another name, an item after a long gap. A place that recurs at regular distances, with
+// the same items between, marks a cycle. Cycles nest (the layers of a model, its calls, what is
+// logged every 10 calls); the step is the cycle in which the thread waits in every round.
+// docs/attribution.md, "Steps from ops", gives the rules and their reasons.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@
 
 namespace stepscope {
 
-inline constexpr std::size_t kLeastRounds = 5;  // fewer are no repetition
-inline constexpr double kStandsOut = 8;         // a wait is so many times as long as other gaps
-inline constexpr std::uint32_t kMostOccurrences = 8;  // of one name in a round, told apart
+inline constexpr std::size_t kLeastRounds = 5;  // fewer do not count as repetition
+inline constexpr double kStandsOut = 8;         // a wait is this many times as long as other gaps
+inline constexpr std::uint32_t kMostOccurrences = 8;  // of one name distinguished in a round
 
-// A place in the sequence that can be told by the item and the one before it.
+// A place in the sequence, identified by the item and the one before it.
 struct Anchor {
   ItemKey key = ItemKey::kNone;
   ItemKey after = ItemKey::kNone;  // kNone: after any
@@ -44,14 +44,14 @@ struct Cycle {
   double mean_gap = 0;  // before `first`, ns; the longest left out
 };
 
-// Nothing when the items do not repeat. O(n log n) time, a few words an item.
+// Nothing when the items do not repeat. O(n log n) time, a few words per item.
 std::optional<Cycle> find_cycle(std::span<const LoopItem> items);
 
-// The indexes of the items that begin a round. What comes before the first anchor tells no round,
-// but for one: the first, when it is item for item the same as the next.
+// The indexes of the items that begin a round. Items before the first anchor form no round, except
+// the first round if it equals the next one item by item.
 std::vector<std::size_t> round_begins(const Cycle& cycle, std::span<const LoopItem> items);
 
-// The same for items that come one after the other, without that first round.
+// The same for items that arrive one by one, without that first round.
 class CycleCutter {
  public:
   explicit CycleCutter(const Cycle& cycle) : cycle_(cycle) {}

@@ -1,4 +1,4 @@
-// The places in a sequence of items that may mark its cycle: those that come again and again.
+// The places in a sequence of items that may mark its cycle: those that recur.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 
 namespace stepscope {
 
-// What they have to keep to, to be candidates at all; find_cycle() asks for more.
+// The minimum for a candidate; find_cycle() requires more.
 inline constexpr double kSteadyShare = 0.65;   // of the distances are near the median
-inline constexpr double kVaryingShare = 0.75;  // or so many are not far from it
+inline constexpr double kVaryingShare = 0.75;  // or this share is not far from it
 
 using Positions = std::vector<std::uint32_t>;  // indexes of items
 
@@ -25,7 +25,7 @@ struct NamedItems {
   std::vector<Positions> by_name;    // of each name
 };
 
-enum class Family : std::uint8_t { kCall, kName, kAfter, kGap };  // the more telling first
+enum class Family : std::uint8_t { kCall, kName, kAfter, kGap };  // the more significant first
 
 struct Candidate {
   Family family = Family::kName;
@@ -37,12 +37,12 @@ struct Candidate {
   double gap = 0;          // mean, before the anchor
 };
 
-// At most a few dozen, the steadiest first.
+// At most a few dozen, the most regular first.
 std::vector<Candidate> cycle_candidates(const NamedItems& items);
 
 inline double ns_of(Duration duration) { return static_cast<double>(duration.count()); }
 
-// The upper one of two. `values` is put in another order, and not empty.
+// The upper median. Reorders `values`, which must not be empty.
 template <typename T>
 T median(std::vector<T>& values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

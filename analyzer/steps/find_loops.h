@@ -1,10 +1,10 @@
-// Where the steps of each training loop begin and end, from its phases alone.
+// Finds the steps of each training loop from its phases alone.
 //
 // Order of trust (docs/attribution.md, "Steps"): a user's step() marks > waits for the loader >
 // optimizer steps (> optimizer steps that run a closure) > the marks of a torch::data sampler. The
-// last are inferred, as are those of infer_steps(), which looks where none of these is. The steps
-// of a loop tile its wall time: each begins where the one before ended, so what happens between two
-// epochs belongs to a step.
+// last are inferred, as are those of infer_steps(), which applies where none of these exists. The
+// steps of a loop tile its wall time: each begins where the previous one ended, so the time between
+// two epochs belongs to a step.
 #pragma once
 
 #include <functional>
@@ -18,9 +18,9 @@
 
 namespace stepscope {
 
-// Waits for input that nothing marked.
+// Unmarked waits for input.
 struct InferredInput {
-  std::vector<Phase> pieces;        // of kind kInput, in order; what lies between them is no input
+  std::vector<Phase> pieces;        // of kind kInput, in order; the time between them is not input
   std::vector<SessionTime> begins;  // of the waits: one for one or more pieces
 };
 
@@ -43,7 +43,7 @@ std::vector<Phase> phases_of(const RecordedRun& recording, const Loop& loop);
 std::vector<Loop> find_loops(const std::vector<Phase>& phases,
                              const std::vector<StoredThread>& threads);
 
-// The rules, one a marker. `phases` are those of one thread, by start; each may return no step.
+// The rules, one per marker. `phases` are those of one thread, by start; each may return no steps.
 std::vector<TimeRange> user_steps(const std::vector<Phase>& phases);
 std::vector<TimeRange> loader_steps(const std::vector<Phase>& phases);
 std::vector<TimeRange> optimizer_steps(const std::vector<Phase>& phases);
@@ -52,7 +52,7 @@ std::vector<TimeRange> optimizer_steps(const std::vector<Phase>& phases);
 std::int64_t first_number(const std::vector<Phase>& phases,
                           const std::function<std::string_view(StringId)>& text);
 
-// True when most optimizer steps ran their backward pass inside themselves (LBFGS and its like).
+// True when most optimizer steps ran their backward pass inside themselves (such as LBFGS).
 bool runs_closures(const std::vector<Phase>& phases);
 
 inline SessionTime end_of(const Phase& phase) { return phase.start + phase.dur; }

@@ -1,5 +1,5 @@
-// Steps where nothing marks them: of a thread that repeats the same ops over and over, each round
-// is a step. For inference loops without a loader; docs/attribution.md, "Steps from ops".
+// Infers steps where nothing marks them: if a thread repeats the same ops, each round is a step.
+// For inference loops without a loader; docs/attribution.md, "Steps from ops".
 #pragma once
 
 #include <vector>
@@ -11,9 +11,9 @@
 namespace stepscope {
 
 // Adds a loop for each thread whose ops repeat, in the processes that have none in `loops`, with
-// the waits before its rounds as inferred input. Left out are threads beside a main thread that
+// the waits before its rounds as inferred input. Skips other threads of a process whose main thread
 // repeats, and processes whose ancestor has a loop: they prepare its batches. `loops` stays in the
-// order of the threads. Reads the ops once more when there is such a process.
+// order of the threads. Reads the ops once more if there is such a process.
 //
 // Memory: two windows of kItemWindow items for all threads together (LoopItems), and a word a step.
 // Fails only when reading the ops fails.
@@ -23,18 +23,18 @@ Status infer_steps(const RecordedRun& recording, std::vector<Loop>& loops);
 // looked at that has one; rounds before that part are missed.
 class RoundReader {
  public:
-  // `windowed`: ops were recorded now and then. A pause in which none were is no wait: of the
-  // rounds between such pauses, the longest row of them is the loop.
+  // `windowed`: ops were recorded in some steps only. A pause in recording is not a wait: the loop
+  // is the longest sequence of rounds between such pauses.
   explicit RoundReader(bool windowed = false) : windowed_(windowed) {}
 
   void add(std::vector<LoopItem> items);
 
-  // Fills steps and input of `loop`; no steps where nothing repeats. No call of add() after it.
+  // Fills steps and input of `loop`; no steps where nothing repeats. add() must not follow.
   void finish(Loop& loop);
 
  private:
   struct Round {
-    TimeRange wait;  // the gap before it; empty where that does not stand out
+    TimeRange wait;  // the gap before it; empty if that does not stand out
     std::size_t items = 0;
     SessionTime end;  // of its last item, up to the usual number of items
   };
@@ -44,7 +44,7 @@ class RoundReader {
   void keep_longest_window();
 
   bool windowed_ = false;
-  std::size_t parts_ = 0;  // that came before there was a cycle
+  std::size_t parts_ = 0;  // that came before the cycle was found
   std::optional<Cycle> cycle_;
   std::optional<CycleCutter> cutter_;
   std::vector<Round> rounds_;

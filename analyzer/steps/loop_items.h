@@ -1,9 +1,9 @@
-// What a thread did, as one sequence: its outermost ops and marked phases, and the beginnings of
-// its labelled scopes, with the idle gap before each. This is what repeats in a loop that nothing
+// The activity of a thread as one sequence: its outermost ops and marked phases, and the beginnings
+// of its labelled scopes, with the idle gap before each. This sequence repeats in a loop without
 // marks.
 //
-// A scope around everything ("main") must not hide what repeats inside it: a scope is no item that
-// holds others, only a place in the sequence.
+// A scope around everything ("main") must not hide what repeats inside it: a scope is not an item
+// that contains others, only a place in the sequence.
 #pragma once
 
 #include <cstddef>
@@ -17,19 +17,19 @@
 
 namespace stepscope {
 
-// The name of an item: of the op, the scope or the kind of phase. Equal for equal things only.
+// The name of an item: of the op, the scope or the kind of phase. Unique.
 enum class ItemKey : std::uint32_t { kNone = 0 };
 
 struct LoopItem {
   SessionTime start;
-  SessionTime end;  // of a scope: its start
-  Duration gap{0};  // from the end of all before it; what a label covers that has ended is no gap
+  SessionTime end;  // for a scope: its start
+  Duration gap{0};  // from the end of all earlier items; time within an ended label is not a gap
   ItemKey key = ItemKey::kNone;
-  bool is_call = false;  // a labelled scope or a TorchScript function: made to be a whole
+  bool is_call = false;  // a labelled scope or a TorchScript function: a natural unit
 };
 
-// At most so many items of a thread are held at a time, 32 bytes each; a step is found when at
-// least 5 fit into half of it.
+// The largest number of items of a thread held at a time, 32 bytes each; a step is found if at
+// least 5 of them fit into half of it.
 inline constexpr std::size_t kItemWindow = std::size_t{1} << 18;
 
 // Thread safety: none.
@@ -38,7 +38,7 @@ class LoopItems {
   using Sink = std::function<void(std::vector<LoopItem>)>;
 
   // `phases` of the thread, by start. The items go to `sink` in order of their starts, half a
-  // window at a time: an op that comes with more items inside than that is an item beside them.
+  // window at a time: an op that contains more items than that is an item next to them.
   LoopItems(const std::vector<Phase>& phases, Sink sink, std::size_t window = kItemWindow);
 
   // In the order of their ends, as a store has them.
@@ -62,7 +62,7 @@ class LoopItems {
   std::vector<LoopItem> work_;  // outermost so far, by end
   std::vector<Label> labels_;
   std::priority_queue<SessionTime, std::vector<SessionTime>, std::greater<>> open_labels_;  // ends
-  SessionTime covered_ = SessionTime::min();  // all before it is over
+  SessionTime covered_ = SessionTime::min();  // everything before it is complete
   SessionTime handed_out_ = SessionTime::min();
 };
 

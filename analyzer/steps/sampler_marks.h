@@ -1,9 +1,9 @@
-// What the marks of a torch::data sampler tell about the batches of a loop.
+// What the marks of a torch::data sampler say about the batches of a loop.
 //
-// A loader asks its sampler which samples make the next batch. Without workers it does so when the
-// loop asks for a batch: a mark begins the fetching of one, and one mark more ends the epoch. With
-// N workers it asks 2·N times at once when an epoch begins, and then once for each batch that came:
-// a mark ends the wait for one. Which of the two it is shows in the first marks of the thread.
+// A loader asks its sampler for the samples of the next batch. Without workers it does so when the
+// loop requests a batch: a mark is the start of a fetch, and one extra mark ends the epoch. With N
+// workers it asks 2·N times at once when an epoch begins, and then once per delivered batch: a mark
+// is the end of a wait. The first marks of the thread show which of the two applies.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace stepscope {
 
-// Marks that follow one another with nothing in between: at most so long, and at most such a part
-// of the usual distance of marks (its 90th percentile).
+// Marks with nothing in between: at most this far apart, in time and as a share of the usual
+// distance between marks (its 90th percentile).
 inline constexpr Duration kBackToBack{500'000};
 inline constexpr double kBackToBackShare = 0.1;
 
@@ -25,13 +25,13 @@ struct SamplerMarks {
     TimeRange range;
     std::size_t marks = 0;
   };
-  std::vector<Group> groups;  // marks back to back are one, in order
+  std::vector<Group> groups;  // back-to-back marks form one group; in order
   bool ahead = false;         // workers fetch ahead
 
   // An epoch of a loader with workers begins with it.
   [[nodiscard]] bool is_burst(std::size_t group) const { return ahead && groups[group].marks > 1; }
-  // It has the 2·N marks of the prefetch alone: the mark of the first batch is the next group. An
-  // odd number is one mark more, that of a first batch that came at once.
+  // It has only the 2·N marks of the prefetch: the mark of the first batch is the next group. An
+  // odd number includes the mark of a first batch that arrived at once.
   [[nodiscard]] bool awaits_first(std::size_t group) const {
     return is_burst(group) && groups[group].marks % 2 == 0;
   }
@@ -40,14 +40,14 @@ struct SamplerMarks {
 // `phases` of one thread, by start. No groups when there are no marks.
 SamplerMarks sampler_marks(const std::vector<Phase>& phases);
 
-// One step a batch; the last batch of a loader with workers has no mark that ends it, and is none.
+// One step per batch; the last batch of a loader with workers has no end mark and is not a step.
 std::vector<TimeRange> sampler_steps(const std::vector<Phase>& phases);
 
 // The waits of a loop that never trains, from its marks and ops. Without workers: from a mark to
-// the first op after it; preparing a batch may go on after that, so it is the least that is input.
-// With workers: from the last op to the mark. Where no ops were recorded, nothing is known.
+// the first op after it; preparing a batch may continue after that, so this is a lower bound. With
+// workers: from the last op to the mark. Where no ops were recorded, nothing is known.
 //
-// Memory: two times a mark.
+// Memory: two times per mark.
 class SamplerInput {
  public:
   explicit SamplerInput(const std::vector<Phase>& phases);

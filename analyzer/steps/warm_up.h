@@ -1,5 +1,5 @@
-// Which steps at the start of a loop are warm-up: they pay for what later steps do not (first
-// touches of memory, starting of workers, caches), and are no part of the verdict.
+// Which steps at the start of a loop are warm-up: they bear one-time costs (first touches of
+// memory, starting workers, cold caches) and are not part of the verdict.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,6 @@ std::size_t warm_up_steps(std::span<const Duration> step_times);
 
 inline constexpr double kWarmUpFactor = 1.25;
 inline constexpr double kWarmUpSpreads = 5.0;
-inline constexpr std::size_t kWarmUpShare = 10;  // at most one step in so many
+inline constexpr std::size_t kWarmUpShare = 10;  // at most one step in this many
 
 }  // namespace stepscope
