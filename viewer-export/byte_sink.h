@@ -1,4 +1,4 @@
-// Where exporters write to: a file, a compressor before a file, a string in tests.
+// The output of exporters: a file, a compressor in front of a file, a string in tests.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace stepscope {
 
-// Thread safety: none. After an error every later call may be left out; the output is worthless.
+// Thread safety: none. After an error the output is useless, and callers may skip further calls.
 class ByteSink {
  public:
   virtual ~ByteSink() = default;
   virtual Status write(std::string_view bytes) = 0;
-  // Writes out what is held back. The last call.
+  // Flushes buffered bytes. The last call.
   virtual Status finish() = 0;
 };
 

@@ -38,7 +38,7 @@ Result<Cut> cut_of(const Analysis& analysis, const std::optional<StepRange>& ste
   if (analysis.steps.empty()) {
     return Status::error(ErrorKind::kUsage,
                          asked +
-                             " were asked for, but no step was found in this run; export it "
+                             " were requested, but no step was found in this run; export it "
                              "without --steps");
   }
   const auto [low, high] = std::ranges::minmax(analysis.steps, {}, &Step::number);

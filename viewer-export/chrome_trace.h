@@ -1,8 +1,8 @@
-// Chrome trace JSON of a store, for the Perfetto UI and chrome://tracing. docs/timeline.md says
-// what is drawn where.
+// Exports a store as Chrome trace JSON, for the Perfetto UI and chrome://tracing. docs/timeline.md
+// describes the tracks.
 //
 // Memory does not grow with the number of ops: they are read, ordered and written as a stream.
-// Phases, steps and the interned strings are held.
+// Phases, steps and the interned strings are kept in memory.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ struct StepRange {
 };
 
 struct ChromeTraceOptions {
-  // Only what starts within these steps, whichever loop has them.
+  // Only events that start within these steps, of any loop.
   std::optional<StepRange> steps;
-  // Called now and then with the number of ops read so far.
+  // Called periodically with the number of ops read so far.
   std::function<void(std::int64_t)> progress;
 };
 
@@ -39,14 +39,14 @@ struct ChromeTraceSummary {
   std::int64_t calls = 0;       // of the CUDA runtime and driver
   std::int64_t flows =
       0;  // arrows from forward ops to their backward nodes, and from calls to kernels
-  std::int64_t lanes = 0;  // extra tracks for what did not nest
-  // Not drawn, because no viewer could: of an unknown thread, or with a negative time.
+  std::int64_t lanes = 0;  // extra tracks for slices that did not nest
+  // Not drawn, because viewers cannot: of an unknown thread, or with a negative time.
   std::int64_t skipped = 0;
 };
 
 // Writes the trace and finishes `sink`. `analysis`: what the steps and verdicts are drawn from.
-// Errors: kBadInput (the store holds no events), kUsage (the steps asked for are not there), what
-// reading and `sink` report.
+// Errors: kBadInput (the store holds no events), kUsage (the requested steps do not exist), those
+// of reading and of `sink`.
 Result<ChromeTraceSummary> write_chrome_trace(const TraceReader& reader, const Analysis& analysis,
                                               const ChromeTraceOptions& options, ByteSink& sink);
 

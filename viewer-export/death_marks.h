@@ -1,5 +1,5 @@
-// How processes ended, in a trace: a mark where one died or became another program, and the ops
-// that it was in then, drawn up to its end.
+// Shows in a trace how processes ended: a mark where one died or became another program, and the
+// ops that it was in, drawn up to its end.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace stepscope {
 
-// Before the ops: of two that begin together, the one that never ended is the outer one.
+// Call before the ops: of two that begin together, the unfinished one is the outer one.
 // `ops` as TraceReader::unfinished_ops() returns them. Returns how many could not be drawn.
 std::int64_t write_unfinished_ops(const TraceReader& reader, const std::vector<UnfinishedOp>& ops,
                                   const std::vector<ProcessEnd>& ends, const Cut& cut,

@@ -1,6 +1,6 @@
-// The devices of a run in a trace: a group each, in it a track a stream with its kernels, copies
-// and memsets; the API calls of each thread on a track of their own beside it; and arrows from a
-// call to what it caused.
+// The devices of a run in a trace: a group per device, with a track per stream for its kernels,
+// copies and memsets; the API calls of each thread on a track next to it; and arrows from each call
+// to what it launched.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ class DeviceTracks {
   [[nodiscard]] std::optional<TimeRange> extent() const;
 
  private:
-  // Streams run one thing at a time. What overlaps all the same (branches of a CUDA graph) gets
-  // further tracks: nesting would say that one contains the other.
+  // A stream runs one activity at a time. Activities that overlap anyway (branches of a CUDA graph)
+  // get further tracks: nesting would suggest that one contains the other.
   struct StreamState {
     std::int64_t group = 0;
     std::string title;
@@ -72,7 +72,7 @@ class DeviceTracks {
   TrackMap& tracks_;
   std::unordered_map<StreamId, StreamState> streams_;  // of a known device
   std::unordered_map<ThreadId, CallState> calls_of_;
-  // Calls that are not on lane 0, which are few; kMostLanes: it is on none.
+  // Calls that are not on lane 0, which are few; kMostLanes: on none.
   std::map<CallKey, std::size_t> other_lanes_;
   std::uint64_t arrows_ = 0;
   std::int64_t activities_ = 0;

@@ -1,5 +1,5 @@
-// Writes the events of a Chrome trace as JSON text. The op path is written by hand for speed; all
-// else is rare.
+// Writes the events of a Chrome trace as JSON text. The code for ops is hand-written for speed; all
+// other events are rare.
 //
 // Thread safety: none. Memory: a buffer of kBufferBytes, and the escaped names (kNameBytes at
 // most).
@@ -18,7 +18,7 @@
 
 namespace stepscope {
 
-// A slice that is not an op. `name`, `category` and `color` are plain text.
+// A slice other than an op. `name`, `category` and `color` are plain text.
 struct Annotation {
   std::string name;
   std::string_view category;
@@ -51,13 +51,13 @@ class EventWriter {
   // A kernel, copy, memset or call; `name`: as a JSON string is inside, `args`: a JSON object.
   void slice(std::string_view category, std::string_view name, const TimeRange& range,
              const Track& track, std::string_view args);
-  // An arrow from a call to what it caused. `id`: unique among them.
+  // An arrow from a call to what it launched. `id`: unique among the arrows.
   void launch_arrow(std::uint64_t id, SessionTime from, const Track& from_track, SessionTime to,
                     const Track& to_track);
   // "process_name", "thread_sort_index", …; `args`: a JSON object.
   void metadata(std::string_view what, std::int64_t pid, std::int64_t tid, std::string_view args);
 
-  // What the sink said first; later events are dropped.
+  // The first error of the sink; later events are dropped.
   [[nodiscard]] const Status& status() const { return status_; }
   [[nodiscard]] std::int64_t slices() const { return slices_; }
   [[nodiscard]] std::int64_t counters() const { return counters_; }

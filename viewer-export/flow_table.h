@@ -1,10 +1,10 @@
 // Finds the forward op that a backward node belongs to, among the latest forward ops.
 //
-// libtorch gives a backward node the sequence number and the thread of the forward op that made it.
-// Of nested ops with one number the latest to start made the node. One fixed table for all threads,
-// so that memory does not grow with the run: an op is forgotten when another, of any thread, falls
-// into its slot, for its own thread after kSlots more numbers, which is several steps of a large
-// model. What was forgotten gets no arrow.
+// libtorch gives a backward node the sequence number and the thread of the forward op that created
+// it. Of nested ops with the same number, the last to start created the node. One fixed table
+// serves all threads, so that memory does not grow with the run: an op is evicted when another, of
+// any thread, takes its slot; one of its own thread does so after kSlots more numbers, which is
+// several steps of a large model. Evicted ops get no arrow.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,12 @@ class FlowTable {
     SessionTime start;
   };
 
-  // Which thread a sequence number is of: libtorch counts its threads anew in each process.
+  // The thread of a sequence number: libtorch numbers its threads per process.
   static std::uint64_t origin_of(ProcessId process, std::uint32_t torch_id) {
     return static_cast<std::uint64_t>(process) << 32 | torch_id;
   }
 
-  // `origin`: of the thread of `op`, which has a sequence number.
+  // `origin`: that of the thread of `op`, which has a sequence number.
   void add_forward(const Op& op, std::uint64_t origin) {
     Forward& slot = slot_of(origin, op.sequence);
     const bool outer =
@@ -39,8 +39,8 @@ class FlowTable {
     if (!outer) slot = {op.sequence, origin, op.thread, op.start};
   }
 
-  // The forward op of the backward node `op`, once: a second node with its number gets none.
-  // `origin`: of the thread that ran the forward op.
+  // The forward op of the backward node `op`, only once: a second node with its number gets none.
+  // `origin`: that of the thread that ran the forward op.
   std::optional<Forward> take_forward(const Op& op, std::uint64_t origin) {
     Forward& slot = slot_of(origin, op.sequence);
     if (slot.sequence != op.sequence || slot.origin != origin) return std::nullopt;

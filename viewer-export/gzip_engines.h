@@ -1,5 +1,4 @@
-// The two ways to compress behind make_gzip_sink(). Each returns nullptr in a build without its
-// library.
+// The two compressors behind make_gzip_sink(). Each returns nullptr in a build without its library.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// gzip on the way to another sink: one member, as viewers expect.
+// Compresses with gzip on the way to another sink: a single member, as viewers expect.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ enum class GzipEngine {
   kZlib,
 };
 
-inline constexpr int kGzipFast = 1;  // the default: traces shrink to a tenth at any level
+inline constexpr int kGzipFast = 1;  // the default: every level shrinks traces to about a tenth
 inline constexpr int kGzipSmall = 3;
 
 // `level`: kGzipFast to kGzipSmall. `next` must outlive the result; finish() finishes it too.

@@ -1,4 +1,4 @@
-// The pieces of JSON text a trace is made of, written by hand because they are the hot path.
+// Formats the JSON of a trace; hand-written because this is the hot path.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ std::string json_quoted(std::string_view text);
 // An integer, in quotes when a JSON reader that holds numbers as doubles would round it.
 std::string json_integer(std::int64_t value);
 
-// A number with at most six decimals, never in exponent form; null when it is no number.
+// A number with at most six decimals, never in exponent form; null when it is not a number.
 std::string json_number(double value);
 
 // Room that write_integer() and write_microseconds() may need.

@@ -13,14 +13,14 @@
 
 namespace stepscope {
 
-// Of one thread or stream. Nobody can read more of them, each costs a track in the viewer, and the
-// search for a free one would take as many looks as there are.
+// The limit for one thread or stream. More would be unreadable, each costs a track in the viewer,
+// and the search for a free one is linear.
 inline constexpr std::size_t kMostLanes = 128;
 
-// Puts slices that come in the order of their ends on flat lanes.
+// Assigns slices, sorted by end, to flat lanes.
 class FlatLanes {
  public:
-  // A lane, from 0, on which [start, end) lies free of all before it. Opens one when none does;
+  // A lane, from 0, on which [start, end) overlaps no earlier slice. Opens one if there is none;
   // nothing when there are kMostLanes.
   std::optional<std::size_t> place(SessionTime start, SessionTime end) {
     std::size_t lane = free_from_.size();
@@ -39,11 +39,11 @@ class FlatLanes {
   std::priority_queue<EndOfLane, std::vector<EndOfLane>, std::greater<>> free_from_;
 };
 
-// Puts slices that come in the order of their starts, parents before children, on lanes on which
-// they nest strictly. The first lane takes what it can.
+// Assigns slices, sorted by start with parents before children, to lanes on which they nest
+// strictly. The first lane that fits is used.
 class NestedLanes {
  public:
-  // A lane, from 0; nothing when none of kMostLanes takes it.
+  // A lane, from 0; nothing when none of kMostLanes fits.
   std::optional<std::size_t> place(SessionTime start, SessionTime end) {
     std::size_t lane = 0;
     while (lane < open_ends_.size() && !fits(open_ends_[lane], start, end)) ++lane;

@@ -1,6 +1,6 @@
 // The interned strings of a store as JSON text, each escaped once.
 //
-// Thread safety: none. Memory: at most about kNameBytes; what goes beyond is escaped at each use.
+// Thread safety: none. Memory: at most about kNameBytes; names beyond that are escaped at each use.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class NameCache {
     return escape(id);
   }
 
-  // An op that stands for no forward work: autograd's own frame around a backward node.
+  // An op without forward work: autograd's own frame around a backward node.
   bool is_engine_frame(StringId id) {
     escaped(id);
     const auto at = static_cast<std::size_t>(id);

@@ -1,4 +1,4 @@
-// The ops of a store, thread by thread, on their way into a trace.
+// Writes the ops of a store, thread by thread, to a trace.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class OpTracks {
 
   // Ops in the order in which a store yields them.
   void add(const Op& op);
-  // Writes what waits.
+  // Writes the ops still held back.
   void finish();
 
   [[nodiscard]] std::int64_t drawn() const { return drawn_; }

@@ -95,7 +95,7 @@ Status OutputFile::finish() {
   if (::close(fd) != 0) status = failed("cannot be written");
   if (partial_.empty()) return status;
   if (status.ok() && ::rename(partial_.c_str(), path_.c_str()) != 0) {
-    status = failed("cannot be put in place");
+    status = failed("cannot be moved into place");
   }
   if (!status.ok()) ::unlink(partial_.c_str());
   return status;

@@ -1,5 +1,5 @@
-// The file an export ends in. It appears under its name only when it is whole: until then the bytes
-// go to a file beside it, so that a failed export never costs an earlier good one.
+// The output file of an export. It appears under its name only when it is complete: until then the
+// bytes go to a file next to it, so that a failed export never destroys an earlier one.
 #pragma once
 
 #include <filesystem>
@@ -11,12 +11,12 @@ namespace stepscope {
 
 class OutputFile final : public ByteSink {
  public:
-  // "-" is standard output. A symbolic link is followed; what is no regular file (a pipe,
-  // /dev/null) is written in place. Errors: kIo (not writable), kBadInput (a folder or a
+  // "-" is standard output. A symbolic link is followed; anything but a regular file (a
+  // pipe, /dev/null) is written in place. Errors: kIo (not writable), kBadInput (a folder or a
   // database is there, which is never replaced).
   static Result<std::unique_ptr<OutputFile>> create(const std::filesystem::path& path);
 
-  ~OutputFile() override;  // without finish(): takes the unfinished file away
+  ~OutputFile() override;  // without finish(): removes the unfinished file
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 

@@ -1,5 +1,5 @@
-// The rows that stand above the threads of a trace: for each training loop its verdict, its steps
-// and its phases, and what was lost.
+// The rows above the threads of a trace: for each training loop its verdict, its steps and its
+// phases, and what was lost.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace stepscope {
 
-// What of a run is drawn: an event belongs when it starts inside.
+// The part of a run that is drawn: events that start inside.
 struct Cut {
   std::optional<TimeRange> range;  // nothing: all
   [[nodiscard]] bool has(SessionTime start) const { return !range || range->contains(start); }
@@ -29,7 +29,7 @@ class RunRows {
 
   void write_steps(EventWriter& writer) const;
   void write_phases(EventWriter& writer) const;
-  // `whole`: the time that all drawn events take.
+  // `whole`: the range of all drawn events.
   void write_verdicts(EventWriter& writer, const TimeRange& whole) const;
 
   [[nodiscard]] std::int64_t step_count() const;
@@ -53,7 +53,7 @@ class RunRows {
     std::vector<Track> verdict_rows;  // of verdicts
     Track step_row;
     std::vector<Track> phase_rows;  // [lane]
-    std::string suffix;             // tells loops of one process apart
+    std::string suffix;             // distinguishes the loops of one process
   };
 
   Loop& loop_of(ThreadId thread);
@@ -76,7 +76,7 @@ class RunRows {
 std::string losses_json(const std::vector<Loss>& losses);
 // "HIGHLY INPUT-BOUND · 43.4 % of the step waits for input."
 std::string headline(const Verdict& verdict);
-// Everything a verdict says.
+// The full text of a verdict.
 std::string verdict_json(const Verdict& verdict);
 
 }  // namespace stepscope

@@ -1,5 +1,5 @@
-// Samples as counters of a trace. A gauge is drawn as it is, a total as what it grew by a second:
-// the total itself would be a ramp that says nothing.
+// Draws counter readings as counters of a trace: a gauge as it is, a total as its rate per second,
+// since the total itself would be a meaningless ramp.
 //
 // Thread safety: none. Memory: one reading for each process, counter and GPU.
 #pragma once
@@ -24,7 +24,7 @@ class SampleTracks {
                EventWriter& writer)
       : reader_(reader), cut_(cut), tracks_(tracks), writer_(writer) {}
 
-  // Reads and draws all samples.
+  // Reads and draws all readings.
   Status write();
 
  private:
@@ -35,7 +35,7 @@ class SampleTracks {
     double scale = 1;
     bool total = false;
     std::optional<Sample> last;
-    bool drawn = false;  // a rate stands until told otherwise
+    bool drawn = false;  // a rate stays until the next one
   };
 
   Series& series_of(const Sample& sample);

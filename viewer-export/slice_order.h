@@ -1,17 +1,17 @@
-// Brings the ops of one thread into an order that every trace reader draws right.
+// Puts the ops of one thread in an order that every trace reader draws correctly.
 //
 // A store yields ops in the order of their ends: children before parents. Readers sort by start, so
 // the order in the file matters only among equal starts: there a parent must come first. An op can
 // share its start only with the first child of its own, and that child's first child, and so on. So
-// it is enough to hold back, of each open parent, its first child until the parent arrives; nothing
+// it is enough to hold back the first child of each open parent until the parent arrives; nothing
 // else waits.
 //
-// Memory: usually one op a level of depth waits. Ops without a length at the very start of their
-// parent wait too, as long as fewer than kMostHeld do (those beyond are drawn right, only not
-// inside it). Where ever more ops begin in the same nanosecond, kMostTied of a thread wait; what
-// would have to wait beyond that is not taken.
+// Memory: usually one waiting op per level of depth. Zero-length ops at the very start of their
+// parent wait too, up to kMostHeld of them (those beyond are drawn correctly, but not inside it).
+// If many ops begin in the same nanosecond, up to kMostTied per thread wait; takes() refuses ops
+// beyond that.
 //
-// Time: constant an op, but for a walk along the depths (at most 256) where it closes them.
+// Time: constant per op, plus a walk along the depths (at most 256) where it closes them.
 #pragma once
 
 #include <algorithm>
@@ -36,9 +36,8 @@ class SliceOrder {
   static constexpr std::size_t kMostHeld = 1024;
   static constexpr std::size_t kMostTied = 8192;
 
-  // Whether the next op of the thread nests in what came before. One that does not belongs on a
-  // track of its own: it overlaps another partly, came out of order, or would wait beyond
-  // kMostTied.
+  // Whether the next op of the thread nests in the previous ones. If not, it belongs on a separate
+  // track: it overlaps another partly, came out of order, or would exceed kMostTied.
   [[nodiscard]] bool takes(const Op& op) const;
 
   // Takes the next slice of the thread, which takes() must allow, and calls `emit(const OpSlice&)`

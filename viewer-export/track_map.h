@@ -1,9 +1,9 @@
-// Which pid and tid each track of the trace gets.
+// Assigns a pid and tid to each track of the trace.
 //
 // Viewers sort the tracks of a process by tid and put the one whose tid equals the pid first. To
-// have our own rows (verdict, steps, phases) above the program's threads, processes are numbered
-// from 1 and rows go on from there; threads keep the system's tid, so that it can be found in other
-// tools, and the process name says the system's pid. 0 is never used: viewers take tid 0 for the
+// place our own rows (verdict, steps, phases) above the program's threads, processes are numbered
+// from 1 and rows from the next number; threads keep the system's tid, which other tools show, too,
+// and the process name includes the system's pid. 0 is never used: viewers treat tid 0 as the
 // process itself.
 #pragma once
 
@@ -37,14 +37,14 @@ class TrackMap {
 
   // The group of the machine's counters. Comes before the rows.
   void add_machine();
-  // A group of its own below the processes, such as a device: its pid. Comes before the rows.
+  // A separate group below the processes, such as a device: its pid. Comes before the rows.
   std::int64_t add_group(std::string title);
   // A row of our own in the process of `thread` (kNone: the first process), below the rows before
   // it and above the threads. All rows come before number_threads().
   Track add_row(ThreadId thread, std::string title);
   void number_threads();
-  // A further track for what does not nest on the thread's own, which must be known; `what` is put
-  // behind its name.
+  // A further track for slices that do not nest on the thread's own track; the thread must be
+  // known. `what` is appended to its name.
   Track add_lane(ThreadId thread, std::string_view what = "overlapping");
   // A track of a group.
   Track add_track(std::int64_t group, std::string title);

@@ -471,7 +471,9 @@ def test_the_parts_of_a_call_and_its_padding_are_told(open_report, reports, stor
     ):
         if ns > 0:
             assert re.search(rf"{name}\s+{re.escape(as_time(ns))}", parts), name
-    assert f"{as_percent(document['padding']['share'])} of what is computed is padding" in parts
+    assert (
+        f"{as_percent(document['padding']['share'])} of the computed elements are padding" in parts
+    )
     go_to(page, "input")
     assert "sorted within 16 batches" in text_of(page)
 
@@ -481,7 +483,7 @@ def test_what_held_the_memory_of_tensors_at_the_peak(open_report, reports):
     section = page.locator("section", has=page.get_by_role("heading", name="Tensors on the CPU"))
     assert "At the peak, in step 20 (" in section.inner_text()
     assert (
-        "tensors held 144 MB. The largest part, 48.6 %, was made by the forward pass"
+        "tensors held 144 MB. The largest part, 48.6 %, was allocated by the forward pass"
         in section.inner_text()
     )
     rows = [row.split("\t") for row in section.locator("tbody").inner_text().split("\n")]
@@ -497,7 +499,7 @@ def test_what_held_the_memory_of_tensors_at_the_peak(open_report, reports):
         "Chart.getChart([...document.querySelectorAll('canvas')].at(1)).data.datasets.map((set) => [set.label, set.data.at(0).y])"
     )
     assert stacked == [
-        ["outside of phases", 40e6],
+        ["outside any phase", 40e6],
         ["optimizer", 0],
         ["backward", 10e6],
         ["forward", 32e6],
@@ -507,7 +509,9 @@ def test_what_held_the_memory_of_tensors_at_the_peak(open_report, reports):
 
 def test_a_run_whose_tensors_were_not_told_apart_shows_what_they_held(open_report, reports):
     page = open_report(reports("killed"), "memory")
-    assert "Peak held by the process" in text_of(page) and "by what made them" not in text_of(page)
+    assert "Peak held by the process" in text_of(
+        page
+    ) and "by the phase that allocated them" not in text_of(page)
 
 
 def test_a_death_comes_before_all_else(open_report, reports):

@@ -241,7 +241,7 @@ def test_the_page_is_the_report_with_a_way_to_the_timeline(view, page):
     page.goto(view.address)
     assert page.inner_text("h1") == "Highly input-bound"
     assert page.get_attribute("nav a:has-text('Timeline')", "href") == "timeline"
-    assert "to this machine alone" in page.inner_text("footer")
+    assert "to this machine only" in page.inner_text("footer")
     assert wrong == []
 
 
@@ -280,7 +280,7 @@ def test_the_trace_is_handed_to_a_ui_elsewhere(stepscope, run_db, page):
         with page.expect_popup() as popup:
             page.click("#open")
         page.wait_for_function(
-            "() => document.getElementById('state').textContent.includes('handed over')"
+            "() => document.getElementById('state').textContent.includes('now open')"
         )
         other = popup.value
         other.wait_for_function("() => window.received")

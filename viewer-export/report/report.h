@@ -2,8 +2,8 @@
 // docs/report.md says what it shows.
 //
 // What the analyzer says of the run comes in as the document that `stepscope analyze --json`
-// prints, and is put into the page as it is: a number in the report cannot differ from the one in
-// that document. What the document does not hold (each step's time, all ops, samples) is read from
+// prints, and is put into the page unchanged: a number in the report cannot differ from the one in
+// that document. What the document lacks (each step's time, all ops, counter readings) is read from
 // the store.
 #pragma once
 
@@ -20,8 +20,8 @@ namespace stepscope {
 struct ReportDocuments {
   std::string analysis;    // JSON, schema "stepscope.analysis/1"
   std::string comparison;  // JSON, schema "stepscope.comparison/1"; empty: nothing to compare with
-  // Of a page that a RunServer serves (viewer-export/serve): what there is beside it. A file has
-  // nothing beside it, and its policy lets it ask for nothing.
+  // For a page served by a RunServer (viewer-export/serve): the other pages available. A file has
+  // none, and its policy forbids all requests.
   struct Beside {
     bool timeline = false;
     bool live = false;
@@ -30,25 +30,24 @@ struct ReportDocuments {
   std::string losses = "nothing lost";  // as `stepscope analyze` says them
 };
 
-// What is in the page at most, all loops together. Beyond that it is thinned out, and the page says
-// so.
+// Limits of the page, over all loops. Beyond them the data is thinned out, and the page says so.
 inline constexpr std::size_t kReportSteps = 20'000;   // with their times; else means of neighbours
 inline constexpr std::size_t kReportSlices = 24'000;  // drawn in the timelines of single steps
 inline constexpr std::size_t kReportRows = 2'000;     // of ops, of ops by shape, of kernels
 inline constexpr std::size_t kReportPoints = 400;     // of a counter over time
 inline constexpr std::size_t kReportNameBytes = 1'000;  // of a name
 
-// False when this program was built without the library that draws the graphs; the page then has
-// all figures, and says what is missing.
+// False when this program was built without the library that draws the graphs; the page then shows
+// all figures and says what is missing.
 bool report_has_charts();
 
 // The page of a sweep: `document` is what `stepscope sweep show --json` prints, schema
-// "stepscope.sweep/1", and all there is in it. Finishes `sink`. Errors: what `sink` reports.
+// "stepscope.sweep/1", and its only data. Finishes `sink`. Errors: those of `sink`.
 Status write_sweep_report(const std::string& document, ByteSink& sink);
 
-// Writes the page and finishes `sink`. `analysis`: the one that the document tells of, with its
+// Writes the page and finishes `sink`. `analysis`: the one that the document describes, with its
 // call_ops and utilizations. Memory: that of the run's steps, phases and device activities; ops are
-// streamed. Errors: what reading and `sink` report.
+// streamed. Errors: those of reading and of `sink`.
 Status write_report(const TraceReader& reader, const Analysis& analysis,
                     const ReportDocuments& documents, ByteSink& sink);
 

@@ -1,4 +1,4 @@
-// The training loops of a run, as a report shows them: one for each verdict, in the order of the
+// The loops of a run, as a report shows them: one for each verdict, in the order of the
 // analysis document's "loops".
 #pragma once
 
@@ -19,7 +19,7 @@ struct ReportLoop {
   std::vector<const Step*> analysed;  // those that the verdict rests on
 };
 
-// What `device` says of the step; null when it says nothing.
+// The entry of `device` in the step; null if there is none.
 const StepKind* kind_of(const Step& step, DeviceId device);
 
 std::vector<ReportLoop> report_loops(const TraceReader& reader, const Analysis& analysis);
@@ -27,7 +27,7 @@ std::vector<ReportLoop> report_loops(const TraceReader& reader, const Analysis& 
 // Each step's time, by category, in columns; of more than `most` steps the means of neighbours.
 nlohmann::ordered_json steps_json(const ReportLoop& loop, std::size_t most);
 
-// Where a process spent its analysed steps: whether an event is one of those the report counts.
+// When a process was in its analysed steps: decides whether the report counts an event.
 class AnalysedTime {
  public:
   // `loops` must outlive this.

@@ -1,4 +1,4 @@
-// The names in a report's data: each once, told by its number.
+// The names in a report's data: each is stored once and referenced by number.
 //
 // Thread safety: none.
 #pragma once
@@ -17,7 +17,7 @@ class ReportNames {
  public:
   explicit ReportNames(const TraceReader& reader) : reader_(reader) {}
 
-  // Of a name longer than kReportNameBytes the beginning, and how long it is.
+  // A name longer than kReportNameBytes is cut, and its length is appended.
   std::int64_t number(StringId id) { return number(reader_.text(id)); }
   std::int64_t number(std::string_view text);
   [[nodiscard]] nlohmann::ordered_json json() const { return texts_; }

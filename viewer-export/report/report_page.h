@@ -5,10 +5,10 @@
 
 namespace stepscope {
 
-// The beginning, up to the place in its policy (Content-Security-Policy) where a page that is
-// served may say what it may ask for.
+// The beginning, up to the place in its Content-Security-Policy where a served page may add the
+// sources it may connect to.
 extern const std::string_view kReportHead;
-// What stands before the data and after it.
+// The parts before and after the data.
 extern const std::string_view kReportBeforeData;
 extern const std::string_view kReportAfterData;
 extern const bool kReportHasCharts;

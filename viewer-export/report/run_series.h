@@ -1,4 +1,4 @@
-// What was sampled of a run over time, and who its processes and devices were.
+// The counters of a run over time, and its processes and devices.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,7 +15,7 @@ namespace stepscope {
 //  "processes": who they were, what they used}.
 Result<nlohmann::ordered_json> run_series_json(const TraceReader& reader);
 
-// The devices that a process saw, and how busy each was with kernels while its loops ran.
+// The devices of a process, and how busy each was with kernels while its loops ran.
 nlohmann::ordered_json devices_json(const TraceReader& reader, const Analysis& analysis);
 
 }  // namespace stepscope

@@ -6,9 +6,9 @@
 
 namespace stepscope {
 
-// The same JSON document, for the inside of a <script> element: nothing in it can end the element
-// or begin a comment, whatever its strings hold, and no line separator is left that is none to
-// JSON.
+// The same JSON document, safe inside a <script> element: no string in it can end the element or
+// begin a comment, and no character remains that JavaScript, but not JSON, treats as a line
+// separator.
 std::string script_data(std::string_view json);
 
 }  // namespace stepscope

@@ -1,5 +1,5 @@
-// Single steps, drawn: the slowest, the median and the fastest of a loop, and one of each other
-// kind. What their threads and streams did, for small timelines.
+// Small timelines of single steps: the slowest, the median and the fastest of a loop, and one of
+// each other kind, with the activity of their threads and streams.
 //
 // Thread safety: none. Memory: that of the slices that are drawn, a few times over.
 #pragma once
@@ -36,10 +36,10 @@ class StepPictures {
     std::uint8_t depth = 0;
     PhaseKind phase = PhaseKind::kNone;
     std::int64_t name = 0;
-    StringId id = StringId::kNone;  // of an op: `name` comes when it is sure to be drawn
+    StringId id = StringId::kNone;  // of an op: `name` is set once it is sure to be drawn
     SessionTime start;
     Duration dur{0};
-    std::int64_t count = 1;  // events: neighbours too short to be told apart are drawn as one
+    std::int64_t count = 1;  // events: short neighbours are drawn as one
   };
   struct Picture {
     std::size_t loop = 0;
@@ -48,8 +48,8 @@ class StepPictures {
     ProcessId process = ProcessId::kNone;
     TimeRange range;
     std::vector<Slice> slices;
-    Duration resolution{0};     // shorter slices were joined with their neighbours
-    std::int64_t left_out = 0;  // events, of more slices than are drawn that cannot be joined
+    Duration resolution{0};     // shorter slices were merged with their neighbours
+    std::int64_t left_out = 0;  // events that could neither be drawn nor merged
   };
 
   void choose(std::size_t loop, std::string why, const Step* step);

@@ -1,4 +1,4 @@
-// What held the memory of tensors: their bytes over time, by the phase in which they were allocated
+// The memory of tensors over time, by the phase in which they were allocated
 // (the counters "cpu_tensor_bytes_forward" and the like, docs/schema.md).
 #pragma once
 
@@ -16,8 +16,8 @@ namespace stepscope {
 
 class TensorOwners {
  public:
-  // Samples of one process come in order of time; those of one moment belong together. Others than
-  // those of tensors by phase are none of its business.
+  // The samples of one process arrive in order of time; those with the same time belong together.
+  // Ignores counters other than those of tensors by phase.
   void add(const Sample& sample, std::string_view counter);
 
   // [{"process", "gpu": null on the CPU, "samples", "at_ns", "bytes": {phase: a value for each of

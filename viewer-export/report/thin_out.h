@@ -1,4 +1,4 @@
-// Fewer points of a curve, with its peaks.
+// Reduces the points of a curve and keeps its peaks.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace stepscope {
 
 // The indexes of at most `most` of `values`, in order: the smallest and the largest of each
-// stretch, since what is looked for in such a curve are its extremes.
+// stretch, since the extremes of such a curve matter most.
 std::vector<std::size_t> thin_out(std::span<const std::int64_t> values, std::size_t most);
 
 }  // namespace stepscope

@@ -1,11 +1,11 @@
-// Who may read what a RunServer serves: the browser of the user who started it, nobody else.
+// Access control of a RunServer: only the browser of the user who started it may read.
 //
-// A loopback port is open to every program of the machine, to other users of it, and through the
-// user's browser to every page of the web. Therefore three locks:
-// - the address holds a token that only its user knows;
-// - Host must name the loopback, so that no name of the web can be made to lead here (DNS
-//   rebinding);
-// - Origin, where a browser sends one, must be our own: no other page reads with the user's hands.
+// A loopback port is open to every program on the machine, to its other users, and through the
+// user's browser to every web page. Therefore three checks:
+// - the address contains a token that only its user knows;
+// - Host must name the loopback, so that no web name can be made to resolve to it (DNS rebinding);
+// - Origin, where a browser sends one, must be our own: other pages cannot read through the user's
+//   browser.
 #pragma once
 
 #include <optional>
@@ -14,14 +14,14 @@
 
 namespace stepscope {
 
-// 128 random bits of the system in hexadecimal digits; nothing when it has none to give.
+// 128 random bits of the system in hexadecimal digits; nothing if it provides none.
 std::optional<std::string> make_token();
 
-// Takes as long for a token that is nearly right.
+// Constant time, also for a token that is almost right.
 bool same_token(std::string_view a, std::string_view b);
 
-// `host` as in the header Host: 127.0.0.1 or localhost, whatever the port, which is another one
-// when the connection was forwarded (ssh -L).
+// `host` as in the header Host: 127.0.0.1 or localhost, with any port, since a forwarded connection
+// (ssh -L) has another one.
 bool host_is_allowed(std::string_view host);
 
 // `origin` as in the header Origin, "" when there was none; `host` as it came with it.

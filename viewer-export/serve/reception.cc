@@ -32,8 +32,7 @@ Reception::Reception(Socket listener, Limits limits, Arrived arrived)
       arrived_(std::move(arrived)) {}
 
 Status Reception::run() {
-  if (stop_event_.fd() < 0)
-    return Status::error(ErrorKind::kIo, "the system has no descriptor free");
+  if (stop_event_.fd() < 0) return Status::error(ErrorKind::kIo, "no file descriptor is free");
   std::vector<pollfd> files;
   while (true) {
     files.assign({{stop_event_.fd(), POLLIN, 0}, {starved_ ? -1 : listener_.fd(), POLLIN, 0}});
@@ -98,7 +97,7 @@ Reception::Reading Reception::read_some(Waiting& connection) {
     return Reading::kOver;
   }
   if (connection.bytes.size() < kLargestHead) return Reading::kGoesOn;
-  const Answer answer = refusal(431, "The head of the request is too long.");
+  const Answer answer = refusal(431, "The request header is too long.");
   send_and_close(std::move(connection.socket), head_of(answer) + answer.body);
   return Reading::kOver;
 }
@@ -108,7 +107,7 @@ void Reception::drop_late() {
   while (!waiting_.empty() && waiting_.front().until <= now) {
     // Browsers open connections ahead of need, and do not expect an answer there.
     if (!waiting_.front().bytes.empty()) {
-      const Answer answer = refusal(408, "The request did not come in time.");
+      const Answer answer = refusal(408, "The request did not arrive in time.");
       send_and_close(std::move(waiting_.front().socket), head_of(answer) + answer.body);
     }
     drop_oldest();

@@ -1,9 +1,9 @@
-// Takes connections in, and collects the head of each one's request.
+// Accepts connections and collects the head of each request.
 //
-// Anybody on this machine may connect. Therefore one thread holds all connections at once, until
-// their heads are whole: whoever sends slowly, or nothing, keeps no thread from others. Nor does
-// anyone keep a place: a head has a limit of time from its connection on, however steadily its
-// bytes drip, and where there are too many connections the one that has waited longest goes.
+// Any program on this machine may connect. Therefore one thread holds all connections until their
+// heads are complete: slow or silent clients block no thread. Nor do they occupy a place for ever:
+// a head must be complete within a time limit from its connection on, and where there are too many
+// connections, the one that has waited longest is closed.
 #pragma once
 
 #include <poll.h>
@@ -24,11 +24,11 @@ namespace stepscope {
 class Reception {
  public:
   struct Limits {
-    std::size_t most_waiting = 256;              // connections whose heads are not whole
+    std::size_t most_waiting = 256;              // connections with incomplete heads
     std::chrono::milliseconds patience{10'000};  // for a head, from the connection on
   };
-  // Gets each connection with the head of its request (request.h), on run()'s thread, which it must
-  // not hold up.
+  // Receives each connection with the head of its request (request.h), on run()'s thread, which it
+  // must not block.
   using Arrived = std::function<void(Socket, std::string head)>;
 
   // `listener`: of listen_on_loopback().

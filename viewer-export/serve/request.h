@@ -1,7 +1,7 @@
 // The head of an HTTP request: what a browser asks for. The body, if there is one, is never read.
 //
-// The reading is strict: what RFC 9112 lets a server refuse is refused, since the only clients that
-// matter are browsers, and they are strict themselves.
+// Parsing is strict: everything that RFC 9112 lets a server refuse is refused, since the only
+// relevant clients are browsers, which are strict themselves.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,10 @@ struct Request {
   std::string origin;  // "" without one
 };
 
-// How many bytes the head takes, its empty line included; nothing as long as it is not whole.
+// The size of the head in bytes, including its empty line; nothing while it is incomplete.
 std::optional<std::size_t> end_of_head(std::string_view bytes);
 
-// Nothing for what is no request of HTTP/1.1, or has not exactly one Host, or several Origins.
+// Nothing unless it is an HTTP/1.1 request with exactly one Host and at most one Origin.
 // `head` ends where end_of_head() says.
 std::optional<Request> read_head(std::string_view head);
 

@@ -133,7 +133,7 @@ Status LoopbackServer::start_threads() {
     for (std::size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { answer_requests(); });
   } catch (const std::system_error&) {
     if (threads_.size() < 2)
-      return Status::error(ErrorKind::kIo, "the system gives no threads; raise ulimit -u");
+      return Status::error(ErrorKind::kIo, "cannot start threads; raise ulimit -u");
   }
   return {};
 }
@@ -149,14 +149,13 @@ void LoopbackServer::stop() {
 void LoopbackServer::arrived(Socket socket, const std::string& head) {
   auto request = read_head(head);
   if (!request)
-    return refuse(std::move(socket), refusal(400, "This is no request of HTTP/1.1."), true);
+    return refuse(std::move(socket), refusal(400, "This is not an HTTP/1.1 request."), true);
   const bool with_body = request->method != "HEAD";
   if (const auto refused = site_.refuse(*request))
     return refuse(std::move(socket), *refused, with_body);
   RequestQueue::Entry entry{std::move(socket), *std::move(request)};
   if (!queue_.push(entry)) {
-    refuse(std::move(entry.socket), refusal(503, "Too many requests wait for their answers."),
-           with_body);
+    refuse(std::move(entry.socket), refusal(503, "Too many requests are waiting."), with_body);
   }
 }
 
@@ -195,7 +194,7 @@ Result<std::unique_ptr<RunServer>> RunServer::start(Content content, int port) {
                          "example https://ui.perfetto.dev");
   }
   const auto token = make_token();
-  if (!token) return Status::error(ErrorKind::kIo, "the system gives no random numbers");
+  if (!token) return Status::error(ErrorKind::kIo, "the system provides no random numbers");
   auto listener = listen_on_loopback(port);
   if (!listener.ok()) return listener.status();
   auto server =

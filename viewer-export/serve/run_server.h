@@ -1,21 +1,20 @@
-// Serves one run to the browser of its user: the report, the timeline, and what a recording does
-// right now. On 127.0.0.1 alone, behind a token (access.h); nothing but this run.
+// Serves one run to the browser of its user: the report, the timeline, and the live state of a
+// recording. Only on 127.0.0.1, behind a token (access.h); nothing but this run.
 //
 //   /TOKEN/                 the report
 //   /TOKEN/timeline         leads to the trace in the Perfetto UI: the one in Content::ui_folder,
-//   or
-//                           a page that opens the one at Content::ui_address and hands the trace
-//                           over
-//   /TOKEN/trace.json.gz    the trace, made while it is sent
+//                           else a page that opens the one at Content::ui_address
+//   /TOKEN/trace.json.gz    the trace, generated while it is sent
 //   /TOKEN/live.json        the latest frame; only where Content::live is set
 //   /TOKEN/ui/…             the files of Content::ui_folder
 //
-// What the pages hold comes in as functions, so that this part needs to know neither the analyzer
-// nor how a run is opened.
+// The content of the pages is passed in as functions, so that this part depends neither on the
+// analyzer nor on how a run is opened.
 //
-// The server is our own, for what it need not do: no body is read, a connection serves one request,
-// and a request takes a thread only once it is whole and has shown its token (reception.h, site.h).
-// Libraries give each connection a thread, which a handful of clients that send slowly can hold.
+// The server is our own because it can do less: it reads no bodies, a connection serves one
+// request, and a request gets a thread only once it is complete and its token is valid
+// (reception.h, site.h). Libraries give each connection a thread, so a handful of slow clients can
+// occupy all of them.
 #pragma once
 
 #include <filesystem>
@@ -51,7 +50,7 @@ class RunServer {
 
   // "http://127.0.0.1:40123/TOKEN/"
   [[nodiscard]] virtual const std::string& address() const = 0;
-  // Ends what is being sent, and returns when all threads have ended: within about a second.
+  // Aborts transfers, and returns when all threads have ended: within about a second.
   virtual void stop() = 0;
 };
 

@@ -97,11 +97,10 @@ std::optional<Answer> Site::refuse(const Request& request) const {
   if (!origin_is_allowed(request.origin, request.host))
     return refusal(403, "This address serves no other pages.");
   if (!path_behind_token(request.path, token_)) {
-    return refusal(403,
-                   "The address lacks its token: open the one that stepscope view has printed.");
+    return refusal(403, "The address lacks its token: open the one that stepscope view printed.");
   }
   if (request.method == "GET" || request.method == "HEAD") return std::nullopt;
-  Answer answer = refusal(405, "There is nothing to change here.");
+  Answer answer = refusal(405, "This server is read-only.");
   answer.fields.emplace_back("Allow", "GET, HEAD");
   return answer;
 }
@@ -111,8 +110,7 @@ Answer Site::answer(const Request& request) const {
   try {
     return path ? answer_path(*path, request) : refusal(403, "The address lacks its token.");
   } catch (const std::exception&) {
-    return refusal(500,
-                   "The answer could not be made: out of memory, or an error of this program.");
+    return refusal(500, "The response could not be made: out of memory, or an internal error.");
   }
 }
 

@@ -1,4 +1,4 @@
-// What a RunServer answers to whom, without any connection: requests in, answers out.
+// The request handling of a RunServer, without connections: requests in, answers out.
 #pragma once
 
 #include <functional>
@@ -21,11 +21,11 @@ struct Answer {
   std::function<Status(ByteSink&)> stream;
 };
 
-// The status line, the fields and the empty line. Connections serve one request each: nothing of
-// one request can be taken for a part of the next.
+// The status line, the fields and the empty line. Each connection serves one request: no part of
+// one request can be mistaken for a part of the next.
 std::string head_of(const Answer& answer);
 
-// An answer that says `why`; no other program's page may do anything with it.
+// An error answer with the text `why`; pages of other sites cannot use it.
 Answer refusal(int status, std::string_view why);
 
 // Thread safety: all methods may be called from several threads.
@@ -33,11 +33,11 @@ class Site {
  public:
   Site(RunServer::Content content, std::string token);
 
-  // Why this request gets nothing of the run, where it does not have the right to it (access.h) or
-  // asks for something to be changed. Takes no time: it is asked before anything is done.
+  // The refusal of a request that is not authorised (access.h) or is not a read; nothing for any
+  // other. Fast: called before anything else.
   [[nodiscard]] std::optional<Answer> refuse(const Request& request) const;
 
-  // For what refuse() lets pass. May take as long as a page of the run takes to make. Does not
+  // For requests that refuse() accepts. May take as long as generating a page of the run. Does not
   // throw.
   [[nodiscard]] Answer answer(const Request& request) const;
 

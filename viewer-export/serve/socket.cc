@@ -100,7 +100,7 @@ Status send_all(const Socket& socket, std::string_view bytes, std::chrono::milli
     ::poll(&room, 1, kLookMs);
   }
   if (bytes.empty()) return {};
-  return Status::error(ErrorKind::kIo, "the browser takes no more");
+  return Status::error(ErrorKind::kIo, "the browser stopped reading");
 }
 
 }  // namespace stepscope

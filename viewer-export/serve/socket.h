@@ -1,4 +1,4 @@
-// Connections of TCP on the loopback.
+// TCP connections on the loopback.
 #pragma once
 
 #include <atomic>
@@ -31,16 +31,16 @@ class Socket {
 // Errors: kIo (the port is in use, or none is free).
 Result<Socket> listen_on_loopback(int& port);
 
-// What is sent at once, and the end of the connection. For answers that are small enough to fit
-// into the buffer of a fresh connection: what does not fit is lost.
+// Sends without blocking, and ends the connection. For answers small enough to fit into the buffer
+// of a new connection: the rest is lost.
 void send_and_close(Socket socket, std::string_view bytes);
 
-// Ends the connection so that the other side still reads what was sent: a close with bytes unread
-// resets it.
+// Ends the connection so that the other side can still read what was sent: closing with unread
+// bytes would reset it.
 void close_politely(Socket socket);
 
-// Sends all of `bytes`, as fast as the other side takes it. Errors: kIo: it has gone, took nothing
-// for `patience`, or `stopping` was set.
+// Sends all of `bytes`, as fast as the other side reads. Errors: kIo: it is gone, read nothing for
+// `patience`, or `stopping` was set.
 Status send_all(const Socket& socket, std::string_view bytes, std::chrono::milliseconds patience,
                 const std::atomic<bool>& stopping);
 

@@ -1,7 +1,7 @@
-// The page that opens the Perfetto UI of another site and hands the trace over: page/timeline.*,
+// The page that opens the Perfetto UI of another site and passes it the trace: page/timeline.*,
 // compiled in.
 //
-// It follows what that UI publishes for pages that do so ("Deep linking to the Perfetto UI",
+// It follows the published protocol of that UI ("Deep linking to the Perfetto UI",
 // https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui): open it in a window, send
 // PING until it answers PONG, then send the trace as an ArrayBuffer. Both windows are the user's:
 // nothing is uploaded.

@@ -13,10 +13,9 @@ struct UiFile {
   const char* type = "";  // for Content-Type
 };
 
-// `path` below `folder`, with / between its parts. Nothing for what is no regular file in it, also
-// by way of "..", of links that lead out, or in any folder when `folder` is empty. Nor is there
-// ever a service worker: it would stay in the browser, and answer for the next program on this
-// port.
+// `path` below `folder`, with / between its parts. Nothing unless it is a regular file in `folder`,
+// after resolving ".." and links; nothing if `folder` is empty. Never serves a service worker: it
+// would stay in the browser and answer for the next program on this port.
 std::optional<UiFile> read_ui_file(const std::filesystem::path& folder, std::string_view path);
 
 // "a b" as "a%20b": for a part of an address.

@@ -1,20 +1,19 @@
-// The categories of attribution: their order, colours and meaning, the same wherever they are
-// drawn.
+// The categories of attribution: their order, colours and meaning, for every page.
 import {h} from "./dom.js";
 
 export const CATEGORIES = {
   compute: "useful work: kernels on a device, ops on the CPU",
   input: "waiting for the next batch",
   copy: "copies to and from a device",
-  communication: "exchanging with other ranks",
+  communication: "exchanging data with other ranks",
   sync: "the host waits for a device",
-  launch: "getting to the work: the framework's own cost of ops and launches",
-  allocation: "getting memory",
+  launch: "framework overhead of ops and launches",
+  allocation: "allocating memory",
   host: "the program's own code outside any op",
-  other: "scopes that the program named: checkpoints, evaluation, logging",
+  other: "scopes named by the program: checkpoints, evaluation, logging",
 };
 
-// Of a verdict's kind ("input-bound") the category that causes it.
+// Maps the kind of a verdict ("input-bound") to the category that causes it.
 export const CATEGORY_OF_KIND = {
   "input-bound": "input",
   "compute-bound": "compute",
@@ -30,7 +29,7 @@ export function colorVariable(name) {
   return `var(--${name})`;
 }
 
-// For canvases, which know no variables.
+// For canvases, which cannot use CSS variables.
 export function colorValue(name) {
   return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 }
@@ -40,7 +39,7 @@ export function swatch(name) {
       "span", {class: "swatch", "aria-hidden": "true", style: {background: colorVariable(name)}});
 }
 
-// Those of which a run has any, in the order above.
+// The categories that occur in a run, in the order above.
 export function present(shares) {
   return Object.keys(CATEGORIES).filter((name) => (shares[name] ?? 0) > 0);
 }
@@ -49,7 +48,7 @@ export function legend(names) {
   return legendOf(names.map((name) => ({color: name, text: name, title: CATEGORIES[name]})));
 }
 
-// Of anything that has colours.
+// A legend for anything with colours.
 export function legendOf(entries) {
   return h(
       "ul", {class: "legend small"},

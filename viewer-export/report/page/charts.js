@@ -1,11 +1,11 @@
-// Graphs, drawn by Chart.js. Without it a page has its tables, and says what is missing.
+// Graphs, drawn by Chart.js. Without it, a page shows its tables and says what is missing.
 import {colorValue} from "./categories.js";
 import {h, visible} from "./dom.js";
 
 const charts = [];
 const waiting = [];
 
-// Before a page is drawn anew.
+// Called before a page is redrawn.
 export function forgetCharts() {
   waiting.length = 0;
   while (charts.length > 0) charts.pop().destroy();
@@ -22,7 +22,7 @@ export function graph(config, label, options = {}) {
     return {
       element:
           h("p", {class: "soft"},
-            "A graph belongs here; the stepscope that made this report was built without Chart.js.")
+            "No graph: the stepscope that made this report was built without Chart.js.")
     };
   }
   const canvas = h("canvas", {role: "img", "aria-label": label, tabindex: options.keys ? 0 : null});
@@ -35,7 +35,7 @@ export function graph(config, label, options = {}) {
   return result;
 }
 
-// Once the page is in place: a graph takes the size of the element around it.
+// Called once the page is in place: a graph takes the size of its parent element.
 export function drawGraphs() {
   while (waiting.length > 0) waiting.shift()();
 }
@@ -59,7 +59,7 @@ function withLooks(config) {
   };
 }
 
-// Canvases draw names too.
+// Canvases also show names.
 function printable({labels, datasets, ...rest}) {
   return {
     ...rest,

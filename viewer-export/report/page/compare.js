@@ -1,4 +1,4 @@
-// This run beside an earlier one: what changed, and whether it is noise.
+// Compares this run with an earlier one: what changed, and whether it is noise.
 import {absent, facts, h, section} from "./dom.js";
 
 import {time, count, signed, inUnits} from "./text.js";
@@ -17,7 +17,7 @@ export function comparePage() {
         facts([["A, the baseline", comparison.a.path], ["B, this run", comparison.b.path]]),
         comparison.notes.length > 0 &&
             [
-              h("h3", null, "What makes them hard to compare"),
+              h("h3", null, "Limits of this comparison"),
               h("ul", {class: "plain"}, comparison.notes.map((note) => h("li", null, note.text)))
             ]),
     stacksPart(), partsPart("By category", comparison.categories, true),
@@ -26,7 +26,7 @@ export function comparePage() {
         "Kernels", "kernel", comparison.kernels, comparison.kernels_changed,
         comparison.kernels_compared),
     workPartOf("Ops", "op", comparison.ops, comparison.ops_changed, comparison.ops_compared) ??
-        section("Ops", absent("No op was recorded in both runs."))
+        section("Ops", absent("Ops were not recorded in both runs."))
   ];
 }
 

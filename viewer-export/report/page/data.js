@@ -1,5 +1,5 @@
-// What the page is made of: the analysis as `stepscope analyze --json` prints it, the comparison,
-// and what the store holds besides.
+// The data of the page: the analysis as `stepscope analyze --json` prints it, the comparison, and
+// further data from the store.
 import {addressOf} from "./address.js";
 import {h} from "./dom.js";
 import {bytes, count, inUnits, percent, time} from "./text.js";
@@ -19,10 +19,10 @@ function read(id) {
 export const analysis = read("analysis");
 export const comparison = read("comparison");
 export const run = read("run");
-// Of a page that is served: what there is beside it, {timeline, live}; null in a file.
+// For a served page, the other pages available: {timeline, live}; null in a file.
 export const beside = read("beside");
 export const lost = read("lost");    // a phrase
-export const sweep = read("sweep");  // instead of the others
+export const sweep = read("sweep");  // replaces the others
 
 let current = 0;
 export function selectLoop(index) {
@@ -41,14 +41,15 @@ export function loopData() {
 export function pictures() {
   return run.pictures[current] ?? [];
 }
-// A phrase of ours about the steps of the chosen loop; those of one that never trains are calls.
+// Rewords a phrase about steps for the chosen loop: the steps of a loop that never trains are
+// calls.
 export function told(phrase) {
   return inUnits(phrase, analysis?.loops.length > 0 ? loop().steps.unit : "step");
 }
 export function trains() {
   return loop().steps.unit === "step";
 }
-// Heads a column of how often something is called: "calls a call" would puzzle.
+// The heading of a column of call counts: "calls a call" would confuse.
 export function callsTitle() {
   return trains() ? "calls a step" : "times a call";
 }
@@ -68,9 +69,9 @@ function at(root, path) {
   return path.split(".").reduce((value, key) => value?.[key], root);
 }
 
-// A number of the analysis, by the place it has there ("shares.input"): of the loop, or, from "run"
-// and "losses" on, of the document. So none can be shown that the document does not have.
-// `of`: a second number that it is multiplied with.
+// A number of the analysis, by its path ("shares.input") in the loop or, for "run" and "losses", in
+// the document. This way a page cannot show a number that the document does not have.
+// `of`: a second number to multiply by.
 export function figure(path, format, of = null) {
   const root = /^(run|losses|ranks)\b/.test(path) ? analysis : loop();
   let value = at(root, path);

@@ -1,7 +1,7 @@
 // Elements from plain values. Whatever comes from a run goes in as text, never as markup.
 
-// Characters that do nothing a reader could see, or that turn the text around them: shown as
-// escapes. The same that the commands keep from terminals (analyzer/printable.h).
+// Characters that are invisible or reorder the text around them: shown as escapes. The same ones
+// that the commands keep from terminals (analyzer/printable.h).
 const UNSEEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
 
 export function visible(text) {
@@ -43,7 +43,7 @@ export function append(element, children) {
   }
 }
 
-// Long names of ops and kernels break where their parts end.
+// Long names of ops and kernels may break between their parts.
 export function breakable(text) {
   return String(text).split(/(?<=::|[_<,./])/).flatMap((part, i) => i === 0 ? [part] : [
     document.createElement("wbr"), part
@@ -54,7 +54,7 @@ export function section(title, ...children) {
   return h("section", null, title && h("h2", null, title), children);
 }
 
-// What a run does not have is said in one line.
+// One line about something that a run does not have.
 export function absent(text) {
   return h("p", {class: "soft"}, text);
 }

@@ -1,4 +1,5 @@
-// The input pipeline: how long the loop waited for its batches, on whom, and what would hide it.
+// The input pipeline: how long the loop waited for its batches, for what, and what would hide the
+// waits.
 import {addressOf} from "./address.js";
 import {bar, colorValue, swatch} from "./categories.js";
 import {axis, graph} from "./charts.js";
@@ -17,7 +18,7 @@ export function hasInput() {
 
 export function inputPage() {
   const title = h("h1", null, "Input pipeline");
-  if (!hasWaits()) return [title, absent("This loop waits for no input."), paddingPart()];
+  if (!hasWaits()) return [title, absent("This loop never waits for input."), paddingPart()];
   const waits = loopData()?.waits ?? [];
   return [title, summaryPart(), ...waits.map(loaderPart), workPart(), paddingPart(), workersPart()];
 }
@@ -43,12 +44,11 @@ function summaryPart() {
             ],
         [
           "Loader", input.loader ?? "not known",
-          input.inferred &&
-              ", inferred: no loader was seen; the overview says what is taken for input"
+          input.inferred && ", inferred: no loader was seen; the overview says what counts as input"
         ],
         [
           "During the waits",
-          input.inferred || input.wait_ns === 0 ? "not known what the thread did" : busyText(input)
+          input.inferred || input.wait_ns === 0 ? "unknown what the thread did" : busyText(input)
         ],
       ]),
       input.inferred || input.wait_ns === 0 ?
@@ -78,11 +78,11 @@ function busyText() {
   ];
 }
 
-// What to do first, from the advice: no advice is given here that the analysis does not give.
+// What to do first, taken from the advice of the analysis.
 function firstThing(index) {
   const {advice, shares} = loop();
   if (index >= 0) {
-    return [`First: ${advice[index].title}. It ${advice[index].why}; `, insteadOf(index)];
+    return [`First: ${advice[index].title} (${advice[index].why}); `, insteadOf(index)];
   }
   return shares.input < 0.05 ?
       [
@@ -119,7 +119,7 @@ function loaderPart(waits) {
             options: {
               scales: {
                 x: {
-                  title: {display: true, text: "a wait takes (from)"},
+                  title: {display: true, text: "length of a wait (from)"},
                   grid: {display: false},
                   ticks: {maxRotation: 0, autoSkipPadding: 16}
                 },
@@ -142,7 +142,7 @@ function loaderPart(waits) {
   return section(
       waits.loader ? `Loader ${waits.loader}` : "The loader",
       h("p", null,
-        `${plural(waits.waits, "wait")}, ${time(waits.wait_ns / waits.waits)} in the mean; median ${
+        `${plural(waits.waits, "wait")}, mean ${time(waits.wait_ns / waits.waits)}; median ${
             time(waits.p50_ns)}, 90 % up to ${time(waits.p90_ns)}, longest ${time(waits.max_ns)}. `,
         `The thread was busy for ${
             percent(waits.wait_ns > 0 ? waits.busy_ns / waits.wait_ns : 0)} of it.`),
@@ -161,18 +161,18 @@ function loaderPart(waits) {
           waits.longest, {caption: "The longest waits"}));
 }
 
-// The ops inside of the waits: decoding, transforming, collating.
+// The ops inside the waits: decoding, transforming, collating.
 function workPart() {
   const all = loop().ops.map((op, i) => ({...op, i})).filter((op) => op.phase === "input");
   if (all.length === 0) {
     return section(
-        "What the time went into",
+        "Where the time went",
         absent(
-            "No op ran inside of the waits: reading and decoding outside of libtorch is not seen op by op, or somebody else prepares the batches."));
+            "No op ran inside the waits: the batches are read and decoded outside libtorch, or workers prepare them."));
   }
   const {analysed} = loop().steps;
   return section(
-      "What the time went into",
+      "Where the time went",
       table(
           [
             {
@@ -201,19 +201,19 @@ function workPart() {
               number: true
             },
           ],
-          all, {caption: "Ops inside of the waits, by their own time", search: (op) => op.name}));
+          all, {caption: "Ops inside the waits, by self time", search: (op) => op.name}));
 }
 
 // --- lengths
 // --------------------------------------------------------------------------------------
 
-// Of batches whose samples' lengths the program marks.
+// For batches whose sample lengths the program marks.
 export function paddingLine() {
   const {padding} = loop();
   if (padding === null) return null;
   return h(
       "p", null, `${batchText(padding)}; `, figure("padding.share", "percent"),
-      " of what is computed is ", h("a", {href: "#input"}, "padding"), ".");
+      " of the computed elements are ", h("a", {href: "#input"}, "padding"), ".");
 }
 
 function batchText({samples, batches}) {
@@ -240,19 +240,19 @@ function paddingPart() {
   return section(
       "Padding",
       h("p", {class: "lead"}, figure("padding.share", "percent"),
-        " of what is computed is padding."),
+        " of the computed elements are padding."),
       h("p", null, `${batchText(padding)}, in `, figure("padding.batches", "count"),
         " batches with marked lengths, each padded to its longest."),
-      h("div", {class: "stacks"}, row("as it is", 1, "100.0 %"),
+      h("div", {class: "stacks"}, row("now", 1, "100.0 %"),
         padding.samples > padding.batches &&
             [
               row("sorted within 16 batches", padding.bucketed_elements_share,
                   figure("padding.bucketed_elements_share", "percent")),
-              row("sorted, all of them", padding.sorted_elements_share,
+              row("all sorted", padding.sorted_elements_share,
                   figure("padding.sorted_elements_share", "percent"))
             ]),
       h("p", {class: "small soft"}, swatch("compute"), "content ", swatch("host"),
-        "padding; all in shares of what is computed today"),
+        "padding; all as shares of what is computed now"),
       sort >= 0 && [
         h("p", null, `First: ${advice[sort].title}; `, insteadOf(sort)),
         evidence([advice[sort].evidence])
@@ -262,7 +262,7 @@ function paddingPart() {
 // --- workers
 // --------------------------------------------------------------------------------------
 
-// Processes that the loop's process started and that train nothing themselves.
+// Processes that the loop's process started and that do not train themselves.
 function workersPart() {
   const own = run.processes.find((process) => process.id === loopData()?.process);
   const training = new Set(run.loops.map((entry) => entry.process));
@@ -295,6 +295,6 @@ function workersPart() {
           ],
           workers, {
             caption:
-                "A worker near 1.00 cores is fully busy: more of them would help. One near 0 waits itself."
+                "A worker near 1.00 cores is fully busy: more workers would help. A worker near 0 is itself waiting."
           }));
 }

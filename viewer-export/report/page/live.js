@@ -1,13 +1,13 @@
 // What a recording does right now, above the overview: `stepscope view --live` answers with the
-// frames that `stepscope top --json` prints. Once the recording has ended, the page is loaded anew:
-// it is the whole run's then.
+// frames that `stepscope top --json` prints. When the recording ends, the page reloads and then
+// shows the whole run.
 import {bar, colorVariable, present, swatch} from "./categories.js";
 import {analysis} from "./data.js";
 import {append, capital, h, svg} from "./dom.js";
 import {bytes, count, inUnits, percent, plural, rate, time} from "./text.js";
 
 const EVERY_MS = 1000;
-const AGAIN_MS = 3000;  // when nobody answered
+const AGAIN_MS = 3000;  // after a request without an answer
 const LIVE_OPS = 8;
 
 const panel = h("section", {id: "live", "aria-label": "The run right now"});
@@ -20,7 +20,7 @@ export function followRun() {
   poll();
 }
 
-// On the overview only, and only while there is something to follow.
+// On the overview only, and only during the recording.
 function showPanel() {
   const page = location.hash.slice(1).split("=")[0];
   panel.hidden = panel.childElementCount === 0 || !["", "overview"].includes(page);
@@ -37,7 +37,7 @@ async function poll() {
       seenRecording = true;
       drawFrameOf(frame);
     } catch (error) {
-      panel.replaceChildren(h("p", {class: "alert"}, `No news of the run: ${error.message}`));
+      panel.replaceChildren(h("p", {class: "alert"}, `No update from the run: ${error.message}`));
       again = AGAIN_MS;
     }
     showPanel();
@@ -66,8 +66,9 @@ function drawFrameOf(frame) {
         opsNow(main));
   parts.push(
       memoryNow(frame),
-      h("p", {class: "soft small"}, "Below is the run as it was when this page was loaded. ",
-        h("a", {href: location.pathname}, "Load it anew")));
+      h("p", {class: "soft small"},
+        "The sections below show the run as it was when this page was loaded. ",
+        h("a", {href: location.pathname}, "Reload")));
   panel.replaceChildren();
   append(panel, parts);
 }

@@ -1,4 +1,4 @@
-// Which page is shown, and when it is drawn anew.
+// Selects the page, and redraws it when needed.
 import {readAddress} from "./address.js";
 import {drawGraphs, forgetCharts} from "./charts.js";
 import {comparePage} from "./compare.js";
@@ -14,7 +14,7 @@ import {stepsPage} from "./steps.js";
 import {sweepHasMap, sweepHeadline, sweepMapPage, sweepOverviewPage, sweepSettingsPage} from "./sweep.js";
 import {plural, time} from "./text.js";
 
-// A page that a run has nothing for is not offered.
+// A page without content is not offered.
 const PAGES_OF_RUN = [
   {id: "overview", title: "Overview", page: overviewPage, has: () => true},
   {id: "input", title: "Input pipeline", page: inputPage, has: hasInput},
@@ -101,11 +101,11 @@ function drawFrame() {
     drawSweepTitle();
   const origin = beside === null ?
       "Made by stepscope report. Nothing in this file is loaded from anywhere else. " :
-      "Served by stepscope view, to this machine alone. ";
+      "Served by stepscope view, to this machine only. ";
   document.getElementById("footer").replaceChildren(h(
       "p", null, origin, "Graphs by Chart.js (© Chart.js contributors, MIT licence). ",
       sweep === null ?
-          "The queries under Evidence run on the store, once stepscope analyze has: sqlite3 run.db \"…\"." :
+          "The queries under Evidence work on the store after stepscope analyze: sqlite3 run.db \"…\"." :
           "All figures are in the sweep: sqlite3 sweep.db \"SELECT * FROM cell_stats\"."));
 }
 

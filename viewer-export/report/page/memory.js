@@ -53,7 +53,7 @@ function tensorsOf(process) {
               tensorsPart(asAnalysed(tensors, row?.tensors ?? null), moment, Boolean(row?.died)));
 }
 
-// What the analysis says of the peak stands; it says nothing of devices.
+// The peak of the analysis takes precedence; it covers no devices.
 function asAnalysed(tensors, analysed) {
   if (tensors.gpu !== null || analysed === null) return tensors;
   const parts = (by) =>
@@ -96,7 +96,7 @@ function moment(ns) {
 }
 
 function growth(perStep) {
-  if (perStep === 0) return told("the process grows by nothing a step");
+  if (perStep === 0) return "the process does not grow";
   return `${signed(bytes(perStep), perStep)} ${
       told("a step (median slope over the steady steps)")}`;
 }

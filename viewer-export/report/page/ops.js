@@ -141,11 +141,11 @@ export function opsPage(what) {
               plural(
                   loop().steps.analysed,
                   told(
-                      "analysed step"))}, on all threads of the process. Self: outside of the ops that an op calls. `,
-          "An op that only waits (a scope, a data loader's next) has the wait in its self time; the overview tells waiting from working."),
+                      "analysed step"))}, on all threads of the process. Self time excludes the ops that an op calls. `,
+          "The self time of an op that only waits (a scope, a data loader's next) is its wait; the overview separates waiting from working."),
         h("p", {class: "controls"}, h("label", null, "One row for each ", choice)), holder,
         run.ops.length >= 2000 &&
-            absent("The page holds the 2,000 costliest; the rest: select * from op_stats.")),
+            absent("The page shows the 2,000 costliest; for the rest: select * from op_stats.")),
     shapesPart()
   ];
 }
@@ -209,9 +209,9 @@ export function kernelsPage() {
         null,
         h("p", null,
           `${plural(rows.length, "kernel")} took ${time(whole / analysed)} ${
-              told("a step")}; kernels that ran at once count each. `,
+              told("a step")}; concurrent kernels each count in full. `,
           rows.some((row) => row[8] !== null) &&
-              "Occupancy is the theoretical one, of what a multiprocessor could hold, in the mean over the kernel's time."),
+              "Occupancy is theoretical: resident warps as a share of what a multiprocessor can hold, averaged over the kernel's time."),
         table(
             [
               {title: "kernel", value: (row) => nameOf(row[1]).replace(/^void /, ""), name: true},
@@ -257,7 +257,7 @@ export function kernelsPage() {
                 show: (row) => row[9] ? "yes" : ""
               },
               {
-                title: "the longest launched by",
+                title: "longest launched by",
                 value: (row) => row[6] === null ? "" : nameOf(row[6]),
                 show: (row) => row[6] === null ?
                     "not known" :
@@ -281,7 +281,7 @@ export function copiesPage() {
         null,
         pageable &&
             h("p", null,
-              "Copies from or to pageable memory are slow and hold up the thread that asks for them: pin the memory (pin_memory=True) and copy with non_blocking=True."),
+              "Copies from or to pageable memory are slow and block the calling thread: pin the memory (pin_memory=True) and copy with non_blocking=True."),
         table(
             [
               {title: "copy", value: (row) => row[1]},

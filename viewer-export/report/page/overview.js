@@ -1,4 +1,4 @@
-// The first page: what bounds the run, how sure that is, where the step goes, what would help.
+// The first page: what bounds the run, the confidence, where the step time goes, what would help.
 import {addressOf} from "./address.js";
 import {bar, CATEGORIES, present, swatch} from "./categories.js";
 import {analysis, figure, linkToStep, loop, loopData, lost, pictures, run, stepsInGroup, told, trains} from "./data.js";
@@ -32,7 +32,7 @@ function verdictPart() {
   const {verdict, steps} = loop();
   const deaths = analysis.run.processes.map((process) => process.died)
                      .filter((died) => died !== null && !verdict.why.includes(died.why));
-  deaths.sort((a, b) => a.at_ns - b.at_ns);  // the others usually died of the first
+  deaths.sort((a, b) => a.at_ns - b.at_ns);  // the first death usually caused the others
   const tone = {"compute-bound": "degree good", "no-steps": null}[verdict.kind];
   return section(
       null,
@@ -44,11 +44,11 @@ function verdictPart() {
           h("p", {class: "soft"}, "Deciding share ", figure("verdict.share", "percent"),
             " (95 % CI ", figure("verdict.ci95.0", "percent"), " – ",
             figure("verdict.ci95.1", "percent"), "), confidence ",
-            h("strong", null, verdict.confidence), "; it rests on ",
-            figure("steps.analysed", "count"), ` of ${plural(steps.count, told("step"))}`,
+            h("strong", null, verdict.confidence), "; based on ", figure("steps.analysed", "count"),
+            ` of ${plural(steps.count, told("step"))}`,
             steps.first !== null && ` (${steps.first}–${steps.last})`,
             verdict.doubts.length > 0 &&
-                `. Not more confident because: ${verdict.doubts.join("; ")}`,
+                `. Confidence is not higher because: ${verdict.doubts.join("; ")}`,
             "."),
       evidence(verdict.evidence));
 }
@@ -66,7 +66,7 @@ function detailsOf(category) {
       null;
 }
 
-// The page that shows what is behind a category.
+// The page with the details of a category.
 function linkOf(category) {
   const page = {
     input: "input",
@@ -94,7 +94,8 @@ function breakdownPart() {
       h("div", {class: "scroll"},
         h("table", null,
           h("caption", null,
-            told("Each instant of a step belongs to one category; together they are the step.")),
+            told(
+                "Each instant of a step belongs to exactly one category; together they make up the step.")),
           h("thead", null,
             h("tr", null, h("th", {scope: "col"}, "category"),
               h("th", {scope: "col", class: "number"}, told("a step")),
@@ -105,10 +106,10 @@ function breakdownPart() {
       steps.ops_recorded ?
           null :
           absent(
-              "Ops were not recorded: what is computing cannot be told from the program's own code."));
+              "Ops were not recorded: compute cannot be distinguished from the program's own code."));
 }
 
-// From the fastest step to the slowest: the extremes lead to their timelines.
+// From the fastest step to the slowest; the extremes link to their timelines.
 function spreadText({wall_ns: wall}) {
   const drawn = (name, why) => {
     const picture = pictures().find((entry) => entry.why === why);
@@ -116,13 +117,13 @@ function spreadText({wall_ns: wall}) {
     return picture === undefined ? shown : linkToStep(picture.number, shown);
   };
   return h(
-      "p", null, figure("steps.wall_ns.mean", "time"), " in the mean; median ",
-      drawn("p50", "median"), ", 90 % take up to ", figure("steps.wall_ns.p90", "time"),
+      "p", null, "Mean ", figure("steps.wall_ns.mean", "time"), "; median ", drawn("p50", "median"),
+      ", 90 % take up to ", figure("steps.wall_ns.p90", "time"),
       wall.p99 !== null && [", 99 % up to ", figure("steps.wall_ns.p99", "time")], "; from ",
       drawn("min", "fastest"), " to ", drawn("max", "slowest"), ".");
 }
 
-// The step as it is, with the best advice followed, and with nothing but its computing.
+// The step as recorded, with the best advice followed, and with compute alone.
 function idealPart(names) {
   const mean = loop().steps.wall_ns.mean;
   const best = loop().advice[0];
@@ -160,8 +161,7 @@ function idealPart(names) {
           ]) => [h("span", {class: "soft"}, name), image, h("span", {class: "number"}, value)]));
 }
 
-// Whether ops were recorded as being in the phase: the forward pass is often told from the others
-// only.
+// Whether ops were recorded in the phase: the forward pass is often inferred from the other phases.
 function hasOps(phase) {
   return run.ops.some((op) => op[0] === loopData()?.process && op[2] === phase);
 }
@@ -180,7 +180,7 @@ function phasesPart() {
   return section(
       "Phases of the training loop",
       h("p", {class: "soft small"},
-        "What the loop's own thread was in. With a device, its work runs beside this."),
+        "The phases of the loop's own thread. Work on a device runs concurrently."),
       names.length === 0 ?
           absent("No phase was seen.") :
           h("div", {class: "stacks"},
@@ -198,7 +198,7 @@ function phasesPart() {
       paddingLine());
 }
 
-// Of a loop that never trains: input against the model, and the scopes that the program labelled.
+// For a loop that never trains: input, the model, and the scopes labelled by the program.
 function callPart() {
   const {call, steps: {wall_ns: wall}} = loop();
   const rows = [
@@ -210,7 +210,7 @@ function callPart() {
   return section(
       "The parts of a call",
       h("p", {class: "soft small"},
-        "Input is waiting for it or making it; the model is ops and what lies between them; scopes have the program's own labels."),
+        "Input is the time spent waiting for it or preparing it; the model is the ops and the code between them; scopes carry the program's own labels."),
       h("div", {class: "stacks"},
         rows.filter(([, , ns]) => ns > 0)
             .map(
@@ -228,7 +228,7 @@ function advicePart() {
   const rest = prediction.withheld === null && prediction.replayed_steps > 0 &&
       h("p", {class: "small soft"}, "Predicted by replaying ",
         figure("prediction.replayed_steps", "count"),
-        told(" steps with the cause taken away; the replay itself is off by "),
+        told(" steps with the cause removed; the replay itself is off by "),
         figure("prediction.replay_error", "percent"), ".");
   if (advice.length === 0) {
     return section(
@@ -238,7 +238,7 @@ function advicePart() {
                 `No prediction: ${prediction.withheld}` :
                 loop().verdict.kind === "compute-bound" ?
                 told(
-                    "The step computes: no rule finds a stall worth removing. Faster kernels, a smaller model or a lower precision would.") :
+                    "The step is compute-bound: no rule finds a stall worth removing. Faster kernels, a smaller model or lower precision would help.") :
                 told("No rule finds a change that would make the step faster.")));
   }
   return section("What would help", h("ol", {class: "advice"}, advice.map(adviceRow)), rest);
@@ -291,7 +291,7 @@ function placementPart() {
   if (placement.ops > 0)
     rows.push([
       "Ops on the CPU", h("a", {href: "#ops"}, plural(placement.ops, "op")),
-      `, ${time(placement.host_self_ns)} of their own time in the ${told("steps")}, all threads`
+      `, ${time(placement.host_self_ns)} of self time in the ${told("steps")}, all threads`
     ]);
   if (placement.device_ns !== null)
     rows.push([
@@ -309,7 +309,7 @@ function placementPart() {
     rows.push([
       "CPU used", cores.toFixed(2),
       analysis.run.cpu_count === null ? " cores" : ` of ${plural(analysis.run.cpu_count, "core")}`,
-      " in the mean"
+      " on average"
     ]);
   return section(
       "Where the work ran",
@@ -338,7 +338,7 @@ function runPart() {
         loop().steps.marker &&
             [
               told("Steps found by"), markerText(loop().steps.marker),
-              stepsInGroup() > 1 && `; the page holds means of ${stepsInGroup()} neighbours`
+              stepsInGroup() > 1 && `; the page shows means of ${stepsInGroup()} neighbours`
             ],
         ["Processes", h("ul", {class: "plain"}, processes.map(processText))],
         ["Lost", lossText()],
@@ -353,7 +353,7 @@ function markerText(marker) {
     loader: "the loader",
     optimizer: "the optimizer",
     closure: "the optimizer's closure",
-    inferred: "what repeats (inferred)"
+    inferred: "repeating ops (inferred)"
   }[marker] ??
       marker;
 }

@@ -12,12 +12,12 @@ export function ranksPage() {
     h("h1", null, "Ranks"),
     section(
         null, h("p", {class: "lead"}, ranks.why),
-        h("p", null, "Of the time of all ranks, ", figure("ranks.wait_share", "percent"),
-          " is waiting for the one that comes last.")),
+        h("p", null, "The ranks spend ", figure("ranks.wait_share", "percent"),
+          " of their time waiting for the last one.")),
     section(
         told("A step of each rank"),
         h("p", {class: "small soft"}, swatch("compute"), "its own work ", swatch("communication"),
-          "communication, waiting for the others included"),
+          "communication, including waiting for the others"),
         table(
             [
               {

@@ -7,7 +7,7 @@ import {count, plural, time} from "./text.js";
 
 const MOST_BARS = 320;
 
-// Neighbours are joined into one bar where there are more steps than a screen tells apart.
+// Neighbours share a bar where there are more steps than a screen can show.
 function barsOf(list) {
   const size = Math.max(1, Math.ceil(list.length / MOST_BARS));
   const bars = [];
@@ -29,8 +29,8 @@ function nameOfBar(bar) {
   return told(first === last ? `step ${first}` : `steps ${first}–${last}`);
 }
 
-// The warm-up's first step, or one in a hundred, may take many times as long: it must not flatten
-// all others. A kind of step is seen whole.
+// The first step of the warm-up, or one in a hundred, may take many times as long and must not
+// flatten all others. A kind of step is always shown in full.
 function heightOf(bars) {
   const up = (list) => list.map((bar) => bar.slowest.wall).sort((a, b) => a - b);
   const part = (sorted, share) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
@@ -126,8 +126,7 @@ function explain(bars, size, top) {
   if (perBar > 1)
     parts.push(`Each bar is the mean of ${perBar} steps; the line is the slowest of them.`);
   if (bars.some((bar) => !bar.analysed))
-    parts.push(
-        "Pale steps are no part of the verdict: warm-up, or outside of the recorded window.");
+    parts.push("Pale steps are not part of the verdict: warm-up, or outside the recorded window.");
   const cut =
       top === null ? [] : bars.filter((bar) => bar.slowest.wall > top).map((bar) => bar.slowest);
   if (cut.length > 0) {

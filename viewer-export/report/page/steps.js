@@ -1,5 +1,5 @@
-// Single steps: any step's breakdown, the slowest, median and fastest as timelines, the kinds of
-// step beside one another, and how they change over the run.
+// Single steps: the breakdown of any step, the slowest, median and fastest as timelines, the kinds
+// of step side by side, and how steps change over the run.
 import {addressOf} from "./address.js";
 import {bar, CATEGORIES, CATEGORY_OF_KIND, legend, present, swatch} from "./categories.js";
 import {figure, linkToStep, loop, pictures, steps, stepsInGroup, told} from "./data.js";
@@ -24,7 +24,7 @@ export function stepsPage(what) {
 
 // --- one step -----------------------------------------------------------------------------------
 
-// NaN for what is no number of a step.
+// NaN for anything that is not a step number.
 function stepNumber(text) {
   return /^\d{1,15}$/.test(text) ? Number(text) : NaN;
 }
@@ -71,7 +71,7 @@ function aboutStep(step, picture, number) {
       `, ${(wall / median).toFixed(2)} × the median`, step.kind !== null && `, ${step.kind}`,
       `; began ${time(picture?.start_ns ?? step.start)} into the recording`,
       step.population === 0 &&
-          "; no part of the verdict (warm-up, or outside of the recorded window)",
+          "; not part of the verdict (warm-up, or outside the recorded window)",
       step.population > 1 && `; ${loop().populations[step.population - 1]?.label ?? ""}`, "."),
     bar(names.map(
             (name) =>
@@ -87,8 +87,7 @@ function aboutStep(step, picture, number) {
 function noTimeline(number) {
   return h(
       "p", {class: "soft"},
-      told(
-          "The events of this step are not in this page; it would grow with the run. The whole timeline of it: "),
+      told("This page holds the events of a few steps only. To export the timeline of this step: "),
       h("code", null, `stepscope export run.db -o step.json.gz --steps ${number}`));
 }
 
@@ -137,7 +136,7 @@ function kindsOfSteps() {
               "div", null, h("h3", null, capital(kind.label)),
               h("p", null, figure(`populations.${i}.steps`, "count"), told(" steps of "),
                 figure(`populations.${i}.mean_ns`, "time"), ", ",
-                figure(`populations.${i}.share`, "percent"), " of all time; by themselves ",
+                figure(`populations.${i}.share`, "percent"), " of all time; on their own ",
                 [kind.verdict.degree, kind.verdict.kind].filter(Boolean).join(" "), "."),
               bar(present(kind.shares).map((name) => ({
                                              name,

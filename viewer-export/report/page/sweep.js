@@ -1,4 +1,4 @@
-// A sweep: the best setting of each kind, how far others are from it, where memory ends.
+// A sweep: the best setting of each kind, how the others compare, and the memory limit.
 import {colorValue, colorVariable, legendOf} from "./categories.js";
 import {axis, graph} from "./charts.js";
 import {sweep} from "./data.js";
@@ -83,11 +83,11 @@ function answerPart() {
       h("p", {class: "soft"},
         `${plural(sweep.cells.length, "setting")}, ${plural(sweep.runs.made, "run")} in ${
             plural(sweep.rounds, "round")}. `,
-        "Two settings are as good when their difference is not told from that between processes of one setting (95 %)."),
+        "A setting is as good when its difference cannot be distinguished from that between processes of one setting (95 %)."),
       sweep.notes.map((note) => h("p", null, note)));
 }
 
-// A line tells little of values that are far beyond the largest that was tried.
+// The line says little about values far beyond the largest one tried.
 const FAR = 10;
 
 function fitText({memory, no_memory, cells}) {
@@ -148,10 +148,10 @@ function comparisonPart(comparison) {
   return section(
       `By ${comparison.of}`,
       rows.length === 0 ?
-          absent("No setting is available with all of them.") :
+          absent("No setting is available for all of them.") :
           [
             h("p", {class: "soft small"},
-              `Mean over ${plural(comparison.settings, "setting")} that all of them have.`),
+              `Mean over ${plural(comparison.settings, "setting")} available for all of them.`),
             table(
                 [
                   {title: comparison.of, value: (level) => level.name},
@@ -162,7 +162,7 @@ function comparisonPart(comparison) {
                     number: true
                   },
                   {
-                    title: "to the fastest",
+                    title: "relative to the fastest",
                     value: (level) => level.relative,
                     show: by,
                     number: true
@@ -183,8 +183,7 @@ function comparisonPart(comparison) {
                 rows)
           ],
       comparison.left_out.length > 0 &&
-          h("p", {class: "small"},
-            "Left out for all, because it is not available with one of them: ",
+          h("p", {class: "small"}, "Left out for all, because not available for one of them: ",
             comparison.left_out.join(", "), "."));
 }
 
@@ -197,7 +196,7 @@ function memoryPart() {
             evidence.join("; ")}.`);
   });
   return lines.length > 0 &&
-      section("Where memory begins to cost", h("ul", {class: "plain"}, lines));
+      section("Where memory pressure costs time", h("ul", {class: "plain"}, lines));
 }
 
 function missingPart() {
@@ -223,7 +222,7 @@ function factsPart() {
         [
           "varied",
           sweep.parameters.map(({name, values}) => `${name}: ${values.join(", ")}`).join(" · ") ||
-              "nothing but the variant"
+              "only the variant"
         ],
         [
           "machine",
@@ -254,7 +253,7 @@ function heatPart() {
   const cellOf = (scan, value) =>
       sweep.cells[scan.cells.find((i) => valueOf(sweep.cells[i]) === value)];
   return section(
-      "Each setting beside the best of its column",
+      "Each setting relative to the best of its column",
       h("p", {class: "small soft"}, "The paler, the slower. ", h("strong", null, "★"),
         " is the best, ≈ is as good."),
       h("div", {class: "scroll"},
@@ -355,8 +354,9 @@ function memoryCurve() {
   const part = curves(address ? "Peak of the address space" : "Peak memory", "bytes", of, bytes);
   if (fit)
     part.append(
-        h("p", null, "Where the straight line through them meets what there was, ",
-          bytes(fit.limit_bytes), ", is the largest that fits."));
+        h("p", null,
+          "The largest value that fits is where the straight line through them reaches the limit, ",
+          bytes(fit.limit_bytes), "."));
   return part;
 }
 

@@ -1,4 +1,4 @@
-// A table that can be searched and sorted.
+// A searchable, sortable table.
 import {breakable, h} from "./dom.js";
 import {count} from "./text.js";
 

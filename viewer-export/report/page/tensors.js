@@ -1,4 +1,4 @@
-// What held the memory of tensors: stacked over time by what made them, and at the peak.
+// The memory of tensors by the phase that allocated it: stacked over time, and at the peak.
 import {colorValue, legendOf, swatch} from "./categories.js";
 import {axis, graph} from "./charts.js";
 import {h, section} from "./dom.js";
@@ -8,19 +8,14 @@ import {bytes, count, percent, time} from "./text.js";
 // By the phase in which they were allocated, the longest-lived below.
 const MAKERS = {
   other: {
-    title: "outside of any phase (the model's parameters and the like)",
-    short: "outside of phases",
+    title: "outside any phase (the model's parameters etc.)",
+    short: "outside any phase",
     color: "host"
   },
   optimizer: {title: "by the optimizer (its state)", short: "optimizer", color: "optimizer"},
   zero_grad: {title: "in zero_grad", short: "zero_grad", color: "sync"},
-  backward: {
-    title: "by the backward pass (gradients and the like)",
-    short: "backward",
-    color: "backward"
-  },
-  forward:
-      {title: "by the forward pass (activations and the like)", short: "forward", color: "forward"},
+  backward: {title: "by the backward pass (gradients etc.)", short: "backward", color: "backward"},
+  forward: {title: "by the forward pass (activations etc.)", short: "forward", color: "forward"},
   input: {title: "while waiting for input (batches)", short: "input", color: "input"},
 };
 
@@ -48,10 +43,10 @@ export function tensorsPart(tensors, moment, died) {
   const most = makers.reduce((a, b) => tensors.peak[b.name] > tensors.peak[a.name] ? b : a);
   const share = (name) => whole > 0 ? tensors.peak[name] / whole : 0;
   return section(
-      `Tensors ${placeText(tensors.gpu)}, by what made them`,
+      `Tensors ${placeText(tensors.gpu)}, by the phase that allocated them`,
       h("p", {class: "lead"}, "At the peak, ", moment(tensors.peak_at_ns), ", tensors held ",
         h("strong", null, bytes(whole)),
-        `. The largest part, ${percent(share(most.name))}, was made ${most.title}.`),
+        `. The largest part, ${percent(share(most.name))}, was allocated ${most.title}.`),
       stackOf(tensors, makers),
       table(
           [
@@ -83,10 +78,10 @@ export function tensorsPart(tensors, moment, died) {
           [...makers].sort((a, b) => tensors.peak[b.name] - tensors.peak[a.name])),
       h("p", {class: "small soft"},
         `The highest of ${
-            count(tensors.samples)} samples: what came and went between two of them is not seen. `,
-        "Tensors are told by the phase in which their memory was allocated.",
+            count(tensors.samples)} readings: peaks between two readings are missed. `,
+        "Tensors are grouped by the phase in which their memory was allocated.",
         !("forward" in tensors.peak) && "other" in tensors.peak &&
-            " No forward pass was marked: activations are among those made outside of any phase."));
+            " No forward pass was marked: activations count as allocated outside any phase."));
 }
 
 function stackOf(tensors, makers) {
@@ -98,7 +93,7 @@ function stackOf(tensors, makers) {
     plugins: {tooltip: {callbacks: {
       title: (items) => time(items[0].parsed.x * 1e9), label: (item) => `${item.dataset.label} ${bytes(item.parsed.y)}`,
       footer: (items) => `together ${bytes(items.reduce((sum, item) => sum + item.parsed.y, 0))}`}}}}},
-  `Memory of tensors ${placeText(tensors.gpu)} over time, by what made them; the table has the figures of the peak`);
+  `Memory of tensors ${placeText(tensors.gpu)} over time, by the phase that allocated them; the table has the figures of the peak`);
   return [
     legendOf([...makers].reverse().map(
         (maker) => ({color: maker.color, text: maker.short, title: maker.title}))),

@@ -1,4 +1,4 @@
-// Numbers as people read them: three digits and a unit, as `stepscope analyze` prints them.
+// Numbers for people: three digits and a unit, as `stepscope analyze` prints them.
 
 function threeDigits(value) {
   const size = Math.abs(value);
@@ -22,7 +22,7 @@ export function count(value) {
   return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-// Of something a second.
+// A rate per second.
 export function rate(value) {
   if (value === 0) return "0";
   if (value < 0.005) return "< 0.01";  // there is some
@@ -44,7 +44,7 @@ export function signed(text, value) {
   return value > 0 ? "+" + text : text.replace("-", "−");
 }
 
-// A phrase of ours about steps where these are called otherwise: "of the step" is "of the call".
+// Replaces "step" in a phrase by the unit: "of the step" becomes "of the call".
 export function inUnits(phrase, unit) {
   return phrase.replace(/\bstep(s?)\b/g, `${unit}$1`)
       .replace(/\bStep(s?)\b/g, `${unit.charAt(0).toUpperCase()}${unit.slice(1)}$1`);

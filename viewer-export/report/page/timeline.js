@@ -1,4 +1,4 @@
-// One step as a small timeline: a row a thread or stream, from the step's start to its end.
+// One step as a small timeline: a row per thread or stream, from the start of the step to its end.
 import {colorVariable} from "./categories.js";
 import {nameOf, told, trains} from "./data.js";
 import {h, svg, visible} from "./dom.js";
@@ -18,12 +18,12 @@ const PHASE_COLORS = {
   scope: "other"
 };
 
-// Ranges that libtorch's Python side opens by itself: no labels of the program's own.
+// Ranges that PyTorch's Python code opens, as opposed to the program's own labels.
 const FRAMEWORK_SCOPE = /^(ProfilerStep#|Optimizer\.|enumerate\()/;
 
 const COLLECTIVE = /^(c10d::|nccl:|gloo:|mpi:|ucc:)|nccl(Dev)?Kernel/i;
 
-// The colour of what a slice is, in the categories of attribution.
+// The colour of a slice, by the categories of attribution.
 export function colorOf(slice) {
   if (COLLECTIVE.test(slice.name)) return "communication";
   if (slice.track === "phase") return PHASE_COLORS[slice.phase] ?? "host";
@@ -50,7 +50,8 @@ export function slicesOf(picture) {
 }
 
 export function timeline(picture) {
-  const detail = h("p", {class: "small", "aria-live": "polite"}, "Choose a bar to see what it is.");
+  const detail =
+      h("p", {class: "small", "aria-live": "polite"}, "Choose a bar to see its details.");
   const slices = slicesOf(picture);
   const holder = h("div");
   const draw = () => {
@@ -87,7 +88,7 @@ function rowOf(picture, row, slices, width, detail) {
   }
   return [
     h("p", {class: "row-title"}, row.name,
-      row.loop && (trains() ? " (training loop)" : " (the loop of calls)")),
+      row.loop && (trains() ? " (training loop)" : " (inference loop)")),
     image
   ];
 }

@@ -1,5 +1,5 @@
-// Opens the Perfetto UI at UI in a window, and hands the trace over once it answers. A browser
-// opens windows on a click alone; hence the button.
+// Opens the Perfetto UI at UI in a window, and passes it the trace once it answers. A browser opens
+// windows only on a click; hence the button.
 const PING_EVERY_MS = 50;
 const PATIENCE_MS = 60_000;
 
@@ -12,8 +12,7 @@ function say(text, wrong = false) {
   state.className = wrong ? "wrong" : "";
 }
 
-// The whole trace, as it comes; the server makes it while it sends it, so that its size is not
-// known.
+// The whole trace, as it arrives; the server generates it while sending, so its size is unknown.
 async function readTrace() {
   const response = await fetch("trace.json.gz");
   if (!response.ok) throw new Error(await response.text());
@@ -29,7 +28,7 @@ async function readTrace() {
   return new Blob(parts).arrayBuffer();
 }
 
-// Resolves when the window has answered: messages to a page that does not listen yet are lost.
+// Resolves when the window has answered: messages to a page that is not listening yet are lost.
 function whenReady(target) {
   return new Promise((resolve, reject) => {
     const begun = performance.now();
@@ -59,7 +58,7 @@ async function open() {
   try {
     const [buffer] = await Promise.all([readTrace(), whenReady(target)]);
     target.postMessage({perfetto: {buffer, title: TITLE, fileName: "trace.json.gz"}}, UI, [buffer]);
-    say("The trace was handed over: it is in the other window.");
+    say("The trace is now open in the other window.");
   } catch (error) {
     say(`The timeline could not be opened: ${error.message}`, true);
   } finally {
