@@ -1,4 +1,4 @@
-// What the options of several samples have in common.
+// Options shared by several samples.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,7 +14,7 @@ inline void add_threads(CLI::App& app, int& threads) {
       ->capture_default_str();
 }
 
-// Of an encoder's embeddings, which its `heads` share.
+// The width of an encoder's embeddings, which its `heads` share.
 inline void add_width(CLI::App& app, std::int64_t& width, std::int64_t heads) {
   const std::string multiple = "a multiple of " + std::to_string(heads);
   app.add_option("--width", width, "of the embeddings, " + multiple)
@@ -25,8 +25,8 @@ inline void add_width(CLI::App& app, std::int64_t& width, std::int64_t heads) {
       ->capture_default_str();
 }
 
-// Reads the command line. Prints help or one line that says what is wrong with it, and ends the
-// program (0 or 2), when there is nothing to run.
+// Parses the command line. If there is nothing to run, prints help or one line with the error, and
+// exits (0 or 2).
 inline void parse_or_exit(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);

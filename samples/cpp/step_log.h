@@ -1,5 +1,5 @@
-// The program's own stopwatch: what each step took and how much of it was waiting for its batch.
-// There to be compared with what Stepscope says about the same steps.
+// The program's own stopwatch: the time of each step and of its wait for its batch. For comparison
+// with what Stepscope says about the same steps.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@ class StepLog {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // The batch that was waited for is here. The wait began where the last step ended.
+  // The awaited batch has arrived. The wait began where the last step ended.
   void batch_arrived(Clock::time_point now = Clock::now()) { input_ = now - last_; }
   // The step ends here; it began where the last one ended.
   void step_ended(Clock::time_point now = Clock::now()) {
     steps_.push_back({now - last_, input_});
     last_ = now;
   }
-  // What happened since the last step belongs to none.
+  // The time since the last step belongs to no step.
   void restart(Clock::time_point now = Clock::now()) { last_ = now; }
 
   struct Mean {
@@ -30,7 +30,7 @@ class StepLog {
     double input_ms = 0;
     [[nodiscard]] double input_share() const { return step_ms == 0 ? 0 : input_ms / step_ms; }
   };
-  // Of the steps numbered first to last, 1-based, both included, as far as there are any.
+  // Over the steps numbered first to last, 1-based, inclusive, as far as they exist.
   [[nodiscard]] Mean mean(std::size_t first, std::size_t last) const {
     Mean mean;
     for (std::size_t number = first; number <= last && number <= steps_.size(); ++number) {
@@ -67,7 +67,7 @@ class StepLog {
   }
 
   std::vector<Step> steps_;
-  std::chrono::nanoseconds input_{0};  // of the step that is under way
+  std::chrono::nanoseconds input_{0};  // of the current step
   Clock::time_point last_ = Clock::now();
 };
 

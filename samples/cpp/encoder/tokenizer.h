@@ -1,4 +1,4 @@
-// A WordPiece tokenizer: a word that the vocabulary lacks is cut into the longest pieces it has.
+// A WordPiece tokenizer: splits a word missing from the vocabulary into the longest known pieces.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,14 @@ inline constexpr TokenId kUnknown = 1;
 inline constexpr TokenId kClassify = 2;  // the first token of a sentence
 inline constexpr TokenId kSeparate = 3;  // the last
 
-// Thread safety: const once made.
+// Thread safety: const after construction.
 class Tokenizer {
  public:
   // Knows `words` as they are, and `pieces` both at the beginning of a word and inside it.
   Tokenizer(const std::vector<std::string>& words, const std::vector<std::string>& pieces);
 
-  // The sentence's tokens between kClassify and kSeparate; words are what spaces part. A word with
-  // something in it that no piece spells is one kUnknown. At most `most` tokens: what follows is
-  // cut.
+  // The sentence's tokens between kClassify and kSeparate; spaces separate words. A word that
+  // cannot be spelled from pieces is one kUnknown. At most `most` tokens: the rest is cut.
   [[nodiscard]] std::vector<TokenId> encode(std::string_view sentence, std::size_t most) const;
 
   [[nodiscard]] TokenId vocabulary_size() const { return next_; }

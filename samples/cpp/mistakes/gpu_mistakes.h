@@ -10,18 +10,18 @@
 
 namespace mistakes {
 
-// What is called on what.
+// The calls and their inputs.
 struct GpuProgram {
-  std::vector<torch::Tensor> batches;                          // a few, served again and again
+  std::vector<torch::Tensor> batches;                          // a few, reused
   std::function<torch::Tensor(const torch::Tensor&)> prepare;  // on the CPU; empty: they are ready
   std::function<torch::Tensor(const torch::Tensor&)> call;     // gives one value
   bool read_each = true;                                       // else once at the end
 };
 
-// By name; `fixed`: mended. To be called where there is a GPU.
+// By name; `fixed`: without the mistake. Requires a GPU.
 extern const std::map<std::string, GpuProgram (*)(bool fixed)> kGpuMistakes;
 
-// The sum of what the calls gave.
+// The sum of the results of the calls.
 double serve_on_gpu(const GpuProgram& program, int calls);
 
 }  // namespace mistakes

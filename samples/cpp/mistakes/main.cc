@@ -1,4 +1,4 @@
-// Inference with one production mistake in it, or mended (--fixed): what `stepscope analyze` finds,
+// Inference with one production mistake, or fixed (--fixed): what `stepscope analyze` finds,
 // and what it brings. The C++ twin of samples/python/mistakes.
 //
 //   stepscope run -o run.db -- mistakes --mistake grad
@@ -31,7 +31,7 @@ constexpr std::int64_t kBatch = 16;
 struct Options {
   std::string mistake;
   bool fixed = false;
-  int calls = 320;  // of the mistaken program; the mended one has the same samples
+  int calls = 320;  // with the mistake; the fixed program has the same samples
 };
 
 struct Batch {
@@ -204,13 +204,13 @@ std::set<std::string> names() {
 
 int main(int argc, char** argv) {
   mistakes::Options options;
-  CLI::App app("Inference with one production mistake in it, or mended");
+  CLI::App app("Inference with one production mistake, or without it");
   app.add_option("--mistake", options.mistake,
-                 "which; pageable, sync, host, cudnn and idle need a GPU")
+                 "the mistake; pageable, sync, host, cudnn and idle need a GPU")
       ->required()
       ->check(CLI::IsMember(mistakes::names()));
-  app.add_flag("--fixed", options.fixed, "mended");
-  app.add_option("--calls", options.calls, "of the mistaken program")
+  app.add_flag("--fixed", options.fixed, "without the mistake");
+  app.add_option("--calls", options.calls, "of the program with the mistake")
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));
   samples::parse_or_exit(app, argc, argv);

@@ -19,8 +19,8 @@ struct Batch {
   torch::Tensor labels;  // [batch], int64
 };
 
-// Makes batches the naive way: each image on its own from bytes to floats, rescaled, then all
-// stacked. With a cache, what was decoded once is kept, and a batch is one gather.
+// Makes batches the naive way: converts each image separately from bytes to floats, rescales it,
+// then stacks them. With a cache, decoded images are kept, and a batch is one gather.
 //
 // Thread safety: several threads may make batches of different images at once.
 class BatchMaker {
@@ -41,7 +41,7 @@ class BatchMaker {
 };
 
 // The batches of one pass through the data, as a single-pass range. With prefetch threads they are
-// made ahead, and come in the same order.
+// made ahead, and arrive in the same order.
 class Epoch {
  public:
   struct Plan {

@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kExamples =
     "Examples:\n"
     "  mnist                                    the naive input pipeline; records steps 500-520\n"
-    "  mnist --cache --prefetch 1               the same training with the input mended\n"
+    "  mnist --cache --prefetch 1               the same training with the input fixed\n"
     "  mnist --data ~/mnist --steps all         the real digits, every step recorded\n"
     "then\n"
     "  stepscope analyze mnist.db";
@@ -57,7 +57,7 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--prefetch", options.prefetch, "threads that prepare batches in the background")
       ->check(CLI::Range(0, 64))
       ->capture_default_str();
-  app.add_option("--epochs", options.epochs, "how often to go through the data")
+  app.add_option("--epochs", options.epochs, "passes through the data")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_option("--batch", options.batch, "images in a batch")

@@ -6,7 +6,7 @@
 
 namespace mnist {
 
-// Trains and tests as the options say, prints what it learned and what its steps took, and records
+// Trains and tests according to the options, prints the accuracy and the step times, and records
 // itself. Throws what libtorch throws.
 void train(const Dataset& dataset, const Options& options);
 

@@ -23,7 +23,7 @@ Options parse_options(int argc, char** argv) {
   Options options;
   const std::map<std::string, Format> formats{{"eager", Format::kEager},
                                               {"torchscript", Format::kTorchScript}};
-  CLI::App app{"Calls a transformer encoder again and again, and says what a call took.", "serve"};
+  CLI::App app{"Calls a transformer encoder repeatedly, and reports the time per call.", "serve"};
   app.footer(kExamples);
   app.add_option("--format", options.format, "eager or torchscript")
       ->transform(CLI::CheckedTransformer(formats))

@@ -1,4 +1,4 @@
-// What the program can be told on its command line.
+// The command-line options of the program.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct Options {
   int threads = 1;  // libtorch's for one op, 0: its own choice
 };
 
-// Reads the command line. Prints help or one line that says what is wrong with it, and ends the
-// program (0 or 2), when there is nothing to run.
+// Parses the command line. If there is nothing to run, prints help or one line with the error, and
+// exits (0 or 2).
 Options parse_options(int argc, char** argv);
 
 }  // namespace serve

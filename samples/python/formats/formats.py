@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Calls one transformer encoder again and again, eagerly, by TorchScript or by ONNX Runtime, and says what a call took.
+"""Calls one transformer encoder repeatedly, eagerly, by TorchScript or by ONNX Runtime, and reports the time per call.
 
 Examples:
   formats.py --format torchscript --batch 4 --length 64

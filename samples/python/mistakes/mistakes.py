@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Inference with one production mistake in it, or mended: what `stepscope analyze` finds, and what it brings.
+"""Inference with one production mistake, or fixed: what `stepscope analyze` finds, and what it brings.
 
     mistakes.py --mistake grad       the calls record gradients that nobody asks for    --fixed  no_grad()
     mistakes.py --mistake train      the model is still in training mode                --fixed  eval()
@@ -141,12 +141,12 @@ def arguments():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--mistake", choices=[*MISTAKES, *gpu_mistakes.MISTAKES], required=True)
-    parser.add_argument("--fixed", action="store_true", help="mended")
+    parser.add_argument("--fixed", action="store_true", help="without the mistake")
     parser.add_argument(
         "--calls",
         type=int,
         default=320,
-        help="calls of the mistaken program; the mended one has the same samples",
+        help="calls of the program with the mistake; the fixed one has the same samples",
     )
     return parser.parse_args()
 
