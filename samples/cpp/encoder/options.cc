@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kExamples =
     "Examples:\n"
     "  stepscope run -o batch.db -- encoder                   32 sentences a call, in their order\n"
-    "  stepscope run -o sorted.db -- encoder --sort           calls of similar length\n"
+    "  stepscope run -o sorted.db -- encoder --sort           sentences of similar length\n"
     "  stepscope run -o single.db -- encoder --mode single    a call a sentence\n"
     "  stepscope sweep -o sweep.db -p batch=1..256*2 -- encoder --batch {batch}";
 
@@ -22,9 +22,8 @@ Options parse_options(int argc, char** argv) {
   Options options;
   const std::map<std::string, Mode> modes{
       {"single", Mode::kSingle}, {"batch", Mode::kBatch}, {"full", Mode::kFull}};
-  CLI::App app{
-      "Classifies sentences with a transformer encoder, and reports the time per sentence.",
-      "encoder"};
+  CLI::App app{"Classifies sentences with a transformer encoder and reports the time for each.",
+               "encoder"};
   app.footer(kExamples);
   app.add_option("--sentences", options.sentences, "how many sentences to classify")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
