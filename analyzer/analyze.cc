@@ -27,7 +27,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t kMostDeathsTold = 4;  // where there is no loop to tell of
+constexpr std::size_t kMostDeathsReported = 4;  // where there is no loop to report
 
 std::size_t warm_up_of(const Loop& loop) {
   std::vector<Duration> times;
@@ -63,7 +63,7 @@ void add_processes(const RecordedRun& recording, const Counters& counters, Analy
   report.deaths = death_sentences(report.processes);
   report.gap = gap_sentence(recording.facts);
   if (report.loops.empty() && !report.gap.empty()) report.no_steps += " " + report.gap;
-  for (std::size_t i = 0; i < std::min(kMostDeathsTold, report.deaths.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMostDeathsReported, report.deaths.size()); ++i) {
     if (report.loops.empty()) report.no_steps += " " + report.deaths[i];
   }
   for (LoopReport& loop : report.loops) {
@@ -287,13 +287,14 @@ void report_views(const RecordedRun& recording, const Loop& loop, AttributedLoop
       ++report.loops_left_out;
       continue;
     }
-    auto told = report_loop(recording, loop, attributed, use, from, warm_up, counters, options);
-    if (told.analysed.empty()) continue;
-    told.op_facts = facts;
-    if (predictor == nullptr) predictor = make_predictor(told, std::move(sample));
-    add_advice(told, recording, counters, marks, predictor);
-    if (options.keep_predictor) told.predictor = predictor;
-    report.loops.push_back(std::move(told));
+    auto loop_report =
+        report_loop(recording, loop, attributed, use, from, warm_up, counters, options);
+    if (loop_report.analysed.empty()) continue;
+    loop_report.op_facts = facts;
+    if (predictor == nullptr) predictor = make_predictor(loop_report, std::move(sample));
+    add_advice(loop_report, recording, counters, marks, predictor);
+    if (options.keep_predictor) loop_report.predictor = predictor;
+    report.loops.push_back(std::move(loop_report));
   }
 }
 
