@@ -105,9 +105,9 @@ void find_op(const RecordedRun& recording, const ProcessFacts& facts, const Loop
   }
 }
 
-// The processes to tell of: all, or of too many those with a loop or an end before the others.
-std::vector<const StoredProcess*> worth_telling(const RecordedRun& recording,
-                                                const ProcessFacts& facts) {
+// The processes to report: all, or if too many, those with a loop or an end first.
+std::vector<const StoredProcess*> reported_processes(const RecordedRun& recording,
+                                                     const ProcessFacts& facts) {
   std::vector<const StoredProcess*> chosen;
   for (const StoredProcess& process : recording.processes) chosen.push_back(&process);
   if (chosen.size() <= kMostProcesses) return chosen;
@@ -219,8 +219,8 @@ std::vector<ProcessReport> describe_processes(const RecordedRun& recording,
                                               const std::vector<LoopReport>& loops) {
   const ProcessFacts facts(recording, loops);
   std::vector<ProcessReport> result;
-  for (const StoredProcess* const told : worth_telling(recording, facts)) {
-    const StoredProcess& process = *told;
+  for (const StoredProcess* const reported : reported_processes(recording, facts)) {
+    const StoredProcess& process = *reported;
     ProcessReport report;
     static_cast<StoredProcess&>(report) = process;
     if (const ProcessEnd* const end = facts.end(process.id); end != nullptr) report.end = *end;
