@@ -33,8 +33,8 @@ std::string which_text(const Population& kind, double usual_ns, const char* unit
   return in_units(static_cast<double>(kind.mean_ns) < usual_ns ? "fast steps" : "slow steps", unit);
 }
 
-// What the members spend more on than the usual steps, or less when they are faster.
-void tell_apart(const CauseTimes& causes, const Indexes& members, const Indexes& usual, bool faster,
+// The cause on which the members spend more than the usual steps, or less when they are faster.
+void find_cause(const CauseTimes& causes, const Indexes& members, const Indexes& usual, bool faster,
                 Population& kind) {
   for (const auto& [cause, times] : causes) {
     const double more = mean_of(times, members) - mean_of(times, usual);
@@ -92,7 +92,7 @@ std::vector<Population> describe_populations(const std::vector<Step>& steps,
       const auto usual_ns = static_cast<double>(result.front().mean_ns);
       const bool faster = static_cast<double>(kind.mean_ns) < usual_ns;
       find_rhythm(profiles, members, kind);
-      tell_apart(causes, members, kinds.front(), faster, kind);
+      find_cause(causes, members, kinds.front(), faster, kind);
       kind.label = which_text(kind, usual_ns, unit) + ": " + (faster ? "−" : "+") +
                    time_text(std::abs(kind.extra_ns)) + " in " + cause_text(kind.cause);
     }
