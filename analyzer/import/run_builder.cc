@@ -242,8 +242,8 @@ std::vector<std::pair<ThreadId, std::vector<ThreadId>>> RunBuilder::loops() cons
   return result;
 }
 
-// Now and then: commits, and looks whether anybody still wants the result.
-Status RunBuilder::breathe() {
+// Called per batch: commits from time to time, and checks for cancellation.
+Status RunBuilder::commit_periodically() {
   unflushed_ += static_cast<std::int64_t>(kBatch);
   if (cancelled_ && cancelled_()) return Status::error(ErrorKind::kIo, "interrupted");
   if (unflushed_ < kCommitEvery) return {};
@@ -274,7 +274,7 @@ Status RunBuilder::write_names() {
 Status RunBuilder::write_ops() {
   Batch<Op> ops([this](std::span<const Op> rows) {
     const Status status = writer_.add_ops(rows);
-    return status.ok() ? breathe() : status;
+    return status.ok() ? commit_periodically() : status;
   });
   Batch<Phase> phases([this](std::span<const Phase> rows) { return writer_.add_phases(rows); });
   OpNester nester([&ops](const Op& op) { return ops.add(op); });
@@ -301,7 +301,7 @@ template <typename Row, typename Sorter>
 Status RunBuilder::write_rows(Sorter& sorter, Status (TraceWriter::*put)(std::span<const Row>)) {
   Batch<Row> batch([this, put](std::span<const Row> rows) {
     const Status status = (writer_.*put)(rows);
-    return status.ok() ? breathe() : status;
+    return status.ok() ? commit_periodically() : status;
   });
   const Status status = sorter.merge([&](Row row) {
     row.start -= first_;

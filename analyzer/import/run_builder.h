@@ -139,7 +139,7 @@ class RunBuilder {
   Status write_rows(Sorter& sorter, Status (TraceWriter::*put)(std::span<const Row>));
   Status write_losses();
   std::vector<std::pair<ThreadId, std::vector<ThreadId>>> loops() const;
-  Status breathe();
+  Status commit_periodically();
 
   TraceWriter& writer_;
   SpillFile file_;
