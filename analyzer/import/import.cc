@@ -129,7 +129,7 @@ Result<std::string> Import::judge(const Status& status, bool useful,
   if (status.ok() && useful) return std::string();
   if (status.ok()) return Status::error(ErrorKind::kBadInput, not_useful);
   if (!options_.partial || !useful || status.kind() != ErrorKind::kBadInput) return status;
-  run_.lose("unread");
+  run_.count_loss("unread");
   return status.message();
 }
 

@@ -116,7 +116,7 @@ Status KinetoReader::take_complete(KinetoKind kind, const TraceEvent& event) {
   old_names_ = old_names_ || (event.category[0] >= 'A' && event.category[0] <= 'Z');
   const std::optional<Placed> at = place(event);
   if (!at) {
-    run_.lose("bad_event");
+    run_.count_loss("bad_event");
     return {};
   }
   switch (kind) {
@@ -244,7 +244,7 @@ Status KinetoReader::take_sync(const TraceEvent& event, const Placed& at) {
 std::int64_t KinetoReader::correlation(std::string_view text) {
   const std::int64_t number = integer_or(text, text.empty() ? 0 : -1);
   if (number < 0 || number > std::numeric_limits<std::uint32_t>::max()) {
-    run_.lose("correlation");
+    run_.count_loss("correlation");
     return 0;
   }
   return number == 0 ? 0 : correlation_of(process_, static_cast<std::uint32_t>(number));

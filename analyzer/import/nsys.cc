@@ -264,7 +264,7 @@ bool NsysReader::place(const Statement& row, SessionTime& start, Duration& dur) 
   const std::int64_t from = row.integer_or(kStart, -1);
   const std::int64_t to = row.integer_or(kEnd, -1);
   if (from < 0 || to < from || to > kLatestNs) {
-    run_.lose("bad_event");
+    run_.count_loss("bad_event");
     return false;
   }
   start = session_time(from);
@@ -284,7 +284,7 @@ bool NsysReader::activity(const Statement& row, Activity& activity) {
 std::int64_t NsysReader::correlation(const Statement& row, int at, ProcessId process) {
   const std::int64_t number = row.integer(at);
   if (number < 0 || number > std::numeric_limits<std::uint32_t>::max()) {
-    run_.lose("correlation");
+    run_.count_loss("correlation");
     return 0;
   }
   return number == 0 ? 0 : correlation_of(process, static_cast<std::uint32_t>(number));

@@ -180,7 +180,7 @@ Status RunBuilder::add(const Memset& memset) {
 
 Status RunBuilder::add(const Sample& sample) {
   if (sample.value > kLargestValue || sample.value < -kLargestValue) {
-    lose("bad_event");
+    count_loss("bad_event");
     return {};
   }
   return add_to(samples_, TimedSample{sample.at, Duration(0), sample});
@@ -293,7 +293,7 @@ Status RunBuilder::write_ops() {
   if (status.ok()) status = ops.flush();
   if (status.ok()) status = passes.end();
   if (status.ok()) status = phases.flush();
-  if (nester.cut() > 0) lose("overlap", nester.cut());
+  if (nester.cut() > 0) count_loss("overlap", nester.cut());
   return status;
 }
 

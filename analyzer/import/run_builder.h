@@ -69,7 +69,7 @@ class RunBuilder {
   Status add(const Memset& memset);
   Status add(const Sync& sync) { return add_to(syncs_, sync); }
   Status add(const Sample& sample);
-  void lose(const char* kind, std::int64_t count = 1) { losses_[kind] += count; }
+  void count_loss(const char* kind, std::int64_t count = 1) { losses_[kind] += count; }
 
   // The file whose events were added since the last call has ended; its clock's 0 is at `epoch`,
   // since 1970 where that is known, else arbitrary (then it cannot be aligned with other files).
