@@ -101,7 +101,7 @@ class Import {
   // What to do about a file that was read with this result: an error ends the import, else what is
   // wrong with it is kept as text.
   Result<std::string> judge(const Status& status, bool useful, const std::string& not_useful);
-  bool go_on(std::int64_t of_this_file) const {
+  bool keep_going(std::int64_t of_this_file) const {
     return !options_.progress || options_.progress(done_ + of_this_file, total_);
   }
   [[nodiscard]] std::int64_t rank_of(const fs::path& path, std::size_t number) const;
@@ -135,7 +135,7 @@ Result<std::string> Import::judge(const Status& status, bool useful,
 
 Status Import::read_nsys(const fs::path& path, std::size_t number) {
   NsysReader reader(run_, path, options_.steps_nvtx);
-  const Status status = reader.read([&] { return go_on(0); });
+  const Status status = reader.read([&] { return keep_going(0); });
   Result<std::string> broken =
       judge(status, reader.any_known(),
             path.string() + ": is a database, but not one written by `nsys export --type sqlite`");
@@ -155,7 +155,7 @@ Status Import::read_kineto(const fs::path& path, std::size_t number) {
   Result<std::unique_ptr<ByteSource>> source = open_bytes(path);
   if (!source.ok()) return source.status();
   KinetoReader reader(run_, path.string());
-  Status status = reader.read(**source, [&] { return go_on((*source)->file_position()); });
+  Status status = reader.read(**source, [&] { return keep_going((*source)->file_position()); });
   Result<std::string> broken =
       judge(status, reader.any_known(),
             path.string() +
@@ -205,7 +205,7 @@ Result<ImportSummary> Import::all() {
                                                    ": contains no op, kernel or "
                                                    "call with a time");
   }
-  const auto cancelled = [this] { return !go_on(0); };
+  const auto cancelled = [this] { return !keep_going(0); };
   const Result<Duration> first = run_.write(cancelled);
   if (!first.ok()) return first.status();
   if (Status status = write_meta(*first); !status.ok()) return status;

@@ -62,10 +62,10 @@ PhaseKind mark_of(std::string_view name) {
 KinetoReader::KinetoReader(RunBuilder& run, std::string name)
     : run_(run), name_(std::move(name)), process_(run.add_process()), memory_(run, process_) {}
 
-Status KinetoReader::read(ByteSource& source, const std::function<bool()>& go_on) {
+Status KinetoReader::read(ByteSource& source, const std::function<bool()>& keep_going) {
   TraceCutter cutter(source, name_);
   while (true) {
-    if (!go_on()) return Status::error(ErrorKind::kIo, name_ + ": interrupted");
+    if (!keep_going()) return Status::error(ErrorKind::kIo, name_ + ": interrupted");
     const Result<TracePiece> piece = cutter.next();
     if (!piece.ok()) return piece.status();
     if (piece->kind == TracePiece::Kind::kEnd) return {};

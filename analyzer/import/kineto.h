@@ -33,7 +33,7 @@ class KinetoReader {
 
   // Reads the whole file. `keep_going` is called periodically; false ends the read with an error.
   // After an error, the builder has what was read before. Errors: kBadInput, with the offset; kIo.
-  Status read(ByteSource& source, const std::function<bool()>& go_on);
+  Status read(ByteSource& source, const std::function<bool()>& keep_going);
 
   // Passes the builder the facts known only at the end of the file; once, after read(). `rank`: for
   // a file that does not state its rank (-1: none).

@@ -105,15 +105,15 @@ Status NsysReader::each(const char* table, const std::vector<const char*>& colum
     const Result<bool> row = rows->next();
     if (!row.ok()) return row.status();
     if (!*row) return {};
-    if (++rows_ % kRowsBetweenLooks == 0 && !go_on_()) {
+    if (++rows_ % kRowsBetweenLooks == 0 && !keep_going_()) {
       return Status::error(ErrorKind::kIo, path_.string() + ": interrupted");
     }
     if (Status status = visit(*rows); !status.ok()) return status;
   }
 }
 
-Status NsysReader::read(const std::function<bool()>& go_on) {
-  go_on_ = go_on;
+Status NsysReader::read(const std::function<bool()>& keep_going) {
+  keep_going_ = keep_going;
   Result<Database> database = Database::open_untrusted(path_, SQLITE_OPEN_READONLY);
   if (!database.ok()) return database.status();
   database_ = *std::move(database);

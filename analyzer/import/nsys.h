@@ -30,7 +30,7 @@ class NsysReader {
   NsysReader(RunBuilder& run, std::filesystem::path path, std::string steps);
 
   // As KinetoReader::read().
-  Status read(const std::function<bool()>& go_on);
+  Status read(const std::function<bool()>& keep_going);
   Status finish(std::int64_t rank);
 
   [[nodiscard]] bool any_known() const { return known_; }  // a table that Nsight Systems writes
@@ -71,7 +71,7 @@ class NsysReader {
   const std::string steps_;
   Database database_;
   Statement find_string_;
-  std::function<bool()> go_on_;
+  std::function<bool()> keep_going_;
   std::int64_t rows_ = 0;
   std::int64_t epoch_ns_ = 0;
   std::int64_t steps_found_ = 0;
