@@ -83,7 +83,7 @@ class Asker {
     result.predicted = loop_.predictor->predict([this](StepGraph& graph) {
       for (const Change& change : changes_) change(graph);
     });
-    mind_the_cores(result.predicted);
+    limit_by_cores(result.predicted);
     result.notes = std::move(notes_);
     result.loop = std::move(loop_);
     return result;
@@ -201,7 +201,7 @@ class Asker {
   }
 
   // Workers share the cores with the training.
-  void mind_the_cores(Prediction& predicted) {
+  void limit_by_cores(Prediction& predicted) {
     if (workers_ == 0) return;
     const double least = least_step_ns(context_);
     if (predicted.step_ns >= least) return;
