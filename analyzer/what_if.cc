@@ -79,7 +79,7 @@ class Asker {
       changes_.push_back([w = workers_](StepGraph& graph) { input_on_workers(graph, w); });
     }
     WhatIfAnswer result;
-    result.as_it_is = loop_.predictor->as_it_is();
+    result.baseline = loop_.predictor->baseline();
     result.predicted = loop_.predictor->predict([this](StepGraph& graph) {
       for (const Change& change : changes_) change(graph);
     });

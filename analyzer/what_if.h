@@ -21,7 +21,7 @@ struct WhatIfQuestion {
 
 struct WhatIfAnswer {
   LoopReport loop;  // the one with the most step time
-  Prediction as_it_is;
+  Prediction baseline;
   Prediction predicted;
   std::vector<std::string> notes;  // sentences: what the prediction assumes or leaves out
 };

@@ -22,13 +22,13 @@ std::string what_if_json(const WhatIfAnswer& answer) {
   const Json document = {
       {"schema", "stepscope.what_if/1"},
       {"measured_step_ns", answer.loop.wall.mean},
-      {"replayed_step_ns", std::llround(answer.as_it_is.step_ns)},
+      {"replayed_step_ns", std::llround(answer.baseline.step_ns)},
       {"replay_error", answer.loop.replay.error},
       {"replayed_steps", answer.loop.replay.steps},
       {"predicted_step_ns", std::llround(predicted.step_ns)},
       {"ci95", {std::llround(predicted.ci95.low), std::llround(predicted.ci95.high)}},
       {"saves_ns", answer.loop.wall.mean - std::llround(predicted.step_ns)},
-      {"exposed_before", exposed_json(answer.as_it_is)},
+      {"exposed_before", exposed_json(answer.baseline)},
       {"exposed_after", exposed_json(predicted)},
       {"notes", answer.notes}};
   return document_text(document);

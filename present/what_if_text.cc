@@ -28,8 +28,8 @@ std::string row(const std::string& what, double ns, const std::string& rest) {
 std::string changed_categories(const WhatIfAnswer& answer) {
   std::string text;
   for (std::size_t i = 0; i < answer.predicted.exposed.size(); ++i) {
-    const double before = answer.as_it_is.exposed[i], after = answer.predicted.exposed[i];
-    if (std::abs(after - before) < kLeastShown * answer.as_it_is.step_ns) continue;
+    const double before = answer.baseline.exposed[i], after = answer.predicted.exposed[i];
+    if (std::abs(after - before) < kLeastShown * answer.baseline.step_ns) continue;
     text += "    " + pad_right(category_name(static_cast<Category>(i)), 14) +
             pad_left(time_text(before), 9) + "  →" + pad_left(time_text(after), 9) + "\n";
   }
@@ -46,8 +46,8 @@ std::string what_if_text(const WhatIfAnswer& answer) {
                          count_text(static_cast<std::int64_t>(answer.loop.analysed.size())) +
                              in_units(" steps", unit));
   text +=
-      row("replayed", answer.as_it_is.step_ns,
-          signed_percent(answer.as_it_is.step_ns / measured - 1) + ", " +
+      row("replayed", answer.baseline.step_ns,
+          signed_percent(answer.baseline.step_ns / measured - 1) + ", " +
               count_text(answer.loop.replay.steps) + in_units(" steps without any change", unit));
   std::array<char, 32> factor{};
   std::snprintf(factor.data(), factor.size(), "%.2f ×  ", measured / predicted.step_ns);

@@ -50,9 +50,9 @@ Predictor::Predictor(StepSample sample, const std::vector<double>& step_ns,
   graph_.streams = std::move(sample.streams);
   assemble(std::move(sample.steps));
   set_weights(step_ns, analysed);
-  as_it_is_ = summarise(replay(graph_));
+  baseline_ = summarise(replay(graph_));
   if (replay_error() > kMostReplayError) {
-    withheld_ = "the recorded dependencies explain a step of " + time_text(as_it_is_.step_ns) +
+    withheld_ = "the recorded dependencies explain a step of " + time_text(baseline_.step_ns) +
                 ", not the measured " + time_text(measured_ns_);
   }
 }
@@ -104,7 +104,7 @@ void Predictor::set_weights(const std::vector<double>& step_ns,
 }
 
 double Predictor::replay_error() const {
-  return measured_ns_ > 0 ? std::abs(as_it_is_.step_ns / measured_ns_ - 1) : 0;
+  return measured_ns_ > 0 ? std::abs(baseline_.step_ns / measured_ns_ - 1) : 0;
 }
 
 Replay Predictor::replay_with(const Change& change) const {

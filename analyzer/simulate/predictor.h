@@ -48,9 +48,9 @@ class Predictor {
   [[nodiscard]] const std::string& withheld() const { return withheld_; }
   [[nodiscard]] std::size_t steps() const { return measured_.size(); }  // replayed
   [[nodiscard]] double measured_ns() const { return measured_ns_; }     // mean of all analysed
-  [[nodiscard]] double replayed_ns() const { return as_it_is_.step_ns; }
+  [[nodiscard]] double replayed_ns() const { return baseline_.step_ns; }
   [[nodiscard]] double replay_error() const;  // relative
-  [[nodiscard]] const Prediction& as_it_is() const { return as_it_is_; }
+  [[nodiscard]] const Prediction& baseline() const { return baseline_; }
 
   // Only when withheld() is empty.
   [[nodiscard]] Prediction predict(const Change& change) const;
@@ -71,7 +71,7 @@ class Predictor {
   std::vector<double> measured_;  // of the replayed steps, ns
   std::vector<double> weights_;   // of their times, so that they represent all analysed steps
   double measured_ns_ = 0;
-  Prediction as_it_is_;
+  Prediction baseline_;
   std::string withheld_;
 };
 

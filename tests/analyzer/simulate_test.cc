@@ -389,7 +389,7 @@ TEST(Predictor, AReplayWithoutChangesGivesWhatWasMeasured) {
     // The replay spends the time on what attribution says. What a wait was for is told by the last
     // piece only, which may be launch or compute.
     const auto replayed = [&](Category category) {
-      return loop.predictor->as_it_is().exposed[static_cast<std::size_t>(category)] /
+      return loop.predictor->baseline().exposed[static_cast<std::size_t>(category)] /
              loop.replay.replayed_ns;
     };
     for (const Category category : {Category::kInput, Category::kHost, Category::kOther})
