@@ -31,7 +31,7 @@ export function comparePage() {
 }
 
 // The loops compared are not always those that the other pages are about.
-function toldOfBoth(phrase) {
+function inComparisonUnits(phrase) {
   return inUnits(phrase, comparison.unit);
 }
 
@@ -49,7 +49,7 @@ function stacksPart() {
            longest, true),
        h("span", {class: "number"}, time(mean[side]))];
   return section(
-      toldOfBoth("The average step"), legend(names),
+      inComparisonUnits("The average step"), legend(names),
       h("div", {class: "stacks"}, row("A", "a"), row("B", "b")));
 }
 
@@ -83,7 +83,7 @@ function partsPart(title, parts, colored) {
       table(
           [
             {
-              title: toldOfBoth("part of the step"),
+              title: inComparisonUnits("part of the step"),
               value: (row) => row.name,
               show: (row) => [colored && swatch(row.name), row.name]
             },

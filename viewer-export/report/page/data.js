@@ -43,7 +43,7 @@ export function pictures() {
 }
 // Rewords a phrase about steps for the chosen loop: the steps of a loop that never trains are
 // calls.
-export function told(phrase) {
+export function inLoopUnits(phrase) {
   return inUnits(phrase, analysis?.loops.length > 0 ? loop().steps.unit : "step");
 }
 export function trains() {
@@ -134,6 +134,6 @@ export function stepAt(ns) {
   return step && (low < list.length || ns < step.start + step.wall * stepsInGroup()) ? step : null;
 }
 
-export function linkToStep(number, text = told(`step ${number}`)) {
+export function linkToStep(number, text = inLoopUnits(`step ${number}`)) {
   return h("a", {href: addressOf("steps", number)}, text);
 }

@@ -3,7 +3,7 @@
 import {addressOf} from "./address.js";
 import {bar, colorValue, swatch} from "./categories.js";
 import {axis, graph} from "./charts.js";
-import {callsTitle, figure, linkToStep, loop, loopData, run, told} from "./data.js";
+import {callsTitle, figure, inLoopUnits, linkToStep, loop, loopData, run} from "./data.js";
 import {absent, breakable, evidence, facts, h, section} from "./dom.js";
 import {table} from "./table.js";
 import {count, percent, plural, time} from "./text.js";
@@ -29,13 +29,13 @@ function summaryPart() {
   return section(
       "Waiting for batches", h("p", {class: "lead"}, firstThing(advice)), facts([
         [
-          "Exposed", figure("shares.input", "time", "steps.wall_ns.mean"), told(" a step, "),
+          "Exposed", figure("shares.input", "time", "steps.wall_ns.mean"), inLoopUnits(" a step, "),
           figure("shares.input", "percent"), " of it"
         ],
         hidden.input > 0 &&
             [
               "Hidden", figure("hidden.input", "percent"),
-              told(" of the step: waits that cost nothing, because the device was busy")
+              inLoopUnits(" of the step: waits that cost nothing, because the device was busy")
             ],
         input.waits > 0 &&
             [
@@ -86,15 +86,17 @@ function firstThing(index) {
   }
   return shares.input < 0.05 ?
       [
-        "Nothing to do here: input takes ", figure("shares.input", "percent"), told(" of the step.")
+        "Nothing to do here: input takes ", figure("shares.input", "percent"),
+        inLoopUnits(" of the step.")
       ] :
-      [told("No rule finds a change to the input pipeline that would make the step faster.")];
+      [inLoopUnits(
+          "No rule finds a change to the input pipeline that would make the step faster.")];
 }
 
 function insteadOf(index) {
   return [
-    told("a step would take "), figure(`advice.${index}.predicted_step_ns`, "time"), " instead of ",
-    figure("steps.wall_ns.mean", "time"), "."
+    inLoopUnits("a step would take "), figure(`advice.${index}.predicted_step_ns`, "time"),
+    " instead of ", figure("steps.wall_ns.mean", "time"), "."
   ];
 }
 
@@ -149,7 +151,7 @@ function loaderPart(waits) {
       bins.length > 1 ? drawn.element : null,
       table(
           [
-            {title: told("step"), value: (row) => row[0], show: (row) => linkToStep(row[0])},
+            {title: inLoopUnits("step"), value: (row) => row[0], show: (row) => linkToStep(row[0])},
             {title: "waited", value: (row) => row[1], show: (row) => time(row[1]), number: true},
             {
               title: "busy",
@@ -182,7 +184,7 @@ function workPart() {
               name: true
             },
             {
-              title: told("a step"),
+              title: inLoopUnits("a step"),
               value: (op) => op.self_ns,
               show: (op) => time(op.self_ns / analysed),
               number: true

@@ -2,7 +2,7 @@
 import {readAddress} from "./address.js";
 import {drawGraphs, forgetCharts} from "./charts.js";
 import {comparePage} from "./compare.js";
-import {analysis, beside, comparison, loopIndex, loopTitle, run, selectLoop, sweep, told} from "./data.js";
+import {analysis, beside, comparison, inLoopUnits, loopIndex, loopTitle, run, selectLoop, sweep} from "./data.js";
 import {append, h, visible} from "./dom.js";
 import {hasInput, inputPage} from "./input.js";
 import {followRun} from "./live.js";
@@ -44,7 +44,7 @@ function drawNavigation(page) {
           .map(
               (entry) =>
                   h("a", {href: "#" + entry.id, "aria-current": entry === page ? "page" : null},
-                    told(entry.title)));
+                    inLoopUnits(entry.title)));
   const choice = analysis?.loops.length > 1 &&
       h("label", null, "Loop ",
         h("select", {
@@ -66,8 +66,8 @@ function draw() {
   const {page, what} = place();
   forgetCharts();
   drawNavigation(page);
-  document.title =
-      visible(`${sweep === null ? headline() : sweepHeadline()} · ${told(page.title)} · Stepscope`);
+  document.title = visible(
+      `${sweep === null ? headline() : sweepHeadline()} · ${inLoopUnits(page.title)} · Stepscope`);
   document.getElementById("content").replaceChildren(...page.page(what).flat().filter(Boolean));
   drawGraphs();
 }

@@ -2,7 +2,7 @@
 import {absent, facts, h, section} from "./dom.js";
 
 import {time, bytes, signed, plural} from "./text.js";
-import {analysis, run, stepAt, loopData, linkToStep, told} from "./data.js";
+import {analysis, run, stepAt, loopData, linkToStep, inLoopUnits} from "./data.js";
 import {colorValue, legendOf} from "./categories.js";
 import {graph, axis} from "./charts.js";
 import {tensorsPart} from "./tensors.js";
@@ -98,7 +98,7 @@ function moment(ns) {
 function growth(perStep) {
   if (perStep === 0) return "the process does not grow";
   return `${signed(bytes(perStep), perStep)} ${
-      told("a step (median slope over the steady steps)")}`;
+      inLoopUnits("a step (median slope over the steady steps)")}`;
 }
 
 function machinePart() {

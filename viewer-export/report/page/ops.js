@@ -1,7 +1,7 @@
 // Tables of what ran: ops on the host and what they launched, kernels, copies.
 import {addressOf} from "./address.js";
 import {swatch} from "./categories.js";
-import {callsTitle, linkToStep, loop, loopData, nameOf, run, stepAt, told} from "./data.js";
+import {callsTitle, inLoopUnits, linkToStep, loop, loopData, nameOf, run, stepAt} from "./data.js";
 import {absent, breakable, h, section} from "./dom.js";
 import {table} from "./table.js";
 import {bytes, count, percent, plural, time} from "./text.js";
@@ -81,7 +81,7 @@ function opTable(ops, grouping, query) {
       number: true
     },
     {
-      title: told("self a step"),
+      title: inLoopUnits("self a step"),
       value: (op) => op.self,
       show: (op) => time(op.self / analysed),
       number: true
@@ -93,13 +93,13 @@ function opTable(ops, grouping, query) {
       number: true
     },
     {
-      title: told("total a step"),
+      title: inLoopUnits("total a step"),
       value: (op) => op.total,
       show: (op) => time(op.total / analysed),
       number: true
     },
     anyDevice && {
-      title: told("on the device a step"),
+      title: inLoopUnits("on the device a step"),
       value: (op) => op.device,
       show: (op) => op.device > 0 ? time(op.device / analysed) : "",
       number: true
@@ -140,7 +140,7 @@ export function opsPage(what) {
           `Ops that began in the ${
               plural(
                   loop().steps.analysed,
-                  told(
+                  inLoopUnits(
                       "analysed step"))}, on all threads of the process. Self time excludes the ops that an op calls. `,
           "The self time of an op that only waits (a scope, a data loader's next) is its wait; the overview separates waiting from working."),
         h("p", {class: "controls"}, h("label", null, "One row for each ", choice)), holder,
@@ -169,7 +169,7 @@ function shapesPart() {
               number: true
             },
             {
-              title: told("self a step"),
+              title: inLoopUnits("self a step"),
               value: (row) => row[5],
               show: (row) => time(row[5] / analysed),
               number: true
@@ -181,7 +181,7 @@ function shapesPart() {
               number: true
             },
             anyDevice && {
-              title: told("on the device a step"),
+              title: inLoopUnits("on the device a step"),
               value: (row) => row[6],
               show: (row) => row[6] > 0 ? time(row[6] / analysed) : "",
               number: true
@@ -209,7 +209,7 @@ export function kernelsPage() {
         null,
         h("p", null,
           `${plural(rows.length, "kernel")} took ${time(whole / analysed)} ${
-              told("a step")}; concurrent kernels each count in full. `,
+              inLoopUnits("a step")}; concurrent kernels each count in full. `,
           rows.some((row) => row[8] !== null) &&
               "Occupancy is theoretical: resident warps as a share of what a multiprocessor can hold, averaged over the kernel's time."),
         table(
@@ -222,7 +222,7 @@ export function kernelsPage() {
                 number: true
               },
               {
-                title: told("a step"),
+                title: inLoopUnits("a step"),
                 value: (row) => row[3],
                 show: (row) => time(row[3] / analysed),
                 number: true
@@ -288,19 +288,19 @@ export function copiesPage() {
               {title: "from", value: (row) => row[2]},
               {title: "to", value: (row) => row[3]},
               {
-                title: told("copies a step"),
+                title: inLoopUnits("copies a step"),
                 value: (row) => row[4],
                 show: (row) => (row[4] / analysed).toFixed(1),
                 number: true
               },
               {
-                title: told("a step"),
+                title: inLoopUnits("a step"),
                 value: (row) => row[5],
                 show: (row) => time(row[5] / analysed),
                 number: true
               },
               {
-                title: told("bytes a step"),
+                title: inLoopUnits("bytes a step"),
                 value: (row) => row[6],
                 show: (row) => bytes(row[6] / analysed),
                 number: true

@@ -1,7 +1,7 @@
 // The first page: what bounds the run, the confidence, where the step time goes, what would help.
 import {addressOf} from "./address.js";
 import {bar, CATEGORIES, present, swatch} from "./categories.js";
-import {analysis, figure, linkToStep, loop, loopData, lost, pictures, run, stepsInGroup, told, trains} from "./data.js";
+import {analysis, figure, inLoopUnits, linkToStep, loop, loopData, lost, pictures, run, stepsInGroup, trains} from "./data.js";
 import {absent, capital, evidence, facts, h, section} from "./dom.js";
 import {paddingLine} from "./input.js";
 import {stepGraph} from "./stepgraph.js";
@@ -19,7 +19,7 @@ export function overviewPage() {
   if (analysis.loops.length === 0) return [verdictPart(), runPart()];
   return [
     verdictPart(),
-    section(told("Step times"), stepGraph()),
+    section(inLoopUnits("Step times"), stepGraph()),
     kindsPart(),
     advicePart(),
     h("div", {class: "columns"}, breakdownPart(),
@@ -45,7 +45,7 @@ function verdictPart() {
             " (95 % CI ", figure("verdict.ci95.0", "percent"), " – ",
             figure("verdict.ci95.1", "percent"), "), confidence ",
             h("strong", null, verdict.confidence), "; based on ", figure("steps.analysed", "count"),
-            ` of ${plural(steps.count, told("step"))}`,
+            ` of ${plural(steps.count, inLoopUnits("step"))}`,
             steps.first !== null && ` (${steps.first}–${steps.last})`,
             verdict.doubts.length > 0 &&
                 `. Confidence is not higher because: ${verdict.doubts.join("; ")}`,
@@ -90,15 +90,15 @@ function breakdownPart() {
       h("td", {class: "number"}, figure(`shares.${name}`, "percent")),
       h("td", {class: "small soft"}, CATEGORIES[name], detailsOf(name) && [". ", detailsOf(name)]));
   return section(
-      told("The average step"), spreadText(steps), idealPart(names),
+      inLoopUnits("The average step"), spreadText(steps), idealPart(names),
       h("div", {class: "scroll"},
         h("table", null,
           h("caption", null,
-            told(
+            inLoopUnits(
                 "Each instant of a step belongs to exactly one category; together they make up the step.")),
           h("thead", null,
             h("tr", null, h("th", {scope: "col"}, "category"),
-              h("th", {scope: "col", class: "number"}, told("a step")),
+              h("th", {scope: "col", class: "number"}, inLoopUnits("a step")),
               h("th", {scope: "col", class: "number"}, "share"),
               h("th", {scope: "col"}, "what it is"))),
           h("tbody", null, names.map(row)))),
@@ -228,7 +228,7 @@ function advicePart() {
   const rest = prediction.withheld === null && prediction.replayed_steps > 0 &&
       h("p", {class: "small soft"}, "Predicted by replaying ",
         figure("prediction.replayed_steps", "count"),
-        told(" steps with the cause removed; the replay itself is off by "),
+        inLoopUnits(" steps with the cause removed; the replay itself is off by "),
         figure("prediction.replay_error", "percent"), ".");
   if (advice.length === 0) {
     return section(
@@ -237,9 +237,9 @@ function advicePart() {
             prediction.withheld ?
                 `No prediction: ${prediction.withheld}` :
                 loop().verdict.kind === "compute-bound" ?
-                told(
+                inLoopUnits(
                     "The step is compute-bound: no rule finds a stall worth removing. Faster kernels, a smaller model or lower precision would help.") :
-                told("No rule finds a change that would make the step faster.")));
+                inLoopUnits("No rule finds a change that would make the step faster.")));
   }
   return section("What would help", h("ol", {class: "advice"}, advice.map(adviceRow)), rest);
 }
@@ -256,7 +256,7 @@ function adviceRow(advice, i) {
 
 function gainOf(advice, i) {
   return [
-    h("strong", null, figure(`advice.${i}.predicted_step_ns`, "time")), told(" a step"),
+    h("strong", null, figure(`advice.${i}.predicted_step_ns`, "time")), inLoopUnits(" a step"),
     h("div", {class: "soft small"}, "saves ", figure(`advice.${i}.saves_ns`, "time"),
       `, ${times(loop().steps.wall_ns.mean / advice.predicted_step_ns)}`)
   ];
@@ -267,13 +267,13 @@ function kindsPart() {
   const several = populations.length > 1;
   if (!several && drift === null) return null;
   return section(
-      told("Not all steps are alike"),
+      inLoopUnits("Not all steps are alike"),
       several &&
           h("ul", {class: "plain"},
             populations.map(
                 (kind, i) =>
                     h("li", null, kind.label, ": ", figure(`populations.${i}.steps`, "count"),
-                      told(" steps of "), figure(`populations.${i}.mean_ns`, "time"), ", ",
+                      inLoopUnits(" steps of "), figure(`populations.${i}.mean_ns`, "time"), ", ",
                       figure(`populations.${i}.share`, "percent"),
                       ` of all time, ${kind.verdict.kind}`))),
       drift !== null && h("p", null, drift.why),
@@ -291,7 +291,7 @@ function placementPart() {
   if (placement.ops > 0)
     rows.push([
       "Ops on the CPU", h("a", {href: "#ops"}, plural(placement.ops, "op")),
-      `, ${time(placement.host_self_ns)} of self time in the ${told("steps")}, all threads`
+      `, ${time(placement.host_self_ns)} of self time in the ${inLoopUnits("steps")}, all threads`
     ]);
   if (placement.device_ns !== null)
     rows.push([
@@ -337,7 +337,7 @@ function runPart() {
         ["Ops recorded", figure("run.ops", "count")],
         loop().steps.marker &&
             [
-              told("Steps found by"), markerText(loop().steps.marker),
+              inLoopUnits("Steps found by"), markerText(loop().steps.marker),
               stepsInGroup() > 1 && `; the page shows means of ${stepsInGroup()} neighbours`
             ],
         ["Processes", h("ul", {class: "plain"}, processes.map(processText))],

@@ -1,6 +1,6 @@
 // A distributed run: which rank the others wait for.
 import {bar, swatch} from "./categories.js";
-import {analysis, figure, told} from "./data.js";
+import {analysis, figure, inLoopUnits} from "./data.js";
 import {h, section} from "./dom.js";
 import {table} from "./table.js";
 import {count, time} from "./text.js";
@@ -15,7 +15,7 @@ export function ranksPage() {
         h("p", null, "The ranks spend ", figure("ranks.wait_share", "percent"),
           " of their time waiting for the last one.")),
     section(
-        told("A step of each rank"),
+        inLoopUnits("A step of each rank"),
         h("p", {class: "small soft"}, swatch("compute"), "its own work ", swatch("communication"),
           "communication, including waiting for the others"),
         table(
@@ -28,7 +28,7 @@ export function ranksPage() {
                     String(row.rank)
               },
               {
-                title: told("a step"),
+                title: inLoopUnits("a step"),
                 value: (row) => row.step_ns,
                 show: (row) => bar(
                     [
@@ -68,7 +68,7 @@ export function ranksPage() {
               {
                 title: "came last in",
                 value: (row) => row.last_in,
-                show: (row) => told(`${count(row.last_in)} steps`),
+                show: (row) => inLoopUnits(`${count(row.last_in)} steps`),
                 number: true
               },
             ],

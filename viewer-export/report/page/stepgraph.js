@@ -1,7 +1,7 @@
 // Steps on x, their time by category on y; a click or Enter opens a step.
 import {CATEGORIES, colorValue, legend} from "./categories.js";
 import {axis, chartsMissing, graph} from "./charts.js";
-import {loop, steps, stepsInGroup, told} from "./data.js";
+import {inLoopUnits, loop, steps, stepsInGroup} from "./data.js";
 import {h, visible} from "./dom.js";
 import {count, plural, time} from "./text.js";
 
@@ -26,7 +26,7 @@ function barsOf(list) {
 
 function nameOfBar(bar) {
   const first = bar.members[0].number, last = bar.members[bar.members.length - 1].number;
-  return told(first === last ? `step ${first}` : `steps ${first}–${last}`);
+  return inLoopUnits(first === last ? `step ${first}` : `steps ${first}–${last}`);
 }
 
 // The first step of the warm-up, or one in a hundred, may take many times as long and must not
@@ -71,10 +71,10 @@ function optionsOf(bars, top, open) {
       x: {
         stacked: true,
         grid: {display: false},
-        title: {display: true, text: told("step of the run")},
+        title: {display: true, text: inLoopUnits("step of the run")},
         ticks: {maxRotation: 0, autoSkipPadding: 24}
       },
-      y: {...axis(told("time of a step"), time), stacked: true, max: top ?? undefined},
+      y: {...axis(inLoopUnits("time of a step"), time), stacked: true, max: top ?? undefined},
     },
     interaction: {mode: "index", intersect: false},
     onClick: (event, hit) => hit.length > 0 && open(bars[hit[0].index]),
@@ -84,7 +84,7 @@ function optionsOf(bars, top, open) {
           title: (items) => nameOfBar(bars[items[0].dataIndex]),
           label: (item) => item.raw > 0 ? `${item.dataset.label} ${time(item.raw)}` : null,
           footer: (items) =>
-              `slowest: ${told("step")} ${bars[items[0].dataIndex].slowest.number}, ${
+              `slowest: ${inLoopUnits("step")} ${bars[items[0].dataIndex].slowest.number}, ${
                   time(bars[items[0].dataIndex].slowest.wall)}`,
         },
         filter: (item) => item.raw > 0
@@ -103,7 +103,7 @@ export function stepGraph() {
   const names = Object.keys(CATEGORIES).filter((name) => list.some((step) => step.times[name] > 0));
   const top = heightOf(bars);
   const {wall_ns: wall} = loop().steps;
-  const label = told(`Time of ${plural(list.length, "step")}, from ${time(wall.min)} to ${
+  const label = inLoopUnits(`Time of ${plural(list.length, "step")}, from ${time(wall.min)} to ${
       time(wall.max)}, median ${time(wall.p50)}. Arrow keys choose a step, Enter opens it.`);
   const drawn = graph(
       {
@@ -136,7 +136,7 @@ function explain(bars, size, top) {
         (cut.length > 3 ? " and others." : "."));
   }
   parts.push("Choose a bar to open its slowest step.");
-  return told(parts.join(" "));
+  return inLoopUnits(parts.join(" "));
 }
 
 function addKeys(drawn, bars, said) {
@@ -152,8 +152,8 @@ function addKeys(drawn, bars, said) {
     drawn.chart.tooltip.setActiveElements(active, {x: 0, y: 0});
     drawn.chart.update();
     const {number, wall, kind} = bars[at].slowest;
-    said.textContent = visible(
-        told(`Step ${number}: ${time(wall)}${kind === null ? "" : ", " + kind}. Enter opens it.`));
+    said.textContent = visible(inLoopUnits(
+        `Step ${number}: ${time(wall)}${kind === null ? "" : ", " + kind}. Enter opens it.`));
   });
 }
 
@@ -164,7 +164,7 @@ function stepForm(list) {
     min: first,
     max: last,
     value: loop().slowest[0]?.number ?? first,
-    "aria-label": told("Number of a step")
+    "aria-label": inLoopUnits("Number of a step")
   });
   return h(
       "form", {
@@ -174,6 +174,6 @@ function stepForm(list) {
           openStep(input.value);
         }
       },
-      h("label", null, told("Step "), input), h("button", {type: "submit"}, "Open"),
+      h("label", null, inLoopUnits("Step "), input), h("button", {type: "submit"}, "Open"),
       h("span", {class: "soft small"}, `of ${count(first)} to ${count(last)}`));
 }

@@ -2,7 +2,7 @@
 // of step side by side, and how steps change over the run.
 import {addressOf} from "./address.js";
 import {bar, CATEGORIES, CATEGORY_OF_KIND, legend, present, swatch} from "./categories.js";
-import {figure, linkToStep, loop, pictures, steps, stepsInGroup, told} from "./data.js";
+import {figure, inLoopUnits, linkToStep, loop, pictures, steps, stepsInGroup} from "./data.js";
 import {absent, capital, facts, h, section} from "./dom.js";
 import {stepGraph} from "./stepgraph.js";
 import {table} from "./table.js";
@@ -13,12 +13,12 @@ export function stepsPage(what) {
   const list = steps();
   const drawn = pictures();
   if (list.length === 0)
-    return [h("h1", null, told("Steps")), absent(told("This run has no steps."))];
+    return [h("h1", null, inLoopUnits("Steps")), absent(inLoopUnits("This run has no steps."))];
   const number = what === null ? drawn[0]?.number ?? list[0].number : stepNumber(what);
   return [
-    h("h1", null, told("Steps")),
+    h("h1", null, inLoopUnits("Steps")),
     Number.isNaN(number) ? noStep(what, list) : stepPart(number, list, drawn),
-    section(told("All steps"), stepGraph()), kindsOfSteps(), driftPart(), slowestPart()
+    section(inLoopUnits("All steps"), stepGraph()), kindsOfSteps(), driftPart(), slowestPart()
   ];
 }
 
@@ -30,8 +30,8 @@ function stepNumber(text) {
 }
 
 function noStep(number, list) {
-  return section(told("Step ") + number, absent([
-                   told("The run has no step "), number,
+  return section(inLoopUnits("Step ") + number, absent([
+                   inLoopUnits("The run has no step "), number,
                    `: it has ${list[0].number} to ${list[list.length - 1].number}.`
                  ]));
 }
@@ -55,7 +55,7 @@ function stepPart(number, list, drawn) {
                 },
                   `${entry.why} (${entry.number})`)));
   return section(
-      told(`Step ${number}`) + (picture ? ", the " + picture.why : ""), choice,
+      inLoopUnits(`Step ${number}`) + (picture ? ", the " + picture.why : ""), choice,
       aboutStep(step, picture, number), picture ? timeline(picture) : noTimeline(number),
       picture && longestPart(picture));
 }
@@ -67,7 +67,7 @@ function aboutStep(step, picture, number) {
   const names = present(step.times);
   return [
     h("p", null, h("strong", null, time(wall)),
-      shared && told(` (the mean of ${stepsInGroup()} steps from ${step.number} on)`),
+      shared && inLoopUnits(` (the mean of ${stepsInGroup()} steps from ${step.number} on)`),
       `, ${(wall / median).toFixed(2)} × the median`, step.kind !== null && `, ${step.kind}`,
       `; began ${time(picture?.start_ns ?? step.start)} into the recording`,
       step.population === 0 &&
@@ -87,7 +87,8 @@ function aboutStep(step, picture, number) {
 function noTimeline(number) {
   return h(
       "p", {class: "soft"},
-      told("This page holds the events of a few steps only. To export the timeline of this step: "),
+      inLoopUnits(
+          "This page holds the events of a few steps only. To export the timeline of this step: "),
       h("code", null, `stepscope export run.db -o step.json.gz --steps ${number}`));
 }
 
@@ -98,7 +99,8 @@ function longestPart(picture) {
                      .slice(0, 200);
   if (slices.length === 0) return null;
   return h(
-      "details", null, h("summary", null, told("The longest events of this step, as a table")),
+      "details", null,
+      h("summary", null, inLoopUnits("The longest events of this step, as a table")),
       table(
           [
             {title: "event", value: (slice) => slice.name, name: true},
@@ -125,16 +127,16 @@ function longestPart(picture) {
 function kindsOfSteps() {
   const {populations} = loop();
   if (populations.length < 2)
-    return section(told("Kinds of step"), absent(told("All steps are of one kind.")));
+    return section(inLoopUnits("Kinds of step"), absent(inLoopUnits("All steps are of one kind.")));
   const longest = Math.max(...populations.map((kind) => kind.mean_ns));
   const names =
       Object.keys(CATEGORIES).filter((name) => populations.some((kind) => kind.shares[name] > 0));
   return section(
-      told("Kinds of step"), legend(names),
+      inLoopUnits("Kinds of step"), legend(names),
       populations.map(
           (kind, i) => h(
               "div", null, h("h3", null, capital(kind.label)),
-              h("p", null, figure(`populations.${i}.steps`, "count"), told(" steps of "),
+              h("p", null, figure(`populations.${i}.steps`, "count"), inLoopUnits(" steps of "),
                 figure(`populations.${i}.mean_ns`, "time"), ", ",
                 figure(`populations.${i}.share`, "percent"), " of all time; on their own ",
                 [kind.verdict.degree, kind.verdict.kind].filter(Boolean).join(" "), "."),
@@ -159,11 +161,12 @@ function exampleOf(number) {
 function driftPart() {
   const {drift} = loop();
   if (drift === null)
-    return section("Over the run", absent(told("The usual steps get neither faster nor slower.")));
+    return section(
+        "Over the run", absent(inLoopUnits("The usual steps get neither faster nor slower.")));
   return section("Over the run", h("p", null, drift.why), facts([
                    [
                      "Change", figure("drift.change_ns", "time"), " (",
-                     figure("drift.change_share", "percent"), told(" of the median step)")
+                     figure("drift.change_share", "percent"), inLoopUnits(" of the median step)")
                    ],
                    drift.from_step !== null && ["From", linkToStep(drift.from_step)],
                    [
@@ -180,11 +183,11 @@ function slowestPart() {
   const names =
       Object.keys(CATEGORIES).filter((name) => slowest.some((step) => sum(step, name) > 0));
   return section(
-      told("The slowest steps"),
+      inLoopUnits("The slowest steps"),
       table(
           [
             {
-              title: told("step"),
+              title: inLoopUnits("step"),
               value: (step) => step.number,
               show: (step) => linkToStep(step.number)
             },

@@ -17,8 +17,8 @@ const OUTCOMES = {
 
 const available = (cell) => cell.figures !== null;
 const valueOf = (cell) => cell.values[sweep.scanned];
-const toldOfSweep = (phrase) => inUnits(phrase, sweep.unit);
-const unit = () => sweep.per_sample ? "a sample" : toldOfSweep("a step");
+const inSweepUnits = (phrase) => inUnits(phrase, sweep.unit);
+const unit = () => sweep.per_sample ? "a sample" : inSweepUnits("a step");
 
 function costOf(cell) {
   return sweep.per_sample ? cell.figures.sample_ns : cell.figures.step_ns.mean;
@@ -117,7 +117,7 @@ function scansPart() {
               show: (scan) => best(scan) ? h("strong", null, number(valueOf(best(scan)))) : "N/A"
             },
             {
-              title: sweep.per_sample ? "samples a second" : toldOfSweep("a step"),
+              title: sweep.per_sample ? "samples a second" : inSweepUnits("a step"),
               value: (scan) => best(scan) && -costOf(best(scan)).value,
               number: true,
               show: (scan) => best(scan) ? speedOf(best(scan)) : ""
@@ -258,7 +258,8 @@ function heatPart() {
         " is the best, ≈ is as good."),
       h("div", {class: "scroll"},
         h("table", {class: "heat"},
-          h("caption", null, sweep.per_sample ? "Samples a second" : toldOfSweep("Time of a step")),
+          h("caption", null,
+            sweep.per_sample ? "Samples a second" : inSweepUnits("Time of a step")),
           h("thead", null,
             h("tr", null, h("th", {scope: "col"}, sweep.scanned),
               sweep.scans.map(
@@ -343,7 +344,7 @@ function curvePart() {
   return sweep.per_sample ?
       curves("Throughput", "samples a second", (cell) => cell.figures.samples_per_second, rate) :
       curves(
-          toldOfSweep("Time of a step"), toldOfSweep("a step"),
+          inSweepUnits("Time of a step"), inSweepUnits("a step"),
           (cell) => cell.figures.step_ns.mean.value, time);
 }
 
@@ -387,7 +388,7 @@ export function sweepSettingsPage() {
                                         show: (cell) => valueText(cell.values[name])
                                       })),
               {title: "outcome", value: (cell) => available(cell) ? "ok" : outcomeOf(cell)},
-              column(toldOfSweep("steps"), "steps", count),
+              column(inSweepUnits("steps"), "steps", count),
               column("mean", "step_ns.mean.value", time),
               column("p50", "step_ns.p50", time),
               column("p99", "step_ns.p99", time),
@@ -395,7 +396,7 @@ export function sweepSettingsPage() {
               column("input", "input_share", percent),
               column("model", "model_share", percent),
               column("peak memory", "peak_rss_bytes", bytes),
-              column(toldOfSweep("page faults a step"), "minor_faults_per_step", rate),
+              column(inSweepUnits("page faults a step"), "minor_faults_per_step", rate),
               column("from disk", "major_faults_per_step", rate),
               column("memory pressure", "pressure_share", percent),
               column("in the kernel", "system_share", percent),

@@ -1,6 +1,6 @@
 // One step as a small timeline: a row per thread or stream, from the start of the step to its end.
 import {colorVariable} from "./categories.js";
-import {nameOf, told, trains} from "./data.js";
+import {inLoopUnits, nameOf, trains} from "./data.js";
 import {h, svg, visible} from "./dom.js";
 import {count, plural, time} from "./text.js";
 
@@ -66,7 +66,7 @@ export function timeline(picture) {
     notes.push(`${count(picture.left_out)} more events overlap these and are not drawn.`);
   if (picture.resolution_ns > 0)
     notes.push(`Neighbours shorter than ${time(picture.resolution_ns)} are drawn as one.`);
-  if (!picture.ops_recorded) notes.push(told("Ops were not recorded in this step."));
+  if (!picture.ops_recorded) notes.push(inLoopUnits("Ops were not recorded in this step."));
   return h(
       "div", {class: "timeline"}, holder, detail,
       notes.length > 0 && h("p", {class: "small soft"}, notes.join(" ")));
@@ -122,7 +122,8 @@ function drawSlice(image, slice, lane, wall, width, detail) {
   const say = () => {
     detail.replaceChildren(
         h("strong", null, slice.name),
-        ` · ${time(slice.dur)}, begins ${time(Math.max(0, slice.start))} into the ${told("step")}`,
+        ` · ${time(slice.dur)}, begins ${time(Math.max(0, slice.start))} into the ${
+            inLoopUnits("step")}`,
         slice.phase !== "none" && ` · ${slice.phase}`);
   };
   image.append(
