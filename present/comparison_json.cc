@@ -32,7 +32,7 @@ Json difference_json(const Difference& d, Unit unit) {
   const auto number = [unit](double value) {
     return unit == Unit::kNanoseconds ? Json(std::llround(value)) : Json(value);
   };
-  const bool told = d.can_be_told();
+  const bool told = d.is_known();
   Json json = {
       {"a", number(d.a.value)}, {"b", number(d.b.value)}, {"difference", number(d.delta())},
       {"interval", nullptr},    {"level", nullptr},       {"noise", nullptr}};

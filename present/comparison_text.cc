@@ -69,7 +69,7 @@ std::string note_lines(const ComparisonView& view, const Palette& palette) {
 std::string time_cell(double ns) { return ns > 0 ? time_text(ns) : "–"; }
 
 std::string verdict_of(const Difference& difference) {
-  if (!difference.can_be_told()) return "unknown";
+  if (!difference.is_known()) return "unknown";
   return difference.changed ? "" : "noise";
 }
 
@@ -77,7 +77,7 @@ std::string verdict_of(const Difference& difference) {
 std::string time_cells(const Difference& d) {
   return pad_left(time_cell(d.a.value), 10) + pad_left(time_cell(d.b.value), 10) +
          pad_left(signed_time_text(d.delta()), 11) +
-         pad_left(d.can_be_told() ? time_interval_text(d.interval) : "", 23);
+         pad_left(d.is_known() ? time_interval_text(d.interval) : "", 23);
 }
 
 // Blanks at the end of a line are no use to anybody.

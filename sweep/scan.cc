@@ -53,7 +53,7 @@ bool is_as_good(const SweepReport& report, const Scan& scan, std::size_t cell) {
   const CellFigures& figures = report.cells[cell];
   if (!figures.available()) return false;
   const Difference difference = difference_of(report.cells[*scan.best].cost(), figures.cost());
-  return difference.can_be_told() && !difference.changed;
+  return difference.is_known() && !difference.changed;
 }
 
 void find_as_good(const SweepReport& report, Scan& scan) {

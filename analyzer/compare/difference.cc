@@ -48,8 +48,8 @@ double reach_of(const Difference& d, const Errors& errors) {
 
 void set_level(Difference& d, double level) {
   d.level = level;
-  d.interval = d.can_be_told() ? interval_against(d, 1) : Interval{d.delta(), d.delta()};
-  d.changed = d.can_be_told() && (d.interval.low > 0 || d.interval.high < 0);
+  d.interval = d.is_known() ? interval_against(d, 1) : Interval{d.delta(), d.delta()};
+  d.changed = d.is_known() && (d.interval.low > 0 || d.interval.high < 0);
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ Difference difference_of(const Estimate& a, const Estimate& b, double level) {
   Difference d;
   d.a = a;
   d.b = b;
-  if (d.can_be_told()) {
+  if (d.is_known()) {
     const Errors errors(d);
     const double error = errors.of_difference();
     d.p = error > 0 ? student_p(d.delta() / error, freedom_of(d, errors)) : d.delta() == 0 ? 1 : 0;
@@ -78,7 +78,7 @@ Interval interval_against(const Difference& d, double factor) {
 // The ratios r for which b - r × a cannot be distinguished from 0:
 // (b - r a)² <= t² (error_b² + r² error_a²).
 std::optional<Relative> relative_of(const Difference& d) {
-  if (!d.can_be_told() || d.a.value <= 0) return std::nullopt;
+  if (!d.is_known() || d.a.value <= 0) return std::nullopt;
   const double ratio = d.b.value / d.a.value;
   const Errors errors(d);
   if (errors.of_difference() <= 0) return Relative{ratio - 1, {ratio - 1, ratio - 1}};

@@ -25,7 +25,7 @@ struct Difference {
 
   [[nodiscard]] double delta() const { return b.value - a.value; }
   // Both runs have enough steps to estimate the noise.
-  [[nodiscard]] bool can_be_told() const { return a.has_error() && b.has_error(); }
+  [[nodiscard]] bool is_known() const { return a.has_error() && b.has_error(); }
 };
 
 // The steps of each run are assumed to vary at least as much as those of both runs together.
@@ -33,7 +33,7 @@ struct Difference {
 // never has any.
 Difference difference_of(const Estimate& a, const Estimate& b, double level = kLevel);
 
-// Of b - factor × a, at the level of the difference. Needs can_be_told().
+// Of b - factor × a, at the level of the difference. Needs is_known().
 Interval interval_against(const Difference& difference, double factor);
 
 // b / a - 1, and its interval (Fieller 1954), which contains 0 exactly when that of the difference

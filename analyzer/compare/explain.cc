@@ -103,7 +103,7 @@ std::string category_reason(const LoopComparison& loop) {
 }
 
 std::string median_reason(const LoopComparison& loop) {
-  if (!loop.mean.can_be_told() || loop.mean.changed == loop.median.changed) return "";
+  if (!loop.mean.is_known() || loop.mean.changed == loop.median.changed) return "";
   const std::string median =
       time_text(loop.median.b.value) + " instead of " + time_text(loop.median.a.value);
   if (loop.mean.changed) {
@@ -162,7 +162,7 @@ std::string time_interval_text(Interval ns) {
 
 std::string change_of(const LoopComparison& loop) {
   const Difference& pace = loop.pace();
-  if (!pace.can_be_told()) return "unknown";
+  if (!pace.is_known()) return "unknown";
   if (!pace.changed) return "noise";
   return pace.delta() < 0 ? "faster" : "slower";
 }
@@ -171,7 +171,7 @@ std::string answer_of(const LoopComparison& loop) {
   const Difference& pace = loop.pace();
   const double a = pace.a.value, b = pace.b.value;
   const std::string each = loop.sample ? " a sample" : in_units(" a step", loop.unit);
-  if (!pace.can_be_told()) {
+  if (!pace.is_known()) {
     return in_units("Too few steps to distinguish a difference from noise: ", loop.unit) +
            time_text(b) + each + " in B, " + short_time(a, b) + " in A";
   }
