@@ -1,7 +1,7 @@
-// What a program and the recorder say to each other when they meet, once, over a Unix socket
-// (SOCK_SEQPACKET): the program says Hello, the recorder answers with a Welcome and, as SCM_RIGHTS,
-// the descriptor of the region that the program shall write into. Then both close the connection:
-// from there on everything passes through the region, and the program keeps no descriptor of ours.
+// The handshake between a program and the recorder, over a Unix socket (SOCK_SEQPACKET): the
+// program sends Hello, the recorder answers with a Welcome and, as SCM_RIGHTS, the descriptor of
+// the region that the program will write to. Then both close the connection: everything else passes
+// through the region, and the program keeps no descriptor of ours.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,8 @@ inline constexpr const char* kSocketVariable = "STEPSCOPE_SOCKET";
 inline constexpr std::uint32_t kChannelMagic = 0x48435353;  // "SSCH"
 inline constexpr std::uint32_t kChannelVersion = 2;
 
-// How long a recorder may be silent before a program takes it for gone. Long, because on a slow
-// disk it writes for a second and more; short, because a program that starts then stands still as
-// long.
+// How long a recorder may be silent before a program considers it gone. Long, because writing to a
+// slow disk can take more than a second; short, because a starting program blocks for as long.
 inline constexpr std::int64_t kRecorderPatienceSeconds = 10;
 
 struct Hello {
@@ -25,16 +24,16 @@ struct Hello {
   char stepscope_version[32];
   std::int64_t parent_pid;
   std::int64_t rank;          // RANK in the environment; -1: none
-  std::int64_t monotonic_ns;  // the program's CLOCK_MONOTONIC as it says this
+  std::int64_t monotonic_ns;  // the program's CLOCK_MONOTONIC when sending
 };
 
 struct Welcome {
   std::uint32_t magic;
-  std::uint32_t accepted;  // 0: no descriptor comes, `reason` says why
+  std::uint32_t accepted;  // 0: no descriptor follows, `reason` says why
   char reason[248];
 };
 
-// On the same socket: somebody who wants the recorder to do something (`stepscope control`).
+// On the same socket: commands to the recorder (`stepscope control`).
 inline constexpr std::uint32_t kControlMagic = 0x54435353;  // "SSCT"
 
 enum class ControlCommand : std::uint32_t { kStatus, kStartOps, kStopOps, kFollowPlan };
@@ -48,7 +47,7 @@ struct ControlRequest {
 struct ControlReply {
   std::uint32_t magic;
   std::uint32_t version;
-  char text[248];  // a line for a person
+  char text[248];  // one line of text
 };
 
 // Where the socket of a running recording is found: this key of the store's meta.

@@ -1,4 +1,4 @@
-// The program's end of the channel: asks the recorder for a region to write into.
+// The program's end of the channel: asks the recorder for a region to write to.
 #pragma once
 
 #include "profiler/ring/region.h"
@@ -9,8 +9,8 @@ namespace stepscope {
 bool is_wrapped();
 
 // Connects, maps the region, closes everything else. Blocks for at most kRecorderPatienceSeconds,
-// allocates nothing, prints nothing; nothing is returned when the recorder is not there or refuses.
-// errno is kept.
+// allocates nothing, prints nothing; returns nothing when the recorder is absent or refuses.
+// Preserves errno.
 Region connect_to_recorder();
 
 }  // namespace stepscope

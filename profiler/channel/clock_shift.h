@@ -1,6 +1,6 @@
 // How far a program's CLOCK_MONOTONIC is from the recorder's. As a rule it is the same clock; a
 // time namespace (`unshare --time`, some containers) shifts it by a constant, and a library that
-// fakes time (libfaketime) does what it likes.
+// fakes time (libfaketime) can change it arbitrarily.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 namespace stepscope {
 
 struct ClockShift {
-  std::int64_t ns = 0;  // the recorder's clock less the program's
+  std::int64_t ns = 0;  // the recorder's clock minus the program's
   bool exact = true;    // false: guessed from one reading; the program's clock may run at any rate
 };
 
@@ -21,7 +21,7 @@ struct ClockShift {
 ClockShift clock_shift(std::int64_t recorder_ns, std::int64_t program_ns,
                        std::int64_t between_namespaces_ns);
 
-// Our CLOCK_MONOTONIC less that of process `pid`, as their time namespaces have it. 0 where the
+// Our CLOCK_MONOTONIC minus that of process `pid`, according to their time namespaces. 0 where the
 // kernel has none (before Linux 5.6).
 std::int64_t namespace_shift_ns(pid_t pid);
 

@@ -21,12 +21,12 @@
 namespace stepscope {
 
 // Anonymous memory that can be handed to another process: a memfd, else an unlinked file in
-// /dev/shm or in `folder`, where memfd_create() is not to be had (old kernels, seccomp).
+// /dev/shm or in `folder`, where memfd_create() is unavailable (old kernels, seccomp).
 Result<OwnedFd> make_shared_memory(std::uint64_t bytes, const std::filesystem::path& folder);
 
 class Listener {
  public:
-  // A program that has come. Its region is mapped here; the caller unmaps it.
+  // A program that has connected. Its region is mapped here; the caller unmaps it.
   struct Arrival {
     pid_t pid = 0;
     Hello hello{};
@@ -40,19 +40,19 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  // Who carries out what somebody asks for on the socket, and answers with a line.
+  // Executes a command received on the socket and returns one line as the answer.
   using ControlHandler = std::function<std::string(ControlCommand)>;
   void set_control_handler(ControlHandler handler) { control_ = std::move(handler); }
 
   // For STEPSCOPE_SOCKET.
   [[nodiscard]] const std::string& path() const { return path_; }
-  // Readable when accept() has something to do.
+  // Readable when accept() has work to do.
   [[nodiscard]] int fd() const { return socket_.get(); }
 
-  // The next program that waits, given a region; nothing when none does. One that says nonsense is
-  // sent away and not told of. A program for which there is no memory is refused: the error is
-  // that, and the next call goes on with the next program. `patience_ticks`: how long the program
-  // waits for the next heartbeat before it takes the recorder for gone.
+  // Accepts the next waiting program and gives it a region; nothing when none is waiting. Malformed
+  // requests are rejected and not reported. A program for which there is no memory is refused with
+  // an error; the next call continues with the next program. `patience_ticks`: how long the program
+  // waits for the next heartbeat before it considers the recorder gone.
   Result<std::optional<Arrival>> accept(const RegionLayout& layout, const RecordPlan& plan,
                                         std::uint64_t patience_ticks);
 
@@ -65,8 +65,8 @@ class Listener {
   ControlHandler control_;
 };
 
-// Asks the recorder whose socket is at `path`. Errors: kNotFound (nobody is there), kIo (no answer
-// within `patience`, too).
+// Sends a command to the recorder with the socket `path`. Errors: kNotFound (no recorder), kIo
+// (also no answer within `patience`).
 Result<std::string> ask_recorder(
     const std::string& path, ControlCommand command,
     std::chrono::seconds patience = std::chrono::seconds(kRecorderPatienceSeconds));

@@ -1,8 +1,8 @@
 // From the bytes of a CUPTI buffer to the store's device events.
 //
-// Trusts nothing in the buffer: the program whose memory it is may have gone wild. What makes no
-// sense is counted and skipped; where the next record cannot be found, the rest of the buffer is.
-// Thread safety: none; the recorder's.
+// Does not trust the buffer: the program that owns its memory may have corrupted it. Malformed
+// records are counted and skipped; if the next record cannot be found, so is the rest of the
+// buffer. Thread safety: none; the recorder's.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,14 @@
 
 namespace stepscope {
 
-// What a decoder needs to know of the store, and tells it.
+// The decoder's interface to the store.
 class ActivityContext {
  public:
   virtual ~ActivityContext() = default;
   virtual DeviceId device(std::uint32_t number) = 0;
   virtual StreamId stream(std::uint32_t device, std::uint32_t context, std::uint32_t number) = 0;
   virtual ThreadId thread(std::uint32_t tid) = 0;
-  // kNone when it is not known.
+  // kNone when unknown.
   virtual StringId kernel_name(std::uint64_t address) = 0;
   virtual StringId call_name(NameSpace space, std::uint32_t callback) = 0;
   virtual StringId overhead_name(std::string_view name) = 0;
@@ -51,15 +51,15 @@ struct DeviceEvents {
 // The events of one process. Contexts are kept from buffer to buffer.
 class ActivityDecoder {
  public:
-  // Kinds whose size cannot be right are taken for unknown.
+  // Kinds with an impossible size count as unknown.
   ActivityDecoder(const RecordSizes& sizes, ActivityContext& context);
 
   // Appends the events in `bytes`, one buffer, up to its end or the first place where no record has
-  // been written (a kind of 0). Calls of the driver that a call of the runtime makes are left out:
-  // they are one call to who reads it.
+  // been written (a kind of 0). Driver calls made by a runtime call are left out: to the user they
+  // are one call.
   void decode(std::span<const std::byte> bytes, const ClockMap& clock, DeviceEvents& out);
 
-  // Records that made no sense.
+  // The number of malformed records.
   [[nodiscard]] std::int64_t bad_records() const { return bad_; }
 
  private:
@@ -93,8 +93,8 @@ class ActivityDecoder {
   const RecordSizes sizes_;
   ActivityContext& context_;
   std::unordered_map<std::uint32_t, std::uint32_t> device_of_context_;
-  std::vector<DriverCall> driver_calls_;  // of the buffer at hand
-  std::unordered_map<std::uint32_t, std::vector<TimeRange>> runtime_calls_;  // of it, by thread
+  std::vector<DriverCall> driver_calls_;  // of the current buffer
+  std::unordered_map<std::uint32_t, std::vector<TimeRange>> runtime_calls_;  // by thread
   std::int64_t bad_ = 0;
 };
 

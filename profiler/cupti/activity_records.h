@@ -1,10 +1,10 @@
-// CUPTI's activity records as they lie in its buffers: what is read of them, at its place.
+// The layout of CUPTI's activity records in its buffers, as far as they are read.
 //
-// A record begins with its kind and is as long as the CUPTI in use made it: releases append fields.
-// What is declared here is the part that has been at the same place from CUPTI 11.8 on; the lengths
-// are asked of the library itself (record_sizes.h). So one binary serves every CUPTI, and is built
-// without NVIDIA's headers. tests/profiler/cupti compares each place with those headers where there
-// are any.
+// A record begins with its kind; its length depends on the CUPTI in use, as releases append fields.
+// The structs declare the part whose layout has been stable since CUPTI 11.8; the lengths are
+// queried from the library itself (record_sizes.h). So one binary works with every CUPTI, and is
+// built without NVIDIA's headers. tests/profiler/cupti compares the offsets with those headers
+// where available.
 //
 // Pointers are the program's: numbers here, which are never followed. Ids with all bits set are
 // none.
@@ -24,7 +24,7 @@ enum class ActivityKind : std::uint32_t {
   kDevice = 8,
   kContext = 9,
   kKernel = 10,    // CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL; those of a CUDA graph one by one
-  kOverhead = 17,  // what the driver and CUPTI do besides: compile, load, flush
+  kOverhead = 17,  // other work of the driver and CUPTI: compile, load, flush
   kPeerCopy = 22,
   kSync = 38,
 };
@@ -40,7 +40,7 @@ inline constexpr std::uint32_t kNoCuptiId = 0xffffffff;
 
 struct ApiRecord {
   std::uint32_t kind;
-  std::uint32_t callback;  // which function
+  std::uint32_t callback;  // the id of the function
   std::uint64_t start;
   std::uint64_t end;
   std::uint32_t process;
@@ -189,7 +189,7 @@ static_assert(sizeof(MemsetRecord) == 48 && sizeof(SyncRecord) == 40 &&
               sizeof(OverheadRecord) == 40 && sizeof(DeviceRecord) == 144);
 static_assert(sizeof(KernelRecord) == 160 && sizeof(ContextRecord) == 12);
 
-// How long a record of each kind is; 0: not known.
+// The length of a record of each kind; 0: unknown.
 struct RecordSizes {
   std::uint32_t bytes[kMaxActivityKind + 1] = {};
 

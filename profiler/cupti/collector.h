@@ -1,8 +1,8 @@
-// Has CUPTI write what the device does into the region's DeviceArea. One in a process.
+// Makes CUPTI write device activity into the region's DeviceArea. One per process.
 //
-// CUPTI asks for buffers and gives them back on threads of its own, and now and then on one of the
-// program's: there, nothing is copied and nothing waits for the recorder. What it has no buffer for
-// it drops and counts.
+// CUPTI requests and returns buffers on its own threads and sometimes on one of the program's:
+// there, nothing is copied and nothing waits for the recorder. Records without a buffer are dropped
+// and counted.
 //
 // Thread safety: all members. Two locks, taken in this order: mutex_ around what is asked of CUPTI,
 // names_mutex_ in a buffer's completion. CUPTI may complete buffers inside a call of ours, so
@@ -26,24 +26,24 @@ namespace stepscope {
 
 class Collector {
  public:
-  // How often CUPTI hands over buffers that are not full yet.
+  // How often CUPTI delivers buffers that are not yet full.
   static constexpr std::uint32_t kFlushPeriodMs = 1000;
 
-  // The one of this process. Never destroyed: CUPTI may come with a buffer after static
+  // The instance of this process. Never destroyed: CUPTI may deliver a buffer after static
   // destructors.
   static Collector& get();
 
-  // Records the device when `wanted`, and does not otherwise; into `region`, once CUDA is in use.
-  // Call it again and again. A line for the user, once, when that cannot be.
+  // Records the device into `region` while `wanted`, once CUDA is in use. Call it repeatedly.
+  // Returns one line for the user, once, if that is impossible.
   std::optional<std::string> follow(const Region& region, bool wanted);
-  // Ends the recording: what CUPTI holds is handed over. follow() may begin another.
+  // Ends the recording and flushes what CUPTI holds. follow() may begin another.
   void stop();
 
-  // Around fork(), so that the child finds it whole.
+  // Called around fork(), so that the child finds it in a consistent state.
   void lock();
   void unlock();
-  // In the child of a fork, instead of unlock(). Where CUPTI was in use it is the parent's, and
-  // of no use here.
+  // Called in the child of a fork, instead of unlock(). If CUPTI was in use, it belongs to the
+  // parent and is unusable here.
   void abandon_in_child();
 
   Collector(const Collector&) = delete;
@@ -54,7 +54,7 @@ class Collector {
 
   Collector() = default;
 
-  // mutex_ is held.
+  // Requires mutex_.
   Status start(const Region& region);
   Status prepare_library();
   Status set_recording(bool on);
@@ -73,7 +73,7 @@ class Collector {
   CuptiLibrary cupti_{};
   RecordSizes sizes_;
   std::uint32_t version_ = 0;
-  void* subscriber_ = nullptr;  // when it is ours
+  void* subscriber_ = nullptr;  // if it is ours
 
   std::atomic<DeviceArea*> area_{nullptr};  // null: no buffer is given or taken
 

@@ -15,7 +15,7 @@ namespace stepscope {
 // CUptiResult: 0 is success.
 using CuptiResult = int;
 
-// What is called of it, with plain types in place of CUPTI's pointers and enumerations.
+// The functions used, with plain types in place of CUPTI's pointers and enumerations.
 struct CuptiLibrary {
   using BufferRequested = void (*)(std::uint8_t** buffer, std::size_t* bytes,
                                    std::size_t* max_records);
@@ -41,19 +41,19 @@ struct CuptiLibrary {
   std::string path;
 };
 
-// Whether this process uses CUDA: its driver's library is there. Before that CUPTI must be left
-// alone: it would start CUDA, which is then of no use to children that are forked.
+// Whether this process uses CUDA: its driver library is loaded. Before that, CUPTI must not be
+// touched: it would initialise CUDA, which is then unusable in forked children.
 bool cuda_is_in_use();
 
-// Where libcupti may be, in the order in which it is looked for: the one in the process, those that
-// PyTorch brought along, the CUDA toolkit's, and whatever the system's loader finds by name.
+// Where libcupti may be, in search order: the one already loaded, those shipped with PyTorch, the
+// CUDA toolkit's, and whatever the system's loader finds by name.
 std::vector<std::filesystem::path> cupti_places();
 
-// The functions of a loaded libcupti; `path` is where it came from. Errors: kUnavailable when one
-// is missing.
+// The functions of a loaded libcupti; `path` is its file. Errors: kUnavailable when one is
+// missing.
 Result<CuptiLibrary> find_cupti_functions(void* library, const std::filesystem::path& path);
 
-// Loads the first of cupti_places() that is there, for good. Errors: kUnavailable.
+// Loads the first of cupti_places() that exists, permanently. Errors: kUnavailable.
 Result<CuptiLibrary> load_cupti();
 
 }  // namespace stepscope

@@ -1,9 +1,9 @@
-// The part of a region (ring/region_format.h) where CUPTI's buffers lie, as the program and the
-// recorder, which may be another process, both see it. Told in prose in docs/device.md.
+// The part of a region (ring/region_format.h) that holds CUPTI's buffers, shared by the program and
+// the recorder, which may be another process. docs/device.md describes it in prose.
 //
-// CUPTI writes its records right into this memory. A full buffer is handed over by one store, and
-// is decoded by the recorder: what was written survives the program. Records name texts by their
-// addresses in the program; a log beside the buffers says what was there.
+// CUPTI writes its records directly to this memory. A single store hands over a full buffer, which
+// the recorder decodes: what was written survives the program. Records refer to texts by their
+// addresses in the program; a log next to the buffers holds the texts.
 //
 // Sparse and zeroed, like the rest of the region: takes no memory where no device is recorded.
 #pragma once
@@ -17,13 +17,13 @@
 
 namespace stepscope {
 
-// CUPTI's manual advises 1 to 10 MiB. What does not fit into them all is dropped, and counted.
+// CUPTI's manual recommends 1 to 10 MiB. Records that do not fit are dropped and counted.
 inline constexpr std::uint32_t kDeviceBuffers = 16;
 inline constexpr std::uint32_t kDeviceBufferBytes = 1U << 20;
 inline constexpr std::uint32_t kDeviceNameBytes = 2U << 20;
 
-// A buffer is all zeros when it is free: the recorder sees to that. kGiven: CUPTI's, which writes
-// from its beginning; where a kind of 0 follows is the end of what was written.
+// A free buffer is all zeros, which the recorder ensures. kGiven: owned by CUPTI, which writes from
+// its beginning; a kind of 0 marks the end of the written part.
 enum class DeviceBufferState : std::uint32_t { kFree, kGiven, kFull };
 
 struct DeviceBuffer {
@@ -32,7 +32,7 @@ struct DeviceBuffer {
   std::uint64_t number;       // when full: they became full in this order
 };
 
-// Texts that records name by a number of the program's: the address of a text, or which function.
+// Texts that records refer to by a number of the program: the address of a text, or a function id.
 enum class NameSpace : std::uint32_t { kAddress = 0, kRuntimeCall = 1, kDriverCall = 2 };
 
 // Mangled names of templates are long.
@@ -51,16 +51,16 @@ constexpr std::uint64_t device_name_bytes(std::uint32_t length) {
 
 struct DeviceArea {
   // Written by the program before `described` is set.
-  std::atomic<std::uint32_t> described;  // 1: CUPTI is there
+  std::atomic<std::uint32_t> described;  // 1: CUPTI is available
   std::uint32_t cupti_version;           // as cuptiGetVersion() has it: 28, 130001
   RecordSizes record_sizes;
 
   // Written by the program.
   alignas(64) std::atomic<std::uint32_t> recording;  // 1: CUPTI records now
   std::atomic<std::uint64_t> full_buffers;           // so far
-  std::atomic<std::uint64_t> dropped_records;        // by CUPTI, for want of a buffer
-  std::atomic<std::uint64_t> lost_names;             // for want of room in the log
-  std::atomic<std::uint64_t> name_bytes;             // of the log that are written
+  std::atomic<std::uint64_t> dropped_records;        // by CUPTI, for lack of a buffer
+  std::atomic<std::uint64_t> lost_names;             // for lack of room in the log
+  std::atomic<std::uint64_t> name_bytes;             // of the log written so far
   std::atomic<std::uint32_t> has_notice;             // 1: `notice` is written
   char notice[512];                                  // one line for the user
   // kFree by the recorder, the rest by the program.
@@ -73,7 +73,7 @@ struct DeviceArea {
 // It lies between the region's header and its rings.
 inline constexpr std::uint64_t kDeviceAreaOffset = 4096;
 static_assert(sizeof(RegionHeader) <= kDeviceAreaOffset && sizeof(DeviceArea) % 4096 == 0);
-// All that is looked at before a ring or a device is used.
+// The part that is read before a ring or a device is used.
 inline constexpr std::uint64_t kRegionHeadBytes = kDeviceAreaOffset + offsetof(DeviceArea, names);
 
 inline DeviceArea* device_area(const Region& region) {

@@ -14,11 +14,11 @@ namespace stepscope {
 
 class NameLog {
  public:
-  // From now on into `area`; where that is the one in use, what is in it stays.
+  // Writes to `area` from now on; if that is already in use, its contents stay.
   void start(DeviceArea* area);
-  // An address is only a hint: what lies there may have changed, so the text is compared each time.
+  // An address is only a hint: its text may have changed, so it is compared each time.
   void note(NameSpace space, std::uint64_t key, std::string_view text);
-  // Whether `key` has a text already; for names that cannot change.
+  // Whether `key` already has a text; for names that cannot change.
   [[nodiscard]] bool knows(NameSpace space, std::uint64_t key) const;
 
  private:

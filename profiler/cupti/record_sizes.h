@@ -1,4 +1,4 @@
-// How long the records of the CUPTI in use are, and whether that is a CUPTI we know.
+// The record lengths of the CUPTI in use, and whether that CUPTI is supported.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@ namespace stepscope {
 // cuptiActivityGetNextRecord(), with plain types: 0 is success.
 using NextRecord = int (*)(std::uint8_t* buffer, std::size_t valid_bytes, void** record);
 
-// Asks the library: lets it walk from one made-up record to the next. Needs no GPU and no driver
-// (from CUPTI 13.5 on a driver). The version of the library would not do: 11.8 and 12.1 call
-// themselves alike, and their kernel records differ.
+// Queries the library: lets it step from one made-up record to the next. Needs no GPU and, before
+// CUPTI 13.5, no driver. The version of the library is not sufficient: 11.8 and 12.1 report the
+// same version, and their kernel records differ.
 RecordSizes measure_record_sizes(NextRecord next_record);
 
-// The first kind whose records are of a length that no CUPTI from 11.8 to 13.5 has, so that it is
-// not known what is where in them; nothing when all are known.
+// The first kind whose record length occurs in no CUPTI from 11.8 to 13.5, so that its layout is
+// unknown; nothing when all are known.
 struct UnknownRecord {
   const char* kind;     // "kernel", "peer copy"
-  std::uint32_t bytes;  // 0: the library knows no such records
+  std::uint32_t bytes;  // 0: the library has no such records
 };
 std::optional<UnknownRecord> find_unknown_record(const RecordSizes& sizes);
 

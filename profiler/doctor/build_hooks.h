@@ -11,24 +11,24 @@
 
 namespace stepscope {
 
-// What is installed, and where; the same in a build tree.
+// The installed files and their folders; the same in a build tree.
 struct Installation {
   std::filesystem::path libraries;  // holds libstepscope.so and stepscope/
   std::filesystem::path sources;    // of the hooks, laid out as in the source tree
 
   [[nodiscard]] std::filesystem::path libstepscope() const { return libraries / "libstepscope.so"; }
-  // What Python programs are given to import first.
+  // The folder that Python programs import from first.
   [[nodiscard]] std::filesystem::path python_hooks() const {
     return libraries / "stepscope" / "python" / "inject";
   }
-  // A project by itself.
+  // A project of its own.
   [[nodiscard]] std::filesystem::path hook_project() const { return sources / "profiler/hooks"; }
 };
 
-// Builds, tries, and only then puts into place, in one rename: a process that is about to load the
-// hooks finds the ones before or these. Takes a minute or so; `tick` is called a few times a
-// second. Returns the path of the library. Errors: kUnavailable (nothing to build with or from;
-// what was built does not work), kIo (the build failed: the message names the log).
+// Builds and tries the hooks, and only then installs them with a single rename: a process that is
+// loading the hooks finds the old ones or the new ones. Takes about a minute; `tick` is called a
+// few times a second. Returns the path of the library. Errors: kUnavailable (no tools or no
+// sources; the result does not work), kIo (the build failed: the message names the log).
 Result<std::filesystem::path> build_hooks(const TorchInstall& torch, const Installation& installed,
                                           const std::function<void()>& tick);
 

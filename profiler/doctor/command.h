@@ -1,6 +1,6 @@
 // Runs other programs: compilers, Pythons. No shell in between.
 //
-// Thread safety: none; the signals of the process are touched meanwhile.
+// Thread safety: none; changes the signal handling of the process meanwhile.
 #pragma once
 
 #include <filesystem>
@@ -13,14 +13,14 @@
 namespace stepscope {
 
 struct CommandResult {
-  int exit_code = 0;   // as a shell has it: 127 not found, 128 + N killed by signal N
-  std::string output;  // what it said on standard output
+  int exit_code = 0;   // as in a shell: 127 not found, 128 + N killed by signal N
+  std::string output;  // its standard output
 };
 
-// Program (found in PATH) and arguments. Its standard error is thrown away.
+// Program (found in PATH) and arguments. Discards its standard error.
 CommandResult capture(const std::vector<std::string>& words);
 
-// Both of its outputs; `environment` is added to this process's.
+// Captures both outputs; `environment` is added to that of this process.
 struct CommandOutputs {
   int exit_code = 0;
   std::string output;
@@ -28,9 +28,8 @@ struct CommandOutputs {
 };
 CommandOutputs capture_both(const std::vector<std::string>& words, const Environment& environment);
 
-// Both outputs are added to the file `log`. `tick` is called a few times a second meanwhile. Ctrl-C
-// ends the program and not us, so that what it leaves behind can be tidied up. Returns its exit
-// code.
+// Appends both outputs to the file `log`, and calls `tick` a few times a second. Ctrl-C ends the
+// program and not us, so that we can clean up after it. Returns its exit code.
 int run_logged(const std::vector<std::string>& words, const std::filesystem::path& log,
                const std::function<void()>& tick);
 

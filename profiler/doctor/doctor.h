@@ -1,4 +1,4 @@
-// Looks at everything that recording needs, and says what is there and what is not.
+// Checks everything that recording needs, and reports what is available and what is missing.
 #pragma once
 
 #include <optional>
@@ -10,17 +10,17 @@
 
 namespace stepscope {
 
-// The hooks for a libtorch as they are met by a program that has loaded it.
+// The hooks that a program with this libtorch would get.
 struct HookCheck {
-  std::optional<HookPlace> place;  // of those that work
-  std::string why;                 // when none do
-  std::string fix;                 // the command for that
+  std::optional<HookPlace> place;  // of working hooks
+  std::string why;                 // if none work
+  std::string fix;                 // the command that fixes it
 };
 
 HookCheck check_hooks(const TorchInstall& torch, const Installation& installed);
 
-// In the order in which they are to be read. Starts Pythons, compilers and processes that load
-// libtorch: takes a second or a few. Thread safety: that of try_hooks().
+// The findings, in reading order. Starts Pythons, compilers and processes that load libtorch, which
+// takes a few seconds. Thread safety: that of try_hooks().
 Findings diagnose(const TorchQuery& query, const Installation& installed);
 
 // Whether `stepscope run` would record ops of each libtorch found: nothing is missing.

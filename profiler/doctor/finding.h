@@ -1,4 +1,4 @@
-// One row of what `stepscope doctor` says.
+// One row of the output of `stepscope doctor`.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@ namespace stepscope {
 enum class FindingState : std::uint8_t {
   kOk,
   kMissing,  // without it `stepscope run` does not record ops
-  kNote,     // good to know; ops are recorded all the same
+  kNote,     // for information; ops are recorded anyway
 };
 
 struct Finding {
   std::string id;  // for scripts: "libtorch", "op-hooks"; docs/cli.md lists them
   FindingState state = FindingState::kOk;
   std::string what;    // "libtorch 2.13.0"
-  std::string detail;  // where it is, or what is wrong
-  std::string fix;     // a command; empty where nothing needs fixing, or no command would
+  std::string detail;  // its location, or what is wrong
+  std::string fix;     // a command; empty if nothing needs fixing, or no command can fix it
 };
 
 using Findings = std::vector<Finding>;

@@ -1,4 +1,4 @@
-// What recording the work of an NVIDIA GPU takes. Only looked for: nothing of it is loaded.
+// Checks what recording an NVIDIA GPU needs. Only looks for files: loads nothing.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,8 @@
 
 namespace stepscope {
 
-// `root` is /, but in tests. All findings are kOk or kNote: without a GPU there is nothing to miss.
+// `root` is /, except in tests. All findings are kOk or kNote: without a GPU there is nothing to
+// miss.
 Findings check_gpu(const std::filesystem::path& root, const std::vector<TorchInstall>& torches);
 
 }  // namespace stepscope

@@ -1,5 +1,4 @@
-// Something that may go wrong in any way, such as the loading of a library, in a process of its
-// own.
+// Runs something that may fail in any way, such as loading a library, in a separate process.
 #pragma once
 
 #include <functional>
@@ -9,10 +8,10 @@ namespace stepscope {
 
 struct ChildAnswer {
   bool answered = false;
-  std::string text;  // the answer, at most 2,047 bytes of it; or how the child died
+  std::string text;  // the answer, at most 2,047 bytes; or how the child died
 };
 
-// Runs `work` in a child whose output nobody sees. Thread safety: forks, so only while the process
+// Runs `work` in a child whose output is discarded. Thread safety: forks, so only while the process
 // has one thread.
 ChildAnswer ask_child(const std::function<std::string()>& work);
 

@@ -1,4 +1,4 @@
-// What the system lets us do: each thing that recording uses is tried.
+// Checks what the system permits, by trying everything that recording uses.
 #pragma once
 
 #include "profiler/doctor/finding.h"

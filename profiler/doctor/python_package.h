@@ -1,4 +1,4 @@
-// Where a Python has a package.
+// Finds a package of a Python.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 namespace stepscope {
 
 // The folder of `package` as `python` (a program, found in PATH) would import it; empty where it
-// has none. The package is not imported, which may take seconds, and the working folder, which may
-// be anybody's, is not looked at: nothing in it is run or found.
+// has none. Does not import the package, which may take seconds, and ignores the working folder,
+// which is not trusted: nothing in it is found or run.
 std::string python_package_folder(const std::string& python, const std::string& package);
 
 }  // namespace stepscope

@@ -1,4 +1,4 @@
-// Whether a libcupti loads and is one that device work can be recorded with.
+// Checks whether a libcupti loads and can record device work.
 #pragma once
 
 #include <filesystem>
@@ -8,12 +8,12 @@ namespace stepscope {
 
 struct CuptiTrial {
   std::string version;  // "API version 130001"; "" when it does not load
-  std::string why;      // it is of no use; empty: it is
+  std::string why;      // why it is unusable; empty: usable
 };
 
-// Loads it in a child process. `with_driver`: a driver is there, so that the lengths of its records
-// can be asked for too (from CUPTI 13.5 on they are not told without). Thread safety: forks, so
-// only while the process has one thread.
+// Loads it in a child process. `with_driver`: a driver is available, so that the record lengths can
+// be queried, too (since CUPTI 13.5 this needs a driver). Thread safety: forks, so only while the
+// process has one thread.
 CuptiTrial try_cupti(const std::filesystem::path& library, bool with_driver);
 
 }  // namespace stepscope

@@ -1,5 +1,5 @@
-// Whether hooks load into a process with their libtorch: the only answer that can be relied on, as
-// it is also a matter of compilers' ABIs and of the C++ runtime.
+// Checks whether hooks load into a process with their libtorch. Only trying is reliable, since it
+// also depends on compiler ABIs and the C++ runtime.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace stepscope {
 
 enum class HookTrial : std::uint8_t {
   kWork,
-  kRefused,           // they do not belong to this libtorch, or cannot be loaded
-  kTorchDoesNotLoad,  // libtorch itself cannot be loaded outside of its program: nothing is known
+  kRefused,           // built for another libtorch, or cannot be loaded
+  kTorchDoesNotLoad,  // libtorch itself does not load outside its program: unknown
 };
 
 struct HookTrialResult {

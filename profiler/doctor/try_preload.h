@@ -1,5 +1,5 @@
-// Whether libstepscope.so loads into a program as `stepscope run` has it loaded: the only answer
-// that can be relied on, as it is also a matter of its path, its permissions and the C library.
+// Checks whether libstepscope.so loads into a program the way `stepscope run` loads it. Only trying
+// is reliable, since it also depends on its path, its permissions and the C library.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@ namespace stepscope {
 enum class PreloadTrial : unsigned char {
   kWorks,
   kFails,
-  kNotTried,  // there is no program to try it with
+  kNotTried,  // no program to try it with
 };
 
 struct PreloadTrialResult {
   PreloadTrial outcome = PreloadTrial::kWorks;
-  std::string why;  // what is wrong; of one that works: how it is named to the loader, if by a link
+  std::string why;  // what is wrong; or, if it works through a link, the link
 };
 
-// Starts a program with the library, and nothing to record: it must be loaded, and the loader must
-// have nothing to say on standard error.
+// Starts a program with the library preloaded and recording off: the library must be loaded, and
+// the loader must print nothing on standard error.
 PreloadTrialResult try_preload(const Installation& installed);
 
 }  // namespace stepscope

@@ -1,5 +1,5 @@
-// The wrapped program as a child process: started with what it needs to be seen, and otherwise just
-// as if it had been started without us.
+// The wrapped program as a child process: started with the environment that recording needs, and
+// otherwise exactly as without us.
 #pragma once
 
 #include <signal.h>
@@ -20,18 +20,18 @@ namespace stepscope {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-// The variables that a program is given: where the recorder is, the library to preload (after the
-// user's own, and after a sanitizer's runtime, which must be first), the Python hooks. Both paths
-// as PreloadFolder names them.
+// The environment variables for the program: the recorder's socket, the library to preload (after
+// the user's own, and after a sanitizer's runtime, which must come first), the Python hooks. Both
+// paths as named by PreloadFolder.
 Environment environment_for(const ProgramFile& program, const std::string& socket,
                             const std::string& library, const std::string& python_folder);
 
-// What else differs from a program that a shell starts.
+// Other differences from a program started by a shell.
 struct ChildSetup {
-  // In a group of processes of its own, which end_group() ends; its standard input is empty, no
-  // signal is blocked or ignored on our account, it is killed when the process that started it
-  // dies, and our signals are as before once the Child is gone. A signal that we ignore (SIGHUP
-  // under nohup) is not taken.
+  // In its own process group, which end_group() ends; its standard input is empty, it inherits no
+  // blocked or ignored signals from our handling, it is killed when the process that started it
+  // dies, and our signal handling is restored when the Child is destroyed. Signals that we ignore
+  // (SIGHUP under nohup) stay ignored.
   bool apart = false;
   int output = -1;  // what becomes its standard output; -1: ours
   int error = -1;   // the same of standard error
@@ -41,13 +41,13 @@ struct ChildSetup {
 
 struct ChildEnd {
   int wait_status = 0;  // see waitpid(2)
-  rusage usage{};       // of it and of those it has waited for; ru_maxrss is that of the largest
+  rusage usage{};       // of it and its awaited children; ru_maxrss is that of the largest
 };
 
 class Child {
  public:
-  // Starts `arguments` (program first) with `environment` added to this process's. The signals that
-  // a person or a system may send us are taken by this object from now on. Errors: kIo, kNotFound.
+  // Starts `arguments` (program first) with `environment` added to that of this process. From now
+  // on, this object receives the signals sent to us by users or the system. Errors: kIo, kNotFound.
   static Result<Child> start(const std::vector<std::string>& arguments,
                              const Environment& environment, const ChildSetup& setup = {});
   ~Child();
@@ -55,16 +55,17 @@ class Child {
   Child& operator=(Child&&) = delete;
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  // Readable when signals() has something to do.
+  // Readable when signals() has work to do.
   [[nodiscard]] int fd() const { return signals_.get(); }
-  // Passes on what was sent to us alone: by another process, and the terminal's hang-up where we
-  // lead the session. What the terminal sent to the foreground group, the program has got already.
+  // Forwards signals sent only to us: those of another process, and the terminal's hang-up if we
+  // lead the session. The program has already received what the terminal sent to the foreground
+  // group.
   void pass_signals_on() const;
-  // Instead of passing them on: the next one that was sent to us, SIGCHLD left out; 0: none.
+  // Alternative to forwarding: the next signal sent to us, except SIGCHLD; 0: none.
   [[nodiscard]] int take_signal() const;
-  // Sends `signal` to all of its group. Only of one that is apart.
+  // Sends `signal` to its whole group. Only for a child in its own group.
   void end_group(int signal) const;
-  // How it has ended, once it has. Once.
+  // How it ended, returned once after its end.
   [[nodiscard]] std::optional<ChildEnd> ended() const;
 
  private:
@@ -73,7 +74,7 @@ class Child {
 
   pid_t pid_;
   OwnedFd signals_;
-  std::optional<sigset_t> before_;  // what was blocked in us; nothing: it stays as it is
+  std::optional<sigset_t> before_;  // our earlier signal mask; nothing: unchanged
 };
 
 // Of waitpid()'s status, as a shell has it: 128 + N when signal N killed the program.

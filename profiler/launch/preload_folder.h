@@ -1,11 +1,11 @@
-// A name for the folder of our libraries that LD_PRELOAD, PYTHONPATH and dlopen() take as it is.
-// ld.so splits LD_PRELOAD at spaces and colons and replaces $ORIGIN and its like, and Python splits
-// PYTHONPATH at colons; none of them has a way to quote.
+// A name for the folder of our libraries that works unquoted in LD_PRELOAD, PYTHONPATH and
+// dlopen(). ld.so splits LD_PRELOAD at spaces and colons and replaces $ORIGIN and its like, and
+// Python splits PYTHONPATH at colons; none of them has a way to quote.
 //
-// The name is the folder's own wherever that will do. Otherwise it is a symbolic link in a folder
-// that is made for it in TMPDIR, /tmp, /dev/shm or /var/tmp. Unlike the socket's, that folder is
-// open to other users: a program may go on as another one, and ld.so would complain in its output
-// that it finds no library.
+// The name is the folder's own wherever possible. Otherwise it is a symbolic link in a folder that
+// is made for it in TMPDIR, /tmp, /dev/shm or /var/tmp. Unlike the socket's, that folder is open to
+// other users: a program may change its user, and ld.so would then print that it cannot find the
+// library.
 //
 // Thread safety: none.
 #pragma once
@@ -24,8 +24,8 @@ class PreloadFolder {
  public:
   // Errors: kIo, a link is needed and cannot be made anywhere.
   static Result<PreloadFolder> open(const std::filesystem::path& libraries);
-  // Removes the link, if there is one, unless some process still has it in its environment: what
-  // that one starts later looks for the library too. Then it stays until somebody cleans up there.
+  // Removes the link, if any, unless some process still has it in its environment: programs that
+  // this process starts later need it, too. Then the link stays until someone cleans up.
   ~PreloadFolder();
   PreloadFolder(PreloadFolder&& other) noexcept;
   PreloadFolder& operator=(PreloadFolder&&) = delete;

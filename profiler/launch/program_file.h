@@ -1,4 +1,4 @@
-// Looks at a program before it is started: can it be wrapped at all?
+// Examines a program before it is started: can it be wrapped at all?
 #pragma once
 
 #include <filesystem>
@@ -10,8 +10,8 @@ namespace stepscope {
 
 struct ProgramFile {
   std::filesystem::path path;
-  bool is_static = false;  // takes no preloaded library: nothing of it will be seen
-  std::string sanitizer;   // "libasan.so.8": wants to be the first library; else ""
+  bool is_static = false;  // ignores preloaded libraries: cannot be recorded
+  std::string sanitizer;   // "libasan.so.8": must be the first library; else ""
 };
 
 // Finds `name` as execvp() would and reads its ELF header; a script is looked at through its

@@ -1,4 +1,4 @@
-// What of NVTX's interface for tools is used, by its numbers; see nvtx.cc.
+// The part of NVTX's tool interface in use, by its numbers; see nvtx.cc.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +26,12 @@ inline constexpr unsigned kDomainCreateA = 12;
 inline constexpr std::uint32_t kCallbacks = 1;
 struct ExportTableCallbacks {
   std::size_t struct_size;
-  // Not 0 where there is such a module. `table` has `size` pointers to the functions to fill in.
+  // Not 0 if the module exists. `table` has `size` pointers to the functions to fill in.
   int (*get_module_function_table)(int module, Function*** table, unsigned* size);
 };
 using GetExportTable = const void* (*)(std::uint32_t id);
 
-// nvtxEventAttributes_t, as far as it is read.
+// The part of nvtxEventAttributes_t that is read.
 struct EventAttributes {
   std::uint16_t version;
   std::uint16_t size;
@@ -39,14 +39,14 @@ struct EventAttributes {
   std::uint32_t unused_payload_type[2];
   std::uint64_t unused_payload;
   std::int32_t message_type;
-  const char* message;  // of a registered one: the handle that its registration returned
+  const char* message;  // for a registered string: the handle returned by its registration
 };
 inline constexpr std::int32_t kAsciiMessage = 1;
 inline constexpr std::int32_t kRegisteredMessage = 3;
 
 inline constexpr int kNoPushPopTracking = -2;  // NVTX_NO_PUSH_POP_TRACKING
 
-// Fills NVTX's tables. False when it has none that we know.
+// Fills NVTX's tables. False when it has no known table.
 STEPSCOPE_INTERNAL bool inject(GetExportTable get_export_table);
 
 }  // namespace stepscope::nvtx

@@ -1,9 +1,9 @@
-// What a symbol that we export would be without us: libtorch's own definition of it.
+// Finds the definition that a symbol we export would have without us: libtorch's own.
 //
-// Looked up where the caller would have found it. A name in the whole process is not enough: Python
-// loads libtorch RTLD_LOCAL, repaired wheels rename it (libtorch_cpu-1a2b3c4d.so), and a process
-// may hold two. So the caller's own scope comes first; each call site is remembered. (A caller that
-// jumps to us instead of calling looks like its own caller; what that one has is then taken.)
+// The lookup uses the scope of the caller. A process-wide lookup is not enough: Python loads
+// libtorch RTLD_LOCAL, repaired wheels rename it (libtorch_cpu-1a2b3c4d.so), and a process may hold
+// two. So the caller's own scope comes first; each call site is cached. (A tail call looks like a
+// call from its own caller, whose scope is then used.)
 //
 // Thread safety: all members; constant-initialised, so that it works before any constructor ran.
 #pragma once
@@ -20,10 +20,10 @@ class Original {
   Original(const Original&) = delete;
   Original& operator=(const Original&) = delete;
 
-  // The definition for a call that returns to `return_address`; nullptr when there is none (yet).
+  // The definition for a call that returns to `return_address`; nullptr if there is none (yet).
   void* find(const void* return_address) noexcept;
-  // The same for a function that cannot be left out. Where nothing defines it the program ends as
-  // the dynamic linker would end it without us: a line, and exit code 127.
+  // The same for a function that must exist. If nothing defines it, the program ends as the dynamic
+  // linker would end it without us: with one line and exit code 127.
   void* get(const void* return_address) noexcept;
 
  private:
@@ -31,8 +31,8 @@ class Original {
     std::atomic<const void*> return_address{nullptr};
     std::atomic<void*> function{nullptr};  // null: being looked up
   };
-  // More than libtorch and a program have for any of these names; further ones are looked up each
-  // time.
+  // More than libtorch and a program have for any of these names; further call sites are looked up
+  // each time.
   static constexpr std::size_t kCallSites = 16;
 
   void remember(const void* return_address, void* function);

@@ -1,6 +1,6 @@
 // From ring slots to the store's events.
 //
-// Trusts nothing in the ring: a slot that makes no sense is counted and skipped.
+// Does not trust the ring: malformed slots are counted and skipped.
 // Thread safety: none; the recorder's.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace stepscope {
 
-// What a decoder needs to know of the store and of the other threads.
+// The decoder's interface to the store and to the other threads.
 class DecodeContext {
  public:
   virtual ~DecodeContext() = default;
@@ -40,7 +40,7 @@ class RingDecoder {
   void decode(const RingConsumer& ring, RingConsumer::Batch batch, const ClockMap& clock,
               DecodedEvents& out);
 
-  // The text that `name` was defined as; kNone when it was not.
+  // The text defined for `name`; kNone if undefined.
   [[nodiscard]] StringId text_of(NameId name) const;
   [[nodiscard]] ThreadId thread() const { return thread_; }
   [[nodiscard]] std::int64_t corrupt_slots() const { return corrupt_slots_; }

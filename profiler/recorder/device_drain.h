@@ -1,8 +1,8 @@
 // Drains the DeviceArea of one process into a store: buffer after buffer, records to events, losses
 // to rows.
 //
-// Thread safety: none; one recorder's. The program on the other side runs on meanwhile, and may
-// write anything: nothing in the area is believed without a look.
+// Thread safety: none; one recorder's. The program keeps running meanwhile and may write anything:
+// all data in the area is checked before use.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace stepscope {
 
 class DeviceDrain final : private ActivityContext {
  public:
-  // The thread of the process with that number of the system's, in the store.
+  // The store's id of the thread with this system tid.
   using FindThread = std::function<Result<ThreadId>(std::uint32_t tid)>;
 
   // `area`, `writer` and `clock` outlive it.
@@ -33,16 +33,16 @@ class DeviceDrain final : private ActivityContext {
   DeviceDrain(const DeviceDrain&) = delete;
   DeviceDrain& operator=(const DeviceDrain&) = delete;
 
-  // Leaves out what lies in the buffers and was dropped so far: of an earlier recording.
+  // Discards the contents of the buffers and the drops so far, which are of an earlier recording.
   void skip_what_is_there();
-  // Writes what was handed over since the last call.
+  // Writes the buffers handed over since the last call.
   Status drain();
-  // After the program's death: what it had in buffers that CUPTI was still writing to.
+  // After the program's death: also writes the buffers that CUPTI was still filling.
   Status drain_unfinished();
-  // The store takes nothing any more: what comes is only counted.
+  // The store has failed: further events are only counted.
   void discard_from_now_on() { discarding_ = true; }
 
-  // After drain(): there was something.
+  // After drain(): there was data.
   [[nodiscard]] bool busy() const { return busy_; }
   [[nodiscard]] std::int64_t events() const { return events_; }
   [[nodiscard]] std::int64_t lost() const { return lost_; }
@@ -78,7 +78,7 @@ class DeviceDrain final : private ActivityContext {
 
   std::uint64_t names_read_ = 0;
   std::map<NameKey, std::string> texts_;
-  std::map<NameKey, StringId> names_;  // of those that were used
+  std::map<NameKey, StringId> names_;  // of the names in use
   std::map<std::uint32_t, DeviceId> devices_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, StreamId> streams_;
 

@@ -1,8 +1,8 @@
-// Samples the GPUs of the machine from a thread of its own: the first question may take seconds,
-// while the driver wakes up, and none of them may hold up the draining of rings.
+// Reads the counters of the machine's GPUs on a separate thread: the first query may take seconds
+// while the driver wakes up, and no query may delay draining the rings.
 //
-// Thread safety: one owner; its thread is its own affair. Invariants: never fails; a driver that
-// does not answer is left alone, also at the end.
+// Thread safety: one owner; the thread is internal. Invariants: never fails; does not wait for a
+// driver that does not answer, not even at the end.
 #pragma once
 
 #include <chrono>
@@ -26,13 +26,13 @@ class GpuSampler {
  public:
   // `library`: NVML, for dlopen(). Without it, or without a GPU, there are no samples.
   GpuSampler(std::string library, std::chrono::nanoseconds period);
-  // Waits a moment for its thread, at most kPatience.
+  // Waits for its thread, at most kPatience.
   ~GpuSampler();
   GpuSampler(const GpuSampler&) = delete;
   GpuSampler& operator=(const GpuSampler&) = delete;
 
-  // Those since the last call, by time. When nobody has asked for long, only the latest, at most
-  // kMostKept.
+  // The readings since the last call, by time. After a long time without a call, only the latest,
+  // at most kMostKept.
   std::vector<GpuSample> take();
 
   static constexpr std::size_t kMostKept = 4096;

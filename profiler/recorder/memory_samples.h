@@ -1,6 +1,6 @@
-// What a recorded process says of its tensors' memory, as samples: in all, and by what made it
-// (MemoryOwner). What never made anything has no samples, so that most runs have two or three of
-// the five; one that has come stays, also at 0.
+// The tensor memory of a recorded process as counter readings: in total, and by owner
+// (MemoryOwner). An owner that never allocated has no readings, so that most runs have two or three
+// of the five; once it has one, it stays, even at 0.
 #pragma once
 
 #include <array>
@@ -13,12 +13,12 @@
 
 namespace stepscope {
 
-// Thread safety: none. Nonsense that a program gone wild has written is left out.
+// Thread safety: none. Implausible values from a corrupted program are dropped.
 class MemorySampler {
  public:
   // Nothing for a process without tensors.
   std::vector<Reading> of_tensors(const ProcessDrain::Memory& memory);
-  // Of its device `number`; nothing where its allocator has not said anything.
+  // For its device `number`; nothing if its allocator has reported nothing.
   std::vector<Reading> of_device(const DeviceMemory& memory, std::size_t number);
 
  private:

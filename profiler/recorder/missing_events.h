@@ -1,5 +1,5 @@
-// What a store says of its own gap, once it could not be written to the end: how many events are
-// missing, and why. The usual reason is a full disk, so a little of it is held back for this.
+// Records the gap in a store that could not be written to the end: how many events are missing, and
+// why. The usual reason is a full disk, so a little space is reserved for this.
 //
 // Thread safety: none; one recorder's.
 #pragma once
@@ -15,13 +15,13 @@ namespace stepscope {
 
 class MissingEvents {
  public:
-  // Holds space back on the disk of `store`; nothing where its file system cannot: then a full disk
-  // keeps what is missing to itself.
+  // Reserves space on the disk of `store`, if its file system supports that; otherwise the gap
+  // cannot be recorded on a full disk.
   explicit MissingEvents(const std::filesystem::path& store);
 
-  // Gives the space up and stores `events` as the loss "unwritten", `why` as the meta key
-  // "recording_stopped", and what had been written before as complete. The store's own writer is
-  // closed by now. On error the disk is as full as before, and nothing can be done.
+  // Releases the space and stores `events` as the loss "unwritten", `why` as the meta key
+  // "recording_stopped", and marks what was written before as complete. The store's own writer must
+  // be closed. On error the disk is still full, and nothing more can be done.
   Status store(std::int64_t events, const std::string& why);
 
  private:

@@ -1,4 +1,4 @@
-// NVIDIA's management library, as far as samples need it: found at run time, never linked.
+// NVIDIA's management library, as far as counters need it: found at run time, never linked.
 //
 // The declarations are our own, of functions whose names and layouts NVIDIA keeps stable (the
 // suffix _v2 tells the second layout). Source: NVML API Reference Guide, "Device Queries", and
@@ -13,7 +13,7 @@
 
 namespace stepscope {
 
-// Of one GPU, what it was willing to tell.
+// The counters of one GPU, as far as available.
 struct GpuReading {
   std::optional<std::int64_t> utilization_percent;         // of time in which a kernel ran
   std::optional<std::int64_t> memory_utilization_percent;  // of time in which memory was accessed
@@ -26,7 +26,7 @@ struct GpuReading {
 
 class Nvml {
  public:
-  // Null when there is no library, no driver or no GPU: then there is nothing to sample. `library`:
+  // Null without a library, a driver or a GPU: then there is nothing to read. `library`:
   // for dlopen(). May take seconds, while the driver wakes the GPUs.
   static std::unique_ptr<Nvml> open(const char* library = "libnvidia-ml.so.1");
   ~Nvml();
@@ -34,8 +34,8 @@ class Nvml {
   Nvml& operator=(const Nvml&) = delete;
 
   [[nodiscard]] std::uint32_t gpu_count() const;
-  // `gpu`: below gpu_count(), in the order of the driver. A GPU that fell off the bus tells
-  // nothing.
+  // `gpu`: below gpu_count(), in the order of the driver. A GPU that fell off the bus has
+  // no values.
   [[nodiscard]] GpuReading read(std::uint32_t gpu) const;
 
  private:

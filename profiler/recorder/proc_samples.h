@@ -1,4 +1,4 @@
-// Counters of a process and of the machine, from /proc: what the recorder samples beside the
+// Counters of a process and of the machine, from /proc, which the recorder reads besides the
 // events. Names and units are those of the store's samples (docs/schema.md).
 //
 // Thread safety: none; one recorder's.
@@ -17,14 +17,14 @@
 
 namespace stepscope {
 
-// A name and its value now.
+// A counter and its current value.
 using Reading = std::pair<const char*, std::int64_t>;
 
-// Keeps the files that it reads most open, so that they are a pread() each.
+// Keeps the most-read files open, so that each reading is one pread().
 class ProcessSampler {
  public:
   explicit ProcessSampler(pid_t pid);
-  // Nothing once the process is gone; what may not be read is left out.
+  // Nothing once the process is gone; unreadable counters are left out.
   [[nodiscard]] std::vector<Reading> read() const;
 
  private:
@@ -44,11 +44,11 @@ class MachineSampler {
   OwnedFd psi_cpu_, psi_memory_, psi_io_, net_, meminfo_;
 };
 
-// The bytes that the process's memory cgroup, or one around it, may hold; nothing: no limit.
+// The memory limit of the process's cgroup or an enclosing one, in bytes; nothing: no limit.
 std::optional<std::int64_t> memory_group_limit(pid_t pid);
 
-// How often the kernel has killed for memory in the cgroup that a process is in; -1 where that
-// cannot be told. Tells a SIGKILL by the OOM killer from one by a person.
+// The number of OOM kills in the cgroup of a process; -1 if unknown. Distinguishes a SIGKILL by the
+// OOM killer from one by a person.
 class OomCounter {
  public:
   explicit OomCounter(pid_t pid);

@@ -1,7 +1,7 @@
 // Drains the region of one process into a store: ring after ring, slots to events, losses to rows.
 //
-// Thread safety: none; one recorder's. The program on the other side runs on meanwhile, and may
-// write anything: nothing in the region is believed without a look.
+// Thread safety: none; one recorder's. The program keeps running meanwhile and may write anything:
+// all data in the region is checked before use.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace stepscope {
 
-// What has been drained so far; for whoever watches a run.
+// The totals drained so far, for progress displays.
 struct DrainTotals {
   std::int64_t ops = 0;
   std::int64_t phases = 0;
@@ -39,14 +39,13 @@ class ProcessDrain final : public DecodeContext {
   ProcessDrain(const ProcessDrain&) = delete;
   ProcessDrain& operator=(const ProcessDrain&) = delete;
 
-  // Leaves out what lies in the rings and was lost so far: of an earlier recording.
+  // Discards the contents of the rings and the losses so far, which are of an earlier recording.
   Status skip_what_is_there();
-  // Writes all that was published since the last call.
+  // Writes everything published since the last call.
   Status drain();
-  // After the program's death: also what a device's buffers hold that were not handed over.
+  // After the program's death: also writes the device buffers that were not handed over.
   Status drain_unfinished();
-  // The store takes nothing any more: what comes from now on, and lies in the rings, is only
-  // counted.
+  // The store has failed: events from now on, and those in the rings, are only counted.
   void discard_from_now_on();
   // After drain(): some ring was a quarter full; come back soon.
   [[nodiscard]] bool busy() const { return busy_; }
@@ -60,7 +59,7 @@ class ProcessDrain final : public DecodeContext {
   };
   [[nodiscard]] Memory tensor_memory() const;
 
-  // The ops that are open now. After the program's death: what it died in.
+  // The ops open now. After the program's death: the ops that it died in.
   [[nodiscard]] std::vector<UnfinishedOp> open_ops() const;
 
  private:
@@ -75,7 +74,7 @@ class ProcessDrain final : public DecodeContext {
   Result<ThreadId> thread_of_tid(std::uint32_t tid);
   Status drain_device(bool unfinished);
   Status drain_ring(std::uint32_t index);
-  // The ring's state here; a new one when another thread has it. nullptr: nothing is in use there.
+  // Our state of the ring; a new one if another thread has taken it over. nullptr: not in use.
   Result<Ring*> known_ring(std::uint32_t index);
   Status update_torch_id(Ring& ring);
   Status write_decoded();
@@ -88,7 +87,7 @@ class ProcessDrain final : public DecodeContext {
   const ClockMap& clock_;
   std::vector<std::unique_ptr<Ring>> rings_;  // by index; null where none is in use
   std::unordered_map<std::uint32_t, ThreadId> threads_by_torch_id_;
-  // By the system's number: the last that had it. A row made for a call waits for the thread's
+  // By system tid: the last thread that had it. A row created for a call is kept for the thread's
   // ring.
   struct KnownThread {
     ThreadId id = ThreadId::kNone;

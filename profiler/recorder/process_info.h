@@ -1,4 +1,4 @@
-// What a recording says about the process and the machine it was taken on.
+// The facts that a recording states about the process and the machine.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace stepscope {
 
 // The calling process: pid, comm, command line, parent.
 Process this_process();
-// Another one, as far as /proc tells; parent and rank are left out.
+// Another process, as far as /proc shows; without parent and rank.
 Process process_of(std::int64_t pid);
 
 // Meta keys `host`, `kernel`, `cpu_model`, `cpu_count` (that this process may use) and `command`.

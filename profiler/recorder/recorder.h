@@ -1,11 +1,10 @@
 // The recorder of the embedded mode: drains this process's rings into a store, from a thread of its
 // own. (recorder/run_recorder.h drains other processes.)
 //
-// Thread safety: start() and stop() from any one thread; the rest is its own thread's.
-// Invariants: never touches a training thread, and no exception leaves it. When the store cannot be
-// written any more (disk full, no memory) it says so once through `on_failure` and from then on
-// only counts; what was written stays a valid store, and stop() adds how many events are missing
-// from it.
+// Thread safety: start() and stop() from any one thread; the rest is its own thread's. Invariants:
+// never touches a training thread, and no exception leaves it. When the store can no longer be
+// written (disk full, no memory) it reports that once through `on_failure` and from then on only
+// counts; what was written stays a valid store, and stop() adds the number of missing events.
 #pragma once
 
 #include <condition_variable>
@@ -26,7 +25,7 @@ namespace stepscope {
 
 class Recorder final : public EmbeddedRecorder {
  public:
-  // Creates the store and begins to drain. What lies in the rings from before is discarded.
+  // Creates the store and starts draining. Discards what is already in the rings.
   static Status start(const RecorderStart& start, std::unique_ptr<Recorder>& recorder) noexcept;
   ~Recorder() override;
   Recorder(const Recorder&) = delete;

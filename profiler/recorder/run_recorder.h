@@ -1,11 +1,11 @@
-// The recorder of `stepscope run`: takes in every process of the wrapped program that comes, drains
-// their rings and samples them into one store, and notes how each ended.
+// The recorder of `stepscope run`: accepts every process of the wrapped program that connects,
+// drains its rings and reads its counters into one store, and notes how each ended.
 //
 // Driven by its owner's loop: wait(), then tick(), again and again. Thread safety: none; one
 // thread. Invariants: nothing a program does makes it fail, and once the program runs nothing here
-// throws: the owner must live to see the program's end. When the store cannot be written any more,
-// or memory runs out, it stops recording, keeps failure(), goes on answering, and the store stays
-// as it was at the last flush; finish() adds how many events are missing from it.
+// throws: the owner must survive until the program's end. When the store can no longer be written,
+// or memory runs out, it stops recording, sets failure(), keeps answering, and the store stays as
+// it was at the last flush; finish() adds the number of missing events.
 #pragma once
 
 #include <sys/types.h>
@@ -35,10 +35,10 @@ struct RunPlan {
   std::string nvml = "libnvidia-ml.so.1";  // NVIDIA's management library, for dlopen()
 };
 
-// For whoever watches.
+// For progress displays.
 struct RunProgress {
-  std::int64_t processes = 0;  // that came, ended ones too
-  std::int64_t step = 0;       // of the loop that is furthest
+  std::int64_t processes = 0;  // that connected, including ended ones
+  std::int64_t step = 0;       // of the most advanced loop
   std::int64_t ops = 0;
   std::int64_t phases = 0;
   std::int64_t lost = 0;
@@ -59,26 +59,25 @@ class RunRecorder {
   // For STEPSCOPE_SOCKET in the program's environment.
   [[nodiscard]] const std::string& socket_path() const { return listener_->path(); }
 
-  // Until it is time to look again, a process comes or ends, or `also` can be read.
+  // Waits until the next poll is due, a process connects or ends, or `also` is readable.
   void wait(int also) const noexcept;
-  // Looks at everything once.
+  // Polls everything once.
   void tick() noexcept;
 
   // On demand: ops on or off in every process, or as planned.
   void switch_ops(OpsSwitch to);
 
-  // The program itself is the caller's child `pid`: who alone learns how it ended, and says so with
-  // program_ended().
+  // The program itself is the caller's child `pid`: only the caller learns how it ended, and
+  // reports it with program_ended().
   void program_started(pid_t pid) { program_ = pid; }
-  // It has ended with `wait_status`; see waitpid(2). It
-  // need not have come.
+  // It has ended with `wait_status`; see waitpid(2). It need not have connected.
   void program_ended(pid_t pid, int wait_status, const std::string& command) noexcept;
-  // Waits a moment for processes that still run, drains the rest and closes the store.
+  // Briefly waits for processes that are still running, drains the rest and closes the store.
   Status finish() noexcept;
 
   [[nodiscard]] RunProgress progress() const;
   [[nodiscard]] const Status& failure() const { return failure_; }
-  // Lines that the processes had for the user, each once.
+  // Lines from the processes for the user, each once.
   std::vector<std::string> take_notices() noexcept;
 
  private:
@@ -124,7 +123,7 @@ class RunRecorder {
   std::unique_ptr<Listener> listener_;
   RecorderClock clock_;
   MachineSampler machine_;
-  std::unique_ptr<GpuSampler> gpus_;  // from the first process that came
+  std::unique_ptr<GpuSampler> gpus_;  // from the first process on
   std::vector<std::unique_ptr<Watched>> processes_;
   std::vector<std::string> notices_;
   OpsSwitch switch_ = OpsSwitch::kPlan;

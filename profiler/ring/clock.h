@@ -1,4 +1,4 @@
-// One clock: where ticks of the processor become SessionTime, and the only place.
+// The only place where processor ticks become SessionTime.
 //
 // Hooks read the time stamp counter (TSC), which costs a few ns. The recorder converts, with a
 // ClockMap that it steers along CLOCK_MONOTONIC.
@@ -36,7 +36,7 @@ inline std::int64_t read_clock_ns(clockid_t clock) {
 bool tsc_is_invariant();
 STEPSCOPE_INTERNAL extern const bool kTicksAreTsc;
 
-// The recorder's CLOCK_MONOTONIC less this process's: not 0 where the two live in different time
+// The recorder's CLOCK_MONOTONIC minus this process's: not 0 where the two are in different time
 // namespaces. Only ticks that are CLOCK_MONOTONIC need it; the TSC is the same for both.
 STEPSCOPE_INTERNAL extern std::atomic<std::int64_t> monotonic_shift_ns;
 
@@ -49,21 +49,20 @@ inline Ticks read_ticks() {
                static_cast<std::uint64_t>(monotonic_shift_ns.load(std::memory_order_relaxed))};
 }
 
-// Both clocks at one moment.
+// Both clocks at the same moment.
 struct ClockReading {
   Ticks ticks{};
   std::int64_t monotonic_ns = 0;
 };
 
-// The pair with the smallest uncertainty out of a few tries (some tens of ns).
+// The pair with the smallest uncertainty of several tries (some tens of ns).
 STEPSCOPE_INTERNAL ClockReading read_clocks();
 
 // A continuous, strictly increasing, piecewise linear map from ticks to SessionTime.
 //
 // Thread safety: none; the recorder's.
-// Invariants: recalibrate() changes the map only behind the reading it is given, so a tick that was
-// converted once converts to the same time for ever, and the order of two ticks is never turned
-// round.
+// Invariants: recalibrate() changes the map only after the reading it is given, so a converted tick
+// always converts to the same time, and the order of two ticks is never reversed.
 class STEPSCOPE_INTERNAL ClockMap {
  public:
   // `first` is session time 0. The first rate comes from the two readings; `second` must be later.

@@ -1,13 +1,12 @@
 // Gives names small numbers on the hot path, by content, without allocating.
 //
-// RecordFunction::name() may point at a string that dies with the op, and its address may hold
-// another text a moment later. So a pointer is only a hint where to look: the text is compared each
-// time.
+// RecordFunction::name() may point to a string that dies with the op, and its address may hold
+// another text a moment later. So a pointer is only a hint where to look: the text is always
+// compared.
 //
-// Thread safety: none; one per thread.
-// Invariant: a NameId stands for one text for ever. The cache is bounded; a text that was evicted
-// gets a new number when it comes back, and the recorder makes them one again (it interns by
-// content).
+// Thread safety: none; one per thread. Invariant: a NameId always stands for the same text. The
+// cache is bounded; an evicted text gets a new number when it recurs, and the recorder merges them
+// (it interns by content).
 #pragma once
 
 #include <array>
@@ -38,7 +37,7 @@ class STEPSCOPE_INTERNAL NameCache {
   // bytes or more, or with a NUL inside, are numbered but not remembered.
   NameId define(std::string_view text, const char* pointer);
 
-  // A new recording knows none of the definitions so far. Numbers go on.
+  // For a new recording, which has none of the definitions so far. Numbers continue.
   void forget() {
     hints_.fill({});
     entries_.fill({});
@@ -59,7 +58,7 @@ class STEPSCOPE_INTERNAL NameCache {
     std::uint32_t entry;
   };
   static constexpr std::size_t kWays = 4;
-  static constexpr std::size_t kEntries = 2048;  // 256 KiB, touched only as far as it is used
+  static constexpr std::size_t kEntries = 2048;  // 256 KiB, only touched as needed
   static constexpr std::size_t kHints = 1024;
 
   static std::size_t hint_index(const char* pointer) {

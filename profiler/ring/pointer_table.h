@@ -1,12 +1,12 @@
-// Which memory is held, by address: whoever frees it does not say how much it was, nor who made it.
+// The allocated blocks by address: a free states neither their size nor their owner.
 //
-// For blocks of kLeast bytes and more. A free of any size must be looked up, and what that costs is
-// the cache lines it touches; with one line for each 16 KiB of addresses they are few, and where
-// blocks are that large the four places of a line are rarely all taken. When they are, the block is
-// not kept, and its free is not seen either.
+// For blocks of at least kLeast bytes. Every free must be looked up, at the cost of the cache lines
+// it touches; with one line per 16 KiB of addresses they are few, and with blocks that large the
+// four places of a line are rarely all taken. When they are, the block is not stored, and its free
+// is ignored, too.
 //
-// Thread safety: any thread, without locks. An address is held by one owner at a time, so the only
-// race is for an empty place.
+// Thread safety: any thread, lock-free. An address has one owner at a time, so the only race is for
+// an empty place.
 #pragma once
 
 #include <atomic>
@@ -17,19 +17,19 @@
 
 namespace stepscope {
 
-// A block and what made it. No bytes: none.
+// A block and its owner. 0 bytes: none.
 struct HeldBlock {
   std::uint64_t bytes = 0;  // less than 2^56
   MemoryOwner owner = MemoryOwner::kOther;
 };
 
-// Lives in zeroed memory, which is all the making it needs; what is not used is never touched.
+// Lives in zeroed memory, which needs no further initialisation; unused parts are never touched.
 class PointerTable {
  public:
   static constexpr std::uint64_t kLeast = std::uint64_t{16} << 10;
 
-  // False: it could not be kept. `before`: the block that the address stood for, when its free was
-  // not seen, and which is held no longer.
+  // False: it could not be stored. `before`: the earlier block at this address, whose free was
+  // missed and which is no longer held.
   bool insert(const void* pointer, HeldBlock block, HeldBlock& before) {
     const auto key = reinterpret_cast<std::uintptr_t>(pointer);
     for (Entry& entry : line_of(key).entries) {
@@ -44,7 +44,7 @@ class PointerTable {
     return false;
   }
 
-  // The block that is held no longer; none for an address that is not kept.
+  // The freed block; none for an address that is not stored.
   HeldBlock erase(const void* pointer) {
     const auto key = reinterpret_cast<std::uintptr_t>(pointer);
     for (Entry& entry : line_of(key).entries) {
@@ -74,7 +74,7 @@ class PointerTable {
     return {packed & ((std::uint64_t{1} << 56) - 1), static_cast<MemoryOwner>(packed >> 56)};
   }
 
-  // The higher bits tell apart what lies 2 GiB away.
+  // The higher bits distinguish addresses 2 GiB apart.
   Line& line_of(std::uintptr_t key) { return lines_[((key >> 14) ^ (key >> 31)) % kLines]; }
 
   Line lines_[kLines];

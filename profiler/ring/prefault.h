@@ -1,13 +1,13 @@
-// Memory that is there before it is needed.
+// Maps memory before it is needed.
 #pragma once
 
 #include <cstddef>
 
 namespace stepscope {
 
-// Touches every page of zeroed memory that nobody uses yet: the first touch of a page costs as much
-// as a hundred events, so it is paid before the first event. False when there is no memory. errno
-// is kept: the program is in the middle of something.
+// Touches every page of zeroed, unused memory: the first touch of a page costs as much as a hundred
+// events, so it happens before the first event. False when there is no memory. Preserves errno,
+// since the program may be about to read it.
 bool prefault(void* memory, std::size_t bytes);
 
 }  // namespace stepscope

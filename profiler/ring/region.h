@@ -9,8 +9,8 @@
 
 namespace stepscope {
 
-// The measures of a region. The recorder keeps its own copy: what the program could have
-// overwritten is not believed.
+// The dimensions of a region. The recorder keeps its own copy and does not trust what the program
+// could have overwritten.
 struct RegionLayout {
   std::uint32_t slot_count = 0;
   std::uint32_t ring_capacity = 0;
@@ -27,7 +27,7 @@ inline constexpr std::uint32_t kMaxRings = 1024;
 // where they would take more than 4 GiB of addresses.
 RegionLayout lay_out_region(std::size_t ring_bytes);
 
-// Where a region lies in this process. Trivial: copied around, unmapped by hand.
+// A region mapped in this process. Trivial: copied freely, unmapped explicitly.
 struct Region {
   RegionHeader* header = nullptr;
   RegionLayout layout;  // ring_capacity: as far as it is mapped
@@ -51,7 +51,7 @@ Region map_private_region(const RegionLayout& layout, const RecordPlan& plan);
 // holds. Nothing when it cannot be mapped or is of another version.
 Region map_shared_region(int fd);
 
-// As a store says it: "on", "off"; nullptr: not known, or nothing that a program says.
+// As in a store: "on", "off"; nullptr: unknown, or an invalid value.
 const char* switch_text(TorchSwitch setting);
 
 void unmap_region(const Region& region);

@@ -1,7 +1,7 @@
 // The memory of one recorded process: a header, room for what a device did (cupti/device_area.h),
 // then the rings of its threads at equal distances. The program writes events and says what it
-// knows of itself; the recorder, which may be another process, says what it wants. Told in prose in
-// docs/architecture.md.
+// knows about itself; the recorder, which may be another process, says what it wants.
+// docs/architecture.md describes it in prose.
 //
 // Position independent, like a ring. Made by the recorder's side, zeroed and sparse: a ring takes
 // no memory before a thread has it.
@@ -41,12 +41,12 @@ inline constexpr std::uint32_t kRegionVersion = 6;
 // A setting of libtorch's that a program may turn on and off.
 enum class TorchSwitch : std::uint32_t { kUnknown, kOff, kOn };
 
-// What the process holds on one of its devices, as libtorch's allocator said last.
+// The memory that the process holds on a device, as libtorch's allocator last reported.
 struct DeviceMemory {
   std::atomic<std::int64_t> allocated;  // bytes, by tensors
   std::atomic<std::int64_t> reserved;   // bytes, by the allocator
-  std::atomic<std::uint64_t> reports;   // 0: nothing was ever said
-  // Of `allocated`, what was seen to be made, in blocks of PointerTable::kLeast and more.
+  std::atomic<std::uint64_t> reports;   // 0: never reported
+  // The part of `allocated` by owner, in blocks of at least PointerTable::kLeast.
   std::atomic<std::int64_t> held_bytes[kMemoryOwnerCount];
 };
 
@@ -61,22 +61,22 @@ struct RegionHeader {
   std::uint64_t rings_offset;
   std::uint64_t ring_stride;
   RecordPlan plan;
-  std::uint64_t patience_ticks;     // a recorder whose heartbeat stands still for so long is gone
-  std::int64_t monotonic_shift_ns;  // the recorder's CLOCK_MONOTONIC less the program's
+  std::uint64_t patience_ticks;     // a recorder without a heartbeat for this long is gone
+  std::int64_t monotonic_shift_ns;  // the recorder's CLOCK_MONOTONIC minus the program's
 
   // Written by the recorder.
   alignas(64) std::atomic<OpsSwitch> ops_switch;
-  // Grows with each of its looks at the rings; 0: it looks no more. A count and no time, because
-  // the program's clock may be another than the recorder's.
+  // Grows with each poll of the rings; 0: it has stopped polling. A count, not a time, because the
+  // program's clock may differ from the recorder's.
   std::atomic<std::uint64_t> heartbeat;
 
   // Written by the program.
   alignas(64) std::atomic<std::uint32_t> ring_count;  // rings [0, ring_count) have been made
   std::atomic<std::uint32_t> ops_enabled;             // 1: the op callbacks are in place now
   std::atomic<std::uint64_t> refused_threads;         // threads that found no ring
-  std::atomic<std::uint64_t> failures;       // exceptions that ended in the profiler's code
-  std::atomic<std::int64_t> step;            // the step its loop is in; 0: none has begun
-  std::atomic<std::uint32_t> exited;         // 1 + the exit code it asked for; 0: not yet
+  std::atomic<std::uint64_t> failures;                // exceptions caught in the profiler's code
+  std::atomic<std::int64_t> step;                     // the step its loop is in; 0: none has begun
+  std::atomic<std::uint32_t> exited;                  // 1 + the exit code it asked for; 0: not yet
   std::atomic<TorchSwitch> cudnn_benchmark;  // when a step, or an op of a new name, last began
   // How many rings the program could map, where addresses are limited; 0: not known yet.
   std::atomic<std::uint32_t> mapped_rings;

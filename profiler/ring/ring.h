@@ -14,7 +14,7 @@ namespace stepscope {
 RingHeader* format_ring(void* memory, std::uint32_t slot_count, std::int32_t pid, std::int32_t tid,
                         std::string_view thread_name);
 // The same for a thread that takes over a closed and drained ring: names, losses and open ops start
-// anew, the slots go on counting.
+// anew, the slots continue counting.
 void reopen_ring(RingHeader* ring, std::int32_t tid, std::string_view thread_name);
 std::size_t ring_bytes(std::uint32_t slot_count);
 
@@ -67,16 +67,16 @@ class RingProducer {
   std::uint64_t tail_;  // as last seen: room may be larger, never smaller
 };
 
-// Thread safety: one thread at a time. Trusts nothing it reads from the ring: the producer may be a
-// program that has gone wild.
+// Thread safety: one thread at a time. Does not trust what it reads from the ring: the producer may
+// be a corrupted program.
 class RingConsumer {
  public:
   explicit RingConsumer(RingHeader* ring) : RingConsumer(ring, ring->slot_count) {}
-  // With the slot count that the reader knows, for a ring whose header it does not believe.
+  // With the slot count known to the reader, for a ring whose header it does not trust.
   RingConsumer(RingHeader* ring, std::uint32_t slot_count)
       : ring_(ring), slots_(ring_slots(ring)), slot_count_(slot_count) {}
 
-  // The slots published and not yet released; at most one ring's worth, also when head is nonsense.
+  // The slots published and not yet released; at most one ring's worth, even if head is invalid.
   struct Batch {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
@@ -90,10 +90,10 @@ class RingConsumer {
   [[nodiscard]] const Slot& slot(std::uint64_t index) const {
     return slots_[index & (slot_count_ - 1)];
   }
-  // The producer may overwrite everything before `end` from now on.
+  // From now on, the producer may overwrite everything before `end`.
   void release(std::uint64_t end) { ring_->tail.store(end, std::memory_order_release); }
 
-  // All is read: another thread may have the ring.
+  // Everything is read: another thread may take the ring.
   void free() { ring_->state.store(RingState::kFree, std::memory_order_release); }
 
   [[nodiscard]] const RingHeader& header() const { return *ring_; }

@@ -1,6 +1,6 @@
 // The memory of one thread's ring, as its producer (a thread of the profiled program) and its
-// consumer (the recorder, which may be another process) both see it. Told in prose in
-// docs/architecture.md.
+// consumer (the recorder, which may be another process) both see it. docs/architecture.md
+// describes it in prose.
 //
 // Position independent: offsets, no pointers. All of it is plain memory that may be mapped twice.
 // A ring is a RingHeader followed by slot_count slots of 32 bytes. head and tail
@@ -14,8 +14,8 @@
 
 namespace stepscope {
 
-// What a producer does when its ring is full. There is one policy, and it has a name so that no one
-// has to guess: the event is dropped, the loss is counted by kind, the thread never waits.
+// What a producer does when its ring is full. The only policy, named to be explicit: the event is
+// dropped, the loss is counted by kind, the thread never waits.
 enum class BufferFullPolicy : std::uint8_t { kDropAndCount };
 inline constexpr BufferFullPolicy kBufferFullPolicy = BufferFullPolicy::kDropAndCount;
 
@@ -97,8 +97,8 @@ enum class LossKind : std::uint8_t { kOp, kPhase, kName, kDepth };
 inline constexpr int kLossKindCount = 4;
 const char* loss_name(LossKind kind);  // "op", "phase", "name", "depth"
 
-// An op that has begun and not ended. Lies in the ring's memory, so that who reads it after the
-// death of the program knows what it died in.
+// An op that has begun and not ended. It is in the ring's memory, so that a reader knows after the
+// program's death what it died in.
 struct OpenOp {
   std::uint64_t identity;  // address of the RecordFunction
   std::uint64_t start;     // ticks
@@ -117,9 +117,8 @@ enum class RingState : std::uint32_t { kOpen, kClosed, kFree };
 inline constexpr std::uint32_t kRingMagic = 0x47525353;  // "SSRG"
 inline constexpr std::uint32_t kRingVersion = 4;
 
-// Memory of tensors on the CPU, since the ring was made: it goes on counting when another thread
-// has the ring. What one thread allocates another may free, so only the sum over all rings means
-// much.
+// CPU tensor memory since the ring was created: it continues counting when another thread takes the
+// ring. One thread may free what another allocated, so only the sum over all rings is meaningful.
 struct TensorMemory {
   std::atomic<std::uint64_t> allocations;
   std::atomic<std::uint64_t> allocated_bytes;

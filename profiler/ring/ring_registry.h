@@ -1,8 +1,8 @@
 // The rings of this process, as its threads see them: a thread gets one with its first event and
-// gives it back when it ends. Who drains them (recorder/process_drain.h) looks at the region alone,
-// from this process or another.
+// returns it when it ends. The code that drains them (recorder/process_drain.h) uses only the
+// region, from this process or another.
 //
-// Thread safety: all members. A lock is taken when a thread comes or goes, never for an event.
+// Thread safety: all members. A lock is taken when a thread starts or ends, never for an event.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace stepscope {
 class RecorderList {
  public:
   void add(ThreadRecorder* recorder);
-  // Takes `recorder` out; false: it was not in.
+  // Removes `recorder`; false: it was not in the list.
   bool remove(ThreadRecorder* recorder);
   // Takes over all of `other`.
   void add_all(RecorderList& other);
@@ -52,14 +52,14 @@ class RingRegistry {
   // The op `identity`, which the thread with `torch_id` began, ended on another thread.
   STEPSCOPE_INTERNAL void end_elsewhere(std::uint64_t torch_id, const void* identity);
 
-  // Around fork(), so that the child finds it whole.
+  // Called around fork(), so that the child finds it in a consistent state.
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
   // In the child of a fork, instead of unlock(): the rings stay the parent's.
   void abandon_in_child();
 
  private:
-  RingHeader* claim_ring();  // mutex_ is held
+  RingHeader* claim_ring();  // requires mutex_
 
   mutable std::mutex mutex_;
   Region region_;

@@ -1,5 +1,5 @@
-// The producing side of one thread: what hooks and marks call. Everything here runs inside the
-// profiled program, between two of its own instructions.
+// The producer of one thread, called by hooks and marks. Everything here runs inside the profiled
+// program, between two of its own instructions.
 //
 // Hot path (start_op, end_op): no allocation, no lock, no system call, no exception.
 // Thread safety: none; each thread has its own. take_off() alone is for other threads.
@@ -28,17 +28,17 @@ struct OpStart {
   OpScope scope;
 };
 
-// A phase that was begun; give it back to end_phase(). On the caller's stack.
+// A phase that was begun, to be passed to end_phase(). On the caller's stack.
 struct OpenPhase {
-  PhaseKind kind = PhaseKind::kNone;  // kNone: was not begun, end_phase() does nothing
+  PhaseKind kind = PhaseKind::kNone;  // kNone: not begun, end_phase() does nothing
   PhaseKind outer = PhaseKind::kNone;
   NameId name = NameId::kNone;
   Ticks start{};
   std::int64_t cpu_start_ns = 0;
 };
 
-// Called on a thread that notes a name it has not noted before: some hundred times in a recording,
-// and when a program comes to something new. It may neither lock nor allocate. Thread safety: any.
+// Called when a thread records a name for the first time: some hundred times per recording, and
+// when a program does something new. It may neither lock nor allocate. Thread safety: any.
 using NewNameFunction = void (*)();
 STEPSCOPE_INTERNAL void set_new_name_function(NewNameFunction function);
 
@@ -48,7 +48,7 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
 
   STEPSCOPE_HOT_INLINE void start_op(const OpStart& op) {
     OpenOp* frame = push(op);
-    // Last, so that what it took to get here is not counted to the op.
+    // Last, so that our own overhead is not counted as part of the op.
     if (frame != nullptr) [[likely]]
       frame->start = to_count(read_ticks());
   }
@@ -74,16 +74,16 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   // An op that could not even be begun.
   void count_lost_op() { ring_.count_loss(LossKind::kOp); }
 
-  // For another thread: the op `identity`, which began here, has ended there. Its frame is no op's
-  // from now on and goes when the ops around it end.
+  // For another thread: the op `identity`, which began here, has ended there. Its frame is vacant
+  // from now on and is removed when the enclosing ops end.
   void take_off(const void* identity);
 
   // An op that began on another thread (a future's completion) and ends now. `start` and the name
   // are the caller's to keep; `start_thread` is the torch id of the thread it began on.
   void foreign_op(const OpStart& op, Ticks start, std::uint64_t start_thread);
 
-  // A phase that began at `start`, not long ago. A wait for input in a wait for input is not begun:
-  // the loop waits once, however many see it.
+  // A phase that began at `start`, not long ago. A nested wait for input is not begun: the
+  // loop waits once, however many layers see it.
   [[nodiscard]] OpenPhase begin_phase(PhaseKind kind, std::string_view name,
                                       Ticks start = read_ticks());
   [[nodiscard]] bool waits_for_input() const { return phase_ == PhaseKind::kInput; }
@@ -93,7 +93,7 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   // An instant: the user's step().
   void mark(PhaseKind kind);
 
-  // Memory of tensors: what was asked for, and what is held from now on, or no longer.
+  // Tensor memory: the amount allocated, and the amount held from now on, or no longer.
   STEPSCOPE_HOT_INLINE void count_allocation(std::uint64_t bytes) {
     TensorMemory& memory = ring_.header().memory;
     add_to(memory.allocations, std::uint64_t{1});
@@ -105,8 +105,8 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   void count_freed(const HeldBlock& block) {
     add_to(held_by(block.owner), -static_cast<std::int64_t>(block.bytes));
   }
-  // What memory that is allocated now belongs to. An autograd thread, which nobody marks, is in the
-  // phase of the op around.
+  // The owner of memory allocated now. An autograd thread, which is never marked, is in the phase
+  // of the enclosing op.
   [[nodiscard]] MemoryOwner memory_owner_now() {
     if (phase_ != PhaseKind::kNone || depth_ == 0) return memory_owner(phase_);
     const std::uint32_t innermost = (depth_ < kMaxOpenOps ? depth_ : kMaxOpenOps) - 1;
@@ -157,7 +157,7 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
     return &frame;
   }
 
-  // The phase an op is in: the thread's, or on an autograd thread that of the node around it.
+  // The phase of an op: the thread's, or on an autograd thread that of the enclosing node.
   STEPSCOPE_HOT_INLINE PhaseKind phase_of(const OpStart& op) {
     if (phase_ != PhaseKind::kNone) [[likely]]
       return phase_;

@@ -17,11 +17,11 @@ STEPSCOPE_INTERNAL extern constinit thread_local ThreadRecorder* thread_recorder
 // Number of the running recording, or of the last one.
 STEPSCOPE_INTERNAL extern std::atomic<std::uint32_t> current_session;
 
-// Makes the calling thread's recorder, or brings it to the current session. nullptr when the thread
-// can have none (out of memory, too many threads): that is asked once in a recording.
+// Creates the calling thread's recorder, or moves it to the current session. nullptr when the
+// thread cannot have one (out of memory, too many threads): tried only once per recording.
 STEPSCOPE_INTERNAL ThreadRecorder* attach_current_thread();
 
-// Never allocates but for a thread's first event in a recording.
+// Never allocates except for a thread's first event in a recording.
 inline ThreadRecorder* current_thread() {
   ThreadRecorder* recorder = thread_recorder;
   const bool ready =

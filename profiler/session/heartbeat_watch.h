@@ -1,11 +1,10 @@
-// Whether the recorder of a wrapped program still looks at its rings. It counts its looks; a count
-// that stands still for too long is a recorder that is gone, or stopped.
+// Whether the recorder of a wrapped program still polls its rings. It counts its polls; a count
+// that does not change for too long means that the recorder is gone, or stopped.
 //
-// Time is measured by ticks of this process alone. The two may live in different time namespaces,
-// and a library may fake the program's clock, but not the time stamp counter.
+// Time is measured only in ticks of this process. The two may be in different time namespaces, and
+// a library may fake the program's clock, but not the time stamp counter.
 //
-// Thread safety: all members. Two calls at one time may disagree about a moment's difference, no
-// more.
+// Thread safety: all members. Concurrent calls may disagree only briefly.
 #pragma once
 
 #include <atomic>
@@ -20,8 +19,8 @@ class HeartbeatWatch {
   // For another recorder.
   void reset() { last_beat_.store(0, std::memory_order_release); }
 
-  // `beat`: its count now; 0: it looks no more. It is given `patience` ticks since a call that saw
-  // the count change.
+  // `beat`: its current count; 0: it has stopped. It has `patience` ticks since the last call that
+  // saw the count change.
   bool is_alive(std::uint64_t beat, Ticks now, std::uint64_t patience) {
     if (beat == 0) return false;
     if (beat != last_beat_.load(std::memory_order_acquire)) {

@@ -26,8 +26,8 @@ std::string loaded_library_path(std::string_view prefix);
 // wheels call it, or whatever exports at::show_config(); empty: there is none.
 std::string loaded_torch_path();
 
-// Whether there is one; says nothing about its constructors having run. False also where there is
-// no memory to look.
+// Whether there is one; its constructors may not have run yet. Also false when there is no memory
+// to check.
 bool torch_is_in_process() noexcept;
 
 // The libtorch that is loaded into this process; nothing when there is none.
@@ -38,7 +38,7 @@ std::optional<LoadedTorch> find_loaded_torch();
 void* find_torch_symbol(const char* mangled_name);
 
 // The hooks for `torch`, from the first of hook_places() whose library works with it. Errors:
-// kUnavailable, with the command that makes them. A library stays loaded for good.
+// kUnavailable, with the command that builds them. A library stays loaded.
 Result<const HookApi*> load_hooks(const LoadedTorch& torch);
 
 }  // namespace stepscope

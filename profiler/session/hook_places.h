@@ -1,7 +1,7 @@
-// Where hook libraries lie: beside libstepscope.so for the libtorch that Stepscope was built with,
-// in the user's cache folder for those that `stepscope doctor --build-hooks` built.
+// Where hook libraries are: next to libstepscope.so for the libtorch that Stepscope was built with,
+// in the user's cache folder for those built by `stepscope doctor --build-hooks`.
 //
-// Thread safety: reads the environment, so none while somebody changes it.
+// Thread safety: reads the environment, so not while another thread changes it.
 #pragma once
 
 #include <filesystem>
@@ -28,7 +28,7 @@ std::vector<HookPlace> hook_places(const std::filesystem::path& library_folder,
 // a library there that belongs neither to us nor to root.
 bool is_trusted(const HookPlace& place);
 
-// What is wrong when none of `places` has any, and the command that mends it.
+// The error when none of `places` has a library, and the command that fixes it.
 std::string no_hooks_text(const std::vector<HookPlace>& places, const std::string& torch_version);
 std::string no_hooks_command(const std::vector<HookPlace>& places,
                              const std::filesystem::path& torch_root);

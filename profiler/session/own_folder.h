@@ -1,4 +1,4 @@
-// Where libstepscope.so lies: its companions are found from there.
+// The folder of libstepscope.so, which locates its companions.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// How the layers that see a program from inside mark its phases: the interposed symbols and the
-// hook library. Like the C interface, for phases that a user does not mark by hand.
+// Lets the interposed symbols and the hook library mark phases of the program. Like the C
+// interface, for phases that the user does not mark by hand.
 //
 // Thread safety: any thread; a phase is ended on the thread that began it. Never throws.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace stepscope {
 
-// Nothing is begun (OpenPhase::kind is kNone) when nothing records.
+// Begins nothing (OpenPhase::kind is kNone) without a recording.
 STEPSCOPE_INTERNAL OpenPhase begin_phase_mark(PhaseKind kind, std::string_view name);
 STEPSCOPE_INTERNAL void end_phase_mark(const OpenPhase& phase);
 

@@ -1,6 +1,6 @@
 // The embedded recorder as libstepscope sees it: a library of its own, libstepscope_recorder.so,
-// loaded when a program starts a recording. It brings SQLite along, which a program that is only
-// wrapped must not be given: it may have another SQLite of its own.
+// loaded when a program starts a recording. It contains SQLite, which must not be loaded into a
+// program that is only wrapped: the program may have another SQLite.
 //
 // Both libraries are always of one build, so C++ types may pass between them. Exceptions may not:
 // each library has a C++ runtime of its own, and one's catch does not see what the other threw.
@@ -23,7 +23,7 @@ using Meta = std::vector<std::pair<std::string, std::string>>;
 class EmbeddedRecorder {
  public:
   virtual ~EmbeddedRecorder() = default;
-  // Drains what was written up to now, stores losses and `meta`, closes the store. Once.
+  // Drains everything written so far, stores losses and `meta`, closes the store. Once.
   virtual Status stop(const Meta& meta) noexcept = 0;
 };
 

@@ -6,8 +6,8 @@
 // wrapper's store.
 //
 // Thread safety: all members. Marks of training threads take no lock unless the step changes.
-// Invariant: no exception of ours reaches the program. What fails for lack of memory or of a thread
-// ends here; it is counted (RegionHeader::failures) and only the recording suffers.
+// Invariant: no exception of ours reaches the program. Failures for lack of memory or
+// threads end here; they are counted (RegionHeader::failures) and affect only the recording.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,7 @@ class Session {
   // kUnavailable (the recorder's library), those of TraceWriter::create().
   Status start(const stepscope_options& options);
   Status stop();
-  // Whether events are taken in; after a failure of the recorder they are phases, only counted.
+  // Whether events are accepted; after a failure of the recorder only phases are, and only counted.
   [[nodiscard]] bool active() const { return active_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool recording() const { return active() && !recorder_failed_; }
 
@@ -50,8 +50,8 @@ class Session {
 
   // Whether this process is recorded by `stepscope run`; joins it with the first call.
   bool join_wrapper() noexcept;
-  // libtorch is in the process, all its constructors have run: loads the hooks for it, once.
-  // `may_run_ops`: no program code is under way that the ops of a calibration could disturb.
+  // libtorch is loaded and its constructors have run: loads the hooks for it, once.
+  // `may_run_ops`: no program code is running that the ops of a calibration could disturb.
   void torch_is_loaded(bool may_run_ops) noexcept;
   // Whether the hooks see the ranges that PyTorch opens in Python.
   [[nodiscard]] bool sees_user_scopes() const { return hooks_ != nullptr; }
@@ -65,9 +65,9 @@ class Session {
     const HookApi* hooks = hooks_.load(std::memory_order_acquire);
     return hooks != nullptr && hooks->is_current_tls(record_function_tls);
   }
-  // The process asks for its end. Async-signal-safe; does nothing in a child of vfork().
+  // The process is about to exit. Async-signal-safe; does nothing in a child of vfork().
   void mark_exit(int code) noexcept;
-  // An exception ended in our own code, in the program. Async-signal-safe.
+  // An exception was caught in our own code, in the program. Async-signal-safe.
   void count_failure() noexcept;
 
   Session(const Session&) = delete;
@@ -90,7 +90,7 @@ class Session {
   void look_for_hooks(bool may_run_ops);
   void tell(const char* line);
   void signal_step(StepMarker source);
-  // The recorder may have said otherwise, or died, since the window was applied.
+  // The recorder may have changed its request, or died, since the window was applied.
   void follow_recorder();
   void apply_window();
   void note_torch_settings();
@@ -119,7 +119,7 @@ class Session {
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::unique_ptr<EmbeddedRecorder> recorder_;
-  EmbeddedRecorder* parents_recorder_ = nullptr;  // after a fork; only so that it is no leak
+  EmbeddedRecorder* parents_recorder_ = nullptr;  // after a fork; only to avoid a leak report
   std::string output_;
   bool wants_ops_ = false;
   bool python_ = false;  // its interpreter was there when libtorch was looked for

@@ -1,8 +1,8 @@
-// Counts the steps of the running loop, so that a window of steps can be recorded: which step is it
-// now?
+// Counts the steps of the running loop to find the current step, so that a window of steps can be
+// recorded.
 //
 // The same order of trust as the analyzer's: a user's step() over the loader over the optimizer.
-// The first call of a better source takes over from a lesser one.
+// The first call of a more trusted source takes over from a less trusted one.
 //
 // Thread safety: none; called under the session's lock, a few times a step.
 #pragma once
@@ -19,8 +19,8 @@ class StepCounter {
   // wait for its batch does. Returns true when current() has changed.
   bool signal(StepMarker source);
 
-  // The loader's last wait found its end: that wait belongs to no step, and the next one begins the
-  // step that this one seemed to begin.
+  // The loader's last wait found it exhausted: that wait belongs to no step, and the next one
+  // begins the step that this one seemed to begin.
   void loader_exhausted();
 
   // 1-based number of the step that the loop is in.

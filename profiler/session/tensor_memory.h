@@ -1,5 +1,5 @@
-// Counts the memory of tensors, for the samples of `stepscope run`. On only in a process
-// that it records: nobody else reads the counters.
+// Counts the memory of tensors, for the counters of `stepscope run`. On only in a process that it
+// records: nothing else reads the counters.
 //
 // Thread safety: note_*: any thread; start and stop: under the session's lock. Never throws.
 #pragma once
@@ -12,16 +12,16 @@
 
 namespace stepscope {
 
-// On the CPU, memory that is held already is not counted. Does nothing when there is no memory for
-// it. `devices`: kMostDevices of them.
+// On the CPU, memory that is already held is not counted. Does nothing if it cannot allocate its
+// table. `devices`: kMostDevices of them.
 STEPSCOPE_INTERNAL void start_counting_tensor_memory(DeviceMemory* devices);
-// After a fork, in the child: what its parent held is not its own to count.
+// After a fork, in the child: does not count what its parent held.
 STEPSCOPE_INTERNAL void stop_counting_tensor_memory();
 
 STEPSCOPE_INTERNAL void note_tensor_memory(const void* pointer, std::size_t bytes);
 STEPSCOPE_INTERNAL void note_tensor_memory_freed(const void* pointer);
 
-// The allocator of device number `device` says what is held there now, bytes.
+// The allocator of device number `device` reports the memory held there now, in bytes.
 STEPSCOPE_INTERNAL void note_device_memory(int device, std::int64_t allocated,
                                            std::int64_t reserved);
 

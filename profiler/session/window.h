@@ -1,4 +1,4 @@
-// Which steps are recorded op by op.
+// Decides which steps are recorded op by op.
 #pragma once
 
 #include <cstdint>

@@ -25,9 +25,9 @@ class InputWait {
   InputWait(const InputWait&) = delete;
   InputWait& operator=(const InputWait&) = delete;
 
-  // No batch came: the loader has ended. Such a wait begins no step.
+  // No batch arrived: the loader is exhausted. Such a wait begins no step.
   void exhausted() { exhausted_ = true; }
-  // The wait is over before the scope is.
+  // Ends the wait before the end of the scope.
   void end() {
     if (ended_) return;
     ended_ = true;
@@ -87,7 +87,7 @@ class InputIterator {
   InputIterator(Iterator it, std::shared_ptr<WaitOfIteration> wait)
       : it_(std::move(it)), wait_(std::move(wait)) {}
 
-  // The batch is there when the caller gets it: the wait ends as the reference is returned.
+  // The wait ends when the reference is returned: the caller then has the batch.
   reference operator*() {
     const EndOfWait end{*wait_};
     return *it_;

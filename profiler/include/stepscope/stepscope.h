@@ -22,8 +22,8 @@
 
 namespace stepscope {
 
-// Steps are counted from 1; both ends are included. {500, 520} is what others call
-// profile_batch='500,520'. {0, 0}: every step.
+// Steps are counted from 1; both ends are included. {500, 520} corresponds to
+// profile_batch='500,520' in other profilers. {0, 0}: every step.
 struct StepWindow {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -37,14 +37,14 @@ struct Options {
   std::size_t ring_bytes = 0;  // buffer per thread; 0: 2 MiB. Full: events are dropped and counted
 };
 
-// Records the process from its construction to stop() or its destruction. One at a time: a second
-// one records nothing and says so.
+// Records the process from its construction to stop() or its destruction. Only one at a time: a
+// second one records nothing and says so.
 //
 // Thread safety: none for one object; the recorded threads need none.
 class Recording {
  public:
-  // When nothing can be recorded, says so in one line on stderr and in error(); the program goes
-  // on.
+  // When nothing can be recorded, says so in one line on stderr and in error(); the program
+  // continues.
   explicit Recording(const Options& options = {}) {
     const stepscope_options c_options{options.output.c_str(), options.window.first,
                                       options.window.last,    options.ops ? 1 : 0,
@@ -56,7 +56,7 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  // Drains what was recorded into the store and closes it. Does nothing the second time.
+  // Writes all recorded events to the store and closes it. A second call does nothing.
   void stop() {
     if (!running_) return;
     running_ = false;
@@ -77,8 +77,8 @@ class Recording {
   bool running_ = false;
 };
 
-// The step of the calling loop ends here. Where it is never called, steps are found by the loader
-// or the optimizer.
+// Ends the step of the calling loop. If it is never called, the loader or the optimizer delimits
+// the steps.
 inline void step() { stepscope_step(); }
 
 // Labels a stretch of the calling thread: { stepscope::Scope scope("checkpoint"); save(); }
@@ -93,10 +93,10 @@ class Scope {
   stepscope_phase phase_;
 };
 
-// How long each sample of the batch in hand really is: stepscope::lengths(sizes). What is computed
-// for padding cannot be told from shapes; with the true lengths the analysis says what part of it
-// is, and what sorting by length would bring. Between a batch's arrival and the end of its step or
-// call. `padded_to`: what all are padded to; 0: the longest of them.
+// The true length of each sample in the current batch: stepscope::lengths(sizes). Shapes do not
+// show which computation is padding; with the true lengths the analysis reports its share and the
+// gain from sorting by length. Call it between a batch's arrival and the end of its step or
+// inference call. `padded_to`: the length that all samples are padded to; 0: the longest of them.
 template <typename Lengths>
 void lengths(const Lengths& values, std::int64_t padded_to = 0) {
   constexpr std::size_t kMostText = 1900;  // of a mark: a name may have 2,000 bytes
