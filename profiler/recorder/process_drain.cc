@@ -85,6 +85,7 @@ ProcessDrain::Memory ProcessDrain::tensor_memory() const {
 
 Status ProcessDrain::drain() {
   busy_ = false;
+  if (!region_) return {};
   for (std::uint32_t i = 0; i < ring_count(); ++i) {
     if (Status status = drain_ring(i); !status.ok()) return status;
   }
@@ -107,8 +108,13 @@ Status ProcessDrain::drain_device(bool unfinished) {
 }
 
 Status ProcessDrain::drain_unfinished() {
-  if (Status status = drain(); !status.ok()) return status;
+  if (Status status = drain(); !status.ok() || !region_) return status;
   return drain_device(true);
+}
+
+void ProcessDrain::close() noexcept {
+  rings_.clear();
+  region_ = {};
 }
 
 void ProcessDrain::discard_from_now_on() {

@@ -47,6 +47,9 @@ class ProcessDrain final : public DecodeContext {
   Status drain_unfinished();
   // The store has failed: events from now on, and those in the rings, are only counted.
   void discard_from_now_on();
+  // Its region is about to be unmapped: from now on drain() does nothing, and only totals() may be
+  // asked.
+  void close() noexcept;
   // After drain(): some ring was a quarter full; come back soon.
   [[nodiscard]] bool busy() const { return busy_; }
   [[nodiscard]] const DrainTotals& totals() const { return totals_; }
@@ -81,7 +84,7 @@ class ProcessDrain final : public DecodeContext {
   Status store_losses(Ring& ring);
   Status store_loss(ThreadId thread, const char* kind, std::int64_t total, std::int64_t& stored);
 
-  const Region region_;
+  Region region_;  // none: closed
   const ProcessId process_;
   TraceWriter& writer_;
   const ClockMap& clock_;

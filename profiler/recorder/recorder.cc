@@ -10,7 +10,6 @@
 
 #include "profiler/recorder/pace.h"
 #include "profiler/recorder/process_info.h"
-#include "profiler/recorder/store_meta.h"
 #include "store/contained.h"
 
 namespace stepscope {
@@ -66,24 +65,18 @@ Status Recorder::start(const RecorderStart& start, std::unique_ptr<Recorder>& re
 }
 
 Status Recorder::open(const RecorderStart& start, std::unique_ptr<Recorder>& recorder) {
-  auto writer = TraceWriter::create(start.output);
-  if (!writer.ok()) return writer.status();
-  recorder.reset(new Recorder(start, std::move(*writer)));
-  TraceWriter& store = *recorder->writer_;
-  if (Status status = set_all_meta(store, machine_meta()); !status.ok()) return status;
-  if (Status status = set_all_meta(store, start.meta); !status.ok()) return status;
-  if (Status status = set_all_meta(store, recorder->clock_.anchors()); !status.ok()) return status;
-  const auto process = store.add_process(this_process());
+  auto created = StoreSession::create(start.output, start.meta);
+  if (!created.ok()) return created.status();
+  recorder.reset(new Recorder(*std::move(created)));
+  StoreSession& session = *recorder->session_;
+  session.set_on_failure(start.on_failure);
+  const auto process = session.writer().add_process(this_process());
   if (!process.ok()) return process.status();
-  recorder->drain_ =
-      std::make_unique<ProcessDrain>(start.region, *process, store, recorder->clock_.map());
+  recorder->drain_ = &session.open_drain(start.region, *process);
   // Flushed now: readers always find a valid store, and a full disk fails at once.
-  if (Status status = store.flush(); !status.ok()) return status;
+  if (Status status = session.flush(); !status.ok()) return status;
   return recorder->drain_->skip_what_is_there();
 }
-
-Recorder::Recorder(const RecorderStart& start, std::unique_ptr<TraceWriter> writer)
-    : on_failure_(start.on_failure), missing_(start.output), writer_(std::move(writer)) {}
 
 Recorder::~Recorder() {
   if (thread_.joinable()) static_cast<void>(stop({}));
@@ -97,63 +90,31 @@ Status Recorder::stop(const Meta& meta) noexcept {
   }
   wake_.notify_one();
   thread_.join();
-  return std::move(failure_);
-}
-
-// On the recorder's thread like all writing: the caller's may have SIGXFSZ unblocked.
-Status Recorder::finish() {
-  const SessionTime end = clock_.now();
-  if (Status status = drain_->drain(); !status.ok()) return status;
-  if (Status status = set_all_meta(*writer_, *last_meta_); !status.ok()) return status;
-  if (Status status = writer_->set_meta("end_ns", std::to_string(to_ns(end))); !status.ok()) {
-    return status;
-  }
-  return writer_->finish();
+  return std::move(outcome_);
 }
 
 void Recorder::run() noexcept {
   pthread_setname_np(pthread_self(), "stepscope");
-  last_flush_ns_ = read_clock_ns(CLOCK_MONOTONIC);
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     wake_.wait_for(lock, drain_->busy() ? kBusyDrainPeriod : kDrainPeriod,
                    [this] { return stopping_; });
     lock.unlock();  // the store may block on the disk; stop() must not wait for it to ask
-    keep(contained([this] { return drain_and_flush(); }));
+    session_->attempt([this] { return look(); });
     lock.lock();
   }
   lock.unlock();
-  if (failure_.ok()) keep(contained([this] { return finish(); }));
-  if (!failure_.ok()) static_cast<void>(contained([this] { return store_what_is_missing(); }));
-  // Closing a store writes to it too, so it is closed here, where SIGXFSZ is blocked.
-  drain_.reset();
-  writer_.reset();
+  const SessionTime end = session_->now();
+  session_->attempt([this] { return drain_->drain(); });
+  // On this thread like all writing: the caller's may have SIGXFSZ unblocked.
+  outcome_ = session_->finish(*last_meta_, end);
 }
 
 // After a failure the rings are still drained, to count what is not written.
-Status Recorder::drain_and_flush() {
-  clock_.steer();
+Status Recorder::look() {
+  session_->steer_clock();
   if (Status status = drain_->drain(); !status.ok()) return status;
-  const std::int64_t now = read_clock_ns(CLOCK_MONOTONIC);
-  if (now - last_flush_ns_ <= kFlushPeriodNs || !failure_.ok()) return {};
-  last_flush_ns_ = now;
-  const Status status = writer_->flush();
-  if (status.ok()) events_flushed_ = drain_->totals().events();
-  return status;
-}
-
-void Recorder::keep(Status status) noexcept {
-  if (status.ok() || !failure_.ok()) return;
-  failure_ = std::move(status);
-  drain_->discard_from_now_on();
-  on_failure_(failure_);
-}
-
-Status Recorder::store_what_is_missing() {
-  static_cast<void>(drain_->drain());
-  const std::int64_t missing = drain_->totals().events() - events_flushed_;
-  writer_.reset();
-  return missing_.store(missing, failure_.message());
+  return session_->flush_is_due() ? session_->flush() : Status();
 }
 
 }  // namespace stepscope

@@ -1,25 +1,22 @@
 // The recorder of the embedded mode: drains this process's rings into a store, from a thread of its
 // own. (recorder/run_recorder.h drains other processes.)
 //
-// Thread safety: start() and stop() from any one thread; the rest is its own thread's. Invariants:
-// never touches a training thread, and no exception leaves it. When the store can no longer be
-// written (disk full, no memory) it reports that once through `on_failure` and from then on only
-// counts; what was written stays a valid store, and stop() adds the number of missing events.
+// Thread safety: start() and stop() from any one thread; the rest is its own thread's.
+// Invariants: never touches a training thread, and no exception leaves it. When the store cannot be
+// written any more (disk full, no memory) it says so once through `on_failure`; what was written
+// stays a valid store (recorder/store_session.h).
 #pragma once
 
 #include <condition_variable>
-#include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 
-#include "profiler/recorder/missing_events.h"
 #include "profiler/recorder/process_drain.h"
-#include "profiler/recorder/recorder_clock.h"
+#include "profiler/recorder/store_session.h"
 #include "profiler/session/recorder_library.h"
 #include "store/status.h"
-#include "store/trace_writer.h"
 
 namespace stepscope {
 
@@ -34,26 +31,16 @@ class Recorder final : public EmbeddedRecorder {
   Status stop(const Meta& meta) noexcept override;
 
  private:
-  Recorder(const RecorderStart& start, std::unique_ptr<TraceWriter> writer);
+  explicit Recorder(std::unique_ptr<StoreSession> session) : session_(std::move(session)) {}
 
   static Status open(const RecorderStart& start, std::unique_ptr<Recorder>& recorder);
   void run() noexcept;
-  Status drain_and_flush();
-  Status finish();
-  void keep(Status status) noexcept;
-  Status store_what_is_missing();
-
-  // Constant while the thread runs.
-  const std::function<void(const Status&)> on_failure_;
+  Status look();
 
   // The recorder thread's; stop() uses them after joining it.
-  MissingEvents missing_;
-  std::unique_ptr<TraceWriter> writer_;
-  RecorderClock clock_;
-  std::unique_ptr<ProcessDrain> drain_;
-  std::int64_t last_flush_ns_ = 0;
-  std::int64_t events_flushed_ = 0;
-  Status failure_;
+  std::unique_ptr<StoreSession> session_;
+  ProcessDrain* drain_ = nullptr;  // in session_
+  Status outcome_;
 
   std::mutex mutex_;
   std::condition_variable wake_;

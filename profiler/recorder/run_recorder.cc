@@ -13,8 +13,6 @@
 #include "profiler/recorder/memory_samples.h"
 #include "profiler/recorder/pace.h"
 #include "profiler/recorder/process_info.h"
-#include "profiler/recorder/store_meta.h"
-#include "store/contained.h"
 #include "store/counters.h"
 
 namespace stepscope {
@@ -48,38 +46,42 @@ std::string text_in(const char* text, std::size_t size) { return {text, strnlen(
 
 // One process that has come.
 struct RunRecorder::Watched {
-  Watched(const Listener::Arrival& arrival, ProcessId process, TraceWriter& writer,
-          const ClockMap& clock)
+  // If this throws, nothing has changed.
+  Watched(const Listener::Arrival& arrival, ProcessId process, StoreSession& session)
       : pid(arrival.pid),
         id(process),
         pidfd(open_pidfd(arrival.pid)),
         region(arrival.region),
-        drain(region, process, writer, clock),
         sampler(std::in_place, arrival.pid),
         oom(arrival.pid),
-        oom_kills_before(oom.read()) {}
-  ~Watched() { unmap_region(region); }
+        oom_kills_before(oom.read()),
+        drain(session.open_drain(region, process)) {}
+  ~Watched() { unmap(); }
   Watched(const Watched&) = delete;
   Watched& operator=(const Watched&) = delete;
 
   // It has ended, and all that it left was drained: thousands may come and go in a recording, and
   // each would keep its files, and the memory of its rings.
   void release() {
-    unmap_region(region);
-    region = {};
+    unmap();
     pidfd = OwnedFd();
     sampler.reset();
+  }
+  void unmap() {
+    drain.close();
+    unmap_region(region);
+    region = {};
   }
 
   pid_t pid;
   ProcessId id;
   OwnedFd pidfd;
-  Region region;       // none: released
-  ProcessDrain drain;  // of a released one only the totals may be asked
+  Region region;  // none: released
   std::optional<ProcessSampler> sampler;
   MemorySampler memory;
   OomCounter oom;
   std::int64_t oom_kills_before;
+  ProcessDrain& drain;             // the session's; closed once released
   std::int64_t first_step_ns = 0;  // CLOCK_MONOTONIC when a step was first seen; 0: none yet
   std::int64_t last_seen_ns = 0;
   std::uint64_t looks = 1;  // at its rings; the listener counted the first
@@ -93,31 +95,29 @@ struct RunRecorder::Watched {
 
 Result<std::unique_ptr<RunRecorder>> RunRecorder::start(const std::filesystem::path& output,
                                                         const Meta& meta, const RunPlan& plan) {
-  auto writer = TraceWriter::create(output);
-  if (!writer.ok()) return writer.status();
+  auto session = StoreSession::create(output, meta);
+  if (!session.ok()) return session.status();
   auto listener = Listener::open();
   if (!listener.ok()) return listener.status();
   std::unique_ptr<RunRecorder> recorder(
-      new RunRecorder(output, std::move(*writer), std::move(*listener), plan));
-  TraceWriter& store = *recorder->writer_;
-  if (Status status = set_all_meta(store, machine_meta()); !status.ok()) return status;
-  if (Status status = set_all_meta(store, meta); !status.ok()) return status;
-  if (Status status = set_all_meta(store, recorder->clock_.anchors()); !status.ok()) return status;
-  if (Status status = store.set_meta(kSocketMeta, recorder->socket_path()); !status.ok()) {
+      new RunRecorder(*std::move(session), *std::move(listener), plan));
+  StoreSession& opened = *recorder->session_;
+  if (Status status = recorder->store().set_meta(kSocketMeta, recorder->socket_path());
+      !status.ok()) {
     return status;
   }
+  opened.set_on_failure([self = recorder.get()](const Status&) { self->stop_op_callbacks(); });
   recorder->listener_->set_control_handler(
       [self = recorder.get()](ControlCommand command) { return self->carry_out(command); });
-  if (Status status = store.flush(); !status.ok()) return status;
+  if (Status status = opened.flush(); !status.ok()) return status;
   return recorder;
 }
 
-RunRecorder::RunRecorder(const std::filesystem::path& output, std::unique_ptr<TraceWriter> writer,
-                         std::unique_ptr<Listener> listener, const RunPlan& plan)
+RunRecorder::RunRecorder(std::unique_ptr<StoreSession> session, std::unique_ptr<Listener> listener,
+                         const RunPlan& plan)
     : plan_(plan),
       layout_(lay_out_region(plan.ring_bytes)),
-      missing_(output),
-      writer_(std::move(writer)),
+      session_(std::move(session)),
       listener_(std::move(listener)) {}
 
 RunRecorder::~RunRecorder() = default;
@@ -125,8 +125,8 @@ RunRecorder::~RunRecorder() = default;
 // Without memory for the list it only sleeps.
 void RunRecorder::wait(int also) const noexcept try {
   std::vector<pollfd> fds{{listener_->fd(), POLLIN, 0}, {also, POLLIN, 0}};
-  for (const auto& process : processes_) {
-    if (!process->ended && process->pidfd) fds.push_back({process->pidfd.get(), POLLIN, 0});
+  for (const Watched& process : processes_) {
+    if (!process.ended && process.pidfd) fds.push_back({process.pidfd.get(), POLLIN, 0});
   }
   const auto period = busy_ ? kBusyDrainPeriod : kDrainPeriod;
   poll(fds.data(), fds.size(), static_cast<int>(period.count()));
@@ -135,57 +135,32 @@ void RunRecorder::wait(int also) const noexcept try {
 }
 
 void RunRecorder::tick() noexcept {
-  note(contained([this] {
-    clock_.steer();
+  session_->attempt([this] {
+    session_->steer_clock();
     Status status = take_in_arrivals();
-    return status.ok() && failure_.ok() ? look() : status;
-  }));
+    return status.ok() && !session_->failed() ? look() : status;
+  });
 }
 
-void RunRecorder::note(Status status) noexcept {
-  if (!failure_.ok() || status.ok()) return;
-  failure_ = std::move(status);
-  for (const auto& process : processes_) {
-    if (!process->region) continue;
-    process->region.header->heartbeat = 0;  // its op callbacks are for nothing now
-    process->drain.discard_from_now_on();
+// What they write is for nothing now.
+void RunRecorder::stop_op_callbacks() noexcept {
+  for (Watched& process : processes_) {
+    if (process.region) process.region.header->heartbeat = 0;
   }
-}
-
-std::int64_t RunRecorder::events_seen() const {
-  std::int64_t seen = 0;
-  for (const auto& process : processes_) seen += process->drain.totals().events();
-  return seen;
-}
-
-Status RunRecorder::flush() {
-  if (Status status = store_torch_settings(); !status.ok()) return status;
-  const Status status = writer_->flush();
-  if (status.ok()) events_flushed_ = events_seen();
-  return status;
-}
-
-// After a failure: what was rolled back, what still lies in the rings, what did not fit into them.
-void RunRecorder::store_what_is_missing() {
-  for (const auto& process : processes_) {
-    if (process->region) static_cast<void>(process->drain.drain());
-  }
-  writer_.reset();
-  static_cast<void>(missing_.store(events_seen() - events_flushed_, failure_.message()));
 }
 
 Status RunRecorder::look() {
   busy_ = false;
-  for (const auto& process : processes_) {
-    if (process->ended) continue;
+  for (Watched& process : processes_) {
+    if (process.ended) continue;
     // Asked first: what it wrote before it ended is then in the rings.
-    const bool over = has_ended(process->pidfd, process->pid);
-    if (Status status = drain(*process); !status.ok()) return status;
-    if (!over || process->pid == program_) continue;
+    const bool over = has_ended(process.pidfd, process.pid);
+    if (Status status = drain(process); !status.ok()) return status;
+    if (!over || process.pid == program_) continue;
     // Of a process that is not our child only this is known: whether it asked for its end.
-    const std::int64_t exited = process->region.header->exited.load();
+    const std::int64_t exited = process.region.header->exited.load();
     const Status status =
-        exited > 0 ? end(*process, EndKind::kExit, exited - 1) : end(*process, EndKind::kSignal, 0);
+        exited > 0 ? end(process, EndKind::kExit, exited - 1) : end(process, EndKind::kSignal, 0);
     if (!status.ok()) return status;
   }
   const std::int64_t now = read_clock_ns(CLOCK_MONOTONIC);
@@ -193,36 +168,34 @@ Status RunRecorder::look() {
     last_sample_ns_ = now;
     if (Status status = sample(); !status.ok()) return status;
   }
-  if (now - last_flush_ns_ < kFlushPeriodNs) return {};
-  last_flush_ns_ = now;
-  return flush();
+  if (!session_->flush_is_due()) return {};
+  if (Status status = store_torch_settings(); !status.ok()) return status;
+  return session_->flush();
 }
 
 Status RunRecorder::take_in_arrivals() {
   while (true) {
     const auto arrival =
-        listener_->accept(layout_, plan_.record, clock_.map().ticks_in(kRecorderPatienceNs));
+        listener_->accept(layout_, plan_.record, session_->clock().ticks_in(kRecorderPatienceNs));
     if (!arrival.ok()) {  // the others are recorded all the same
       add_notice(arrival.status().message());
       continue;
     }
     if (!arrival->has_value()) return {};
     if (!(*arrival)->notice.empty()) add_notice((*arrival)->notice);
-    if (failure_.ok()) note(contained([&] { return add_process(**arrival); }));
-    if (!failure_.ok()) count_events_of(**arrival);
+    if (!session_->failed()) session_->attempt([&] { return add_process(**arrival); });
+    if (session_->failed()) count_events_of(**arrival);
   }
 }
 
 // Of a process that came when nothing can be stored any more.
 void RunRecorder::count_events_of(const Listener::Arrival& arrival) {
   arrival.region.header->heartbeat = 0;
-  const auto is_it = [&](const auto& process) {
-    return process->region.header == arrival.region.header;
+  const auto is_it = [&](const Watched& process) {
+    return process.region.header == arrival.region.header;
   };
   if (std::any_of(processes_.begin(), processes_.end(), is_it)) return;  // added before it failed
-  processes_.push_back(
-      std::make_unique<Watched>(arrival, ProcessId::kNone, *writer_, clock_.map()));
-  processes_.back()->drain.discard_from_now_on();
+  processes_.emplace_back(arrival, ProcessId::kNone, *session_);
 }
 
 Status RunRecorder::add_process(const Listener::Arrival& arrival) {
@@ -234,10 +207,10 @@ Status RunRecorder::add_process(const Listener::Arrival& arrival) {
   Process process = process_of(arrival.pid);
   process.parent_pid = arrival.hello.parent_pid;
   process.rank = arrival.hello.rank;
-  const auto id = writer_->add_process(process);
+  const auto id = store().add_process(process);
   if (!id.ok()) return id.status();
   arrival.region.header->ops_switch = switch_;
-  processes_.push_back(std::make_unique<Watched>(arrival, *id, *writer_, clock_.map()));
+  processes_.emplace_back(arrival, *id, *session_);
   return {};
 }
 
@@ -295,13 +268,13 @@ Status RunRecorder::describe(Watched& process) {
   if (!notice.empty()) add_notice(notice);
   if (described_ || region.torch_version[0] == '\0') return {};
   described_ = true;
-  if (Status status = writer_->set_meta(
-          "torch_version", text_in(region.torch_version, sizeof(region.torch_version)));
+  if (Status status = store().set_meta("torch_version",
+                                       text_in(region.torch_version, sizeof(region.torch_version)));
       !status.ok()) {
     return status;
   }
   if (region.leaf_op_overhead_ns < 0) return {};
-  return writer_->set_meta("leaf_op_overhead_ns", std::to_string(region.leaf_op_overhead_ns));
+  return store().set_meta("leaf_op_overhead_ns", std::to_string(region.leaf_op_overhead_ns));
 }
 
 // Of the processes that have a loop, for one that only starts others leaves the setting as it was;
@@ -309,9 +282,9 @@ Status RunRecorder::describe(Watched& process) {
 std::string RunRecorder::cudnn_benchmark() const {
   std::string said;
   bool by_loops = false;
-  for (const auto& process : processes_) {
-    const char* text = switch_text(process->cudnn_benchmark);
-    const bool loops = process->step > 0;
+  for (const Watched& process : processes_) {
+    const char* text = switch_text(process.cudnn_benchmark);
+    const bool loops = process.step > 0;
     if (text == nullptr || (by_loops && !loops)) continue;
     const bool first = said.empty() || (loops && !by_loops);
     said = first || said == text ? text : "mixed";
@@ -324,18 +297,18 @@ Status RunRecorder::store_torch_settings() {
   const std::string benchmark = cudnn_benchmark();
   if (benchmark == stored_benchmark_) return {};
   stored_benchmark_ = benchmark;
-  return writer_->set_meta("cudnn_benchmark", benchmark);
+  return store().set_meta("cudnn_benchmark", benchmark);
 }
 
 Status RunRecorder::sample() {
-  const SessionTime now = clock_.now();
+  const SessionTime now = session_->now();
   bool any = false;
-  for (const auto& process : processes_) {
-    if (process->ended) continue;
+  for (Watched& process : processes_) {
+    if (process.ended) continue;
     any = true;
-    if (Status status = store_readings(process->id, process->sampler->read(), now); !status.ok())
+    if (Status status = store_readings(process.id, process.sampler->read(), now); !status.ok())
       return status;
-    if (Status status = store_memory(*process, now); !status.ok()) return status;
+    if (Status status = store_memory(process, now); !status.ok()) return status;
   }
   if (!any) return {};
   if (gpus_ == nullptr)
@@ -361,8 +334,8 @@ Status RunRecorder::store_gpu_samples() {
   for (const GpuSample& gpu : gpus_->take()) {
     const auto add = [&](const char* name, const std::optional<std::int64_t>& value) {
       if (!value) return;
-      samples.push_back({ProcessId::kNone, writer_->intern(name), clock_.map().to_session(gpu.at),
-                         *value, std::int64_t{gpu.gpu}});
+      samples.push_back({ProcessId::kNone, store().intern(name),
+                         session_->clock().to_session(gpu.at), *value, std::int64_t{gpu.gpu}});
     };
     const GpuReading& reading = gpu.reading;
     add(counter::kGpuUtilization, reading.utilization_percent);
@@ -373,7 +346,7 @@ Status RunRecorder::store_gpu_samples() {
     add(counter::kGpuMemoryClock, reading.memory_clock_mhz);
     add(counter::kGpuTemperature, reading.temperature_celsius);
   }
-  return samples.empty() ? Status() : writer_->add_samples(samples);
+  return samples.empty() ? Status() : store().add_samples(samples);
 }
 
 Status RunRecorder::store_readings(ProcessId process, const std::vector<Reading>& readings,
@@ -381,14 +354,14 @@ Status RunRecorder::store_readings(ProcessId process, const std::vector<Reading>
   std::vector<Sample> samples;
   samples.reserve(readings.size());
   for (const auto& [name, value] : readings) {
-    samples.push_back({process, writer_->intern(name), at, value, gpu});
+    samples.push_back({process, store().intern(name), at, value, gpu});
   }
-  return samples.empty() ? Status() : writer_->add_samples(samples);
+  return samples.empty() ? Status() : store().add_samples(samples);
 }
 
 RunRecorder::Watched* RunRecorder::find_running(pid_t pid) {
-  for (const auto& process : processes_) {
-    if (process->pid == pid && !process->ended) return process.get();
+  for (Watched& process : processes_) {
+    if (process.pid == pid && !process.ended) return &process;
   }
   return nullptr;
 }
@@ -403,20 +376,20 @@ Status RunRecorder::end(Watched& process, EndKind how, std::int64_t code) {
                              process.oom.read() > process.oom_kills_before;
   if (how == EndKind::kSignal) {
     const std::vector<UnfinishedOp> open = process.drain.open_ops();
-    if (Status status = open.empty() ? Status() : writer_->add_unfinished_ops(open); !status.ok()) {
+    if (Status status = open.empty() ? Status() : store().add_unfinished_ops(open); !status.ok()) {
       return status;
     }
   }
-  const Status status =
-      writer_->add_process_end({process.id, how, code, clock_.now(), process.step, out_of_memory});
+  const Status status = store().add_process_end(
+      {process.id, how, code, session_->now(), process.step, out_of_memory});
   if (status.ok()) process.release();
   return status;
 }
 
 void RunRecorder::switch_ops(OpsSwitch to) {
   switch_ = to;
-  for (const auto& process : processes_) {
-    if (!process->ended) process->region.header->ops_switch = to;
+  for (Watched& process : processes_) {
+    if (!process.ended) process.region.header->ops_switch = to;
   }
 }
 
@@ -441,11 +414,11 @@ std::string RunRecorder::carry_out(ControlCommand command) {
 }
 
 void RunRecorder::program_ended(pid_t pid, int wait_status, const std::string& command) noexcept {
-  note(contained([&] { return store_program_end(pid, wait_status, command); }));
+  session_->attempt([&] { return store_program_end(pid, wait_status, command); });
 }
 
 Status RunRecorder::store_program_end(pid_t pid, int wait_status, const std::string& command) {
-  if (Status status = take_in_arrivals(); !status.ok() || !failure_.ok()) return status;
+  if (Status status = take_in_arrivals(); !status.ok() || session_->failed()) return status;
   const EndKind how = WIFSIGNALED(wait_status) ? EndKind::kSignal : EndKind::kExit;
   const std::int64_t code =
       WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
@@ -453,64 +426,52 @@ Status RunRecorder::store_program_end(pid_t pid, int wait_status, const std::str
     if (Status status = drain(*process); !status.ok()) return status;
     return end(*process, how, code);
   }
-  const auto already = [&](const auto& process) { return process->pid == pid; };
+  const auto already = [&](const Watched& process) { return process.pid == pid; };
   if (std::any_of(processes_.begin(), processes_.end(), already)) return {};
   // It never came: no libtorch of its own. How it ended is told all the same.
   const auto id =
-      writer_->add_process({pid, command.substr(0, command.find(' ')), command, getpid(), -1});
+      store().add_process({pid, command.substr(0, command.find(' ')), command, getpid(), -1});
   if (!id.ok()) return id.status();
-  return writer_->add_process_end({*id, how, code, clock_.now(), 0, false});
+  return store().add_process_end({*id, how, code, session_->now(), 0, false});
 }
 
 Status RunRecorder::finish() noexcept {
   wait_for_last_ones();
-  // The last that can fail: from here on all events are in the store.
-  if (failure_.ok()) note(contained([this] { return flush(); }));
-  if (failure_.ok()) note(contained([this] { return store_end(); }));
-  if (failure_.ok()) return {};
-  static_cast<void>(contained([this] {
-    store_what_is_missing();
-    return Status();
-  }));
-  return std::move(failure_);
+  Meta last;
+  session_->attempt([&] {
+    std::int64_t steps = 0;
+    for (const Watched& process : processes_) steps = std::max(steps, process.step - 1);
+    last = {{"step_count", std::to_string(steps)}};
+    return session_->failed() ? Status() : store_torch_settings();
+  });
+  return session_->finish(last, session_->now());
 }
 
 void RunRecorder::wait_for_last_ones() noexcept {
   const auto deadline = std::chrono::steady_clock::now() + kLastOnes;
-  const auto running = [](const auto& process) { return !process->ended; };
+  const auto running = [](const Watched& process) { return !process.ended; };
   tick();
-  while (failure_.ok() && std::any_of(processes_.begin(), processes_.end(), running) &&
+  while (!session_->failed() && std::any_of(processes_.begin(), processes_.end(), running) &&
          std::chrono::steady_clock::now() < deadline) {
     wait(-1);
     tick();
   }
 }
 
-Status RunRecorder::store_end() {
-  std::int64_t steps = 0;
-  for (const auto& process : processes_) steps = std::max(steps, process->step - 1);
-  if (Status status = writer_->set_meta("step_count", std::to_string(steps)); !status.ok()) {
-    return status;
-  }
-  const std::string end_ns = std::to_string(to_ns(clock_.now()));
-  if (Status status = writer_->set_meta("end_ns", end_ns); !status.ok()) return status;
-  return writer_->finish();
-}
-
 RunProgress RunRecorder::progress() const {
   RunProgress sum;
   sum.processes = static_cast<std::int64_t>(processes_.size());
-  for (const auto& process : processes_) {
-    const DrainTotals& drained = process->drain.totals();
+  for (const Watched& process : processes_) {
+    const DrainTotals& drained = process.drain.totals();
     sum.ops += drained.ops;
     sum.phases += drained.phases;
     sum.lost += drained.lost;
-    sum.step = std::max(sum.step, process->step);
-    if (process->step == 0) continue;
+    sum.step = std::max(sum.step, process.step);
+    if (process.step == 0) continue;
     sum.waiting_ns += to_ns(drained.input);
-    sum.looping_ns += process->last_seen_ns - process->first_step_ns;
+    sum.looping_ns += process.last_seen_ns - process.first_step_ns;
     sum.ops_enabled =
-        sum.ops_enabled || (!process->ended && process->region.header->ops_enabled != 0);
+        sum.ops_enabled || (!process.ended && process.region.header->ops_enabled != 0);
   }
   return sum;
 }

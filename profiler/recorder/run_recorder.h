@@ -3,9 +3,9 @@
 //
 // Driven by its owner's loop: wait(), then tick(), again and again. Thread safety: none; one
 // thread. Invariants: nothing a program does makes it fail, and once the program runs nothing here
-// throws: the owner must survive until the program's end. When the store can no longer be written,
-// or memory runs out, it stops recording, sets failure(), keeps answering, and the store stays as
-// it was at the last flush; finish() adds the number of missing events.
+// throws: the owner must live to see the program's end. When the store cannot be written any more,
+// or memory runs out, it stops recording, keeps failure() and goes on answering
+// (recorder/store_session.h).
 #pragma once
 
 #include <sys/types.h>
@@ -13,19 +13,17 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "profiler/channel/listener.h"
 #include "profiler/recorder/gpu_sampler.h"
-#include "profiler/recorder/missing_events.h"
 #include "profiler/recorder/proc_samples.h"
-#include "profiler/recorder/process_drain.h"
-#include "profiler/recorder/recorder_clock.h"
+#include "profiler/recorder/store_session.h"
 #include "profiler/session/recorder_library.h"
 #include "store/status.h"
-#include "store/trace_writer.h"
 
 namespace stepscope {
 
@@ -76,24 +74,21 @@ class RunRecorder {
   Status finish() noexcept;
 
   [[nodiscard]] RunProgress progress() const;
-  [[nodiscard]] const Status& failure() const { return failure_; }
-  // Lines from the processes for the user, each once.
+  [[nodiscard]] const Status& failure() const { return session_->failure(); }
+  // Lines that the processes had for the user, each once.
   std::vector<std::string> take_notices() noexcept;
 
  private:
   struct Watched;
 
-  RunRecorder(const std::filesystem::path& output, std::unique_ptr<TraceWriter> writer,
-              std::unique_ptr<Listener> listener, const RunPlan& plan);
+  RunRecorder(std::unique_ptr<StoreSession> session, std::unique_ptr<Listener> listener,
+              const RunPlan& plan);
 
+  [[nodiscard]] TraceWriter& store() { return session_->writer(); }
   std::string carry_out(ControlCommand command);
-  void note(Status status) noexcept;
-  Status flush();
+  void stop_op_callbacks() noexcept;
   Status store_program_end(pid_t pid, int wait_status, const std::string& command);
   void wait_for_last_ones() noexcept;
-  Status store_end();
-  void store_what_is_missing();
-  [[nodiscard]] std::int64_t events_seen() const;
   Status look();
   Status take_in_arrivals();
   Status add_process(const Listener::Arrival& arrival);
@@ -118,23 +113,18 @@ class RunRecorder {
   const RunPlan plan_;
   const RegionLayout layout_;
 
-  MissingEvents missing_;
-  std::unique_ptr<TraceWriter> writer_;
+  std::unique_ptr<StoreSession> session_;
   std::unique_ptr<Listener> listener_;
-  RecorderClock clock_;
   MachineSampler machine_;
-  std::unique_ptr<GpuSampler> gpus_;  // from the first process on
-  std::vector<std::unique_ptr<Watched>> processes_;
+  std::unique_ptr<GpuSampler> gpus_;  // from the first process that came
+  std::list<Watched> processes_;      // their drains are session_'s
   std::vector<std::string> notices_;
   OpsSwitch switch_ = OpsSwitch::kPlan;
   pid_t program_ = 0;
   bool described_ = false;
   std::string stored_benchmark_;
   bool busy_ = false;
-  std::int64_t last_flush_ns_ = 0;
-  std::int64_t events_flushed_ = 0;
   std::int64_t last_sample_ns_ = 0;
-  Status failure_;
 };
 
 }  // namespace stepscope

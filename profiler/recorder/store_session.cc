@@ -1,0 +1,92 @@
+#include "profiler/recorder/store_session.h"
+
+#include <string>
+
+#include "profiler/recorder/pace.h"
+#include "profiler/recorder/process_info.h"
+#include "profiler/ring/clock.h"
+
+namespace stepscope {
+namespace {
+
+Status set_all_meta(TraceWriter& writer, const Meta& meta) {
+  for (const auto& [key, value] : meta) {
+    if (Status status = writer.set_meta(key, value); !status.ok()) return status;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StoreSession>> StoreSession::create(const std::filesystem::path& output,
+                                                           const Meta& meta) {
+  auto writer = TraceWriter::create(output);
+  if (!writer.ok()) return writer.status();
+  std::unique_ptr<StoreSession> session(new StoreSession(output, *std::move(writer)));
+  for (const Meta& facts : {machine_meta(), meta, session->clock_.anchors()}) {
+    if (Status status = set_all_meta(session->writer(), facts); !status.ok()) return status;
+  }
+  return session;
+}
+
+StoreSession::StoreSession(const std::filesystem::path& output, std::unique_ptr<TraceWriter> writer)
+    : missing_(output), writer_(std::move(writer)) {}
+
+void StoreSession::keep(Status status) noexcept {
+  if (status.ok() || failed()) return;
+  failure_ = std::move(status);
+  for (ProcessDrain& drain : drains_) drain.discard_from_now_on();
+  if (on_failure_) on_failure_(failure_);
+}
+
+ProcessDrain& StoreSession::open_drain(const Region& region, ProcessId process) {
+  ProcessDrain& drain = drains_.emplace_back(region, process, *writer_, clock_.map());
+  if (failed()) drain.discard_from_now_on();
+  return drain;
+}
+
+bool StoreSession::flush_is_due() const {
+  return read_clock_ns(CLOCK_MONOTONIC) - last_flush_ns_ >= kFlushPeriodNs;
+}
+
+Status StoreSession::flush() {
+  if (failed()) return {};
+  last_flush_ns_ = read_clock_ns(CLOCK_MONOTONIC);
+  const Status status = writer_->flush();
+  if (status.ok()) events_flushed_ = events_seen();
+  return status;
+}
+
+Status StoreSession::finish(const Meta& meta, SessionTime end) noexcept {
+  // The last that can fail: from here on all events are in the store.
+  if (!failed()) attempt([this] { return flush(); });
+  if (!failed()) attempt([&] { return store_end(meta, end); });
+  if (failed()) static_cast<void>(contained([this] { return store_missing(); }));
+  writer_.reset();
+  return std::move(failure_);
+}
+
+Status StoreSession::store_end(const Meta& meta, SessionTime end) {
+  if (Status status = set_all_meta(*writer_, meta); !status.ok()) return status;
+  if (Status status = writer_->set_meta("end_ns", std::to_string(to_ns(end))); !status.ok()) {
+    return status;
+  }
+  return writer_->finish();
+}
+
+// What was rolled back, what still lies in the rings, what did not fit into them.
+Status StoreSession::store_missing() {
+  for (ProcessDrain& drain : drains_) {
+    static_cast<void>(contained([&drain] { return drain.drain(); }));
+  }
+  writer_.reset();
+  return missing_.store(events_seen() - events_flushed_, failure_.message());
+}
+
+std::int64_t StoreSession::events_seen() const {
+  std::int64_t seen = 0;
+  for (const ProcessDrain& drain : drains_) seen += drain.totals().events();
+  return seen;
+}
+
+}  // namespace stepscope
