@@ -409,6 +409,10 @@ Status TraceWriter::replace_analysis(const Analysis& analysis) {
 }
 Status TraceWriter::flush() { return impl_->commit(); }
 
+void TraceWriter::stop_writing(Status why) {
+  if (impl_ != nullptr) static_cast<void>(impl_->keep(std::move(why)));
+}
+
 Status TraceWriter::finish() {
   const Status status = impl_->finish();
   impl_.reset();

@@ -69,7 +69,9 @@ class TraceWriter {
   // Replaces the analysis as a whole, adds the indexes that its views need, and flushes.
   Status replace_analysis(const Analysis& analysis);
 
-  Status flush();   // commit; the next write begins a new transaction
+  Status flush();  // commit; the next write begins a new transaction
+  // Drops what was written since the last flush(); every later call returns `why`, an error.
+  void stop_writing(Status why);
   Status finish();  // flush, fold the write-ahead log into the file, close. No call after it.
 
  private:

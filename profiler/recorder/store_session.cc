@@ -35,6 +35,11 @@ StoreSession::StoreSession(const std::filesystem::path& output, std::unique_ptr<
 void StoreSession::keep(Status status) noexcept {
   if (status.ok() || failed()) return;
   failure_ = std::move(status);
+  // An exception leaves a transaction open; what is in it will be counted as missing.
+  static_cast<void>(contained([this] {
+    writer_->stop_writing(failure_);
+    return Status();
+  }));
   for (ProcessDrain& drain : drains_) drain.discard_from_now_on();
   if (on_failure_) on_failure_(failure_);
 }

@@ -1,0 +1,110 @@
+// What both recorders do with their store: its facts, the first failure, and what is missing then.
+#include "profiler/recorder/store_session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "profiler/recorder/process_info.h"
+#include "store/trace_reader.h"
+
+namespace stepscope {
+namespace {
+
+class StoreSessionTest : public testing::Test {
+ protected:
+  StoreSessionTest()
+      : path_(testing::TempDir() + "/session-store-" + std::to_string(getpid()) + ".db"),
+        region_(map_private_region(lay_out_region(1), {})) {
+    auto session = StoreSession::create(path_, {{"tier", "test"}});
+    EXPECT_TRUE(session.ok()) << session.status().message();
+    session_ = *std::move(session);
+    const auto process = session_->writer().add_process(this_process());
+    EXPECT_TRUE(process.ok());
+    drain_ = &session_->open_drain(region_, *process);
+  }
+  ~StoreSessionTest() override {
+    session_.reset();
+    unmap_region(region_);
+    std::filesystem::remove(path_);
+    std::filesystem::remove(path_ + ".old");
+  }
+
+  // The program counts `events` that it could not record, and the session drains that.
+  void lose(std::uint64_t events) {
+    region_.header->failures += events;
+    session_->attempt([this] { return drain_->drain(); });
+  }
+  std::map<std::string, std::int64_t> finish() {
+    outcome_ = session_->finish({{"step_count", "7"}}, session_->now());
+    auto reader = TraceReader::open(path_);
+    EXPECT_TRUE(reader.ok()) << reader.status().message();
+    reader_ = *std::move(reader);
+    std::map<std::string, std::int64_t> losses;
+    const auto stored = reader_->losses();
+    EXPECT_TRUE(stored.ok());
+    for (const Loss& loss : *stored) losses[loss.kind] += loss.count;
+    return losses;
+  }
+
+  const std::string path_;
+  const Region region_;
+  std::unique_ptr<StoreSession> session_;
+  ProcessDrain* drain_ = nullptr;
+  Status outcome_;
+  std::unique_ptr<TraceReader> reader_;
+};
+
+Status out_of_memory() { throw std::bad_alloc(); }
+
+TEST_F(StoreSessionTest, FactsAreStoredAtItsBeginningAndItsEnd) {
+  lose(5);
+  EXPECT_THAT(finish(), testing::ElementsAre(testing::Pair("failure", 5)));
+  EXPECT_TRUE(outcome_.ok()) << outcome_.message();
+  EXPECT_EQ(reader_->meta("tier"), "test");
+  EXPECT_EQ(reader_->meta("state"), "complete");
+  EXPECT_EQ(reader_->meta_int("step_count", 0), 7);
+  EXPECT_GT(reader_->meta_int("end_ns", 0), 0);
+  EXPECT_NE(reader_->meta("cpu_count"), std::nullopt);
+  EXPECT_NE(reader_->meta("monotonic_start_ns"), std::nullopt);
+}
+
+// What lies between the last flush and the failure is either stored or missing, never both.
+TEST_F(StoreSessionTest, AfterAFailureEachEventIsStoredOrMissing) {
+  lose(5);
+  session_->attempt([this] { return session_->flush(); });
+  lose(30);
+  session_->attempt(out_of_memory);
+  lose(700);
+  EXPECT_THAT(finish(), testing::UnorderedElementsAre(testing::Pair("failure", 5),
+                                                      testing::Pair("unwritten", 730)));
+  EXPECT_EQ(reader_->meta("recording_stopped"), "out of memory");
+  EXPECT_EQ(outcome_.message(), "out of memory");
+}
+
+TEST_F(StoreSessionTest, OnlyTheFirstFailureIsReported) {
+  std::string reported;
+  session_->set_on_failure([&](const Status& status) { reported += status.message() + ";"; });
+  session_->attempt([] { return Status::error(ErrorKind::kIo, "first"); });
+  session_->attempt(out_of_memory);
+  EXPECT_EQ(reported, "first;");
+  EXPECT_EQ(session_->failure().message(), "first");
+}
+
+// Its region may be gone: a drain that was closed is asked for its totals alone.
+TEST_F(StoreSessionTest, AClosedDrainKeepsItsTotals) {
+  lose(5);
+  drain_->close();
+  lose(30);
+  EXPECT_EQ(drain_->totals().events(), 5);
+  EXPECT_THAT(finish(), testing::ElementsAre(testing::Pair("failure", 5)));
+}
+
+}  // namespace
+}  // namespace stepscope
