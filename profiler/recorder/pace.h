@@ -1,4 +1,4 @@
-// How often a recorder polls the rings and commits.
+// How often a recorder looks at the rings, reads the counters and commits.
 #pragma once
 
 #include <chrono>
@@ -10,8 +10,10 @@ namespace stepscope {
 inline constexpr std::chrono::milliseconds kDrainPeriod{10};
 inline constexpr std::chrono::milliseconds kBusyDrainPeriod{1};
 
-// The maximum age of the store for a concurrent reader. Four commits a second are cheap, and large
-// transactions make SQLite fast.
+inline constexpr std::int64_t kSamplePeriodNs = 100'000'000;
+
+// How old the store is at most to somebody who reads it meanwhile. Four commits a second are cheap,
+// and large transactions are what makes SQLite fast.
 inline constexpr std::int64_t kFlushPeriodNs = 250'000'000;
 
 }  // namespace stepscope

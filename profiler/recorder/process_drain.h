@@ -53,6 +53,7 @@ class ProcessDrain final : public DecodeContext {
   // After drain(): some ring was a quarter full; come back soon.
   [[nodiscard]] bool busy() const { return busy_; }
   [[nodiscard]] const DrainTotals& totals() const { return totals_; }
+  [[nodiscard]] ProcessId process() const { return process_; }
 
   // Memory of tensors on the CPU since the process was joined.
   struct Memory {
@@ -61,6 +62,10 @@ class ProcessDrain final : public DecodeContext {
     std::array<std::int64_t, kMemoryOwnerCount> held_bytes{};  // by MemoryOwner
   };
   [[nodiscard]] Memory tensor_memory() const;
+  // Of its device `number`, below kMostDevices.
+  [[nodiscard]] const DeviceMemory& device_memory(std::size_t number) const {
+    return region_.header->device_memory[number];
+  }
 
   // The ops open now. After the program's death: the ops that it died in.
   [[nodiscard]] std::vector<UnfinishedOp> open_ops() const;

@@ -22,6 +22,7 @@
 #include "profiler/recorder/gpu_sampler.h"
 #include "profiler/recorder/proc_samples.h"
 #include "profiler/recorder/store_session.h"
+#include "profiler/recorder/watched_process.h"
 #include "profiler/session/recorder_library.h"
 #include "store/status.h"
 
@@ -79,8 +80,6 @@ class RunRecorder {
   std::vector<std::string> take_notices() noexcept;
 
  private:
-  struct Watched;
-
   RunRecorder(std::unique_ptr<StoreSession> session, std::unique_ptr<Listener> listener,
               const RunPlan& plan);
 
@@ -93,21 +92,15 @@ class RunRecorder {
   Status take_in_arrivals();
   Status add_process(const Listener::Arrival& arrival);
   void count_events_of(const Listener::Arrival& arrival);
-  Status drain(Watched& process);
-  Status describe(Watched& process);
+  Status drain(WatchedProcess& process);
+  Status describe(const WatchedProcess& process);
   [[nodiscard]] std::string cudnn_benchmark() const;
   Status store_torch_settings();
+  void collect_notices(WatchedProcess& process);
   void add_notice(const std::string& line);
-  void tell_of_limits(Watched& process);
-  void take_device_notice(Watched& process);
   Status sample();
-  Status store_gpu_samples();
-  Status store_memory(Watched& process, SessionTime at);
-  // `gpu`: as in Sample.
-  Status store_readings(ProcessId process, const std::vector<Reading>& readings, SessionTime at,
-                        std::int64_t gpu = -1);
-  Status end(Watched& process, EndKind how, std::int64_t code);
-  Watched* find_running(pid_t pid);
+  Status end(WatchedProcess& process, EndKind how, std::int64_t code);
+  WatchedProcess* find_running(pid_t pid);
 
   // Constant.
   const RunPlan plan_;
@@ -116,8 +109,8 @@ class RunRecorder {
   std::unique_ptr<StoreSession> session_;
   std::unique_ptr<Listener> listener_;
   MachineSampler machine_;
-  std::unique_ptr<GpuSampler> gpus_;  // from the first process that came
-  std::list<Watched> processes_;      // their drains are session_'s
+  std::unique_ptr<GpuSampler> gpus_;     // from the first process that came
+  std::list<WatchedProcess> processes_;  // their drains are session_'s
   std::vector<std::string> notices_;
   OpsSwitch switch_ = OpsSwitch::kPlan;
   pid_t program_ = 0;

@@ -1,0 +1,35 @@
+// Counters as samples of a store: of one recorded process, of the machine, of its GPUs.
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+#include "profiler/recorder/gpu_sampler.h"
+#include "profiler/recorder/memory_samples.h"
+#include "profiler/recorder/proc_samples.h"
+#include "profiler/recorder/process_drain.h"
+#include "profiler/ring/clock.h"
+#include "store/events.h"
+#include "store/status.h"
+#include "store/trace_writer.h"
+
+namespace stepscope {
+
+// Of one process: CPU, memory, disk, and what its tensors hold. Thread safety: none.
+class ProcessCounters {
+ public:
+  explicit ProcessCounters(pid_t pid) : sampler_(pid) {}
+  // Reads them now, which is `at`. Nothing once the process is gone.
+  Status store(TraceWriter& writer, const ProcessDrain& process, SessionTime at);
+
+ private:
+  ProcessSampler sampler_;
+  MemorySampler memory_;
+};
+
+Status store_machine_samples(TraceWriter& writer, const MachineSampler& machine, SessionTime at);
+Status store_gpu_samples(TraceWriter& writer, const std::vector<GpuSample>& gpus,
+                         const ClockMap& clock);
+
+}  // namespace stepscope

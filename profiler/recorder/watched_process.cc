@@ -1,0 +1,123 @@
+#include "profiler/recorder/watched_process.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "profiler/cupti/device_area.h"
+#include "profiler/ring/clock.h"
+
+namespace stepscope {
+namespace {
+
+// A handle that becomes readable when the process ends, whatever it does with its descriptors.
+OwnedFd open_pidfd(pid_t pid) {
+#ifdef SYS_pidfd_open
+  return OwnedFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+#else
+  return {};
+#endif
+}
+
+// Its text may be anything: the program writes there.
+template <std::size_t kSize>
+std::string text_in(const char (&text)[kSize]) {
+  return {text, strnlen(text, kSize)};
+}
+
+}  // namespace
+
+WatchedProcess::WatchedProcess(const Listener::Arrival& arrival, ProcessId process,
+                               StoreSession& session)
+    : pid(arrival.pid),
+      pidfd(open_pidfd(arrival.pid)),
+      region(arrival.region),
+      counters(std::in_place, arrival.pid),
+      oom(arrival.pid),
+      oom_kills_before(oom.read()),
+      drain(session.open_drain(region, process)) {}
+
+WatchedProcess::~WatchedProcess() { unmap(); }
+
+void WatchedProcess::unmap() {
+  drain.close();
+  unmap_region(region);
+  region = {};
+}
+
+bool WatchedProcess::is_over() const {
+  if (!pidfd) return kill(pid, 0) != 0 && errno == ESRCH;  // before Linux 5.3
+  pollfd poll_one{pidfd.get(), POLLIN, 0};
+  return poll(&poll_one, 1, 0) == 1;
+}
+
+void WatchedProcess::look() {
+  RegionHeader& header = *region.header;
+  header.heartbeat.store(++looks_, std::memory_order_relaxed);
+  step = header.step.load(std::memory_order_relaxed);
+  cudnn_benchmark = header.cudnn_benchmark.load(std::memory_order_relaxed);
+  last_seen_ns = read_clock_ns(CLOCK_MONOTONIC);
+  if (step > 0 && first_step_ns == 0) first_step_ns = last_seen_ns;
+}
+
+std::string WatchedProcess::torch_version() const {
+  const RegionHeader& header = *region.header;
+  if (header.described.load(std::memory_order_acquire) == 0) return {};
+  return text_in(header.torch_version);
+}
+
+std::vector<std::string> WatchedProcess::take_notices(std::uint32_t ring_capacity) {
+  std::vector<std::string> notices;
+  const RegionHeader& header = *region.header;
+  const std::uint32_t rings = header.mapped_rings.load(std::memory_order_relaxed);
+  if (!told_of_limits_ && (rings != 0 || ended)) {
+    told_of_limits_ = true;
+    if (rings != ring_capacity) notices.push_back(limit_notice(rings));
+  }
+  const DeviceArea& device = *device_area(region);
+  if (!told_of_device_ && device.has_notice.load(std::memory_order_acquire) != 0) {
+    told_of_device_ = true;
+    notices.push_back(text_in(device.notice));
+  }
+  if (!told_notice_ && header.described.load(std::memory_order_acquire) != 0) {
+    told_notice_ = true;
+    std::string notice = text_in(header.notice);
+    if (!notice.empty()) notices.push_back(std::move(notice));
+  }
+  return notices;
+}
+
+// A program whose addresses are limited maps what rings it can.
+std::string WatchedProcess::limit_notice(std::uint32_t rings) const {
+  const std::string name = "process " + std::to_string(pid) + ": ";
+  if (rings == 0) return name + "it could not map the rings, and is not recorded";
+  const std::string limited = name + "its address space is limited (ulimit -v); ";
+  if (rings == kNoRingsMapped) return limited + "no rings fit, and it is not recorded";
+  return limited + std::to_string(rings) + " of its threads at a time are recorded";
+}
+
+Status WatchedProcess::store_end(StoreSession& session, EndKind how, std::int64_t code) {
+  // Also after an exit: not every one comes to the handler that hands the last buffers over.
+  if (Status status = drain.drain_unfinished(); !status.ok()) return status;
+  const bool out_of_memory = how == EndKind::kSignal && (code == SIGKILL || code == 0) &&
+                             oom_kills_before >= 0 && oom.read() > oom_kills_before;
+  if (how == EndKind::kSignal) {
+    const std::vector<UnfinishedOp> open = drain.open_ops();
+    const Status status = open.empty() ? Status() : session.writer().add_unfinished_ops(open);
+    if (!status.ok()) return status;
+  }
+  const Status status = session.writer().add_process_end(
+      {drain.process(), how, code, session.now(), step, out_of_memory});
+  if (!status.ok()) return status;
+  unmap();
+  pidfd = OwnedFd();
+  counters.reset();
+  return {};
+}
+
+}  // namespace stepscope

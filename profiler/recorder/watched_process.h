@@ -1,0 +1,66 @@
+// One process of a program under `stepscope run`, from its arrival to its end.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler/channel/listener.h"
+#include "profiler/recorder/counter_samples.h"
+#include "profiler/recorder/proc_samples.h"
+#include "profiler/recorder/process_drain.h"
+#include "profiler/recorder/store_session.h"
+#include "profiler/ring/region.h"
+#include "store/events.h"
+#include "store/status.h"
+
+namespace stepscope {
+
+// Thread safety: none; its recorder's. Nothing that the process writes into its region is believed
+// without a look.
+struct WatchedProcess {
+  // Owns the region of `arrival` from now on. If this throws, nothing has changed.
+  WatchedProcess(const Listener::Arrival& arrival, ProcessId process, StoreSession& session);
+  ~WatchedProcess();
+  WatchedProcess(const WatchedProcess&) = delete;
+  WatchedProcess& operator=(const WatchedProcess&) = delete;
+
+  // The system says so; `ended` follows once its end is stored.
+  [[nodiscard]] bool is_over() const;
+  // Gives the heartbeat, and takes what the process says of itself.
+  void look();
+  // "": it has said nothing yet, or has no libtorch.
+  [[nodiscard]] std::string torch_version() const;
+  // Lines for the user, each once. `ring_capacity`: of its region, as the recorder made it.
+  std::vector<std::string> take_notices(std::uint32_t ring_capacity);
+  // Drains what it left, stores how it ended, and gives back its files and the memory of its rings:
+  // thousands may come and go in a recording.
+  Status store_end(StoreSession& session, EndKind how, std::int64_t code);
+
+  pid_t pid;
+  OwnedFd pidfd;
+  Region region;                            // none: it has ended
+  std::optional<ProcessCounters> counters;  // the same
+  OomCounter oom;
+  std::int64_t oom_kills_before;
+  ProcessDrain& drain;             // the session's
+  std::int64_t first_step_ns = 0;  // CLOCK_MONOTONIC when a step was first seen; 0: none yet
+  std::int64_t last_seen_ns = 0;
+  std::int64_t step = 0;
+  TorchSwitch cudnn_benchmark = TorchSwitch::kUnknown;
+  bool ended = false;
+
+ private:
+  std::string limit_notice(std::uint32_t rings) const;
+  void unmap();
+
+  std::uint64_t looks_ = 1;  // at its rings; the listener counted the first
+  bool told_of_limits_ = false;
+  bool told_of_device_ = false;
+  bool told_notice_ = false;
+};
+
+}  // namespace stepscope
