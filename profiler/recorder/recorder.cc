@@ -113,8 +113,18 @@ void Recorder::run() noexcept {
 // After a failure the rings are still drained, to count what is not written.
 Status Recorder::look() {
   session_->steer_clock();
-  if (Status status = drain_->drain(); !status.ok()) return status;
+  if (Status status = drain_->drain(); !status.ok() || session_->failed()) return status;
+  if (Status status = sample(); !status.ok()) return status;
   return session_->flush_is_due() ? session_->flush() : Status();
+}
+
+Status Recorder::sample() {
+  const std::int64_t now_ns = read_clock_ns(CLOCK_MONOTONIC);
+  if (now_ns - last_sample_ns_ < kSamplePeriodNs) return {};
+  last_sample_ns_ = now_ns;
+  const SessionTime now = session_->now();
+  const Status status = counters_.store(session_->writer(), *drain_, now);
+  return status.ok() ? store_machine_samples(session_->writer(), machine_, now) : status;
 }
 
 }  // namespace stepscope

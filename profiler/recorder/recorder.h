@@ -1,5 +1,5 @@
-// The recorder of the embedded mode: drains this process's rings into a store, from a thread of its
-// own. (recorder/run_recorder.h drains other processes.)
+// The recorder of the embedded mode: drains this process's rings into a store and samples its
+// counters, from a thread of its own. (recorder/run_recorder.h drains other processes.)
 //
 // Thread safety: start() and stop() from any one thread; the rest is its own thread's.
 // Invariants: never touches a training thread, and no exception leaves it. When the store cannot be
@@ -7,12 +7,17 @@
 // stays a valid store (recorder/store_session.h).
 #pragma once
 
+#include <unistd.h>
+
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
 
+#include "profiler/recorder/counter_samples.h"
+#include "profiler/recorder/proc_samples.h"
 #include "profiler/recorder/process_drain.h"
 #include "profiler/recorder/store_session.h"
 #include "profiler/session/recorder_library.h"
@@ -36,10 +41,14 @@ class Recorder final : public EmbeddedRecorder {
   static Status open(const RecorderStart& start, std::unique_ptr<Recorder>& recorder);
   void run() noexcept;
   Status look();
+  Status sample();
 
   // The recorder thread's; stop() uses them after joining it.
   std::unique_ptr<StoreSession> session_;
   ProcessDrain* drain_ = nullptr;  // in session_
+  ProcessCounters counters_{getpid()};
+  MachineSampler machine_;
+  std::int64_t last_sample_ns_ = 0;
   Status outcome_;
 
   std::mutex mutex_;

@@ -66,6 +66,20 @@ class SessionTest : public testing::Test {
     return counts;
   }
 
+  // How many there are so far, by whose they are and their counter.
+  std::map<std::string, int> samples() const {
+    std::map<std::string, int> seen;
+    const auto reader = TraceReader::open(path_);
+    EXPECT_TRUE(reader.ok()) << reader.status().message();
+    const Status status = (*reader)->for_each_sample([&](const Sample& sample) {
+      const std::string whose = sample.process == ProcessId::kNone ? "machine " : "own ";
+      ++seen[whose + std::string((*reader)->text(sample.counter))];
+      return true;
+    });
+    EXPECT_TRUE(status.ok()) << status.message();
+    return seen;
+  }
+
   std::string path_;
   stepscope_options options_{};
 };
@@ -85,6 +99,22 @@ TEST_F(SessionTest, EveryThreadsOpsArriveOrAreCounted) {
   auto stored = counts();
   EXPECT_EQ(stored["even"] + stored["odd"] + stored["lost"], kThreads * kOps);
   EXPECT_GT(stored["odd"], 0);
+}
+
+// What the analysis tells memory pressure by is there without the wrapper too.
+TEST_F(SessionTest, TheProgramsOwnCountersAreSampled) {
+  start();
+  auto seen = samples();
+  for (int i = 0; i < 600 && seen["own rss_bytes"] < 2; ++i) {
+    std::this_thread::sleep_for(milliseconds(50));
+    seen = samples();
+  }
+  stop();
+  seen = samples();
+  for (const char* name : {"own rss_bytes", "own cpu_user_ns", "own major_faults", "own threads",
+                           "machine memory_available_bytes"}) {
+    EXPECT_GE(seen[name], 2) << name;
+  }
 }
 
 // Loaders start their workers anew each epoch: a ring that was drained goes to the next thread.
