@@ -14,11 +14,6 @@
 
 namespace stepscope {
 
-// What a producer does when its ring is full. The only policy, named to be explicit: the event is
-// dropped, the loss is counted by kind, the thread never waits.
-enum class BufferFullPolicy : std::uint8_t { kDropAndCount };
-inline constexpr BufferFullPolicy kBufferFullPolicy = BufferFullPolicy::kDropAndCount;
-
 enum class SlotKind : std::uint8_t {
   kOp = 1,      // OpSlot
   kPhase = 2,   // PhaseSlot
@@ -92,7 +87,8 @@ constexpr std::uint32_t name_slots(std::uint32_t length) {
 // Ops leave this many slots free, so that a flood of ops never costs a phase or step mark.
 inline constexpr std::uint64_t kReservedForMarks = 512;
 
-// Counted in the header, stored as `loss` rows.
+// When a ring is full the event is dropped and counted by kind; the thread never waits. Counted in
+// the header, stored as `loss` rows.
 enum class LossKind : std::uint8_t { kOp, kPhase, kName, kDepth };
 inline constexpr int kLossKindCount = 4;
 const char* loss_name(LossKind kind);  // "op", "phase", "name", "depth"
