@@ -71,9 +71,9 @@ struct DeviceArea {
 };
 
 // It lies between the region's header and its rings.
-inline constexpr std::uint64_t kDeviceAreaOffset = 4096;
-static_assert(sizeof(RegionHeader) <= kDeviceAreaOffset && sizeof(DeviceArea) % 4096 == 0);
-// The part that is read before a ring or a device is used.
+static_assert(sizeof(RegionHeader) <= kDeviceAreaOffset && sizeof(DeviceArea) == kDeviceAreaBytes &&
+              kDeviceAreaBytes % 4096 == 0);
+// All that is looked at before a ring or a device is used.
 inline constexpr std::uint64_t kRegionHeadBytes = kDeviceAreaOffset + offsetof(DeviceArea, names);
 
 inline DeviceArea* device_area(const Region& region) {

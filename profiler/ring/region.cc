@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <new>
 
-#include "profiler/cupti/device_area.h"
 #include "profiler/ring/ring.h"
 
 namespace stepscope {
@@ -58,7 +57,7 @@ RegionLayout lay_out_region(std::size_t ring_bytes_wanted) {
   RegionLayout layout;
   layout.slot_count =
       slots_that_fit(ring_bytes_wanted == 0 ? kDefaultRingBytes : ring_bytes_wanted);
-  layout.rings_offset = kDeviceAreaOffset + sizeof(DeviceArea);
+  layout.rings_offset = kDeviceAreaOffset + kDeviceAreaBytes;
   layout.ring_stride = round_up(ring_bytes(layout.slot_count));
   const std::uint64_t fit = std::max<std::uint64_t>(kMostBytes / layout.ring_stride, kFewestRings);
   layout.ring_capacity = static_cast<std::uint32_t>(std::min<std::uint64_t>(fit, kMaxRings));

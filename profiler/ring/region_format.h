@@ -35,6 +35,10 @@ enum class OpsSwitch : std::uint32_t { kPlan, kOn, kOff };
 
 inline constexpr std::uint32_t kNoRingsMapped = 0xffffffff;
 
+// Where what a device did lies, and how much room it has: a DeviceArea (cupti/device_area.h).
+inline constexpr std::uint64_t kDeviceAreaOffset = 4096;
+inline constexpr std::uint64_t kDeviceAreaBytes = (std::uint64_t{18} << 20) + 4096;
+
 inline constexpr std::uint32_t kRegionMagic = 0x47525253;  // "SRRG"
 inline constexpr std::uint32_t kRegionVersion = 6;
 
