@@ -1,15 +1,16 @@
 #include "profiler/channel/client.h"
 
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 
 #include "profiler/channel/channel_format.h"
+#include "profiler/channel/socket_patience.h"
 #include "profiler/ring/clock.h"
 
 namespace stepscope {
@@ -42,9 +43,7 @@ int open_socket(const char* path) {
   const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
   // One that is gone refuses at once; one that is stuck must not hold the program up for ever.
-  const timeval patience{kRecorderPatienceSeconds, 0};
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+  set_patience(fd, std::chrono::seconds(kRecorderPatienceSeconds));
   if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return fd;
   close(fd);
   return -1;

@@ -3,16 +3,17 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "profiler/channel/clock_shift.h"
+#include "profiler/channel/socket_patience.h"
 #include "profiler/cupti/device_area.h"
 #include "profiler/ring/clock.h"
 
@@ -145,8 +146,8 @@ Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& la
                                                           std::uint64_t patience_ticks) {
   const OwnedFd connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!connection) return std::optional<Arrival>{};
-  const timeval second{1, 0};  // who connects and says nothing is not waited for
-  setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &second, sizeof(second));
+  // Who connects and says nothing is not waited for.
+  set_patience(connection.get(), std::chrono::seconds(1));
   Greeting greeting{};
   const ssize_t said = recv(connection.get(), &greeting, sizeof(greeting), 0);
   if (said == sizeof(ControlRequest) && greeting.magic == kControlMagic && control_) {
@@ -205,9 +206,7 @@ Result<std::string> ask_recorder(const std::string& path, ControlCommand command
   const OwnedFd connection(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   // The store names the socket, and whoever made the store chose it: who listens there may be
   // silent.
-  const timeval limit{patience.count(), 0};
-  setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-  setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+  set_patience(connection.get(), patience);
   if (connect(connection.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
     return Status::error(ErrorKind::kNotFound, path + ": no recorder is there");
   }

@@ -1,0 +1,18 @@
+// How long a peer is waited for.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <chrono>
+
+namespace stepscope {
+
+// From now on connect(), send() and recv() on `socket` give up after `patience`.
+inline void set_patience(int socket, std::chrono::seconds patience) {
+  const timeval limit{patience.count(), 0};
+  setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+  setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+}
+
+}  // namespace stepscope
