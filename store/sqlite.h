@@ -52,10 +52,6 @@ class Database {
   [[nodiscard]] sqlite3* handle() const { return handle_.get(); }
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
-  // Forgets the connection without a system call: for a forked child, which must not touch the
-  // parent's locks and files.
-  void abandon() { static_cast<void>(handle_.release()); }
-
  private:
   static Result<Database> open_named(const std::string& name, const std::filesystem::path& path,
                                      int flags);
