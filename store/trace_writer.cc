@@ -91,18 +91,21 @@ class TraceWriter::Impl {
   Result<ThreadId> add_thread(const Thread& thread);
   Status update_thread(ThreadId id, const Thread& thread);
   Status add_ops(std::span<const Op> ops);
-  Status add_phases(std::span<const Phase> phases);
+  // Few columns or a fraction of the rows of `op`: a prepared statement a row is enough.
+  template <typename Row>
+  Status add(std::span<const Row> rows);
   Result<DeviceId> add_device(const Device& device);
   Status update_device(DeviceId id, const Device& device);
   Result<StreamId> add_stream(const Stream& stream);
-  template <typename Row, typename Writer>
-  Status add_rows(std::span<const Row> rows, Writer TraceWriter::Impl::* writer);
-  Status add_loss(const Loss& loss);
   Status set_meta(std::string_view key, std::string_view value);
   Status replace_analysis(const Analysis& analysis);
 
  private:
-  friend class TraceWriter;  // names the writer that add_rows() is to use
+  // Within the open transaction.
+  Status insert(const Phase& phase);
+  Status insert(const Loss& loss);
+  template <typename Row>
+  Status insert(const Row& row);
 
   // Folds the log into the file, and makes it a plain one, which opens also where nothing can be
   // written.
@@ -179,7 +182,8 @@ Status TraceWriter::Impl::commit() {
   if (!failure_.ok()) return failure_;
   if (!in_transaction_ || forked()) return {};
   if (const std::int64_t merged = strings_.take_merged(); merged > 0) {
-    if (Status status = add_loss({ThreadId::kNone, "name", merged}); !status.ok()) return status;
+    const Status status = keep(insert(Loss{ThreadId::kNone, "name", merged}));
+    if (!status.ok()) return status;
   }
   const Status status = keep(commit_.run());
   if (status.ok()) in_transaction_ = false;
@@ -254,19 +258,42 @@ Status TraceWriter::Impl::add_ops(std::span<const Op> ops) {
   return keep(status);
 }
 
-Status TraceWriter::Impl::add_phases(std::span<const Phase> phases) {
+template <typename Row>
+Status TraceWriter::Impl::add(std::span<const Row> rows) {
+  if (rows.empty()) return failure_;
   if (Status status = begin(); !status.ok()) return status;
-  for (const Phase& phase : phases) {
-    const Status status = insert_phase_.run(
-        static_cast<std::int64_t>(phase.thread), static_cast<std::int64_t>(phase.kind),
-        nullable(phase.name), to_ns(phase.start), to_ns(phase.dur), to_ns(phase.cpu));
-    if (!status.ok()) return keep(status);
+  for (const Row& row : rows) {
+    if (Status status = insert(row); !status.ok()) return keep(status);
   }
   return {};
 }
 
+Status TraceWriter::Impl::insert(const Phase& phase) {
+  return insert_phase_.run(static_cast<std::int64_t>(phase.thread),
+                           static_cast<std::int64_t>(phase.kind), nullable(phase.name),
+                           to_ns(phase.start), to_ns(phase.dur), to_ns(phase.cpu));
+}
+
+Status TraceWriter::Impl::insert(const Loss& loss) {
+  const NullableInteger thread = nullable(loss.thread);
+  // A program that has gone wild says anything. A sum that overflows would end the recording.
+  const std::int64_t count = std::clamp<std::int64_t>(loss.count, 0, kMostLost);
+  const Status status = update_loss_.run(thread, std::string_view(loss.kind), count, kMostLost);
+  if (!status.ok() || sqlite3_changes(database_.handle()) > 0) return status;
+  return insert_loss_.run(thread, std::string_view(loss.kind), count);
+}
+
+template <typename Row>
+Status TraceWriter::Impl::insert(const Row& row) {
+  if constexpr (requires { processes_.add(row); }) {
+    return processes_.add(row);
+  } else {
+    return devices_.add(row);
+  }
+}
+
 Result<DeviceId> TraceWriter::Impl::add_device(const Device& device) {
-  if (Status status = add_rows(std::span(&device, 1), &Impl::devices_); !status.ok()) return status;
+  if (Status status = add(std::span(&device, 1)); !status.ok()) return status;
   return static_cast<DeviceId>(sqlite3_last_insert_rowid(database_.handle()));
 }
 
@@ -276,30 +303,8 @@ Status TraceWriter::Impl::update_device(DeviceId id, const Device& device) {
 }
 
 Result<StreamId> TraceWriter::Impl::add_stream(const Stream& stream) {
-  if (Status status = add_rows(std::span(&stream, 1), &Impl::devices_); !status.ok()) return status;
+  if (Status status = add(std::span(&stream, 1)); !status.ok()) return status;
   return static_cast<StreamId>(sqlite3_last_insert_rowid(database_.handle()));
-}
-
-// Few columns or a fraction of the rows of `op`: a prepared statement a row is enough.
-template <typename Row, typename Writer>
-Status TraceWriter::Impl::add_rows(std::span<const Row> rows, Writer TraceWriter::Impl::* writer) {
-  if (rows.empty()) return failure_;
-  if (Status status = begin(); !status.ok()) return status;
-  for (const Row& row : rows) {
-    if (Status status = (this->*writer).add(row); !status.ok()) return keep(status);
-  }
-  return {};
-}
-
-Status TraceWriter::Impl::add_loss(const Loss& loss) {
-  if (Status status = begin(); !status.ok()) return status;
-  const NullableInteger thread = nullable(loss.thread);
-  // A program that has gone wild says anything. A sum that overflows would end the recording.
-  const std::int64_t count = std::clamp<std::int64_t>(loss.count, 0, kMostLost);
-  const Status status = update_loss_.run(thread, std::string_view(loss.kind), count, kMostLost);
-  if (!status.ok()) return keep(status);
-  if (sqlite3_changes(database_.handle()) > 0) return {};
-  return keep(insert_loss_.run(thread, std::string_view(loss.kind), count));
 }
 
 Status TraceWriter::Impl::set_meta(std::string_view key, std::string_view value) {
@@ -369,38 +374,22 @@ Result<ThreadId> TraceWriter::add_thread(const Thread& thread) { return impl_->a
 Status TraceWriter::update_thread(ThreadId id, const Thread& thread) {
   return impl_->update_thread(id, thread);
 }
-Status TraceWriter::add_ops(std::span<const Op> ops) { return impl_->add_ops(ops); }
-Status TraceWriter::add_phases(std::span<const Phase> phases) { return impl_->add_phases(phases); }
-Status TraceWriter::add_process_end(const ProcessEnd& end) {
-  return impl_->add_rows(std::span(&end, 1), &Impl::processes_);
-}
-Status TraceWriter::add_unfinished_ops(std::span<const UnfinishedOp> ops) {
-  return impl_->add_rows(ops, &Impl::processes_);
-}
-Status TraceWriter::add_samples(std::span<const Sample> samples) {
-  return impl_->add_rows(samples, &Impl::processes_);
-}
 Result<DeviceId> TraceWriter::add_device(const Device& device) { return impl_->add_device(device); }
 Status TraceWriter::update_device(DeviceId id, const Device& device) {
   return impl_->update_device(id, device);
 }
 Result<StreamId> TraceWriter::add_stream(const Stream& stream) { return impl_->add_stream(stream); }
-Status TraceWriter::add_api_calls(std::span<const ApiCall> calls) {
-  return impl_->add_rows(calls, &Impl::devices_);
-}
-Status TraceWriter::add_kernels(std::span<const Kernel> kernels) {
-  return impl_->add_rows(kernels, &Impl::devices_);
-}
-Status TraceWriter::add_copies(std::span<const Copy> copies) {
-  return impl_->add_rows(copies, &Impl::devices_);
-}
-Status TraceWriter::add_memsets(std::span<const Memset> memsets) {
-  return impl_->add_rows(memsets, &Impl::devices_);
-}
-Status TraceWriter::add_syncs(std::span<const Sync> syncs) {
-  return impl_->add_rows(syncs, &Impl::devices_);
-}
-Status TraceWriter::add_loss(const Loss& loss) { return impl_->add_loss(loss); }
+Status TraceWriter::add(std::span<const Op> rows) { return impl_->add_ops(rows); }
+Status TraceWriter::add(std::span<const Phase> rows) { return impl_->add(rows); }
+Status TraceWriter::add(std::span<const ProcessEnd> rows) { return impl_->add(rows); }
+Status TraceWriter::add(std::span<const UnfinishedOp> rows) { return impl_->add(rows); }
+Status TraceWriter::add(std::span<const Sample> rows) { return impl_->add(rows); }
+Status TraceWriter::add(std::span<const ApiCall> rows) { return impl_->add(rows); }
+Status TraceWriter::add(std::span<const Kernel> rows) { return impl_->add(rows); }
+Status TraceWriter::add(std::span<const Copy> rows) { return impl_->add(rows); }
+Status TraceWriter::add(std::span<const Memset> rows) { return impl_->add(rows); }
+Status TraceWriter::add(std::span<const Sync> rows) { return impl_->add(rows); }
+Status TraceWriter::add(std::span<const Loss> rows) { return impl_->add(rows); }
 Status TraceWriter::set_meta(std::string_view key, std::string_view value) {
   return impl_->set_meta(key, value);
 }

@@ -2,7 +2,7 @@
 // it.
 //
 // Thread safety: none; one thread at a time.
-// Invariants: a reader never sees half a batch (one transaction covers whole add_* calls); equal
+// Invariants: a reader never sees half a batch (one transaction covers whole add() calls); equal
 // strings have one id; the file is a valid store from create() on, also when the process dies.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "store/analysis.h"
 #include "store/device_events.h"
@@ -24,6 +25,14 @@ enum class ExistingStore : std::uint8_t {
   kKeepAsOld,  // an earlier store is renamed to PATH.old (replacing an earlier PATH.old)
   kRefuse,
 };
+
+template <typename Type, typename... Types>
+concept OneOf = (std::is_same_v<Type, Types> || ...);
+
+// What TraceWriter::add() takes.
+template <typename Type>
+concept StoredRow = OneOf<Type, Op, Phase, ProcessEnd, UnfinishedOp, Sample, ApiCall, Kernel, Copy,
+                          Memset, Sync, Loss>;
 
 class TraceWriter {
  public:
@@ -50,20 +59,24 @@ class TraceWriter {
   Result<ProcessId> add_process(const Process& process);
   Result<ThreadId> add_thread(const Thread& thread);
   Status update_thread(ThreadId id, const Thread& thread);
-  Status add_ops(std::span<const Op> ops);  // the bulk path
-  Status add_phases(std::span<const Phase> phases);
-  Status add_process_end(const ProcessEnd& end);
-  Status add_unfinished_ops(std::span<const UnfinishedOp> ops);
-  Status add_samples(std::span<const Sample> samples);
   Result<DeviceId> add_device(const Device& device);
   Status update_device(DeviceId id, const Device& device);
   Result<StreamId> add_stream(const Stream& stream);
-  Status add_api_calls(std::span<const ApiCall> calls);
-  Status add_kernels(std::span<const Kernel> kernels);
-  Status add_copies(std::span<const Copy> copies);
-  Status add_memsets(std::span<const Memset> memsets);
-  Status add_syncs(std::span<const Sync> syncs);
-  Status add_loss(const Loss& loss);  // adds to what is stored for the same thread and kind
+  Status add(std::span<const Op> rows);  // the bulk path
+  Status add(std::span<const Phase> rows);
+  Status add(std::span<const ProcessEnd> rows);
+  Status add(std::span<const UnfinishedOp> rows);
+  Status add(std::span<const Sample> rows);
+  Status add(std::span<const ApiCall> rows);
+  Status add(std::span<const Kernel> rows);
+  Status add(std::span<const Copy> rows);
+  Status add(std::span<const Memset> rows);
+  Status add(std::span<const Sync> rows);
+  Status add(std::span<const Loss> rows);  // each adds to what is stored for its thread and kind
+  template <StoredRow Row>
+  Status add(const Row& row) {
+    return add(std::span<const Row>(&row, 1));
+  }
   Status set_meta(std::string_view key, std::string_view value);  // replaces
 
   // Replaces the analysis as a whole, adds the indexes that its views need, and flushes.

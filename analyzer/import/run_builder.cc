@@ -273,10 +273,10 @@ Status RunBuilder::write_names() {
 
 Status RunBuilder::write_ops() {
   Batch<Op> ops([this](std::span<const Op> rows) {
-    const Status status = writer_.add_ops(rows);
+    const Status status = writer_.add(rows);
     return status.ok() ? commit_periodically() : status;
   });
-  Batch<Phase> phases([this](std::span<const Phase> rows) { return writer_.add_phases(rows); });
+  Batch<Phase> phases([this](std::span<const Phase> rows) { return writer_.add(rows); });
   OpNester nester([&ops](const Op& op) { return ops.add(op); });
   BackwardPasses passes([this, &phases](const Phase& phase) {
     ++found_phases_;
@@ -298,9 +298,9 @@ Status RunBuilder::write_ops() {
 }
 
 template <typename Row, typename Sorter>
-Status RunBuilder::write_rows(Sorter& sorter, Status (TraceWriter::*put)(std::span<const Row>)) {
-  Batch<Row> batch([this, put](std::span<const Row> rows) {
-    const Status status = (writer_.*put)(rows);
+Status RunBuilder::write_rows(Sorter& sorter) {
+  Batch<Row> batch([this](std::span<const Row> rows) {
+    const Status status = writer_.add(rows);
     return status.ok() ? commit_periodically() : status;
   });
   const Status status = sorter.merge([&](Row row) {
@@ -311,7 +311,7 @@ Status RunBuilder::write_rows(Sorter& sorter, Status (TraceWriter::*put)(std::sp
 }
 
 Status RunBuilder::write_samples() {
-  Batch<Sample> batch([this](std::span<const Sample> rows) { return writer_.add_samples(rows); });
+  Batch<Sample> batch([this](std::span<const Sample> rows) { return writer_.add(rows); });
   const Status status = samples_.merge([&](const TimedSample& row) {
     Sample sample = row.sample;
     sample.at = row.start - first_;
@@ -322,8 +322,8 @@ Status RunBuilder::write_samples() {
 
 Status RunBuilder::write_losses() {
   for (const auto& [kind, count] : losses_) {
-    if (Status status = writer_.add_loss({ThreadId::kNone, kind, count}); !status.ok())
-      return status;
+    const Status status = writer_.add(Loss{ThreadId::kNone, kind, count});
+    if (!status.ok()) return status;
   }
   return {};
 }
@@ -339,12 +339,12 @@ Result<Duration> RunBuilder::write(const std::function<bool()>& cancelled) {
   }
   Status status = write_names();
   if (status.ok()) status = write_ops();
-  if (status.ok()) status = write_rows<Phase>(phases_, &TraceWriter::add_phases);
-  if (status.ok()) status = write_rows<ApiCall>(calls_, &TraceWriter::add_api_calls);
-  if (status.ok()) status = write_rows<Kernel>(kernels_, &TraceWriter::add_kernels);
-  if (status.ok()) status = write_rows<Copy>(copies_, &TraceWriter::add_copies);
-  if (status.ok()) status = write_rows<Memset>(memsets_, &TraceWriter::add_memsets);
-  if (status.ok()) status = write_rows<Sync>(syncs_, &TraceWriter::add_syncs);
+  if (status.ok()) status = write_rows<Phase>(phases_);
+  if (status.ok()) status = write_rows<ApiCall>(calls_);
+  if (status.ok()) status = write_rows<Kernel>(kernels_);
+  if (status.ok()) status = write_rows<Copy>(copies_);
+  if (status.ok()) status = write_rows<Memset>(memsets_);
+  if (status.ok()) status = write_rows<Sync>(syncs_);
   if (status.ok()) status = write_samples();
   if (status.ok()) status = write_losses();
   if (!status.ok()) return status;

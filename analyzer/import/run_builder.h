@@ -134,9 +134,8 @@ class RunBuilder {
   Status write_ops();
   Status write_phases();
   Status write_samples();
-  // `put`: one of TraceWriter's add_*().
   template <typename Row, typename Sorter>
-  Status write_rows(Sorter& sorter, Status (TraceWriter::*put)(std::span<const Row>));
+  Status write_rows(Sorter& sorter);
   Status write_losses();
   std::vector<std::pair<ThreadId, std::vector<ThreadId>>> loops() const;
   Status commit_periodically();

@@ -99,7 +99,7 @@ std::unique_ptr<TraceWriter> new_store(const fs::path& path) {
 void write_all(TraceWriter& writer) {
   std::size_t batches = 0;
   for (std::size_t begin = 0; begin < kOps; begin += kBatch) {
-    must(writer.add_ops(batch_at(begin)));
+    must(writer.add(batch_at(begin)));
     if (++batches % kBatchesPerFlush == 0) must(writer.flush());
   }
   must(writer.flush());

@@ -16,7 +16,7 @@ Status store_readings(TraceWriter& writer, ProcessId process, const std::vector<
   for (const auto& [name, value] : readings) {
     samples.push_back({process, writer.intern(name), at, value, gpu});
   }
-  return samples.empty() ? Status() : writer.add_samples(samples);
+  return samples.empty() ? Status() : writer.add(samples);
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ Status store_gpu_samples(TraceWriter& writer, const std::vector<GpuSample>& gpus
     add(counter::kGpuMemoryClock, reading.memory_clock_mhz);
     add(counter::kGpuTemperature, reading.temperature_celsius);
   }
-  return samples.empty() ? Status() : writer.add_samples(samples);
+  return samples.empty() ? Status() : writer.add(samples);
 }
 
 }  // namespace stepscope

@@ -102,11 +102,11 @@ Status DeviceDrain::write_decoded() {
   events_ += static_cast<std::int64_t>(decoded_.size());
   Status status = failure_;
   if (!discarding_) {
-    if (status.ok()) status = writer_.add_api_calls(decoded_.calls);
-    if (status.ok()) status = writer_.add_kernels(decoded_.kernels);
-    if (status.ok()) status = writer_.add_copies(decoded_.copies);
-    if (status.ok()) status = writer_.add_memsets(decoded_.memsets);
-    if (status.ok()) status = writer_.add_syncs(decoded_.syncs);
+    if (status.ok()) status = writer_.add(decoded_.calls);
+    if (status.ok()) status = writer_.add(decoded_.kernels);
+    if (status.ok()) status = writer_.add(decoded_.copies);
+    if (status.ok()) status = writer_.add(decoded_.memsets);
+    if (status.ok()) status = writer_.add(decoded_.syncs);
   }
   decoded_.clear();
   return discarding_ ? Status() : status;
@@ -130,7 +130,7 @@ Status DeviceDrain::store_loss(const char* kind, std::uint64_t total, std::uint6
       std::min<std::uint64_t>(total - stored, static_cast<std::uint64_t>(kMostLost)));
   stored = total;
   lost_ = std::min(lost_ + more, kMostLost);
-  return discarding_ ? Status() : writer_.add_loss({ThreadId::kNone, kind, more});
+  return discarding_ ? Status() : writer_.add(Loss{ThreadId::kNone, kind, more});
 }
 
 void DeviceDrain::read_names() {

@@ -27,7 +27,7 @@ Status MissingEvents::store(std::int64_t events, const std::string& why) {
   reserved_ = OwnedFd();
   auto writer = TraceWriter::open(store_);
   if (!writer.ok()) return writer.status();
-  Status status = (*writer)->add_loss({ThreadId::kNone, "unwritten", events});
+  Status status = (*writer)->add(Loss{ThreadId::kNone, "unwritten", events});
   if (status.ok()) status = (*writer)->set_meta("recording_stopped", why);
   if (status.ok()) status = (*writer)->set_meta("state", "complete");
   return status.ok() ? (*writer)->finish() : status;

@@ -215,9 +215,9 @@ Status ProcessDrain::write_decoded() {
     if (phase.kind == PhaseKind::kInput) totals_.input += phase.dur;
   }
   Status status;
-  if (!discarding_ && !decoded_.ops.empty()) status = writer_.add_ops(decoded_.ops);
+  if (!discarding_ && !decoded_.ops.empty()) status = writer_.add(decoded_.ops);
   if (!discarding_ && status.ok() && !decoded_.phases.empty()) {
-    status = writer_.add_phases(decoded_.phases);
+    status = writer_.add(decoded_.phases);
   }
   decoded_.ops.clear();
   decoded_.phases.clear();
@@ -244,7 +244,7 @@ Status ProcessDrain::store_loss(ThreadId thread, const char* kind, std::int64_t 
   const std::int64_t more = total - stored;
   stored = total;
   totals_.lost = std::min(totals_.lost + more, kMostLost);
-  return discarding_ ? Status() : writer_.add_loss({thread, kind, more});
+  return discarding_ ? Status() : writer_.add(Loss{thread, kind, more});
 }
 
 std::vector<UnfinishedOp> ProcessDrain::open_ops() const {

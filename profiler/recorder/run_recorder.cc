@@ -269,7 +269,7 @@ Status RunRecorder::store_program_end(pid_t pid, int wait_status, const std::str
   const auto id =
       store().add_process({pid, command.substr(0, command.find(' ')), command, getpid(), -1});
   if (!id.ok()) return id.status();
-  return store().add_process_end({*id, how, code, session_->now(), 0, false});
+  return store().add(ProcessEnd{*id, how, code, session_->now(), 0, false});
 }
 
 Status RunRecorder::finish() noexcept {

@@ -108,11 +108,11 @@ Status WatchedProcess::store_end(StoreSession& session, EndKind how, std::int64_
                              oom_kills_before >= 0 && oom.read() > oom_kills_before;
   if (how == EndKind::kSignal) {
     const std::vector<UnfinishedOp> open = drain.open_ops();
-    const Status status = open.empty() ? Status() : session.writer().add_unfinished_ops(open);
+    const Status status = open.empty() ? Status() : session.writer().add(open);
     if (!status.ok()) return status;
   }
-  const Status status = session.writer().add_process_end(
-      {drain.process(), how, code, session.now(), step, out_of_memory});
+  const Status status = session.writer().add(
+      ProcessEnd{drain.process(), how, code, session.now(), step, out_of_memory});
   if (!status.ok()) return status;
   unmap();
   pidfd = OwnedFd();

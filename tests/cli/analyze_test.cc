@@ -103,13 +103,13 @@ TEST_F(AnalyzeTest, NoLineOfThePageIsWiderThan100) {
       scopes.push_back({kLoopThread, PhaseKind::kScope, name, end - Duration(40'000),
                         Duration(30'000), Duration(0)});
     }
-    ASSERT_TRUE((*writer)->add_phases(scopes).ok());
+    ASSERT_TRUE((*writer)->add(scopes).ok());
     Op op;
     op.thread = kLoopThread;
     op.name = name;
     op.start = SyntheticRun{}.step_start(19) + Duration(1000);
     op.dur = op.self = Duration(2'000'000);
-    ASSERT_TRUE((*writer)->add_ops({&op, 1}).ok());
+    ASSERT_TRUE((*writer)->add(op).ok());
     ASSERT_TRUE((*writer)->finish().ok());
   }
   const Outcome outcome = run_stepscope({"analyze", store, "--top", "50"});
@@ -281,8 +281,8 @@ void record_waits(TraceWriter& writer, int steps, const std::function<std::int64
     at += wait + Duration(5'010'000);
   }
   phases.push_back({*thread, PhaseKind::kInputEnd, StringId::kNone, at, Duration(10), Duration(0)});
-  ASSERT_TRUE(writer.add_phases(phases).ok());
-  ASSERT_TRUE(writer.add_samples(samples).ok());
+  ASSERT_TRUE(writer.add(phases).ok());
+  ASSERT_TRUE(writer.add(samples).ok());
   ASSERT_TRUE(writer.finish().ok());
 }
 

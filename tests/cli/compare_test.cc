@@ -61,7 +61,7 @@ class CompareTest : public ::testing::Test {
                         Duration(500'000), Duration(0)});
       at += step;
     }
-    EXPECT_TRUE((*writer)->add_phases(phases).ok());
+    EXPECT_TRUE((*writer)->add(phases).ok());
     EXPECT_TRUE((*writer)->finish().ok());
     return path;
   }
@@ -123,7 +123,7 @@ TEST_F(CompareTest, NoLineOfThePageIsWiderThan100) {
         added.push_back(op);
       }
     }
-    EXPECT_TRUE((*writer)->add_ops(added).ok());
+    EXPECT_TRUE((*writer)->add(added).ok());
     EXPECT_TRUE((*writer)->finish().ok());
     return store;
   };

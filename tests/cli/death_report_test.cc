@@ -62,7 +62,7 @@ TEST_F(DeathReport, TheMostItHeldIsToldWhereTheEndIsFarBelow) {
     const SessionTime end = phases->back().start + phases->back().dur;
     const std::vector<Sample> last{
         {ProcessId{1}, (*writer)->intern("rss_bytes"), end + Duration(1), 148'000'000}};
-    ASSERT_TRUE((*writer)->add_samples(last).ok());
+    ASSERT_TRUE((*writer)->add(last).ok());
     ASSERT_TRUE((*writer)->finish().ok());
   }
   EXPECT_THAT(run_stepscope({"analyze", store}).out, HasSubstr("148 MB (peak 1.35 GB)"));
@@ -79,10 +79,9 @@ TEST_F(DeathReport, WhatTheTensorsHeldIsToldByWhatMadeIt) {
     auto writer = TraceWriter::open(store);
     ASSERT_TRUE(writer.ok());
     const auto sample = [&](const char* name, SessionTime at, std::int64_t value) {
-      ASSERT_TRUE(
-          (*writer)
-              ->add_samples(std::vector<Sample>{{ProcessId{1}, (*writer)->intern(name), at, value}})
-              .ok());
+      ASSERT_TRUE((*writer)
+                      ->add(std::vector<Sample>{{ProcessId{1}, (*writer)->intern(name), at, value}})
+                      .ok());
     };
     const auto phases = open_store(store)->phases();
     ASSERT_TRUE(phases.ok());
@@ -117,7 +116,7 @@ TEST_F(DeathReport, ARunThatEndedWellDidNotDie) {
     auto writer = TraceWriter::open(store);
     ASSERT_TRUE(writer.ok());
     const ProcessEnd end{ProcessId{1}, EndKind::kExit, 0, session_time(9), 30, false};
-    ASSERT_TRUE((*writer)->add_process_end(end).ok());
+    ASSERT_TRUE((*writer)->add(end).ok());
   }
   const Json process =
       Json::parse(run_stepscope({"analyze", store, "--json"}).out)["run"]["processes"][0];

@@ -307,7 +307,7 @@ class Generator {
   }
   void add_loss() {
     const Loss loss{from_.chance(2) ? ThreadId::kNone : place().id, "op", 1 + from_.pick(9)};
-    require(writer_.add_loss(loss).ok(), "a loss is taken");
+    require(writer_.add(loss).ok(), "a loss is taken");
   }
 
   // What is open at the end goes on to end, or its process died in it.
@@ -333,16 +333,16 @@ class Generator {
       end.at = latest_;
       end.step = from_.pick(4);
       end.out_of_memory = from_.chance(4);
-      require(writer_.add_process_end(end).ok(), "an end is taken");
+      require(writer_.add(end).ok(), "an end is taken");
     }
   }
 
   void store() {
-    bool ok = writer_.add_ops(ops_).ok() && writer_.add_phases(phases_).ok();
-    ok = ok && writer_.add_unfinished_ops(unfinished_).ok() && writer_.add_samples(samples_).ok();
-    ok = ok && writer_.add_api_calls(calls_).ok() && writer_.add_kernels(kernels_).ok();
-    ok = ok && writer_.add_copies(copies_).ok() && writer_.add_memsets(memsets_).ok();
-    require(ok && writer_.add_syncs(syncs_).ok(), "events are taken");
+    bool ok = writer_.add(ops_).ok() && writer_.add(phases_).ok();
+    ok = ok && writer_.add(unfinished_).ok() && writer_.add(samples_).ok();
+    ok = ok && writer_.add(calls_).ok() && writer_.add(kernels_).ok();
+    ok = ok && writer_.add(copies_).ok() && writer_.add(memsets_).ok();
+    require(ok && writer_.add(syncs_).ok(), "events are taken");
   }
 
   ByteSource from_;

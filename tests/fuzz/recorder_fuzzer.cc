@@ -57,7 +57,7 @@ void record(std::span<const std::uint8_t> bytes, TraceWriter& writer) {
   fill(bytes);
   ProcessDrain drain(region(), *id, writer, clock);
   fuzz::require(drain.drain_unfinished().ok(), "a region can be drained");
-  fuzz::require(writer.add_unfinished_ops(drain.open_ops()).ok(), "open ops are taken");
+  fuzz::require(writer.add(drain.open_ops()).ok(), "open ops are taken");
 }
 
 }  // namespace

@@ -127,7 +127,6 @@ KNOWN_CYCLES = {
     ("analyzer/steps", "analyzer/attribute"),  # the classes of ops
     ("analyzer/report.h", "analyzer/verdict"),  # the types of a verdict's parts
     ("profiler/cupti", "profiler/session"),  # where the hook library is
-    ("profiler/ring", "profiler/cupti"),  # the device's area in a region
     ("profiler/session", "profiler/hooks"),  # the functions that the hooks offer
 }
 

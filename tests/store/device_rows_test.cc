@@ -49,17 +49,17 @@ class DeviceRows : public ::testing::Test {
              4096};
     memset_ = {{compute_, session_time(60), Duration(0), correlation_of(process_, 0xFFFFFFFF)}, 8};
     sync_ = {device_, StreamId::kNone, SyncKind::kContext, session_time(61), Duration(5), first_};
-    ASSERT_OK(writer.add_api_calls({&call_, 1}));
-    ASSERT_OK(writer.add_kernels({&kernel_, 1}));
-    ASSERT_OK(writer.add_copies({&copy_, 1}));
-    ASSERT_OK(writer.add_memsets({&memset_, 1}));
-    ASSERT_OK(writer.add_syncs({&sync_, 1}));
+    ASSERT_OK(writer.add(call_));
+    ASSERT_OK(writer.add(kernel_));
+    ASSERT_OK(writer.add(copy_));
+    ASSERT_OK(writer.add(memset_));
+    ASSERT_OK(writer.add(sync_));
     Op op;
     op.thread = thread_;
     op.name = writer.intern("aten::mm");
     op.start = session_time(5);
     op.dur = op.self = Duration(10);
-    ASSERT_OK(writer.add_ops({&op, 1}));
+    ASSERT_OK(writer.add(op));
     ASSERT_OK(writer.finish());
   }
 

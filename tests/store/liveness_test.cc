@@ -52,9 +52,9 @@ std::string integrity_of(const fs::path& path) {
 int record_and_wait(const fs::path& path, const Child::Ready& ready) {
   auto writer = TraceWriter::create(path);
   if (!writer.ok()) return 1;
-  if (!(*writer)->add_ops(some_ops(1000)).ok() || !(*writer)->flush().ok()) return 2;
+  if (!(*writer)->add(some_ops(1000)).ok() || !(*writer)->flush().ok()) return 2;
   // Enough to make SQLite write a part of it to the log before any commit.
-  if (!(*writer)->add_ops(some_ops(2'000'000)).ok()) return 3;
+  if (!(*writer)->add(some_ops(2'000'000)).ok()) return 3;
   ready();
   ::pause();
   return 0;
@@ -64,12 +64,12 @@ TEST(Liveness, AReaderSeesTheLastFlushAndKeepsItsSnapshot) {
   const TempDir dir;
   auto writer = TraceWriter::create(dir / "run.db");
   ASSERT_OK(writer.status());
-  ASSERT_OK((*writer)->add_ops(some_ops(10)));
+  ASSERT_OK((*writer)->add(some_ops(10)));
   EXPECT_EQ(ops_in(dir / "run.db"), 0);
   ASSERT_OK((*writer)->flush());
   const auto early = testing::open_store(dir / "run.db");
   EXPECT_TRUE(early->being_recorded());
-  ASSERT_OK((*writer)->add_ops(some_ops(5)));
+  ASSERT_OK((*writer)->add(some_ops(5)));
   ASSERT_OK((*writer)->flush());
   EXPECT_EQ(*early->op_count(), 10);
   EXPECT_EQ(ops_in(dir / "run.db"), 15);
@@ -90,7 +90,7 @@ TEST(Liveness, TheLogStaysSmallWhileMuchIsRecorded) {
   const std::vector<Op> ops = some_ops(50'000);
   std::uintmax_t most = 0;
   for (int i = 0; i < 30; ++i) {
-    ASSERT_OK((*writer)->add_ops(ops));
+    ASSERT_OK((*writer)->add(ops));
     ASSERT_OK((*writer)->flush());
     most = std::max(most, fs::file_size(dir / "run.db-wal"));
   }
@@ -105,7 +105,7 @@ TEST(Liveness, TheLogGoesAwayWithTheLastReader) {
     auto writer = TraceWriter::create(dir / "run.db");
     ASSERT_OK(writer.status());
     const auto reader = testing::open_store(dir / "run.db");
-    ASSERT_OK((*writer)->add_ops(some_ops(5)));
+    ASSERT_OK((*writer)->add(some_ops(5)));
     ASSERT_OK((*writer)->finish());
   }
   EXPECT_FALSE(fs::exists(dir / "run.db-wal"));
@@ -122,7 +122,7 @@ TEST(Liveness, AStoreBeingRecordedIsLeftAloneWithinThisProcess) {
   }
   expect_error(TraceWriter::open(dir / "run.db").status(), ErrorKind::kBusy, dir / "run.db",
                {"recording"});
-  ASSERT_OK((*writer)->add_ops(some_ops(5)));
+  ASSERT_OK((*writer)->add(some_ops(5)));
   ASSERT_OK((*writer)->finish());
   EXPECT_EQ(ops_in(dir / "run.db"), 5);
   EXPECT_OK(TraceWriter::create(dir / "run.db").status());
@@ -214,15 +214,15 @@ TEST(Liveness, AForkedChildOfTheRecorderDoesNoHarm) {
   const TempDir dir;
   auto writer = TraceWriter::create(dir / "run.db");
   ASSERT_OK(writer.status());
-  ASSERT_OK((*writer)->add_ops(some_ops(5)));
+  ASSERT_OK((*writer)->add(some_ops(5)));
   Child child([&](const Child::Ready&) {
-    if ((*writer)->add_ops(some_ops(100)).ok()) return 1;
+    if ((*writer)->add(some_ops(100)).ok()) return 1;
     writer->reset();  // the destructor, as at exit()
     return 0;
   });
   EXPECT_EQ(child.exit_code(), 0);
   EXPECT_TRUE(testing::open_store(dir / "run.db")->being_recorded());
-  ASSERT_OK((*writer)->add_ops(some_ops(5)));
+  ASSERT_OK((*writer)->add(some_ops(5)));
   ASSERT_OK((*writer)->finish());
   EXPECT_EQ(ops_in(dir / "run.db"), 10);
   EXPECT_EQ(integrity_of(dir / "run.db"), "ok");
@@ -272,16 +272,16 @@ TEST(Liveness, AFullDiskStopsTheRecordingAndKeepsWhatWasFlushed) {
     auto created = TraceWriter::create(dir / "run.db");
     if (!created.ok()) return 1;
     TraceWriter& writer = **created;
-    if (!writer.add_ops(some_ops(1000)).ok() || !writer.flush().ok()) return 2;
+    if (!writer.add(some_ops(1000)).ok() || !writer.flush().ok()) return 2;
     limit_file_size(20 << 20);
     Status first;
     for (int i = 0; i < 100 && first.ok(); ++i) {
-      first = writer.add_ops(some_ops(100'000));
+      first = writer.add(some_ops(100'000));
     }
     if (first.kind() != ErrorKind::kIo) return 3;
     if (first.message().find("run.db") == std::string::npos) return 4;
     // From now on the same answer, whatever is asked.
-    if (writer.add_ops(some_ops(1)).message() != first.message()) return 5;
+    if (writer.add(some_ops(1)).message() != first.message()) return 5;
     if (writer.flush().message() != first.message()) return 6;
     if (writer.intern("new") != StringId::kNone) return 7;
     if (writer.set_meta("a", "b").message() != first.message()) return 8;
@@ -310,7 +310,7 @@ TEST(Liveness, ADiskThatFillsUpAtTheEndLosesNothing) {
     auto writer = TraceWriter::create(dir / "run.db");
     if (!writer.ok()) return 1;
     // Less than a checkpoint's worth: all of it is still in the log, and the file cannot grow.
-    if (!(*writer)->add_ops(some_ops(200'000)).ok() || !(*writer)->flush().ok()) return 2;
+    if (!(*writer)->add(some_ops(200'000)).ok() || !(*writer)->flush().ok()) return 2;
     limit_file_size(fs::file_size(dir / "run.db") + 100'000);
     return (*writer)->finish().kind() == ErrorKind::kIo ? 0 : 3;
   });

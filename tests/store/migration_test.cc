@@ -165,8 +165,7 @@ TEST_P(EarlierVersion, IsReadWithWhatWasInItAndTakesWhatIsNew) {
   EXPECT_TRUE(reader->process_ends()->empty());
   auto writer = TraceWriter::open(dir / "old.db");
   ASSERT_OK(writer.status());
-  ASSERT_OK(
-      (*writer)->add_process_end({ProcessId{1}, EndKind::kExit, 3, session_time(9), 0, false}));
+  ASSERT_OK((*writer)->add(ProcessEnd{ProcessId{1}, EndKind::kExit, 3, session_time(9), 0, false}));
   ASSERT_OK((*writer)->finish());
   EXPECT_EQ(reader->process_ends()->at(0).code, 3);
 }

@@ -182,7 +182,7 @@ TEST(PathPolicy, DamageWithinAStoreIsAnErrorNotACrash) {
   {
     auto writer = TraceWriter::create(dir / "run.db");
     ASSERT_OK(writer.status());
-    ASSERT_OK((*writer)->add_ops(std::vector<Op>(50'000)));
+    ASSERT_OK((*writer)->add(std::vector<Op>(50'000)));
   }
   {  // the last pages are those of the ops
     std::fstream file(dir / "run.db", std::ios::in | std::ios::out | std::ios::binary);

@@ -92,9 +92,9 @@ TEST(RoundTrip, OpsKeepEveryFieldAndTheirOrder) {
   {
     auto writer = create_with_threads(dir / "run.db", 2);
     written = extreme_ops(writer->intern("aten::add"), writer->intern("[[2,3]]"));
-    ASSERT_OK(writer->add_ops(written));
-    ASSERT_OK(writer->add_ops({}));
-    ASSERT_OK(writer->add_ops(written));  // the ids of shapes go on from batch to batch
+    ASSERT_OK(writer->add(written));
+    ASSERT_OK(writer->add(std::span<const Op>{}));
+    ASSERT_OK(writer->add(written));  // the ids of shapes go on from batch to batch
     ASSERT_OK(writer->finish());
   }
   written.insert(written.end(), written.begin(), written.end());
@@ -196,9 +196,8 @@ TEST(RoundTrip, EndsOfProcesses) {
   {
     auto writer = create(dir / "run.db");
     for (int i = 0; i < 5; ++i) ASSERT_OK(writer->add_process({i, "", ""}).status());
-    ASSERT_OK(
-        writer->add_process_end({ProcessId{3}, EndKind::kExit, 1, session_time(1), 1, false}));
-    for (const ProcessEnd& end : written) ASSERT_OK(writer->add_process_end(end));
+    ASSERT_OK(writer->add(ProcessEnd{ProcessId{3}, EndKind::kExit, 1, session_time(1), 1, false}));
+    for (const ProcessEnd& end : written) ASSERT_OK(writer->add(end));
     ASSERT_OK(writer->finish());
   }
   const auto read = testing::open_store(dir / "run.db")->process_ends();
@@ -219,12 +218,12 @@ TEST(RoundTrip, UnfinishedOpsComeByThreadOutermostFirst) {
   {
     auto writer = create_with_threads(dir / "run.db", 2);
     const StringId name = writer->intern("aten::addmm");
-    ASSERT_OK(writer->add_unfinished_ops(std::vector<UnfinishedOp>{
+    ASSERT_OK(writer->add(std::vector<UnfinishedOp>{
         {ThreadId{2}, name, session_time(7), PhaseKind::kBackward, 0},
         {ThreadId{1}, name, session_time(30), PhaseKind::kForward, 255},
         {ThreadId{1}, StringId::kNone, session_time(31), PhaseKind::kForward, 255},
         {ThreadId{1}, name, session_time(4), PhaseKind::kNone, 0}}));
-    ASSERT_OK(writer->add_unfinished_ops({}));
+    ASSERT_OK(writer->add(std::span<const UnfinishedOp>{}));
     ASSERT_OK(writer->finish());
   }
   const auto read = testing::open_store(dir / "run.db")->unfinished_ops();
@@ -249,8 +248,8 @@ TEST(RoundTrip, SamplesKeepTheirOrderAndAVisitMayEndEarly) {
                {ProcessId::kNone, available, session_time(3), kLargestValue},
                {ProcessId::kNone, available, session_time(3), 5, 0},
                {ProcessId{1}, rss, session_time(2), -1}};
-    ASSERT_OK(writer->add_samples(written));
-    ASSERT_OK(writer->add_samples({}));
+    ASSERT_OK(writer->add(written));
+    ASSERT_OK(writer->add(std::span<const Sample>{}));
     ASSERT_OK(writer->finish());
   }
   const auto reader = testing::open_store(dir / "run.db");
@@ -291,7 +290,7 @@ TEST(RoundTrip, PhasesComeByThreadAndStartParentsFirst) {
   {
     auto writer = create_with_threads(dir / "run.db", 2);
     // In the order of their ends, as a recorder writes them.
-    ASSERT_OK(writer->add_phases(std::vector<Phase>{
+    ASSERT_OK(writer->add(std::vector<Phase>{
         phase(2, PhaseKind::kForward, 0, 5), phase(1, PhaseKind::kForward, 10, 20),
         phase(1, PhaseKind::kScope, 10, 20), phase(1, PhaseKind::kInput, 10, 90),
         phase(1, PhaseKind::kStep, 100, 0), phase(1, PhaseKind::kZeroGrad, 100, 0)}));
@@ -311,10 +310,10 @@ TEST(RoundTrip, LossesOfOneThreadAndKindAddUp) {
   const TempDir dir;
   {
     auto writer = create_with_threads(dir / "run.db", 1);
-    ASSERT_OK(writer->add_loss({ThreadId::kNone, "op", 1}));
-    ASSERT_OK(writer->add_loss({ThreadId{1}, "op", 10}));
-    ASSERT_OK(writer->add_loss({ThreadId::kNone, "op", 2}));
-    ASSERT_OK(writer->add_loss({ThreadId{1}, "phase", 100}));
+    ASSERT_OK(writer->add(Loss{ThreadId::kNone, "op", 1}));
+    ASSERT_OK(writer->add(Loss{ThreadId{1}, "op", 10}));
+    ASSERT_OK(writer->add(Loss{ThreadId::kNone, "op", 2}));
+    ASSERT_OK(writer->add(Loss{ThreadId{1}, "phase", 100}));
     ASSERT_OK(writer->finish());
   }
   const auto losses = testing::open_store(dir / "run.db")->losses();
@@ -331,8 +330,8 @@ TEST(RoundTrip, LossesBeyondCountingAreKept) {
   const TempDir dir;
   {
     auto writer = create(dir / "run.db");
-    for (int i = 0; i < 3; ++i) ASSERT_OK(writer->add_loss({ThreadId::kNone, "op", INT64_MAX}));
-    ASSERT_OK(writer->add_loss({ThreadId::kNone, "phase", INT64_MIN}));
+    for (int i = 0; i < 3; ++i) ASSERT_OK(writer->add(Loss{ThreadId::kNone, "op", INT64_MAX}));
+    ASSERT_OK(writer->add(Loss{ThreadId::kNone, "phase", INT64_MIN}));
     ASSERT_OK(writer->finish());
   }
   const auto losses = testing::open_store(dir / "run.db")->losses();

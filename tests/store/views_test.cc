@@ -137,7 +137,7 @@ TEST_F(Views, RunEndHasARowAlsoWithoutAnOpOrASample) {
     auto writer = TraceWriter::open(dir_ / "run.db");
     ASSERT_OK(writer.status());
     ASSERT_OK(
-        (*writer)->add_process_end({ProcessId{1}, EndKind::kExit, 3, session_time(9), 0, false}));
+        (*writer)->add(ProcessEnd{ProcessId{1}, EndKind::kExit, 3, session_time(9), 0, false}));
     ASSERT_OK((*writer)->finish());
   }
   EXPECT_EQ(ask("SELECT process, how, code, step, rss_bytes, op FROM run_end"),

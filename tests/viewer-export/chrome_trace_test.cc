@@ -96,7 +96,7 @@ class ChromeTrace : public ::testing::Test {
     op.depth = depth;
     return op;
   }
-  void add(const Op& op) { ASSERT_TRUE(writer_->add_ops({&op, 1}).ok()); }
+  void add(const Op& op) { ASSERT_TRUE(writer_->add(op).ok()); }
   Exported exported(const ChromeTraceOptions& options = {}) {
     EXPECT_TRUE(writer_->finish().ok());
     return export_store(path_, options);
@@ -113,7 +113,7 @@ TEST_F(ChromeTrace, IsTheseLinesForASmallRun) {
   ASSERT_TRUE(writer_->set_meta("wall_start_unix_ns", "1700000000000000000").ok());
   const Phase wait{ThreadId{1},         PhaseKind::kInput, writer_->intern("loader"),
                    session_time(1'000), Duration(2'000),   Duration(500)};
-  ASSERT_TRUE(writer_->add_phases({&wait, 1}).ok());
+  ASSERT_TRUE(writer_->add(wait).ok());
   Op addmm = op("aten::addmm", 3'000, 4'001, 1);
   addmm.sequence = 7;
   addmm.shapes = writer_->intern("[[2,3]]");
@@ -125,7 +125,7 @@ TEST_F(ChromeTrace, IsTheseLinesForASmallRun) {
   node.sequence = 7;
   node.forward_thread = 1;
   add(node);
-  ASSERT_TRUE(writer_->add_loss({ThreadId{1}, "op", 3}).ok());
+  ASSERT_TRUE(writer_->add(Loss{ThreadId{1}, "op", 3}).ok());
   Analysis analysis;
   Step step;
   step.number = 1;
@@ -189,7 +189,7 @@ TEST_F(ChromeTrace, GaugesAreDrawnAsTheyAreAndTotalsAsRates) {
   const auto sample = [&](ProcessId of, const char* counter, std::int64_t at, std::int64_t value,
                           std::int64_t gpu = -1) {
     const Sample row{of, writer_->intern(counter), session_time(at), value, gpu};
-    ASSERT_TRUE(writer_->add_samples({&row, 1}).ok());
+    ASSERT_TRUE(writer_->add(row).ok());
   };
   sample(process, counter::kRss, 0, 1'500'000'000);
   sample(process, counter::kRss, 100'000'000, 1'600'000'000);
@@ -311,7 +311,7 @@ TEST(ChromeTraceOfARun, ADeathIsMarkedAndTheOpsItHappenedInAreDrawnUpToIt) {
 TEST_F(ChromeTrace, AnUnfinishedOpIsTheParentOfWhatEndedInIt) {
   const UnfinishedOp open{ThreadId{1}, writer_->intern("outer"), session_time(100),
                           PhaseKind::kNone, 0};
-  ASSERT_TRUE(writer_->add_unfinished_ops({&open, 1}).ok());
+  ASSERT_TRUE(writer_->add(open).ok());
   ASSERT_TRUE(writer_->set_meta("end_ns", "900").ok());  // nobody saw how it ended
   add(op("inner", 100, 200, 1));
   const Exported trace = exported();
@@ -355,7 +355,7 @@ TEST_F(ChromeTrace, AnyOpsComeOutOnceWithExactTimesAndStrictNesting) {
                      static_cast<std::uint8_t>(random() % 4)));
   }
   std::ranges::stable_sort(ops, {}, [](const Op& each) { return each.start + each.dur; });
-  ASSERT_TRUE(writer_->add_ops(ops).ok());
+  ASSERT_TRUE(writer_->add(ops).ok());
   const Exported trace = exported();
   expect_strict_nesting(trace);
   EXPECT_GT(trace.summary.lanes, 0);
@@ -507,7 +507,7 @@ TEST_F(ChromeTrace, PhasesThatOverlapGetASecondRow) {
       {ThreadId{1}, PhaseKind::kForward, StringId::kNone, session_time(0), Duration(10), {}},
       {ThreadId{1}, PhaseKind::kScope, writer_->intern("a"), session_time(5), Duration(10), {}},
       {ThreadId{1}, PhaseKind::kScope, writer_->intern("b"), session_time(5), Duration(5), {}}};
-  ASSERT_TRUE(writer_->add_phases(phases).ok());
+  ASSERT_TRUE(writer_->add(phases).ok());
   const Exported trace = exported();
   expect_strict_nesting(trace);
   EXPECT_THAT(trace.text, HasSubstr("Phases, overlapping"));
@@ -516,7 +516,7 @@ TEST_F(ChromeTrace, PhasesThatOverlapGetASecondRow) {
 
 TEST_F(ChromeTrace, LossesAreDrawnWithoutAVerdictToo) {
   add(op("fine", 10, 20));
-  ASSERT_TRUE(writer_->add_loss({ThreadId::kNone, "op", 5}).ok());
+  ASSERT_TRUE(writer_->add(Loss{ThreadId::kNone, "op", 5}).ok());
   const Exported trace = exported();
   ASSERT_EQ(trace.slices("loss").size(), 1u);
   EXPECT_EQ(trace.slices("loss")[0]["args"]["op"], 5);

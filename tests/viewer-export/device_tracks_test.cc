@@ -60,13 +60,13 @@ class DeviceTrace : public ::testing::Test {
                std::uint32_t number) {
     const ApiCall call{thread, writer_->intern(name), session_time(start), Duration(dur),
                        id(number)};
-    ASSERT_OK(writer_->add_api_calls(std::span(&call, 1)));
+    ASSERT_OK(writer_->add(call));
   }
   void kernel(const char* name, std::int64_t start, std::int64_t dur, std::uint32_t number = 0) {
     Kernel kernel{{stream_, session_time(start), Duration(dur), id(number)}};
     kernel.name = writer_->intern(name);
     kernel.grid = {2, 3, 4};
-    ASSERT_OK(writer_->add_kernels(std::span(&kernel, 1)));
+    ASSERT_OK(writer_->add(kernel));
   }
   [[nodiscard]] std::int64_t id(std::uint32_t number) const {
     return number == 0 ? 0 : correlation_of(process_, number);
@@ -142,9 +142,9 @@ TEST_F(DeviceTrace, AStreamHasItsActivitiesAndArrowsFromTheirCalls) {
                   MemoryKind::kPageable,
                   MemoryKind::kDevice,
                   1000};
-  ASSERT_OK(writer_->add_copies(std::span(&copy, 1)));
+  ASSERT_OK(writer_->add(copy));
   const Memset memset{{stream_, session_time(105), Duration(1), 0}, 64};
-  ASSERT_OK(writer_->add_memsets(std::span(&memset, 1)));
+  ASSERT_OK(writer_->add(memset));
   export_run();
 
   const std::string stream = "GPU 3 · V100 (pid 4242) / stream 7: ";

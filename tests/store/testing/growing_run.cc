@@ -38,7 +38,7 @@ void GrowingRun::steps(int count, Duration input, Duration compute) {
     phase(PhaseKind::kBackward, StringId::kNone, compute / 2);
     phase(PhaseKind::kOptimizer, StringId::kNone, compute / 2);
     const Op op{.thread = thread_, .name = op_, .start = begin, .dur = compute, .self = compute};
-    must(writer_->add_ops({&op, 1}));
+    must(writer_->add(op));
   }
   flush();
 }
@@ -50,17 +50,17 @@ void GrowingRun::wait_for_input(Duration input) {
 
 void GrowingRun::sample(const char* counter, std::int64_t value) {
   const Sample sample{process_, writer_->intern(counter), now_, value};
-  must(writer_->add_samples({&sample, 1}));
+  must(writer_->add(sample));
   flush();
 }
 
 void GrowingRun::lose(std::int64_t ops) {
-  must(writer_->add_loss({thread_, "op", ops}));
+  must(writer_->add(Loss{thread_, "op", ops}));
   flush();
 }
 
 void GrowingRun::die(int signal) {
-  must(writer_->add_process_end({process_, EndKind::kSignal, signal, now_, 3, false}));
+  must(writer_->add(ProcessEnd{process_, EndKind::kSignal, signal, now_, 3, false}));
   flush();
 }
 
@@ -72,7 +72,7 @@ void GrowingRun::finish() {
 
 void GrowingRun::phase(PhaseKind kind, StringId name, Duration dur) {
   const Phase phase{thread_, kind, name, now_, dur, dur};
-  must(writer_->add_phases({&phase, 1}));
+  must(writer_->add(phase));
   now_ += dur;
 }
 

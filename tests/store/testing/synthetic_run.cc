@@ -34,13 +34,13 @@ class Recorder {
     if (run_.epoch_end) {
       add_phase(PhaseKind::kInputEnd, loader_, run_.step_start(run_.steps), Duration(2'000));
     }
-    if (Status status = writer_.add_ops(ops_); !status.ok()) return status;
-    if (Status status = writer_.add_phases(phases_); !status.ok()) return status;
-    if (Status status = writer_.add_samples(samples_); !status.ok()) return status;
+    if (Status status = writer_.add(ops_); !status.ok()) return status;
+    if (Status status = writer_.add(phases_); !status.ok()) return status;
+    if (Status status = writer_.add(samples_); !status.ok()) return status;
     if (Status status = add_device_work(); !status.ok()) return status;
     if (Status status = add_end(); !status.ok()) return status;
     if (run_.lost_ops == 0) return {};
-    return writer_.add_loss({kLoopThread, "op", run_.lost_ops});
+    return writer_.add(Loss{kLoopThread, "op", run_.lost_ops});
   }
 
  private:
@@ -50,9 +50,9 @@ class Recorder {
     const UnfinishedOp open[] = {
         {kLoopThread, linear_, end - Duration(20'000), PhaseKind::kForward, 0},
         {kLoopThread, addmm_, end - Duration(10'000), PhaseKind::kForward, 1}};
-    if (Status status = writer_.add_unfinished_ops(open); !status.ok()) return status;
-    return writer_.add_process_end(
-        {ProcessId{1}, EndKind::kSignal, run_.killed_by, end, run_.steps + 1, false});
+    if (Status status = writer_.add(open); !status.ok()) return status;
+    return writer_.add(
+        ProcessEnd{ProcessId{1}, EndKind::kSignal, run_.killed_by, end, run_.steps + 1, false});
   }
 
   Status add_device_work() {
@@ -63,9 +63,9 @@ class Recorder {
     const Result<StreamId> stream = writer_.add_stream({*id, 1, 7});
     if (!stream.ok()) return stream.status();
     for (int i = 0; i < run_.steps; ++i) add_device_step(i, *stream);
-    if (Status status = writer_.add_api_calls(calls_); !status.ok()) return status;
-    if (Status status = writer_.add_kernels(kernels_); !status.ok()) return status;
-    return writer_.add_copies(copies_);
+    if (Status status = writer_.add(calls_); !status.ok()) return status;
+    if (Status status = writer_.add(kernels_); !status.ok()) return status;
+    return writer_.add(copies_);
   }
 
   void add_device_step(int index, StreamId stream) {

@@ -44,9 +44,9 @@ class HostileRun {
     SessionTime at = session_time(1'000'000);
     for (std::int64_t step = 1; step <= kSteps; ++step) at = add_step(step, at);
     add_hostile_ops(at);
-    if (Status status = writer_.add_ops(ops_); !status.ok()) return status;
-    if (Status status = writer_.add_phases(phases_); !status.ok()) return status;
-    if (Status status = writer_.add_loss({loop_, "op", 12}); !status.ok()) return status;
+    if (Status status = writer_.add(ops_); !status.ok()) return status;
+    if (Status status = writer_.add(phases_); !status.ok()) return status;
+    if (Status status = writer_.add(Loss{loop_, "op", 12}); !status.ok()) return status;
     return writer_.replace_analysis(analysis());
   }
 
@@ -216,7 +216,7 @@ class LargeRun {
     while (left_ > 0) {
       if (Status status = add_step(); !status.ok()) return status;
     }
-    return writer_.add_phases(phases_);
+    return writer_.add(phases_);
   }
 
  private:
@@ -248,7 +248,7 @@ class LargeRun {
     phases_.push_back(
         {threads_[0], PhaseKind::kForward, StringId::kNone, start + us(300), now_ - start, {}});
     now_ += us(10);
-    return writer_.add_ops(batch_);
+    return writer_.add(batch_);
   }
 
   // A parent with nine children, of which the first starts with it.
@@ -307,8 +307,8 @@ class ServedRecorder {
     thread_ = *thread;
     for (int call = 0; call < ServedRun::kCalls; ++call) add_call(call);
     phase(PhaseKind::kInputEnd, "requests", us(2));
-    if (Status status = writer_.add_ops(ops_); !status.ok()) return status;
-    return writer_.add_phases(phases_);
+    if (Status status = writer_.add(ops_); !status.ok()) return status;
+    return writer_.add(phases_);
   }
 
  private:
@@ -363,7 +363,7 @@ Status add_tensor_samples(const SyntheticRun& run, TraceWriter& writer) {
     }
     samples.push_back({ProcessId{1}, writer.intern(counter::kTensorBytes), at, sum});
   }
-  return writer.add_samples(samples);
+  return writer.add(samples);
 }
 
 }  // namespace
