@@ -83,7 +83,10 @@ void add_import(CLI::App& app, int& exit_code) {
       "Then: stepscope analyze run.db");
   verb->callback([arguments, &exit_code] {
     std::signal(SIGXFSZ, SIG_IGN);  // an error of write(), not the end of the program
-    for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = true; });
+    // Without SA_RESTART, so that a pipe that nobody writes to can be left.
+    struct sigaction on_interrupt{};
+    on_interrupt.sa_handler = [](int) { interrupted = true; };
+    for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &on_interrupt, nullptr);
     const Status status = import_files(*arguments);
     exit_code = status.ok() ? kOk : report_error("import", status);
   });

@@ -1,6 +1,8 @@
 // The `stepscope` binary: one verb per job.
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -64,6 +66,15 @@ int run_verb(int argc, char** argv) {
   return exit_code;
 }
 
+// A store opened in place of a closed standard stream would be read or written as that stream. What
+// stands in for it here cannot be, and is closed again in programs that are started.
+void occupy_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
+    open("/dev/null", (stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+  }
+}
+
 int report_exception(int argc, char** argv, const char* what, const char* detail) {
   try {
     const std::string verb = argc > 1 ? argv[1] : "";
@@ -82,6 +93,7 @@ int report_exception(int argc, char** argv, const char* what, const char* detail
 // (store/contained.h).
 int main(int argc, char** argv) {
   using namespace stepscope::cli;
+  occupy_closed_streams();
   try {
     return run_verb(argc, argv);
   } catch (const std::bad_alloc&) {

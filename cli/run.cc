@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -188,6 +189,15 @@ int run_program(const RunArguments& arguments) {
   return exit_code_of(wait_status);
 }
 
+// Empty, or what is wrong.
+std::string is_duration(const std::string& text) {
+  double seconds = 0;
+  const bool is_number = CLI::detail::lexical_cast(text, seconds);
+  constexpr double kYearS = 366.0 * 24 * 3600;
+  if (is_number && seconds > 0 && seconds <= kYearS) return "";
+  return text + " is not a number of seconds above 0 and below a year";
+}
+
 }  // namespace
 
 void add_run(CLI::App& app, int& exit_code) {
@@ -202,7 +212,8 @@ void add_run(CLI::App& app, int& exit_code) {
   verb->add_option("--schedule", arguments->schedule,
                    "op by op in turns of steps: wait=100,warmup=5,active=10,repeat=3");
   verb->add_option("--duration", arguments->duration_s,
-                   "op by op for so many seconds from the first step on");
+                   "op by op for so many seconds from the first step on")
+      ->check(is_duration);
   verb->add_option("--tier", arguments->tier,
                    "ops: every op; phases: only input, backward, optimizer")
       ->check(CLI::IsMember({"ops", "phases"}))
@@ -226,7 +237,12 @@ void add_run(CLI::App& app, int& exit_code) {
       "Returns the program's own exit code, or 128 + the signal that killed it; 126 and 127 when "
       "it "
       "cannot\nbe started; 2 wrong usage; 3 the store cannot be written.");
-  verb->callback([arguments, &exit_code] { exit_code = run_program(*arguments); });
+  verb->callback([arguments, &exit_code] {
+    // A store that may not grow further is an error of write(), not our end. By a handler, which
+    // exec() takes away: the program would inherit a signal that is ignored.
+    if (std::signal(SIGXFSZ, [](int) {}) == SIG_IGN) std::signal(SIGXFSZ, SIG_IGN);
+    exit_code = run_program(*arguments);
+  });
 }
 
 }  // namespace stepscope::cli

@@ -64,7 +64,10 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(const fs::path& path) {
                              "choose another name");
   }
   fs::path partial = partial_name(target);
-  const int fd = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  // Never through a link or into a file that another user has put there: its name can be guessed.
+  ::unlink(partial.c_str());
+  const int fd =
+      ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (fd < 0) return io_error(path, "cannot be written");
   return unique_ptr<OutputFile>(new OutputFile(target, std::move(partial), fd));
 }

@@ -45,10 +45,12 @@ sigset_t our_signals(bool apart) {
 }
 
 // The kernel sends a signal of the terminal's to the whole foreground group: the program has it
-// already. The hang-up is the exception. It goes to the leader of the session alone, SIGHUP and
+// already, as it has what it sent itself, to its group or to us as its parent. The hang-up is the
+// exception. It goes to the leader of the session alone, SIGHUP and
 // then SIGCONT; the group gets it only when the leader has died, and we live as long as the program
 // does.
-bool program_has_it(const signalfd_siginfo& info) {
+bool program_has_it(const signalfd_siginfo& info, pid_t program) {
+  if (info.ssi_code <= 0 && static_cast<pid_t>(info.ssi_pid) == program) return true;
   if (info.ssi_code != SI_KERNEL) return false;
   const bool hang_up = info.ssi_signo == SIGHUP || info.ssi_signo == SIGCONT;
   return !hang_up || getsid(0) != getpid();
@@ -157,7 +159,7 @@ Child::~Child() {
 void Child::pass_signals_on() const {
   signalfd_siginfo info{};
   while (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
-    if (info.ssi_signo == SIGCHLD || program_has_it(info)) continue;
+    if (info.ssi_signo == SIGCHLD || program_has_it(info, pid_)) continue;
     kill(pid_, static_cast<int>(info.ssi_signo));
   }
 }

@@ -1,0 +1,88 @@
+"""Standard streams that are closed, files that may not grow, links and pipes where files are expected."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import hostile
+
+
+@pytest.fixture
+def recorded(wrapper, program):
+    """A store with a few scopes."""
+    return wrapper.wrap(program, "note", 30, "noted").store
+
+
+@pytest.mark.parametrize("stream", [0, 1, 2])
+def test_a_closed_stream_stays_closed_for_the_program(wrapper, stream):
+    closed = ("sh", "-c", f'exec "$@" {stream}>&-', "sh")
+    done = wrapper.compare("sh", "-c", "test -e /proc/self/fd/$0", stream, around=closed)
+    assert done.code == 1
+
+
+@pytest.mark.parametrize("verb", ["export", "report"])
+def test_a_store_is_not_written_as_standard_output(stepscope, recorded, verb):
+    """It would be, were it opened in place of the stream."""
+    before = recorded.read_bytes()
+    done = hostile.run(["sh", "-c", '"$@" >&-', "sh", stepscope, verb, recorded, "-o", "-"])
+    assert done.code != 0
+    assert recorded.read_bytes() == before
+
+
+def test_a_signal_to_the_parent_does_not_come_back(wrapper):
+    """A server tells its parent that it is ready; the wrapper is its parent now."""
+    tell = (
+        "import os, signal, time\n"
+        "got = []\n"
+        "signal.signal(signal.SIGUSR1, lambda *_: got.append(1))\n"
+        "os.kill(os.getppid(), signal.SIGUSR1)\n"
+        "time.sleep(0.5)\n"
+        "print(len(got))\n"
+    )
+    done = wrapper.wrap(sys.executable, "-c", tell)
+    assert (done.code, done.out) == (0, "0\n")
+
+
+def test_a_limit_of_the_file_size_is_an_error(wrapper, program):
+    done = wrapper.wrap(
+        program, "note", 30, "noted", around=("sh", "-c", 'ulimit -f 8; exec "$@"', "sh")
+    )
+    assert done.code == 3
+    assert len(done.said) == 1 and done.store.name in done.said[0]
+    assert not done.store.exists()
+
+
+@pytest.mark.parametrize("verb, suffix", [("export", ".json"), ("report", ".html")])
+def test_an_output_goes_through_no_link_of_anothers(stepscope, recorded, tmp_path, verb, suffix):
+    """The name of the unfinished file can be guessed, so anybody may have put something there."""
+    output, victim = tmp_path / f"out{suffix}", tmp_path / "victim"
+    victim.write_text("mine")
+    plant = 'ln -s "$0" "$1.partial-$$"; shift; exec "$@"'
+    done = hostile.run(["sh", "-c", plant, victim, output, stepscope, verb, recorded, "-o", output])
+    assert done.code == 0, done.err
+    assert victim.read_text() == "mine"
+    assert output.is_file() and not output.is_symlink()
+
+
+def test_an_import_from_a_silent_pipe_can_be_ended(stepscope, tmp_path):
+    pipe = tmp_path / "pipe"
+    subprocess.run(["mkfifo", pipe], check=True)
+    command = [stepscope, "import", pipe, "-o", tmp_path / "run.db"]
+    child = subprocess.Popen(command, stderr=subprocess.PIPE)
+    time.sleep(0.5)
+    child.send_signal(signal.SIGTERM)
+    child.communicate(timeout=60)
+    assert child.returncode != 0
+    assert not (tmp_path / "run.db").exists()
+
+
+@pytest.mark.parametrize("duration", ["nan", "inf", "-1", "0", "1e300"])
+def test_a_duration_is_a_time(stepscope, tmp_path, duration):
+    store = tmp_path / "run.db"
+    done = hostile.run([stepscope, "run", "-o", store, "--duration", duration, "--", "true"])
+    assert done.code == 2
+    assert duration in done.err
+    assert not store.exists()
