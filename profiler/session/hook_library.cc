@@ -158,7 +158,7 @@ Result<const HookApi*> load_hooks(const LoadedTorch& torch) {
   }
   return Status::error(ErrorKind::kUnavailable,
                        "no op hooks: " + why +
-                           "; phases are recorded, ops are not. To have them: " +
+                           "; phases are recorded, ops are not. To build them: " +
                            no_hooks_command(places, torch_root(torch.path)));
 }
 

@@ -77,7 +77,7 @@ def check_hooks_are_built(prefix: pathlib.Path, program: pathlib.Path, place: pa
     expect("ops without hooks", ops, 0)
     lines = [line for line in said.splitlines() if "no op hooks" in line]
     expect("lines about missing hooks", len(lines), 1)
-    command = shlex.split(lines[0].rpartition("To have them: ")[2])
+    command = shlex.split(lines[0].rpartition("To build them: ")[2])
     expect("the command in it", command[:4], ["stepscope", "doctor", "--build-hooks", "--torch"])
 
     doctor = [prefix / "bin" / "stepscope", "doctor", "--torch", command[4]]
