@@ -276,12 +276,23 @@ Status RunRecorder::finish() noexcept {
   wait_for_last_ones();
   Meta last;
   session_->attempt([&] {
+    note_survivors();
     std::int64_t steps = 0;
     for (const WatchedProcess& process : processes_) steps = std::max(steps, process.step - 1);
     last = {{"step_count", std::to_string(steps)}};
     return session_->failed() ? Status() : store_torch_settings();
   });
   return session_->finish(last, session_->now());
+}
+
+void RunRecorder::note_survivors() {
+  std::int64_t survivors = 0;
+  for (const WatchedProcess& process : processes_) {
+    if (!process.ended && process.drain.totals().events() > 0) ++survivors;
+  }
+  if (survivors == 0) return;
+  add_notice((survivors == 1 ? "a process" : std::to_string(survivors) + " processes") +
+             " of the program outlived it; what came after its end is not recorded");
 }
 
 void RunRecorder::wait_for_last_ones() noexcept {

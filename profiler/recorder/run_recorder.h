@@ -88,6 +88,7 @@ class RunRecorder {
   void stop_op_callbacks() noexcept;
   Status store_program_end(pid_t pid, int wait_status, const std::string& command);
   void wait_for_last_ones() noexcept;
+  void note_survivors();
   Status look();
   Status take_in_arrivals();
   Status add_process(const Listener::Arrival& arrival);

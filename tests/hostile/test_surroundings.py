@@ -3,7 +3,9 @@ Stepscope, and what they noted is in the store.
 """
 
 import errno
+import os
 import shutil
+import signal
 
 import pytest
 
@@ -33,6 +35,17 @@ def test_exec_of_a_program_that_notes_nothing(wrapper, program):
     done = wrapper.compare(program, "exec", "sh", "-c", "echo something else; exit 5")
     assert done.scopes() == {"before exec": 10}
     assert done.ends() == [("exit", 5)]
+
+
+def test_a_process_that_outlives_the_program_is_mentioned(wrapper, program):
+    """It goes on, and what it does then is in no store."""
+    started = '"$0" steps 60000 1000 >/dev/null 2>&1 & echo $!; sleep 1'
+    done = wrapper.wrap("sh", "-c", started, program)
+    os.kill(int(done.out), signal.SIGKILL)
+    assert done.code == 0
+    (line,) = done.said
+    assert "outlived" in line
+    assert done.scopes()["work"] > 10
 
 
 # --- threads -------------------------------------------------------------------------------------
