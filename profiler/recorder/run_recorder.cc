@@ -276,7 +276,7 @@ Status RunRecorder::finish() noexcept {
   wait_for_last_ones();
   Meta last;
   session_->attempt([&] {
-    note_survivors();
+    if (!session_->failed()) note_survivors();
     std::int64_t steps = 0;
     for (const WatchedProcess& process : processes_) steps = std::max(steps, process.step - 1);
     last = {{"step_count", std::to_string(steps)}};
