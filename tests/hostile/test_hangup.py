@@ -151,6 +151,7 @@ def signals_seen(leader, counts, command, act, expected, folder):
         seen = counts.seen()
         counts.stop()
         wait_until(lambda: is_gone(counts.pid), "the program's end")
+        terminal.wait()  # the recorder may still be writing
         return seen
 
 

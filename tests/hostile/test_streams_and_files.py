@@ -51,7 +51,8 @@ def test_a_limit_of_the_file_size_is_an_error(wrapper, program):
         program, "note", 30, "noted", around=("sh", "-c", 'ulimit -f 8; exec "$@"', "sh")
     )
     assert done.code == 3
-    assert len(done.said) == 1 and done.store.name in done.said[0]
+    (line,) = done.err.splitlines()
+    assert done.store.name in line
     assert not done.store.exists()
 
 
