@@ -85,16 +85,17 @@ void add_analyze(CLI::App& app, int& exit_code) {
   verb->add_option("--top", arguments->top, "how many ops to list")
       ->capture_default_str()
       ->check(CLI::Range(0, 1000));
-  CLI::Option* price = verb->add_option("--price-per-hour", arguments->price.per_hour,
-                                        "what the machines cost an hour: says what a sample costs")
-                           ->check(CLI::PositiveNumber);
+  CLI::Option* price =
+      verb->add_option("--price-per-hour", arguments->price.per_hour,
+                       "price of the machines per hour, to show the cost of a sample")
+          ->check(CLI::PositiveNumber);
   verb->add_option("--samples-per-step", arguments->price.samples_per_step,
-                   "samples in a batch, where the program does not mark their lengths")
+                   "samples per batch, if the program does not mark their lengths")
       ->check(CLI::PositiveNumber)
       ->needs(price);
   verb->add_flag("--no-color", arguments->no_color,
                  "no colours (also: NO_COLOR in the environment)");
-  verb->add_flag("--no-write", arguments->no_write, "do not put the results into the store");
+  verb->add_flag("--no-write", arguments->no_write, "do not write the results to the store");
   verb->footer(
       "Examples:\n"
       "  stepscope analyze run.db\n"

@@ -117,25 +117,25 @@ void add_compare(CLI::App& app, int& exit_code) {
   CLI::App* verb =
       app.add_subcommand(kVerb, "Say what changed between two runs, and whether it is noise");
   verb->add_option("a", arguments->a,
-                   "what to compare with: a recording (before.db) or another profiler's trace")
+                   "the baseline: a recording (before.db) or another profiler's trace")
       ->required();
-  verb->add_option("b", arguments->b, "what to judge, for example after.db")->required();
+  verb->add_option("b", arguments->b, "the run to judge, for example after.db")->required();
   verb->add_option(
           "--fail-if", arguments->gates,
-          "exit with 1 when B is beyond this limit, and surely so; may be repeated. "
+          "exit with 1 if B exceeds this limit beyond noise; may be repeated. "
           "METRIC>LIMIT: step_time, p50, a category or a phase; +5%, +2pp or +1ms more than "
           "A, or 10% of the step or 5ms in B")
       ->take_all()
       ->expected(1)
       ->type_name("GATE");
   CLI::Option* price = verb->add_option("--price-per-hour", arguments->per_hour,
-                                        "what an hour of all machines of each run costs")
+                                        "price per hour of all machines of each run")
                            ->delimiter(',')
                            ->expected(2)
                            ->type_name("A,B")
                            ->check(CLI::PositiveNumber);
   verb->add_option("--samples-per-step", arguments->samples_per_step,
-                   "of all ranks together, for what a sample costs")
+                   "samples per step of all ranks together, to show the cost of a sample")
       ->delimiter(',')
       ->expected(2)
       ->type_name("A,B")

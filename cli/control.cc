@@ -50,9 +50,10 @@ int run_control(const ControlArguments& arguments) {
 void add_control(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ControlArguments>();
   CLI::App* verb = app.add_subcommand(kVerb, "Switch op recording of a running program on or off");
-  verb->add_option("store", arguments->store, "what `stepscope run` is recording into")->required();
+  verb->add_option("store", arguments->store, "the store that `stepscope run` is writing")
+      ->required();
   verb->add_option("command", arguments->command,
-                   "start, stop: ops on, off; auto: as --steps or --schedule say; status")
+                   "start or stop recording ops; auto: follow --steps or --schedule; status")
       ->required()
       ->check(CLI::IsMember({"start", "stop", "auto", "status"}));
   verb->footer(
@@ -60,7 +61,7 @@ void add_control(CLI::App& app, int& exit_code) {
       "  stepscope run --tier phases -o run.db -- python train.py &\n"
       "  stepscope control run.db start; sleep 5; stepscope control run.db stop\n"
       "  stepscope control run.db status\n"
-      "Exit codes: 0 fine, 2 wrong usage, 3 nobody records into that store.");
+      "Exit codes: 0 fine, 2 wrong usage, 3 nothing is recording into that store.");
   verb->callback([arguments, &exit_code] { exit_code = run_control(*arguments); });
 }
 

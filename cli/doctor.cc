@@ -102,19 +102,19 @@ void add_doctor(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<DoctorArguments>();
   CLI::App* verb = app.add_subcommand(kVerb, "Say what is there, what is missing, and the fix");
   auto* torch = verb->add_option("--torch", arguments->query.folder,
-                                 "the root of a libtorch: holds include/ATen and lib/");
-  auto* python =
-      verb->add_option("--python", arguments->query.python, "a Python: the torch that it imports");
+                                 "the folder of a libtorch, which contains include/ATen and lib/");
+  auto* python = verb->add_option("--python", arguments->query.python,
+                                  "a Python; checks the torch that it imports");
   torch->excludes(python);
-  auto* json = verb->add_flag("--json", arguments->json, "one JSON document instead of the page");
+  auto* json = verb->add_flag("--json", arguments->json, "print one JSON document");
   auto* build = verb->add_flag("--build-hooks", arguments->build_hooks,
-                               "build the op hooks for a libtorch that has none, once");
+                               "build the op hooks for a libtorch that has none");
   json->excludes(build);
-  verb->add_flag("--force", arguments->force, "build them also where there are some")->needs(build);
+  verb->add_flag("--force", arguments->force, "rebuild hooks that exist")->needs(build);
   verb->footer(
-      "Without --torch and --python every libtorch is looked at that is found: the torch of "
-      "python3, "
-      "those in\nCMAKE_PREFIX_PATH, the system's.\n"
+      "Without --torch and --python, checks every libtorch it finds: the torch of python3, those "
+      "in\n"
+      "CMAKE_PREFIX_PATH, the system's.\n"
       "Examples:\n"
       "  stepscope doctor\n"
       "  stepscope doctor --python .venv/bin/python --build-hooks\n"

@@ -110,13 +110,13 @@ void add_export(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ExportArguments>();
   CLI::App* verb = app.add_subcommand(
       "export", "Write a run as a Chrome trace: a timeline for Perfetto UI and chrome://tracing");
-  verb->add_option("STORE", arguments->store, "The run: what a recording wrote")->required();
+  verb->add_option("STORE", arguments->store, "the recording, for example run.db")->required();
   verb->add_option("-o,--output", arguments->output,
-                   "Where to; compressed when the name ends in .gz; - is standard output")
+                   "the trace to write; compressed if the name ends in .gz; - is standard output")
       ->required();
-  verb->add_option("--steps", arguments->steps, "Only these steps: A-B or A");
-  verb->add_flag("--gzip", arguments->gzip, "Compress, whatever the name");
-  verb->add_option("--level", arguments->level, "How hard to compress: 1 fast to 3 small")
+  verb->add_option("--steps", arguments->steps, "only these steps, for example 500-520");
+  verb->add_flag("--gzip", arguments->gzip, "compress, whatever the name");
+  verb->add_option("--level", arguments->level, "compression level: 1 (fast) to 3 (small)")
       ->check(CLI::Range(kGzipFast, kGzipSmall))
       ->capture_default_str();
   verb->footer(
@@ -124,7 +124,7 @@ void add_export(CLI::App& app, int& exit_code) {
       "  stepscope export run.db -o trace.json.gz\n"
       "  stepscope export run.db -o slow.json --steps 500-520\n"
       "  stepscope export run.db -o - | jq '.otherData.verdicts'\n"
-      "The output replaces an earlier file of that name only when it is whole.");
+      "The output replaces an existing file only once it is complete.");
   verb->callback([arguments, &exit_code] {
     // A file that may not grow further is an error of write(), not the end of the program.
     std::signal(SIGXFSZ, SIG_IGN);

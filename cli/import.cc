@@ -66,14 +66,14 @@ void add_import(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand(
       "import", "Read traces of other profilers: PyTorch profiler (Kineto), Nsight Systems");
   verb->add_option("FILES", arguments->files,
-                   "The traces, plain or gzip; several are the ranks of one run")
+                   "the traces, plain or gzip; several are the ranks of one run")
       ->required();
   verb->add_option("-o,--output", arguments->output,
-                   "The store to make; an earlier one is kept as FILE.old")
+                   "the store to write; an earlier one is kept as FILE.old")
       ->required();
-  verb->add_flag("--partial", arguments->partial, "Of a broken file, keep what could be read");
+  verb->add_flag("--partial", arguments->partial, "keep what can be read of a broken file");
   verb->add_option("--steps-nvtx", arguments->steps_nvtx,
-                   "Nsight Systems: NVTX ranges of such names are steps, as 'step *'");
+                   "Nsight Systems: NVTX ranges with these names are steps, for example 'step *'");
   verb->footer(
       "Examples:\n"
       "  stepscope import trace.json.gz -o run.db\n"

@@ -117,10 +117,10 @@ void add_report(CLI::App& app, int& exit_code) {
   verb->add_option("store", arguments->store,
                    "the recording, for example run.db, another profiler's trace, or a sweep")
       ->required();
-  verb->add_option("-o,--output", arguments->output, "where to; - is standard output")
+  verb->add_option("-o,--output", arguments->output, "the page to write; - is standard output")
       ->capture_default_str();
   verb->add_option("--baseline", arguments->baseline,
-                   "an earlier recording: a page more, that says what changed since then");
+                   "an earlier recording; adds a page on what has changed since");
   verb->footer(
       "Examples:\n"
       "  stepscope report run.db -o report.html\n"

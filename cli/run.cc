@@ -207,24 +207,25 @@ void add_run(CLI::App& app, int& exit_code) {
   verb->add_option("-o,--output", arguments->output,
                    "the store to write; an earlier one is kept as FILE.old")
       ->capture_default_str();
-  verb->add_option("--steps", arguments->steps,
-                   "op by op only in these steps, for example 500-520; phases always");
+  verb->add_option(
+      "--steps", arguments->steps,
+      "record ops only in these steps, for example 500-520; phases are always recorded");
   verb->add_option("--schedule", arguments->schedule,
-                   "op by op in turns of steps: wait=100,warmup=5,active=10,repeat=3");
+                   "record ops in cycles of steps: wait=100,warmup=5,active=10,repeat=3");
   verb->add_option("--duration", arguments->duration_s,
-                   "op by op for so many seconds from the first step on")
+                   "record ops for this many seconds after the first step")
       ->check(is_duration);
   verb->add_option("--tier", arguments->tier,
-                   "ops: every op; phases: only input, backward, optimizer")
+                   "ops: record every op; phases: record only input, backward and optimizer")
       ->check(CLI::IsMember({"ops", "phases"}))
       ->capture_default_str();
   verb->add_flag("--shapes", arguments->shapes,
-                 "record the shapes of each op's inputs (about 1 us an op)");
-  verb->add_option("--ring-mib", arguments->ring_mib, "buffer of each thread, in MiB")
+                 "record the input shapes of each op (costs about 1 us per op)");
+  verb->add_option("--ring-mib", arguments->ring_mib, "size of each thread's buffer, in MiB")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  verb->add_flag("--quiet", arguments->quiet, "say nothing but errors");
-  verb->add_flag("--no-analysis", arguments->no_analysis, "no verdict at the end");
+  verb->add_flag("--quiet", arguments->quiet, "print only errors");
+  verb->add_flag("--no-analysis", arguments->no_analysis, "print no verdict at the end");
   verb->add_option("program", arguments->program, "the program and its arguments, after --")
       ->required();
   verb->prefix_command(false);
@@ -234,9 +235,9 @@ void add_run(CLI::App& app, int& exit_code) {
       "  stepscope run -- python train.py --epochs 2\n"
       "  stepscope run -o run.db --steps 500-520 -- ./train\n"
       "  stepscope run --tier phases -- torchrun --nproc-per-node 2 train.py\n"
-      "Returns the program's own exit code, or 128 + the signal that killed it; 126 and 127 when "
-      "it "
-      "cannot\nbe started; 2 wrong usage; 3 the store cannot be written.");
+      "Exit code: the program's own, or 128 + the signal that killed it; 126 or 127 if it cannot "
+      "be\n"
+      "started; 2 wrong usage; 3 the store cannot be written.");
   verb->callback([arguments, &exit_code] {
     // A store that may not grow further is an error of write(), not our end. By a handler, which
     // exec() takes away: the program would inherit a signal that is ignored.

@@ -65,8 +65,7 @@ int sweep(const SweepArguments& arguments) {
 
 void add_show(CLI::App& verb, int& exit_code) {
   auto arguments = std::make_shared<SweepArguments>();
-  CLI::App* show =
-      verb.add_subcommand("show", "Print the result of a sweep again, also while it is made");
+  CLI::App* show = verb.add_subcommand("show", "Print the result of a sweep, finished or not");
   show->add_option("store", arguments->output, "the sweep, for example sweep.db")->required();
   show->add_flag("--json", arguments->json,
                  "print one JSON document (docs/sweep.md lists its keys)");
@@ -76,48 +75,47 @@ void add_show(CLI::App& verb, int& exit_code) {
 }
 
 void add_what_is_swept(CLI::App& verb, SweepArguments& arguments) {
-  verb.add_option("-o,--output", arguments.output, "the sweep; one that is there is gone on with")
+  verb.add_option("-o,--output", arguments.output, "the sweep to write; an existing one is resumed")
       ->capture_default_str();
   verb.add_option(
           "-p,--parameter", arguments.parameters,
-          "NAME=VALUE,VALUE,…: each value in turn for {NAME}; 1..64*2 and 1..10+1 are ranges")
+          "NAME=VALUE,VALUE,…: values to put in place of {NAME}; 1..64*2 and 1..10+1 are ranges")
       ->take_all()
       ->expected(1)
       ->type_name("NAME=VALUES");
   verb.add_option("--variant", arguments.variants,
-                  "NAME='COMMAND': commands to compare, in place of the one after --")
+                  "NAME='COMMAND': a command to compare; replaces the one after --")
       ->take_all()
       ->expected(1)
       ->type_name("NAME=COMMAND");
-  verb.add_option(
-      "--samples-per-step", arguments.samples_per_step,
-      "samples that a step takes: a product such as {batch}*{length} (default: {batch})");
-  verb.add_option("--samples-per-run", arguments.samples_per_run, "the same of a whole run");
+  verb.add_option("--samples-per-step", arguments.samples_per_step,
+                  "samples per step: a product such as {batch}*{length} (default: {batch})");
+  verb.add_option("--samples-per-run", arguments.samples_per_run, "samples per run");
   verb.add_option("program", arguments.program, "the program and its arguments, after --");
 }
 
 void add_how(CLI::App& verb, SweepArguments& arguments) {
-  verb.add_option("--repeats", arguments.repeats, "processes of each setting, a round each")
+  verb.add_option("--repeats", arguments.repeats, "runs of each setting, one per round")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   verb.add_option("--warmup", arguments.warmup,
-                  "steps left out at the start of each run (default: found)")
+                  "steps to leave out at the start of each run (default: detected)")
       ->check(CLI::Range(0, 1'000'000'000));
-  verb.add_option("--timeout", arguments.timeout_s, "seconds that a run may take; 0: for ever")
+  verb.add_option("--timeout", arguments.timeout_s, "time limit of a run, in seconds; 0: none")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   verb.add_option("--memory-limit", arguments.memory_limit,
-                  "address space of each process, as `ulimit -v`: 512M, 2G");
-  verb.add_option("--seed", arguments.seed, "of the order within the rounds")
+                  "limit of each process's address space, as `ulimit -v`: 512M, 2G");
+  verb.add_option("--seed", arguments.seed, "seed of the order within each round")
       ->capture_default_str();
   verb.add_option("--tier", arguments.tier,
-                  "phases; ops: finds steps that nothing marks, and costs time")
+                  "phases, or ops: also finds unmarked steps, but slows the program down")
       ->check(CLI::IsMember({"ops", "phases"}))
       ->capture_default_str();
-  verb.add_flag("--keep-runs", arguments.keep_runs, "keep each recording, in OUTPUT.runs");
+  verb.add_flag("--keep-runs", arguments.keep_runs, "keep every recording, in OUTPUT.runs");
   verb.add_flag("--restart", arguments.restart,
-                "begin anew; an earlier sweep is kept as OUTPUT.old");
-  verb.add_flag("--retry", arguments.retry, "try the settings that failed once more");
+                "start over; the earlier sweep is kept as OUTPUT.old");
+  verb.add_flag("--retry", arguments.retry, "run the settings that failed again");
   verb.add_flag("--json", arguments.json, "print one JSON document (docs/sweep.md lists its keys)");
   verb.add_flag("--no-color", arguments.no_color, "no colours (also: NO_COLOR in the environment)");
 }
@@ -141,9 +139,9 @@ void add_sweep(CLI::App& app, int& exit_code) {
       "  stepscope sweep --variant old='venv1/bin/python t.py' --variant new='venv2/bin/python "
       "t.py'\n"
       "  stepscope sweep show sweep.db --json | jq '.scans[0].best'\n"
-      "The same command goes on where it was interrupted. Exit codes: 0 fine, 2 wrong usage, 3 "
-      "every "
-      "setting\nfailed or nothing could be recorded, 128 + N stopped by signal N.");
+      "Run the same command again to resume an interrupted sweep.\n"
+      "Exit codes: 0 fine, 2 wrong usage, 3 every setting failed or nothing could be recorded, "
+      "128 + N\nstopped by signal N.");
   verb->callback([verb, arguments, &exit_code] {
     if (verb->get_subcommands().empty()) exit_code = sweep(*arguments);
   });

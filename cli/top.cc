@@ -106,15 +106,14 @@ void add_top(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<TopArguments>();
   CLI::App* verb = app.add_subcommand(kVerb, "Follow a run in the terminal, while it is recorded");
   verb->add_option("store", arguments->store,
-                   "what is being recorded, for example run.db; also a finished one, or another "
-                   "profiler's trace")
+                   "the recording, running or finished, or another profiler's trace")
       ->required();
-  verb->add_option("--interval", arguments->interval_s, "seconds between two frames")
+  verb->add_option("--interval", arguments->interval_s, "seconds between frames")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 3600.0));
-  verb->add_flag("--once", arguments->once, "print one frame and end");
+  verb->add_flag("--once", arguments->once, "print one frame and exit");
   verb->add_flag("--json", arguments->json,
-                 "one JSON document a frame and line, until the recording ends (with --once: one)");
+                 "print one JSON document per line and frame, until the recording ends");
   verb->add_option("--top", arguments->top_ops, "how many ops to list")
       ->capture_default_str()
       ->check(CLI::Range(0, 100));

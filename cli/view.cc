@@ -123,10 +123,9 @@ void add_view(CLI::App& app, int& exit_code) {
   verb->add_option("store", arguments->store,
                    "the recording, for example run.db, or another profiler's trace")
       ->required();
-  verb->add_flag("--live", arguments->live,
-                 "the overview follows a recording that is still going on");
-  verb->add_flag("--no-browser", arguments->no_browser, "open none, only print the address");
-  verb->add_option("--port", arguments->port, "of 127.0.0.1; default: any that is free")
+  verb->add_flag("--live", arguments->live, "follow a recording that is still running");
+  verb->add_flag("--no-browser", arguments->no_browser, "only print the address");
+  verb->add_option("--port", arguments->port, "port on 127.0.0.1; default: any free one")
       ->check(CLI::Range(1, 65535));
   verb->add_option("--ui", arguments->ui,
                    "the Perfetto UI for the timeline: a folder that holds it, an address, or "
@@ -136,9 +135,9 @@ void add_view(CLI::App& app, int& exit_code) {
       "  stepscope view run.db\n"
       "  stepscope view run.db --live\n"
       "  stepscope view run.db --no-browser --port 8800   (and ssh -L 8800:127.0.0.1:8800 host)\n"
-      "It serves this run alone, on 127.0.0.1 alone, to whoever has the printed address. The store "
-      "is not\nwritten to. Exit codes: 0 ended with Ctrl-C, 2 wrong usage, 3 no store or a broken "
-      "one, no port.");
+      "Serves only this run, only on 127.0.0.1, to anyone who has the printed address.\n"
+      "Never writes to the store.\n"
+      "Exit codes: 0 ended with Ctrl-C, 2 wrong usage, 3 no store, a broken one, or no port.");
   verb->callback([arguments, &exit_code] {
     const Status status = view(*arguments);
     exit_code = status.ok() ? kOk : report_error(kVerb, status);

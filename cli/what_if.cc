@@ -49,18 +49,18 @@ void add_what_if(CLI::App& app, int& exit_code) {
                    "the recording, for example run.db, or another profiler's trace")
       ->required();
   verb->add_option("--op", question.ops,
-                   "an op (or a scope), with all in it: NAME=2x twice as fast, NAME=0 gone")
+                   "an op or a scope, with all it contains: NAME=2x twice as fast, NAME=0 removed")
       ->allow_extra_args(false);
   verb->add_option("--input", question.input,
-                   "prefetched (by one worker), workers=N, or cached (nothing to decode)")
+                   "prefetched (by one worker), workers=N, or cached (no decoding)")
       ->allow_extra_args(false);
-  verb->add_option("--copies", question.copies, "pinned: copies to the device that do not block");
+  verb->add_option("--copies", question.copies, "pinned: copies to the device do not block");
   verb->add_option("--sync", question.sync, "removed: the host does not wait for the device");
-  verb->add_option("--launch", question.launch, "graphs: no cost of launching each op");
+  verb->add_option("--launch", question.launch, "graphs: launching an op costs nothing");
   verb->add_option("--steps", arguments->steps, "only these steps, for example 500-520");
   verb->add_flag("--json", arguments->json, "print one JSON document (docs/cli.md lists its keys)");
   verb->footer(
-      "All changes are made together.\n"
+      "All changes apply together.\n"
       "Examples:\n"
       "  stepscope what-if run.db --input workers=2\n"
       "  stepscope what-if run.db --op aten::conv2d=2x --input prefetched\n"
