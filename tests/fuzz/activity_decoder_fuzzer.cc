@@ -1,19 +1,14 @@
 // Feeds arbitrary bytes to the decoder as a buffer of CUPTI's, with records as long as the first
 // byte says. Promise: no crash, and events that can be stored.
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <span>
 
+#include "tests/fuzz/require.h"
 #include "tests/profiler/cupti/activity_buffer.h"
 
 namespace {
 
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "broken promise: %s\n", what);
-  std::abort();
-}
+using stepscope::fuzz::require;
 
 stepscope::RecordSizes sizes_by(std::uint8_t choice) {
   switch (choice % 4) {

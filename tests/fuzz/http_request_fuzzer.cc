@@ -5,8 +5,6 @@
 #include <strings.h>
 
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -14,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/fuzz/require.h"
 #include "viewer-export/serve/access.h"
 #include "viewer-export/serve/request.h"
 #include "viewer-export/serve/site.h"
@@ -29,11 +28,7 @@ constexpr char kRunData[] = "DATA-OF-THE-RUN";
 constexpr char kUiData[] = "FILE-OF-THE-UI";
 constexpr char kOutside[] = "FILE-FROM-OUTSIDE";
 
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "broken promise: %s\n", what);
-  std::abort();
-}
+using stepscope::fuzz::require;
 
 bool holds(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;

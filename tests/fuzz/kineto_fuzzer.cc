@@ -1,8 +1,6 @@
 // Feeds arbitrary bytes to the importer as a trace of the PyTorch profiler. Promise: no crash, each
 // whole event before a broken place is handed out once, and what is kept can be stored.
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -13,16 +11,13 @@
 #include "analyzer/import/run_builder.h"
 #include "store/trace_writer.h"
 #include "tests/analyzer/text_source.h"
+#include "tests/fuzz/require.h"
 
 namespace {
 
 using namespace stepscope;
 
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "broken promise: %s\n", what);
-  std::abort();
-}
+using stepscope::fuzz::require;
 
 // One store for all inputs, which only takes their names: making one takes longer than all the
 // rest.

@@ -30,12 +30,6 @@ constexpr char kForget[] =
 
 }  // namespace
 
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "broken promise: %s\n", what);
-  std::abort();
-}
-
 bool is_refused(const Status& status) {
   if (status.ok()) return false;
   if (status.kind() != ErrorKind::kBadInput) std::fprintf(stderr, "%s\n", status.message().c_str());

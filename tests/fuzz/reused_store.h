@@ -8,11 +8,9 @@
 
 #include "store/trace_reader.h"
 #include "store/trace_writer.h"
+#include "tests/fuzz/require.h"
 
 namespace stepscope::fuzz {
-
-// Ends the program with a message: how a fuzzer says that a promise was broken.
-void require(bool condition, const char* what);
 
 // Whether a recording is beyond what a store may hold, which random times are now and then. Any
 // other error is a broken promise.

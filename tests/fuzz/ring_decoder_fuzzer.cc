@@ -2,19 +2,14 @@
 // may leave there. Promise: no crash, and events that can be stored.
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
+#include "tests/fuzz/require.h"
 #include "tests/profiler/test_ring.h"
 
 namespace {
 
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "broken promise: %s\n", what);
-  std::abort();
-}
+using stepscope::fuzz::require;
 
 }  // namespace
 

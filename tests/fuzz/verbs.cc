@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -82,12 +81,6 @@ void write_back(const fs::path& store, const Analysis& analysis) {
 }
 
 }  // namespace
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "broken promise: %s\n", what);
-  std::abort();
-}
 
 void run_verbs(const fs::path& store, unsigned which) {
   const bool more = (which & 4) != 0;

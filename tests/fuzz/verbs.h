@@ -7,7 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "tests/fuzz/require.h"
+
 namespace stepscope::testing {
+
+using fuzz::require;
 
 // analyze with its page and its JSON, and export; those of `which` besides, so that most inputs
 // take little time: bit 0 top, bit 1 what-if, bit 2 report, compare with itself, and the analysis
@@ -19,8 +23,5 @@ std::filesystem::path memory_file(const std::string& name);
 
 std::vector<std::uint8_t> read_bytes(const std::filesystem::path& path);
 void write_bytes(const std::filesystem::path& path, const std::uint8_t* data, std::size_t size);
-
-// Ends the program with a message: for what a fuzz target promises.
-void require(bool condition, const char* what);
 
 }  // namespace stepscope::testing
