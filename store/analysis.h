@@ -91,7 +91,7 @@ struct StepPopulation {
   std::string label;
   std::string kind;         // what these steps alone are bound by: as Verdict::kind
   std::string degree;       // as Verdict::degree
-  std::int64_t period = 0;  // every so manieth step; 0: irregular
+  std::int64_t period = 0;  // in steps; 0: aperiodic
   std::int64_t first = 0;   // the first step of the period
 };
 

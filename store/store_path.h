@@ -18,8 +18,8 @@ Result<StoreFile> claim_path(const std::filesystem::path& path, ExistingStore ex
 // What TraceWriter::create() would refuse at `path`, without touching anything.
 Status check_path(const std::filesystem::path& path);
 
-// The finished store at `from` becomes the one at `path`; what is there already is moved aside as
-// claim_path(kKeepAsOld) does.
+// Moves the finished store at `from` to `path`. An existing file is moved aside, as by
+// claim_path(kKeepAsOld).
 Status move_store(const std::filesystem::path& from, const std::filesystem::path& path);
 
 }  // namespace stepscope

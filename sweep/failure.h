@@ -18,7 +18,7 @@ struct Ended {
   double timeout_s = 0;
   bool killed_for_memory = false;  // as the kernel counts it
   std::int64_t peak_rss_bytes = 0;
-  std::int64_t memory_bytes = 0;  // that there were to be had; 0: not known
+  std::int64_t memory_bytes = 0;  // that were available; 0: unknown
   std::string_view error_tail;
 };
 

@@ -46,7 +46,7 @@ struct SweepJob {
 // a placeholder, a value that is none.
 Result<SweepJob> plan_sweep(const SweepArguments& arguments);
 
-// Whether a sweep of `stored` can be gone on with: kUsage, naming the first thing that differs.
+// Whether a sweep of `stored` can be resumed. Error: kUsage, naming the first difference.
 Status check_same_sweep(const std::string& path, const SweepPlan& stored, const SweepPlan& wanted);
 
 }  // namespace stepscope

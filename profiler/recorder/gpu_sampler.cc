@@ -22,7 +22,7 @@ GpuSampler::GpuSampler(std::string library, std::chrono::nanoseconds period)
     std::thread([shared = shared_, library = std::move(library), period] {
       run(shared, library, period);
     }).detach();
-  } catch (const std::system_error&) {  // no threads to be had: no samples
+  } catch (const std::system_error&) {  // without a thread there are no readings
     shared_->ended = true;
   }
 }

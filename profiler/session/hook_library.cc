@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// With RTLD_NOLOAD: only what is there already.
+// RTLD_NOLOAD: never loads a library, only finds one that is loaded.
 void* torch_handle(const std::string& path) {
   return path.empty() ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
 }
