@@ -58,12 +58,34 @@ struct Step {
   std::int64_t number = 0;  // 1-based within its loop, over the whole run, also outside a window
   ThreadId thread = ThreadId::kNone;  // the loop thread
   SessionTime start;
-  Duration dur{0};
+  Duration dur{0};     // without `paused`
+  Duration paused{0};  // in segments (LoopSegment) that lie inside the step
   StepMarker marker = StepMarker::kInferred;
   bool ops_recorded = false;  // op-level recording covered the whole step
   bool steady = false;        // false: warm-up; not part of the verdict
   std::vector<StepTime> times;
   std::vector<StepKind> kinds;  // one for each device that has times, or for the thread
+
+  [[nodiscard]] SessionTime end() const { return start + dur + paused; }
+};
+
+// What a training loop does between and inside its steps that is not training. The numbers are not
+// stored; the names are.
+enum class SegmentKind : std::uint8_t { kEvaluation, kCheckpoint, kBetweenEpochs };
+inline constexpr int kSegmentKindCount = 3;
+const char* segment_name(SegmentKind kind);  // "evaluation", "checkpoint", "between_epochs"
+
+// A stretch of a loop's thread that belongs to no step. Segments do not overlap.
+struct LoopSegment {
+  ThreadId thread = ThreadId::kNone;  // the loop thread
+  SegmentKind kind = SegmentKind::kEvaluation;
+  SessionTime start;
+  Duration dur{0};
+  std::int64_t step = 0;     // the number of the last step that began before it; 0: none
+  std::int64_t batches = 0;  // that it fetched
+  Duration input{0};         // that it waited for them, or for a loader that was exhausted
+
+  friend bool operator==(const LoopSegment&, const LoopSegment&) = default;
 };
 
 struct Evidence {
@@ -94,6 +116,9 @@ struct StepPopulation {
   std::int64_t period = 0;  // in steps; 0: aperiodic
   std::int64_t first = 0;   // the first step of the period
 };
+
+// The kind of a Verdict on a loop of one step.
+inline constexpr const char* kNoVerdict = "no-verdict";
 
 struct Verdict {
   ThreadId thread = ThreadId::kNone;  // the loop thread; kNone when no step was found
@@ -184,6 +209,7 @@ struct DeviceUtilization {
 // The analysis of one store: replaces any earlier one as a whole.
 struct Analysis {
   std::vector<Step> steps;
+  std::vector<LoopSegment> segments;
   std::vector<Verdict> verdicts;  // one a loop and device, the loop with the most step time first
   // Not read back by TraceReader::analysis(): for SQL.
   std::vector<CallOp> call_ops;  // by api_call

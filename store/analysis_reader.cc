@@ -38,13 +38,34 @@ Step step_of(const Statement& row, RowCheck& check) {
   step.marker = marker_of(row.text(5), check);
   step.ops_recorded = check.flag(row.value(6), "ops_recorded");
   step.steady = check.flag(row.value(7), "steady");
+  step.paused = check.duration(row.value(8), "paused_ns");
   return step;
+}
+
+SegmentKind segment_kind_of(const std::string& name, RowCheck& check) {
+  for (int i = 0; i < kSegmentKindCount; ++i) {
+    if (name == segment_name(static_cast<SegmentKind>(i))) return static_cast<SegmentKind>(i);
+  }
+  check.fail("has a kind that is not known");
+  return SegmentKind::kEvaluation;
+}
+
+LoopSegment segment_of(const Statement& row, RowCheck& check) {
+  LoopSegment segment;
+  segment.thread = check.thread_or_none(row.value(0));
+  segment.kind = segment_kind_of(row.text(1), check);
+  segment.start = check.time(row.value(2));
+  segment.dur = check.duration(row.value(3));
+  segment.step = number_of(row, check, 4, "step");
+  segment.batches = number_of(row, check, 5, "batches");
+  segment.input = check.duration(row.value(6), "input_ns");
+  return segment;
 }
 
 StepTime step_time_of(const Statement& row, RowCheck& check) {
   StepTime time;
   time.category = category_of(row.text(1), check);
-  time.phase = check.kind(row.value(2), "phase", PhaseKind::kSampler);
+  time.phase = check.kind(row.value(2), "phase", kLastPhaseOfOps);
   time.label = row.text(3);
   time.exposed = check.duration(row.value(4), "exposed_ns");
   time.hidden = check.duration(row.value(5), "hidden_ns");
@@ -116,7 +137,7 @@ Status read_steps(Database& database, const KnownIds& known, std::vector<Step>& 
   std::map<std::int64_t, std::size_t> by_id;
   Status status =
       read_table(database, known, "step",
-                 "id, thread_id, number, start_ns, dur_ns, marker, ops_recorded, steady",
+                 "id, thread_id, number, start_ns, dur_ns, marker, ops_recorded, steady, paused_ns",
                  [&](const Statement& row, RowCheck& check) {
                    by_id[row.integer(0)] = steps.size();
                    steps.push_back(step_of(row, check));
@@ -191,11 +212,19 @@ Status read_verdicts(Database& database, const KnownIds& known, std::vector<Verd
                     });
 }
 
+Status read_segments(Database& database, const KnownIds& known,
+                     std::vector<LoopSegment>& segments) {
+  return read_table(
+      database, known, "segment", "thread_id, kind, start_ns, dur_ns, step, batches, input_ns",
+      [&](const Statement& row, RowCheck& check) { segments.push_back(segment_of(row, check)); });
+}
+
 }  // namespace
 
 Result<Analysis> read_analysis(Database& database, const KnownIds& known) {
   Analysis analysis;
   Status status = read_steps(database, known, analysis.steps);
+  if (status.ok()) status = read_segments(database, known, analysis.segments);
   if (status.ok()) status = read_verdicts(database, known, analysis.verdicts);
   if (!status.ok()) return status;
   return analysis;

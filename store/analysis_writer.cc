@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "store/analysis_rows.h"
-#include "store/rows.h"
+#include "store/table_rows.h"
 
 namespace stepscope {
 namespace {
@@ -15,6 +15,7 @@ Text nullable_text(const std::string& text) { return text.empty() ? Text() : Tex
 // Here, not in schema.sql: a recorder must not pay for them.
 constexpr char kIndexes[] =
     "CREATE INDEX IF NOT EXISTS step_by_start ON step(thread_id, start_ns);"
+    "CREATE INDEX IF NOT EXISTS segment_by_start ON segment(thread_id, start_ns);"
     "CREATE INDEX IF NOT EXISTS step_time_by_step ON step_time(step_id);"
     "CREATE INDEX IF NOT EXISTS step_kind_by_step ON step_kind(step_id);"
     "CREATE INDEX IF NOT EXISTS api_call_by_correlation ON api_call(correlation)"
@@ -25,7 +26,8 @@ constexpr char kIndexes[] =
 constexpr char kClear[] =
     "DELETE FROM evidence WHERE 1; DELETE FROM advice WHERE 1; DELETE FROM population WHERE 1;"
     "DELETE FROM verdict WHERE 1; DELETE FROM step_time WHERE 1; DELETE FROM step_kind WHERE 1;"
-    "DELETE FROM step WHERE 1; DELETE FROM call_op WHERE 1; DELETE FROM priority_time WHERE 1;"
+    "DELETE FROM step WHERE 1; DELETE FROM segment WHERE 1; DELETE FROM call_op WHERE 1; DELETE "
+    "FROM priority_time WHERE 1;"
     "DELETE FROM kernel_time WHERE 1; DELETE FROM launch WHERE 1; DELETE FROM kernel_name WHERE 1;"
     "DELETE FROM occupancy WHERE 1; DELETE FROM copy_overlap WHERE 1; DELETE FROM stream_time "
     "WHERE 1;";
@@ -34,8 +36,9 @@ class AnalysisWriter {
  public:
   static Result<AnalysisWriter> prepare(Database& database) {
     AnalysisWriter writer;
-    const std::pair<Statement*, const char*> statements[] = {
-        {&writer.step_, "INSERT INTO step VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"},
+    const StatementText statements[] = {
+        {&writer.step_, "INSERT INTO step VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
+        {&writer.segment_, "INSERT INTO segment VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
         {&writer.time_, "INSERT INTO step_time VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
         {&writer.kind_, "INSERT INTO step_kind VALUES (NULL, ?1, ?2, ?3, ?4)"},
         {&writer.population_,
@@ -53,19 +56,16 @@ class AnalysisWriter {
         {&writer.occupancy_, "INSERT INTO occupancy VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"},
         {&writer.overlap_, "INSERT INTO copy_overlap VALUES (?1, ?2)"},
         {&writer.stream_time_, "INSERT INTO stream_time VALUES (?1, ?2, ?3)"}};
-    for (const auto& [statement, sql] : statements) {
-      Result<Statement> prepared = database.prepare(sql);
-      if (!prepared.ok()) return prepared.status();
-      *statement = std::move(*prepared);
-    }
+    if (Status status = prepare_all(database, statements); !status.ok()) return status;
     return writer;
   }
 
   Status add(const Step& step) {
     const std::int64_t id = ++steps_;
-    const Status status = step_.run(id, nullable(step.thread), step.number, to_ns(step.start),
-                                    to_ns(step.dur), std::string_view(marker_name(step.marker)),
-                                    std::int64_t{step.ops_recorded}, std::int64_t{step.steady});
+    const Status status =
+        step_.run(id, nullable(step.thread), step.number, to_ns(step.start), to_ns(step.dur),
+                  std::string_view(marker_name(step.marker)), std::int64_t{step.ops_recorded},
+                  std::int64_t{step.steady}, to_ns(step.paused));
     if (!status.ok()) return status;
     for (const StepTime& time : step.times) {
       const Status added =
@@ -80,6 +80,13 @@ class AnalysisWriter {
       if (!added.ok()) return added;
     }
     return {};
+  }
+
+  Status add(const LoopSegment& segment) {
+    return segment_.run(static_cast<std::int64_t>(segment.thread),
+                        std::string_view(segment_name(segment.kind)), to_ns(segment.start),
+                        to_ns(segment.dur), nullable(segment.step), segment.batches,
+                        to_ns(segment.input));
   }
 
   Status add(const Verdict& verdict) {
@@ -162,8 +169,8 @@ class AnalysisWriter {
                          std::string_view(evidence.unit), std::string_view(evidence.query));
   }
 
-  Statement step_, time_, kind_, population_, verdict_, advice_, evidence_, call_op_, priority_,
-      kernel_time_, launch_, kernel_name_, occupancy_, overlap_, stream_time_;
+  Statement step_, segment_, time_, kind_, population_, verdict_, advice_, evidence_, call_op_,
+      priority_, kernel_time_, launch_, kernel_name_, occupancy_, overlap_, stream_time_;
   std::int64_t steps_ = 0, verdicts_ = 0, advices_ = 0;
 };
 
@@ -180,6 +187,7 @@ Status write_analysis(Database& database, const Analysis& analysis) {
     return Status();
   };
   if (Status status = add_all(analysis.steps); !status.ok()) return status;
+  if (Status status = add_all(analysis.segments); !status.ok()) return status;
   if (Status status = add_all(analysis.verdicts); !status.ok()) return status;
   if (Status status = add_all(analysis.call_ops); !status.ok()) return status;
   if (Status status = add_all(analysis.priority_times); !status.ok()) return status;

@@ -23,6 +23,7 @@ enum class CounterUnit : std::uint8_t {
   kMilliwatts,
   kMegahertz,
   kCelsius,
+  kMillicores,
 };
 
 struct Counter {
@@ -50,6 +51,9 @@ inline constexpr char kOomScore[] = "oom_score";
 inline constexpr char kMemoryLimit[] = "memory_limit_bytes";
 inline constexpr char kAddressSpace[] = "address_space_bytes";
 inline constexpr char kAddressLimit[] = "address_space_limit_bytes";
+inline constexpr char kCores[] = "cores_allowed";
+inline constexpr char kCpuQuota[] = "cpu_quota_millicores";
+inline constexpr char kCpuThrottled[] = "cpu_throttled_ns";
 inline constexpr char kTensorBytes[] = "cpu_tensor_bytes";
 // kTensorBytes by what made it, in the order of MemoryOwner; those that were never held are left
 // out.
@@ -71,6 +75,8 @@ inline constexpr char kPsiMemorySome[] = "psi_memory_some_us";
 inline constexpr char kPsiMemoryFull[] = "psi_memory_full_us";
 inline constexpr char kPsiIoSome[] = "psi_io_some_us";
 inline constexpr char kPsiIoFull[] = "psi_io_full_us";
+inline constexpr char kCpuBusy[] = "cpu_busy_ns";
+inline constexpr char kCpuStolen[] = "cpu_stolen_ns";
 inline constexpr char kNetReceived[] = "net_rx_bytes";
 inline constexpr char kNetSent[] = "net_tx_bytes";
 inline constexpr char kMemoryAvailable[] = "memory_available_bytes";

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "store/rows.h"
+#include "store/table_rows.h"
 #include "store/utf8.h"
 
 namespace stepscope {
@@ -29,24 +29,38 @@ Activity activity_of(const Statement& row, RowCheck& check, ActivityColumns at) 
   return activity;
 }
 
-std::array<std::int32_t, 3> extent_of(const Statement& row, RowCheck& check, int at,
-                                      const char* column) {
-  const auto size = [&](int i) { return check.small(row.value(at + i), column); };
-  return {size(0), size(1), size(2)};
-}
-
 std::int64_t shared_bytes(const Statement& row, RowCheck& check, int at, const char* column) {
   return check.integer(row.value(at), column, 0, kLargestUnsigned);
 }
 
-ApiCall call_of(const Statement& row, RowCheck& check) {
-  ApiCall call;
-  call.thread = check.thread_or_none(row.value(0));
-  call.name = check.string(row.value(1));
-  call.start = check.time(row.value(2));
-  call.dur = check.duration(row.value(3));
-  call.correlation = check.correlation(row.value(4));
-  return call;
+StoredDevice device_of(const Statement& row, RowCheck& check) {
+  const auto fact = [&](int at, const char* column) {
+    return check.integer_or(row.value(at), column, 0, 0, kLargestUnsigned);
+  };
+  check.next_entity(row.integer(0));
+  StoredDevice device;
+  device.id = static_cast<DeviceId>(row.integer(0));
+  device.process = check.process(row.value(1));
+  device.number = check.integer(row.value(2), "number", 0, kLargestUnsigned);
+  device.name = check.name(row.text(3));
+  device.memory_bytes = check.integer_or(row.value(4), "memory_bytes", 0, 0, kLargestValue);
+  device.compute_major = fact(5, "compute_major");
+  device.compute_minor = fact(6, "compute_minor");
+  device.multiprocessors = fact(7, "multiprocessors");
+  device.max_threads_per_multiprocessor = fact(8, "max_threads_per_multiprocessor");
+  device.registers_per_multiprocessor = fact(9, "registers_per_multiprocessor");
+  device.shared_bytes_per_multiprocessor = fact(10, "shared_bytes_per_multiprocessor");
+  return device;
+}
+
+StoredStream stream_of(const Statement& row, RowCheck& check) {
+  check.next_entity(row.integer(0));
+  StoredStream stream;
+  stream.id = static_cast<StreamId>(row.integer(0));
+  stream.device = check.device_or_none(row.value(1));
+  stream.context = check.any_integer(row.value(2), "context");
+  stream.number = check.any_integer(row.value(3), "number");
+  return stream;
 }
 
 Kernel kernel_of(const Statement& row, RowCheck& check) {
@@ -121,7 +135,7 @@ Status run_with(Statement& statement, const Device& device, More... more) {
 }  // namespace
 
 Status DeviceWriter::prepare(Database& database) {
-  const std::pair<Statement*, const char*> statements[] = {
+  const StatementText statements[] = {
       {&device_, "INSERT INTO device VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"},
       {&update_device_,
        "INSERT OR REPLACE INTO device VALUES (?11, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"},
@@ -133,12 +147,7 @@ Status DeviceWriter::prepare(Database& database) {
       {&copy_, "INSERT INTO copy VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"},
       {&memset_, "INSERT INTO memset VALUES (NULL, ?1, ?2, ?3, ?4, ?5)"},
       {&sync_, "INSERT INTO sync VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6)"}};
-  for (const auto& [statement, sql] : statements) {
-    Result<Statement> prepared = database.prepare(sql);
-    if (!prepared.ok()) return prepared.status();
-    *statement = std::move(*prepared);
-  }
-  return {};
+  return prepare_all(database, statements);
 }
 
 Status DeviceWriter::add(const Device& device) { return run_with(device_, device); }
@@ -184,54 +193,17 @@ Status DeviceWriter::add(const Sync& sync) {
 }
 
 Result<std::vector<StoredDevice>> read_devices(Database& database, const KnownIds& known) {
-  std::vector<StoredDevice> devices;
-  RowCheck check("device", known);
-  const Status status = for_each_row(
-      database,
+  return read_rows(
+      database, known, "device",
       "SELECT id, process_id, number, name, memory_bytes, compute_major, compute_minor,"
       " multiprocessors, max_threads_per_multiprocessor, registers_per_multiprocessor,"
       " shared_bytes_per_multiprocessor FROM device ORDER BY id",
-      [&](const Statement& row) {
-        const auto fact = [&](int at, const char* column) {
-          return check.integer_or(row.value(at), column, 0, 0, kLargestUnsigned);
-        };
-        check.next_entity(row.integer(0));
-        StoredDevice device;
-        device.id = static_cast<DeviceId>(row.integer(0));
-        device.process = check.process(row.value(1));
-        device.number = check.integer(row.value(2), "number", 0, kLargestUnsigned);
-        device.name = check.name(row.text(3));
-        device.memory_bytes = check.integer_or(row.value(4), "memory_bytes", 0, 0, kLargestValue);
-        device.compute_major = fact(5, "compute_major");
-        device.compute_minor = fact(6, "compute_minor");
-        device.multiprocessors = fact(7, "multiprocessors");
-        device.max_threads_per_multiprocessor = fact(8, "max_threads_per_multiprocessor");
-        device.registers_per_multiprocessor = fact(9, "registers_per_multiprocessor");
-        device.shared_bytes_per_multiprocessor = fact(10, "shared_bytes_per_multiprocessor");
-        devices.push_back(std::move(device));
-        return check.ok() ? Status() : check.status(database);
-      });
-  if (!status.ok()) return status;
-  return devices;
+      device_of);
 }
 
 Result<std::vector<StoredStream>> read_streams(Database& database, const KnownIds& known) {
-  std::vector<StoredStream> streams;
-  RowCheck check("stream", known);
-  const Status status =
-      for_each_row(database, "SELECT id, device_id, context, number FROM stream ORDER BY id",
-                   [&](const Statement& row) {
-                     check.next_entity(row.integer(0));
-                     StoredStream stream;
-                     stream.id = static_cast<StreamId>(row.integer(0));
-                     stream.device = check.device_or_none(row.value(1));
-                     stream.context = check.any_integer(row.value(2), "context");
-                     stream.number = check.any_integer(row.value(3), "number");
-                     streams.push_back(stream);
-                     return check.ok() ? Status() : check.status(database);
-                   });
-  if (!status.ok()) return status;
-  return streams;
+  return read_rows(database, known, "stream",
+                   "SELECT id, device_id, context, number FROM stream ORDER BY id", stream_of);
 }
 
 Status scan(Database& database, const KnownIds& known,

@@ -1,8 +1,6 @@
 #include "store/device_slices.h"
 
-#include <array>
-
-#include "store/rows.h"
+#include "store/table_rows.h"
 
 namespace stepscope {
 namespace {
@@ -27,12 +25,6 @@ constexpr char kCalls[] =
     "SELECT thread_id, name_id, start_ns, dur_ns, correlation, id FROM api_call"
     " ORDER BY start_ns, dur_ns DESC";
 
-std::array<std::int32_t, 3> extent_at(const Statement& row, RowCheck& check, int at,
-                                      const char* column) {
-  const auto size = [&](int i) { return check.small(row.value(at + i), column); };
-  return {size(0), size(1), size(2)};
-}
-
 DeviceSlice slice_of(const Statement& row, RowCheck& check) {
   check.any_row(row.integer(19));
   DeviceSlice slice;
@@ -46,8 +38,8 @@ DeviceSlice slice_of(const Statement& row, RowCheck& check) {
   slice.source = check.kind(row.value(7), "source", MemoryKind::kManagedStatic);
   slice.target = check.kind(row.value(8), "target", MemoryKind::kManagedStatic);
   slice.bytes = check.count(row.value(9), "bytes");
-  slice.grid = extent_at(row, check, 10, "grid");
-  slice.block = extent_at(row, check, 13, "block");
+  slice.grid = extent_of(row, check, 10, "grid");
+  slice.block = extent_of(row, check, 13, "block");
   slice.call.thread = check.thread_or_none(row.value(16));
   slice.call.correlation = slice.correlation;
   if (!row.is_null(17)) {  // the call is known
@@ -58,14 +50,9 @@ DeviceSlice slice_of(const Statement& row, RowCheck& check) {
   return slice;
 }
 
-ApiCall call_of(const Statement& row, RowCheck& check) {
+ApiCall ordered_call_of(const Statement& row, RowCheck& check) {
   check.any_row(row.integer(5));
-  ApiCall call;
-  call.thread = check.thread_or_none(row.value(0));
-  call.name = check.string(row.value(1));
-  call.start = check.time(row.value(2));
-  call.dur = check.duration(row.value(3));
-  call.correlation = check.correlation(row.value(4));
+  const ApiCall call = call_of(row, check);
   check.in_order(call.start);
   return call;
 }
@@ -97,7 +84,7 @@ Status scan_by_start(Database& database, const KnownIds& known,
 
 Status scan_by_start(Database& database, const KnownIds& known,
                      const std::function<bool(const ApiCall&)>& visit) {
-  return scan_rows(database, known, "api_call", kCalls, call_of, visit);
+  return scan_rows(database, known, "api_call", kCalls, ordered_call_of, visit);
 }
 
 }  // namespace stepscope

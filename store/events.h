@@ -16,6 +16,7 @@ namespace stepscope {
 enum class StringId : std::uint32_t { kNone = 0 };
 enum class ProcessId : std::uint32_t { kNone = 0 };
 enum class ThreadId : std::uint32_t { kNone = 0 };
+enum class WatchedThreadId : std::uint32_t { kNone = 0 };
 
 // What a thread was doing, as the training loop sees it. The numbers are stored (phase.kind and
 // op.phase): append, never renumber. Names: phase_name().
@@ -30,8 +31,19 @@ enum class PhaseKind : std::uint8_t {
   kStep = 7,      // an instant: the user called step(), one step ended here
   kInputEnd = 8,  // a wait that found the loader exhausted: it begins no step
   kSampler = 9,   // a torch::data sampler chose samples: the preparing of a batch has begun
+  // Instants: from here on the ops of this process are recorded, or are not any more. A recording
+  // without them has ops everywhere or nowhere.
+  kOpsBegin = 10,
+  kOpsEnd = 11,
 };
-inline constexpr int kPhaseKindCount = 10;
+inline constexpr int kPhaseKindCount = 12;
+// The last one that an op, or a part of a step, can be in; the later ones are instants of a
+// process.
+inline constexpr PhaseKind kLastPhaseOfOps = PhaseKind::kSampler;
+constexpr PhaseKind phase_of_op(std::uint8_t number) {  // kNone for what cannot be one
+  return number <= static_cast<std::uint8_t>(kLastPhaseOfOps) ? static_cast<PhaseKind>(number)
+                                                              : PhaseKind::kNone;
+}
 
 // "input", "forward", …; "none" for kNone and for a number this version does not know.
 const char* phase_name(PhaseKind kind);
@@ -148,6 +160,34 @@ struct Phase {
   SessionTime start;
   Duration dur{0};
   Duration cpu{0};
+};
+
+// How a marked thread was scheduled from one mark to the next. Starved: it was ready to run and had
+// no core, waiting for its turn or held back by a quota. What is neither `run` nor `starved` of
+// `dur`, the thread was blocked. Both may exceed `dur` a little: the clocks differ.
+struct ThreadStretch {
+  ThreadId thread = ThreadId::kNone;
+  SessionTime start;
+  Duration dur{0};
+  Duration run{0};
+  Duration starved{0};
+};
+
+// A thread whose scheduling is sampled: it need not record anything.
+struct WatchedThread {
+  ProcessId process = ProcessId::kNone;  // its own, or the one that started its own
+  std::int64_t pid = 0;                  // of its own process
+  std::int64_t tid = 0;
+  std::string name;
+};
+
+// Its scheduling since it began, as read at `at`.
+struct ThreadReading {
+  WatchedThreadId thread = WatchedThreadId::kNone;
+  SessionTime at;
+  Duration run{0};
+  Duration starved{0};
+  std::int64_t cores = 0;  // that it may run on; 0: unknown
 };
 
 // Events that were not recorded. Loss is data: it is stored, shown, and lowers a verdict's

@@ -31,8 +31,10 @@ Status run_steps(Database& database, int from, int target, std::span<const Migra
 }  // namespace
 
 std::span<const Migration> known_migrations() {
-  static constexpr Migration kMigrations[] = {
-      {1, kMigrationFrom1Sql}, {2, kMigrationFrom2Sql}, {3, kMigrationFrom3Sql}};
+  static constexpr Migration kMigrations[] = {{1, kMigrationFrom1Sql},
+                                              {2, kMigrationFrom2Sql},
+                                              {3, kMigrationFrom3Sql},
+                                              {4, kMigrationFrom4Sql}};
   return kMigrations;
 }
 

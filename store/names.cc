@@ -30,6 +30,10 @@ const char* phase_name(PhaseKind kind) {
       return "input_end";
     case PhaseKind::kSampler:
       return "sampler";
+    case PhaseKind::kOpsBegin:
+      return "ops_begin";
+    case PhaseKind::kOpsEnd:
+      return "ops_end";
   }
   return "none";
 }
@@ -123,6 +127,18 @@ const char* sync_kind_name(SyncKind kind) {
       return "context";
   }
   return "unknown";
+}
+
+const char* segment_name(SegmentKind kind) {
+  switch (kind) {
+    case SegmentKind::kEvaluation:
+      return "evaluation";
+    case SegmentKind::kCheckpoint:
+      return "checkpoint";
+    case SegmentKind::kBetweenEpochs:
+      return "between_epochs";
+  }
+  return "evaluation";
 }
 
 const char* marker_name(StepMarker marker) {

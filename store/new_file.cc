@@ -34,19 +34,51 @@ int fill(int fd, std::string_view content, const PrepareFile& prepare) {
   return error != 0 ? error : prepare(fd);
 }
 
-// Opens PATH.new-PROCESS-NUMBER, the first that is free; its name comes back in `name`.
-int open_beside(const fs::path& path, std::string& name) {
+// Calls make(PATH.new-PROCESS-NUMBER) with the first such name that is free, which comes back in
+// `name`. Returns what `make` does: negative, with errno set, where it failed.
+template <typename Make>
+int make_beside(const fs::path& path, std::string& name, const Make& make) {
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
     name = path.native() + ".new-" + std::to_string(::getpid()) + "-" + std::to_string(i);
-    const int fd = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kMode);
-    if (fd >= 0 || errno != EEXIST) return fd;
+    const int made = make(name.c_str());
+    if (made >= 0 || errno != EEXIST) return made;
   }
   return -1;
 }
 
-// Renames a file; never over another, where the file system can tell.
-int give_name(const std::string& from, const fs::path& path) {
+int open_beside(const fs::path& path, std::string& name) {
+  return make_beside(path, name, [](const char* free) {
+    return ::open(free, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kMode);
+  });
+}
+
+int open_unnamed(const fs::path& path) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  return ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kMode);
+}
+
+// Of open_unnamed().
+bool is_unsupported(int error) { return error == EOPNOTSUPP || error == EISDIR || error == EINVAL; }
+
+// Gives an unnamed file its name.
+int link_unnamed(int fd, const fs::path& path, NameTaken taken) {
+  const std::string itself = "/proc/self/fd/" + std::to_string(fd);
+  const auto link_as = [&](const char* name) {
+    return ::linkat(AT_FDCWD, itself.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+  };
+  if (taken == NameTaken::kRefuse) return link_as(path.c_str()) == 0 ? 0 : errno;
+  std::string name;
+  if (make_beside(path, name, link_as) < 0) return errno;
+  if (::rename(name.c_str(), path.c_str()) == 0) return 0;
+  const int error = errno;
+  ::unlink(name.c_str());
+  return error;
+}
+
+// Renames a file; never over another that is not to be replaced, where the file system can tell.
+int give_name(const std::string& from, const fs::path& path, NameTaken taken) {
+  if (taken == NameTaken::kReplace) return ::rename(from.c_str(), path.c_str()) == 0 ? 0 : errno;
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) return errno;
   if (::access(path.c_str(), F_OK) == 0) return EEXIST;
@@ -55,30 +87,39 @@ int give_name(const std::string& from, const fs::path& path) {
 
 }  // namespace
 
-NewFile make_file(const fs::path& path, std::string_view content, const PrepareFile& prepare) {
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  const int fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kMode);
+NewFile make_file(const fs::path& path, std::string_view content, const PrepareFile& prepare,
+                  NameTaken taken) {
+  const int fd = open_unnamed(path);
   if (fd < 0) {
-    const bool unsupported = errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL;
-    return unsupported ? make_file_beside(path, content, prepare) : failed(-1, errno);
+    return is_unsupported(errno) ? make_file_beside(path, content, prepare, taken)
+                                 : failed(-1, errno);
   }
   if (const int error = fill(fd, content, prepare); error != 0) return failed(fd, error);
-  const std::string itself = "/proc/self/fd/" + std::to_string(fd);
-  if (::linkat(AT_FDCWD, itself.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0) {
-    return {fd, 0};
-  }
-  if (errno == EEXIST) return failed(fd, EEXIST);
+  const int error = link_unnamed(fd, path, taken);
+  if (error == 0) return {fd, 0};
+  if (error == EEXIST) return failed(fd, EEXIST);
   ::close(fd);  // no /proc, or a file system without links
-  return make_file_beside(path, content, prepare);
+  return make_file_beside(path, content, prepare, taken);
 }
 
-NewFile make_file_beside(const fs::path& path, std::string_view content,
-                         const PrepareFile& prepare) {
+int try_file(const fs::path& path, std::string_view content) {
+  int fd = open_unnamed(path);
+  std::string name;
+  if (fd < 0 && is_unsupported(errno)) fd = open_beside(path, name);
+  if (fd < 0) return errno;
+  const int error = write_all(fd, content);
+  ::close(fd);
+  if (!name.empty()) ::unlink(name.c_str());
+  return error;
+}
+
+NewFile make_file_beside(const fs::path& path, std::string_view content, const PrepareFile& prepare,
+                         NameTaken taken) {
   std::string name;
   const int fd = open_beside(path, name);
   if (fd < 0) return failed(fd, errno);
   int error = fill(fd, content, prepare);
-  if (error == 0) error = give_name(name, path);
+  if (error == 0) error = give_name(name, path, taken);
   if (error == 0) return {fd, 0};
   ::unlink(name.c_str());
   return failed(fd, error);

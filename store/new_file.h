@@ -2,6 +2,7 @@
 // killed. Internal to store/.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string_view>
@@ -13,16 +14,26 @@ struct NewFile {
   int error = 0;  // of errno; EEXIST: there is something at the path. 0: the file is there
 };
 
+// What make_file() does where there is a file at the path.
+enum class NameTaken : std::uint8_t {
+  kRefuse,   // EEXIST
+  kReplace,  // the new one takes its place, in one step: whoever looks finds one or the other
+};
+
 // What else is done to it before it has its name: 0, or of errno.
 using PrepareFile = std::function<int(int fd)>;
 
-// Makes a file of `content` at `path`, never in the place of another.
+// Makes a file of `content` at `path`.
 NewFile make_file(const std::filesystem::path& path, std::string_view content,
-                  const PrepareFile& prepare);
+                  const PrepareFile& prepare, NameTaken taken = NameTaken::kRefuse);
 
 // The same where the file system has no files without a name, or cannot name them later: a process
 // that is killed meanwhile leaves a PATH.new-….
 NewFile make_file_beside(const std::filesystem::path& path, std::string_view content,
-                         const PrepareFile& prepare);
+                         const PrepareFile& prepare, NameTaken taken = NameTaken::kRefuse);
+
+// Makes a file of `content` in the folder of `path` and removes it again; 0, or the error of errno
+// that make_file() would meet.
+int try_file(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace stepscope

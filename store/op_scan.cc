@@ -59,7 +59,7 @@ Op op_of(sqlite3_value** row, RowCheck& check) {
   const bool leaf = sqlite3_value_type(row[4]) == SQLITE_NULL;
   op.self = leaf ? op.dur : check.part(row[4], "self_ns", op.dur);
   op.scope = static_cast<OpScope>(check.integer(row[5], "scope", 0, kLargestScope));
-  op.phase = check.kind(row[6], "phase", PhaseKind::kSampler);
+  op.phase = check.kind(row[6], "phase", kLastPhaseOfOps);
   op.depth = static_cast<std::uint8_t>(check.integer(row[7], "depth", 0, UINT8_MAX));
   op.sequence = check.integer_or(row[8], "sequence", -1, -1, INT64_MAX);
   op.forward_thread =

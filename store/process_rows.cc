@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "store/rows.h"
+#include "store/table_rows.h"
 #include "store/utf8.h"
 
 namespace stepscope {
@@ -21,6 +21,30 @@ EndKind end_of_name(const std::string& name, RowCheck& check) {
   }
   check.fail("ended in a way that is not known");
   return EndKind::kExit;
+}
+
+StoredProcess process_of(const Statement& row, RowCheck& check) {
+  check.next_entity(row.integer(0));
+  StoredProcess process;
+  process.id = static_cast<ProcessId>(row.integer(0));
+  process.pid = check.any_integer(row.value(1), "pid");
+  process.name = check.name(row.text(2));
+  process.command = check.name(row.text(3));
+  process.parent_pid = check.any_integer_or(row.value(4), "parent_pid", 0);
+  process.rank = check.integer_or(row.value(5), "rank", -1, -1, kLargestNumber);
+  return process;
+}
+
+StoredThread thread_of(const Statement& row, RowCheck& check) {
+  check.next_entity(row.integer(0));
+  StoredThread thread;
+  thread.id = static_cast<ThreadId>(row.integer(0));
+  thread.process = check.process(row.value(1));
+  thread.tid = check.any_integer(row.value(2), "tid");
+  thread.torch_id =
+      static_cast<std::uint32_t>(check.integer_or(row.value(3), "torch_id", 0, 0, UINT32_MAX));
+  thread.name = check.name(row.text(4));
+  return thread;
 }
 
 ProcessEnd process_end_of(const Statement& row, RowCheck& check) {
@@ -54,7 +78,7 @@ UnfinishedOp unfinished_op_of(const Statement& row, RowCheck& check) {
   op.thread = check.thread(row.value(0));
   op.name = check.string(row.value(1));
   op.start = check.time(row.value(2));
-  op.phase = check.kind(row.value(3), "phase", PhaseKind::kSampler);
+  op.phase = check.kind(row.value(3), "phase", kLastPhaseOfOps);
   op.depth = static_cast<std::uint8_t>(check.integer(row.value(4), "depth", 0, UINT8_MAX));
   return op;
 }
@@ -62,17 +86,12 @@ UnfinishedOp unfinished_op_of(const Statement& row, RowCheck& check) {
 }  // namespace
 
 Status ProcessWriter::prepare(Database& database) {
-  const std::pair<Statement*, const char*> statements[] = {
+  const StatementText statements[] = {
       {&process_, "INSERT INTO process VALUES (NULL, ?1, ?2, ?3, ?4, ?5)"},
       {&end_, "INSERT OR REPLACE INTO process_end VALUES (?1, ?2, ?3, ?4, ?5, ?6)"},
       {&unfinished_, "INSERT INTO unfinished_op VALUES (NULL, ?1, ?2, ?3, ?4, ?5)"},
       {&sample_, "INSERT INTO sample VALUES (?1, ?2, ?3, ?4, ?5)"}};
-  for (const auto& [statement, sql] : statements) {
-    Result<Statement> prepared = database.prepare(sql);
-    if (!prepared.ok()) return prepared.status();
-    *statement = std::move(*prepared);
-  }
-  return {};
+  return prepare_all(database, statements);
 }
 
 Status ProcessWriter::add(const Process& process) {
@@ -99,76 +118,28 @@ Status ProcessWriter::add(const Sample& sample) {
 }
 
 Result<std::vector<StoredProcess>> read_processes(Database& database) {
-  std::vector<StoredProcess> processes;
-  const KnownIds none;
-  RowCheck check("process", none);
-  const Status status = for_each_row(
-      database, "SELECT id, pid, name, command, parent_pid, rank FROM process ORDER BY id",
-      [&](const Statement& row) {
-        check.next_entity(row.integer(0));
-        StoredProcess process;
-        process.id = static_cast<ProcessId>(row.integer(0));
-        process.pid = check.any_integer(row.value(1), "pid");
-        process.name = check.name(row.text(2));
-        process.command = check.name(row.text(3));
-        process.parent_pid = check.any_integer_or(row.value(4), "parent_pid", 0);
-        process.rank = check.integer_or(row.value(5), "rank", -1, -1, kLargestNumber);
-        processes.push_back(std::move(process));
-        return check.ok() ? Status() : check.status(database);
-      });
-  if (!status.ok()) return status;
-  return processes;
+  return read_rows(database, KnownIds(), "process",
+                   "SELECT id, pid, name, command, parent_pid, rank FROM process ORDER BY id",
+                   process_of);
 }
 
 Result<std::vector<StoredThread>> read_threads(Database& database, const KnownIds& known) {
-  std::vector<StoredThread> threads;
-  RowCheck check("thread", known);
-  const Status status =
-      for_each_row(database, "SELECT id, process_id, tid, torch_id, name FROM thread ORDER BY id",
-                   [&](const Statement& row) {
-                     check.next_entity(row.integer(0));
-                     StoredThread thread;
-                     thread.id = static_cast<ThreadId>(row.integer(0));
-                     thread.process = check.process(row.value(1));
-                     thread.tid = check.any_integer(row.value(2), "tid");
-                     thread.torch_id = static_cast<std::uint32_t>(
-                         check.integer_or(row.value(3), "torch_id", 0, 0, UINT32_MAX));
-                     thread.name = check.name(row.text(4));
-                     threads.push_back(std::move(thread));
-                     return check.ok() ? Status() : check.status(database);
-                   });
-  if (!status.ok()) return status;
-  return threads;
+  return read_rows(database, known, "thread",
+                   "SELECT id, process_id, tid, torch_id, name FROM thread ORDER BY id", thread_of);
 }
 
 Result<std::vector<ProcessEnd>> read_process_ends(Database& database, const KnownIds& known) {
-  std::vector<ProcessEnd> ends;
-  RowCheck check("process_end", known);
-  const Status status =
-      for_each_row(database,
+  return read_rows(database, known, "process_end",
                    "SELECT process_id, how, code, at_ns, step, out_of_memory FROM process_end"
                    " ORDER BY process_id",
-                   [&](const Statement& row) {
-                     ends.push_back(process_end_of(row, check));
-                     return check.ok() ? Status() : check.status(database);
-                   });
-  if (!status.ok()) return status;
-  return ends;
+                   process_end_of);
 }
 
 Result<std::vector<UnfinishedOp>> read_unfinished_ops(Database& database, const KnownIds& known) {
-  std::vector<UnfinishedOp> ops;
-  RowCheck check("unfinished_op", known);
-  const Status status =
-      for_each_row(database,
+  return read_rows(database, known, "unfinished_op",
                    "SELECT thread_id, name_id, start_ns, phase, depth, id FROM unfinished_op"
                    " ORDER BY thread_id, depth, id",
-                   [&](const Statement& row) {
-                     ops.push_back(unfinished_op_of(row, check));
-                     return check.ok() ? Status() : check.status(database);
-                   });
-  if (!status.ok()) return status;
-  return ops;
+                   unfinished_op_of);
 }
 
 Status scan_samples(Database& database, const KnownIds& known,

@@ -7,7 +7,7 @@ namespace stepscope {
 
 // PRAGMA user_version and meta 'schema_version'. A change of the schema raises it and adds the step
 // from the version before to kMigrations (store/migration.cc).
-inline constexpr int kSchemaVersion = 4;
+inline constexpr int kSchemaVersion = 5;
 
 // PRAGMA application_id, "STSC": tells a store from any other SQLite file, also for file(1).
 inline constexpr std::int32_t kApplicationId = 0x53545343;
@@ -25,5 +25,6 @@ extern const char kSweepSchemaSql[];  // sweep_schema.sql as it stands
 extern const char kMigrationFrom1Sql[];
 extern const char kMigrationFrom2Sql[];
 extern const char kMigrationFrom3Sql[];
+extern const char kMigrationFrom4Sql[];
 
 }  // namespace stepscope

@@ -1,4 +1,4 @@
--- The schema of a Stepscope store, version 4. docs/schema.md tells it in prose.
+-- The schema of a Stepscope store, version 5. docs/schema.md tells it in prose.
 --
 -- Times are integer nanoseconds since the start of the session (`_ns`; the wall clock of that moment
 -- is meta 'wall_start_unix_ns'). `name_id` and `shapes_id` lead to string, `thread_id` to thread.
@@ -40,7 +40,8 @@ CREATE TABLE phase_kind (
 ) STRICT;
 INSERT INTO phase_kind VALUES
   (0, 'none'), (1, 'input'), (2, 'forward'), (3, 'backward'), (4, 'optimizer'), (5, 'zero_grad'),
-  (6, 'scope'), (7, 'step'), (8, 'input_end'), (9, 'sampler');
+  (6, 'scope'), (7, 'step'), (8, 'input_end'), (9, 'sampler'), (10, 'ops_begin'),
+  (11, 'ops_end');
 
 -- The names of op.scope: libtorch's at::RecordScope.
 CREATE TABLE op_scope (
@@ -121,6 +122,38 @@ CREATE TABLE sample (
   value      INTEGER NOT NULL,
   gpu        INTEGER  -- of a process: what it calls it (device.number); of the machine: the driver's
                       -- number; NULL: of no GPU
+) STRICT;
+
+-- For how long a marked thread ran, and was ready without a core, from one mark to the next; the rest
+-- of dur_ns it was blocked. Only where it was off its core: from any mark to the next without a row it
+-- ran all but 0.1 ms.
+CREATE TABLE thread_stretch (
+  id         INTEGER PRIMARY KEY,
+  thread_id  INTEGER NOT NULL REFERENCES thread,
+  start_ns   INTEGER NOT NULL,
+  dur_ns     INTEGER NOT NULL,
+  run_ns     INTEGER NOT NULL,
+  starved_ns INTEGER NOT NULL
+) STRICT;
+
+-- The threads whose scheduling was sampled: those of the recorded processes and of their workers,
+-- also the ones that never record anything.
+CREATE TABLE watched_thread (
+  id         INTEGER PRIMARY KEY,
+  process_id INTEGER NOT NULL REFERENCES process,  -- its own, or the one that started its own
+  pid        INTEGER NOT NULL,  -- other than process.pid: a worker that is not recorded
+  tid        INTEGER NOT NULL,
+  name       TEXT NOT NULL
+) STRICT;
+
+-- Readings of their scheduling, about ten a second; none while a thread does nothing.
+CREATE TABLE thread_reading (
+  id                INTEGER PRIMARY KEY,
+  watched_thread_id INTEGER NOT NULL REFERENCES watched_thread,
+  at_ns             INTEGER NOT NULL,
+  run_ns            INTEGER NOT NULL,  -- that it ran since it began
+  starved_ns        INTEGER NOT NULL,  -- that it was ready since it began, and had no core
+  cores             INTEGER            -- that it may run on; NULL: unknown
 ) STRICT;
 
 -- A device as one process sees it: the same GPU in two processes is two rows.
@@ -240,7 +273,20 @@ CREATE TABLE step (
   dur_ns       INTEGER NOT NULL,
   marker       TEXT NOT NULL,     -- how it was found: user, loader, optimizer, closure, inferred
   ops_recorded INTEGER NOT NULL,  -- 1: op by op, from its start to its end
-  steady       INTEGER NOT NULL   -- 0: warm-up, no part of the verdict
+  steady       INTEGER NOT NULL,  -- 0: warm-up, no part of the verdict
+  paused_ns    INTEGER NOT NULL DEFAULT 0  -- in segments inside it; no part of dur_ns
+) STRICT;
+
+-- What a training loop does between and inside its steps that is not training. They do not overlap.
+CREATE TABLE segment (
+  id        INTEGER PRIMARY KEY,
+  thread_id INTEGER NOT NULL REFERENCES thread,  -- the loop's
+  kind      TEXT NOT NULL,     -- evaluation, checkpoint, between_epochs
+  start_ns  INTEGER NOT NULL,
+  dur_ns    INTEGER NOT NULL,
+  step      INTEGER,           -- the number of the last step that began before it; NULL: none
+  batches   INTEGER NOT NULL,  -- that it fetched
+  input_ns  INTEGER NOT NULL   -- that it waited for them, or for a loader that was exhausted
 ) STRICT;
 
 -- The exposed_ns of a step (and device) add up to its dur_ns, to the nanosecond.
@@ -289,7 +335,7 @@ CREATE TABLE population (
   label      TEXT NOT NULL,     -- 'every 20th step (20, 40, …): +12.0 ms in input'
   kind       TEXT NOT NULL,     -- what these steps alone are bound by
   degree     TEXT,
-  period     INTEGER,           -- every so manieth step; NULL: irregular
+  period     INTEGER,           -- in steps: 20 is every 20th; NULL: irregular
   first_step INTEGER            -- the first of the period
 ) STRICT;
 
@@ -426,22 +472,25 @@ LEFT JOIN string ON string.id = g.name_id
 LEFT JOIN phase_kind ON phase_kind.id = g.phase
 LEFT JOIN op_scope ON op_scope.id = g.scope;
 
--- A row for each wait of a loop for its next batch. step is the one it began in; NULL without an
--- analysis. busy_share: near 1 the loop thread did the work itself, near 0 it was blocked.
+-- A row for each wait of a loop for its next batch. step and segment are those it began in; NULL without
+-- an analysis. busy_share: near 1 the loop thread did the work itself, near 0 it was blocked.
 CREATE VIEW input_stats AS
 SELECT
   string.text AS loader, phase.start_ns, phase.dur_ns, phase.cpu_ns,
   iif(phase.dur_ns > 0, min(1.0, 1.0 * phase.cpu_ns / phase.dur_ns), 0.0) AS busy_share,
-  (SELECT iif(phase.start_ns < step.start_ns + step.dur_ns, step.number, NULL) FROM step
-   WHERE step.thread_id = phase.thread_id AND step.start_ns <= phase.start_ns
+  (SELECT iif(phase.start_ns < step.start_ns + step.dur_ns + step.paused_ns, step.number, NULL)
+   FROM step WHERE step.thread_id = phase.thread_id AND step.start_ns <= phase.start_ns
    ORDER BY step.start_ns DESC LIMIT 1) AS step,
+  (SELECT iif(phase.start_ns < segment.start_ns + segment.dur_ns, segment.kind, NULL)
+   FROM segment WHERE segment.thread_id = phase.thread_id AND segment.start_ns <= phase.start_ns
+   ORDER BY segment.start_ns DESC LIMIT 1) AS segment,
   phase.thread_id
 FROM phase LEFT JOIN string ON string.id = phase.name_id
 WHERE phase.kind = 1;
 
--- Everything that has a name and a time, track by track ('step', 'phase', 'op', 'api_call'; 'unfinished':
--- an op that its process died in; 'kernel', 'copy', 'memset' of a stream, whose thread_id is NULL); add
--- your own order.
+-- Everything that has a name and a time, track by track ('step', 'segment', 'phase', 'op', 'api_call';
+-- 'unfinished': an op that its process died in; 'kernel', 'copy', 'memset' of a stream, whose thread_id
+-- is NULL); add your own order.
 CREATE VIEW timeline AS
 SELECT
   process.name AS process, coalesce(thread.name, e.stream) AS thread, e.track, e.name, e.start_ns,
@@ -450,6 +499,8 @@ FROM (
   SELECT 'step' AS track, 'step ' || number AS name, start_ns, dur_ns, thread_id, NULL AS process_id,
     NULL AS stream
   FROM step
+  UNION ALL
+  SELECT 'segment', kind, start_ns, dur_ns, thread_id, NULL, NULL FROM segment
   UNION ALL
   SELECT 'phase', coalesce(phase_kind.name || ': ' || string.text, phase_kind.name),
     start_ns, dur_ns, thread_id, NULL, NULL
@@ -471,6 +522,19 @@ FROM (
 ) AS e
 LEFT JOIN thread ON thread.id = e.thread_id
 LEFT JOIN process ON process.id = coalesce(thread.process_id, e.process_id);
+
+-- A row for each name of a user's scopes and thread: all that ran inside them, whatever its category.
+CREATE VIEW scope_stats AS
+SELECT
+  string.text AS name, g.calls, g.total_ns, g.total_ns / g.calls AS mean_ns, g.min_ns, g.max_ns,
+  g.cpu_ns, g.thread_id
+FROM (
+  SELECT
+    name_id, thread_id, count(*) AS calls, sum(dur_ns) AS total_ns, min(dur_ns) AS min_ns,
+    max(dur_ns) AS max_ns, sum(cpu_ns) AS cpu_ns
+  FROM phase WHERE kind = 6 GROUP BY name_id, thread_id
+) AS g
+LEFT JOIN string ON string.id = g.name_id;
 
 -- A row for each process that ended and each of its threads that was in an op then (one row when
 -- none was): how it ended, in which step and op, and what memory it held when last asked.
@@ -661,3 +725,20 @@ SELECT
   min(a.start_ns) AS first_ns, max(a.start_ns + a.dur_ns) AS last_ns, a.stream_id, a.device_id
 FROM device_activity AS a LEFT JOIN stream_time AS t ON t.stream_id = a.stream_id
 GROUP BY a.stream_id;
+
+-- A row for each watched thread: for how long it ran and was starved of a core, from its first to its
+-- last reading. starved_share: of the time that it had something to do.
+CREATE VIEW starved_threads AS
+SELECT
+  process.name AS process, w.pid, w.tid, w.name AS thread, g.run_ns, g.starved_ns,
+  1.0 * g.starved_ns / nullif(g.run_ns + g.starved_ns, 0) AS starved_share, g.cores, g.first_ns,
+  g.last_ns, w.process_id
+FROM (
+  SELECT
+    watched_thread_id, max(run_ns) - min(run_ns) AS run_ns,
+    max(starved_ns) - min(starved_ns) AS starved_ns, min(cores) AS cores, min(at_ns) AS first_ns,
+    max(at_ns) AS last_ns
+  FROM thread_reading GROUP BY watched_thread_id
+) AS g
+JOIN watched_thread AS w ON w.id = g.watched_thread_id
+LEFT JOIN process ON process.id = w.process_id;

@@ -1,10 +1,10 @@
 #include "store/schema_check.h"
 
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 
+#include "store/mutex.h"
 #include "store/rows.h"
 
 namespace stepscope {
@@ -55,13 +55,16 @@ Result<Shape> shape_of(const char* schema_sql) {
 
 // What a schema makes does not change, and to find it out takes a millisecond.
 Result<Shape> wanted_shape(const char* schema_sql) {
-  static std::mutex mutex;
-  static auto* known =
-      new std::map<const char*, Shape>;  // never destroyed: threads may run at exit
-  const std::lock_guard<std::mutex> guard(mutex);
-  if (const auto found = known->find(schema_sql); found != known->end()) return found->second;
+  struct Known {
+    Mutex mutex;
+    std::map<const char*, Shape> shapes STEPSCOPE_GUARDED_BY(mutex);
+  };
+  static auto& known = *new Known;  // never destroyed: threads may run at exit
+  const MutexLock lock(known.mutex);
+  const auto found = known.shapes.find(schema_sql);
+  if (found != known.shapes.end()) return found->second;
   Result<Shape> shape = shape_of(schema_sql);
-  if (shape.ok()) (*known)[schema_sql] = *shape;
+  if (shape.ok()) known.shapes[schema_sql] = *shape;
   return shape;
 }
 

@@ -16,6 +16,9 @@
 
 namespace stepscope {
 
+// What every database begins with; https://www.sqlite.org/fileformat2.html, "The Database Header".
+inline constexpr std::string_view kDatabaseMagic = "SQLite format 3";
+
 class Statement;
 
 class Database {

@@ -9,13 +9,14 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "store/mutex.h"
 #include "store/new_file.h"
 #include "store/schema.h"
+#include "store/sqlite.h"
 
 namespace stepscope {
 namespace {
@@ -42,6 +43,10 @@ Status system_error(const std::filesystem::path& path, int code) {
     case EACCES:
     case EPERM:
       return Status::error(ErrorKind::kIo, file + ": permission denied; check it and its folder");
+    case ENOTDIR:
+      return Status::error(ErrorKind::kIo, file + ": its folder is a file; name another folder");
+    case EROFS:
+      return Status::error(ErrorKind::kIo, file + ": its folder is read-only; name another folder");
     case ENOSPC:
     case EDQUOT:
       return Status::error(ErrorKind::kIo,
@@ -49,6 +54,28 @@ Status system_error(const std::filesystem::path& path, int code) {
     default:
       return Status::error(ErrorKind::kIo, file + ": " + std::strerror(code));
   }
+}
+
+// Of a file that could not be made.
+Status make_error(const std::filesystem::path& path, int code) {
+  if (code == EEXIST) {
+    return Status::error(ErrorKind::kBusy,
+                         path.string() + ": somebody else has just made it; use another file");
+  }
+  if (code != ENOENT) return system_error(path, code);
+  // /proc says this of its own folders, where nobody can make a file.
+  std::error_code ignored;
+  const std::filesystem::path folder = path.parent_path();
+  const bool there = !folder.empty() && std::filesystem::is_directory(folder, ignored);
+  return Status::error(ErrorKind::kIo,
+                       path.string() + (there ? ": no file can be made there; name another folder"
+                                              : ": its folder does not exist; make it"));
+}
+
+// Takes a new file away again; see StoreFile::replace().
+void undo(const std::filesystem::path& path, const std::filesystem::path& before) {
+  if (!before.empty() && ::rename(before.c_str(), path.c_str()) == 0) return;
+  ::unlink(path.c_str());
 }
 
 int take_both_locks(int fd) {
@@ -59,6 +86,18 @@ int take_both_locks(int fd) {
   return 0;
 }
 
+const char* busy_text(StoreLock which) {
+  switch (which) {
+    case StoreLock::kRecording:
+      return "a recording is going on in it; wait for its end or use another file";
+    case StoreLock::kReplacing:
+      return "a recording is about to replace it; wait for its end or use another file";
+    case StoreLock::kWriting:
+      break;
+  }
+  return "somebody is writing into it; wait for the end or use another file";
+}
+
 std::uint32_t big_endian(const unsigned char* bytes) {
   return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 |
          std::uint32_t{bytes[2]} << 8 | std::uint32_t{bytes[3]};
@@ -66,12 +105,12 @@ std::uint32_t big_endian(const unsigned char* bytes) {
 
 }  // namespace
 
-// What this process knows of one file. Guarded by the registry's mutex.
+// What this process knows of one file. Guarded by the mutex of the registry.
 struct StoreFile::Entry {
   std::pair<dev_t, ino_t> key;
   std::vector<int> descriptors;  // the first is used; more only after a race between stat and open
   int users = 0;
-  bool held[2] = {false, false};
+  bool held[kStoreLocks] = {};
 };
 
 class StoreFile::Registry {
@@ -81,9 +120,9 @@ class StoreFile::Registry {
     return *registry;
   }
 
-  std::unique_lock<std::mutex> guard() { return std::unique_lock(mutex_); }
+  Mutex mutex;
 
-  Result<Entry*> open(const std::filesystem::path& path) {
+  Result<Entry*> open(const std::filesystem::path& path) STEPSCOPE_REQUIRES(mutex) {
     struct stat info{};
     if (::stat(path.c_str(), &info) != 0) return system_error(path, errno);
     if (S_ISDIR(info.st_mode)) return system_error(path, EISDIR);
@@ -100,20 +139,15 @@ class StoreFile::Registry {
     return adopt(fd);
   }
 
-  Result<Entry*> create(const std::filesystem::path& path, std::string_view content) {
-    const NewFile made = make_file(path, content, take_both_locks);
-    if (made.error == 0) return adopt_new(made.fd, path);
-    if (made.error == EEXIST) {
-      return Status::error(ErrorKind::kBusy,
-                           path.string() + ": somebody else has just made it; use another file");
-    }
-    if (made.error == ENOENT) {
-      return Status::error(ErrorKind::kIo, path.string() + ": its folder does not exist; make it");
-    }
-    return system_error(path, made.error);
+  Result<Entry*> create(const std::filesystem::path& path, std::string_view content,
+                        const std::filesystem::path& before, NameTaken taken)
+      STEPSCOPE_REQUIRES(mutex) {
+    const NewFile made = make_file(path, content, take_both_locks, taken);
+    if (made.error != 0) return make_error(path, made.error);
+    return adopt_new(made.fd, path, before);
   }
 
-  void release(Entry* entry) {
+  void release(Entry* entry) STEPSCOPE_REQUIRES(mutex) {
     if (--entry->users > 0) return;
     for (const int fd : entry->descriptors) ::close(fd);
     const auto key = entry->key;  // erase() would read it from the entry it destroys
@@ -123,19 +157,21 @@ class StoreFile::Registry {
  private:
   // A forked child shares its parent's locks through the descriptors; without them it cannot keep
   // a dead recorder's store busy. Its own StoreFiles are then good for nothing but destruction.
-  Registry() {
-    pthread_atfork([] { get().mutex_.lock(); }, [] { get().mutex_.unlock(); },
-                   [] {
-                     for (auto& [key, entry] : get().entries_) {
-                       for (const int fd : entry.descriptors) ::close(fd);
-                       entry.descriptors.clear();
-                     }
-                     get().mutex_.unlock();
-                   });
+  Registry() { pthread_atfork(before_fork, after_fork, after_fork_in_child); }
+
+  // The mutex is held from the first of these to one of the others.
+  static void before_fork() STEPSCOPE_NO_THREAD_SAFETY_ANALYSIS { get().mutex.lock(); }
+  static void after_fork() STEPSCOPE_NO_THREAD_SAFETY_ANALYSIS { get().mutex.unlock(); }
+  static void after_fork_in_child() STEPSCOPE_NO_THREAD_SAFETY_ANALYSIS {
+    for (auto& [key, entry] : get().entries_) {
+      for (const int fd : entry.descriptors) ::close(fd);
+      entry.descriptors.clear();
+    }
+    get().mutex.unlock();
   }
 
   // Without memory for its entry the descriptor is closed again.
-  Entry* adopt(int fd) try {
+  Entry* adopt(int fd) STEPSCOPE_REQUIRES(mutex) try {
     struct stat info{};
     ::fstat(fd, &info);
     Entry& entry = entries_[{info.st_dev, info.st_ino}];
@@ -148,15 +184,15 @@ class StoreFile::Registry {
     throw;
   }
 
-  Entry* adopt_new(int fd, const std::filesystem::path& path) try {
+  Entry* adopt_new(int fd, const std::filesystem::path& path, const std::filesystem::path& before)
+      STEPSCOPE_REQUIRES(mutex) try {
     return adopt(fd);
   } catch (...) {
-    ::unlink(path.c_str());
+    undo(path, before);
     throw;
   }
 
-  std::mutex mutex_;
-  std::map<std::pair<dev_t, ino_t>, Entry> entries_;
+  std::map<std::pair<dev_t, ino_t>, Entry> entries_ STEPSCOPE_GUARDED_BY(mutex);
 };
 
 StoreFile::StoreFile(Entry* entry, std::filesystem::path path)
@@ -171,14 +207,16 @@ StoreFile& StoreFile::operator=(StoreFile&& other) noexcept {
   release();
   entry_ = std::exchange(other.entry_, nullptr);
   path_ = std::move(other.path_);
-  for (int i = 0; i < 2; ++i) held_[i] = std::exchange(other.held_[i], false);
+  before_ = std::move(other.before_);
+  for (std::size_t i = 0; i < kStoreLocks; ++i) held_[i] = std::exchange(other.held_[i], false);
   is_provisional_ = std::exchange(other.is_provisional_, false);
   return *this;
 }
 
 Result<StoreFile> StoreFile::open(const std::filesystem::path& path) {
-  const auto guard = Registry::get().guard();
-  Result<Entry*> entry = Registry::get().open(path);
+  Registry& registry = Registry::get();
+  const MutexLock lock(registry.mutex);
+  Result<Entry*> entry = registry.open(path);
   if (!entry.ok()) return entry.status();
   return StoreFile(*entry, path);
 }
@@ -186,39 +224,56 @@ Result<StoreFile> StoreFile::open(const std::filesystem::path& path) {
 void StoreFile::install_fork_handlers() { Registry::get(); }
 
 Result<StoreFile> StoreFile::create(const std::filesystem::path& path, std::string_view content) {
-  std::filesystem::path own_path = path;  // before there is a file that would have to go again
-  const auto guard = Registry::get().guard();
-  Result<Entry*> entry = Registry::get().create(path, content);
+  return make(path, content, {}, NameTaken::kRefuse);
+}
+
+Result<StoreFile> StoreFile::replace(const std::filesystem::path& path, std::string_view content,
+                                     const std::filesystem::path& before) {
+  return make(path, content, before, NameTaken::kReplace);
+}
+
+Result<StoreFile> StoreFile::make(const std::filesystem::path& path, std::string_view content,
+                                  const std::filesystem::path& before, NameTaken taken) {
+  // Before there is a file that would have to go again.
+  std::filesystem::path own_path = path, own_before = before;
+  Registry& registry = Registry::get();
+  const MutexLock lock(registry.mutex);
+  Result<Entry*> entry = registry.create(path, content, before, taken);
   if (!entry.ok()) return entry.status();
   StoreFile file(*entry, std::move(own_path));
+  file.before_ = std::move(own_before);
   file.is_provisional_ = true;
-  for (int i = 0; i < 2; ++i) file.held_[i] = (*entry)->held[i] = true;
+  for (const StoreLock which : {StoreLock::kRecording, StoreLock::kWriting}) {
+    const auto at = static_cast<std::size_t>(which);
+    file.held_[at] = (*entry)->held[at] = true;
+  }
   return file;
+}
+
+Status StoreFile::try_to_make(const std::filesystem::path& path, std::size_t bytes) {
+  const int error = try_file(path, std::string(bytes, '\0'));
+  return error == 0 ? Status() : make_error(path, error);
 }
 
 void StoreFile::release() {
   if (entry_ == nullptr) return;
-  if (std::exchange(is_provisional_, false)) ::unlink(path_.c_str());
-  const auto guard = Registry::get().guard();
-  for (int i = 0; i < 2; ++i) {
+  if (std::exchange(is_provisional_, false)) undo(path_, before_);
+  Registry& registry = Registry::get();
+  const MutexLock lock(registry.mutex);
+  for (std::size_t i = 0; i < kStoreLocks; ++i) {
     if (!std::exchange(held_[i], false)) continue;
     entry_->held[i] = false;
     struct flock request = lock_request(static_cast<StoreLock>(i), F_UNLCK);
     if (!entry_->descriptors.empty()) ::fcntl(entry_->descriptors[0], F_OFD_SETLK, &request);
   }
-  Registry::get().release(std::exchange(entry_, nullptr));
+  registry.release(std::exchange(entry_, nullptr));
 }
 
 Status StoreFile::lock(StoreLock which) {
   const auto busy = [&] {
-    return Status::error(
-        ErrorKind::kBusy,
-        path_.string() +
-            (which == StoreLock::kRecording ? ": a recording is going on in it; wait for its end"
-                                            : ": somebody is writing into it; wait for the end") +
-            " or use another file");
+    return Status::error(ErrorKind::kBusy, path_.string() + ": " + busy_text(which));
   };
-  const auto guard = Registry::get().guard();
+  const MutexLock lock(Registry::get().mutex);
   const auto at = static_cast<std::size_t>(which);
   if (entry_->held[at] || entry_->descriptors.empty()) return busy();
   struct flock request = lock_request(which, F_WRLCK);
@@ -232,7 +287,7 @@ Status StoreFile::lock(StoreLock which) {
 }
 
 bool StoreFile::locked(StoreLock which) const {
-  const auto guard = Registry::get().guard();
+  const MutexLock lock(Registry::get().mutex);
   if (entry_->held[static_cast<std::size_t>(which)]) return true;
   if (entry_->descriptors.empty()) return false;
   struct flock request = lock_request(which, F_WRLCK);
@@ -243,7 +298,7 @@ Status StoreFile::check_is_store(StoreKind kind) const {
   // https://www.sqlite.org/fileformat2.html, "The Database Header"
   constexpr std::size_t kApplicationIdAt = 68;
   std::array<unsigned char, 100> header{};
-  const auto guard = Registry::get().guard();
+  const MutexLock lock(Registry::get().mutex);
   const ssize_t read = entry_->descriptors.empty()
                            ? -1
                            : ::pread(entry_->descriptors[0], header.data(), header.size(), 0);
@@ -253,7 +308,7 @@ Status StoreFile::check_is_store(StoreKind kind) const {
   };
   if (read == 0) return refuse("empty, not a Stepscope store; remove it or give another file");
   if (static_cast<std::size_t>(read) < header.size() ||
-      std::memcmp(header.data(), "SQLite format 3", 16) != 0) {
+      std::memcmp(header.data(), kDatabaseMagic.data(), kDatabaseMagic.size() + 1) != 0) {
     return refuse("not a Stepscope store; give a file that stepscope made");
   }
   const auto is = [id = big_endian(&header[kApplicationIdAt])](std::int32_t wanted) {
@@ -274,7 +329,7 @@ bool StoreFile::is_at(const std::filesystem::path& path) const {
 }
 
 std::int64_t StoreFile::size() const {
-  const auto guard = Registry::get().guard();
+  const MutexLock lock(Registry::get().mutex);
   struct stat info{};
   if (entry_->descriptors.empty() || ::fstat(entry_->descriptors[0], &info) != 0) return 0;
   return info.st_size;

@@ -1,10 +1,15 @@
 #include "store/store_path.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <string>
 #include <system_error>
+#include <utility>
 
+#include "store/events.h"
 #include "store/sqlite.h"
 
 namespace stepscope {
@@ -16,16 +21,21 @@ fs::path with_suffix(const fs::path& path, const char* suffix) {
   return fs::path(path.native() + suffix);
 }
 
-Status lock_both(StoreFile& file) {
+bool is_taken(const fs::path& path) {
+  std::error_code code;
+  return fs::exists(fs::symlink_status(path, code));
+}
+
+Status lock_all(StoreFile& file) {
   // In this order everywhere; the recording lock first, because its message says more.
-  if (Status status = file.lock(StoreLock::kRecording); !status.ok()) return status;
-  return file.lock(StoreLock::kWriting);
+  for (const StoreLock which : {StoreLock::kRecording, StoreLock::kReplacing, StoreLock::kWriting})
+    if (Status status = file.lock(which); !status.ok()) return status;
+  return {};
 }
 
 // PATH.old may only be what an earlier recording left there.
 Status check_replaceable(const fs::path& old, StoreKind kind) {
-  std::error_code code;
-  if (!fs::exists(fs::symlink_status(old, code))) return {};
+  if (!is_taken(old)) return {};
   const Result<StoreFile> file = StoreFile::open(old);
   if (!file.ok()) return file.status();
   if (Status status = file->check_is_store(kind); !status.ok()) {
@@ -47,28 +57,88 @@ void remove_logs(const fs::path& path) {
   }
 }
 
-// Renames the store at `path`, which `file` has locked, to PATH.old. First its write-ahead log or
-// journal (its recorder was killed) is folded in: they go by the name of the file.
-Status move_aside(const fs::path& path, StoreKind kind) {
-  const fs::path old = with_suffix(path, ".old");
-  if (Status status = check_replaceable(old, kind); !status.ok()) return status;
-  // Open until the rename is done, so that the lock on the file is SQLite's as well as ours.
-  Result<Database> database = Database::open_untrusted(path, SQLITE_OPEN_READWRITE);
-  if (!database.ok()) return database.status();
-  const Result<std::int64_t> read = database->query_int("PRAGMA user_version");
-  if (!read.ok()) return read.status();
-  if (Status status = database->exec("PRAGMA journal_mode = DELETE"); !status.ok()) {
-    return status;  // kBusy: a reader still needs the log under its name
+std::string number_of(PhaseKind kind) { return std::to_string(static_cast<int>(kind)); }
+
+// A recording without a single event: its program came to nothing. Whatever cannot be read may hold
+// some.
+bool is_empty_recording(Database& database) {
+  for (const char* table : {"op", "phase", "api_call", "kernel", "copy", "memset", "sync"}) {
+    const std::string name(table);
+    const auto known = database.query_int(
+        "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '" + name + "'");
+    if (!known.ok()) return false;
+    if (*known == 0) continue;  // an older schema
+    // The profiler's own marks: ops are recorded from here on, or no longer.
+    const std::string where = name == "phase"
+                                  ? " WHERE kind NOT IN (" + number_of(PhaseKind::kOpsBegin) +
+                                        ", " + number_of(PhaseKind::kOpsEnd) + ")"
+                                  : "";
+    const auto any = database.query_int("SELECT EXISTS (SELECT 1 FROM " + name + where + ")");
+    if (!any.ok() || *any != 0) return false;
   }
-  remove_logs(old);
-  if (::rename(path.c_str(), old.c_str()) != 0) {
-    return Status::error(ErrorKind::kIo, path.string() + ": cannot be renamed to " + old.string() +
-                                             ": " + std::strerror(errno));
-  }
-  return {};
+  return true;
 }
 
-Status retire(const fs::path& path, ExistingStore existing, StoreKind kind) {
+// Both names lead to one file: somebody was killed between keeping it and replacing it.
+bool are_one_file(const fs::path& path, const fs::path& other) {
+  struct stat one{}, two{};
+  return ::lstat(path.c_str(), &one) == 0 && ::lstat(other.c_str(), &two) == 0 &&
+         S_ISREG(one.st_mode) && one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+}
+
+// Makes `old` another name of the file at `path`, in one step. Where the file system has no links,
+// its only one.
+Status keep_as(const fs::path& path, const fs::path& old) {
+  const fs::path link = with_suffix(old, ("-" + std::to_string(::getpid())).c_str());
+  ::unlink(link.c_str());
+  const bool linked = ::link(path.c_str(), link.c_str()) == 0;
+  if (::rename((linked ? link : path).c_str(), old.c_str()) == 0) return {};
+  const int error = errno;
+  if (linked) ::unlink(link.c_str());
+  return Status::error(ErrorKind::kIo, path.string() + ": cannot be renamed to " + old.string() +
+                                           ": " + std::strerror(error));
+}
+
+// A file that is to be replaced: locked, and kept as `old`; it is still at its path too, but where
+// the file system has no links.
+struct Retired {
+  StoreFile file;
+  fs::path old;  // empty: it is not kept
+};
+
+// Folds the write-ahead log or journal of a store whose recorder was killed into it: they go by the
+// name of the file. `database` stays open, so that the lock on the file is SQLite's as well as
+// ours.
+Result<Database> fold_logs_in(const fs::path& path) {
+  Result<Database> database = Database::open_untrusted(path, SQLITE_OPEN_READWRITE);
+  if (!database.ok()) return database;
+  const Result<std::int64_t> read = database->query_int("PRAGMA user_version");
+  if (!read.ok()) return read.status();
+  // kBusy: a reader still needs the log under its name.
+  if (Status status = database->exec("PRAGMA journal_mode = DELETE"); !status.ok()) return status;
+  return database;
+}
+
+// Keeps the store at `path`, which is locked, as PATH.old.
+Result<fs::path> keep_as_old(const fs::path& path, StoreKind kind) {
+  const fs::path old = with_suffix(path, ".old");
+  const bool is_old = are_one_file(path, old);
+  if (Status status = is_old ? Status() : check_replaceable(old, kind); !status.ok()) {
+    return status;
+  }
+  Result<Database> database = fold_logs_in(path);
+  if (!database.ok()) return database.status();
+  if (is_old) return old;
+  // A failed start must not push a good recording out of PATH.old.
+  if (kind == StoreKind::kRecording && is_taken(old) && is_empty_recording(*database)) {
+    return fs::path();
+  }
+  remove_logs(old);
+  if (Status status = keep_as(path, old); !status.ok()) return status;
+  return old;
+}
+
+Result<Retired> retire(const fs::path& path, ExistingStore existing, StoreKind kind) {
   Result<StoreFile> file = StoreFile::open(path);
   if (!file.ok()) return file.status();
   // Before its content: a recording that begins just now has written nothing yet.
@@ -78,17 +148,14 @@ Status retire(const fs::path& path, ExistingStore existing, StoreKind kind) {
     return Status::error(ErrorKind::kBadInput,
                          path.string() + ": there is a store already; use another file");
   }
-  if (Status status = lock_both(*file); !status.ok()) return status;
-  // Whoever held the lock before us may have renamed the file meanwhile and begun a new one.
+  if (Status status = lock_all(*file); !status.ok()) return status;
+  // Whoever held the lock before us may have put a new one there meanwhile.
   if (!file->is_at(path)) {
     return Status::error(ErrorKind::kBusy, path.string() + ": somebody else has just replaced it");
   }
-  return move_aside(path, kind);
-}
-
-bool is_taken(const fs::path& path) {
-  std::error_code code;
-  return fs::exists(fs::symlink_status(path, code));
+  Result<fs::path> old = keep_as_old(path, kind);
+  if (!old.ok()) return old.status();
+  return Retired{*std::move(file), *std::move(old)};
 }
 
 }  // namespace
@@ -97,15 +164,32 @@ Status check_path(const fs::path& path) {
   if (!is_taken(path)) return {};
   Result<StoreFile> file = StoreFile::open(path);
   if (!file.ok()) return file.status();
-  if (file->locked(StoreLock::kRecording)) return file->lock(StoreLock::kRecording);
+  for (const StoreLock which : {StoreLock::kRecording, StoreLock::kReplacing})
+    if (file->locked(which)) return file->lock(which);
   if (Status status = file->check_is_store(); !status.ok()) return status;
-  return check_replaceable(with_suffix(path, ".old"), StoreKind::kRecording);
+  const fs::path old = with_suffix(path, ".old");
+  return are_one_file(path, old) ? Status() : check_replaceable(old, StoreKind::kRecording);
+}
+
+Result<std::optional<StoreFile>> claim_existing(const fs::path& path) {
+  // About what a new store takes; a disk that is full should say so before there is a program.
+  constexpr std::size_t kNewStoreBytes = std::size_t{4} << 20;
+  if (!is_taken(path)) return std::optional<StoreFile>();
+  if (Status status = check_path(path); !status.ok()) return status;
+  Result<StoreFile> file = StoreFile::open(path);
+  if (!file.ok()) return file.status();
+  if (Status status = file->lock(StoreLock::kReplacing); !status.ok()) return status;
+  if (const auto folded = fold_logs_in(path); !folded.ok()) return folded.status();
+  if (Status status = StoreFile::try_to_make(path, kNewStoreBytes); !status.ok()) return status;
+  return std::optional(*std::move(file));
 }
 
 Status move_store(const fs::path& from, const fs::path& path) {
+  std::optional<Retired> retired;  // locked until the new one is in its place
   if (is_taken(path)) {
-    const Status status = retire(path, ExistingStore::kKeepAsOld, StoreKind::kRecording);
-    if (!status.ok()) return status;
+    auto before = retire(path, ExistingStore::kKeepAsOld, StoreKind::kRecording);
+    if (!before.ok()) return before.status();
+    retired = *std::move(before);
   }
   if (::rename(from.c_str(), path.c_str()) == 0) return {};
   return Status::error(ErrorKind::kIo, path.string() + ": " + std::strerror(errno));
@@ -114,7 +198,9 @@ Status move_store(const fs::path& from, const fs::path& path) {
 Result<StoreFile> claim_path(const fs::path& path, ExistingStore existing, std::string_view content,
                              StoreKind kind) {
   if (is_taken(path)) {
-    if (Status status = retire(path, existing, kind); !status.ok()) return status;
+    const auto retired = retire(path, existing, kind);  // locked until the new one is in its place
+    if (!retired.ok()) return retired.status();
+    return StoreFile::replace(path, content, retired->old);
   }
   Result<StoreFile> file = StoreFile::create(path, content);
   if (!file.ok()) return file;

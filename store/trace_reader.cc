@@ -9,6 +9,7 @@
 #include "store/rows.h"
 #include "store/sqlite.h"
 #include "store/store_tables.h"
+#include "store/thread_rows.h"
 
 namespace stepscope {
 
@@ -92,6 +93,21 @@ Result<std::vector<UnfinishedOp>> TraceReader::unfinished_ops() const {
 
 Status TraceReader::for_each_sample(const std::function<bool(const Sample&)>& visit) const {
   return scan_samples(impl_->tables->database, impl_->tables->known(), visit);
+}
+
+Result<std::vector<StoredWatchedThread>> TraceReader::watched_threads() const {
+  return read_watched_threads(impl_->tables->database, impl_->tables->known());
+}
+
+Status TraceReader::for_each_stretch(const std::function<void(const ThreadStretch&)>& visit) const {
+  return scan_stretches(impl_->tables->database, impl_->tables->known(), visit);
+}
+
+Status TraceReader::for_each_thread_reading(
+    const std::function<void(const ThreadReading&)>& visit) const {
+  const auto threads = impl_->tables->database.query_int("SELECT count(*) FROM watched_thread");
+  if (!threads.ok()) return threads.status();
+  return scan_thread_readings(impl_->tables->database, impl_->tables->known(), *threads, visit);
 }
 
 Result<std::int64_t> TraceReader::op_count() const { return impl_->tables->op_count(); }

@@ -28,6 +28,9 @@ struct StoredProcess : Process {
 struct StoredThread : Thread {
   ThreadId id = ThreadId::kNone;
 };
+struct StoredWatchedThread : WatchedThread {
+  WatchedThreadId id = WatchedThreadId::kNone;
+};
 struct StoredDevice : Device {
   DeviceId id = DeviceId::kNone;
 };
@@ -68,6 +71,11 @@ class TraceReader {
   Result<std::vector<UnfinishedOp>> unfinished_ops() const;  // by thread, outermost first
   // In the order of recording: of one process and counter by time. Memory does not grow.
   Status for_each_sample(const std::function<bool(const Sample&)>& visit) const;
+
+  // How threads were scheduled. Of one thread in the order of time. Memory does not grow.
+  Result<std::vector<StoredWatchedThread>> watched_threads() const;
+  Status for_each_stretch(const std::function<void(const ThreadStretch&)>& visit) const;
+  Status for_each_thread_reading(const std::function<void(const ThreadReading&)>& visit) const;
 
   // Calls `visit` for each op in the order of recording: of one thread in the order of their ends
   // (children before parents); threads interleave. Memory does not grow with the number of ops.

@@ -6,6 +6,7 @@
 #include "store/device_rows.h"
 #include "store/process_rows.h"
 #include "store/store_tables.h"
+#include "store/thread_rows.h"
 
 namespace stepscope {
 
@@ -28,10 +29,12 @@ class TraceTail::Impl {
   Status read_events(const char* table, std::int64_t most, std::int64_t& read, News& news,
                      std::vector<Event>& events);
   Status read_samples(News& news);
+  Status read_schedule(News& news);
   Status read_the_rest(News& news);
 
   std::int64_t phases_ = 0, ops_ = 0, calls_ = 0, kernels_ = 0, copies_ = 0, memsets_ = 0,
-               syncs_ = 0, samples_ = 0;  // the last id that was read
+               syncs_ = 0, samples_ = 0, stretches_ = 0,
+               readings_ = 0;  // the last id that was read
 };
 
 Result<std::int64_t> TraceTail::Impl::begin_of(const char* table, std::int64_t most,
@@ -93,6 +96,28 @@ Status TraceTail::Impl::read_samples(News& news) {
       begin);
 }
 
+Status TraceTail::Impl::read_schedule(News& news) {
+  auto threads = read_watched_threads(tables->database, tables->known());
+  if (!threads.ok()) return threads.status();
+  news.watched_threads = *std::move(threads);
+  const auto last_of = [this](const std::string& table) {
+    return tables->database.query_int("SELECT coalesce(max(id), 0) FROM " + table);
+  };
+  const auto stretches = last_of("thread_stretch");
+  if (!stretches.ok()) return stretches.status();
+  const auto readings = last_of("thread_reading");
+  if (!readings.ok()) return readings.status();
+  const Status status = scan_stretches(
+      tables->database, tables->known(),
+      [&](const ThreadStretch& stretch) { news.stretches.push_back(stretch); }, stretches_);
+  if (!status.ok()) return status;
+  stretches_ = *stretches;
+  const std::int64_t after = std::exchange(readings_, *readings);
+  return scan_thread_readings(
+      tables->database, tables->known(), std::ssize(news.watched_threads),
+      [&](const ThreadReading& reading) { news.thread_readings.push_back(reading); }, after);
+}
+
 Status TraceTail::Impl::read_the_rest(News& news) {
   auto losses = read_losses(tables->database, tables->known());
   if (!losses.ok()) return losses.status();
@@ -117,6 +142,7 @@ Status TraceTail::Impl::read(const Most& most, News& news) {
   if (status.ok()) status = read_events("memset", most.events, memsets_, news, news.memsets);
   if (status.ok()) status = read_events("sync", most.events, syncs_, news, news.syncs);
   if (status.ok()) status = read_samples(news);
+  if (status.ok()) status = read_schedule(news);
   if (status.ok()) status = read_the_rest(news);
   return status;
 }

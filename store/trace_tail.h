@@ -39,6 +39,8 @@ class TraceTail {
     std::vector<Memset> memsets;
     std::vector<Sync> syncs;
     std::vector<Sample> samples;
+    std::vector<ThreadStretch> stretches;
+    std::vector<ThreadReading> thread_readings;
     bool skipped = false;       // events of which there were too many
     std::int64_t op_count = 0;  // of the whole store
 
@@ -46,6 +48,7 @@ class TraceTail {
     std::vector<Loss> losses;
     std::vector<ProcessEnd> ends;
     std::vector<UnfinishedOp> unfinished;
+    std::vector<StoredWatchedThread> watched_threads;
     bool being_recorded = false;
   };
 

@@ -14,13 +14,14 @@
 #include "store/migration.h"
 #include "store/op_batch.h"
 #include "store/process_rows.h"
-#include "store/rows.h"
 #include "store/schema.h"
 #include "store/schema_check.h"
 #include "store/sqlite.h"
 #include "store/store_file.h"
 #include "store/store_path.h"
 #include "store/string_table.h"
+#include "store/table_rows.h"
+#include "store/thread_rows.h"
 #include "store/utf8.h"
 
 namespace stepscope {
@@ -37,8 +38,8 @@ constexpr char kLogged[] = "PRAGMA journal_mode = WAL;";
 // the last commits and never the file.
 // cache_size, in KiB: appending touches the last page of each table; the rest of the cache only
 // delays spilling a large transaction to the log.
-// wal_autocheckpoint, in pages: 8 MiB. Meanwhile nobody drains the rings, which half a million ops
-// a second fill in 140 ms; 32 MiB took longer than that.
+// wal_autocheckpoint, in pages: 8 MiB. Meanwhile nothing is taken from the collector of the rings;
+// with 32 MiB that took longer than 140 ms.
 constexpr char kEachConnection[] =
     "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 128;";
 
@@ -84,6 +85,7 @@ class TraceWriter::Impl {
   Status commit();
   Status finish();
   void keep_file() { file_.keep(); }
+  void discard_file() { file_.discard(); }
   [[nodiscard]] bool forked() const { return ::getpid() != owner_; }
 
   StringId intern(std::string_view text);
@@ -94,6 +96,7 @@ class TraceWriter::Impl {
   // Few columns or a fraction of the rows of `op`: a prepared statement a row is enough.
   template <typename Row>
   Status add(std::span<const Row> rows);
+  Result<WatchedThreadId> add_watched_thread(const WatchedThread& thread);
   Result<DeviceId> add_device(const Device& device);
   Status update_device(DeviceId id, const Device& device);
   Result<StreamId> add_stream(const Stream& stream);
@@ -120,6 +123,7 @@ class TraceWriter::Impl {
   Status failure_;
   StringTable strings_;
   ProcessWriter processes_;
+  ThreadWriter threads_;
   DeviceWriter devices_;
   Statement begin_, commit_, insert_ops_, insert_shapes_, insert_phase_, insert_thread_,
       update_thread_, update_loss_, insert_loss_, set_meta_;
@@ -128,7 +132,7 @@ class TraceWriter::Impl {
 Status TraceWriter::Impl::prepare() {
   if (Status status = database_.exec(kEachConnection); !status.ok()) return status;
   if (Status status = register_op_batch(database_, &batch_); !status.ok()) return status;
-  const std::pair<Statement*, const char*> statements[] = {
+  const StatementText statements[] = {
       {&begin_, "BEGIN IMMEDIATE"},
       {&commit_, "COMMIT"},
       {&insert_ops_,
@@ -146,12 +150,9 @@ Status TraceWriter::Impl::prepare() {
        "UPDATE loss SET count = min(count + ?3, ?4) WHERE thread_id IS ?1 AND kind = ?2"},
       {&insert_loss_, "INSERT INTO loss VALUES (?1, ?2, ?3)"},
       {&set_meta_, "INSERT OR REPLACE INTO meta VALUES (?1, ?2)"}};
-  for (const auto& [statement, sql] : statements) {
-    Result<Statement> prepared = database_.prepare(sql);
-    if (!prepared.ok()) return prepared.status();
-    *statement = std::move(*prepared);
-  }
+  if (Status status = prepare_all(database_, statements); !status.ok()) return status;
   if (Status status = processes_.prepare(database_); !status.ok()) return status;
+  if (Status status = threads_.prepare(database_); !status.ok()) return status;
   if (Status status = devices_.prepare(database_); !status.ok()) return status;
   return strings_.load(database_);
 }
@@ -287,9 +288,16 @@ template <typename Row>
 Status TraceWriter::Impl::insert(const Row& row) {
   if constexpr (requires { processes_.add(row); }) {
     return processes_.add(row);
+  } else if constexpr (requires { threads_.add(row); }) {
+    return threads_.add(row);
   } else {
     return devices_.add(row);
   }
+}
+
+Result<WatchedThreadId> TraceWriter::Impl::add_watched_thread(const WatchedThread& thread) {
+  if (Status status = add(std::span(&thread, 1)); !status.ok()) return status;
+  return static_cast<WatchedThreadId>(sqlite3_last_insert_rowid(database_.handle()));
 }
 
 Result<DeviceId> TraceWriter::Impl::add_device(const Device& device) {
@@ -374,6 +382,9 @@ Result<ThreadId> TraceWriter::add_thread(const Thread& thread) { return impl_->a
 Status TraceWriter::update_thread(ThreadId id, const Thread& thread) {
   return impl_->update_thread(id, thread);
 }
+Result<WatchedThreadId> TraceWriter::add_watched_thread(const WatchedThread& thread) {
+  return impl_->add_watched_thread(thread);
+}
 Result<DeviceId> TraceWriter::add_device(const Device& device) { return impl_->add_device(device); }
 Status TraceWriter::update_device(DeviceId id, const Device& device) {
   return impl_->update_device(id, device);
@@ -384,6 +395,8 @@ Status TraceWriter::add(std::span<const Phase> rows) { return impl_->add(rows); 
 Status TraceWriter::add(std::span<const ProcessEnd> rows) { return impl_->add(rows); }
 Status TraceWriter::add(std::span<const UnfinishedOp> rows) { return impl_->add(rows); }
 Status TraceWriter::add(std::span<const Sample> rows) { return impl_->add(rows); }
+Status TraceWriter::add(std::span<const ThreadStretch> rows) { return impl_->add(rows); }
+Status TraceWriter::add(std::span<const ThreadReading> rows) { return impl_->add(rows); }
 Status TraceWriter::add(std::span<const ApiCall> rows) { return impl_->add(rows); }
 Status TraceWriter::add(std::span<const Kernel> rows) { return impl_->add(rows); }
 Status TraceWriter::add(std::span<const Copy> rows) { return impl_->add(rows); }
@@ -400,6 +413,11 @@ Status TraceWriter::flush() { return impl_->commit(); }
 
 void TraceWriter::stop_writing(Status why) {
   if (impl_ != nullptr) static_cast<void>(impl_->keep(std::move(why)));
+}
+
+void TraceWriter::discard() {
+  impl_->discard_file();
+  impl_.reset();
 }
 
 Status TraceWriter::finish() {

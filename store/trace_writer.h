@@ -22,7 +22,10 @@ namespace stepscope {
 // What create() does when the path is taken. A file that is not a Stepscope store, or one that
 // another process is recording into, is never touched.
 enum class ExistingStore : std::uint8_t {
-  kKeepAsOld,  // an earlier store is renamed to PATH.old (replacing an earlier PATH.old)
+  // An earlier store becomes PATH.old, replacing an earlier PATH.old. Without a single event it
+  // does
+  // not: it goes.
+  kKeepAsOld,
   kRefuse,
 };
 
@@ -31,8 +34,8 @@ concept OneOf = (std::is_same_v<Type, Types> || ...);
 
 // What TraceWriter::add() takes.
 template <typename Type>
-concept StoredRow = OneOf<Type, Op, Phase, ProcessEnd, UnfinishedOp, Sample, ApiCall, Kernel, Copy,
-                          Memset, Sync, Loss>;
+concept StoredRow = OneOf<Type, Op, Phase, ProcessEnd, UnfinishedOp, Sample, ThreadStretch,
+                          ThreadReading, ApiCall, Kernel, Copy, Memset, Sync, Loss>;
 
 class TraceWriter {
  public:
@@ -59,6 +62,7 @@ class TraceWriter {
   Result<ProcessId> add_process(const Process& process);
   Result<ThreadId> add_thread(const Thread& thread);
   Status update_thread(ThreadId id, const Thread& thread);
+  Result<WatchedThreadId> add_watched_thread(const WatchedThread& thread);
   Result<DeviceId> add_device(const Device& device);
   Status update_device(DeviceId id, const Device& device);
   Result<StreamId> add_stream(const Stream& stream);
@@ -67,6 +71,8 @@ class TraceWriter {
   Status add(std::span<const ProcessEnd> rows);
   Status add(std::span<const UnfinishedOp> rows);
   Status add(std::span<const Sample> rows);
+  Status add(std::span<const ThreadStretch> rows);
+  Status add(std::span<const ThreadReading> rows);
   Status add(std::span<const ApiCall> rows);
   Status add(std::span<const Kernel> rows);
   Status add(std::span<const Copy> rows);
@@ -85,6 +91,8 @@ class TraceWriter {
   Status flush();  // commit; the next write begins a new transaction
   // Drops what was written since the last flush(); every later call returns `why`, an error.
   void stop_writing(Status why);
+  // Removes the store; where it took the place of another, that one is back. No call after it.
+  void discard();
   Status finish();  // flush, fold the write-ahead log into the file, close. No call after it.
 
  private:

@@ -75,4 +75,11 @@ std::string clean_utf8(std::string_view text) {
   return clean;
 }
 
+std::string in_capitals(std::string text) {
+  for (char& c : text) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return text;
+}
+
 }  // namespace stepscope

@@ -16,4 +16,7 @@ bool is_clean_utf8(std::string_view text);
 // and C programs would end the text there. The result is clean; a clean text comes back as it is.
 std::string clean_utf8(std::string_view text);
 
+// With "A" to "Z" for "a" to "z"; all else stays as it is.
+std::string in_capitals(std::string text);
+
 }  // namespace stepscope

@@ -159,7 +159,7 @@ CREATE TABLE population (
   label      TEXT NOT NULL,     -- 'every 20th step (20, 40, …): +12.0 ms in input'
   kind       TEXT NOT NULL,     -- what these steps alone are bound by
   degree     TEXT,
-  period     INTEGER,           -- every so manieth step; NULL: irregular
+  period     INTEGER,           -- in steps: 20 is every 20th; NULL: irregular
   first_step INTEGER            -- the first of the period
 ) STRICT;
 

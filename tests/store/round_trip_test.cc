@@ -271,6 +271,47 @@ TEST(RoundTrip, SamplesKeepTheirOrderAndAVisitMayEndEarly) {
   EXPECT_EQ(seen, 2);
 }
 
+TEST(RoundTrip, HowThreadsWereScheduled) {
+  const TempDir dir;
+  {
+    auto writer = create_with_threads(dir / "run.db", 1);
+    ASSERT_OK(writer->add(
+        ThreadStretch{ThreadId{1}, session_time(10), Duration(100), Duration(30), Duration(60)}));
+    const auto thread = writer->add_watched_thread({ProcessId{1}, 77, 78, "pool"});
+    ASSERT_OK(thread.status());
+    const ThreadReading readings[] = {{*thread, session_time(20), Duration(5), Duration(6), 2},
+                                      {*thread, session_time(30), Duration(7), Duration(9), 0}};
+    ASSERT_OK(writer->add(readings));
+    ASSERT_OK(writer->finish());
+  }
+  const auto reader = testing::open_store(dir / "run.db");
+  std::vector<ThreadStretch> stretches;
+  ASSERT_OK(reader->for_each_stretch([&](const ThreadStretch& one) { stretches.push_back(one); }));
+  ASSERT_EQ(stretches.size(), 1u);
+  EXPECT_EQ(stretches[0].thread, ThreadId{1});
+  EXPECT_EQ(stretches[0].start, session_time(10));
+  EXPECT_EQ(stretches[0].dur, Duration(100));
+  EXPECT_EQ(stretches[0].run, Duration(30));
+  EXPECT_EQ(stretches[0].starved, Duration(60));
+  const auto threads = reader->watched_threads();
+  ASSERT_OK(threads.status());
+  ASSERT_EQ(threads->size(), 1u);
+  EXPECT_EQ(threads->at(0).id, WatchedThreadId{1});
+  EXPECT_EQ(threads->at(0).process, ProcessId{1});
+  EXPECT_EQ(threads->at(0).pid, 77);
+  EXPECT_EQ(threads->at(0).tid, 78);
+  EXPECT_EQ(threads->at(0).name, "pool");
+  std::vector<ThreadReading> readings;
+  ASSERT_OK(
+      reader->for_each_thread_reading([&](const ThreadReading& one) { readings.push_back(one); }));
+  ASSERT_EQ(readings.size(), 2u);
+  EXPECT_EQ(readings[1].at, session_time(30));
+  EXPECT_EQ(readings[1].run, Duration(7));
+  EXPECT_EQ(readings[1].starved, Duration(9));
+  EXPECT_EQ(readings[0].cores, 2);
+  EXPECT_EQ(readings[1].cores, 0);
+}
+
 TEST(Counters, EachKnownOneIsFoundByItsName) {
   std::set<std::string> names;
   for (const Counter& counter : known_counters()) {
@@ -359,150 +400,6 @@ TEST(RoundTrip, Metadata) {
   EXPECT_EQ(reader->meta_int("an_offset_ns", 7), -25);
   EXPECT_EQ(reader->meta_int("no such key", 7), 7);
   EXPECT_EQ(reader->meta_int("command", 7), 7);
-}
-
-void expect_equal(const Evidence& a, const Evidence& b) {
-  EXPECT_EQ(a.statement, b.statement);
-  EXPECT_EQ(a.value, b.value);
-  EXPECT_EQ(a.unit, b.unit);
-  EXPECT_EQ(a.query, b.query);
-}
-
-void expect_equal(const Step& a, const Step& b) {
-  EXPECT_EQ(a.number, b.number);
-  EXPECT_EQ(a.thread, b.thread);
-  EXPECT_EQ(a.start, b.start);
-  EXPECT_EQ(a.dur, b.dur);
-  EXPECT_EQ(a.marker, b.marker);
-  EXPECT_EQ(a.ops_recorded, b.ops_recorded);
-  EXPECT_EQ(a.steady, b.steady);
-  ASSERT_EQ(a.kinds.size(), b.kinds.size());
-  for (std::size_t i = 0; i < a.kinds.size(); ++i) {
-    EXPECT_EQ(a.kinds[i].kind, b.kinds[i].kind);
-    EXPECT_EQ(a.kinds[i].population, b.kinds[i].population);
-    EXPECT_EQ(a.kinds[i].device, b.kinds[i].device);
-  }
-  ASSERT_EQ(a.times.size(), b.times.size());
-  for (std::size_t i = 0; i < a.times.size(); ++i) {
-    EXPECT_EQ(a.times[i].category, b.times[i].category);
-    EXPECT_EQ(a.times[i].phase, b.times[i].phase);
-    EXPECT_EQ(a.times[i].label, b.times[i].label);
-    EXPECT_EQ(a.times[i].exposed, b.times[i].exposed);
-    EXPECT_EQ(a.times[i].hidden, b.times[i].hidden);
-  }
-}
-
-void expect_equal(const StepPopulation& a, const StepPopulation& b) {
-  EXPECT_EQ(a.number, b.number);
-  EXPECT_EQ(a.steps, b.steps);
-  EXPECT_EQ(a.mean_ns, b.mean_ns);
-  EXPECT_EQ(a.share, b.share);
-  EXPECT_EQ(a.label, b.label);
-  EXPECT_EQ(a.kind, b.kind);
-  EXPECT_EQ(a.degree, b.degree);
-  EXPECT_EQ(a.period, b.period);
-  EXPECT_EQ(a.first, b.first);
-}
-
-void expect_equal(const Verdict& a, const Verdict& b) {
-  ASSERT_EQ(a.populations.size(), b.populations.size());
-  for (std::size_t i = 0; i < a.populations.size(); ++i)
-    expect_equal(a.populations[i], b.populations[i]);
-  EXPECT_EQ(a.thread, b.thread);
-  EXPECT_EQ(a.kind, b.kind);
-  EXPECT_EQ(a.degree, b.degree);
-  EXPECT_EQ(a.share, b.share);
-  EXPECT_EQ(a.ci_low, b.ci_low);
-  EXPECT_EQ(a.ci_high, b.ci_high);
-  EXPECT_EQ(a.confidence, b.confidence);
-  EXPECT_EQ(a.sentence, b.sentence);
-  EXPECT_EQ(a.steps, b.steps);
-  ASSERT_EQ(a.evidence.size(), b.evidence.size());
-  for (std::size_t i = 0; i < a.evidence.size(); ++i) expect_equal(a.evidence[i], b.evidence[i]);
-  ASSERT_EQ(a.advice.size(), b.advice.size());
-  for (std::size_t i = 0; i < a.advice.size(); ++i) {
-    EXPECT_EQ(a.advice[i].rule, b.advice[i].rule);
-    EXPECT_EQ(a.advice[i].title, b.advice[i].title);
-    EXPECT_EQ(a.advice[i].why, b.advice[i].why);
-    EXPECT_EQ(a.advice[i].predicted_step_ns, b.advice[i].predicted_step_ns);
-    EXPECT_EQ(a.advice[i].saves_ns, b.advice[i].saves_ns);
-    expect_equal(a.advice[i].evidence, b.advice[i].evidence);
-  }
-}
-
-// Two loops, one of them without steps of its own; every marker and category.
-Analysis rich_analysis() {
-  Analysis analysis = testing::true_analysis({});
-  for (int i = 0; i <= static_cast<int>(StepMarker::kInferred); ++i) {
-    analysis.steps[static_cast<std::size_t>(i)].marker = static_cast<StepMarker>(i);
-  }
-  for (int i = 0; i < kCategoryCount; ++i) {
-    analysis.steps[1].times.push_back({static_cast<Category>(i), PhaseKind::kScope, "checkpoint",
-                                       Duration(i), Duration(100 + i)});
-  }
-  analysis.steps[0].kinds = {{"input-bound", 0, DeviceId::kNone}};
-  analysis.steps[1].kinds = {{"host-bound", 2, DeviceId::kNone},
-                             {"compute-bound", 1, static_cast<DeviceId>(1)}};
-  analysis.verdicts[0].populations = {
-      {1, 18, 4'800'000, 0.75, "usual steps", "compute-bound", "", 0, 0},
-      {2, 2, 31'800'000, 0.25, "every 10th step (9, 19, …)", "host-bound", "highly", 10, 9}};
-  Verdict none;
-  none.kind = "no-steps";
-  none.confidence = "low";
-  none.evidence = {{"first", 1.5, "ratio", ""}, {"second", 2, "count", "SELECT 1"}};
-  analysis.verdicts.push_back(none);
-  analysis.verdicts[0].advice.push_back(analysis.verdicts[0].advice[0]);
-  analysis.verdicts[0].advice[1].rule = "second";
-  return analysis;
-}
-
-void expect_equal(const Analysis& a, const Analysis& b) {
-  ASSERT_EQ(a.steps.size(), b.steps.size());
-  for (std::size_t i = 0; i < a.steps.size(); ++i) expect_equal(a.steps[i], b.steps[i]);
-  ASSERT_EQ(a.verdicts.size(), b.verdicts.size());
-  for (std::size_t i = 0; i < a.verdicts.size(); ++i) expect_equal(a.verdicts[i], b.verdicts[i]);
-}
-
-TEST(RoundTrip, AnAnalysisReplacesTheEarlierOneAsAWhole) {
-  const TempDir dir;
-  testing::make_store(dir / "run.db", {.device = true}, /*analysed=*/true);
-  const Analysis written = rich_analysis();
-  {
-    auto writer = TraceWriter::open(dir / "run.db");
-    ASSERT_OK(writer.status());
-    ASSERT_OK((*writer)->replace_analysis(written));
-  }
-  const auto reader = testing::open_store(dir / "run.db");
-  const auto read = reader->analysis();
-  ASSERT_OK(read.status());
-  expect_equal(*read, written);
-  EXPECT_EQ(reader->meta("state"), "complete");
-}
-
-TEST(RoundTrip, AStoreWithoutAnalysisHasNeitherStepsNorVerdicts) {
-  const TempDir dir;
-  testing::make_store(dir / "run.db", {});
-  const auto analysis = testing::open_store(dir / "run.db")->analysis();
-  ASSERT_OK(analysis.status());
-  EXPECT_TRUE(analysis->steps.empty());
-  EXPECT_TRUE(analysis->verdicts.empty());
-}
-
-// The printed report needs both at once: a reader that is open, and the analysis written meanwhile.
-TEST(RoundTrip, AnAnalysisCanBeWrittenWhileAReaderOfTheSameStoreIsOpen) {
-  const TempDir dir;
-  testing::make_store(dir / "run.db", {});
-  const auto reader = testing::open_store(dir / "run.db");
-  ASSERT_EQ(static_cast<std::int64_t>(ops_of(*reader).size()), SyntheticRun{}.op_count());
-  {
-    auto writer = TraceWriter::open(dir / "run.db");
-    ASSERT_OK(writer.status());
-    ASSERT_OK((*writer)->replace_analysis(testing::true_analysis({})));
-    ASSERT_OK((*writer)->finish());
-  }
-  const auto analysis = reader->analysis();
-  ASSERT_OK(analysis.status());
-  EXPECT_EQ(analysis->steps.size(), 20u);
 }
 
 TEST(Schema, NamesOfPhasesAreThoseOfTheVocabulary) {

@@ -10,6 +10,7 @@
 #include "store/counters.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
+#include "store/trace_writer.h"
 #include "tests/source_folder.h"
 #include "tests/store/assert_ok.h"
 #include "tests/store/testing/synthetic_run.h"
@@ -47,7 +48,13 @@ class SchemaDoc : public ::testing::Test {
                                     .killed_by = 9,
                                     .samples = true,
                                     .device = true};
-    testing::make_store(dir_ / "run.db", run, /*analysed=*/true);
+    testing::make_store(dir_ / "run.db", run);
+    Analysis analysis = testing::true_analysis(run);
+    analysis.segments = {{ThreadId{1}, SegmentKind::kEvaluation, session_time(100), Duration(50), 1,
+                          2, Duration(20)}};
+    auto writer = TraceWriter::open(dir_ / "run.db");
+    ASSERT_OK(writer.status());
+    ASSERT_OK((*writer)->replace_analysis(analysis));
     auto database = Database::open(dir_ / "run.db", SQLITE_OPEN_READONLY);
     ASSERT_OK(database.status());
     database_ = *std::move(database);

@@ -35,6 +35,9 @@ Status read_recorded(const TraceReader& reader) {
   if (status.ok()) status = reader.process_ends().status();
   if (status.ok()) status = reader.unfinished_ops().status();
   if (status.ok()) status = reader.for_each_sample(go_on);
+  if (status.ok()) status = reader.watched_threads().status();
+  if (status.ok()) status = reader.for_each_stretch(visit);
+  if (status.ok()) status = reader.for_each_thread_reading(visit);
   if (status.ok()) status = reader.for_each_op(go_on);
   if (status.ok()) status = reader.for_each_api_call(visit);
   if (status.ok()) status = reader.for_each_kernel(visit);
@@ -109,6 +112,13 @@ TEST(UntrustedStore, AnAnalysisIsCheckedWhenItIsRead) {
       {"UPDATE step SET thread_id = 4000000000", "4000000000 as its thread_id"},
       {"UPDATE step SET marker = 'omen'", "marker"},
       {"UPDATE step SET dur_ns = -1", "-1 as its dur_ns"},
+      {"UPDATE step SET paused_ns = -3", "-3 as its paused_ns"},
+      {"INSERT INTO segment VALUES (NULL, 1, 'nap', 0, 5, NULL, 0, 0)", "kind"},
+      {"INSERT INTO segment VALUES (NULL, 99, 'evaluation', 0, 5, NULL, 0, 0)",
+       "99 as its thread_id"},
+      {"INSERT INTO segment VALUES (NULL, 1, 'evaluation', 0, -5, NULL, 0, 0)", "-5 as its dur_ns"},
+      {"INSERT INTO segment VALUES (NULL, 1, 'evaluation', 0, 5, NULL, 0, -7)",
+       "-7 as its input_ns"},
       {"UPDATE step_time SET category = 'sleep'", "category"},
       {"UPDATE step_time SET phase = 99", "99 as its phase"},
       {"UPDATE step_time SET device_id = 50", "50 as its device_id"},
@@ -119,6 +129,25 @@ TEST(UntrustedStore, AnAnalysisIsCheckedWhenItIsRead) {
     testing::make_hostile_store(dir / "run.db", sql);
     const auto reader = testing::open_store(dir / "run.db");
     expect_error(reader->analysis().status(), ErrorKind::kBadInput, dir / "run.db", {says});
+  }
+}
+
+// Only an analysis reads it.
+TEST(UntrustedStore, HowThreadsWereScheduledIsCheckedWhenItIsRead) {
+  const struct {
+    const char* sql;
+    const char* says;
+  } kCases[] = {
+      {"UPDATE thread_stretch SET thread_id = 9", "9 as its thread_id"},
+      {"UPDATE thread_stretch SET starved_ns = -1", "-1 as its starved_ns"},
+      {"UPDATE thread_reading SET watched_thread_id = 9", "9 as its watched_thread_id"},
+      {"UPDATE thread_reading SET run_ns = 9223372036854775807", "as its run_ns"},
+      {"UPDATE watched_thread SET process_id = 7", "7 as its process_id"},
+  };
+  for (const auto& [sql, says] : kCases) {
+    const TempDir dir;
+    testing::make_hostile_store(dir / "run.db", sql);
+    expect_error(read_store(dir / "run.db"), ErrorKind::kBadInput, dir / "run.db", {says});
   }
 }
 

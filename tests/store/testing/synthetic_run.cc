@@ -37,6 +37,7 @@ class Recorder {
     if (Status status = writer_.add(ops_); !status.ok()) return status;
     if (Status status = writer_.add(phases_); !status.ok()) return status;
     if (Status status = writer_.add(samples_); !status.ok()) return status;
+    if (Status status = add_schedule(); !status.ok()) return status;
     if (Status status = add_device_work(); !status.ok()) return status;
     if (Status status = add_end(); !status.ok()) return status;
     if (run_.lost_ops == 0) return {};
@@ -94,6 +95,25 @@ class Recorder {
                        1'000'000});
     kernel("ampere_sgemm_128x64_nt", backward + Duration(60'000), Duration(30'000),
            call(kAutogradThread, "cudaLaunchKernel", backward + Duration(50'000)));
+  }
+
+  // The loop thread lacked a core for a tenth of each step, and a thread of a worker for as long as
+  // it ran.
+  Status add_schedule() {
+    if (!run_.samples) return {};
+    const auto loop = writer_.add_watched_thread({ProcessId{1}, 4711, 4711, "train"});
+    const auto worker = writer_.add_watched_thread({ProcessId{1}, 4720, 4720, "worker"});
+    if (!loop.ok() || !worker.ok()) return loop.ok() ? worker.status() : loop.status();
+    for (int i = 0; i < run_.steps; ++i) {
+      const Duration dur = run_.step_dur(i);
+      const ThreadStretch stretch{kLoopThread, run_.step_start(i), dur, dur * 9 / 10, dur / 10};
+      if (Status status = writer_.add(stretch); !status.ok()) return status;
+      const ThreadReading readings[] = {
+          {*loop, run_.step_start(i), i * (dur * 9 / 10), i * (dur / 10), 2},
+          {*worker, run_.step_start(i), i * (dur / 2), i * (dur / 2), 2}};
+      if (Status status = writer_.add(readings); !status.ok()) return status;
+    }
+    return {};
   }
 
   void add_samples(int index) {

@@ -44,7 +44,8 @@ struct SyntheticRun {
   // The process is killed by this signal where the step after the last would begin, with an
   // aten::linear and the aten::addmm in it begun 20 µs and 10 µs earlier.
   std::int64_t killed_by = 0;
-  // One at each step's start: it holds 1 GB and 12 MB more each step, and reads 5 MB from disk.
+  // One at each step's start: it holds 1 GB and 12 MB more each step, and reads 5 MB from disk. Its
+  // loop thread lacks a core for a tenth of each step.
   bool samples = false;
   // Each step launches on stream 7 of an A100, in order: a kernel in the first addmm (60 µs after
   // the forward pass began, 20 µs long), a copy of 1 MB from pinned memory in the linear around it

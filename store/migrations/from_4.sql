@@ -1,0 +1,134 @@
+-- Version 4 to 5: for how long threads ran, and were ready without a core; and between which instants
+-- the ops of a process were recorded; and what a training loop does that is no step.
+
+INSERT OR IGNORE INTO phase_kind VALUES (10, 'ops_begin'), (11, 'ops_end');
+
+-- For how long a marked thread ran, and was ready without a core, from one mark to the next; the rest
+-- of dur_ns it was blocked. Only where it was off its core: from any mark to the next without a row it
+-- ran all but 0.1 ms.
+CREATE TABLE thread_stretch (
+  id         INTEGER PRIMARY KEY,
+  thread_id  INTEGER NOT NULL REFERENCES thread,
+  start_ns   INTEGER NOT NULL,
+  dur_ns     INTEGER NOT NULL,
+  run_ns     INTEGER NOT NULL,
+  starved_ns INTEGER NOT NULL
+) STRICT;
+
+-- The threads whose scheduling was sampled: those of the recorded processes and of their workers,
+-- also the ones that never record anything.
+CREATE TABLE watched_thread (
+  id         INTEGER PRIMARY KEY,
+  process_id INTEGER NOT NULL REFERENCES process,  -- its own, or the one that started its own
+  pid        INTEGER NOT NULL,  -- other than process.pid: a worker that is not recorded
+  tid        INTEGER NOT NULL,
+  name       TEXT NOT NULL
+) STRICT;
+
+-- Readings of their scheduling, about ten a second; none while a thread does nothing.
+CREATE TABLE thread_reading (
+  id                INTEGER PRIMARY KEY,
+  watched_thread_id INTEGER NOT NULL REFERENCES watched_thread,
+  at_ns             INTEGER NOT NULL,
+  run_ns            INTEGER NOT NULL,  -- that it ran since it began
+  starved_ns        INTEGER NOT NULL,  -- that it was ready since it began, and had no core
+  cores             INTEGER            -- that it may run on; NULL: unknown
+) STRICT;
+
+-- A row for each watched thread: for how long it ran and was starved of a core, from its first to its
+-- last reading. starved_share: of the time that it had something to do.
+CREATE VIEW starved_threads AS
+SELECT
+  process.name AS process, w.pid, w.tid, w.name AS thread, g.run_ns, g.starved_ns,
+  1.0 * g.starved_ns / nullif(g.run_ns + g.starved_ns, 0) AS starved_share, g.cores, g.first_ns,
+  g.last_ns, w.process_id
+FROM (
+  SELECT
+    watched_thread_id, max(run_ns) - min(run_ns) AS run_ns,
+    max(starved_ns) - min(starved_ns) AS starved_ns, min(cores) AS cores, min(at_ns) AS first_ns,
+    max(at_ns) AS last_ns
+  FROM thread_reading GROUP BY watched_thread_id
+) AS g
+JOIN watched_thread AS w ON w.id = g.watched_thread_id
+LEFT JOIN process ON process.id = w.process_id;
+
+ALTER TABLE step ADD COLUMN paused_ns INTEGER NOT NULL DEFAULT 0;
+
+-- What a training loop does between and inside its steps that is not training. They do not overlap.
+CREATE TABLE segment (
+  id        INTEGER PRIMARY KEY,
+  thread_id INTEGER NOT NULL REFERENCES thread,  -- the loop's
+  kind      TEXT NOT NULL,     -- evaluation, checkpoint, between_epochs
+  start_ns  INTEGER NOT NULL,
+  dur_ns    INTEGER NOT NULL,
+  step      INTEGER,           -- the number of the last step that began before it; NULL: none
+  batches   INTEGER NOT NULL,  -- that it fetched
+  input_ns  INTEGER NOT NULL   -- that it waited for them, or for a loader that was exhausted
+) STRICT;
+
+DROP VIEW input_stats;
+DROP VIEW timeline;
+
+-- A row for each wait of a loop for its next batch. step and segment are those it began in; NULL without
+-- an analysis. busy_share: near 1 the loop thread did the work itself, near 0 it was blocked.
+CREATE VIEW input_stats AS
+SELECT
+  string.text AS loader, phase.start_ns, phase.dur_ns, phase.cpu_ns,
+  iif(phase.dur_ns > 0, min(1.0, 1.0 * phase.cpu_ns / phase.dur_ns), 0.0) AS busy_share,
+  (SELECT iif(phase.start_ns < step.start_ns + step.dur_ns + step.paused_ns, step.number, NULL)
+   FROM step WHERE step.thread_id = phase.thread_id AND step.start_ns <= phase.start_ns
+   ORDER BY step.start_ns DESC LIMIT 1) AS step,
+  (SELECT iif(phase.start_ns < segment.start_ns + segment.dur_ns, segment.kind, NULL)
+   FROM segment WHERE segment.thread_id = phase.thread_id AND segment.start_ns <= phase.start_ns
+   ORDER BY segment.start_ns DESC LIMIT 1) AS segment,
+  phase.thread_id
+FROM phase LEFT JOIN string ON string.id = phase.name_id
+WHERE phase.kind = 1;
+
+-- Everything that has a name and a time, track by track ('step', 'segment', 'phase', 'op', 'api_call';
+-- 'unfinished': an op that its process died in; 'kernel', 'copy', 'memset' of a stream, whose thread_id
+-- is NULL); add your own order.
+CREATE VIEW timeline AS
+SELECT
+  process.name AS process, coalesce(thread.name, e.stream) AS thread, e.track, e.name, e.start_ns,
+  e.dur_ns, e.thread_id
+FROM (
+  SELECT 'step' AS track, 'step ' || number AS name, start_ns, dur_ns, thread_id, NULL AS process_id,
+    NULL AS stream
+  FROM step
+  UNION ALL
+  SELECT 'segment', kind, start_ns, dur_ns, thread_id, NULL, NULL FROM segment
+  UNION ALL
+  SELECT 'phase', coalesce(phase_kind.name || ': ' || string.text, phase_kind.name),
+    start_ns, dur_ns, thread_id, NULL, NULL
+  FROM phase LEFT JOIN phase_kind ON phase_kind.id = phase.kind
+  LEFT JOIN string ON string.id = phase.name_id
+  UNION ALL
+  SELECT 'op', string.text, start_ns, dur_ns, thread_id, NULL, NULL
+  FROM op LEFT JOIN string ON string.id = op.name_id
+  UNION ALL
+  SELECT 'api_call', string.text, start_ns, dur_ns, thread_id, NULL, NULL
+  FROM api_call LEFT JOIN string ON string.id = api_call.name_id
+  UNION ALL
+  SELECT 'unfinished', string.text, start_ns, process_end.at_ns - start_ns, thread_id, NULL, NULL
+  FROM unfinished_op LEFT JOIN string ON string.id = unfinished_op.name_id
+  LEFT JOIN thread ON thread.id = thread_id
+  LEFT JOIN process_end ON process_end.process_id = thread.process_id
+  UNION ALL
+  SELECT kind, name, start_ns, dur_ns, NULL, process_id, 'stream ' || stream FROM device_activity
+) AS e
+LEFT JOIN thread ON thread.id = e.thread_id
+LEFT JOIN process ON process.id = coalesce(thread.process_id, e.process_id);
+
+-- A row for each name of a user's scopes and thread: all that ran inside them, whatever its category.
+CREATE VIEW scope_stats AS
+SELECT
+  string.text AS name, g.calls, g.total_ns, g.total_ns / g.calls AS mean_ns, g.min_ns, g.max_ns,
+  g.cpu_ns, g.thread_id
+FROM (
+  SELECT
+    name_id, thread_id, count(*) AS calls, sum(dur_ns) AS total_ns, min(dur_ns) AS min_ns,
+    max(dur_ns) AS max_ns, sum(cpu_ns) AS cpu_ns
+  FROM phase WHERE kind = 6 GROUP BY name_id, thread_id
+) AS g
+LEFT JOIN string ON string.id = g.name_id;

@@ -1,0 +1,31 @@
+// A folder of its own, private to the user, removed with everything in it: when it goes out of
+// scope, and when SIGINT, SIGTERM or SIGHUP ends the program (files only, no folders in it).
+//
+// Thread safety: folders may be made and removed by several threads.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "store/status.h"
+
+namespace stepscope {
+
+class TemporaryFolder {
+ public:
+  // In the system's temporary folder (TMPDIR). Errors: kIo.
+  static Result<TemporaryFolder> make();
+
+  [[nodiscard]] const std::filesystem::path& path() const { return *path_; }
+
+ private:
+  struct Remove {
+    void operator()(const std::filesystem::path* path) const;
+  };
+  explicit TemporaryFolder(const std::filesystem::path& path)
+      : path_(new std::filesystem::path(path)) {}
+
+  std::unique_ptr<const std::filesystem::path, Remove> path_;
+};
+
+}  // namespace stepscope

@@ -1,0 +1,107 @@
+#include "store/thread_rows.h"
+
+#include <string_view>
+#include <utility>
+
+#include "store/limits.h"
+#include "store/rows.h"
+#include "store/utf8.h"
+
+namespace stepscope {
+
+Status ThreadWriter::prepare(Database& database) {
+  const std::pair<Statement*, const char*> statements[] = {
+      {&stretch_, "INSERT INTO thread_stretch VALUES (NULL, ?1, ?2, ?3, ?4, ?5)"},
+      {&thread_, "INSERT INTO watched_thread VALUES (NULL, ?1, ?2, ?3, ?4)"},
+      {&reading_, "INSERT INTO thread_reading VALUES (NULL, ?1, ?2, ?3, ?4, ?5)"}};
+  for (const auto& [statement, sql] : statements) {
+    Result<Statement> prepared = database.prepare(sql);
+    if (!prepared.ok()) return prepared.status();
+    *statement = std::move(*prepared);
+  }
+  return {};
+}
+
+Status ThreadWriter::add(const ThreadStretch& stretch) {
+  return stretch_.run(static_cast<std::int64_t>(stretch.thread), to_ns(stretch.start),
+                      to_ns(stretch.dur), to_ns(stretch.run), to_ns(stretch.starved));
+}
+
+Status ThreadWriter::add(const WatchedThread& thread) {
+  const std::string name = clean_utf8(thread.name);
+  return thread_.run(static_cast<std::int64_t>(thread.process), thread.pid, thread.tid,
+                     std::string_view(name));
+}
+
+Status ThreadWriter::add(const ThreadReading& reading) {
+  return reading_.run(static_cast<std::int64_t>(reading.thread), to_ns(reading.at),
+                      to_ns(reading.run), to_ns(reading.starved), nullable(reading.cores));
+}
+
+Result<std::vector<StoredWatchedThread>> read_watched_threads(Database& database,
+                                                              const KnownIds& known) {
+  std::vector<StoredWatchedThread> threads;
+  RowCheck check("watched_thread", known);
+  const Status status = for_each_row(
+      database, "SELECT id, process_id, pid, tid, name FROM watched_thread ORDER BY id",
+      [&](const Statement& row) {
+        check.next_entity(row.integer(0));
+        StoredWatchedThread thread;
+        thread.id = static_cast<WatchedThreadId>(row.integer(0));
+        thread.process = check.process(row.value(1));
+        thread.pid = check.any_integer(row.value(2), "pid");
+        thread.tid = check.any_integer(row.value(3), "tid");
+        thread.name = check.name(row.text(4));
+        threads.push_back(std::move(thread));
+        return check.ok() ? Status() : check.status(database);
+      });
+  if (!status.ok()) return status;
+  return threads;
+}
+
+Status scan_stretches(Database& database, const KnownIds& known,
+                      const std::function<void(const ThreadStretch&)>& visit, std::int64_t after) {
+  RowCheck check("thread_stretch", known);
+  return for_each_row(
+      database,
+      "SELECT thread_id, start_ns, dur_ns, run_ns, starved_ns, id FROM thread_stretch WHERE id > " +
+          std::to_string(after) + " ORDER BY id",
+      [&](const Statement& row) {
+        check.next_row(row.integer(5));
+        ThreadStretch stretch;
+        stretch.thread = check.thread(row.value(0));
+        stretch.start = check.time(row.value(1));
+        stretch.dur = check.duration(row.value(2));
+        stretch.run = Duration(check.integer(row.value(3), "run_ns", 0, kFarthestNs));
+        stretch.starved = Duration(check.integer(row.value(4), "starved_ns", 0, kFarthestNs));
+        if (!check.ok()) return check.status(database);
+        visit(stretch);
+        return Status();
+      });
+}
+
+Status scan_thread_readings(Database& database, const KnownIds& known, std::int64_t threads,
+                            const std::function<void(const ThreadReading&)>& visit,
+                            std::int64_t after) {
+  RowCheck check("thread_reading", known);
+  return for_each_row(
+      database,
+      "SELECT watched_thread_id, at_ns, run_ns, starved_ns, cores, id FROM thread_reading"
+      " WHERE id > " +
+          std::to_string(after) + " ORDER BY id",
+      [&](const Statement& row) {
+        check.next_row(row.integer(5));
+        ThreadReading reading;
+        reading.thread = static_cast<WatchedThreadId>(
+            check.integer(row.value(0), "watched_thread_id", 1, threads));
+        reading.at = check.time(row.value(1), "at_ns");
+        reading.run = Duration(check.integer(row.value(2), "run_ns", 0, kLargestValue));
+        reading.starved = Duration(check.integer(row.value(3), "starved_ns", 0, kLargestValue));
+        reading.cores = check.integer_or(row.value(4), "cores", 0, 0, kLargestNumber);
+        if (!check.ok()) return check.status(database);
+        visit(reading);
+        return Status();
+      });
+}
+
+}  // namespace stepscope

@@ -1,0 +1,41 @@
+// How threads were scheduled, as rows. Internal to store/.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "store/events.h"
+#include "store/row_check.h"
+#include "store/sqlite.h"
+#include "store/status.h"
+#include "store/trace_reader.h"
+
+namespace stepscope {
+
+// Thread safety: that of the database.
+class ThreadWriter {
+ public:
+  Status prepare(Database& database);
+
+  // Each within the open transaction.
+  Status add(const ThreadStretch& stretch);
+  Status add(const WatchedThread& thread);
+  Status add(const ThreadReading& reading);
+
+ private:
+  Statement stretch_, thread_, reading_;
+};
+
+// Each refuses what row_check.h does not let pass. `known`: the rows that these refer to.
+Result<std::vector<StoredWatchedThread>> read_watched_threads(Database& database,
+                                                              const KnownIds& known);
+// Those with an id above `after`.
+Status scan_stretches(Database& database, const KnownIds& known,
+                      const std::function<void(const ThreadStretch&)>& visit,
+                      std::int64_t after = 0);
+// `threads`: how many rows watched_thread has.
+Status scan_thread_readings(Database& database, const KnownIds& known, std::int64_t threads,
+                            const std::function<void(const ThreadReading&)>& visit,
+                            std::int64_t after = 0);
+
+}  // namespace stepscope
