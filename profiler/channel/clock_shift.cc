@@ -1,22 +1,19 @@
 #include "profiler/channel/clock_shift.h"
 
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "profiler/channel/channel_format.h"
+#include "profiler/process/proc_text.h"
 
 namespace stepscope {
 namespace {
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 
+// The monotonic clock's come first.
 std::string offsets_of(const std::string& process) {
-  std::ifstream file("/proc/" + process + "/timens_offsets");
-  std::string line;
-  std::getline(file, line);  // monotonic comes first
-  return line;
+  return read_proc_file("/proc/" + process + "/timens_offsets");
 }
 
 }  // namespace

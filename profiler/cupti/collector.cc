@@ -53,7 +53,7 @@ Collector& Collector::get() {
 }
 
 std::optional<std::string> Collector::follow(const Region& region, bool wanted) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (state_ == State::kUnusable || (state_ == State::kIdle && !wanted)) return std::nullopt;
   Status status;
   if (state_ == State::kIdle) {
@@ -129,7 +129,7 @@ Status Collector::start(const Region& region) {
   area->cupti_version = version_;
   area->record_sizes = sizes_;
   {
-    const std::scoped_lock lock(names_mutex_);
+    const MutexLock lock(names_mutex_);
     names_.start(area);
   }
   area->described.store(1, std::memory_order_release);
@@ -159,7 +159,7 @@ Status Collector::set_recording(bool on) {
 }
 
 void Collector::stop() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (state_ != State::kReady && state_ != State::kRecording) return;
   static_cast<void>(set_recording(false));
   // Also buffers with records that are not complete: their end will not be seen.
@@ -171,9 +171,10 @@ void Collector::stop() {
 
 // Static destructors may still mark phases: they shall not begin anew.
 void Collector::stop_at_exit() {
-  get().stop();
-  const std::scoped_lock lock(get().mutex_);
-  get().state_ = State::kUnusable;
+  Collector& self = get();
+  self.stop();
+  const MutexLock lock(self.mutex_);
+  self.state_ = State::kUnusable;
 }
 
 void Collector::lock() {
@@ -241,7 +242,7 @@ void Collector::hand_over(DeviceArea& area, std::uint8_t* buffer, std::size_t va
 }
 
 void Collector::note_names(const std::uint8_t* buffer, std::size_t valid_bytes) {
-  const std::scoped_lock lock(names_mutex_);
+  const MutexLock lock(names_mutex_);
   for (std::size_t at = 0; at + sizeof(std::uint32_t) <= valid_bytes;) {
     const auto kind = read<std::uint32_t>(buffer + at);
     const std::uint32_t size = sizes_.of(kind);

@@ -13,13 +13,13 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "profiler/cupti/cupti_library.h"
 #include "profiler/cupti/device_area.h"
 #include "profiler/cupti/name_log.h"
+#include "store/mutex.h"
 #include "store/status.h"
 
 namespace stepscope {
@@ -39,12 +39,13 @@ class Collector {
   // Ends the recording and flushes what CUPTI holds. follow() may begin another.
   void stop();
 
-  // Called around fork(), so that the child finds it in a consistent state.
-  void lock();
-  void unlock();
+  // Called around fork(), so that the child finds it in a consistent state: the locks are held from
+  // one of these functions to another, which no analysis follows.
+  void lock() STEPSCOPE_NO_THREAD_SAFETY_ANALYSIS;
+  void unlock() STEPSCOPE_NO_THREAD_SAFETY_ANALYSIS;
   // Called in the child of a fork, instead of unlock(). If CUPTI was in use, it belongs to the
   // parent and is unusable here.
-  void abandon_in_child();
+  void abandon_in_child() STEPSCOPE_NO_THREAD_SAFETY_ANALYSIS;
 
   Collector(const Collector&) = delete;
   Collector& operator=(const Collector&) = delete;
@@ -54,10 +55,9 @@ class Collector {
 
   Collector() = default;
 
-  // Requires mutex_.
-  Status start(const Region& region);
-  Status prepare_library();
-  Status set_recording(bool on);
+  Status start(const Region& region) STEPSCOPE_REQUIRES(mutex_);
+  Status prepare_library() STEPSCOPE_REQUIRES(mutex_);
+  Status set_recording(bool on) STEPSCOPE_REQUIRES(mutex_);
   Status check(CuptiResult result, const char* what) const;
 
   static void buffer_requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records);
@@ -66,7 +66,7 @@ class Collector {
   void hand_over(DeviceArea& area, std::uint8_t* buffer, std::size_t valid_bytes);
   void count_dropped(DeviceArea& area, void* context, std::uint32_t stream);
   void note_names(const std::uint8_t* buffer, std::size_t valid_bytes);
-  void note_call(NameSpace space, std::uint32_t function);
+  void note_call(NameSpace space, std::uint32_t function) STEPSCOPE_REQUIRES(names_mutex_);
   static void stop_at_exit();
 
   // Guarded by mutex_; constant once area_ is set.
@@ -77,11 +77,11 @@ class Collector {
 
   std::atomic<DeviceArea*> area_{nullptr};  // null: no buffer is given or taken
 
-  std::mutex mutex_;
-  State state_ = State::kIdle;  // guarded by mutex_
+  Mutex mutex_;
+  State state_ STEPSCOPE_GUARDED_BY(mutex_) = State::kIdle;
 
-  std::mutex names_mutex_;
-  NameLog names_;  // guarded by names_mutex_
+  Mutex names_mutex_ STEPSCOPE_ACQUIRED_AFTER(mutex_);
+  NameLog names_ STEPSCOPE_GUARDED_BY(names_mutex_);
 };
 
 }  // namespace stepscope

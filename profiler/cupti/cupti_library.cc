@@ -8,7 +8,8 @@
 #include <cstdlib>
 #include <system_error>
 
-#include "profiler/session/hook_library.h"
+#include "profiler/process/loaded_libraries.h"
+#include "profiler/process/loaded_torch.h"
 
 namespace stepscope {
 namespace {

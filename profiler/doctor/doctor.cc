@@ -40,7 +40,10 @@ Finding no_torch(const TorchQuery& query) {
     finding.detail = query.folder + ": holds no lib/libtorch_cpu.so; name the root of a libtorch";
     return finding;
   }
-  const std::string python = query.python.empty() ? "python3" : query.python;
+  const bool has_python = inspect_program("python").ok();
+  const std::string python = !query.python.empty() ? query.python
+                             : has_python          ? "python"
+                                                   : "python3";
   if (const auto program = inspect_program(python); !program.ok()) {
     finding.detail = program.status().message();
   } else {
@@ -56,7 +59,7 @@ Finding torch_finding(const TorchInstall& torch) {
   return {"libtorch",
           FindingState::kOk,
           "libtorch " + version,
-          torch.root.string() + " (" + torch.origin + ")",
+          torch.root.string() + " (" + torch.origin + (torch.is_used ? ")" : ", not in use)"),
           {}};
 }
 
@@ -67,7 +70,8 @@ Finding hook_finding(const TorchInstall& torch, const HookCheck& check) {
     if (!check.why.empty()) finding.detail += "; " + check.why;
     return finding;
   }
-  finding.state = FindingState::kMissing;
+  // Programs get another libtorch unless they ask for this one.
+  finding.state = torch.is_used ? FindingState::kMissing : FindingState::kNote;
   finding.detail = check.why;
   finding.fix = check.fix;
   if (!torch.has_headers) {

@@ -23,7 +23,7 @@ HookCheck check_hooks(const TorchInstall& torch, const Installation& installed);
 // takes a few seconds. Thread safety: that of try_hooks().
 Findings diagnose(const TorchQuery& query, const Installation& installed);
 
-// Whether `stepscope run` would record ops of each libtorch found: nothing is missing.
+// Whether `stepscope run` would record ops of each libtorch in use: nothing is missing.
 bool records_ops(const Findings& findings);
 
 }  // namespace stepscope

@@ -68,7 +68,7 @@ std::string version_in_python(const fs::path& file) {
 }
 
 std::optional<TorchInstall> torch_at(const fs::path& root, const std::string& origin) {
-  TorchInstall torch{root, library_below(root), {}, origin, false};
+  TorchInstall torch{root, library_below(root), {}, origin, false, false};
   if (torch.library.empty()) return std::nullopt;
   // The first since 2.8.
   for (const char* header :
@@ -80,15 +80,19 @@ std::optional<TorchInstall> torch_at(const fs::path& root, const std::string& or
   return torch;
 }
 
-void look_at(std::vector<TorchInstall>& found, const fs::path& root, const std::string& origin) {
-  if (root.empty()) return;
-  const auto torch = torch_at(root, origin);
-  if (!torch) return;
+// Adds the libtorch at `root`, unless it is known; `use`: it is in use. Whether there is one.
+bool look_at(std::vector<TorchInstall>& found, const fs::path& root, const std::string& origin,
+             bool use) {
+  if (root.empty()) return false;
+  auto torch = torch_at(root, origin);
+  if (!torch) return false;
   std::error_code ignored;
-  const bool known = std::any_of(found.begin(), found.end(), [&](const TorchInstall& other) {
+  const auto known = std::find_if(found.begin(), found.end(), [&](const TorchInstall& other) {
     return fs::equivalent(other.library, torch->library, ignored);
   });
-  if (!known) found.push_back(*torch);
+  TorchInstall& listed = known == found.end() ? found.emplace_back(*torch) : *known;
+  listed.is_used = listed.is_used || use;
+  return true;
 }
 
 // A prefix for PyTorch's own CMake files ends in share/cmake (torch.utils.cmake_prefix_path).
@@ -101,11 +105,22 @@ fs::path without_cmake_folder(const fs::path& prefix) {
 void look_at_prefixes(std::vector<TorchInstall>& found) {
   const char* variable = std::getenv("CMAKE_PREFIX_PATH");
   std::string_view rest = variable == nullptr ? "" : variable;
+  bool any = false;
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find_first_of(":;"), rest.size());
     const fs::path prefix(rest.substr(0, end));
-    if (!prefix.empty()) look_at(found, without_cmake_folder(prefix), "CMAKE_PREFIX_PATH");
+    if (!prefix.empty())
+      any = look_at(found, without_cmake_folder(prefix), "CMAKE_PREFIX_PATH", !any) || any;
     rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+}
+
+// `python` is a virtual environment's own where one is active.
+void look_at_pythons(std::vector<TorchInstall>& found) {
+  bool any = false;
+  for (const std::string python : {"python", "python3"}) {
+    const fs::path package = python_package_folder(python, "torch");
+    any = look_at(found, package, "imported by " + python, !any) || any;
   }
 }
 
@@ -116,14 +131,20 @@ std::vector<TorchInstall> find_torch(const TorchQuery& query) {
   if (!query.folder.empty()) {
     std::error_code ignored;
     const fs::path folder = fs::absolute(query.folder, ignored);
-    look_at(found, without_cmake_folder(folder.lexically_normal()), query.folder);
+    look_at(found, without_cmake_folder(folder.lexically_normal()), query.folder, true);
     return found;
   }
-  const std::string python = query.python.empty() ? "python3" : query.python;
-  look_at(found, python_package_folder(python, "torch"), "imported by " + python);
-  if (!query.python.empty()) return found;
+  if (!query.python.empty()) {
+    look_at(found, python_package_folder(query.python, "torch"), "imported by " + query.python,
+            true);
+    return found;
+  }
+  look_at_pythons(found);
   look_at_prefixes(found);
-  for (const char* prefix : {"/usr/local", "/usr"}) look_at(found, prefix, "the system's");
+  for (const char* prefix : {"/usr/local", "/usr"}) look_at(found, prefix, "the system's", false);
+  const bool any = std::any_of(found.begin(), found.end(),
+                               [](const TorchInstall& torch) { return torch.is_used; });
+  if (!any && !found.empty()) found.front().is_used = true;
   return found;
 }
 

@@ -65,7 +65,7 @@ Finding check_pressure() {
       "pressure",
       FindingState::kNote,
       "pressure counters",
-      "the kernel keeps none: memory pressure is told by page faults alone; they come with psi=1 "
+      "the kernel keeps none: memory pressure is judged by page faults alone; they come with psi=1 "
       "on the kernel's command line",
       {}};
 }

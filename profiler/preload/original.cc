@@ -54,7 +54,7 @@ void* find_anywhere(const char* name) noexcept try {
   return nullptr;
 }
 
-void* look_up(const char* name, const void* return_address) {
+void* find_original(const char* name, const void* return_address) {
   if (void* function = find_for_caller(name, return_address)) return function;
   void* next = dlsym(RTLD_NEXT, name);
   return next != nullptr && !is_stepscopes(next) ? next : find_anywhere(name);
@@ -73,21 +73,13 @@ void Original::remember(const void* return_address, void* function) {
   }
 }
 
-void* Original::find(const void* return_address) noexcept {
-  for (const CallSite& site : call_sites_) {
-    const void* known = site.return_address.load(std::memory_order_relaxed);
-    if (known == nullptr) break;
-    if (known != return_address) continue;
-    if (void* function = site.function.load(std::memory_order_acquire)) return function;
-    break;
-  }
-  void* function = look_up(name_, return_address);
+void* Original::look_up(const void* return_address) noexcept {
+  void* function = find_original(name_, return_address);
   if (function != nullptr) remember(return_address, function);
   return function;
 }
 
-void* Original::get(const void* return_address) noexcept {
-  if (void* function = find(return_address)) return function;
+void Original::end_program() const noexcept {
   std::fprintf(stderr, "symbol lookup error: undefined symbol: %s\n", name_);
   _exit(127);
 }

@@ -1,5 +1,7 @@
 // Finds the definition that a symbol we export would have without us: libtorch's own.
 //
+// A call site that is known costs a few instructions: libtorch calls some of these for each tensor.
+//
 // The lookup uses the scope of the caller. A process-wide lookup is not enough: Python loads
 // libtorch RTLD_LOCAL, repaired wheels rename it (libtorch_cpu-1a2b3c4d.so), and a process may hold
 // two. So the caller's own scope comes first; each call site is cached. (A tail call looks like a
@@ -21,10 +23,26 @@ class Original {
   Original& operator=(const Original&) = delete;
 
   // The definition for a call that returns to `return_address`; nullptr if there is none (yet).
-  void* find(const void* return_address) noexcept;
+  void* find(const void* return_address) noexcept {
+    for (const CallSite& site : call_sites_) {
+      const void* known = site.return_address.load(std::memory_order_relaxed);
+      if (known == return_address) [[likely]] {
+        if (void* function = site.function.load(std::memory_order_acquire)) [[likely]]
+          return function;
+        break;
+      }
+      if (known == nullptr) break;
+    }
+    return look_up(return_address);
+  }
   // The same for a function that must exist. If nothing defines it, the program ends as the dynamic
   // linker would end it without us: with one line and exit code 127.
-  void* get(const void* return_address) noexcept;
+  void* get(const void* return_address) noexcept {
+    void* function = find(return_address);
+    if (function == nullptr) [[unlikely]]
+      end_program();
+    return function;
+  }
 
  private:
   struct CallSite {
@@ -35,7 +53,9 @@ class Original {
   // each time.
   static constexpr std::size_t kCallSites = 16;
 
+  void* look_up(const void* return_address) noexcept;
   void remember(const void* return_address, void* function);
+  [[noreturn]] void end_program() const noexcept;
 
   const char* name_;
   std::array<CallSite, kCallSites> call_sites_{};

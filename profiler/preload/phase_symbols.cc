@@ -8,6 +8,9 @@
 // std::vector) is returned through a hidden pointer and passed as a pointer to a copy that the
 // caller made. The stand-ins below have the same triviality, so the compiler does the same for
 // them.
+#include <functional>
+#include <string_view>
+
 #include "profiler/preload/original.h"
 #include "profiler/session/session.h"
 
@@ -29,20 +32,48 @@ class Returned {
 // Notes `kind` for the life of the object; also when libtorch or the user's closure throws.
 class PhaseGuard {
  public:
-  explicit PhaseGuard(PhaseKind kind) : phase_(begin(kind)) {}
+  explicit PhaseGuard(PhaseKind kind, std::string_view name = {}) : phase_(begin(kind, name)) {}
   ~PhaseGuard() { Session::get().end_phase(phase_, phase_.kind); }
   PhaseGuard(const PhaseGuard&) = delete;
   PhaseGuard& operator=(const PhaseGuard&) = delete;
 
  private:
-  static OpenPhase begin(PhaseKind kind) {
+  static OpenPhase begin(PhaseKind kind, std::string_view name) {
     Session& session = Session::get();
     session.torch_is_loaded(false);  // the first we hear of a libtorch that was loaded late
-    return session.begin_phase(kind, {});
+    return session.begin_phase(kind, name);
   }
 
   OpenPhase phase_;
 };
+
+// An instant that says in which mode a model is from now on.
+void mark_mode(bool training) {
+  const PhaseGuard mark(PhaseKind::kScope, training ? "train()" : "eval()");
+}
+
+// train() calls itself for each submodule.
+thread_local bool changing_mode = false;
+
+class ModeChange {
+ public:
+  ModeChange() { changing_mode = true; }
+  ~ModeChange() { changing_mode = false; }
+  ModeChange(const ModeChange&) = delete;
+  ModeChange& operator=(const ModeChange&) = delete;
+};
+
+// std::function<at::Tensor()>, whose layout does not depend on its result.
+using Closure = std::function<Returned()>;
+
+// The same closure, its calls noted; empty like `closure`, which must outlive it.
+Closure noted(const Closure& closure) {
+  if (!closure) return {};
+  return [&closure]() -> Returned {
+    const PhaseGuard guard(PhaseKind::kForward, "closure");
+    return closure();
+  };
+}
 
 }  // namespace
 }  // namespace stepscope
@@ -56,7 +87,8 @@ class PhaseGuard {
     static constinit stepscope::Original original(mangled);                                        \
     const auto step = reinterpret_cast<Step>(original.get(__builtin_return_address(0)));           \
     const stepscope::PhaseGuard guard(stepscope::PhaseKind::kOptimizer);                           \
-    return step(self, closure);                                                                    \
+    stepscope::Closure called = stepscope::noted(*static_cast<stepscope::Closure*>(closure));      \
+    return step(self, &called);                                                                    \
   }
 
 STEPSCOPE_OPTIMIZER_STEP(SGD, "_ZN5torch5optim3SGD4stepESt8functionIFN2at6TensorEvEE")
@@ -87,6 +119,44 @@ STEPSCOPE_SAMPLER_NEXT(DistributedRandom,
                        "_ZN5torch4data8samplers24DistributedRandomSampler4nextEm")
 STEPSCOPE_SAMPLER_NEXT(DistributedSequential,
                        "_ZN5torch4data8samplers28DistributedSequentialSampler4nextEm")
+
+// An overload of OutputArchive::save_to(target): what torch::save() ends in.
+#define STEPSCOPE_SAVE_TO(Target, mangled)                                                   \
+  extern "C" STEPSCOPE_API void stepscope_save_to_##Target(void*, void*) __asm__(mangled);   \
+  extern "C" void stepscope_save_to_##Target(void* self, void* target) {                     \
+    static constinit stepscope::Original original(mangled);                                  \
+    const auto save_to =                                                                     \
+        reinterpret_cast<void (*)(void*, void*)>(original.get(__builtin_return_address(0))); \
+    const stepscope::PhaseGuard guard(stepscope::PhaseKind::kScope, "torch.save");           \
+    save_to(self, target);                                                                   \
+  }
+
+STEPSCOPE_SAVE_TO(File,
+                  "_ZN5torch9serialize13OutputArchive7save_toERKNSt7__cxx1112basic_string"
+                  "IcSt11char_traitsIcESaIcEEE")
+STEPSCOPE_SAVE_TO(Stream, "_ZN5torch9serialize13OutputArchive7save_toERSo")
+STEPSCOPE_SAVE_TO(Function, "_ZN5torch9serialize13OutputArchive7save_toERKSt8functionIFmPKvmEE")
+
+#define STEPSCOPE_MODULE_TRAIN "_ZN5torch2nn6Module5trainEb"
+#define STEPSCOPE_MODULE_IS_TRAINING "_ZNK5torch2nn6Module11is_trainingEv"
+
+// Module::train(bool on), which eval() calls too; virtual, so that it is called for a model of any
+// class. Marked where the outermost call changes the mode: some loops call it before each step.
+extern "C" STEPSCOPE_API void stepscope_module_train(void*, bool) __asm__(STEPSCOPE_MODULE_TRAIN);
+extern "C" void stepscope_module_train(void* self, bool on) {
+  static constinit stepscope::Original original(STEPSCOPE_MODULE_TRAIN);
+  static constinit stepscope::Original is_training(STEPSCOPE_MODULE_IS_TRAINING);
+  const void* const caller = __builtin_return_address(0);
+  const auto train = reinterpret_cast<void (*)(void*, bool)>(original.get(caller));
+  if (stepscope::changing_mode) return train(self, on);
+  const auto asks = reinterpret_cast<bool (*)(const void*)>(is_training.find(caller));
+  const bool changes = asks == nullptr || asks(self) != on;
+  {
+    const stepscope::ModeChange change;
+    train(self, on);
+  }
+  if (changes) stepscope::mark_mode(on);
+}
 
 #define STEPSCOPE_ZERO_GRAD "_ZN5torch5optim9Optimizer9zero_gradEv"  // libtorch up to 1.13
 #define STEPSCOPE_ZERO_GRAD_BOOL \

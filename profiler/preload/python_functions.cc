@@ -88,12 +88,16 @@ Object* end(Object*, Object* open) {
   return python.none;
 }
 
-stepscope_phase begin_backward(const char*, size_t) { return stepscope_begin_backward(); }
+// One whose name says nothing.
+template <stepscope_phase (*Begin)()>
+stepscope_phase unnamed(const char*, size_t) {
+  return Begin();
+}
 void end_input(const stepscope_phase* phase) { stepscope_end_input(phase, 0); }
 void end_of_input(const stepscope_phase* phase) { stepscope_end_input(phase, 1); }
 
 // CPython keeps pointers to these as long as there are functions.
-std::array<Method, 9> methods = {{
+std::array<Method, 13> methods = {{
     {"begin_scope", begin<stepscope_begin_scope>, kOneArgument, nullptr},
     {"end_scope", end<stepscope_end_scope>, kOneArgument, nullptr},
     {"begin_input", begin<stepscope_begin_input>, kOneArgument, nullptr},
@@ -101,8 +105,12 @@ std::array<Method, 9> methods = {{
     {"end_of_input", end<end_of_input>, kOneArgument, nullptr},
     {"begin_optimizer", begin<stepscope_begin_optimizer>, kOneArgument, nullptr},
     {"end_optimizer", end<stepscope_end_optimizer>, kOneArgument, nullptr},
-    {"begin_backward", begin<begin_backward>, kOneArgument, nullptr},
+    {"begin_backward", begin<unnamed<stepscope_begin_backward>>, kOneArgument, nullptr},
     {"end_backward", end<stepscope_end_backward>, kOneArgument, nullptr},
+    {"begin_closure", begin<unnamed<stepscope_begin_closure>>, kOneArgument, nullptr},
+    {"end_closure", end<stepscope_end_closure>, kOneArgument, nullptr},
+    {"begin_zero_grad", begin<unnamed<stepscope_begin_zero_grad>>, kOneArgument, nullptr},
+    {"end_zero_grad", end<stepscope_end_zero_grad>, kOneArgument, nullptr},
 }};
 
 }  // namespace

@@ -19,11 +19,10 @@ bool plausible(SessionTime start, SessionTime end) {
 
 }  // namespace
 
-void RingDecoder::decode(const RingConsumer& ring, RingConsumer::Batch batch, const ClockMap& clock,
-                         DecodedEvents& out) {
-  for (std::uint64_t i = batch.begin; i < batch.end;) {
-    const Slot slot = ring.slot(i);  // a copy: the producer may go wild between two looks
-    std::uint64_t taken = 1;
+void RingDecoder::decode(std::span<const Slot> slots, const ClockMap& clock, DecodedEvents& out) {
+  while (!slots.empty()) {
+    const Slot& slot = slots.front();
+    std::size_t taken = 1;
     switch (slot.kind) {
       case SlotKind::kOp:
       case SlotKind::kForeignOp:
@@ -32,8 +31,11 @@ void RingDecoder::decode(const RingConsumer& ring, RingConsumer::Batch batch, co
       case SlotKind::kPhase:
         decode_phase(slot.phase, clock, out);
         break;
+      case SlotKind::kStretch:
+        decode_stretch(slot.stretch, clock, out);
+        break;
       case SlotKind::kName:
-        taken = decode_name(ring, i, batch.end);
+        taken = decode_name(slots);
         break;
       case SlotKind::kShapes:
         pending_shapes_ = text_of(slot.shapes.shapes);
@@ -45,7 +47,7 @@ void RingDecoder::decode(const RingConsumer& ring, RingConsumer::Batch batch, co
       ++corrupt_slots_;
       taken = 1;
     }
-    i += taken;
+    slots = slots.subspan(taken);
   }
 }
 
@@ -61,7 +63,7 @@ void RingDecoder::decode_op(const OpSlot& slot, const ClockMap& clock, DecodedEv
   }
   op.dur = std::max(Duration{0}, end - op.start);
   op.scope = static_cast<OpScope>(slot.scope);
-  op.phase = slot.phase < kPhaseKindCount ? static_cast<PhaseKind>(slot.phase) : PhaseKind::kNone;
+  op.phase = phase_of_op(slot.phase);
   op.sequence = slot.sequence == kNoSequence ? -1 : std::int64_t{slot.sequence};
   op.depth = slot.depth;
   op.shapes = pending_shapes_;
@@ -105,27 +107,43 @@ void RingDecoder::decode_phase(const PhaseSlot& slot, const ClockMap& clock, Dec
   out.phases.push_back(phase);
 }
 
-std::uint64_t RingDecoder::decode_name(const RingConsumer& ring, std::uint64_t at,
-                                       std::uint64_t end) {
-  const NameSlot first = ring.slot(at).name;
+void RingDecoder::decode_stretch(const StretchSlot& slot, const ClockMap& clock,
+                                 DecodedEvents& out) {
+  const SessionTime start = clock.to_session(Ticks{slot.start});
+  const SessionTime end = clock.to_session(Ticks{slot.end});
+  if (!plausible(start, end)) {
+    ++corrupt_slots_;
+    return;
+  }
+  ThreadStretch stretch;
+  stretch.thread = thread_;
+  stretch.start = start;
+  stretch.dur = std::max(Duration{0}, end - start);
+  const auto most = static_cast<std::uint64_t>(to_ns(stretch.dur));
+  stretch.run = Duration{static_cast<std::int64_t>(std::min(slot.run_ns, most))};
+  stretch.starved = std::min(Duration{std::int64_t{slot.starved_us} * 1000}, stretch.dur);
+  out.stretches.push_back(stretch);
+}
+
+std::size_t RingDecoder::decode_name(std::span<const Slot> slots) {
+  const NameSlot& first = slots.front().name;
   if (first.length > kMaxNameLength) return 0;
-  const std::uint64_t slots = name_slots(first.length);
+  const std::size_t taken = name_slots(first.length);
   const auto number = static_cast<std::uint32_t>(first.name);
-  if (at + slots > end || number == 0) return 0;
+  if (taken > slots.size() || number == 0) return 0;
   // Numbers come in order; the first is where an earlier recording left off.
   if (names_.empty()) first_name_ = number;
   if (number != first_name_ + names_.size()) return 0;
 
   const std::size_t length = first.length;
   name_text_.assign(first.text, std::min(length, sizeof(first.text)));
-  for (std::uint64_t i = 1; i < slots; ++i) {
-    const Slot more = ring.slot(at + i);
+  for (const Slot& more : slots.subspan(1, taken - 1)) {
     char bytes[sizeof(Slot)];
     std::memcpy(bytes, &more, sizeof(bytes));
     name_text_.append(bytes, std::min(length - name_text_.size(), sizeof(bytes)));
   }
   names_.push_back(context_.intern(name_text_));
-  return slots;
+  return taken;
 }
 
 StringId RingDecoder::text_of(NameId name) const {

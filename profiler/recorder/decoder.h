@@ -5,7 +5,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +30,7 @@ class DecodeContext {
 struct DecodedEvents {
   std::vector<Op> ops;
   std::vector<Phase> phases;
+  std::vector<ThreadStretch> stretches;
 };
 
 // Decodes the ring of one thread, batch after batch.
@@ -35,10 +38,10 @@ class RingDecoder {
  public:
   RingDecoder(ThreadId thread, DecodeContext& context) : thread_(thread), context_(context) {}
 
-  // Appends the events of `batch` to `out`. Self times are computed here: an op's own time is its
-  // duration less that of the ops directly inside it, which ended before it did.
-  void decode(const RingConsumer& ring, RingConsumer::Batch batch, const ClockMap& clock,
-              DecodedEvents& out);
+  // Appends the events in `slots`, in the order they were written, to `out`. Self times are
+  // computed here: an op's own time is its duration less that of the ops directly inside it, which
+  // ended before it did.
+  void decode(std::span<const Slot> slots, const ClockMap& clock, DecodedEvents& out);
 
   // The text defined for `name`; kNone if undefined.
   [[nodiscard]] StringId text_of(NameId name) const;
@@ -48,8 +51,9 @@ class RingDecoder {
  private:
   void decode_op(const OpSlot& slot, const ClockMap& clock, DecodedEvents& out);
   void decode_phase(const PhaseSlot& slot, const ClockMap& clock, DecodedEvents& out);
-  // Returns how many slots the definition takes; 0 when it is corrupt.
-  std::uint64_t decode_name(const RingConsumer& ring, std::uint64_t at, std::uint64_t end);
+  void decode_stretch(const StretchSlot& slot, const ClockMap& clock, DecodedEvents& out);
+  // The definition that `slots` begin with. Returns how many it takes; 0 when it is corrupt.
+  std::size_t decode_name(std::span<const Slot> slots);
   Duration take_self_time(const Op& op);
   static constexpr std::size_t kDepths = 256;
 

@@ -1,15 +1,16 @@
 #include "profiler/recorder/proc_samples.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 
+#include "profiler/process/proc_text.h"
 #include "store/counters.h"
 
 namespace stepscope {
@@ -29,30 +30,10 @@ std::string_view read_text(const OwnedFd& fd, std::array<char, 8192>& buffer) {
                      : std::string_view(buffer.data(), static_cast<std::size_t>(length));
 }
 
-std::int64_t number_at(std::string_view text) {
-  const std::size_t begin = text.find_first_of("0123456789");
-  std::int64_t value = 0;
-  if (begin != std::string_view::npos) {
-    std::from_chars(text.data() + begin, text.data() + text.size(), value);
-  }
-  return value;
-}
-
 std::optional<std::int64_t> number_after(std::string_view text, std::string_view key) {
   const std::size_t at = text.find(key);
   if (at == std::string_view::npos) return std::nullopt;
-  return number_at(text.substr(at + key.size()));
-}
-
-std::vector<std::string_view> words(std::string_view text) {
-  std::vector<std::string_view> found;
-  for (std::size_t at = 0; (at = text.find_first_not_of(" \n", at)) != std::string_view::npos;) {
-    const std::size_t end = text.find_first_of(" \n", at);
-    found.push_back(text.substr(at, end - at));
-    if (end == std::string_view::npos) break;
-    at = end;
-  }
-  return found;
+  return number_in(text.substr(at + key.size()));
 }
 
 // /proc/PID/stat; see proc(5). The name in parentheses may hold anything, so counting starts after
@@ -60,17 +41,17 @@ std::vector<std::string_view> words(std::string_view text) {
 void read_stat(std::string_view text, std::vector<Reading>& readings) {
   const std::size_t close = text.rfind(')');
   if (close == std::string_view::npos) return;
-  const auto field = words(text.substr(close + 1));
+  const auto field = words_in(text.substr(close + 1));
   // Of a process that is about to be gone nothing is left but its row.
-  if (field.size() < 22 || number_at(field[20]) == 0) return;
+  if (field.size() < 22 || number_in(field[20]) == 0) return;
   static const std::int64_t tick_ns = 1'000'000'000 / sysconf(_SC_CLK_TCK);
   static const std::int64_t page = sysconf(_SC_PAGESIZE);
-  readings.emplace_back("minor_faults", number_at(field[7]));
-  readings.emplace_back("major_faults", number_at(field[9]));
-  readings.emplace_back("cpu_user_ns", number_at(field[11]) * tick_ns);
-  readings.emplace_back("cpu_system_ns", number_at(field[12]) * tick_ns);
-  readings.emplace_back("threads", number_at(field[17]));
-  readings.emplace_back(counter::kRss, number_at(field[21]) * page);
+  readings.emplace_back("minor_faults", number_in(field[7]));
+  readings.emplace_back("major_faults", number_in(field[9]));
+  readings.emplace_back("cpu_user_ns", number_in(field[11]) * tick_ns);
+  readings.emplace_back("cpu_system_ns", number_in(field[12]) * tick_ns);
+  readings.emplace_back("threads", number_in(field[17]));
+  readings.emplace_back(counter::kRss, number_in(field[21]) * page);
 }
 
 void add_number_after(std::string_view text, std::string_view key, const char* name,
@@ -94,11 +75,11 @@ void read_address_space(std::string_view limits, std::string_view stat,
   constexpr std::string_view kKey = "Max address space";
   const std::size_t line = limits.find(kKey);
   if (line == std::string_view::npos) return;
-  const auto limit = words(limits.substr(line + kKey.size()));
-  const auto field = words(stat.substr(stat.rfind(')') + 1));
+  const auto limit = words_in(limits.substr(line + kKey.size()));
+  const auto field = words_in(stat.substr(stat.rfind(')') + 1));
   if (limit.empty() || limit[0] == "unlimited" || field.size() < 21) return;
-  readings.emplace_back(counter::kAddressSpace, number_at(field[20]));
-  readings.emplace_back(counter::kAddressLimit, number_at(limit[0]));
+  readings.emplace_back(counter::kAddressSpace, number_in(field[20]));
+  readings.emplace_back(counter::kAddressLimit, number_in(limit[0]));
 }
 
 // /proc/net/dev: of all interfaces but the loopback one; bytes are the 1st and the 9th figure.
@@ -111,13 +92,26 @@ void read_network(std::string_view text, std::vector<Reading>& readings) {
     at = end + 1;
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos || line.substr(0, colon).ends_with("lo")) continue;
-    const auto figures = words(line.substr(colon + 1));
+    const auto figures = words_in(line.substr(colon + 1));
     if (figures.size() < 9) continue;
-    received += number_at(figures[0]);
-    sent += number_at(figures[8]);
+    received += number_in(figures[0]);
+    sent += number_in(figures[8]);
   }
   readings.emplace_back("net_rx_bytes", received);
   readings.emplace_back("net_tx_bytes", sent);
+}
+
+// The first line of /proc/stat; see proc(5). Idle (3) and waiting for a disk (4) are not busy.
+void read_cpu(std::string_view text, std::vector<Reading>& readings) {
+  if (!text.starts_with("cpu ")) return;
+  const auto field = words_in(text.substr(4, text.find('\n') - 4));
+  if (field.size() < 8) return;
+  static const std::int64_t tick_ns = 1'000'000'000 / sysconf(_SC_CLK_TCK);
+  constexpr std::array<std::size_t, 5> kBusy = {0, 1, 2, 5, 6};
+  std::int64_t busy = 0;
+  for (const std::size_t i : kBusy) busy += number_in(field[i]);
+  readings.emplace_back(counter::kCpuBusy, busy * tick_ns);
+  readings.emplace_back(counter::kCpuStolen, number_in(field[7]) * tick_ns);
 }
 
 // A file of `pid`'s memory cgroup, by its name in version 2 and in version 1; "" where there is
@@ -158,18 +152,32 @@ std::optional<std::int64_t> memory_group_limit(pid_t pid) {
 }
 
 ProcessSampler::ProcessSampler(pid_t pid)
-    : folder_("/proc/" + std::to_string(pid)),
+    : pid_(pid),
+      folder_("/proc/" + std::to_string(pid)),
       stat_(open_file(folder_ + "/stat")),
       io_(open_file(folder_ + "/io")),
       status_(open_file(folder_ + "/status")),
-      group_limit_(memory_group_limit(pid)) {}
+      group_limit_(memory_group_limit(pid)),
+      cpu_group_(pid) {}
 
 void ProcessSampler::add_limits(std::string_view stat, std::vector<Reading>& readings) const {
   std::array<char, 8192> buffer;
   const std::string_view score = read_text(open_file(folder_ + "/oom_score"), buffer);
-  if (!score.empty()) readings.emplace_back(counter::kOomScore, number_at(score));
+  if (!score.empty()) readings.emplace_back(counter::kOomScore, number_in(score));
   if (group_limit_) readings.emplace_back(counter::kMemoryLimit, *group_limit_);
   read_address_space(read_text(open_file(folder_ + "/limits"), buffer), stat, readings);
+}
+
+// What it may use of the machine's cores.
+void ProcessSampler::add_cores(std::vector<Reading>& readings) const {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(pid_, sizeof(set), &set) == 0)
+    readings.emplace_back(counter::kCores, CPU_COUNT(&set));
+  if (const auto quota = cpu_group_.read()) {
+    readings.emplace_back(counter::kCpuQuota, quota->millicores);
+    readings.emplace_back(counter::kCpuThrottled, quota->throttled_ns);
+  }
 }
 
 std::vector<Reading> ProcessSampler::read() const {
@@ -179,6 +187,7 @@ std::vector<Reading> ProcessSampler::read() const {
   read_stat(stat, readings);
   if (readings.empty()) return readings;
   add_limits(stat, readings);
+  add_cores(readings);
   const std::string_view io = read_text(io_, buffer);
   add_number_after(io, "\nread_bytes:", "read_bytes", readings);
   add_number_after(io, "\nwrite_bytes:", "write_bytes", readings);
@@ -193,7 +202,8 @@ MachineSampler::MachineSampler()
       psi_memory_(open_file("/proc/pressure/memory")),
       psi_io_(open_file("/proc/pressure/io")),
       net_(open_file("/proc/net/dev")),
-      meminfo_(open_file("/proc/meminfo")) {}
+      meminfo_(open_file("/proc/meminfo")),
+      stat_(open_file("/proc/stat")) {}
 
 std::vector<Reading> MachineSampler::read() const {
   std::array<char, 8192> buffer;
@@ -203,6 +213,7 @@ std::vector<Reading> MachineSampler::read() const {
                 readings);
   read_pressure(read_text(psi_io_, buffer), "psi_io_some_us", "psi_io_full_us", readings);
   read_network(read_text(net_, buffer), readings);
+  read_cpu(read_text(stat_, buffer), readings);
   const auto kib = number_after(read_text(meminfo_, buffer), "MemAvailable:");
   if (kib) readings.emplace_back("memory_available_bytes", *kib * 1024);
   return readings;
@@ -215,7 +226,7 @@ std::int64_t OomCounter::read() const {
   if (path_.empty()) return -1;
   std::ifstream file(path_);
   for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("oom_kill ")) return number_at(line);
+    if (line.starts_with("oom_kill ")) return number_in(line);
   }
   return -1;
 }

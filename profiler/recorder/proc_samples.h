@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "profiler/channel/listener.h"
+#include "profiler/recorder/cpu_group.h"
 
 namespace stepscope {
 
@@ -30,9 +31,13 @@ class ProcessSampler {
  private:
   void add_limits(std::string_view stat, std::vector<Reading>& readings) const;
 
+  void add_cores(std::vector<Reading>& readings) const;
+
+  pid_t pid_;
   std::string folder_;  // /proc/PID
   OwnedFd stat_, io_, status_;
   std::optional<std::int64_t> group_limit_;  // when it came
+  CpuGroup cpu_group_;
 };
 
 class MachineSampler {
@@ -41,7 +46,7 @@ class MachineSampler {
   [[nodiscard]] std::vector<Reading> read() const;
 
  private:
-  OwnedFd psi_cpu_, psi_memory_, psi_io_, net_, meminfo_;
+  OwnedFd psi_cpu_, psi_memory_, psi_io_, net_, meminfo_, stat_;
 };
 
 // The memory limit of the process's cgroup or an enclosing one, in bytes; nothing: no limit.

@@ -27,8 +27,7 @@ struct ProcessDrain::Ring {
         thread(described),
         generation(header->generation.load(std::memory_order_relaxed)) {}
 
-  void skip_what_is_there() {
-    consumer.release(consumer.published().end);
+  void disregard_losses_so_far() {
     for (std::size_t i = 0; i < lost_before.size(); ++i) {
       lost_before[i] = static_cast<std::int64_t>(consumer.header().lost[i].load());
     }
@@ -36,6 +35,7 @@ struct ProcessDrain::Ring {
 
   RingConsumer consumer;
   RingDecoder decoder;
+  std::vector<Slot> slots;  // taken from it; not empty: an exception kept them from being decoded
   Thread thread;
   std::uint32_t generation;
   std::array<std::int64_t, kLossKindCount> lost_before{};
@@ -46,13 +46,14 @@ struct ProcessDrain::Ring {
 ProcessDrain::ProcessDrain(const Region& region, ProcessId process, TraceWriter& writer,
                            const ClockMap& clock)
     : region_(region),
+      backlog_(std::make_shared<RingBacklog>(region)),
       process_(process),
       writer_(writer),
       clock_(clock),
       device_(*device_area(region), process, writer, clock,
               [this](std::uint32_t tid) { return thread_of_tid(tid); }) {}
 
-ProcessDrain::~ProcessDrain() = default;
+ProcessDrain::~ProcessDrain() { backlog_->close(); }
 
 std::uint32_t ProcessDrain::ring_count() const {
   return std::min(region_.header->ring_count.load(std::memory_order_acquire),
@@ -63,7 +64,9 @@ Status ProcessDrain::skip_what_is_there() {
   for (std::uint32_t i = 0; i < ring_count(); ++i) {
     const auto ring = known_ring(i);
     if (!ring.ok()) return ring.status();
-    if (*ring != nullptr) (*ring)->skip_what_is_there();
+    if (*ring == nullptr) continue;
+    backlog_->discard(i);
+    (*ring)->disregard_losses_so_far();
   }
   device_.skip_what_is_there();
   refused_before_ = static_cast<std::int64_t>(region_.header->refused_threads.load());
@@ -83,11 +86,16 @@ ProcessDrain::Memory ProcessDrain::tensor_memory() const {
   return sum;
 }
 
-Status ProcessDrain::drain() {
+Status ProcessDrain::drain() { return drain(UINT64_MAX); }
+
+Status ProcessDrain::drain_some() { return drain(4 * RingBacklog::kMostTaken); }
+
+Status ProcessDrain::drain(std::uint64_t most_slots) {
   busy_ = false;
+  behind_ = false;
   if (!region_) return {};
   for (std::uint32_t i = 0; i < ring_count(); ++i) {
-    if (Status status = drain_ring(i); !status.ok()) return status;
+    if (Status status = drain_ring(i, most_slots); !status.ok()) return status;
   }
   if (Status status = drain_device(false); !status.ok()) return status;
   const std::int64_t refused = growth(region_.header->refused_threads.load(), refused_before_);
@@ -113,6 +121,7 @@ Status ProcessDrain::drain_unfinished() {
 }
 
 void ProcessDrain::close() noexcept {
+  backlog_->close();
   rings_.clear();
   region_ = {};
 }
@@ -122,7 +131,7 @@ void ProcessDrain::discard_from_now_on() {
   device_.discard_from_now_on();
 }
 
-Status ProcessDrain::drain_ring(std::uint32_t index) {
+Status ProcessDrain::drain_ring(std::uint32_t index, std::uint64_t most_slots) {
   const auto known = known_ring(index);
   if (!known.ok()) return known.status();
   if (*known == nullptr) return {};
@@ -132,15 +141,19 @@ Status ProcessDrain::drain_ring(std::uint32_t index) {
       ring.consumer.header().state.load(std::memory_order_acquire) == RingState::kClosed;
 
   if (Status status = update_torch_id(ring); !status.ok()) return status;
-  const RingConsumer::Batch batch = ring.consumer.published();
-  busy_ = busy_ || batch.size() > ring.consumer.slot_count() / 4;
-  decoded_.ops.clear();  // what an exception left of an earlier ring is decoded again there
-  decoded_.phases.clear();
-  ring.decoder.decode(ring.consumer, batch, clock_, decoded_);
-  ring.consumer.release(batch.end);
-  if (Status status = write_decoded(); !status.ok()) return status;
+  // What is there now; the thread goes on writing.
+  const std::uint64_t there = backlog_->size(index) + ring.slots.size();
+  busy_ = busy_ || there > ring.consumer.slot_count() / 4;
+  for (std::uint64_t drained = 0; drained < std::min(there, most_slots);) {
+    if (ring.slots.empty()) backlog_->take(index, ring.slots);
+    if (ring.slots.empty()) break;
+    drained += ring.slots.size();
+    if (Status status = write(ring); !status.ok()) return status;
+  }
   if (Status status = store_losses(ring); !status.ok()) return status;
-  if (closed) {
+  const bool left = there > most_slots;
+  behind_ = behind_ || left;
+  if (closed && !left) {
     ring.consumer.free();
     rings_[index].reset();
   }
@@ -208,6 +221,15 @@ Status ProcessDrain::update_torch_id(Ring& ring) {
   return discarding_ ? Status() : writer_.update_thread(ring.decoder.thread(), ring.thread);
 }
 
+Status ProcessDrain::write(Ring& ring) {
+  decoded_.ops.clear();  // what an exception left of an earlier ring is decoded again there
+  decoded_.phases.clear();
+  decoded_.stretches.clear();
+  ring.decoder.decode(ring.slots, clock_, decoded_);
+  ring.slots.clear();
+  return write_decoded();
+}
+
 Status ProcessDrain::write_decoded() {
   totals_.ops += static_cast<std::int64_t>(decoded_.ops.size());
   totals_.phases += static_cast<std::int64_t>(decoded_.phases.size());
@@ -219,8 +241,12 @@ Status ProcessDrain::write_decoded() {
   if (!discarding_ && status.ok() && !decoded_.phases.empty()) {
     status = writer_.add(decoded_.phases);
   }
+  if (!discarding_ && status.ok() && !decoded_.stretches.empty()) {
+    status = writer_.add(decoded_.stretches);
+  }
   decoded_.ops.clear();
   decoded_.phases.clear();
+  decoded_.stretches.clear();
   return status;
 }
 
@@ -256,12 +282,10 @@ std::vector<UnfinishedOp> ProcessDrain::open_ops() const {
         std::min(header.open_depth.load(std::memory_order_acquire), kMaxOpenOps);
     for (std::uint32_t i = 0; i < depth; ++i) {
       const OpenOp& op = header.open_ops[i];
-      const auto phase =
-          op.phase < kPhaseKindCount ? static_cast<PhaseKind>(op.phase) : PhaseKind::kNone;
       const SessionTime start = clock_.to_session(Ticks{op.start});
       if (!is_storable(start)) continue;  // a program that has gone wild may have left anything
-      open.push_back({ring->decoder.thread(), ring->decoder.text_of(op.name), start, phase,
-                      static_cast<std::uint8_t>(i)});
+      open.push_back({ring->decoder.thread(), ring->decoder.text_of(op.name), start,
+                      phase_of_op(op.phase), static_cast<std::uint8_t>(i)});
     }
   }
   return open;

@@ -13,6 +13,7 @@
 
 #include "profiler/recorder/decoder.h"
 #include "profiler/recorder/device_drain.h"
+#include "profiler/recorder/ring_backlog.h"
 #include "profiler/ring/clock.h"
 #include "profiler/ring/region.h"
 #include "store/status.h"
@@ -43,6 +44,8 @@ class ProcessDrain final : public DecodeContext {
   Status skip_what_is_there();
   // Writes everything published since the last call.
   Status drain();
+  // The same, but of each ring at most some hundred thousand events at a time; see behind().
+  Status drain_some();
   // After the program's death: also writes the device buffers that were not handed over.
   Status drain_unfinished();
   // The store has failed: events from now on, and those in the rings, are only counted.
@@ -52,6 +55,10 @@ class ProcessDrain final : public DecodeContext {
   void close() noexcept;
   // After drain(): some ring was a quarter full; come back soon.
   [[nodiscard]] bool busy() const { return busy_; }
+  // After drain_some(): there is more; come back at once.
+  [[nodiscard]] bool behind() const { return behind_; }
+  // For a RingCollector, which empties the rings while nobody drains. Closed by close().
+  [[nodiscard]] std::shared_ptr<RingBacklog> backlog() const { return backlog_; }
   [[nodiscard]] const DrainTotals& totals() const { return totals_; }
   [[nodiscard]] ProcessId process() const { return process_; }
 
@@ -81,15 +88,18 @@ class ProcessDrain final : public DecodeContext {
   Result<ThreadId> thread_with_ring(const Thread& thread);
   Result<ThreadId> thread_of_tid(std::uint32_t tid);
   Status drain_device(bool unfinished);
-  Status drain_ring(std::uint32_t index);
+  Status drain(std::uint64_t most_slots);
+  Status drain_ring(std::uint32_t index, std::uint64_t most_slots);
   // Our state of the ring; a new one if another thread has taken it over. nullptr: not in use.
   Result<Ring*> known_ring(std::uint32_t index);
   Status update_torch_id(Ring& ring);
+  Status write(Ring& ring);
   Status write_decoded();
   Status store_losses(Ring& ring);
   Status store_loss(ThreadId thread, const char* kind, std::int64_t total, std::int64_t& stored);
 
   Region region_;  // none: closed
+  const std::shared_ptr<RingBacklog> backlog_;
   const ProcessId process_;
   TraceWriter& writer_;
   const ClockMap& clock_;
@@ -110,6 +120,7 @@ class ProcessDrain final : public DecodeContext {
   std::int64_t failures_before_ = 0;
   std::int64_t stored_failures_ = 0;
   bool busy_ = false;
+  bool behind_ = false;
   bool discarding_ = false;
 };
 

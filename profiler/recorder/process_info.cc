@@ -5,27 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
+
+#include "profiler/process/proc_text.h"
 
 namespace stepscope {
 namespace {
 
-// Not by iterators, which throw when a read fails, and a file of /proc does when its process ends.
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text;
-  std::array<char, 4096> part;
-  do {
-    file.read(part.data(), part.size());
-    text.append(part.data(), static_cast<std::size_t>(file.gcount()));
-  } while (file);
-  return text;
-}
-
 // /proc/PID/cmdline separates arguments by NUL and ends with one.
 std::string command_line(const std::string& pid = "self") {
-  std::string text = read_file("/proc/" + pid + "/cmdline");
+  std::string text = read_proc_file("/proc/" + pid + "/cmdline");
   while (!text.empty() && text.back() == '\0') text.pop_back();
   std::replace(text.begin(), text.end(), '\0', ' ');
   return text;
@@ -60,7 +49,7 @@ Process this_process() {
 
 Process process_of(std::int64_t pid) {
   const std::string text = std::to_string(pid);
-  return {pid, first_line(read_file("/proc/" + text + "/comm")), command_line(text), 0, -1};
+  return {pid, first_line(read_proc_file("/proc/" + text + "/comm")), command_line(text), 0, -1};
 }
 
 std::vector<std::pair<std::string, std::string>> machine_meta() {

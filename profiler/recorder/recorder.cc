@@ -1,35 +1,24 @@
 #include "profiler/recorder/recorder.h"
 
 #include <pthread.h>
-#include <signal.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <string>
 #include <system_error>
 #include <utility>
 
+#include "profiler/identity/source_state.h"
+#include "profiler/recorder/blocked_signals.h"
+#include "profiler/recorder/loaded_versions.h"
 #include "profiler/recorder/pace.h"
 #include "profiler/recorder/process_info.h"
+#include "profiler/recorder/run_meta.h"
 #include "store/contained.h"
 
 namespace stepscope {
 namespace {
-
-// The recorder's thread takes none of the program's signals.
-class BlockedSignals {
- public:
-  BlockedSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  BlockedSignals(const BlockedSignals&) = delete;
-  BlockedSignals& operator=(const BlockedSignals&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 template <typename Work>
 Status start_thread(std::thread& thread, const std::string& output, Work work) {
@@ -60,6 +49,7 @@ Status Recorder::start(const RecorderStart& start, std::unique_ptr<Recorder>& re
     Recorder& self = *recorder;
     return start_thread(self.thread_, start.output, [&self] { self.run(); });
   });
+  if (!started.ok() && recorder != nullptr) recorder->session_->discard();
   if (!started.ok()) recorder.reset();
   return started;
 }
@@ -75,7 +65,9 @@ Status Recorder::open(const RecorderStart& start, std::unique_ptr<Recorder>& rec
   recorder->drain_ = &session.open_drain(start.region, *process);
   // Flushed now: readers always find a valid store, and a full disk fails at once.
   if (Status status = session.flush(); !status.ok()) return status;
-  return recorder->drain_->skip_what_is_there();
+  if (Status status = recorder->drain_->skip_what_is_there(); !status.ok()) return status;
+  recorder->collector_.add(recorder->drain_->backlog());
+  return {};
 }
 
 Recorder::~Recorder() {
@@ -95,6 +87,14 @@ Status Recorder::stop(const Meta& meta) noexcept {
 
 void Recorder::run() noexcept {
   pthread_setname_np(pthread_self(), "stepscope");
+  // By reading files alone: a training program must not be forked behind its back.
+  session_->attempt([this] {
+    for (const std::filesystem::path& folder : own_source_folders()) {
+      const std::filesystem::path root = repository_of(folder);
+      if (!root.empty()) return store_facts(source_meta(read_source_state(root)));
+    }
+    return Status();
+  });
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     wake_.wait_for(lock, drain_->busy() ? kBusyDrainPeriod : kDrainPeriod,
@@ -106,8 +106,18 @@ void Recorder::run() noexcept {
   lock.unlock();
   const SessionTime end = session_->now();
   session_->attempt([this] { return drain_->drain(); });
+  session_->attempt([this] { return store_facts(loaded_versions(getpid())); });
   // On this thread like all writing: the caller's may have SIGXFSZ unblocked.
   outcome_ = session_->finish(*last_meta_, end);
+  drain_->close();  // the rings are the next recording's
+}
+
+Status Recorder::store_facts(const Meta& facts) {
+  if (session_->failed()) return {};
+  for (const auto& [key, value] : facts) {
+    if (Status status = session_->set_meta(key, value); !status.ok()) return status;
+  }
+  return {};
 }
 
 // After a failure the rings are still drained, to count what is not written.
@@ -123,7 +133,9 @@ Status Recorder::sample() {
   if (now_ns - last_sample_ns_ < kSamplePeriodNs) return {};
   last_sample_ns_ = now_ns;
   const SessionTime now = session_->now();
-  const Status status = counters_.store(session_->writer(), *drain_, now);
+  Status status = counters_.store(session_->writer(), *drain_, now);
+  const ThreadWatch::Root self{getpid(), drain_->process()};
+  if (status.ok()) status = threads_.store(session_->writer(), {&self, 1}, now);
   return status.ok() ? store_machine_samples(session_->writer(), machine_, now) : status;
 }
 

@@ -19,7 +19,9 @@
 #include "profiler/recorder/counter_samples.h"
 #include "profiler/recorder/proc_samples.h"
 #include "profiler/recorder/process_drain.h"
+#include "profiler/recorder/ring_collector.h"
 #include "profiler/recorder/store_session.h"
+#include "profiler/recorder/thread_watch.h"
 #include "profiler/session/recorder_library.h"
 #include "store/status.h"
 
@@ -40,6 +42,7 @@ class Recorder final : public EmbeddedRecorder {
 
   static Status open(const RecorderStart& start, std::unique_ptr<Recorder>& recorder);
   void run() noexcept;
+  Status store_facts(const Meta& facts);
   Status look();
   Status sample();
 
@@ -47,7 +50,9 @@ class Recorder final : public EmbeddedRecorder {
   std::unique_ptr<StoreSession> session_;
   ProcessDrain* drain_ = nullptr;  // in session_
   ProcessCounters counters_{getpid()};
+  RingCollector collector_;
   MachineSampler machine_;
+  ThreadWatch threads_;
   std::int64_t last_sample_ns_ = 0;
   Status outcome_;
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "profiler/recorder/counter_samples.h"
+#include "profiler/recorder/loaded_versions.h"
 #include "profiler/recorder/pace.h"
 #include "profiler/recorder/process_info.h"
 
@@ -23,15 +24,15 @@ constexpr std::chrono::milliseconds kLastOnes{200};
 
 Result<std::unique_ptr<RunRecorder>> RunRecorder::start(const std::filesystem::path& output,
                                                         const Meta& meta, const RunPlan& plan) {
-  auto session = StoreSession::create(output, meta);
+  auto session =
+      plan.replace_late ? StoreSession::prepare(output, meta) : StoreSession::create(output, meta);
   if (!session.ok()) return session.status();
   auto listener = Listener::open();
   if (!listener.ok()) return listener.status();
   std::unique_ptr<RunRecorder> recorder(
       new RunRecorder(*std::move(session), *std::move(listener), plan));
   StoreSession& opened = *recorder->session_;
-  if (Status status = recorder->store().set_meta(kSocketMeta, recorder->socket_path());
-      !status.ok()) {
+  if (Status status = opened.set_meta(kSocketMeta, recorder->socket_path()); !status.ok()) {
     return status;
   }
   opened.set_on_failure([self = recorder.get()](const Status&) { self->stop_op_callbacks(); });
@@ -56,7 +57,9 @@ void RunRecorder::wait(int also) const noexcept try {
   for (const WatchedProcess& process : processes_) {
     if (!process.ended && process.pidfd) fds.push_back({process.pidfd.get(), POLLIN, 0});
   }
-  const auto period = busy_ ? kBusyDrainPeriod : kDrainPeriod;
+  const auto period = behind_ ? std::chrono::milliseconds(0)
+                      : busy_ ? kBusyDrainPeriod
+                              : kDrainPeriod;
   poll(fds.data(), fds.size(), static_cast<int>(period.count()));
 } catch (const std::bad_alloc&) {
   poll(nullptr, 0, static_cast<int>(kBusyDrainPeriod.count()));
@@ -79,6 +82,7 @@ void RunRecorder::stop_op_callbacks() noexcept {
 
 Status RunRecorder::look() {
   busy_ = false;
+  behind_ = false;
   for (WatchedProcess& process : processes_) {
     if (process.ended) continue;
     // Asked first: what it wrote before it ended is then in the rings.
@@ -91,6 +95,7 @@ Status RunRecorder::look() {
         exited > 0 ? end(process, EndKind::kExit, exited - 1) : end(process, EndKind::kSignal, 0);
     if (!status.ok()) return status;
   }
+  if (Status status = store_source_state(); !status.ok()) return status;
   const std::int64_t now = read_clock_ns(CLOCK_MONOTONIC);
   if (now - last_sample_ns_ >= kSamplePeriodNs) {
     last_sample_ns_ = now;
@@ -119,6 +124,10 @@ Status RunRecorder::take_in_arrivals() {
 // Of a process that came when nothing can be stored any more.
 void RunRecorder::count_events_of(const Listener::Arrival& arrival) {
   arrival.region.header->heartbeat = 0;
+  if (!session_->begun()) {  // there is no store to say what is missing
+    unmap_region(arrival.region);
+    return;
+  }
   const auto is_it = [&](const WatchedProcess& process) {
     return process.region.header == arrival.region.header;
   };
@@ -127,6 +136,8 @@ void RunRecorder::count_events_of(const Listener::Arrival& arrival) {
 }
 
 Status RunRecorder::add_process(const Listener::Arrival& arrival) {
+  if (Status status = session_->begin(); !status.ok()) return status;
+  source_.start(plan_.source_folders);
   // The same process again: it has become another program.
   if (WatchedProcess* before = find_running(arrival.pid)) {
     if (Status status = drain(*before); !status.ok()) return status;
@@ -139,6 +150,7 @@ Status RunRecorder::add_process(const Listener::Arrival& arrival) {
   if (!id.ok()) return id.status();
   arrival.region.header->ops_switch = switch_;
   processes_.emplace_back(arrival, *id, *session_);
+  collector_.add(processes_.back().drain.backlog());
   return {};
 }
 
@@ -146,8 +158,9 @@ Status RunRecorder::drain(WatchedProcess& process) {
   process.look();
   collect_notices(process);
   if (Status status = describe(process); !status.ok()) return status;
-  const Status status = process.drain.drain();
+  const Status status = process.drain.drain_some();
   busy_ = busy_ || process.drain.busy();
+  behind_ = behind_ || process.drain.behind();
   return status;
 }
 
@@ -193,16 +206,37 @@ Status RunRecorder::store_torch_settings() {
   return store().set_meta("cudnn_benchmark", benchmark);
 }
 
+Status RunRecorder::store_source_state() {
+  const auto found = source_.take();
+  if (!found) return {};
+  for (const auto& [key, value] : source_meta(*found)) {
+    if (Status status = store().set_meta(key, value); !status.ok()) return status;
+  }
+  return {};
+}
+
+// Once, in the first process that has a step: by then it has imported what it needs.
+Status RunRecorder::store_loaded_versions(const WatchedProcess& process) {
+  if (versions_stored_ || process.step == 0) return {};
+  versions_stored_ = true;
+  for (const auto& [key, value] : loaded_versions(process.pid)) {
+    if (Status status = store().set_meta(key, value); !status.ok()) return status;
+  }
+  return {};
+}
+
 Status RunRecorder::sample() {
   const SessionTime now = session_->now();
-  bool any = false;
+  std::vector<ThreadWatch::Root> roots;
   for (WatchedProcess& process : processes_) {
     if (process.ended) continue;
-    any = true;
-    const Status status = process.counters->store(store(), process.drain, now);
+    roots.push_back({process.pid, process.drain.process()});
+    Status status = process.counters->store(store(), process.drain, now);
+    if (status.ok()) status = store_loaded_versions(process);
     if (!status.ok()) return status;
   }
-  if (!any) return {};
+  if (roots.empty()) return {};
+  if (Status status = threads_.store(store(), roots, now); !status.ok()) return status;
   if (gpus_ == nullptr) {
     gpus_ = std::make_unique<GpuSampler>(plan_.nvml, std::chrono::nanoseconds(kSamplePeriodNs));
   }
@@ -265,6 +299,7 @@ Status RunRecorder::store_program_end(pid_t pid, int wait_status, const std::str
   }
   const auto already = [&](const WatchedProcess& process) { return process.pid == pid; };
   if (std::any_of(processes_.begin(), processes_.end(), already)) return {};
+  if (!session_->begun()) return {};  // there is an earlier recording, and nothing to replace it
   // It never came: no libtorch of its own. How it ended is told all the same.
   const auto id =
       store().add_process({pid, command.substr(0, command.find(' ')), command, getpid(), -1});
@@ -275,6 +310,11 @@ Status RunRecorder::store_program_end(pid_t pid, int wait_status, const std::str
 Status RunRecorder::finish() noexcept {
   wait_for_last_ones();
   Meta last;
+  session_->attempt([&] { return drain_survivors(); });
+  session_->attempt([&] {
+    source_.finish();
+    return session_->failed() || !session_->begun() ? Status() : store_source_state();
+  });
   session_->attempt([&] {
     if (!session_->failed()) note_survivors();
     std::int64_t steps = 0;
@@ -283,6 +323,14 @@ Status RunRecorder::finish() noexcept {
     return session_->failed() ? Status() : store_torch_settings();
   });
   return session_->finish(last, session_->now());
+}
+
+Status RunRecorder::drain_survivors() {
+  for (WatchedProcess& process : processes_) {
+    if (process.ended) continue;
+    if (Status status = process.drain.drain(); !status.ok()) return status;
+  }
+  return {};
 }
 
 void RunRecorder::note_survivors() {
@@ -318,8 +366,12 @@ RunProgress RunRecorder::progress() const {
     if (process.step == 0) continue;
     sum.waiting_ns += to_ns(drained.input);
     sum.looping_ns += process.last_seen_ns - process.first_step_ns;
-    sum.ops_enabled =
-        sum.ops_enabled || (!process.ended && process.region.header->ops_enabled != 0);
+    if (process.ended) continue;
+    const RegionHeader& region = *process.region.header;
+    sum.ops_enabled = sum.ops_enabled || region.ops_enabled != 0;
+    if (region.op_cost_ppm.load() < sum.op_cost * 1e6) continue;
+    sum.op_cost = region.op_cost_ppm.load() / 1e6;
+    sum.op_step_share = region.op_steps_ppm.load() / 1e6;
   }
   return sum;
 }

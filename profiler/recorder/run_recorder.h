@@ -21,7 +21,10 @@
 #include "profiler/channel/listener.h"
 #include "profiler/recorder/gpu_sampler.h"
 #include "profiler/recorder/proc_samples.h"
+#include "profiler/recorder/ring_collector.h"
+#include "profiler/recorder/source_watch.h"
 #include "profiler/recorder/store_session.h"
+#include "profiler/recorder/thread_watch.h"
 #include "profiler/recorder/watched_process.h"
 #include "profiler/session/recorder_library.h"
 #include "store/status.h"
@@ -32,6 +35,11 @@ struct RunPlan {
   RecordPlan record{};
   std::size_t ring_bytes = 0;              // 0: the default
   std::string nvml = "libnvidia-ml.so.1";  // NVIDIA's management library, for dlopen()
+  // Where the program's source may be: the state of the first of these folders that lies in a git
+  // repository is recorded. Empty: none.
+  std::vector<std::filesystem::path> source_folders{};
+  // An earlier recording stays where it is until a process connects, and for good if none does.
+  bool replace_late = false;
 };
 
 // For progress displays.
@@ -44,11 +52,16 @@ struct RunProgress {
   std::int64_t waiting_ns = 0;  // for input, of all loops
   std::int64_t looping_ns = 0;  // since the first phase of each loop, of all loops
   bool ops_enabled = false;     // in some process now
+  // With a budget, of the process that it costs most: the share of its steps that had ops, and of
+  // its time what they cost.
+  double op_step_share = 0;
+  double op_cost = 0;
 };
 
 class RunRecorder {
  public:
-  // Creates the store at `output` with `meta` in it. Errors: those of TraceWriter::create(), kIo.
+  // Creates the store at `output` with `meta` in it (but see RunPlan::replace_late). Errors: those
+  // of TraceWriter::create(), kIo.
   static Result<std::unique_ptr<RunRecorder>> start(const std::filesystem::path& output,
                                                     const Meta& meta, const RunPlan& plan);
   ~RunRecorder();
@@ -73,6 +86,10 @@ class RunRecorder {
   void program_ended(pid_t pid, int wait_status, const std::string& command) noexcept;
   // Briefly waits for processes that are still running, drains the rest and closes the store.
   Status finish() noexcept;
+  // Instead of finish(), where the program could not be started: nothing has happened at `output`.
+  void discard() { session_->discard(); }
+  // Whether there is a store at `output` that is this recording's.
+  [[nodiscard]] bool has_store() const { return session_->begun(); }
 
   [[nodiscard]] RunProgress progress() const;
   [[nodiscard]] const Status& failure() const { return session_->failure(); }
@@ -88,6 +105,7 @@ class RunRecorder {
   void stop_op_callbacks() noexcept;
   Status store_program_end(pid_t pid, int wait_status, const std::string& command);
   void wait_for_last_ones() noexcept;
+  Status drain_survivors();
   void note_survivors();
   Status look();
   Status take_in_arrivals();
@@ -97,6 +115,8 @@ class RunRecorder {
   Status describe(const WatchedProcess& process);
   [[nodiscard]] std::string cudnn_benchmark() const;
   Status store_torch_settings();
+  Status store_source_state();
+  Status store_loaded_versions(const WatchedProcess& process);
   void collect_notices(WatchedProcess& process);
   void add_notice(const std::string& line);
   Status sample();
@@ -109,7 +129,9 @@ class RunRecorder {
 
   std::unique_ptr<StoreSession> session_;
   std::unique_ptr<Listener> listener_;
+  RingCollector collector_;
   MachineSampler machine_;
+  ThreadWatch threads_;
   std::unique_ptr<GpuSampler> gpus_;     // from the first process that came
   std::list<WatchedProcess> processes_;  // their drains are session_'s
   std::vector<std::string> notices_;
@@ -117,7 +139,10 @@ class RunRecorder {
   pid_t program_ = 0;
   bool described_ = false;
   std::string stored_benchmark_;
+  SourceWatch source_;
+  bool versions_stored_ = false;
   bool busy_ = false;
+  bool behind_ = false;
   std::int64_t last_sample_ns_ = 0;
 };
 

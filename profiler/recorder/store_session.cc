@@ -4,7 +4,9 @@
 
 #include "profiler/recorder/pace.h"
 #include "profiler/recorder/process_info.h"
+#include "profiler/recorder/run_meta.h"
 #include "profiler/ring/clock.h"
+#include "store/store_path.h"
 
 namespace stepscope {
 namespace {
@@ -20,24 +22,53 @@ Status set_all_meta(TraceWriter& writer, const Meta& meta) {
 
 Result<std::unique_ptr<StoreSession>> StoreSession::create(const std::filesystem::path& output,
                                                            const Meta& meta) {
-  auto writer = TraceWriter::create(output);
-  if (!writer.ok()) return writer.status();
-  std::unique_ptr<StoreSession> session(new StoreSession(output, *std::move(writer)));
-  for (const Meta& facts : {machine_meta(), meta, session->clock_.anchors()}) {
-    if (Status status = set_all_meta(session->writer(), facts); !status.ok()) return status;
-  }
+  std::unique_ptr<StoreSession> session(new StoreSession(output, meta));
+  if (Status status = session->begin(); !status.ok()) return status;
   return session;
 }
 
-StoreSession::StoreSession(const std::filesystem::path& output, std::unique_ptr<TraceWriter> writer)
-    : missing_(output), writer_(std::move(writer)) {}
+Result<std::unique_ptr<StoreSession>> StoreSession::prepare(const std::filesystem::path& output,
+                                                            const Meta& meta) {
+  auto claim = claim_existing(output);
+  if (!claim.ok()) return claim.status();
+  if (!*claim) return create(output, meta);
+  std::unique_ptr<StoreSession> session(new StoreSession(output, meta));
+  session->claim_ = *std::move(claim);
+  return session;
+}
+
+StoreSession::StoreSession(const std::filesystem::path& output, const Meta& meta)
+    : output_(output), meta_(meta), missing_(output) {}
+
+Status StoreSession::begin() {
+  if (begun_ || failed()) return failure_;
+  claim_.reset();
+  auto writer = TraceWriter::create(output_);
+  if (!writer.ok()) return writer.status();
+  writer_ = *std::move(writer);
+  for (const Meta& facts : {machine_meta(), run_meta(), meta_, clock_.anchors()}) {
+    Status status = set_all_meta(*writer_, facts);
+    if (status.ok()) continue;
+    writer_->discard();
+    writer_.reset();
+    return status;
+  }
+  begun_ = true;
+  return {};
+}
+
+Status StoreSession::set_meta(const std::string& key, const std::string& value) {
+  if (begun_) return writer_->set_meta(key, value);
+  meta_.emplace_back(key, value);
+  return {};
+}
 
 void StoreSession::keep(Status status) noexcept {
   if (status.ok() || failed()) return;
   failure_ = std::move(status);
   // An exception leaves a transaction open; what is in it will be counted as missing.
   static_cast<void>(contained([this] {
-    writer_->stop_writing(failure_);
+    if (writer_ != nullptr) writer_->stop_writing(failure_);
     return Status();
   }));
   for (ProcessDrain& drain : drains_) drain.discard_from_now_on();
@@ -55,7 +86,7 @@ bool StoreSession::flush_is_due() const {
 }
 
 Status StoreSession::flush() {
-  if (failed()) return {};
+  if (failed() || !begun_) return {};
   last_flush_ns_ = read_clock_ns(CLOCK_MONOTONIC);
   const Status status = writer_->flush();
   if (status.ok()) events_flushed_ = events_seen();
@@ -63,12 +94,20 @@ Status StoreSession::flush() {
 }
 
 Status StoreSession::finish(const Meta& meta, SessionTime end) noexcept {
+  claim_.reset();
+  if (!begun_) return std::move(failure_);
   // The last that can fail: from here on all events are in the store.
   if (!failed()) attempt([this] { return flush(); });
   if (!failed()) attempt([&] { return store_end(meta, end); });
   if (failed()) static_cast<void>(contained([this] { return store_missing(); }));
   writer_.reset();
   return std::move(failure_);
+}
+
+void StoreSession::discard() {
+  claim_.reset();
+  if (writer_ != nullptr) writer_->discard();
+  writer_.reset();
 }
 
 Status StoreSession::store_end(const Meta& meta, SessionTime end) {

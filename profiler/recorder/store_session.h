@@ -11,6 +11,8 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "profiler/recorder/missing_events.h"
@@ -19,6 +21,7 @@
 #include "profiler/session/recorder_library.h"
 #include "store/contained.h"
 #include "store/status.h"
+#include "store/store_file.h"
 #include "store/trace_writer.h"
 
 namespace stepscope {
@@ -31,6 +34,10 @@ class StoreSession {
   // flush() makes them visible. Errors: those of TraceWriter::create(), kIo.
   static Result<std::unique_ptr<StoreSession>> create(const std::filesystem::path& output,
                                                       const Meta& meta);
+  // The same, but a store that is at `output` stays there until begin(): a program that turns out
+  // to have nothing to record does not replace it. Errors: those that create() would have.
+  static Result<std::unique_ptr<StoreSession>> prepare(const std::filesystem::path& output,
+                                                       const Meta& meta);
   StoreSession(const StoreSession&) = delete;
   StoreSession& operator=(const StoreSession&) = delete;
 
@@ -46,8 +53,13 @@ class StoreSession {
   [[nodiscard]] bool failed() const { return !failure_.ok(); }
   [[nodiscard]] const Status& failure() const { return failure_; }
 
-  // Until finish().
+  // Creates the store, if that is still to be done. No event may be written before.
+  Status begin();
+  [[nodiscard]] bool begun() const { return begun_; }
+  // From begin() to finish().
   [[nodiscard]] TraceWriter& writer() { return *writer_; }
+  // Also before begin().
+  Status set_meta(const std::string& key, const std::string& value);
   [[nodiscard]] const ClockMap& clock() const { return clock_.map(); }
   [[nodiscard]] SessionTime now() const { return clock_.now(); }
   // Call often.
@@ -59,22 +71,29 @@ class StoreSession {
 
   // The last flush is kFlushPeriodNs old.
   [[nodiscard]] bool flush_is_due() const;
-  // Makes everything so far visible to readers. Nothing after a failure.
+  // Makes everything so far visible to readers. Nothing before begin() and after a failure.
   Status flush();
 
   // Stores `meta` and that the recording ended at `end`, and closes the store; after a failure,
   // stores how many events are missing. Returns the failure. Once; afterwards only totals() may be
   // asked of the drains.
+  // Before begin(), `output` stays as it is.
   Status finish(const Meta& meta, SessionTime end) noexcept;
+  // Leaves nothing at `output` but what was there before. No call after it.
+  void discard();
 
  private:
-  StoreSession(const std::filesystem::path& output, std::unique_ptr<TraceWriter> writer);
+  StoreSession(const std::filesystem::path& output, const Meta& meta);
 
   void keep(Status status) noexcept;
   Status store_end(const Meta& meta, SessionTime end);
   Status store_missing();
   [[nodiscard]] std::int64_t events_seen() const;
 
+  const std::filesystem::path output_;
+  Meta meta_;                       // until begin()
+  std::optional<StoreFile> claim_;  // the same; of the store that is at output_
+  bool begun_ = false;
   OnFailure on_failure_;
   MissingEvents missing_;
   std::unique_ptr<TraceWriter> writer_;

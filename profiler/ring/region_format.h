@@ -7,6 +7,7 @@
 // no memory before a thread has it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +29,17 @@ struct RecordPlan {
   std::int64_t repeat;
   std::uint32_t phases_only;  // 1: no ops at all, whatever the step
   std::uint32_t shapes;       // 1: the shapes of the inputs too
+  // The share of the run's time that ops may cost, in millionths: they are recorded in some steps
+  // only (session/op_budget.h). 0: in every step of the window.
+  std::uint32_t budget_ppm;
+  std::uint32_t reserved;
 };
+
+// RecordPlan::budget_ppm for a share of the run's time, from 0 to 1. Only 0 becomes 0.
+inline std::uint32_t budget_ppm(double share) {
+  if (!(share > 0)) return 0;
+  return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(share * 1e6 + 0.5));
+}
 
 // On demand, from outside, while the program runs.
 enum class OpsSwitch : std::uint32_t { kPlan, kOn, kOff };
@@ -40,7 +51,7 @@ inline constexpr std::uint64_t kDeviceAreaOffset = 4096;
 inline constexpr std::uint64_t kDeviceAreaBytes = (std::uint64_t{18} << 20) + 4096;
 
 inline constexpr std::uint32_t kRegionMagic = 0x47525253;  // "SRRG"
-inline constexpr std::uint32_t kRegionVersion = 6;
+inline constexpr std::uint32_t kRegionVersion = 7;
 
 // A setting of libtorch's that a program may turn on and off.
 enum class TorchSwitch : std::uint32_t { kUnknown, kOff, kOn };
@@ -77,11 +88,15 @@ struct RegionHeader {
   // Written by the program.
   alignas(64) std::atomic<std::uint32_t> ring_count;  // rings [0, ring_count) have been made
   std::atomic<std::uint32_t> ops_enabled;             // 1: the op callbacks are in place now
-  std::atomic<std::uint64_t> refused_threads;         // threads that found no ring
-  std::atomic<std::uint64_t> failures;                // exceptions caught in the profiler's code
-  std::atomic<std::int64_t> step;                     // the step its loop is in; 0: none has begun
-  std::atomic<std::uint32_t> exited;                  // 1 + the exit code it asked for; 0: not yet
-  std::atomic<TorchSwitch> cudnn_benchmark;  // when a step, or an op of a new name, last began
+  // With a budget, in millionths: the share of the steps that had ops, and of the time what they
+  // cost, as estimated so far.
+  std::atomic<std::uint32_t> op_steps_ppm;
+  std::atomic<std::uint32_t> op_cost_ppm;
+  std::atomic<std::uint64_t> refused_threads;  // threads that found no ring
+  std::atomic<std::uint64_t> failures;         // exceptions caught in the profiler's code
+  std::atomic<std::int64_t> step;              // the step its loop is in; 0: none has begun
+  std::atomic<std::uint32_t> exited;           // 1 + the exit code it asked for; 0: not yet
+  std::atomic<TorchSwitch> cudnn_benchmark;    // when a step, or an op of a new name, last began
   // How many rings the program could map, where addresses are limited; 0: not known yet.
   std::atomic<std::uint32_t> mapped_rings;
   std::atomic<std::uint32_t> described;      // 1: the fields below are written

@@ -1,9 +1,11 @@
 // A ring's memory and its two ends. One thread writes (RingProducer), one reads (RingConsumer).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "profiler/ring/ring_format.h"
 
@@ -89,6 +91,15 @@ class RingConsumer {
   }
   [[nodiscard]] const Slot& slot(std::uint64_t index) const {
     return slots_[index & (slot_count_ - 1)];
+  }
+  // Appends the slots of `batch` to `slots`.
+  void copy(Batch batch, std::vector<Slot>& slots) const {
+    const std::uint64_t begin = batch.begin & (slot_count_ - 1);
+    const std::uint64_t first = std::min<std::uint64_t>(batch.size(), slot_count_ - begin);
+    const std::size_t needed = slots.size() + batch.size();
+    if (slots.capacity() < needed) slots.reserve(std::max(needed, 2 * slots.capacity()));
+    slots.insert(slots.end(), slots_ + begin, slots_ + begin + first);
+    slots.insert(slots.end(), slots_, slots_ + (batch.size() - first));
   }
   // From now on, the producer may overwrite everything before `end`.
   void release(std::uint64_t end) { ring_->tail.store(end, std::memory_order_release); }

@@ -21,6 +21,7 @@ enum class SlotKind : std::uint8_t {
   kShapes = 4,  // ShapesSlot; belongs to the kOp that follows it
   kForeignOp =
       5,  // OpSlot of an op that began on the thread `forward_thread` (a torch id), ended here
+  kStretch = 6,  // StretchSlot
 };
 
 // Op and phase names are numbered per ring; a NameSlot precedes the first use of its number.
@@ -48,7 +49,7 @@ struct PhaseSlot {
   NameId name;
   std::uint64_t start;   // ticks
   std::uint64_t end;     // ticks
-  std::uint64_t cpu_ns;  // CLOCK_THREAD_CPUTIME_ID, end minus start
+  std::uint64_t cpu_ns;  // CLOCK_THREAD_CPUTIME_ID, end minus start; input and scopes alone
 };
 
 struct NameSlot {
@@ -66,15 +67,27 @@ struct ShapesSlot {
   std::uint64_t unused[3];
 };
 
+// How the thread was scheduled from one mark to another: ThreadSchedule::Stretch.
+struct StretchSlot {
+  SlotKind kind;
+  std::uint8_t reserved[3];
+  std::uint32_t starved_us;  // saturates, after 71 minutes
+  std::uint64_t start;       // ticks
+  std::uint64_t end;         // ticks
+  std::uint64_t run_ns;
+};
+
 union Slot {
   SlotKind kind;
   OpSlot op;
   PhaseSlot phase;
   NameSlot name;
   ShapesSlot shapes;
+  StretchSlot stretch;
 };
 static_assert(sizeof(Slot) == 32 && sizeof(OpSlot) == 32 && sizeof(PhaseSlot) == 32);
 static_assert(sizeof(NameSlot) == 32 && sizeof(ShapesSlot) == 32);
+static_assert(sizeof(StretchSlot) == 32);
 
 inline constexpr std::uint32_t kMaxNameLength = 2000;  // longer names are cut at a UTF-8 boundary
 
@@ -82,6 +95,12 @@ constexpr std::uint32_t name_slots(std::uint32_t length) {
   constexpr std::uint32_t first = sizeof(NameSlot::text);
   constexpr std::uint32_t slot = sizeof(Slot);
   return length <= first ? 1 : 1 + (length - first + slot - 1) / slot;
+}
+
+// How many slots the event in `first` takes, in a ring that may hold anything.
+inline std::uint64_t slots_of(const Slot& first) {
+  if (first.kind != SlotKind::kName || first.name.length > kMaxNameLength) return 1;
+  return name_slots(first.name.length);
 }
 
 // Ops leave this many slots free, so that a flood of ops never costs a phase or step mark.
@@ -111,7 +130,7 @@ inline constexpr std::uint32_t kMaxOpenOps = 128;
 enum class RingState : std::uint32_t { kOpen, kClosed, kFree };
 
 inline constexpr std::uint32_t kRingMagic = 0x47525353;  // "SSRG"
-inline constexpr std::uint32_t kRingVersion = 4;
+inline constexpr std::uint32_t kRingVersion = 5;
 
 // CPU tensor memory since the ring was created: it continues counting when another thread takes the
 // ring. One thread may free what another allocated, so only the sum over all rings is meaningful.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace stepscope {
 namespace {
@@ -15,6 +16,10 @@ std::string_view cut_utf8(std::string_view text, std::size_t limit) {
 
 // Not a phase of the loop: ops inside keep the phase they are in.
 bool is_label(PhaseKind kind) { return kind == PhaseKind::kScope || kind == PhaseKind::kSampler; }
+
+// How busy the thread was is of use for a wait for input and for what the user has named. The CPU
+// clock is a system call of up to a microsecond, which the loop's other phases do without.
+bool has_cpu_time(PhaseKind kind) { return kind == PhaseKind::kInput || kind == PhaseKind::kScope; }
 
 // Writes `text` behind the header of a NameSlot and on into the slots after it.
 void write_name(RingProducer& ring, NameId name, std::string_view text) {
@@ -128,35 +133,75 @@ OpenPhase ThreadRecorder::begin_phase(PhaseKind kind, std::string_view name, Tic
   // The ticks lie outside the CPU clock's: that one is a system call, a processor is often lost on
   // the way out of one, and then the phase has begun already.
   phase.start = start;
-  phase.cpu_start_ns = cpu_clock_at_begin(kind, phase.start);
+  if (has_cpu_time(kind)) {
+    phase.cpu_start_ns = cpu_clock_at_begin(kind, phase.start);
+  } else {
+    follow_schedule_if_due(start);
+  }
   return phase;
 }
 
-// The CPU clock is a system call of up to a microsecond, and a loop's phases follow one another:
-// the optimizer's step begins where the backward pass ended. A clock read so shortly before is as
-// good, but for a wait for input, which may be as short itself and is judged by how busy it was.
+// Scopes may follow one another: one begins where another ended. A clock read so shortly before is
+// as good, but for a wait for input, which may be as short itself and is judged by how busy it was.
 std::int64_t ThreadRecorder::cpu_clock_at_begin(PhaseKind kind, Ticks now) {
   constexpr std::uint64_t kJustNow = 1 << 15;  // ticks: some 10 µs
   const std::uint64_t since = to_count(now) - to_count(cpu_clock_read_);
   if (kind != PhaseKind::kInput && since < kJustNow) return cpu_clock_ns_;
-  return read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  const std::int64_t wall_ns = read_clock_ns(CLOCK_MONOTONIC);
+  const std::int64_t cpu_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  follow_schedule(now, wall_ns, cpu_ns);
+  return cpu_ns;
+}
+
+// The schedule of the stretch that ends `now` comes before the phase that begins now, after the one
+// that ends. Names and marks may have the ring's last slots: a stretch can wait.
+void ThreadRecorder::follow_schedule(Ticks now, std::int64_t wall_ns, std::int64_t cpu_ns) {
+  const auto stretch =
+      schedule_.mark(now, wall_ns, cpu_ns, ring_.has_room(1, kReservedForMarks / 2));
+  if (!stretch) return;
+  constexpr std::int64_t kMostUs = std::numeric_limits<std::uint32_t>::max();
+  ring_.slot(0).stretch = {
+      SlotKind::kStretch,
+      {},
+      static_cast<std::uint32_t>(std::min(stretch->starved_ns / 1000, kMostUs)),
+      to_count(stretch->start),
+      to_count(stretch->end),
+      static_cast<std::uint64_t>(stretch->run_ns)};
+  ring_.publish(1);
+}
+
+// Where nobody else needs the CPU clock, it is read once in a long while only.
+void ThreadRecorder::follow_schedule_if_due(Ticks now) {
+  const std::int64_t wall_ns = read_clock_ns(CLOCK_MONOTONIC);
+  if (schedule_.is_due(wall_ns))
+    follow_schedule(now, wall_ns, read_clock_ns(CLOCK_THREAD_CPUTIME_ID));
 }
 
 void ThreadRecorder::end_phase(const OpenPhase& phase, PhaseKind kind) {
   if (phase.kind == PhaseKind::kNone) return;
-  cpu_clock_ns_ = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-  const std::int64_t cpu_ns = cpu_clock_ns_ - phase.cpu_start_ns;
+  std::int64_t cpu_ns = 0;
+  if (has_cpu_time(phase.kind)) {
+    cpu_clock_ns_ = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    cpu_ns = cpu_clock_ns_ - phase.cpu_start_ns;
+  }
   const Ticks end = read_ticks();
-  cpu_clock_read_ = end;
+  if (has_cpu_time(phase.kind)) cpu_clock_read_ = end;
   if (kind == PhaseKind::kInput) {
     phase_ = PhaseKind::kForward;  // a batch has come: what follows is made from it
   } else if (!is_label(phase.kind)) {
-    // Nested in an optimizer (closure) or an input phase, go back to it; else nothing is known.
-    const bool nested = phase.outer == PhaseKind::kOptimizer || phase.outer == PhaseKind::kInput;
+    // Nested in an optimizer or an input phase, go back to it; else nothing is known. To clear the
+    // gradients ends no forward pass: some do that between it and the backward pass.
+    const bool nested = phase.outer == PhaseKind::kOptimizer || phase.outer == PhaseKind::kInput ||
+                        phase.kind == PhaseKind::kZeroGrad;
     phase_ = nested ? phase.outer : PhaseKind::kNone;
     last_sequence_ = -1;
   }
   write_phase(kind, phase.name, phase.start, end, cpu_ns);
+  if (has_cpu_time(phase.kind)) {
+    follow_schedule(end, read_clock_ns(CLOCK_MONOTONIC), cpu_clock_ns_);
+  } else {
+    follow_schedule_if_due(end);
+  }
 }
 
 void ThreadRecorder::mark(PhaseKind kind) {
@@ -164,6 +209,11 @@ void ThreadRecorder::mark(PhaseKind kind) {
   phase_ = PhaseKind::kNone;
   last_sequence_ = -1;
   write_phase(kind, NameId::kNone, now, now, 0);
+  follow_schedule_if_due(now);  // a loop may be marked by nothing else
+}
+
+void ThreadRecorder::mark_ops(bool on, Ticks at) {
+  write_phase(on ? PhaseKind::kOpsBegin : PhaseKind::kOpsEnd, NameId::kNone, at, at, 0);
 }
 
 void ThreadRecorder::write_phase(PhaseKind kind, NameId name, Ticks start, Ticks end,
@@ -190,6 +240,7 @@ void ThreadRecorder::begin_session(std::uint32_t session, std::uint64_t torch_id
   phase_ = PhaseKind::kNone;
   last_sequence_ = -1;
   cpu_clock_read_ = {};  // a fork's child has a clock of its own
+  schedule_.restart();
 }
 
 }  // namespace stepscope

@@ -14,6 +14,7 @@
 #include "profiler/ring/name_cache.h"
 #include "profiler/ring/pointer_table.h"
 #include "profiler/ring/ring.h"
+#include "profiler/ring/thread_schedule.h"
 #include "profiler/visibility.h"
 #include "store/events.h"
 
@@ -92,6 +93,8 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   void end_phase(const OpenPhase& phase) { end_phase(phase, phase.kind); }
   // An instant: the user's step().
   void mark(PhaseKind kind);
+  // The op callbacks are in place from `at` on, or were until then. Of the process, not of a phase.
+  void mark_ops(bool on, Ticks at);
 
   // Tensor memory: the amount allocated, and the amount held from now on, or no longer.
   STEPSCOPE_HOT_INLINE void count_allocation(std::uint64_t bytes) {
@@ -193,6 +196,8 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   void end_out_of_order(const void* identity, Ticks end);
   void write_phase(PhaseKind kind, NameId name, Ticks start, Ticks end, std::int64_t cpu_ns);
   std::int64_t cpu_clock_at_begin(PhaseKind kind, Ticks now);
+  void follow_schedule(Ticks now, std::int64_t wall_ns, std::int64_t cpu_ns);
+  void follow_schedule_if_due(Ticks now);
 
   // Another thread may take an open op off by zeroing its identity (take_off()).
   static std::uint64_t identity_of(OpenOp& frame) {
@@ -210,9 +215,10 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   std::uint32_t session_ = 0;
   PhaseKind phase_ = PhaseKind::kNone;
   std::int64_t last_sequence_ = -1;
-  // The thread's CPU clock when the last phase ended.
+  // The thread's CPU clock when the last phase ended that has a CPU time.
   Ticks cpu_clock_read_{};
   std::int64_t cpu_clock_ns_ = 0;
+  ThreadSchedule schedule_;
   NameCache names_;
 };
 

@@ -100,4 +100,20 @@ stepscope_phase stepscope_begin_backward() {
 void stepscope_end_backward(const stepscope_phase* phase) {
   Session::get().end_phase(stepscope::from_c(*phase), PhaseKind::kBackward);
 }
+
+stepscope_phase stepscope_begin_closure() {
+  return stepscope::begin(PhaseKind::kForward, "closure", 7);
+}
+
+void stepscope_end_closure(const stepscope_phase* phase) {
+  Session::get().end_phase(stepscope::from_c(*phase), PhaseKind::kForward);
+}
+
+stepscope_phase stepscope_begin_zero_grad() {
+  return stepscope::begin(PhaseKind::kZeroGrad, nullptr, 0);
+}
+
+void stepscope_end_zero_grad(const stepscope_phase* phase) {
+  Session::get().end_phase(stepscope::from_c(*phase), PhaseKind::kZeroGrad);
+}
 }

@@ -27,7 +27,19 @@ RecordPlan plan_of(const stepscope_options& options) {
   plan.last_step = options.last_step;
   plan.phases_only = options.record_ops == 0 ? 1 : 0;
   plan.shapes = options.record_shapes != 0 ? 1 : 0;
+  const bool windowed = options.first_step > 1 || options.last_step > 0;
+  if (!windowed) plan.budget_ppm = budget_ppm(options.budget);
   return plan;
+}
+
+// All events that the threads of this process have written so far: nearly all of them are ops.
+std::uint64_t events_written(const Region& region) {
+  std::uint64_t events = 0;
+  const std::uint32_t rings = std::min(region.header->ring_count.load(std::memory_order_acquire),
+                                       region.layout.ring_capacity);
+  for (std::uint32_t i = 0; i < rings; ++i)
+    events += region.ring(i)->head.load(std::memory_order_relaxed);
+  return events;
 }
 
 // Only PyTorch's Python side opens user scopes that mean something to us.
@@ -101,6 +113,11 @@ Status Session::start(const stepscope_options& options) {
                                                 std::to_string(options.last_step) +
                                                 " are no window; steps count from 1");
   }
+  if (!(options.budget >= 0 && options.budget <= 1)) {
+    return Status::error(ErrorKind::kUsage, std::string(options.output) +
+                                                ": not recorded: the budget is a share of the "
+                                                "run's time, from 0 to 1");
+  }
   return start_embedded(*library, options);
 }
 
@@ -158,6 +175,11 @@ void Session::begin_recording(const Region& region) {
   applied_alive_ = true;
   heartbeat_.reset();
   current_session.fetch_add(1, std::memory_order_relaxed);
+  budget_.reset();
+  const double budget = region.header->plan.budget_ppm / 1e6;
+  if (budget > 0) budget_.emplace(budget, to_count(read_ticks()));
+  step_began_ns_ = 0;
+  ops_marked_ = false;
   active_ = true;
   apply_window();
 }
@@ -317,19 +339,38 @@ void Session::apply_window() {
   if (region == nullptr) return;
   applied_switch_ = region->ops_switch.load(std::memory_order_relaxed);
   applied_alive_ = recorder_is_alive();
-  const bool wanted =
+  const bool planned =
       applied_alive_ && !recorder_failed_ && ops_wanted(region->plan, applied_switch_, step_);
+  const bool wanted = planned && budget_allows_ops();
   ops_wanted_.store(wanted, std::memory_order_relaxed);
-  follow_device(wanted);
+  follow_device(
+      planned);  // the budget is for ops: to start and stop CUPTI costs more than it saves
   const HookApi* hooks = hooks_;
   if (hooks == nullptr) return;
   if (step_ > 0) note_torch_settings();
   HookMode mode = python_ && applied_alive_ ? HookMode::kUserScopes : HookMode::kOff;
   if (wanted) mode = region->plan.shapes != 0 ? HookMode::kOpsAndShapes : HookMode::kOps;
+  if (!wanted) mark_ops(false, read_ticks());
   hooks->set_mode(mode);
+  if (wanted) mark_ops(true, read_ticks());
   // Asked again: on_recorder_failure() takes no lock and may have switched the hooks off meanwhile.
   if (recorder_failed_) hooks->set_mode(HookMode::kOff);
   region->ops_enabled.store(wanted ? 1 : 0, std::memory_order_relaxed);
+}
+
+// mutex_ is held. On demand ops are recorded whatever they cost.
+bool Session::budget_allows_ops() const {
+  return applied_switch_ != OpsSwitch::kPlan || !budget_ || budget_->wants_ops();
+}
+
+// mutex_ is held. From `at` on the ops of this process are recorded, or are not any more. The
+// steps in between have all of their ops, or none.
+void Session::mark_ops(bool on, Ticks at) {
+  if (on == ops_marked_) return;
+  ThreadRecorder* recorder = current_thread();
+  if (recorder == nullptr) return;
+  ops_marked_ = on;
+  recorder->mark_ops(on, at);
 }
 
 // Late, for programs set them after libtorch was loaded: as a step begins, or, since not every loop
@@ -362,18 +403,34 @@ void Session::follow_device(bool wanted) noexcept try {
 void Session::signal_step(StepMarker source) {
   StepCounter& counter = current_counter();
   RegionHeader* region = region_;
-  if (counter.signal(source)) {
+  const bool begins = counter.signal(source);
+  if (begins || (source == StepMarker::kLoader && counter.is_in_long_evaluation())) {
     const bool leads = leader_.load(std::memory_order_relaxed) == &counter;
     if (leads || counter.current() > step_.load(std::memory_order_relaxed)) {
       leader_ = &counter;
       step_ = counter.current();
       region->step.store(counter.current(), std::memory_order_relaxed);
       const std::scoped_lock lock(mutex_);
-      if (active()) apply_window();
+      if (!active()) return;
+      if (budget_) judge_step();
+      apply_window();
       return;
     }
   }
   follow_recorder();
+}
+
+// mutex_ is held. A step of the leading loop has ended: ops may begin or end here.
+void Session::judge_step() {
+  const std::int64_t now = read_clock_ns(CLOCK_MONOTONIC);
+  const std::uint64_t events = events_written(ring_registry().region());
+  if (step_began_ns_ != 0)
+    budget_->step_ended(now - step_began_ns_, static_cast<std::int64_t>(events - events_before_));
+  step_began_ns_ = now;
+  events_before_ = events;
+  RegionHeader& region = *region_.load();
+  region.op_steps_ppm.store(budget_ppm(budget_->op_step_share()), std::memory_order_relaxed);
+  region.op_cost_ppm.store(budget_ppm(budget_->spent()), std::memory_order_relaxed);
 }
 
 void Session::follow_recorder() {
@@ -409,7 +466,9 @@ void Session::end_phase(const OpenPhase& phase, PhaseKind ended_as) noexcept {
   ThreadRecorder* recorder = current_thread();
   if (recorder == nullptr) return;
   recorder->end_phase(phase, ended_as);
-  if (phase.kind == PhaseKind::kOptimizer) signal_step(StepMarker::kOptimizer);
+  // One optimizer may call another, and a GradScaler does: that is one step.
+  const bool nested = phase.outer == PhaseKind::kOptimizer;
+  if (phase.kind == PhaseKind::kOptimizer && !nested) signal_step(StepMarker::kOptimizer);
   if (ended_as == PhaseKind::kInputEnd) current_counter().loader_exhausted();
 }
 

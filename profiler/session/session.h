@@ -15,12 +15,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "profiler/hooks/hook_api.h"
 #include "profiler/ring/thread_recorder.h"
 #include "profiler/session/heartbeat_watch.h"
 #include "profiler/session/hook_library.h"
+#include "profiler/session/op_budget.h"
 #include "profiler/session/recorder_library.h"
 #include "profiler/session/step_counter.h"
 #include "stepscope/c_api.h"
@@ -90,6 +92,9 @@ class Session {
   void look_for_hooks(bool may_run_ops);
   void tell(const char* line);
   void signal_step(StepMarker source);
+  void judge_step();
+  [[nodiscard]] bool budget_allows_ops() const;
+  void mark_ops(bool on, Ticks at);
   // The recorder may have changed its request, or died, since the window was applied.
   void follow_recorder();
   void apply_window();
@@ -122,7 +127,11 @@ class Session {
   EmbeddedRecorder* parents_recorder_ = nullptr;  // after a fork; only to avoid a leak report
   std::string output_;
   bool wants_ops_ = false;
-  bool python_ = false;  // its interpreter was there when libtorch was looked for
+  bool python_ = false;              // its interpreter was there when libtorch was looked for
+  std::optional<OpBudget> budget_;   // where ops are recorded in some steps only
+  std::int64_t step_began_ns_ = 0;   // of the leading loop, CLOCK_MONOTONIC; 0: none has
+  std::uint64_t events_before_ = 0;  // when it began
+  bool ops_marked_ = false;          // the last mark_ops()
   std::map<std::size_t, Region> private_regions_;  // by ring size; kept for threads that linger
 };
 

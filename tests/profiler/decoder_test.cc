@@ -106,6 +106,19 @@ TEST_F(DecoderTest, CorruptSlotsAreCountedAndSkipped) {
   EXPECT_EQ(reader_.decode().ops.size(), 1U);
 }
 
+// What a program that has gone wild may leave: the store refuses such an op when it is read.
+TEST_F(DecoderTest, AnOpIsInNoPhaseThatIsAnInstant) {
+  for (const PhaseKind phase : {PhaseKind::kSampler, PhaseKind::kOpsBegin, PhaseKind{200}}) {
+    Slot slot{};
+    slot.op.kind = SlotKind::kOp;
+    slot.op.end = 10;
+    slot.op.phase = static_cast<std::uint8_t>(phase);
+    put(slot);
+    const PhaseKind stored = reader_.decode().ops.at(0).phase;
+    EXPECT_EQ(stored, phase == PhaseKind::kSampler ? phase : PhaseKind::kNone);
+  }
+}
+
 // Two processors' TSCs may differ by a little; by an hour they do not.
 TEST_F(DecoderTest, AnOpThatEndsBeforeItBeginsLastsNothing) {
   put_op(200, 100, 0);

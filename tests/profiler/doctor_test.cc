@@ -93,7 +93,7 @@ class GpuTest : public testing::Test {
   }
 
   fs::path root_;
-  TorchInstall torch_{root_ / "site-packages/torch", {}, "2.13.0", "", true};
+  TorchInstall torch_{root_ / "site-packages/torch", {}, "2.13.0", "", true, true};
 };
 
 TEST_F(GpuTest, NoneIsNoFault) {

@@ -116,7 +116,7 @@ TEST(HookLibraryTest, ALibraryOfAnotherStepscopeIsRefused) {
   ASSERT_NE(get_hooks, nullptr);
   const char* error = "";
   // Nor is the version enough: a build from other sources has that too.
-  for (const std::string id : {std::string("0.0.0"), hook_cache().filename().string()}) {
+  for (const std::string& id : {std::string("0.0.0"), hook_cache().filename().string()}) {
     error = "";
     EXPECT_EQ(get_hooks(id.c_str(), TORCH_VERSION, &error), nullptr) << id;
     EXPECT_THAT(error, HasSubstr("belong to Stepscope"));

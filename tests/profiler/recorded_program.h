@@ -51,6 +51,19 @@ class RecordedProgram : public ::testing::Test {
   // Runs `program` in a child until it ends, recording meanwhile, or once `busy` is over. Returns
   // its wait status.
   int record(const std::function<void()>& program, std::chrono::milliseconds busy = {}) {
+    const pid_t pid = start(program);
+    std::this_thread::sleep_for(busy);
+    int status = 0;
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+      recorder_->wait(-1);
+      recorder_->tick();
+    }
+    finish(pid, status);
+    return status;
+  }
+
+  // The two ends of record().
+  pid_t start(const std::function<void()>& program) {
     const pid_t pid = fork();
     if (pid == 0) {
       setenv(kSocketVariable, recorder_->socket_path().c_str(), 1);
@@ -58,19 +71,15 @@ class RecordedProgram : public ::testing::Test {
       _exit(0);
     }
     recorder_->program_started(pid);
-    std::this_thread::sleep_for(busy);
-    int status = 0;
-    while (waitpid(pid, &status, WNOHANG) == 0) {
-      recorder_->wait(-1);
-      recorder_->tick();
-    }
+    return pid;
+  }
+  void finish(pid_t pid, int status) {
     recorder_->program_ended(pid, status, "program");
     const Status finished = recorder_->finish();
     EXPECT_TRUE(finished.ok()) << finished.message();
     auto reader = TraceReader::open(path_);
     EXPECT_TRUE(reader.ok()) << reader.status().message();
     reader_ = *std::move(reader);
-    return status;
   }
 
   void note_scope() {

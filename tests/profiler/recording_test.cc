@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <numeric>
@@ -44,6 +45,7 @@ class RecordingTest : public testing::Test {
   Options options(const char* file = "run.db") const {
     Options options;
     options.output = (folder_ / file).string();
+    options.budget = 0;  // ops in every step
     return options;
   }
 
@@ -52,6 +54,7 @@ class RecordingTest : public testing::Test {
     std::unique_ptr<TraceReader> reader;
     std::vector<Op> ops;
     std::vector<Phase> phases;
+    std::vector<Phase> op_switches;
     std::vector<Loss> losses;
 
     std::string name(const Op& op) const { return std::string(reader->text(op.name)); }
@@ -75,7 +78,11 @@ class RecordingTest : public testing::Test {
       return true;
     });
     EXPECT_TRUE(status.ok()) << status.message();
-    stored.phases = *stored.reader->phases();
+    const auto phases = stored.reader->phases();
+    for (const Phase& phase : *phases) {
+      const bool is_switch = phase.kind == PhaseKind::kOpsBegin || phase.kind == PhaseKind::kOpsEnd;
+      (is_switch ? stored.op_switches : stored.phases).push_back(phase);
+    }
     stored.losses = *stored.reader->losses();
     return stored;
   }
@@ -302,6 +309,50 @@ TEST_F(RecordingTest, LengthsAreScopesThatHoldAllOfThem) {
     expected += word;
   }
   EXPECT_EQ(all, expected + "; lengths/128 7; ");
+}
+
+// The marks say exactly in which steps: there are as many ops as these steps have.
+TEST_F(RecordingTest, WithinABudgetSomeStepsHaveAllOfTheirOps) {
+  SmallTraining training;
+  Options within = options();
+  within.budget = 0.02;
+  const auto batches = SmallTraining::batches(400);
+  {
+    Recording recording(within);
+    for (const auto& batch : input(batches)) training.step(batch);
+  }
+  const Stored run = read(within);
+  std::vector<SessionTime> begins;
+  for (const Phase& phase : run.phases) {
+    if (phase.kind == PhaseKind::kInput) begins.push_back(phase.start);
+  }
+  ASSERT_EQ(begins.size(), 400U);
+  std::size_t op_steps = 0;
+  SessionTime recorded_since = SessionTime::max();
+  for (const Phase& mark : run.op_switches) {
+    if (mark.kind == PhaseKind::kOpsBegin) recorded_since = mark.start;
+    if (mark.kind != PhaseKind::kOpsEnd) continue;
+    op_steps += static_cast<std::size_t>(std::count_if(
+        begins.begin(), begins.end(),
+        [&](SessionTime begin) { return begin >= recorded_since && begin < mark.start; }));
+    recorded_since = SessionTime::max();
+  }
+  op_steps += static_cast<std::size_t>(std::count_if(
+      begins.begin(), begins.end(), [&](SessionTime begin) { return begin >= recorded_since; }));
+  EXPECT_GE(op_steps, 30U);
+  EXPECT_LE(op_steps, 340U) << "some have none, so that the cost is known";
+  EXPECT_EQ(run.op_names().count("aten::addmm"), 2 * op_steps) << "two layers a step";
+}
+
+TEST_F(RecordingTest, ABudgetIsAShareOfTheRunsTime) {
+  Options wrong = options();
+  for (const double budget : {-0.1, 1.5, std::nan("")}) {
+    wrong.budget = budget;
+    const Recording recording(wrong);
+    EXPECT_NE(recording.error().find("the budget is a share of the run's time, from 0 to 1"),
+              std::string::npos)
+        << recording.error();
+  }
 }
 
 TEST_F(RecordingTest, OutsideTheWindowOnlyPhasesAreRecorded) {

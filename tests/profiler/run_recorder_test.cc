@@ -73,6 +73,32 @@ TEST_F(RunRecorderTest, ARecorderThatIsBusyForAWhileIsWaitedFor) {
   EXPECT_EQ((*reader_->phases()).size(), 1U);
 }
 
+// A commit may take longer than a ring lasts.
+TEST_F(RunRecorderTest, RingsAreEmptiedWhileTheRecorderIsBusy) {
+  constexpr int kSlots = kDefaultRingBytes / sizeof(Slot);
+  const pid_t pid = start([this] {
+    note_scope();
+    for (int quarter = 0; quarter < 12; ++quarter) {
+      for (int i = 0; i < kSlots / 4; ++i) note_op();
+      const RingHeader& ring = current_thread()->ring();
+      for (int ms = 0; ring.tail != ring.head; ++ms) {
+        if (ms == 20'000) _exit(1);
+        usleep(1000);
+      }
+    }
+  });
+  while (recorder_->progress().processes == 0) {
+    recorder_->wait(-1);
+    recorder_->tick();
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);  // the recorder does nothing meanwhile
+  finish(pid, status);
+  EXPECT_EQ(status, 0) << "nobody emptied the ring";
+  EXPECT_EQ(*reader_->op_count(), 12 * (kSlots / 4));
+  EXPECT_EQ(stored_lost(), 0);
+}
+
 // The promise: what was written to a ring is in the store, whatever the program dies of.
 TEST_F(RunRecorderTest, NothingWrittenIsLostWithTheProgram) {
   const int status = record([this] {

@@ -189,6 +189,54 @@ TEST_F(SessionTest, ABindingMarksItsOwnOptimizerAndBackward) {
   EXPECT_EQ((*reader)->text((*phases)[1].name), "Lion");
 }
 
+// What runs in the closure of an optimizer step is not the optimizer's.
+TEST_F(SessionTest, ABindingMarksClosuresAndZeroGrad) {
+  start();
+  const stepscope_phase step = stepscope_begin_optimizer("Adam", 4);
+  const stepscope_phase closure = stepscope_begin_closure();
+  note_op("forward");
+  const stepscope_phase zero_grad = stepscope_begin_zero_grad();
+  stepscope_end_zero_grad(&zero_grad);
+  note_op("still forward");
+  stepscope_end_closure(&closure);
+  note_op("update");
+  stepscope_end_optimizer(&step);
+  stop();
+  const auto reader = TraceReader::open(path_);
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  const auto phases = (*reader)->phases();
+  ASSERT_TRUE(phases.ok());
+  ASSERT_EQ(phases->size(), 3U);
+  EXPECT_EQ((*phases)[0].kind, PhaseKind::kOptimizer);
+  EXPECT_EQ((*phases)[1].kind, PhaseKind::kForward);
+  EXPECT_EQ((*reader)->text((*phases)[1].name), "closure");
+  EXPECT_EQ((*phases)[2].kind, PhaseKind::kZeroGrad);
+  std::map<std::string, PhaseKind, std::less<>> phase_of;
+  const Status read = (*reader)->for_each_op([&](const Op& op) {
+    phase_of[std::string((*reader)->text(op.name))] = op.phase;
+    return true;
+  });
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(phase_of["forward"], PhaseKind::kForward);
+  EXPECT_EQ(phase_of["still forward"], PhaseKind::kForward);
+  EXPECT_EQ(phase_of["update"], PhaseKind::kOptimizer);
+}
+
+// An optimizer that calls another (a GradScaler does) steps once.
+TEST_F(SessionTest, AnOptimizerInsideAnotherIsOneStep) {
+  start();
+  for (int i = 1; i <= 3; ++i) {
+    const stepscope_phase outer = stepscope_begin_optimizer("GradScaler", 10);
+    const stepscope_phase inner = stepscope_begin_optimizer("Adam", 4);
+    stepscope_end_optimizer(&inner);
+    stepscope_end_optimizer(&outer);
+  }
+  stop();
+  const auto reader = TraceReader::open(path_);
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  EXPECT_EQ((*reader)->meta("step_count"), "3");
+}
+
 // The disk fills up in mid-run: recording stops, says so, and the program's result is what it was.
 // It is not killed by SIGXFSZ either, which it never asked for.
 TEST_F(SessionTest, AFullDiskStopsTheRecordingNotTheProgram) {

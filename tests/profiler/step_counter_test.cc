@@ -57,5 +57,74 @@ TEST(StepCounterTest, TheUserGoesBeforeAll) {
   EXPECT_EQ(steps.completed(), 5);
 }
 
+TEST(StepCounterTest, SeveralBatchesOfAnUpdateAreOneStep) {
+  StepCounter steps;
+  for (int wait = 1; wait <= 4; ++wait) {
+    steps.signal(StepMarker::kLoader);
+    EXPECT_EQ(steps.current(), wait) << "no optimizer is known yet";
+  }
+  EXPECT_FALSE(steps.signal(StepMarker::kOptimizer)) << "no step begins in the middle of one";
+  EXPECT_EQ(steps.current(), 1) << "they were the batches of one step";
+  for (int update = 2; update <= 5; ++update) {
+    EXPECT_TRUE(steps.signal(StepMarker::kLoader));
+    for (int batch = 2; batch <= 4; ++batch)
+      EXPECT_FALSE(steps.signal(StepMarker::kLoader)) << "batch " << batch << " of one update";
+    steps.signal(StepMarker::kOptimizer);
+    EXPECT_EQ(steps.current(), update);
+  }
+}
+
+// A trainer that fetches the next batch first: wait, wait, optimizer, wait, optimizer, …, end,
+// optimizer.
+TEST(StepCounterTest, TheWaitThatFoundTheEndBeginsTheStepOfABatchFetchedAhead) {
+  StepCounter steps;
+  steps.signal(StepMarker::kLoader);
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    for (int batch = 1; batch <= 3; ++batch) {
+      steps.signal(StepMarker::kLoader);
+      if (batch == 3) steps.loader_exhausted();
+      steps.signal(StepMarker::kOptimizer);
+      EXPECT_EQ(steps.current(), 3 * epoch + batch);
+    }
+    steps.signal(StepMarker::kLoader);
+    EXPECT_EQ(steps.current(), 3 * epoch + 4);
+  }
+}
+
+TEST(StepCounterTest, AnEpochThatEndsWithAnUpdateBeginsNoStepAtItsEnd) {
+  StepCounter steps;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    for (int batch = 1; batch <= 4; ++batch) {
+      steps.signal(StepMarker::kLoader);
+      if (batch % 2 == 0) steps.signal(StepMarker::kOptimizer);
+    }
+    EXPECT_EQ(steps.current(), 2 * epoch + 2);
+    steps.signal(StepMarker::kLoader);
+    steps.loader_exhausted();
+    EXPECT_EQ(steps.completed(), 2 * epoch + 2);
+  }
+}
+
+TEST(StepCounterTest, AnEvaluationBelongsToTheStepBeforeIt) {
+  StepCounter steps;
+  steps.signal(StepMarker::kLoader);
+  steps.signal(StepMarker::kOptimizer);
+  EXPECT_TRUE(steps.signal(StepMarker::kLoader));
+  for (int wait = 2; wait <= 64; ++wait) EXPECT_FALSE(steps.signal(StepMarker::kLoader));
+  EXPECT_FALSE(steps.is_in_long_evaluation());
+  EXPECT_FALSE(steps.signal(StepMarker::kLoader));
+  EXPECT_TRUE(steps.is_in_long_evaluation()) << "ops may begin or end there";
+  EXPECT_EQ(steps.current(), 2);
+}
+
+TEST(StepCounterTest, InferenceIsNoEvaluation) {
+  StepCounter steps;
+  for (int wait = 1; wait <= 100; ++wait) {
+    steps.signal(StepMarker::kLoader);
+    EXPECT_EQ(steps.current(), wait);
+    EXPECT_FALSE(steps.is_in_long_evaluation());
+  }
+}
+
 }  // namespace
 }  // namespace stepscope

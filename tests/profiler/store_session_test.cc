@@ -13,6 +13,7 @@
 
 #include "profiler/recorder/process_info.h"
 #include "store/trace_reader.h"
+#include "store/trace_writer.h"
 
 namespace stepscope {
 namespace {
@@ -96,6 +97,80 @@ TEST_F(StoreSessionTest, OnlyTheFirstFailureIsReported) {
   EXPECT_EQ(reported, "first;");
   EXPECT_EQ(session_->failure().message(), "first");
 }
+
+// --- an earlier recording ------------------------------------------------------------------------
+
+class LateStoreTest : public testing::Test {
+ protected:
+  LateStoreTest() : path_(testing::TempDir() + "/late-store-" + std::to_string(getpid()) + ".db") {
+    auto writer = TraceWriter::create(path_);
+    EXPECT_TRUE(writer.ok());
+    EXPECT_TRUE((*writer)->set_meta("tier", "earlier").ok());
+    EXPECT_TRUE((*writer)->add(Loss{ThreadId::kNone, "op", 1}).ok());
+    EXPECT_TRUE((*writer)->finish().ok());
+  }
+  ~LateStoreTest() override {
+    std::filesystem::remove(path_);
+    std::filesystem::remove(path_ + ".old");
+  }
+  [[nodiscard]] std::string tier_of(const std::string& path) const {
+    const auto reader = TraceReader::open(path);
+    EXPECT_TRUE(reader.ok()) << reader.status().message();
+    return reader.ok() ? (*reader)->meta("tier").value_or("") : "";
+  }
+
+  const std::string path_;
+};
+
+TEST_F(LateStoreTest, StaysWhereNothingBegins) {
+  auto session = StoreSession::prepare(path_, {{"tier", "late"}});
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  EXPECT_FALSE((*session)->begun());
+  EXPECT_TRUE((*session)->set_meta("socket", "here").ok());
+  (*session)->attempt([&] { return (*session)->flush(); });
+  EXPECT_TRUE((*session)->finish({{"step_count", "7"}}, (*session)->now()).ok());
+  session->reset();
+  EXPECT_EQ(tier_of(path_), "earlier");
+  EXPECT_FALSE(std::filesystem::exists(path_ + ".old"));
+}
+
+// Not even that events are missing may be said in a store of another recording.
+TEST_F(LateStoreTest, StaysAsItIsAfterAFailure) {
+  auto session = StoreSession::prepare(path_, {});
+  ASSERT_TRUE(session.ok());
+  (*session)->attempt(out_of_memory);
+  EXPECT_FALSE((*session)->finish({}, (*session)->now()).ok());
+  session->reset();
+  const auto reader = TraceReader::open(path_);
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ((*reader)->meta("recording_stopped"), std::nullopt);
+}
+
+TEST_F(LateStoreTest, IsKeptAsOldOnceTheNewOneBegins) {
+  auto session = StoreSession::prepare(path_, {{"tier", "late"}});
+  ASSERT_TRUE(session.ok());
+  EXPECT_TRUE((*session)->set_meta("socket", "here").ok());
+  ASSERT_TRUE((*session)->begin().ok());
+  EXPECT_TRUE((*session)->begun());
+  EXPECT_TRUE((*session)->begin().ok()) << "once";
+  EXPECT_TRUE((*session)->finish({}, (*session)->now()).ok());
+  EXPECT_EQ(tier_of(path_), "late");
+  EXPECT_EQ(tier_of(path_ + ".old"), "earlier");
+  const auto reader = TraceReader::open(path_);
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ((*reader)->meta("socket"), "here");
+}
+
+TEST_F(LateStoreTest, IsThereAgainWhenTheNewOneIsDiscarded) {
+  auto session = StoreSession::prepare(path_, {});
+  ASSERT_TRUE(session.ok());
+  ASSERT_TRUE((*session)->begin().ok());
+  (*session)->discard();
+  session->reset();
+  EXPECT_EQ(tier_of(path_), "earlier");
+}
+
+// --- totals --------------------------------------------------------------------------------------
 
 // Its region may be gone: a drain that was closed is asked for its totals alone.
 TEST_F(StoreSessionTest, AClosedDrainKeepsItsTotals) {

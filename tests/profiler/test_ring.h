@@ -47,7 +47,9 @@ class TestDecoder final : public DecodeContext {
   DecodedEvents decode() {
     DecodedEvents events;
     const RingConsumer::Batch batch = consumer_.published();
-    decoder_.decode(consumer_, batch, clock_, events);
+    std::vector<Slot> slots;
+    consumer_.copy(batch, slots);
+    decoder_.decode(slots, clock_, events);
     consumer_.release(batch.end);
     return events;
   }

@@ -187,6 +187,30 @@ TEST_F(PhaseTest, AClosureReturnsToItsOptimizer) {
   end_phase(optimizer);
 }
 
+TEST_F(PhaseTest, TheForwardPassGoesOnBehindZeroGrad) {
+  end_phase(begin(PhaseKind::kInput));
+  end_phase(begin(PhaseKind::kZeroGrad));
+  EXPECT_EQ(phase_now(), PhaseKind::kForward);
+  end_phase(begin(PhaseKind::kBackward));
+  end_phase(begin(PhaseKind::kOptimizer));
+  end_phase(begin(PhaseKind::kZeroGrad));
+  EXPECT_EQ(phase_now(), PhaseKind::kNone) << "cleared last";
+}
+
+// A marked closure, as Lightning's: forward, zero_grad, backward.
+TEST_F(PhaseTest, AClosureIsAForwardPass) {
+  const OpenPhase optimizer = begin(PhaseKind::kOptimizer);
+  const OpenPhase closure = begin(PhaseKind::kForward);
+  EXPECT_EQ(phase_now(), PhaseKind::kForward);
+  end_phase(begin(PhaseKind::kZeroGrad));
+  EXPECT_EQ(phase_now(), PhaseKind::kForward);
+  end_phase(begin(PhaseKind::kBackward));
+  EXPECT_EQ(phase_now(), PhaseKind::kNone);
+  end_phase(closure);
+  EXPECT_EQ(phase_now(), PhaseKind::kOptimizer);
+  end_phase(optimizer);
+}
+
 TEST_F(PhaseTest, AScopeIsALabelNotAPhase) {
   end_phase(begin(PhaseKind::kInput));
   const OpenPhase scope = begin(PhaseKind::kScope);
@@ -243,6 +267,23 @@ TEST_F(PhaseTest, CpuTimeTellsBusyFromBlocked) {
   ASSERT_EQ(events.phases.size(), 2U);
   EXPECT_GE(to_ns(events.phases[0].cpu), 5'000'000);
   EXPECT_LT(events.phases[1].cpu, events.phases[1].dur / 2);
+}
+
+// The clock costs more than all else that a phase needs.
+TEST_F(PhaseTest, OnlyWaitsAndScopesHaveACpuTime) {
+  for (const PhaseKind kind : {PhaseKind::kScope, PhaseKind::kZeroGrad, PhaseKind::kBackward,
+                               PhaseKind::kOptimizer, PhaseKind::kSampler}) {
+    const std::int64_t begun = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    const OpenPhase phase = begin(kind);
+    while (read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun < 1'000'000) {
+    }
+    end_phase(phase);
+  }
+  const DecodedEvents events = reader_.decode();
+  ASSERT_EQ(events.phases.size(), 5U);
+  for (const Phase& phase : events.phases) {
+    EXPECT_EQ(to_ns(phase.cpu) > 0, phase.kind == PhaseKind::kScope) << phase_name(phase.kind);
+  }
 }
 
 }  // namespace

@@ -26,6 +26,8 @@ typedef struct stepscope_options {
   int record_ops;     /* 0: phases only */
   int record_shapes;  /* 1: the shapes of each op's inputs (costs about 1 us an op) */
   size_t ring_bytes;  /* buffer per thread; 0: 2 MiB, which holds 65,536 events */
+  double budget;      /* the share of the run's time that recording ops may cost, such as 0.02: ops
+                         are recorded in some steps only; 0: in every step. A window has no budget */
 } stepscope_options;
 
 /* Starts recording. Under `stepscope run` the wrapper records already, and this and
@@ -70,10 +72,18 @@ STEPSCOPE_API void stepscope_end_optimizer(const stepscope_phase* phase);
 STEPSCOPE_API stepscope_phase stepscope_begin_backward(void);
 STEPSCOPE_API void stepscope_end_backward(const stepscope_phase* phase);
 
+/* Two more. A call of the closure that was given to an optimizer step: the forward and backward
+ * pass in it are not the optimizer's work. And the clearing of gradients. */
+STEPSCOPE_API stepscope_phase stepscope_begin_closure(void);
+STEPSCOPE_API void stepscope_end_closure(const stepscope_phase* phase);
+STEPSCOPE_API stepscope_phase stepscope_begin_zero_grad(void);
+STEPSCOPE_API void stepscope_end_zero_grad(const stepscope_phase* phase);
+
 /* For Python: one of the functions above as a callable of the CPython in this process, a new
  * reference; NULL where there is none, or none of that name. "begin_scope", "begin_input",
- * "begin_optimizer" and "begin_backward" take the name as bytes and return a phase as bytes;
- * "end_scope", "end_input", "end_optimizer" and "end_backward" take that, and so does
+ * "begin_optimizer", "begin_backward", "begin_closure" and "begin_zero_grad" take the name as bytes
+ * (the last three ignore it) and return a phase as bytes; "end_scope", "end_input",
+ * "end_optimizer", "end_backward", "end_closure" and "end_zero_grad" take that, and so does
  * "end_of_input", for a wait that found the loader exhausted. This, like them, is called with the
  * interpreter's lock held. */
 STEPSCOPE_API void* stepscope_python_function(const char* name);

@@ -33,7 +33,9 @@ struct Options {
   std::string output = "run.db";  // an earlier recording there is kept as run.db.old
   StepWindow window = {};         // ops are recorded in these steps; phases always
   bool ops = true;                // false: phases only
-  bool shapes = false;            // input shapes of each op; costs about 1 us an op
+  double budget = 0.02;  // the share of the run's time that ops may cost: they are recorded in as
+                         // many steps as it allows; 0: in every step. A window has no budget
+  bool shapes = false;   // input shapes of each op; costs about 1 us an op
   std::size_t ring_bytes = 0;  // buffer per thread; 0: 2 MiB. Full: events are dropped and counted
 };
 
@@ -46,9 +48,9 @@ class Recording {
   // When nothing can be recorded, says so in one line on stderr and in error(); the program
   // continues.
   explicit Recording(const Options& options = {}) {
-    const stepscope_options c_options{options.output.c_str(), options.window.first,
-                                      options.window.last,    options.ops ? 1 : 0,
-                                      options.shapes ? 1 : 0, options.ring_bytes};
+    const stepscope_options c_options{
+        options.output.c_str(), options.window.first, options.window.last, options.ops ? 1 : 0,
+        options.shapes ? 1 : 0, options.ring_bytes,   options.budget};
     keep_error(stepscope_start(&c_options));
     running_ = error_.empty();
   }

@@ -12,11 +12,14 @@ import sys
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
-class _TorchWatch(object):
-    """A finder that finds nothing: it sees torch being imported, once, and goes away."""
+class _ImportWatch(object):
+    """A finder that finds nothing: it sees a module being imported, once, and goes away. `tell` is called then."""
+
+    def __init__(self, name, tell):
+        self._name, self._tell = name, tell
 
     def find_spec(self, name, path=None, target=None):
-        if name == "torch":
+        if name == self._name:
             try:
                 return self._watched(name, path, target)
             except Exception:  # whatever it is, the finders that follow are asked again
@@ -48,11 +51,19 @@ class _TorchWatch(object):
             try:
                 if self in sys.meta_path:
                     sys.meta_path.remove(self)
-                _load_package()._torch.torch_imported()
+                self._tell()
             except Exception:
                 pass
 
         loader.exec_module = exec_and_tell
+
+
+def _torch_imported():
+    marks = _load_package()._torch
+    marks.torch_imported()
+    for name, tell in marks.LATER_IMPORTS.items():
+        if name not in sys.modules:
+            sys.meta_path.insert(0, _ImportWatch(name, tell))
 
 
 class _StepscopePackage(object):
@@ -89,7 +100,7 @@ def _install_finders():
     if not os.environ.get("STEPSCOPE_SOCKET") or sys.version_info < (3, 8):
         return
     if "torch" not in sys.modules:
-        sys.meta_path.insert(0, _TorchWatch())
+        sys.meta_path.insert(0, _ImportWatch("torch", _torch_imported))
     sys.meta_path.append(_StepscopePackage())
 
 

@@ -34,6 +34,7 @@ class Options(ctypes.Structure):
         ("record_ops", ctypes.c_int),
         ("record_shapes", ctypes.c_int),
         ("ring_bytes", ctypes.c_size_t),
+        ("budget", ctypes.c_double),
     ]
 
 
@@ -53,6 +54,10 @@ class Library:
     end_optimizer: Callable[[Phase], None]
     begin_backward: Callable[[bytes], Phase]
     end_backward: Callable[[Phase], None]
+    begin_closure: Callable[[bytes], Phase]
+    end_closure: Callable[[Phase], None]
+    begin_zero_grad: Callable[[bytes], Phase]
+    end_zero_grad: Callable[[Phase], None]
 
     def __init__(self, handle: int) -> None:
         quick = ctypes.PyDLL(None, handle=handle)
@@ -82,15 +87,19 @@ def _marks_of(dll: Any) -> Dict[str, Callable[..., Any]]:
         kind: _bind(dll, "begin_" + kind, _CPhase, *named)
         for kind in ("scope", "input", "optimizer")
     }
-    begin_backward = _bind(dll, "begin_backward", _CPhase)
+    unnamed = ("backward", "closure", "zero_grad")
+    begin_unnamed = {kind: _bind(dll, "begin_" + kind, _CPhase) for kind in unnamed}
     end = {
         kind: _bind(dll, "end_" + kind, None, open_phase)
-        for kind in ("scope", "optimizer", "backward")
+        for kind in ("scope", "optimizer", *unnamed)
     }
     end_input = _bind(dll, "end_input", None, open_phase, ctypes.c_int)
 
     def beginning(function: Callable[..., Any]) -> Callable[[bytes], Phase]:
         return lambda name: function(name, len(name))
+
+    def beginning_unnamed(function: Callable[..., Any]) -> Callable[[bytes], Phase]:
+        return lambda name: function()
 
     def ending(function: Callable[..., Any], *more: Any) -> Callable[[Phase], None]:
         return lambda phase: function(ctypes.byref(phase), *more)
@@ -98,7 +107,9 @@ def _marks_of(dll: Any) -> Dict[str, Callable[..., Any]]:
     return {
         **{"begin_" + kind: beginning(function) for kind, function in begin.items()},
         **{"end_" + kind: ending(function) for kind, function in end.items()},
-        "begin_backward": lambda name: begin_backward(),
+        **{
+            "begin_" + kind: beginning_unnamed(function) for kind, function in begin_unnamed.items()
+        },
         "end_input": ending(end_input, 0),
         "end_of_input": ending(end_input, 1),
     }

@@ -26,6 +26,7 @@ class Recording(contextlib.ContextDecorator):
         *,
         steps: Optional[Tuple[int, int]],
         ops: bool,
+        budget: float,
         shapes: bool,
         ring_bytes: int,
     ) -> None:
@@ -36,8 +37,12 @@ class Recording(contextlib.ContextDecorator):
             raise ValueError(
                 f"stepscope.record: ring_bytes={ring_bytes}: a size in bytes, or 0 for 2 MiB"
             )
+        if not 0 <= budget <= 1:
+            raise ValueError(
+                f"stepscope.record: budget={budget}: a share of the run's time, from 0 to 1"
+            )
         self._options = _library.Options(
-            os.fsencode(self.output), first, last, ops, shapes, ring_bytes
+            os.fsencode(self.output), first, last, ops, shapes, ring_bytes, budget
         )
         self._running = False
         self._undo: List[_torch.Undo] = []
@@ -96,6 +101,7 @@ def record(
     *,
     steps: Optional[Tuple[int, int]] = None,
     ops: bool = True,
+    budget: float = 0.02,
     shapes: bool = False,
     ring_bytes: int = 0,
 ) -> Recording:
@@ -104,15 +110,19 @@ def record(
 
     output      the store; an earlier recording there is kept as OUTPUT.old
     steps       (first, last): record ops in these steps only, counted from 1, both included;
-                phases are recorded always. None: ops in every step
+                phases are recorded always. None: ops in as many steps as the budget allows
     ops         False: phases only
+    budget      the share of the run's time that recording ops may cost; 0: ops in every step, whatever
+                it costs. It does not limit the ops of a window
     shapes      True: input shapes of each op, at about 1 us an op
     ring_bytes  buffer of each thread; 0: 2 MiB. When it is full, events are dropped and counted
 
     Import torch first: the recording looks for it when it begins. It may decorate a function, too.
     Raises ValueError for steps or sizes that make no sense; for everything else see Recording.
     """
-    return Recording(output, steps=steps, ops=ops, shapes=shapes, ring_bytes=ring_bytes)
+    return Recording(
+        output, steps=steps, ops=ops, budget=budget, shapes=shapes, ring_bytes=ring_bytes
+    )
 
 
 def _window(steps: Optional[Tuple[int, int]]) -> Tuple[int, int]:

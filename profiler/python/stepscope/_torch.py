@@ -1,9 +1,9 @@
 """Marks a Python training loop from Python, where the op hooks cannot. Known to fit torch 1.13 to 2.13.
 
 PyTorch itself opens ranges inside a loader's `__next__` and an optimizer's step, which the op hooks see. Of an
-optimizer they are enough. A loader's leaves out how it begins and ends, and with workers the end is long: the GIL is
-given up there, the thread that feeds the workers takes it, and the program waits some 100 µs more in every third
-batch.
+optimizer they leave out the closure that it calls, and a GradScaler that may skip it. A loader's leaves out how it
+begins and ends, and with workers the end is long: the GIL is given up there, the thread that feeds the workers takes
+it, and the program waits some 100 µs more in every third batch.
 
 Nothing here raises into the program, or changes what a call returns or raises.
 """
@@ -14,7 +14,7 @@ import functools
 import os
 import sys
 import threading
-from typing import Any, Callable, List, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import _library
 
@@ -35,8 +35,8 @@ def torch_imported() -> None:
     loaded = library.torch_loaded()
     if loaded & RECORDING:
         mark_loaders(library)
-        if not loaded & USER_SCOPES:
-            mark_optimizers(library)
+        mark_pauses(library)
+        mark_optimizers(library, bool(loaded & USER_SCOPES))
 
 
 def mark_everything(library: _library.Library) -> List[Undo]:
@@ -44,10 +44,9 @@ def mark_everything(library: _library.Library) -> List[Undo]:
     if "torch" not in sys.modules:
         return []
     wrapped = os.environ.get("STEPSCOPE_SOCKET")
-    undo = mark_loaders(library) + ([] if wrapped else mark_backward(library))
-    if not library.torch_loaded() & USER_SCOPES:
-        undo += mark_optimizers(library)
-    return undo
+    undo = mark_loaders(library) + mark_pauses(library)
+    undo += [] if wrapped else mark_backward(library)
+    return undo + mark_optimizers(library, bool(library.torch_loaded() & USER_SCOPES))
 
 
 # --- loaders -------------------------------------------------------------------------------------
@@ -67,7 +66,10 @@ def mark_loaders(library: _library.Library) -> List[Undo]:
     def marked(fetch: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(fetch)
         def __next__(self: Any) -> Any:
-            label = b"DataLoader, workers" if isinstance(self, with_workers) else b"DataLoader"
+            try:
+                label = self._stepscope_label
+            except AttributeError:
+                label = self._stepscope_label = _loader_label(self, with_workers)
             phase, end = begin(label), end_batch
             try:
                 return fetch(self)
@@ -82,6 +84,53 @@ def mark_loaders(library: _library.Library) -> List[Undo]:
     return _wrap(iterator, "__next__", marked)
 
 
+def _loader_label(iterator: Any, with_workers: Any) -> bytes:
+    """DataLoader(batch_size=8, num_workers=2): what the program gave, where it is not PyTorch's default. Advice reads it.
+    Only attributes that are there: a property may be the program's own code."""
+    options: List[str] = []
+    try:
+        seen = vars(iterator)
+        batches = vars(seen.get("_index_sampler"))
+        workers = seen.get("_num_workers")
+        if isinstance(batches.get("batch_size"), int):
+            options.append(f"batch_size={batches['batch_size']}")
+        if type(batches.get("sampler")).__name__ == "RandomSampler":
+            options.append("shuffle=True")
+        if isinstance(workers, int) and workers > 0:
+            options.append(f"num_workers={workers}")
+            if isinstance(seen.get("_prefetch_factor"), int) and seen["_prefetch_factor"] != 2:
+                options.append(f"prefetch_factor={seen['_prefetch_factor']}")
+        options += [
+            f"{name}=True"
+            for name in ("persistent_workers", "pin_memory")
+            if seen.get("_" + name) is True
+        ]
+    except Exception:
+        pass
+    if options:
+        return f"DataLoader({', '.join(options)})".encode()
+    return b"DataLoader, workers" if isinstance(iterator, with_workers) else b"DataLoader"
+
+
+def _in_phase(
+    function: Callable[..., Any],
+    begin: Callable[[bytes], _library.Phase],
+    end: Callable[[_library.Phase], None],
+    name: bytes = b"",
+) -> Callable[..., Any]:
+    """The function, each call of it a phase."""
+
+    @functools.wraps(function)
+    def phase(*arguments: Any, **named: Any) -> Any:
+        begun = begin(name)
+        try:
+            return function(*arguments, **named)
+        finally:
+            end(begun)
+
+    return phase
+
+
 # --- backward ------------------------------------------------------------------------------------
 
 
@@ -90,31 +139,152 @@ def mark_backward(library: _library.Library) -> List[Undo]:
     autograd = sys.modules.get("torch.autograd")
 
     def marked(backward: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(backward)
-        def phase(*arguments: Any, **named: Any) -> Any:
-            begun = library.begin_backward(b"")
-            try:
-                return backward(*arguments, **named)
-            finally:
-                library.end_backward(begun)
-
-        return phase
+        return _in_phase(backward, library.begin_backward, library.end_backward)
 
     return _wrap(autograd, "backward", marked) if autograd is not None else []
+
+
+# --- pauses --------------------------------------------------------------------------------------
+
+
+def mark_pauses(library: _library.Library) -> List[Undo]:
+    """What a training loop does between its steps: where a model goes into evaluation mode and back, and what saves tensors."""
+    return _mark_modes(library) + _mark_saves(library)
+
+
+class _Depth(threading.local):
+    value = 0
+
+
+def _mark_modes(library: _library.Library) -> List[Undo]:
+    """Each change of a model's mode by eval() or train() is an instant. They call themselves for each submodule, and
+    trainers call them before each step: only the outermost call counts, and only if the mode changes."""
+    module = _attribute("torch.nn.modules.module", "Module")
+    if module is None:
+        return []
+    depth = _Depth()
+    is_compiling = _is_compiling()
+
+    def marked(train: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(train)
+        def mode(self: Any, *arguments: Any, **named: Any) -> Any:
+            if is_compiling() or depth.value:
+                return train(self, *arguments, **named)
+            before = getattr(self, "training", None)
+            depth.value = 1
+            try:
+                return train(self, *arguments, **named)
+            finally:
+                depth.value = 0
+                after = getattr(self, "training", None)
+                if after is not before:
+                    library.end_scope(library.begin_scope(b"train()" if after else b"eval()"))
+
+        return mode
+
+    return _wrap(module, "train", marked)
+
+
+def _mark_saves(library: _library.Library) -> List[Undo]:
+    def marked(save: Callable[..., Any]) -> Callable[..., Any]:
+        return _in_phase(save, library.begin_scope, library.end_scope, b"torch.save")
+
+    functions = [
+        ("torch", "save"),
+        ("torch.serialization", "save"),
+        ("safetensors.torch", "save_file"),
+        ("safetensors.torch", "save_model"),
+    ]
+    return [
+        undo
+        for module, name in functions
+        if module in sys.modules
+        for undo in _wrap(sys.modules[module], name, marked)
+    ]
+
+
+def _safetensors_imported() -> None:
+    library = _library.attached()
+    if library is not None and library.torch_loaded() & RECORDING:
+        _mark_saves(library)
+
+
+# What is to be told when one of these is imported after torch.
+LATER_IMPORTS: Dict[str, Callable[[], None]] = {"safetensors.torch": _safetensors_imported}
 
 
 # --- optimizers ----------------------------------------------------------------------------------
 
 
-def mark_optimizers(library: _library.Library) -> List[Undo]:
-    """Each step of a torch.optim.Optimizer, the program's own classes included, is an optimizer step."""
+def mark_optimizers(library: _library.Library, seen: bool = False) -> List[Undo]:
+    """Each step of a torch.optim.Optimizer, the program's own classes included, is an optimizer step, but not the
+    closure that it calls. `seen`: the op hooks see the steps themselves and zero_grad()."""
     optimizer = _attribute("torch.optim.optimizer", "Optimizer")
     if optimizer is None:
         return []
     module = sys.modules[optimizer.__module__]
-    if hasattr(module, "register_optimizer_step_pre_hook"):  # torch 2.0 and later
-        return _hook_steps(library, module, optimizer)
-    return _wrap_steps(library, optimizer)
+    undo = _mark_scalers(library) + ([] if seen else _mark_zero_grad(library, optimizer))
+    if not hasattr(module, "register_optimizer_step_pre_hook"):  # before torch 2.0
+        return undo + _wrap_steps(library, optimizer, seen)
+    undo += _hook_closures(library, module)
+    return undo + ([] if seen else _hook_steps(library, module, optimizer))
+
+
+def _hook_closures(library: _library.Library, module: Any) -> List[Undo]:
+    is_compiling = _is_compiling()
+
+    def before(optimizer: Any, arguments: Any, named: Any) -> Any:
+        return None if is_compiling() else _with_marked_closure(library, arguments, named)
+
+    return [module.register_optimizer_step_pre_hook(before).remove]
+
+
+def _with_marked_closure(
+    library: _library.Library, arguments: Any, named: Any
+) -> Optional[Tuple[Any, Any]]:
+    """The arguments of step(self, closure), each call of the closure marked. None: as they are."""
+    positional = len(arguments) > 1
+    closure = arguments[1] if positional else named.get("closure")
+    if not callable(closure) or getattr(closure, _MARKED, False):
+        return None
+
+    marked = _in_phase(closure, library.begin_closure, library.end_closure)
+    setattr(marked, _MARKED, True)
+    if positional:
+        return (arguments[0], marked, *arguments[2:]), named
+    return arguments, {**named, "closure": marked}
+
+
+def _mark_scalers(library: _library.Library) -> List[Undo]:
+    """A GradScaler skips the step of its optimizer where a gradient overflowed. The loop's step is one all the same."""
+
+    def marked(step: Callable[..., Any]) -> Callable[..., Any]:
+        return _in_phase(step, library.begin_optimizer, library.end_optimizer, b"GradScaler")
+
+    undo: List[Undo] = []
+    for module in (
+        "torch.amp.grad_scaler",
+        "torch.cuda.amp.grad_scaler",
+    ):  # since torch 2.3; before
+        scaler = _attribute(module, "GradScaler")
+        if scaler is not None and "step" in vars(scaler):
+            undo += _wrap(scaler, "step", marked)
+    return undo
+
+
+def _mark_zero_grad(library: _library.Library, optimizer_class: Any) -> List[Undo]:
+    is_compiling = _is_compiling()
+
+    def marked(zero_grad: Callable[..., Any]) -> Callable[..., Any]:
+        in_phase = _in_phase(zero_grad, library.begin_zero_grad, library.end_zero_grad)
+
+        @functools.wraps(zero_grad)
+        def phase(*arguments: Any, **named: Any) -> Any:
+            return (zero_grad if is_compiling() else in_phase)(*arguments, **named)
+
+        return phase
+
+    return _wrap(optimizer_class, "zero_grad", marked)
 
 
 class _OpenSteps(threading.local):
@@ -169,16 +339,20 @@ def _is_compiling() -> Callable[[], bool]:
     return lambda: False
 
 
-def _wrap_steps(library: _library.Library, optimizer_class: Any) -> List[Undo]:
+def _wrap_steps(library: _library.Library, optimizer_class: Any, seen: bool) -> List[Undo]:
     """torch 1.13 has no hooks. Each class with a step() of its own gets it wrapped: those that there
     are, and new ones when their first object is made, which is when PyTorch wraps it too."""
 
     def marked(step: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(step)
-        def phase(self: Any, *arguments: Any, **named: Any) -> Any:
-            begun = _begin_step(library, self)
+        def phase(*arguments: Any, **named: Any) -> Any:
+            closure = _with_marked_closure(library, arguments, named)
+            arguments, named = closure or (arguments, named)
+            if seen:
+                return step(*arguments, **named)
+            begun = _begin_step(library, arguments[0])
             try:
-                return step(self, *arguments, **named)
+                return step(*arguments, **named)
             finally:
                 library.end_optimizer(begun)
 

@@ -1,0 +1,96 @@
+#include "profiler/process/loaded_torch.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "profiler/process/loaded_libraries.h"
+
+namespace stepscope {
+namespace {
+
+// RTLD_NOLOAD: never loads a library, only finds one that is loaded.
+void* torch_handle(const std::string& path) {
+  return path.empty() ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+}
+
+constexpr const char* kShowConfig = "_ZN2at11show_configB5cxx11Ev";
+constexpr const char* kOldShowConfig = "_ZN2at11show_configEv";
+
+std::string_view file_name(const std::string& path) {
+  return std::string_view(path).substr(path.rfind('/') + 1);
+}
+
+bool is_named_like_torch(const std::string& path) {
+  constexpr std::string_view stem = "libtorch_cpu";
+  const std::string_view file = file_name(path);
+  return file.starts_with(stem) && file.size() > stem.size() &&
+         (file[stem.size()] == '.' || file[stem.size()] == '-');
+}
+
+// Itself, not one of the libraries that it was linked against.
+bool exports_torch(const std::string& path) {
+  void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return false;
+  void* symbol = dlsym(library, kShowConfig);
+  if (symbol == nullptr) symbol = dlsym(library, kOldShowConfig);
+  Dl_info info{};
+  const bool exported = symbol != nullptr && dladdr(symbol, &info) != 0 && path == info.dli_fname;
+  dlclose(library);
+  return exported;
+}
+
+// at::show_config() names the build's settings, TORCH_VERSION among them, in every libtorch
+// since 1.8. Libraries built with the old std::string (PyPI wheels up to 2.6) export it under
+// another name. Their string is one pointer to the characters; it is left alone, as it belongs to
+// code that we cannot call.
+std::string build_settings(void* torch) {
+  if (void* symbol = dlsym(torch, kShowConfig)) {
+    return reinterpret_cast<std::string (*)()>(symbol)();
+  }
+  using OldShowConfig = void (*)(void* result);
+  void* symbol = dlsym(torch, kOldShowConfig);
+  if (symbol == nullptr) return {};
+  const char* text = nullptr;
+  reinterpret_cast<OldShowConfig>(symbol)(static_cast<void*>(&text));
+  return text;
+}
+
+std::string version_in(const std::string& settings) {
+  constexpr std::string_view key = "TORCH_VERSION=";
+  const std::size_t at = settings.find(key);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + key.size();
+  return settings.substr(begin, settings.find_first_of(", \n", begin) - begin);
+}
+
+}  // namespace
+
+std::string loaded_torch_path() {
+  std::vector<std::string> paths = loaded_library_paths();
+  const auto by_name = std::ranges::find_if(paths, is_named_like_torch);
+  if (by_name != paths.end()) return std::move(*by_name);
+  const auto by_symbol = std::ranges::find_if(paths, exports_torch);
+  return by_symbol == paths.end() ? std::string() : std::move(*by_symbol);
+}
+
+bool torch_is_in_process() noexcept try { return !loaded_torch_path().empty(); } catch (...) {
+  return false;
+}
+
+std::optional<LoadedTorch> find_loaded_torch() {
+  const std::string path = loaded_torch_path();
+  void* torch = torch_handle(path);
+  if (torch == nullptr) return std::nullopt;
+  return LoadedTorch{path, version_in(build_settings(torch))};
+}
+
+void* find_torch_symbol(const char* mangled_name) {
+  void* torch = torch_handle(loaded_torch_path());
+  return torch == nullptr ? nullptr : dlsym(torch, mangled_name);
+}
+
+}  // namespace stepscope

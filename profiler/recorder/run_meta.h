@@ -1,0 +1,23 @@
+// What a recording states about the command that was run: rows of the store's `meta`.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stepscope {
+
+// Keys `program` and `arguments` of a command, program first.
+std::vector<std::pair<std::string, std::string>> program_meta(
+    const std::vector<std::string>& words);
+
+// Keys `program`, `arguments`, `working_folder` and `environment` of this process.
+std::vector<std::pair<std::string, std::string>> run_meta();
+
+// Where the source of a command may lie: the folder of its script, then this process's.
+std::vector<std::filesystem::path> source_folders(const std::vector<std::string>& words);
+// The same of this process.
+std::vector<std::filesystem::path> own_source_folders();
+
+}  // namespace stepscope

@@ -1,0 +1,137 @@
+#include "profiler/recorder/thread_watch.h"
+
+#include <dirent.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace stepscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Threads begin with the program and the first steps. Later ones are found within a second.
+constexpr std::int64_t kEagerSearches = 20;
+constexpr std::int64_t kSearchEvery = 10;  // samples
+
+// Less is not worth a row, unless nothing was stored for a second.
+constexpr std::int64_t kLeastNews = 1'000'000;  // ns
+constexpr std::chrono::seconds kLongest{1};
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { closedir(folder); }
+};
+
+fs::path folder_of(const SystemFolders& system, pid_t pid) {
+  return system.proc / std::to_string(pid) / "task";
+}
+
+std::int64_t cores_of(pid_t tid) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(tid, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 0;
+}
+
+}  // namespace
+
+std::vector<pid_t> ThreadWatch::tasks_of(pid_t pid) const {
+  std::vector<pid_t> tasks;
+  const std::unique_ptr<DIR, CloseFolder> folder(opendir(folder_of(system_, pid).c_str()));
+  if (folder == nullptr) return tasks;
+  while (const dirent* entry = readdir(folder.get())) {
+    const char* const end = entry->d_name + std::strlen(entry->d_name);
+    pid_t tid = 0;
+    const auto parsed = std::from_chars(entry->d_name, end, tid);
+    if (parsed.ec == std::errc() && parsed.ptr == end) tasks.push_back(tid);
+    if (tasks.size() >= kMostOfProcess) break;
+  }
+  return tasks;
+}
+
+// Each thread lists those that it started.
+std::vector<pid_t> ThreadWatch::children_of(pid_t pid) const {
+  std::vector<pid_t> children;
+  for (const pid_t tid : tasks_of(pid)) {
+    std::ifstream file(folder_of(system_, pid) / std::to_string(tid) / "children");
+    for (pid_t child = 0; file >> child && children.size() < kMostProcesses;)
+      children.push_back(child);
+  }
+  return children;
+}
+
+void ThreadWatch::add_threads(Root process) {
+  for (const pid_t tid : tasks_of(process.pid)) {
+    const auto known = threads_.find(tid);
+    if (known != threads_.end() && known->second.pid == process.pid) {
+      known->second.seen = true;
+      known->second.cores = cores_of(tid);
+      continue;
+    }
+    if (threads_.size() >= kMostInAll) return;
+    Watched thread;
+    thread.pid = process.pid;
+    thread.process = process.process;
+    thread.cores = cores_of(tid);
+    const fs::path file = folder_of(system_, process.pid) / std::to_string(tid) / "schedstat";
+    if (thread.file.open(file.c_str())) threads_.insert_or_assign(tid, std::move(thread));
+  }
+}
+
+void ThreadWatch::search(std::span<const Root> roots) {
+  for (auto& [tid, thread] : threads_) thread.seen = false;
+  std::set<pid_t> known;
+  for (const Root& root : roots) known.insert(root.pid);
+  std::vector<Root> found(roots.begin(), roots.end());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    add_threads(found[i]);
+    if (found.size() >= roots.size() + kMostProcesses) continue;
+    for (const pid_t child : children_of(found[i].pid)) {
+      if (known.insert(child).second) found.push_back({child, found[i].process});
+    }
+  }
+  std::erase_if(threads_, [](const auto& thread) { return !thread.second.seen; });
+}
+
+Status ThreadWatch::add_reading(TraceWriter& writer, pid_t tid, Watched& thread,
+                                const ScheduleTimes& times, SessionTime at) {
+  const bool is_new = thread.id == WatchedThreadId::kNone;
+  const std::int64_t news =
+      times.run_ns + times.starved_ns - thread.stored.run_ns - thread.stored.starved_ns;
+  const bool long_ago = news > 0 && at - thread.stored_at >= kLongest;
+  if (!is_new && news < kLeastNews && !long_ago) return {};
+  if (is_new) {
+    std::string name;
+    std::getline(std::ifstream(folder_of(system_, thread.pid) / std::to_string(tid) / "comm"),
+                 name);
+    const auto id = writer.add_watched_thread({thread.process, thread.pid, tid, name});
+    if (!id.ok()) return id.status();
+    thread.id = *id;
+  }
+  thread.stored = times;
+  thread.stored_at = at;
+  readings_.push_back(
+      {thread.id, at, Duration(times.run_ns), Duration(times.starved_ns), thread.cores});
+  return {};
+}
+
+Status ThreadWatch::store(TraceWriter& writer, std::span<const Root> roots, SessionTime at) {
+  if (samples_ < kEagerSearches || samples_ % kSearchEvery == 0) search(roots);
+  ++samples_;
+  readings_.clear();
+  for (auto& [tid, thread] : threads_) {
+    const auto times = thread.file.read();
+    if (!times) continue;  // it has ended; the next search finds out
+    if (Status status = add_reading(writer, tid, thread, *times, at); !status.ok()) return status;
+  }
+  return readings_.empty() ? Status() : writer.add(readings_);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,67 @@
+// Samples how the threads of the recorded processes are scheduled, and those of the processes that
+// these started: loader workers need not be recorded themselves.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "profiler/recorder/cpu_group.h"
+#include "profiler/ring/thread_schedule.h"
+#include "store/events.h"
+#include "store/status.h"
+#include "store/trace_writer.h"
+
+namespace stepscope {
+
+// Limits: kMostOfProcess threads of one process, the first that are found, and kMostInAll in all.
+// Each has a descriptor. Files that cannot be read are left out; nothing here fails but the store.
+//
+// Thread safety: none; one recorder's.
+class ThreadWatch {
+ public:
+  static constexpr std::size_t kMostOfProcess = 64;
+  static constexpr std::size_t kMostInAll = 256;
+  static constexpr std::size_t kMostProcesses = 64;
+
+  struct Root {
+    pid_t pid = 0;
+    ProcessId process = ProcessId::kNone;
+  };
+
+  explicit ThreadWatch(const SystemFolders& system = {}) : system_(system) {}
+
+  // Reads the threads now, which is `at`. `roots`: the recorded processes that are alive.
+  Status store(TraceWriter& writer, std::span<const Root> roots, SessionTime at);
+
+ private:
+  struct Watched {
+    pid_t pid = 0;
+    ProcessId process = ProcessId::kNone;
+    ScheduleFile file;
+    WatchedThreadId id = WatchedThreadId::kNone;
+    std::int64_t cores = 0;
+    ScheduleTimes stored;
+    SessionTime stored_at;
+    bool seen = true;  // at the last search
+  };
+
+  void search(std::span<const Root> roots);
+  void add_threads(Root process);
+  [[nodiscard]] std::vector<pid_t> children_of(pid_t pid) const;
+  [[nodiscard]] std::vector<pid_t> tasks_of(pid_t pid) const;
+  Status add_reading(TraceWriter& writer, pid_t tid, Watched& thread, const ScheduleTimes& times,
+                     SessionTime at);
+
+  const SystemFolders system_;
+  std::map<pid_t, Watched> threads_;  // by tid
+  std::vector<ThreadReading> readings_;
+  std::int64_t samples_ = 0;
+};
+
+}  // namespace stepscope

@@ -1,0 +1,157 @@
+#include "profiler/ring/thread_schedule.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+namespace stepscope {
+namespace {
+
+// The program's errno stays as it is.
+class KeptErrno {
+ public:
+  KeptErrno() : kept_(errno) {}
+  ~KeptErrno() { errno = kept_; }
+  KeptErrno(const KeptErrno&) = delete;
+  KeptErrno& operator=(const KeptErrno&) = delete;
+
+ private:
+  const int kept_;
+};
+
+// A program that closes every descriptor does so once, when it becomes a daemon.
+constexpr int kMostOpenings = 3;
+
+// Programs count on the numbers that they get: the lowest ones, among them those of streams that
+// they closed.
+int open_out_of_the_way(const char* path) {
+  constexpr int kLeast = 512;
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  int moved = fcntl(fd, F_DUPFD_CLOEXEC, kLeast);
+  if (moved < 0) moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);  // few are allowed (ulimit -n)
+  close(fd);
+  return moved;
+}
+
+}  // namespace
+
+std::optional<ScheduleTimes> parse_schedstat(std::string_view text) {
+  ScheduleTimes times;
+  const char* const end = text.data() + text.size();
+  const auto run = std::from_chars(text.data(), end, times.run_ns);
+  if (run.ec != std::errc() || run.ptr == end || *run.ptr != ' ') return std::nullopt;
+  const auto starved = std::from_chars(run.ptr + 1, end, times.starved_ns);
+  if (starved.ec != std::errc() || starved.ptr == end || *starved.ptr != ' ') return std::nullopt;
+  if (times.run_ns < 0 || times.starved_ns < 0) return std::nullopt;
+  return times;
+}
+
+ScheduleFile::ScheduleFile(ScheduleFile&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), device_(other.device_), inode_(other.inode_) {}
+
+ScheduleFile& ScheduleFile::operator=(ScheduleFile&& other) noexcept {
+  if (this == &other) return *this;
+  close();
+  fd_ = std::exchange(other.fd_, -1);
+  device_ = other.device_;
+  inode_ = other.inode_;
+  return *this;
+}
+
+bool ScheduleFile::open(const char* path) {
+  const KeptErrno kept;
+  close();
+  const int fd = open_out_of_the_way(path);
+  if (fd < 0) return false;
+  struct stat file{};
+  if (fstat(fd, &file) != 0) {
+    ::close(fd);
+    return false;
+  }
+  fd_ = fd;
+  device_ = file.st_dev;
+  inode_ = file.st_ino;
+  return true;
+}
+
+bool ScheduleFile::is_ours() const {
+  struct stat file{};
+  return fd_ >= 0 && fstat(fd_, &file) == 0 && file.st_dev == device_ && file.st_ino == inode_;
+}
+
+std::optional<ScheduleTimes> ScheduleFile::read() {
+  const KeptErrno kept;
+  if (!is_ours()) {
+    fd_ = -1;  // closed by the program: it may be a file of its own now
+    return std::nullopt;
+  }
+  char text[96];
+  const ssize_t length = pread(fd_, text, sizeof(text), 0);
+  if (length <= 0) return std::nullopt;
+  return parse_schedstat({text, static_cast<std::size_t>(length)});
+}
+
+void ScheduleFile::close() {
+  const KeptErrno kept;
+  if (is_ours()) ::close(fd_);
+  fd_ = -1;
+}
+
+std::optional<ScheduleTimes> ThreadSchedule::read() {
+  if (file_.is_open()) {
+    if (const auto times = file_.read()) return times;
+  }
+  if (++openings_ <= kMostOpenings && file_.open(path_)) {
+    if (const auto times = file_.read()) return times;
+  }
+  given_up_ = true;
+  file_.close();
+  return std::nullopt;
+}
+
+std::optional<ThreadSchedule::Stretch> ThreadSchedule::mark(Ticks now, std::int64_t wall_ns,
+                                                            std::int64_t cpu_ns, bool has_room) {
+  if (given_up_) return std::nullopt;
+  const Mark before = std::exchange(last_, Mark{now, wall_ns, cpu_ns});
+  if (!std::exchange(started_, true)) return std::nullopt;
+  const std::int64_t off_core_ns = (wall_ns - before.wall_ns) - (cpu_ns - before.cpu_ns);
+  off_core_ns_ += std::max<std::int64_t>(off_core_ns, 0);
+  if (off_core_ns_ <= kIgnoredNs) return std::nullopt;
+  if (!from_) from_ = before;
+  if (!has_room) return std::nullopt;
+
+  const std::optional<ScheduleTimes> times = read();
+  const Mark from = *std::exchange(from_, std::nullopt);
+  const std::int64_t off_before = std::exchange(off_core_ns_, 0);
+  if (!times) return std::nullopt;
+  if (!starved_ns_) {  // what was before is of no known stretch
+    starved_ns_ = times->starved_ns;
+    return std::nullopt;
+  }
+  // A thread may lose its core after the mark and before the reading: that belongs to the next
+  // stretch.
+  const std::int64_t starved_ns =
+      std::clamp<std::int64_t>(times->starved_ns - *starved_ns_, 0, off_before);
+  *starved_ns_ += starved_ns;
+  return Stretch{from.at, now, std::max<std::int64_t>(cpu_ns - from.cpu_ns, 0), starved_ns};
+}
+
+void ThreadSchedule::restart() {
+  file_.close();
+  last_ = {};
+  from_.reset();
+  off_core_ns_ = 0;
+  starved_ns_.reset();
+  openings_ = 0;
+  started_ = false;
+  given_up_ = false;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,109 @@
+#include "profiler/session/op_budget.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stepscope {
+namespace {
+
+// How far the measured cost of an op may be from kCostPerOpNs.
+constexpr double kLeastFactor = 0.4;
+constexpr double kMostFactor = 8;
+// A step stands out when it takes so many times the median, once that is known.
+constexpr double kStandsOut = 2;
+constexpr std::size_t kKnown = 20;
+// Even where ops cost nothing, a fifth of the blocks have none: what they cost has to be measured.
+constexpr double kMostShare = 0.8;
+
+}  // namespace
+
+void OpBudget::Times::add(std::int64_t ns) {
+  ns_[next_] = ns;
+  next_ = (next_ + 1) % ns_.size();
+  count_ = std::min(count_ + 1, ns_.size());
+}
+
+double OpBudget::Times::median() const {
+  std::array<std::int64_t, kRemembered> sorted = ns_;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(count_ / 2);
+  std::nth_element(sorted.begin(), middle, sorted.begin() + static_cast<std::ptrdiff_t>(count_));
+  return static_cast<double>(*middle);
+}
+
+OpBudget::OpBudget(double budget, std::uint64_t seed)
+    : budget_(budget),
+      random_(static_cast<std::minstd_rand::result_type>(seed % 2147483646 + 1)),
+      left_in_block_(kFirstOpSteps) {}
+
+double OpBudget::spent() const { return total_ns_ > 0 ? spent_ns_ / total_ns_ : 0; }
+
+bool OpBudget::step_ended(std::int64_t ns, std::int64_t ops) {
+  if (!ops_ && stands_out(ns)) wants_detail_ = true;
+  note(ns, ops);
+  if (--left_in_block_ <= 0) {
+    estimate_cost();
+    begin_block();
+  }
+  return ops_;
+}
+
+void OpBudget::note(std::int64_t ns, std::int64_t ops) {
+  ++steps_;
+  total_ns_ += static_cast<double>(ns);
+  if (!ops_) {
+    without_.add(ns);
+    return;
+  }
+  ++op_steps_;
+  const auto count = static_cast<double>(ops);
+  ops_a_step_ = ops_a_step_ == 0 ? count : ops_a_step_ + (count - ops_a_step_) / 8;
+  spent_ns_ += static_cast<double>(ns) * cost_ / (1 + cost_);
+  // The first steps are warm-up, much slower than all others.
+  if (steps_ > kFirstOpSteps) with_ops_.add(ns);
+}
+
+void OpBudget::estimate_cost() {
+  if (without_.count() == 0) return;
+  const double plain = std::max(without_.median(), 1.0);
+  const double expected = ops_a_step_ * kCostPerOpNs / plain;
+  cost_ = expected;
+  if (with_ops_.count() == 0) return;
+  cost_ =
+      std::clamp(with_ops_.median() / plain - 1, expected * kLeastFactor, expected * kMostFactor);
+}
+
+bool OpBudget::stands_out(std::int64_t ns) const {
+  return without_.count() >= kKnown && spent() <= budget_ &&
+         static_cast<double>(ns) > kStandsOut * without_.median();
+}
+
+// Of the steps from now on.
+double OpBudget::wanted_share() const {
+  double share = cost_ > 0 ? std::min(budget_ / cost_, kMostShare) : kMostShare;
+  if (spent() > budget_) share /= 2;  // until the beginning is paid for
+  if (steps_ < 2 * kLongestBlock) return std::max(share, 0.5);
+  if (op_steps_ < kEnoughOpSteps) return std::max(share, 0.1);
+  return share;
+}
+
+void OpBudget::begin_round() {
+  const double share = wanted_share();
+  differs_by_ops_ = share <= 0.5;
+  const double rare = differs_by_ops_ ? share : 1 - share;
+  blocks_ = std::clamp<std::int64_t>(std::llround(1 / rare), 2, kMostBlocks);
+  block_ = 0;
+  different_ = std::uniform_int_distribution<std::int64_t>(0, blocks_ - 1)(random_);
+}
+
+void OpBudget::begin_block() {
+  if (++block_ >= blocks_) begin_round();
+  ops_ = (block_ == different_) == differs_by_ops_ || wants_detail_;
+  wants_detail_ = false;
+  const double step_ns =
+      without_.count() > 0 ? without_.median() : total_ns_ / static_cast<double>(steps_);
+  const double steps = static_cast<double>(kBlockNs) / std::max(step_ns, 1.0);
+  const std::int64_t most = steps_ < 4 * kLongestBlock ? kLongestBlock / 2 : kLongestBlock;
+  left_in_block_ = std::clamp<std::int64_t>(static_cast<std::int64_t>(steps), 1, most);
+}
+
+}  // namespace stepscope

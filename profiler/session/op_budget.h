@@ -1,0 +1,88 @@
+// Decides step by step whether ops are recorded, so that recording them costs a stated share of the
+// run's time, and so that the cost can be measured in this very run.
+//
+// Steps come in blocks. A block has ops in all of its steps or in none; which one is drawn at
+// random, so that neither kind of block falls in step with anything that the program does
+// periodically. A round is a number of blocks of which one is different: with expensive ops, one
+// block of the round has ops; with cheap ones, one block has none.
+//
+// What ops cost is the median step with ops minus the median step without, over the last
+// kRemembered steps of each kind. Medians, because single steps stall. The estimate is kept within
+// factors of what so many ops cost elsewhere (kCostPerOpNs), because steps vary by more than a few
+// percent in many programs.
+//
+// Thread safety: none; called under the session's lock.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+
+namespace stepscope {
+
+class OpBudget {
+ public:
+  static constexpr std::size_t kRemembered = 64;      // steps of each kind
+  static constexpr std::int64_t kFirstOpSteps = 5;    // from the beginning; a short run has ops too
+  static constexpr std::int64_t kEnoughOpSteps = 30;  // whatever they cost, in the first 300 steps
+  static constexpr std::int64_t kMostBlocks = 200;    // of a round
+  static constexpr std::int64_t kLongestBlock = 10;   // steps; half of it in a run's first steps
+  static constexpr std::int64_t kBlockNs = 50'000'000;  // a block of shorter steps lasts so long
+  static constexpr double kCostPerOpNs = 200;           // measured by bench/hooks; varies by 2
+
+  // `budget`: the share of the run's time that ops may cost, above 0.
+  OpBudget(double budget, std::uint64_t seed);
+
+  // A step has ended: it took `ns`, and, when it was recorded op by op, `ops` were recorded in it.
+  // Returns whether the next one is.
+  bool step_ended(std::int64_t ns, std::int64_t ops);
+
+  // Whether ops are recorded in the step that has begun.
+  [[nodiscard]] bool wants_ops() const { return ops_; }
+  // The last estimate: the extra time of a step with ops, as a share of one without.
+  [[nodiscard]] double cost() const { return cost_; }
+  // The share of all time so far that recording ops took, by that estimate.
+  [[nodiscard]] double spent() const;
+  // The share of the steps so far that had ops.
+  [[nodiscard]] double op_step_share() const {
+    return steps_ > 0 ? static_cast<double>(op_steps_) / static_cast<double>(steps_) : 0;
+  }
+
+ private:
+  // The last steps of one kind.
+  class Times {
+   public:
+    void add(std::int64_t ns);
+    [[nodiscard]] std::size_t count() const { return count_; }
+    [[nodiscard]] double median() const;  // count() > 0
+
+   private:
+    std::array<std::int64_t, kRemembered> ns_{};
+    std::size_t next_ = 0, count_ = 0;
+  };
+
+  void note(std::int64_t ns, std::int64_t ops);
+  void estimate_cost();
+  void begin_block();
+  void begin_round();
+  [[nodiscard]] double wanted_share() const;
+  [[nodiscard]] bool stands_out(std::int64_t ns) const;
+
+  const double budget_;
+  std::minstd_rand random_;
+  Times with_ops_, without_;
+  bool ops_ = true;
+  double ops_a_step_ = 0;  // recent mean
+  double cost_ = 0;
+  std::int64_t steps_ = 0, op_steps_ = 0;
+  double total_ns_ = 0, spent_ns_ = 0;
+  bool wants_detail_ = false;   // a step stood out: the next block has ops
+  std::int64_t left_in_block_;  // steps
+  std::int64_t blocks_ = 0;     // of the current round
+  std::int64_t block_ = 0;      // its current block
+  std::int64_t different_ = 0;  // the block that differs
+  bool differs_by_ops_ = true;  // it has ops, the others have none
+};
+
+}  // namespace stepscope
