@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,13 +14,15 @@
 #include "analyzer/attribute/attribute.h"
 #include "analyzer/attribute/priority_breakdown.h"
 #include "analyzer/correlate/call_ops.h"
+#include "analyzer/counters/counters.h"
 #include "analyzer/device/device_facts.h"
 #include "analyzer/loop_report.h"
-#include "analyzer/samples/counters.h"
 #include "analyzer/simulate/device_tasks.h"
+#include "analyzer/starved/schedule.h"
 #include "analyzer/steps/find_loops.h"
 #include "analyzer/steps/infer_input.h"
 #include "analyzer/steps/infer_steps.h"
+#include "analyzer/steps/segments.h"
 #include "analyzer/steps/warm_up.h"
 #include "analyzer/verdict/deaths.h"
 #include "analyzer/verdict/ranks.h"
@@ -31,7 +34,7 @@ constexpr std::size_t kMostDeathsReported = 4;  // where there is no loop to rep
 
 std::size_t warm_up_of(const Loop& loop) {
   std::vector<Duration> times;
-  for (const TimeRange step : loop.steps) times.push_back(step.length());
+  for (const TimeRange step : loop.steps) times.push_back(length_outside_of(step, loop.segments));
   return warm_up_steps(times);
 }
 
@@ -47,7 +50,8 @@ std::string why_no_steps(const RecordedRun& recording) {
                     [](const Phase& p) { return p.kind == PhaseKind::kBackward; });
   std::string seen = plural(recording.op_count, "op");
   if (backward > 0) seen += " and " + plural(backward, "backward pass");
-  const std::string no_cycle = recording.op_count > 0 ? ", and the ops do not repeat" : "";
+  const std::string no_cycle =
+      recording.op_count > 0 ? ", and no ops that compute anything repeat" : "";
   return "no training step was seen (" + seen + " recorded)" + no_cycle +
          ": call step(), wrap the loader with input(), or step an optimizer while "
          "recording.";
@@ -92,13 +96,14 @@ Status no_such_steps(const StepSpan& window, const std::vector<Loop>& loops) {
 
 // Where the loops and their steps are, found by marks or inferred from ops.
 Result<std::vector<Loop>> loops_of(const RecordedRun& recording) {
-  std::vector<Loop> loops = find_loops(recording.phases, recording.threads);
+  std::vector<Loop> loops = find_loops(training_phases(recording), recording.threads);
   if (Status status = infer_input(recording, loops); !status.ok()) return status;
   if (Status status = infer_steps(recording, loops); !status.ok()) return status;
   for (Loop& loop : loops) {
     if (loop.marker == StepMarker::kUser)
       loop.first_number = first_number(phases_of(recording, loop.thread), recording.text);
   }
+  find_segments(recording, loops);
   return loops;
 }
 
@@ -123,6 +128,37 @@ std::int64_t keep_longest(std::vector<Loop>& loops) {
     return own < least || (own == least && equal-- <= 0);
   });
   return static_cast<std::int64_t>(before - loops.size());
+}
+
+// The thread whose ops take the most time, as a loop of one round that is all of them. Nothing
+// where there are no ops.
+Result<std::optional<Loop>> whole_recording(const RecordedRun& recording) {
+  struct Extent {
+    SessionTime first = SessionTime::max(), last = SessionTime::min();
+    Duration self{0};
+  };
+  std::map<ThreadId, Extent> threads;
+  const Status read = recording.for_each_op([&](const Op& op) {
+    Extent& extent = threads[op.thread];
+    extent.first = std::min(extent.first, op.start);
+    extent.last = std::max(extent.last, op.start + op.dur);
+    extent.self += op.self;
+    return true;
+  });
+  if (!read.ok()) return read;
+  const auto most =
+      std::max_element(threads.begin(), threads.end(),
+                       [](const auto& a, const auto& b) { return a.second.self < b.second.self; });
+  if (most == threads.end() || most->second.first >= most->second.last)
+    return std::optional<Loop>();
+  Loop loop;
+  loop.thread = most->first;
+  for (const StoredThread& thread : recording.threads) {
+    if (thread.id == loop.thread) loop.process = thread.process;
+  }
+  loop.trains = true;  // its unit is no call
+  loop.steps = {{most->second.first, most->second.last}};
+  return std::optional(loop);
 }
 
 // What comes of reading the ops once: the steps' times, some steps for the replay, and, where there
@@ -215,7 +251,9 @@ class RunSweep {
     const LoopsOfThreads loops_of(recording_, loops_);
     const bool with_devices = !recording_.devices.empty();
     options.on_op = [&](const Op& op, std::int64_t id, OpClass kind) {
-      for (const std::size_t loop : loops_of.of(op.thread)) facts[loop].add(op, kind);
+      for (const std::size_t loop : loops_of.of(op.thread)) {
+        if (!in_segment(op.start, loops_[loop].segments)) facts[loop].add(op, kind);
+      }
       if (!with_devices) return;
       call_ops.add(op, id, kind);
       busy.add(op, kind);
@@ -276,9 +314,10 @@ class RunSweep {
 // The reports of a loop: one for each device that worked for it, or one of its thread.
 void report_views(const RecordedRun& recording, const Loop& loop, AttributedLoop& attributed,
                   const DeviceUse& use, StepSample sample, const OpFacts& facts,
-                  std::size_t warm_up, const Counters& counters, const ThreadMarks& marks,
-                  const AnalyzeOptions& options, AnalysisReport& report) {
-  if (recording.facts.windowed) drop_partial_edges(attributed.steps);
+                  std::size_t warm_up, const Counters& counters, const Schedule& schedule,
+                  const ThreadMarks& marks, const AnalyzeOptions& options, AnalysisReport& report) {
+  if (recording.facts.windowed && (recording.op_switches.empty() || recording.facts.ops_dropped))
+    drop_partial_edges(attributed.steps);
   if (attributed.late_ops > 0)
     report.losses.push_back({loop.thread, "late_op", attributed.late_ops});
   std::shared_ptr<const Predictor> predictor;
@@ -288,14 +327,33 @@ void report_views(const RecordedRun& recording, const Loop& loop, AttributedLoop
       continue;
     }
     auto loop_report =
-        report_loop(recording, loop, attributed, use, from, warm_up, counters, options);
+        report_loop(recording, loop, attributed, use, from, warm_up, counters, schedule, options);
     if (loop_report.analysed.empty()) continue;
     loop_report.op_facts = facts;
-    if (predictor == nullptr) predictor = make_predictor(loop_report, std::move(sample));
+    if (predictor == nullptr)
+      predictor = make_predictor(loop_report, attributed.split.get(), std::move(sample));
     add_advice(loop_report, recording, counters, marks, predictor);
     if (options.keep_predictor) loop_report.predictor = predictor;
     report.loops.push_back(std::move(loop_report));
   }
+}
+
+// Where no loop was found: where the time of the recording went, without a verdict.
+Status add_whole(const RecordedRun& recording, const DeviceWork& devices, const Counters& counters,
+                 AnalysisReport& report) {
+  const auto whole = whole_recording(recording);
+  if (!whole.ok()) return whole.status();
+  if (!*whole) return {};
+  const std::vector<Loop> loops = {**whole};
+  AnalyzeOptions options;
+  options.op_samples = false;
+  auto swept = RunSweep(recording, devices, loops, options).sweep();
+  if (!swept.ok()) return swept.status();
+  const auto schedule = read_schedule(recording, {loops.front().thread});
+  if (!schedule.ok()) return schedule.status();
+  report.whole = report_loop(recording, loops.front(), swept->loops.front(), {}, Viewpoint{}, 1,
+                             counters, *schedule, options);
+  return {};
 }
 
 }  // namespace
@@ -322,6 +380,8 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
       const auto added = add_device_facts(recording, *devices, *std::move(origins), {}, report);
       if (!added.ok()) return added.status();
     }
+    if (Status status = add_whole(recording, *devices, *counters, report); !status.ok())
+      return status;
     add_processes(recording, *counters, report);
     return report;
   }
@@ -334,10 +394,14 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   if (!use.ok()) return use.status();
   report.priority_times = std::move(swept->older.steps);
   report.utilizations = std::move(swept->older.devices);
+  std::set<ThreadId> loop_threads;
+  for (const Loop& loop : *loops) loop_threads.insert(loop.thread);
+  const auto schedule = read_schedule(recording, loop_threads);
+  if (!schedule.ok()) return schedule.status();
   const ThreadMarks marks(recording.phases);
   for (std::size_t i = 0; i < loops->size(); ++i) {
     report_views(recording, (*loops)[i], swept->loops[i], *use, std::move(swept->samples[i]),
-                 swept->facts[i], sweep.warm_up(i), *counters, marks, options, report);
+                 swept->facts[i], sweep.warm_up(i), *counters, *schedule, marks, options, report);
   }
   if (report.loops.empty()) return no_such_steps(*options.steps, *loops);
   std::stable_sort(

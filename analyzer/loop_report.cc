@@ -1,6 +1,7 @@
 #include "analyzer/loop_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -11,6 +12,7 @@
 
 #include "analyzer/device/tensor_cores.h"
 #include "analyzer/op_samples.h"
+#include "analyzer/starved/measure_starvation.h"
 #include "analyzer/steps/infer_input.h"
 #include "analyzer/verdict/describe_populations.h"
 #include "analyzer/verdict/drift.h"
@@ -39,7 +41,8 @@ Step make_step(const AttributedStep& attributed, const Loop& loop, std::size_t i
   step.number = loop.first_number + static_cast<std::int64_t>(index);
   step.thread = loop.thread;
   step.start = attributed.range.start;
-  step.dur = attributed.range.length();
+  step.dur = attributed.range.length() - attributed.paused;
+  step.paused = attributed.paused;
   step.marker = loop.marker;
   step.ops_recorded = attributed.ops_recorded;
   step.steady = steady;
@@ -47,23 +50,86 @@ Step make_step(const AttributedStep& attributed, const Loop& loop, std::size_t i
   return step;
 }
 
-// The steps that the verdict rests on: asked for; with ops when any of them has; steady when any
-// is.
-std::vector<std::size_t> choose_steps(const Loop& loop, const std::vector<Step>& steps,
-                                      const AnalyzeOptions& options) {
-  std::vector<std::size_t> chosen;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (is_asked_for(options, loop, i)) chosen.push_back(i);
+// So many steps without ops are enough to rest on.
+constexpr std::size_t kEnoughPlainSteps = 10;
+
+// Chooses the steps that a report rests on.
+class StepChoice {
+ public:
+  StepChoice(const Loop& loop, const AttributedLoop& attributed, const std::vector<Step>& steps,
+             const AnalyzeOptions& options)
+      : attributed_(attributed), steps_(steps) {
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (is_asked_for(options, loop, i)) asked_.push_back(i);
+    }
   }
-  const auto prefer = [&](bool Step::* quality) {
+
+  // Asked for; with ops when any of them has; steady when any is.
+  [[nodiscard]] std::vector<std::size_t> with_ops() const {
+    return prefer(prefer(asked_, [this](std::size_t i) { return steps_[i].ops_recorded; }),
+                  [this](std::size_t i) { return steps_[i].steady; });
+  }
+  // Asked for, steady, and without ops; may be none. The hooks are switched between two steps,
+  // which makes one of them longer: where there are enough others, neither counts.
+  [[nodiscard]] std::vector<std::size_t> plain() const {
+    std::vector<std::size_t> all, inner;
+    for (const std::size_t i : asked_) {
+      if (!steps_[i].steady || !is_plain(i)) continue;
+      all.push_back(i);
+      const bool is_inner =
+          (i == 0 || is_plain(i - 1)) && (i + 1 == steps_.size() || is_plain(i + 1));
+      if (is_inner) inner.push_back(i);
+    }
+    return inner.size() >= kEnoughPlainSteps ? inner : all;
+  }
+
+ private:
+  [[nodiscard]] bool is_plain(std::size_t i) const { return attributed_.steps[i].is_plain(); }
+  template <typename Quality>
+  static std::vector<std::size_t> prefer(const std::vector<std::size_t>& chosen, Quality quality) {
     std::vector<std::size_t> better;
-    std::copy_if(chosen.begin(), chosen.end(), std::back_inserter(better),
-                 [&](std::size_t i) { return steps[i].*quality; });
-    if (!better.empty()) chosen = std::move(better);
-  };
-  prefer(&Step::ops_recorded);
-  prefer(&Step::steady);
-  return chosen;
+    std::copy_if(chosen.begin(), chosen.end(), std::back_inserter(better), quality);
+    return better.empty() ? chosen : better;
+  }
+
+  const AttributedLoop& attributed_;
+  const std::vector<Step>& steps_;
+  std::vector<std::size_t> asked_;
+};
+
+// Where ops cost less than this share of a step, steps with ops count like all others.
+constexpr double kNegligibleCost = 0.01;
+
+// Fills analysed, op_steps and recording. What a device did is known in the steps with ops only.
+void choose_steps(const AttributedLoop& attributed, const StepChoice& choice, bool infers_input,
+                  LoopReport& report) {
+  report.op_steps = choice.with_ops();
+  report.analysed = report.op_steps;
+  if (attributed.split == nullptr || report.steps.empty()) return;
+  RecordingCost& cost = report.recording;
+  cost.ops = attributed.split->cost();
+  const auto op_steps = std::count_if(report.steps.begin(), report.steps.end(),
+                                      [](const Step& step) { return step.ops_recorded; });
+  cost.op_step_share = static_cast<double>(op_steps) / static_cast<double>(report.steps.size());
+  const Step& last = report.steps.back();
+  const auto all_ns = static_cast<double>(to_ns(last.end() - report.steps.front().start));
+  cost.run_share = all_ns > 0 ? static_cast<double>(op_steps) * cost.ops.per_step_ns / all_ns : 0;
+  if (report.device != DeviceId::kNone) return;
+  std::vector<std::size_t> plain = choice.plain();
+  if (plain.size() < kEnoughPlainSteps && plain.size() < report.op_steps.size()) return;
+  const bool negligible = cost.ops.share() < kNegligibleCost;
+  cost.removed = !negligible;
+  // An inferred wait is known step by step where there are ops, elsewhere only on average.
+  if (negligible && infers_input) return;
+  if (negligible) {
+    std::vector<std::size_t> all;
+    std::merge(plain.begin(), plain.end(), report.op_steps.begin(), report.op_steps.end(),
+               std::back_inserter(all));
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    std::erase_if(all, [&](std::size_t i) { return !report.steps[i].steady; });
+    plain = std::move(all);
+  }
+  if (!plain.empty()) report.analysed = std::move(plain);
 }
 
 // `merged`: how many names kFurtherNames stands for.
@@ -72,10 +138,16 @@ std::string row_name(StringId name, std::int64_t merged, const RecordedRun& reco
   return "(" + std::to_string(merged) + " further names)";
 }
 
-std::vector<OpRow> op_rows(const OpTable& table, std::int64_t merged,
+// `split`: takes the cost of recording out of the times; null: they stay as recorded.
+std::vector<OpRow> op_rows(const OpTable& table, std::int64_t merged, const PhaseSplit* split,
                            const RecordedRun& recording) {
   std::vector<OpRow> rows;
-  for (const OpCost& cost : table.sorted()) {
+  for (OpCost cost : table.sorted()) {
+    if (split != nullptr) {
+      const double own = split->own_part(Category::kCompute, cost.phase);
+      const auto work = static_cast<double>(to_ns(cost.self - cost.launch));
+      cost.self = cost.launch + Duration(std::llround(own * work));
+    }
     rows.push_back({row_name(cost.name, merged, recording),
                     phase_name(cost.phase),
                     cost.calls,
@@ -101,16 +173,6 @@ std::vector<KernelRow> kernel_rows(const std::vector<KernelCost>& costs, std::in
     if (known != use.occupancy.end()) row.occupancy = known->second;
   }
   return rows;
-}
-
-// The step of `report` that `time` lies in, when it is one of the analysed.
-bool in_analysed_step(const LoopReport& report, SessionTime time) {
-  const auto after = std::partition_point(report.steps.begin(), report.steps.end(),
-                                          [time](const Step& step) { return step.start <= time; });
-  if (after == report.steps.begin()) return false;
-  const auto index = static_cast<std::size_t>(after - report.steps.begin()) - 1;
-  return time < report.steps[index].start + report.steps[index].dur &&
-         std::binary_search(report.analysed.begin(), report.analysed.end(), index);
 }
 
 // A copy counts as a whole in the step that it began in, as a kernel does.
@@ -237,14 +299,16 @@ void drop_partial_edges(std::vector<AttributedStep>& steps) {
 
 LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
                        const AttributedLoop& attributed, const DeviceUse& use, Viewpoint from,
-                       std::size_t warm_up, const Counters& counters,
+                       std::size_t warm_up, const Counters& counters, const Schedule& schedule,
                        const AnalyzeOptions& options) {
   LoopReport report;
   name_thread(report, recording, loop.thread);
   name_device(report, recording, from.device);
   report.marker = loop.marker;
   report.by_sampler = loop.by_sampler;
+  report.batches_per_step = loop.batches_per_step;
   report.trains = loop.trains;
+  report.segments = loop.segments;
   report.warm_up = static_cast<std::int64_t>(warm_up);
   report.late_ops = attributed.late_ops;
   // Phases are the loop thread's own, whatever a device did.
@@ -256,14 +320,16 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
     if (of_device) thread_steps.push_back(make_step(step, loop, i, i >= warm_up, {}, recording));
   }
   const std::vector<Step>& on_host = of_device ? thread_steps : report.steps;
-  report.analysed = choose_steps(loop, report.steps, options);
+  choose_steps(attributed, StepChoice(loop, attributed, report.steps, options),
+               !loop.input.begins.empty(), report);
   if (report.analysed.empty()) return report;
 
   report.padding = padding_use(lengths_of(lengths_of_thread(recording, loop.thread), report.steps,
                                           report.analysed, recording.text));
   const auto phases = phases_of(recording, loop);
-  const Step& first = report.steps[report.analysed.front()];
+  const Step& first = report.steps[report.op_steps.front()];
   report.ops_recorded = first.ops_recorded;
+  const PhaseSplit* const split = report.recording.removed ? attributed.split.get() : nullptr;
   report.wall = wall_stats(report.steps, report.analysed);
   report.shares = exposed_shares(report.steps, report.analysed);
   report.hidden = hidden_shares(report.steps, report.analysed);
@@ -274,16 +340,19 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
   report.input = loop.input.begins.empty()
                      ? input_use(phases, report.steps, report.analysed, recording.text)
                      : inferred_use(loop.input, report.steps, report.analysed);
+  report.scopes = scope_rows(phases, report.steps, report.analysed, recording.text);
   const OpTable& op_table = first.steady ? attributed.steady_ops : attributed.warm_up_ops;
-  report.ops = op_rows(op_table, attributed.merged_ops, recording);
+  report.ops = op_rows(op_table, attributed.merged_ops, split, recording);
   report.merged_ops = attributed.merged_ops;
   report.merged_kernels = of_device ? attributed.merged_kernels : 0;
   if (of_device) add_device_rows(report, attributed, from.index, first.steady, use, recording);
   add_op_samples(report, op_table.sorted(), attributed.op_blocks);
   report.populations = describe_populations(report.steps, report.analysed, report.unit());
   report.drift = find_drift(report);
+  report.run_use = measure_run_use(on_host, report.segments, recording.facts.duration_ns);
   report.memory = measure_memory_pressure(report, counters);
   report.verdict.thread = loop.thread;
+  measure_starvation(report, phases, schedule, counters, recording);
   report.verdict.device = from.device;
   judge(report,
         {recording.op_count, lost_events(recording.losses), recording.facts.is_incomplete()});

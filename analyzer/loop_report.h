@@ -7,8 +7,9 @@
 
 #include "analyzer/analyze.h"
 #include "analyzer/attribute/attribute.h"
+#include "analyzer/counters/counters.h"
 #include "analyzer/device/device_facts.h"
-#include "analyzer/samples/counters.h"
+#include "analyzer/starved/schedule.h"
 
 namespace stepscope {
 
@@ -31,7 +32,7 @@ void drop_partial_edges(std::vector<AttributedStep>& steps);
 // Everything except the advice. `analysed` is empty when no step was requested.
 LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
                        const AttributedLoop& attributed, const DeviceUse& use, Viewpoint from,
-                       std::size_t warm_up, const Counters& counters,
+                       std::size_t warm_up, const Counters& counters, const Schedule& schedule,
                        const AnalyzeOptions& options);
 
 }  // namespace stepscope

@@ -43,12 +43,12 @@ std::vector<std::int64_t> add_samples(const std::vector<Cost>& costs,
 
 void add_op_samples(LoopReport& report, const std::vector<OpCost>& costs,
                     const std::vector<OpBlock>& blocks) {
-  report.op_blocks = add_samples(costs, blocks, report.analysed, report.ops);
+  report.op_blocks = add_samples(costs, blocks, report.op_steps, report.ops);
 }
 
 void add_kernel_samples(LoopReport& report, const std::vector<KernelCost>& costs,
                         const std::vector<OpBlock>& blocks) {
-  report.kernel_blocks = add_samples(costs, blocks, report.analysed, report.kernels);
+  report.kernel_blocks = add_samples(costs, blocks, report.op_steps, report.kernels);
 }
 
 }  // namespace stepscope

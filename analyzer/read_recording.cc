@@ -4,13 +4,30 @@
 
 #include "analyzer/analyze.h"
 #include "analyzer/recording.h"
+#include "store/text_lines.h"
 
 namespace stepscope {
 namespace {
 
+SourceFacts read_source(const TraceReader& reader) {
+  SourceFacts source;
+  source.root = reader.meta("git_root").value_or("");
+  source.commit = reader.meta("git_commit").value_or("");
+  const auto dirty = reader.meta("git_dirty");
+  if (dirty == "yes" || dirty == "no") source.dirty = dirty == "yes";
+  return source;
+}
+
 RunFacts read_facts(const TraceReader& reader) {
   RunFacts facts;
   facts.command = reader.meta("command").value_or("");
+  facts.program = reader.meta("program").value_or("");
+  facts.arguments = split_lines(reader.meta("arguments").value_or(""));
+  facts.environment = split_lines(reader.meta("environment").value_or(""));
+  facts.working_folder = reader.meta("working_folder").value_or("");
+  facts.source = read_source(reader);
+  facts.python_version = reader.meta("python_version").value_or("");
+  facts.numpy_version = reader.meta("numpy_version").value_or("");
   facts.torch_version = reader.meta("torch_version").value_or("");
   if (const auto host = reader.meta("host"); host && !host->empty()) facts.hosts.push_back(*host);
   facts.duration_ns = reader.meta_int("end_ns", 0);
@@ -43,6 +60,8 @@ Result<RecordedRun> read_recording(const TraceReader& reader) {
   if (!ends.ok()) return ends.status();
   auto unfinished = reader.unfinished_ops();
   if (!unfinished.ok()) return unfinished.status();
+  auto watched = reader.watched_threads();
+  if (!watched.ok()) return watched.status();
   const auto op_count = reader.op_count();
   if (!op_count.ok()) return op_count.status();
 
@@ -62,6 +81,13 @@ Result<RecordedRun> read_recording(const TraceReader& reader) {
   recording.for_each_sample = [&reader](const RecordedRun::SampleVisitor& visit) {
     return reader.for_each_sample(visit);
   };
+  recording.watched_threads = *std::move(watched);
+  recording.for_each_stretch = [&reader](const auto& visit) {
+    return reader.for_each_stretch(visit);
+  };
+  recording.for_each_thread_reading = [&reader](const auto& visit) {
+    return reader.for_each_thread_reading(visit);
+  };
   recording.devices = reader.devices();
   recording.streams = reader.streams();
   recording.for_each_api_call = [&reader](const auto& visit) {
@@ -77,6 +103,8 @@ Result<RecordedRun> read_recording(const TraceReader& reader) {
   recording.for_each_sync = [&reader](const auto& visit) { return reader.for_each_sync(visit); };
   recording.text = [&reader](StringId id) { return reader.text(id); };
   take_lengths(recording);
+  take_modes(recording);
+  take_op_switches(recording);
   return recording;
 }
 

@@ -5,7 +5,8 @@
 #include <iterator>
 #include <string_view>
 
-#include "analyzer/serve/lengths.h"
+#include "analyzer/serving/lengths.h"
+#include "analyzer/steps/segments.h"
 
 namespace stepscope {
 namespace {
@@ -27,20 +28,50 @@ std::optional<StepSpan> parse_step_window(std::string_view text) {
   return StepSpan{*first, *last};
 }
 
+std::string commit_text(const SourceFacts& source) {
+  constexpr std::size_t kShort = 7;  // as git shortens it
+  if (source.commit.empty()) return {};
+  return source.commit.substr(0, kShort) + (source.dirty.value_or(false) ? ", modified" : "");
+}
+
 std::optional<bool> parse_switch(const std::optional<std::string>& text) {
   if (text == "on") return true;
   if (text == "off") return false;
   return std::nullopt;
 }
 
-void take_lengths(RecordedRun& recording) {
-  const auto is_mark = [&](const Phase& phase) {
-    return phase.kind == PhaseKind::kScope && is_lengths_mark(recording.text(phase.name));
+void take_op_switches(RecordedRun& recording) {
+  const auto is_switch = [](const Phase& phase) {
+    return phase.kind == PhaseKind::kOpsBegin || phase.kind == PhaseKind::kOpsEnd;
   };
   std::copy_if(recording.phases.begin(), recording.phases.end(),
-               std::back_inserter(recording.lengths), is_mark);
-  if (!recording.lengths.empty()) std::erase_if(recording.phases, is_mark);
+               std::back_inserter(recording.op_switches), is_switch);
+  std::erase_if(recording.phases, is_switch);
+  if (std::any_of(recording.op_switches.begin(), recording.op_switches.end(),
+                  [](const Phase& mark) { return mark.kind == PhaseKind::kOpsEnd; }))
+    recording.facts.windowed = true;
 }
+
+namespace {
+
+// Moves the scopes whose names are marks of a kind to `marks`.
+void take_marks(RecordedRun& recording, bool (*is_mark_name)(std::string_view),
+                std::vector<Phase>& marks) {
+  const auto is_mark = [&](const Phase& phase) {
+    return phase.kind == PhaseKind::kScope && is_mark_name(recording.text(phase.name));
+  };
+  std::copy_if(recording.phases.begin(), recording.phases.end(), std::back_inserter(marks),
+               is_mark);
+  if (!marks.empty()) std::erase_if(recording.phases, is_mark);
+}
+
+}  // namespace
+
+void take_lengths(RecordedRun& recording) {
+  take_marks(recording, is_lengths_mark, recording.lengths);
+}
+
+void take_modes(RecordedRun& recording) { take_marks(recording, is_mode_mark, recording.modes); }
 
 std::vector<Phase> phases_of(const RecordedRun& recording, ThreadId thread) {
   const auto& phases = recording.phases;

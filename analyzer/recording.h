@@ -23,8 +23,25 @@ struct StepSpan {
 // "500-520" or "500". Nothing for any other text, an empty range, or one that starts below 1.
 std::optional<StepSpan> parse_step_window(std::string_view text);
 
+// The program's source, where it lies in a git repository.
+struct SourceFacts {
+  std::string root;           // of the working tree
+  std::string commit;         // in full; "": unknown
+  std::optional<bool> dirty;  // tracked files were changed since; nothing: unknown
+};
+
+// "1a2b3c4", "1a2b3c4, modified"; "" where it is unknown.
+std::string commit_text(const SourceFacts& source);
+
 struct RunFacts {
   std::string command;
+  std::string program;                   // the script or binary, as a name: "train.py"; "": unknown
+  std::vector<std::string> arguments;    // of the whole command, program first
+  std::vector<std::string> environment;  // "NAME=VALUE", by name; of the variables that matter
+  std::string working_folder;
+  SourceFacts source;
+  std::string python_version;
+  std::string numpy_version;
   std::string torch_version;
   std::vector<std::string> hosts;
   std::int64_t duration_ns = 0;  // of the recording; up to the last phase while it has no end
@@ -32,6 +49,7 @@ struct RunFacts {
   Duration leaf_op_overhead{0};  // framework overhead of a one-element op; 0: not calibrated
   std::optional<bool> cudnn_benchmark;  // the last state in the loops; nothing: unknown
   bool windowed = false;                // ops were recorded in some steps only, phases in all
+  bool ops_dropped = false;  // of what was recorded, the earlier ops are not held any more
   bool being_recorded = false;
   bool cut_off = false;         // the recorder died: everything after its last commit is missing
   std::string stopped_because;  // why the recorder stopped before the program ended; "": it did not
@@ -49,8 +67,10 @@ struct RecordedRun {
   RunFacts facts;
   std::vector<StoredProcess> processes;
   std::vector<StoredThread> threads;
-  std::vector<Phase> phases;   // by thread, then start; parents before children
-  std::vector<Phase> lengths;  // marks of sample lengths, which are not scopes; same order
+  std::vector<Phase> phases;       // by thread, then start; parents before children
+  std::vector<Phase> lengths;      // marks of sample lengths, which are not scopes; same order
+  std::vector<Phase> modes;        // marks of eval() and train(), which are not scopes; same order
+  std::vector<Phase> op_switches;  // kOpsBegin and kOpsEnd, of any thread of a process; same order
   std::vector<Loss> losses;
   std::vector<ProcessEnd> ends;          // of the processes that ended
   std::vector<UnfinishedOp> unfinished;  // by thread, outermost first
@@ -59,6 +79,10 @@ struct RecordedRun {
   std::function<Status(const OpVisitor&)> for_each_op;
   // Of one process and counter by time. May be empty: no samples.
   std::function<Status(const SampleVisitor&)> for_each_sample;
+  // How threads were scheduled; of one thread by time.
+  std::vector<StoredWatchedThread> watched_threads;
+  Source<ThreadStretch> for_each_stretch;
+  Source<ThreadReading> for_each_thread_reading;
   std::function<std::string_view(StringId)> text;
 
   std::vector<StoredDevice> devices;
@@ -76,8 +100,14 @@ Result<RecordedRun> read_recording(const TraceReader& reader);
 // True for "on", false for "off", nothing for any other text.
 std::optional<bool> parse_switch(const std::optional<std::string>& text);
 
-// Moves the marks of lengths (serve/lengths.h) from `phases` to `lengths`, where they belong.
+// Moves the marks of lengths (serving/lengths.h) from `phases` to `lengths`, where they belong.
 void take_lengths(RecordedRun& recording);
+
+// Moves the marks of a model's mode (steps/segments.h) from `phases` to `modes`, where they belong.
+void take_modes(RecordedRun& recording);
+
+// Moves the marks where op recording began and ended from `phases` to `op_switches`.
+void take_op_switches(RecordedRun& recording);
 
 // The phases of one thread, in order.
 std::vector<Phase> phases_of(const RecordedRun& recording, ThreadId thread);

@@ -2,6 +2,7 @@
 // the rows in the store.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -9,12 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/attribute/phase_split.h"
 #include "analyzer/recording.h"
-#include "analyzer/serve/lengths.h"
-#include "analyzer/serve/op_facts.h"
+#include "analyzer/serving/lengths.h"
+#include "analyzer/serving/op_facts.h"
+#include "analyzer/starvation.h"
 #include "analyzer/verdict/cause.h"
 #include "analyzer/verdict/classify.h"
 #include "analyzer/verdict/memory_limits.h"
+#include "analyzer/verdict/run_use.h"
 #include "analyzer/verdict/tensor_memory.h"
 #include "analyzer/verdict/trend.h"
 #include "store/analysis.h"
@@ -39,13 +43,24 @@ struct InputUse {
   std::int64_t waits = 0;
   std::int64_t wait_ns = 0;  // of all waits
   std::int64_t busy_ns = 0;  // CPU time of the loop thread meanwhile, at most wait_ns
+  // That it was ready to run meanwhile and had no core; with busy_ns at most wait_ns.
+  std::int64_t starved_ns = 0;
+  bool schedule_known = false;  // else starved_ns is 0, and what was starved counts as blocked
   std::string loader;
   // No loader was seen: the waits come from infer_input(). What the thread did in them is unknown;
   // busy_ns is 0.
   bool inferred = false;
+  // Inferred, and nothing shows that the loop prepared batches then: it may have done other work.
+  bool unsure = false;
 
   [[nodiscard]] double busy_share() const {
     return wait_ns > 0 ? static_cast<double>(busy_ns) / static_cast<double>(wait_ns) : 0;
+  }
+  [[nodiscard]] double starved_share() const {
+    return wait_ns > 0 ? static_cast<double>(starved_ns) / static_cast<double>(wait_ns) : 0;
+  }
+  [[nodiscard]] double blocked_share() const {
+    return wait_ns > 0 ? std::max(1 - busy_share() - starved_share(), 0.0) : 0;
   }
 };
 
@@ -107,6 +122,14 @@ struct KernelRow {
   std::vector<OpSample> samples;     // by block; empty unless requested
 };
 
+// The scopes of one name that began in the analysed steps: all that ran inside them, whatever its
+// category. Scopes around whole steps are left out.
+struct ScopeRow {
+  std::string name;
+  std::int64_t calls = 0;
+  std::int64_t total_ns = 0;
+};
+
 // The copies of one kind that a device began in the analysed steps.
 struct CopyRow {
   CopyKind kind = CopyKind::kUnknown;
@@ -145,6 +168,14 @@ struct MemoryPressure {
   std::vector<Evidence> evidence;
 };
 
+// What recording the ops cost, where some steps have ops and others none (attribute/phase_split.h).
+struct RecordingCost {
+  OpsCost ops;
+  double op_step_share = 0;  // of the loop's steps: those with ops
+  double run_share = 0;      // of the time of all of the loop's steps
+  bool removed = false;      // the figures of the loop are without it
+};
+
 // Whether the recorded dependencies explain the step time, the basis of predictions.
 struct ReplayReport {
   std::int64_t steps = 0;  // replayed steps
@@ -175,6 +206,8 @@ struct LoopUse {
   double gpu_busy = 0;
 };
 
+inline constexpr std::size_t kMostScopes = 100;
+
 struct LoopReport {
   ProcessId process = ProcessId::kNone;
   std::int64_t pid = 0;
@@ -187,16 +220,22 @@ struct LoopReport {
   std::int64_t device_number = 0;     // 0 for cuda:0
   std::string device_name;
   StepMarker marker = StepMarker::kInferred;
-  bool by_sampler = false;  // kInferred from the marks of a sampler
-  bool trains = false;      // a backward pass or an optimizer step was seen
+  bool by_sampler = false;            // kInferred from the marks of a sampler
+  std::int64_t batches_per_step = 0;  // the usual number; 0: unknown
+  bool trains = false;                // a backward pass or an optimizer step was seen
   // The word for a step: the steps of a loop that never trains are (inference) calls.
   [[nodiscard]] const char* unit() const { return trains ? "step" : "call"; }
 
   std::vector<Step> steps;            // all of the loop
+  std::vector<LoopSegment> segments;  // what its thread did besides, in order
+  RunUse run_use;
   std::vector<std::size_t> analysed;  // indexes of the steps analysed below, in order
   std::int64_t warm_up = 0;           // steps left out at the start
-  bool ops_recorded = false;          // in the analysed steps
-  bool lacks_loader = false;          // no loader: input can only be inferred
+  // In the analysed steps; or in others, by which these are divided (recording.removed).
+  bool ops_recorded = false;
+  std::vector<std::size_t> op_steps;  // indexes of the steps that `ops` and `kernels` cover
+  RecordingCost recording;
+  bool lacks_loader = false;  // no loader: input can only be inferred
 
   WallStats wall;
   Shares shares{};
@@ -205,6 +244,8 @@ struct LoopReport {
   std::vector<PhaseMeans> step_phases;  // of each analysed step; empty unless requested
   InputUse input;
   MemoryPressure memory;
+  Starvation starvation;
+  std::vector<ScopeRow> scopes;    // by time, the largest first; at most kMostScopes
   std::vector<OpRow> ops;          // by self time, the largest first
   std::vector<KernelRow> kernels;  // by time, the largest first; empty without a device
   std::vector<CopyRow> copies;     // the same
@@ -226,6 +267,11 @@ struct LoopReport {
   ReplayReport replay;
   std::shared_ptr<const Predictor> predictor;  // for further questions; null unless requested
   LoopUse use;
+
+  // Of `ops`, to divide by: at least 1.
+  [[nodiscard]] double op_step_count() const {
+    return static_cast<double>(std::max<std::size_t>(op_steps.size(), 1));
+  }
 
   Verdict verdict;                   // with its evidence and advice
   std::string clause;                // "63.1 % of the step waits for input"
@@ -286,6 +332,9 @@ struct AnalysisReport {
   std::vector<DeviceUtilization> utilizations;
   DeviceFacts device_facts;
   std::string no_steps;  // a sentence that says why there are no loops
+  // Without loops: the ops of the busiest thread, from its first to its last, as one step. It has
+  // shares, hidden, phases, ops and wall; its verdict means nothing.
+  std::optional<LoopReport> whole;
 };
 
 }  // namespace stepscope

@@ -23,12 +23,21 @@ void add_steps(const std::vector<Step>& steps, std::vector<Step>& all) {
   }
 }
 
+// The same of its segments.
+void add_segments(const std::vector<LoopSegment>& segments, std::vector<LoopSegment>& all) {
+  const bool known = std::any_of(all.begin(), all.end(), [&](const LoopSegment& segment) {
+    return !segments.empty() && segment.thread == segments.front().thread;
+  });
+  if (!known) all.insert(all.end(), segments.begin(), segments.end());
+}
+
 }  // namespace
 
 Analysis to_analysis(const AnalysisReport& report) {
   Analysis analysis;
   for (const LoopReport& loop : report.loops) {
     add_steps(loop.steps, analysis.steps);
+    add_segments(loop.segments, analysis.segments);
     analysis.verdicts.push_back(loop.verdict);
   }
   analysis.call_ops = report.call_ops;

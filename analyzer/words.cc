@@ -70,6 +70,11 @@ std::string mean_text(double value) {
   return format("%.1f", value);
 }
 
+std::string cores_text(double cores) {
+  const std::string number = mean_text(std::round(cores * 10) / 10);
+  return number + (number == "1" ? " core" : " cores");
+}
+
 std::string ordinal(std::size_t number) {
   const std::size_t tens = number % 100;
   const char* suffix = tens >= 11 && tens <= 13 ? "th"

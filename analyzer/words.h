@@ -14,6 +14,7 @@ std::string time_text_like(double ns,
 std::string bytes_text(double bytes);          // "812 B", "12.3 MB", "1.90 GB": powers of 1000
 std::string percent_text(double fraction);     // "63.1 %"
 std::string count_text(std::int64_t count);    // "12,345"
+std::string cores_text(double cores);          // "1 core", "1.5 cores"
 std::string mean_text(double value);           // "16", "15.8", "6,000": of a count
 std::string ordinal(std::size_t number);       // "1st", "20th"
 // Replaces "step" in a phrase by the word `unit`: "of the step" becomes "of the call".

@@ -1,6 +1,7 @@
 #include "analyzer/advise/advise.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <utility>
@@ -12,10 +13,14 @@ namespace stepscope {
 
 std::vector<Advice> advise(const AdviceContext& context) {
   std::vector<Advice> result;
-  for (auto* rule : {input_prefetch, input_cache, fewer_tiny_ops, fused_optimizer, periodic_stall,
-                     evaluation_mode, gradients_in_inference, torchscript, single_samples,
-                     sort_by_length, read_at_once, keep_freed_memory, pinned_copies, blocking_sync,
-                     ops_on_cpu, cudnn_benchmark, idle_gpu}) {
+  for (auto* rule : {input_prefetch,     input_cache,       more_workers,
+                     persistent_workers, fewer_tiny_ops,    fused_optimizer,
+                     periodic_stall,     evaluation_mode,   gradients_in_inference,
+                     torchscript,        single_samples,    sort_by_length,
+                     read_at_once,       keep_freed_memory, pinned_copies,
+                     blocking_sync,      ops_on_cpu,        cudnn_benchmark,
+                     idle_gpu,           fewer_threads,     cpu_quota,
+                     spread_threads}) {
     if (auto advice = rule(context)) result.push_back(*std::move(advice));
   }
   std::stable_sort(result.begin(), result.end(),
@@ -34,7 +39,7 @@ class LoopCounters {
       : counters_(counters),
         steps_(static_cast<double>(report.analysed.back() - report.analysed.front() + 1)) {
     const Step& last = report.steps[report.analysed.back()];
-    range_ = {report.steps[report.analysed.front()].start, last.start + last.dur};
+    range_ = {report.steps[report.analysed.front()].start, last.end()};
   }
 
   // The change of a total per step; 0: unknown, as there are fewer than kLeastReadings readings in
@@ -134,8 +139,22 @@ std::vector<double> step_times(const LoopReport& report) {
 
 }  // namespace
 
-std::shared_ptr<const Predictor> make_predictor(const LoopReport& report, StepSample sample) {
-  return std::make_shared<const Predictor>(std::move(sample), step_times(report), report.analysed);
+std::shared_ptr<const Predictor> make_predictor(const LoopReport& report, const PhaseSplit* split,
+                                                StepSample sample) {
+  std::vector<double> times = step_times(report);
+  if (split != nullptr && report.recording.removed) {
+    // What a step loses is what the tasks of the loop's thread lose.
+    for (SampledStep& step : sample.steps) {
+      for (Task& task : step.tasks) {
+        if (task.kind != TaskKind::kHost) continue;
+        const auto before = static_cast<double>(task.dur_ns);
+        task.dur_ns = std::llround(before * split->own_part(task.category, task.phase));
+        if (task.lane == kLoopLane) times[step.index] -= before - static_cast<double>(task.dur_ns);
+      }
+    }
+  }
+  return std::make_shared<const Predictor>(std::move(sample), times, report.analysed,
+                                           report.op_steps);
 }
 
 ThreadMarks::ThreadMarks(const std::vector<Phase>& all) {
@@ -159,7 +178,7 @@ void add_advice(LoopReport& report, const RecordedRun& recording, const Counters
 
   report.replay = {static_cast<std::int64_t>(predictor->steps()), predictor->replayed_ns(),
                    predictor->replay_error(), predictor->withheld()};
-  if (predictor->withheld().empty())
+  if (predictor->withheld().empty() && report.verdict.kind != kNoVerdict)
     report.verdict.advice = advise({report, *predictor, recording});
 }
 

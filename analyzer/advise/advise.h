@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analyzer/advise/context.h"
-#include "analyzer/samples/counters.h"
+#include "analyzer/counters/counters.h"
 
 namespace stepscope {
 
@@ -14,7 +14,8 @@ namespace stepscope {
 std::vector<Advice> advise(const AdviceContext& context);
 
 // The predictor of a loop, from its report (complete except for the advice) and its replayed steps.
-std::shared_ptr<const Predictor> make_predictor(const LoopReport& report, StepSample sample);
+std::shared_ptr<const Predictor> make_predictor(const LoopReport& report, const PhaseSplit* split,
+                                                StepSample sample);
 
 // The threads of a run by the phases marked on them. Made once, for all loops.
 struct ThreadMarks {

@@ -12,9 +12,18 @@ double AdviceContext::busy_share() const {
   for (const OpRow& op : report.ops) {
     if (op.phase == phase_name(PhaseKind::kInput)) in_ops += static_cast<double>(op.self_ns);
   }
-  const double waits =
-      share(Category::kInput) * step_ns() * static_cast<double>(report.analysed.size());
-  return std::max(report.input.busy_share(), waits > 0 ? std::min(in_ops / waits, 1.0) : 0);
+  const double waits = share(Category::kInput) * step_ns() * report.op_step_count();
+  // Work that waits for a core is work.
+  const double works = report.input.busy_share() + report.input.starved_share();
+  return std::max(std::min(works, 1.0), waits > 0 ? std::min(in_ops / waits, 1.0) : 0);
+}
+
+double AdviceContext::cores_left_by_others() const {
+  const CoreUse& use = report.starvation.cores;
+  if (use.available <= 0 || use.own <= 0) return static_cast<double>(cores());
+  // Whatever others take, the scheduler gives each program a share.
+  constexpr double kLeastShare = 0.25;
+  return std::max(use.available - use.others - use.stolen, kLeastShare * use.available);
 }
 
 std::optional<Advice> with_prediction(const AdviceContext& context, double predicted_ns,
@@ -38,7 +47,12 @@ double calls_a_step(const AdviceContext& context, std::string_view name) {
   for (const OpRow& op : context.report.ops) {
     if (op.name == name && op.phase != phase_name(PhaseKind::kInput)) calls += op.calls;
   }
-  return static_cast<double>(calls) / static_cast<double>(context.report.analysed.size());
+  return static_cast<double>(calls) / context.report.op_step_count();
+}
+
+bool reads_value_by_value(const AdviceContext& context) {
+  constexpr double kMany = 8;  // a step
+  return calls_a_step(context, "aten::item") >= kMany;
 }
 
 PathFlags paths_named(const AdviceContext& context, const std::set<std::string_view>& names) {
@@ -46,12 +60,19 @@ PathFlags paths_named(const AdviceContext& context, const std::set<std::string_v
                       [&](StringId name) { return names.contains(context.recording.text(name)); });
 }
 
+PathFlags ops_on_pairs(const AdviceContext& context) {
+  return paths_named(context, {"aten::bmm", "aten::baddbmm", "aten::softmax", "aten::masked_fill",
+                               "aten::masked_fill_", "aten::scaled_dot_product_attention",
+                               "aten::_safe_softmax", "aten::_softmax"});
+}
+
 double least_step_ns(const AdviceContext& context) {
-  if (context.cores() == 0) return 0;
+  const double cores = context.cores_left_by_others();
+  if (cores <= 0) return 0;
   const double input = context.share(Category::kInput) * context.step_ns();
   const double one_core = context.step_ns() - input * (1 - context.busy_share());
   const double sampled = context.report.use.cpu_ns;
-  return (sampled > 0 ? sampled : one_core) / static_cast<double>(context.cores());
+  return (sampled > 0 ? sampled : one_core) / cores;
 }
 
 std::string waits_query(const AdviceContext& context) {

@@ -14,6 +14,8 @@
 namespace stepscope {
 
 inline constexpr double kLeastInputShare = 0.05;  // below it, no advice about input
+inline constexpr int kMostWorkers = 16;           // of a loader, that advice tries
+inline constexpr double kAsGood = 1.01;           // × the best step; not worth another worker
 inline constexpr double kLeastSaving = 0.02;      // of the step; below it, no advice at all
 
 struct AdviceContext {
@@ -27,6 +29,9 @@ struct AdviceContext {
     return static_cast<std::int64_t>(report.verdict.thread);
   }
   [[nodiscard]] std::int64_t cores() const { return recording.facts.cpu_count; }  // 0: unknown
+  // The cores that the program had or could have had: those that its affinity and its CPU quota
+  // allow, without what other programs and the hypervisor took. 0: unknown.
+  [[nodiscard]] double cores_left_by_others() const;
   [[nodiscard]] bool input_matters() const {
     return report.input.waits > 0 && share(Category::kInput) >= kLeastInputShare;
   }
@@ -48,10 +53,19 @@ Advice without_prediction(const AdviceContext& context, Advice advice);
 // Mean calls per step of the ops with this name, outside input.
 double calls_a_step(const AdviceContext& context, std::string_view name);
 
+// Many values are read from tensors one at a time; reading a loss and a metric takes only a few.
+bool reads_value_by_value(const AdviceContext& context);
+
 // The paths whose innermost op has one of these names.
 PathFlags paths_named(const AdviceContext& context, const std::set<std::string_view>& names);
 
-// The lower bound of a step: its work, shared by all cores. 0 if the number of cores is unknown.
+inline constexpr double kLeastPadding = 0.05;  // of the computed elements; below it, no advice
+
+// The ops on pairs of elements (attention scores): their time grows with the square of the length.
+PathFlags ops_on_pairs(const AdviceContext& context);
+
+// The lower bound of a step: its work, shared by the cores that other programs leave. 0 if their
+// number is unknown.
 double least_step_ns(const AdviceContext& context);
 
 // SQL that shows the waits for input, or the time of a category, step by step.

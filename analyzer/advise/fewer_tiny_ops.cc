@@ -13,7 +13,7 @@ constexpr double kLeastLaunchShare = 0.10;  // the share from which the verdict 
 std::int64_t calls_a_step(const LoopReport& report) {
   std::int64_t calls = 0;
   for (const OpRow& op : report.ops) calls += op.phase == "input" ? 0 : op.calls;
-  return calls / static_cast<std::int64_t>(report.analysed.size());
+  return calls / static_cast<std::int64_t>(report.op_steps.size());
 }
 
 // Why tracing with TorchScript, the obvious fix, would not work here.

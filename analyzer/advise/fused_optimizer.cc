@@ -33,6 +33,12 @@ constexpr std::array<Elementwise, 9> kElementwise = {{{"aten::lerp_", 3},
 // A fused Adam reads parameter, gradient and two moments, and writes all but the gradient.
 constexpr double kFusedTensors = 7;
 
+// Whether torch.optim's class of this name takes fused=True.
+bool has_fused(std::string_view optimizer) {
+  constexpr std::array<std::string_view, 4> kClasses = {"Adam", "AdamW", "SGD", "Adagrad"};
+  return std::find(kClasses.begin(), kClasses.end(), optimizer) != kClasses.end();
+}
+
 double tensors_of(std::string_view op) {  // 0: not such an op
   const auto known = std::find_if(kElementwise.begin(), kElementwise.end(),
                                   [op](const Elementwise& each) { return op == each.op; });
@@ -62,7 +68,7 @@ OptimizerOps optimizer_ops(const LoopReport& report) {
     result.arithmetic_ns += static_cast<double>(op.self_ns);
     ns_a_tensor.push_back(static_cast<double>(op.self_ns) / tensors);
   }
-  result.calls /= static_cast<std::int64_t>(report.analysed.size());
+  result.calls /= static_cast<std::int64_t>(report.op_steps.size());
   // The median: an op that makes a new tensor pays for its pages too.
   if (!ns_a_tensor.empty()) result.fused_ns = kFusedTensors * upper_median(ns_a_tensor);
   return result;
@@ -89,6 +95,8 @@ std::optional<Advice> fused_optimizer(const AdviceContext& context) {
   advice.title = "use a fused optimizer";
   advice.why = "it runs " + count_text(ops.calls) +
                " ops a step; a fused one saves their launch overhead and the gaps between them";
+  const std::string& optimizer = context.report.op_facts.optimizer;
+  if (has_fused(optimizer)) advice.why += ": " + optimizer + "(…, fused=True)";
   advice.evidence = {
       "the optimizer runs " + count_text(ops.calls) + " ops a step", static_cast<double>(ops.calls),
       "count",

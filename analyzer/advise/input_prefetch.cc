@@ -5,15 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/advise/loader_words.h"
 #include "analyzer/advise/rules.h"
 #include "analyzer/simulate/what_if.h"
 #include "analyzer/words.h"
 
 namespace stepscope {
 namespace {
-
-constexpr int kMostWorkers = 16;
-constexpr double kAsGood = 1.01;  // × the best; not worth another worker
 
 std::string workers_text(std::size_t workers) {
   return std::to_string(workers) + (workers == 1 ? " worker" : " workers");
@@ -47,6 +45,9 @@ std::string why(const AdviceContext& context, const std::vector<double>& steps, 
     return text + (context.cores() == 1
                        ? "; the only core is then fully busy"
                        : "; all " + std::to_string(context.cores()) + " cores are then fully busy");
+  // Where the CPU time of the run is known, the cores that training leaves are too, and the
+  // prediction is not below what they allow.
+  if (context.report.use.cpu_ns > 0 && context.report.starvation.cores.available > 0) return text;
   return text + (context.report.trains ? ", if training leaves cores free"
                                        : ", if the model leaves cores free");
 }
@@ -55,7 +56,9 @@ std::string why(const AdviceContext& context, const std::vector<double>& steps, 
 
 std::optional<Advice> input_prefetch(const AdviceContext& context) {
   const LoopUse& use = context.report.use;
-  const bool fetches_ahead = use.loader_processes > 0 || use.loader_threads > 0;
+  const std::string& loader = context.report.input.loader;
+  const bool fetches_ahead = use.loader_processes > 0 || use.loader_threads > 0 ||
+                             loader_option(loader, "num_workers").has_value();
   if (!context.input_matters() || fetches_ahead) return std::nullopt;
   std::vector<double> steps;
   for (int workers = 1; workers <= most_workers(context); ++workers) {
@@ -74,6 +77,10 @@ std::optional<Advice> input_prefetch(const AdviceContext& context) {
   advice.rule = "input-prefetch";
   advice.title = "prefetch batches with " + workers_text(wanted);
   advice.why = why(context, steps, wanted, rest);
+  if (is_data_loader(loader)) {
+    advice.why +=
+        ": " + loader_with("num_workers=" + std::to_string(wanted) + ", persistent_workers=True");
+  }
   advice.evidence = {"a batch takes " + time_text(input) +
                          in_units(", the rest of the step ", context.report.unit()) +
                          time_text(rest),

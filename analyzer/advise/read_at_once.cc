@@ -8,8 +8,6 @@
 namespace stepscope {
 namespace {
 
-constexpr double kMany = 8;  // calls per step; reading a loss and a metric takes only a few
-
 // The ops that extract the value, where they run as often as item().
 std::set<std::string_view> reading_ops(const AdviceContext& context, double items) {
   std::set<std::string_view> names = {"aten::item"};
@@ -21,8 +19,8 @@ std::set<std::string_view> reading_ops(const AdviceContext& context, double item
 }  // namespace
 
 std::optional<Advice> read_at_once(const AdviceContext& context) {
+  if (!reads_value_by_value(context)) return std::nullopt;
   const double items = calls_a_step(context, "aten::item");
-  if (items < kMany) return std::nullopt;
   const PathFlags reads = paths_named(context, reading_ops(context, items));
   const double predicted =
       context.predictor.step_ns([&](StepGraph& graph) { remove_ops(graph, reads); });

@@ -11,11 +11,18 @@ namespace stepscope {
 
 std::optional<Advice> input_prefetch(const AdviceContext& context);
 std::optional<Advice> input_cache(const AdviceContext& context);
+std::optional<Advice> more_workers(const AdviceContext& context);
+std::optional<Advice> persistent_workers(const AdviceContext& context);
 std::optional<Advice> fewer_tiny_ops(const AdviceContext& context);
 std::optional<Advice> fused_optimizer(const AdviceContext& context);
 std::optional<Advice> periodic_stall(const AdviceContext& context);
 std::optional<Advice> read_at_once(const AdviceContext& context);
 std::optional<Advice> keep_freed_memory(const AdviceContext& context);
+
+// Threads that were ready and had no core.
+std::optional<Advice> fewer_threads(const AdviceContext& context);
+std::optional<Advice> cpu_quota(const AdviceContext& context);
+std::optional<Advice> spread_threads(const AdviceContext& context);
 
 // Loops that never train.
 std::optional<Advice> evaluation_mode(const AdviceContext& context);

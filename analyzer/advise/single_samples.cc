@@ -8,7 +8,7 @@
 namespace stepscope {
 namespace {
 
-constexpr int kBatch = 16;
+constexpr int kBatch = kAdvisedBatch;
 constexpr double kMostlySingle = 0.9;  // of the ops whose shapes show a batch
 // An op whose self time is at most this many times the framework's overhead of an op does next to
 // nothing with its data: a view, a small addition.
@@ -39,15 +39,28 @@ PathFlags tiny_ops(const AdviceContext& context) {
 std::optional<Advice> single_samples(const AdviceContext& context) {
   if (context.report.trains || !computes_single_samples(context.report)) return std::nullopt;
   const PathFlags tiny = tiny_ops(context);
-  const double predicted =
-      context.predictor.step_ns([&](StepGraph& graph) { share_fixed_costs(graph, tiny, kBatch); });
+  const PaddingUse& padding = context.report.padding;
+  const bool unequal = padding.padding_share(padding.batched) >= kLeastPadding;
+  const double predicted = context.predictor.step_ns([&](StepGraph& graph) {
+    if (unequal) {
+      scale_loop_work(graph, ops_on_pairs(context),
+                      padding.batched_sorted.elements / padding.computed.elements,
+                      padding.batched_sorted.pairs / padding.computed.pairs);
+    }
+    share_fixed_costs(graph, tiny, kBatch);
+  });
 
   Advice advice;
   advice.rule = "single-samples";
-  advice.title = "batch " + std::to_string(kBatch) + " samples per call";
+  const std::string batch = "batch " + std::to_string(kBatch);
+  advice.title = unequal ? "sort by length, " + batch + " per call" : batch + " samples per call";
   advice.why =
       "each call has one; in a batch, a sample takes at most this long, because the launch "
       "overhead and the code between the ops are paid once per batch";
+  if (unequal)
+    advice.why += "; unsorted, " + percent_text(padding.padding_share(padding.batched)) +
+                  " of each batch would be padding, against " +
+                  percent_text(padding.padding_share(padding.batched_sorted)) + " if sorted";
   const bool marked = context.report.padding.batches > 0;
   advice.evidence = {marked ? "one sample a call, as marked" : "the ops run on batches of one", 1,
                      marked ? "count" : "ratio",

@@ -1,5 +1,4 @@
 // Batches of samples of any length: each is padded to its longest, and the padding is computed too.
-#include <set>
 #include <utility>
 
 #include "analyzer/advise/rules.h"
@@ -9,17 +8,9 @@
 namespace stepscope {
 namespace {
 
-constexpr double kLeastPadding = 0.05;  // of the computed elements
-
-// Ops on pairs of elements (attention scores): their time grows with the square of the length.
-const std::set<std::string_view> kOnPairs = {
-    "aten::bmm",           "aten::baddbmm",      "aten::softmax",
-    "aten::masked_fill",   "aten::masked_fill_", "aten::scaled_dot_product_attention",
-    "aten::_safe_softmax", "aten::_softmax"};
-
 double predicted_ns(const AdviceContext& context, const ComputedElements& then) {
   const ComputedElements& now = context.report.padding.computed;
-  const PathFlags on_pairs = paths_named(context, kOnPairs);
+  const PathFlags on_pairs = ops_on_pairs(context);
   return context.predictor.step_ns([&](StepGraph& graph) {
     scale_loop_work(graph, on_pairs, then.elements / now.elements, then.pairs / now.pairs);
   });

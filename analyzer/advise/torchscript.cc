@@ -12,8 +12,8 @@
 namespace stepscope {
 namespace {
 
-constexpr double kLeastShare = 0.30;   // of the step, spent between the ops
-constexpr std::int64_t kGap = 50'000;  // ns; a longer gap is not just the call of the next op
+constexpr double kLeastShare = kStallNamed;  // of the step, spent between the ops
+constexpr std::int64_t kGap = 50'000;        // ns; a longer gap is not just the call of the next op
 constexpr double kLeftOfGaps = 0.1;  // TorchScript's interpreter (bench/predict: eager and frozen)
 
 // The share of a call spent in short gaps, over the fastest quarter of the calls. The slower calls
@@ -46,6 +46,8 @@ std::optional<Advice> torchscript(const AdviceContext& context) {
   const OpFacts& facts = context.report.op_facts;
   if (context.report.trains || facts.scripted > 0) return std::nullopt;
   if (!facts.ops_are_same() || !facts.shapes_are_same()) return std::nullopt;
+  // The code between the ops is the loop that reads the values, which is no part of the model.
+  if (reads_value_by_value(context)) return std::nullopt;
   const double share = gap_share(context.predictor.graph());
   if (share < kLeastShare) return std::nullopt;
   const double predicted = context.predictor.step_ns(

@@ -15,10 +15,16 @@ namespace {
 
 constexpr std::int64_t kProgressEvery = 1 << 16;
 
-// A windowed recording has the ops of its window only; in any other the ops are all there or not at
-// all.
-bool ops_recorded(const RecordedRun& recording, bool has_ops) {
-  return recording.facts.windowed ? has_ops : recording.op_count > 0;
+// The marks of the recording tell. Without them, a windowed recording has the ops of its window
+// only; in any other the ops are all there or not at all.
+OpsRecorded ops_recorded(const RecordedRun& recording, const OpCoverage& coverage,
+                         ProcessId process, TimeRange step, bool has_ops) {
+  const OpsRecorded marked = coverage.of(process, step);
+  if (marked == OpsRecorded::kAll && recording.facts.ops_dropped && !has_ops)
+    return OpsRecorded::kPart;
+  if (marked != OpsRecorded::kUnknown) return marked;
+  const bool recorded = recording.facts.windowed ? has_ops : recording.op_count > 0;
+  return recorded ? OpsRecorded::kAll : OpsRecorded::kNone;
 }
 
 // Which loops an op of a thread may concern.
@@ -73,12 +79,17 @@ std::map<ProcessId, std::set<ThreadId>> launching_threads(const RecordedRun& rec
 Router make_router(const RecordedRun& recording, const std::vector<Loop>& loops,
                    const RoleOfStep& role, const AttributeOptions& options) {
   Router router(recording);
+  const auto coverage = std::make_shared<const OpCoverage>(recording);
   std::map<ProcessId, std::set<ThreadId>> launching;
   if (options.devices != nullptr) launching = launching_threads(recording, *options.devices, loops);
   for (std::size_t i = 0; i < loops.size(); ++i) {
     LoopSweeper::Config config;
     config.launch_overhead = recording.facts.leaf_op_overhead;
-    config.ops_recorded = [&recording](bool has_ops) { return ops_recorded(recording, has_ops); };
+    const ProcessId process = loops[i].process;
+    config.ops_recorded = [&recording, coverage, process](TimeRange step, bool has_ops) {
+      return ops_recorded(recording, *coverage, process, step, has_ops);
+    };
+    config.in_parts = coverage->in_parts(process);
     config.op_series = options.op_series;
     if (options.devices != nullptr) {
       std::set<ThreadId> threads = launching[loops[i].process];
@@ -88,7 +99,8 @@ Router make_router(const RecordedRun& recording, const std::vector<Loop>& loops,
     if (options.observer) config.observer = options.observer(i);
     config.role = [&role, i](std::size_t step) { return role(i, step); };
     router.add(loops[i],
-               std::make_unique<LoopSweeper>(loops[i], phases_of(recording, loops[i]), config));
+               std::make_unique<LoopSweeper>(loops[i], phases_of(recording, loops[i]),
+                                             phases_of(recording, loops[i].thread), config));
   }
   return router;
 }

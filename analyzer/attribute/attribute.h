@@ -11,12 +11,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "analyzer/attribute/device_work.h"
 #include "analyzer/attribute/kernel_table.h"
 #include "analyzer/attribute/op_class.h"
 #include "analyzer/attribute/op_series.h"
+#include "analyzer/attribute/phase_split.h"
 #include "analyzer/attribute/step_account.h"
 #include "analyzer/attribute/sweep.h"
 #include "analyzer/recording.h"
@@ -44,11 +46,15 @@ struct AttributeOptions {
 enum class StepRole : std::uint8_t { kSteady, kWarmUp, kLeftOut };
 
 struct AttributedStep {
-  TimeRange range;
+  TimeRange range;                   // of Loop::steps, without segments at its edges
+  Duration paused{0};                // in segments inside it
   std::int64_t op_count = 0;         // of the loop's own thread
   bool ops_recorded = false;         // its ops, not only its phases
+  bool ops_in_part = false;          // ops_recorded is false: some ops are there, not all
   StepAccount account;               // of the loop thread
   std::vector<StepAccount> devices;  // of each of AttributedLoop::devices
+
+  [[nodiscard]] bool is_plain() const { return !ops_recorded && !ops_in_part; }  // no ops at all
 };
 
 struct AttributedLoop {
@@ -62,6 +68,8 @@ struct AttributedLoop {
   std::vector<std::vector<OpBlock>> kernel_blocks;  // of each device; as op_blocks, of kernels
   std::vector<OpBlock> op_blocks;  // of the steps that are not left out and have ops
   std::int64_t late_ops = 0;
+  // Where some steps have ops and others none: what recording them cost, and how to take it out.
+  std::shared_ptr<const PhaseSplit> split;
   // How many names share the rows of kFurtherNames in the tables and blocks.
   std::int64_t merged_ops = 0;
   std::int64_t merged_kernels = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "analyzer/steps/segments.h"
+
 namespace stepscope {
 namespace {
 
@@ -12,15 +14,30 @@ bool counts_as_call(const BufferedOp& op) {
 
 }  // namespace
 
-LoopSweeper::LoopSweeper(const Loop& loop, const std::vector<Phase>& thread_phases, Config config)
+LoopSweeper::LoopSweeper(const Loop& loop, const std::vector<Phase>& phases,
+                         const std::vector<Phase>& marks, Config config)
     : loop_(loop),
       config_(std::move(config)),
-      spans_(lay_out_spans(thread_phases, loop)),
+      spans_(lay_out_spans(phases, loop)),
       buffers_(loop.steps.size()),
       swept_(loop.steps.front().start),
       seen_(loop.steps.front().start),
       seen_anywhere_(loop.steps.front().start) {
-  for (const TimeRange step : loop.steps) result_.steps.push_back({step, 0, false, {}, {}});
+  for (const TimeRange step : loop.steps) {
+    const auto parts = outside_of(step, loop.segments);
+    const TimeRange own{parts.front().start, parts.back().end};
+    Duration paused = own.length();
+    for (const TimeRange part : parts) paused -= part.length();
+    result_.steps.push_back({own, paused, 0, false, false, {}, {}});
+  }
+  if (config_.in_parts) {
+    // To record an op costs less than to run the smallest one.
+    constexpr Duration kUnknown{2000};
+    const Duration smallest = config_.launch_overhead;
+    split_ = std::make_shared<PhaseSplit>(smallest > Duration{0} ? smallest : kUnknown);
+    marked_ = lay_out_spans(marks, loop);
+    for (const auto& spans : marked_) marked_times_.push_back(marked_times(spans));
+  }
   if (config_.devices) result_.devices = config_.devices->devices();
 }
 
@@ -44,6 +61,7 @@ void LoopSweeper::add(const Op& op, OpClass kind) {
   if (first == loop_.steps.size() || end <= loop_.steps.front().start) return;
   // One that reaches into a third step covers the second.
   std::size_t last = first;
+  if (in_segment(op.start, loop_.segments) && in_segment(end - Duration{1}, loop_.segments)) return;
   while (last < first + 2 && last + 1 < loop_.steps.size() && loop_.steps[last + 1].start < end)
     ++last;
   // A range that covers a whole step says nothing about what happens inside it.
@@ -107,14 +125,30 @@ OpTable* LoopSweeper::table_of(std::size_t step) {
   return nullptr;
 }
 
-// Sweeps [swept_, end), which lies in step next_step_.
+// Sweeps what lies in no segment of [swept_, end), which lies in step next_step_.
 void LoopSweeper::sweep_to(SessionTime end) {
   const std::size_t step = next_step_;
+  swept_ = std::max(swept_, loop_.steps[step].start);
+  sort_for_nesting(buffers_[step].own);
+  for (const TimeRange frame : outside_of({swept_, end}, loop_.segments)) sweep_frame(step, frame);
+  swept_ = end;
+  drop_ended(buffers_[step], end);
+  if (end == loop_.steps[step].end) end_step(step);
+}
+
+void LoopSweeper::sweep_frame(std::size_t step, TimeRange frame) {
   Buffer& ops = buffers_[step];
-  const TimeRange frame{swept_, end};
-  sort_for_nesting(ops.own);
-  const bool recorded = config_.ops_recorded(result_.steps[step].op_count > 0);
+  const OpsRecorded coverage =
+      config_.ops_recorded(result_.steps[step].range, result_.steps[step].op_count > 0);
+  const bool recorded = coverage == OpsRecorded::kAll;
   result_.steps[step].ops_recorded = recorded;
+  result_.steps[step].ops_in_part = coverage == OpsRecorded::kPart;
+  const bool splits = split_ != nullptr && recorded && config_.role(step) == StepRole::kSteady;
+  if (step != begun_step_) {
+    begun_step_ = step;
+    marked_index_ = 0;
+    if (splits) split_->begin_op_step(marked_times_[step]);
+  }
 
   OpPaths* const paths =
       config_.observer == nullptr ? nullptr : config_.observer->paths_for(step, recorded);
@@ -129,6 +163,7 @@ void LoopSweeper::sweep_to(SessionTime end) {
   const bool with_tables = table != nullptr || config_.op_series;
   sweep(swept, state_, [&](const Segment& segment) {
     result_.steps[step].account.add(segment);
+    if (splits) split_->add(marked_at(segment.range.start), segment);
     if (with_devices) segments.push_back(segment);
     if (!with_tables || segment.op == StringId::kNone) return;
     Segment named = segment;
@@ -143,18 +178,19 @@ void LoopSweeper::sweep_to(SessionTime end) {
     if (config_.op_series) op_series_.add_call(name, phase);
   };
   count_calls(ops.own, frame, add_call);
+  if (splits) split_ops(ops.own, frame);
   for (const auto& [key, list] : ops.others) count_calls(list, frame, add_call);
   if (with_devices) sweep_devices(frame, segments);
-  swept_ = end;
-  drop_ended(ops, end);
-  if (end == loop_.steps[step].end) {
-    if (config_.op_series) op_series_.end_step(step, recorded && table != nullptr);
-    // Kernels may be recorded where ops are not.
-    for (OpSeries& series : kernel_series_) series.end_step(step, table != nullptr);
-    ++next_step_;
-    spans_[step] = {};
-    ops = {};
-  }
+}
+
+void LoopSweeper::end_step(std::size_t step) {
+  const bool counts = table_of(step) != nullptr;
+  if (config_.op_series) op_series_.end_step(step, counts && result_.steps[step].ops_recorded);
+  // Kernels may be recorded where ops are not.
+  for (OpSeries& series : kernel_series_) series.end_step(step, counts);
+  ++next_step_;
+  spans_[step] = {};
+  buffers_[step] = {};
 }
 
 std::vector<OpRun> LoopSweeper::runs_of(Help help, Buffer& ops, TimeRange frame,
@@ -205,8 +241,41 @@ void LoopSweeper::sweep_devices(TimeRange frame, const std::vector<Segment>& seg
                          config_.op_series ? &kernel_series_ : nullptr);
 }
 
+MarkedPhase LoopSweeper::marked_at(SessionTime time) {
+  const std::vector<Span>& spans = marked_[next_step_];
+  if (marked_index_ >= spans.size() || spans[marked_index_].range.start > time) marked_index_ = 0;
+  while (marked_index_ + 1 < spans.size() && spans[marked_index_].range.end <= time)
+    ++marked_index_;
+  return marked_phase(spans[marked_index_]);
+}
+
+// `ops`: sorted for nesting. A range of the user's is not an op that others lie in: the time
+// between the ops inside it is the range's own.
+void LoopSweeper::split_ops(const std::vector<BufferedOp>& ops, TimeRange frame) {
+  SessionTime inside_until = SessionTime::min();
+  for (const BufferedOp& op : ops) {
+    const bool nested = op.start < inside_until;
+    if (frame.contains(op.start)) split_->add_op(marked_at(op.start), nested);
+    if (counts_as_call(op)) inside_until = std::max(inside_until, op.range().end);
+  }
+}
+
+void LoopSweeper::model_plain_steps() {
+  for (std::size_t i = 0; i < loop_.steps.size(); ++i) {
+    if (result_.steps[i].is_plain() && config_.role(i) == StepRole::kSteady)
+      split_->add_plain_step(marked_times_[i]);
+  }
+  split_->finish();
+  if (split_->cost().op_steps == 0) return;
+  for (std::size_t i = 0; i < loop_.steps.size(); ++i) {
+    if (result_.steps[i].is_plain()) result_.steps[i].account = split_->account(marked_times_[i]);
+  }
+  result_.split = split_;
+}
+
 AttributedLoop LoopSweeper::finish() {
   while (next_step_ < loop_.steps.size()) sweep_to(loop_.steps[next_step_].end);
+  if (split_ != nullptr) model_plain_steps();
   result_.op_blocks = op_series_.take_blocks();
   for (OpSeries& series : kernel_series_) result_.kernel_blocks.push_back(series.take_blocks());
   result_.merged_ops = table_names_.merged();

@@ -2,19 +2,21 @@
 // arrived.
 //
 // Thread safety: none.
-// Invariants: every instant of every step is swept once, in order; buffered() ops are held, none of
-// them for an instant that was swept.
+// Invariants: every instant of every step that lies in no segment is swept once, in order;
+// buffered() ops are held, none of them for an instant that was swept.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "analyzer/attribute/attribute.h"
 #include "analyzer/attribute/loop_devices.h"
+#include "analyzer/attribute/op_coverage.h"
 #include "analyzer/attribute/sweep.h"
 
 namespace stepscope {
@@ -23,14 +25,18 @@ class LoopSweeper {
  public:
   struct Config {
     Duration launch_overhead{0};
-    std::function<bool(bool has_ops)> ops_recorded;  // were a step's ops recorded?
+    // Were a step's ops recorded?
+    std::function<OpsRecorded(TimeRange step, bool has_ops)> ops_recorded;
+    bool in_parts = false;  // some steps have none by intent: fill AttributedLoop::split
     std::function<StepRole(std::size_t step)> role;
     bool op_series = false;             // fill AttributedLoop::op_blocks and kernel_blocks
     FrameObserver* observer = nullptr;  // null: none
     std::optional<LoopDevices> devices;
   };
 
-  LoopSweeper(const Loop& loop, const std::vector<Phase>& thread_phases, Config config);
+  // `phases`: of the loop's thread, with what was inferred; `marks`: without.
+  LoopSweeper(const Loop& loop, const std::vector<Phase>& phases, const std::vector<Phase>& marks,
+              Config config);
 
   // An op of the loop's own thread, or, on another thread of its process, one of a backward pass, a
   // collective, or any of a thread that it watches.
@@ -59,6 +65,8 @@ class LoopSweeper {
   [[nodiscard]] std::size_t step_at(SessionTime time);
   void buffer(std::size_t step, const Op& op, OpClass kind);
   void sweep_to(SessionTime end);
+  void sweep_frame(std::size_t step, TimeRange frame);
+  void end_step(std::size_t step);
   [[nodiscard]] std::vector<OpRun> runs_of(Help help, Buffer& ops, TimeRange frame,
                                            OpPaths* paths) const;
   OpTable* table_of(std::size_t step);  // null: its ops are in no table
@@ -66,11 +74,20 @@ class LoopSweeper {
   template <typename AddCall>
   void count_calls(const std::vector<BufferedOp>& ops, TimeRange frame, AddCall add_call) const;
   void drop_ended(Buffer& ops, SessionTime now);
+  // The marked phase at `time` in the step that is swept; asked in order of time.
+  MarkedPhase marked_at(SessionTime time);
+  void split_ops(const std::vector<BufferedOp>& ops, TimeRange frame);
+  void model_plain_steps();
   void sweep_devices(TimeRange frame, const std::vector<Segment>& segments);
 
   const Loop& loop_;
   Config config_;
   std::vector<std::vector<Span>> spans_;
+  std::vector<std::vector<Span>> marked_;  // as spans_, by marks alone; empty without a split
+  std::vector<MarkedTimes> marked_times_;  // of each step; the same
+  std::shared_ptr<PhaseSplit> split_;      // null: none
+  std::size_t marked_index_ = 0;           // where marked_at() looks first
+  std::optional<std::size_t> begun_step_;  // the last that a frame was swept of
   std::vector<Buffer> buffers_;
   AttributedLoop result_;
   TableNames table_names_;

@@ -19,6 +19,14 @@ enum class OpClass : std::uint8_t {
 
 OpClass op_class(std::string_view name, OpScope scope);
 
+// Whether an op of this name takes a parameter of a model in nearly every program: a linear layer,
+// a convolution, an embedding, a normalisation, a recurrent layer or a matrix product.
+bool uses_weight(std::string_view name);
+
+// Whether an op of this name makes, fills, moves or views tensors, as the initialisation of a model
+// does layer by layer: nothing is computed from anything.
+bool fills_tensors(std::string_view name);
+
 inline bool is_backward(const Op& op) {
   return op.phase == PhaseKind::kBackward || op.scope == OpScope::kBackwardFunction;
 }
@@ -29,10 +37,16 @@ class OpClasses {
   explicit OpClasses(std::function<std::string_view(StringId)> text) : text_(std::move(text)) {}
 
   OpClass of(const Op& op);
+  bool uses_weight(const Op& op);    // stepscope::uses_weight() of its name; never of a range
+  bool fills_tensors(const Op& op);  // the same
 
  private:
+  using Known = std::unordered_map<StringId, bool>;
+  bool ask(Known& known, bool (*question)(std::string_view), const Op& op);
+
   std::function<std::string_view(StringId)> text_;
   std::unordered_map<std::uint64_t, OpClass> known_;
+  Known weighted_, filling_;
 };
 
 }  // namespace stepscope

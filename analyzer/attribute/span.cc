@@ -6,7 +6,9 @@
 #include <queue>
 #include <utility>
 
+#include "analyzer/attribute/closures.h"
 #include "analyzer/attribute/nesting.h"
+#include "analyzer/steps/segments.h"
 
 namespace stepscope {
 namespace {
@@ -91,6 +93,8 @@ class OpenPhases {
       case PhaseKind::kNone:
       case PhaseKind::kStep:
       case PhaseKind::kSampler:
+      case PhaseKind::kOpsBegin:
+      case PhaseKind::kOpsEnd:
         break;
     }
   }
@@ -99,6 +103,8 @@ class OpenPhases {
     const std::size_t scope = scopes_.of(open), work = work_.of(open);
     if (scope != Innermost::kNone) span.label = phases_[scope].name;
     if (work != Innermost::kNone) span.phase = phases_[work].kind;
+    // The closure of an optimizer step runs what is the loop's own elsewhere.
+    if (span.phase == PhaseKind::kForward) span.phase = PhaseKind::kNone;
     if (inputs_.of(open) != Innermost::kNone) span.phase = PhaseKind::kInput;
     return span;
   }
@@ -107,6 +113,19 @@ class OpenPhases {
   const std::vector<Phase>& phases_;
   Innermost inputs_, scopes_, work_;
 };
+
+// Cuts what lies in segments out of the spans of a step.
+std::vector<Span> outside_segments(const std::vector<Span>& spans,
+                                   const std::vector<LoopSegment>& segments) {
+  std::vector<Span> rest;
+  for (const Span& span : spans) {
+    for (const TimeRange part : outside_of(span.range, segments)) {
+      rest.push_back(span);
+      rest.back().range = part;
+    }
+  }
+  return rest;
+}
 
 std::vector<Span> tile_step(const std::vector<Phase>& phases, TimeRange step) {
   std::vector<Span> spans;
@@ -128,74 +147,23 @@ std::vector<Span> tile_step(const std::vector<Phase>& phases, TimeRange step) {
 }
 
 // Forward is what leads to a backward pass: unmarked time with a backward pass as the next marked
-// thing (zero_grad may come in between). In a loop that never trains it is all that follows the
-// input.
-void mark_before_backward(std::vector<Span>& spans, bool trains) {
-  bool leads_to_backward = !trains;
+// thing (zero_grad may come in between, and a wait for the next batch where the loop waits there).
+// In a loop that never trains it is all that follows the input. Where the loop waits before its
+// backward pass, the next step begins with that wait, behind the forward pass.
+void mark_before_backward(std::vector<Span>& spans, bool trains, bool waits_before_backward) {
+  bool leads_to_backward = !trains || waits_before_backward;
+  bool may_wait = false;
   for (std::size_t i = spans.size(); i-- > 0;) {
-    if (spans[i].phase == PhaseKind::kNone) {
+    const PhaseKind phase = spans[i].phase;
+    if (phase == PhaseKind::kNone) {
       spans[i].before_backward = leads_to_backward;
-    } else if (spans[i].phase == PhaseKind::kBackward) {
+    } else if (phase == PhaseKind::kBackward) {
       leads_to_backward = true;
-    } else if (trains && spans[i].phase != PhaseKind::kZeroGrad) {
+      may_wait = waits_before_backward;
+    } else if (phase == PhaseKind::kInput && may_wait) {
+      may_wait = i > 0 && spans[i - 1].phase == PhaseKind::kInput;  // the rest of this wait
+    } else if (trains && phase != PhaseKind::kZeroGrad) {
       leads_to_backward = false;
-    }
-  }
-}
-
-// The optimizer steps around the backward passes of a step, which come in order.
-class ClosureOptimizers {
- public:
-  void add(const Phase& optimizer) {
-    // One that ends no later than one before it is never the first around anything.
-    if (open_.empty() || end_of(optimizer) > end_of(*open_.back())) open_.push_back(&optimizer);
-  }
-  // The first that lies around `backward`; null: none does.
-  [[nodiscard]] const Phase* around(const Phase& backward) const {
-    const auto first = std::partition_point(
-        open_.begin(), open_.end(),
-        [&](const Phase* optimizer) { return end_of(*optimizer) < end_of(backward); });
-    return first == open_.end() ? nullptr : *first;
-  }
-
- private:
-  std::vector<const Phase*> open_;  // by start, and by end
-};
-
-// What begins in [begin, end) of the optimizer step is the forward pass of its closure.
-void mark_forward(std::vector<Span>& spans, SessionTime begin, SessionTime end) {
-  auto span = std::partition_point(spans.begin(), spans.end(),
-                                   [begin](const Span& s) { return s.range.start < begin; });
-  for (; span != spans.end() && span->range.end <= end; ++span) {
-    if (span->phase != PhaseKind::kOptimizer) continue;
-    span->phase = PhaseKind::kNone;
-    span->before_backward = true;
-  }
-}
-
-// Inside an optimizer step that runs a closure, what lies between the step's start (or the
-// closure's zero_grad) and the backward pass is the closure's forward pass. Behind another backward
-// pass it is the optimizer's own work.
-void mark_closures(std::vector<Span>& spans, const std::vector<Phase>& phases) {
-  ClosureOptimizers optimizers;
-  const Phase* before = nullptr;  // the last backward pass or zero_grad that began earlier
-  std::size_t passed = 0;
-  std::size_t known = 0;
-  for (const Phase& backward : phases) {
-    if (backward.kind != PhaseKind::kBackward) continue;
-    for (; passed < phases.size() && phases[passed].start < backward.start; ++passed) {
-      const PhaseKind kind = phases[passed].kind;
-      if (kind == PhaseKind::kBackward || kind == PhaseKind::kZeroGrad) before = &phases[passed];
-    }
-    for (; known < phases.size() && phases[known].start <= backward.start; ++known) {
-      if (phases[known].kind == PhaseKind::kOptimizer) optimizers.add(phases[known]);
-    }
-    const Phase* const optimizer = optimizers.around(backward);
-    if (optimizer == nullptr) continue;
-    if (before == nullptr || before->start < optimizer->start) {
-      mark_forward(spans, optimizer->start, backward.start);
-    } else if (before->kind == PhaseKind::kZeroGrad) {
-      mark_forward(spans, end_of(*before), backward.start);
     }
   }
 }
@@ -205,11 +173,13 @@ void mark_closures(std::vector<Span>& spans, const std::vector<Phase>& phases) {
 std::vector<std::vector<Span>> lay_out_spans(const std::vector<Phase>& phases, const Loop& loop) {
   std::vector<std::vector<Span>> result;
   PhasesByStep by_step(phases);
+  const bool waits = waits_before_backward(phases);
   for (const TimeRange step : loop.steps) {
     const auto own = by_step.touching(step);
     auto spans = tile_step(own, step);
-    mark_before_backward(spans, loop.trains);
-    mark_closures(spans, own);
+    if (!loop.segments.empty()) spans = outside_segments(spans, loop.segments);
+    mark_before_backward(spans, loop.trains, waits);
+    mark_unmarked_closures(spans, own);
     for (Span& span : spans) {
       if (span.phase == PhaseKind::kZeroGrad) span.phase = PhaseKind::kOptimizer;
     }

@@ -21,9 +21,9 @@ struct Span {
   friend bool operator==(const Span&, const Span&) = default;
 };
 
-// The spans of each step of `loop`: they tile it. `phases` are those of the loop's thread, by
-// start, parents first. A scope that covers a whole step says nothing about what happens inside it
-// and is left out there.
+// The spans of each step of `loop`: they tile what of it lies in no segment. `phases` are those of
+// the loop's thread, by start, parents first. A scope that covers a whole step says nothing about
+// what happens inside it and is left out there.
 std::vector<std::vector<Span>> lay_out_spans(const std::vector<Phase>& phases, const Loop& loop);
 
 }  // namespace stepscope

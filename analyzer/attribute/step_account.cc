@@ -32,7 +32,11 @@ std::uint64_t StepAccount::key_of(const Slice& slice) {
 }
 
 void StepAccount::add(const Segment& segment) {
-  at(segment.category, segment.phase, segment.label).exposed += segment.range.length();
+  add(segment.category, segment.phase, segment.label, segment.range.length());
+}
+
+void StepAccount::add(Category category, PhaseKind phase, StringId label, Duration length) {
+  at(category, phase, label).exposed += length;
 }
 
 void StepAccount::hide(Category category, PhaseKind phase, StringId label, Duration length) {

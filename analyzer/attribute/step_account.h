@@ -26,6 +26,7 @@ struct Slice {
 class StepAccount {
  public:
   void add(const Segment& segment);
+  void add(Category category, PhaseKind phase, StringId label, Duration length);
   void hide(Category category, PhaseKind phase, StringId label, Duration length);
   [[nodiscard]] const std::vector<Slice>& slices() const { return slices_; }
   [[nodiscard]] Duration total() const;  // exposed, as the two below

@@ -71,7 +71,7 @@ std::string in_words(const std::string& category) {
   return category;
 }
 
-std::string join(const std::vector<std::string>& parts) {
+std::string list_with_and(const std::vector<std::string>& parts) {
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
@@ -98,8 +98,8 @@ std::string category_reason(const LoopComparison& loop) {
     moved.push_back(signed_time_text(part->ns.delta()) + " is " + in_words(part->name));
   }
   if (moved.empty()) return "";
-  return loop.mean.changed ? "Of the difference, " + join(moved) + "."
-                           : in_units("Within the step, ", loop.unit) + join(moved) + ".";
+  return loop.mean.changed ? "Of the difference, " + list_with_and(moved) + "."
+                           : in_units("Within the step, ", loop.unit) + list_with_and(moved) + ".";
 }
 
 std::string median_reason(const LoopComparison& loop) {

@@ -1,11 +1,14 @@
 #include "analyzer/compare/notes.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "analyzer/printable.h"
+#include "analyzer/text_width.h"
 #include "analyzer/words.h"
 
 namespace stepscope {
@@ -105,6 +108,97 @@ void note_few_steps(const LoopReport& a, const LoopReport& b, Notes& notes) {
   note("B", b);
 }
 
+// The words in which two commands differ, without those that they begin or end with alike: "--lr
+// 0.1". The option that a differing value belongs to is named.
+std::pair<std::string, std::string> different_words(const std::vector<std::string>& a,
+                                                    const std::vector<std::string>& b) {
+  constexpr std::size_t kWidth = 40;
+  std::size_t begin = 0, end = 0;
+  const std::size_t least = std::min(a.size(), b.size());
+  while (begin < least && a[begin] == b[begin]) ++begin;
+  while (end < least - begin && a[a.size() - 1 - end] == b[b.size() - 1 - end]) ++end;
+  if (begin > 0 && a[begin - 1].starts_with('-')) --begin;
+  const auto text = [&](const std::vector<std::string>& words) {
+    std::string joined;
+    for (std::size_t i = begin; i + end < words.size(); ++i)
+      joined += (joined.empty() ? "" : " ") + words[i];
+    return joined.empty() ? "none" : cut(joined, kWidth);
+  };
+  return {text(a), text(b)};
+}
+
+// By name; "" where the variable is not set.
+std::map<std::string, std::pair<std::string, std::string>> variables_of(const RunFacts& a,
+                                                                        const RunFacts& b) {
+  std::map<std::string, std::pair<std::string, std::string>> variables;
+  const auto add = [&](const RunFacts& run, auto side) {
+    for (const std::string& variable : run.environment) {
+      const std::size_t equals = std::min(variable.find('='), variable.size());
+      variables[variable.substr(0, equals)].*side =
+          variable.substr(std::min(equals + 1, variable.size()));
+    }
+  };
+  add(a, &std::pair<std::string, std::string>::first);
+  add(b, &std::pair<std::string, std::string>::second);
+  std::erase_if(variables, [](const auto& one) { return one.second.first == one.second.second; });
+  return variables;
+}
+
+std::string different_variables(const RunFacts& a, const RunFacts& b) {
+  constexpr std::size_t kMost = 3, kWidth = 30;
+  const auto variables = variables_of(a, b);
+  const auto or_unset = [](const std::string& value) {
+    return value.empty() ? "unset" : cut(value, kWidth);
+  };
+  std::string text;
+  std::size_t shown = 0;
+  for (const auto& [name, values] : variables) {
+    if (++shown > kMost) break;
+    text += (text.empty() ? "" : ", ") + cut(name, kWidth) + " (" + or_unset(values.first) +
+            " and " + or_unset(values.second) + ")";
+  }
+  if (variables.size() > kMost)
+    text += " and " + counted(variables.size() - kMost, "further variable");
+  return text;
+}
+
+std::string different_source(const SourceFacts& a, const SourceFacts& b) {
+  if (a.commit.empty() || b.commit.empty()) return {};
+  const std::string text_a = printable(commit_text(a)), text_b = printable(commit_text(b));
+  if (a.commit != b.commit) return "commits (" + text_a + " and " + text_b + ")";
+  const bool dirty_a = a.dirty.value_or(false), dirty_b = b.dirty.value_or(false);
+  if (!dirty_a && !dirty_b) return {};
+  return std::string("uncommitted changes (in ") +
+         (dirty_a && dirty_b ? "both"
+          : dirty_a          ? "A"
+                             : "B") +
+         ")";
+}
+
+// One line: what was run, and with what. Of runs that do not say, as imported ones, nothing.
+void note_program(const RunFacts& a, const RunFacts& b, Notes& notes) {
+  if (a.program.empty() || b.program.empty()) return;
+  std::vector<std::string> parts;
+  if (std::string source = different_source(a.source, b.source); !source.empty())
+    parts.push_back(std::move(source));
+  const bool same_program = a.program == b.program;
+  if (same_program && a.arguments != b.arguments) {
+    const auto [words_a, words_b] = different_words(a.arguments, b.arguments);
+    parts.push_back("arguments (" + words_a + " and " + words_b + ")");
+  }
+  if (std::string variables = different_variables(a, b); !variables.empty())
+    parts.push_back(std::move(variables));
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  if (!same_program) {
+    text = "A is a run of " + in_quotes(a.program) + ", B of " + in_quotes(b.program) +
+           (text.empty() ? ": different programs." : "; they also differ in " + text + ".");
+  } else if (!text.empty()) {
+    text = "A and B differ in " + text + ".";
+  }
+  if (!text.empty()) notes.push_back({same_program ? "setup" : "program", text});
+}
+
 void note_machine(const AnalysisReport& a, const AnalysisReport& b, Notes& notes) {
   if (a.run.torch_version != b.run.torch_version) {
     notes.push_back({"torch-version", "A ran with libtorch " + or_unknown(a.run.torch_version) +
@@ -145,6 +239,7 @@ void note_recording(const char* run, const AnalysisReport& report, Notes& notes)
 std::vector<Note> notes_of(const AnalysisReport& a, const AnalysisReport& b,
                            const Comparison& comparison) {
   Notes notes;
+  note_program(a.run, b.run, notes);
   note_loops(a, b, notes);
   if (!comparison.loops.empty()) {
     const LoopComparison& first = comparison.loops.front();

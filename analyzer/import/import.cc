@@ -12,6 +12,7 @@
 #include "analyzer/import/kineto.h"
 #include "analyzer/import/nsys.h"
 #include "store/limits.h"
+#include "store/sqlite.h"
 #include "store/store_path.h"
 #include "store/trace_writer.h"
 
@@ -64,8 +65,6 @@ std::int64_t size_of(const fs::path& path) {
   const std::uintmax_t size = regular ? fs::file_size(path, code) : 0;
   return code ? 0 : static_cast<std::int64_t>(size);
 }
-
-constexpr std::string_view kDatabaseMagic = "SQLite format 3";
 
 Result<bool> is_database(const fs::path& path) {
   std::error_code ignored;

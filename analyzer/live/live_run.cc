@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "analyzer/analyze.h"
-#include "analyzer/steps/find_loops.h"
+#include "analyzer/steps/segments.h"
 #include "store/counters.h"
 
 namespace stepscope {
@@ -74,16 +74,28 @@ Status LiveRun::take_in_phases(News& news) {
   return {};
 }
 
+// By the phases that are held.
+std::vector<Loop> LiveRun::marked_loops() const {
+  RecordedRun run;
+  run.phases = held_.phases;
+  run.threads = tail_->threads();
+  run.text = [this](StringId id) { return tail_->text(id); };
+  take_modes(run);
+  std::vector<Loop> loops = find_loops(training_phases(run), run.threads);
+  find_segments(run, loops);
+  return loops;
+}
+
 // `whole`: nothing will follow, so that the last step of each loop has ended.
 void LiveRun::remember_steps(bool whole) {
-  for (const Loop& loop : find_loops(held_.phases, tail_->threads())) {
+  for (const Loop& loop : marked_loops()) {
     if (loop.steps.empty()) continue;
     std::deque<LiveStep>& history = past_[loop.thread].history;
     const std::size_t ended = loop.steps.size() - (whole ? 0 : 1);
     for (std::size_t i = 0; i < ended; ++i) {
       const TimeRange& step = loop.steps[i];
       if (history.empty() || step.start >= history.back().end)
-        history.push_back({step.end, step.length()});
+        history.push_back({step.end, length_outside_of(step, loop.segments)});
     }
     while (history.size() > kLiveHistory) history.pop_front();
   }
@@ -94,7 +106,7 @@ void LiveRun::drop_old_phases() {
   if (held_.phases.size() <= kLivePhases) return;
   std::map<ThreadId, SessionTime> keep_from;
   SessionTime others_from = SessionTime::max();
-  for (const Loop& loop : find_loops(held_.phases, tail_->threads())) {
+  for (const Loop& loop : marked_loops()) {
     const std::size_t drop = loop.steps.size() / 2;
     if (drop == 0) continue;
     past_[loop.thread].steps_before += static_cast<std::int64_t>(drop);
@@ -119,6 +131,9 @@ void LiveRun::take_in(News& news) {
   append(held_.memsets, news.memsets);
   append(held_.syncs, news.syncs);
   append(held_.samples, news.samples);
+  append(held_.stretches, news.stretches);
+  append(held_.thread_readings, news.thread_readings);
+  held_.watched_threads = std::move(news.watched_threads);
   for (const Sample& sample : news.samples) {
     latest_[std::string(tail_->text(sample.counter))][{sample.process, sample.gpu}] = sample.value;
   }
@@ -143,11 +158,14 @@ void LiveRun::drop_old_events() {
   // Samples come by time: those that the held events can be asked about.
   constexpr std::size_t kMostSamples = 16'384;
   keep_latest(held_.samples, kMostSamples);
+  keep_latest(held_.stretches, kMostSamples);
+  keep_latest(held_.thread_readings, 4 * kMostSamples);
 }
 
 RecordedRun LiveRun::recorded_run() const {
   RecordedRun run;
   run.facts.command = tail_->meta("command").value_or("");
+  run.facts.program = tail_->meta("program").value_or("");
   run.facts.torch_version = tail_->meta("torch_version").value_or("");
   run.facts.cpu_count = tail_->meta_int("cpu_count", 0);
   run.facts.duration_ns = tail_->meta_int("end_ns", 0);
@@ -156,6 +174,7 @@ RecordedRun LiveRun::recorded_run() const {
   run.facts.cudnn_benchmark = parse_switch(tail_->meta("cudnn_benchmark"));
   run.facts.being_recorded = held_.being_recorded;
   // The ops of the first steps that are held may be gone.
+  run.facts.ops_dropped = held_.skipped;
   run.facts.windowed = held_.skipped || !tail_->meta("window").value_or("").empty();
   run.processes = tail_->processes();
   run.threads = tail_->threads();
@@ -189,7 +208,13 @@ RecordedRun LiveRun::recorded_run() const {
   run.for_each_copy = source(held_.copies);
   run.for_each_memset = source(held_.memsets);
   run.for_each_sync = source(held_.syncs);
+  run.watched_threads = held_.watched_threads;
+  run.for_each_stretch = source(held_.stretches);
+  run.for_each_thread_reading = source(held_.thread_readings);
   run.text = [this](StringId id) { return tail_->text(id); };
+  take_lengths(run);
+  take_modes(run);
+  take_op_switches(run);
   return run;
 }
 
@@ -198,7 +223,7 @@ Status LiveRun::analyse_window() {
   AnalyzeOptions options;
   std::int64_t steps = 0;
   bool by_loader = false;
-  for (const Loop& loop : find_loops(run.phases, run.threads)) {
+  for (const Loop& loop : find_loops(training_phases(run), run.threads)) {
     steps = std::max(steps, static_cast<std::int64_t>(loop.steps.size()));
     by_loader = by_loader || loop.marker == StepMarker::kLoader;
   }
@@ -239,7 +264,7 @@ void LiveRun::describe_loops() {
       const bool last_is_open = frame_.being_recorded && loop.marker == StepMarker::kLoader;
       live.steps = loop.steps.back().number - (last_is_open ? 1 : 0);
     } else {
-      for (const Step& step : loop.steps) live.history.push_back({step.start + step.dur, step.dur});
+      for (const Step& step : loop.steps) live.history.push_back({step.end(), step.dur});
     }
     frame_.loops.push_back(std::move(live));
   }

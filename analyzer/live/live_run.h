@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "analyzer/report.h"
+#include "analyzer/steps/find_loops.h"
 #include "store/trace_tail.h"
 
 namespace stepscope {
@@ -81,6 +82,7 @@ class LiveRun {
 
   Status take_in_phases(News& news);
   void take_in(News& news);
+  [[nodiscard]] std::vector<Loop> marked_loops() const;
   void remember_steps(bool whole);
   void drop_old_phases();
   void drop_old_events();

@@ -26,13 +26,14 @@ double mean_of(const std::vector<double>& values) {
 }  // namespace
 
 Predictor::Predictor(StepSample sample, const std::vector<double>& step_ns,
-                     const std::vector<std::size_t>& analysed)
+                     const std::vector<std::size_t>& analysed,
+                     const std::vector<std::size_t>& replayed)
     : paths_(std::move(sample.paths)) {
   std::vector<double> all;
   for (const std::size_t i : analysed) all.push_back(step_ns[i]);
   measured_ns_ = mean_of(all);
   std::erase_if(sample.steps, [&](const SampledStep& step) {
-    return !std::binary_search(analysed.begin(), analysed.end(), step.index);
+    return !std::binary_search(replayed.begin(), replayed.end(), step.index);
   });
   if (sample.streams.size() > kMostStreams) {
     withheld_ = "the device has more streams than can be replayed";

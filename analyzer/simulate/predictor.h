@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/simulate/replay.h"
@@ -40,9 +41,13 @@ class Predictor {
   Predictor() = default;  // predicts nothing: no steps
 
   // `step_ns`: the measured time of each step of the loop; `analysed`: the indexes of the steps to
-  // predict, in order.
+  // predict, `replayed`: of those that may be replayed for it, both in order. The two are the same
+  // unless ops were recorded in some steps only.
   Predictor(StepSample sample, const std::vector<double>& step_ns,
-            const std::vector<std::size_t>& analysed);
+            const std::vector<std::size_t>& analysed, const std::vector<std::size_t>& replayed);
+  Predictor(StepSample sample, const std::vector<double>& step_ns,
+            const std::vector<std::size_t>& analysed)
+      : Predictor(std::move(sample), step_ns, analysed, analysed) {}
 
   // Why nothing can be predicted, as a clause; empty if predictions are possible.
   [[nodiscard]] const std::string& withheld() const { return withheld_; }

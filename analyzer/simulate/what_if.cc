@@ -324,10 +324,4 @@ void scale_short_gaps(StepGraph& graph, std::int64_t most_ns, double factor) {
   }
 }
 
-void remove_scope(StepGraph& graph, StringId label) {
-  for (Task& task : graph.tasks) {
-    if (!on_device(task) && task.label == label) task.dur_ns = 0;
-  }
-}
-
 }  // namespace stepscope

@@ -84,7 +84,4 @@ bool is_short_gap(const Task& task, std::int64_t most_ns);
 // Scales these gaps by `factor`.
 void scale_short_gaps(StepGraph& graph, std::int64_t most_ns, double factor);
 
-// Removes everything in the scope with this name.
-void remove_scope(StepGraph& graph, StringId label);
-
 }  // namespace stepscope

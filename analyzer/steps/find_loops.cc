@@ -8,7 +8,9 @@
 #include <set>
 #include <utility>
 
+#include "analyzer/steps/accumulation.h"
 #include "analyzer/steps/sampler_marks.h"
+#include "analyzer/steps/segments.h"
 
 namespace stepscope {
 namespace {
@@ -24,18 +26,6 @@ bool any_training(const std::vector<Phase>& phases) {
 bool has(const std::vector<Phase>& phases, PhaseKind kind) {
   return std::any_of(phases.begin(), phases.end(),
                      [kind](const Phase& p) { return p.kind == kind; });
-}
-
-// Those of one kind, or two, that lie in no other such: a loader that wraps a loader waits once.
-std::vector<Phase> outermost(const std::vector<Phase>& phases, PhaseKind kind,
-                             PhaseKind or_kind = PhaseKind::kNone) {
-  std::vector<Phase> result;
-  for (const Phase& phase : phases) {
-    if (phase.kind != kind && phase.kind != or_kind) continue;
-    if (!result.empty() && phase.start < end_of(result.back())) continue;
-    result.push_back(phase);
-  }
-  return result;
 }
 
 bool training_between(const std::vector<Phase>& phases, SessionTime from,
@@ -65,13 +55,6 @@ bool fetches_ahead(const std::vector<Phase>& phases, const std::vector<Phase>& w
     }
   }
   return false;
-}
-
-// The waits that may begin a step. One that found the end does where the last batch had been
-// fetched before it.
-std::vector<Phase> waits_of_steps(const std::vector<Phase>& phases) {
-  const auto all = outermost(phases, PhaseKind::kInput, PhaseKind::kInputEnd);
-  return fetches_ahead(phases, all) ? all : outermost(phases, PhaseKind::kInput);
 }
 
 std::vector<TimeRange> tile(const std::vector<SessionTime>& edges) {
@@ -114,6 +97,10 @@ void find_steps(const std::vector<Phase>& phases, Loop& loop) {
   loop.marker = StepMarker::kUser;
   loop.steps = user_steps(phases);
   if (loop.steps.empty()) {
+    loop.marker = StepMarker::kOptimizer;
+    loop.steps = accumulated_steps(phases, waits_of_steps(phases));
+  }
+  if (loop.steps.empty()) {
     loop.marker = StepMarker::kLoader;
     loop.steps = loader_steps(phases);
   }
@@ -149,7 +136,48 @@ std::vector<Phase> phases_of(const RecordedRun& recording, const Loop& loop) {
              std::back_inserter(all), [](const Phase& a, const Phase& b) {
                return a.start != b.start ? a.start < b.start : a.dur > b.dur;
              });
+  const auto is_in_segment = [&](const Phase& phase) {
+    return phase.kind != PhaseKind::kStep && in_segment(phase.start, loop.segments);
+  };
+  if (!loop.segments.empty()) std::erase_if(all, is_in_segment);
   return all;
+}
+
+std::vector<Phase> outermost(const std::vector<Phase>& phases, PhaseKind kind, PhaseKind or_kind) {
+  std::vector<Phase> result;
+  for (const Phase& phase : phases) {
+    if (phase.kind != kind && phase.kind != or_kind) continue;
+    if (!result.empty() && phase.start < end_of(result.back())) continue;
+    result.push_back(phase);
+  }
+  return result;
+}
+
+// One that found the end begins a step where the last batch had been fetched before it.
+std::vector<Phase> waits_of_steps(const std::vector<Phase>& phases) {
+  const auto all = outermost(phases, PhaseKind::kInput, PhaseKind::kInputEnd);
+  return fetches_ahead(phases, all) ? all : outermost(phases, PhaseKind::kInput);
+}
+
+// Hardly anything is left to do between such a wait and the backward pass.
+bool waits_before_backward(const std::vector<Phase>& phases) {
+  constexpr std::int64_t kLeastBackward = 20, kLeastForward = 8;  // times what is left
+  std::size_t waits = 0, such = 0;
+  const Phase* before = nullptr;
+  const Phase* wait = nullptr;
+  Duration forward{0};
+  for (const Phase& phase : phases) {
+    if (phase.kind == PhaseKind::kScope || phase.kind == PhaseKind::kStep) continue;
+    if (phase.kind == PhaseKind::kBackward && wait != nullptr) {
+      const Duration left = phase.start - end_of(*wait);
+      ++waits;
+      if (left * kLeastBackward < phase.dur && left * kLeastForward < forward) ++such;
+    }
+    wait = phase.kind == PhaseKind::kInput ? &phase : nullptr;
+    if (wait != nullptr && before != nullptr) forward = wait->start - end_of(*before);
+    before = &phase;
+  }
+  return waits > 0 && such * 10 >= waits * 9;
 }
 
 std::vector<TimeRange> user_steps(const std::vector<Phase>& phases) {
@@ -219,7 +247,7 @@ bool runs_closures(const std::vector<Phase>& phases) {
     while (inside != phases.end() && inside->start < end_of(optimizer) &&
            inside->kind != PhaseKind::kBackward)
       ++inside;
-    closures += inside != phases.end() && inside->start < end_of(optimizer) ? 1 : 0;
+    closures += inside != phases.end() && inside->start < end_of(optimizer) ? 1U : 0U;
   }
   return closures * 2 > optimizers.size();
 }
@@ -242,6 +270,7 @@ std::vector<Loop> find_loops(const std::vector<Phase>& phases,
     loop.trains = any_training(own);
     if (led.contains(loop.process) && !leads(own)) continue;
     find_steps(own, loop);
+    loop.batches_per_step = batches_per_step(own, loop);
     if (!loop.steps.empty()) loops.push_back(std::move(loop));
   }
   return loops;

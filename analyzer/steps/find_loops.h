@@ -22,6 +22,7 @@ namespace stepscope {
 struct InferredInput {
   std::vector<Phase> pieces;        // of kind kInput, in order; the time between them is not input
   std::vector<SessionTime> begins;  // of the waits: one for one or more pieces
+  bool by_fetches = false;  // each wait begins where a sampler's mark says that a fetch does
 };
 
 struct Loop {
@@ -31,11 +32,13 @@ struct Loop {
   bool by_sampler = false;        // marker is kInferred, from a sampler's marks
   bool trains = false;            // a backward pass or an optimizer step was seen on this thread
   std::int64_t first_number = 1;  // of steps.front()
-  std::vector<TimeRange> steps;   // in order, each begins where the one before ended; never empty
-  InferredInput input;            // where no loader was seen: infer_input()
+  std::int64_t batches_per_step = 0;  // batches_per_step()
+  std::vector<TimeRange> steps;  // in order, each begins where the one before ended; never empty
+  InferredInput input;           // where no loader was seen: infer_input()
+  std::vector<LoopSegment> segments;  // find_segments(); in order
 };
 
-// The phases of the loop's thread, in order, and what was inferred.
+// The phases of the loop's thread that are not part of a segment, in order, and what was inferred.
 std::vector<Phase> phases_of(const RecordedRun& recording, const Loop& loop);
 
 // `phases`: all of the run, by thread and then start. One loop for each thread that has steps, in
@@ -46,6 +49,14 @@ std::vector<Loop> find_loops(const std::vector<Phase>& phases,
 // The rules, one per marker. `phases` are those of one thread, by start; each may return no steps.
 std::vector<TimeRange> user_steps(const std::vector<Phase>& phases);
 std::vector<TimeRange> loader_steps(const std::vector<Phase>& phases);
+// The phases of a kind, or of two, that lie in no other such, by start: a loader that wraps a
+// loader waits once.
+std::vector<Phase> outermost(const std::vector<Phase>& phases, PhaseKind kind,
+                             PhaseKind or_kind = PhaseKind::kNone);
+// The waits for a loader that may begin a step, by start.
+std::vector<Phase> waits_of_steps(const std::vector<Phase>& phases);
+// Whether the loop waits for the next batch between the forward and the backward pass of this one.
+bool waits_before_backward(const std::vector<Phase>& phases);
 std::vector<TimeRange> optimizer_steps(const std::vector<Phase>& phases);
 
 // The number of the first of user_steps(): 5 when its mark has a name that ends with "#5", else 1.

@@ -130,6 +130,7 @@ class GapReader {
     while (next_ < gaps_.size()) finish_gap(false);
     InferredInput result;
     for (const Wait& wait : waits_) add_pieces(wait, result);
+    result.by_fetches = fetches_.has_value();
     return result;
   }
 
@@ -159,9 +160,15 @@ class GapReader {
   // that of before the gap, when a later one has a higher number. The op that came last before the
   // gap took its number and then made a node, so the first number here may be one higher. Where it
   // is higher still, a node was made since that nobody saw: then, to be on the safe side, there.
-  std::optional<SessionTime> forward_begin(const std::vector<std::size_t>& around) const {
+  // `follows_ops`: the ops before the gap were recorded. Otherwise the first op in it tells how
+  // many nodes were made meanwhile.
+  std::optional<SessionTime> forward_begin(const std::vector<std::size_t>& around,
+                                           bool follows_ops) const {
     std::optional<SessionTime> maker;
     std::int64_t before = last_number_;
+    const auto numbered =
+        std::find_if(ops_.begin(), ops_.end(), [](const GapOp& op) { return op.sequence >= 0; });
+    if (!follows_ops && numbered != ops_.end()) before = numbered->sequence;
     for (std::size_t i = 0; i < ops_.size(); ++i) {
       if (ops_[i].sequence < 0) continue;
       const SessionTime begin = ops_[around[i]].range.start;
@@ -175,8 +182,11 @@ class GapReader {
   // Were the ops recorded when the gap began? In a window they are from a step's start on.
   // Otherwise something of what came before must have been: a recording that was switched on in
   // the middle of a forward pass does not know where that began.
-  bool knows_begin_of(std::size_t gap) const {
-    return windowed_ || last_end_ > (gap > 0 ? gaps_[gap - 1].range.start : SessionTime::min());
+  bool knows_begin_of(std::size_t gap) const { return windowed_ || follows_ops(gap); }
+
+  // Whether ops were recorded since the gap before began.
+  bool follows_ops(std::size_t gap) const {
+    return last_end_ > (gap > 0 ? gaps_[gap - 1].range.start : SessionTime::min());
   }
 
   // Where, before the forward pass, the last batch began to be fetched; its end when none was.
@@ -193,7 +203,7 @@ class GapReader {
     const Gap& gap = gaps_[index];
     std::vector<std::size_t> outermost, around;
     find_outermost(outermost, around);
-    auto forward = forward_begin(around);
+    auto forward = forward_begin(around, !windowed_ || follows_ops(index));
     if (!forward && gap.closure && follows_recorded) forward = gap.range.end;
     if (forward && *forward > gap.range.start && knows_begin_of(index)) {
       const TimeRange range{fetch_begin({gap.range.start, *forward}), *forward};
@@ -309,7 +319,8 @@ Status infer_input(const RecordedRun& recording, std::vector<Loop>& loops) {
     if (const auto it = readers.find(op.thread); it != readers.end()) it->second.add(op);
     if (const auto it = samplers.find(op.thread); it != samplers.end()) {
       const OpClass kind = classes.of(op);
-      if (kind == OpClass::kWork || kind == OpClass::kCommunication) it->second.add(op);
+      if (kind == OpClass::kWork || kind == OpClass::kCommunication)
+        it->second.add(op, classes.uses_weight(op));
     }
     return true;
   });

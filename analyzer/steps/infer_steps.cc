@@ -163,9 +163,10 @@ void RoundReader::add(std::vector<LoopItem> items) {
 }
 
 void RoundReader::place(const LoopItem& item, bool begins_round) {
-  if (begins_round) rounds_.push_back({{item.start - item.gap, item.start}, 0, {}});
+  if (begins_round) rounds_.push_back({{item.start - item.gap, item.start}, 0, false, {}});
   if (rounds_.empty()) return;
   Round& round = rounds_.back();
+  round.computes |= !item.fills;
   if (++round.items <= cycle_->length) round.end = std::max(round.end, item.end);
 }
 
@@ -211,6 +212,10 @@ void RoundReader::finish(Loop& loop) {
   if (windowed_) keep_longest_window();
   drop_odd_ends();
   if (rounds_.size() < kLeastRounds) return;
+  // Layers that are initialised one after the other repeat, too.
+  const auto computing = std::count_if(rounds_.begin(), rounds_.end(),
+                                       [](const Round& round) { return round.computes; });
+  if (computing * 2 < std::ssize(rounds_)) return;
   // Nobody knows when the wait for the first began.
   rounds_.front().wait.start = rounds_.front().wait.end;
   for (std::size_t i = 0; i < rounds_.size(); ++i) {
@@ -232,8 +237,9 @@ Status infer_steps(const RecordedRun& recording, std::vector<Loop>& loops) {
   Suspects suspects = make_suspects(recording, threads);
   OpClasses classes(recording.text);
   const Status read = recording.for_each_op([&](const Op& op) {
-    if (const auto it = suspects.find(op.thread); it != suspects.end())
-      it->second.items->add(op, classes.of(op));
+    if (const auto it = suspects.find(op.thread); it != suspects.end()) {
+      it->second.items->add(op, classes.of(op), classes.fills_tensors(op));
+    }
     return true;
   });
   if (!read.ok()) return read;

@@ -36,7 +36,8 @@ class RoundReader {
   struct Round {
     TimeRange wait;  // the gap before it; empty if that does not stand out
     std::size_t items = 0;
-    SessionTime end;  // of its last item, up to the usual number of items
+    bool computes = false;  // any of them does; the layers of a model that is initialised do not
+    SessionTime end;        // of its last item, up to the usual number of items
   };
 
   void place(const LoopItem& item, bool begins_round);

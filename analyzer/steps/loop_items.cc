@@ -36,14 +36,18 @@ LoopItems::LoopItems(const std::vector<Phase>& phases, Sink sink, std::size_t wi
   });
 }
 
-void LoopItems::add(const Op& op, OpClass kind) {
+void LoopItems::add(const Op& op, OpClass kind, bool fills) {
   const TimeRange range{op.start, op.start + op.dur};
   add_phases_until(range.end);
   if (kind == OpClass::kTransparent) return;
   if (kind == OpClass::kLabel) {
     labels_.push_back({range, label_key(op.name)});
   } else {
-    add_work(range, op_key(op.name), op.scope == OpScope::kTorchScript);
+    LoopItem item;
+    item.key = op_key(op.name);
+    item.is_call = op.scope == OpScope::kTorchScript;
+    item.fills = fills;
+    add_work(range, item);
   }
   if (work_.size() > window_) hand_out(window_ / 2);
 }
@@ -52,13 +56,17 @@ void LoopItems::add(const Op& op, OpClass kind) {
 void LoopItems::add_phases_until(SessionTime end) {
   for (; next_phase_ < phases_.size() && end_of(phases_[next_phase_]) < end; ++next_phase_) {
     const Phase& phase = phases_[next_phase_];
-    add_work({phase.start, end_of(phase)}, phase_key(phase.kind), false);
+    LoopItem item;
+    item.key = phase_key(phase.kind);
+    add_work({phase.start, end_of(phase)}, item);
   }
 }
 
-void LoopItems::add_work(TimeRange range, ItemKey key, bool is_call) {
+void LoopItems::add_work(TimeRange range, LoopItem item) {
   while (!work_.empty() && work_.back().start >= range.start) work_.pop_back();
-  work_.push_back({range.start, range.end, Duration(0), key, is_call});
+  item.start = range.start;
+  item.end = range.end;
+  work_.push_back(item);
 }
 
 void LoopItems::finish() {

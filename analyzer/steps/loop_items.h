@@ -26,6 +26,7 @@ struct LoopItem {
   Duration gap{0};  // from the end of all earlier items; time within an ended label is not a gap
   ItemKey key = ItemKey::kNone;
   bool is_call = false;  // a labelled scope or a TorchScript function: a natural unit
+  bool fills = false;    // an op that computes nothing: OpClasses::fills_tensors()
 };
 
 // The largest number of items of a thread held at a time, 32 bytes each; a step is found if at
@@ -41,8 +42,8 @@ class LoopItems {
   // window at a time: an op that contains more items than that is an item next to them.
   LoopItems(const std::vector<Phase>& phases, Sink sink, std::size_t window = kItemWindow);
 
-  // In the order of their ends, as a store has them.
-  void add(const Op& op, OpClass kind);
+  // In the order of their ends, as a store has them. `fills`: OpClasses::fills_tensors().
+  void add(const Op& op, OpClass kind, bool fills = false);
   void finish();
 
  private:
@@ -52,7 +53,7 @@ class LoopItems {
   };
 
   void add_phases_until(SessionTime end);
-  void add_work(TimeRange range, ItemKey key, bool is_call);
+  void add_work(TimeRange range, LoopItem item);
   void hand_out(std::size_t count);
 
   Sink sink_;

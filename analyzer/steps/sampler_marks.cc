@@ -60,15 +60,19 @@ std::vector<TimeRange> sampler_steps(const std::vector<Phase>& phases) {
 SamplerInput::SamplerInput(const std::vector<Phase>& phases)
     : marks_(sampler_marks(phases)),
       last_end_(marks_.groups.size(), SessionTime::min()),
-      first_start_(marks_.groups.size(), SessionTime::max()) {}
+      first_start_(marks_.groups.size(), SessionTime::max()),
+      first_weight_(marks_.groups.size(), SessionTime::max()) {}
 
-void SamplerInput::add(const Op& op) {
+void SamplerInput::add(const Op& op, bool uses_weight) {
   const SessionTime end = op.start + op.dur;
   const auto next = std::partition_point(
       marks_.groups.begin(), marks_.groups.end(),
       [&op](const SamplerMarks::Group& group) { return group.range.end <= op.start; });
   const auto index = static_cast<std::size_t>(next - marks_.groups.begin());
-  if (index > 0) first_start_[index - 1] = std::min(first_start_[index - 1], op.start);
+  if (index > 0) {
+    first_start_[index - 1] = std::min(first_start_[index - 1], op.start);
+    if (uses_weight) first_weight_[index - 1] = std::min(first_weight_[index - 1], op.start);
+  }
   if (index < last_end_.size() && end <= next->range.start)
     last_end_[index] = std::max(last_end_[index], end);
 }
@@ -77,7 +81,8 @@ void SamplerInput::add(const Op& op) {
 TimeRange SamplerInput::wait_at(std::size_t group) const {
   const TimeRange mark = marks_.groups[group].range;
   if (!marks_.ahead) {
-    const SessionTime work = first_start_[group];
+    const bool seen = first_weight_[group] != SessionTime::max();
+    const SessionTime work = seen ? first_weight_[group] : first_start_[group];
     return {mark.start, work == SessionTime::max() ? mark.start : work};
   }
   if (marks_.awaits_first(group)) return {mark.start, mark.start};
@@ -94,6 +99,7 @@ TimeRange SamplerInput::wait_at(std::size_t group) const {
 
 InferredInput SamplerInput::finish(ThreadId thread) const {
   InferredInput input;
+  input.by_fetches = !marks_.ahead;
   for (std::size_t i = 0; i < marks_.groups.size(); ++i) {
     const TimeRange wait = wait_at(i);
     if (wait.length() <= Duration(0)) continue;

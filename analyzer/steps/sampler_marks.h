@@ -44,23 +44,25 @@ SamplerMarks sampler_marks(const std::vector<Phase>& phases);
 std::vector<TimeRange> sampler_steps(const std::vector<Phase>& phases);
 
 // The waits of a loop that never trains, from its marks and ops. Without workers: from a mark to
-// the first op after it; preparing a batch may continue after that, so this is a lower bound. With
-// workers: from the last op to the mark. Where no ops were recorded, nothing is known.
+// the first op after it that uses a weight, because samples may be made by ops too. If none is
+// known to use one, to the first op: a lower bound. With workers: from the last op to the mark.
+// Where no ops were recorded, nothing is known.
 //
-// Memory: two times per mark.
+// Memory: three times per mark.
 class SamplerInput {
  public:
   explicit SamplerInput(const std::vector<Phase>& phases);
 
-  void add(const Op& op);  // not of a scope
+  void add(const Op& op, bool uses_weight);  // not of a scope
   [[nodiscard]] InferredInput finish(ThreadId thread) const;
 
  private:
   [[nodiscard]] TimeRange wait_at(std::size_t group) const;
 
   SamplerMarks marks_;
-  std::vector<SessionTime> last_end_;     // of the ops before a group and after the one before it
-  std::vector<SessionTime> first_start_;  // of the ops after a group and before the next one
+  std::vector<SessionTime> last_end_;      // of the ops before a group and after the one before it
+  std::vector<SessionTime> first_start_;   // of the ops after a group and before the next one
+  std::vector<SessionTime> first_weight_;  // the same, of those that use a weight
 };
 
 }  // namespace stepscope

@@ -1,15 +1,14 @@
 #include "analyzer/verdict/classify.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace stepscope {
 namespace {
 
-constexpr Thresholds kMemoryPressure{0.10, 0.20};
-
-constexpr std::array kStalls = {Category::kInput, Category::kCopy,   Category::kCommunication,
-                                Category::kSync,  Category::kLaunch, Category::kAllocation,
-                                Category::kHost};
+// But for input, which has rules of its own.
+constexpr std::array kStalls = {Category::kCopy,   Category::kCommunication, Category::kSync,
+                                Category::kLaunch, Category::kAllocation,    Category::kHost};
 
 const char* bound_kind(Category category) {
   switch (category) {
@@ -34,46 +33,81 @@ const char* bound_kind(Category category) {
   return "host-bound";
 }
 
-const char* degree_of(double share, Thresholds thresholds) {
-  if (share >= thresholds.highly) return "highly";
-  return share >= thresholds.moderately ? "moderately" : "";
+Bottleneck bottleneck_of(Category category, const char* degree, double share) {
+  return {category, false, false, bound_kind(category), degree, share};
+}
+
+// The verdict when memory pressure is left out of account.
+Bottleneck classify_categories(const Shares& shares) {
+  const double input = share_of(shares, Category::kInput);
+  if (input >= kHighlyInputBound) return bottleneck_of(Category::kInput, "highly", input);
+  const Category largest =
+      *std::max_element(kStalls.begin(), kStalls.end(), [&](Category a, Category b) {
+        return deciding_share(shares, a) < deciding_share(shares, b);
+      });
+  const double share = deciding_share(shares, largest);
+  if (share >= kStallNamed) return bottleneck_of(largest, "highly", share);
+  if (input >= kModeratelyInputBound) return bottleneck_of(Category::kInput, "moderately", input);
+  return bottleneck_of(Category::kCompute, "", share_of(shares, Category::kCompute));
+}
+
+bool differ(const Bottleneck& a, const Bottleneck& b) {
+  return a.kind != b.kind || a.degree != b.degree;
 }
 
 }  // namespace
-
-Thresholds thresholds_of(Category category) {
-  return category == Category::kInput ? Thresholds{0.05, 0.20} : Thresholds{0.10, 0.20};
-}
-
-Thresholds thresholds_of(const Bottleneck& bottleneck) {
-  return bottleneck.memory_pressure ? kMemoryPressure : thresholds_of(bottleneck.category);
-}
 
 double deciding_share(const Shares& shares, Category category) {
   const double share = share_of(shares, category);
   return category == Category::kHost ? share + share_of(shares, Category::kOther) : share;
 }
 
-Bottleneck classify(const Shares& shares, double memory_pressure) {
-  Category largest = kStalls.front();
-  Category named = Category::kCompute;
-  double named_share = 0;
-  for (const Category stall : kStalls) {
-    const double share = deciding_share(shares, stall);
-    if (share > deciding_share(shares, largest)) largest = stall;
-    if (share >= thresholds_of(stall).moderately && share > named_share) {
-      named = stall;
-      named_share = share;
+Bottleneck classify(const Shares& shares, double memory_pressure, double starved) {
+  Bottleneck result = classify_categories(shares);
+  const auto precedes = [&result](double share) {
+    return share >= kStallNamed && share >= (result.is_stall() ? result.share : 0);
+  };
+  if (precedes(memory_pressure)) {
+    result.memory_pressure = true;
+    result.kind = "memory-pressure-bound";
+    result.degree = "highly";
+    result.share = memory_pressure;
+  }
+  if (precedes(starved)) {
+    result.memory_pressure = false;
+    result.starved = true;
+    result.kind = "cpu-starved";
+    result.degree = "highly";
+    result.share = starved;
+  }
+  return result;
+}
+
+std::optional<NearThreshold> near_threshold(const Shares& shares, double memory_pressure,
+                                            double starved) {
+  const Bottleneck now = classify(shares, memory_pressure, starved);
+  for (const double change : {-kNear, kNear}) {
+    const auto changes_with = [&](Category category) {
+      Shares other = shares;
+      other[static_cast<std::size_t>(category)] += change;
+      return differ(now, classify(other, memory_pressure, starved));
+    };
+    if (changes_with(Category::kInput))
+      return NearThreshold{"input", share_of(shares, Category::kInput)};
+    for (const Category stall : kStalls) {
+      if (changes_with(stall))
+        return NearThreshold{category_name(stall), deciding_share(shares, stall)};
     }
+    if (differ(now, classify(shares, memory_pressure + change, starved)))
+      return NearThreshold{"memory pressure", memory_pressure};
+    if (differ(now, classify(shares, memory_pressure, starved + change)))
+      return NearThreshold{"threads without a core", starved};
   }
-  if (memory_pressure >= kMemoryPressure.moderately && memory_pressure >= named_share) {
-    return {named, true, "memory-pressure-bound", degree_of(memory_pressure, kMemoryPressure),
-            memory_pressure};
-  }
-  if (named == Category::kCompute && share_of(shares, Category::kCompute) < 0.5) named = largest;
-  const double share = deciding_share(shares, named);
-  const char* degree = named == Category::kCompute ? "" : degree_of(share, thresholds_of(named));
-  return {named, false, bound_kind(named), degree, share};
+  return std::nullopt;
+}
+
+bool is_listed(Category category, double share) {
+  return share >= (category == Category::kInput ? kModeratelyInputBound : kStallListed);
 }
 
 }  // namespace stepscope

@@ -15,12 +15,15 @@ struct ConfidenceInput {
   bool warm_up_only = false;  // no other steps exist
   bool ops_recorded = true;
   bool input_inferred = false;  // no loader was seen
+  bool input_unsure = false;    // inferred, and may be other work
   bool input_unknown = false;   // waiting cannot be distinguished from computing
   Interval ci;                  // of the deciding share
   Bottleneck bottleneck;
-  std::int64_t ops = 0;     // recorded
-  std::int64_t lost = 0;    // events lost, or too late to be assigned to a step
-  bool incomplete = false;  // the recording ended before the program
+  bool near_threshold = false;  // near_threshold() has a result
+  double starved = 0;           // of the step: threads had no core
+  std::int64_t ops = 0;         // recorded
+  std::int64_t lost = 0;        // events lost, or too late to be assigned to a step
+  bool incomplete = false;      // the recording ended before the program
 };
 
 struct Confidence {
@@ -30,10 +33,13 @@ struct Confidence {
 
 // "high" unless one of these lowers it; the lowest wins:
 //   low     fewer than 5 steps; only warm-up steps; an interval wider than 20 points; more than 1 %
-//           lost; steps known from a sampler's marks alone, without any ops
+//           lost; steps known from a sampler's marks alone, without any ops; an input-bound verdict
+//           from pauses that may be other work; a fifth of the step starved of cores, and another
+//           verdict
 //   medium  fewer than 20 steps; an interval wider than 10 points, or one that contains a threshold
-//           of the verdict; any loss; a recording that ended early; ops not recorded; an
-//           input-bound verdict from inferred input
+//           of the verdict; a share within a point of a threshold; any loss; a recording that ended
+//           early; ops not recorded; an input-bound verdict from inferred input; a tenth
+//           of the step starved of cores, and another verdict
 Confidence confidence_of(const ConfidenceInput& input);
 
 }  // namespace stepscope

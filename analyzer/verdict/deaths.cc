@@ -175,7 +175,7 @@ double number_at(const std::vector<Step>& steps, SessionTime time) {
 std::int64_t step_at(const LoopReport* loop, SessionTime time) {
   if (loop == nullptr) return 0;
   const auto of_time = std::find_if(loop->steps.begin(), loop->steps.end(), [=](const Step& step) {
-    return step.start <= time && time < step.start + step.dur;
+    return step.start <= time && time < step.end();
   });
   return of_time == loop->steps.end() ? 0 : of_time->number;
 }
@@ -200,7 +200,7 @@ void measure_memory(const Counters& counters, const LoopReport* loop, ProcessRep
 
 double growth_per_step(const CounterSeries& memory, const std::vector<Step>& steps) {
   if (steps.empty()) return 0;
-  auto readings = memory.within({steps.front().start, steps.back().start + steps.back().dur});
+  auto readings = memory.within({steps.front().start, steps.back().end()});
   if (readings.size() < kLeastReadings) return 0;
   const std::size_t stride = (readings.size() + kMostPairs - 1) / kMostPairs;
   std::vector<double> slopes;

@@ -3,9 +3,9 @@
 
 #include <vector>
 
+#include "analyzer/counters/counters.h"
 #include "analyzer/recording.h"
 #include "analyzer/report.h"
-#include "analyzer/samples/counters.h"
 
 namespace stepscope {
 

@@ -21,7 +21,9 @@ Evidence share_evidence(const LoopReport& report, const Bottleneck& bottleneck) 
   const std::string columns = bottleneck.category == Category::kHost
                                   ? "host_ns + other_ns"
                                   : std::string(category_name(bottleneck.category)) + "_ns";
-  const std::string which = report.ops_recorded ? " AND ops_recorded" : "";
+  const std::string which = report.recording.ops.plain_steps > 0 ? " AND population > 0"
+                            : report.ops_recorded                ? " AND ops_recorded"
+                                                                 : "";
   return {percent_text(bottleneck.share) + " " + report.clause, bottleneck.share, "ratio",
           "SELECT 1.0 * sum(" + columns + ") / sum(dur_ns) AS share FROM step_breakdown WHERE " +
               of_loop(report) + " AND steady" + which};
@@ -55,8 +57,13 @@ void add_drift_evidence(const LoopReport& report, std::vector<Evidence>& evidenc
 }  // namespace
 
 std::vector<Evidence> evidence_of(const LoopReport& report, const Bottleneck& bottleneck) {
-  std::vector<Evidence> evidence = report.memory.evidence;
-  if (!bottleneck.memory_pressure) evidence = {share_evidence(report, bottleneck)};
+  std::vector<Evidence> evidence;
+  if (bottleneck.memory_pressure) evidence = report.memory.evidence;
+  if (!bottleneck.overlaps()) evidence = {share_evidence(report, bottleneck)};
+  if (report.starvation.share >= kStallListed) {
+    const auto& more = report.starvation.evidence;
+    evidence.insert(evidence.end(), more.begin(), more.end());
+  }
   add_population_evidence(report, evidence);
   add_drift_evidence(report, evidence);
   return evidence;

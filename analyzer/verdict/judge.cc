@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 
+#include "analyzer/starved/measure_starvation.h"
 #include "analyzer/verdict/bootstrap.h"
 #include "analyzer/verdict/confidence.h"
 #include "analyzer/verdict/device_words.h"
 #include "analyzer/verdict/evidence.h"
+#include "analyzer/verdict/op_words.h"
 #include "analyzer/verdict/summary.h"
 #include "analyzer/words.h"
 
@@ -24,6 +27,7 @@ Interval interval_of(const LoopReport& report, const Bottleneck& bottleneck) {
   std::vector<double> parts, wholes;
   for (const std::size_t i : report.analysed) {
     parts.push_back(bottleneck.memory_pressure ? report.memory.stall_ns[i]
+                    : bottleneck.starved       ? report.starvation.starved_ns[i]
                                                : deciding_ns(report.steps[i], bottleneck.category));
     wholes.push_back(static_cast<double>(to_ns(report.steps[i].dur)));
   }
@@ -32,6 +36,7 @@ Interval interval_of(const LoopReport& report, const Bottleneck& bottleneck) {
 
 const char* clause_of(const Bottleneck& bottleneck) {
   if (bottleneck.memory_pressure) return "of the time is spent waiting for memory";
+  if (bottleneck.starved) return "of the step is spent ready to run, without a core";
   switch (bottleneck.category) {
     case Category::kCompute:
       return "of the step is compute";
@@ -57,13 +62,20 @@ const char* clause_of(const Bottleneck& bottleneck) {
 std::string inferred_input_reason(const LoopReport& report) {
   const std::string counts = " counts as waiting for input.";
   if (report.by_sampler && !report.trains)
-    return "No loader was seen: the pause between ops at each batch drawn by the sampler" + counts;
+    return "No loader was seen: what is done for each batch that the sampler draws, until the "
+           "model's first layer," +
+           counts;
   if (report.marker == StepMarker::kInferred && !report.by_sampler)
     return in_units("No loader was seen: the longest pause between the ops of a step",
                     report.unit()) +
            counts;
+  if (!report.input.unsure)
+    return "No loader was seen: what the loop thread does from the sampler's choice of samples to "
+           "the next forward pass" +
+           counts;
   return "No loader was seen: what the loop thread does between the optimizer step and the next "
-         "forward pass counts as preparing the batch.";
+         "forward pass counts as preparing the batch; whether it does other work then, such as "
+         "writing a log, is unknown.";
 }
 
 std::string input_reason(const LoopReport& report) {
@@ -78,8 +90,13 @@ std::string input_reason(const LoopReport& report) {
             : report.trains                  ? ", and nothing overlaps with training."
                                              : ", and nothing overlaps with the model.");
   }
+  if (input.starved_share() >= 0.05) {
+    return "The loop thread works for " + percent_text(busy) + " of the wait, has no core for " +
+           percent_text(input.starved_share()) + " and is blocked for " +
+           percent_text(input.blocked_share()) + ".";
+  }
   if (busy <= 0.2) {
-    return "The loop thread is blocked for " + percent_text(1 - busy) +
+    return "The loop thread is blocked for " + percent_text(input.blocked_share()) +
            " of the wait: workers, a disk or the network deliver the data too slowly.";
   }
   return "The loop thread works for " + percent_text(busy) +
@@ -87,7 +104,7 @@ std::string input_reason(const LoopReport& report) {
 }
 
 std::string ops_reason(const LoopReport& report, bool launch) {
-  const double steps = static_cast<double>(std::max<std::size_t>(report.analysed.size(), 1));
+  const double steps = report.op_step_count();
   double calls = 0;
   const OpRow* top = nullptr;
   for (const OpRow& op : report.ops) {
@@ -101,8 +118,12 @@ std::string ops_reason(const LoopReport& report, bool launch) {
            count_text(static_cast<std::int64_t>(calls / steps + 0.5)) +
            " ops; most of them do too little work to justify the cost of launching them.";
   }
-  return "Most of it: " + top->name + " in " + top->phase + ", " +
-         time_text(static_cast<double>(top->self_ns) / steps) + in_units(" a step.", report.unit());
+  const double ns = static_cast<double>(top->self_ns) / steps;
+  const double share = report.wall.mean > 0 ? ns / static_cast<double>(report.wall.mean) : 0;
+  const double compute = share_of(report.shares, Category::kCompute);
+  return (share >= compute / 2 ? "Most of it: " : "The largest part: ") + with_meaning(top->name) +
+         (top->phase == "none" ? "" : " in " + top->phase) + ", " + time_text(ns) +
+         in_units(" a step, " + percent_text(share) + " of it.", report.unit());
 }
 
 // Names the costliest scope when scopes take most of the time.
@@ -134,8 +155,22 @@ std::string memory_reason(const LoopReport& report) {
   return text + ".";
 }
 
+std::string starved_reason(const LoopReport& report) {
+  const Starvation& starvation = report.starvation;
+  std::string who = "The loop thread was";
+  if (starvation.worker_share > starvation.loop_share &&
+      starvation.worker_share > starvation.pool_share) {
+    who = "The workers that the loop waited for were";
+  } else if (starvation.pool_share > starvation.loop_share) {
+    who = "The threads that compute beside the loop thread were";
+  }
+  const std::string taker = taker_sentence(starvation.cores);
+  return who + " ready and had no core." + (taker.empty() ? "" : " " + taker);
+}
+
 std::string main_reason(const LoopReport& report, const Bottleneck& bottleneck) {
   if (bottleneck.memory_pressure) return memory_reason(report);
+  if (bottleneck.starved) return starved_reason(report);
   switch (bottleneck.category) {
     case Category::kInput:
       return input_reason(report);
@@ -150,21 +185,75 @@ std::string main_reason(const LoopReport& report, const Bottleneck& bottleneck) 
   }
 }
 
-// The other stalls that are large enough for a verdict of their own.
+// Input that is inferred and may be other work.
+bool unsure_input(const LoopReport& report, const Shares& shares) {
+  const double input = share_of(shares, Category::kInput);
+  return report.input.unsure && input >= kModeratelyInputBound && input < kHighlyInputBound;
+}
+
+std::string unsure_input_reason(const LoopReport& report) {
+  if (!unsure_input(report, report.shares)) return "";
+  return percent_text(share_of(report.shares, Category::kInput)) +
+         in_units(
+             " of the step may be input or other work: no loader was seen, and nothing tells "
+             "them apart.",
+             report.unit());
+}
+
+// The stalls that are too large to be left unsaid.
 std::string further_stalls(const LoopReport& report, const Bottleneck& bottleneck) {
   std::string text;
-  if (!bottleneck.memory_pressure && classify({}, report.memory.share).memory_pressure)
+  if (!bottleneck.memory_pressure && report.memory.share >= kStallListed)
     text = "memory pressure " + percent_text(report.memory.share);
+  const double starved = report.starvation.share;
+  if (!bottleneck.starved && starved >= kStallListed)
+    text += (text.empty() ? "" : ", ") + std::string("cpu-starved ") + percent_text(starved);
   for (int i = 0; i < kCategoryCount; ++i) {
     const auto category = static_cast<Category>(i);
     if (category == Category::kCompute || category == Category::kOther) continue;
-    if (category == bottleneck.category && !bottleneck.memory_pressure) continue;
+    if (category == bottleneck.category && !bottleneck.overlaps()) continue;
     const double share = deciding_share(report.shares, category);
-    if (share < thresholds_of(category).moderately) continue;
+    if (!is_listed(category, share)) continue;
+    if (category == Category::kInput && unsure_input(report, report.shares)) continue;
     text += (text.empty() ? "" : ", ") + std::string(category_name(category)) + " " +
             percent_text(share);
   }
-  return text.empty() ? "" : "Also: " + text + ".";
+  if (text.empty()) return "";
+  const std::string taker = bottleneck.starved ? "" : taker_sentence(report.starvation.cores);
+  return "Also: " + text + "." + (taker.empty() ? "" : " " + taker);
+}
+
+// The shares that name a verdict. Time in which a thread had no core is no stall of another kind,
+// and a small pause that may be anything makes no loop input-bound. The share that is reported is
+// the one of the breakdown all the same.
+Shares naming_shares(const LoopReport& report, Shares shares) {
+  if (unsure_input(report, shares)) shares[static_cast<std::size_t>(Category::kInput)] = 0;
+  for (std::size_t i = 0; i < shares.size() && report.starvation.known; ++i) {
+    if (report.shares[i] > 0) shares[i] *= report.starvation.net[i] / report.shares[i];
+  }
+  return shares;
+}
+
+Bottleneck bottleneck_of(const LoopReport& report, const Shares& shares, double memory,
+                         double starved) {
+  Bottleneck result = classify(naming_shares(report, shares), memory, starved);
+  if (!result.overlaps()) result.share = deciding_share(shares, result.category);
+  return result;
+}
+
+std::optional<NearThreshold> near_bottleneck(const LoopReport& report) {
+  const double input = share_of(report.shares, Category::kInput);
+  if (unsure_input(report, report.shares) && input >= kHighlyInputBound - kNear)
+    return NearThreshold{"input", input};
+  return near_threshold(naming_shares(report, report.shares), report.memory.share,
+                        report.starvation.share);
+}
+
+std::string threshold_reason(const LoopReport& report) {
+  const auto near = near_bottleneck(report);
+  if (!near) return "";
+  return "The share of " + near->name + ", " + percent_text(near->share) +
+         ", is within a point of a threshold: another recording may get another verdict.";
 }
 
 std::string populations_reason(const LoopReport& report) {
@@ -201,11 +290,13 @@ void add_reason(LoopReport& report, std::string reason) {
   if (!reason.empty()) report.reasons.push_back(std::move(reason));
 }
 
-double memory_share(const LoopReport& report, const std::vector<std::size_t>& members) {
-  if (report.memory.stall_ns.empty()) return 0;
+// `ns`: of each step of the loop; may be empty.
+double share_in(const LoopReport& report, const std::vector<double>& ns,
+                const std::vector<std::size_t>& members) {
+  if (ns.empty()) return 0;
   double stalled = 0, total = 0;
   for (const std::size_t i : members) {
-    stalled += report.memory.stall_ns[i];
+    stalled += ns[i];
     total += static_cast<double>(to_ns(report.steps[i].dur));
   }
   return total > 0 ? stalled / total : 0;
@@ -213,15 +304,18 @@ double memory_share(const LoopReport& report, const std::vector<std::size_t>& me
 
 // Classifies each step, and each kind of step, on its own.
 void judge_kinds(LoopReport& report) {
+  const auto of = [&report](const Shares& shares, const std::vector<std::size_t>& members) {
+    return bottleneck_of(report, shares, share_in(report, report.memory.stall_ns, members),
+                         share_in(report, report.starvation.starved_ns, members));
+  };
   for (std::size_t i = 0; i < report.steps.size(); ++i) {
     const std::vector<std::size_t> alone = {i};
     const Shares shares = exposed_shares(report.steps, alone);
-    report.steps[i].kinds = {
-        {classify(shares, memory_share(report, alone)).kind, 0, report.verdict.device}};
+    report.steps[i].kinds = {{of(shares, alone).kind, 0, report.verdict.device}};
   }
   std::int64_t number = 0;
   for (Population& kind : report.populations) {
-    kind.bottleneck = classify(kind.shares, memory_share(report, kind.members));
+    kind.bottleneck = of(kind.shares, kind.members);
     ++number;
     for (const std::size_t i : kind.members) report.steps[i].kinds.front().population = number;
     report.verdict.populations.push_back({number, kind.steps, kind.mean_ns, kind.share, kind.label,
@@ -232,16 +326,32 @@ void judge_kinds(LoopReport& report) {
 
 }  // namespace
 
+void withhold_verdict(LoopReport& report) {
+  Verdict& verdict = report.verdict;
+  verdict.kind = kNoVerdict;
+  verdict.confidence = "high";
+  verdict.steps = static_cast<std::int64_t>(report.analysed.size());
+  verdict.sentence = in_units(
+      "Only one step was recorded. That is no loop: there is no verdict and no advice, only where "
+      "the time of this step went.",
+      report.unit());
+  report.reasons = {verdict.sentence};
+  judge_kinds(report);
+}
+
 void judge(LoopReport& report, const RecordingQuality& recording) {
-  const Bottleneck bottleneck = classify(report.shares, report.memory.share);
+  if (report.steps.size() == 1) return withhold_verdict(report);
+  const Bottleneck bottleneck =
+      bottleneck_of(report, report.shares, report.memory.share, report.starvation.share);
   const Interval ci = interval_of(report, bottleneck);
   const bool warm_up_only = std::none_of(report.analysed.begin(), report.analysed.end(),
                                          [&](std::size_t i) { return report.steps[i].steady; });
   const auto steps = static_cast<std::int64_t>(report.analysed.size());
   const bool input_unknown = report.by_sampler && !report.trains && !report.ops_recorded;
   const Confidence confidence = confidence_of(
-      {steps, warm_up_only, report.ops_recorded, report.input.inferred, input_unknown, ci,
-       bottleneck, recording.ops, recording.lost + report.late_ops, recording.incomplete});
+      {steps, warm_up_only, report.ops_recorded, report.input.inferred, report.input.unsure,
+       input_unknown, ci, bottleneck, near_bottleneck(report).has_value(), report.starvation.share,
+       recording.ops, recording.lost + report.late_ops, recording.incomplete});
 
   Verdict& verdict = report.verdict;
   verdict.kind = bottleneck.kind;
@@ -252,7 +362,7 @@ void judge(LoopReport& report, const RecordingQuality& recording) {
   verdict.confidence = confidence.level;
   verdict.steps = steps;
 
-  const bool on_device = report.device != DeviceId::kNone && !bottleneck.memory_pressure;
+  const bool on_device = report.device != DeviceId::kNone && !bottleneck.overlaps();
   report.clause = in_units(
       on_device ? device_clause_of(bottleneck.category) : clause_of(bottleneck), report.unit());
   report.doubts.clear();
@@ -263,6 +373,9 @@ void judge(LoopReport& report, const RecordingQuality& recording) {
   add_reason(report, populations_reason(report));
   if (report.drift) add_reason(report, report.drift->sentence);
   add_reason(report, further_stalls(report, bottleneck));
+  add_reason(report, segments_sentence(report.run_use));
+  add_reason(report, unsure_input_reason(report));
+  add_reason(report, threshold_reason(report));
   add_reason(report, inferred_steps_reason(report));
   if (!report.ops_recorded) add_reason(report, no_ops_reason(report));
   verdict.sentence = percent_text(verdict.share) + " " + report.clause + ".";

@@ -12,6 +12,8 @@ struct RecordingQuality {
   bool incomplete = false;  // the recording ended before the program
 };
 
+// A loop of one step gets no verdict (kNoVerdict): one round may be anything.
+//
 // Fills verdict (without its advice), clause, reasons and doubts, and the kinds of the steps and of
 // the populations. The report must already hold the steps with their times, the analysed steps,
 // shares, phases, input, memory, ops, populations and drift.

@@ -25,10 +25,10 @@ Source source_of(const LoopReport& report, const Counters& counters) {
 
 TimeRange range_of(const LoopReport& report) {
   const Step& last = report.steps[report.analysed.back()];
-  return {report.steps[report.analysed.front()].start, last.start + last.dur};
+  return {report.steps[report.analysed.front()].start, last.end()};
 }
 
-TimeRange range_of(const Step& step) { return {step.start, step.start + step.dur}; }
+TimeRange range_of(const Step& step) { return {step.start, step.end()}; }
 
 std::string from_samples(const char* counter, ProcessId process, TimeRange range) {
   const std::string whose =

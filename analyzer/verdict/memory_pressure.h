@@ -1,8 +1,8 @@
 // How much of the step time was spent waiting for memory, from the counter readings.
 #pragma once
 
+#include "analyzer/counters/counters.h"
 #include "analyzer/report.h"
-#include "analyzer/samples/counters.h"
 
 namespace stepscope {
 

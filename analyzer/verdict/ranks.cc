@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "analyzer/median.h"
 #include "analyzer/verdict/summary.h"
 #include "analyzer/words.h"
 
@@ -24,13 +25,6 @@ RankRow row_of(const LoopReport& loop) {
   return row;
 }
 
-// The median; of an even number of ranks the lower of the two middle values.
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 // Over all ranks except `left_out`.
 template <typename Value>
 double median_of_others(const std::vector<const LoopReport*>& loops, const LoopReport* left_out,
@@ -39,7 +33,7 @@ double median_of_others(const std::vector<const LoopReport*>& loops, const LoopR
   for (const LoopReport* loop : loops) {
     if (loop != left_out) values.push_back(value(*loop));
   }
-  return median(std::move(values));
+  return lower_median(std::move(values));
 }
 
 // "input, +20.1 ms": where the straggler exceeds the others most.

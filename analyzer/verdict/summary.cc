@@ -96,8 +96,7 @@ InputUse input_use(const std::vector<Phase>& phases, const std::vector<Step>& st
     if (phase.kind != PhaseKind::kInput || phase.start < busy_until) continue;
     const SessionTime end = phase.start + phase.dur;
     busy_until = end;
-    while (at < chosen.size() && steps[chosen[at]].start + steps[chosen[at]].dur <= phase.start)
-      ++at;
+    while (at < chosen.size() && steps[chosen[at]].end() <= phase.start) ++at;
     if (at == chosen.size()) break;
     if (phase.start < steps[chosen[at]].start) continue;
     ++use.waits;
@@ -112,18 +111,64 @@ InputUse input_use(const std::vector<Phase>& phases, const std::vector<Step>& st
   return use;
 }
 
+std::vector<ScopeRow> scope_rows(const std::vector<Phase>& phases, const std::vector<Step>& steps,
+                                 const std::vector<std::size_t>& chosen,
+                                 const std::function<std::string_view(StringId)>& text) {
+  struct Scope {
+    ScopeRow row;
+    SessionTime until = session_time(0);  // the end of the last that counted
+  };
+  std::map<StringId, Scope> scopes;
+  std::size_t at = 0;
+  for (const Phase& phase : phases) {
+    if (phase.kind != PhaseKind::kScope) continue;
+    while (at < chosen.size() && steps[chosen[at]].end() <= phase.start) ++at;
+    if (at == chosen.size()) break;
+    const Step& step = steps[chosen[at]];
+    const SessionTime end = phase.start + phase.dur;
+    const bool covers = phase.start == step.start && end == step.end();
+    if (phase.start < step.start || end > step.end() || covers) continue;
+    Scope& scope = scopes[phase.name];
+    if (phase.start < scope.until) continue;
+    scope.until = end;
+    ++scope.row.calls;
+    scope.row.total_ns += to_ns(phase.dur);
+  }
+  std::vector<ScopeRow> rows;
+  for (auto& [name, scope] : scopes) {
+    scope.row.name = text(name);
+    rows.push_back(std::move(scope.row));
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const ScopeRow& a, const ScopeRow& b) { return a.total_ns > b.total_ns; });
+  if (rows.size() > kMostScopes) rows.resize(kMostScopes);
+  return rows;
+}
+
 InputUse inferred_use(const InferredInput& input, const std::vector<Step>& steps,
                       const std::vector<std::size_t>& chosen) {
   InputUse use;
   use.inferred = true;
+  use.unsure = !input.by_fetches;
   auto begin = input.begins.begin();
   for (const std::size_t i : chosen) {
     use.wait_ns += exposed_ns(steps[i], Category::kInput);
     const auto from = std::lower_bound(begin, input.begins.end(), steps[i].start);
-    begin = std::lower_bound(from, input.begins.end(), steps[i].start + steps[i].dur);
+    begin = std::lower_bound(from, input.begins.end(), steps[i].end());
     use.waits += begin - from;
   }
+  // Where the ops of other steps told: each step waits once.
+  if (use.waits == 0 && use.wait_ns > 0) use.waits = std::ssize(chosen);
   return use;
+}
+
+bool in_analysed_step(const LoopReport& report, SessionTime time) {
+  const auto after = std::partition_point(report.steps.begin(), report.steps.end(),
+                                          [time](const Step& step) { return step.start <= time; });
+  if (after == report.steps.begin()) return false;
+  const auto index = static_cast<std::size_t>(after - report.steps.begin()) - 1;
+  return time < report.steps[index].end() &&
+         std::binary_search(report.analysed.begin(), report.analysed.end(), index);
 }
 
 std::int64_t exposed_ns(const Step& step, Category category) {

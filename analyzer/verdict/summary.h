@@ -29,6 +29,12 @@ struct CallMeans {
 };
 CallMeans call_means(const LoopReport& report);
 
+// The scopes of the loop's thread, `phases` as for input_use(). One inside another of the same name
+// counts once.
+std::vector<ScopeRow> scope_rows(const std::vector<Phase>& phases, const std::vector<Step>& steps,
+                                 const std::vector<std::size_t>& chosen,
+                                 const std::function<std::string_view(StringId)>& text);
+
 // The waits of `phases` (the loop thread's) that began in a chosen step. Nested waits count once.
 InputUse input_use(const std::vector<Phase>& phases, const std::vector<Step>& steps,
                    const std::vector<std::size_t>& chosen,
@@ -37,6 +43,9 @@ InputUse input_use(const std::vector<Phase>& phases, const std::vector<Step>& st
 // The same for waits that were inferred.
 InputUse inferred_use(const InferredInput& input, const std::vector<Step>& steps,
                       const std::vector<std::size_t>& chosen);
+
+// Whether `time` lies in one of the analysed steps.
+bool in_analysed_step(const LoopReport& report, SessionTime time);
 
 // Exposed time of one step.
 std::int64_t exposed_ns(const Step& step, Category category);

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "analyzer/samples/counters.h"
+#include "analyzer/counters/counters.h"
 
 namespace stepscope {
 

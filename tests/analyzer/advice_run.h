@@ -24,6 +24,7 @@ struct Loop {
   std::int64_t rest = 10 * kMs;
   std::int64_t cores = 8;
   bool trains = true;
+  std::string loader = "train";
   bool op_in_wait = false;  // aten::stack, the last quarter of the wait
   std::function<std::int64_t(RecordingBuilder&, ThreadId, int step, std::int64_t at)> more = {};
 };
@@ -37,7 +38,7 @@ inline RecordingBuilder record(const Loop& loop) {
   for (int i = 0; i < loop.steps; ++i) {
     const std::int64_t waited = at + loop.input;
     const auto cpu = static_cast<std::int64_t>(static_cast<double>(loop.input) * loop.busy);
-    builder.phase(main, PhaseKind::kInput, at, waited, cpu, "train");
+    builder.phase(main, PhaseKind::kInput, at, waited, cpu, loop.loader);
     if (loop.op_in_wait) builder.op(main, "aten::stack", waited - loop.input / 4, waited);
     builder.op(main, "aten::linear", waited, waited + loop.rest);
     at = waited + loop.rest;

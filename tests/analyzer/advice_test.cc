@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analyzer/advise/loader_words.h"
 #include "analyzer/what_if.h"
 #include "store/counters.h"
 #include "tests/analyzer/advice_run.h"
@@ -33,6 +34,75 @@ TEST(Advice, PrefetchNamesTheLeastWorkersThatHideTheWait) {
   EXPECT_EQ(prefetch->title, "prefetch batches with 5 workers");
   EXPECT_NEAR(static_cast<double>(prefetch->predicted_step_ns), 2e6, 2e4);
   EXPECT_THAT(prefetch->why, HasSubstr("9.00 ms with 1, 4.5"));
+}
+
+TEST(Advice, PrefetchOfAPyTorchLoaderCanBePasted) {
+  const std::string paste = ": DataLoader(…, num_workers=1, persistent_workers=True)";
+  const Loop loop{.input = 3 * kMs, .rest = 5 * kMs, .loader = "DataLoader(batch_size=8)"};
+  const auto advice = advice_of(record(loop));
+  ASSERT_NE(find(advice, "input-prefetch"), nullptr);
+  EXPECT_THAT(find(advice, "input-prefetch")->why, HasSubstr(paste));
+  Loop with_workers = loop;
+  with_workers.loader = "DataLoader(batch_size=8, num_workers=2)";
+  EXPECT_EQ(find(advice_of(record(with_workers)), "input-prefetch"), nullptr) << "it has some";
+}
+
+// Epochs of 20 steps that wait for 1 ms, their first for 200.
+Loop epochs(const std::string& loader) {
+  Loop loop{.steps = 99, .input = kMs, .busy = 0, .loader = loader};
+  loop.more = [loader](RecordingBuilder& builder, ThreadId main, int step, std::int64_t at) {
+    if (step % 20 != 19) return at;
+    builder.phase(main, PhaseKind::kInputEnd, at, at + 1000, 0, loader);
+    at += 1000;
+    builder.phase(main, PhaseKind::kInput, at, at + 200 * kMs, 0, loader);
+    builder.op(main, "aten::linear", at + 200 * kMs, at + 210 * kMs);
+    builder.phase(main, PhaseKind::kBackward, at + 210 * kMs - 1000, at + 210 * kMs);
+    return at + 210 * kMs;
+  };
+  return loop;
+}
+
+TEST(Advice, WorkersThatStartAnewInEachEpochAreKept) {
+  const auto advice = advice_of(record(epochs("DataLoader(batch_size=8, num_workers=2)")));
+  const Advice* keep = find(advice, "persistent-workers");
+  ASSERT_NE(keep, nullptr);
+  EXPECT_NEAR(static_cast<double>(keep->saves_ns), 4 * 199e6 / 102, 0.02e6);
+  EXPECT_THAT(keep->why, HasSubstr("its first batch takes 200 ms, the others 1.00 ms; "
+                                   "DataLoader(…, persistent_workers=True)"));
+  EXPECT_EQ(find(advice, "periodic-stall"), nullptr) << "the same, without a remedy";
+  for (const char* loader : {"DataLoader(batch_size=8, num_workers=2, persistent_workers=True)",
+                             "DataLoader(batch_size=8)", "a loader of my own"})
+    EXPECT_EQ(find(advice_of(record(epochs(loader))), "persistent-workers"), nullptr) << loader;
+}
+
+TEST(Advice, WorkersThatCannotKeepUpGetHelp) {
+  Loop loop{.input = 9 * kMs, .busy = 0, .rest = kMs, .loader = "DataLoader(num_workers=2)"};
+  const auto advice = advice_of(record(loop));
+  const Advice* more = find(advice, "more-workers");
+  ASSERT_NE(more, nullptr);
+  EXPECT_EQ(more->title, "use 16 workers") << "each takes 20 ms for a batch";
+  EXPECT_NEAR(static_cast<double>(more->predicted_step_ns), 20e6 / 16, 1e4);
+  loop.rest = 6 * kMs;
+  EXPECT_NEAR(predicted_ms(loop, "more-workers"), 6, 0.01) << "not below the rest of the step";
+  const auto few = advice_of(record(loop));
+  EXPECT_EQ(find(few, "more-workers")->title, "use 5 workers");
+  loop.busy = 1;
+  EXPECT_EQ(predicted_ms(loop, "more-workers"), 0) << "the loop's thread does the work";
+  loop.busy = 0;
+  loop.loader = "DataLoader()";
+  EXPECT_EQ(predicted_ms(loop, "more-workers"), 0);
+  EXPECT_EQ(predicted_ms(epochs("DataLoader(num_workers=2)"), "more-workers"), 0)
+      << "they keep up but for the first batch of an epoch";
+}
+
+TEST(LoaderOption, IsReadFromTheName) {
+  const char* const name = "DataLoader(batch_size=8, shuffle=True, num_workers=12)";
+  EXPECT_EQ(loader_option(name, "batch_size"), "8");
+  EXPECT_EQ(loader_option(name, "num_workers"), "12");
+  EXPECT_FALSE(loader_option(name, "workers"));
+  EXPECT_FALSE(loader_option("DataLoader", "num_workers"));
+  EXPECT_FALSE(loader_option("DataLoader(num_workers=1", "num_workers"));
+  EXPECT_FALSE(loader_option("DataLoader()", ""));
 }
 
 TEST(Advice, PrefetchMindsTheCores) {
@@ -194,20 +264,20 @@ TEST(Advice, ADropoutThatTrainsOrDropsNothingIsNone) {
   EXPECT_EQ(predicted_ms(loop, "evaluation-mode"), 0);
 }
 
-std::int64_t checkpoint(RecordingBuilder& builder, ThreadId main, int step, std::int64_t at) {
+std::int64_t logging(RecordingBuilder& builder, ThreadId main, int step, std::int64_t at) {
   at += step % 7 * 1000;
   if (step % 20 != 10) return at;
-  builder.phase(main, PhaseKind::kScope, at, at + 40 * kMs, 0, "checkpoint");
+  builder.phase(main, PhaseKind::kScope, at, at + 40 * kMs, 0, "logging");
   return at + 40 * kMs;
 }
 
 TEST(Advice, APeriodicStallCanBeMoved) {
-  const Loop loop{.steps = 201, .more = checkpoint};
+  const Loop loop{.steps = 201, .more = logging};
   const auto advice = advice_of(record(loop));
   const Advice* stall = find(advice, "periodic-stall");
   ASSERT_NE(stall, nullptr);
   EXPECT_NEAR(static_cast<double>(stall->predicted_step_ns), 10e6, 0.02e6);
-  EXPECT_THAT(stall->why, HasSubstr("checkpoint"));
+  EXPECT_THAT(stall->why, HasSubstr("logging"));
   EXPECT_EQ(predicted_ms({.steps = 201}, "periodic-stall"), 0);
 }
 
@@ -308,8 +378,8 @@ TEST(WhatIf, ChangesAreMadeTogether) {
 }
 
 TEST(WhatIf, AScopeCanBeAskedFor) {
-  const Loop loop{.steps = 201, .more = checkpoint};
-  EXPECT_NEAR(asked_ms(loop, {.ops = {"checkpoint=0"}}), 10, 0.02);
+  const Loop loop{.steps = 201, .more = logging};
+  EXPECT_NEAR(asked_ms(loop, {.ops = {"logging=0"}}), 10, 0.02);
 }
 
 TEST(WhatIf, ErrorsSayWhatToWrite) {

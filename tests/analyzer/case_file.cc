@@ -21,7 +21,8 @@ const std::map<std::string, PhaseKind> kPhases = {
     {"forward", PhaseKind::kForward},     {"backward", PhaseKind::kBackward},
     {"optimizer", PhaseKind::kOptimizer}, {"zero_grad", PhaseKind::kZeroGrad},
     {"scope", PhaseKind::kScope},         {"step", PhaseKind::kStep},
-    {"sampler", PhaseKind::kSampler}};
+    {"sampler", PhaseKind::kSampler},     {"ops_begin", PhaseKind::kOpsBegin},
+    {"ops_end", PhaseKind::kOpsEnd}};
 
 const std::map<std::string, OpScope> kOps = {{"op", OpScope::kFunction},
                                              {"backward-op", OpScope::kBackwardFunction},
@@ -198,7 +199,8 @@ bool shows(const std::vector<std::string>& show, const char* part) {
 }
 
 void print_step(std::ostream& out, const Step& step) {
-  out << "step " << step.number << " " << to_ns(step.start) << "-" << to_ns(step.start + step.dur)
+  out << "step " << step.number << " " << to_ns(step.start) << "-" << to_ns(step.end())
+      << (step.paused > Duration{0} ? " paused " + std::to_string(to_ns(step.paused)) : "")
       << (step.steady ? "" : " warm-up") << (step.ops_recorded ? "" : " no-ops") << "\n";
   std::vector<std::string> lines;
   for (const StepTime& time : step.times) {
@@ -217,13 +219,22 @@ void print_loop(std::ostream& out, const LoopReport& loop, const std::vector<std
       << (loop.steps.size() == 1 ? " step" : " steps");
   if (loop.device != DeviceId::kNone) out << " on device " << loop.device_number;
   out << "\n";
+  if (shows(show, "batches")) out << "batches " << loop.batches_per_step << " a step\n";
   if (shows(show, "steps")) {
     for (const Step& step : loop.steps) print_step(out, step);
   }
   if (shows(show, "wall")) {
     for (const Step& step : loop.steps) {
-      out << "step " << step.number << " " << to_ns(step.start) << "-"
-          << to_ns(step.start + step.dur) << "\n";
+      out << "step " << step.number << " " << to_ns(step.start) << "-" << to_ns(step.end())
+          << (step.paused > Duration{0} ? " paused " + std::to_string(to_ns(step.paused)) : "")
+          << "\n";
+    }
+  }
+  if (shows(show, "segments")) {
+    for (const LoopSegment& segment : loop.segments) {
+      out << "segment " << segment_name(segment.kind) << " " << to_ns(segment.start) << "-"
+          << to_ns(segment.start + segment.dur) << " after " << segment.step << ", batches "
+          << segment.batches << " input " << to_ns(segment.input) << "\n";
     }
   }
   if (shows(show, "ops")) {
@@ -393,6 +404,9 @@ RecordedRun RecordingBuilder::recording() {
       return Status();
     };
   };
+  recording.watched_threads = watched;
+  recording.for_each_stretch = source(stretches);
+  recording.for_each_thread_reading = source(readings);
   recording.for_each_api_call = source(calls);
   recording.for_each_kernel = source(kernels);
   recording.for_each_copy = source(copies);
@@ -401,6 +415,8 @@ RecordedRun RecordingBuilder::recording() {
     return strings_[static_cast<std::size_t>(id)];
   };
   take_lengths(recording);
+  take_modes(recording);
+  take_op_switches(recording);
   return recording;
 }
 
@@ -442,6 +458,14 @@ std::string answer(const RecordedRun& recording, const std::vector<std::string>&
     out << "because " << ranks.sentence << "\n";
   }
   if (report->loops.empty()) out << "no-steps " << report->no_steps << "\n";
+  if (report->whole && shows(show, "whole")) {
+    const LoopReport& whole = *report->whole;
+    out << "whole " << whole.thread_name << " " << whole.wall.mean << "\n";
+    for (const StepTime& time : whole.steps.front().times)
+      out << "  " << category_name(time.category) << " " << to_ns(time.exposed) << "\n";
+    for (const OpRow& op : whole.ops)
+      out << "  op " << op.name << " calls " << op.calls << " self " << op.self_ns << "\n";
+  }
   for (const LoopReport& loop : report->loops) print_loop(out, loop, show);
   return out.str();
 }

@@ -39,6 +39,9 @@ class RecordingBuilder {
   std::vector<ProcessEnd> ends;
   std::vector<UnfinishedOp> unfinished;
   std::vector<Sample> samples;
+  std::vector<ThreadStretch> stretches;
+  std::vector<StoredWatchedThread> watched;
+  std::vector<ThreadReading> readings;
   std::vector<ApiCall> calls;
   std::vector<Kernel> kernels;
   std::vector<Copy> copies;

@@ -1,5 +1,5 @@
 // Samples as series, and what is measured on them.
-#include "analyzer/samples/counters.h"
+#include "analyzer/counters/counters.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // The marks of lengths, and what they say of padding.
-#include "analyzer/serve/lengths.h"
+#include "analyzer/serving/lengths.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analyzer/serve/op_facts.h"
+#include "analyzer/serving/op_facts.h"
 #include "tests/analyzer/advice_run.h"
 
 namespace stepscope::testing {

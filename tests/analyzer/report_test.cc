@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // Steps of 100 ns by the loader: 10 input, 50 forward op, 30 backward op, 10 optimizer op. `stall`
-// gives the length of a "checkpoint" scope at the end of a step.
+// gives the length of a "logging" scope at the end of a step.
 RecordingBuilder training(int steps, const std::function<std::int64_t(int)>& stall) {
   RecordingBuilder builder;
   const ThreadId main = builder.thread("main");
@@ -30,7 +30,7 @@ RecordingBuilder training(int steps, const std::function<std::int64_t(int)>& sta
     builder.op(main, "aten::add_", at + 90 * scale, at + 100 * scale);
     at += 100 * scale + (i % 7) * 10;
     if (const std::int64_t length = stall(i); length > 0) {
-      builder.phase(main, PhaseKind::kScope, at, at + length, 0, "checkpoint");
+      builder.phase(main, PhaseKind::kScope, at, at + length, 0, "logging");
       at += length;
     }
   }
@@ -45,11 +45,11 @@ TEST(Report, TwoKindsOfStepAreReportedAsTwo) {
   ASSERT_EQ(loop.populations.size(), 2u);
   EXPECT_EQ(loop.populations[0].label, "usual steps");
   EXPECT_EQ(loop.populations[0].steps, 189);
-  EXPECT_EQ(loop.populations[1].label, "every 20th step (20, 40, …): +300 µs in \"checkpoint\"");
+  EXPECT_EQ(loop.populations[1].label, "every 20th step (20, 40, …): +300 µs in \"logging\"");
   EXPECT_EQ(loop.populations[1].steps, 10);
   EXPECT_EQ(loop.populations[1].period, 20);
   EXPECT_EQ(loop.populations[1].first, 20);
-  EXPECT_EQ(loop.populations[1].cause, (Cause{Category::kOther, "checkpoint"}));
+  EXPECT_EQ(loop.populations[1].cause, (Cause{Category::kOther, "logging"}));
   EXPECT_NEAR(loop.populations[1].extra_ns, 300'000, 1);
   EXPECT_NEAR(loop.populations[0].share + loop.populations[1].share, 1.0, 1e-12);
   EXPECT_NEAR(loop.populations[1].share, 4.0 / 22.9, 1e-3) << "10 × 400 µs of 189 × 100 more";
@@ -86,9 +86,9 @@ TEST(Report, StepsThatGetSlowerDrift) {
   EXPECT_NEAR(loop.drift->trend.slope, 250, 5);
   EXPECT_NEAR(loop.drift->trend.change, 198 * 250, 1000);
   EXPECT_EQ(loop.drift->trend.jump_at, 0);
-  EXPECT_EQ(loop.drift->cause, (Cause{Category::kOther, "checkpoint"}));
+  EXPECT_EQ(loop.drift->cause, (Cause{Category::kOther, "logging"}));
   EXPECT_THAT(loop.verdict.sentence, HasSubstr("The steps get slower: +49."));
-  EXPECT_THAT(loop.verdict.sentence, HasSubstr("most of it in \"checkpoint\"."));
+  EXPECT_THAT(loop.verdict.sentence, HasSubstr("most of it in \"logging\"."));
   EXPECT_EQ(loop.populations.size(), 1u) << "bit by bit is one kind";
 }
 
@@ -161,6 +161,27 @@ TEST(Report, WithoutPressureInformationMajorFaultsAreCounted) {
   ASSERT_TRUE(report.ok());
   EXPECT_NEAR(report->loops[0].memory.share, 4 * 80e-3, 1e-2) << "4 faults of 80 µs a ms";
   EXPECT_EQ(report->loops[0].verdict.kind, "memory-pressure-bound");
+}
+
+TEST(Report, AScopeHasAllThatRunsInsideIt) {
+  RecordingBuilder builder = training(50, [](int) { return 0; });
+  const ThreadId main = builder.thread("main");
+  for (int i = 0; i < 50; ++i) {
+    const std::int64_t at = i * 100'000 + (i / 7) * 210 + (i % 7) * (i % 7 - 1) * 5;
+    if (i % 2 == 1) builder.phase(main, PhaseKind::kScope, at + 20'000, at + 95'000, 0, "model");
+    builder.phase(main, PhaseKind::kScope, at + 30'000, at + 40'000, 0, "layer");
+    builder.phase(main, PhaseKind::kScope, at + 32'000, at + 38'000, 0, "layer");
+  }
+  const auto report = analyze(builder.recording());
+  ASSERT_TRUE(report.ok());
+  const LoopReport& loop = report->loops[0];
+  ASSERT_EQ(loop.scopes.size(), 2u);
+  EXPECT_EQ(loop.scopes[0].name, "model");
+  EXPECT_EQ(loop.scopes[0].calls, 25);
+  EXPECT_EQ(loop.scopes[0].total_ns, 25 * 75'000);
+  EXPECT_EQ(loop.scopes[1].name, "layer");
+  EXPECT_EQ(loop.scopes[1].calls, 49) << "one inside another of its name is the same";
+  EXPECT_EQ(loop.scopes[1].total_ns, 49 * 10'000);
 }
 
 TEST(Report, ASlowStartIsNoPartOfTheVerdict) {

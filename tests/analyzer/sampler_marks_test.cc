@@ -25,6 +25,7 @@ class GeneratedLoader {
 
   std::vector<Phase> phases() { return builder_.recording().phases; }
   [[nodiscard]] const std::vector<Op>& ops() const { return builder_.ops(); }
+  bool is_layer(const Op& op) { return op.name == builder_.intern("aten::conv2d"); }
   [[nodiscard]] ThreadId thread() const { return thread_; }
   [[nodiscard]] std::size_t batches() const { return static_cast<std::size_t>(epochs_ * batches_); }
   [[nodiscard]] std::int64_t waited() const { return waited_; }
@@ -41,8 +42,11 @@ class GeneratedLoader {
     return dur;
   }
 
+  // A batch is prepared, partly by ops.
   void wait() {
     const std::int64_t dur = pick(20'000, 300'000);
+    const std::int64_t op_start = now_ + pick(0, dur);
+    if (workers_ == 0) builder_.op(thread_, "aten::div", op_start, now_ + dur);
     now_ += dur;
     waited_ += dur;
   }
@@ -86,8 +90,9 @@ class GeneratedLoader {
 
 std::int64_t input_of(GeneratedLoader& loader) {
   SamplerInput reader(loader.phases());
-  for (const Op& op : loader.ops()) reader.add(op);
+  for (const Op& op : loader.ops()) reader.add(op, loader.is_layer(op));
   std::int64_t sum = 0;
+  EXPECT_EQ(reader.finish(loader.thread()).by_fetches, !sampler_marks(loader.phases()).ahead);
   for (const Phase& piece : reader.finish(loader.thread()).pieces) sum += to_ns(piece.dur);
   return sum;
 }

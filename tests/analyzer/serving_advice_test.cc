@@ -237,6 +237,20 @@ TEST(SingleSamples, AMarkOfOneSampleSaysSoTooAndABatchIsNone) {
   EXPECT_EQ(advice_on(record(trains), "single-samples", all), nullptr);
 }
 
+TEST(SingleSamples, UnequalLengthsAreToBeSortedFirst) {
+  std::vector<Advice> all;
+  const auto lengths = [](int call) { return std::vector<std::int64_t>{call % 4 + 1}; };
+  const Advice* advice = advice_on(record(padded(lengths)), "single-samples", all);
+  ASSERT_NE(advice, nullptr);
+  EXPECT_EQ(advice->title, "sort by length, batch 16 per call");
+  // Each 16 in the order of the calls have one of 4: of 64 elements, 40 are content.
+  EXPECT_THAT(advice->why, ::testing::HasSubstr("unsorted, 37."));
+
+  const auto equal = [](int) { return std::vector<std::int64_t>{3}; };
+  EXPECT_EQ(advice_on(record(padded(equal)), "single-samples", all)->title,
+            "batch 16 samples per call");
+}
+
 // --- reading ---------------------------------------------------------------------------------
 
 Loop reading(int items) {
@@ -258,6 +272,13 @@ TEST(ReadAtOnce, ManyItemsAreReadInOneGo) {
   EXPECT_NEAR(static_cast<double>(advice->saves_ns), 20 * 30 * kUs, 10 * kUs)
       << "both ops and what lies between them";
   EXPECT_EQ(advice_on(record(reading(2)), "read-at-once", all), nullptr) << "a loss and a metric";
+}
+
+TEST(ReadAtOnce, TheCodeBetweenTheReadsIsNotTheModels) {
+  std::vector<Advice> all;
+  const Loop loop = reading(200);
+  EXPECT_NE(advice_on(record(loop), "read-at-once", all), nullptr);
+  EXPECT_EQ(advice_on(record(loop), "torchscript", all), nullptr);
 }
 
 // --- devices ---------------------------------------------------------------------------------

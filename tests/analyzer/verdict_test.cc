@@ -9,6 +9,7 @@
 #include "analyzer/verdict/bootstrap.h"
 #include "analyzer/verdict/classify.h"
 #include "analyzer/verdict/confidence.h"
+#include "analyzer/verdict/op_words.h"
 #include "analyzer/words.h"
 
 namespace stepscope {
@@ -33,9 +34,9 @@ TEST(Classify, InputIsNamedFromFivePercentAndHighlyFromTwenty) {
   EXPECT_EQ(verdict_of(shares(0.8, {{Category::kInput, 0.2}})), "highly input-bound");
 }
 
-TEST(Classify, OtherStallsAreNamedFromTenPercent) {
-  EXPECT_EQ(verdict_of(shares(0.91, {{Category::kLaunch, 0.09}})), "compute-bound");
-  EXPECT_EQ(verdict_of(shares(0.9, {{Category::kLaunch, 0.1}})), "moderately launch-bound");
+TEST(Classify, OtherStallsAreNamedFromTwentyPercent) {
+  EXPECT_EQ(verdict_of(shares(0.81, {{Category::kLaunch, 0.19}})), "compute-bound");
+  EXPECT_EQ(verdict_of(shares(0.8, {{Category::kLaunch, 0.2}})), "highly launch-bound");
   EXPECT_EQ(verdict_of(shares(0.7, {{Category::kSync, 0.3}})), "highly sync-bound");
   EXPECT_EQ(verdict_of(shares(0.7, {{Category::kCommunication, 0.3}})),
             "highly communication-bound");
@@ -44,26 +45,51 @@ TEST(Classify, OtherStallsAreNamedFromTenPercent) {
 }
 
 TEST(Classify, HostAndLabelledScopesAreOneStall) {
-  const Shares both = shares(0.85, {{Category::kHost, 0.07}, {Category::kOther, 0.08}});
-  EXPECT_EQ(verdict_of(both), "moderately host-bound");
-  EXPECT_DOUBLE_EQ(classify(both).share, 0.15);
+  const Shares both = shares(0.75, {{Category::kHost, 0.12}, {Category::kOther, 0.13}});
+  EXPECT_EQ(verdict_of(both), "highly host-bound");
+  EXPECT_DOUBLE_EQ(classify(both).share, 0.25);
 }
 
-TEST(Classify, TheLargestStallNamesTheVerdict) {
+TEST(Classify, InputIsAskedFirst) {
   EXPECT_EQ(verdict_of(shares(0.1, {{Category::kInput, 0.3}, {Category::kLaunch, 0.6}})),
-            "highly launch-bound");
-  EXPECT_EQ(verdict_of(shares(0.5, {{Category::kInput, 0.3}, {Category::kLaunch, 0.2}})),
             "highly input-bound");
+  EXPECT_EQ(verdict_of(shares(0.6, {{Category::kInput, 0.19}, {Category::kLaunch, 0.21}})),
+            "highly launch-bound");
+  EXPECT_EQ(verdict_of(shares(0.75, {{Category::kInput, 0.06}, {Category::kLaunch, 0.19}})),
+            "moderately input-bound");
 }
 
-TEST(Classify, WithoutDominatingComputeTheLargestStallNamesIt) {
+TEST(Classify, TheLargestOfTheOtherStallsNamesTheVerdict) {
+  EXPECT_EQ(verdict_of(shares(0.3, {{Category::kSync, 0.3}, {Category::kLaunch, 0.4}})),
+            "highly launch-bound");
+}
+
+TEST(Classify, ManySmallStallsAreStillComputeBound) {
   EXPECT_EQ(verdict_of(shares(0.49, {{Category::kInput, 0.04},
                                      {Category::kCopy, 0.09},
                                      {Category::kSync, 0.098},
                                      {Category::kLaunch, 0.095},
                                      {Category::kCommunication, 0.095},
                                      {Category::kHost, 0.095}})),
-            "sync-bound");
+            "compute-bound");
+}
+
+std::string near_of(const Shares& given, double pressure = 0) {
+  const auto near = near_threshold(given, pressure);
+  return near ? near->name : "";
+}
+
+TEST(Classify, SaysWhichShareIsWithinAPointOfAThreshold) {
+  EXPECT_EQ(near_of(shares(0.5, {{Category::kInput, 0.5}})), "");
+  EXPECT_EQ(near_of(shares(0.87, {{Category::kLaunch, 0.13}})), "");
+  EXPECT_EQ(near_of(shares(0.955, {{Category::kInput, 0.045}})), "input");
+  EXPECT_EQ(near_of(shares(0.795, {{Category::kInput, 0.205}})), "input");
+  EXPECT_EQ(near_of(shares(0.805, {{Category::kLaunch, 0.195}})), "launch");
+  EXPECT_EQ(near_of(shares(0.795, {{Category::kHost, 0.1}, {Category::kOther, 0.105}})), "host");
+  EXPECT_EQ(near_of(shares(1, {}), 0.195), "memory pressure");
+  // Two stalls that could change places.
+  EXPECT_EQ(near_of(shares(0.495, {{Category::kSync, 0.25}, {Category::kLaunch, 0.255}})),
+            "launch");
 }
 
 std::string verdict_under_pressure(double compute, double input, double pressure) {
@@ -72,8 +98,8 @@ std::string verdict_under_pressure(double compute, double input, double pressure
 }
 
 TEST(Classify, MemoryPressureNamesTheVerdictWhereNoStallIsLarger) {
-  EXPECT_EQ(verdict_under_pressure(0.98, 0.02, 0.09), "compute-bound");
-  EXPECT_EQ(verdict_under_pressure(0.98, 0.02, 0.10), "moderately memory-pressure-bound");
+  EXPECT_EQ(verdict_under_pressure(0.98, 0.02, 0.19), "compute-bound");
+  EXPECT_EQ(verdict_under_pressure(0.98, 0.02, 0.20), "highly memory-pressure-bound");
   EXPECT_EQ(verdict_under_pressure(0.7, 0.3, 0.4), "highly memory-pressure-bound");
   EXPECT_EQ(verdict_under_pressure(0.7, 0.3, 0.25), "highly input-bound");
   EXPECT_DOUBLE_EQ(classify(shares(1, {}), 0.4).share, 0.4);
@@ -222,10 +248,22 @@ TEST(Confidence, EachDoubtLowersIt) {
   EXPECT_EQ(level([](auto& i) { i.ci = {0.55, 0.66}; }), "medium");
   EXPECT_EQ(level([](auto& i) { i.ci = {0.45, 0.70}; }), "low");
   EXPECT_EQ(level([](auto& i) { i.ci = {0.19, 0.22}; }), "medium");
+  EXPECT_EQ(level([](auto& i) { i.near_threshold = true; }), "medium");
   EXPECT_EQ(level([](auto& i) { i.lost = 1; }), "medium");
   EXPECT_EQ(level([](auto& i) { i.lost = 2000; }), "low");
   EXPECT_EQ(level([](auto& i) { i.ops_recorded = false; }), "medium");
   EXPECT_EQ(level([](auto& i) { i.warm_up_only = true; }), "low");
+  EXPECT_EQ(level([](auto& i) { i.input_inferred = true; }), "medium");
+  EXPECT_EQ(level([](auto& i) { i.input_inferred = i.input_unsure = true; }), "low");
+}
+
+TEST(Words, OpsAreCalledWhatTheyAre) {
+  EXPECT_EQ(with_meaning("aten::bernoulli_"), "aten::bernoulli_ (dropout)");
+  EXPECT_EQ(with_meaning("aten::native_batch_norm_backward"),
+            "aten::native_batch_norm_backward (batch normalization)");
+  EXPECT_EQ(with_meaning("aten::_fused_adamw_"), "aten::_fused_adamw_ (optimizer)");
+  EXPECT_EQ(with_meaning("aten::relu"), "aten::relu");
+  EXPECT_EQ(with_meaning("mine::step"), "mine::step");
 }
 
 TEST(Words, FiguresReadWell) {

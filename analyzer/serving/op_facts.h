@@ -32,6 +32,8 @@ struct OpFacts {
   // Ops that other threads of the process ran meanwhile outside phases, except threads that run
   // autograd nodes. Covers a limited number of threads, which suffices for all uses.
   std::map<ThreadId, std::int64_t> elsewhere;
+  // The class of the optimizer that Python's torch.optim steps, "AdamW"; "": unknown.
+  std::string optimizer;
   double same_ops = 0;  // share of the steps with the most frequent sequence of ops
   // Nothing: shapes were not recorded.
   std::optional<double> same_shapes;  // the same for the shapes
@@ -71,6 +73,7 @@ class OpFactsReader {
   [[nodiscard]] Kind kind_of(StringId name);
   void add_batch(StringId shapes);
   void add_elsewhere(const Op& op);
+  void add_range(const Op& op);
   [[nodiscard]] double most_frequent(std::uint64_t StepOps::* hash) const;
 
   const Loop& loop_;

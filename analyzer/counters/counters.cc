@@ -1,4 +1,4 @@
-#include "analyzer/samples/counters.h"
+#include "analyzer/counters/counters.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "analyzer/serve/op_facts.h"
+#include "analyzer/serving/op_facts.h"
 
 #include <algorithm>
 #include <array>
@@ -84,7 +84,18 @@ void OpFactsReader::add_elsewhere(const Op& op) {
   }
 }
 
+// torch.optim opens a range called "Optimizer.step#AdamW.step".
+void OpFactsReader::add_range(const Op& op) {
+  constexpr std::string_view kBegin = "Optimizer.step#", kEnd = ".step";
+  if (op.thread != loop_.thread || !facts_.optimizer.empty()) return;
+  std::string_view name = text_(op.name);
+  if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return;
+  name.remove_prefix(kBegin.size());
+  if (name.size() > kEnd.size()) facts_.optimizer = name.substr(0, name.size() - kEnd.size());
+}
+
 void OpFactsReader::add(const Op& op, OpClass kind) {
+  if (kind == OpClass::kTransparent) return add_range(op);
   if (kind != OpClass::kWork && kind != OpClass::kCommunication) return;
   if (op.thread != loop_.thread) return add_elsewhere(op);
   const std::size_t index = step_at(op.start);

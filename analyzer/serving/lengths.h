@@ -43,6 +43,8 @@ struct ComputedElements {
   double pairs = 0;
 };
 
+inline constexpr std::size_t kAdvisedBatch = 16;  // samples, where each call has one
+
 // What a loop's batches hold, over the analysed steps that have a mark.
 struct PaddingUse {
   std::int64_t batches = 0;  // 0: no marks
@@ -53,10 +55,15 @@ struct PaddingUse {
   // length, and sorted within kBucket batches, which is possible for a stream, too.
   ComputedElements sorted;
   ComputedElements bucketed;
+  // The same samples, kAdvisedBatch to a batch: in the order of the run, and all sorted by length.
+  ComputedElements batched;
+  ComputedElements batched_sorted;
 
-  [[nodiscard]] double padding_share() const {
-    return computed.elements > 0 ? 1 - content / computed.elements : 0;
+  // Of what is computed, or would be in other batches.
+  [[nodiscard]] double padding_share(const ComputedElements& of) const {
+    return of.elements > 0 ? 1 - content / of.elements : 0;
   }
+  [[nodiscard]] double padding_share() const { return padding_share(computed); }
   [[nodiscard]] double batch_size() const {
     return batches > 0 ? static_cast<double>(samples) / static_cast<double>(batches) : 0;
   }

@@ -1,4 +1,4 @@
-#include "analyzer/serve/lengths.h"
+#include "analyzer/serving/lengths.h"
 
 #include <algorithm>
 #include <charconv>
@@ -38,6 +38,17 @@ void add_sorted(ComputedElements& sum, std::vector<BatchLengths>::const_iterator
     at += batch->lengths.size();
     if (at > 0) add_batch(sum, batch->lengths.size(), lengths[at - 1]);
   }
+}
+
+// `lengths` in their order, kAdvisedBatch to a batch.
+ComputedElements in_batches(const std::vector<std::int64_t>& lengths) {
+  ComputedElements sum;
+  for (auto at = lengths.begin(); at != lengths.end();) {
+    const auto end = at + std::min<std::ptrdiff_t>(kAdvisedBatch, lengths.end() - at);
+    add_batch(sum, static_cast<std::size_t>(end - at), *std::max_element(at, end));
+    at = end;
+  }
+  return sum;
 }
 
 }  // namespace
@@ -86,6 +97,12 @@ PaddingUse padding_use(const std::vector<BatchLengths>& batches) {
     const auto first = batches.begin() + static_cast<std::ptrdiff_t>(at);
     add_sorted(use.bucketed, first, first + static_cast<std::ptrdiff_t>(count));
   }
+  std::vector<std::int64_t> lengths;
+  for (const BatchLengths& batch : batches)
+    lengths.insert(lengths.end(), batch.lengths.begin(), batch.lengths.end());
+  use.batched = in_batches(lengths);
+  std::sort(lengths.begin(), lengths.end());
+  use.batched_sorted = in_batches(lengths);
   return use;
 }
 
@@ -96,7 +113,7 @@ std::vector<BatchLengths> lengths_of(const std::vector<Phase>& marks,
   std::vector<BatchLengths> batches;
   std::size_t at = 0;
   for (const Phase& mark : marks) {
-    const auto ended = [&](std::size_t step) { return steps[step].start + steps[step].dur; };
+    const auto ended = [&](std::size_t step) { return steps[step].end(); };
     while (at < chosen.size() && ended(chosen[at]) <= mark.start) ++at;
     if (at == chosen.size()) break;
     if (mark.start < steps[chosen[at]].start) continue;

@@ -1,0 +1,29 @@
+#include "analyzer/advise/cores.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stepscope {
+
+bool cores_taken_by(const LoopReport& report, CoreTaker taker) {
+  return report.starvation.share >= kStallListed && report.starvation.cores.taker == taker;
+}
+
+double step_with_cores(const AdviceContext& context, double cores) {
+  const Starvation& starvation = context.report.starvation;
+  const double ran = cores > 0 ? starvation.cores.own * context.step_ns() / cores : 0;
+  return std::max(context.step_ns() * (1 - starvation.share), ran);
+}
+
+Advice starved_advice(const AdviceContext& context, const char* rule, std::string title,
+                      std::string why) {
+  Advice advice;
+  advice.rule = rule;
+  advice.title = std::move(title);
+  advice.why = std::move(why);
+  if (!context.report.starvation.evidence.empty())
+    advice.evidence = context.report.starvation.evidence.front();
+  return advice;
+}
+
+}  // namespace stepscope

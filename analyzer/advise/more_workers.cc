@@ -1,0 +1,71 @@
+// A PyTorch loader has workers, and the loop still waits for them: more of them deliver more.
+#include <algorithm>
+#include <charconv>
+#include <utility>
+#include <vector>
+
+#include "analyzer/advise/loader_words.h"
+#include "analyzer/advise/rules.h"
+#include "analyzer/median.h"
+#include "analyzer/verdict/summary.h"
+#include "analyzer/words.h"
+
+namespace stepscope {
+namespace {
+
+constexpr int kMostPerCore = 4;
+// Of the mean wait. Where most steps wait for less, the workers keep up but for some of the
+// batches.
+constexpr double kLeastUsualWait = 0.5;
+
+// 0: none, or not a number.
+int workers_of(std::string_view loader) {
+  const auto text = loader_option(loader, "num_workers").value_or("");
+  int workers = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), workers);
+  return error == std::errc() && end == text.data() + text.size() ? std::max(workers, 0) : 0;
+}
+
+bool most_steps_wait(const LoopReport& report) {
+  std::vector<double> waits;
+  double sum = 0;
+  for (const std::size_t i : report.analysed) {
+    waits.push_back(static_cast<double>(exposed_ns(report.steps[i], Category::kInput)));
+    sum += waits.back();
+  }
+  const double mean = sum / static_cast<double>(waits.size());
+  return lower_median(std::move(waits)) >= kLeastUsualWait * mean;
+}
+
+}  // namespace
+
+// The workers are the bottleneck: together they deliver a batch a step, so each takes as many steps
+// for one as there are workers.
+std::optional<Advice> more_workers(const AdviceContext& context) {
+  const std::string& loader = context.report.input.loader;
+  const int workers = workers_of(loader);
+  if (workers < 1 || workers >= kMostWorkers || !context.input_matters()) return std::nullopt;
+  if (context.busy_share() >= 0.5 || !most_steps_wait(context.report)) return std::nullopt;
+  const double batch = context.step_ns() * workers;  // ns of a worker
+  const double rest = context.step_ns() * (1 - context.share(Category::kInput));
+  const double least = std::max(rest, least_step_ns(context));
+  const auto most = static_cast<int>(
+      std::clamp<std::int64_t>(kMostPerCore * context.cores(), workers + 1, kMostWorkers));
+  int wanted = workers + 1;
+  const auto step_with = [&](int count) { return std::max(batch / count, least); };
+  while (wanted < most && step_with(wanted) > kAsGood * least) ++wanted;
+
+  Advice advice;
+  advice.rule = "more-workers";
+  advice.title = "use " + std::to_string(wanted) + " workers";
+  advice.why = "each takes " + time_text(batch) + " for a batch, and there " +
+               (workers == 1 ? "is one" : "are " + std::to_string(workers)) +
+               "; unless all wait for the same disk or lock: " +
+               loader_with("num_workers=" + std::to_string(wanted));
+  advice.evidence = {"the loop waits for " + time_text(context.step_ns() - rest) +
+                         in_units(" a step for its workers", context.report.unit()),
+                     context.step_ns() - rest, "ns", waits_query(context)};
+  return with_prediction(context, step_with(wanted), std::move(advice));
+}
+
+}  // namespace stepscope

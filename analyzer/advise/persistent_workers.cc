@@ -1,0 +1,64 @@
+// A PyTorch loader starts its workers anew in each epoch, unless it is told to keep them: the first
+// batch of an epoch takes that much longer.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "analyzer/advise/loader_words.h"
+#include "analyzer/advise/rules.h"
+#include "analyzer/median.h"
+#include "analyzer/verdict/summary.h"
+#include "analyzer/words.h"
+
+namespace stepscope {
+namespace {
+
+// The waits for one loader in the analysed steps, in ns.
+struct EpochWaits {
+  std::vector<double> first;  // of an epoch that is not the run's first
+  std::vector<double> others;
+};
+
+EpochWaits epoch_waits(const AdviceContext& context) {
+  EpochWaits waits;
+  bool exhausted = false;
+  for (const Phase& phase : phases_of(context.recording, context.report.verdict.thread)) {
+    if (phase.kind != PhaseKind::kInput && phase.kind != PhaseKind::kInputEnd) continue;
+    if (context.recording.text(phase.name) != context.report.input.loader) continue;
+    const bool first = std::exchange(exhausted, phase.kind == PhaseKind::kInputEnd);
+    if (phase.kind == PhaseKind::kInputEnd || !in_analysed_step(context.report, phase.start))
+      continue;
+    (first ? waits.first : waits.others).push_back(static_cast<double>(to_ns(phase.dur)));
+  }
+  return waits;
+}
+
+}  // namespace
+
+std::optional<Advice> persistent_workers(const AdviceContext& context) {
+  const std::string& loader = context.report.input.loader;
+  if (!loader_option(loader, "num_workers") || loader_option(loader, "persistent_workers"))
+    return std::nullopt;
+  const EpochWaits waits = epoch_waits(context);
+  if (waits.first.empty() || waits.others.empty()) return std::nullopt;
+  const double usual = upper_median(waits.others);
+  double extra = 0;
+  for (const double wait : waits.first) extra += std::max(wait - usual, 0.0);
+  const double each = extra / static_cast<double>(waits.first.size());
+  const double a_step = extra / static_cast<double>(context.report.analysed.size());
+
+  Advice advice;
+  advice.rule = "persistent-workers";
+  advice.title = "keep the workers between epochs";
+  advice.why = "they start anew in each: its first batch takes " + time_text(usual + each) +
+               ", the others " + time_text(usual) + "; " + loader_with("persistent_workers=True");
+  advice.evidence = {"the first batches of " +
+                         count_text(static_cast<std::int64_t>(waits.first.size())) +
+                         " epochs take " + time_text(each) + " longer than the others",
+                     each, "ns",
+                     "SELECT loader, step, dur_ns FROM input_stats WHERE thread_id = " +
+                         std::to_string(context.loop_thread()) + " ORDER BY dur_ns DESC LIMIT 20"};
+  return with_prediction(context, context.step_ns() - a_step, std::move(advice));
+}
+
+}  // namespace stepscope

@@ -1,0 +1,119 @@
+#include "analyzer/attribute/closures.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "analyzer/steps/find_loops.h"
+
+namespace stepscope {
+namespace {
+
+// The optimizer steps of a loop's step in which no closure is marked.
+class UnmarkedOptimizers {
+ public:
+  void add(const Phase& optimizer) {
+    // One that ends no later than one before it is never the first around anything.
+    if (open_.empty() || end_of(optimizer) > end_of(*open_.back())) open_.push_back(&optimizer);
+  }
+  // The first that lies around `backward`; null: none does.
+  [[nodiscard]] const Phase* around(const Phase& backward) const {
+    const auto first = std::partition_point(
+        open_.begin(), open_.end(),
+        [&](const Phase* optimizer) { return end_of(*optimizer) < end_of(backward); });
+    return first == open_.end() ? nullptr : *first;
+  }
+
+ private:
+  std::vector<const Phase*> open_;  // by start, and by end
+};
+
+// Where the marked closures begin, in order.
+std::vector<SessionTime> closure_marks(const std::vector<Phase>& phases) {
+  std::vector<SessionTime> marks;
+  for (const Phase& phase : phases) {
+    if (phase.kind == PhaseKind::kForward) marks.push_back(phase.start);
+  }
+  return marks;
+}
+
+bool has_mark(const std::vector<SessionTime>& marks, const Phase& optimizer) {
+  const auto mark = std::lower_bound(marks.begin(), marks.end(), optimizer.start);
+  return mark != marks.end() && *mark < end_of(optimizer);
+}
+
+// What begins in [begin, end) of the optimizer step is the forward pass of its closure.
+void mark_forward(std::vector<Span>& spans, SessionTime begin, SessionTime end) {
+  auto span = std::partition_point(spans.begin(), spans.end(),
+                                   [begin](const Span& s) { return s.range.start < begin; });
+  for (; span != spans.end() && span->range.end <= end; ++span) {
+    if (span->phase != PhaseKind::kOptimizer) continue;
+    span->phase = PhaseKind::kNone;
+    span->before_backward = true;
+  }
+}
+
+}  // namespace
+
+void mark_unmarked_closures(std::vector<Span>& spans, const std::vector<Phase>& phases) {
+  const std::vector<SessionTime> marks = closure_marks(phases);
+  UnmarkedOptimizers optimizers;
+  const Phase* optimizer = nullptr;  // around the last backward pass
+  const Phase* backward = nullptr;   // that one
+  const Phase* zero_grad = nullptr;  // the last that began
+  bool clears_first = true;          // the closure of `optimizer`
+  std::size_t known = 0;
+  for (const Phase& phase : phases) {
+    if (phase.kind == PhaseKind::kZeroGrad) zero_grad = &phase;
+    if (phase.kind != PhaseKind::kBackward) continue;
+    for (; known < phases.size() && phases[known].start <= phase.start; ++known) {
+      const Phase& other = phases[known];
+      if (other.kind == PhaseKind::kOptimizer && !has_mark(marks, other)) optimizers.add(other);
+    }
+    const Phase* const around = optimizers.around(phase);
+    if (around == nullptr) continue;
+    const bool first = around != optimizer;
+    const SessionTime since = first ? around->start : end_of(*backward);
+    const bool cleared = zero_grad != nullptr && zero_grad->start >= since;
+    if (first) {
+      clears_first = !cleared || zero_grad->start - since <= phase.start - end_of(*zero_grad);
+      mark_forward(spans, cleared && clears_first ? end_of(*zero_grad) : since, phase.start);
+    } else if (cleared) {
+      mark_forward(spans, clears_first ? end_of(*zero_grad) : since, phase.start);
+    }
+    optimizer = around;
+    backward = &phase;
+  }
+}
+
+std::vector<Phase> without_closures(const std::vector<Phase>& phases) {
+  std::vector<const Phase*> closures;
+  for (const Phase& phase : phases) {
+    if (phase.kind == PhaseKind::kForward) closures.push_back(&phase);
+  }
+  if (closures.empty()) return phases;
+  std::vector<Phase> result;
+  SessionTime cut_until = SessionTime::min();
+  for (const Phase& phase : phases) {
+    const bool optimizer = phase.kind == PhaseKind::kOptimizer;
+    if (optimizer && phase.start < cut_until) continue;  // inside one that has been cut
+    result.push_back(phase);
+    if (!optimizer) continue;
+    auto closure = std::partition_point(closures.begin(), closures.end(),
+                                        [&](const Phase* c) { return c->start < phase.start; });
+    for (; closure != closures.end() && (*closure)->start < end_of(phase); ++closure) {
+      Phase& before = result.back();
+      if ((*closure)->start < before.start) continue;  // inside the closure before
+      cut_until = end_of(phase);
+      Phase after = before;
+      before.dur = (*closure)->start - before.start;
+      after.start = std::min(end_of(**closure), end_of(phase));
+      after.dur = end_of(phase) - after.start;
+      result.push_back(after);
+    }
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const Phase& a, const Phase& b) { return a.start < b.start; });
+  return result;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,29 @@
+// Closures of optimizer steps: marked ones (PhaseKind::kForward inside an optimizer step), and
+// those that nobody marked, of imported traces, of older recordings and of optimizers that
+// Stepscope does not know.
+#pragma once
+
+#include <vector>
+
+#include "analyzer/attribute/span.h"
+#include "store/events.h"
+
+namespace stepscope {
+
+// Inside an optimizer step that runs backward passes, what leads to the first of them is the
+// forward pass of the closure: on the longer side of its zero_grad. Behind a backward pass,
+// the optimizer's own work comes first. Which part of the time up to the next backward pass is a
+// forward pass again depends on when the closure clears the gradients, which the first shows:
+//
+//   zero_grad first   step │ zero_grad  forward  backward │ own work  zero_grad  forward  backward
+//   in the middle     step │ forward  zero_grad  backward │ forward   zero_grad  backward
+//
+// Without zero_grad all of it is the optimizer's. `spans` tile a step; `phases` are those that
+// touch it, by start.
+void mark_unmarked_closures(std::vector<Span>& spans, const std::vector<Phase>& phases);
+
+// `phases` of a thread, by start, with each optimizer step that has marked closures replaced by the
+// pieces around them: what runs in a closure lies in no optimizer step.
+std::vector<Phase> without_closures(const std::vector<Phase>& phases);
+
+}  // namespace stepscope

@@ -1,0 +1,205 @@
+#include "analyzer/attribute/phase_split.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "analyzer/attribute/sweep.h"
+
+namespace stepscope {
+namespace {
+
+// A program that names a scope anew in each step has as many marked phases. Beyond this many,
+// further labels count as none.
+constexpr std::size_t kMostParts = 4096;
+
+bool is_op_time(const Slice& slice) {
+  return slice.category == Category::kCompute || slice.category == Category::kLaunch ||
+         slice.category == Category::kCommunication;
+}
+
+double sum_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+// The lower quartile. What else happens on a machine only ever adds to a time, so the difference of
+// fast steps is less disturbed than that of median ones.
+double lower_quartile(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+// Over `steps` steps, of which the others have 0.
+double quartile_with_zeros(std::vector<double> values, std::size_t steps) {
+  values.resize(std::max(values.size(), steps), 0);
+  return lower_quartile(std::move(values));
+}
+
+// Takes `amount` from the slices that `which` chooses, each in proportion. Returns what they did
+// not have.
+template <typename Which>
+double take_from(const std::vector<Slice>& slices, std::vector<double>& own, double amount,
+                 Which which) {
+  double available = 0;
+  for (std::size_t i = 0; i < own.size(); ++i) available += which(slices[i]) ? own[i] : 0;
+  if (available <= 0) return amount;
+  const double kept = std::max(0.0, 1 - amount / available);
+  for (std::size_t i = 0; i < own.size(); ++i) own[i] *= which(slices[i]) ? kept : 1;
+  return std::max(0.0, amount - available);
+}
+
+// What the phases alone say of a marked phase.
+Segment by_phase_alone(const MarkedPhase& phase) {
+  const Span span{{}, phase.phase, phase.before_backward, phase.label};
+  Instant instant;
+  instant.span = &span;
+  instant.forward_begun = true;
+  return categorise(instant);
+}
+
+}  // namespace
+
+MarkedPhase marked_phase(const Span& span) {
+  return {span.phase, span.before_backward, span.label};
+}
+
+MarkedTimes marked_times(std::span<const Span> spans) {
+  MarkedTimes times;
+  for (const Span& span : spans) {
+    const MarkedPhase phase = marked_phase(span);
+    const auto known = std::find_if(times.begin(), times.end(),
+                                    [&](const auto& time) { return time.first == phase; });
+    if (known == times.end()) {
+      times.emplace_back(phase, span.range.length());
+    } else {
+      known->second += span.range.length();
+    }
+  }
+  return times;
+}
+
+PhaseSplit::Part& PhaseSplit::part(const MarkedPhase& phase) {
+  const auto known = parts_.find(phase);
+  if (known != parts_.end()) return known->second;
+  if (parts_.size() < kMostParts) return parts_[phase];
+  return parts_[{phase.phase, phase.before_backward, StringId::kNone}];
+}
+
+double PhaseSplit::add_times(const MarkedTimes& times, std::vector<double> Part::* list) {
+  Duration sum{0};
+  for (const auto& [phase, time] : times) {
+    (part(phase).*list).push_back(static_cast<double>(to_ns(time)));
+    sum += time;
+  }
+  return static_cast<double>(to_ns(sum));
+}
+
+void PhaseSplit::begin_op_step(const MarkedTimes& times) {
+  op_steps_.push_back(add_times(times, &Part::with_ops));
+}
+
+void PhaseSplit::add_plain_step(const MarkedTimes& times) {
+  plain_steps_.push_back(add_times(times, &Part::without));
+}
+
+void PhaseSplit::add(const MarkedPhase& phase, const Segment& segment) {
+  StepAccount& account = part(phase).account;
+  const bool full = account.slices().size() >= kMostParts;
+  account.add(segment.category, segment.phase, full ? StringId::kNone : segment.label,
+              segment.range.length());
+}
+
+void PhaseSplit::add_op(const MarkedPhase& phase, bool nested) {
+  Part& target = part(phase);
+  ++(nested ? target.nested_ops : target.outer_ops);
+}
+
+void PhaseSplit::finish() {
+  for (auto& [phase, part] : parts_) remove_cost(part);
+  for (const auto& [phase, part] : parts_) {
+    const std::vector<Slice>& slices = part.account.slices();
+    for (std::size_t i = 0; i < slices.size(); ++i) {
+      auto& [own, all] = kept_[{slices[i].category, slices[i].phase}];
+      own += part.own[i];
+      all += static_cast<double>(to_ns(slices[i].exposed));
+    }
+  }
+  cost_.op_steps = std::ssize(op_steps_);
+  cost_.plain_steps = std::ssize(plain_steps_);
+  if (op_steps_.empty() || plain_steps_.empty()) return;
+  std::int64_t ops = 0;
+  for (const auto& [phase, part] : parts_) ops += part.outer_ops + part.nested_ops;
+  cost_.plain_step_ns = lower_quartile(plain_steps_);
+  cost_.per_step_ns = std::clamp(
+      lower_quartile(op_steps_) - cost_.plain_step_ns, 0.0,
+      most_per_op_ns_ * static_cast<double>(ops) / static_cast<double>(op_steps_.size()));
+}
+
+void PhaseSplit::remove_cost(Part& part) const {
+  const std::vector<Slice>& slices = part.account.slices();
+  for (const Slice& slice : slices) part.own.push_back(static_cast<double>(to_ns(slice.exposed)));
+  const auto ops = static_cast<double>(part.outer_ops + part.nested_ops);
+  if (ops == 0 || plain_steps_.empty()) return;
+  const double per_step = quartile_with_zeros(part.with_ops, op_steps_.size()) -
+                          quartile_with_zeros(part.without, plain_steps_.size());
+  const double most = std::min(sum_of(part.own), ops * most_per_op_ns_);
+  const double cost = std::clamp(per_step * static_cast<double>(op_steps_.size()), 0.0, most);
+  const double nested = cost * static_cast<double>(part.nested_ops) / ops;
+  // Ops make longer what they lie in: the forward pass, not the wait before it.
+  const auto has_ops = [&slices](PhaseKind phase) {
+    return std::any_of(slices.begin(), slices.end(), [phase](const Slice& slice) {
+      return is_op_time(slice) && slice.phase == phase;
+    });
+  };
+  const bool all_alike = std::none_of(slices.begin(), slices.end(), is_op_time);
+  const auto around_ops = [&](const Slice& slice) { return all_alike || has_ops(slice.phase); };
+  const auto outside = [&](const Slice& slice) { return !is_op_time(slice) && around_ops(slice); };
+  // An op's own first stretch is its launch; what it waits for its children is behind that.
+  const auto computing = [](const Slice& slice) {
+    return is_op_time(slice) && slice.category != Category::kLaunch;
+  };
+  double left = take_from(slices, part.own, nested, computing);
+  left += take_from(slices, part.own, cost - nested, outside);
+  take_from(slices, part.own, left, around_ops);
+}
+
+double PhaseSplit::own_part(Category category, PhaseKind phase) const {
+  const auto known = kept_.find({category, phase});
+  if (known == kept_.end() || known->second.second <= 0) return 1;
+  return known->second.first / known->second.second;
+}
+
+StepAccount PhaseSplit::account(const MarkedTimes& times) const {
+  StepAccount account;
+  for (const auto& [phase, time] : times) {
+    const auto known = parts_.find(phase);
+    const double all = known == parts_.end() ? 0 : sum_of(known->second.own);
+    if (all <= 0) {
+      const Segment alone = by_phase_alone(phase);
+      account.add(alone.category, alone.phase, alone.label, time);
+      continue;
+    }
+    // Cumulative, so that the rounded pieces add up to the whole.
+    double before = 0;
+    Duration given{0};
+    const std::vector<Slice>& slices = known->second.account.slices();
+    for (std::size_t i = 0; i < slices.size(); ++i) {
+      const Slice& slice = slices[i];
+      before += known->second.own[i];
+      const Duration until{
+          std::llround(static_cast<double>(to_ns(time)) * std::min(before / all, 1.0))};
+      if (until > given) account.add(slice.category, slice.phase, slice.label, until - given);
+      given = until;
+    }
+    if (given < time) {
+      const Slice& last = slices.back();
+      account.add(last.category, last.phase, last.label, time - given);
+    }
+  }
+  return account;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,92 @@
+// The program's own numbers, from steps with and without ops.
+//
+// Recording ops makes a step longer. So what a step takes, and each phase of it, comes from the
+// steps without ops; how a phase divides into compute, launch, host and scopes comes from the steps
+// with ops, after the cost of recording them has been taken out. That cost is measured in the run:
+// the lower quartile of the phase with ops minus that of the phase without.
+//
+// Where the cost of an op falls: the callbacks run outside the op's own measured time, so that of a
+// nested op makes its parent longer, and that of an outermost op the time between ops.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "analyzer/attribute/segment.h"
+#include "analyzer/attribute/span.h"
+#include "analyzer/attribute/step_account.h"
+
+namespace stepscope {
+
+// A stretch of a step as marks alone tell it: with and without ops the same.
+struct MarkedPhase {
+  PhaseKind phase = PhaseKind::kNone;
+  bool before_backward = false;
+  StringId label = StringId::kNone;
+
+  friend auto operator<=>(const MarkedPhase&, const MarkedPhase&) = default;
+};
+
+MarkedPhase marked_phase(const Span& span);
+
+using MarkedTimes = std::vector<std::pair<MarkedPhase, Duration>>;
+// How long each marked phase of a step is: the sum over its spans.
+MarkedTimes marked_times(std::span<const Span> spans);
+
+// What recording ops cost.
+struct OpsCost {
+  std::int64_t op_steps = 0, plain_steps = 0;  // that it was measured on
+  double per_step_ns = 0;                      // at least 0
+  double plain_step_ns = 0;                    // the lower quartile of the steps without ops
+
+  [[nodiscard]] double share() const { return plain_step_ns > 0 ? per_step_ns / plain_step_ns : 0; }
+};
+
+class PhaseSplit {
+ public:
+  // `most_per_op`: no op costs more than that to record, however much its step was disturbed.
+  explicit PhaseSplit(Duration most_per_op)
+      : most_per_op_ns_(static_cast<double>(to_ns(most_per_op))) {}
+
+  // A step with ops: its marked phases, and each of its segments with the phase that it lies in.
+  void begin_op_step(const MarkedTimes& times);
+  void add(const MarkedPhase& phase, const Segment& segment);
+  // An op that began there; `nested`: inside another op.
+  void add_op(const MarkedPhase& phase, bool nested);
+  // A step without ops.
+  void add_plain_step(const MarkedTimes& times);
+
+  // After all steps were added; before that none of the functions below.
+  void finish();
+
+  [[nodiscard]] const OpsCost& cost() const { return cost_; }
+  // The account of a step without ops: each marked phase divides as in the steps with ops. What
+  // they never had counts as its phase says: compute, or the program's own code. The sum is that of
+  // `times`, to the nanosecond.
+  [[nodiscard]] StepAccount account(const MarkedTimes& times) const;
+  // The part of the time of a category in a phase that is the program's own, in steps with ops.
+  [[nodiscard]] double own_part(Category category, PhaseKind phase) const;
+
+ private:
+  struct Part {
+    StepAccount account;  // sums over the steps with ops
+    std::int64_t outer_ops = 0, nested_ops = 0;
+    std::vector<double> with_ops, without;  // times of the steps that have it, ns
+    std::vector<double> own;                // of slices: without the cost of recording
+  };
+  Part& part(const MarkedPhase& phase);
+  // Adds them to that list of each part. Returns their sum in ns.
+  double add_times(const MarkedTimes& times, std::vector<double> Part::* list);
+  void remove_cost(Part& part) const;
+
+  const double most_per_op_ns_;
+  std::map<MarkedPhase, Part> parts_;
+  std::vector<double> op_steps_, plain_steps_;                                // ns
+  std::map<std::pair<Category, PhaseKind>, std::pair<double, double>> kept_;  // own, all
+  OpsCost cost_;
+};
+
+}  // namespace stepscope

@@ -1,0 +1,355 @@
+#include "analyzer/starved/measure_starvation.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "analyzer/attribute/closures.h"
+#include "analyzer/starved/core_use.h"
+#include "analyzer/words.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t kMostThreadsReported = 64;
+
+enum Part { kInputPart, kForwardPart, kBackwardPart, kOptimizerPart, kOtherPart };
+constexpr std::size_t kParts = 5;
+
+// A stretch of the loop's timeline in one phase.
+struct Segment {
+  TimeRange range;
+  Part part = kOtherPart;
+  bool marked = false;  // else between two phases
+};
+
+bool part_of(PhaseKind kind, Part& part) {
+  switch (kind) {
+    case PhaseKind::kInput:
+    case PhaseKind::kInputEnd:
+      part = kInputPart;
+      return true;
+    case PhaseKind::kForward:
+      part = kForwardPart;
+      return true;
+    case PhaseKind::kBackward:
+      part = kBackwardPart;
+      return true;
+    case PhaseKind::kOptimizer:
+    case PhaseKind::kZeroGrad:
+      part = kOptimizerPart;
+      return true;
+    default:
+      return false;
+  }
+}
+
+// What lies between a batch and its backward pass or update is its forward pass.
+std::vector<Segment> segments_of(const std::vector<Phase>& phases, TimeRange range) {
+  std::vector<Segment> segments;
+  SessionTime at = range.start;
+  Part between = kOtherPart;
+  for (const Phase& phase : without_closures(phases)) {
+    Part part = kOtherPart;
+    if (!part_of(phase.kind, part) || phase.start < at) continue;
+    if (phase.start >= range.end) break;
+    segments.push_back({{at, phase.start}, between, false});
+    if (phase.kind == PhaseKind::kForward) {  // a closure: its backward pass is marked inside
+      at = phase.start;
+      between = kForwardPart;
+      continue;
+    }
+    at = std::min(phase.start + phase.dur, range.end);
+    segments.push_back({{phase.start, at}, part, true});
+    if (phase.kind == PhaseKind::kInput) {
+      between = kForwardPart;
+    } else if (phase.kind != PhaseKind::kZeroGrad) {
+      between = kOtherPart;
+    }
+  }
+  segments.push_back({{at, range.end}, between, false});
+  return segments;
+}
+
+double overlap_ns(TimeRange a, TimeRange b) {
+  return static_cast<double>(
+      std::max<std::int64_t>(to_ns(std::min(a.end, b.end) - std::max(a.start, b.start)), 0));
+}
+
+TimeRange range_of(const Step& step) { return {step.start, step.end()}; }
+
+// The loop thread, step by step and phase by phase.
+struct LoopSplit {
+  std::vector<double> starved_ns;             // of each step
+  std::vector<double> unmarked_starved;       // of each step, between its phases
+  std::array<ScheduleSplit, kParts> parts{};  // of the analysed steps
+};
+
+// The steps tile the loop, so that each place belongs to one step and one segment. All three are
+// sorted; the places of a stretch are few.
+LoopSplit split_loop(const LoopReport& report, const std::vector<Phase>& phases,
+                     const std::vector<ThreadStretch>& stretches) {
+  LoopSplit split;
+  split.starved_ns.resize(report.steps.size());
+  split.unmarked_starved.resize(report.steps.size());
+  const TimeRange whole{report.steps.front().start, range_of(report.steps.back()).end};
+  const std::vector<Segment> segments = segments_of(phases, whole);
+  std::vector<bool> analysed(report.steps.size());
+  for (const std::size_t i : report.analysed) analysed[i] = true;
+
+  const auto each_place = [&](TimeRange range, const auto& visit) {
+    auto step = std::partition_point(report.steps.begin(), report.steps.end(),
+                                     [&](const Step& s) { return s.end() <= range.start; });
+    for (; step != report.steps.end() && step->start < range.end; ++step) {
+      const TimeRange in_step{std::max(range.start, step->start), std::min(range.end, step->end())};
+      auto segment = std::partition_point(segments.begin(), segments.end(), [&](const Segment& s) {
+        return s.range.end <= in_step.start;
+      });
+      for (; segment != segments.end() && segment->range.start < in_step.end; ++segment) {
+        visit(static_cast<std::size_t>(step - report.steps.begin()), *segment,
+              overlap_ns(in_step, segment->range));
+      }
+    }
+  };
+  for (const Segment& segment : segments) {
+    each_place(segment.range, [&](std::size_t step, const Segment& part, double ns) {
+      if (analysed[step] && part.range.start == segment.range.start)
+        split.parts[segment.part].running += ns;
+    });
+  }
+  for (const ThreadStretch& stretch : stretches) {
+    const double dur = static_cast<double>(to_ns(stretch.dur));
+    if (dur <= 0) continue;
+    const double starved = std::min(static_cast<double>(to_ns(stretch.starved)) / dur, 1.0);
+    const double run = std::min(static_cast<double>(to_ns(stretch.run)) / dur, 1.0 - starved);
+    each_place({stretch.start, stretch.start + stretch.dur},
+               [&](std::size_t step, const Segment& segment, double ns) {
+                 split.starved_ns[step] += starved * ns;
+                 if (!segment.marked) split.unmarked_starved[step] += starved * ns;
+                 if (!analysed[step]) return;
+                 ScheduleSplit& part = split.parts[segment.part];
+                 part.starved += starved * ns;
+                 part.blocked += (1 - starved - run) * ns;
+                 part.running -= (1 - run) * ns;
+               });
+  }
+  for (ScheduleSplit& part : split.parts) part.running = std::max(part.running, 0.0);
+  return split;
+}
+
+// Where nothing but samples says how the loop thread was scheduled.
+LoopSplit split_evenly(const LoopReport& report, const std::vector<Phase>& phases,
+                       const ScheduleSplit& shares) {
+  LoopSplit split = split_loop(report, phases, {});
+  for (ScheduleSplit& part : split.parts) {
+    const double ns = part.running;
+    part = {ns * (1 - shares.starved - shares.blocked), ns * shares.starved, ns * shares.blocked};
+  }
+  for (std::size_t i = 0; i < report.steps.size(); ++i) {
+    split.starved_ns[i] = shares.starved * static_cast<double>(to_ns(report.steps[i].dur));
+    split.unmarked_starved[i] = split.starved_ns[i];
+  }
+  return split;
+}
+
+// The part of the loop thread's time that a slice of a step belongs to. What is neither input,
+// backward nor optimizer is one: where the forward pass begins, marks and ops say differently.
+double starved_fraction(const std::array<ScheduleSplit, kParts>& parts, const StepTime& time) {
+  ScheduleSplit part = parts[kForwardPart];
+  part.starved += parts[kOtherPart].starved;
+  part.running += parts[kOtherPart].running;
+  part.blocked += parts[kOtherPart].blocked;
+  if (time.phase == PhaseKind::kInput) part = parts[kInputPart];
+  if (time.phase == PhaseKind::kBackward) part = parts[kBackwardPart];
+  if (time.phase == PhaseKind::kOptimizer || time.phase == PhaseKind::kZeroGrad)
+    part = parts[kOptimizerPart];
+  return part.sum() > 0 ? part.starved / part.sum() : 0;
+}
+
+// Of a device's time only what the loop thread delayed.
+bool is_delayed_by_thread(Category category) {
+  return category == Category::kInput || category == Category::kLaunch ||
+         category == Category::kAllocation || category == Category::kHost ||
+         category == Category::kOther;
+}
+
+// Takes what was starved out of the shares. Returns its share of the step.
+double take_out_starved(const LoopReport& report, const LoopSplit& split, Shares& net) {
+  double total = 0, starved = 0;
+  for (const std::size_t i : report.analysed) {
+    const Step& step = report.steps[i];
+    total += static_cast<double>(to_ns(step.dur));
+    double input = 0;
+    for (const StepTime& time : step.times) {
+      if (report.device != DeviceId::kNone && !is_delayed_by_thread(time.category)) continue;
+      const double exposed = static_cast<double>(to_ns(time.exposed));
+      if (time.category == Category::kInput && report.input.inferred) {
+        input += exposed;  // below
+        continue;
+      }
+      const double part = exposed * starved_fraction(split.parts, time);
+      net[static_cast<std::size_t>(time.category)] -= part;
+      starved += part;
+    }
+    // An inferred wait is a pause between ops: a thread that was starved there was not seen to
+    // wait.
+    const double in_pause = std::min(input, split.unmarked_starved[i]);
+    net[static_cast<std::size_t>(Category::kInput)] -= in_pause;
+    starved += in_pause;
+  }
+  if (total <= 0) return 0;
+  for (std::size_t i = 0; i < net.size(); ++i)
+    net[i] = std::max(report.shares[i] + net[i] / total, 0.0);
+  return std::min(starved / total, 1.0);
+}
+
+ScheduleSplit shares_in(const WatchedSeries& series, TimeRange range) {
+  const double length = static_cast<double>(to_ns(range.length()));
+  if (length <= 0) return {};
+  ScheduleSplit shares;
+  shares.running = std::clamp(series.run.change(range) / length, 0.0, 1.0);
+  shares.starved = std::clamp(series.starved.change(range) / length, 0.0, 1.0 - shares.running);
+  shares.blocked = 1 - shares.running - shares.starved;
+  return shares;
+}
+
+// The share of the time that a thread was starved, of those that had something to do.
+double mean_starved(const std::vector<ThreadShares>& threads) {
+  double starved = 0, weight = 0;
+  for (const ThreadShares& thread : threads) {
+    const double ready = thread.shares.running + thread.shares.starved;
+    starved += thread.shares.starved * ready;
+    weight += ready;
+  }
+  return weight > 0 ? starved / weight : 0;
+}
+
+// The threads beside the loop's, by what they do for it.
+void sort_threads(const LoopReport& report, const Schedule& schedule, const RecordedRun& recording,
+                  TimeRange range, Starvation& starvation) {
+  std::set<ProcessId> children;
+  for (const StoredProcess& process : recording.processes) {
+    if (process.parent_pid == report.pid && process.id != report.process)
+      children.insert(process.id);
+  }
+  for (const WatchedSeries& series : schedule.threads) {
+    const StoredWatchedThread& thread = series.thread;
+    const bool same = thread.process == report.process && thread.pid == report.pid;
+    if (same && (thread.tid == report.tid || thread.name == "stepscope")) continue;
+    const bool worker = children.contains(thread.process) ||
+                        (thread.process == report.process && !same) ||
+                        (same && series.recorded && !series.marked);
+    const bool pool = same && !series.recorded;
+    if (!worker && !pool) continue;
+    auto& threads = worker ? starvation.workers : starvation.pool;
+    threads.push_back(
+        {thread.pid, thread.tid, thread.name, shares_in(series, range), series.cores});
+  }
+  for (auto* threads : {&starvation.workers, &starvation.pool}) {
+    std::stable_sort(threads->begin(), threads->end(),
+                     [](const ThreadShares& a, const ThreadShares& b) {
+                       return a.shares.starved > b.shares.starved;
+                     });
+  }
+}
+
+void add_evidence(const LoopReport& report, Starvation& starvation) {
+  if (starvation.loop_share > 0) {
+    starvation.evidence.push_back(
+        {"the loop thread was ready and had no core for " + percent_text(starvation.loop_share) +
+             in_units(" of the step", report.unit()),
+         starvation.loop_share, "ratio",
+         "SELECT start_ns, dur_ns, run_ns, starved_ns FROM thread_stretch WHERE thread_id = " +
+             std::to_string(static_cast<std::uint32_t>(report.verdict.thread)) +
+             " ORDER BY starved_ns DESC"});
+  }
+  const std::string whose = " FROM starved_threads WHERE process_id = " +
+                            std::to_string(static_cast<std::uint32_t>(report.process));
+  if (starvation.pool_share > 0) {
+    starvation.evidence.push_back(
+        {"the threads that compute for it had none for " + percent_text(starvation.pool_share) +
+             " of the time",
+         starvation.pool_share, "ratio",
+         "SELECT tid, thread, run_ns, starved_ns" + whose + " ORDER BY starved_ns DESC"});
+  }
+  if (starvation.worker_share > 0) {
+    starvation.evidence.push_back(
+        {"it waited for workers without a core for " + percent_text(starvation.worker_share) +
+             in_units(" of the step", report.unit()),
+         starvation.worker_share, "ratio",
+         "SELECT pid, tid, thread, run_ns, starved_ns, starved_share FROM starved_threads ORDER BY "
+         "starved_ns DESC"});
+  }
+}
+
+}  // namespace
+
+void measure_starvation(LoopReport& report, const std::vector<Phase>& phases,
+                        const Schedule& schedule, const Counters& counters,
+                        const RecordedRun& recording) {
+  Starvation& starvation = report.starvation;
+  starvation.net = report.shares;
+  const TimeRange range{report.steps[report.analysed.front()].start,
+                        range_of(report.steps[report.analysed.back()]).end};
+  const auto own = std::find_if(
+      schedule.threads.begin(), schedule.threads.end(), [&](const WatchedSeries& series) {
+        return series.thread.pid == report.pid && series.thread.tid == report.tid;
+      });
+  const bool sampled = own != schedule.threads.end() && own->readings >= 2;
+  const auto& stretches = schedule.stretches_of(report.verdict.thread);
+  if (stretches.empty() && !sampled) return;
+  starvation.known = true;
+
+  LoopSplit split = stretches.empty() ? split_evenly(report, phases, shares_in(*own, range))
+                                      : split_loop(report, phases, stretches);
+  Shares net{};
+  starvation.loop_share = take_out_starved(report, split, net);
+  starvation.net = net;
+
+  const double steps = static_cast<double>(report.analysed.size());
+  const std::array<ScheduleSplit*, kParts> means = {
+      &starvation.phases.input, &starvation.phases.forward, &starvation.phases.backward,
+      &starvation.phases.optimizer, &starvation.phases.other};
+  for (std::size_t i = 0; i < kParts; ++i) {
+    const ScheduleSplit& part = split.parts[i];
+    *means[i] = {part.running / steps, part.starved / steps, part.blocked / steps};
+  }
+  InputUse& input = report.input;
+  input.schedule_known = !input.inferred;
+  const ScheduleSplit& waits = split.parts[kInputPart];
+  const double wait_ns = static_cast<double>(input.wait_ns);
+  if (!input.inferred && waits.sum() > 0) {
+    // What the thread's own clock says that it worked stays.
+    const double most = std::max(wait_ns - static_cast<double>(input.busy_ns), 0.0);
+    input.starved_ns =
+        static_cast<std::int64_t>(std::min(wait_ns * waits.starved / waits.sum(), most));
+  }
+
+  sort_threads(report, schedule, recording, range, starvation);
+  if (report.device == DeviceId::kNone) {
+    const double computes = 1 - share_of(report.shares, Category::kInput);
+    starvation.pool_share = std::min(mean_starved(starvation.pool), computes);
+  }
+  if (!input.inferred) {
+    starvation.worker_share = share_of(report.shares, Category::kInput) * input.blocked_share() *
+                              mean_starved(starvation.workers);
+  }
+  starvation.share = std::min(
+      std::max(starvation.loop_share, starvation.pool_share) + starvation.worker_share, 1.0);
+  const double sampled_share = starvation.share - starvation.loop_share;
+  double& net_input = starvation.net[static_cast<std::size_t>(Category::kInput)];
+  net_input = std::max(net_input - starvation.worker_share, 0.0);
+  for (std::size_t i = 0; i < report.steps.size(); ++i) {
+    const double dur = static_cast<double>(to_ns(report.steps[i].dur));
+    starvation.starved_ns.push_back(std::min(split.starved_ns[i] + sampled_share * dur, dur));
+  }
+  starvation.cores = measure_cores(report, schedule, counters, recording, range);
+  for (auto* threads : {&starvation.workers, &starvation.pool})
+    threads->resize(std::min(threads->size(), kMostThreadsReported));
+  add_evidence(report, starvation);
+}
+
+}  // namespace stepscope

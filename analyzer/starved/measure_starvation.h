@@ -1,0 +1,22 @@
+// From schedules to the starvation of a loop.
+#pragma once
+
+#include <vector>
+
+#include "analyzer/counters/counters.h"
+#include "analyzer/report.h"
+#include "analyzer/starved/schedule.h"
+
+namespace stepscope {
+
+// Fills report.starvation and the starved part of report.input from the steps, shares and input of
+// `report`. `phases`: the loop thread's. Without any reading of the loop thread nothing is known,
+// and the net shares are the shares.
+void measure_starvation(LoopReport& report, const std::vector<Phase>& phases,
+                        const Schedule& schedule, const Counters& counters,
+                        const RecordedRun& recording);
+
+// "8 threads of the program shared 2 cores."; "": unknown.
+std::string taker_sentence(const CoreUse& cores);
+
+}  // namespace stepscope

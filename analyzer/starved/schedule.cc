@@ -1,0 +1,89 @@
+#include "analyzer/starved/schedule.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stepscope {
+namespace {
+
+// The stretches of a thread follow one another. Damaged ones do not, and would be counted over and
+// over.
+void put_in_order(std::vector<ThreadStretch>& stretches) {
+  std::stable_sort(
+      stretches.begin(), stretches.end(),
+      [](const ThreadStretch& a, const ThreadStretch& b) { return a.start < b.start; });
+  SessionTime end = SessionTime::min();
+  for (ThreadStretch& stretch : stretches) {
+    const SessionTime own_end = stretch.start + stretch.dur;
+    stretch.start = std::max(stretch.start, end);
+    stretch.dur = std::max(own_end - stretch.start, Duration{0});
+    end = std::max(end, own_end);
+  }
+  std::erase_if(stretches, [](const ThreadStretch& one) { return one.dur <= Duration{0}; });
+}
+
+// What is known of the watched threads from what they recorded.
+void note_recorded(const RecordedRun& recording, std::vector<WatchedSeries>& threads) {
+  std::map<std::pair<ProcessId, std::int64_t>, ThreadId> ids;
+  for (const StoredThread& thread : recording.threads)
+    ids[{thread.process, thread.tid}] = thread.id;
+  std::map<ProcessId, std::int64_t> pids;
+  for (const StoredProcess& process : recording.processes) pids[process.id] = process.pid;
+  std::set<ThreadId> marked;
+  for (const Phase& phase : recording.phases) {
+    if (phase.kind != PhaseKind::kScope && phase.kind != PhaseKind::kSampler)
+      marked.insert(phase.thread);
+  }
+  for (WatchedSeries& series : threads) {
+    const StoredWatchedThread& thread = series.thread;
+    const auto pid = pids.find(thread.process);
+    const auto id = ids.find({thread.process, thread.tid});
+    if (id == ids.end() || pid == pids.end() || pid->second != thread.pid) continue;
+    series.recorded = true;
+    series.marked = marked.contains(id->second);
+  }
+}
+
+}  // namespace
+
+const std::vector<ThreadStretch>& Schedule::stretches_of(ThreadId thread) const {
+  static const std::vector<ThreadStretch> kNone;
+  const auto found = stretches.find(thread);
+  return found == stretches.end() ? kNone : found->second;
+}
+
+Result<Schedule> read_schedule(const RecordedRun& recording,
+                               const std::set<ThreadId>& loop_threads) {
+  Schedule schedule;
+  if (recording.for_each_stretch) {
+    const Status status = recording.for_each_stretch([&](const ThreadStretch& stretch) {
+      if (loop_threads.contains(stretch.thread))
+        schedule.stretches[stretch.thread].push_back(stretch);
+    });
+    if (!status.ok()) return status;
+  }
+  for (auto& [thread, stretches] : schedule.stretches) put_in_order(stretches);
+  std::map<WatchedThreadId, std::size_t> places;
+  for (const StoredWatchedThread& thread : recording.watched_threads) {
+    if (schedule.threads.size() >= Schedule::kMostThreads) break;
+    places[thread.id] = schedule.threads.size();
+    schedule.threads.push_back({thread, {}, {}});
+  }
+  if (recording.for_each_thread_reading) {
+    const Status status = recording.for_each_thread_reading([&](const ThreadReading& reading) {
+      const auto place = places.find(reading.thread);
+      if (place == places.end()) return;
+      WatchedSeries& series = schedule.threads[place->second];
+      series.run.add(reading.at, to_ns(reading.run));
+      series.starved.add(reading.at, to_ns(reading.starved));
+      series.cores = reading.cores;
+      ++series.readings;
+    });
+    if (!status.ok()) return status;
+  }
+  std::erase_if(schedule.threads, [](const WatchedSeries& one) { return one.readings == 0; });
+  note_recorded(recording, schedule.threads);
+  return schedule;
+}
+
+}  // namespace stepscope

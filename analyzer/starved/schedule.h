@@ -1,0 +1,42 @@
+// How the threads of a run were scheduled: of the loop threads from mark to mark, of all threads in
+// samples.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analyzer/counters/counters.h"
+#include "analyzer/recording.h"
+
+namespace stepscope {
+
+// The readings of one thread.
+struct WatchedSeries {
+  StoredWatchedThread thread;
+  CounterSeries run, starved;  // ns since the thread began
+  std::int64_t cores = 0;      // that it may run on, at the last reading; 0: unknown
+  std::int64_t readings = 0;
+  bool recorded = false;  // it has marks or ops of its own
+  bool marked = false;    // with phases other than scopes and a sampler's
+};
+
+// Plain values. Memory: a stretch a step of the loop threads, and CounterSeries::kMostReadings
+// readings of each thread.
+struct Schedule {
+  // More than a recorder watches; of a store from elsewhere the others are left out.
+  static constexpr std::size_t kMostThreads = 4096;
+
+  std::map<ThreadId, std::vector<ThreadStretch>> stretches;  // by start, none over another
+  std::vector<WatchedSeries> threads;                        // those with readings
+
+  [[nodiscard]] const std::vector<ThreadStretch>& stretches_of(ThreadId thread) const;
+};
+
+// `loop_threads`: those whose stretches are kept. Fails only when reading the store fails.
+Result<Schedule> read_schedule(const RecordedRun& recording,
+                               const std::set<ThreadId>& loop_threads);
+
+}  // namespace stepscope

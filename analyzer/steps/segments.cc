@@ -1,0 +1,418 @@
+#include "analyzer/steps/segments.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "analyzer/median.h"
+#include "analyzer/steps/accumulation.h"
+#include "analyzer/steps/pauses.h"
+
+namespace stepscope {
+namespace {
+
+TimeRange range_of(const LoopSegment& segment) {
+  return {segment.start, segment.start + segment.dur};
+}
+
+bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+using KindCounts = std::array<int, kSegmentKindCount>;
+
+struct Piece {
+  SegmentKind kind = SegmentKind::kEvaluation;
+  TimeRange range;
+};
+
+std::vector<Phase> modes_of(const RecordedRun& recording, ThreadId thread) {
+  std::vector<Phase> modes;
+  std::copy_if(recording.modes.begin(), recording.modes.end(), std::back_inserter(modes),
+               [thread](const Phase& mode) { return mode.thread == thread; });
+  return modes;
+}
+
+class SegmentFinder {
+ public:
+  SegmentFinder(const std::vector<Phase>& phases, const std::vector<Phase>& modes, const Loop& loop,
+                const TextOf& text)
+      : loop_(loop), text_(text), pauses_(marked_pauses(phases, modes)) {
+    const auto training = without_waits(phases, evaluation_waits(pauses_, text));
+    for (const Phase& wait : trained_waits(training, waits_of_steps(training)))
+      trained_.insert(wait.start);
+    goes_on_to_wait_ = !waits_before_backward(phases);
+    find_usual();
+  }
+
+  std::vector<LoopSegment> segments() const {
+    std::vector<std::vector<Piece>> found;
+    std::array<std::size_t, kSegmentKindCount> pauses_with{};
+    for (const Pause& pause : pauses_) {
+      found.push_back(pieces_of(pause));
+      std::set<SegmentKind> kinds;
+      for (const Piece& piece : found.back()) kinds.insert(piece.kind);
+      for (const SegmentKind kind : kinds) ++pauses_with[static_cast<std::size_t>(kind)];
+    }
+    std::vector<LoopSegment> segments;
+    for (std::size_t i = 0; i < pauses_.size(); ++i) {
+      std::erase_if(found[i], [&](const Piece& piece) {
+        return is_usual(pauses_with[static_cast<std::size_t>(piece.kind)], loop_.steps.size());
+      });
+      add(pauses_[i], found[i], segments);
+    }
+    return segments;
+  }
+
+ private:
+  [[nodiscard]] bool is_trained(const Phase& wait) const { return trained_.contains(wait.start); }
+
+  // How long the loop usually takes from its last training to its next wait, and how many batches a
+  // sampler usually chooses in a pause.
+  void find_usual() {
+    std::vector<Duration> leads;
+    std::vector<std::size_t> draws;
+    for (const Pause& pause : pauses_) {
+      if (!pause.draws.empty()) draws.push_back(pause.draws.size());
+      if (pause.waits.empty() || !is_trained(pause.waits.front())) continue;
+      leads.push_back(pause.waits.front().start - pause.range.start);
+    }
+    if (!leads.empty()) usual_lead_ = upper_median(leads);
+    if (!draws.empty()) usual_draws_ = upper_median(draws);
+  }
+
+  // Where the pause waits for the first batch from `time` on that is trained on; nothing: nowhere.
+  [[nodiscard]] std::optional<SessionTime> next_trained(const Pause& pause,
+                                                        SessionTime time) const {
+    const auto next = trained_.lower_bound(time);
+    return next == trained_.end() || *next >= pause.range.end ? std::nullopt : std::optional(*next);
+  }
+
+  [[nodiscard]] std::vector<Piece> pieces_of(const Pause& pause) const {
+    std::vector<Piece> pieces = marked_pieces(pause);
+    const bool evaluates = std::any_of(pieces.begin(), pieces.end(), [](const Piece& piece) {
+      return piece.kind == SegmentKind::kEvaluation;
+    });
+    if (!evaluates) add_untrained(pause, pieces);
+    add_epoch_end(pause, pieces);
+    pieces = joined(std::move(pieces));
+    end_evaluations_at_checkpoints(pause, pieces);
+    return pieces;
+  }
+
+  // Pieces of a kind that overlap, as one: a program may have any number of them around each other.
+  static std::vector<Piece> joined(std::vector<Piece> pieces) {
+    std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
+      return a.kind != b.kind ? a.kind < b.kind : a.range.start < b.range.start;
+    });
+    std::vector<Piece> whole;
+    for (const Piece& piece : pieces) {
+      const bool overlaps = !whole.empty() && whole.back().kind == piece.kind &&
+                            piece.range.start <= whole.back().range.end;
+      if (!overlaps) whole.push_back(piece);
+      whole.back().range.end = std::max(whole.back().range.end, piece.range.end);
+    }
+    return whole;
+  }
+
+  // Trainers save before they leave evaluation mode. After a checkpoint, an evaluation goes on only
+  // where it fetches another batch. `pieces`: joined.
+  static void end_evaluations_at_checkpoints(const Pause& pause, std::vector<Piece>& pieces) {
+    std::vector<TimeRange> saves;
+    for (const Piece& piece : pieces) {
+      if (piece.kind == SegmentKind::kCheckpoint) saves.push_back(piece.range);
+    }
+    if (saves.empty()) return;
+    std::vector<Piece> cut;
+    for (Piece piece : pieces) {
+      auto save = std::partition_point(saves.begin(), saves.end(), [&](const TimeRange& one) {
+        return one.start < piece.range.start;
+      });
+      const bool evaluates = piece.kind == SegmentKind::kEvaluation;
+      for (; evaluates && save != saves.end() && save->start < piece.range.end; ++save) {
+        if (save->start < piece.range.start) continue;
+        cut.push_back({piece.kind, {piece.range.start, save->start}});
+        const auto wait = first_wait(pause, save->end);
+        const bool goes_on = wait != pause.waits.end() && wait->start < piece.range.end;
+        piece.range.start = goes_on ? std::max(wait->start, save->end) : piece.range.end;
+      }
+      if (piece.range.start < piece.range.end) cut.push_back(piece);
+    }
+    pieces = std::move(cut);
+  }
+
+  // By scopes and modes.
+  [[nodiscard]] std::vector<Piece> marked_pieces(const Pause& pause) const {
+    std::vector<Piece> pieces;
+    for (const Phase& scope : pause.scopes) {
+      const auto kind = segment_of_scope(text_(scope.name));
+      if (kind) pieces.push_back({*kind, {scope.start, end_of(scope)}});
+    }
+    for (const ModeRange& mode : evaluation_modes(pause, text_))
+      add_evaluation(pause, mode, pieces);
+    return pieces;
+  }
+
+  // From eval() to train(), if that is called before the next batch is fetched. Where it is not
+  // called at all, batches must show that this is an evaluation: up to the last of them, because
+  // what comes then may be the next forward pass.
+  void add_evaluation(const Pause& pause, const ModeRange& mode, std::vector<Piece>& pieces) const {
+    auto to = mode.to;
+    if (!to) {
+      const auto last = std::find_if(pause.waits.rbegin(), pause.waits.rend(),
+                                     [this](const Phase& wait) { return !is_trained(wait); });
+      if (last == pause.waits.rend() || last->start < mode.from) return;
+      to = end_of(*last);
+      if (!goes_on_to_wait_) {
+        pieces.push_back({SegmentKind::kEvaluation, {mode.from, *to}});
+        return;
+      }
+    }
+    const auto wait = next_trained(pause, mode.to ? mode.from : *to);
+    if (wait && (!mode.to || *wait < *to)) to = wait;
+    if (mode.from < *to) pieces.push_back({SegmentKind::kEvaluation, {mode.from, *to}});
+  }
+
+  // Several batches that are not trained on, or one and the end of its loader. Without waits, more
+  // batches than usual that a sampler chose: the last of them is for the next step.
+  void add_untrained(const Pause& pause, std::vector<Piece>& pieces) const {
+    constexpr std::size_t kManyDraws = 4;
+    if (pause.waits.empty()) {
+      const std::size_t draws = pause.draws.size();
+      if (draws >= kManyDraws && draws > 2 * usual_draws_) {
+        pieces.push_back(
+            {SegmentKind::kEvaluation, {pause.draws.front().start, pause.draws.back().start}});
+      }
+      return;
+    }
+    std::size_t batches = 0;
+    bool ended = false;
+    std::optional<TimeRange> range;
+    for (const Phase& wait : pause.waits) {
+      if (is_trained(wait)) continue;
+      const bool end = wait.kind == PhaseKind::kInputEnd;
+      if (end && !range) continue;  // of the training loader
+      ended |= end;
+      batches += end ? 0U : 1U;
+      if (!range) range = TimeRange{wait.start, end_of(wait)};
+      range->end = end_of(wait);
+    }
+    if (batches < 1 || (batches == 1 && !ended)) return;
+    if (const auto wait = next_trained(pause, range->end); wait && goes_on_to_wait_)
+      range->end = *wait;
+    pieces.push_back({SegmentKind::kEvaluation, *range});
+  }
+
+  // The training loader was exhausted, and is asked again in this pause.
+  void add_epoch_end(const Pause& pause, std::vector<Piece>& pieces) const {
+    for (const Phase& wait : pause.waits) {
+      if (wait.kind != PhaseKind::kInputEnd) {
+        if (!is_trained(wait)) return;  // an end that follows is that of this wait's loader
+        continue;
+      }
+      if (const auto next = next_trained(pause, end_of(wait)))
+        pieces.push_back({SegmentKind::kBetweenEpochs, {wait.start, *next}});
+      return;
+    }
+  }
+
+  // Where two pieces overlap, a checkpoint counts before an evaluation, and both before the time
+  // between epochs. What is between two pieces goes to the first.
+  void add(const Pause& pause, const std::vector<Piece>& pieces,
+           std::vector<LoopSegment>& segments) const {
+    if (pieces.empty()) return;
+    std::map<SessionTime, KindCounts> edges;  // how many pieces of each kind begin and end there
+    for (const Piece& piece : pieces) {
+      ++edges[piece.range.start][static_cast<std::size_t>(piece.kind)];
+      --edges[piece.range.end][static_cast<std::size_t>(piece.kind)];
+    }
+    KindCounts open = edges.begin()->second;
+    SegmentKind kind = *first_open(open);
+    // Before the first piece, the loop does what it does in each step.
+    const SessionTime begin = edges.begin()->first;
+    if (usual_lead_ && pause.range.start + *usual_lead_ < begin && !waits_before(pause, begin))
+      add_outside_waits(pause, {kind, {pause.range.start + *usual_lead_, begin}}, segments);
+    // After the last one, it is on its way to its next wait.
+    if (const auto wait = next_trained(pause, edges.rbegin()->first); wait && goes_on_to_wait_)
+      edges[*wait];
+
+    for (auto edge = edges.begin(); std::next(edge) != edges.end();) {
+      const SessionTime start = edge->first;
+      ++edge;
+      add_outside_waits(pause, {kind, {start, edge->first}}, segments);
+      for (std::size_t i = 0; i < open.size(); ++i) open[i] += edge->second[i];
+      kind = first_open(open).value_or(kind);
+    }
+  }
+
+  static bool waits_before(const Pause& pause, SessionTime time) {
+    return !pause.waits.empty() && pause.waits.front().start < time;
+  }
+
+  static std::optional<SegmentKind> first_open(const KindCounts& open) {
+    for (const SegmentKind kind :
+         {SegmentKind::kCheckpoint, SegmentKind::kEvaluation, SegmentKind::kBetweenEpochs}) {
+      if (open[static_cast<std::size_t>(kind)] > 0) return kind;
+    }
+    return std::nullopt;
+  }
+
+  // Waits for batches that are trained on are the steps'.
+  void add_outside_waits(const Pause& pause, Piece piece,
+                         std::vector<LoopSegment>& segments) const {
+    for (auto wait = first_wait(pause, piece.range.start);
+         wait != pause.waits.end() && wait->start < piece.range.end; ++wait) {
+      if (!is_trained(*wait)) continue;
+      add_one(pause, {piece.kind, {piece.range.start, wait->start}}, segments);
+      piece.range.start = std::min(end_of(*wait), piece.range.end);
+    }
+    add_one(pause, piece, segments);
+  }
+
+  void add_one(const Pause& pause, const Piece& piece, std::vector<LoopSegment>& segments) const {
+    if (piece.range.start >= piece.range.end) return;
+    const bool continues = !segments.empty() && segments.back().kind == piece.kind &&
+                           range_of(segments.back()).end == piece.range.start;
+    if (!continues) {
+      LoopSegment& begun = segments.emplace_back();
+      begun.thread = loop_.thread;
+      begun.kind = piece.kind;
+      begun.start = piece.range.start;
+      begun.step = step_before(piece.range.start);
+    }
+    LoopSegment& segment = segments.back();
+    segment.dur = piece.range.end - segment.start;
+    for (auto wait = first_wait(pause, piece.range.start);
+         wait != pause.waits.end() && wait->start < piece.range.end; ++wait) {
+      const bool begins = wait->start >= piece.range.start;
+      segment.batches += begins && wait->kind == PhaseKind::kInput ? 1 : 0;
+      segment.input +=
+          std::min(end_of(*wait), piece.range.end) - std::max(wait->start, piece.range.start);
+    }
+  }
+
+  [[nodiscard]] std::int64_t step_before(SessionTime time) const {
+    const auto after =
+        std::partition_point(loop_.steps.begin(), loop_.steps.end(),
+                             [time](const TimeRange& step) { return step.start <= time; });
+    const auto begun = after - loop_.steps.begin();
+    return begun == 0 ? 0 : loop_.first_number + begun - 1;
+  }
+
+  const Loop& loop_;
+  const TextOf& text_;
+  std::vector<Pause> pauses_;
+  std::set<SessionTime> trained_;  // the starts of the waits whose batches are trained on
+  std::optional<Duration> usual_lead_;
+  std::size_t usual_draws_ = 0;
+  bool goes_on_to_wait_ = true;  // else the next forward pass comes before the next wait
+};
+
+// Drops what lies in a segment, and cuts what reaches into one.
+void remove_input_in_segments(Loop& loop) {
+  std::vector<Phase> pieces;
+  for (const Phase& piece : loop.input.pieces) {
+    for (const TimeRange range : outside_of({piece.start, end_of(piece)}, loop.segments)) {
+      Phase& part = pieces.emplace_back(piece);
+      part.start = range.start;
+      part.dur = range.length();
+    }
+  }
+  loop.input.pieces = std::move(pieces);
+  std::erase_if(loop.input.begins,
+                [&](SessionTime begin) { return in_segment(begin, loop.segments); });
+}
+
+// The first segment that ends after `time`.
+auto first_after(std::span<const LoopSegment> segments, SessionTime time) {
+  return std::partition_point(segments.begin(), segments.end(), [time](const LoopSegment& segment) {
+    return range_of(segment).end <= time;
+  });
+}
+
+}  // namespace
+
+std::optional<SegmentKind> segment_of_scope(std::string_view name) {
+  constexpr std::array<std::string_view, 9> kEvaluation = {"eval",       "evaluate", "evaluation",
+                                                           "val",        "valid",    "validate",
+                                                           "validation", "test",     "testing"};
+  constexpr std::array<std::string_view, 5> kCheckpoint = {"checkpoint", "checkpoints", "ckpt",
+                                                           "save_checkpoint", "torch.save"};
+  std::string word;
+  for (const char c : name) {
+    const auto letter = static_cast<unsigned char>(c);
+    if (std::isalpha(letter) == 0 && c != '.' && c != '_') break;
+    word += static_cast<char>(std::tolower(letter));
+  }
+  if (is_one_of(word, kEvaluation)) return SegmentKind::kEvaluation;
+  if (is_one_of(word, kCheckpoint)) return SegmentKind::kCheckpoint;
+  return std::nullopt;
+}
+
+std::vector<LoopSegment> find_segments(const std::vector<Phase>& phases,
+                                       const std::vector<Phase>& modes, const Loop& loop,
+                                       const std::function<std::string_view(StringId)>& text) {
+  if (!loop.trains || loop.steps.empty() || phases.empty()) return {};
+  return SegmentFinder(phases, modes, loop, text).segments();
+}
+
+void find_segments(const RecordedRun& recording, std::vector<Loop>& loops) {
+  for (Loop& loop : loops) {
+    loop.segments = find_segments(phases_of(recording, loop.thread),
+                                  modes_of(recording, loop.thread), loop, recording.text);
+    const auto is_step = [&](const TimeRange& range) {
+      return length_outside_of(range, loop.segments) > Duration{0};
+    };
+    // A program that marks the steps of its evaluations alone means these.
+    if (std::none_of(loop.steps.begin(), loop.steps.end(), is_step)) loop.segments.clear();
+    if (loop.segments.empty()) continue;
+    remove_input_in_segments(loop);
+    std::erase_if(loop.steps, [&](const TimeRange& range) { return !is_step(range); });
+  }
+}
+
+std::vector<Phase> training_phases(const RecordedRun& recording) {
+  std::vector<Phase> all;
+  all.reserve(recording.phases.size());
+  const auto& phases = recording.phases;
+  for (auto first = phases.begin(); first != phases.end();) {
+    const auto last = std::partition_point(
+        first, phases.end(), [&](const Phase& phase) { return phase.thread == first->thread; });
+    const std::vector<Phase> own(first, last);
+    const auto pauses = marked_pauses(own, modes_of(recording, first->thread));
+    const auto rest = without_waits(own, evaluation_waits(pauses, recording.text));
+    all.insert(all.end(), rest.begin(), rest.end());
+    first = last;
+  }
+  return all;
+}
+
+std::vector<TimeRange> outside_of(TimeRange range, std::span<const LoopSegment> segments) {
+  std::vector<TimeRange> parts;
+  for (auto it = first_after(segments, range.start); it != segments.end() && it->start < range.end;
+       ++it) {
+    if (range.start < it->start) parts.push_back({range.start, it->start});
+    range.start = std::min(range_of(*it).end, range.end);
+  }
+  if (range.start < range.end) parts.push_back(range);
+  return parts;
+}
+
+Duration length_outside_of(TimeRange range, std::span<const LoopSegment> segments) {
+  Duration sum{0};
+  for (const TimeRange part : outside_of(range, segments)) sum += part.length();
+  return sum;
+}
+
+bool in_segment(SessionTime time, std::span<const LoopSegment> segments) {
+  const auto it = first_after(segments, time);
+  return it != segments.end() && it->start <= time;
+}
+
+}  // namespace stepscope

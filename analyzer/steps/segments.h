@@ -1,0 +1,57 @@
+// Finds what a training loop does beside training: evaluations, checkpoints, and the time between
+// two epochs. None of it is a step's time.
+//
+// Segments lie in the pauses of a loop: between a backward pass, optimizer step or zero_grad and
+// the next one. They come from marks alone, so they are the same in steps with and without ops. In
+// a pause, the following count (docs/attribution.md, "Segments"):
+// - evaluation: from eval() of a model to train(), or to the wait for the next training batch; a
+//   scope of such a name; or several batches that are not trained on;
+// - checkpoint: torch.save(), or a scope of such a name;
+// - between epochs: from where the training loader was exhausted to where it is asked again.
+// What lies in most of the pauses is a part of the loop's steps.
+//
+// Thread safety: none needed, free functions on values.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/recording.h"
+#include "analyzer/steps/find_loops.h"
+#include "store/analysis.h"
+
+namespace stepscope {
+
+// Names of the instant scopes that mark when a model changed its mode.
+inline constexpr std::string_view kEvalMark = "eval()";
+inline constexpr std::string_view kTrainMark = "train()";
+inline bool is_mode_mark(std::string_view name) { return name == kEvalMark || name == kTrainMark; }
+
+// "evaluation", "validate 3", "Test"; "checkpoint", "torch.save". Nothing for other scopes.
+std::optional<SegmentKind> segment_of_scope(std::string_view name);
+
+// All phases of the run but the waits for batches of evaluations, as far as modes and scopes show
+// them: what find_loops() may tell steps by.
+std::vector<Phase> training_phases(const RecordedRun& recording);
+
+// Of the thread of `loop`, in order. `phases` and `modes` are those of that thread, by start. Empty
+// for a loop that does not train.
+std::vector<LoopSegment> find_segments(const std::vector<Phase>& phases,
+                                       const std::vector<Phase>& modes, const Loop& loop,
+                                       const std::function<std::string_view(StringId)>& text);
+
+// Fills Loop::segments, and removes from the loops what lies in them: steps (of a user who marks
+// those of an evaluation too) and inferred input.
+void find_segments(const RecordedRun& recording, std::vector<Loop>& loops);
+
+// The parts of `range` outside of `segments`, which are in order.
+std::vector<TimeRange> outside_of(TimeRange range, std::span<const LoopSegment> segments);
+// Their sum.
+Duration length_outside_of(TimeRange range, std::span<const LoopSegment> segments);
+
+// Whether `time` lies in one of `segments`, which are in order.
+bool in_segment(SessionTime time, std::span<const LoopSegment> segments);
+
+}  // namespace stepscope

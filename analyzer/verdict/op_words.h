@@ -1,0 +1,16 @@
+// What ops are called by people who do not know the names of libtorch's kernels.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace stepscope {
+
+// "dropout" for "aten::bernoulli_", "matrix product" for "aten::addmm"; "" where the name says it
+// or the op is not known.
+std::string_view op_meaning(std::string_view name);
+
+// "aten::bernoulli_ (dropout)", or the name alone.
+std::string with_meaning(const std::string& name);
+
+}  // namespace stepscope

@@ -1,0 +1,266 @@
+// Threads that were ready and had no core: what is said of the loop, who took the cores, what is
+// advised.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "analyzer/analyze.h"
+#include "tests/analyzer/advice_run.h"
+
+namespace stepscope {
+namespace {
+
+using testing::find;
+using ::testing::HasSubstr;
+using testing::kMs;
+using ::testing::Not;
+using testing::RecordingBuilder;
+
+constexpr int kSteps = 100;
+constexpr std::int64_t kStep = 10 * kMs;
+
+// Steps of 10 ms: a wait of `input` for a loader, of which `input_starved` without a core and
+// `input_busy` at work, then an op, of which `compute_starved` without a core. Two cores.
+struct Starved {
+  std::int64_t input = 0;
+  std::int64_t input_starved = 0;
+  std::int64_t input_busy = 0;
+  std::int64_t compute_starved = 0;
+  double cores = 2;
+  double machine_busy = 2;  // cores
+};
+
+class StarvedRun {
+ public:
+  explicit StarvedRun(const Starved& given) : given_(given) {
+    builder_.facts.cpu_count = 2;
+    builder_.facts.leaf_op_overhead = Duration(1000);
+    loop_ = builder_.thread("main");
+    for (int i = 0; i < kSteps; ++i) add_step(i * kStep);
+    watch("main", 0, 1 - share_starved(), share_starved());
+    per_second(ProcessId::kNone, "cpu_busy_ns", given.machine_busy * 1e9);
+    gauge("cores_allowed", given.cores);
+  }
+
+  // A thread of the loop's process that nobody marked; with `worker` of a child that is not
+  // recorded.
+  void watch(const std::string& name, std::int64_t number, double running, double starved,
+             bool worker = false, std::int64_t cores = 2) {
+    const auto id = static_cast<WatchedThreadId>(builder_.watched.size() + 1);
+    StoredWatchedThread thread;
+    thread.id = id;
+    thread.process = ProcessId{1};
+    const RecordedRun recording = builder_.recording();
+    const std::int64_t pid = recording.processes.at(0).pid;
+    thread.pid = worker ? pid + 1000 : pid;
+    thread.tid = number == 0 ? recording.threads.at(0).tid : 9000 + number;
+    thread.name = name;
+    builder_.watched.push_back(thread);
+    for (int i = 0; i <= kSteps; i += 10) {
+      const auto at = static_cast<double>(i * kStep);
+      builder_.readings.push_back({id, session_time(i * kStep),
+                                   Duration(static_cast<std::int64_t>(running * at)),
+                                   Duration(static_cast<std::int64_t>(starved * at)), cores});
+    }
+  }
+  void per_second(ProcessId process, const char* counter, double ns) {
+    for (int i = 0; i <= kSteps; i += 10) {
+      builder_.samples.push_back({process, builder_.intern(counter), session_time(i * kStep),
+                                  static_cast<std::int64_t>(ns * i * kStep / 1e9)});
+    }
+  }
+  void gauge(const char* counter, double value) {
+    builder_.samples.push_back({ProcessId{1}, builder_.intern(counter), session_time(0),
+                                static_cast<std::int64_t>(value)});
+  }
+  LoopReport report() {
+    const auto report = analyze(builder_.recording());
+    EXPECT_TRUE(report.ok());
+    return report->loops.at(0);
+  }
+  RecordingBuilder& builder() { return builder_; }
+
+ private:
+  double share_starved() const {
+    return static_cast<double>(given_.input_starved + given_.compute_starved) / kStep;
+  }
+  void add_step(std::int64_t at) {
+    const std::int64_t waited = at + given_.input;
+    builder_.phase(loop_, PhaseKind::kInput, at, waited, given_.input_busy, "train");
+    builder_.op(loop_, "aten::linear", waited, at + kStep - 1000);
+    builder_.phase(loop_, PhaseKind::kBackward, at + kStep - 1000, at + kStep);
+    if (given_.input > 0) {
+      builder_.stretches.push_back({loop_, session_time(at), Duration(given_.input),
+                                    Duration(given_.input_busy), Duration(given_.input_starved)});
+    }
+    const std::int64_t rest = kStep - 1000 - given_.input;
+    builder_.stretches.push_back({loop_, session_time(waited), Duration(rest),
+                                  Duration(rest - given_.compute_starved),
+                                  Duration(given_.compute_starved)});
+  }
+
+  const Starved given_;
+  RecordingBuilder builder_;
+  ThreadId loop_{};
+};
+
+TEST(Starvation, AFifthOfTheStepNamesTheVerdict) {
+  const LoopReport loop = StarvedRun({.compute_starved = 3 * kMs}).report();
+  EXPECT_EQ(loop.verdict.kind, "cpu-starved");
+  EXPECT_NEAR(loop.verdict.share, 0.3, 1e-3);
+  EXPECT_NEAR(loop.verdict.ci_low, 0.3, 1e-2);
+  EXPECT_NEAR(loop.starvation.loop_share, 0.3, 1e-3);
+  EXPECT_THAT(loop.verdict.sentence,
+              HasSubstr("30.0 % of the step is spent ready to run, without a core. The loop thread "
+                        "was ready and had no core. Other programs took 1.3 of the 2 cores."));
+  EXPECT_EQ(loop.steps[50].kinds.at(0).kind, "cpu-starved");
+  EXPECT_EQ(loop.verdict.evidence.size(), 1u);
+}
+
+TEST(Starvation, ATenthIsListedAndLowersTheConfidence) {
+  const LoopReport loop = StarvedRun({.compute_starved = 13 * kMs / 10}).report();
+  EXPECT_EQ(loop.verdict.kind, "compute-bound");
+  EXPECT_EQ(loop.verdict.confidence, "medium");
+  EXPECT_THAT(loop.doubts, ::testing::Contains("threads had no core"));
+  EXPECT_THAT(loop.verdict.sentence, HasSubstr("Also: cpu-starved 13.0 %."));
+}
+
+TEST(Starvation, AQuietMachineHasNone) {
+  const LoopReport loop = StarvedRun({.machine_busy = 1}).report();
+  EXPECT_TRUE(loop.starvation.known);
+  EXPECT_EQ(loop.starvation.share, 0);
+  EXPECT_EQ(loop.verdict.confidence, "high");
+  EXPECT_THAT(loop.verdict.sentence, Not(HasSubstr("core")));
+  EXPECT_EQ(loop.starvation.cores.taker, CoreTaker::kUnknown);
+}
+
+TEST(Starvation, WithoutReadingsNothingIsKnown) {
+  StarvedRun run({.compute_starved = 3 * kMs});
+  run.builder().stretches.clear();
+  run.builder().readings.clear();
+  run.builder().watched.clear();
+  const LoopReport loop = run.report();
+  EXPECT_FALSE(loop.starvation.known);
+  EXPECT_FALSE(loop.input.schedule_known);
+  EXPECT_EQ(loop.verdict.kind, "compute-bound");
+}
+
+TEST(Starvation, WithoutStretchesTheSamplesSayIt) {
+  StarvedRun run({.compute_starved = 3 * kMs});
+  run.builder().stretches.clear();
+  EXPECT_NEAR(run.report().starvation.loop_share, 0.3, 1e-2);
+}
+
+TEST(Starvation, ASplitOfAWaitIsRunningStarvedAndBlocked) {
+  const LoopReport loop =
+      StarvedRun({.input = 4 * kMs, .input_starved = 1 * kMs, .input_busy = 2 * kMs}).report();
+  EXPECT_NEAR(loop.input.busy_share(), 0.5, 1e-9);
+  EXPECT_NEAR(loop.input.starved_share(), 0.25, 1e-9);
+  EXPECT_NEAR(loop.input.blocked_share(), 0.25, 1e-9);
+  EXPECT_NEAR(loop.starvation.phases.input.starved, 1 * kMs, 1);
+  EXPECT_NEAR(loop.starvation.phases.input.blocked, 1 * kMs, 1);
+  EXPECT_NEAR(loop.starvation.phases.input.running, 2 * kMs, 1);
+  EXPECT_THAT(loop.verdict.sentence, HasSubstr("works for 50.0 % of the wait, has no core for "
+                                               "25.0 % and is blocked for 25.0 %."));
+  EXPECT_THAT(loop.verdict.sentence, Not(HasSubstr("workers, a disk")));
+}
+
+TEST(Starvation, AWaitThatWasStarvedIsNoWaitForInput) {
+  const LoopReport loop =
+      StarvedRun({.input = 15 * kMs / 10, .input_starved = 14 * kMs / 10}).report();
+  EXPECT_EQ(loop.verdict.kind, "compute-bound") << loop.verdict.sentence;
+  EXPECT_NEAR(share_of(loop.shares, Category::kInput), 0.15, 1e-3) << "of the breakdown it is";
+}
+
+TEST(Starvation, ALargerWaitForInputIsTheVerdict) {
+  const LoopReport loop = StarvedRun({.input = 6 * kMs, .compute_starved = 3 * kMs}).report();
+  EXPECT_EQ(loop.verdict.kind, "input-bound");
+  EXPECT_NEAR(loop.verdict.share, 0.6, 1e-3);
+  EXPECT_EQ(loop.verdict.confidence, "low");
+}
+
+// Spinning beside starved threads is starvation in effect.
+TEST(Starvation, ThreadsThatComputeForTheLoopCount) {
+  StarvedRun run({});
+  for (int i = 1; i <= 3; ++i) run.watch("pool", i, 0.33, 0.6);
+  const LoopReport loop = run.report();
+  EXPECT_EQ(loop.verdict.kind, "cpu-starved");
+  EXPECT_NEAR(loop.starvation.pool_share, 0.6, 1e-2);
+  EXPECT_EQ(loop.starvation.cores.taker, CoreTaker::kOwnThreads);
+  EXPECT_THAT(loop.verdict.sentence,
+              HasSubstr("The threads that compute beside the loop thread were ready and had no "
+                        "core. 4 busy threads of the program share 2 cores."));
+  const Advice* advice = find(loop.verdict.advice, "fewer-threads");
+  ASSERT_NE(advice, nullptr);
+  EXPECT_EQ(advice->title, "compute with at most 2 threads");
+  EXPECT_EQ(advice->saves_ns, 0) << "not predicted";
+}
+
+TEST(Starvation, AnIdleThreadBesideTheLoopDoesNotCount) {
+  StarvedRun run({});
+  run.watch("pool", 1, 0.9, 0.0);
+  run.watch("logger", 2, 0.001, 0.002);
+  EXPECT_LT(run.report().starvation.share, 0.01);
+}
+
+// Workers that are independent of one another keep the cores busy however many there are.
+TEST(Starvation, StarvedWorkersCountWhereTheLoopWaitsForThem) {
+  StarvedRun run({.input = 8 * kMs});
+  for (int i = 1; i <= 4; ++i) run.watch("worker", i, 0.45, 0.5, /*worker=*/true);
+  const LoopReport loop = run.report();
+  EXPECT_NEAR(loop.starvation.worker_share, 0.4, 1e-2);
+  EXPECT_EQ(loop.verdict.kind, "cpu-starved") << loop.verdict.sentence;
+  EXPECT_EQ(loop.starvation.workers.size(), 4u);
+  EXPECT_EQ(find(loop.verdict.advice, "fewer-threads"), nullptr);
+}
+
+TEST(Starvation, StarvedWorkersWithoutAWaitCostNothing) {
+  StarvedRun run({});
+  for (int i = 1; i <= 4; ++i) run.watch("worker", i, 0.2, 0.5, /*worker=*/true);
+  EXPECT_EQ(run.report().starvation.share, 0);
+}
+
+TEST(Starvation, AQuotaIsNamedAndItsRaisePredicted) {
+  StarvedRun run({.compute_starved = 6 * kMs, .machine_busy = 0.4});
+  run.gauge("cpu_quota_millicores", 400);
+  run.per_second(ProcessId{1}, "cpu_throttled_ns", 0.6e9);
+  const LoopReport loop = run.report();
+  EXPECT_EQ(loop.starvation.cores.taker, CoreTaker::kQuota);
+  EXPECT_THAT(loop.verdict.sentence,
+              HasSubstr("The CPU quota of its control group, 0.4 cores, held "
+                        "the program back for 60.0 % of the time."));
+  const Advice* advice = find(loop.verdict.advice, "cpu-quota");
+  ASSERT_NE(advice, nullptr);
+  EXPECT_EQ(advice->title, "raise the CPU quota to 1 core");
+  EXPECT_NEAR(static_cast<double>(advice->predicted_step_ns), 4 * kMs, 0.1 * kMs);
+}
+
+TEST(Starvation, ThreadsTiedToOneCoreAreToldToSpread) {
+  StarvedRun run({.input = 8 * kMs, .machine_busy = 1.2});
+  for (int i = 1; i <= 2; ++i) run.watch("worker", i, 0.45, 0.5, /*worker=*/true, /*cores=*/1);
+  const LoopReport loop = run.report();
+  EXPECT_EQ(loop.starvation.cores.taker, CoreTaker::kPinning);
+  EXPECT_THAT(loop.verdict.sentence,
+              HasSubstr("The threads are tied to 1 core while 0.8 cores stood idle."));
+  const Advice* advice = find(loop.verdict.advice, "spread-threads");
+  ASSERT_NE(advice, nullptr);
+  EXPECT_EQ(advice->title, "let the workers run on all cores");
+}
+
+// 5 ms of input and 5 ms of the rest, both work: what a worker can hide depends on the cores left.
+TEST(Starvation, WorkersGetTheCoresThatOtherProgramsLeave) {
+  const auto predicted_ms = [](double others) {
+    StarvedRun run({.input = 5 * kMs, .input_busy = 5 * kMs, .machine_busy = 1 + others});
+    const LoopReport loop = run.report();
+    const Advice* prefetch = find(loop.verdict.advice, "input-prefetch");
+    return prefetch == nullptr ? 10 : static_cast<double>(prefetch->predicted_step_ns) / kMs;
+  };
+  EXPECT_NEAR(predicted_ms(0), 5, 0.05);
+  EXPECT_NEAR(predicted_ms(0.8), 10 / 1.2, 0.05);
+  EXPECT_NEAR(predicted_ms(1), 10, 0.05);
+}
+
+}  // namespace
+}  // namespace stepscope
