@@ -112,8 +112,9 @@ void add_doctor(CLI::App& app, int& exit_code) {
   json->excludes(build);
   verb->add_flag("--force", arguments->force, "rebuild hooks that exist")->needs(build);
   verb->footer(
-      "Without --torch and --python, checks every libtorch it finds: the torch of python3, those\n"
-      "in CMAKE_PREFIX_PATH, the system's.\n"
+      "Without --torch and --python, checks every libtorch it finds: the torch of python "
+      "(python3),\n"
+      "those in CMAKE_PREFIX_PATH, the system's. The first two count; another one is a note.\n"
       "Examples:\n"
       "  stepscope doctor\n"
       "  stepscope doctor --python .venv/bin/python --build-hooks\n"

@@ -8,37 +8,22 @@
 #include <string>
 
 #include "analyzer/analyze.h"
+#include "cli/open_run.h"
 #include "cli/progress_line.h"
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "present/file_summary.h"
 #include "store/trace_reader.h"
-#include "viewer-export/chrome_trace.h"
-#include "viewer-export/gzip_sink.h"
-#include "viewer-export/output_file.h"
+#include "viewer-export/trace_file.h"
 
 namespace stepscope::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct ExportArguments {
   std::string store;
-  std::string output;
   std::string steps;
-  bool gzip = false;
-  int level = kGzipFast;
+  TraceFile file;
 };
-
-Result<std::optional<StepRange>> parse_steps(const std::string& text) {
-  if (text.empty()) return std::optional<StepRange>();
-  const std::optional<StepSpan> window = parse_step_window(text);
-  if (!window) {
-    return Status::error(ErrorKind::kUsage,
-                         "--steps " + text + ": write A-B or A with 1 <= A <= B, as 500-520");
-  }
-  return std::optional<StepRange>(StepRange{window->first, window->last});
-}
 
 // As stored; of a store that was never analysed, made on the way and not written back.
 Result<Analysis> analysis_of(const TraceReader& reader) {
@@ -49,8 +34,6 @@ Result<Analysis> analysis_of(const TraceReader& reader) {
   return to_analysis(*report);
 }
 
-bool ends_in_gz(const std::string& name) { return fs::path(name).extension() == ".gz"; }
-
 void print_summary(const ExportArguments& arguments, const ChromeTraceSummary& summary) {
   if (summary.skipped > 0) {
     print_line(stderr, "stepscope export: warning: " + std::to_string(summary.skipped) +
@@ -58,49 +41,37 @@ void print_summary(const ExportArguments& arguments, const ChromeTraceSummary& s
                            " are of no known thread or have a negative time; they are not in the "
                            "trace");
   }
-  if (arguments.output == "-") return;
+  const std::string output = arguments.file.output.string();
+  if (output == "-") return;
   std::error_code ignored;
-  const auto bytes = fs::file_size(arguments.output, ignored);
-  print(stdout,
-        export_summary(arguments.output, ignored ? 0.0 : static_cast<double>(bytes), summary));
+  const auto bytes = std::filesystem::file_size(output, ignored);
+  print(stdout, export_summary(output, ignored ? 0.0 : static_cast<double>(bytes), summary));
+}
+
+Result<ChromeTraceSummary> write_trace(const ExportArguments& arguments, const TraceReader& reader,
+                                       const Analysis& analysis,
+                                       const std::optional<StepSpan>& steps) {
+  ChromeTraceOptions options;
+  if (steps) options.steps = StepRange{steps->first, steps->last};
+  const auto counted = reader.op_count();
+  const std::int64_t total = counted.ok() ? *counted : 0;
+  ProgressLine line(std::chrono::seconds(2));
+  options.progress = [&](std::int64_t done) {
+    line.update([&] { return "exporting: " + millions_of(done, total) + " million ops"; });
+  };
+  return write_trace_file(reader, arguments.store, analysis, options, arguments.file);
 }
 
 Status export_trace(const ExportArguments& arguments) {
-  const auto steps = parse_steps(arguments.steps);
+  const auto steps = read_step_window("--steps", arguments.steps);
   if (!steps.ok()) return steps.status();
   const auto reader = TraceReader::open(arguments.store);
   if (!reader.ok()) return reader.status();
   const auto analysis = analysis_of(**reader);
   if (!analysis.ok()) return analysis.status();
-
-  auto file = OutputFile::create(arguments.output);
-  if (!file.ok()) return file.status();
-  ByteSink* sink = file->get();
-  std::unique_ptr<ByteSink> gzip;
-  if (arguments.gzip || ends_in_gz(arguments.output)) {
-    gzip = make_gzip_sink(**file, arguments.level);
-    sink = gzip.get();
-  }
-  ChromeTraceSummary summary;
-  {
-    const std::int64_t total = (*reader)->op_count().ok() ? *(*reader)->op_count() : 0;
-    ProgressLine progress(std::chrono::seconds(2));
-    const ChromeTraceOptions options{*steps, [&](std::int64_t done) {
-                                       progress.update([&] {
-                                         return "exporting: " + millions_of(done, total) +
-                                                " million ops";
-                                       });
-                                     }};
-    auto written = write_chrome_trace(**reader, *analysis, options, *sink);
-    if (!written.ok()) {
-      const bool of_output = written.status().kind() == ErrorKind::kIo;
-      if (of_output) return written.status();
-      return Status::error(written.status().kind(),
-                           arguments.store + ": " + written.status().message());
-    }
-    summary = *written;
-  }
-  print_summary(arguments, summary);
+  const auto written = write_trace(arguments, **reader, *analysis, *steps);
+  if (!written.ok()) return written.status();
+  print_summary(arguments, *written);
   return {};
 }
 
@@ -111,12 +82,12 @@ void add_export(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand(
       "export", "Write a run as a Chrome trace: a timeline for Perfetto UI and chrome://tracing");
   verb->add_option("STORE", arguments->store, "the recording, for example run.db")->required();
-  verb->add_option("-o,--output", arguments->output,
+  verb->add_option("-o,--output", arguments->file.output,
                    "the trace to write; compressed if the name ends in .gz; - is standard output")
       ->required();
   verb->add_option("--steps", arguments->steps, "only these steps, for example 500-520");
-  verb->add_flag("--gzip", arguments->gzip, "compress, whatever the name");
-  verb->add_option("--level", arguments->level, "compression level: 1 (fast) to 3 (small)")
+  verb->add_flag("--gzip", arguments->file.gzip, "compress, whatever the name");
+  verb->add_option("--level", arguments->file.level, "compression level: 1 (fast) to 3 (small)")
       ->check(CLI::Range(kGzipFast, kGzipSmall))
       ->capture_default_str();
   verb->footer(

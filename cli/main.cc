@@ -2,13 +2,16 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
@@ -21,6 +24,39 @@ int report_error(const char* verb, const Status& status) {
 }
 
 namespace {
+
+// The least number of letters to insert, remove, replace or swap with their neighbour.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> rows(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        rows[i][j] = i + j;
+        continue;
+      }
+      const bool same = a[i - 1] == b[j - 1];
+      rows[i][j] = std::min({rows[i - 1][j] + 1, rows[i][j - 1] + 1, rows[i - 1][j - 1] + !same});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        rows[i][j] = std::min(rows[i][j], rows[i - 2][j - 2] + 1);
+    }
+  }
+  return rows[a.size()][b.size()];
+}
+
+// The verb that was probably meant by a word that is none; "" for one unlike all of them.
+std::string nearest_verb(const CLI::App& app, const std::string& word) {
+  constexpr std::size_t kLongest = 32;
+  if (word.empty() || word[0] == '-' || word.size() > kLongest) return {};
+  std::string nearest;
+  std::size_t least = std::max<std::size_t>(word.size() / 3, 1) + 1;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const std::size_t distance = edit_distance(word, verb->get_name());
+    if (distance == 0) return {};  // a verb: something else is wrong
+    if (distance < least) nearest = verb->get_name();
+    least = std::min(least, distance);
+  }
+  return nearest;
+}
 
 int run_verb(int argc, char** argv) {
   CLI::App app{
@@ -59,6 +95,12 @@ int run_verb(int argc, char** argv) {
     // CLI11 has codes of its own; ours know only "fine" (--help, --version) and "wrong usage".
     std::ostringstream out, wrong;
     const int code = app.exit(error, out, wrong);
+    const std::string word = argc > 1 ? argv[1] : "";
+    if (const std::string verb = code == 0 ? "" : nearest_verb(app, word); !verb.empty()) {
+      print_line(stderr, "stepscope: no verb \"" + word + "\"; did you mean `" + verb +
+                             "`? `stepscope --help` lists the verbs");
+      return kUsageError;
+    }
     print(stdout, out.str());
     print(stderr, wrong.str());
     return code == 0 ? kOk : kUsageError;

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "analyzer/analyze.h"
-#include "cli/temporary_folder.h"
+#include "store/temporary_folder.h"
 #include "store/trace_reader.h"
 
 namespace stepscope::cli {

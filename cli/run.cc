@@ -17,9 +17,11 @@
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "present/run_text.h"
+#include "profiler/identity/program_name.h"
 #include "profiler/launch/child.h"
 #include "profiler/launch/preload_folder.h"
 #include "profiler/launch/program_file.h"
+#include "profiler/recorder/run_meta.h"
 #include "profiler/recorder/run_recorder.h"
 #include "store/contained.h"
 #include "sweep/command_words.h"
@@ -41,6 +43,8 @@ struct RunArguments {
   std::string schedule;
   double duration_s = 0;
   std::string tier = "ops";
+  std::string ops = "auto";
+  std::string budget = "2%";
   bool shapes = false;
   std::size_t ring_mib = 2;
   bool quiet = false;
@@ -51,7 +55,9 @@ struct RunArguments {
 Result<RunPlan> plan_of(const RunArguments& arguments) {
   RunPlan plan;
   plan.ring_bytes = arguments.ring_mib << 20;
-  plan.record.phases_only = arguments.tier == "phases" ? 1 : 0;
+  plan.source_folders = source_folders(arguments.program);
+  plan.replace_late = true;
+  plan.record.phases_only = arguments.tier == "phases" || arguments.ops == "never" ? 1 : 0;
   plan.record.shapes = arguments.shapes ? 1 : 0;
   const auto steps = read_step_window("--steps", arguments.steps);
   if (!steps.ok()) return steps.status();
@@ -60,14 +66,21 @@ Result<RunPlan> plan_of(const RunArguments& arguments) {
     plan.record.last_step = (*steps)->last;
   }
   if (Status status = read_schedule(arguments.schedule, plan.record); !status.ok()) return status;
+  const auto budget = read_budget(arguments.budget);
+  if (!budget.ok()) return budget.status();
+  const bool windowed = *steps || plan.record.active > 0 || arguments.duration_s > 0;
+  if (arguments.ops == "auto" && !windowed) plan.record.budget_ppm = budget_ppm(*budget);
   return plan;
 }
 
 Meta meta_of(const RunArguments& arguments) {
-  return {{"stepscope_version", STEPSCOPE_VERSION},
-          {"command", command_line(arguments.program)},
-          {"window", window_text(arguments.steps, arguments.schedule, arguments.duration_s)},
-          {"torch_version", ""}};
+  Meta meta = program_meta(arguments.program);
+  meta.insert(meta.end(),
+              {{"stepscope_version", STEPSCOPE_VERSION},
+               {"command", command_line(arguments.program)},
+               {"window", window_text(arguments.steps, arguments.schedule, arguments.duration_s)},
+               {"torch_version", ""}});
+  return meta;
 }
 
 // A line on the terminal that says how it goes; nothing elsewhere. The program's own output has the
@@ -148,11 +161,15 @@ void tell_the_end(const RunArguments& arguments, RunRecorder& recorder, const St
     say("recording stopped before the program ended: " + finished.message());
     return;
   }
-  if (arguments.quiet) return;
+  // Whoever reads the store next must know that it is another run's.
+  const std::string still =
+      recorder.has_store() ? "" : "; " + arguments.output + " is still the earlier recording";
+  if (arguments.quiet && still.empty()) return;
   const RunProgress progress = recorder.progress();
   if (progress.processes == 0) {
-    if (!notices.empty()) return;  // it came, and was refused
-    say(arguments.program[0] + " never loaded libtorch: there was nothing to record");
+    if (!notices.empty() && still.empty()) return;  // it came, and was refused
+    say(name_program(arguments.program).name +
+        " never loaded libtorch: there was nothing to record" + still);
     return;
   }
   if (!arguments.no_analysis) print_summary(arguments.output, progress);
@@ -161,6 +178,9 @@ void tell_the_end(const RunArguments& arguments, RunRecorder& recorder, const St
 int run_program(const RunArguments& arguments) {
   const auto program = inspect_program(arguments.program[0]);
   if (!program.ok()) return refuse_program(program.status());
+  if (arguments.output.empty()) {
+    return report_error(kVerb, Status::error(ErrorKind::kUsage, "-o: name a file"));
+  }
   const auto plan = plan_of(arguments);
   if (!plan.ok()) return report_error(kVerb, plan.status());
   const auto installed = ready_installation();
@@ -177,7 +197,10 @@ int run_program(const RunArguments& arguments) {
       environment_for(*program, (*recorder)->socket_path(), named.libstepscope().string(),
                       named.python_hooks().string());
   const auto child = Child::start(arguments.program, environment);
-  if (!child.ok()) return refuse_program(child.status());
+  if (!child.ok()) {
+    (*recorder)->discard();
+    return refuse_program(child.status());
+  }
   // From here on the program's exit code is ours, whatever happens to the recording.
   const int wait_status = watch(arguments, *child, **recorder);
   const Status finished = (*recorder)->finish();
@@ -205,7 +228,8 @@ void add_run(CLI::App& app, int& exit_code) {
   CLI::App* verb =
       app.add_subcommand(kVerb, "Run a program, unchanged, and record its training steps");
   verb->add_option("-o,--output", arguments->output,
-                   "the store to write; an earlier one is kept as FILE.old")
+                   "the store to write; an earlier one is kept as FILE.old once there is something "
+                   "to record")
       ->capture_default_str();
   verb->add_option(
       "--steps", arguments->steps,
@@ -218,6 +242,15 @@ void add_run(CLI::App& app, int& exit_code) {
   verb->add_option("--tier", arguments->tier,
                    "ops: record every op; phases: record only input, backward and optimizer")
       ->check(CLI::IsMember({"ops", "phases"}))
+      ->capture_default_str();
+  verb->add_option("--ops", arguments->ops,
+                   "auto: record ops in as many steps as the budget allows; all: in every step; "
+                   "never: as --tier phases")
+      ->check(CLI::IsMember({"auto", "all", "never"}))
+      ->capture_default_str();
+  verb->add_option("--budget", arguments->budget,
+                   "how much of the run's time recording ops may cost, for example 0.5%; it does "
+                   "not limit --steps, --schedule and --duration")
       ->capture_default_str();
   verb->add_flag("--shapes", arguments->shapes,
                  "record the input shapes of each op (costs about 1 us per op)");
@@ -234,6 +267,7 @@ void add_run(CLI::App& app, int& exit_code) {
       "Examples:\n"
       "  stepscope run -- python train.py --epochs 2\n"
       "  stepscope run -o run.db --steps 500-520 -- ./train\n"
+      "  stepscope run --ops all -- ./train\n"
       "  stepscope run --tier phases -- torchrun --nproc-per-node 2 train.py\n"
       "Exit code: the program's own, or 128 + the signal that killed it; 126 or 127 if it cannot "
       "be\n"

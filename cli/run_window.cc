@@ -38,6 +38,23 @@ Status read_schedule(const std::string& text, RecordPlan& plan) {
   return {};
 }
 
+Result<double> read_budget(const std::string& text) {
+  double share = 0;
+  const char* end = text.data() + text.size();
+  auto [at, error] = std::from_chars(text.data(), end, share);
+  if (error == std::errc() && at != end && *at == ' ') ++at;
+  if (error == std::errc() && at != end && *at == '%') {
+    ++at;
+    share /= 100;
+  }
+  if (error != std::errc() || at != end || !(share > 0 && share <= 1)) {
+    return Status::error(ErrorKind::kUsage, "--budget " + text +
+                                                ": write a share of the run's time above 0 and up "
+                                                "to 100%, such as 2%; for every op use --ops all");
+  }
+  return share;
+}
+
 std::string window_text(const std::string& steps, const std::string& schedule, double duration_s) {
   std::string text = steps;
   if (!schedule.empty()) text += (text.empty() ? "" : " ") + schedule;

@@ -8,6 +8,8 @@
 
 namespace stepscope::cli {
 
+// "2%" or "0.02" as a share of the run's time, above 0 and at most 1. Errors: kUsage.
+Result<double> read_budget(const std::string& text);
 // "wait=100,warmup=5,active=10,repeat=3", in any order; active is needed. Errors: kUsage.
 Status read_schedule(const std::string& text, RecordPlan& plan);
 // For the store's meta: what was asked for, "" when ops are recorded throughout.

@@ -9,11 +9,11 @@
 
 #include "cli/installation.h"
 #include "cli/progress_line.h"
-#include "cli/temporary_folder.h"
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "present/sweep_json.h"
 #include "present/sweep_text.h"
+#include "store/temporary_folder.h"
 #include "sweep/analyze_sweep.h"
 #include "sweep/plan.h"
 #include "sweep/sweeper.h"

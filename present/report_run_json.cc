@@ -69,6 +69,23 @@ Json process_json(const ProcessReport& process) {
           {"tensors", tensors_json(process)}};
 }
 
+Json source_json(const SourceFacts& source) {
+  if (source.root.empty()) return nullptr;
+  return {{"root", source.root},
+          {"commit", or_null(source.commit)},
+          {"dirty", source.dirty ? Json(*source.dirty) : Json(nullptr)}};
+}
+
+// "NAME=VALUE" each; a store may hold anything.
+Json environment_json(const std::vector<std::string>& variables) {
+  Json json = Json::object();
+  for (const std::string& variable : variables) {
+    const std::size_t equals = variable.find('=');
+    if (equals != std::string::npos) json[variable.substr(0, equals)] = variable.substr(equals + 1);
+  }
+  return json;
+}
+
 }  // namespace
 
 Json run_json(const AnalysisReport& report) {
@@ -76,9 +93,16 @@ Json run_json(const AnalysisReport& report) {
   for (const ProcessReport& process : report.processes) {
     processes.push_back(process_json(process));
   }
-  Json run = {{"command", report.run.command},
+  Json run = {{"name", or_null(report.run.program)},
+              {"command", report.run.command},
+              {"arguments", report.run.arguments},
+              {"working_folder", or_null(report.run.working_folder)},
+              {"git", source_json(report.run.source)},
+              {"environment", environment_json(report.run.environment)},
               {"duration_ns", report.run.duration_ns},
               {"torch_version", or_null(report.run.torch_version)},
+              {"python_version", or_null(report.run.python_version)},
+              {"numpy_version", or_null(report.run.numpy_version)},
               {"cudnn_benchmark",
                report.run.cudnn_benchmark ? Json(*report.run.cudnn_benchmark) : Json(nullptr)},
               {"hosts", report.run.hosts},

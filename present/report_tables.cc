@@ -92,19 +92,19 @@ std::string slowest_steps(const LoopReport& loop, int top) {
   return text;
 }
 
-std::string top_ops(const LoopReport& loop, int top) {
+std::string top_ops(const LoopReport& loop, int top, bool whole) {
   if (loop.ops.empty() || top < 1) return "";
   std::string text = "\n  " + pad_right("top ops by self time", 46) + pad_right("phase", 12) +
-                     pad_left(unit_text("a step", loop), 10) +
-                     pad_left(unit_text("of step", loop), 10) + pad_left(calls_text(loop), 16) +
-                     "\n";
+                     pad_left(whole ? "in all" : unit_text("a step", loop), 10) +
+                     pad_left(whole ? "of all" : unit_text("of step", loop), 10) +
+                     pad_left(whole ? "calls" : calls_text(loop), 16) + "\n";
   for (std::size_t i = 0; i < std::min(loop.ops.size(), static_cast<std::size_t>(top)); ++i) {
     const OpRow& op = loop.ops[i];
-    const double ns = static_cast<double>(op.self_ns) / steps_of(loop);
+    const double ns = static_cast<double>(op.self_ns) / loop.op_step_count();
     text += "    " + pad_right(cut(op.name, 43), 44) +
             pad_right(op.phase == "none" ? "outside" : op.phase, 12) + pad_left(time_text(ns), 10) +
             pad_left(share_of_step(loop, ns), 10) +
-            pad_left(one_decimal(static_cast<double>(op.calls) / steps_of(loop)), 16) + "\n";
+            pad_left(one_decimal(static_cast<double>(op.calls) / loop.op_step_count()), 16) + "\n";
   }
   return text;
 }

@@ -19,8 +19,9 @@ namespace {
 
 constexpr std::size_t kWholePages = 2;  // loops after these get their verdict only
 
-// The process that trains; one that only starts others has no loop.
+// Of the run; of an import, the process that trains: one that only starts others has no loop.
 std::string program_name(const AnalysisReport& report, const LoopReport* loop) {
+  if (!report.run.program.empty()) return cut(report.run.program, 40);
   for (const ProcessReport& process : report.processes) {
     if (loop == nullptr || process.id == loop->process) return process.name;
   }
@@ -69,6 +70,11 @@ std::string left_out(const LoopReport& loop) {
   return "\n  left out   " + which + " (warm-up, " + time_text(static_cast<double>(ns)) + ")\n";
 }
 
+std::string recording_line(const LoopReport& loop) {
+  const std::string text = recording_text(loop);
+  return text.empty() ? "" : "\n  recording  " + text + "\n";
+}
+
 // "tensors   at most 640 MB, in step 412: forward 400 MB, other 200 MB"
 std::string tensors_line(const AnalysisReport& report, const LoopReport& loop) {
   for (const ProcessReport& process : report.processes) {
@@ -87,7 +93,20 @@ std::string loop_page(const AnalysisReport& report, const LoopReport& loop,
   return verdict_lines(loop, palette) + "\n" + breakdown(loop, palette) +
          tensors_line(report, loop) + cost_line(loop, options.price) + populations(loop) +
          advice_table(loop) + slowest_steps(loop, options.top) + top_kernels(loop, options.top) +
-         copies_table(loop, options.top) + top_ops(loop, options.top) + left_out(loop);
+         copies_table(loop, options.top) + top_ops(loop, options.top) + left_out(loop) +
+         recording_line(loop);
+}
+
+// Of a run without loops.
+std::string whole_lines(const AnalysisReport& report, const TextOptions& options,
+                        const Palette& palette) {
+  if (!report.whole) return "";
+  const LoopReport& whole = *report.whole;
+  const std::string thread = whole.thread_name.empty() ? "thread" : "thread " + whole.thread_name;
+  return "\n  " +
+         palette.bold("the whole recording: " + time_text(static_cast<double>(whole.wall.mean)) +
+                      " of " + thread + " " + std::to_string(whole.tid)) +
+         "\n" + category_lines(whole) + top_ops(whole, options.top, /*whole=*/true);
 }
 
 std::string loop_title(const AnalysisReport& report, std::size_t index) {
@@ -133,9 +152,10 @@ std::string next_lines(const TextOptions& options) {
 
 }  // namespace
 
-std::string run_header(const AnalysisReport& report, const LoopReport* loop) {
+std::string run_header(const AnalysisReport& report, const LoopReport* loop, std::size_t width) {
   std::vector<std::string> parts;
-  parts.push_back(program_name(report, loop));
+  const std::string name = program_name(report, loop);
+  parts.push_back(name);
   if (loop != nullptr) parts.push_back(step_range(*loop));
   if (!report.run.torch_version.empty()) parts.push_back("libtorch " + report.run.torch_version);
   if (loop != nullptr && loop->device != DeviceId::kNone)
@@ -146,7 +166,13 @@ std::string run_header(const AnalysisReport& report, const LoopReport* loop) {
   }
   if (report.run.being_recorded) parts.push_back("still being recorded");
   parts.push_back(losses_text(report.losses, report.run.is_incomplete()));
-  return join(parts, kDot);
+  const std::string header = join(parts, kDot);
+  const std::string commit = printable(commit_text(report.run.source));
+  if (commit.empty()) return header;
+  // Where the line is long, what was lost matters more.
+  parts.front() = name + " (" + commit + ")";
+  const std::string whole = join(parts, kDot);
+  return width_of(whole) <= width ? whole : header;
 }
 
 std::string text_report(const AnalysisReport& report, const TextOptions& options) {
@@ -156,7 +182,7 @@ std::string text_report(const AnalysisReport& report, const TextOptions& options
         cut(run_header(report, nullptr), kPageWidth) + "\n\n  " + palette.bold("NO STEPS") + "\n";
     for (const std::string& line : wrap(report.no_steps, kPageWidth - 2))
       text += "  " + line + "\n";
-    return text;
+    return text + whole_lines(report, options, palette);
   }
   std::string text = cut(run_header(report, &report.loops.front()), kPageWidth) + "\n" +
                      death_lines(report, palette) + rank_lines(report, palette);

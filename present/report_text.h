@@ -2,6 +2,7 @@
 // where to look.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "analyzer/report.h"
@@ -17,9 +18,11 @@ struct TextOptions {
   int top = 5;  // ops and slowest steps listed at most
 };
 
-// "mnist · steps 500–520 of 938 · libtorch 2.13.0 · 2 cores · nothing lost". `loop`: whose process
-// and steps; null: none was found.
-std::string run_header(const AnalysisReport& report, const LoopReport* loop);
+// "mnist (1a2b3c4) · steps 500–520 of 938 · libtorch 2.13.0 · 2 cores · nothing lost"; without the
+// commit where the line would be wider than `width`. `loop`: whose process and steps; null: none
+// was found.
+std::string run_header(const AnalysisReport& report, const LoopReport* loop,
+                       std::size_t width = 100);
 
 // No line is wider than 100 characters. Ends in a newline.
 std::string text_report(const AnalysisReport& report, const TextOptions& options);

@@ -16,6 +16,13 @@ std::string other_verdict(const LoopReport& loop, const Bottleneck& bottleneck) 
   return (bottleneck.degree.empty() ? "" : bottleneck.degree + " ") + bottleneck.kind;
 }
 
+std::string reason_lines(const LoopReport& loop) {
+  std::string text;
+  for (const std::string& line : wrap(join(loop.reasons, " "), kPageWidth - 2))
+    text += "  " + line + "\n";
+  return text;
+}
+
 }  // namespace
 
 std::string verdict_lines(const LoopReport& loop, const Palette& palette) {
@@ -25,17 +32,17 @@ std::string verdict_lines(const LoopReport& loop, const Palette& palette) {
                               : verdict.degree == "moderately"  ? palette.yellow(title)
                               : verdict.kind == "compute-bound" ? palette.green(title)
                                                                 : palette.bold(title);
+  if (verdict.kind == kNoVerdict)
+    return "  " + palette.bold("NO VERDICT") + "\n" + reason_lines(loop);
   std::array<char, 96> interval{};
   std::snprintf(interval.data(), interval.size(), "(95 %% CI %.1f–%.1f, confidence %s)",
                 verdict.ci_low * 100, verdict.ci_high * 100, verdict.confidence.c_str());
   const std::string share = percent_text(verdict.share) + " " + loop.clause;
   std::string text = "  " + painted + "   " + share;
   const bool fits = width_of(title) + width_of(share) + width_of(interval.data()) + 8 <= kPageWidth;
-  text += (fits ? "   " : "\n  ") + std::string(interval.data()) + "\n";
-  for (const std::string& line : wrap(join(loop.reasons, " "), kPageWidth - 2))
-    text += "  " + line + "\n";
+  text += (fits ? "   " : "\n  ") + std::string(interval.data()) + "\n" + reason_lines(loop);
   if (!loop.doubts.empty()) {
-    const std::string doubts = "Not more certain because: " + join(loop.doubts, ", ") + ".";
+    const std::string doubts = "Confidence is limited: " + join(loop.doubts, ", ") + ".";
     for (const std::string& line : wrap(doubts, kPageWidth - 2))
       text += "  " + palette.dim(line) + "\n";
   }

@@ -1,9 +1,9 @@
 #include "present/report_words.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "analyzer/words.h"
+#include "store/utf8.h"
 
 namespace stepscope {
 
@@ -14,10 +14,7 @@ std::string join(const std::vector<std::string>& parts, const char* separator) {
 }
 
 std::string verdict_title(const Verdict& verdict) {
-  std::string text = verdict.degree.empty() ? verdict.kind : verdict.degree + " " + verdict.kind;
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
+  return in_capitals(verdict.degree.empty() ? verdict.kind : verdict.degree + " " + verdict.kind);
 }
 
 std::string unit_text(const char* phrase, const LoopReport& loop) {
@@ -37,6 +34,16 @@ std::string step_range(const LoopReport& loop) {
   const std::int64_t begin = loop.steps.front().number;
   return range + " of " + (begin == 1 ? "" : std::to_string(begin) + "–") +
          std::to_string(loop.steps.back().number);
+}
+
+std::string recording_text(const LoopReport& loop) {
+  if (!loop.ops_recorded) return "";
+  const RecordingCost& cost = loop.recording;
+  if (cost.ops.op_steps == 0 || cost.ops.plain_steps == 0)
+    return unit_text("ops in every step: these figures include what recording them cost", loop);
+  return "ops in " + percent_text(cost.op_step_share) + unit_text(" of the steps", loop) +
+         " cost " + percent_text(cost.run_share) + " of the run" +
+         (cost.removed ? "; these figures leave it out" : "");
 }
 
 std::string device_text(const LoopReport& loop) {

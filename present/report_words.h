@@ -24,4 +24,7 @@ std::string step_range(const LoopReport& loop);
 // "cuda:0 Tesla V100-DGXS-32GB"
 std::string device_text(const LoopReport& loop);
 
+// What recording the ops cost, a sentence without its full stop; "" where none were recorded.
+std::string recording_text(const LoopReport& loop);
+
 }  // namespace stepscope

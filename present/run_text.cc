@@ -32,11 +32,14 @@ std::string wrapped(const std::string& text) {
 }
 
 std::string loop_summary(const LoopReport& loop) {
+  if (loop.verdict.kind == kNoVerdict) return wrapped(loop.verdict.sentence);
   std::string text =
       wrapped(verdict_title(loop.verdict) + "   " + percent_text(loop.verdict.share) + " " +
               loop.clause + "   (confidence " + loop.verdict.confidence + ")") +
       wrapped(count_text(static_cast<std::int64_t>(loop.analysed.size())) + " " + loop.unit() +
               "s, " + time_text(static_cast<double>(loop.wall.mean)) + " each");
+  if (!loop.doubts.empty()) text += wrapped("less certain: " + join(loop.doubts, ", "));
+  if (loop.recording.ops.plain_steps > 0) text += wrapped(recording_text(loop));
   if (loop.verdict.advice.empty()) return text;
   const Advice& best = loop.verdict.advice.front();
   std::string help = "would help: " + best.title;
@@ -64,7 +67,12 @@ std::string live_text(const RunProgress& progress) {
   }
   text += short_count(progress.ops + progress.phases) + " events";
   text += progress.lost == 0 ? " · nothing lost" : " · " + short_count(progress.lost) + " lost";
-  if (progress.ops_enabled) text += " · ops on";
+  if (progress.op_step_share > 0) {
+    text += figure(" · ops in %.0f %% of the steps", 100 * progress.op_step_share) +
+            figure(" cost %.1f %%", 100 * progress.op_cost);
+  } else if (progress.ops_enabled) {
+    text += " · ops on";
+  }
   return text;
 }
 

@@ -13,7 +13,7 @@
 namespace stepscope {
 
 Result<std::string> ServedRun::page() {
-  const std::lock_guard<std::mutex> guard(page_mutex_);
+  const MutexLock lock(page_mutex_);
   if (!page_.empty() && !page_grows_) return page_;
   const auto reader = TraceReader::open(store_);
   if (!reader.ok()) return reader.status();
@@ -47,7 +47,7 @@ Status ServedRun::trace(ByteSink& sink) {
 
 Result<std::string> ServedRun::frame() {
   constexpr std::chrono::milliseconds kFrame{500};  // for all who ask
-  const std::lock_guard<std::mutex> guard(live_mutex_);
+  const MutexLock lock(live_mutex_);
   if (Clock::now() < renew_frame_at_) return frame_;
   if (follower_ == nullptr) {
     auto opened = LiveRun::open(store_);
@@ -63,7 +63,7 @@ Result<std::string> ServedRun::frame() {
 
 Result<ServedRun::SharedAnalysis> ServedRun::latest_analysis() {
   if (const auto made = page(); !made.ok()) return made.status();
-  const std::lock_guard<std::mutex> guard(page_mutex_);
+  const MutexLock lock(page_mutex_);
   return analysis_;
 }
 

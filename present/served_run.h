@@ -7,13 +7,13 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include "analyzer/live/live_run.h"
 #include "analyzer/report.h"
 #include "store/analysis.h"
+#include "store/mutex.h"
 #include "store/status.h"
 #include "store/trace_reader.h"
 #include "viewer-export/byte_sink.h"
@@ -45,15 +45,15 @@ class ServedRun {
   const std::filesystem::path store_;
   const bool live_;
   const Analyze analyze_;
-  std::mutex page_mutex_;
-  std::string page_;                 // guarded by page_mutex_; empty: not made yet
-  bool page_grows_ = false;          // guarded by page_mutex_
-  Clock::time_point renew_page_at_;  // guarded by page_mutex_
-  SharedAnalysis analysis_;          // guarded by page_mutex_: what the page tells of
-  std::mutex live_mutex_;
-  std::unique_ptr<LiveRun> follower_;  // guarded by live_mutex_
-  std::string frame_;                  // guarded by live_mutex_
-  Clock::time_point renew_frame_at_;   // guarded by live_mutex_
+  Mutex page_mutex_;
+  std::string page_ STEPSCOPE_GUARDED_BY(page_mutex_);  // empty: not made yet
+  bool page_grows_ STEPSCOPE_GUARDED_BY(page_mutex_) = false;
+  Clock::time_point renew_page_at_ STEPSCOPE_GUARDED_BY(page_mutex_);
+  SharedAnalysis analysis_ STEPSCOPE_GUARDED_BY(page_mutex_);  // what the page shows
+  Mutex live_mutex_;
+  std::unique_ptr<LiveRun> follower_ STEPSCOPE_GUARDED_BY(live_mutex_);
+  std::string frame_ STEPSCOPE_GUARDED_BY(live_mutex_);
+  Clock::time_point renew_frame_at_ STEPSCOPE_GUARDED_BY(live_mutex_);
 };
 
 }  // namespace stepscope

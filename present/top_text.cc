@@ -76,6 +76,7 @@ std::string state_text(const LiveFrame& frame) {
 }
 
 std::string program_name(const LiveFrame& frame) {
+  if (!frame.window.run.program.empty()) return frame.window.run.program;
   for (const ProcessReport& process : frame.window.processes) {
     if (frame.window.loops.empty() || process.id == frame.window.loops.front().process)
       return process.name;
@@ -100,6 +101,11 @@ void add_header(const LiveFrame& frame, Lines& lines) {
 
 void add_verdict(const LoopReport& loop, Lines& lines) {
   const Verdict& verdict = loop.verdict;
+  if (verdict.kind == kNoVerdict) {
+    lines.gap();
+    lines.add(in_units("one step so far", loop.unit()), Tone::kBold);
+    return;
+  }
   const std::string title = verdict_title(verdict);
   const std::string steps = loop.analysed.size() == 1
                                 ? in_units("1 step", loop.unit())
@@ -240,7 +246,7 @@ void add_other_loops(const LiveFrame& frame, Lines& lines) {
               pad_left(time_text(static_cast<double>(loop.wall.mean)), 9) +
               in_units(" a step", loop.unit()) + kDot +
               (loop.verdict.degree.empty() ? "" : loop.verdict.degree + " ") + loop.verdict.kind +
-              " " + percent_text(loop.verdict.share));
+              (loop.verdict.kind == kNoVerdict ? "" : " " + percent_text(loop.verdict.share)));
   }
   if (loops.size() > kMost)
     lines.add("  and " + std::to_string(loops.size() - kMost) + " more loops");
@@ -248,7 +254,7 @@ void add_other_loops(const LiveFrame& frame, Lines& lines) {
 
 void add_ops(const LoopReport& loop, std::size_t most, Lines& lines) {
   if (loop.ops.empty() || most == 0) return;
-  const double steps = static_cast<double>(std::max<std::size_t>(loop.analysed.size(), 1));
+  const double steps = loop.op_step_count();
   const std::size_t name_width = std::min<std::size_t>(lines.width() - 34, 50);
   lines.gap();
   lines.add(pad_right("  top ops by self time", name_width + 4) + pad_right("phase", 12) +

@@ -7,13 +7,14 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
-#include <fstream>
 #include <memory>
+#include <string_view>
 
 #include "profiler/launch/preload_folder.h"
 #include "profiler/launch/program_file.h"
+#include "profiler/process/proc_text.h"
 #include "profiler/recorder/proc_samples.h"
+#include "profiler/recorder/run_meta.h"
 #include "profiler/recorder/run_recorder.h"
 #include "sweep/command_words.h"
 
@@ -28,21 +29,15 @@ using namespace std::chrono_literals;
 constexpr auto kGrace = 2s;
 constexpr auto kLookPeriod = 100ms;
 
-// The bytes after `key` in a file of /proc that has lines of "Key:  123 kB".
-std::optional<std::int64_t> kilobytes_of(const std::string& path, const std::string& key) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    long long value = 0;
-    if (line.starts_with(key) && std::sscanf(line.c_str() + key.size(), "%lld", &value) == 1) {
-      return std::int64_t{value} * 1024;
-    }
-  }
-  return std::nullopt;
+// A value that /proc gives in kB, in bytes.
+std::optional<std::int64_t> bytes_in_line(const std::string& path, std::string_view key) {
+  const auto kib = number_in_line(read_proc_file(path), key);
+  return kib ? std::optional(*kib * 1024) : std::nullopt;
 }
 
 // What a program can have: what the machine has to give, and no more than the limit of our group.
 std::optional<std::int64_t> available_memory() {
-  auto available = kilobytes_of("/proc/meminfo", "MemAvailable:");
+  auto available = bytes_in_line("/proc/meminfo", "MemAvailable:");
   const auto limit = memory_group_limit(getpid());
   return available && limit ? std::min(available, limit) : available;
 }
@@ -123,7 +118,7 @@ void watch(const CellRequest& request, const Child& child, RunRecorder& recorder
     const bool due = Clock::now() >= look_at;
     // The kernel keeps the peak, but only for as long as the process lives.
     if (due || request.memory_limit > 0) {
-      if (const auto peak = kilobytes_of(status, "VmPeak:")) end.peak_address_bytes = peak;
+      if (const auto peak = bytes_in_line(status, "VmPeak:")) end.peak_address_bytes = peak;
     }
     if (!due) continue;
     look_at = Clock::now() + kLookPeriod;
@@ -146,8 +141,10 @@ Result<CellEnd> run_cell(const CellRequest& request, const Installation& install
   const auto program = inspect_program(request.words[0]);
   if (!program.ok()) return program.status();
   const std::string command = command_line(request.words);
-  const Meta meta = {
-      {"stepscope_version", STEPSCOPE_VERSION}, {"command", command}, {"torch_version", ""}};
+  Meta meta = program_meta(request.words);
+  meta.insert(
+      meta.end(),
+      {{"stepscope_version", STEPSCOPE_VERSION}, {"command", command}, {"torch_version", ""}});
   const auto folder = PreloadFolder::open(installed.libraries);
   if (!folder.ok()) return folder.status();
   auto recorder = RunRecorder::start(request.store, meta, plan_of(request));

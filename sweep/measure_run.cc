@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "analyzer/analyze.h"
-#include "analyzer/samples/counters.h"
+#include "analyzer/counters/counters.h"
 #include "store/counters.h"
 
 namespace stepscope {

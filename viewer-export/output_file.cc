@@ -10,6 +10,8 @@
 #include <system_error>
 #include <utility>
 
+#include "store/sqlite.h"
+
 namespace stepscope {
 namespace {
 
@@ -21,13 +23,13 @@ Status io_error(const fs::path& path, const char* what) {
 }
 
 bool is_database(const fs::path& path) {
-  static constexpr std::string_view kMagic = "SQLite format 3";
-  char head[kMagic.size()];
+  char head[kDatabaseMagic.size()];
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   const ssize_t got = ::read(fd, head, sizeof head);
   ::close(fd);
-  return got == static_cast<ssize_t>(sizeof head) && std::string_view(head, sizeof head) == kMagic;
+  return got == static_cast<ssize_t>(sizeof head) &&
+         std::string_view(head, sizeof head) == kDatabaseMagic;
 }
 
 // A name of its own for each process: two exports to one name do not write into one file.

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "store/utf8.h"
 #include "viewer-export/json_text.h"
 #include "viewer-export/lanes.h"
 
@@ -21,6 +22,7 @@ constexpr double kHighShare = 0.20;
 constexpr std::string_view kGood = "good";
 constexpr std::string_view kBad = "bad";
 constexpr std::string_view kTerrible = "terrible";
+constexpr std::string_view kGrey = "grey";
 
 std::string_view color_of(PhaseKind kind) {
   switch (kind) {
@@ -53,7 +55,14 @@ std::string title_of(PhaseKind kind) {
   }
 }
 
-TimeRange range_of(const Step& step) { return {step.start, step.start + step.dur}; }
+const char* title_of(SegmentKind kind) {
+  return kind == SegmentKind::kBetweenEpochs ? "between epochs" : segment_name(kind);
+}
+
+TimeRange range_of(const Step& step) { return {step.start, step.end()}; }
+TimeRange range_of(const LoopSegment& segment) {
+  return {segment.start, segment.start + segment.dur};
+}
 TimeRange range_of(const Phase& phase) { return {phase.start, phase.start + phase.dur}; }
 
 template <typename Event>
@@ -113,13 +122,6 @@ std::string device_suffix(const TraceReader& reader, DeviceId id) {
 
 std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
 
-std::string in_capitals(std::string text) {
-  for (char& c : text) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
-  return text;
-}
-
 // "compute/forward", "other:checkpoint"; of several devices "device_id 2: compute/forward".
 std::string key_of(const StepTime& time, bool several_devices) {
   std::string key;
@@ -156,6 +158,12 @@ std::string step_args(const Step& step) {
   const std::string hidden = nanoseconds_json(step, &StepTime::hidden);
   if (hidden != "{}") json += ",\"hidden ns\":" + hidden;
   return json + '}';
+}
+
+std::string segment_args(const LoopSegment& segment) {
+  return "{\"after step\":" + json_integer(segment.step) +
+         ",\"batches\":" + json_integer(segment.batches) +
+         ",\"share of input\":" + json_number(share_of(segment.input, segment.dur)) + '}';
 }
 
 std::string advice_json(const std::vector<Advice>& advice) {
@@ -225,6 +233,14 @@ void RunRows::collect(const Analysis& analysis, const std::vector<Phase>& phases
       ++skipped_;
     }
   }
+  for (const LoopSegment& segment : analysis.segments) {
+    if (!cut.has(segment.start)) continue;
+    if (drawable(segment)) {
+      loop_of(segment.thread).segments.push_back(&segment);
+    } else {
+      ++skipped_;
+    }
+  }
   std::map<ThreadId, NestedLanes> lanes;
   for (const Phase& phase : phases) {
     // The ends of steps are drawn as the steps themselves.
@@ -265,7 +281,8 @@ void RunRows::add_rows(TrackMap& tracks) {
           loop.verdicts.size() > 1 ? device_suffix(reader_, verdict->device) : "";
       loop.verdict_rows.push_back(tracks.add_row(loop.thread, "Verdict" + of + loop.suffix));
     }
-    if (!loop.steps.empty()) loop.step_row = tracks.add_row(loop.thread, "Steps" + loop.suffix);
+    if (!loop.steps.empty() || !loop.segments.empty())
+      loop.step_row = tracks.add_row(loop.thread, "Steps" + loop.suffix);
     for (std::size_t lane = 0; lane < loop.lanes; ++lane) {
       const std::string title = lane == 0 ? "Phases" : "Phases, overlapping";
       loop.phase_rows.push_back(tracks.add_row(loop.thread, title + loop.suffix));
@@ -292,10 +309,13 @@ Annotation RunRows::phase_annotation(const Phase& phase) const {
   const bool scope = phase.kind == PhaseKind::kScope;
   std::string name = title_of(phase.kind);
   if (!text.empty()) name = scope ? text : name + ": " + text;
-  const double busy = std::min(1.0, share_of(phase.cpu, phase.dur));
-  std::string args = "{\"kind\":" + json_quoted(phase_name(phase.kind)) +
-                     ",\"cpu ns\":" + json_integer(to_ns(phase.cpu)) +
-                     ",\"busy share\":" + json_number(busy) + '}';
+  std::string args = "{\"kind\":" + json_quoted(phase_name(phase.kind));
+  if (phase.kind == PhaseKind::kInput || phase.cpu > Duration{0}) {  // else nobody measured it
+    const double busy = std::min(1.0, share_of(phase.cpu, phase.dur));
+    args +=
+        ",\"cpu ns\":" + json_integer(to_ns(phase.cpu)) + ",\"busy share\":" + json_number(busy);
+  }
+  args += '}';
   return {std::move(name), scope ? "user_annotation" : "phase", color_of(phase.kind),
           range_of(phase), std::move(args)};
 }
@@ -319,10 +339,15 @@ void RunRows::write_steps(EventWriter& writer) const {
       writer.counter(pid, time_name, "ms", step.start, static_cast<double>(to_ns(step.dur)) / 1e6);
       writer.counter(pid, input_name, "ms", step.start, static_cast<double>(to_ns(input)) / 1e6);
       // A counter keeps its value until told otherwise: between windows there is none.
-      const SessionTime end = step.start + step.dur;
+      const SessionTime end = step.end();
       if (i + 1 < loop.steps.size() && loop.steps[i + 1]->start == end) continue;
       writer.counter(pid, time_name, "ms", end, 0);
       writer.counter(pid, input_name, "ms", end, 0);
+    }
+    for (const LoopSegment* segment : loop.segments) {
+      writer.annotation(
+          {title_of(segment->kind), "segment", kGrey, range_of(*segment), segment_args(*segment)},
+          loop.step_row);
     }
   }
 }

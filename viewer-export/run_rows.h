@@ -48,6 +48,7 @@ class RunRows {
     ThreadId thread = ThreadId::kNone;
     std::vector<const Verdict*> verdicts;  // several: one a device
     std::vector<const Step*> steps;
+    std::vector<const LoopSegment*> segments;
     std::vector<PlacedPhase> phases;
     std::size_t lanes = 0;
     std::vector<Track> verdict_rows;  // of verdicts

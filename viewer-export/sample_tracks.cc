@@ -30,6 +30,8 @@ Drawing drawing_of(const Counter& counter) {
       return {"MHz", 1};
     case CounterUnit::kCelsius:
       return {"°C", 1};
+    case CounterUnit::kMillicores:
+      return {"cores", 1e-3};
   }
   return {};
 }

@@ -1,10 +1,18 @@
 """What the browser tests share: a Chromium, the viewers, and stores to look at."""
 
+import functools
+import pathlib
 import subprocess
 
 import pytest
 
+import report_runs
 import viewers
+from viewing import viewing
+
+REAL_TRACE = (
+    pathlib.Path(__file__).parents[3] / "shared/traces/resnet50_v100_workers0.pt.trace.json.gz"
+)
 
 
 @pytest.fixture(scope="session")
@@ -89,3 +97,55 @@ def open_report(browser):
     for context in contexts:
         context.close()
     assert wrong == []
+
+
+@pytest.fixture(scope="module")
+def run_db(run_stepscope, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("view")
+    trace = report_runs.RUNS["input"]()[0].write(folder / "trace.json")
+    done = run_stepscope("import", trace, "-o", folder / "run.db")
+    assert done.returncode == 0, done.stderr
+    return folder / "run.db"
+
+
+@pytest.fixture(scope="module")
+def view(stepscope, run_db):
+    with viewing(stepscope, run_db, "--no-browser", "--ui", "public") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def stores(run_stepscope, make_store, tmp_path_factory):
+    """Makes the store of a kind of run, once."""
+
+    @functools.cache
+    def make(kind):
+        if kind in report_runs.HAND_MADE:
+            return make_store(kind)
+        folder = tmp_path_factory.mktemp(kind)
+        if kind == "trace":
+            traces = [REAL_TRACE]
+        else:
+            traces = [
+                trace.write(folder / f"rank{trace.rank}.pt.trace.json")
+                for trace in report_runs.RUNS[kind]()
+            ]
+        if not traces[0].exists():
+            pytest.skip(f"{traces[0]} is not there")
+        report_runs.run_checked(run_stepscope, "import", *traces, "-o", folder / "run.db")
+        return folder / "run.db"
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def reports(run_stepscope, stores):
+    """Makes the report of a kind of run, once."""
+
+    @functools.cache
+    def make(kind, *options):
+        path = stores(kind).parent / f"report-{len(options)}.html"
+        report_runs.run_checked(run_stepscope, "report", stores(kind), "-o", path, *options)
+        return path
+
+    return make

@@ -28,3 +28,25 @@ def luminance(colour):
 def contrast(a, b):
     light, dark = sorted((luminance(a), luminance(b)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
+
+
+def three_digits(value):
+    return (
+        f"{value:.2f}"
+        if abs(value) < 9.995
+        else f"{value:.1f}"
+        if abs(value) < 99.95
+        else f"{value:.0f}"
+    )
+
+
+def as_time(ns):
+    for limit, unit, name in ((999.5e3, 1e3, "µs"), (999.5e6, 1e6, "ms"), (float("inf"), 1e9, "s")):
+        if abs(ns) < 999.5:
+            return f"{ns:.0f} ns"
+        if abs(ns) < limit:
+            return f"{three_digits(ns / unit)} {name}"
+
+
+def as_percent(share):
+    return "< 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"

@@ -122,6 +122,22 @@ def on_cpu(
     return trace
 
 
+def evaluating(steps=40, every=10, batches=3):
+    """Steps on the CPU; after each `every`th come batches that nobody trains on."""
+    trace = Trace()
+    for number in range(1, steps + 1):
+        start = trace.at
+        trace.wait(200 + 3 * (number * 7 % 5))
+        trace.op("aten::linear", 800 + 2 * (number * 3 % 4))
+        trace.optimizer(60)
+        trace.at += 5
+        trace.step(number, start)
+        for _ in range(batches if number % every == 0 else 0):
+            trace.wait(1500)
+            trace.op("aten::linear", 500)
+    return trace
+
+
 def on_device(steps=25, rank=0, world=1, work=700, until=1000):
     """Steps whose kernels take `work`; with several ranks an all-reduce fills the rest, `until`."""
     trace = Trace(rank=rank, world=world)
@@ -164,9 +180,19 @@ RUNS = {
     "input": lambda: [on_cpu(wait=900, compute=600)],
     "compute": lambda: [on_cpu(wait=10, compute=2000, shapes=[[64, 784], [128, 784]])],
     "kinds": lambda: [on_cpu(steps=200, wait=20, compute=800, every=20, stall=1500)],
+    "evaluating": lambda: [evaluating()],
     "device": lambda: [on_device()],
     "ranks": lambda: [
         on_device(rank=rank, world=3, work=850 if rank == 1 else 300) for rank in range(3)
     ],
     "hostile": lambda: [on_cpu(names=HOSTILE_NAMES)],
 }
+
+HAND_MADE = ("killed", "served", "tensors")  # of make_trace_store
+KINDS = [*RUNS, *HAND_MADE, "trace"]
+
+
+def run_checked(run_stepscope, *arguments):
+    done = run_stepscope(*arguments)
+    assert done.returncode == 0, done.stderr
+    return done

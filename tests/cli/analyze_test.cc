@@ -139,12 +139,55 @@ TEST_F(AnalyzeTest, APriceSaysWhatAStepAndASampleCost) {
   EXPECT_EQ(run_stepscope({"analyze", store, "--samples-per-step", "8"}).exit_code, 2);
 }
 
+TEST_F(AnalyzeTest, TheRunIsCalledAfterItsScript) {
+  const std::string store = make("run.db");
+  {
+    auto writer = TraceWriter::open(store);
+    ASSERT_TRUE(writer.ok());
+    const std::string commit = "0123456789" + std::string(30, 'a');
+    const std::pair<const char*, std::string> facts[] = {
+        {"program", "train.py"},    {"arguments", "python\ntrain.py\n--text\na\\nb\n"},
+        {"working_folder", "/job"}, {"environment", "OMP_NUM_THREADS=4\nRANK=0\nodd\n"},
+        {"git_root", "/job"},       {"git_commit", commit},
+        {"git_dirty", "yes"},       {"python_version", "3.11.2"},
+        {"numpy_version", "2.1.3"}};
+    for (const auto& [key, value] : facts) ASSERT_TRUE((*writer)->set_meta(key, value).ok());
+    ASSERT_TRUE((*writer)->finish().ok());
+  }
+  const Outcome page = run_stepscope({"analyze", store});
+  EXPECT_THAT(page.out,
+              ::testing::StartsWith("train.py (0123456, modified) · steps 2–20 of 20 · "));
+  const Json run = Json::parse(run_stepscope({"analyze", store, "--json"}).out)["run"];
+  EXPECT_EQ(run["name"], "train.py");
+  EXPECT_EQ(run["arguments"], Json({"python", "train.py", "--text", "a\nb"}));
+  EXPECT_EQ(run["working_folder"], "/job");
+  EXPECT_EQ(run["environment"], (Json{{"OMP_NUM_THREADS", "4"}, {"RANK", "0"}}));
+  EXPECT_EQ(run["git"]["root"], "/job");
+  EXPECT_EQ(run["git"]["commit"].get<std::string>().size(), 40U);
+  EXPECT_EQ(run["git"]["dirty"], true);
+  EXPECT_EQ(run["python_version"], "3.11.2");
+  EXPECT_EQ(run["numpy_version"], "2.1.3");
+}
+
+// As of an import, and of a store of an earlier version.
+TEST_F(AnalyzeTest, ARunThatDoesNotSayIsCalledAfterItsProcess) {
+  const std::string store = make("run.db");
+  EXPECT_THAT(run_stepscope({"analyze", store}).out, ::testing::StartsWith("train · "));
+  const Json run = Json::parse(run_stepscope({"analyze", store, "--json"}).out)["run"];
+  EXPECT_TRUE(run["name"].is_null());
+  EXPECT_TRUE(run["git"].is_null());
+  EXPECT_EQ(run["arguments"], Json::array());
+  EXPECT_EQ(run["environment"], Json::object());
+}
+
 TEST_F(AnalyzeTest, JsonKeepsItsContract) {
   const Outcome outcome = run_stepscope({"analyze", make("run.db"), "--json"});
   ASSERT_EQ(outcome.exit_code, 0);
   const Json document = Json::parse(outcome.out);
   EXPECT_EQ(document["schema"], "stepscope.analysis/1");
-  for (const char* key : {"command", "duration_ns", "torch_version", "hosts", "processes"}) {
+  for (const char* key :
+       {"name", "command", "arguments", "working_folder", "git", "environment", "duration_ns",
+        "torch_version", "python_version", "numpy_version", "hosts", "processes"}) {
     EXPECT_TRUE(document["run"].contains(key)) << key;
   }
   for (const char* key : {"pid", "rank", "name", "exit", "died"}) {

@@ -261,7 +261,7 @@ TEST_F(CompareTest, AGateThatCannotBeDecidedIsNoSuccess) {
   const Outcome outcome = run_stepscope({"compare", store, one, "--fail-if", "step_time>+5%"});
   EXPECT_EQ(outcome.exit_code, 3);
   EXPECT_THAT(outcome.out, StartsWith("Too few steps to distinguish"));
-  EXPECT_THAT(outcome.out, HasSubstr("UNTOLD"));
+  EXPECT_THAT(outcome.out, HasSubstr("UNSURE"));
   EXPECT_EQ(lines_in(outcome.err), 1u) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("step_time>+5%"));
   EXPECT_EQ(run_stepscope({"compare", store, one}).exit_code, 0) << "without a gate, nothing fails";

@@ -224,6 +224,46 @@ TEST_F(DoctorTest, EveryLibtorchFoundIsARow) {
                                     "libtorch 2.99.4"));
 }
 
+// An older libtorch without hooks is nobody's concern while Python imports one that has them.
+TEST_F(DoctorTest, OnlyTheLibtorchInUseIsJudged) {
+  const fs::path used = make_torch("1"), other = make_torch("2");
+  put_hooks(cache(), "2.99.1");
+  const auto make_python = [&](const char* name, const fs::path& torch) {
+    fs::create_directories(home_ / "bin");
+    std::ofstream(home_ / "bin" / name) << "#!/bin/sh\necho " << torch.string() << "\n";
+    fs::permissions(home_ / "bin" / name, fs::perms::owner_all);
+  };
+  make_python("python", used);
+  make_python("python3", other);
+  set("PATH", (home_ / "bin").string() + ":/usr/bin:/bin");
+  const Said said = ask({});
+  EXPECT_EQ(said.exit_code, 0) << said.document.dump(1);
+  EXPECT_EQ(said.document["records_ops"], true);
+  std::map<std::string, std::string> hooks;  // of each libtorch
+  std::string torch, details;
+  for (const Json& finding : said.document["findings"]) {
+    if (finding["id"] == "libtorch") torch = finding["what"];
+    if (finding["id"] == "libtorch") details += finding["detail"].get<std::string>() + "\n";
+    if (finding["id"] == "op-hooks") hooks[torch] = finding["state"];
+  }
+  EXPECT_EQ(hooks["libtorch 2.99.1"], "ok");
+  EXPECT_EQ(hooks["libtorch 2.99.2"], "note");
+  EXPECT_THAT(details, HasSubstr(used.string() + " (imported by python)\n"));
+  EXPECT_THAT(details, HasSubstr(other.string() + " (imported by python3, not in use)\n"));
+
+  // What programs in C++ are built with counts as well.
+  set("CMAKE_PREFIX_PATH", other.string() + ":" + make_torch("3").string());
+  const Said with_prefix = ask({});
+  EXPECT_EQ(with_prefix.exit_code, 1);
+  EXPECT_EQ(with_prefix.document["records_ops"], false);
+  set("CMAKE_PREFIX_PATH", used.string() + ":" + other.string());
+  EXPECT_EQ(ask({}).exit_code, 0);
+  unset("CMAKE_PREFIX_PATH");
+
+  make_python("python", "");  // imports none: then it is python3's
+  EXPECT_EQ(ask({}).exit_code, 1);
+}
+
 TEST_F(DoctorTest, ThePageFitsAHundredColumnsAndCommandsAreWhole) {
   const fs::path torch = make_torch();
   const Outcome outcome = run_stepscope({"doctor", "--torch", torch});

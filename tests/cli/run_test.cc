@@ -1,4 +1,5 @@
 // `stepscope run` around programs that are no training at all: nothing about them may change.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "store/trace_writer.h"
 #include "tests/cli/binary.h"
 
 namespace stepscope {
@@ -91,10 +93,144 @@ TEST_F(RunTest, AMissingProgramLeavesTheStoreAlone) {
   EXPECT_EQ(std::filesystem::file_size(store_), 4U);
 }
 
+// An earlier recording with an event, and one before it.
+class EarlierRecordings : public RunTest {
+ protected:
+  EarlierRecordings() {
+    for (const int process : {1, 2}) {
+      auto writer = TraceWriter::create(store_);
+      EXPECT_TRUE(writer.ok());
+      Thread thread;
+      thread.process = *(*writer)->add_process({process, "train", "./train", 0, -1});
+      const auto id = (*writer)->add_thread(thread);
+      EXPECT_TRUE(id.ok());
+      EXPECT_TRUE((*writer)
+                      ->add(Phase{*id, PhaseKind::kInput, StringId::kNone, session_time(0),
+                                  Duration(1), Duration(0)})
+                      .ok());
+      EXPECT_TRUE((*writer)->finish().ok());
+    }
+    before_ = testing::contents(store_);
+    old_before_ = testing::contents(store_ + ".old");
+  }
+  void expect_unchanged(const std::string& why) const {
+    EXPECT_TRUE(testing::contents(store_) == before_) << why;
+    EXPECT_TRUE(testing::contents(store_ + ".old") == old_before_) << why;
+  }
+
+  std::string before_, old_before_;
+};
+
+TEST_F(EarlierRecordings, FailedStartsLeaveThem) {
+  for (int start = 0; start < 2; ++start) {
+    EXPECT_EQ(wrap({"no-such-program"}).exit_code, 127);
+    EXPECT_EQ(wrap({"/etc/passwd"}).exit_code, 126);
+    EXPECT_EQ(wrap({"sh", "no-such-script.sh"}).exit_code,
+              run_program({"sh", "no-such"}).exit_code);
+    expect_unchanged("a program that does not start");
+  }
+  for (const bool quiet : {false, true}) {
+    const Outcome outcome = wrap({"sh", "-c", "exit 3"}, quiet ? std::vector<std::string>{"--quiet"}
+                                                               : std::vector<std::string>{});
+    EXPECT_EQ(outcome.exit_code, 3);
+    EXPECT_THAT(outcome.err, HasSubstr(store_ + " is still the earlier recording"));
+    expect_unchanged("a program without libtorch");
+  }
+}
+
+TEST_F(EarlierRecordings, AWrongOptionLeavesThem) {
+  EXPECT_EQ(wrap({"true"}, {"--schedule", "wait=1"}).exit_code, 2);
+  expect_unchanged("a wrong option");
+}
+
+// Found, and yet the system does not start it: somebody is writing it.
+class BusyProgram {
+ public:
+  BusyProgram() {
+    std::filesystem::copy_file("/bin/true", path_,
+                               std::filesystem::copy_options::overwrite_existing);
+    fd_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  }
+  ~BusyProgram() {
+    close(fd_);
+    std::filesystem::remove(path_);
+  }
+  BusyProgram(const BusyProgram&) = delete;
+  BusyProgram& operator=(const BusyProgram&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+  // Some kernels start it.
+  [[nodiscard]] bool is_refused() const { return run_program({path_}).exit_code == 126; }
+
+ private:
+  const std::string path_ = ::testing::TempDir() + "/busy-" + std::to_string(getpid());
+  int fd_ = -1;
+};
+
+TEST_F(EarlierRecordings, AProgramThatTheSystemRefusesLeavesThem) {
+  const BusyProgram busy;
+  if (!busy.is_refused()) GTEST_SKIP() << "this system starts it";
+  const Outcome outcome = wrap({busy.path()});
+  EXPECT_EQ(outcome.exit_code, 126);
+  EXPECT_THAT(outcome.err, HasSubstr("cannot be started"));
+  expect_unchanged("a program that is refused");
+}
+
+TEST_F(RunTest, AProgramThatTheSystemRefusesLeavesNothing) {
+  const BusyProgram busy;
+  if (!busy.is_refused()) GTEST_SKIP() << "this system starts it";
+  EXPECT_EQ(wrap({busy.path()}).exit_code, 126);
+  EXPECT_FALSE(std::filesystem::exists(store_));
+}
+
+TEST_F(RunTest, AFolderThatTakesNoFilesIsToldBeforeTheProgramStarts) {
+  for (const std::string folder : {"/proc", "/no-such-folder", "/etc/passwd"}) {
+    const Outcome outcome = run_stepscope({"run", "-o", folder + "/x.db", "--", "echo", "started"});
+    EXPECT_EQ(outcome.exit_code, 3) << folder;
+    EXPECT_EQ(outcome.out, "") << folder;
+    EXPECT_EQ(testing::lines_in(outcome.err), 1U) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(folder + "/x.db: "));
+    EXPECT_THAT(outcome.err, HasSubstr("folder"));
+  }
+  const Outcome nameless = run_stepscope({"run", "-o", "", "--", "echo", "started"});
+  EXPECT_EQ(nameless.exit_code, 2);
+  EXPECT_EQ(nameless.out, "");
+}
+
+TEST_F(RunTest, TheNameIsTheScripts) {
+  EXPECT_THAT(wrap({"sh", "-c", "true; : train.py"}).err, HasSubstr("train.py never loaded"));
+}
+
+TEST_F(RunTest, AVerbThatIsNoneIsCorrected) {
+  const auto said = [](const std::string& verb) { return run_stepscope({verb, "run.db"}); };
+  EXPECT_EQ(said("analyse").exit_code, 2);
+  EXPECT_EQ(said("analyse").out, "");
+  EXPECT_THAT(said("analyse").err, HasSubstr("no verb \"analyse\"; did you mean `analyze`?"));
+  EXPECT_EQ(testing::lines_in(said("analyse").err), 1U);
+  EXPECT_THAT(said("exprot").err, HasSubstr("`export`"));
+  EXPECT_THAT(said("reprot").err, HasSubstr("`report`"));
+  EXPECT_THAT(said("wath-if").err, HasSubstr("`what-if`"));
+  for (const char* unlike : {"frobnicate", "x", "-x", ""}) {
+    EXPECT_EQ(said(unlike).exit_code, 2) << unlike;
+    EXPECT_THAT(said(unlike).err, ::testing::Not(HasSubstr("did you mean"))) << unlike;
+  }
+  EXPECT_THAT(run_stepscope({"analyze"}).err, ::testing::Not(HasSubstr("did you mean")));
+}
+
 TEST_F(RunTest, WhatCannotBeExecutedIsToldSo) {
   const Outcome outcome = wrap({"/etc/passwd"});
   EXPECT_EQ(outcome.exit_code, 126);
   EXPECT_THAT(outcome.err, HasSubstr("cannot be executed"));
+}
+
+TEST_F(RunTest, ABudgetThatMakesNoSenseRunsNothing) {
+  for (const char* budget : {"0", "-1%", "101%", "2 percent", "nan", "", "2%%"}) {
+    const Outcome outcome = wrap({"echo", "ran"}, {"--budget", budget});
+    EXPECT_EQ(outcome.exit_code, 2) << budget;
+    EXPECT_EQ(outcome.out, "") << budget;
+    EXPECT_THAT(outcome.err, HasSubstr("write a share of the run's time above 0 and up to 100%"));
+  }
+  for (const char* budget : {"0.5%", "2 %", "0.02", "100%"})
+    EXPECT_EQ(wrap({"echo", "ran"}, {"--quiet", "--budget", budget}).out, "ran\n") << budget;
 }
 
 TEST_F(RunTest, ABadScheduleIsRefusedBeforeAnythingRuns) {

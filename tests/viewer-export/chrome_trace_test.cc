@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "store/counters.h"
 #include "store/trace_writer.h"
 #include "tests/store/testing/synthetic_run.h"
+#include "tests/viewer-export/exported_trace.h"
 #include "tests/viewer-export/testing/trace_stores.h"
 
 namespace stepscope {
@@ -27,37 +27,6 @@ using ::testing::HasSubstr;
 using testing::open_store;
 using testing::SyntheticRun;
 using testing::TempDir;
-
-struct Exported {
-  std::string text;
-  json document;
-  ChromeTraceSummary summary;
-
-  [[nodiscard]] std::vector<json> events(const std::string& phase) const {
-    std::vector<json> found;
-    for (const json& event : document["traceEvents"]) {
-      if (event["ph"] == phase) found.push_back(event);
-    }
-    return found;
-  }
-  [[nodiscard]] std::vector<json> slices(const std::string& category) const {
-    std::vector<json> found;
-    for (const json& event : events("X")) {
-      if (event["cat"] == category) found.push_back(event);
-    }
-    return found;
-  }
-};
-
-Exported export_store(const std::filesystem::path& path, const ChromeTraceOptions& options = {}) {
-  const auto reader = open_store(path);
-  const auto analysis = reader->analysis();
-  EXPECT_TRUE(analysis.ok());
-  StringSink sink;
-  const auto summary = write_chrome_trace(*reader, *analysis, options, sink);
-  EXPECT_TRUE(summary.ok()) << summary.status().message();
-  return {sink.text(), json::parse(sink.text()), summary.ok() ? *summary : ChromeTraceSummary{}};
-}
 
 ChromeTraceOptions between(std::int64_t first, std::int64_t last) {
   ChromeTraceOptions options;
@@ -70,9 +39,6 @@ Status export_error(const std::filesystem::path& path, const ChromeTraceOptions&
   StringSink sink;
   return write_chrome_trace(*reader, *reader->analysis(), options, sink).status();
 }
-
-// Exact: the text has three decimals, and a double holds times of years in them.
-std::int64_t ns(const json& microseconds) { return std::llround(microseconds.get<double>() * 1e3); }
 
 // A store with two threads and whatever a test adds.
 class ChromeTrace : public ::testing::Test {
@@ -286,6 +252,38 @@ TEST(ChromeTraceOfARun, CountersEndWithTheStepsAskedFor) {
                                             to_ns(run.step_start(6))));
 }
 
+TEST(ChromeTraceOfARun, WhatIsNoStepIsDrawnBetweenAndInsideTheSteps) {
+  const TempDir dir;
+  const SyntheticRun run{.steps = 4};
+  testing::make_store(dir / "run.db", run);
+  Analysis analysis = testing::true_analysis(run);
+  Step& step = analysis.steps[1];
+  const Duration half = step.dur / 2;
+  step.paused = step.dur - half;
+  step.dur = half;
+  const SessionTime inside = step.start + Duration(100);
+  analysis.segments = {
+      {step.thread, SegmentKind::kEvaluation, inside, step.paused, 2, 3, step.paused / 2},
+      {step.thread, SegmentKind::kBetweenEpochs, analysis.steps[3].end(), Duration(500), 4, 0, {}}};
+  {
+    auto writer = TraceWriter::open(dir / "run.db");
+    ASSERT_TRUE(writer.ok());
+    ASSERT_TRUE((*writer)->replace_analysis(analysis).ok());
+  }
+  const Exported trace = export_store(dir / "run.db");
+  const auto segments = trace.slices("segment");
+  ASSERT_EQ(segments.size(), 2u);
+  EXPECT_EQ(segments[0]["name"], "evaluation");
+  EXPECT_EQ(segments[0]["args"]["after step"], 2);
+  EXPECT_EQ(segments[0]["args"]["batches"], 3);
+  EXPECT_NEAR(segments[0]["args"]["share of input"].get<double>(), 0.5, 1e-3);
+  EXPECT_EQ(segments[1]["name"], "between epochs");
+  const json second = trace.slices("step")[1];
+  EXPECT_EQ(ns(second["dur"]), to_ns(half + step.paused)) << "it ends where it ended";
+  EXPECT_EQ(second["tid"], segments[0]["tid"]);
+  expect_strict_nesting(trace);
+}
+
 TEST(ChromeTraceOfARun, ADeathIsMarkedAndTheOpsItHappenedInAreDrawnUpToIt) {
   const TempDir dir;
   const SyntheticRun run{.steps = 3, .rank = 1, .killed_by = 9};
@@ -322,25 +320,6 @@ TEST_F(ChromeTrace, AnUnfinishedOpIsTheParentOfWhatEndedInIt) {
   EXPECT_EQ(slices[1]["name"], "inner");
   EXPECT_TRUE(trace.events("i").empty());
   EXPECT_EQ(trace.summary.skipped, 0);
-}
-
-// What a viewer does with one track: a stable sort by start, then a stack.
-void expect_strict_nesting(const Exported& trace) {
-  std::map<std::int64_t, std::vector<std::pair<std::int64_t, std::int64_t>>> tracks;
-  for (const json& slice : trace.events("X")) {
-    const std::int64_t start = ns(slice["ts"]);
-    tracks[slice["tid"].get<std::int64_t>()].emplace_back(start, start + ns(slice["dur"]));
-  }
-  for (auto& [tid, slices] : tracks) {
-    std::ranges::stable_sort(slices, {}, &std::pair<std::int64_t, std::int64_t>::first);
-    std::vector<std::int64_t> open;
-    for (const auto& [start, end] : slices) {
-      while (!open.empty() && open.back() <= start) open.pop_back();
-      ASSERT_TRUE(open.empty() || end <= open.back())
-          << "overlap on tid " << tid << " at " << start;
-      open.push_back(end);
-    }
-  }
 }
 
 TEST_F(ChromeTrace, AnyOpsComeOutOnceWithExactTimesAndStrictNesting) {

@@ -300,6 +300,25 @@ TEST(StepColumns, ThinsOutToMeansOfNeighbours) {
   EXPECT_FALSE(columns["times"].contains("compute"));  // of which there is none
 }
 
+TEST(SegmentColumns, KeepTheLongestInTheirOrder) {
+  std::vector<LoopSegment> segments(5);
+  ReportLoop loop;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    segments[i].start = session_time(100 * static_cast<std::int64_t>(i));
+    segments[i].dur = Duration(i % 2 == 0 ? 50 : 10 + static_cast<std::int64_t>(i));
+    segments[i].step = static_cast<std::int64_t>(i);
+    loop.segments.push_back(&segments[i]);
+  }
+  segments[4].kind = SegmentKind::kCheckpoint;
+  const Json columns = segments_json(loop, 3);
+  EXPECT_EQ(columns["step"], Json({0, 2, 4}));
+  EXPECT_EQ(columns["start_ns"], Json({0, 200, 400}));
+  EXPECT_EQ(columns["dur_ns"], Json({50, 50, 50}));
+  EXPECT_EQ(columns["kind"], Json({"evaluation", "evaluation", "checkpoint"}));
+  const Json all = segments_json(loop, 9);
+  EXPECT_EQ(all["step"], Json({0, 1, 2, 3, 4}));
+}
+
 TEST(StepColumns, TenThousandStepsAreWellBelowThreeMegabytes) {
   std::vector<Step> steps(10'000);
   ReportLoop loop;

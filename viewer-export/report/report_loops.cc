@@ -33,7 +33,6 @@ struct StepColumns {
   std::vector<std::int64_t> number, gap, dur, kind, population;
   std::array<std::vector<std::int64_t>, kCategoryCount> times;
   std::vector<std::string> kinds;
-  SessionTime end;
 
   void add(const std::vector<const Step*>& steps, std::size_t first, std::size_t count,
            DeviceId device) {
@@ -44,12 +43,11 @@ struct StepColumns {
       const CategoryTimes one = times_of(*steps[i], device);
       for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += one[c];
       total += to_ns(steps[i]->dur);
-      end = steps[i]->start + steps[i]->dur;
     }
     const auto divisor = static_cast<std::int64_t>(count);
     number.push_back(head.number);
     gap.push_back(to_ns(head.start - expected));
-    expected = end;
+    expected = head.start + Duration(total / divisor * divisor);  // as the page adds them up
     dur.push_back(total / divisor);
     for (std::size_t c = 0; c < sums.size(); ++c) times[c].push_back(sums[c] / divisor);
     const StepKind* const own = kind_of(head, device);
@@ -58,6 +56,18 @@ struct StepColumns {
   }
   SessionTime expected = session_time(0);
 };
+
+std::vector<const LoopSegment*> longest(std::vector<const LoopSegment*> segments,
+                                        std::size_t most) {
+  if (segments.size() <= most) return segments;
+  const auto end = segments.begin() + static_cast<std::ptrdiff_t>(most);
+  std::nth_element(segments.begin(), end, segments.end(),
+                   [](const auto* a, const auto* b) { return a->dur > b->dur; });
+  segments.erase(end, segments.end());
+  std::sort(segments.begin(), segments.end(),
+            [](const auto* a, const auto* b) { return a->start < b->start; });
+  return segments;
+}
 
 }  // namespace
 
@@ -81,6 +91,9 @@ std::vector<ReportLoop> report_loops(const TraceReader& reader, const Analysis& 
     loop.process = process_of[verdict.thread];
     loop.device = verdict.device;
     loop.steps = steps_of[verdict.thread];
+    for (const LoopSegment& segment : analysis.segments) {
+      if (segment.thread == verdict.thread) loop.segments.push_back(&segment);
+    }
     for (const Step* step : loop.steps) {
       const StepKind* const kind = kind_of(*step, loop.device);
       if (kind != nullptr && kind->population > 0) loop.analysed.push_back(step);
@@ -112,11 +125,25 @@ Json steps_json(const ReportLoop& loop, std::size_t most) {
           {"population", columns.population}};
 }
 
+Json segments_json(const ReportLoop& loop, std::size_t most) {
+  Json json = {{"kind", Json::array()},
+               {"step", Json::array()},
+               {"start_ns", Json::array()},
+               {"dur_ns", Json::array()}};
+  for (const LoopSegment* segment : longest(loop.segments, most)) {
+    json["kind"].push_back(segment_name(segment->kind));
+    json["step"].push_back(segment->step);
+    json["start_ns"].push_back(to_ns(segment->start));
+    json["dur_ns"].push_back(to_ns(segment->dur));
+  }
+  return json;
+}
+
 AnalysedTime::AnalysedTime(const TraceReader& reader, const std::vector<ReportLoop>& loops) {
   for (const StoredThread& thread : reader.threads()) process_of_[thread.id] = thread.process;
   for (const ReportLoop& loop : loops) {
     for (const Step* step : loop.analysed) {
-      time_[loop.process].push_back({step->start, step->start + step->dur});
+      time_[loop.process].push_back({step->start, step->end()});
     }
   }
   for (auto& [process, ranges] : time_) ranges = merge_ranges(std::move(ranges));

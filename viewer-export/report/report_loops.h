@@ -14,9 +14,10 @@ namespace stepscope {
 struct ReportLoop {
   ThreadId thread = ThreadId::kNone;
   ProcessId process = ProcessId::kNone;
-  DeviceId device = DeviceId::kNone;  // kNone: seen from the host
-  std::vector<const Step*> steps;     // of the thread, in order
-  std::vector<const Step*> analysed;  // those that the verdict rests on
+  DeviceId device = DeviceId::kNone;         // kNone: seen from the host
+  std::vector<const Step*> steps;            // of the thread, in order
+  std::vector<const Step*> analysed;         // those that the verdict rests on
+  std::vector<const LoopSegment*> segments;  // of the thread, in order
 };
 
 // The entry of `device` in the step; null if there is none.
@@ -26,6 +27,9 @@ std::vector<ReportLoop> report_loops(const TraceReader& reader, const Analysis& 
 
 // Each step's time, by category, in columns; of more than `most` steps the means of neighbours.
 nlohmann::ordered_json steps_json(const ReportLoop& loop, std::size_t most);
+
+// What the loop did besides its steps, in columns; of more than `most` segments, the longest.
+nlohmann::ordered_json segments_json(const ReportLoop& loop, std::size_t most);
 
 // When a process was in its analysed steps: decides whether the report counts an event.
 class AnalysedTime {

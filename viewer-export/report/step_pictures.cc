@@ -16,7 +16,7 @@ constexpr std::size_t kMostSlices = 2'500;  // of one picture
 constexpr std::size_t kHeld = 40'000;       // of one picture, before its short ones are joined
 constexpr std::int64_t kFinestResolution = 4'000;  // of a step: finer than a screen's
 
-TimeRange range_of(const Step& step) { return {step.start, step.start + step.dur}; }
+TimeRange range_of(const Step& step) { return {step.start, step.end()}; }
 
 bool overlap(const TimeRange& range, SessionTime start, Duration dur) {
   return start < range.end && start + dur > range.start;

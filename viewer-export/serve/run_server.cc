@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstdio>
 #include <deque>
-#include <mutex>
+#include <future>
 #include <optional>
 #include <system_error>
 #include <thread>
 #include <vector>
 
+#include "store/contained.h"
+#include "store/mutex.h"
 #include "viewer-export/serve/access.h"
 #include "viewer-export/serve/reception.h"
 #include "viewer-export/serve/request.h"
@@ -66,7 +67,7 @@ class RequestQueue {
 
   // False: too many are in it; `entry` is left as it is.
   bool push(Entry& entry) {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const MutexLock lock(mutex_);
     if (entries_.size() >= kMostRequests) return false;
     entries_.push_back(std::move(entry));
     changed_.notify_one();
@@ -74,24 +75,24 @@ class RequestQueue {
   }
   // Waits for one; nothing after close().
   std::optional<Entry> pop() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [this] { return closed_ || !entries_.empty(); });
+    const MutexLock lock(mutex_);
+    while (!closed_ && entries_.empty()) changed_.wait(mutex_);
     if (closed_) return std::nullopt;
     Entry entry = std::move(entries_.front());
     entries_.pop_front();
     return entry;
   }
   void close() {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const MutexLock lock(mutex_);
     closed_ = true;
     changed_.notify_all();
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Entry> entries_;  // guarded by mutex_
-  bool closed_ = false;        // guarded by mutex_
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::deque<Entry> entries_ STEPSCOPE_GUARDED_BY(mutex_);
+  bool closed_ STEPSCOPE_GUARDED_BY(mutex_) = false;
 };
 
 // One thread takes requests in and refuses those without the right; only the others take one of the
@@ -201,6 +202,21 @@ Result<std::unique_ptr<RunServer>> RunServer::start(Content content, int port) {
       std::make_unique<LoopbackServer>(std::move(content), *token, *std::move(listener), port);
   if (Status status = server->start_threads(); !status.ok()) return status;
   return std::unique_ptr<RunServer>(std::move(server));
+}
+
+bool RunServer::stop_within(std::chrono::seconds patience) {
+  std::promise<void> stopped;
+  const std::future<void> wait = stopped.get_future();
+  std::thread stopping([this, stopped = std::move(stopped)]() mutable {
+    static_cast<void>(contained([this] {
+      stop();
+      return Status();
+    }));
+    stopped.set_value();
+  });
+  const bool in_time = wait.wait_for(patience) == std::future_status::ready;
+  in_time ? stopping.join() : stopping.detach();
+  return in_time;
 }
 
 }  // namespace stepscope

@@ -17,6 +17,7 @@
 // occupy all of them.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -52,6 +53,9 @@ class RunServer {
   [[nodiscard]] virtual const std::string& address() const = 0;
   // Aborts transfers, and returns when all threads have ended: within about a second.
   virtual void stop() = 0;
+  // As stop(), but waits for no longer than this: the page of a large run may be in the making.
+  // False: threads are still at work on this object, which must not be destroyed.
+  bool stop_within(std::chrono::seconds patience);
 };
 
 // "https://host:8080/any/path" gives "https://host:8080"; "" for what is no such address.

@@ -1,5 +1,5 @@
 // Preloaded into a program under test. While the file $HOLD is there, whoever opens a file named
-// $HOLD_NAME waits for ever; that one does is told by the file "$HOLD.met". So a test can stop a
+// $HOLD_NAME waits for ever; the file "$HOLD.met" appears as soon as one does. So a test can stop a
 // program in the middle of reading a store, for as long as it likes.
 #include <dlfcn.h>
 #include <fcntl.h>

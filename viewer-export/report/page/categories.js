@@ -13,6 +13,17 @@ export const CATEGORIES = {
   other: "scopes named by the program: checkpoints, evaluation, logging",
 };
 
+// What a training loop does besides its steps.
+export const SEGMENTS = {
+  evaluation: {title: "evaluation", color: "sync", meaning: "batches that nobody trains on"},
+  checkpoint: {title: "checkpoint", color: "copy", meaning: "saving the model"},
+  between_epochs: {
+    title: "between epochs",
+    color: "soft",
+    meaning: "from the end of the loader to its next batch"
+  },
+};
+
 // Maps the kind of a verdict ("input-bound") to the category that causes it.
 export const CATEGORY_OF_KIND = {
   "input-bound": "input",

@@ -109,6 +109,15 @@ function decode(columns) {
   });
 }
 
+// What the loop did besides its steps: kind, step (the last that began before), start, dur.
+export function segments(index = current) {
+  const columns = run.loops[index]?.segments;
+  if (!columns) return [];
+  return columns.kind.map(
+      (kind, i) =>
+          ({kind, step: columns.step[i], start: columns.start_ns[i], dur: columns.dur_ns[i]}));
+}
+
 // Steps that an entry stands for; the last group may be smaller.
 function groupSize(columns, i) {
   const next = columns.number[i + 1];

@@ -80,7 +80,7 @@ function stepsNow(main) {
       steps.analysed > 0 &&
           h("strong", {class: verdict.kind === "compute-bound" ? "degree good" : "degree"},
             capital([verdict.degree, verdict.kind].filter(Boolean).join(" "))),
-      ` ${percent(verdict.share)} · `,
+      verdict.kind === "no-verdict" ? " · " : ` ${percent(verdict.share)} · `,
       main.steps_so_far !== null && `${steps.unit} ${count(main.steps_so_far)} · `,
       `${time(steps.wall_ns.mean)} a ${steps.unit}, ${rate(1e9 / steps.wall_ns.mean)} a second`,
       main.last_step_ns !== null && ` · last ${time(main.last_step_ns)}`,

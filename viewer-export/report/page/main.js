@@ -80,7 +80,7 @@ function setRunTitle(...children) {
 
 function drawRunTitle() {
   const {command, duration_ns, processes} = analysis.run;
-  const name = processes[0]?.name ?? "run";
+  const name = analysis.run.name ?? processes[0]?.name ?? "run";
   setRunTitle(
       h("strong", null, name),
       (command || run.imported_from) && ` · ${command || run.imported_from}`,

@@ -1,6 +1,6 @@
 // The first page: what bounds the run, the confidence, where the step time goes, what would help.
 import {addressOf} from "./address.js";
-import {bar, CATEGORIES, present, swatch} from "./categories.js";
+import {bar, CATEGORIES, present, SEGMENTS, swatch} from "./categories.js";
 import {analysis, figure, inLoopUnits, linkToStep, loop, loopData, lost, pictures, run, stepsInGroup, trains} from "./data.js";
 import {absent, capital, evidence, facts, h, section} from "./dom.js";
 import {paddingLine} from "./input.js";
@@ -12,18 +12,20 @@ const NO_STEPS = "No step was found";
 export function headline() {
   const {kind, degree} = loop().verdict;
   if (kind === "no-steps") return NO_STEPS;
+  if (kind === "no-verdict") return "No verdict";
   return capital([degree, kind].filter(Boolean).join(" "));
 }
 
 export function overviewPage() {
-  if (analysis.loops.length === 0) return [verdictPart(), runPart()];
+  if (analysis.loops.length === 0) return [verdictPart(), wholePart(), runPart()];
   return [
     verdictPart(),
     section(inLoopUnits("Step times"), stepGraph()),
     kindsPart(),
     advicePart(),
     h("div", {class: "columns"}, breakdownPart(),
-      h("div", null, trains() ? phasesPart() : callPart(), placementPart())),
+      h("div", null, trains() ? phasesPart() : callPart(), scopesPart(), goodputPart(),
+        placementPart())),
     runPart(),
   ];
 }
@@ -33,14 +35,14 @@ function verdictPart() {
   const deaths = analysis.run.processes.map((process) => process.died)
                      .filter((died) => died !== null && !verdict.why.includes(died.why));
   deaths.sort((a, b) => a.at_ns - b.at_ns);  // the first death usually caused the others
-  const tone = {"compute-bound": "degree good", "no-steps": null}[verdict.kind];
+  const tone = {"compute-bound": "degree good", "no-steps": null, "no-verdict": null}[verdict.kind];
   return section(
       null,
       analysis.run.incomplete && h("p", {class: "alert", role: "alert"}, analysis.run.incomplete),
       deaths.map((died) => h("p", {class: "alert", role: "alert"}, died.why)),
       h("h1", {class: tone === undefined ? "degree" : tone}, headline()),
       h("p", {class: "lead"}, capital(verdict.why)),
-      analysis.loops.length > 0 &&
+      analysis.loops.length > 0 && verdict.kind !== "no-verdict" &&
           h("p", {class: "soft"}, "Deciding share ", figure("verdict.share", "percent"),
             " (95 % CI ", figure("verdict.ci95.0", "percent"), " – ",
             figure("verdict.ci95.1", "percent"), "), confidence ",
@@ -109,6 +111,32 @@ function breakdownPart() {
               "Ops were not recorded: compute cannot be distinguished from the program's own code."));
 }
 
+// Of a run without a loop: where the time of the recording went.
+function wholePart() {
+  const {whole, shares} = analysis;
+  if (!whole) return null;
+  const names = present(shares).sort((a, b) => shares[b] - shares[a]);
+  const cells = (name) =>
+      [h("td", {class: "number"}, figure(`shares.${name}`, "time", "whole.wall_ns")),
+       h("td", {class: "number"}, figure(`shares.${name}`, "percent")),
+       h("td", {class: "small soft"}, CATEGORIES[name])];
+  return section(
+      "The whole recording",
+      h("p", null, figure("whole.wall_ns", "time"),
+        ` of thread ${whole.thread_name} ${whole.thread}, from its first op to its last.`),
+      h("div", {class: "scroll"},
+        h("table", null,
+          h("thead", null,
+            h("tr", null, h("th", {scope: "col"}, "category"),
+              h("th", {scope: "col", class: "number"}, "in all"),
+              h("th", {scope: "col", class: "number"}, "share"),
+              h("th", {scope: "col"}, "what it is"))),
+          h("tbody", null,
+            names.map(
+                (name) =>
+                    h("tr", null, h("th", {scope: "row"}, swatch(name), name), cells(name)))))));
+}
+
 // From the fastest step to the slowest; the extremes link to their timelines.
 function spreadText({wall_ns: wall}) {
   const drawn = (name, why) => {
@@ -161,6 +189,60 @@ function idealPart(names) {
           ]) => [h("span", {class: "soft"}, name), image, h("span", {class: "number"}, value)]));
 }
 
+// The program's own labels, with all that ran inside them.
+function scopesPart() {
+  const {scopes, steps} = loop();
+  if (scopes.length === 0) return null;
+  const mean = (scope) => scope.total_ns / steps.analysed;
+  const row = (scope) =>
+      stackRow(scope.name, "other", mean(scope), steps.wall_ns.mean, time(mean(scope)));
+  return section(
+      inLoopUnits("Scopes, a step"),
+      h("p", {class: "soft small"},
+        "All that runs inside the scopes that the program labels, whatever its category."),
+      h("div", {class: "stacks"}, scopes.map(row)));
+}
+
+// Where the time of the whole run went: training, segments, start-up and the rest.
+function goodputPart() {
+  const {goodput, segments} = loop();
+  if (!goodput) return null;
+  const row = (title, color, key) => goodput[key] > 0 &&
+      stackRow(title, color, goodput[key], goodput.run_ns, figure(`goodput.${key}`, "time"));
+  const judged = segments.filter(({verdict}) => verdict !== null);
+  return section(
+      "The time of the run",
+      h("p", {class: "soft small"}, "For ", figure("goodput.share", "percent"),
+        " of the run, the loop trained and did not wait for input."),
+      h("div", {class: "stacks"}, row("start-up", "soft", "startup_ns"),
+        row("training", "compute", "training_ns"),
+        row("of which input", "input", "training_input_ns"),
+        Object.entries(SEGMENTS).map(([kind, {title, color}]) => row(title, color, `${kind}_ns`)),
+        row("the rest", "line", "rest_ns")),
+      segments.length > 0 &&
+          h("p", {class: "small soft"},
+            segments
+                .map(
+                    ({kind, count, batches}) => `${SEGMENTS[kind].title}: ${plural(count, "time")}${
+                        batches > 0 ? `, ${plural(batches, "batch", "batches")}` : ""}`)
+                .join("; "),
+            "."),
+      judged.map(
+          ({kind, verdict}) =>
+              h("p", null,
+                capital(`${SEGMENTS[kind].title} is ${verdict.degree} ${
+                    verdict.kind}: it waits for ${percent(verdict.share)} of its time.`))));
+}
+
+// A row of a stack of bars: its label, a bar of `ns` in `whole`, and the figure shown.
+function stackRow(title, color, ns, whole, shown, label = title) {
+  return [
+    h("span", null, swatch(color), label),
+    bar([{name: color, value: ns, title: `${title} ${time(ns)}`}], whole),
+    h("span", {class: "number"}, shown)
+  ];
+}
+
 // Whether ops were recorded in the phase: the forward pass is often inferred from the other phases.
 function hasOps(phase) {
   return run.ops.some((op) => op[0] === loopData()?.process && op[2] === phase);
@@ -185,16 +267,9 @@ function phasesPart() {
           absent("No phase was seen.") :
           h("div", {class: "stacks"},
             names.map(
-                (name) =>
-                    [h("span", null, swatch(colors[name]),
-                       hasOps(name) ? h("a", {href: addressOf("ops", name)}, name) : name),
-                     bar([{
-                           name: colors[name],
-                           value: phases[name],
-                           title: `${name} ${time(phases[name])}`
-                         }],
-                         whole),
-                     h("span", {class: "number"}, figure(`phases.${name}`, "time"))])),
+                (name) => stackRow(
+                    name, colors[name], phases[name], whole, figure(`phases.${name}`, "time"),
+                    hasOps(name) ? h("a", {href: addressOf("ops", name)}, name) : name))),
       paddingLine());
 }
 
@@ -213,11 +288,7 @@ function callPart() {
         "Input is the time spent waiting for it or preparing it; the model is the ops and the code between them; scopes carry the program's own labels."),
       h("div", {class: "stacks"},
         rows.filter(([, , ns]) => ns > 0)
-            .map(
-                ([name, color, ns, shown]) =>
-                    [h("span", null, swatch(color), name),
-                     bar([{name: color, value: ns, title: `${name} ${time(ns)}`}], wall.mean),
-                     h("span", {class: "number"}, shown)])),
+            .map(([name, color, ns, shown]) => stackRow(name, color, ns, wall.mean, shown))),
       paddingLine());
 }
 
@@ -317,12 +388,32 @@ function placementPart() {
       devices.length === 0 && absent("No GPU was seen."));
 }
 
+function sourceText({root, commit, dirty}) {
+  const state = dirty === null ? ", unknown whether modified" : dirty ? ", modified" : "";
+  return [
+    commit === null ? "no commit" : h("code", {title: commit}, commit.slice(0, 7)), state, " in ",
+    h("code", null, root)
+  ];
+}
+
+function versionsText({torch_version, python_version, numpy_version}) {
+  return [
+    torch_version && `libtorch ${torch_version}`, python_version && `Python ${python_version}`,
+    numpy_version && `NumPy ${numpy_version}`
+  ].filter(Boolean)
+      .join(", ");
+}
+
 function runPart() {
-  const {command, torch_version, hosts, cpu_count, processes, being_recorded} = analysis.run;
+  const {command, working_folder, git, hosts, cpu_count, processes, being_recorded} = analysis.run;
+  const variables = Object.entries(analysis.run.environment);
+  const versions = versionsText(analysis.run);
   const growing = processes.filter((process) => process.rss_growth_per_step > 0);
   return section(
       "The run", facts([
         command && ["Command", h("code", null, command)],
+        working_folder && ["In", h("code", null, working_folder)],
+        git && ["Source", ...sourceText(git)],
         run.imported_from && ["Imported from", run.imported_from],
         ["Recorded for", figure("run.duration_ns", "time"), being_recorded && ", still going"],
         run.wall_start_unix_ns > 0 &&
@@ -331,13 +422,22 @@ function runPart() {
               new Date(run.wall_start_unix_ns / 1e6).toISOString().replace("T", " ").slice(0, 19) +
                   " UTC"
             ],
-        torch_version && ["libtorch", torch_version],
+        versions && ["Versions", versions],
+        variables.length > 0 &&
+            [
+              "Environment",
+              h("ul", {class: "plain"},
+                variables.map(
+                    ([name, value]) => h("li", null, h("code", null, `${name}=${value}`))))
+            ],
         hosts.length > 0 &&
             ["Host", hosts.join(", "), cpu_count && ` (${plural(cpu_count, "core")})`],
         ["Ops recorded", figure("run.ops", "count")],
         loop().steps.marker &&
             [
               inLoopUnits("Steps found by"), markerText(loop().steps.marker),
+              loop().steps.batches_per_step > 1 &&
+                  `; ${loop().steps.batches_per_step} batches a step`,
               stepsInGroup() > 1 && `; the page shows means of ${stepsInGroup()} neighbours`
             ],
         ["Processes", h("ul", {class: "plain"}, processes.map(processText))],

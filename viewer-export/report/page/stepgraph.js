@@ -1,7 +1,7 @@
 // Steps on x, their time by category on y; a click or Enter opens a step.
-import {CATEGORIES, colorValue, legend} from "./categories.js";
+import {CATEGORIES, colorValue, legend, legendOf, SEGMENTS} from "./categories.js";
 import {axis, chartsMissing, graph} from "./charts.js";
-import {inLoopUnits, loop, steps, stepsInGroup} from "./data.js";
+import {inLoopUnits, loop, segments, steps, stepsInGroup} from "./data.js";
 import {h, visible} from "./dom.js";
 import {count, plural, time} from "./text.js";
 
@@ -22,6 +22,55 @@ function barsOf(list) {
     });
   }
   return {bars, size};
+}
+
+// What the loop did after the steps of each bar, before those of the next.
+function addSegments(bars, all) {
+  for (const bar of bars) bar.segments = [];
+  for (const segment of all) {
+    const after = bars.findLast((bar) => bar.members[0].number <= segment.step);
+    (after ?? bars[0]).segments.push(segment);
+  }
+}
+
+function nameOfSegments(bar) {
+  const sums = new Map();
+  for (const {kind, dur} of bar.segments) sums.set(kind, (sums.get(kind) ?? 0) + dur);
+  return [...sums].map(([kind, dur]) => `${SEGMENTS[kind].title} ${time(dur)}`).join(", ");
+}
+
+// A line at the right edge of a bar for each kind of segment that follows it.
+function segmentLines(bars) {
+  return {
+    id: "segments",
+    afterDatasetsDraw({ctx, chartArea, scales}) {
+      const width = bars.length > 1 ? scales.x.getPixelForValue(1) - scales.x.getPixelForValue(0) :
+                                      chartArea.width;
+      ctx.save();
+      ctx.lineWidth = 2;
+      bars.forEach((bar, i) => {
+        const kinds = [...new Set(bar.segments.map((segment) => segment.kind))];
+        kinds.forEach((kind, place) => {
+          const x = scales.x.getPixelForValue(i) + width / 2 - 3 * place;
+          ctx.strokeStyle = colorValue(SEGMENTS[kind].color);
+          ctx.beginPath();
+          ctx.moveTo(x, chartArea.top);
+          ctx.lineTo(x, chartArea.bottom);
+          ctx.stroke();
+        });
+      });
+      ctx.restore();
+    }
+  };
+}
+
+function segmentLegend(all) {
+  const kinds = Object.keys(SEGMENTS).filter((kind) => all.some((each) => each.kind === kind));
+  return kinds.length > 0 && legendOf(kinds.map((kind) => ({
+                                                  color: SEGMENTS[kind].color,
+                                                  text: `${SEGMENTS[kind].title} (line)`,
+                                                  title: SEGMENTS[kind].meaning
+                                                })));
 }
 
 function nameOfBar(bar) {
@@ -83,9 +132,12 @@ function optionsOf(bars, top, open) {
         callbacks: {
           title: (items) => nameOfBar(bars[items[0].dataIndex]),
           label: (item) => item.raw > 0 ? `${item.dataset.label} ${time(item.raw)}` : null,
-          footer: (items) =>
-              `slowest: ${inLoopUnits("step")} ${bars[items[0].dataIndex].slowest.number}, ${
-                  time(bars[items[0].dataIndex].slowest.wall)}`,
+          footer: (items) => {
+            const bar = bars[items[0].dataIndex];
+            const slowest =
+                `slowest: ${inLoopUnits("step")} ${bar.slowest.number}, ${time(bar.slowest.wall)}`;
+            return bar.segments.length > 0 ? [slowest, `then ${nameOfSegments(bar)}`] : slowest;
+          },
         },
         filter: (item) => item.raw > 0
       }
@@ -100,6 +152,7 @@ function openStep(number) {
 export function stepGraph() {
   const list = steps();
   const {bars, size} = barsOf(list);
+  addSegments(bars, segments());
   const names = Object.keys(CATEGORIES).filter((name) => list.some((step) => step.times[name] > 0));
   const top = heightOf(bars);
   const {wall_ns: wall} = loop().steps;
@@ -112,12 +165,13 @@ export function stepGraph() {
           labels: bars.map((bar) => bar.members[0].number),
           datasets: datasets(bars, size, names)
         },
-        options: optionsOf(bars, top, (bar) => openStep(bar.slowest.number))
+        options: optionsOf(bars, top, (bar) => openStep(bar.slowest.number)),
+        plugins: [segmentLines(bars)]
       },
       label, {keys: true});
   const said = h("p", {class: "small soft", "aria-live": "polite"}, explain(bars, size, top));
   if (!chartsMissing()) addKeys(drawn, bars, said);
-  return [legend(names), drawn.element, said, stepForm(list)];
+  return [legend(names), segmentLegend(segments()), drawn.element, said, stepForm(list)];
 }
 
 function explain(bars, size, top) {

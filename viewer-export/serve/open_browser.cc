@@ -1,4 +1,4 @@
-#include "cli/open_browser.h"
+#include "viewer-export/serve/open_browser.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -9,7 +9,7 @@
 
 extern char** environ;
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 bool is_set(const char* variable) {
@@ -69,4 +69,4 @@ Status open_in_browser(const std::string& address, const std::filesystem::path& 
   return Status::error(ErrorKind::kUnavailable, "there is no xdg-open");
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

