@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,8 +37,16 @@ class Stopwatch {
     updates_.emplace_back(begin, now());
   }
 
-  // Writes {"pid", "tid", "waits": [[begin, end], …], "updates": […], "exhausted": […]}; nothing
-  // when `path` is empty.
+  // Runs `work`, timed as something that is no training: "evaluation", "checkpoint".
+  template <typename Work>
+  void segment(const char* name, Work work) {
+    const auto begin = now();
+    work();
+    segments_[name].emplace_back(begin, now());
+  }
+
+  // Writes {"pid", "tid", "waits": [[begin, end], …], "updates": […], "exhausted": […], "segments":
+  // {"evaluation": […]}}; nothing when `path` is empty.
   void save(const std::string& path) const {
     if (path.empty()) return;
     std::FILE* file = std::fopen(path.c_str(), "w");
@@ -46,7 +55,9 @@ class Stopwatch {
     write(file, "waits", waits_);
     write(file, "updates", updates_);
     write(file, "exhausted", exhausted_);
-    std::fputs("}\n", file);
+    std::fputs(", \"segments\": {\"\": []", file);
+    for (const auto& [name, stretches] : segments_) write(file, name, stretches);
+    std::fputs("}}\n", file);
     std::fclose(file);
   }
 
@@ -56,8 +67,9 @@ class Stopwatch {
   static long long now() {
     return std::chrono::nanoseconds(Clock::now().time_since_epoch()).count();
   }
-  static void write(std::FILE* file, const char* name, const std::vector<Stretch>& stretches) {
-    std::fprintf(file, ", \"%s\": [", name);
+  static void write(std::FILE* file, const std::string& name,
+                    const std::vector<Stretch>& stretches) {
+    std::fprintf(file, ", \"%s\": [", name.c_str());
     for (std::size_t i = 0; i < stretches.size(); ++i) {
       std::fprintf(file, "%s[%lld, %lld]", i == 0 ? "" : ", ", stretches[i].first,
                    stretches[i].second);
@@ -68,6 +80,7 @@ class Stopwatch {
   std::vector<Stretch> waits_;
   std::vector<Stretch> updates_;
   std::vector<Stretch> exhausted_;
+  std::map<std::string, std::vector<Stretch>> segments_;
 };
 
 }  // namespace own

@@ -1,7 +1,8 @@
 // Training programs that know nothing of Stepscope; each measures its own waits.
 //
 //   cpp_programs loader|reader|accumulation|lbfgs|evaluation|threads|inference|throws|exits|devices
-//                [--own FILE] [--workers N] [--kind sleep|busy] [--stall-ms MS] [--batches N]
+//                log|loader_and_log
+//                [--own FILE] [--workers N] [--kind sleep|busy|ops] [--stall-ms MS] [--batches N]
 //
 // Two runs print the same: one seed, one thread of libtorch's own.
 #include <c10/core/Allocator.h>
@@ -34,12 +35,14 @@ struct Given {
   std::size_t batches = 80;
 };
 
-// Waits as a disk makes one wait (sleep) or as a decoder does (busy).
+// Waits as a disk makes one wait (sleep) or as a decoder does (busy), one in libtorch's ops (ops).
 void stall(const Given& given) {
   const auto until = own::Clock::now() +
                      std::chrono::microseconds(static_cast<std::int64_t>(given.stall_ms * 1000));
   if (given.kind == "sleep") return std::this_thread::sleep_until(until);
+  const torch::Tensor pixels = torch::ones({64, 64});
   while (own::Clock::now() < until) {
+    if (given.kind == "ops") pixels.flip(1).add(1);
   }
 }
 
@@ -139,6 +142,46 @@ int loader(const Given& given) {
   return 0;
 }
 
+constexpr double kLogMs = 0.5;
+
+void write_log(const Given& given) {
+  Given log = given;
+  log.stall_ms = kLogMs;
+  stall(log);
+}
+
+// All batches are there already; after each update something is logged.
+int log_only(const Given& given) {
+  own::Stopwatch watch;
+  auto model = make_model();
+  torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.05).momentum(0.9));
+  const auto features = torch::randn({kBatch, kFeatures});
+  const auto labels = torch::randint(0, kClasses, {kBatch});
+  for (std::size_t number = 0; number < given.batches; ++number) {
+    optimizer.zero_grad();
+    loss_of(model, features, labels).backward();
+    watch.update([&] { optimizer.step(); });
+    write_log(given);
+  }
+  watch.save(given.own);
+  return 0;
+}
+
+int loader_and_log(const Given& given) {
+  own::Stopwatch watch;
+  auto model = make_model();
+  torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.05).momentum(0.9));
+  auto batches = make_loader(given);
+  for_each_batch(*batches, watch, [&](const Batch& batch) {
+    optimizer.zero_grad();
+    loss_of(model, batch.features, batch.labels).backward();
+    watch.update([&] { optimizer.step(); });
+    write_log(given);
+  });
+  watch.save(given.own);
+  return 0;
+}
+
 double train_with_reader(const Given& given, own::Stopwatch& watch) {
   auto model = make_model();
   torch::optim::AdamW optimizer(model->parameters(), torch::optim::AdamWOptions(1e-3));
@@ -222,15 +265,19 @@ int evaluation(const Given& given) {
     loss_of(model, batch.features, batch.labels).backward();
     watch.update([&] { optimizer.step(); });
     if (++number % 25 != 0) return;
-    std::ostringstream checkpoint;
-    torch::save(model, checkpoint);
-    const torch::NoGradGuard no_grad;
-    model->eval();
-    std::int64_t right = 0;
-    for_each_batch(*evaluated, not_compared, [&](const Batch& one) {
-      right += (model->forward(one.features).argmax(1) == one.labels).sum().item<std::int64_t>();
+    watch.segment("checkpoint", [&] {
+      std::ostringstream checkpoint;
+      torch::save(model, checkpoint);
     });
-    model->train();
+    std::int64_t right = 0;
+    watch.segment("evaluation", [&] {
+      const torch::NoGradGuard no_grad;
+      model->eval();
+      for_each_batch(*evaluated, not_compared, [&](const Batch& one) {
+        right += (model->forward(one.features).argmax(1) == one.labels).sum().item<std::int64_t>();
+      });
+      model->train();
+    });
     std::printf("step %zu: %lld right\n", number, static_cast<long long>(right));
   });
   watch.save(given.own);
@@ -326,10 +373,10 @@ Given read_options(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const std::map<std::string, int (*)(const Given&)> programs{
-      {"loader", loader},  {"reader", reader},         {"accumulation", accumulation},
-      {"lbfgs", lbfgs},    {"evaluation", evaluation}, {"threads", threads},
-      {"throws", throws},  {"inference", inference},   {"exits", exits},
-      {"devices", devices}};
+      {"loader", loader},   {"reader", reader},         {"accumulation", accumulation},
+      {"lbfgs", lbfgs},     {"evaluation", evaluation}, {"threads", threads},
+      {"throws", throws},   {"inference", inference},   {"exits", exits},
+      {"devices", devices}, {"log", log_only},          {"loader_and_log", loader_and_log}};
   const auto program = programs.find(argc > 1 ? argv[1] : "");
   if (program == programs.end()) {
     std::fputs("usage: cpp_programs PROGRAM [--option VALUE]…; see the head of its source\n",

@@ -18,26 +18,22 @@ def run(tmp_path, stepscope, cpp_programs):
     """Runs a program bare and wrapped, and analyzes what was recorded. With steps_of, a function that finds the
     steps in what the program saw (of each of the files `of`), steps and shares are compared as well."""
 
-    def run(program, *options, steps_of=None, of=("",), code=0, analyze=recorded.analyze):
+    def run(
+        program, *options, steps_of=None, of=("",), code=0, analyze=recorded.analyze, ops="auto"
+    ):
         command = [cpp_programs, program, *map(str, options), "--own", "own.json"]
         bare = run_in(tmp_path / "bare", command)
         assert bare.returncode in (code, 128 - code), bare.stderr
-        for attempt in range(recorded.ATTEMPTS):
+
+        def record(attempt):
             folder = tmp_path / f"wrapped{attempt}"
-            wrapped = run_in(folder, [stepscope, "run", "-o", "run.db", "--quiet", "--", *command])
+            wrapper = [stepscope, "run", "-o", "run.db", "--quiet", "--ops", ops, "--"]
+            wrapped = run_in(folder, [*wrapper, *command])
             assert wrapped.returncode == code, wrapped.stderr
             assert (wrapped.stdout, wrapped.stderr) == (bare.stdout, bare.stderr)
-            done = analyze(stepscope, folder)
-            errors = [
-                recorded.share_error_of_its_own_steps(done, done.own(which), steps_of)
-                for which in of
-                if steps_of
-            ]
-            if all(abs(error) <= recorded.POINT for error in errors):
-                return done
-        pytest.fail(
-            f"input shares differ from the program's own by {errors}, {recorded.ATTEMPTS} times"
-        )
+            return analyze(stepscope, folder)
+
+        return recorded.until_shares_agree(record, steps_of, of)
 
     return run
 
@@ -79,6 +75,7 @@ def test_gradient_accumulation(run):
     """Four waits, four backward passes, one step."""
     done = run("accumulation", "--batches", 280, "--stall-ms", 4, steps_of=own_steps.update_steps)
     assert done.report["steps"]["marker"] == "optimizer"
+    assert done.report["steps"]["batches_per_step"] == 4
     assert (
         count(
             done,
@@ -91,11 +88,22 @@ def test_gradient_accumulation(run):
 def test_a_closure(run):
     done = run("lbfgs", steps_of=own_steps.update_steps)
     assert done.report["steps"]["marker"] == "closure"
+    # The closure is marked: its forward pass is not the optimizer's.
+    phases = "SELECT count(*) FROM op JOIN string ON string.id = name_id JOIN phase_kind AS k ON k.id = phase WHERE text"
+    assert count(done, f"{phases} = 'aten::addmm' AND k.name = 'forward'") > 0
+    assert count(done, f"{phases} = 'aten::addmm' AND k.name != 'forward'") == 0
+    assert count(done, f"{phases} = 'aten::dot' AND k.name = 'optimizer'") > 0
 
 
 def test_evaluation_and_checkpoints(run):
-    done = run("evaluation", "--batches", 110, steps_of=own_steps.update_steps)
+    done = run("evaluation", "--batches", 110, steps_of=own_steps.update_steps, ops="all")
     assert done.report["steps"]["marker"] == "optimizer"
+    told = {segment["kind"]: segment for segment in done.report["segments"]}
+    own = own_steps.segments(done.own())
+    for kind in "evaluation", "checkpoint":
+        assert told[kind]["count"] == len(own[kind]) == 4
+        error = told[kind]["total_ns"] - own_steps.length_of(own[kind])
+        assert abs(error) <= recorded.POINT * done.report["goodput"]["run_ns"]
 
 
 def test_two_loops_in_one_process(run):
@@ -109,9 +117,8 @@ def test_two_loops_in_one_process(run):
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_inference(run, workers):
-    """The sampler's marks tell the batches; with workers nothing ends the last one. What a batch is prepared with by
-    ops does not count as input."""
-    done = run("inference", "--workers", workers, "--stall-ms", 30 if workers else 8)
+    """The sampler's marks tell the batches; with workers nothing ends the last one."""
+    done = run("inference", "--workers", workers, "--stall-ms", 30 if workers else 8, ops="all")
     assert (
         count(
             done,
@@ -125,7 +132,30 @@ def test_inference(run, workers):
     own = done.own()
     (begin, _), *_, (_, end) = own["waits"]
     waited = sum(end - begin for begin, end in own["waits"]) / (end - begin)
-    assert waited - 0.1 < done.report["shares"]["input"] < waited + 0.05
+    assert done.report["shares"]["input"] == pytest.approx(waited, abs=0.05 if workers else 0.02)
+
+
+def test_inference_with_samples_made_by_ops(run):
+    """The forward pass begins with the model, not with the first op."""
+    done = run("inference", "--kind", "ops", "--stall-ms", 4, ops="all")
+    own = done.own()
+    (begin, _), *_, (_, end) = own["waits"]
+    waited = sum(end - begin for begin, end in own["waits"]) / (end - begin)
+    assert waited > 0.1
+    assert done.report["shares"]["input"] == pytest.approx(waited, abs=0.02)
+
+
+def test_a_log_is_not_called_input(run):
+    """Nothing tells a log that is written between the optimizer step and the forward pass from a reader."""
+    done = run("log", "--kind", "busy")
+    verdict = done.report["verdict"]
+    assert verdict["kind"] != "input-bound" or verdict["confidence"] == "low", verdict
+
+
+def test_a_log_before_a_sampler_draws_is_no_input(run):
+    """The sampler's marks say where the fetch of a batch begins."""
+    done = run("loader_and_log", "--kind", "busy", "--stall-ms", 2, steps_of=own_steps.update_steps)
+    assert done.report["shares"]["host"] > 0.02
 
 
 def test_an_exception_that_nobody_catches(run):

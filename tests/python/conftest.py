@@ -20,3 +20,16 @@ def fake_library(tmp_path_factory, request):
 @pytest.fixture
 def python(tmp_path):
     return pythons.Python(tmp_path)
+
+
+@pytest.fixture
+def marked(python, fake_library):
+    """Runs code with the package and a library that is in the process already; returns its calls."""
+    python.with_package()
+    python.environment["LD_PRELOAD"] = str(fake_library)
+
+    def run(code):
+        python.run(code)
+        return python.calls()
+
+    return run

@@ -6,10 +6,13 @@ import pathlib
 import sqlite3
 import subprocess
 
+import pytest
+
 import own_steps
 
 POINT = 0.01  # the promise: the input share is within one point of the program's own
 ATTEMPTS = 5
+STARVED = 0.10  # of a loop's time without a core: what it then measures itself is no truth
 
 
 @dataclasses.dataclass
@@ -57,6 +60,28 @@ def analyze(stepscope, folder):
     )
     assert analyzed.returncode == 0, analyzed.stderr
     return Run(json.loads(analyzed.stdout), folder)
+
+
+def until_shares_agree(record, steps_of, of):
+    """The first of ATTEMPTS runs whose input shares are the program's own. record(attempt) makes a Run; steps_of and
+    of are those of the fixtures `run`. Skips if the program's loops lacked a core in every attempt."""
+    starved = True
+    for attempt in range(ATTEMPTS):
+        done = record(attempt)
+        owns = [done.own(which) for which in of if steps_of]
+        errors = [share_error_of_its_own_steps(done, own, steps_of) for own in owns]
+        if all(abs(error) <= POINT for error in errors):
+            return done
+        starved &= any(is_starved(done.loop_of(own["pid"], own.get("tid"))) for own in owns)
+    message = f"input shares differ from the program's own by {errors}, {ATTEMPTS} times"
+    if starved:
+        pytest.skip(f"no cores for the program: {message}")
+    pytest.fail(message)
+
+
+def is_starved(loop):
+    starvation = loop["starvation"]  # null where the kernel does not tell
+    return starvation is not None and starvation["loop_share"] >= STARVED
 
 
 def share_error_of_its_own_steps(run, own, steps_of):

@@ -2,7 +2,6 @@
 and they do what they do without it.
 """
 
-import functools
 import importlib.util
 import pathlib
 import shutil
@@ -36,17 +35,12 @@ def run(tmp_path, stepscope):
         python.options, python.path = [], list(path)
         bare = run_in(python, tmp_path / "bare", command)
         assert bare.returncode == 0, bare.stderr
-        for attempt in range(recorded.ATTEMPTS):
-            done = record(stepscope, python, tmp_path / f"wrapped{attempt}", command, bare)
-            errors = [
-                recorded.share_error_of_its_own_steps(done, done.own(which), steps_of)
-                for which in of
-                if steps_of
-            ]
-            if all(abs(error) <= recorded.POINT for error in errors):
-                return done
-        pytest.fail(
-            f"input shares differ from the program's own by {errors}, {recorded.ATTEMPTS} times"
+        return recorded.until_shares_agree(
+            lambda attempt: record(
+                stepscope, python, tmp_path / f"wrapped{attempt}", command, bare
+            ),
+            steps_of,
+            of,
         )
 
     return run
@@ -102,6 +96,8 @@ def needs(*packages):
 def test_a_loader_is_a_step_each_batch(run, program, options):
     done = run(program, *options, steps_of=own_steps.loader_steps)
     assert done.report["steps"]["marker"] == "loader"
+    assert done.report["input"]["loader"].startswith("DataLoader(batch_size=")
+    assert ("num_workers=2" in done.report["input"]["loader"]) == (options[:2] == ["--workers", 2])
     assert not any(process["died"] for process in done.report["run"]["processes"]), (
         "nor a loader's worker"
     )
@@ -126,16 +122,6 @@ def test_inference_in_training_mode_is_told(run, mistake):
     done = run("inference.py", "--mistake", mistake, steps_of=own_steps.loader_steps)
     rules = {advice["rule"] for advice in done.report["advice"]}
     assert ("evaluation-mode" in rules) == (mistake == "training")
-
-
-@shares
-def test_gradient_accumulation(run):
-    """Each batch is a step by the loader; a fourth of them updates."""
-    done = run(
-        "accumulation.py", steps_of=functools.partial(own_steps.loader_steps, micro_batches=True)
-    )
-    assert done.report["steps"]["marker"] == "loader"
-    assert len(done.own()["updates"]) * 4 == done.report["steps"]["count"]
 
 
 # --- other signs of a step -----------------------------------------------------------------------

@@ -48,6 +48,41 @@ def test_a_loader_with_workers_says_so(wrapped, version):
     assert wrapped.calls()[1:] == ["begin input DataLoader, workers", "end input"] * 2
 
 
+@VERSIONS
+def test_a_loader_says_what_the_program_gave(wrapped, version):
+    """And of PyTorch's defaults nothing. No property of the program's is called."""
+    wrapped.with_fake_torch(version).run("""
+        import torch
+        from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter as Loader
+
+        class RandomSampler:
+            pass
+
+        class Batches:
+            def __init__(self):
+                self.batch_size, self.sampler = 8, RandomSampler()
+
+        class Own:
+            @property
+            def batch_size(self):
+                raise SystemExit("called")
+
+        loader = Loader([1, 2])
+        loader._index_sampler, loader._num_workers, loader._prefetch_factor = Batches(), 2, 4
+        loader._persistent_workers, loader._pin_memory = True, False
+        next(loader)
+        next(loader)
+        loader = Loader([1])
+        loader._index_sampler, loader._num_workers, loader._prefetch_factor = Own(), 1, 2
+        next(loader)
+    """)
+    given = "DataLoader(batch_size=8, shuffle=True, num_workers=2, prefetch_factor=4, persistent_workers=True)"
+    assert wrapped.calls()[1:] == (
+        [f"begin input {given}", "end input"] * 2
+        + ["begin input DataLoader(num_workers=1)", "end input"]
+    )
+
+
 def test_a_library_without_torch_loaded_is_asked_whether_it_records(python, tmp_path):
     python.wrapped(compile_fake(tmp_path, "-DWITHOUT_TORCH_LOADED")).with_fake_torch("2")
     python.run("import torch; torch.optim.SGD().step()")
@@ -95,13 +130,65 @@ def test_optimizers_of_any_class_and_their_closures(wrapped, version):
         assert Tamer().step() is None
         for _ in range(2): torch.optim.SGD().step()
     """)
-    assert [call for call in wrapped.calls() if call.startswith("begin")] == [
+    assert [call for call in wrapped.calls() if call.startswith("begin optimizer")] == [
         "begin optimizer Lion",
         "begin optimizer Tamer",
         "begin optimizer SGD",
         "begin optimizer SGD",
     ]
     assert wrapped.calls().count("end optimizer") == 4
+
+
+@VERSIONS
+@pytest.mark.parametrize("mask", ["1", "3"])
+@pytest.mark.parametrize("call", ["step(closure)", "step(closure=closure)"])
+def test_a_closure_is_no_part_of_its_optimizer_step(wrapped, version, mask, call):
+    """Also where the op hooks see the optimizer step itself."""
+    wrapped.environment["STEPSCOPE_FAKE_TORCH"] = mask
+    wrapped.with_fake_torch(version).run(f"""
+        import torch
+
+        def closure():
+            optimizer.zero_grad()
+            return 42
+
+        optimizer = torch.optim.SGD()
+        assert optimizer.{call} == 42
+        assert torch.optim.SGD().step() is None
+    """)
+    closure = ["begin closure", "begin zero_grad", "end zero_grad", "end closure"]
+    step = ["begin optimizer SGD", "end optimizer"]
+    if mask == "3":
+        assert wrapped.calls()[1:] == [closure[0], closure[-1]]
+    else:
+        assert wrapped.calls()[1:] == [step[0], *closure, step[1], *step]
+
+
+@VERSIONS
+def test_a_closure_that_raises(wrapped, version):
+    wrapped.environment["STEPSCOPE_FAKE_TORCH"] = "3"
+    wrapped.with_fake_torch(version).run("""
+        import torch
+        try:
+            torch.optim.SGD().step(lambda: {}["gradient"])
+        except KeyError as error:
+            assert error.args == ("gradient",)
+    """)
+    assert wrapped.calls()[1:] == ["begin closure", "end closure"]
+
+
+@VERSIONS
+def test_a_scaler_that_skips_its_optimizer_has_stepped(wrapped, version):
+    wrapped.environment["STEPSCOPE_FAKE_TORCH"] = "3"
+    module = "cuda.amp" if version == "1.13" else "amp"
+    wrapped.with_fake_torch(version).run(f"""
+        import torch
+        scaler = torch.{module}.GradScaler()
+        assert scaler.step(torch.optim.SGD(), lambda: 42) == 42
+        assert scaler.step(torch.optim.SGD(), skips=True) is None
+    """)
+    begin, end = "begin optimizer GradScaler", "end optimizer"
+    assert wrapped.calls()[1:] == [begin, "begin closure", "end closure", end, begin, end]
 
 
 @VERSIONS
@@ -138,7 +225,7 @@ def test_a_step_that_raises_does_so_and_the_next_one_counts(wrapped, version):
                 assert error.args == ("nan",)
         sgd.step()
     """)
-    calls = wrapped.calls()[1:]
+    calls = [call for call in wrapped.calls()[1:] if not call.endswith(" closure")]
     assert calls.count("begin optimizer SGD") == 3
     assert len(calls) == 6, "each was ended"
     assert calls[-2:] == ["begin optimizer SGD", "end optimizer"]
@@ -214,12 +301,17 @@ def test_a_real_torch_is_marked(wrapped):
             adam.step()
         lbfgs.step(loss)
     """)
-    batch = ["begin input DataLoader", "end input", "begin optimizer Adam", "end optimizer"]
+    batch = [
+        "begin input DataLoader(batch_size=2)",
+        "end input",
+        "begin optimizer Adam",
+        "end optimizer",
+    ]
     assert wrapped.calls() == (
         ["torch_loaded"]
         + batch * 2
-        + ["begin input DataLoader", "end input exhausted"]
-        + ["begin optimizer LBFGS", "end optimizer"]
+        + ["begin input DataLoader(batch_size=2)", "end input exhausted"]
+        + ["begin optimizer LBFGS", *["begin closure", "end closure"] * 2, "end optimizer"]
     )
 
 
@@ -247,3 +339,79 @@ def test_a_compiled_optimizer_keeps_its_graph(python, fake_library):
     bare = python.run(code, check=False)  # warns that it ignores record_function
     assert bare.stdout.startswith("1 "), bare.stderr
     assert python.wrapped(fake_library).run(code, check=False).stdout == bare.stdout
+
+
+# --- pauses --------------------------------------------------------------------------------------
+
+
+@VERSIONS
+def test_a_change_of_mode_is_an_instant(wrapped, version):
+    """Of the outermost module, and only where it changes: trainers call train() before each step."""
+    wrapped.with_fake_torch(version).run("""
+        import torch
+        from torch.nn.modules.module import Module
+        model = Module(Module(), Module(Module()))
+        assert model.train() is model
+        assert model.eval() is model and not model.children[1].children[0].training
+        model.eval()
+        assert model.train(True) is model and model.children[0].training
+    """)
+    assert wrapped.calls()[1:] == [
+        "begin scope eval()",
+        "end scope",
+        "begin scope train()",
+        "end scope",
+    ]
+
+
+@VERSIONS
+def test_a_mode_that_cannot_be_set_raises_as_before(wrapped, version):
+    wrapped.with_fake_torch(version).run("""
+        import torch
+        from torch.nn.modules.module import Module
+
+        class Frozen(Module):
+            def train(self, mode=True):
+                raise ValueError("frozen")
+        model = Module(Frozen())
+        for _ in range(2):
+            try:
+                model.eval()
+            except ValueError as error:
+                assert error.args == ("frozen",)
+        Module().eval()
+    """)
+    assert wrapped.calls()[1:] == ["begin scope eval()", "end scope"] * 2
+
+
+@VERSIONS
+def test_saving_is_a_scope(wrapped, version):
+    wrapped.with_fake_torch(version).run("""
+        import torch
+        where = []
+        torch.save("weights", where)
+        torch.serialization.save("more", where)
+        assert where == ["weights", "more"]
+        try:
+            torch.save("weights", None)
+        except AttributeError:
+            pass
+    """)
+    assert wrapped.calls()[1:] == ["begin scope torch.save", "end scope"] * 3
+
+
+def test_what_else_saves_tensors_may_be_imported_later(wrapped):
+    package = wrapped.folder / "safetensors"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "torch.py").write_text("def save_file(tensors, path): path.append(tensors)\n")
+    wrapped.with_fake_torch("2").run("""
+        import sys
+        import torch
+        from safetensors.torch import save_file
+        where = []
+        save_file("weights", where)
+        assert where == ["weights"]
+        assert not any("Watch" in type(finder).__name__ for finder in sys.meta_path)
+    """)
+    assert wrapped.calls() == ["torch_loaded"] * 2 + ["begin scope torch.save", "end scope"]

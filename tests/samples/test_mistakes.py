@@ -34,6 +34,8 @@ ON_A_GPU = {
     "cudnn": "cudnn-benchmark",
     "idle": "idle-gpu",
 }
+# True as well where Python is slow beside ops as small as these, mended or not: it has a fifth of the call or more.
+MAY_FIRE_TOO = {"single": {"torchscript"}, "item": {"torchscript"}}
 RULES = set.union(set(ON_A_GPU.values()) - {"idle-gpu"}, *EXPECTED.values())
 IN_CPP = sorted(set(EXPECTED) - {"eager"})  # between the ops of C++ there is next to nothing
 
@@ -50,14 +52,14 @@ class Run:
         return next(advice for advice in self.report["advice"] if advice["rule"] == rule)
 
 
-def assert_fired(run, expected):
+def assert_fired(run, expected, may_fire_too=frozenset()):
     """Of one of three recordings, as run() makes them: other programs on the machine can take the processor for so long
     that a call is something else than it was made to be."""
     for _ in range(3):
         fired = run().fired()
-        if fired == expected:
+        if fired - may_fire_too == expected:
             return
-    assert fired == expected
+    assert fired - may_fire_too == expected
 
 
 def record(stepscope, store, command, *options):
@@ -106,8 +108,16 @@ def cpp_sample(stepscope, mistakes, tmp_path_factory):
 
 @pytest.mark.parametrize("mistake", EXPECTED)
 def test_python(python_sample, mistake):
-    assert_fired(lambda: python_sample(mistake, again=True), EXPECTED[mistake])
-    assert_fired(lambda: python_sample(mistake, "--fixed", again=True), set())
+    assert_fired(
+        lambda: python_sample(mistake, again=True),
+        EXPECTED[mistake],
+        MAY_FIRE_TOO.get(mistake, set()),
+    )
+    assert_fired(
+        lambda: python_sample(mistake, "--fixed", again=True),
+        set(),
+        MAY_FIRE_TOO.get(mistake, set()),
+    )
     mistaken = python_sample(mistake)
     assert mistaken.report["steps"]["unit"] == "call"
     assert mistaken.report["steps"]["count"] == 320
@@ -143,7 +153,7 @@ def test_single_samples_are_seen_by_shapes_too(stepscope, python_sample, tmp_pat
         store.execute(
             "DELETE FROM phase WHERE name_id IN (SELECT id FROM string WHERE text LIKE 'lengths%')"
         )
-    assert analyzed(stepscope, run.store).fired() == EXPECTED["single"]
+    assert analyzed(stepscope, run.store).fired() - MAY_FIRE_TOO["single"] == EXPECTED["single"]
 
 
 @pytest.mark.parametrize("mistake", EXPECTED)

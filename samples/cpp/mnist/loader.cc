@@ -23,25 +23,23 @@ torch::Tensor view_of(const IdxArray& array) {
 
 BatchMaker::BatchMaker(const Split& split, Cache cache)
     : bytes_(view_of(split.images)), labels_(view_of(split.labels).to(torch::kInt64)) {
-  if (cache == Cache::kOn) cache_ = torch::empty(bytes_.sizes(), torch::kFloat32);
+  if (cache == Cache::kOn) cache_ = bytes_.to(torch::kFloat32).div(255);
 }
 
 torch::Tensor BatchMaker::decode(std::int64_t index) const {
   return bytes_.select(0, index).to(torch::kFloat32).div(255);
 }
 
-Batch BatchMaker::make(const torch::Tensor& indices, bool seen) const {
+Batch BatchMaker::make(const torch::Tensor& indices) const {
   const torch::Tensor labels = labels_.index_select(0, indices);
-  if (cache_.defined() && seen) return {cache_.index_select(0, indices), labels};
+  if (cache_.defined()) return {cache_.index_select(0, indices), labels};
 
   std::vector<torch::Tensor> images;
   images.reserve(static_cast<std::size_t>(indices.numel()));
   const std::int64_t* index = indices.data_ptr<std::int64_t>();
   std::transform(index, index + indices.numel(), std::back_inserter(images),
                  [this](std::int64_t i) { return decode(i); });
-  Batch batch{torch::stack(images), labels};
-  if (cache_.defined()) torch::Tensor(cache_).index_copy_(0, indices, batch.images);
-  return batch;
+  return {torch::stack(images), labels};
 }
 
 Epoch::Epoch(const BatchMaker& maker, Plan plan)
@@ -58,7 +56,7 @@ Epoch::Epoch(const BatchMaker& maker, Plan plan)
 Batch Epoch::make(std::size_t number) const {
   const std::int64_t begin = static_cast<std::int64_t>(number) * plan_.batch;
   const std::int64_t end = std::min(begin + plan_.batch, plan_.order.numel());
-  return maker_.make(plan_.order.slice(0, begin, end), plan_.seen);
+  return maker_.make(plan_.order.slice(0, begin, end));
 }
 
 std::optional<Batch> Epoch::next() {

@@ -20,7 +20,8 @@ struct Batch {
 };
 
 // Makes batches the naive way: converts each image separately from bytes to floats, rescales it,
-// then stacks them. With a cache, decoded images are kept, and a batch is one gather.
+// then stacks them. With a cache, all images are decoded once, before the training, and a batch is
+// one gather.
 //
 // Thread safety: several threads may make batches of different images at once.
 class BatchMaker {
@@ -29,8 +30,7 @@ class BatchMaker {
 
   BatchMaker(const Split& split, Cache cache);  // refers to `split`
 
-  // `indices`: int64, which images. `seen`: each of them has been in a batch before.
-  [[nodiscard]] Batch make(const torch::Tensor& indices, bool seen) const;
+  [[nodiscard]] Batch make(const torch::Tensor& indices) const;  // int64: which images
 
  private:
   [[nodiscard]] torch::Tensor decode(std::int64_t index) const;
@@ -48,7 +48,6 @@ class Epoch {
     torch::Tensor order;  // a permutation of the images
     std::int64_t batch = 0;
     int prefetch = 0;
-    bool seen = false;  // not the first epoch
   };
 
   Epoch(const BatchMaker& maker, Plan plan);

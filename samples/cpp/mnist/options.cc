@@ -53,7 +53,7 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--test-images", options.test_images, "how many drawn digits to test on")
       ->check(CLI::Range(1U, 1'000'000U))
       ->capture_default_str();
-  app.add_flag("--cache", options.cache, "decode each image once and keep it");
+  app.add_flag("--cache", options.cache, "decode all images once, before the training");
   app.add_option("--prefetch", options.prefetch, "threads that prepare batches in the background")
       ->check(CLI::Range(0, 64))
       ->capture_default_str();

@@ -80,9 +80,8 @@ void train(const Dataset& dataset, const Options& options) {
   torch::optim::Adam optimizer(model->parameters(), torch::optim::AdamOptions(kLearningRate));
   const BatchMaker maker(dataset.train,
                          options.cache ? BatchMaker::Cache::kOn : BatchMaker::Cache::kOff);
-  const Batch test =
-      BatchMaker(dataset.test, BatchMaker::Cache::kOff)
-          .make(torch::arange(static_cast<std::int64_t>(dataset.test.size())), false);
+  const Batch test = BatchMaker(dataset.test, BatchMaker::Cache::kOff)
+                         .make(torch::arange(static_cast<std::int64_t>(dataset.test.size())));
 
   std::optional<stepscope::Recording> recording;
   if (!options.record.empty()) {
@@ -91,7 +90,7 @@ void train(const Dataset& dataset, const Options& options) {
   }
   StepLog log;
   for (int number = 1; number <= options.epochs; ++number) {
-    Epoch epoch(maker, {torch::randperm(count), options.batch, options.prefetch, number > 1});
+    Epoch epoch(maker, {torch::randperm(count), options.batch, options.prefetch});
     log.restart();
     train_epoch(epoch, model, optimizer, log);
     std::printf("epoch %d: test accuracy %.2f %%\n", number, 100 * accuracy(model, test));

@@ -74,6 +74,10 @@ EXPORT Phase stepscope_begin_optimizer(const char* name, size_t length) {
 EXPORT void stepscope_end_optimizer(const Phase* phase) { end("optimizer", phase); }
 EXPORT Phase stepscope_begin_backward(void) { return begin("backward", "", 0); }
 EXPORT void stepscope_end_backward(const Phase* phase) { end("backward", phase); }
+EXPORT Phase stepscope_begin_closure(void) { return begin("closure", "", 0); }
+EXPORT void stepscope_end_closure(const Phase* phase) { end("closure", phase); }
+EXPORT Phase stepscope_begin_zero_grad(void) { return begin("zero_grad", "", 0); }
+EXPORT void stepscope_end_zero_grad(const Phase* phase) { end("zero_grad", phase); }
 
 EXPORT const char* stepscope_start(const Options* options) {
   char text[2200];

@@ -30,8 +30,10 @@ def main(given):
     ):
         small.train_step(network, optimizer, batch, stopwatch)
         if number % 25 == 0:
-            print(f"step {number}: {evaluate(network, held_out)} right")
-            torch.save(network.state_dict(), io.BytesIO())
+            with stopwatch.segment("evaluation"):
+                print(f"step {number}: {evaluate(network, held_out)} right")
+            with stopwatch.segment("checkpoint"):
+                torch.save(network.state_dict(), io.BytesIO())
     stopwatch.save()
 
 

@@ -50,6 +50,7 @@ def main(given):
     )
     optimizer = torch.optim.AdamW(network.parameters(), lr=1e-3)
     stopwatch.watch(optimizer)
+    stopwatch.watch_phases(optimizer, network=network)
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(
             model=network,
@@ -63,6 +64,7 @@ def main(given):
                 save_strategy="no",
                 logging_strategy="no",
                 seed=0,
+                gradient_accumulation_steps=given.accumulate,
             ),
             train_dataset=Sentences(given.batches),
             optimizers=(optimizer, None),
@@ -74,4 +76,4 @@ def main(given):
 
 
 if __name__ == "__main__":
-    main(own.arguments(__doc__, batches=80))
+    main(own.arguments(__doc__, batches=80, accumulate=1))

@@ -16,7 +16,8 @@ def main(given):
     for number, batch in enumerate(stopwatch.batches(batches), 1):
         loss = small.train_step(network, optimizer, batch, stopwatch)
         if number % 20 == 0:
-            with stepscope.scope("evaluation"), torch.no_grad():
+            evaluation = stopwatch.segment("evaluation")
+            with evaluation, stepscope.scope("evaluation"), torch.no_grad():
                 for _ in range(5):
                     network(batch[0])
         stepscope.step()

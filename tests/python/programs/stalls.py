@@ -113,8 +113,8 @@ class Loop:
         for number, batch in enumerate(self.stopwatch.batches(batches), 1):
             yield batch
             if number % EVALUATION == 0:
-                with torch.no_grad():
-                    for features, _ in self.stopwatch.batches(held_out):
+                with self.stopwatch.segment("evaluation"), torch.no_grad():
+                    for features, _ in self.stopwatch.batches(held_out, trains=False):
                         self.network(features)
 
     def epochs(self):

@@ -5,4 +5,5 @@ import os
 if os.environ.get("FAKE_TORCH_FAILS"):
     raise ImportError("libtorch_cpu.so: cannot open shared object file")
 
-from . import autograd, optim, utils
+from . import amp, autograd, nn, optim, serialization, utils
+from .serialization import save

@@ -17,6 +17,9 @@ class Optimizer:
             self.__class__.step = profile_hook_step(self.__class__.step)
             self.__class__.step.hooked = True
 
+    def zero_grad(self):
+        return "cleared"
+
 
 class SGD(Optimizer):
     def step(self, closure=None):

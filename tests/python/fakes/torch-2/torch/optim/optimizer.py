@@ -22,10 +22,13 @@ def register_optimizer_step_post_hook(hook):
 
 def _hooked(step):
     @functools.wraps(step)
-    def wrapper(self, *arguments, **named):
+    def wrapper(*arguments, **named):
+        self = arguments[0]
         for hook in _pre_hooks.values():
-            assert hook(self, arguments, named) is None
-        result = step(self, *arguments, **named)
+            result = hook(self, arguments, named)
+            if result is not None:
+                arguments, named = result
+        result = step(*arguments, **named)
         for hook in _post_hooks.values():
             hook(self, arguments, named)
         return result
@@ -38,6 +41,9 @@ class Optimizer:
     def __init__(self):
         if not getattr(self.__class__.step, "hooked", None):
             self.__class__.step = _hooked(self.__class__.step)
+
+    def zero_grad(self):
+        return "cleared"
 
 
 class SGD(Optimizer):

@@ -1,0 +1,2 @@
+def save(what, where):
+    where.append(what)
