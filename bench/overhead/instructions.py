@@ -27,7 +27,7 @@ CALLGRIND = ["valgrind", "--tool=callgrind", "--toggle-collect=*::train(*"]
 def profilers(build):
     """Words before the program and options after it, by name."""
 
-    def wrapped(tier):
+    def wrapped(ops):
         words = [
             build / "bin/stepscope",
             "run",
@@ -35,15 +35,15 @@ def profilers(build):
             "{folder}/run.db",
             "--quiet",
             "--no-analysis",
-            "--tier",
-            tier,
+            "--ops",
+            ops,
             "--",
         ]
         return [str(word) for word in words]
 
     yield "none", [], []
-    yield "stepscope phases", wrapped("phases"), []
-    yield "stepscope ops", wrapped("ops"), []
+    yield "stepscope phases", wrapped("never"), []
+    yield "stepscope ops", wrapped("all"), []
     yield "torch.profiler", [], ["--profiler", "torch", "--output", "{folder}/trace"]
 
 

@@ -11,6 +11,7 @@ What others on the same machine do is only ever added to a time, so the fast ste
 "none, again" is a second run without a profiler: smaller differences than its own are not told apart.
 
   slowdown   of the median step, in percent; the median over rounds
+  all        the same of all steps together: what recording within a budget is judged by
   fast       the same of the step that nine in ten are slower than: what is left without disturbances
   a step     the slowdown in microseconds
   disk       what the profiler left there
@@ -57,15 +58,16 @@ def profilers(build):
     stepscope = str(build / "bin/stepscope")
     both, python = ("cpp", "python"), ("python",)
 
-    def wrapped(tier):
-        return [stepscope, "run", "-o", "{output}.db", "--quiet", "--tier", tier, "--"]
+    def wrapped(*options):
+        return [stepscope, "run", "-o", "{output}.db", "--quiet", *options, "--"]
 
     yield Profiler("none", both)
     yield Profiler(
         "none, again", both
     )  # what differs here is what the machine does, and no smaller difference is told
-    yield Profiler("stepscope phases", both, wrapped("phases"))
-    yield Profiler("stepscope ops", both, wrapped("ops"))
+    yield Profiler("stepscope phases", both, wrapped("--tier", "phases"))
+    yield Profiler("stepscope", both, wrapped())
+    yield Profiler("stepscope, all ops", both, wrapped("--ops", "all"))
     yield Profiler("torch.profiler", both, options=["--profiler", "torch", "--output", "{output}"])
     yield Profiler(
         "torch.profiler, schedule",
@@ -135,6 +137,7 @@ def measure(profiler, language, build, model, steps):
         return {
             "step_ns": statistics.median(own["step_ns"]),
             "fast_step_ns": statistics.quantiles(own["step_ns"], n=10)[0],
+            "all_steps_ns": sum(own["step_ns"]),
             "peak_rss_bytes": own["peak_rss_bytes"],
             "result_s": (ended - own["ended_ns"]) / 1e9,
             "disk_bytes": sum(
@@ -182,6 +185,10 @@ def summary(taken):
                 value["fast_step_ns"] / bare["fast_step_ns"] for value, bare in zip(values, none)
             )
             - 1,
+            "slowdown_of_all": statistics.median(
+                value["all_steps_ns"] / bare["all_steps_ns"] for value, bare in zip(values, none)
+            )
+            - 1,
             "fast_step_ns": statistics.median(value["fast_step_ns"] for value in values),
             "cost_ns_per_step": above(values, "step_ns"),
             "disk_bytes": statistics.median(value["disk_bytes"] for value in values),
@@ -195,11 +202,12 @@ def summary(taken):
 def print_table(title, result):
     print(f"\n{title}")
     print(
-        f"  {'':<24}{'step':>10}{'slowdown':>10}{'fast':>9}{'a step':>11}{'disk':>11}{'RSS':>10}{'result':>9}"
+        f"  {'':<24}{'step':>10}{'slowdown':>10}{'fast':>9}{'all':>9}{'a step':>11}{'disk':>11}{'RSS':>10}{'result':>9}"
     )
     for name, row in result.items():
         print(
             f"  {name:<24}{row['step_ns'] / 1e6:>7.2f} ms{row['slowdown']:>+10.1%}{row['slowdown_of_fast']:>+9.1%}"
+            f"{row['slowdown_of_all']:>+9.1%}"
             f"{row['cost_ns_per_step'] / 1e3:>+8.1f} µs{row['disk_bytes'] / 1e6:>8.1f} MB"
             f"{row['peak_rss_bytes_above'] / 1e6:>+7.0f} MB{row['result_s_above']:>+7.2f} s"
         )

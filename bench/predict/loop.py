@@ -1,6 +1,8 @@
 """A small training loop with one thing wrong with it, or mended: the before and after of predictions.
 
 loop.py --workers 2            the loader's workers; 0: the loop decodes itself
+loop.py --epochs 10            so many rounds of --steps
+loop.py --persistent           workers live for all epochs
 loop.py --decode sleep|busy    what a sample takes: a wait (as for a disk) or work
 loop.py --stall-every 20       a scope "checkpoint" of 30 ms in every 20th step
 loop.py --optimizer loop|fused Adam as many small ops a parameter, or as one op
@@ -49,8 +51,14 @@ def train(args):
     model = torch.nn.Sequential(*layers, torch.nn.Linear(256, 10))
     optimizer = torch.optim.Adam(model.parameters(), foreach=False, fused=args.optimizer == "fused")
     samples = Samples(args.steps * args.batch, args.sample_ms, args.decode == "busy")
-    loader = DataLoader(samples, batch_size=args.batch, num_workers=args.workers)
-    for step, (images, labels) in enumerate(loader):
+    loader = DataLoader(
+        samples,
+        batch_size=args.batch,
+        num_workers=args.workers,
+        persistent_workers=args.persistent,
+    )
+    epochs = (batch for _ in range(args.epochs) for batch in loader)
+    for step, (images, labels) in enumerate(epochs):
         loss = torch.nn.functional.cross_entropy(forward(model, images, args.adds), labels)
         optimizer.zero_grad()
         loss.backward()
@@ -63,6 +71,8 @@ def train(args):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--persistent", action="store_true")
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--workers", type=int, default=0)

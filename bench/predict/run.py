@@ -61,6 +61,20 @@ PAIRS = [
         ["--sample-ms", "0.3", "--decode", "busy", "--workers", "2"],
         ["--input", "workers=2"],
     ),
+    (
+        "loader waits: workers 1 to 2",
+        "loop",
+        ["--sample-ms", "1.2", "--layers", "24", "--workers", "1"],
+        ["--sample-ms", "1.2", "--layers", "24", "--workers", "2"],
+        "more-workers",
+    ),
+    (
+        "workers kept between epochs",
+        "loop",
+        ["--epochs", "10", "--steps", "20", "--workers", "1"],
+        ["--epochs", "10", "--steps", "20", "--workers", "1", "--persistent"],
+        "persistent-workers",
+    ),
     ("periodic stall removed", "loop", ["--stall-every", "20"], [], "periodic-stall"),
     (
         "stalling scope removed",
