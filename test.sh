@@ -100,7 +100,7 @@ debian_torch() {
 
 # Python programs bring a libtorch of their own, the first one.
 debian_pytest() {
-  run_pytest build/release-debian-torch -m torch --ignore tests/python/test_run_matrix.py \
+  run_pytest build/release-debian-torch -m torch --reruns 2 --ignore tests/python/test_run_matrix.py \
     --ignore tests/python/test_known_stalls.py
 }
 

@@ -59,7 +59,8 @@ class Recorder {
   ~Recorder() {
     testing::require(writer_->finish().ok(), "the store can be finished");
     const auto reader = TraceReader::open(path());
-    testing::require(reader.ok(), "the store can be opened");
+    testing::require(reader.ok(),
+                     ("the store can be opened: " + reader.status().message()).c_str());
     const auto visit = [](const auto&) {};
     testing::require((*reader)->for_each_api_call(visit).ok(), "calls can be read");
     testing::require((*reader)->for_each_kernel(visit).ok(), "kernels can be read");

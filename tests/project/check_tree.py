@@ -126,7 +126,6 @@ def check_includes(root: pathlib.Path) -> Iterator[str]:
 KNOWN_CYCLES = {
     ("analyzer/steps", "analyzer/attribute"),  # the classes of ops
     ("analyzer/report.h", "analyzer/verdict"),  # the types of a verdict's parts
-    ("profiler/cupti", "profiler/session"),  # where the hook library is
     ("profiler/session", "profiler/hooks"),  # the functions that the hooks offer
 }
 

@@ -59,6 +59,8 @@ def record(prefix: pathlib.Path, program: pathlib.Path, store: pathlib.Path) -> 
     said = run(
         prefix / "bin" / "stepscope",
         "run",
+        "--ops",
+        "all",
         "-o",
         store,
         "--",

@@ -4,7 +4,7 @@
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
-  stepscope::Recording recording({.output = argv[1]});
+  stepscope::Recording recording({.output = argv[1], .budget = 0});
 
   torch::nn::Linear model(16, 4);
   torch::optim::SGD optimizer(model->parameters(), 0.1);
