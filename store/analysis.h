@@ -88,6 +88,28 @@ struct LoopSegment {
   friend bool operator==(const LoopSegment&, const LoopSegment&) = default;
 };
 
+// Where a line was seen that a loop's time went to.
+enum class LinePlace : std::uint8_t { kLoop, kWorker };
+inline constexpr int kLinePlaceCount = 2;
+const char* line_place_name(LinePlace place);  // "loop", "worker"
+
+// A line of the program, and the share of a category's time that went to it and to what it called.
+struct LineShare {
+  ThreadId thread = ThreadId::kNone;  // the loop thread
+  LinePlace place = LinePlace::kLoop;
+  std::string category;  // "input", "host", …
+  std::string file;
+  std::int64_t line = 0;  // 0: unknown
+  std::string function;
+  std::string inside;   // what it mostly called in libraries, "PIL/Image.py load"; "": nothing
+  std::string blocked;  // what it was mostly blocked in, "read /data/train.bin"; "": it ran
+  std::int64_t samples = 0;
+  double share = 0;   // of the category's time, from 0 to 1
+  double ci_low = 0;  // the 95 % confidence interval of share
+  double ci_high = 0;
+  Duration step{0};  // in a mean step; of a worker: of the time that its batch was awaited
+};
+
 struct Evidence {
   std::string statement;  // a sentence with its figure
   double value = 0;
@@ -210,6 +232,7 @@ struct DeviceUtilization {
 struct Analysis {
   std::vector<Step> steps;
   std::vector<LoopSegment> segments;
+  std::vector<LineShare> lines;   // of a loop the most important first
   std::vector<Verdict> verdicts;  // one a loop and device, the loop with the most step time first
   // Not read back by TraceReader::analysis(): for SQL.
   std::vector<CallOp> call_ops;  // by api_call

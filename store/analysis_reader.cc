@@ -62,6 +62,32 @@ LoopSegment segment_of(const Statement& row, RowCheck& check) {
   return segment;
 }
 
+LinePlace line_place_of(const std::string& name, RowCheck& check) {
+  for (int i = 0; i < kLinePlaceCount; ++i) {
+    if (name == line_place_name(static_cast<LinePlace>(i))) return static_cast<LinePlace>(i);
+  }
+  check.fail("has '" + name + "' as its place");
+  return LinePlace::kLoop;
+}
+
+LineShare line_share_of(const Statement& row, RowCheck& check) {
+  LineShare line;
+  line.thread = check.thread_or_none(row.value(0));
+  line.place = line_place_of(row.text(1), check);
+  line.category = row.text(2);
+  line.file = row.text(3);
+  line.line = number_of(row, check, 4, "line");
+  line.function = row.text(5);
+  line.inside = row.text(6);
+  line.blocked = row.text(7);
+  line.samples = number_of(row, check, 8, "samples");
+  line.share = row.real(9);
+  line.ci_low = row.real(10);
+  line.ci_high = row.real(11);
+  line.step = check.duration(row.value(12), "step_ns");
+  return line;
+}
+
 StepTime step_time_of(const Statement& row, RowCheck& check) {
   StepTime time;
   time.category = category_of(row.text(1), check);
@@ -219,12 +245,21 @@ Status read_segments(Database& database, const KnownIds& known,
       [&](const Statement& row, RowCheck& check) { segments.push_back(segment_of(row, check)); });
 }
 
+Status read_line_shares(Database& database, const KnownIds& known, std::vector<LineShare>& lines) {
+  return read_table(
+      database, known, "line_share",
+      "thread_id, place, category, file, line, function, inside, blocked, samples, share, ci_low,"
+      " ci_high, step_ns",
+      [&](const Statement& row, RowCheck& check) { lines.push_back(line_share_of(row, check)); });
+}
+
 }  // namespace
 
 Result<Analysis> read_analysis(Database& database, const KnownIds& known) {
   Analysis analysis;
   Status status = read_steps(database, known, analysis.steps);
   if (status.ok()) status = read_segments(database, known, analysis.segments);
+  if (status.ok()) status = read_line_shares(database, known, analysis.lines);
   if (status.ok()) status = read_verdicts(database, known, analysis.verdicts);
   if (!status.ok()) return status;
   return analysis;

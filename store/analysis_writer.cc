@@ -26,8 +26,8 @@ constexpr char kIndexes[] =
 constexpr char kClear[] =
     "DELETE FROM evidence WHERE 1; DELETE FROM advice WHERE 1; DELETE FROM population WHERE 1;"
     "DELETE FROM verdict WHERE 1; DELETE FROM step_time WHERE 1; DELETE FROM step_kind WHERE 1;"
-    "DELETE FROM step WHERE 1; DELETE FROM segment WHERE 1; DELETE FROM call_op WHERE 1; DELETE "
-    "FROM priority_time WHERE 1;"
+    "DELETE FROM step WHERE 1; DELETE FROM segment WHERE 1; DELETE FROM line_share WHERE 1;"
+    "DELETE FROM call_op WHERE 1; DELETE FROM priority_time WHERE 1;"
     "DELETE FROM kernel_time WHERE 1; DELETE FROM launch WHERE 1; DELETE FROM kernel_name WHERE 1;"
     "DELETE FROM occupancy WHERE 1; DELETE FROM copy_overlap WHERE 1; DELETE FROM stream_time "
     "WHERE 1;";
@@ -39,6 +39,9 @@ class AnalysisWriter {
     const StatementText statements[] = {
         {&writer.step_, "INSERT INTO step VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
         {&writer.segment_, "INSERT INTO segment VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
+        {&writer.line_,
+         "INSERT INTO line_share VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,"
+         " ?13)"},
         {&writer.time_, "INSERT INTO step_time VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
         {&writer.kind_, "INSERT INTO step_kind VALUES (NULL, ?1, ?2, ?3, ?4)"},
         {&writer.population_,
@@ -87,6 +90,14 @@ class AnalysisWriter {
                         std::string_view(segment_name(segment.kind)), to_ns(segment.start),
                         to_ns(segment.dur), nullable(segment.step), segment.batches,
                         to_ns(segment.input));
+  }
+
+  Status add(const LineShare& line) {
+    return line_.run(static_cast<std::int64_t>(line.thread),
+                     std::string_view(line_place_name(line.place)), std::string_view(line.category),
+                     std::string_view(line.file), line.line, std::string_view(line.function),
+                     std::string_view(line.inside), std::string_view(line.blocked), line.samples,
+                     line.share, line.ci_low, line.ci_high, to_ns(line.step));
   }
 
   Status add(const Verdict& verdict) {
@@ -169,8 +180,8 @@ class AnalysisWriter {
                          std::string_view(evidence.unit), std::string_view(evidence.query));
   }
 
-  Statement step_, segment_, time_, kind_, population_, verdict_, advice_, evidence_, call_op_,
-      priority_, kernel_time_, launch_, kernel_name_, occupancy_, overlap_, stream_time_;
+  Statement step_, segment_, line_, time_, kind_, population_, verdict_, advice_, evidence_,
+      call_op_, priority_, kernel_time_, launch_, kernel_name_, occupancy_, overlap_, stream_time_;
   std::int64_t steps_ = 0, verdicts_ = 0, advices_ = 0;
 };
 
@@ -188,6 +199,7 @@ Status write_analysis(Database& database, const Analysis& analysis) {
   };
   if (Status status = add_all(analysis.steps); !status.ok()) return status;
   if (Status status = add_all(analysis.segments); !status.ok()) return status;
+  if (Status status = add_all(analysis.lines); !status.ok()) return status;
   if (Status status = add_all(analysis.verdicts); !status.ok()) return status;
   if (Status status = add_all(analysis.call_ops); !status.ok()) return status;
   if (Status status = add_all(analysis.priority_times); !status.ok()) return status;

@@ -17,6 +17,7 @@ enum class StringId : std::uint32_t { kNone = 0 };
 enum class ProcessId : std::uint32_t { kNone = 0 };
 enum class ThreadId : std::uint32_t { kNone = 0 };
 enum class WatchedThreadId : std::uint32_t { kNone = 0 };
+enum class FrameId : std::uint32_t { kNone = 0 };
 
 // What a thread was doing, as the training loop sees it. The numbers are stored (phase.kind and
 // op.phase): append, never renumber. Names: phase_name().
@@ -188,6 +189,24 @@ struct ThreadReading {
   Duration run{0};
   Duration starved{0};
   std::int64_t cores = 0;  // that it may run on; 0: unknown
+};
+
+// A line that was being run, and the frame that it was called from. Its id is the number of its
+// row.
+struct StackFrame {
+  FrameId caller = FrameId::kNone;  // an earlier one; kNone: the outermost
+  StringId function = StringId::kNone;
+  StringId file = StringId::kNone;
+  std::int64_t line = 0;  // 0: unknown
+};
+
+// What a watched thread was doing at an instant.
+struct StackSample {
+  WatchedThreadId thread = WatchedThreadId::kNone;
+  SessionTime at;
+  FrameId frame = FrameId::kNone;      // the innermost
+  bool awaited = false;                // a loop was waiting for a batch that its process makes
+  StringId blocked = StringId::kNone;  // the system call it was blocked in; kNone: it ran
 };
 
 // Events that were not recorded. Loss is data: it is stored, shown, and lowers a verdict's

@@ -129,6 +129,10 @@ const char* sync_kind_name(SyncKind kind) {
   return "unknown";
 }
 
+const char* line_place_name(LinePlace place) {
+  return place == LinePlace::kLoop ? "loop" : "worker";
+}
+
 const char* segment_name(SegmentKind kind) {
   switch (kind) {
     case SegmentKind::kEvaluation:

@@ -13,7 +13,9 @@ Status ThreadWriter::prepare(Database& database) {
   const std::pair<Statement*, const char*> statements[] = {
       {&stretch_, "INSERT INTO thread_stretch VALUES (NULL, ?1, ?2, ?3, ?4, ?5)"},
       {&thread_, "INSERT INTO watched_thread VALUES (NULL, ?1, ?2, ?3, ?4)"},
-      {&reading_, "INSERT INTO thread_reading VALUES (NULL, ?1, ?2, ?3, ?4, ?5)"}};
+      {&reading_, "INSERT INTO thread_reading VALUES (NULL, ?1, ?2, ?3, ?4, ?5)"},
+      {&frame_, "INSERT INTO frame VALUES (NULL, ?1, ?2, ?3, ?4)"},
+      {&sample_, "INSERT INTO stack_sample VALUES (NULL, ?1, ?2, ?3, ?4, ?5)"}};
   for (const auto& [statement, sql] : statements) {
     Result<Statement> prepared = database.prepare(sql);
     if (!prepared.ok()) return prepared.status();
@@ -36,6 +38,17 @@ Status ThreadWriter::add(const WatchedThread& thread) {
 Status ThreadWriter::add(const ThreadReading& reading) {
   return reading_.run(static_cast<std::int64_t>(reading.thread), to_ns(reading.at),
                       to_ns(reading.run), to_ns(reading.starved), nullable(reading.cores));
+}
+
+Status ThreadWriter::add(const StackFrame& frame) {
+  return frame_.run(nullable(frame.caller), static_cast<std::int64_t>(frame.function),
+                    static_cast<std::int64_t>(frame.file), nullable(frame.line));
+}
+
+Status ThreadWriter::add(const StackSample& sample) {
+  return sample_.run(static_cast<std::int64_t>(sample.thread), to_ns(sample.at),
+                     static_cast<std::int64_t>(sample.frame), std::int64_t{sample.awaited},
+                     nullable(sample.blocked));
 }
 
 Result<std::vector<StoredWatchedThread>> read_watched_threads(Database& database,
@@ -61,7 +74,7 @@ Result<std::vector<StoredWatchedThread>> read_watched_threads(Database& database
 
 Status scan_stretches(Database& database, const KnownIds& known,
                       const std::function<void(const ThreadStretch&)>& visit, std::int64_t after) {
-  RowCheck check("thread_stretch", known);
+  RowCheck check("thread_stretch", known, after);
   return for_each_row(
       database,
       "SELECT thread_id, start_ns, dur_ns, run_ns, starved_ns, id FROM thread_stretch WHERE id > " +
@@ -83,7 +96,7 @@ Status scan_stretches(Database& database, const KnownIds& known,
 Status scan_thread_readings(Database& database, const KnownIds& known, std::int64_t threads,
                             const std::function<void(const ThreadReading&)>& visit,
                             std::int64_t after) {
-  RowCheck check("thread_reading", known);
+  RowCheck check("thread_reading", known, after);
   return for_each_row(
       database,
       "SELECT watched_thread_id, at_ns, run_ns, starved_ns, cores, id FROM thread_reading"
@@ -100,6 +113,54 @@ Status scan_thread_readings(Database& database, const KnownIds& known, std::int6
         reading.cores = check.integer_or(row.value(4), "cores", 0, 0, kLargestNumber);
         if (!check.ok()) return check.status(database);
         visit(reading);
+        return Status();
+      });
+}
+
+Result<std::vector<StackFrame>> read_frames(Database& database, const KnownIds& known,
+                                            std::int64_t after) {
+  std::vector<StackFrame> frames;
+  RowCheck check("frame", known, after);
+  const Status status = for_each_row(
+      database,
+      "SELECT caller_id, function_id, file_id, line, id FROM frame WHERE id > " +
+          std::to_string(after) + " ORDER BY id",
+      [&](const Statement& row) {
+        const std::int64_t id = row.integer(4);
+        check.next_entity(id);
+        StackFrame frame;
+        frame.caller =
+            static_cast<FrameId>(check.integer_or(row.value(0), "caller_id", 0, 1, id - 1));
+        frame.function = check.string(row.value(1));
+        frame.file = check.string(row.value(2));
+        frame.line = check.integer_or(row.value(3), "line", 0, 0, kLargestNumber);
+        frames.push_back(frame);
+        return check.ok() ? Status() : check.status(database);
+      });
+  if (!status.ok()) return status;
+  return frames;
+}
+
+Status scan_stack_samples(Database& database, const KnownIds& known, std::int64_t threads,
+                          std::int64_t frames, const std::function<void(const StackSample&)>& visit,
+                          std::int64_t after) {
+  RowCheck check("stack_sample", known, after);
+  return for_each_row(
+      database,
+      "SELECT watched_thread_id, at_ns, frame_id, awaited, blocked_id, id FROM stack_sample"
+      " WHERE id > " +
+          std::to_string(after) + " ORDER BY id",
+      [&](const Statement& row) {
+        check.next_row(row.integer(5));
+        StackSample sample;
+        sample.thread = static_cast<WatchedThreadId>(
+            check.integer(row.value(0), "watched_thread_id", 1, threads));
+        sample.at = check.time(row.value(1), "at_ns");
+        sample.frame = static_cast<FrameId>(check.integer(row.value(2), "frame_id", 1, frames));
+        sample.awaited = check.integer(row.value(3), "awaited", 0, 1) != 0;
+        sample.blocked = check.string(row.value(4));
+        if (!check.ok()) return check.status(database);
+        visit(sample);
         return Status();
       });
 }

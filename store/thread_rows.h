@@ -21,9 +21,11 @@ class ThreadWriter {
   Status add(const ThreadStretch& stretch);
   Status add(const WatchedThread& thread);
   Status add(const ThreadReading& reading);
+  Status add(const StackFrame& frame);
+  Status add(const StackSample& sample);
 
  private:
-  Statement stretch_, thread_, reading_;
+  Statement stretch_, thread_, reading_, frame_, sample_;
 };
 
 // Each refuses what row_check.h does not let pass. `known`: the rows that these refer to.
@@ -37,5 +39,12 @@ Status scan_stretches(Database& database, const KnownIds& known,
 Status scan_thread_readings(Database& database, const KnownIds& known, std::int64_t threads,
                             const std::function<void(const ThreadReading&)>& visit,
                             std::int64_t after = 0);
+// The frames with an id above `after`, in the order of their ids.
+Result<std::vector<StackFrame>> read_frames(Database& database, const KnownIds& known,
+                                            std::int64_t after = 0);
+// `frames`: how many rows frame has.
+Status scan_stack_samples(Database& database, const KnownIds& known, std::int64_t threads,
+                          std::int64_t frames, const std::function<void(const StackSample&)>& visit,
+                          std::int64_t after = 0);
 
 }  // namespace stepscope

@@ -110,6 +110,20 @@ Status TraceReader::for_each_thread_reading(
   return scan_thread_readings(impl_->tables->database, impl_->tables->known(), *threads, visit);
 }
 
+Result<std::vector<StackFrame>> TraceReader::frames() const {
+  return read_frames(impl_->tables->database, impl_->tables->known());
+}
+
+Status TraceReader::for_each_stack_sample(
+    const std::function<void(const StackSample&)>& visit) const {
+  Database& database = impl_->tables->database;
+  const auto threads = database.query_int("SELECT count(*) FROM watched_thread");
+  if (!threads.ok()) return threads.status();
+  const auto frames = database.query_int("SELECT count(*) FROM frame");
+  if (!frames.ok()) return frames.status();
+  return scan_stack_samples(database, impl_->tables->known(), *threads, *frames, visit);
+}
+
 Result<std::int64_t> TraceReader::op_count() const { return impl_->tables->op_count(); }
 
 Status TraceReader::for_each_op(const std::function<bool(const Op&)>& visit) const {

@@ -76,6 +76,10 @@ class TraceReader {
   Result<std::vector<StoredWatchedThread>> watched_threads() const;
   Status for_each_stretch(const std::function<void(const ThreadStretch&)>& visit) const;
   Status for_each_thread_reading(const std::function<void(const ThreadReading&)>& visit) const;
+  // The frame with FrameId i is at i - 1.
+  Result<std::vector<StackFrame>> frames() const;
+  // As with the readings.
+  Status for_each_stack_sample(const std::function<void(const StackSample&)>& visit) const;
 
   // Calls `visit` for each op in the order of recording: of one thread in the order of their ends
   // (children before parents); threads interleave. Memory does not grow with the number of ops.

@@ -397,6 +397,8 @@ Status TraceWriter::add(std::span<const UnfinishedOp> rows) { return impl_->add(
 Status TraceWriter::add(std::span<const Sample> rows) { return impl_->add(rows); }
 Status TraceWriter::add(std::span<const ThreadStretch> rows) { return impl_->add(rows); }
 Status TraceWriter::add(std::span<const ThreadReading> rows) { return impl_->add(rows); }
+Status TraceWriter::add(std::span<const StackFrame> rows) { return impl_->add(rows); }
+Status TraceWriter::add(std::span<const StackSample> rows) { return impl_->add(rows); }
 Status TraceWriter::add(std::span<const ApiCall> rows) { return impl_->add(rows); }
 Status TraceWriter::add(std::span<const Kernel> rows) { return impl_->add(rows); }
 Status TraceWriter::add(std::span<const Copy> rows) { return impl_->add(rows); }

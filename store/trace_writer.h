@@ -34,8 +34,9 @@ concept OneOf = (std::is_same_v<Type, Types> || ...);
 
 // What TraceWriter::add() takes.
 template <typename Type>
-concept StoredRow = OneOf<Type, Op, Phase, ProcessEnd, UnfinishedOp, Sample, ThreadStretch,
-                          ThreadReading, ApiCall, Kernel, Copy, Memset, Sync, Loss>;
+concept StoredRow =
+    OneOf<Type, Op, Phase, ProcessEnd, UnfinishedOp, Sample, ThreadStretch, ThreadReading,
+          StackFrame, StackSample, ApiCall, Kernel, Copy, Memset, Sync, Loss>;
 
 class TraceWriter {
  public:
@@ -73,6 +74,8 @@ class TraceWriter {
   Status add(std::span<const Sample> rows);
   Status add(std::span<const ThreadStretch> rows);
   Status add(std::span<const ThreadReading> rows);
+  Status add(std::span<const StackFrame> rows);
+  Status add(std::span<const StackSample> rows);
   Status add(std::span<const ApiCall> rows);
   Status add(std::span<const Kernel> rows);
   Status add(std::span<const Copy> rows);

@@ -1,5 +1,6 @@
 -- Version 4 to 5: for how long threads ran, and were ready without a core; and between which instants
--- the ops of a process were recorded; and what a training loop does that is no step.
+-- the ops of a process were recorded; what a training loop does that is no step;
+-- and the lines of source that threads were in.
 
 INSERT OR IGNORE INTO phase_kind VALUES (10, 'ops_begin'), (11, 'ops_end');
 
@@ -132,3 +133,61 @@ FROM (
   FROM phase WHERE kind = 6 GROUP BY name_id, thread_id
 ) AS g
 LEFT JOIN string ON string.id = g.name_id;
+
+-- The frames of call stacks, as a tree: each is a line that was being run, called from `caller_id`.
+CREATE TABLE frame (
+  id          INTEGER PRIMARY KEY,             -- callers before what they call
+  caller_id   INTEGER REFERENCES frame,        -- NULL: the outermost
+  function_id INTEGER NOT NULL REFERENCES string,  -- 'Images.__getitem__'
+  file_id     INTEGER NOT NULL REFERENCES string,
+  line        INTEGER                          -- NULL: unknown
+) STRICT;
+
+-- What a thread was doing at an instant. Threads are looked at at random, more often while they are
+-- waited for: to be divided within one thread and phase, not added up over several.
+CREATE TABLE stack_sample (
+  id                INTEGER PRIMARY KEY,
+  watched_thread_id INTEGER NOT NULL REFERENCES watched_thread,
+  at_ns             INTEGER NOT NULL,
+  frame_id          INTEGER NOT NULL REFERENCES frame,  -- the innermost
+  awaited           INTEGER NOT NULL,  -- 1: a loop was waiting for the batch of this thread's process
+  blocked_id        INTEGER REFERENCES string  -- 'read /data/train.bin'; NULL: it ran, or was ready to
+) STRICT;
+
+-- The lines of the program that a loop's time went to: the share of a category's time, or of the time
+-- that the workers' batches were awaited, that was spent in a line or in what it called.
+CREATE TABLE line_share (
+  id        INTEGER PRIMARY KEY,  -- in the order of their importance
+  thread_id INTEGER NOT NULL REFERENCES thread,  -- the loop's
+  place     TEXT NOT NULL,     -- loop; worker: in the process whose batch was awaited
+  category  TEXT NOT NULL,     -- input, host, compute, …
+  file      TEXT NOT NULL,
+  line      INTEGER NOT NULL,
+  function  TEXT NOT NULL,
+  inside    TEXT NOT NULL,     -- what it mostly called in libraries: 'PIL/Image.py load'; '': nothing
+  blocked   TEXT NOT NULL,     -- what it was mostly blocked in: 'read /data/train.bin'; '': it ran
+  samples   INTEGER NOT NULL,
+  share     REAL NOT NULL,     -- of the category, 0 to 1
+  ci_low    REAL NOT NULL,     -- 95 % confidence interval of share
+  ci_high   REAL NOT NULL,
+  step_ns   INTEGER NOT NULL   -- in a mean step; of a worker: of the time that it was awaited
+) STRICT;
+
+-- A row for each line that was seen innermost in a thread: where the interpreter itself was, in
+-- libraries too. share: of the samples of that thread.
+CREATE VIEW line_stats AS
+SELECT
+  process.name AS process, w.pid, w.tid, w.name AS thread, file.text AS file, g.line,
+  function.text AS function, g.samples, g.blocked, g.awaited,
+  1.0 * g.samples / sum(g.samples) OVER (PARTITION BY g.watched_thread_id) AS share
+FROM (
+  SELECT
+    watched_thread_id, file_id, function_id, line, count(*) AS samples,
+    count(blocked_id) AS blocked, sum(awaited) AS awaited
+  FROM stack_sample JOIN frame ON frame.id = frame_id
+  GROUP BY watched_thread_id, file_id, function_id, line
+) AS g
+JOIN watched_thread AS w ON w.id = g.watched_thread_id
+LEFT JOIN process ON process.id = w.process_id
+LEFT JOIN string AS file ON file.id = g.file_id
+LEFT JOIN string AS function ON function.id = g.function_id;
