@@ -1,7 +1,9 @@
 // The handshake between a program and the recorder, over a Unix socket (SOCK_SEQPACKET): the
-// program sends Hello, the recorder answers with a Welcome and, as SCM_RIGHTS, the descriptor of
-// the region that the program will write to. Then both close the connection: everything else passes
-// through the region, and the program keeps no descriptor of ours.
+// program sends Hello and, where it can, descriptors of its own memory and of what is mapped there,
+// both open for reading only (kMemoryFd, kMapsFd); the recorder answers with a Welcome and, as
+// SCM_RIGHTS, the descriptor of the region that the program will write to. Then both close the
+// connection: everything else passes through the region, and the program keeps no descriptor of
+// ours.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +14,18 @@ namespace stepscope {
 inline constexpr const char* kSocketVariable = "STEPSCOPE_SOCKET";
 
 inline constexpr std::uint32_t kChannelMagic = 0x48435353;  // "SSCH"
-inline constexpr std::uint32_t kChannelVersion = 2;
+inline constexpr std::uint32_t kChannelVersion = 3;
 
 // How long a recorder may be silent before a program considers it gone. Long, because writing to a
 // slow disk can take more than a second; short, because a starting program blocks for as long.
 inline constexpr std::int64_t kRecorderPatienceSeconds = 10;
+
+// The order of the descriptors that come with a Hello: of /proc/self/mem and /proc/self/maps. Both
+// or none come. The permission to read them is checked when they are opened, so the recorder needs
+// none.
+inline constexpr int kMemoryFd = 0;
+inline constexpr int kMapsFd = 1;
+inline constexpr int kHelloFds = 2;
 
 struct Hello {
   std::uint32_t magic;

@@ -1,5 +1,6 @@
 #include "profiler/channel/client.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -49,6 +50,46 @@ int open_socket(const char* path) {
   return -1;
 }
 
+// Of this process, for a Hello. Without them it is recorded all the same.
+class OwnMemory {
+ public:
+  OwnMemory() {
+    fds_[kMemoryFd] = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    fds_[kMapsFd] = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  }
+  ~OwnMemory() {
+    for (const int fd : fds_) {
+      if (fd >= 0) close(fd);
+    }
+  }
+  OwnMemory(const OwnMemory&) = delete;
+  OwnMemory& operator=(const OwnMemory&) = delete;
+
+  [[nodiscard]] bool is_open() const { return fds_[kMemoryFd] >= 0 && fds_[kMapsFd] >= 0; }
+  [[nodiscard]] const int* fds() const { return fds_; }
+
+ private:
+  int fds_[kHelloFds];
+};
+
+bool send_hello(int socket_fd, const Hello& hello, const OwnMemory& memory) {
+  iovec data{const_cast<Hello*>(&hello), sizeof(hello)};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kHelloFds)] = {};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  if (memory.is_open()) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int) * kHelloFds);
+    std::memcpy(CMSG_DATA(rights), memory.fds(), sizeof(int) * kHelloFds);
+  }
+  return sendmsg(socket_fd, &message, MSG_NOSIGNAL) == sizeof(hello);
+}
+
 bool say_hello(int socket_fd) {
   Hello hello{};
   hello.magic = kChannelMagic;
@@ -57,7 +98,7 @@ bool say_hello(int socket_fd) {
   hello.parent_pid = getppid();
   hello.rank = rank_of_process();
   hello.monotonic_ns = read_clock_ns(CLOCK_MONOTONIC);
-  return send(socket_fd, &hello, sizeof(hello), MSG_NOSIGNAL) == sizeof(hello);
+  return send_hello(socket_fd, hello, OwnMemory());
 }
 
 // The descriptor that came with a Welcome; -1 when the recorder refused or went away.

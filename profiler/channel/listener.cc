@@ -1,9 +1,11 @@
 #include "profiler/channel/listener.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -89,6 +91,40 @@ union Greeting {
   ControlRequest request;
 };
 
+struct Received {
+  ssize_t size = 0;
+  OwnedFd fds[kHelloFds];  // all or none
+};
+
+// Descriptors that are more or fewer than a Hello has are closed.
+Received receive_greeting(int connection, Greeting& greeting) {
+  Received received;
+  iovec data{&greeting, sizeof(greeting)};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kHelloFds)] = {};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  received.size = recvmsg(connection, &message, MSG_CMSG_CLOEXEC);
+  const cmsghdr* rights = received.size > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
+  if (rights == nullptr || rights->cmsg_level != SOL_SOCKET || rights->cmsg_type != SCM_RIGHTS)
+    return received;
+  const std::size_t count = (rights->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+  for (std::size_t i = 0; i < count && i < kHelloFds; ++i) {
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(rights) + i * sizeof(fd), sizeof(fd));
+    received.fds[i] = OwnedFd(fd);
+  }
+  return received;
+}
+
+// Whether it is what it is said to be: to read from anything else might never end.
+bool is_proc_file(const OwnedFd& fd) {
+  struct statfs system{};
+  return fd && fstatfs(fd.get(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+}
+
 std::string wrong_clock_notice(pid_t pid) {
   return "process " + std::to_string(pid) +
          " has a clock of its own (libfaketime?), and this processor has no steady time stamp "
@@ -149,7 +185,8 @@ Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& la
   // Who connects and says nothing is not waited for.
   set_patience(connection.get(), std::chrono::seconds(1));
   Greeting greeting{};
-  const ssize_t said = recv(connection.get(), &greeting, sizeof(greeting), 0);
+  Received received = receive_greeting(connection.get(), greeting);
+  const ssize_t said = received.size;
   if (said == sizeof(ControlRequest) && greeting.magic == kControlMagic && control_) {
     answer(connection.get(), control_(greeting.request.command));
     return std::optional<Arrival>{};
@@ -163,6 +200,10 @@ Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& la
   Arrival arrival;
   arrival.pid = peer.pid;
   arrival.hello = greeting.hello;
+  if (is_proc_file(received.fds[kMemoryFd]) && is_proc_file(received.fds[kMapsFd])) {
+    arrival.memory = std::move(received.fds[kMemoryFd]);
+    arrival.maps = std::move(received.fds[kMapsFd]);
+  }
   if (arrival.hello.version != kChannelVersion) {
     refuse(connection.get(), "another version of Stepscope");
     return std::optional<Arrival>{};
@@ -194,7 +235,7 @@ Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& la
                          "process " + std::to_string(peer.pid) +
                              " is not recorded: it did not wait for the recorder's answer");
   }
-  return std::optional<Arrival>(arrival);
+  return std::optional<Arrival>(std::move(arrival));
 }
 
 Result<std::string> ask_recorder(const std::string& path, ControlCommand command,

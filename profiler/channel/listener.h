@@ -31,6 +31,8 @@ class Listener {
     pid_t pid = 0;
     Hello hello{};
     Region region;
+    OwnedFd memory;      // its /proc/PID/mem, for reading; none where it could not be had
+    OwnedFd maps;        // its /proc/PID/maps; the same
     std::string notice;  // a line for the user; empty: none
   };
 

@@ -32,6 +32,7 @@ class Interpreter {
  public:
   int (*as_bytes)(Object*, char** data, ssize_t* size) = nullptr;  // 0, or raises TypeError
   Object* (*make_bytes)(const char* data, ssize_t size) = nullptr;
+  long (*as_long)(Object*) = nullptr;  // -1, and raises TypeError
   Object* (*make_function)(Method*, Object* self, Object* module) = nullptr;
   void (*hold)(Object*) = nullptr;  // one more reference
   Object* none = nullptr;
@@ -47,6 +48,7 @@ class Interpreter {
   Interpreter() {
     find(as_bytes, "PyBytes_AsStringAndSize");
     find(make_bytes, "PyBytes_FromStringAndSize");
+    find(as_long, "PyLong_AsLong");
     find(make_function, "PyCFunction_NewEx");
     find(hold, "Py_IncRef");
     find(none, "_Py_NoneStruct");
@@ -96,8 +98,19 @@ stepscope_phase unnamed(const char*, size_t) {
 void end_input(const stepscope_phase* phase) { stepscope_end_input(phase, 0); }
 void end_of_input(const stepscope_phase* phase) { stepscope_end_input(phase, 1); }
 
+// int to None.
+template <void (*Tell)(std::int64_t)>
+Object* tell(Object*, Object* number) {
+  const Interpreter& python = Interpreter::get();
+  const long value = python.as_long(number);
+  if (value < 0) return nullptr;
+  Tell(value);
+  python.hold(python.none);
+  return python.none;
+}
+
 // CPython keeps pointers to these as long as there are functions.
-std::array<Method, 13> methods = {{
+std::array<Method, 14> methods = {{
     {"begin_scope", begin<stepscope_begin_scope>, kOneArgument, nullptr},
     {"end_scope", end<stepscope_end_scope>, kOneArgument, nullptr},
     {"begin_input", begin<stepscope_begin_input>, kOneArgument, nullptr},
@@ -111,6 +124,7 @@ std::array<Method, 13> methods = {{
     {"end_closure", end<stepscope_end_closure>, kOneArgument, nullptr},
     {"begin_zero_grad", begin<unnamed<stepscope_begin_zero_grad>>, kOneArgument, nullptr},
     {"end_zero_grad", end<stepscope_end_zero_grad>, kOneArgument, nullptr},
+    {"batch_comes_from", tell<stepscope_batch_comes_from>, kOneArgument, nullptr},
 }};
 
 }  // namespace

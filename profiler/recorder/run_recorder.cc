@@ -47,7 +47,8 @@ RunRecorder::RunRecorder(std::unique_ptr<StoreSession> session, std::unique_ptr<
     : plan_(plan),
       layout_(lay_out_region(plan.ring_bytes)),
       session_(std::move(session)),
-      listener_(std::move(listener)) {}
+      listener_(std::move(listener)),
+      stacks_(plan.lines_rate) {}
 
 RunRecorder::~RunRecorder() = default;
 
@@ -108,7 +109,7 @@ Status RunRecorder::look() {
 
 Status RunRecorder::take_in_arrivals() {
   while (true) {
-    const auto arrival =
+    auto arrival =
         listener_->accept(layout_, plan_.record, session_->clock().ticks_in(kRecorderPatienceNs));
     if (!arrival.ok()) {  // the others are recorded all the same
       add_notice(arrival.status().message());
@@ -135,7 +136,7 @@ void RunRecorder::count_events_of(const Listener::Arrival& arrival) {
   processes_.emplace_back(arrival, ProcessId::kNone, *session_);
 }
 
-Status RunRecorder::add_process(const Listener::Arrival& arrival) {
+Status RunRecorder::add_process(Listener::Arrival& arrival) {
   if (Status status = session_->begin(); !status.ok()) return status;
   source_.start(plan_.source_folders);
   // The same process again: it has become another program.
@@ -151,6 +152,8 @@ Status RunRecorder::add_process(const Listener::Arrival& arrival) {
   arrival.region.header->ops_switch = switch_;
   processes_.emplace_back(arrival, *id, *session_);
   collector_.add(processes_.back().drain.backlog());
+  stacks_.add(arrival.pid, std::move(arrival.memory), std::move(arrival.maps),
+              arrival.region.header);
   return {};
 }
 
@@ -237,6 +240,8 @@ Status RunRecorder::sample() {
   }
   if (roots.empty()) return {};
   if (Status status = threads_.store(store(), roots, now); !status.ok()) return status;
+  if (Status status = stacks_.store(store(), threads_, session_->clock()); !status.ok())
+    return status;
   if (gpus_ == nullptr) {
     gpus_ = std::make_unique<GpuSampler>(plan_.nvml, std::chrono::nanoseconds(kSamplePeriodNs));
   }
@@ -253,6 +258,7 @@ WatchedProcess* RunRecorder::find_running(pid_t pid) {
 
 Status RunRecorder::end(WatchedProcess& process, EndKind how, std::int64_t code) {
   process.ended = true;
+  stacks_.forget(process.pid);
   collect_notices(process);
   return process.store_end(*session_, how, code);
 }
@@ -320,7 +326,10 @@ Status RunRecorder::finish() noexcept {
     std::int64_t steps = 0;
     for (const WatchedProcess& process : processes_) steps = std::max(steps, process.step - 1);
     last = {{"step_count", std::to_string(steps)}};
-    return session_->failed() ? Status() : store_torch_settings();
+    if (session_->failed() || !session_->begun()) return Status();
+    if (Status status = stacks_.finish(store(), threads_, session_->clock()); !status.ok())
+      return status;
+    return store_torch_settings();
   });
   return session_->finish(last, session_->now());
 }

@@ -23,6 +23,7 @@
 #include "profiler/recorder/proc_samples.h"
 #include "profiler/recorder/ring_collector.h"
 #include "profiler/recorder/source_watch.h"
+#include "profiler/recorder/stack_recording.h"
 #include "profiler/recorder/store_session.h"
 #include "profiler/recorder/thread_watch.h"
 #include "profiler/recorder/watched_process.h"
@@ -40,6 +41,8 @@ struct RunPlan {
   std::vector<std::filesystem::path> source_folders{};
   // An earlier recording stays where it is until a process connects, and for good if none does.
   bool replace_late = false;
+  // How often a second the lines are looked at that a loop is in (stack_sampler.h). 0: never.
+  int lines_rate = StackSampler::kDefaultRate;
 };
 
 // For progress displays.
@@ -109,7 +112,7 @@ class RunRecorder {
   void note_survivors();
   Status look();
   Status take_in_arrivals();
-  Status add_process(const Listener::Arrival& arrival);
+  Status add_process(Listener::Arrival& arrival);
   void count_events_of(const Listener::Arrival& arrival);
   Status drain(WatchedProcess& process);
   Status describe(const WatchedProcess& process);
@@ -132,6 +135,7 @@ class RunRecorder {
   RingCollector collector_;
   MachineSampler machine_;
   ThreadWatch threads_;
+  StackRecording stacks_;
   std::unique_ptr<GpuSampler> gpus_;     // from the first process that came
   std::list<WatchedProcess> processes_;  // their drains are session_'s
   std::vector<std::string> notices_;

@@ -97,7 +97,25 @@ void ThreadWatch::search(std::span<const Root> roots) {
       if (known.insert(child).second) found.push_back({child, found[i].process});
     }
   }
-  std::erase_if(threads_, [](const auto& thread) { return !thread.second.seen; });
+  // An id may come back, of another thread.
+  std::erase_if(threads_, [this](const auto& entry) {
+    const auto& [tid, thread] = entry;
+    if (!thread.seen) rows_.erase({thread.pid, tid});
+    return !thread.seen;
+  });
+  processes_ = std::move(found);
+}
+
+Result<WatchedThreadId> ThreadWatch::row_of(TraceWriter& writer, pid_t pid, pid_t tid) {
+  const auto known = rows_.find({pid, tid});
+  if (known != rows_.end()) return known->second;
+  const auto process = std::ranges::find(processes_, pid, &Root::pid);
+  if (process == processes_.end()) return WatchedThreadId::kNone;
+  std::string name;
+  std::getline(std::ifstream(folder_of(system_, pid) / std::to_string(tid) / "comm"), name);
+  const auto id = writer.add_watched_thread({process->process, pid, tid, name});
+  if (id.ok()) rows_.emplace(std::pair(pid, tid), *id);
+  return id;
 }
 
 Status ThreadWatch::add_reading(TraceWriter& writer, pid_t tid, Watched& thread,
@@ -108,10 +126,7 @@ Status ThreadWatch::add_reading(TraceWriter& writer, pid_t tid, Watched& thread,
   const bool long_ago = news > 0 && at - thread.stored_at >= kLongest;
   if (!is_new && news < kLeastNews && !long_ago) return {};
   if (is_new) {
-    std::string name;
-    std::getline(std::ifstream(folder_of(system_, thread.pid) / std::to_string(tid) / "comm"),
-                 name);
-    const auto id = writer.add_watched_thread({thread.process, thread.pid, tid, name});
+    const auto id = row_of(writer, thread.pid, tid);
     if (!id.ok()) return id.status();
     thread.id = *id;
   }

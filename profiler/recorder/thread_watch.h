@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "profiler/recorder/cpu_group.h"
@@ -38,6 +39,11 @@ class ThreadWatch {
 
   // Reads the threads now, which is `at`. `roots`: the recorded processes that are alive.
   Status store(TraceWriter& writer, std::span<const Root> roots, SessionTime at);
+  // The row of a thread of the process `pid`; a new one where it has none yet. kNone where the
+  // process was not found last. Errors: the store's.
+  Result<WatchedThreadId> row_of(TraceWriter& writer, pid_t pid, pid_t tid);
+  // The processes that were found last.
+  [[nodiscard]] const std::vector<Root>& processes() const { return processes_; }
 
  private:
   struct Watched {
@@ -60,6 +66,8 @@ class ThreadWatch {
 
   const SystemFolders system_;
   std::map<pid_t, Watched> threads_;  // by tid
+  std::vector<Root> processes_;
+  std::map<std::pair<pid_t, pid_t>, WatchedThreadId> rows_;  // by pid and tid
   std::vector<ThreadReading> readings_;
   std::int64_t samples_ = 0;
 };

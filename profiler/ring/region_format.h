@@ -51,7 +51,7 @@ inline constexpr std::uint64_t kDeviceAreaOffset = 4096;
 inline constexpr std::uint64_t kDeviceAreaBytes = (std::uint64_t{18} << 20) + 4096;
 
 inline constexpr std::uint32_t kRegionMagic = 0x47525253;  // "SRRG"
-inline constexpr std::uint32_t kRegionVersion = 7;
+inline constexpr std::uint32_t kRegionVersion = 8;
 
 // A setting of libtorch's that a program may turn on and off.
 enum class TorchSwitch : std::uint32_t { kUnknown, kOff, kOn };
@@ -97,6 +97,11 @@ struct RegionHeader {
   std::atomic<std::int64_t> step;              // the step its loop is in; 0: none has begun
   std::atomic<std::uint32_t> exited;           // 1 + the exit code it asked for; 0: not yet
   std::atomic<TorchSwitch> cudnn_benchmark;    // when a step, or an op of a new name, last began
+  // The thread that waits for a batch now, by its system id; 0: none does. Of several loops any
+  // one.
+  std::atomic<std::uint32_t> waiting_tid;
+  // The process that makes the batch that is waited for; 0: not known.
+  std::atomic<std::uint32_t> awaited_pid;
   // How many rings the program could map, where addresses are limited; 0: not known yet.
   std::atomic<std::uint32_t> mapped_rings;
   std::atomic<std::uint32_t> described;      // 1: the fields below are written

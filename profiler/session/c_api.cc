@@ -85,6 +85,8 @@ void stepscope_end_input(const stepscope_phase* phase, int exhausted) {
                            exhausted != 0 ? PhaseKind::kInputEnd : PhaseKind::kInput);
 }
 
+void stepscope_batch_comes_from(std::int64_t pid) { Session::get().batch_comes_from(pid); }
+
 stepscope_phase stepscope_begin_optimizer(const char* name, std::size_t length) {
   return stepscope::begin(PhaseKind::kOptimizer, name, length);
 }

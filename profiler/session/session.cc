@@ -444,6 +444,20 @@ void Session::follow_recorder() {
   if (active()) apply_window();
 }
 
+// For who looks at the threads from outside while one of them waits.
+void Session::note_waiting(std::uint32_t tid) noexcept {
+  RegionHeader* region = region_.load(std::memory_order_relaxed);
+  if (region == nullptr) return;
+  region->waiting_tid.store(tid, std::memory_order_relaxed);
+  if (tid == 0) region->awaited_pid.store(0, std::memory_order_relaxed);
+}
+
+void Session::batch_comes_from(std::int64_t pid) noexcept {
+  RegionHeader* region = region_.load(std::memory_order_relaxed);
+  if (region == nullptr) return;
+  region->awaited_pid.store(static_cast<std::uint32_t>(pid), std::memory_order_relaxed);
+}
+
 OpenPhase Session::begin_phase(PhaseKind kind, std::string_view name) noexcept {
   if (!active() && !join_wrapper()) return {};
   ThreadRecorder* recorder = current_thread();
@@ -458,6 +472,8 @@ OpenPhase Session::begin_phase(PhaseKind kind, std::string_view name) noexcept {
   if (recorder == nullptr) return {};
   // The program waits from the call on: what is done above is short, unless it opened the window.
   const bool opened = ops_wanted_.load(std::memory_order_relaxed) != ops_were_wanted;
+  if (kind == PhaseKind::kInput && !nested)
+    note_waiting(static_cast<std::uint32_t>(recorder->ring().tid));
   return recorder->begin_phase(kind, name, opened ? read_ticks() : called);
 }
 
@@ -466,6 +482,7 @@ void Session::end_phase(const OpenPhase& phase, PhaseKind ended_as) noexcept {
   ThreadRecorder* recorder = current_thread();
   if (recorder == nullptr) return;
   recorder->end_phase(phase, ended_as);
+  if (phase.kind == PhaseKind::kInput && phase.outer != PhaseKind::kInput) note_waiting(0);
   // One optimizer may call another, and a GradScaler does: that is one step.
   const bool nested = phase.outer == PhaseKind::kOptimizer;
   if (phase.kind == PhaseKind::kOptimizer && !nested) signal_step(StepMarker::kOptimizer);

@@ -47,6 +47,8 @@ class Session {
   OpenPhase begin_phase(PhaseKind kind, std::string_view name) noexcept;
   // `ended_as` may differ from what was begun: a wait for input that found the end.
   void end_phase(const OpenPhase& phase, PhaseKind ended_as) noexcept;
+  // The batch that a thread of this process waits for, or will next, is made by the process `pid`.
+  void batch_comes_from(std::int64_t pid) noexcept;
   // The user's step() on the calling thread.
   void step() noexcept;
 
@@ -81,6 +83,7 @@ class Session {
   Session();
 
   static void install_fork_handlers();
+  void note_waiting(std::uint32_t tid) noexcept;
   // mutex_ is held.
   Status start_embedded(const RecorderLibrary& library, const stepscope_options& options);
   Status try_to_start(const RecorderLibrary& library, const stepscope_options& options);

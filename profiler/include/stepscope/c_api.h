@@ -64,6 +64,10 @@ STEPSCOPE_API void stepscope_end_scope(const stepscope_phase* phase);
 STEPSCOPE_API stepscope_phase stepscope_begin_input(const char* name, size_t length);
 STEPSCOPE_API void stepscope_end_input(const stepscope_phase* phase, int exhausted);
 
+/* The batch that is waited for next is made by the process `pid`, a worker: the recorder then looks
+ * more closely at what that does. Forgotten when the wait ends. */
+STEPSCOPE_API void stepscope_batch_comes_from(int64_t pid);
+
 /* For bindings to other languages. An optimizer step that is not torch::optim's, which are seen
  * without; `name` says which optimizer. And a backward pass, where libstepscope came into the
  * process too late to see those of libtorch; one inside another counts once. */
@@ -84,7 +88,8 @@ STEPSCOPE_API void stepscope_end_zero_grad(const stepscope_phase* phase);
  * "begin_optimizer", "begin_backward", "begin_closure" and "begin_zero_grad" take the name as bytes
  * (the last three ignore it) and return a phase as bytes; "end_scope", "end_input",
  * "end_optimizer", "end_backward", "end_closure" and "end_zero_grad" take that, and so does
- * "end_of_input", for a wait that found the loader exhausted. This, like them, is called with the
+ * "end_of_input", for a wait that found the loader exhausted. "batch_comes_from" takes the process
+ * as an int, at least 0. This, like them, is called with the
  * interpreter's lock held. */
 STEPSCOPE_API void* stepscope_python_function(const char* name);
 

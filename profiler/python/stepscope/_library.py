@@ -58,6 +58,7 @@ class Library:
     end_closure: Callable[[Phase], None]
     begin_zero_grad: Callable[[bytes], Phase]
     end_zero_grad: Callable[[Phase], None]
+    batch_comes_from: Callable[[int], None]
 
     def __init__(self, handle: int) -> None:
         quick = ctypes.PyDLL(None, handle=handle)
@@ -112,6 +113,7 @@ def _marks_of(dll: Any) -> Dict[str, Callable[..., Any]]:
         },
         "end_input": ending(end_input, 0),
         "end_of_input": ending(end_input, 1),
+        "batch_comes_from": _bind(dll, "batch_comes_from", None, ctypes.c_int64),
     }
 
 

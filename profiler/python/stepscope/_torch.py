@@ -62,6 +62,7 @@ def mark_loaders(library: _library.Library) -> List[Undo]:
     # waits and nobody counts.
     with_workers = _attribute(iterator.__module__, "_MultiProcessingDataLoaderIter") or ()
     begin, end_batch, end_epoch = library.begin_input, library.end_input, library.end_of_input
+    comes_from = library.batch_comes_from
 
     def marked(fetch: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(fetch)
@@ -70,6 +71,11 @@ def mark_loaders(library: _library.Library) -> List[Undo]:
                 label = self._stepscope_label
             except AttributeError:
                 label = self._stepscope_label = _loader_label(self, with_workers)
+                self._stepscope_workers = isinstance(self, with_workers)
+            if self._stepscope_workers:
+                worker = _awaited_worker(self)
+                if worker:
+                    comes_from(worker)
             phase, end = begin(label), end_batch
             try:
                 return fetch(self)
@@ -82,6 +88,16 @@ def mark_loaders(library: _library.Library) -> List[Undo]:
         return __next__
 
     return _wrap(iterator, "__next__", marked)
+
+
+def _awaited_worker(iterator: Any) -> int:
+    """The process that makes the batch that `iterator` gives out next; 0: it is there already, or not asked for yet."""
+    try:
+        task = iterator._task_info.get(iterator._rcvd_idx)
+        # (worker,) or, once the batch is there, (worker, batch).
+        return iterator._workers[task[0]].pid if len(task) == 1 else 0
+    except Exception:
+        return 0
 
 
 def _loader_label(iterator: Any, with_workers: Any) -> bytes:

@@ -1,0 +1,27 @@
+#include "profiler/stacks/process_memory.h"
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace stepscope {
+
+bool ProcessMemory::read(std::uint64_t address, void* to, std::size_t size) const noexcept {
+  constexpr std::uint64_t kHighest = std::uint64_t{1} << 62;  // an offset is signed
+  if (!file_ || address == 0 || address > kHighest) return false;
+  return pread(file_.get(), to, size, static_cast<off_t>(address)) == static_cast<ssize_t>(size);
+}
+
+bool MemoryWindow::read(std::uint64_t address, void* to, std::size_t size) noexcept {
+  const auto has = [&] { return address >= begin_ && address + size <= begin_ + size_; };
+  if (!has() && size <= kBytes && address > kBytes) {
+    begin_ = address + size - kBytes;
+    size_ = memory_.read(begin_, bytes_.data(), kBytes) ? kBytes : 0;
+  }
+  if (!has()) return memory_.read(address, to, size);
+  std::memcpy(to, bytes_.data() + (address - begin_), size);
+  return true;
+}
+
+}  // namespace stepscope

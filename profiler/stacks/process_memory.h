@@ -1,0 +1,57 @@
+// Reads the memory of another process without stopping it, through a descriptor of its
+// /proc/PID/mem that it opened itself: the permission is checked when that is opened, so none is
+// needed here. Nothing can be written through it.
+//
+// Thread safety: none; one reader's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "profiler/channel/owned_fd.h"
+
+namespace stepscope {
+
+class ProcessMemory {
+ public:
+  // `file`: of /proc/PID/mem, open for reading.
+  explicit ProcessMemory(OwnedFd file) : file_(std::move(file)) {}
+
+  // All `size` bytes at `address`, or false: that is no memory, or the process has ended.
+  bool read(std::uint64_t address, void* to, std::size_t size) const noexcept;
+  template <typename Value>
+  [[nodiscard]] std::optional<Value> read(std::uint64_t address) const noexcept {
+    static_assert(std::is_trivially_copyable_v<Value>);
+    Value value;
+    if (!read(address, &value, sizeof(value))) return std::nullopt;
+    return value;
+  }
+
+ private:
+  OwnedFd file_;
+};
+
+// Frames of one call chain lie one below the other: what is read for the innermost serves those
+// that called it. What it holds is of the moment it was read, so it is forgotten for each stack.
+class MemoryWindow {
+ public:
+  explicit MemoryWindow(const ProcessMemory& memory) : memory_(memory), bytes_(kBytes) {}
+
+  void forget() { size_ = 0; }
+  // As ProcessMemory::read().
+  bool read(std::uint64_t address, void* to, std::size_t size) noexcept;
+
+ private:
+  static constexpr std::size_t kBytes = 4096;
+
+  const ProcessMemory& memory_;
+  std::vector<std::byte> bytes_;
+  std::uint64_t begin_ = 0;
+  std::size_t size_ = 0;
+};
+
+}  // namespace stepscope
