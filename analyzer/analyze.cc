@@ -16,6 +16,7 @@
 #include "analyzer/correlate/call_ops.h"
 #include "analyzer/counters/counters.h"
 #include "analyzer/device/device_facts.h"
+#include "analyzer/lines/find_lines.h"
 #include "analyzer/loop_report.h"
 #include "analyzer/simulate/device_tasks.h"
 #include "analyzer/starved/schedule.h"
@@ -315,7 +316,8 @@ class RunSweep {
 void report_views(const RecordedRun& recording, const Loop& loop, AttributedLoop& attributed,
                   const DeviceUse& use, StepSample sample, const OpFacts& facts,
                   std::size_t warm_up, const Counters& counters, const Schedule& schedule,
-                  const ThreadMarks& marks, const AnalyzeOptions& options, AnalysisReport& report) {
+                  const StackHistory& stacks, const ThreadMarks& marks,
+                  const AnalyzeOptions& options, AnalysisReport& report) {
   if (recording.facts.windowed && (recording.op_switches.empty() || recording.facts.ops_dropped))
     drop_partial_edges(attributed.steps);
   if (attributed.late_ops > 0)
@@ -330,6 +332,7 @@ void report_views(const RecordedRun& recording, const Loop& loop, AttributedLoop
         report_loop(recording, loop, attributed, use, from, warm_up, counters, schedule, options);
     if (loop_report.analysed.empty()) continue;
     loop_report.op_facts = facts;
+    find_lines(recording, loop, stacks, loop_report);
     if (predictor == nullptr)
       predictor = make_predictor(loop_report, attributed.split.get(), std::move(sample));
     add_advice(loop_report, recording, counters, marks, predictor);
@@ -398,10 +401,13 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   for (const Loop& loop : *loops) loop_threads.insert(loop.thread);
   const auto schedule = read_schedule(recording, loop_threads);
   if (!schedule.ok()) return schedule.status();
+  const auto stacks = StackHistory::read(recording);
+  if (!stacks.ok()) return stacks.status();
   const ThreadMarks marks(recording.phases);
   for (std::size_t i = 0; i < loops->size(); ++i) {
     report_views(recording, (*loops)[i], swept->loops[i], *use, std::move(swept->samples[i]),
-                 swept->facts[i], sweep.warm_up(i), *counters, *schedule, marks, options, report);
+                 swept->facts[i], sweep.warm_up(i), *counters, *schedule, *stacks, marks, options,
+                 report);
   }
   if (report.loops.empty()) return no_such_steps(*options.steps, *loops);
   std::stable_sort(

@@ -35,6 +35,9 @@ RunFacts read_facts(const TraceReader& reader) {
   facts.leaf_op_overhead =
       Duration(std::max<std::int64_t>(reader.meta_int("leaf_op_overhead_ns", 0), 0));
   facts.cudnn_benchmark = parse_switch(reader.meta("cudnn_benchmark"));
+  facts.sampling = {reader.meta_int("lines_rate", 0), reader.meta_int("lines_torn", 0),
+                    reader.meta_int("lines_late_p99_ns", 0),
+                    reader.meta("lines_note").value_or("")};
   facts.windowed = !reader.meta("window").value_or("").empty();
   facts.being_recorded = reader.being_recorded();
   facts.cut_off = reader.is_cut_off();
@@ -62,6 +65,8 @@ Result<RecordedRun> read_recording(const TraceReader& reader) {
   if (!unfinished.ok()) return unfinished.status();
   auto watched = reader.watched_threads();
   if (!watched.ok()) return watched.status();
+  auto frames = reader.frames();
+  if (!frames.ok()) return frames.status();
   const auto op_count = reader.op_count();
   if (!op_count.ok()) return op_count.status();
 
@@ -87,6 +92,10 @@ Result<RecordedRun> read_recording(const TraceReader& reader) {
   };
   recording.for_each_thread_reading = [&reader](const auto& visit) {
     return reader.for_each_thread_reading(visit);
+  };
+  recording.frames = *std::move(frames);
+  recording.for_each_stack_sample = [&reader](const auto& visit) {
+    return reader.for_each_stack_sample(visit);
   };
   recording.devices = reader.devices();
   recording.streams = reader.streams();

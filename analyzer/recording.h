@@ -33,6 +33,14 @@ struct SourceFacts {
 // "1a2b3c4", "1a2b3c4, modified"; "" where it is unknown.
 std::string commit_text(const SourceFacts& source);
 
+// How the lines of the program were looked at (meta lines_…).
+struct SamplingFacts {
+  std::int64_t rate = 0;         // times a second, of a loop's thread; 0: not at all
+  std::int64_t torn = 0;         // stacks that changed while they were read
+  std::int64_t late_p99_ns = 0;  // how late it looked
+  std::string note;              // why some process has no lines; "": all have
+};
+
 struct RunFacts {
   std::string command;
   std::string program;                   // the script or binary, as a name: "train.py"; "": unknown
@@ -48,7 +56,8 @@ struct RunFacts {
   std::int64_t cpu_count = 0;    // 0: unknown
   Duration leaf_op_overhead{0};  // framework overhead of a one-element op; 0: not calibrated
   std::optional<bool> cudnn_benchmark;  // the last state in the loops; nothing: unknown
-  bool windowed = false;                // ops were recorded in some steps only, phases in all
+  SamplingFacts sampling;
+  bool windowed = false;     // ops were recorded in some steps only, phases in all
   bool ops_dropped = false;  // of what was recorded, the earlier ops are not held any more
   bool being_recorded = false;
   bool cut_off = false;         // the recorder died: everything after its last commit is missing
@@ -83,6 +92,8 @@ struct RecordedRun {
   std::vector<StoredWatchedThread> watched_threads;
   Source<ThreadStretch> for_each_stretch;
   Source<ThreadReading> for_each_thread_reading;
+  std::vector<StackFrame> frames;  // as TraceReader::frames()
+  Source<StackSample> for_each_stack_sample;
   std::function<std::string_view(StringId)> text;
 
   std::vector<StoredDevice> devices;

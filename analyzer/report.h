@@ -168,6 +168,16 @@ struct MemoryPressure {
   std::vector<Evidence> evidence;
 };
 
+// What the lines of a loop rest on.
+struct LineUse {
+  // Fewer are enough for the most important line alone.
+  static constexpr std::int64_t kEnough = 100;
+
+  std::int64_t loop_samples = 0;    // of the loop's thread, in its steps
+  std::int64_t worker_samples = 0;  // of who made its batches, while it waited for them
+  bool withheld = false;            // they came too late to be believed
+};
+
 // What recording the ops cost, where some steps have ops and others none (attribute/phase_split.h).
 struct RecordingCost {
   OpsCost ops;
@@ -245,6 +255,8 @@ struct LoopReport {
   InputUse input;
   MemoryPressure memory;
   Starvation starvation;
+  std::vector<LineShare> lines;  // of each place and category, the largest first
+  LineUse line_use;
   std::vector<ScopeRow> scopes;    // by time, the largest first; at most kMostScopes
   std::vector<OpRow> ops;          // by self time, the largest first
   std::vector<KernelRow> kernels;  // by time, the largest first; empty without a device

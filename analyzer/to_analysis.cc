@@ -38,6 +38,12 @@ Analysis to_analysis(const AnalysisReport& report) {
   for (const LoopReport& loop : report.loops) {
     add_steps(loop.steps, analysis.steps);
     add_segments(loop.segments, analysis.segments);
+    // The same of each of its devices.
+    const auto is_its_own = [&](const LineShare& line) {
+      return !loop.lines.empty() && line.thread == loop.lines.front().thread;
+    };
+    if (std::none_of(analysis.lines.begin(), analysis.lines.end(), is_its_own))
+      analysis.lines.insert(analysis.lines.end(), loop.lines.begin(), loop.lines.end());
     analysis.verdicts.push_back(loop.verdict);
   }
   analysis.call_ops = report.call_ops;

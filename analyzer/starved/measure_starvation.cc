@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "analyzer/attribute/closures.h"
 #include "analyzer/starved/core_use.h"
+#include "analyzer/steps/loop_parts.h"
 #include "analyzer/words.h"
 
 namespace stepscope {
@@ -16,63 +16,7 @@ namespace {
 
 constexpr std::size_t kMostThreadsReported = 64;
 
-enum Part { kInputPart, kForwardPart, kBackwardPart, kOptimizerPart, kOtherPart };
-constexpr std::size_t kParts = 5;
-
-// A stretch of the loop's timeline in one phase.
-struct Segment {
-  TimeRange range;
-  Part part = kOtherPart;
-  bool marked = false;  // else between two phases
-};
-
-bool part_of(PhaseKind kind, Part& part) {
-  switch (kind) {
-    case PhaseKind::kInput:
-    case PhaseKind::kInputEnd:
-      part = kInputPart;
-      return true;
-    case PhaseKind::kForward:
-      part = kForwardPart;
-      return true;
-    case PhaseKind::kBackward:
-      part = kBackwardPart;
-      return true;
-    case PhaseKind::kOptimizer:
-    case PhaseKind::kZeroGrad:
-      part = kOptimizerPart;
-      return true;
-    default:
-      return false;
-  }
-}
-
-// What lies between a batch and its backward pass or update is its forward pass.
-std::vector<Segment> segments_of(const std::vector<Phase>& phases, TimeRange range) {
-  std::vector<Segment> segments;
-  SessionTime at = range.start;
-  Part between = kOtherPart;
-  for (const Phase& phase : without_closures(phases)) {
-    Part part = kOtherPart;
-    if (!part_of(phase.kind, part) || phase.start < at) continue;
-    if (phase.start >= range.end) break;
-    segments.push_back({{at, phase.start}, between, false});
-    if (phase.kind == PhaseKind::kForward) {  // a closure: its backward pass is marked inside
-      at = phase.start;
-      between = kForwardPart;
-      continue;
-    }
-    at = std::min(phase.start + phase.dur, range.end);
-    segments.push_back({{phase.start, at}, part, true});
-    if (phase.kind == PhaseKind::kInput) {
-      between = kForwardPart;
-    } else if (phase.kind != PhaseKind::kZeroGrad) {
-      between = kOtherPart;
-    }
-  }
-  segments.push_back({{at, range.end}, between, false});
-  return segments;
-}
+std::size_t index_of(LoopPart part) { return static_cast<std::size_t>(part); }
 
 double overlap_ns(TimeRange a, TimeRange b) {
   return static_cast<double>(
@@ -83,9 +27,9 @@ TimeRange range_of(const Step& step) { return {step.start, step.end()}; }
 
 // The loop thread, step by step and phase by phase.
 struct LoopSplit {
-  std::vector<double> starved_ns;             // of each step
-  std::vector<double> unmarked_starved;       // of each step, between its phases
-  std::array<ScheduleSplit, kParts> parts{};  // of the analysed steps
+  std::vector<double> starved_ns;                     // of each step
+  std::vector<double> unmarked_starved;               // of each step, between its phases
+  std::array<ScheduleSplit, kLoopPartCount> parts{};  // of the analysed steps
 };
 
 // The steps tile the loop, so that each place belongs to one step and one segment. All three are
@@ -96,7 +40,7 @@ LoopSplit split_loop(const LoopReport& report, const std::vector<Phase>& phases,
   split.starved_ns.resize(report.steps.size());
   split.unmarked_starved.resize(report.steps.size());
   const TimeRange whole{report.steps.front().start, range_of(report.steps.back()).end};
-  const std::vector<Segment> segments = segments_of(phases, whole);
+  const std::vector<LoopStretch> segments = loop_stretches(phases, whole);
   std::vector<bool> analysed(report.steps.size());
   for (const std::size_t i : report.analysed) analysed[i] = true;
 
@@ -105,19 +49,19 @@ LoopSplit split_loop(const LoopReport& report, const std::vector<Phase>& phases,
                                      [&](const Step& s) { return s.end() <= range.start; });
     for (; step != report.steps.end() && step->start < range.end; ++step) {
       const TimeRange in_step{std::max(range.start, step->start), std::min(range.end, step->end())};
-      auto segment = std::partition_point(segments.begin(), segments.end(), [&](const Segment& s) {
-        return s.range.end <= in_step.start;
-      });
+      auto segment =
+          std::partition_point(segments.begin(), segments.end(),
+                               [&](const LoopStretch& s) { return s.range.end <= in_step.start; });
       for (; segment != segments.end() && segment->range.start < in_step.end; ++segment) {
         visit(static_cast<std::size_t>(step - report.steps.begin()), *segment,
               overlap_ns(in_step, segment->range));
       }
     }
   };
-  for (const Segment& segment : segments) {
-    each_place(segment.range, [&](std::size_t step, const Segment& part, double ns) {
+  for (const LoopStretch& segment : segments) {
+    each_place(segment.range, [&](std::size_t step, const LoopStretch& part, double ns) {
       if (analysed[step] && part.range.start == segment.range.start)
-        split.parts[segment.part].running += ns;
+        split.parts[index_of(segment.part)].running += ns;
     });
   }
   for (const ThreadStretch& stretch : stretches) {
@@ -126,11 +70,11 @@ LoopSplit split_loop(const LoopReport& report, const std::vector<Phase>& phases,
     const double starved = std::min(static_cast<double>(to_ns(stretch.starved)) / dur, 1.0);
     const double run = std::min(static_cast<double>(to_ns(stretch.run)) / dur, 1.0 - starved);
     each_place({stretch.start, stretch.start + stretch.dur},
-               [&](std::size_t step, const Segment& segment, double ns) {
+               [&](std::size_t step, const LoopStretch& segment, double ns) {
                  split.starved_ns[step] += starved * ns;
                  if (!segment.marked) split.unmarked_starved[step] += starved * ns;
                  if (!analysed[step]) return;
-                 ScheduleSplit& part = split.parts[segment.part];
+                 ScheduleSplit& part = split.parts[index_of(segment.part)];
                  part.starved += starved * ns;
                  part.blocked += (1 - starved - run) * ns;
                  part.running -= (1 - run) * ns;
@@ -157,15 +101,16 @@ LoopSplit split_evenly(const LoopReport& report, const std::vector<Phase>& phase
 
 // The part of the loop thread's time that a slice of a step belongs to. What is neither input,
 // backward nor optimizer is one: where the forward pass begins, marks and ops say differently.
-double starved_fraction(const std::array<ScheduleSplit, kParts>& parts, const StepTime& time) {
-  ScheduleSplit part = parts[kForwardPart];
-  part.starved += parts[kOtherPart].starved;
-  part.running += parts[kOtherPart].running;
-  part.blocked += parts[kOtherPart].blocked;
-  if (time.phase == PhaseKind::kInput) part = parts[kInputPart];
-  if (time.phase == PhaseKind::kBackward) part = parts[kBackwardPart];
+double starved_fraction(const std::array<ScheduleSplit, kLoopPartCount>& parts,
+                        const StepTime& time) {
+  ScheduleSplit part = parts[index_of(LoopPart::kForward)];
+  part.starved += parts[index_of(LoopPart::kOther)].starved;
+  part.running += parts[index_of(LoopPart::kOther)].running;
+  part.blocked += parts[index_of(LoopPart::kOther)].blocked;
+  if (time.phase == PhaseKind::kInput) part = parts[index_of(LoopPart::kInput)];
+  if (time.phase == PhaseKind::kBackward) part = parts[index_of(LoopPart::kBackward)];
   if (time.phase == PhaseKind::kOptimizer || time.phase == PhaseKind::kZeroGrad)
-    part = parts[kOptimizerPart];
+    part = parts[index_of(LoopPart::kOptimizer)];
   return part.sum() > 0 ? part.starved / part.sum() : 0;
 }
 
@@ -310,16 +255,16 @@ void measure_starvation(LoopReport& report, const std::vector<Phase>& phases,
   starvation.net = net;
 
   const double steps = static_cast<double>(report.analysed.size());
-  const std::array<ScheduleSplit*, kParts> means = {
+  const std::array<ScheduleSplit*, kLoopPartCount> means = {
       &starvation.phases.input, &starvation.phases.forward, &starvation.phases.backward,
       &starvation.phases.optimizer, &starvation.phases.other};
-  for (std::size_t i = 0; i < kParts; ++i) {
+  for (std::size_t i = 0; i < kLoopPartCount; ++i) {
     const ScheduleSplit& part = split.parts[i];
     *means[i] = {part.running / steps, part.starved / steps, part.blocked / steps};
   }
   InputUse& input = report.input;
   input.schedule_known = !input.inferred;
-  const ScheduleSplit& waits = split.parts[kInputPart];
+  const ScheduleSplit& waits = split.parts[index_of(LoopPart::kInput)];
   const double wait_ns = static_cast<double>(input.wait_ns);
   if (!input.inferred && waits.sum() > 0) {
     // What the thread's own clock says that it worked stays.

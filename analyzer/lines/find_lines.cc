@@ -1,0 +1,397 @@
+#include "analyzer/lines/find_lines.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "analyzer/steps/loop_parts.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t kMostLines = 20;   // of a place and category
+constexpr double kLeastShare = 0.005;    // of a line that is reported
+constexpr double kLeastForeign = 0.05;   // the same of one that is a library's
+constexpr double kMostlyBlocked = 0.5;   // of a line's time, to say what it is blocked in
+constexpr double kWaitsOnly = 0.95;      // of a thread's samples, to leave it out
+constexpr std::size_t kMostBlocks = 20;  // of steps, for the intervals
+constexpr double kZ = 1.96;              // of a 95 % interval
+// A look that comes so many periods late finds the thread asleep more often than it is.
+constexpr double kLatestInPeriods = 5;
+
+const char* category_of(LoopPart part) {
+  switch (part) {
+    case LoopPart::kInput:
+      return "input";
+    case LoopPart::kForward:
+      return "forward";
+    case LoopPart::kBackward:
+      return "backward";
+    case LoopPart::kOptimizer:
+      return "optimizer";
+    case LoopPart::kOther:
+      break;
+  }
+  return "host";
+}
+
+// A sample of one place and category.
+struct Seen {
+  OwnFrame frame;
+  StringId blocked = StringId::kNone;
+  std::size_t step = 0;
+
+  [[nodiscard]] bool is_blocked() const { return blocked != StringId::kNone; }
+};
+
+struct LineTally {
+  std::int64_t samples = 0;
+  double share = 0;
+  double running = 0;  // part of share
+  std::vector<double> blocks;
+  std::map<FrameId, double> innermost;  // where it was in libraries
+  std::map<StringId, double> blocked;
+};
+
+template <typename Key>
+std::optional<std::pair<Key, double>> largest(const std::map<Key, double>& shares) {
+  const auto most =
+      std::max_element(shares.begin(), shares.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == shares.end()) return std::nullopt;
+  return *most;
+}
+
+// Divides the time of one place and category among lines.
+class Division {
+ public:
+  // `blocked`: the part of that time in which the thread was blocked; nothing where only the
+  // samples tell.
+  Division(const std::vector<Seen>& seen, std::optional<double> blocked, const OwnCode& code)
+      : seen_(seen), code_(code) {
+    for (const Seen& sample : seen) blocked_ += sample.is_blocked() ? 1 : 0;
+    const double all = static_cast<double>(seen.size());
+    const double asleep = static_cast<double>(blocked_);
+    blocked_share_ = asleep / all;
+    if (blocked && blocked_ > 0 && asleep < all) blocked_share_ = *blocked;
+    set_blocks();
+    for (const Seen& sample : seen) add(sample);
+  }
+
+  // The largest first; those of libraries last.
+  std::vector<LineShare> lines(ThreadId loop, LinePlace place, const char* category, double step_ns,
+                               const RecordedRun& recording) const {
+    std::vector<std::pair<bool, LineShare>> found;
+    for (const auto& [key, tally] : tallies_) {
+      const auto& [own, file, line, function] = key;
+      if (tally.share < (own ? kLeastShare : kLeastForeign)) continue;
+      LineShare share;
+      share.thread = loop;
+      share.place = place;
+      share.category = category;
+      share.file = recording.text(file);
+      share.line = line;
+      share.function = recording.text(function);
+      share.inside = inside(tally, recording);
+      share.blocked = blocked_in(tally, recording);
+      share.samples = tally.samples;
+      share.share = std::min(tally.share, 1.0);
+      const double error = kZ * standard_error(tally);
+      // Where all samples agree, the formulas below know no error.
+      const double surest =
+          static_cast<double>(seen_.size()) / (static_cast<double>(seen_.size()) + kZ * kZ);
+      share.ci_low = std::clamp(tally.share - error, 0.0, surest);
+      share.ci_high = std::clamp(tally.share + error, 1 - surest, 1.0);
+      share.step = Duration(std::llround(share.share * step_ns));
+      found.emplace_back(own, std::move(share));
+    }
+    std::ranges::stable_sort(found, [](const auto& a, const auto& b) {
+      return std::tuple(!a.first, -a.second.share) < std::tuple(!b.first, -b.second.share);
+    });
+    std::vector<LineShare> lines;
+    for (auto& [own, line] : found) {
+      if (lines.size() < kMostLines) lines.push_back(std::move(line));
+    }
+    return lines;
+  }
+
+ private:
+  using Key = std::tuple<bool, StringId, std::int64_t, StringId>;  // own, file, line, function
+
+  [[nodiscard]] double weight_of(const Seen& sample) const {
+    const auto all = static_cast<std::int64_t>(seen_.size());
+    return sample.is_blocked() ? blocked_share_ / static_cast<double>(blocked_)
+                               : (1 - blocked_share_) / static_cast<double>(all - blocked_);
+  }
+
+  void set_blocks() {
+    std::size_t last = 0;
+    for (const Seen& sample : seen_) {
+      first_step_ = std::min(first_step_, sample.step);
+      last = std::max(last, sample.step);
+    }
+    steps_ = last - first_step_ + 1;
+    blocks_.resize(std::min(kMostBlocks, steps_));
+  }
+  [[nodiscard]] std::size_t block_of(const Seen& sample) const {
+    return (sample.step - first_step_) * blocks_.size() / steps_;
+  }
+
+  void add(const Seen& sample) {
+    const bool own = sample.frame.own != FrameId::kNone;
+    const FrameId id = own ? sample.frame.own : sample.frame.innermost;
+    const StackFrame& frame = code_.frame(id);
+    LineTally& tally = tallies_[{own, frame.file, frame.line, frame.function}];
+    const double weight = weight_of(sample);
+    tally.blocks.resize(blocks_.size());
+    ++tally.samples;
+    tally.share += weight;
+    tally.running += sample.is_blocked() ? 0 : weight;
+    tally.blocks[block_of(sample)] += weight;
+    blocks_[block_of(sample)] += weight;
+    if (sample.frame.innermost != id) tally.innermost[sample.frame.innermost] += weight;
+    if (sample.is_blocked()) tally.blocked[sample.blocked] += weight;
+  }
+
+  // By the number of samples of each kind, and by how the line's share differs between blocks of
+  // steps, whichever is larger.
+  [[nodiscard]] double standard_error(const LineTally& tally) const {
+    const auto drawn = [](double share, double of, double count) {
+      if (of <= 0 || count <= 0) return 0.0;
+      const double part = std::clamp(share / of, 0.0, 1.0);
+      return of * of * part * (1 - part) / count;
+    };
+    const auto asleep = static_cast<double>(blocked_);
+    const double awake = static_cast<double>(seen_.size()) - asleep;
+    const double by_count = drawn(tally.running, 1 - blocked_share_, awake) +
+                            drawn(tally.share - tally.running, blocked_share_, asleep);
+    const auto count = static_cast<double>(blocks_.size());
+    if (count < 2) return std::sqrt(by_count);
+    double squares = 0;
+    for (std::size_t i = 0; i < blocks_.size(); ++i)
+      squares += std::pow(tally.blocks[i] - tally.share * blocks_[i], 2);
+    return std::sqrt(std::max(by_count, squares * count / (count - 1)));
+  }
+
+  // Frames of the same function are one.
+  [[nodiscard]] std::string inside(const LineTally& tally, const RecordedRun& recording) const {
+    std::map<std::pair<StringId, StringId>, double> functions;
+    for (const auto& [id, share] : tally.innermost)
+      functions[{code_.frame(id).file, code_.frame(id).function}] += share;
+    const auto most = largest(functions);
+    if (!most || most->second < kMostlyBlocked * tally.share) return "";
+    const auto& [file, function] = most->first;
+    return short_file(recording.text(file)) + " " + std::string(recording.text(function));
+  }
+
+  [[nodiscard]] static std::string blocked_in(const LineTally& tally,
+                                              const RecordedRun& recording) {
+    if (tally.share - tally.running < kMostlyBlocked * tally.share) return "";
+    const auto most = largest(tally.blocked);
+    return most ? std::string(recording.text(most->first)) : "";
+  }
+
+  const std::vector<Seen>& seen_;
+  const OwnCode& code_;
+  std::int64_t blocked_ = 0;  // samples
+  double blocked_share_ = 0;
+  std::size_t first_step_ = ~std::size_t{0};
+  std::size_t steps_ = 1;
+  std::vector<double> blocks_;
+  std::map<Key, LineTally> tallies_;
+};
+
+// The steps of a loop that lines are told of: the steady ones.
+class SteadySteps {
+ public:
+  explicit SteadySteps(const LoopReport& report) : report_(report) {
+    std::set<std::size_t> wanted(report.analysed.begin(), report.analysed.end());
+    // Of a part of the run only that; else all steady steps, more than those that were analysed.
+    const std::size_t first = wanted.empty() ? 0 : *wanted.begin();
+    const std::size_t last = wanted.empty() ? 0 : *wanted.rbegin();
+    for (std::size_t i = first; i <= last && i < report.steps.size(); ++i)
+      wanted_.push_back(report.steps[i].steady || wanted.contains(i));
+    first_ = first;
+  }
+
+  [[nodiscard]] TimeRange range() const {
+    return {report_.steps[first_].start, report_.steps[first_ + wanted_.size() - 1].end()};
+  }
+  // The index of the step at `time`, outside segments.
+  [[nodiscard]] std::optional<std::size_t> at(SessionTime time) const {
+    const auto after = std::partition_point(report_.steps.begin(), report_.steps.end(),
+                                            [&](const Step& step) { return step.start <= time; });
+    if (after == report_.steps.begin()) return std::nullopt;
+    const auto index = static_cast<std::size_t>(after - report_.steps.begin()) - 1;
+    if (index < first_ || index - first_ >= wanted_.size() || !wanted_[index - first_] ||
+        time >= report_.steps[index].end() || in_segment(time)) {
+      return std::nullopt;
+    }
+    return index;
+  }
+
+ private:
+  [[nodiscard]] bool in_segment(SessionTime time) const {
+    return std::ranges::any_of(report_.segments, [&](const LoopSegment& segment) {
+      return segment.start <= time && time < segment.start + segment.dur;
+    });
+  }
+
+  const LoopReport& report_;
+  std::size_t first_ = 0;
+  std::vector<bool> wanted_;
+};
+
+// What the scheduler says of a part: the share of its time in which the thread was blocked.
+std::optional<double> blocked_share(const LoopReport& report, LoopPart part) {
+  if (!report.starvation.known) return std::nullopt;
+  const PhaseSchedule& phases = report.starvation.phases;
+  const std::array<const ScheduleSplit*, kLoopPartCount> parts = {
+      &phases.input, &phases.forward, &phases.backward, &phases.optimizer, &phases.other};
+  const ScheduleSplit& split = *parts[static_cast<std::size_t>(part)];
+  if (split.sum() <= 0) return std::nullopt;
+  return split.blocked / split.sum();
+}
+
+double mean_ns(const PhaseMeans& means, LoopPart part) {
+  switch (part) {
+    case LoopPart::kInput:
+      return means.input;
+    case LoopPart::kForward:
+      return means.forward;
+    case LoopPart::kBackward:
+      return means.backward;
+    case LoopPart::kOptimizer:
+      return means.optimizer;
+    case LoopPart::kOther:
+      break;
+  }
+  return means.other;
+}
+
+void append(std::vector<LineShare>& lines, std::vector<LineShare>&& more) {
+  lines.insert(lines.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
+}
+
+void add_lines_of_loop(const RecordedRun& recording, const std::vector<StackSample>& samples,
+                       const std::vector<Phase>& phases, const SteadySteps& steps,
+                       const OwnCode& code, LoopReport& report) {
+  const std::vector<LoopStretch> stretches = loop_stretches(phases, steps.range());
+  std::array<std::vector<Seen>, kLoopPartCount> seen;
+  for (const StackSample& sample : samples) {
+    const auto step = steps.at(sample.at);
+    if (!step) continue;
+    const auto stretch =
+        std::partition_point(stretches.begin(), stretches.end(),
+                             [&](const LoopStretch& s) { return s.range.end <= sample.at; });
+    if (stretch == stretches.end()) continue;
+    seen[static_cast<std::size_t>(stretch->part)].push_back(
+        {code.of(sample.frame), sample.blocked, *step});
+    ++report.line_use.loop_samples;
+  }
+  for (std::size_t i = 0; i < kLoopPartCount; ++i) {
+    if (seen[i].empty()) continue;
+    const auto part = static_cast<LoopPart>(i);
+    const Division division(seen[i], blocked_share(report, part), code);
+    append(report.lines, division.lines(report.verdict.thread, LinePlace::kLoop, category_of(part),
+                                        mean_ns(report.phases, part), recording));
+  }
+}
+
+// Whether a thread does nothing but wait for others, in one place.
+bool only_waits(const std::vector<StackSample>& samples, const RecordedRun& recording) {
+  std::map<FrameId, std::int64_t> places;
+  for (const StackSample& sample : samples) {
+    const std::string_view call = recording.text(sample.blocked);
+    const bool for_others = call.starts_with("futex") || call.starts_with("accept") ||
+                            call.starts_with("poll") || call.starts_with("select") ||
+                            call.starts_with("epoll_wait");
+    if (for_others) ++places[sample.frame];
+  }
+  std::int64_t most = 0;
+  for (const auto& [place, count] : places) most = std::max(most, count);
+  return static_cast<double>(most) >= kWaitsOnly * static_cast<double>(samples.size());
+}
+
+// The threads that may make the loop's batches: others of its process, and those of its children.
+bool may_be_producer(const StoredWatchedThread& thread, const LoopReport& report,
+                     const RecordedRun& recording) {
+  if (thread.tid == report.tid && thread.pid == report.pid) return false;
+  if (thread.process == report.process) return true;
+  return std::ranges::any_of(recording.processes, [&](const StoredProcess& process) {
+    return process.id == thread.process && process.parent_pid == report.pid;
+  });
+}
+
+void add_lines_of_workers(const RecordedRun& recording, const StackHistory& history,
+                          const SteadySteps& steps, LoopReport& report) {
+  std::vector<Seen> seen;
+  for (const StoredWatchedThread& thread : recording.watched_threads) {
+    const auto samples = history.samples().find(thread.id);
+    if (samples == history.samples().end() || !may_be_producer(thread, report, recording) ||
+        only_waits(samples->second, recording)) {
+      continue;
+    }
+    for (const StackSample& sample : samples->second) {
+      const auto step = sample.awaited ? steps.at(sample.at) : std::nullopt;
+      if (step) seen.push_back({history.code().of(sample.frame), sample.blocked, *step});
+    }
+  }
+  report.line_use.worker_samples = static_cast<std::int64_t>(seen.size());
+  if (seen.empty()) return;
+  const Division division(seen, std::nullopt, history.code());
+  append(report.lines, division.lines(report.verdict.thread, LinePlace::kWorker, "input",
+                                      report.phases.input, recording));
+}
+
+}  // namespace
+
+Result<StackHistory> StackHistory::read(const RecordedRun& recording) {
+  StackHistory history;
+  history.code_ = std::make_unique<OwnCode>(recording.frames, recording.text);
+  if (!recording.for_each_stack_sample) return history;
+  std::size_t held = 0, stride = 1, number = 0;
+  const Status status = recording.for_each_stack_sample([&](const StackSample& sample) {
+    if (number++ % stride != 0) return;
+    history.samples_[sample.thread].push_back(sample);
+    if (++held < kMostSamples) return;
+    held = 0;
+    stride *= 2;
+    for (auto& [thread, samples] : history.samples_) {
+      std::size_t kept = 0;
+      for (std::size_t i = 0; i < samples.size(); i += 2) samples[kept++] = samples[i];
+      samples.resize(kept);
+      held += kept;
+    }
+  });
+  if (!status.ok()) return status;
+  return history;
+}
+
+void find_lines(const RecordedRun& recording, const Loop& loop, const StackHistory& history,
+                LoopReport& report) {
+  const SamplingFacts& sampling = recording.facts.sampling;
+  if (history.empty() || report.analysed.empty()) return;
+  if (sampling.rate > 0 && static_cast<double>(sampling.late_p99_ns) >
+                               kLatestInPeriods * 1e9 / static_cast<double>(sampling.rate)) {
+    report.line_use.withheld = true;
+    return;
+  }
+  const SteadySteps steps(report);
+  for (const StoredWatchedThread& thread : recording.watched_threads) {
+    if (thread.tid != report.tid || thread.pid != report.pid) continue;
+    const auto samples = history.samples().find(thread.id);
+    if (samples == history.samples().end()) continue;
+    add_lines_of_loop(recording, samples->second, phases_of(recording, loop), steps, history.code(),
+                      report);
+  }
+  add_lines_of_workers(recording, history, steps, report);
+}
+
+}  // namespace stepscope

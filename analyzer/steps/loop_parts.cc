@@ -1,0 +1,56 @@
+#include "analyzer/steps/loop_parts.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "analyzer/attribute/closures.h"
+
+namespace stepscope {
+namespace {
+
+std::optional<LoopPart> part_of(PhaseKind kind) {
+  switch (kind) {
+    case PhaseKind::kInput:
+    case PhaseKind::kInputEnd:
+      return LoopPart::kInput;
+    case PhaseKind::kForward:
+      return LoopPart::kForward;
+    case PhaseKind::kBackward:
+      return LoopPart::kBackward;
+    case PhaseKind::kOptimizer:
+    case PhaseKind::kZeroGrad:
+      return LoopPart::kOptimizer;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::vector<LoopStretch> loop_stretches(const std::vector<Phase>& phases, TimeRange range) {
+  std::vector<LoopStretch> stretches;
+  SessionTime at = range.start;
+  LoopPart between = LoopPart::kOther;
+  for (const Phase& phase : without_closures(phases)) {
+    const auto part = part_of(phase.kind);
+    if (!part || phase.start < at) continue;
+    if (phase.start >= range.end) break;
+    stretches.push_back({{at, phase.start}, between, false});
+    if (phase.kind == PhaseKind::kForward) {  // a closure: its backward pass is marked inside
+      at = phase.start;
+      between = LoopPart::kForward;
+      continue;
+    }
+    at = std::min(phase.start + phase.dur, range.end);
+    stretches.push_back({{phase.start, at}, *part, true});
+    if (phase.kind == PhaseKind::kInput) {
+      between = LoopPart::kForward;
+    } else if (phase.kind != PhaseKind::kZeroGrad) {
+      between = LoopPart::kOther;
+    }
+  }
+  stretches.push_back({{at, range.end}, between, false});
+  return stretches;
+}
+
+}  // namespace stepscope

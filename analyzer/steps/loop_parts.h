@@ -1,0 +1,25 @@
+// A loop's timeline as a row of parts: its phases, and what lies between them.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "store/analysis.h"
+#include "store/events.h"
+
+namespace stepscope {
+
+enum class LoopPart : std::uint8_t { kInput, kForward, kBackward, kOptimizer, kOther };
+inline constexpr std::size_t kLoopPartCount = 5;
+
+struct LoopStretch {
+  TimeRange range;
+  LoopPart part = LoopPart::kOther;
+  bool marked = false;  // else between two phases
+};
+
+// The parts that tile `range`, in order; some are empty. What lies between a batch and its backward
+// pass or update is its forward pass. `phases`: the loop thread's, by start.
+std::vector<LoopStretch> loop_stretches(const std::vector<Phase>& phases, TimeRange range);
+
+}  // namespace stepscope
