@@ -46,6 +46,8 @@ struct RunArguments {
   std::string ops = "auto";
   std::string budget = "2%";
   bool shapes = false;
+  bool no_lines = false;
+  int lines_rate = StackSampler::kDefaultRate;
   std::size_t ring_mib = 2;
   bool quiet = false;
   bool no_analysis = false;
@@ -59,6 +61,7 @@ Result<RunPlan> plan_of(const RunArguments& arguments) {
   plan.replace_late = true;
   plan.record.phases_only = arguments.tier == "phases" || arguments.ops == "never" ? 1 : 0;
   plan.record.shapes = arguments.shapes ? 1 : 0;
+  plan.lines_rate = arguments.no_lines ? 0 : arguments.lines_rate;
   const auto steps = read_step_window("--steps", arguments.steps);
   if (!steps.ok()) return steps.status();
   if (*steps) {
@@ -247,6 +250,12 @@ void add_run(CLI::App& app, int& exit_code) {
                    "auto: record ops in as many steps as the budget allows; all: in every step; "
                    "never: as --tier phases")
       ->check(CLI::IsMember({"auto", "all", "never"}))
+      ->capture_default_str();
+  verb->add_flag("--no-lines", arguments->no_lines,
+                 "do not look at which lines of Python the program is in");
+  verb->add_option("--lines-rate", arguments->lines_rate,
+                   "how often a second to look at the line a loop is in, 1 to 1000")
+      ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   verb->add_option("--budget", arguments->budget,
                    "how much of the run's time recording ops may cost, for example 0.5%; it does "

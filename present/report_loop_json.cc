@@ -134,6 +134,30 @@ Json segments_json(const RunUse& use) {
   return json;
 }
 
+Json lines_json(const LoopReport& loop) {
+  Json json = Json::array();
+  for (const LineShare& line : loop.lines) {
+    json.push_back({{"where", line_place_name(line.place)},
+                    {"category", line.category},
+                    {"file", line.file},
+                    {"line", line.line > 0 ? Json(line.line) : Json(nullptr)},
+                    {"function", line.function},
+                    {"inside", or_null(line.inside)},
+                    {"blocked", or_null(line.blocked)},
+                    {"share", line.share},
+                    {"ci95", {line.ci_low, line.ci_high}},
+                    {"samples", line.samples},
+                    {"step_ns", to_ns(line.step)}});
+  }
+  return json;
+}
+
+Json line_use_json(const LineUse& use) {
+  return {{"loop_samples", use.loop_samples},
+          {"worker_samples", use.worker_samples},
+          {"withheld", use.withheld}};
+}
+
 Json goodput_json(const RunUse& use) {
   Json json = {{"run_ns", use.run_ns},           {"startup_ns", use.startup_ns},
                {"training_ns", use.training_ns}, {"training_input_ns", use.input_ns},
@@ -367,6 +391,8 @@ Json loop_json(const LoopReport& loop, std::size_t top, const Price& price) {
                {"hidden", shares_json(loop.hidden)},
                {"phases", phases_json(loop.phases)},
                {"scopes", scopes_json(loop, top)},
+               {"lines", lines_json(loop)},
+               {"line_use", line_use_json(loop.line_use)},
                {"segments", segments_json(loop.run_use)},
                {"goodput", loop.trains ? goodput_json(loop.run_use) : Json(nullptr)},
                {"recording", recording_json(loop)},

@@ -9,6 +9,7 @@
 #include "analyzer/verdict/summary.h"
 #include "analyzer/words.h"
 #include "present/report_breakdown.h"
+#include "present/report_lines.h"
 #include "present/report_tables.h"
 #include "present/report_verdict.h"
 #include "present/report_words.h"
@@ -90,11 +91,11 @@ std::string tensors_line(const AnalysisReport& report, const LoopReport& loop) {
 
 std::string loop_page(const AnalysisReport& report, const LoopReport& loop,
                       const TextOptions& options, const Palette& palette) {
-  return verdict_lines(loop, palette) + "\n" + breakdown(loop, palette) +
-         tensors_line(report, loop) + cost_line(loop, options.price) + populations(loop) +
-         advice_table(loop) + slowest_steps(loop, options.top) + top_kernels(loop, options.top) +
-         copies_table(loop, options.top) + top_ops(loop, options.top) + left_out(loop) +
-         recording_line(loop);
+  return verdict_lines(loop, palette) + lines_block(report.run, loop, palette) + "\n" +
+         breakdown(loop, palette) + tensors_line(report, loop) + cost_line(loop, options.price) +
+         populations(loop) + advice_table(loop) + slowest_steps(loop, options.top) +
+         top_kernels(loop, options.top) + copies_table(loop, options.top) +
+         top_ops(loop, options.top) + left_out(loop) + recording_line(loop);
 }
 
 // Of a run without loops.

@@ -1,0 +1,136 @@
+#include "present/report_lines.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/lines/own_code.h"
+#include "analyzer/printable.h"
+#include "analyzer/words.h"
+#include "present/report_words.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t kMost = 3;
+constexpr double kLeast = 0.02;  // of what the block is about
+constexpr std::size_t kPlaceWidth = 60;
+constexpr std::size_t kShareWidth = 22;
+
+// What a block of lines is about: a category of the loop's time, or all of the step.
+struct Topic {
+  std::vector<LineShare> lines;
+  std::string title;
+  double ns = 0;  // a step
+  std::int64_t samples = 0;
+};
+
+std::vector<LineShare> lines_of(const LoopReport& loop, LinePlace place,
+                                std::string_view category) {
+  std::vector<LineShare> lines;
+  std::copy_if(loop.lines.begin(), loop.lines.end(), std::back_inserter(lines),
+               [&](const LineShare& line) {
+                 return line.place == place && (category.empty() || line.category == category);
+               });
+  return lines;
+}
+
+Topic whole_step(const LoopReport& loop) {
+  Topic topic;
+  topic.lines = lines_of(loop, LinePlace::kLoop, "");
+  topic.title = in_units("of the step", loop.unit());
+  topic.ns = static_cast<double>(loop.wall.mean);
+  topic.samples = loop.line_use.loop_samples;
+  std::ranges::stable_sort(topic.lines,
+                           [](const LineShare& a, const LineShare& b) { return a.step > b.step; });
+  for (LineShare& line : topic.lines) {
+    const double scale = topic.ns > 0 && line.share > 0
+                             ? static_cast<double>(to_ns(line.step)) / topic.ns / line.share
+                             : 0;
+    line.share *= scale;
+    line.ci_low *= scale;
+    line.ci_high *= scale;
+  }
+  return topic;
+}
+
+// Of a loop that waits for input the lines of who makes it; else those that the step went to.
+Topic topic_of(const LoopReport& loop) {
+  Topic topic;
+  if (loop.verdict.kind == "input-bound") {
+    topic.ns = loop.phases.input;
+    topic.lines = lines_of(loop, LinePlace::kWorker, "input");
+    topic.title = "of the input wait, in who makes the batch";
+    topic.samples = loop.line_use.worker_samples;
+    if (!topic.lines.empty()) return topic;
+    topic.lines = lines_of(loop, LinePlace::kLoop, "input");
+    topic.title = "of the input wait";
+    topic.samples = loop.line_use.loop_samples;
+    return topic;
+  }
+  if (loop.verdict.kind == "host-bound") {
+    topic.lines = lines_of(loop, LinePlace::kLoop, "host");
+    topic.title = in_units("of the time between the phases of a step", loop.unit());
+    topic.ns = loop.phases.other;
+    topic.samples = loop.line_use.loop_samples;
+    if (!topic.lines.empty()) return topic;
+  }
+  return whole_step(loop);
+}
+
+// "64.1 % (61–67)"
+std::string share_text(const LineShare& line) {
+  const auto bound = [](double share) { return std::to_string(std::lround(share * 100)); };
+  return percent_text(line.share) + " (" + bound(line.ci_low) + "–" + bound(line.ci_high) + ")";
+}
+
+std::string more_text(const LineShare& line) {
+  std::string text;
+  if (!line.inside.empty()) text += "→ " + line.inside;
+  if (!line.blocked.empty()) text += (text.empty() ? "" : ", ") + ("blocked in " + line.blocked);
+  return text;
+}
+
+}  // namespace
+
+std::string line_text(const LineShare& line, const RunFacts& run) {
+  const std::string& folder = run.working_folder;
+  std::string file = line.file;
+  if (is_library_file(file)) {
+    file = short_file(file);
+  } else if (!folder.empty() && file.starts_with(folder + "/")) {
+    file.erase(0, folder.size() + 1);
+  }
+  return file + (line.line > 0 ? ":" + std::to_string(line.line) : "") + " " + line.function;
+}
+
+std::string lines_block(const RunFacts& run, const LoopReport& loop, const Palette& palette) {
+  if (loop.line_use.withheld) {
+    return "\n  " +
+           palette.dim("no lines of code: Stepscope got a core too late to look at them in time") +
+           "\n";
+  }
+  const Topic topic = topic_of(loop);
+  if (topic.lines.empty()) return "";
+  const bool few = topic.samples < LineUse::kEnough;
+  const std::string title =
+      "  the lines of your code" +
+      (few ? " (too few samples for more than the first: " + std::to_string(topic.samples) + ")"
+           : "");
+  std::string text = "\n" + palette.bold(title) + "   " + palette.dim(topic.title) + "\n";
+  std::size_t told = 0;
+  for (const LineShare& line : topic.lines) {
+    if (told == (few ? 1 : kMost) || line.share < kLeast) break;
+    ++told;
+    const std::string place = cut(printable(line_text(line, run)), kPlaceWidth - 1);
+    text += "    " + pad_right(place, kPlaceWidth) + pad_left(share_text(line), kShareWidth) +
+            pad_left(time_text(static_cast<double>(to_ns(line.step))), 12) + "\n";
+    const std::string more = more_text(line);
+    if (!more.empty()) text += cut("      " + palette.dim(printable(more)), kPageWidth) + "\n";
+  }
+  return told > 0 ? text : "";
+}
+
+}  // namespace stepscope
