@@ -19,6 +19,7 @@ import threading
 import pytest
 
 MARK = "HOSTILE"
+END_OF_OUTPUT = b"\x00end of output\x00"
 UNFIT = (
     "\x1b]0;title\x07\x1b[31m\x1b[2J\x9b31m\x85\x90\x7f\b\r\u202e\u2066\u200f\u061c\u2028\u2029\ufeff\u200b\u00ad\u180e"
     "\u2060\ufff9\U000e0041"
@@ -56,15 +57,24 @@ def on_terminal(*command, keys=b"", environment=None):
         stderr=child,
         env={**os.environ, "NO_COLOR": "", **(environment or {})},
     )
-    os.close(child)
     if keys:
         os.write(parent, keys)
+
+    # A terminal whose last descriptor is closed may lose what nobody has read yet. This one stays open, and its own
+    # last word tells that all has been read.
+    def end():
+        process.wait()
+        os.write(child, END_OF_OUTPUT)
+
+    ending = threading.Thread(target=end)
+    ending.start()
     output = b""
-    with contextlib.suppress(OSError):  # EIO: its end
-        while piece := os.read(parent, 65536):
-            output += piece
+    while not output.endswith(END_OF_OUTPUT):
+        output += os.read(parent, 65536)
+    ending.join()
+    os.close(child)
     os.close(parent)
-    return process.wait(), output
+    return process.returncode, output.removesuffix(END_OF_OUTPUT)
 
 
 def make(build_dir, kind, path):
