@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "analyzer/advise/context.h"
+#include "analyzer/advise/line_speedup.h"
+#include "analyzer/lines/own_code.h"
 #include "analyzer/printable.h"
 #include "analyzer/simulate/what_if.h"
 #include "analyzer/words.h"
@@ -16,6 +18,7 @@ namespace stepscope {
 namespace {
 
 constexpr int kMostWorkers = 64;
+constexpr double kRemoved = 1e9;  // times as fast
 
 Status wrong(std::string message) { return Status::error(ErrorKind::kUsage, std::move(message)); }
 
@@ -34,13 +37,13 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-struct OpChange {
+struct NamedChange {
   std::string name;
   double factor = 1;  // of its time
 };
 
 // "aten::conv2d=2x", "aten::conv2d=0"; names may hold "=".
-Result<OpChange> parse_op(const std::string& text) {
+Result<NamedChange> parse_change(const char* option, const std::string& text) {
   const std::size_t equals = text.rfind('=');
   const std::string value = equals == std::string::npos ? "" : text.substr(equals + 1);
   double times = 0;
@@ -49,10 +52,10 @@ Result<OpChange> parse_op(const std::string& text) {
   const bool removed = error == std::errc() && times == 0 && rest.empty();
   const bool faster = error == std::errc() && times > 0 && (rest == "x" || rest == "×");
   if (equals == 0 || (!removed && !faster)) {
-    return wrong("--op " + text +
+    return wrong(option + (" " + text) +
                  ": not a change; write NAME=2x for twice as fast, NAME=0 to remove it");
   }
-  return OpChange{text.substr(0, equals), removed ? 0 : 1 / times};
+  return NamedChange{text.substr(0, equals), removed ? 0 : 1 / times};
 }
 
 // Answers one question about one loop.
@@ -64,6 +67,7 @@ class Asker {
         context_{loop_, *loop_.predictor, recording} {}
 
   Result<WhatIfAnswer> answer(const WhatIfQuestion& question) {
+    if (!question.line.empty()) return answer_line(question);
     for (const std::string& op : question.ops) {
       if (Status status = add_op(op); !status.ok()) return status;
     }
@@ -72,7 +76,9 @@ class Asker {
     }
     if (Status status = add_switches(question); !status.ok()) return status;
     if (changes_.empty()) {
-      return wrong("nothing to change: give --op, --input, --copies, --sync or --launch");
+      return wrong(
+          "nothing to change: give --op, --input, --copies, --sync, --launch or "
+          "--line");
     }
     // Workers last: they take over what the other changes leave of the waits.
     if (workers_ > 0) {
@@ -90,6 +96,57 @@ class Asker {
   }
 
  private:
+  // The line that `name` means: "data.py:41", or with more of its path.
+  [[nodiscard]] Result<LineShare> find_line(const std::string& name) const {
+    if (loop_.lines.empty())
+      return wrong("--line " + name + ": no lines were recorded in these steps");
+    std::string nearest;
+    for (const LineShare& line : loop_.lines) {
+      const std::string path = "/" + line.file + ":" + std::to_string(line.line);
+      if (path.ends_with("/" + name)) return line;
+      if (nearest.empty() && !is_library_file(line.file))
+        nearest = short_file(line.file) + ":" + std::to_string(line.line);
+    }
+    return wrong("--line " + name + ": no sample found these steps there; the most time goes to " +
+                 printable(nearest));
+  }
+
+  // Samples divide the steps that were recorded: there is nothing to replay.
+  Result<WhatIfAnswer> answer_line(const WhatIfQuestion& question) {
+    const bool alone = question.ops.empty() && question.input.empty() && question.copies.empty() &&
+                       question.sync.empty() && question.launch.empty();
+    if (!alone) return wrong("--line " + question.line + ": cannot be joined with other changes");
+    const auto change = parse_change("--line", question.line);
+    if (!change.ok()) return change.status();
+    const auto line = find_line(change->name);
+    if (!line.ok()) return line.status();
+    const double factor = change->factor > 0 ? 1 / change->factor : kRemoved;
+    const auto step_with = [&](double share) {
+      return step_with_faster(context_, line->place, line->category, share, factor);
+    };
+    const auto predicted = step_with(line->share);
+    if (!predicted) {
+      return wrong("--line " + question.line +
+                   ": nothing can be predicted; most steps do not wait for the workers");
+    }
+    WhatIfAnswer result;
+    result.baseline = loop_.predictor->baseline();
+    result.predicted = result.baseline;
+    result.predicted.step_ns = *predicted;
+    const std::optional<double> low = step_with(line->ci_high), high = step_with(line->ci_low);
+    result.predicted.ci95 = {low.value_or(*predicted), high.value_or(*predicted)};
+    const double rest = *predicted / std::max(result.baseline.step_ns, 1.0);
+    for (double& ns : result.predicted.exposed) ns *= rest;
+    result.notes.push_back(line->function + " at " + short_file(line->file) + ":" +
+                           std::to_string(line->line) + " takes " + percent_text(line->share) +
+                           " of " +
+                           (line->place == LinePlace::kWorker ? "the time in which a batch is made"
+                                                              : "the " + line->category + " time") +
+                           ", as " + count_text(line->samples) + " samples say.");
+    result.loop = std::move(loop_);
+    return result;
+  }
+
   // All names of ops and scopes that a question may use.
   [[nodiscard]] std::set<std::string_view> names() const {
     std::set<std::string_view> result;
@@ -118,7 +175,7 @@ class Asker {
   }
 
   Status add_op(const std::string& text) {
-    const auto op = parse_op(text);
+    const auto op = parse_change("--op", text);
     if (!op.ok()) return op.status();
     if (!names().contains(op->name)) return no_such_op(op->name);
     const auto matches = [this, name = op->name](StringId id) {

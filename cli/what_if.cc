@@ -57,6 +57,8 @@ void add_what_if(CLI::App& app, int& exit_code) {
   verb->add_option("--copies", question.copies, "pinned: copies to the device do not block");
   verb->add_option("--sync", question.sync, "removed: the host does not wait for the device");
   verb->add_option("--launch", question.launch, "graphs: launching an op costs nothing");
+  verb->add_option("--line", question.line,
+                   "a line of the program, with what it calls: data.py:41=2x; stands alone");
   verb->add_option("--steps", arguments->steps, "only these steps, for example 500-520");
   verb->add_flag("--json", arguments->json, "print one JSON document (docs/cli.md lists its keys)");
   verb->footer(
@@ -64,6 +66,7 @@ void add_what_if(CLI::App& app, int& exit_code) {
       "Examples:\n"
       "  stepscope what-if run.db --input workers=2\n"
       "  stepscope what-if run.db --op aten::conv2d=2x --input prefetched\n"
+      "  stepscope what-if run.db --line data.py:41=2x\n"
       "  stepscope what-if run.db --op checkpoint=0 --json | jq .predicted_step_ns\n"
       "Exit codes: 0 fine, 2 wrong usage, 3 no store, a broken one, or one whose steps cannot be\n"
       "replayed.");

@@ -25,6 +25,8 @@ std::vector<Advice> advise(const AdviceContext& context) {
   }
   std::stable_sort(result.begin(), result.end(),
                    [](const Advice& a, const Advice& b) { return a.saves_ns > b.saves_ns; });
+  // Last, whatever it saves: it says where to work, not what to change.
+  if (auto advice = faster_line(context)) result.push_back(*std::move(advice));
   return result;
 }
 

@@ -3,8 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
+
+#include "analyzer/median.h"
+#include "analyzer/verdict/summary.h"
 
 namespace stepscope {
+
+namespace {
+
+constexpr double kLeastUsualWait = 0.5;  // of the mean wait
+
+}  // namespace
 
 double AdviceContext::busy_share() const {
   if (report.input.inferred) return 1;
@@ -86,6 +96,17 @@ std::string category_query(const AdviceContext& context, Category category) {
   return "SELECT number, " + column +
          ", dur_ns FROM step_breakdown WHERE thread_id = " + std::to_string(context.loop_thread()) +
          " ORDER BY " + column + " DESC";
+}
+
+bool most_steps_wait(const LoopReport& report) {
+  std::vector<double> waits;
+  double sum = 0;
+  for (const std::size_t i : report.analysed) {
+    waits.push_back(static_cast<double>(exposed_ns(report.steps[i], Category::kInput)));
+    sum += waits.back();
+  }
+  const double mean = sum / static_cast<double>(waits.size());
+  return lower_median(std::move(waits)) >= kLeastUsualWait * mean;
 }
 
 }  // namespace stepscope

@@ -53,6 +53,10 @@ Advice without_prediction(const AdviceContext& context, Advice advice);
 // Mean calls per step of the ops with this name, outside input.
 double calls_a_step(const AdviceContext& context, std::string_view name);
 
+// Whether the usual step waits for input about as long as the mean one. Where most wait for less,
+// who makes the batches keeps up but for some of them.
+bool most_steps_wait(const LoopReport& report);
+
 // Many values are read from tensors one at a time; reading a loss and a metric takes only a few.
 bool reads_value_by_value(const AdviceContext& context);
 

@@ -14,27 +14,12 @@ namespace stepscope {
 namespace {
 
 constexpr int kMostPerCore = 4;
-// Of the mean wait. Where most steps wait for less, the workers keep up but for some of the
-// batches.
-constexpr double kLeastUsualWait = 0.5;
-
 // 0: none, or not a number.
 int workers_of(std::string_view loader) {
   const auto text = loader_option(loader, "num_workers").value_or("");
   int workers = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), workers);
   return error == std::errc() && end == text.data() + text.size() ? std::max(workers, 0) : 0;
-}
-
-bool most_steps_wait(const LoopReport& report) {
-  std::vector<double> waits;
-  double sum = 0;
-  for (const std::size_t i : report.analysed) {
-    waits.push_back(static_cast<double>(exposed_ns(report.steps[i], Category::kInput)));
-    sum += waits.back();
-  }
-  const double mean = sum / static_cast<double>(waits.size());
-  return lower_median(std::move(waits)) >= kLeastUsualWait * mean;
 }
 
 }  // namespace

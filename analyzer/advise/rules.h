@@ -13,6 +13,7 @@ std::optional<Advice> input_prefetch(const AdviceContext& context);
 std::optional<Advice> input_cache(const AdviceContext& context);
 std::optional<Advice> more_workers(const AdviceContext& context);
 std::optional<Advice> persistent_workers(const AdviceContext& context);
+std::optional<Advice> faster_line(const AdviceContext& context);
 std::optional<Advice> fewer_tiny_ops(const AdviceContext& context);
 std::optional<Advice> fused_optimizer(const AdviceContext& context);
 std::optional<Advice> periodic_stall(const AdviceContext& context);

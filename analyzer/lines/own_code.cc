@@ -10,7 +10,7 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Python's own library: /usr/lib/python3.11/queue.py, but not /home/me/lib/python3.11/… of nobody.
+// Python's own library, wherever it is installed: /usr/lib/python3.11/queue.py.
 bool is_standard_library(std::string_view file) {
   constexpr std::string_view kFolder = "/lib/python3";
   const std::size_t place = file.find(kFolder);

@@ -1,0 +1,60 @@
+#include "analyzer/advise/line_speedup.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "analyzer/advise/loader_words.h"
+#include "analyzer/lines/own_code.h"
+
+namespace stepscope {
+namespace {
+
+double category_ns(const PhaseMeans& phases, std::string_view category) {
+  if (category == "input") return phases.input;
+  if (category == "forward") return phases.forward;
+  if (category == "backward") return phases.backward;
+  if (category == "optimizer") return phases.optimizer;
+  return phases.other;
+}
+
+}  // namespace
+
+std::vector<FunctionShare> functions_in(const LoopReport& report, LinePlace place,
+                                        std::string_view category) {
+  std::map<std::tuple<std::string, std::string>, FunctionShare> functions;
+  for (const LineShare& line : report.lines) {
+    if (line.place != place || line.category != category || is_library_file(line.file)) continue;
+    FunctionShare& function = functions[{line.file, line.function}];
+    if (function.share == 0) function.top = line;  // the lines come by size
+    function.share += line.share;
+    function.ci_low += line.ci_low;
+    function.ci_high = std::min(function.ci_high + line.ci_high, 1.0);
+  }
+  std::vector<FunctionShare> sorted;
+  for (auto& [name, function] : functions) sorted.push_back(std::move(function));
+  std::ranges::stable_sort(
+      sorted, [](const FunctionShare& a, const FunctionShare& b) { return a.share > b.share; });
+  return sorted;
+}
+
+std::optional<double> step_with_faster(const AdviceContext& context, LinePlace place,
+                                       std::string_view category, double share, double factor) {
+  const double step = context.step_ns();
+  const double saved = share * (1 - 1 / factor);
+  const bool of_input = category == "input";
+  if (place == LinePlace::kLoop) {
+    // Of a wait that a device did not notice, nothing would be gained.
+    double ns = category_ns(context.report.phases, category);
+    if (of_input) ns = std::min(ns, context.share(Category::kInput) * step);
+    return std::max(step - saved * ns, 0.0);
+  }
+  if (!of_input || !context.input_matters() || !most_steps_wait(context.report))
+    return std::nullopt;
+  // All of a worker's time for a batch is `producers` steps, and it is that which shrinks.
+  const double rest = step * (1 - context.share(Category::kInput));
+  return std::max({step * (1 - saved), rest, least_step_ns(context) * (1 - saved)});
+}
+
+}  // namespace stepscope
