@@ -3,8 +3,8 @@
 // stopped, get no signal, and nothing is written to them (profiler/stacks).
 //
 // A loop's thread is looked at `rate` times a second, and so is, while a loop waits for a batch,
-// who makes it; other threads kSlowRate times. It takes at most kMostOfCore of a core, and
-// kFirstAllowance at the start: where that is not enough, it looks less often.
+// who makes it; other threads StackLooks::kSlowRate times. It takes at most kMostOfCore of a core,
+// and kFirstAllowance at the start: where that is not enough, it looks less often.
 //
 // Thread safety: one thread's, but for its own.
 #pragma once
@@ -14,51 +14,20 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "profiler/channel/owned_fd.h"
-#include "profiler/ring/clock.h"
+#include "profiler/recorder/stack_batch.h"
 #include "profiler/ring/region_format.h"
 
 namespace stepscope {
 
-// Frames and samples as they were found. Frames count from 1 over all batches, in their order.
-struct StackBatch {
-  struct Frame {
-    std::uint32_t caller = 0;  // 0: the outermost
-    std::string function, file;
-    int line = 0;  // 0: unknown
-  };
-  struct Sample {
-    pid_t pid = 0;
-    pid_t tid = 0;
-    Ticks at{};
-    std::uint32_t frame = 0;
-    bool awaited = false;  // a loop was waiting for what this thread makes
-    std::string blocked;   // "": it ran
-  };
-  std::vector<Frame> frames;
-  std::vector<Sample> samples;
-};
-
-struct SamplerFacts {
-  std::int64_t samples = 0;
-  std::int64_t torn = 0;         // stacks that changed while they were read
-  std::int64_t late_p50_ns = 0;  // how late it looked
-  std::int64_t late_p99_ns = 0;
-  std::vector<std::string> notes;  // why some process has no lines; each once
-};
-
 class StackSampler {
  public:
   static constexpr int kDefaultRate = 250;
-  static constexpr int kSlowRate = 20;
   static constexpr double kMostOfCore = 0.01;
   static constexpr std::chrono::milliseconds kFirstAllowance{100};  // short runs are told of too
-  // Beyond these what is found is told by the outer frames that are known.
-  static constexpr std::size_t kMostFrames = 200'000;
   static constexpr std::size_t kMostProcesses = 128;
 
   // `rate` 0: nothing is ever sampled.

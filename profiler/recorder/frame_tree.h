@@ -1,0 +1,36 @@
+// The frames of all call stacks as a tree: each is known by its line and by what called it.
+//
+// Thread safety: none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "profiler/recorder/stack_batch.h"
+
+namespace stepscope {
+
+class FrameTree {
+ public:
+  // Beyond these a stack is told by those of its outer frames that are known.
+  static constexpr std::size_t kMostFrames = 200'000;
+
+  // A number for a function, for frame().
+  std::uint32_t function_of(const std::string& file, const std::string& name);
+  // The frame of `function` at `line`, called from `caller` (0: by nobody); `caller` itself once
+  // there are too many. A new one is added to `found`.
+  std::uint32_t frame(std::uint32_t caller, std::uint32_t function, int line,
+                      std::vector<StackBatch::Frame>& found);
+
+ private:
+  std::vector<std::pair<std::string, std::string>> functions_;
+  std::map<std::pair<std::string, std::string>, std::uint32_t> function_ids_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, int>, std::uint32_t> ids_;
+};
+
+}  // namespace stepscope

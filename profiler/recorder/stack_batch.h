@@ -1,0 +1,41 @@
+// Call stacks as a sampler finds them, on their way to the store.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "profiler/ring/clock.h"
+
+namespace stepscope {
+
+// Frames and samples as they were found. Frames count from 1 over all batches, in their order.
+struct StackBatch {
+  struct Frame {
+    std::uint32_t caller = 0;  // 0: the outermost
+    std::string function, file;
+    int line = 0;  // 0: unknown
+  };
+  struct Sample {
+    pid_t pid = 0;
+    pid_t tid = 0;
+    Ticks at{};
+    std::uint32_t frame = 0;
+    bool awaited = false;  // a loop was waiting for what this thread makes
+    std::string blocked;   // "": it ran
+  };
+  std::vector<Frame> frames;
+  std::vector<Sample> samples;
+};
+
+struct SamplerFacts {
+  std::int64_t samples = 0;
+  std::int64_t torn = 0;         // stacks that changed while they were read
+  std::int64_t late_p50_ns = 0;  // how late it looked
+  std::int64_t late_p99_ns = 0;
+  std::vector<std::string> notes;  // why some process has no lines; each once
+};
+
+}  // namespace stepscope
