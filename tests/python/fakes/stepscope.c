@@ -76,6 +76,7 @@ EXPORT Phase stepscope_begin_backward(void) { return begin("backward", "", 0); }
 EXPORT void stepscope_end_backward(const Phase* phase) { end("backward", phase); }
 EXPORT Phase stepscope_begin_closure(void) { return begin("closure", "", 0); }
 EXPORT void stepscope_end_closure(const Phase* phase) { end("closure", phase); }
+EXPORT void stepscope_batch_comes_from(int64_t pid) { (void)pid; }
 EXPORT Phase stepscope_begin_zero_grad(void) { return begin("zero_grad", "", 0); }
 EXPORT void stepscope_end_zero_grad(const Phase* phase) { end("zero_grad", phase); }
 

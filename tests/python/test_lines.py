@@ -1,0 +1,247 @@
+"""Which lines of a Python program its time went to: what `stepscope run` says of programs that timed their lines
+themselves, in each CPython that is on this machine."""
+
+import json
+import math
+import os
+import pathlib
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+PROGRAM = HERE / "programs/lines.py"
+POINTS = 0.03  # the promise for 1,100 samples
+VERSIONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
+
+
+def interpreters():
+    """The Pythons whose stacks can be read, by version: this one, those on the PATH and those of pyenv."""
+    found = {f"{sys.version_info.major}.{sys.version_info.minor}": sys.executable}
+    pyenv = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))
+    for version in VERSIONS:
+        installed = sorted(pyenv.glob(f"versions/{version}.*/bin/python{version}"))
+        # A name on the PATH may be a stand-in of pyenv's for a version that is switched off.
+        path = str(installed[-1]) if installed else shutil.which(f"python{version}")
+        if path and version not in found and runs(path):
+            found[version] = path
+    return found
+
+
+def runs(python):
+    return subprocess.run([python, "-c", ""], capture_output=True).returncode == 0
+
+
+def environment():
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("STEPSCOPE_", "PYTHON", "LD_PRELOAD"))
+    }
+
+
+def record(stepscope, folder, *command, options=(), code=0):
+    """What `analyze --json` says of a program."""
+    store = folder / "run.db"
+    done = subprocess.run(
+        [stepscope, "run", "-o", store, "--quiet", *options, "--", *map(str, command)],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == code, done.stderr
+    told = subprocess.run([stepscope, "analyze", "--json", store], capture_output=True, text=True)
+    assert told.returncode == 0, told.stderr
+    return json.loads(told.stdout)
+
+
+def share_of(report, function, where="loop", category="input"):
+    """The share of the lines of a function, and of what is defined in it."""
+    pattern = re.compile(rf"(^|\.){function}(\.|$)")
+    return sum(
+        line["share"]
+        for line in report["lines"]
+        if (line["where"], line["category"]) == (where, category)
+        and pattern.search(line["function"])
+    )
+
+
+def allowed_error(share, samples):
+    """At 1,100 samples three points; with fewer as much more as chance makes of them."""
+    return max(POINTS, 3 * math.sqrt(share * (1 - share) / max(samples, 1)))
+
+
+@pytest.mark.shares
+@pytest.mark.parametrize("version", VERSIONS)
+def test_lines_get_the_time_that_they_took(stepscope, tmp_path, version):
+    python = interpreters().get(version)
+    if python is None:
+        pytest.skip(f"there is no CPython {version} on this machine")
+    report = record(stepscope, tmp_path, python, PROGRAM, "--own", "own.json")
+    own = json.loads((tmp_path / "own.json").read_text())
+    assert own["traced"] == 0, "a thread of the program was traced"
+    total = sum(own["times"].values())
+    samples = report["line_use"]["loop_samples"]
+    assert samples >= 500
+    of = {
+        "generator": "numbers",
+        "read": "wait_for_byte",
+        "comprehension": "(comprehension|<listcomp>)",  # a function of its own up to 3.11
+    }
+    for name, time in own["times"].items():
+        truth = time / total
+        function = of.get(name, name)
+        assert share_of(report, function) == pytest.approx(
+            truth, abs=allowed_error(truth, samples)
+        ), (name, [(line["function"], line["share"]) for line in report["lines"]])
+    blocked = {line["function"].split(".")[-1]: line["blocked"] for line in report["lines"]}
+    assert blocked["wait_for_byte"] == "read a pipe"
+    assert blocked["sleep"] == "sleep"
+    assert blocked["busy"] is None
+
+
+LOADER = """
+    import time, torch
+    from torch.utils.data import Dataset, DataLoader
+
+    def decode(index):
+        end = time.perf_counter() + 0.004
+        while time.perf_counter() < end: pass
+        return torch.full((32,), float(index))
+
+    def fetch(index):
+        time.sleep(0.002)
+        return index
+
+    class Samples(Dataset):
+        def __len__(self):
+            return {samples}
+        def __getitem__(self, index):
+            return decode(fetch(index)), index % 10
+
+    if __name__ == "__main__":
+        torch.set_num_threads(1)
+        model = torch.nn.Linear(32, 10)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for x, y in DataLoader(Samples(), batch_size=4, {options}):
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(model(x), y).backward()
+            optimizer.step()
+"""
+
+
+def loader_program(folder, samples, options):
+    program = folder / "train.py"
+    text = LOADER.format(samples=samples, options=options)
+    program.write_text("\n".join(line[4:] for line in text.splitlines()))
+    return program
+
+
+@pytest.mark.torch
+@pytest.mark.shares
+@pytest.mark.parametrize(
+    "options",
+    ["num_workers=1", "num_workers=2", "num_workers=1, multiprocessing_context='spawn'"],
+    ids=["one", "two", "spawned"],
+)
+def test_the_worker_that_is_waited_for(stepscope, tmp_path, options):
+    pytest.importorskip("torch", reason="pip install torch")
+    program = loader_program(tmp_path, 800, options)
+    report = record(stepscope, tmp_path, sys.executable, program)
+    samples = report["line_use"]["worker_samples"]
+    assert samples >= 100
+    lines = [line for line in report["lines"] if line["where"] == "worker"]
+    assert lines[0]["function"] == "decode"
+    assert lines[0]["file"] == str(program)
+    # The rest of a worker's time goes to PyTorch's own lines.
+    decode, fetch = (share_of(report, name, "worker") for name in ("decode", "fetch"))
+    truth = 4 / 6.1
+    assert decode / (decode + fetch) == pytest.approx(truth, abs=allowed_error(truth, samples))
+    # The loop thread itself is in no line of the worker's, though a forked worker begins with the loop's stack.
+    loop = [
+        line for line in report["lines"] if (line["where"], line["category"]) == ("loop", "input")
+    ]
+    assert [line["function"] for line in loop[:1]] == ["<module>"]
+    assert all(line["function"] != "<module>" for line in lines)
+
+
+PREFETCH = """
+    import queue, threading, time, torch
+
+    def decode():
+        end = time.perf_counter() + 0.006
+        while time.perf_counter() < end: pass
+        return torch.ones(8, 32)
+
+    def produce(batches):
+        for _ in range(300):
+            batches.put(decode())
+        batches.put(None)
+
+    batches = queue.Queue(maxsize=2)
+    threading.Thread(target=produce, args=(batches,), daemon=True).start()
+    model = torch.nn.Linear(32, 10)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    import stepscope
+    for x in stepscope.input(iter(batches.get, None), "queue"):
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.torch
+def test_a_thread_of_the_program_that_makes_the_batches(stepscope, tmp_path):
+    pytest.importorskip("torch", reason="pip install torch")
+    program = tmp_path / "train.py"
+    program.write_text("\n".join(line[4:] for line in PREFETCH.splitlines()))
+    report = record(stepscope, tmp_path, sys.executable, program)
+    lines = [line for line in report["lines"] if line["where"] == "worker"]
+    assert lines[0]["function"] == "decode"
+    assert share_of(report, "decode", "worker") > 0.9
+
+
+def test_no_lines(stepscope, tmp_path):
+    report = record(
+        stepscope,
+        tmp_path,
+        sys.executable,
+        PROGRAM,
+        "--own",
+        "own.json",
+        "--batches",
+        60,
+        options=["--no-lines"],
+    )
+    assert report["lines"] == []
+    with sqlite3.connect(tmp_path / "run.db") as store:
+        assert store.execute("SELECT count(*) FROM stack_sample").fetchone() == (0,)
+
+
+def test_a_program_that_is_no_python_has_no_lines(stepscope, tmp_path, mnist):
+    report = record(stepscope, tmp_path, mnist, "--epochs", 1)
+    assert report["lines"] == []
+    assert report["verdict"]["kind"] != "no-steps"
+
+
+def test_a_program_that_closes_everything_keeps_its_lines(stepscope, tmp_path):
+    """What was handed over is the recorder's."""
+    program = tmp_path / "train.py"
+    program.write_text(
+        "import os, time, stepscope\n"
+        "stepscope.step()\n"
+        "os.closerange(3, 1000)\n"
+        "def slow():\n"
+        "    time.sleep(0.01)\n"
+        "for _ in range(150):\n"
+        "    slow()\n"
+        "    stepscope.step()\n"
+    )
+    report = record(stepscope, tmp_path, sys.executable, program)
+    assert share_of(report, "slow", category="host") > 0.9
