@@ -17,6 +17,7 @@
 #include "analyzer/counters/counters.h"
 #include "analyzer/device/device_facts.h"
 #include "analyzer/lines/find_lines.h"
+#include "analyzer/lines/last_lines.h"
 #include "analyzer/loop_report.h"
 #include "analyzer/simulate/device_tasks.h"
 #include "analyzer/starved/schedule.h"
@@ -63,8 +64,10 @@ std::int64_t step_time_of(const LoopReport& report) {
                          [](std::int64_t sum, const Step& step) { return sum + to_ns(step.dur); });
 }
 
-void add_processes(const RecordedRun& recording, const Counters& counters, AnalysisReport& report) {
+void add_processes(const RecordedRun& recording, const Counters& counters,
+                   const StackHistory& stacks, AnalysisReport& report) {
   report.processes = describe_processes(recording, counters, report.loops);
+  add_last_lines(recording, stacks, report.processes);
   report.deaths = death_sentences(report.processes);
   report.gap = gap_sentence(recording.facts);
   if (report.loops.empty() && !report.gap.empty()) report.no_steps += " " + report.gap;
@@ -372,6 +375,8 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   if (!devices.ok()) return devices.status();
   const auto counters = read_counters(recording);
   if (!counters.ok()) return counters.status();
+  const auto stacks = StackHistory::read(recording);
+  if (!stacks.ok()) return stacks.status();
   auto loops = loops_of(recording);
   if (!loops.ok()) return loops.status();
   report.loops_left_out = keep_longest(*loops);
@@ -385,7 +390,7 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
     }
     if (Status status = add_whole(recording, *devices, *counters, report); !status.ok())
       return status;
-    add_processes(recording, *counters, report);
+    add_processes(recording, *counters, *stacks, report);
     return report;
   }
   RunSweep sweep(recording, *devices, *loops, options);
@@ -401,8 +406,6 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   for (const Loop& loop : *loops) loop_threads.insert(loop.thread);
   const auto schedule = read_schedule(recording, loop_threads);
   if (!schedule.ok()) return schedule.status();
-  const auto stacks = StackHistory::read(recording);
-  if (!stacks.ok()) return stacks.status();
   const ThreadMarks marks(recording.phases);
   for (std::size_t i = 0; i < loops->size(); ++i) {
     report_views(recording, (*loops)[i], swept->loops[i], *use, std::move(swept->samples[i]),
@@ -414,7 +417,7 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
       report.loops.begin(), report.loops.end(),
       [](const LoopReport& a, const LoopReport& b) { return step_time_of(a) > step_time_of(b); });
   report.ranks = compare_ranks(report.loops);
-  add_processes(recording, *counters, report);
+  add_processes(recording, *counters, *stacks, report);
   return report;
 }
 

@@ -142,6 +142,16 @@ struct CopyRow {
   std::int64_t kernel_ns = 0;  // part of total_ns while a kernel ran on the device
 };
 
+// Where a thread was when it was last looked at.
+struct LastLine {
+  std::int64_t tid = 0;
+  std::string thread;          // its name
+  std::string place;           // "train.py:12 main": the innermost line of the program's own
+  std::string inside;          // the innermost of all, where that is another; "": it is the same
+  std::string blocked;         // the system call it was blocked in; "": it ran
+  std::int64_t before_ns = 0;  // how long before the end
+};
+
 // A process and how it ended.
 struct ProcessReport : StoredProcess {
   std::optional<ProcessEnd> end;  // absent: still running, or not observed
@@ -154,11 +164,12 @@ struct ProcessReport : StoredProcess {
   std::int64_t peak_step = 0;  // the step of the tensors' peak; 0: none
 
   // For a process that died (a signal, an exit code other than 0); empty otherwise.
-  std::string died;            // "was killed by SIGKILL (9)"
-  bool of_memory = false;      // killed by the kernel for memory, or at a memory limit
-  std::string died_in;         // the innermost op
-  std::string died_in_thread;  // of that op
-  std::string sentence;        // all of it
+  std::string died;                  // "was killed by SIGKILL (9)"
+  bool of_memory = false;            // killed by the kernel for memory, or at a memory limit
+  std::string died_in;               // the innermost op
+  std::string died_in_thread;        // of that op
+  std::vector<LastLine> last_lines;  // of its threads, if they were looked at just before
+  std::string sentence;              // all of it
 };
 
 // The result of measure_memory_pressure().

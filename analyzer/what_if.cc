@@ -105,7 +105,8 @@ class Asker {
       const std::string path = "/" + line.file + ":" + std::to_string(line.line);
       if (path.ends_with("/" + name)) return line;
       if (nearest.empty() && !is_library_file(line.file))
-        nearest = short_file(line.file) + ":" + std::to_string(line.line);
+        nearest =
+            told_file(line.file, recording_.facts.working_folder) + ":" + std::to_string(line.line);
     }
     return wrong("--line " + name + ": no sample found these steps there; the most time goes to " +
                  printable(nearest));
@@ -135,14 +136,18 @@ class Asker {
     result.predicted.step_ns = *predicted;
     const std::optional<double> low = step_with(line->ci_high), high = step_with(line->ci_low);
     result.predicted.ci95 = {low.value_or(*predicted), high.value_or(*predicted)};
-    const double rest = *predicted / std::max(result.baseline.step_ns, 1.0);
-    for (double& ns : result.predicted.exposed) ns *= rest;
-    result.notes.push_back(line->function + " at " + short_file(line->file) + ":" +
-                           std::to_string(line->line) + " takes " + percent_text(line->share) +
-                           " of " +
-                           (line->place == LinePlace::kWorker ? "the time in which a batch is made"
-                                                              : "the " + line->category + " time") +
-                           ", as " + count_text(line->samples) + " samples say.");
+    double& exposed =
+        result.predicted
+            .exposed[static_cast<std::size_t>(line->category == "input"  ? Category::kInput
+                                              : line->category == "host" ? Category::kHost
+                                                                         : Category::kCompute)];
+    exposed = std::max(exposed - (result.baseline.step_ns - *predicted), 0.0);
+    result.notes.push_back(
+        line->function + " at " + told_file(line->file, recording_.facts.working_folder) + ":" +
+        std::to_string(line->line) + " takes " + percent_text(line->share) + " of " +
+        (line->place == LinePlace::kWorker ? "the time in which a batch is made"
+                                           : "the " + line->category + " time") +
+        ", as " + count_text(line->samples) + " samples say.");
     result.loop = std::move(loop_);
     return result;
   }

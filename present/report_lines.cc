@@ -96,14 +96,8 @@ std::string more_text(const LineShare& line) {
 }  // namespace
 
 std::string line_text(const LineShare& line, const RunFacts& run) {
-  const std::string& folder = run.working_folder;
-  std::string file = line.file;
-  if (is_library_file(file)) {
-    file = short_file(file);
-  } else if (!folder.empty() && file.starts_with(folder + "/")) {
-    file.erase(0, folder.size() + 1);
-  }
-  return file + (line.line > 0 ? ":" + std::to_string(line.line) : "") + " " + line.function;
+  return told_file(line.file, run.working_folder) +
+         (line.line > 0 ? ":" + std::to_string(line.line) : "") + " " + line.function;
 }
 
 std::string lines_block(const RunFacts& run, const LoopReport& loop, const Palette& palette) {

@@ -21,6 +21,19 @@ Json limits_json(const MemoryLimits& limits) {
           {"oom_score", bytes_or_null(limits.oom_score)}};
 }
 
+Json last_lines_json(const std::vector<LastLine>& lines) {
+  Json json = Json::array();
+  for (const LastLine& line : lines) {
+    json.push_back({{"tid", line.tid},
+                    {"thread", or_null(line.thread)},
+                    {"place", line.place},
+                    {"inside", or_null(line.inside)},
+                    {"blocked", or_null(line.blocked)},
+                    {"before_ns", line.before_ns}});
+  }
+  return json;
+}
+
 Json died_json(const ProcessReport& process) {
   if (process.died.empty()) return nullptr;
   const ProcessEnd& end = *process.end;
@@ -31,6 +44,7 @@ Json died_json(const ProcessReport& process) {
           {"step", end.step > 0 ? Json(end.step) : Json(nullptr)},
           {"op", or_null(process.died_in)},
           {"thread", or_null(process.died_in_thread)},
+          {"lines", last_lines_json(process.last_lines)},
           {"signal", killed && end.code > 0 ? Json(end.code) : Json(nullptr)},
           {"out_of_memory", end.out_of_memory},
           {"of_memory", process.of_memory},

@@ -14,8 +14,9 @@ namespace {
 constexpr double kLeastOfCategory = 0.3;  // less is not where to begin
 constexpr double kTwice = 2;
 
-std::string place_text(const LineShare& line) {
-  return short_file(line.file) + ":" + std::to_string(line.line);
+std::string place_text(const LineShare& line, const AdviceContext& context) {
+  return told_file(line.file, context.recording.facts.working_folder) + ":" +
+         std::to_string(line.line);
 }
 
 std::optional<Advice> advice_for(const AdviceContext& context, LinePlace place,
@@ -29,7 +30,8 @@ std::optional<Advice> advice_for(const AdviceContext& context, LinePlace place,
   Advice advice;
   advice.rule = "faster-line";
   advice.title = "make " + function.top.function + " twice as fast";
-  advice.why = place_text(function.top) + ": it takes " + percent_text(function.share) + of_what;
+  advice.why =
+      place_text(function.top, context) + ": it takes " + percent_text(function.share) + of_what;
   if (!function.top.inside.empty()) advice.why += ", most of it in " + function.top.inside;
   if (!function.top.blocked.empty()) advice.why += ", blocked in " + function.top.blocked;
   advice.evidence = {

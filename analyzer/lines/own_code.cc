@@ -38,6 +38,13 @@ std::string short_file(std::string_view file) {
   return std::string(before == std::string_view::npos ? file : file.substr(before + 1));
 }
 
+std::string told_file(std::string_view file, std::string_view folder) {
+  if (is_library_file(file)) return short_file(file);
+  const bool is_below = !folder.empty() && file.size() > folder.size() + 1 &&
+                        file.starts_with(folder) && file[folder.size()] == '/';
+  return std::string(is_below ? file.substr(folder.size() + 1) : file);
+}
+
 // Callers come first, so what is known of the caller answers for a library's frame.
 OwnCode::OwnCode(const std::vector<StackFrame>& frames,
                  const std::function<std::string_view(StringId)>& text)

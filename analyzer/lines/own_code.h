@@ -18,6 +18,10 @@ bool is_library_file(std::string_view file);
 // "PIL/Image.py" of ".../site-packages/PIL/Image.py"; of other files the last two parts.
 std::string short_file(std::string_view file);
 
+// As people are told of it: from the run's folder on where it is below that, a library's without
+// the place of its installation. `folder` may be empty.
+std::string told_file(std::string_view file, std::string_view folder);
+
 // What a stack says about the program: the innermost frame of its own, and the innermost of all.
 struct OwnFrame {
   FrameId own = FrameId::kNone;        // kNone: only libraries

@@ -239,9 +239,10 @@ Status RunRecorder::sample() {
     if (!status.ok()) return status;
   }
   if (roots.empty()) return {};
-  if (Status status = threads_.store(store(), roots, now); !status.ok()) return status;
+  // First: the threads that have ended since are forgotten by the other.
   if (Status status = stacks_.store(store(), threads_, session_->clock()); !status.ok())
     return status;
+  if (Status status = threads_.store(store(), roots, now); !status.ok()) return status;
   if (gpus_ == nullptr) {
     gpus_ = std::make_unique<GpuSampler>(plan_.nvml, std::chrono::nanoseconds(kSamplePeriodNs));
   }
@@ -258,6 +259,8 @@ WatchedProcess* RunRecorder::find_running(pid_t pid) {
 
 Status RunRecorder::end(WatchedProcess& process, EndKind how, std::int64_t code) {
   process.ended = true;
+  if (Status status = stacks_.store(store(), threads_, session_->clock()); !status.ok())
+    return status;
   stacks_.forget(process.pid);
   collect_notices(process);
   return process.store_end(*session_, how, code);

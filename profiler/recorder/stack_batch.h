@@ -33,6 +33,7 @@ struct StackBatch {
 struct SamplerFacts {
   std::int64_t samples = 0;
   std::int64_t torn = 0;         // stacks that changed while they were read
+  std::int64_t cpu_ns = 0;       // that looking took
   std::int64_t late_p50_ns = 0;  // how late it looked
   std::int64_t late_p99_ns = 0;
   std::vector<std::string> notes;  // why some process has no lines; each once

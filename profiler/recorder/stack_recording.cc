@@ -46,6 +46,7 @@ Status StackRecording::finish(TraceWriter& writer, ThreadWatch& threads, const C
   const SamplerFacts facts = sampler_.facts();
   const std::pair<const char*, std::int64_t> numbers[] = {{kStackRateMeta, rate_},
                                                           {kStacksTornMeta, facts.torn},
+                                                          {kStackCpuMeta, facts.cpu_ns},
                                                           {kStackLateP50Meta, facts.late_p50_ns},
                                                           {kStackLateP99Meta, facts.late_p99_ns}};
   for (const auto& [key, number] : numbers) {

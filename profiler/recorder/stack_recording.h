@@ -17,6 +17,7 @@ namespace stepscope {
 // SamplerFacts.
 inline constexpr const char* kStackRateMeta = "lines_rate";
 inline constexpr const char* kStacksTornMeta = "lines_torn";
+inline constexpr const char* kStackCpuMeta = "lines_cpu_ns";
 inline constexpr const char* kStackLateP50Meta = "lines_late_p50_ns";
 inline constexpr const char* kStackLateP99Meta = "lines_late_p99_ns";
 inline constexpr const char* kStackNoteMeta = "lines_note";  // why some process has none

@@ -150,6 +150,7 @@ void run_sampler(const std::shared_ptr<SharedState>& shared, int rate) {
       period = std::max(period, std::chrono::duration_cast<std::chrono::nanoseconds>(
                                     usual / StackSampler::kMostOfCore));
     }
+    facts.cpu_ns = spent.count();
     facts.late_p50_ns = lateness.quantile_ns(0.5);
     facts.late_p99_ns = lateness.quantile_ns(0.99);
     lock.lock();
