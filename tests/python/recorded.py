@@ -38,9 +38,13 @@ class Run:
     def share_error(self, own, steps):
         """The reported input share of a process less its own, over the same steps."""
         loop = own["pid"], own.get("tid")
-        return self.loop_of(*loop)["shares"]["input"] - own_steps.input_share(
-            own, steps, self.steady_steps(*loop)
+        report = self.loop_of(*loop)
+        numbers = (
+            self.plain_steps(*loop)
+            if report["recording"]["removed"]
+            else self.steady_steps(*loop)
         )
+        return report["shares"]["input"] - own_steps.input_share(own, steps, numbers)
 
     def steady_steps(self, pid, tid=None):
         """The numbers of the steps that the report of a process rests on."""
@@ -51,6 +55,23 @@ class Run:
                 [pid, tid],
             )
             return [number for (number,) in rows]
+
+
+    def plain_steps(self, pid, tid=None):
+        """The numbers of the steps that a report rests on where recording ops cost something: those without ops, and
+        none beside one with ops if there are ten others. The program's own times of the others have that cost in
+        them."""
+        steady = self.steady_steps(pid, tid)
+        with sqlite3.connect(self.folder / "run.db") as store:
+            rows = store.execute(
+                "SELECT number FROM step JOIN thread ON thread.id = thread_id JOIN process ON process.id = process_id"
+                " WHERE pid = ?1 AND (tid = ?2 OR ?2 IS NULL) AND ops_recorded",
+                [pid, tid],
+            )
+            with_ops = {number for (number,) in rows}
+        plain = [number for number in steady if number not in with_ops]
+        inner = [number for number in plain if not {number - 1, number + 1} & with_ops]
+        return inner if len(inner) >= 10 else plain
 
 
 def analyze(stepscope, folder):
