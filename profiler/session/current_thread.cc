@@ -11,7 +11,9 @@
 namespace stepscope {
 
 constinit thread_local ThreadRecorder* thread_recorder = nullptr;
-std::atomic<std::uint32_t> current_session{0};
+// Never 0, which no thread was refused a ring in: one may ask while another begins the first
+// session.
+std::atomic<std::uint32_t> current_session{1};
 
 namespace {
 
