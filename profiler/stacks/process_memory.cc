@@ -14,7 +14,10 @@ bool ProcessMemory::read(std::uint64_t address, void* to, std::size_t size) cons
 }
 
 bool MemoryWindow::read(std::uint64_t address, void* to, std::size_t size) noexcept {
-  const auto has = [&] { return address >= begin_ && address + size <= begin_ + size_; };
+  // An address may be anything: nothing is added to it here.
+  const auto has = [&] {
+    return address >= begin_ && size <= size_ && address - begin_ <= size_ - size;
+  };
   if (!has() && size <= kBytes && address > kBytes) {
     begin_ = address + size - kBytes;
     size_ = memory_.read(begin_, bytes_.data(), kBytes) ? kBytes : 0;

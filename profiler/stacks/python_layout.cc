@@ -116,7 +116,8 @@ class Description {
   std::uint32_t offset(std::size_t group, std::size_t place, std::uint64_t bytes = 8) {
     const std::uint64_t size = words_[group];
     const std::uint64_t offset = words_[group + place];
-    consistent_ = consistent_ && size <= kLargestStructure && offset + bytes <= size;
+    consistent_ =
+        consistent_ && size <= kLargestStructure && bytes <= size && offset <= size - bytes;
     return static_cast<std::uint32_t>(offset);
   }
   std::uint32_t size(std::size_t group, std::uint64_t most) {
