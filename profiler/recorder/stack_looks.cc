@@ -25,6 +25,8 @@ constexpr auto kPythonSearchPeriod = 500ms;
 constexpr int kPythonSearches = 20;
 constexpr std::chrono::nanoseconds kSlowPeriod{1'000'000'000 / StackLooks::kSlowRate};
 constexpr std::uint32_t kUnknown = ~std::uint32_t{0};
+// No process has as many mappings, and other files of /proc that it may send have no end.
+constexpr std::size_t kMostMapsBytes = std::size_t{16} << 20;
 
 OwnedFd open_of_thread(pid_t pid, pid_t tid, const char* file) {
   const std::string path =
@@ -36,7 +38,8 @@ std::string read_whole(const OwnedFd& file) {
   std::string text;
   std::array<char, 65536> part{};
   if (lseek(file.get(), 0, SEEK_SET) != 0) return text;
-  for (ssize_t size = 0; (size = read(file.get(), part.data(), part.size())) > 0;)
+  for (ssize_t size = 0;
+       text.size() < kMostMapsBytes && (size = read(file.get(), part.data(), part.size())) > 0;)
     text.append(part.data(), static_cast<std::size_t>(size));
   return text;
 }

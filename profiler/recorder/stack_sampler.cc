@@ -132,8 +132,9 @@ void run_sampler(const std::shared_ptr<SharedState>& shared, int rate) {
     planned += std::chrono::duration_cast<std::chrono::nanoseconds>(period * stretch(random));
     planned = std::max(planned, Clock::now() - period);
     if (shared->wake.wait_until(lock, planned, [&] { return shared->stopping; })) break;
-    for (Arrived& arrived : std::exchange(shared->arrived, {})) looks.add(std::move(arrived));
+    // In this order: a process that has become another program is forgotten and arrives again.
     for (const pid_t pid : std::exchange(shared->forgotten, {})) looks.forget(pid);
+    for (Arrived& arrived : std::exchange(shared->arrived, {})) looks.add(std::move(arrived));
     facts = shared->facts;
     lock.unlock();
     lateness.add(Clock::now() - planned);
@@ -207,6 +208,7 @@ void StackSampler::forget(pid_t pid) {
   if (words == shared_->words.end()) return;
   words->second->forget();
   shared_->words.erase(words);
+  std::erase_if(shared_->arrived, [&](const Arrived& arrived) { return arrived.pid == pid; });
   shared_->forgotten.push_back(pid);
 }
 
