@@ -122,7 +122,7 @@ std::string lines_block(const RunFacts& run, const LoopReport& loop, const Palet
     text += "    " + pad_right(place, kPlaceWidth) + pad_left(share_text(line), kShareWidth) +
             pad_left(time_text(static_cast<double>(to_ns(line.step))), 12) + "\n";
     const std::string more = more_text(line);
-    if (!more.empty()) text += cut("      " + palette.dim(printable(more)), kPageWidth) + "\n";
+    if (!more.empty()) text += "      " + palette.dim(cut(more, kPageWidth - 6)) + "\n";
   }
   return told > 0 ? text : "";
 }
