@@ -265,5 +265,22 @@ TEST_F(Views, OpDeviceStatsCountACallWithinACallOnce) {
             "aten::addmm|2|40000\naten::linear|2|40000\naten::mm|2|60000\n");
 }
 
+TEST_F(Views, LineStatsAreSharesOfTheSamplesOfEachThread) {
+  make({.steps = 1}, false);
+  ASSERT_OK(write(
+      "INSERT INTO string VALUES (101, '/data.py'), (102, 'main'), (103, 'decode'), (104, 'poll');"
+      "INSERT INTO watched_thread VALUES (1, 1, 77, 77, 'main'), (2, 1, 77, 78, 'worker');"
+      "INSERT INTO frame VALUES (1, NULL, 102, 101, 3), (2, 1, 103, 101, 9), (3, 1, 103, 101, "
+      "NULL),"
+      " (4, 2, 103, 101, 9);"
+      "INSERT INTO stack_sample VALUES (NULL, 1, 10, 1, 0, 104), (NULL, 1, 20, 2, 0, NULL),"
+      " (NULL, 1, 30, 4, 0, NULL), (NULL, 1, 40, 1, 0, 104), (NULL, 2, 10, 3, 1, NULL)"));
+  EXPECT_EQ(ask("SELECT tid, thread, file, line, function, samples, blocked, awaited, share"
+                " FROM line_stats ORDER BY tid, line"),
+            "77|main|/data.py|3|main|2|2|0|0.5\n"
+            "77|main|/data.py|9|decode|2|0|0|0.5\n"
+            "78|worker|/data.py||decode|1|0|1|1.0\n");
+}
+
 }  // namespace
 }  // namespace stepscope
