@@ -1,14 +1,12 @@
 // Which CPython a process runs, and where its parts lie.
 #include "profiler/stacks/python_runtime.h"
 
+#include <elf.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <array>
-#include <cstring>
 #include <fstream>
 #include <string>
-#include <vector>
 
 #include "tests/store/testing/synthetic_run.h"
 
@@ -23,11 +21,30 @@ TEST(PythonFiles, AreThoseThatMayHoldAnInterpreter) {
       "7f1000000000-7f1000001000 r--p 00000000 08:01 13   /usr/lib/libc.so.6\n"
       "7f2000000000-7f2000001000 rw-p 00000000 00:00 0    [heap]\n"
       "nonsense\n"
-      "7f3000000000-7f3000001000 r--p 00000000 08:01 14   /home/x/python/data.bin");
+      "7f3000000000-7f3000001000 r--p 00000000 08:01 14   /x/python/data.bin");
   ASSERT_EQ(files.size(), 2U);
   EXPECT_EQ(files[0].path, "/usr/bin/python3.11");
   EXPECT_EQ(files[0].begin, 0x55d0c0000000U);
   EXPECT_EQ(files[1].path, "/opt/my envs/lib/libpython3.12.so.1.0");
+}
+
+TEST(PythonFiles, AreEachToldOnceAndByTheirFirstByte) {
+  const auto files = python_files(
+      "7f0000001000-7f0000002000 r-xp 00001000 08:01 12   /lib/libpython3.12.so.1.0\n"
+      "7f0000003000-7f0000004000 r--p 00000000 08:01 12   /lib/libpython3.12.so.1.0\n"
+      "7f0000005000-7f0000006000 r--p 00000000 08:01 12   /lib/libpython3.12.so.1.0\n"
+      "7f0000007000-7f0000008000 r--p 00000000 08:01 13   /bin/python3.12 (deleted)\n");
+  ASSERT_EQ(files.size(), 2U);
+  EXPECT_EQ(files[0].begin, 0x7f0000003000U);
+  EXPECT_EQ(files[1].path, "/bin/python3.12 (deleted)");
+}
+
+TEST(PythonFiles, OfNonsenseThereAreNone) {
+  for (const char* maps :
+       {"", "\n\n", "/python3", "7f00 /python3", "7f00-7f01 r--p /python3",
+        "zz-zz r--p 00000000 08:01 12 /python3", "7f00-7f01 r--p zz 08:01 12 /python3",
+        "7f00-7f01 r--p 00000000 08:01 12", "7f00-7f01 r--p 00000000 08:01 12 /"})
+    EXPECT_TRUE(python_files(maps).empty()) << maps;
 }
 
 TEST(PythonVersionOf, IsInTheNameOfItsFile) {
@@ -37,7 +54,9 @@ TEST(PythonVersionOf, IsInTheNameOfItsFile) {
   EXPECT_EQ(version->minor, 11);
   EXPECT_EQ(python_version_of("/usr/bin/python3.10")->minor, 10);
   EXPECT_EQ(python_version_of("/usr/bin/python3"), std::nullopt);
-  EXPECT_EQ(python_version_of("/usr/bin/perl"), std::nullopt);
+  for (const char* path : {"/usr/bin/perl", "", "python", "python.", "python3.", "python3.x",
+                           "python99999999999.1", "/python3.11/bin/perl"})
+    EXPECT_EQ(python_version_of(path), std::nullopt) << path;
 }
 
 TEST(PythonSectionOf, IsNothingOfWhatIsNoInterpreter) {
@@ -52,67 +71,23 @@ TEST(PythonSectionOf, IsNothingOfWhatIsNoInterpreter) {
   EXPECT_EQ(python_section_of(dir / "pipe"), std::nullopt) << "and nobody waits for it";
 }
 
-// A description of 3.13 as its words lie: see the places in python_layout.cc.
-std::vector<std::uint64_t> description_313() {
-  std::vector<std::uint64_t> words(128, 0);
-  std::memcpy(words.data(), "xdebugpy", 8);
-  words[1] = 0x030d00f0;
-  const auto group = [&](std::size_t at, std::vector<std::uint64_t> values) {
-    for (std::size_t i = 0; i < values.size(); ++i) words[at + i] = values[i];
-  };
-  group(3, {20000, 8, 632});
-  group(6, {200000, 0, 7264, 7344});
-  group(19, {320, 0, 8, 16, 72, 152, 160});
-  group(28, {80, 8, 0, 56, 72, 70});
-  group(34, {208, 112, 120, 128, 136, 68, 0, 0, 0, 200});
-  group(64, {40, 16, 32});
-  group(67, {64, 32, 16, 40});
-  return words;
-}
-
-std::span<const std::byte> bytes_of(const std::vector<std::uint64_t>& words) {
-  return std::as_bytes(std::span(words));
-}
-
-TEST(PythonLayout, IsWhatTheInterpreterSaysOfItself) {
-  const auto words = description_313();
-  EXPECT_EQ(described_python_version(bytes_of(words))->minor, 13);
-  const auto layout = described_python_layout(bytes_of(words));
-  ASSERT_TRUE(layout);
-  EXPECT_EQ(layout->runtime_interpreters, 632U);
-  EXPECT_EQ(layout->interpreter_threads, 7344U);
-  EXPECT_EQ(layout->thread_tid, 160U);
-  EXPECT_EQ(layout->thread_frame, 72U);
-  EXPECT_EQ(layout->frame_instruction, 56U);
-  EXPECT_EQ(layout->frame_owner, 70U);
-  EXPECT_EQ(layout->code_instructions, 200U);
-  EXPECT_EQ(layout->ascii_bytes, 40U);
-  EXPECT_EQ(layout->text_bytes, 56U);
-}
-
-TEST(PythonLayout, ADescriptionThatMakesNoSenseIsRefused) {
-  auto words = description_313();
-  words[0] = 0;
-  EXPECT_EQ(described_python_version(bytes_of(words)), std::nullopt) << "no cookie";
-  words = description_313();
-  words[2] = 1;
-  EXPECT_EQ(described_python_layout(bytes_of(words)), std::nullopt) << "free-threaded";
-  words = description_313();
-  words[1] = 0x031500f0;
-  EXPECT_EQ(described_python_layout(bytes_of(words)), std::nullopt) << "of a later version";
-  words = description_313();
-  words[34 + 4] = 300;
-  EXPECT_EQ(described_python_layout(bytes_of(words)), std::nullopt) << "beyond its structure";
-  words = description_313();
-  words[6] = std::uint64_t{1} << 60;
-  EXPECT_EQ(described_python_layout(bytes_of(words)), std::nullopt) << "a structure of an exabyte";
-  EXPECT_EQ(described_python_layout({}), std::nullopt);
-}
-
-TEST(PythonLayout, IsFixedOnlyForVersionsThatDoNotDescribeThemselves) {
-  for (const int minor : {10, 11, 12}) EXPECT_TRUE(fixed_python_layout({3, minor}));
-  for (const int minor : {9, 13, 14}) EXPECT_FALSE(fixed_python_layout({3, minor}));
-  EXPECT_FALSE(fixed_python_layout({2, 11}));
+// Each number of its header made large, each of its first bytes cut off.
+TEST(PythonSectionOf, IsNothingOfADamagedFile) {
+  const testing::TempDir dir;
+  std::ifstream self("/proc/self/exe", std::ios::binary);
+  std::string head(sizeof(Elf64_Ehdr) + 8 * sizeof(Elf64_Phdr), '\0');
+  self.read(head.data(), static_cast<std::streamsize>(head.size()));
+  ASSERT_TRUE(self);
+  for (std::size_t size = 0; size <= sizeof(Elf64_Ehdr); ++size) {
+    std::ofstream(dir / "cut", std::ios::binary) << head.substr(0, size);
+    EXPECT_EQ(python_section_of(dir / "cut"), std::nullopt) << size;
+  }
+  for (std::size_t place = EI_NIDENT; place < sizeof(Elf64_Ehdr); ++place) {
+    std::string damaged = head;
+    damaged[place] = '\xff';
+    std::ofstream(dir / "damaged", std::ios::binary) << damaged;
+    EXPECT_EQ(python_section_of(dir / "damaged"), std::nullopt) << place;
+  }
 }
 
 }  // namespace

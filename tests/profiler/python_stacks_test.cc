@@ -3,9 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <sys/types.h>
 
 #include <fstream>
 #include <memory>
@@ -14,10 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/profiler/python_child.h"
 #include "tests/store/testing/synthetic_run.h"
 
 namespace stepscope {
 namespace {
+
+using testing::PythonChild;
 
 constexpr char kProgram[] = R"(import os, sys, threading, time
 
@@ -32,9 +33,7 @@ class Loader:
 
 
 def wait(_):
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
-    time.sleep(100)
+    os.write(1, b"ready\n"); time.sleep(100)
 
 
 def beside():
@@ -48,47 +47,13 @@ if len(sys.argv) > 1 and os.fork():
 Loader().größe()
 )";
 
-// A child that runs Python; killed with the object.
-class PythonChild {
- public:
-  PythonChild(const std::string& script, bool forks) {
-    int ends[2];
-    if (pipe(ends) != 0) return;
-    pid_ = fork();
-    if (pid_ == 0) {
-      setpgid(0, 0);
-      dup2(ends[1], STDOUT_FILENO);
-      execlp("python3", "python3", script.c_str(), forks ? "fork" : nullptr, nullptr);
-      _exit(127);
-    }
-    close(ends[1]);
-    setpgid(pid_, pid_);
-    char text[6] = {};
-    ready_ = read(ends[0], text, 6) == 6;
-    close(ends[0]);
-  }
-  ~PythonChild() {
-    if (pid_ <= 0) return;
-    kill(-pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
-  PythonChild(const PythonChild&) = delete;
-  PythonChild& operator=(const PythonChild&) = delete;
-
-  [[nodiscard]] bool ready() const { return ready_; }
-  [[nodiscard]] pid_t pid() const { return pid_; }
-  // The child that it forked.
-  [[nodiscard]] pid_t grandchild() const {
-    const std::string task = "/proc/" + std::to_string(pid_) + "/task/" + std::to_string(pid_);
-    pid_t child = 0;
-    std::ifstream(task + "/children") >> child;
-    return child;
-  }
-
- private:
-  pid_t pid_ = -1;
-  bool ready_ = false;
-};
+// The child that it forked.
+pid_t child_of(pid_t pid) {
+  const std::string task = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid);
+  pid_t child = 0;
+  std::ifstream(task + "/children") >> child;
+  return child;
+}
 
 // What a process runs, as its reader sees it.
 struct Seen {
@@ -119,7 +84,8 @@ class PythonStacksTest : public ::testing::Test {
  protected:
   void SetUp() override { std::ofstream(dir_ / "program.py") << kProgram; }
   std::unique_ptr<PythonChild> start(bool forks = false) {
-    return std::make_unique<PythonChild>(dir_ / "program.py", forks);
+    return std::make_unique<PythonChild>("python3", dir_ / "program.py", 1,
+                                         forks ? "fork" : nullptr);
   }
 
   testing::TempDir dir_;
@@ -127,7 +93,7 @@ class PythonStacksTest : public ::testing::Test {
 
 void expect_the_stack(std::vector<std::string> stack) {
   std::erase_if(stack, [](const std::string& line) { return line.starts_with("<listcomp>"); });
-  const std::vector<std::string> expected = {"wait:16", "items:10", "größe:6", "<module>:27"};
+  const std::vector<std::string> expected = {"wait:14", "items:10", "größe:6", "<module>:25"};
   EXPECT_EQ(stack, expected);
 }
 
@@ -143,24 +109,24 @@ TEST_F(PythonStacksTest, AThreadIsInTheLinesThatItRuns) {
   const pid_t other = threads[0] == child->pid() ? threads[1] : threads[0];
   const auto beside = seen.stack(other);
   ASSERT_FALSE(beside.empty());
-  EXPECT_EQ(beside.front(), "beside:20") << "of an expression over two lines, where it begins";
+  EXPECT_EQ(beside.front(), "beside:18") << "of an expression over two lines, where it begins";
 }
 
 TEST_F(PythonStacksTest, AForkedProcessHasAStackOfItsOwn) {
   const auto child = start(/*forks=*/true);
   if (!child->ready()) GTEST_SKIP() << "there is no python3";
-  Seen seen(child->grandchild());
+  Seen seen(child_of(child->pid()));
   if (!seen.stacks) GTEST_SKIP() << "python3 is none whose stacks can be read";
-  expect_the_stack(seen.stack(child->grandchild()));
+  expect_the_stack(seen.stack(child_of(child->pid())));
 }
 
 TEST_F(PythonStacksTest, OfAProcessThatHasEndedThereIsNothing) {
-  auto child = start();
+  const auto child = start();
   if (!child->ready()) GTEST_SKIP() << "there is no python3";
   Seen seen(child->pid());
   if (!seen.stacks) GTEST_SKIP() << "python3 is none whose stacks can be read";
   const pid_t pid = child->pid();
-  child.reset();
+  child->end();
   EXPECT_TRUE(seen.stack(pid).empty());
   EXPECT_TRUE(seen.stacks->threads().empty());
 }

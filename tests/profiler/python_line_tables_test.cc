@@ -1,0 +1,157 @@
+// The tables that four versions of CPython made of one function, whose lines lie far apart in both
+// directions, and what co_lines() says of each instruction:
+//
+//     1 def g(a):
+//     2     x = 1
+//   303     for i in a:
+//   304         x += (
+//   305             i
+//   506             + 1)
+//   507     try:
+//   508         return x
+//   509     finally:
+//   510         del a
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "profiler/stacks/python_lines.h"
+
+namespace stepscope {
+namespace {
+
+constexpr int kNone = -1;
+
+struct Run {
+  int instructions;
+  int line;
+};
+
+struct Version {
+  int minor;
+  std::vector<std::uint8_t> table;
+  std::vector<Run> lines;
+};
+
+const Version kVersions[] = {
+    {10,
+     {0x04, 0x01, 0x00, 0x7f, 0x00, 0x7f, 0x08, 0x2f, 0x02, 0x01, 0x02, 0x01, 0x00, 0x7f, 0x02,
+      0x4a, 0x00, 0x81, 0x02, 0xb6, 0x06, 0xff, 0x00, 0x7f, 0x02, 0x4c, 0x04, 0x01, 0x08, 0x02},
+     {{2, 2},
+      {4, 303},
+      {1, 304},
+      {1, 305},
+      {1, 506},
+      {1, 305},
+      {3, 304},
+      {1, 507},
+      {2, 508},
+      {4, 510}}},
+    {11,
+     {0x80, 0x00, 0xd8, 0x08, 0x09, 0x80, 0x41, 0xf0, 0x5a, 0x09, 0x00, 0x0e, 0x0f, 0xf0,
+      0x00, 0x4b, 0x03, 0x05, 0x11, 0xf0, 0x00, 0x4b, 0x03, 0x05, 0x11, 0x88, 0x01, 0xd8,
+      0x08, 0x09, 0xd8, 0x0c, 0x0d, 0xf0, 0x52, 0x06, 0x00, 0x0f, 0x10, 0xf1, 0x53, 0x06,
+      0x49, 0x03, 0x0d, 0x10, 0xf1, 0x03, 0x4a, 0x03, 0x09, 0x11, 0x88, 0x01, 0x88, 0x01,
+      0xf0, 0x56, 0x06, 0x03, 0x05, 0x0e, 0xd8, 0x0f, 0x10, 0xe0, 0x0c, 0x0d, 0x88, 0x41,
+      0xf8, 0x88, 0x41, 0x88, 0x05, 0x88, 0x05, 0x88, 0x05, 0x88, 0x05},
+     {{1, 1},
+      {2, 2},
+      {4, 303},
+      {1, 304},
+      {1, 305},
+      {1, 506},
+      {2, 305},
+      {4, 304},
+      {1, 507},
+      {1, 508},
+      {2, 510},
+      {1, kNone},
+      {5, 510}}},
+    {12,
+     {0x80, 0x00, 0xd8, 0x08, 0x09, 0x80, 0x41, 0xf0, 0x5a, 0x09, 0x00, 0x0e, 0x0f, 0xf2,
+      0x00, 0x4b, 0x03, 0x05, 0x11, 0x88, 0x01, 0xd8, 0x08, 0x09, 0xd8, 0x0c, 0x0d, 0xf0,
+      0x52, 0x06, 0x00, 0x0f, 0x10, 0xf1, 0x53, 0x06, 0x49, 0x03, 0x0d, 0x10, 0xf1, 0x03,
+      0x4a, 0x03, 0x09, 0x11, 0x89, 0x01, 0xf0, 0x03, 0x4b, 0x03, 0x05, 0x11, 0xf0, 0x58,
+      0x06, 0x03, 0x05, 0x0e, 0xd8, 0x0f, 0x10, 0xe1, 0x0c, 0x0d, 0xf8, 0x89, 0x41, 0xfa},
+     {{1, 1},
+      {2, 2},
+      {5, 303},
+      {1, 304},
+      {1, 305},
+      {1, 506},
+      {2, 305},
+      {4, 304},
+      {1, 303},
+      {1, 507},
+      {1, 508},
+      {2, 510},
+      {1, kNone},
+      {2, 510},
+      {3, kNone}}},
+    {13,
+     {0x80, 0x00, 0xd8, 0x08, 0x09, 0x80, 0x41, 0xf3, 0x5a, 0x09, 0x00, 0x0e, 0x0f,
+      0x88, 0x01, 0xd8, 0x08, 0x09, 0xd8, 0x0c, 0x0d, 0xf0, 0x52, 0x06, 0x00, 0x0f,
+      0x10, 0xf1, 0x53, 0x06, 0x49, 0x03, 0x0d, 0x10, 0xf1, 0x03, 0x4a, 0x03, 0x09,
+      0x11, 0x8a, 0x01, 0xf1, 0x03, 0x00, 0x0e, 0x0f, 0xf0, 0x58, 0x06, 0x03, 0x05,
+      0x0e, 0xd8, 0x0f, 0x10, 0xe1, 0x0c, 0x0d, 0xf8, 0x89, 0x41, 0xfa},
+     {{1, 1},
+      {2, 2},
+      {5, 303},
+      {1, 304},
+      {1, 305},
+      {1, 506},
+      {2, 305},
+      {5, 304},
+      {2, 303},
+      {1, 507},
+      {1, 508},
+      {2, 510},
+      {1, kNone},
+      {2, 510},
+      {3, kNone}}},
+};
+
+class PythonLineTables : public ::testing::TestWithParam<Version> {
+ protected:
+  static std::optional<int> line_at(std::span<const std::uint8_t> table, int instruction) {
+    const auto bytes = std::as_bytes(table);
+    const std::int64_t offset = 2 * std::int64_t{instruction};
+    return GetParam().minor == 10 ? python_line_310(bytes, 1, offset)
+                                  : python_line(bytes, 1, offset);
+  }
+};
+
+TEST_P(PythonLineTables, SayWhatPythonSays) {
+  int instruction = 0;
+  for (const auto& [count, line] : GetParam().lines) {
+    for (int i = 0; i < count; ++i, ++instruction)
+      EXPECT_EQ(line_at(GetParam().table, instruction).value_or(kNone), line) << instruction;
+  }
+  EXPECT_EQ(line_at(GetParam().table, instruction), std::nullopt) << "beyond the end";
+}
+
+// One that was cut off says the same of what it still reaches, but for its last entry.
+TEST_P(PythonLineTables, MayBeCutOffAnywhere) {
+  const std::span<const std::uint8_t> whole = GetParam().table;
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const auto table = whole.first(size);
+    for (int instruction = 0; instruction < 64; ++instruction) {
+      const auto line = line_at(table, instruction);
+      const bool is_last = !line_at(table, instruction + 8);
+      if (line && !is_last) {
+        EXPECT_EQ(line, line_at(whole, instruction)) << size;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, PythonLineTables, ::testing::ValuesIn(kVersions),
+                         [](const auto& test) { return "3_" + std::to_string(test.param.minor); });
+
+}  // namespace
+}  // namespace stepscope
