@@ -259,9 +259,9 @@ WatchedProcess* RunRecorder::find_running(pid_t pid) {
 
 Status RunRecorder::end(WatchedProcess& process, EndKind how, std::int64_t code) {
   process.ended = true;
-  if (Status status = stacks_.store(store(), threads_, session_->clock()); !status.ok())
-    return status;
+  const Status stored = stacks_.store(store(), threads_, session_->clock());
   stacks_.forget(process.pid);
+  if (!stored.ok()) return stored;
   collect_notices(process);
   return process.store_end(*session_, how, code);
 }

@@ -135,9 +135,9 @@ class RunRecorder {
   RingCollector collector_;
   MachineSampler machine_;
   ThreadWatch threads_;
-  StackRecording stacks_;
   std::unique_ptr<GpuSampler> gpus_;     // from the first process that came
   std::list<WatchedProcess> processes_;  // their drains are session_'s
+  StackRecording stacks_;  // after processes_: its thread reads their regions until it is destroyed
   std::vector<std::string> notices_;
   OpsSwitch switch_ = OpsSwitch::kPlan;
   pid_t program_ = 0;

@@ -97,6 +97,8 @@ StackSampler::StackSampler(int rate) : rate_(rate), shared_(std::make_shared<Sha
 StackSampler::~StackSampler() {
   if (!thread_.joinable()) return;
   std::unique_lock lock(shared_->mutex);
+  // Their owners may unmap them next, whether or not the thread ends in time.
+  for (const auto& [pid, words] : shared_->words) words->forget();
   shared_->stopping = true;
   shared_->wake.notify_all();
   const bool stopped =

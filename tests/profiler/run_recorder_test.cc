@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -115,6 +116,26 @@ TEST_F(RunRecorderTest, NothingWrittenIsLostWithTheProgram) {
   ASSERT_EQ(ends->size(), 1U);
   EXPECT_EQ((*ends)[0].how, EndKind::kSignal);
   EXPECT_EQ((*ends)[0].code, SIGKILL);
+}
+
+// What samples the lines reads the regions of the programs until the last moment.
+TEST_F(RunRecorderTest, ARecorderMayGoBeforeItsPrograms) {
+  for (int i = 0; i < 20; ++i) {
+    if (recorder_ == nullptr) recorder_ = *RunRecorder::start(path_, {}, {});
+    const pid_t pid = start([this] {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      note_scope();
+      pause();
+    });
+    while (recorder_->progress().phases == 0) {
+      recorder_->wait(-1);
+      recorder_->tick();
+    }
+    recorder_.reset();
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+    std::filesystem::remove(path_);
+  }
 }
 
 // Each with a moment of its own, while it joins or long after.
