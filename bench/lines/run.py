@@ -26,7 +26,7 @@ PROGRAM = ROOT / "tests/python/programs/lines.py"
 WORK = ROOT / "bench/lines/work.py"
 # The function of a kind, where it has another name.
 FUNCTIONS = {
-    "generator": "numbers",
+    "generator": "(generator|numbers)",
     "read": "wait_for_byte",
     "comprehension": "(comprehension|<listcomp>)",
 }

@@ -40,9 +40,7 @@ class Run:
         loop = own["pid"], own.get("tid")
         report = self.loop_of(*loop)
         numbers = (
-            self.plain_steps(*loop)
-            if report["recording"]["removed"]
-            else self.steady_steps(*loop)
+            self.plain_steps(*loop) if report["recording"]["removed"] else self.steady_steps(*loop)
         )
         return report["shares"]["input"] - own_steps.input_share(own, steps, numbers)
 
@@ -55,7 +53,6 @@ class Run:
                 [pid, tid],
             )
             return [number for (number,) in rows]
-
 
     def plain_steps(self, pid, tid=None):
         """The numbers of the steps that a report rests on where recording ops cost something: those without ops, and
