@@ -228,6 +228,7 @@ const PythonStacks::Code* PythonStacks::code_at(std::uint64_t address) {
   found.name = value_in<std::uint64_t>(bytes, layout_.code_name);
   found.line_table = value_in<std::uint64_t>(bytes, layout_.code_line_table);
   found.first_line = value_in<std::int32_t>(bytes, layout_.code_first_line);
+  if (found.first_line < 0) return nullptr;  // no code object
   // A code object may have been freed and another made in its place.
   if (known != codes_.end()) {
     Code& code = known->second;
