@@ -108,6 +108,8 @@ struct LineShare {
   double ci_low = 0;  // the 95 % confidence interval of share
   double ci_high = 0;
   Duration step{0};  // in a mean step; of a worker: of the time that its batch was awaited
+
+  friend bool operator==(const LineShare&, const LineShare&) = default;
 };
 
 struct Evidence {

@@ -99,6 +99,11 @@ Analysis rich_analysis() {
                                  session_time(1000 * i), Duration(500), i, 3 * i,
                                  Duration(10 * i)});
   }
+  analysis.lines = {
+      {analysis.steps[0].thread, LinePlace::kLoop, "input", "/src/train.py", 12, "main",
+       "torch/utils/data/dataloader.py __next__", "poll", 90, 0.9, 0.8, 0.95, Duration(9000)},
+      {analysis.steps[0].thread, LinePlace::kWorker, "input", "/src/data.py", 0, "decode", "", "",
+       10, 1, 0.7, 1, Duration(1000)}};
   analysis.steps[0].kinds = {{"input-bound", 0, DeviceId::kNone}};
   analysis.steps[1].kinds = {{"host-bound", 2, DeviceId::kNone},
                              {"compute-bound", 1, static_cast<DeviceId>(1)}};
@@ -119,6 +124,7 @@ void expect_equal(const Analysis& a, const Analysis& b) {
   ASSERT_EQ(a.steps.size(), b.steps.size());
   for (std::size_t i = 0; i < a.steps.size(); ++i) expect_equal(a.steps[i], b.steps[i]);
   EXPECT_EQ(a.segments, b.segments);
+  EXPECT_EQ(a.lines, b.lines);
   ASSERT_EQ(a.verdicts.size(), b.verdicts.size());
   for (std::size_t i = 0; i < a.verdicts.size(); ++i) expect_equal(a.verdicts[i], b.verdicts[i]);
 }

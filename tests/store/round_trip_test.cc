@@ -312,6 +312,43 @@ TEST(RoundTrip, HowThreadsWereScheduled) {
   EXPECT_EQ(readings[1].cores, 0);
 }
 
+TEST(RoundTrip, WhatThreadsWereDoing) {
+  const TempDir dir;
+  {
+    auto writer = create_with_threads(dir / "run.db", 1);
+    const auto thread = writer->add_watched_thread({ProcessId{1}, 77, 78, "worker"});
+    ASSERT_OK(thread.status());
+    const StringId file = writer->intern("/data.py");
+    const StackFrame frames[] = {{FrameId::kNone, writer->intern("main"), file, 3},
+                                 {FrameId{1}, writer->intern("decode"), file, 0}};
+    ASSERT_OK(writer->add(frames));
+    const StackSample samples[] = {
+        {*thread, session_time(20), FrameId{2}, true, StringId::kNone},
+        {*thread, session_time(30), FrameId{1}, false, writer->intern("read /a.bin")}};
+    ASSERT_OK(writer->add(samples));
+    ASSERT_OK(writer->finish());
+  }
+  const auto reader = testing::open_store(dir / "run.db");
+  const auto frames = reader->frames();
+  ASSERT_OK(frames.status());
+  ASSERT_EQ(frames->size(), 2u);
+  EXPECT_EQ(frames->at(0).caller, FrameId::kNone);
+  EXPECT_EQ(frames->at(0).line, 3);
+  EXPECT_EQ(frames->at(1).caller, FrameId{1});
+  EXPECT_EQ(frames->at(1).line, 0);
+  EXPECT_EQ(reader->text(frames->at(1).function), "decode");
+  EXPECT_EQ(reader->text(frames->at(1).file), "/data.py");
+  std::vector<StackSample> samples;
+  ASSERT_OK(reader->for_each_stack_sample([&](const StackSample& one) { samples.push_back(one); }));
+  ASSERT_EQ(samples.size(), 2u);
+  EXPECT_EQ(samples[0].at, session_time(20));
+  EXPECT_EQ(samples[0].frame, FrameId{2});
+  EXPECT_TRUE(samples[0].awaited);
+  EXPECT_EQ(samples[0].blocked, StringId::kNone);
+  EXPECT_FALSE(samples[1].awaited);
+  EXPECT_EQ(reader->text(samples[1].blocked), "read /a.bin");
+}
+
 TEST(Counters, EachKnownOneIsFoundByItsName) {
   std::set<std::string> names;
   for (const Counter& counter : known_counters()) {

@@ -38,6 +38,8 @@ Status read_recorded(const TraceReader& reader) {
   if (status.ok()) status = reader.watched_threads().status();
   if (status.ok()) status = reader.for_each_stretch(visit);
   if (status.ok()) status = reader.for_each_thread_reading(visit);
+  if (status.ok()) status = reader.frames().status();
+  if (status.ok()) status = reader.for_each_stack_sample(visit);
   if (status.ok()) status = reader.for_each_op(go_on);
   if (status.ok()) status = reader.for_each_api_call(visit);
   if (status.ok()) status = reader.for_each_kernel(visit);
@@ -119,6 +121,13 @@ TEST(UntrustedStore, AnAnalysisIsCheckedWhenItIsRead) {
       {"INSERT INTO segment VALUES (NULL, 1, 'evaluation', 0, -5, NULL, 0, 0)", "-5 as its dur_ns"},
       {"INSERT INTO segment VALUES (NULL, 1, 'evaluation', 0, 5, NULL, 0, -7)",
        "-7 as its input_ns"},
+      {"INSERT INTO line_share VALUES (NULL, 1, 'elsewhere', 'input', '', 1, '', '', '', 1, 1, 1, "
+       "1,"
+       " 1)",
+       "'elsewhere' as its place"},
+      {"INSERT INTO line_share VALUES (NULL, 1, 'loop', 'input', '', -1, '', '', '', 1, 1, 1, 1, "
+       "1)",
+       "-1 as its line"},
       {"UPDATE step_time SET category = 'sleep'", "category"},
       {"UPDATE step_time SET phase = 99", "99 as its phase"},
       {"UPDATE step_time SET device_id = 50", "50 as its device_id"},
@@ -143,6 +152,13 @@ TEST(UntrustedStore, HowThreadsWereScheduledIsCheckedWhenItIsRead) {
       {"UPDATE thread_reading SET watched_thread_id = 9", "9 as its watched_thread_id"},
       {"UPDATE thread_reading SET run_ns = 9223372036854775807", "as its run_ns"},
       {"UPDATE watched_thread SET process_id = 7", "7 as its process_id"},
+      {"UPDATE frame SET caller_id = 2 WHERE id = 2", "2 as its caller_id"},
+      {"UPDATE frame SET file_id = 4000000000", "4000000000 as its name_id"},
+      {"UPDATE frame SET line = -5", "-5 as its line"},
+      {"UPDATE stack_sample SET frame_id = 9", "9 as its frame_id"},
+      {"UPDATE stack_sample SET watched_thread_id = 0", "0 as its watched_thread_id"},
+      {"UPDATE stack_sample SET awaited = 2", "2 as its awaited"},
+      {"UPDATE stack_sample SET blocked_id = 4000000000", "4000000000 as its name_id"},
   };
   for (const auto& [sql, says] : kCases) {
     const TempDir dir;

@@ -113,6 +113,21 @@ class Recorder {
           {*worker, run_.step_start(i), i * (dur / 2), i * (dur / 2), 2}};
       if (Status status = writer_.add(readings); !status.ok()) return status;
     }
+    return add_stacks(*loop, *worker);
+  }
+
+  // In each step the loop is looked at in its wait, and the worker that makes the batch.
+  Status add_stacks(WatchedThreadId loop, WatchedThreadId worker) {
+    const StringId file = writer_.intern("/src/train.py"), none = StringId::kNone;
+    const StackFrame frames[] = {{FrameId::kNone, writer_.intern("main"), file, 12},
+                                 {FrameId{1}, writer_.intern("decode"), file, 41}};
+    if (Status status = writer_.add(frames); !status.ok()) return status;
+    for (int i = 0; i < run_.steps; ++i) {
+      const StackSample samples[] = {
+          {loop, run_.step_start(i), FrameId{1}, false, writer_.intern("poll")},
+          {worker, run_.step_start(i), FrameId{2}, true, none}};
+      if (Status status = writer_.add(samples); !status.ok()) return status;
+    }
     return {};
   }
 
