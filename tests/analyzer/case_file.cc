@@ -364,6 +364,12 @@ void RecordingBuilder::op(ThreadId thread, const std::string& name, std::int64_t
   ops_.push_back(op);
 }
 
+FrameId RecordingBuilder::frame(FrameId caller, const std::string& file, std::int64_t line,
+                                const std::string& function) {
+  frames.push_back({caller, intern(function), intern(file), line});
+  return static_cast<FrameId>(frames.size());
+}
+
 RecordedRun RecordingBuilder::recording() {
   std::stable_sort(phases_.begin(), phases_.end(), [](const Phase& a, const Phase& b) {
     if (a.thread != b.thread) return a.thread < b.thread;
@@ -407,6 +413,8 @@ RecordedRun RecordingBuilder::recording() {
   recording.watched_threads = watched;
   recording.for_each_stretch = source(stretches);
   recording.for_each_thread_reading = source(readings);
+  recording.frames = frames;
+  recording.for_each_stack_sample = source(stack_samples);
   recording.for_each_api_call = source(calls);
   recording.for_each_kernel = source(kernels);
   recording.for_each_copy = source(copies);

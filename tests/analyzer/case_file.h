@@ -42,6 +42,8 @@ class RecordingBuilder {
   std::vector<ThreadStretch> stretches;
   std::vector<StoredWatchedThread> watched;
   std::vector<ThreadReading> readings;
+  std::vector<StackFrame> frames;
+  std::vector<StackSample> stack_samples;
   std::vector<ApiCall> calls;
   std::vector<Kernel> kernels;
   std::vector<Copy> copies;
@@ -53,6 +55,8 @@ class RecordingBuilder {
   DeviceId device(std::int64_t number, std::int64_t process = 1);
   StreamId stream(std::int64_t number, std::int64_t device = 0, std::int64_t process = 1);
   StringId intern(const std::string& text);
+  FrameId frame(FrameId caller, const std::string& file, std::int64_t line,
+                const std::string& function);
   void phase(ThreadId thread, PhaseKind kind, std::int64_t start, std::int64_t end,
              std::int64_t cpu = 0, const std::string& name = "");
   void op(ThreadId thread, const std::string& name, std::int64_t start, std::int64_t end,
