@@ -1,4 +1,4 @@
-// `stepscope export`: a store as a Chrome trace.
+// `stepscope export`: a store as a file for other viewers.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -8,13 +8,18 @@
 #include <string>
 
 #include "analyzer/analyze.h"
+#include "analyzer/printable.h"
+#include "analyzer/words.h"
 #include "cli/open_run.h"
 #include "cli/progress_line.h"
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "present/file_summary.h"
 #include "store/trace_reader.h"
-#include "viewer-export/trace_file.h"
+#include "viewer-export/chrome_trace.h"
+#include "viewer-export/export_file.h"
+#include "viewer-export/folded.h"
+#include "viewer-export/speedscope.h"
 
 namespace stepscope::cli {
 namespace {
@@ -22,7 +27,9 @@ namespace {
 struct ExportArguments {
   std::string store;
   std::string steps;
-  TraceFile file;
+  bool speedscope = false;
+  bool folded = false;
+  ExportFile file;
 };
 
 // As stored; of a store that was never analysed, made on the way and not written back.
@@ -34,23 +41,45 @@ Result<Analysis> analysis_of(const TraceReader& reader) {
   return to_analysis(*report);
 }
 
+double bytes_of(const ExportFile& file) {
+  std::error_code failed;
+  const auto bytes = std::filesystem::file_size(file.output, failed);
+  return failed ? 0.0 : static_cast<double>(bytes);
+}
+
+void warn(const std::string& what) { print_line(stderr, "stepscope export: warning: " + what); }
+
 void print_summary(const ExportArguments& arguments, const ChromeTraceSummary& summary) {
   if (summary.skipped > 0) {
-    print_line(stderr, "stepscope export: warning: " + std::to_string(summary.skipped) +
-                           " events of " + arguments.store +
-                           " are of no known thread or have a negative time; they are not in the "
-                           "trace");
+    warn(std::to_string(summary.skipped) + " events of " + arguments.store +
+         " are of no known thread or have a negative time; they are not in the trace");
+  }
+  const std::string output = arguments.file.output.string();
+  if (output != "-") print(stdout, export_summary(output, bytes_of(arguments.file), summary));
+}
+
+void print_summary(const ExportArguments& arguments, const StacksSummary& summary) {
+  if (summary.every > 1) {
+    warn(arguments.store + " has " + std::to_string(summary.samples) + " stack samples; 1 of " +
+         std::to_string(summary.every) + " is used, for the longer time");
+  }
+  if (summary.skipped > 0) {
+    warn(std::to_string(summary.skipped) + " stack samples of " + arguments.store +
+         " are out of order or have a negative time; they are left out");
   }
   const std::string output = arguments.file.output.string();
   if (output == "-") return;
-  std::error_code ignored;
-  const auto bytes = std::filesystem::file_size(output, ignored);
-  print(stdout, export_summary(output, ignored ? 0.0 : static_cast<double>(bytes), summary));
+  print(stdout, printable(output) + ": " + std::to_string(summary.samples) + " stack samples of " +
+                    std::to_string(summary.threads) + " threads, " +
+                    bytes_text(bytes_of(arguments.file)) +
+                    "\nopen it at https://www.speedscope.app (it stays on your machine)" +
+                    (arguments.folded ? " or with flamegraph.pl\n" : "\n"));
 }
 
-Result<ChromeTraceSummary> write_trace(const ExportArguments& arguments, const TraceReader& reader,
-                                       const Analysis& analysis,
-                                       const std::optional<StepSpan>& steps) {
+Status export_trace(const ExportArguments& arguments, const TraceReader& reader,
+                    const std::optional<StepSpan>& steps) {
+  const auto analysis = analysis_of(reader);
+  if (!analysis.ok()) return analysis.status();
   ChromeTraceOptions options;
   if (steps) options.steps = StepRange{steps->first, steps->last};
   const auto counted = reader.op_count();
@@ -59,20 +88,46 @@ Result<ChromeTraceSummary> write_trace(const ExportArguments& arguments, const T
   options.progress = [&](std::int64_t done) {
     line.update([&] { return "exporting: " + millions_of(done, total) + " million ops"; });
   };
-  return write_trace_file(reader, arguments.store, analysis, options, arguments.file);
+  ChromeTraceSummary summary;
+  const Status status = write_export_file(arguments.file, arguments.store, [&](ByteSink& sink) {
+    const auto written = write_chrome_trace(reader, *analysis, options, sink);
+    if (written.ok()) summary = *written;
+    return written.status();
+  });
+  if (status.ok()) print_summary(arguments, summary);
+  return status;
 }
 
-Status export_trace(const ExportArguments& arguments) {
+Status export_stacks(const ExportArguments& arguments, const TraceReader& reader,
+                     const std::optional<StepSpan>& steps) {
+  StacksSummary summary;
+  const Status status =
+      write_export_file(arguments.file, arguments.store, [&](ByteSink& sink) -> Status {
+        Cut cut;
+        if (steps) {
+          const auto analysis = analysis_of(reader);
+          if (!analysis.ok()) return analysis.status();
+          const auto chosen = cut_of(*analysis, StepRange{steps->first, steps->last});
+          if (!chosen.ok()) return chosen.status();
+          cut = *chosen;
+        }
+        const auto written = arguments.folded ? write_folded(reader, cut, sink)
+                                              : write_speedscope(reader, cut, sink);
+        if (written.ok()) summary = *written;
+        return written.status();
+      });
+  if (status.ok()) print_summary(arguments, summary);
+  return status;
+}
+
+Status export_run(const ExportArguments& arguments) {
   const auto steps = read_step_window("--steps", arguments.steps);
   if (!steps.ok()) return steps.status();
   const auto reader = TraceReader::open(arguments.store);
   if (!reader.ok()) return reader.status();
-  const auto analysis = analysis_of(**reader);
-  if (!analysis.ok()) return analysis.status();
-  const auto written = write_trace(arguments, **reader, *analysis, *steps);
-  if (!written.ok()) return written.status();
-  print_summary(arguments, *written);
-  return {};
+  const bool stacks = arguments.speedscope || arguments.folded;
+  return stacks ? export_stacks(arguments, **reader, *steps)
+                : export_trace(arguments, **reader, *steps);
 }
 
 }  // namespace
@@ -83,8 +138,14 @@ void add_export(CLI::App& app, int& exit_code) {
       "export", "Write a run as a Chrome trace: a timeline for Perfetto UI and chrome://tracing");
   verb->add_option("STORE", arguments->store, "the recording, for example run.db")->required();
   verb->add_option("-o,--output", arguments->file.output,
-                   "the trace to write; compressed if the name ends in .gz; - is standard output")
+                   "the file to write; compressed if the name ends in .gz; - is standard output")
       ->required();
+  CLI::Option* speedscope = verb->add_flag(
+      "--speedscope", arguments->speedscope,
+      "the lines that Python threads were in, for https://www.speedscope.app, instead of a trace");
+  verb->add_flag("--folded", arguments->folded,
+                 "the same as folded stacks, one line each, for flamegraph.pl")
+      ->excludes(speedscope);
   verb->add_option("--steps", arguments->steps, "only these steps, for example 500-520");
   verb->add_flag("--gzip", arguments->file.gzip, "compress, whatever the name");
   verb->add_option("--level", arguments->file.level, "compression level: 1 (fast) to 3 (small)")
@@ -95,11 +156,13 @@ void add_export(CLI::App& app, int& exit_code) {
       "  stepscope export run.db -o trace.json.gz\n"
       "  stepscope export run.db -o slow.json --steps 500-520\n"
       "  stepscope export run.db -o - | jq '.otherData.verdicts'\n"
+      "  stepscope export run.db --speedscope -o run.speedscope.json\n"
+      "  stepscope export run.db --folded -o - | flamegraph.pl > run.svg\n"
       "The output replaces an existing file only once it is complete.");
   verb->callback([arguments, &exit_code] {
     // A file that may not grow further is an error of write(), not the end of the program.
     std::signal(SIGXFSZ, SIG_IGN);
-    const Status status = export_trace(*arguments);
+    const Status status = export_run(*arguments);
     exit_code = status.ok() ? kOk : report_error("export", status);
   });
 }

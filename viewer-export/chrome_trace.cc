@@ -11,6 +11,7 @@
 #include "viewer-export/op_tracks.h"
 #include "viewer-export/run_rows.h"
 #include "viewer-export/sample_tracks.h"
+#include "viewer-export/stack_tracks.h"
 #include "viewer-export/track_map.h"
 
 namespace stepscope {
@@ -21,31 +22,6 @@ constexpr std::int64_t kProgressEvery = 1 << 17;
 // What a store says of its run that is worth having in a trace; all as text.
 constexpr std::string_view kMetaKeys[] = {"command",           "host",      "torch_version",
                                           "stepscope_version", "cpu_model", "wall_start_unix_ns"};
-
-Result<Cut> cut_of(const Analysis& analysis, const std::optional<StepRange>& steps) {
-  if (!steps) return Cut{};
-  Cut cut;
-  for (const Step& step : analysis.steps) {
-    if (step.number < steps->first || step.number > steps->last) continue;
-    const SessionTime end = step.start + step.dur;
-    if (!cut.range) cut.range = {step.start, end};
-    cut.range->start = std::min(cut.range->start, step.start);
-    cut.range->end = std::max(cut.range->end, end);
-  }
-  if (cut.range) return cut;
-  const std::string asked =
-      "steps " + std::to_string(steps->first) + "-" + std::to_string(steps->last);
-  if (analysis.steps.empty()) {
-    return Status::error(ErrorKind::kUsage,
-                         asked +
-                             " were requested, but no step was found in this run; export it "
-                             "without --steps");
-  }
-  const auto [low, high] = std::ranges::minmax(analysis.steps, {}, &Step::number);
-  return Status::error(ErrorKind::kUsage, asked + " are not in this run, which has steps " +
-                                              std::to_string(low.number) + "-" +
-                                              std::to_string(high.number));
-}
 
 // Members before the events: what a person finds with `zcat trace.json.gz | head`, and viewers show
 // as the trace's metadata.
@@ -152,6 +128,9 @@ Result<ChromeTraceSummary> write_chrome_trace(const TraceReader& reader, const A
   OpTracks ops(reader, tracks, writer);
   if (Status status = write_ops(reader, *cut, options, ops, writer); !status.ok()) return status;
   if (Status status = devices.write(writer); !status.ok()) return status;
+  const auto lanes = static_cast<std::int64_t>(tracks.lanes().size());
+  StackTracks stacks(reader, *cut, tracks, writer);
+  if (Status status = stacks.write(); !status.ok()) return status;
   for (const Track& lane : tracks.lanes()) write_track_name(lane, writer);
   const auto whole = union_of(union_of(rows.extent(), ops.extent()), devices.extent());
   rows.write_verdicts(writer, whole.value_or(TimeRange{}));
@@ -165,11 +144,13 @@ Result<ChromeTraceSummary> write_chrome_trace(const TraceReader& reader, const A
   summary.slices = writer.slices();
   summary.counters = writer.counters();
   summary.flows = writer.flows();
-  summary.lanes = static_cast<std::int64_t>(tracks.lanes().size());
-  summary.skipped = rows.skipped() + ops.skipped() + devices.skipped() + skipped_unfinished;
-  const std::string trailer = ",\n\"stepscope\":{\"slices\":" + std::to_string(summary.slices) +
-                              ",\"skipped\":" + std::to_string(summary.skipped) + "}";
-  if (Status status = writer.end(trailer); !status.ok()) return status;
+  summary.lanes = lanes;
+  summary.skipped =
+      rows.skipped() + ops.skipped() + devices.skipped() + stacks.skipped() + skipped_unfinished;
+  std::string trailer = ",\n\"stepscope\":{\"slices\":" + std::to_string(summary.slices) +
+                        ",\"skipped\":" + std::to_string(summary.skipped);
+  if (stacks.every() > 1) trailer += ",\"stack_samples_every\":" + std::to_string(stacks.every());
+  if (Status status = writer.end(trailer + "}"); !status.ok()) return status;
   return summary;
 }
 

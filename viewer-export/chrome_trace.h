@@ -13,14 +13,9 @@
 #include "store/analysis.h"
 #include "store/trace_reader.h"
 #include "viewer-export/byte_sink.h"
+#include "viewer-export/cut.h"
 
 namespace stepscope {
-
-// Step numbers, both included.
-struct StepRange {
-  std::int64_t first = 0;
-  std::int64_t last = 0;
-};
 
 struct ChromeTraceOptions {
   // Only events that start within these steps, of any loop.

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "store/trace_reader.h"
+#include "viewer-export/cut.h"
 #include "viewer-export/event_writer.h"
-#include "viewer-export/run_rows.h"
 #include "viewer-export/track_map.h"
 
 namespace stepscope {

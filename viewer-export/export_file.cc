@@ -1,4 +1,4 @@
-#include "viewer-export/trace_file.h"
+#include "viewer-export/export_file.h"
 
 #include <memory>
 
@@ -6,20 +6,8 @@
 
 namespace stepscope {
 
-namespace {
-
-// The output names itself in its errors.
-Result<ChromeTraceSummary> naming(const std::string& store, Result<ChromeTraceSummary> written) {
-  if (written.ok() || written.status().kind() == ErrorKind::kIo) return written;
-  return Status::error(written.status().kind(), store + ": " + written.status().message());
-}
-
-}  // namespace
-
-Result<ChromeTraceSummary> write_trace_file(const TraceReader& reader, const std::string& store,
-                                            const Analysis& analysis,
-                                            const ChromeTraceOptions& options,
-                                            const TraceFile& file) {
+Status write_export_file(const ExportFile& file, const std::string& store,
+                         const std::function<Status(ByteSink&)>& write) {
   const auto output = OutputFile::create(file.output);
   if (!output.ok()) return output.status();
   ByteSink* sink = output->get();
@@ -28,7 +16,10 @@ Result<ChromeTraceSummary> write_trace_file(const TraceReader& reader, const std
     gzip = make_gzip_sink(**output, file.level);
     sink = gzip.get();
   }
-  return naming(store, write_chrome_trace(reader, analysis, options, *sink));
+  Status status = write(*sink);
+  // The output names itself in its errors.
+  if (status.ok() || status.kind() == ErrorKind::kIo) return status;
+  return Status::error(status.kind(), store + ": " + status.message());
 }
 
 }  // namespace stepscope

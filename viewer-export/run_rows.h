@@ -10,16 +10,11 @@
 
 #include "store/analysis.h"
 #include "store/trace_reader.h"
+#include "viewer-export/cut.h"
 #include "viewer-export/event_writer.h"
 #include "viewer-export/track_map.h"
 
 namespace stepscope {
-
-// The part of a run that is drawn: events that start inside.
-struct Cut {
-  std::optional<TimeRange> range;  // nothing: all
-  [[nodiscard]] bool has(SessionTime start) const { return !range || range->contains(start); }
-};
 
 class RunRows {
  public:

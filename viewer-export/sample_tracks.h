@@ -11,8 +11,8 @@
 
 #include "store/counters.h"
 #include "store/trace_reader.h"
+#include "viewer-export/cut.h"
 #include "viewer-export/event_writer.h"
-#include "viewer-export/run_rows.h"
 #include "viewer-export/track_map.h"
 
 namespace stepscope {

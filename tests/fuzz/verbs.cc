@@ -18,7 +18,9 @@
 #include "store/trace_reader.h"
 #include "store/trace_writer.h"
 #include "viewer-export/chrome_trace.h"
+#include "viewer-export/folded.h"
 #include "viewer-export/report/report.h"
+#include "viewer-export/speedscope.h"
 
 namespace stepscope::testing {
 namespace {
@@ -51,6 +53,12 @@ void export_trace(const TraceReader& reader) {
   if (!stored.ok()) return;
   NoSink trace;
   static_cast<void>(write_chrome_trace(reader, *stored, {}, trace).status());
+}
+
+void export_stacks(const TraceReader& reader) {
+  NoSink stacks;
+  static_cast<void>(write_speedscope(reader, {}, stacks).status());
+  static_cast<void>(write_folded(reader, {}, stacks).status());
 }
 
 void ask_what_if(const TraceReader& reader) {
@@ -90,6 +98,7 @@ void run_verbs(const fs::path& store, unsigned which) {
     const auto reader = TraceReader::open(store);
     if (!reader.ok()) return;
     export_trace(**reader);
+    export_stacks(**reader);
     if ((which & 2) != 0) ask_what_if(**reader);
     AnalyzeOptions options;
     options.op_samples = more;
