@@ -188,7 +188,7 @@ RUNS = {
     "hostile": lambda: [on_cpu(names=HOSTILE_NAMES)],
 }
 
-HAND_MADE = ("killed", "served", "tensors")  # of make_trace_store
+HAND_MADE = ("code", "killed", "served", "tensors")  # of make_trace_store
 KINDS = [*RUNS, *HAND_MADE, "trace"]
 
 

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "viewer-export/report/code_samples.h"
 #include "viewer-export/report/input_waits.h"
 #include "viewer-export/report/report_loops.h"
 #include "viewer-export/report/report_names.h"
@@ -54,6 +55,8 @@ Result<Json> run_json(const TraceReader& reader, const Analysis& analysis) {
   if (status.ok()) status = read_ops(reader, time, tables, pictures);
   if (status.ok()) status = pictures.add_the_rest();
   if (!status.ok()) return status;
+  auto code = code_samples_json(reader, analysis, loops, *phases, names);
+  if (!code.ok()) return code.status();
 
   Json run = *std::move(series);
   run["devices"] = devices_json(reader, analysis);
@@ -67,6 +70,7 @@ Result<Json> run_json(const TraceReader& reader, const Analysis& analysis) {
   run["shapes"] = tables.shapes_json();
   run["kernels"] = tables.kernels_json();
   run["copies"] = tables.copies_json();
+  run["code"] = *std::move(code);
   run["wall_start_unix_ns"] = reader.meta_int("wall_start_unix_ns", 0);
   run["imported_from"] = reader.meta("imported_from").value_or("");
   run["names"] = names.json();  // once all have been asked for

@@ -36,6 +36,9 @@ inline constexpr std::size_t kReportSlices = 24'000;  // drawn in the timelines 
 inline constexpr std::size_t kReportRows = 2'000;     // of ops, of ops by shape, of kernels
 inline constexpr std::size_t kReportPoints = 400;     // of a counter over time
 inline constexpr std::size_t kReportNameBytes = 1'000;  // of a name
+inline constexpr std::size_t kReportThreads = 64;       // whose stacks are drawn
+inline constexpr std::size_t kReportFrames = 20'000;    // of their stacks
+inline constexpr double kReportLeastShare = 0.0005;     // of a thread's samples, to draw a frame
 
 // False when this program was built without the library that draws the graphs; the page then shows
 // all figures and says what is missing.

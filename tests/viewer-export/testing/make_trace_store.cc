@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "tests/store/testing/synthetic_run.h"
+#include "tests/viewer-export/testing/code_store.h"
 #include "tests/viewer-export/testing/trace_stores.h"
 
 int main(int argc, char** argv) {
@@ -13,10 +14,13 @@ int main(int argc, char** argv) {
   Status status = Status::error(
       ErrorKind::kUsage,
       "usage: make_trace_store {hostile|killed|served|tensors} PATH | large PATH OPS | steps PATH "
-      "STEPS");
+      "STEPS | code PATH [FOLDER]");
   if (kind == "hostile" && argc == 3) status = testing::make_hostile_store(argv[2]);
   if (kind == "served" && argc == 3) status = testing::make_served_store(argv[2]);
   if (kind == "tensors" && argc == 3) status = testing::make_tensor_store(argv[2]);
+  if (kind == "code" && (argc == 3 || argc == 4)) {
+    status = testing::make_code_store(argv[2], argc == 4 ? argv[3] : "/nowhere");
+  }
   if (kind == "killed" && argc == 3) {
     const testing::SyntheticRun run{.steps = 30, .rank = 1, .killed_by = 9, .samples = true};
     testing::make_store(argv[2], run, /*analysed=*/true);

@@ -1,6 +1,7 @@
 // Selects the page, and redraws it when needed.
 import {readAddress} from "./address.js";
 import {drawGraphs, forgetCharts} from "./charts.js";
+import {codePage, hasCode} from "./code.js";
 import {comparePage} from "./compare.js";
 import {analysis, beside, comparison, inLoopUnits, loopIndex, loopTitle, run, selectLoop, sweep} from "./data.js";
 import {append, h, visible} from "./dom.js";
@@ -18,6 +19,7 @@ import {plural, time} from "./text.js";
 const PAGES_OF_RUN = [
   {id: "overview", title: "Overview", page: overviewPage, has: () => true},
   {id: "input", title: "Input pipeline", page: inputPage, has: hasInput},
+  {id: "code", title: "Code", page: codePage, has: hasCode},
   {id: "ops", title: "Ops", page: opsPage, has: () => run.ops.length > 0},
   {id: "kernels", title: "Kernels", page: kernelsPage, has: () => run.kernels.length > 0},
   {id: "copies", title: "Copies", page: copiesPage, has: () => run.copies.length > 0},
