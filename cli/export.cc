@@ -135,16 +135,14 @@ Status export_run(const ExportArguments& arguments) {
 void add_export(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ExportArguments>();
   CLI::App* verb = app.add_subcommand(
-      "export", "Write a run as a Chrome trace: a timeline for Perfetto UI and chrome://tracing");
+      "export", "Write a run for other viewers: a Chrome trace for Perfetto UI, or stack samples");
   verb->add_option("STORE", arguments->store, "the recording, for example run.db")->required();
   verb->add_option("-o,--output", arguments->file.output,
                    "the file to write; compressed if the name ends in .gz; - is standard output")
       ->required();
-  CLI::Option* speedscope = verb->add_flag(
-      "--speedscope", arguments->speedscope,
-      "the lines that Python threads were in, for https://www.speedscope.app, instead of a trace");
-  verb->add_flag("--folded", arguments->folded,
-                 "the same as folded stacks, one line each, for flamegraph.pl")
+  CLI::Option* speedscope = verb->add_flag("--speedscope", arguments->speedscope,
+                                           "stack samples for speedscope.app instead of a trace");
+  verb->add_flag("--folded", arguments->folded, "stack samples as folded stacks, for flamegraph.pl")
       ->excludes(speedscope);
   verb->add_option("--steps", arguments->steps, "only these steps, for example 500-520");
   verb->add_flag("--gzip", arguments->file.gzip, "compress, whatever the name");
