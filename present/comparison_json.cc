@@ -72,6 +72,24 @@ Json calls_json(const std::vector<CallDifference>& calls, std::size_t top) {
   return json;
 }
 
+Json lines_json(const std::vector<LineDifference>& lines, std::size_t top) {
+  const auto number = [](std::int64_t line) { return line > 0 ? Json(line) : Json(nullptr); };
+  Json json = Json::array();
+  for (std::size_t i = 0; i < std::min(top, lines.size()); ++i) {
+    const LineDifference& line = lines[i];
+    json.push_back({{"where", line_place_name(line.place)},
+                    {"category", line.category},
+                    {"file", line.file},
+                    {"function", line.function},
+                    {"line_a", number(line.line_a)},
+                    {"line_b", number(line.line_b)},
+                    {"changed", line.ns.changed},
+                    {"trifle", line.trifle},
+                    {"ns", difference_json(line.ns, Unit::kNanoseconds)}});
+  }
+  return json;
+}
+
 Json steps_json(const LoopReport& loop) {
   return {{"count", loop.steps.size()},
           {"marker", marker_name(loop.marker)},
@@ -112,6 +130,11 @@ Json loop_json(const ComparisonView& view, const LoopComparison& loop) {
            loop.sample ? difference_json(*loop.sample, Unit::kNanoseconds) : Json(nullptr)},
           {"categories", parts_json(loop.categories)},
           {"phases", parts_json(loop.phases)},
+          {"lines_compared", loop.lines.size()},
+          {"lines_changed",
+           std::ranges::count_if(loop.lines,
+                                 [](const LineDifference& line) { return line.ns.changed; })},
+          {"lines", lines_json(loop.lines, top)},
           {"ops_compared", loop.calls.size()},
           {"ops_changed", changed(loop.calls)},
           {"ops", calls_json(loop.calls, top)},

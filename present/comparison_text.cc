@@ -177,8 +177,34 @@ std::string call_rows(const std::vector<CallDifference>& calls, const std::strin
   return text + "    " + summary + "\n";
 }
 
+// What runs in the loop's own thread is told by the phase; a worker's lines count while the loop
+// waits for their batch.
+std::string line_rows(const LoopComparison& loop, int top) {
+  constexpr std::size_t kName = 36;
+  const auto count = [&](auto quality) {
+    return static_cast<std::size_t>(std::ranges::count_if(loop.lines, quality));
+  };
+  const std::size_t changed = count([](const LineDifference& line) { return line.ns.changed; });
+  const std::size_t matter = count([](const LineDifference& line) { return line.matters(); });
+  if (loop.lines.empty()) return "";
+  const std::string summary = changed_text(loop.lines.size(), changed, matter, loop.unit);
+  if (matter == 0) return "\n  lines of your code   " + summary + "\n";
+  if (top < 1) return "";
+  std::string text = "\n" + line_of("  " + pad_right("lines of your code", kName) +
+                                    pad_right("where", 10) + pad_left("A", 9) + pad_left("B", 10) +
+                                    pad_left("difference", 11) + pad_left("interval", 23));
+  for (std::size_t i = 0; i < std::min(matter, static_cast<std::size_t>(top)); ++i) {
+    const LineDifference& line = loop.lines[i];
+    const bool worker = line.place == LinePlace::kWorker;
+    text +=
+        line_of("    " + pad_right(cut(line_text(line), kName - 3), kName - 2) +
+                pad_right(worker ? "worker" : line.category, 10) + time_cells(line.ns).substr(1));
+  }
+  return text + "    " + summary + "\n";
+}
+
 std::string loop_page(const LoopComparison& loop, int top, const Palette& palette) {
-  return reason_lines(loop) + tables(loop, palette) +
+  return reason_lines(loop) + tables(loop, palette) + line_rows(loop, top) +
          call_rows(loop.kernels, "kernel", "kernels by time", loop.unit, top) +
          call_rows(loop.calls, "op", "ops by self time", loop.unit, top);
 }

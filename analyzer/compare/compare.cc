@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "analyzer/compare/compare_lines.h"
 #include "analyzer/compare/match_loops.h"
 #include "analyzer/compare/notes.h"
 #include "analyzer/verdict/summary.h"
@@ -181,8 +182,10 @@ Comparison compare(const AnalysisReport& a, const AnalysisReport& b) {
   const LoopMatch match = match_loops(a.loops, b.loops);
   for (const auto& [in_a, in_b] : match.pairs) {
     result.loops.push_back(compare_loops(a.loops[in_a], b.loops[in_b]));
-    result.loops.back().a = in_a;
-    result.loops.back().b = in_b;
+    LoopComparison& loop = result.loops.back();
+    loop.a = in_a;
+    loop.b = in_b;
+    loop.lines = compare_lines({a.run, a.loops[in_a]}, {b.run, b.loops[in_b]}, loop.phases);
   }
   result.only_in_a = match.only_in_a;
   result.only_in_b = match.only_in_b;

@@ -42,6 +42,20 @@ struct CallDifference {
   [[nodiscard]] bool b_has_none() const { return ns.b.value <= 0 && calls.b.value <= 0; }
 };
 
+// A line of the program, with what it calls.
+struct LineDifference {
+  LinePlace place = LinePlace::kLoop;
+  std::string category;  // LineShare::category
+  std::string file;      // told_file()
+  std::string function;
+  std::int64_t line_a = 0;  // 0: too little of the run's time, or none, was found in it
+  std::int64_t line_b = 0;  // differs from line_a where the code was edited
+  Difference ns;            // per step; of a worker, of the time that its batch was awaited
+  bool trifle = false;      // less than kTrifle of A's step
+
+  [[nodiscard]] bool matters() const { return ns.changed && !trifle; }
+};
+
 // The comparison of two loops, over their analysed steps.
 struct LoopComparison {
   std::size_t a = 0;  // indexes in the reports
@@ -61,6 +75,7 @@ struct LoopComparison {
   std::vector<PartDifference> phases;      // input, forward, backward, optimizer, other
   std::vector<CallDifference> calls;       // by matters(), changed() and |delta|
   std::vector<CallDifference> kernels;     // the same; empty unless both have a device
+  std::vector<LineDifference> lines;       // by matters() and |delta|; empty unless both have lines
   bool a_has_ops = false;
   bool b_has_ops = false;
 

@@ -144,7 +144,41 @@ std::string appearance_reason(const LoopComparison& loop, bool gone) {
          signed_time_text(most.ns.delta()) + in_units(" a step", loop.unit) + others + ".";
 }
 
+// Of a wait for input, the line of who makes the batches says more than that of who waits.
+const LineDifference* most_changed_line(const LoopComparison& loop) {
+  const auto of = [&](LinePlace place) -> const LineDifference* {
+    const auto found = std::ranges::find_if(loop.lines, [&](const LineDifference& line) {
+      return line.place == place && line.matters();
+    });
+    return found != loop.lines.end() ? &*found : nullptr;
+  };
+  const LineDifference* in_loop = of(LinePlace::kLoop);
+  const LineDifference* in_worker = of(LinePlace::kWorker);
+  const bool waits = in_loop == nullptr || in_loop->category == "input";
+  return in_worker != nullptr && waits ? in_worker : in_loop;
+}
+
+std::string line_reason(const LoopComparison& loop) {
+  const LineDifference* line = most_changed_line(loop);
+  if (line == nullptr) return "";
+  const std::string where = line->place == LinePlace::kWorker ? ", which makes the batches," : "";
+  return "The line of your code that changed most" + where + " is " + line_text(*line) + ": " +
+         signed_time_text(line->ns.delta()) + in_units(" a step", loop.unit) + ".";
+}
+
 }  // namespace
+
+std::string line_text(const LineDifference& line) {
+  const bool moved = line.line_a > 0 && line.line_b > 0 && line.line_a != line.line_b;
+  const std::int64_t number = std::max(line.line_a, line.line_b);
+  std::string text = printable(line.file);
+  if (moved) {
+    text += ":" + std::to_string(line.line_a) + "→" + std::to_string(line.line_b);
+  } else if (number > 0) {
+    text += ":" + std::to_string(number);
+  }
+  return text + " " + printable(line.function);
+}
 
 std::string signed_time_text(double ns) { return with_sign(ns, time_text(std::abs(ns))); }
 
@@ -186,7 +220,7 @@ std::string answer_of(const LoopComparison& loop) {
 std::vector<std::string> reasons_of(const LoopComparison& loop) {
   // Steps that do different work need no reason to take different times.
   if (loop.sample) return {batch_reason(loop)};
-  std::vector<std::string> reasons = {median_reason(loop), category_reason(loop),
+  std::vector<std::string> reasons = {median_reason(loop), category_reason(loop), line_reason(loop),
                                       appearance_reason(loop, true),
                                       appearance_reason(loop, false)};
   std::erase(reasons, "");

@@ -19,6 +19,9 @@ std::string answer_of(const LoopComparison& loop);
 // What changed, a sentence each; empty when nothing did.
 std::vector<std::string> reasons_of(const LoopComparison& loop);
 
+// "data.py:41 decode", or "data.py:41→44 decode" where B has it on another line.
+std::string line_text(const LineDifference& line);
+
 // "+12.3 % (95 % CI +11.0 … +13.6)": the value of a decided gate, in its unit.
 std::string outcome_text(const GateOutcome& outcome);
 

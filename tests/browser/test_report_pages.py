@@ -37,7 +37,7 @@ def test_every_page_has_its_content_and_no_width_of_its_own(open_report, reports
         ("input", ["overview", "input", "ops", "steps"]),
         ("device", ["overview", "input", "ops", "kernels", "copies", "steps"]),
         ("ranks", ["overview", "input", "ops", "kernels", "copies", "steps", "ranks"]),
-        ("killed", ["overview", "input", "ops", "memory", "steps"]),
+        ("killed", ["overview", "input", "code", "ops", "memory", "steps"]),
         ("served", ["overview", "input", "ops", "steps"]),
     ],
 )
