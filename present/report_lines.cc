@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t kMost = 3;
 constexpr double kLeast = 0.02;  // of what the block is about
-constexpr std::size_t kPlaceWidth = 60;
 constexpr std::size_t kShareWidth = 22;
+constexpr std::size_t kTimeWidth = 12;
 
 // What a block of lines is about: a category of the loop's time, or all of the step.
 struct Topic {
@@ -100,7 +100,8 @@ std::string line_text(const LineShare& line, const RunFacts& run) {
          (line.line > 0 ? ":" + std::to_string(line.line) : "") + " " + line.function;
 }
 
-std::string lines_block(const RunFacts& run, const LoopReport& loop, const Palette& palette) {
+std::string lines_block(const RunFacts& run, const LoopReport& loop, const Palette& palette,
+                        std::size_t width) {
   if (loop.line_use.withheld) {
     return "\n  " +
            palette.dim("no lines of code: Stepscope got a core too late to look at them in time") +
@@ -114,15 +115,16 @@ std::string lines_block(const RunFacts& run, const LoopReport& loop, const Palet
       (few ? " (too few samples for more than the first: " + std::to_string(topic.samples) + ")"
            : "");
   std::string text = "\n" + palette.bold(title) + "   " + palette.dim(topic.title) + "\n";
+  const std::size_t place_width = width - 6 - kShareWidth - kTimeWidth;
   std::size_t told = 0;
   for (const LineShare& line : topic.lines) {
     if (told == (few ? 1 : kMost) || line.share < kLeast) break;
     ++told;
-    const std::string place = cut(printable(line_text(line, run)), kPlaceWidth - 1);
-    text += "    " + pad_right(place, kPlaceWidth) + pad_left(share_text(line), kShareWidth) +
-            pad_left(time_text(static_cast<double>(to_ns(line.step))), 12) + "\n";
+    const std::string place = cut(printable(line_text(line, run)), place_width - 1);
+    text += "    " + pad_right(place, place_width) + pad_left(share_text(line), kShareWidth) +
+            pad_left(time_text(static_cast<double>(to_ns(line.step))), kTimeWidth) + "\n";
     const std::string more = more_text(line);
-    if (!more.empty()) text += "      " + palette.dim(cut(more, kPageWidth - 6)) + "\n";
+    if (!more.empty()) text += "      " + palette.dim(cut(more, width - 6)) + "\n";
   }
   return told > 0 ? text : "";
 }

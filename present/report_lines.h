@@ -4,6 +4,7 @@
 #include <string>
 
 #include "analyzer/report.h"
+#include "present/report_words.h"
 #include "present/terminal_text.h"
 
 namespace stepscope {
@@ -12,6 +13,8 @@ namespace stepscope {
 std::string line_text(const LineShare& line, const RunFacts& run);
 
 // Under a verdict: the three lines that matter most for it. "" where nothing is known.
-std::string lines_block(const RunFacts& run, const LoopReport& loop, const Palette& palette);
+// As wide as a page, or as `width`.
+std::string lines_block(const RunFacts& run, const LoopReport& loop, const Palette& palette,
+                        std::size_t width = kPageWidth);
 
 }  // namespace stepscope

@@ -21,19 +21,6 @@ Json limits_json(const MemoryLimits& limits) {
           {"oom_score", bytes_or_null(limits.oom_score)}};
 }
 
-Json last_lines_json(const std::vector<LastLine>& lines) {
-  Json json = Json::array();
-  for (const LastLine& line : lines) {
-    json.push_back({{"tid", line.tid},
-                    {"thread", or_null(line.thread)},
-                    {"place", line.place},
-                    {"inside", or_null(line.inside)},
-                    {"blocked", or_null(line.blocked)},
-                    {"before_ns", line.before_ns}});
-  }
-  return json;
-}
-
 Json died_json(const ProcessReport& process) {
   if (process.died.empty()) return nullptr;
   const ProcessEnd& end = *process.end;
@@ -101,6 +88,19 @@ Json environment_json(const std::vector<std::string>& variables) {
 }
 
 }  // namespace
+
+Json last_lines_json(const std::vector<LastLine>& lines) {
+  Json json = Json::array();
+  for (const LastLine& line : lines) {
+    json.push_back({{"tid", line.tid},
+                    {"thread", or_null(line.thread)},
+                    {"place", line.place},
+                    {"inside", or_null(line.inside)},
+                    {"blocked", or_null(line.blocked)},
+                    {"before_ns", line.before_ns}});
+  }
+  return json;
+}
 
 Json run_json(const AnalysisReport& report) {
   Json processes = Json::array();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <vector>
 
 #include "analyzer/report.h"
 
@@ -9,6 +10,8 @@ namespace stepscope {
 
 // The key "run": the program, the machine, and how each process went and ended.
 nlohmann::ordered_json run_json(const AnalysisReport& report);
+// Where threads were when they were last looked at.
+nlohmann::ordered_json last_lines_json(const std::vector<LastLine>& lines);
 // The key "ranks"; null where there is one rank.
 nlohmann::ordered_json ranks_json(const AnalysisReport& report);
 nlohmann::ordered_json losses_json(const AnalysisReport& report);

@@ -4,6 +4,7 @@
 
 #include "present/json_value.h"
 #include "present/report_json.h"
+#include "present/report_run_json.h"
 #include "present/trend_line.h"
 
 namespace stepscope {
@@ -50,6 +51,7 @@ std::string top_json(const LiveFrame& frame) {
     const bool any = !live.history.empty();
     loop["last_step_ns"] = any ? Json(to_ns(live.history.back().dur)) : Json(nullptr);
     loop["trend"] = trend_json(live);
+    loop["now"] = last_lines_json(live.now);
     loops.push_back(std::move(loop));
   }
   Json run = window["run"];

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "analyzer/losses.h"
+#include "analyzer/printable.h"
 #include "analyzer/words.h"
+#include "present/report_lines.h"
 #include "present/report_words.h"
 #include "present/terminal_text.h"
 #include "present/trend_line.h"
@@ -211,6 +213,28 @@ void add_input(const LoopReport& loop, Lines& lines) {
   lines.add(pad_right("input wait", kLabel) + text);
 }
 
+// The lines of the program: of the latest steps, and where it is now.
+void add_code(const LiveFrame& frame, Lines& lines) {
+  const LiveLoop& live = frame.loops.front();
+  constexpr std::size_t kNarrowest = 72;  // cut below that
+  const std::string block = lines_block(frame.window.run, frame.window.loops.front(), Palette{},
+                                        std::max(lines.width(), kNarrowest));
+  if (!block.empty()) lines.gap();
+  std::size_t begin = block.find_first_not_of('\n');
+  while (begin != std::string::npos && begin < block.size()) {
+    const std::size_t end = block.find('\n', begin);
+    lines.add(block.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (!live.now.empty()) lines.gap();
+  for (const LastLine& line : live.now) {
+    const bool of_loop = &line == &live.now.front();
+    lines.add(pad_right(of_loop ? "now" : "  worker", kLabel) + printable(line.place) +
+              (line.inside.empty() ? "" : " → " + printable(line.inside)) +
+              (line.blocked.empty() ? "" : ", blocked in " + printable(line.blocked)));
+  }
+}
+
 void add_memory(const LiveFrame& frame, Lines& lines) {
   constexpr std::size_t kMost = 4;
   std::string label = "memory";
@@ -285,6 +309,7 @@ std::vector<std::string> top_lines(const LiveFrame& frame, const TopOptions& opt
     add_step_time(loop, frame.loops.front(), lines);
     add_shares(loop, lines);
     add_input(loop, lines);
+    add_code(frame, lines);
     add_memory(frame, lines);
     add_other_loops(frame, lines);
     add_ops(loop, options.top_ops, lines);

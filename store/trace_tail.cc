@@ -30,11 +30,12 @@ class TraceTail::Impl {
                      std::vector<Event>& events);
   Status read_samples(News& news);
   Status read_schedule(News& news);
+  Status read_stacks(std::int64_t most, News& news);
   Status read_the_rest(News& news);
 
   std::int64_t phases_ = 0, ops_ = 0, calls_ = 0, kernels_ = 0, copies_ = 0, memsets_ = 0,
-               syncs_ = 0, samples_ = 0, stretches_ = 0,
-               readings_ = 0;  // the last id that was read
+               syncs_ = 0, samples_ = 0, stretches_ = 0, readings_ = 0, frames_ = 0,
+               stack_samples_ = 0;  // the last id that was read
 };
 
 Result<std::int64_t> TraceTail::Impl::begin_of(const char* table, std::int64_t most,
@@ -118,6 +119,20 @@ Status TraceTail::Impl::read_schedule(News& news) {
       [&](const ThreadReading& reading) { news.thread_readings.push_back(reading); }, after);
 }
 
+Status TraceTail::Impl::read_stacks(std::int64_t most, News& news) {
+  auto frames = read_frames(tables->database, tables->known(), frames_);
+  if (!frames.ok()) return frames.status();
+  news.frames = *std::move(frames);
+  frames_ += std::ssize(news.frames);
+  const auto last = tables->database.query_int("SELECT coalesce(max(id), 0) FROM stack_sample");
+  if (!last.ok()) return last.status();
+  const std::int64_t begin = std::max(stack_samples_, std::max<std::int64_t>(*last, 0) - most);
+  stack_samples_ = *last;
+  return scan_stack_samples(
+      tables->database, tables->known(), std::ssize(news.watched_threads), frames_,
+      [&](const StackSample& sample) { news.stack_samples.push_back(sample); }, begin);
+}
+
 Status TraceTail::Impl::read_the_rest(News& news) {
   auto losses = read_losses(tables->database, tables->known());
   if (!losses.ok()) return losses.status();
@@ -143,6 +158,7 @@ Status TraceTail::Impl::read(const Most& most, News& news) {
   if (status.ok()) status = read_events("sync", most.events, syncs_, news, news.syncs);
   if (status.ok()) status = read_samples(news);
   if (status.ok()) status = read_schedule(news);
+  if (status.ok()) status = read_stacks(most.events, news);
   if (status.ok()) status = read_the_rest(news);
   return status;
 }

@@ -319,22 +319,12 @@ bool only_waits(const std::vector<StackSample>& samples, const RecordedRun& reco
   return static_cast<double>(most) >= kWaitsOnly * static_cast<double>(samples.size());
 }
 
-// The threads that may make the loop's batches: others of its process, and those of its children.
-bool may_be_producer(const StoredWatchedThread& thread, const LoopReport& report,
-                     const RecordedRun& recording) {
-  if (thread.tid == report.tid && thread.pid == report.pid) return false;
-  if (thread.process == report.process) return true;
-  return std::ranges::any_of(recording.processes, [&](const StoredProcess& process) {
-    return process.id == thread.process && process.parent_pid == report.pid;
-  });
-}
-
 void add_lines_of_workers(const RecordedRun& recording, const StackHistory& history,
                           const SteadySteps& steps, LoopReport& report) {
   std::vector<Seen> seen;
   for (const StoredWatchedThread& thread : recording.watched_threads) {
     const auto samples = history.samples().find(thread.id);
-    if (samples == history.samples().end() || !may_be_producer(thread, report, recording) ||
+    if (samples == history.samples().end() || !may_make_batches(thread, report, recording) ||
         only_waits(samples->second, recording)) {
       continue;
     }
@@ -351,6 +341,15 @@ void add_lines_of_workers(const RecordedRun& recording, const StackHistory& hist
 }
 
 }  // namespace
+
+bool may_make_batches(const StoredWatchedThread& thread, const LoopReport& report,
+                      const RecordedRun& recording) {
+  if (thread.tid == report.tid && thread.pid == report.pid) return false;
+  if (thread.process == report.process) return true;
+  return std::ranges::any_of(recording.processes, [&](const StoredProcess& process) {
+    return process.id == thread.process && process.parent_pid == report.pid;
+  });
+}
 
 Result<StackHistory> StackHistory::read(const RecordedRun& recording) {
   StackHistory history;

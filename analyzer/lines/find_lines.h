@@ -39,6 +39,10 @@ class StackHistory {
   std::unique_ptr<OwnCode> code_;
 };
 
+// Whether the thread may make the loop's batches: another of its process, or one of a child's.
+bool may_make_batches(const StoredWatchedThread& thread, const LoopReport& report,
+                      const RecordedRun& recording);
+
 // Fills report.lines and report.line_use from the steps, phases and starvation of `report`.
 void find_lines(const RecordedRun& recording, const Loop& loop, const StackHistory& history,
                 LoopReport& report);

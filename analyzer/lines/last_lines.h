@@ -1,4 +1,4 @@
-// Where the threads of a process were when it ended.
+// Where the threads of a process were when it ended, and where those of a running one are.
 #pragma once
 
 #include <vector>
@@ -13,5 +13,10 @@ namespace stepscope {
 // line of the main thread. A thread that was not looked at in the last second is left out.
 void add_last_lines(const RecordedRun& recording, const StackHistory& history,
                     std::vector<ProcessReport>& processes);
+
+// Where the loop's thread is, and after it who makes the batch that it waits for: as of the latest
+// looks, none older than a second before `now`.
+std::vector<LastLine> lines_now(const RecordedRun& recording, const StackHistory& history,
+                                const LoopReport& loop, SessionTime now);
 
 }  // namespace stepscope

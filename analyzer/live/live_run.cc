@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "analyzer/analyze.h"
+#include "analyzer/lines/find_lines.h"
+#include "analyzer/lines/last_lines.h"
 #include "analyzer/steps/segments.h"
 #include "store/counters.h"
 
@@ -61,6 +63,7 @@ Result<const LiveFrame*> LiveRun::refresh() {
   take_in(news);
   if (Status status = analyse_window(); !status.ok()) return status;
   describe_loops();
+  if (Status status = describe_lines(); !status.ok()) return status;
   describe_memory();
   return &std::as_const(frame_);
 }
@@ -133,6 +136,8 @@ void LiveRun::take_in(News& news) {
   append(held_.samples, news.samples);
   append(held_.stretches, news.stretches);
   append(held_.thread_readings, news.thread_readings);
+  append(held_.frames, news.frames);
+  append(held_.stack_samples, news.stack_samples);
   held_.watched_threads = std::move(news.watched_threads);
   for (const Sample& sample : news.samples) {
     latest_[std::string(tail_->text(sample.counter))][{sample.process, sample.gpu}] = sample.value;
@@ -160,11 +165,13 @@ void LiveRun::drop_old_events() {
   keep_latest(held_.samples, kMostSamples);
   keep_latest(held_.stretches, kMostSamples);
   keep_latest(held_.thread_readings, 4 * kMostSamples);
+  keep_latest(held_.stack_samples, 4 * kMostSamples);
 }
 
 RecordedRun LiveRun::recorded_run() const {
   RecordedRun run;
   run.facts.command = tail_->meta("command").value_or("");
+  run.facts.working_folder = tail_->meta("working_folder").value_or("");
   run.facts.program = tail_->meta("program").value_or("");
   run.facts.torch_version = tail_->meta("torch_version").value_or("");
   run.facts.cpu_count = tail_->meta_int("cpu_count", 0);
@@ -211,6 +218,8 @@ RecordedRun LiveRun::recorded_run() const {
   run.watched_threads = held_.watched_threads;
   run.for_each_stretch = source(held_.stretches);
   run.for_each_thread_reading = source(held_.thread_readings);
+  run.frames = held_.frames;
+  run.for_each_stack_sample = source(held_.stack_samples);
   run.text = [this](StringId id) { return tail_->text(id); };
   take_lengths(run);
   take_modes(run);
@@ -268,6 +277,19 @@ void LiveRun::describe_loops() {
     }
     frame_.loops.push_back(std::move(live));
   }
+}
+
+Status LiveRun::describe_lines() {
+  if (!frame_.being_recorded || held_.stack_samples.empty()) return {};
+  const RecordedRun run = recorded_run();
+  const auto history = StackHistory::read(run);
+  if (!history.ok()) return history.status();
+  // Samples come with the other events of their time.
+  SessionTime latest = session_time(0);
+  for (const StackSample& sample : held_.stack_samples) latest = std::max(latest, sample.at);
+  for (std::size_t i = 0; i < frame_.loops.size(); ++i)
+    frame_.loops[i].now = lines_now(run, *history, frame_.window.loops[i], latest);
+  return {};
 }
 
 void LiveRun::describe_memory() {

@@ -40,6 +40,7 @@ struct LiveLoop {
   std::optional<std::int64_t> steps;  // so far, over the whole run; nothing: inferred from
                                       // ops, of which only the latest are kept
   std::vector<LiveStep> history;      // the latest steps, in order
+  std::vector<LastLine> now;          // lines_now(); empty for a run that has ended
 };
 
 struct LiveMemory {
@@ -89,6 +90,7 @@ class LiveRun {
   [[nodiscard]] RecordedRun recorded_run() const;
   Status analyse_window();
   void describe_loops();
+  Status describe_lines();
   void describe_memory();
 
   std::unique_ptr<TraceTail> tail_;

@@ -61,6 +61,41 @@ TEST_F(LiveRunTest, TellsOfStepsThatHaveEnded) {
   EXPECT_EQ(now.loops[0].history.back().dur, 4 * kMs);
 }
 
+TEST_F(LiveRunTest, TellsTheLineThatItIsIn) {
+  recording_->steps(10, kMs, 3 * kMs);
+  EXPECT_TRUE(frame().loops[0].now.empty());
+  recording_->look({"main", "forward"});
+  recording_->look({"worker", "decode"}, /*worker=*/true);
+  recording_->steps(1, kMs, 3 * kMs);
+  recording_->look({"main", "step"});
+  const std::vector<LastLine> now = frame().loops[0].now;
+  ASSERT_EQ(now.size(), 2U);
+  EXPECT_EQ(now[0].place, "train.py:5 step");
+  EXPECT_EQ(now[1].place, "train.py:4 decode");
+  EXPECT_EQ(now[1].thread, "pt_data_worker");
+
+  recording_->steps(1, 2000 * kMs, 3 * kMs);  // the worker was last awaited long ago
+  recording_->look({"main", "step"});
+  EXPECT_EQ(frame().loops[0].now.size(), 1U);
+
+  recording_->finish();
+  EXPECT_TRUE(frame().loops[0].now.empty());
+}
+
+TEST_F(LiveRunTest, DividesTheLatestStepsAmongLines) {
+  for (int i = 0; i < 120; ++i) {
+    recording_->wait_for_input(kMs);
+    recording_->look({"worker", i % 4 == 0 ? "decode" : "read"}, /*worker=*/true);
+    frame();  // in small pieces
+    recording_->steps(1, Duration(0), kMs);
+  }
+  std::map<std::string, double> shares;
+  for (const LineShare& line : frame().window.loops[0].lines)
+    if (line.place == LinePlace::kWorker) shares[line.function] = line.share;
+  EXPECT_NEAR(shares["decode"], 0.25, 0.02);
+  EXPECT_NEAR(shares["read"], 0.75, 0.02);
+}
+
 TEST_F(LiveRunTest, ReadsWhatCameSince) {
   recording_->steps(10, kMs, 3 * kMs);
   ASSERT_EQ(frame().loops[0].steps, 9);

@@ -60,6 +60,22 @@ TEST_F(TopText, FitsAnyTerminal) {
   EXPECT_EQ(top_lines(now, {.height = 7}).size(), 7U);
 }
 
+TEST_F(TopText, SaysWhichLineItIsIn) {
+  LiveFrame now = frame();
+  LastLine wait, decode;
+  wait.place = "train.py:12 main";
+  wait.inside = "torch/utils/data/dataloader.py:701 __next__";
+  wait.blocked = "poll";
+  decode.place = "data.py:41 de\x1b[31mcode";
+  now.loops.front().now = {wait, decode};
+  std::string text;
+  for (const std::string& line : top_lines(now, {.width = 100})) text += line + "\n";
+  EXPECT_THAT(text, HasSubstr("\nnow         train.py:12 main → "
+                              "torch/utils/data/dataloader.py:701 __next__, blocked in poll\n"
+                              "  worker    data.py:41 de"));
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+}
+
 TEST_F(TopText, PaintsWithoutMovingAnything) {
   const auto plain = top_lines(frame(), {});
   const auto painted = top_lines(frame(), {.color = true});

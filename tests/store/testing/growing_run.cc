@@ -28,6 +28,10 @@ GrowingRun::GrowingRun(const std::filesystem::path& path)
   loader_ = writer_->intern("DataLoader");
   op_ = writer_->intern("aten::addmm");
   must(writer_->set_meta("command", "./train"));
+  must(writer_->set_meta("working_folder", "/src"));
+  watched_ = must(writer_->add_watched_thread({process_, 7, 7, "train"}));
+  // A worker's own process need not be recorded.
+  worker_ = must(writer_->add_watched_thread({process_, 8, 8, "pt_data_worker"}));
   flush();
 }
 
@@ -50,6 +54,23 @@ void GrowingRun::wait_for_input(Duration input) {
 
 void GrowingRun::sample(const char* counter, std::int64_t value) {
   const Sample sample{process_, writer_->intern(counter), now_, value};
+  must(writer_->add(sample));
+  flush();
+}
+
+void GrowingRun::look(const std::vector<const char*>& functions, bool worker) {
+  FrameId frame = FrameId::kNone;
+  for (const char* function : functions) {
+    FrameId& known = frames_[{frame, function}];
+    if (known == FrameId::kNone) {
+      const StackFrame row[] = {{frame, writer_->intern(function), writer_->intern("/src/train.py"),
+                                 static_cast<std::int64_t>(frames_.size())}};
+      must(writer_->add(row));
+      known = static_cast<FrameId>(frames_.size());
+    }
+    frame = known;
+  }
+  const StackSample sample[] = {{worker ? worker_ : watched_, now_, frame, worker}};
   must(writer_->add(sample));
   flush();
 }

@@ -6,7 +6,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "store/trace_writer.h"
 
@@ -21,6 +25,9 @@ class GrowingRun {
   void wait_for_input(
       Duration input);  // the batch came; what is done with it is yet to be recorded
   void sample(const char* counter, std::int64_t value);
+  // The thread was found in these lines just now, the outermost first; `worker`: another process's
+  // thread, which makes the batch that the loop waits for.
+  void look(const std::vector<const char*>& functions, bool worker = false);
   void lose(std::int64_t ops);
   void die(int signal);
   void finish();  // no call after it
@@ -34,6 +41,9 @@ class GrowingRun {
   ThreadId thread_ = ThreadId::kNone;
   StringId loader_ = StringId::kNone;
   StringId op_ = StringId::kNone;
+  WatchedThreadId watched_ = WatchedThreadId::kNone;  // the loop's
+  WatchedThreadId worker_ = WatchedThreadId::kNone;
+  std::map<std::pair<FrameId, std::string>, FrameId> frames_;
   SessionTime now_ = session_time(1'000'000);
 };
 
