@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "analyzer/device/tensor_cores.h"
+#include "analyzer/negligible_cost.h"
 #include "analyzer/op_samples.h"
 #include "analyzer/starved/measure_starvation.h"
 #include "analyzer/steps/infer_input.h"
@@ -97,8 +98,12 @@ class StepChoice {
   std::vector<std::size_t> asked_;
 };
 
-// Where ops cost less than this share of a step, steps with ops count like all others.
-constexpr double kNegligibleCost = 0.01;
+std::vector<double> times_of(const std::vector<Step>& steps,
+                             const std::vector<std::size_t>& chosen) {
+  std::vector<double> times;
+  for (const std::size_t i : chosen) times.push_back(static_cast<double>(to_ns(steps[i].dur)));
+  return times;
+}
 
 // Fills analysed, op_steps and recording. What a device did is known in the steps with ops only.
 void choose_steps(const AttributedLoop& attributed, const StepChoice& choice, bool infers_input,
@@ -117,18 +122,17 @@ void choose_steps(const AttributedLoop& attributed, const StepChoice& choice, bo
   if (report.device != DeviceId::kNone) return;
   std::vector<std::size_t> plain = choice.plain();
   if (plain.size() < kEnoughPlainSteps && plain.size() < report.op_steps.size()) return;
-  const bool negligible = cost.ops.share() < kNegligibleCost;
+  std::vector<std::size_t> all;
+  std::merge(plain.begin(), plain.end(), report.op_steps.begin(), report.op_steps.end(),
+             std::back_inserter(all));
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  std::erase_if(all, [&](std::size_t i) { return !report.steps[i].steady; });
+  const bool negligible =
+      is_negligible(cost.ops.share(), times_of(report.steps, plain), times_of(report.steps, all));
   cost.removed = !negligible;
   // An inferred wait is known step by step where there are ops, elsewhere only on average.
   if (negligible && infers_input) return;
-  if (negligible) {
-    std::vector<std::size_t> all;
-    std::merge(plain.begin(), plain.end(), report.op_steps.begin(), report.op_steps.end(),
-               std::back_inserter(all));
-    all.erase(std::unique(all.begin(), all.end()), all.end());
-    std::erase_if(all, [&](std::size_t i) { return !report.steps[i].steady; });
-    plain = std::move(all);
-  }
+  if (negligible) plain = std::move(all);
   if (!plain.empty()) report.analysed = std::move(plain);
 }
 
