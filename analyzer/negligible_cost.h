@@ -10,9 +10,9 @@ inline constexpr double kNegligibleCost = 0.01;
 // Above it, it always does: a step time is to be within 2 % of the program's own.
 inline constexpr double kLargestNegligibleCost = 0.02;
 
-// Between the two, leaving the steps with ops out avoids a bias, but the mean of fewer steps is less
-// certain. The cost is negligible if the bias is the smaller of the two: its share of a step, times
-// the share of the steps that have it, against the standard errors of both means.
+// Between the two, leaving the steps with ops out avoids a bias, but the mean of fewer steps is
+// less certain. The cost is negligible if the bias is the smaller of the two: its share of a step,
+// times the share of the steps that have it, against the standard errors of both means.
 //
 // `cost`: as a share of a step. `plain`: the times of the steps without ops; `all`: of these and of
 // those with ops.

@@ -45,6 +45,10 @@ std::string time_text_like(double ns, double reference) {
   return unit.ns > 1 ? three_digits(ns / unit.ns) : format("%.0f", ns);
 }
 
+std::string time_range_text(double low_ns, double high_ns) {
+  return time_text_like(low_ns, high_ns) + "–" + time_text(high_ns);
+}
+
 std::string bytes_text(double bytes) {
   constexpr std::array<const char*, 5> kUnits = {" B", " kB", " MB", " GB", " TB"};
   std::size_t unit = 0;

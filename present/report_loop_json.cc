@@ -268,6 +268,11 @@ Json starvation_json(const LoopReport& loop) {
   return json;
 }
 
+Json likely_json(const Advice& advice) {
+  if (!advice.likely) return nullptr;
+  return {advice.likely->low_ns, advice.likely->high_ns};
+}
+
 Json advice_json(const LoopReport& loop) {
   Json json = Json::array();
   for (const Advice& advice : loop.verdict.advice) {
@@ -276,6 +281,7 @@ Json advice_json(const LoopReport& loop) {
                     {"why", advice.why},
                     {"predicted_step_ns", advice.predicted_step_ns},
                     {"saves_ns", advice.saves_ns},
+                    {"likely_ns", likely_json(advice)},
                     {"evidence", evidence_json(advice.evidence)}});
   }
   return json;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <vector>
 
 #include "analyzer/words.h"
 #include "present/report_words.h"
@@ -82,10 +83,18 @@ std::string advice_table(const LoopReport& loop) {
                   static_cast<double>(loop.wall.mean) / std::max(predicted, 1.0));
     const std::string gain =
         advice.saves_ns > 0 ? time_text(predicted) + factor.data() : "not predicted";
-    std::string line = "    " + pad_right(cut(advice.title, 33), 34) + pad_right(gain, 20);
-    for (const std::string& because : wrap(advice.why, kPageWidth - kBecause)) {
-      text += line + because + "\n";
-      line = std::string(kBecause, ' ');
+    const std::string likely =
+        advice.likely ? "likely " + time_range_text(static_cast<double>(advice.likely->low_ns),
+                                                    static_cast<double>(advice.likely->high_ns))
+                      : "";
+    std::vector<std::string> because = wrap(advice.why, kPageWidth - kBecause);
+    because.resize(std::max<std::size_t>(because.size(), likely.empty() ? 1 : 2));
+    for (std::size_t i = 0; i < because.size(); ++i) {
+      const std::string title = i == 0 ? cut(advice.title, 33) : "";
+      const std::string step = i == 0 ? gain : i == 1 ? likely : "";
+      std::string line = "    " + pad_right(title, 34) + pad_right(step, 20) + because[i];
+      line.erase(line.find_last_not_of(' ') + 1);
+      text += line + "\n";
     }
   }
   return text;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -119,6 +120,14 @@ struct Evidence {
   std::string query;  // SQL on this store that shows it
 };
 
+// The steps between which a prediction likely lies.
+struct LikelyStep {
+  std::int64_t low_ns = 0;
+  std::int64_t high_ns = 0;
+
+  friend bool operator==(const LikelyStep&, const LikelyStep&) = default;
+};
+
 struct Advice {
   std::string rule;  // stable id: "input-prefetch"
   std::string title;
@@ -126,6 +135,7 @@ struct Advice {
   std::int64_t predicted_step_ns = 0;
   std::int64_t saves_ns = 0;
   Evidence evidence;
+  std::optional<LikelyStep> likely = {};  // nothing: not known
 };
 
 // Steps of one kind: all that a verdict rests on, or those that are told apart from the others.

@@ -139,6 +139,9 @@ Advice advice_of(const Statement& row, RowCheck& check) {
   advice.why = row.text(4);
   advice.predicted_step_ns = number_of(row, check, 5, "predicted_step_ns");
   advice.saves_ns = check.integer(row.value(6), "saves_ns", -kLargestValue, kLargestValue);
+  const LikelyStep likely{check.integer_or(row.value(7), "likely_low_ns", 0, 0, kLargestValue),
+                          check.integer_or(row.value(8), "likely_high_ns", 0, 0, kLargestValue)};
+  if (likely != LikelyStep{}) advice.likely = likely;
   return advice;
 }
 
@@ -213,7 +216,8 @@ Status read_verdicts(Database& database, const KnownIds& known, std::vector<Verd
       });
   if (!status.ok()) return status;
   status = read_table(database, known, "advice",
-                      "id, verdict_id, rule, title, why, predicted_step_ns, saves_ns",
+                      "id, verdict_id, rule, title, why, predicted_step_ns, saves_ns, "
+                      "likely_low_ns, likely_high_ns",
                       [&](const Statement& row, RowCheck& check) {
                         const Advice advice = advice_of(row, check);
                         const auto verdict = by_id.find(row.integer(1));

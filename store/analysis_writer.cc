@@ -48,7 +48,7 @@ class AnalysisWriter {
          "INSERT INTO population VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"},
         {&writer.verdict_,
          "INSERT INTO verdict VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"},
-        {&writer.advice_, "INSERT INTO advice VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
+        {&writer.advice_, "INSERT INTO advice VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
         {&writer.evidence_, "INSERT INTO evidence VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6)"},
         {&writer.call_op_, "INSERT INTO call_op VALUES (?1, ?2)"},
         {&writer.priority_,
@@ -169,9 +169,11 @@ class AnalysisWriter {
 
   Status add(const Advice& advice, std::int64_t verdict) {
     const std::int64_t id = ++advices_;
-    const Status status =
-        advice_.run(id, verdict, std::string_view(advice.rule), std::string_view(advice.title),
-                    std::string_view(advice.why), advice.predicted_step_ns, advice.saves_ns);
+    const auto low = advice.likely ? NullableInteger(advice.likely->low_ns) : NullableInteger();
+    const auto high = advice.likely ? NullableInteger(advice.likely->high_ns) : NullableInteger();
+    const Status status = advice_.run(id, verdict, std::string_view(advice.rule),
+                                      std::string_view(advice.title), std::string_view(advice.why),
+                                      advice.predicted_step_ns, advice.saves_ns, low, high);
     return status.ok() ? add(advice.evidence, verdict, id) : status;
   }
 

@@ -366,7 +366,9 @@ CREATE TABLE advice (
   title             TEXT NOT NULL,
   why               TEXT NOT NULL,
   predicted_step_ns INTEGER NOT NULL,
-  saves_ns          INTEGER NOT NULL  -- a step
+  saves_ns          INTEGER NOT NULL, -- a step
+  likely_low_ns     INTEGER,  -- the step is likely between these two; NULL: not known
+  likely_high_ns    INTEGER
 ) STRICT;
 
 CREATE TABLE evidence (

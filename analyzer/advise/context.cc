@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/advise/likely_range.h"
 #include "analyzer/median.h"
 #include "analyzer/verdict/summary.h"
 
@@ -45,6 +46,7 @@ std::optional<Advice> with_prediction(const AdviceContext& context, double predi
 Advice with_any_prediction(const AdviceContext& context, double predicted_ns, Advice advice) {
   advice.predicted_step_ns = std::llround(std::min(predicted_ns, context.step_ns()));
   advice.saves_ns = std::llround(context.step_ns()) - advice.predicted_step_ns;
+  advice.likely = likely_range(advice);
   return advice;
 }
 

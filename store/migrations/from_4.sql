@@ -54,6 +54,8 @@ JOIN watched_thread AS w ON w.id = g.watched_thread_id
 LEFT JOIN process ON process.id = w.process_id;
 
 ALTER TABLE step ADD COLUMN paused_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE advice ADD COLUMN likely_low_ns INTEGER;
+ALTER TABLE advice ADD COLUMN likely_high_ns INTEGER;
 
 -- What a training loop does between and inside its steps that is not training. They do not overlap.
 CREATE TABLE segment (

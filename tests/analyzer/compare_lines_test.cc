@@ -28,8 +28,7 @@ struct Line {
 // 100 steps of `input_ms` of waiting and 10 ms of compute. Of the samples, each line has exactly
 // its share; of both the loop's thread and the worker that makes the batches.
 AnalysisReport run_with(double input_ms, const std::vector<Line>& lines,
-                        std::int64_t samples = 2000,
-                        const std::string& folder = "/srv/project") {
+                        std::int64_t samples = 2000, const std::string& folder = "/srv/project") {
   std::mt19937 random(static_cast<unsigned>(input_ms));
   RunBuilder builder;
   builder.loop().steps(correlated(random, 100, 0, 0.01), 10, input_ms);

@@ -21,7 +21,8 @@ TEST(NegligibleCost, IsWhatIsBelowOnePercent) {
 }
 
 TEST(NegligibleCost, IsWhatIsSmallerThanTheUncertaintyOfFewerSteps) {
-  // 1.5 % in three of four steps: 1.1 %. The mean of 100 steps is uncertain by 5 %, of 400 by 2.5 %.
+  // 1.5 % in three of four steps: 1.1 %. The mean of 100 steps is uncertain by 5 %, of 400 by 2.5
+  // %.
   EXPECT_TRUE(is_negligible(0.015, steps(100, 0.5), steps(400, 0.5)));
   EXPECT_FALSE(is_negligible(0.015, steps(100, 0.1), steps(400, 0.1))) << "0.5 % less uncertain";
   EXPECT_FALSE(is_negligible(0.015, steps(10'000, 0.5), steps(40'000, 0.5)));

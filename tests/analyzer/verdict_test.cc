@@ -273,6 +273,7 @@ TEST(Words, FiguresReadWell) {
   EXPECT_EQ(time_text(4'820'000), "4.82 ms");
   EXPECT_EQ(time_text(12'345'678'900), "12.3 s");
   EXPECT_EQ(time_text_like(710'000, 1'620'000), "0.71");
+  EXPECT_EQ(time_range_text(710'000, 1'620'000), "0.71–1.62 ms");
   EXPECT_EQ(percent_text(0.6312), "63.1 %");
   EXPECT_EQ(count_text(-1234567), "-1,234,567");
   EXPECT_EQ(mean_text(6000), "6,000");

@@ -79,6 +79,7 @@ void expect_equal(const Verdict& a, const Verdict& b) {
     EXPECT_EQ(a.advice[i].why, b.advice[i].why);
     EXPECT_EQ(a.advice[i].predicted_step_ns, b.advice[i].predicted_step_ns);
     EXPECT_EQ(a.advice[i].saves_ns, b.advice[i].saves_ns);
+    EXPECT_EQ(a.advice[i].likely, b.advice[i].likely);
     expect_equal(a.advice[i].evidence, b.advice[i].evidence);
   }
 }
@@ -117,6 +118,7 @@ Analysis rich_analysis() {
   analysis.verdicts.push_back(none);
   analysis.verdicts[0].advice.push_back(analysis.verdicts[0].advice[0]);
   analysis.verdicts[0].advice[1].rule = "second";
+  analysis.verdicts[0].advice[1].likely = LikelyStep{900, 1500};
   return analysis;
 }
 

@@ -328,6 +328,9 @@ function adviceRow(advice, i) {
 function gainOf(advice, i) {
   return [
     h("strong", null, figure(`advice.${i}.predicted_step_ns`, "time")), inLoopUnits(" a step"),
+    advice.likely_ns &&
+        h("div", {class: "soft small"}, "likely ", figure(`advice.${i}.likely_ns.0`, "time"), " – ",
+          figure(`advice.${i}.likely_ns.1`, "time")),
     h("div", {class: "soft small"}, "saves ", figure(`advice.${i}.saves_ns`, "time"),
       `, ${times(loop().steps.wall_ns.mean / advice.predicted_step_ns)}`)
   ];

@@ -1,0 +1,30 @@
+// The range in which a step likely lies that was predicted: by how far earlier predictions were
+// from real steps.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "store/analysis.h"
+
+namespace stepscope {
+
+// Real steps took between `low` and `high` times the predicted one, in 90 % of the rounds measured.
+struct RatioRange {
+  double low = 1;
+  double high = 1;
+};
+
+// Source: bench/predict/ranges.py, from the rounds in bench/results/epyc-2core-predict*.json. Of
+// programs that a range was not made from, it held more than 80 % of the rounds.
+inline constexpr RatioRange kOfWorkers{1.00, 1.80};  // batches made by threads or processes
+inline constexpr RatioRange kOfOtherRules{0.69, 1.28};
+
+// Nothing for rules that were not compared with real steps: those about devices and starved
+// threads, and bounds.
+std::optional<RatioRange> measured_to_predicted(std::string_view rule);
+
+// The range around advice.predicted_step_ns; nothing where its rule has none or nothing is saved.
+std::optional<LikelyStep> likely_range(const Advice& advice);
+
+}  // namespace stepscope
