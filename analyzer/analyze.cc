@@ -301,7 +301,7 @@ class RunSweep {
     std::vector<StepSampler> samplers;
     for (std::size_t i = 0; i < loops_.size(); ++i) {
       const auto eligible = [this, i, only_with_ops](std::size_t step, bool ops_recorded) {
-        return role_of(i, step) != StepRole::kLeftOut && (ops_recorded || !only_with_ops);
+        return role_of(i, step) == StepRole::kSteady && (ops_recorded || !only_with_ops);
       };
       samplers.emplace_back(eligible, StepSampler::kMostTasks / loops_.size());
     }

@@ -96,20 +96,37 @@ class Asker {
   }
 
  private:
-  // The line that `name` means: "data.py:41", or with more of its path.
-  [[nodiscard]] Result<LineShare> find_line(const std::string& name) const {
+  // What the line that `name` means ("data.py:41", or with more of its path) takes, in each place and
+  // category. Functions that begin within a line, such as generator expressions, count with it.
+  [[nodiscard]] Result<std::vector<LineShare>> find_line(const std::string& name) const {
     if (loop_.lines.empty())
       return wrong("--line " + name + ": no lines were recorded in these steps");
-    std::string nearest;
+    std::string nearest, file;
+    std::vector<LineShare> found;
     for (const LineShare& line : loop_.lines) {
       const std::string path = "/" + line.file + ":" + std::to_string(line.line);
-      if (path.ends_with("/" + name)) return line;
+      if (path.ends_with("/" + name) && (found.empty() || line.file == file)) {
+        file = line.file;
+        add_to(found, line);
+      }
       if (nearest.empty() && !is_library_file(line.file))
         nearest =
             told_file(line.file, recording_.facts.working_folder) + ":" + std::to_string(line.line);
     }
+    if (!found.empty()) return found;
     return wrong("--line " + name + ": no sample found these steps there; the most time goes to " +
                  printable(nearest));
+  }
+
+  static void add_to(std::vector<LineShare>& found, const LineShare& line) {
+    const auto same = std::ranges::find_if(found, [&](const LineShare& known) {
+      return known.place == line.place && known.category == line.category;
+    });
+    if (same == found.end()) return found.push_back(line);
+    same->samples += line.samples;
+    same->share = std::min(same->share + line.share, 1.0);
+    same->ci_low = std::min(same->ci_low + line.ci_low, 1.0);
+    same->ci_high = std::min(same->ci_high + line.ci_high, 1.0);
   }
 
   // Samples divide the steps that were recorded: there is nothing to replay.
@@ -119,37 +136,51 @@ class Asker {
     if (!alone) return wrong("--line " + question.line + ": cannot be joined with other changes");
     const auto change = parse_change("--line", question.line);
     if (!change.ok()) return change.status();
-    const auto line = find_line(change->name);
-    if (!line.ok()) return line.status();
+    const auto lines = find_line(change->name);
+    if (!lines.ok()) return lines.status();
     const double factor = change->factor > 0 ? 1 / change->factor : kRemoved;
-    const auto step_with = [&](double share) {
-      return step_with_faster(context_, line->place, line->category, share, factor);
-    };
-    const auto predicted = step_with(line->share);
-    if (!predicted) {
-      return wrong("--line " + question.line +
-                   ": nothing can be predicted; most steps do not wait for the workers");
-    }
     WhatIfAnswer result;
-    result.baseline = loop_.predictor->baseline();
+    result.replayed = false;
+    result.baseline.step_ns = context_.step_ns();
+    for (std::size_t i = 0; i < result.baseline.exposed.size(); ++i)
+      result.baseline.exposed[i] = context_.share(static_cast<Category>(i)) * context_.step_ns();
     result.predicted = result.baseline;
-    result.predicted.step_ns = *predicted;
-    const std::optional<double> low = step_with(line->ci_high), high = step_with(line->ci_low);
-    result.predicted.ci95 = {low.value_or(*predicted), high.value_or(*predicted)};
-    double& exposed =
-        result.predicted
-            .exposed[static_cast<std::size_t>(line->category == "input"  ? Category::kInput
-                                              : line->category == "host" ? Category::kHost
-                                                                         : Category::kCompute)];
-    exposed = std::max(exposed - (result.baseline.step_ns - *predicted), 0.0);
-    result.notes.push_back(
-        line->function + " at " + told_file(line->file, recording_.facts.working_folder) + ":" +
-        std::to_string(line->line) + " takes " + percent_text(line->share) + " of " +
-        (line->place == LinePlace::kWorker ? "the time in which a batch is made"
-                                           : "the " + line->category + " time") +
-        ", as " + count_text(line->samples) + " samples say.");
+    result.predicted.ci95 = {context_.step_ns(), context_.step_ns()};
+    for (const LineShare& line : *lines) {
+      if (Status status = shorten(result.predicted, line, factor); !status.ok())
+        return wrong("--line " + question.line + ": " + status.message());
+      result.notes.push_back(share_note(line));
+    }
     result.loop = std::move(loop_);
     return result;
+  }
+
+  Status shorten(Prediction& predicted, const LineShare& line, double factor) const {
+    const auto saved = [&](double share) {
+      const auto step = step_with_faster(context_, line.place, line.category, share, factor);
+      return step ? std::optional(context_.step_ns() - *step) : std::nullopt;
+    };
+    const auto usual = saved(line.share), most = saved(line.ci_high), least = saved(line.ci_low);
+    if (!usual || !most || !least)
+      return wrong("nothing can be predicted; most steps do not wait for the workers");
+    predicted.step_ns = std::max(predicted.step_ns - *usual, 0.0);
+    predicted.ci95.low = std::max(predicted.ci95.low - *most, 0.0);
+    predicted.ci95.high = std::max(predicted.ci95.high - *least, 0.0);
+    const Category category = line.category == "input"  ? Category::kInput
+                              : line.category == "host" ? Category::kHost
+                                                        : Category::kCompute;
+    double& exposed = predicted.exposed[static_cast<std::size_t>(category)];
+    exposed = std::max(exposed - *usual, 0.0);
+    return {};
+  }
+
+  [[nodiscard]] std::string share_note(const LineShare& line) const {
+    return printable(line.function) + " at " +
+           printable(told_file(line.file, recording_.facts.working_folder)) + ":" +
+           std::to_string(line.line) + " takes " + percent_text(line.share) + " of " +
+           (line.place == LinePlace::kWorker ? "the time in which a batch is made"
+                                             : "the " + line.category + " time") +
+           ", as " + count_text(line.samples) + " samples say.";
   }
 
   // All names of ops and scopes that a question may use.
@@ -294,7 +325,7 @@ Result<WhatIfAnswer> what_if(const RecordedRun& recording, const WhatIfQuestion&
   if (!report.ok()) return report.status();
   if (report->loops.empty()) return Status::error(ErrorKind::kBadInput, report->no_steps);
   LoopReport& loop = report->loops.front();
-  if (!loop.replay.withheld.empty()) {
+  if (!loop.replay.withheld.empty() && question.line.empty()) {
     return Status::error(ErrorKind::kBadInput, "nothing can be predicted: " + loop.replay.withheld);
   }
   return Asker(recording, std::move(loop)).answer(question);

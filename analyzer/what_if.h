@@ -24,11 +24,13 @@ struct WhatIfAnswer {
   LoopReport loop;  // the one with the most step time
   Prediction baseline;
   Prediction predicted;
+  bool replayed = true;            // false: `baseline` is what was measured
   std::vector<std::string> notes;  // sentences: what the prediction assumes or leaves out
 };
 
 // Errors: an unknown change or an op that did not run (kUsage; the message names the nearest one),
-// a run without steps, and one whose steps cannot be replayed (kBadInput).
+// a run without steps, and one whose steps cannot be replayed (kBadInput),
+// which a line does not need.
 Result<WhatIfAnswer> what_if(const RecordedRun& recording, const WhatIfQuestion& question);
 Result<WhatIfAnswer> what_if(const TraceReader& reader, const WhatIfQuestion& question);
 

@@ -15,7 +15,7 @@ readonly VENV_PACKAGES=(python3 python3-venv)
 readonly DEBIAN_TORCH_PACKAGES=(libtorch-dev libopenblas0-pthread)
 # From PyPI, for the samples in Python that serve other formats.
 readonly SAMPLE_PACKAGES=(numpy onnx onnxscript onnxruntime)
-readonly TEST_PACKAGES=(git chromium clang libclang-rt-dev "${DEBIAN_TORCH_PACKAGES[@]}")
+readonly TEST_PACKAGES=(git strace chromium clang libclang-rt-dev "${DEBIAN_TORCH_PACKAGES[@]}")
 
 say() { printf '%s\n' "$*"; }
 step() { printf '\n\033[1m%s\033[0m\n' "$*" | if [ -t 1 ]; then cat; else sed 's/\x1b\[[0-9;]*m//g'; fi; }

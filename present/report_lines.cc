@@ -56,10 +56,18 @@ Topic whole_step(const LoopReport& loop) {
   return topic;
 }
 
+// Threads that have no core may be those that make the input.
+bool is_about_input(const LoopReport& loop) {
+  constexpr double kMostOfStep = 0.5;
+  return loop.verdict.kind == "input-bound" ||
+         (loop.verdict.kind == "cpu-starved" &&
+          loop.phases.input > kMostOfStep * static_cast<double>(loop.wall.mean));
+}
+
 // Of a loop that waits for input the lines of who makes it; else those that the step went to.
 Topic topic_of(const LoopReport& loop) {
   Topic topic;
-  if (loop.verdict.kind == "input-bound") {
+  if (is_about_input(loop)) {
     topic.ns = loop.phases.input;
     topic.lines = lines_of(loop, LinePlace::kWorker, "input");
     topic.title = "of the input wait, in who makes the batch";
@@ -84,6 +92,18 @@ Topic topic_of(const LoopReport& loop) {
 std::string share_text(const LineShare& line) {
   const auto bound = [](double share) { return std::to_string(std::lround(share * 100)); };
   return percent_text(line.share) + " (" + bound(line.ci_low) + "–" + bound(line.ci_high) + ")";
+}
+
+// At most `width` characters. The folders go first, and what the function is called; the file's name
+// and the line stay.
+std::string place_text(const LineShare& line, const RunFacts& run, std::size_t width) {
+  std::string text = printable(line_text(line, run));
+  const std::string file = printable(told_file(line.file, run.working_folder));
+  for (std::size_t slash = file.find('/'); width_of(text) > width && slash != std::string::npos;
+       slash = file.find('/', slash + 1)) {
+    text = "…" + printable(line_text(line, run)).substr(slash);
+  }
+  return cut(text, width);
 }
 
 std::string more_text(const LineShare& line) {
@@ -120,7 +140,7 @@ std::string lines_block(const RunFacts& run, const LoopReport& loop, const Palet
   for (const LineShare& line : topic.lines) {
     if (told == (few ? 1 : kMost) || line.share < kLeast) break;
     ++told;
-    const std::string place = cut(printable(line_text(line, run)), place_width - 1);
+    const std::string place = place_text(line, run, place_width - 1);
     text += "    " + pad_right(place, place_width) + pad_left(share_text(line), kShareWidth) +
             pad_left(time_text(static_cast<double>(to_ns(line.step))), kTimeWidth) + "\n";
     const std::string more = more_text(line);

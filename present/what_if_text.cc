@@ -45,10 +45,12 @@ std::string what_if_text(const WhatIfAnswer& answer) {
   std::string text = row("measured", measured,
                          count_text(static_cast<std::int64_t>(answer.loop.analysed.size())) +
                              in_units(" steps", unit));
-  text +=
-      row("replayed", answer.baseline.step_ns,
-          signed_percent(answer.baseline.step_ns / measured - 1) + ", " +
-              count_text(answer.loop.replay.steps) + in_units(" steps without any change", unit));
+  if (answer.replayed) {
+    text +=
+        row("replayed", answer.baseline.step_ns,
+            signed_percent(answer.baseline.step_ns / measured - 1) + ", " +
+                count_text(answer.loop.replay.steps) + in_units(" steps without any change", unit));
+  }
   std::array<char, 32> factor{};
   std::snprintf(factor.data(), factor.size(), "%.2f ×  ", measured / predicted.step_ns);
   text += row("predicted", predicted.step_ns,

@@ -2,12 +2,14 @@
 // samples the parts.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "analyzer/analyze.h"
 #include "analyzer/lines/own_code.h"
+#include "analyzer/what_if.h"
 #include "tests/analyzer/case_file.h"
 
 namespace stepscope::testing {
@@ -160,6 +162,29 @@ TEST(Lines, OfAWorkerOnlyTheTimeCountsInWhichItIsAwaited) {
       << "steady steps, without the thread that only waits";
 }
 
+// A generator expression is a function of its own, in the same line. No op was recorded: samples need
+// no replay.
+TEST(Lines, OfALineAllThatBeginsInItGetsFaster) {
+  Training training;
+  const WatchedThreadId main = of_main(training);
+  const FrameId line = training.builder.frame(FrameId::kNone, "/src/data.py", 41, "decode");
+  const FrameId inner = training.builder.frame(line, "/src/data.py", 41, "decode.<genexpr>");
+  for (int i = 0; i < training.steps; ++i) {
+    training.sample(main, i, 3 * kMs, line);
+    training.sample(main, i, 7 * kMs, inner);
+    training.sample(main, i, 12 * kMs, line);  // of the forward pass, 4 ms
+  }
+  WhatIfQuestion question;
+  question.line = "data.py:41=2x";
+  const auto answer = what_if(training.builder.recording(), question);
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  EXPECT_NEAR(answer->baseline.step_ns, 20e6, 1e5);
+  EXPECT_NEAR(answer->predicted.step_ns, 13e6, 1e5);
+  EXPECT_LE(answer->predicted.ci95.low, answer->predicted.step_ns);
+  EXPECT_GE(answer->predicted.ci95.high, answer->predicted.step_ns);
+  EXPECT_EQ(answer->notes.size(), 2U);
+}
+
 TEST(Lines, LooksThatCameTooLateAreWithheld) {
   Training training;
   const WatchedThreadId main = of_main(training);
@@ -190,6 +215,38 @@ TEST(Lines, IntervalsHoldTheTruth) {
     }
   }
   EXPECT_GE(held, kRuns * 9 / 10);
+}
+
+double standard_error(const LineShare& line) { return (line.ci_high - line.ci_low) / 2 / 1.96; }
+
+// In 99 of 100 runs, however close the lines really are.
+TEST(Lines, ALineThatLeadsByThreeStandardErrorsIsTheTopOne) {
+  int leads = 0, wrong = 0;
+  for (unsigned run = 0; run < 300; ++run) {
+    Training training;
+    const WatchedThreadId main = of_main(training);
+    const FrameId first = training.builder.frame(FrameId::kNone, "/src/data.py", 41, "decode");
+    const FrameId second = training.builder.frame(FrameId::kNone, "/src/data.py", 12, "read");
+    const FrameId third = training.builder.frame(FrameId::kNone, "/src/data.py", 70, "augment");
+    std::mt19937 random(run);
+    const unsigned of_first = 36 + run % 10, of_second = 34;  // in a hundred
+    for (int i = 0; i < training.steps; ++i) {
+      for (int k = 0; k < 4; ++k) {
+        const unsigned drawn = random() % 100;
+        training.sample(main, i, (1 + 2 * k) * kMs,
+                        drawn < of_first               ? first
+                        : drawn < of_first + of_second ? second
+                                                       : third);
+      }
+    }
+    const auto lines = lines_of(training.report(), LinePlace::kLoop, "input");
+    const double lead = lines[0].share - lines[1].share;
+    if (lead < 3 * std::hypot(standard_error(lines[0]), standard_error(lines[1]))) continue;
+    ++leads;
+    wrong += lines[0].function == "decode" ? 0 : 1;
+  }
+  EXPECT_GE(leads, 20) << "else nothing was tried";
+  EXPECT_LE(wrong * 100, leads);
 }
 
 TEST(OwnCode, IsWhatIsNotInstalled) {

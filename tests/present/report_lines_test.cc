@@ -86,6 +86,23 @@ TEST(LinesBlock, OfAHostBoundLoopTellsOfTheTimeBetweenPhases) {
                 row("log.py:7 save", "50.0 % (47–53)", "2.00 ms"));
 }
 
+// What a person must see is the file and the line.
+TEST(LinesBlock, OfALongPathTheFoldersAreCutOff) {
+  LoopReport loop = loop_of("host-bound");
+  loop.lines = {line(LinePlace::kLoop, "host", "/home/somebody/projects/a_model/training/data.py",
+                     41, "Images.__getitem__", 0.5, 2'000'000)};
+  EXPECT_NE(block(loop).find("    …/projects/a_model/training/data.py:41 Images.__getitem__  "),
+            std::string::npos)
+      << block(loop);
+}
+
+TEST(LinesBlock, WhereWorkersHaveNoCoreTheLinesAreTheirs) {
+  LoopReport loop = loop_of("cpu-starved");
+  EXPECT_EQ(block(loop).find("of the input wait"), std::string::npos) << "half of the step";
+  loop.phases.input = 11'000'000;
+  EXPECT_NE(block(loop).find("of the input wait, in who makes the batch"), std::string::npos);
+}
+
 // Shares of different categories can only be compared as shares of the step.
 TEST(LinesBlock, ElseTellsOfTheWholeStep) {
   EXPECT_EQ(block(loop_of("compute-bound")),

@@ -171,6 +171,26 @@ def test_the_worker_that_is_waited_for(stepscope, tmp_path, options):
     assert all(line["function"] != "<module>" for line in lines)
 
 
+# Each gives its batches in another way; the line is a worker's all the same.
+LOADERS = {
+    "out of order": "num_workers=2, in_order=False",
+    "forkserver": "num_workers=1, multiprocessing_context='forkserver'",
+    "persistent": "num_workers=2, persistent_workers=True, prefetch_factor=4",
+}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("options", LOADERS.values(), ids=list(LOADERS))
+def test_the_line_of_a_worker_however_it_is_started_and_asked(stepscope, tmp_path, options):
+    pytest.importorskip("torch", reason="pip install torch")
+    program = loader_program(tmp_path, 400, options)
+    report = record(stepscope, tmp_path, sys.executable, program)
+    lines = [line for line in report["lines"] if line["where"] == "worker"]
+    assert lines, report["line_use"]
+    assert lines[0]["function"] == "decode"
+    assert all(line["function"] != "<module>" for line in lines)
+
+
 PREFETCH = """
     import queue, threading, time, torch
 
@@ -265,3 +285,46 @@ def test_a_program_that_dies_is_told_with_its_last_line(stepscope, tmp_path):
     assert line["place"] == f"{program}:3 hang" or line["place"] == "train.py:3 hang"
     assert line["blocked"] == "sleep"
     assert "Its main thread was in train.py:3 hang." in process["died"]["why"]
+
+
+# Of the calls that could disturb the program: which ones strace is asked for.
+DISTURBING = "ptrace,process_vm_writev,process_vm_readv,kill,tkill,tgkill,rt_sigqueueinfo,rt_tgsigqueueinfo,pidfd_send_signal"
+
+
+def traced(folder, *words):
+    """The lines of strace about `words` and what that starts: "PID call(…) = result"."""
+    log = folder / "calls"
+    calls = f"{DISTURBING},openat,pwrite64,pwritev"
+    strace = ["strace", "-f", "-q", "-e", f"trace={calls}", "-e", "signal=none", "-o", log]
+    done = subprocess.run(
+        list(map(str, [*strace, *words])),
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    if "PTRACE" in done.stderr or "ptrace(" in done.stderr:
+        pytest.skip(f"strace cannot trace here: {done.stderr}")
+    assert done.returncode == 0, done.stderr
+    return log.read_text().splitlines()
+
+
+def test_nothing_is_stopped_signalled_or_written(stepscope, tmp_path):
+    if not shutil.which("strace"):
+        pytest.skip("apt install strace")
+    program = [sys.executable, PROGRAM, "--own", "own.json", "--batches", 60]
+    calls = traced(
+        tmp_path, stepscope, "run", "-o", "run.db", "--quiet", "--no-analysis", "--", *program
+    )
+    with sqlite3.connect(tmp_path / "run.db") as store:
+        assert store.execute("SELECT count(*) FROM stack_sample").fetchone()[0] > 0
+    memory = [call for call in calls if re.search(r"/proc/\S+/mem\"", call)]
+    assert memory, "the program's memory was opened"
+    assert all("O_RDONLY" in call for call in memory), memory
+    disturbing = [
+        call for call in calls if re.match(rf"\d+ +({DISTURBING.replace(',', '|')})\(", call)
+    ]
+    # A signal of 0 only asks whether a process is there.
+    disturbing = [call for call in disturbing if not re.search(r"kill\(\d+, 0\)", call)]
+    assert disturbing == []

@@ -91,9 +91,13 @@ def mark_loaders(library: _library.Library) -> List[Undo]:
 
 
 def _awaited_worker(iterator: Any) -> int:
-    """The process that makes the batch that `iterator` gives out next; 0: it is there already, or not asked for yet."""
+    """The process that makes the batch that `iterator` gives out next; 0: it is there already, or not asked for yet. With
+    in_order=False any batch may come next: of those that are made, the one that was asked for first."""
     try:
-        task = iterator._task_info.get(iterator._rcvd_idx)
+        tasks = iterator._task_info
+        task = tasks.get(iterator._rcvd_idx)
+        if task is None and not getattr(iterator, "_in_order", True):
+            task = next(iter(tasks.values()))
         # (worker,) or, once the batch is there, (worker, batch).
         return iterator._workers[task[0]].pid if len(task) == 1 else 0
     except Exception:
