@@ -177,6 +177,11 @@ std::optional<PythonVersion> described_python_version(std::span<const std::byte>
   return PythonVersion{static_cast<int>((hex >> 24) & 0xff), static_cast<int>((hex >> 16) & 0xff)};
 }
 
+bool describes_free_threading(std::span<const std::byte> runtime) {
+  const Description description(runtime);
+  return description.has_cookie() && description.word(kFreeThreadedWord) != 0;
+}
+
 std::optional<PythonLayout> described_python_layout(std::span<const std::byte> runtime) {
   const auto version = described_python_version(runtime);
   const Description description(runtime);

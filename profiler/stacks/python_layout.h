@@ -60,5 +60,7 @@ inline constexpr std::size_t kPythonDescriptionBytes = 1024;
 std::optional<PythonLayout> described_python_layout(std::span<const std::byte> runtime);
 // The version that a description is of.
 std::optional<PythonVersion> described_python_version(std::span<const std::byte> runtime);
+// Whether it is a description, and of a build without the GIL.
+bool describes_free_threading(std::span<const std::byte> runtime);
 
 }  // namespace stepscope

@@ -122,6 +122,9 @@ TEST(PythonLayout, WhatIsNoDescriptionOfAKnownVersionIsRefused) {
   EXPECT_FALSE(layout_of(changed(1, 0x30f00f0))) << "3.15";
   EXPECT_FALSE(layout_of(changed(1, 0x40d00f0))) << "4.13";
   EXPECT_FALSE(layout_of(changed(kFreeThreaded, 1)));
+  EXPECT_TRUE(describes_free_threading(bytes_of(changed(kFreeThreaded, 1))));
+  EXPECT_FALSE(describes_free_threading(bytes_of(changed(kFreeThreaded, 0))));
+  EXPECT_FALSE(describes_free_threading(bytes_of(changed(0, 0)))) << "no description";
 }
 
 // Each word that is used: an offset must lie within its structure, whatever is added to it.

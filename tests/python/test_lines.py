@@ -328,3 +328,96 @@ def test_nothing_is_stopped_signalled_or_written(stepscope, tmp_path):
     # A signal of 0 only asks whether a process is there.
     disturbing = [call for call in disturbing if not re.search(r"kill\(\d+, 0\)", call)]
     assert disturbing == []
+
+
+def test_code_that_is_made_again_and_again_keeps_its_lines(stepscope, tmp_path):
+    """Its memory is freed and used for other code."""
+    program = tmp_path / "train.py"
+    program.write_text(
+        "import time, stepscope\n"
+        "TEXT = '\\n' * 7 + 'def {name}():\\n    end = time.perf_counter() + 0.01\\n'\n"
+        "TEXT += '    while time.perf_counter() < end: pass\\n'\n"
+        "for step in range(200):\n"
+        "    name = f'made_{step % 2}'\n"
+        "    found = {'time': time}\n"
+        "    exec(compile(TEXT.format(name=name), f'{name}.py', 'exec'), found)\n"
+        "    found[name]()\n"
+        "    stepscope.step()\n"
+    )
+    report = record(stepscope, tmp_path, sys.executable, program)
+    made = [line for line in report["lines"] if line["function"].startswith("made_")]
+    assert sum(line["share"] for line in made) > 0.9
+    assert {(line["function"], line["file"]) for line in made} == {
+        ("made_0", "made_0.py"),
+        ("made_1", "made_1.py"),
+    }
+    assert {line["line"] for line in made} <= {9, 10}
+
+
+SECCOMP = """
+    import ctypes, struct, sys
+
+    # A classic BPF program: these calls fail with EPERM.
+    FORBIDDEN = {"x86_64": (101, 310, 311), "aarch64": (117, 270, 271)}
+
+    def forbid(numbers):
+        rows = [(0x20, 0, 0, 0)]  # the number of the call
+        rows += [(0x15, len(numbers) - i, 0, number) for i, number in enumerate(numbers)]
+        rows += [(0x06, 0, 0, 0x7FFF0000), (0x06, 0, 0, 0x00050001)]
+        text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in rows))
+        program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(rows), ctypes.addressof(text)))
+        libc = ctypes.CDLL(None, use_errno=True)
+        assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0
+
+    import os
+    forbid(FORBIDDEN[os.uname().machine])
+    ctypes.set_errno(0)
+    assert ctypes.CDLL(None, use_errno=True).ptrace(0, 0, 0, 0) == -1 and ctypes.get_errno() == 1
+    os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
+def test_lines_need_no_call_that_a_sandbox_forbids(stepscope, tmp_path):
+    """The recorder and the program run where ptrace and process_vm_readv are forbidden, as in some containers."""
+    if os.uname().machine not in ("x86_64", "aarch64"):
+        pytest.skip("the numbers of the calls are not known here")
+    sandbox = tmp_path / "sandbox.py"
+    sandbox.write_text("\n".join(line[4:] for line in SECCOMP.splitlines()))
+    words = [sys.executable, sandbox, stepscope, "run", "-o", "run.db", "--quiet", "--no-analysis"]
+    program = [sys.executable, PROGRAM, "--own", "own.json", "--batches", 60]
+    done = subprocess.run(
+        list(map(str, [*words, "--", *program])),
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    with sqlite3.connect(tmp_path / "run.db") as store:
+        assert store.execute("SELECT count(*) FROM stack_sample").fetchone()[0] > 0
+
+
+def test_lines_where_others_processes_are_hidden(stepscope, tmp_path):
+    """/proc with hidepid=2, as on shared machines: a user sees only processes of its own."""
+    mount = "mount -t proc -o hidepid=2 proc /proc"
+    namespace = ["unshare", "-m", "-p", "-f"]
+    try:
+        tried = subprocess.run([*namespace, "sh", "-c", mount], capture_output=True, text=True)
+    except FileNotFoundError:
+        pytest.skip("there is no unshare")
+    if tried.returncode != 0:
+        pytest.skip(f"no namespace with a /proc of its own: {tried.stderr.strip()}")
+    words = [stepscope, "run", "-o", "run.db", "--quiet", "--no-analysis", "--"]
+    words += [sys.executable, PROGRAM, "--own", "own.json", "--batches", 60]
+    done = subprocess.run(
+        [*namespace, "sh", "-c", f'{mount} && exec "$@"', "sh", *map(str, words)],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    with sqlite3.connect(tmp_path / "run.db") as store:
+        assert store.execute("SELECT count(*) FROM stack_sample").fetchone()[0] > 0
