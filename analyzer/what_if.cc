@@ -96,8 +96,8 @@ class Asker {
   }
 
  private:
-  // What the line that `name` means ("data.py:41", or with more of its path) takes, in each place and
-  // category. Functions that begin within a line, such as generator expressions, count with it.
+  // What the line that `name` means ("data.py:41", or with more of its path) takes, in each place
+  // and category. Functions that begin within a line, such as generator expressions, count with it.
   [[nodiscard]] Result<std::vector<LineShare>> find_line(const std::string& name) const {
     if (loop_.lines.empty())
       return wrong("--line " + name + ": no lines were recorded in these steps");

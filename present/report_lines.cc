@@ -94,8 +94,8 @@ std::string share_text(const LineShare& line) {
   return percent_text(line.share) + " (" + bound(line.ci_low) + "–" + bound(line.ci_high) + ")";
 }
 
-// At most `width` characters. The folders go first, and what the function is called; the file's name
-// and the line stay.
+// At most `width` characters. The folders go first, and what the function is called; the file's
+// name and the line stay.
 std::string place_text(const LineShare& line, const RunFacts& run, std::size_t width) {
   std::string text = printable(line_text(line, run));
   const std::string file = printable(told_file(line.file, run.working_folder));

@@ -154,7 +154,8 @@ FoundPython find_python(const ProcessMemory& memory, std::string_view maps,
     }
     const auto layout = described ? described_python_layout(start) : fixed_python_layout(*version);
     if (!layout) {
-      const char* const kind = describes_free_threading(start) ? "free-threaded Python " : "Python ";
+      const char* const kind =
+          describes_free_threading(start) ? "free-threaded Python " : "Python ";
       found.why_not = kind + text_of(*version) + " is not one whose stacks can be read";
       continue;
     }

@@ -162,8 +162,8 @@ TEST(Lines, OfAWorkerOnlyTheTimeCountsInWhichItIsAwaited) {
       << "steady steps, without the thread that only waits";
 }
 
-// A generator expression is a function of its own, in the same line. No op was recorded: samples need
-// no replay.
+// A generator expression is a function of its own, in the same line. No op was recorded: samples
+// need no replay.
 TEST(Lines, OfALineAllThatBeginsInItGetsFaster) {
   Training training;
   const WatchedThreadId main = of_main(training);

@@ -49,10 +49,10 @@ def make_tokenizer():
     tokenizer = Tokenizer(models.WordLevel(unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     special = ["[UNK]", "[PAD]"]
-    tokenizer.train_from_iterator([" ".join(WORDS)], trainers.WordLevelTrainer(special_tokens=special))
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]"
+    tokenizer.train_from_iterator(
+        [" ".join(WORDS)], trainers.WordLevelTrainer(special_tokens=special)
     )
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]")
 
 
 class Collate:
@@ -91,8 +91,12 @@ def main():
     torch.manual_seed(0)
     network = BertForSequenceClassification(
         BertConfig(
-            vocab_size=64, hidden_size=64, num_hidden_layers=2, num_attention_heads=2,
-            intermediate_size=128, max_position_embeddings=64,
+            vocab_size=64,
+            hidden_size=64,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=128,
+            max_position_embeddings=64,
         )  # fmt: skip
     )
     clock = planted.Clock()
