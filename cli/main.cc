@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/self_description.h"
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
 
@@ -64,6 +65,7 @@ int run_verb(int argc, char** argv) {
       "stepscope"};
   app.require_subcommand(1);
   app.set_version_flag("--version", STEPSCOPE_VERSION);
+  add_self_description(app);
   app.footer(
       "Examples:\n"
       "  stepscope run -o run.db -- python train.py\n"

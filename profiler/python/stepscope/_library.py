@@ -13,6 +13,7 @@ import pathlib
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional
 
 SONAMES = ("libstepscope.so.0", "libstepscope.so")
+WHEEL_PREFIX = pathlib.Path(os.path.abspath(__file__)).parent / "_prefix"  # what a wheel installs
 
 
 Phase = Any  # a stretch that has been begun; opaque
@@ -167,8 +168,9 @@ def _candidates() -> Iterator[str]:
         yield named
     # LIB/stepscope/python/stepscope/_library.py; links are kept, a build tree has one for `python`.
     installed = pathlib.Path(os.path.abspath(__file__)).parents[3]
-    for name in SONAMES:
-        yield str(installed / name)
+    for folder in (WHEEL_PREFIX / "lib", installed):
+        for name in SONAMES:
+            yield str(folder / name)
     yield from SONAMES  # where the loader looks: LD_LIBRARY_PATH, ld.so.conf
 
 

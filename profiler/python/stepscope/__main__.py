@@ -1,0 +1,37 @@
+"""The `stepscope` program, as `python -m stepscope` and as the command that pip makes of it."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import sys
+from typing import Optional
+
+from ._library import WHEEL_PREFIX
+
+
+def _program() -> Optional[pathlib.Path]:
+    """In a wheel below this package; else PREFIX/bin, with this package in PREFIX/LIB/stepscope/python."""
+    folders = [WHEEL_PREFIX, *pathlib.Path(os.path.abspath(__file__)).parents[4:6]]
+    programs = (folder / "bin" / "stepscope" for folder in folders)
+    return next((program for program in programs if program.is_file()), None)
+
+
+def main() -> None:
+    """Becomes the program; returns an error's line through SystemExit only."""
+    program = _program()
+    if program is None:
+        sys.exit(
+            "stepscope: this package holds the marks for Python alone; install the wheel that "
+            "packaging/wheel.sh makes, which has the program too"
+        )
+    try:
+        os.execv(program, [str(program), *sys.argv[1:]])
+    except OSError as error:
+        sys.exit(
+            f"stepscope: {program}: {error.strerror}; it runs on Linux on x86-64 with glibc 2.28 or newer"
+        )
+
+
+if __name__ == "__main__":
+    main()
