@@ -86,11 +86,18 @@ run_pytest() {  # build folder, options of pytest
   local build=$1
   shift
   STEPSCOPE_BUILD_DIR=$PWD/$build "$VENV/bin/python" -m pytest -q -ra -p no:cacheprovider \
-    --junitxml="$junit" tests "$@"
+    --junitxml="$junit" tests --ignore tests/packaging "$@"
 }
 pypi_pytest() { run_pytest build/release -m "not shares" -n "$JOBS" --dist loadfile; }
 # What compares times may miss where other programs take the processor; a fault does so each time.
 pypi_pytest_alone() { run_pytest build/release -m shares --reruns 2; }
+
+# What others install, made as for a release but for hooks of this libtorch alone, and used where nothing else is.
+wheel() {
+  packaging/wheel.sh --no-install --torch "$pypi_dir"
+  STEPSCOPE_WHEEL=$(ls dist/stepscope-*.whl) "$VENV/bin/python" -m pytest -q -ra -p no:cacheprovider \
+    --junitxml="$junit" tests/packaging/test_wheel.py
+}
 
 debian_torch() {
   cmake --preset release -B build/release-debian-torch -DSTEPSCOPE_TORCH=ON -DSTEPSCOPE_TORCH_DIR=/usr \
@@ -142,6 +149,7 @@ rm -f "$OUT"/*.tsv "$OUT"/*.xml "$OUT"/*.log
 suite "libtorch $torch_version: ctest" pypi_torch
 suite "libtorch $torch_version: pytest, browser" pypi_pytest
 suite "libtorch $torch_version: pytest, times" pypi_pytest_alone
+suite "the wheel, installed: pytest" wheel
 if [ $quick = no ]; then
   use_debian_torch
   suite "libtorch $torch_version (Debian): ctest" debian_torch

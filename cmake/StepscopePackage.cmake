@@ -14,3 +14,33 @@ install(FILES "${PROJECT_BINARY_DIR}/StepscopeConfig.cmake" "${PROJECT_BINARY_DI
   DESTINATION "${package_dir}")
 install(EXPORT StepscopeTargets NAMESPACE stepscope:: DESTINATION "${package_dir}")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+# --- a deb and a tarball, by packaging/packages.sh -----------------------------------------------
+
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_PACKAGE_NAME stepscope)
+set(CPACK_PACKAGE_CONTACT "the developers of Stepscope")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGE_FILE_NAME "stepscope-${PROJECT_VERSION}-linux-x86_64")
+set(CPACK_STRIP_FILES ON)
+# The tarball has everything; the hooks for Debian's libtorch have a deb of their own.
+set(CPACK_ARCHIVE_COMPONENT_INSTALL OFF)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_COMPONENTS_ALL Unspecified)
+if(STEPSCOPE_TORCH_FOUND)
+  list(APPEND CPACK_COMPONENTS_ALL torch)
+endif()
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME stepscope)
+set(CPACK_DEBIAN_UNSPECIFIED_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_TORCH_FILE_NAME DEB-DEFAULT)
+# libstdc++ for a library that is bundled.
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_DEPENDS "libc6 (>= ${STEPSCOPE_GLIBC}), libstdc++6")
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_SUGGESTS "stepscope-torch")
+set(CPACK_DEBIAN_TORCH_PACKAGE_NAME stepscope-torch)
+string(REGEX MATCH "^[0-9]+\\.[0-9]+" torch_series "${STEPSCOPE_TORCH_VERSION}")
+set(CPACK_DEBIAN_TORCH_PACKAGE_DEPENDS "stepscope (= ${PROJECT_VERSION}), libtorch${torch_series}")
+set(CPACK_COMPONENT_TORCH_DESCRIPTION "Op hooks of Stepscope for libtorch ${STEPSCOPE_TORCH_VERSION}")
+include(CPack)

@@ -10,6 +10,7 @@ set(STEPSCOPE_GLIBC 2.28)
 set(stubs "${PROJECT_BINARY_DIR}/glibc-${STEPSCOPE_GLIBC}")
 
 if(STEPSCOPE_PORTABLE)
+  set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)  # packages hold no samples
   find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
   execute_process(
     COMMAND ${Python3_EXECUTABLE} "${PROJECT_SOURCE_DIR}/packaging/glibc_stubs.py" "${stubs}" ${STEPSCOPE_GLIBC}

@@ -30,7 +30,9 @@ SHARED = ("share/man/", "share/bash-completion/", "share/zsh/", "share/fish/")
 LEFT_OUT = ("lib/stepscope/python/pyproject.toml",)
 
 # Of glibc and GCC's runtime, which every manylinux distribution has (PEP 600).
-OF_THE_SYSTEM = re.compile(r"^(lib(c|m|dl|pthread|rt|gcc_s|stdc\+\+)\.so\.\d+|ld-linux-x86-64\.so\.2)$")
+OF_THE_SYSTEM = re.compile(
+    r"^(lib(c|m|dl|pthread|rt|gcc_s|stdc\+\+)\.so\.\d+|ld-linux-x86-64\.so\.2)$"
+)
 OF_LIBTORCH = re.compile(r"^lib(torch_cpu|c10)\.so")
 # AlmaLinux 8, of manylinux_2_28, has these; the tag says nothing of them.
 NEWEST = {"GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11), "GCC": (8, 0, 0)}
@@ -95,14 +97,22 @@ def platform_tag(files: dict[str, pathlib.Path]) -> str:
             continue
         needed = re.findall(r"\(NEEDED\).*\[(.*)\]", readelf("-d", file))
         for library in needed:
-            if library not in own and not OF_THE_SYSTEM.match(library) and not OF_LIBTORCH.match(library):
-                sys.exit(f"make_wheel.py: {file}: needs {library}, which users may not have; link it statically")
+            if (
+                library not in own
+                and not OF_THE_SYSTEM.match(library)
+                and not OF_LIBTORCH.match(library)
+            ):
+                sys.exit(
+                    f"make_wheel.py: {file}: needs {library}, which users may not have; link it statically"
+                )
         for kind, version in versions_needed(file).items():
             if kind == "GLIBC":
                 glibc = max(glibc, version[:2])
             elif kind in NEWEST and version > NEWEST[kind]:
                 text = ".".join(map(str, version))
-                sys.exit(f"make_wheel.py: {file}: needs {kind}_{text}, which older distributions have not")
+                sys.exit(
+                    f"make_wheel.py: {file}: needs {kind}_{text}, which older distributions have not"
+                )
     return f"manylinux_{glibc[0]}_{glibc[1]}_x86_64"
 
 
@@ -157,7 +167,9 @@ def entries_of(prefix: pathlib.Path, project: pathlib.Path, info: str, tag: str)
         entries.append(Entry(f"{where}/{name}", file.read_bytes(), os.access(file, os.X_OK)))
     scripts = "".join(f"{name} = {call}\n" for name, call in about["scripts"].items())
     readme = (project / "README.md").read_text()
-    wheel = f"Wheel-Version: 1.0\nGenerator: stepscope\nRoot-Is-Purelib: false\nTag: py3-none-{tag}\n"
+    wheel = (
+        f"Wheel-Version: 1.0\nGenerator: stepscope\nRoot-Is-Purelib: false\nTag: py3-none-{tag}\n"
+    )
     entries += [
         Entry(f"{info}/METADATA", metadata(about, version, readme).encode()),
         Entry(f"{info}/WHEEL", wheel.encode()),
@@ -171,7 +183,9 @@ def entries_of(prefix: pathlib.Path, project: pathlib.Path, info: str, tag: str)
 def record(entries: list[Entry], info: str) -> Entry:
     lines = []
     for entry in entries:
-        digest = base64.urlsafe_b64encode(hashlib.sha256(entry.content).digest()).rstrip(b"=").decode()
+        digest = (
+            base64.urlsafe_b64encode(hashlib.sha256(entry.content).digest()).rstrip(b"=").decode()
+        )
         lines.append(f"{entry.name},sha256={digest},{len(entry.content)}\n")
     lines.append(f"{info}/RECORD,,\n")
     return Entry(f"{info}/RECORD", "".join(lines).encode())

@@ -3,6 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . cmake/setup.sh
+. packaging/portable.sh
 
 usage() {
   cat <<'USAGE'
@@ -35,11 +36,6 @@ readonly BUILD=build/portable
 readonly TREE=$BUILD/tree
 readonly PREFIX=$TREE/usr
 readonly TORCH_VERSIONS=packaging/torch_versions.txt
-# Of the sources, not of the build.
-SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 315532800)}
-export SOURCE_DATE_EPOCH
-export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
-
 # Prints the folder of a libtorch from PyPI, with no more in it than compiling and linking need.
 libtorch() {
   local version=$1 folder=$PWD/build/libtorch/$1
@@ -66,11 +62,7 @@ fi
 
 step "2/4 Build"
 # The hooks of the first libtorch with everything else.
-quietly "$BUILD/configure.log" cmake --preset release -B "$BUILD" -DSTEPSCOPE_PORTABLE=ON -DSTEPSCOPE_TESTS=OFF \
-  -DSTEPSCOPE_BENCH=OFF -DSTEPSCOPE_TORCH=ON "-DSTEPSCOPE_TORCH_DIR=${torches[0]}" \
-  "-DSQLite3_LIBRARY=$(g++ -print-file-name=libsqlite3.a)" -DZLIB_USE_STATIC_LIBS=ON
-quietly "$BUILD/build.log" cmake --build "$BUILD" --target \
-  stepscope_cli stepscope_profiler stepscope_recorder_library stepscope_torch
+build_portable "$BUILD" "${torches[0]}"
 rm -rf "$TREE"
 quietly "$BUILD/install.log" cmake --install "$BUILD" --prefix "$PREFIX" --strip
 

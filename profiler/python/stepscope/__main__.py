@@ -12,7 +12,7 @@ from ._library import WHEEL_PREFIX
 
 def _program() -> Optional[pathlib.Path]:
     """In a wheel below this package; else PREFIX/bin, with this package in PREFIX/LIB/stepscope/python."""
-    folders = [WHEEL_PREFIX, *pathlib.Path(os.path.abspath(__file__)).parents[4:6]]
+    folders = [WHEEL_PREFIX, *list(pathlib.Path(os.path.abspath(__file__)).parents)[4:6]]
     programs = (folder / "bin" / "stepscope" for folder in folders)
     return next((program for program in programs if program.is_file()), None)
 
