@@ -30,12 +30,19 @@ function(stepscope_hide_cxx_runtime target)
   endif()
 endfunction()
 
+# The path of the build tree, and what is debug information before it is stripped, leave no trace.
+function(stepscope_reproducible target)
+  set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
+  target_link_options(${target} PRIVATE -Wl,--build-id=none)
+endfunction()
+
 # Stubs of the old glibc come before the one of this machine. Before 2.34 the functions of libpthread and libdl were not
 # in libc, so both are loaded. Libraries of others were linked with this machine's glibc; who packs them looks at what
 # they need (packaging/make_wheel.py).
 function(stepscope_portable target)
   if(STEPSCOPE_PORTABLE)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:stepscope_glibc>)
+    stepscope_reproducible(${target})
     target_link_options(${target} PRIVATE "-L${stubs}"
       "SHELL:-Wl,--push-state,--no-as-needed -lpthread -ldl -Wl,--pop-state"
       -Wl,--no-undefined -Wl,--allow-shlib-undefined -Wl,--exclude-libs,libsqlite3.a:libz.a)

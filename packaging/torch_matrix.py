@@ -51,8 +51,8 @@ def recorded(folder: pathlib.Path, *program: object) -> tuple[int, str]:
 
 # By hand: PyTorch's own CMake files want the CUDA toolkit.
 def cpp_program(folder: pathlib.Path) -> pathlib.Path:
-    (torch,) = folder.glob("lib*/python*/site-packages/torch")
-    prefix = next(folder.glob("lib*/python*/site-packages/stepscope/_prefix"))
+    (torch,) = folder.glob("lib/python*/site-packages/torch")
+    prefix = next(folder.glob("lib/python*/site-packages/stepscope/_prefix"))
     config = (torch / "share/cmake/Torch/TorchConfig.cmake").read_text()
     abi = 0 if "_GLIBCXX_USE_CXX11_ABI=0" in config else 1
     libraries = [f"-Wl,-rpath,{torch}/lib", f"-L{torch}/lib", "-ltorch_cpu", "-lc10"]
@@ -74,7 +74,9 @@ def cell(what) -> str:
 
 def row(version: str, wheel: pathlib.Path) -> str:
     folder = environment(version, wheel)
-    hooks = list(folder.glob(f"lib*/python*/site-packages/stepscope/_prefix/lib/stepscope/torch-{version}"))
+    hooks = list(
+        folder.glob(f"lib/python*/site-packages/stepscope/_prefix/lib/stepscope/torch-{version}")
+    )
 
     def in_python() -> str:
         script = PROJECT / "tests/packaging/train.py"
