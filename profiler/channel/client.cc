@@ -28,12 +28,21 @@ class KeepErrno {
   int saved_;
 };
 
-std::int64_t rank_of_process() {
-  const char* rank = std::getenv("RANK");
-  if (rank == nullptr || *rank == '\0') return -1;
+std::int64_t number_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr || *text == '\0') return -1;
   char* end = nullptr;
-  const long value = std::strtol(rank, &end, 10);
+  const long value = std::strtol(text, &end, 10);
   return *end == '\0' && value >= 0 ? value : -1;
+}
+
+// RANK is torchrun's, Ray's and Kubernetes operators'. srun and mpirun number their tasks too, also
+// where there is only one: that one is no rank.
+std::int64_t rank_of_process() {
+  if (const std::int64_t rank = number_in("RANK"); rank >= 0) return rank;
+  if (number_in("SLURM_NTASKS") > 1) return number_in("SLURM_PROCID");
+  if (number_in("OMPI_COMM_WORLD_SIZE") > 1) return number_in("OMPI_COMM_WORLD_RANK");
+  return -1;
 }
 
 int open_socket(const char* path) {

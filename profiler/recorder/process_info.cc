@@ -56,6 +56,7 @@ std::vector<std::pair<std::string, std::string>> machine_meta() {
   utsname system{};
   uname(&system);
   return {{"host", system.nodename},
+          {"boot_id", first_line(read_proc_file("/proc/sys/kernel/random/boot_id"))},
           {"kernel", std::string(system.sysname) + " " + system.release},
           {"cpu_model", cpu_model()},
           {"cpu_count", std::to_string(usable_cpus())},

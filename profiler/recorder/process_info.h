@@ -14,7 +14,8 @@ Process this_process();
 // Another process, as far as /proc shows; without parent and rank.
 Process process_of(std::int64_t pid);
 
-// Meta keys `host`, `kernel`, `cpu_model`, `cpu_count` (that this process may use) and `command`.
+// Meta keys `host`, `boot_id`, `kernel`, `cpu_model`, `cpu_count` (that this process may use) and
+// `command`.
 std::vector<std::pair<std::string, std::string>> machine_meta();
 
 }  // namespace stepscope
