@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/fleet.h"
 #include "cli/self_description.h"
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
@@ -91,6 +92,8 @@ int run_verb(int argc, char** argv) {
   add_top(app, exit_code);
   add_import(app, exit_code);
   add_doctor(app, exit_code);
+  add_lake(app, exit_code);
+  add_fleet(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

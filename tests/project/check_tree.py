@@ -35,6 +35,7 @@ STAGES = {
         "sweep",
         "present",
     },
+    "fleet": set(),  # Python; a source in C++ would be in the wrong place
     "samples": {"samples", "profiler/include"},
 }
 PUBLIC_HEADERS = "profiler/include"  # included as <stepscope/…>, installed, so free of the rest

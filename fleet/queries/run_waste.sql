@@ -1,0 +1,8 @@
+-- What each run wastes: a row a run. hours are rank-hours of its steps; lost_input_hours and
+-- lost_launch_hours are those of them that wait for input, or for work to be launched.
+SELECT
+  s.run, count(DISTINCT s.rank) AS ranks, count(DISTINCT s.host) AS hosts,
+  max(s.step) AS last_step, sum(s.dur_ns) / 3.6e12 AS hours,
+  sum(s.input_ns) / 3.6e12 AS lost_input_hours, sum(s.launch_ns) / 3.6e12 AS lost_launch_hours,
+  1.0 * sum(s.input_ns) / sum(s.dur_ns) AS input_share, min(s.start_unix_ns) AS start_unix_ns
+FROM step AS s GROUP BY s.run ORDER BY s.run

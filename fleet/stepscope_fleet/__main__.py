@@ -1,0 +1,21 @@
+"""What `stepscope lake` and `stepscope fleet` run."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+if __name__ == "__main__":
+    try:
+        import duckdb  # noqa: F401
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        print(
+            f"stepscope: {sys.executable} has no {error.name}; `pip install duckdb pyarrow` there, or"
+            " name another Python in STEPSCOPE_PYTHON",
+            file=sys.stderr,
+        )
+        sys.exit(3)
+    from stepscope_fleet.verbs import main
+
+    sys.exit(main(sys.argv[1:]))

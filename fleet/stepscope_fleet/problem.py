@@ -1,0 +1,5 @@
+"""What is reported as one line: the file, what is wrong, what to do."""
+
+
+class Problem(Exception):
+    """Ends the verb with exit code 3."""

@@ -1,0 +1,124 @@
+"""Reads what a lake keeps of a store. Never writes to it."""
+
+import dataclasses
+import pathlib
+import sqlite3
+from collections.abc import Iterator
+
+from .problem import Problem
+from .tables import CATEGORIES, PHASES
+
+STORE_VERSION = 5
+
+_STEPS = f"""
+SELECT s.thread_id, s.number, s.start_ns, s.dur_ns, s.steady,
+  {", ".join(f"coalesce(sum(t.exposed_ns) FILTER (WHERE t.category = '{c}'), 0)" for c in CATEGORIES)},
+  {", ".join(f"coalesce(sum(t.exposed_ns) FILTER (WHERE k.name = '{p}'), 0)" for p in PHASES)}
+FROM step AS s
+LEFT JOIN step_time AS t ON t.step_id = s.id
+  AND t.device_id IS (SELECT min(d.device_id) FROM step_time AS d WHERE d.step_id = s.id)
+LEFT JOIN phase_kind AS k ON k.id = t.phase
+GROUP BY s.id ORDER BY s.number
+"""
+
+
+@dataclasses.dataclass
+class Loop:
+    """The training loop of a rank: of several in a process, the one with the most steps."""
+
+    thread: int
+    rank: int
+    pid: int
+    steps: int
+
+
+class Store:
+    """A recording. Raises Problem for what is no store, is damaged or has not been analyzed."""
+
+    def __init__(self, path: pathlib.Path):
+        self.path = path
+        if not path.is_file():
+            raise Problem(f"{path}: no such file")
+        try:
+            self._database = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+            self._check_version()
+            self.meta = dict(self._database.execute("SELECT key, value FROM meta"))
+            self.loops = self._find_loops()
+        except sqlite3.Error as error:
+            raise Problem(f"{path}: cannot be read as a store ({error})") from error
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _check_version(self) -> None:
+        (version,) = self._database.execute("PRAGMA user_version").fetchone()
+        if version == STORE_VERSION:
+            return
+        if version > STORE_VERSION:
+            raise Problem(
+                f"{self.path}: has schema version {version}, and this Stepscope knows {STORE_VERSION};"
+                " install a newer one"
+            )
+        raise Problem(
+            f"{self.path}: has schema version {version}, not {STORE_VERSION}; `stepscope analyze"
+            f" {self.path}` brings it up to date"
+        )
+
+    def _find_loops(self) -> list[Loop]:
+        rows = self._database.execute(
+            "SELECT s.thread_id, p.id, p.rank, p.pid, count(*) AS steps FROM step AS s"
+            " JOIN thread AS t ON t.id = s.thread_id JOIN process AS p ON p.id = t.process_id"
+            " GROUP BY s.thread_id ORDER BY steps DESC"
+        ).fetchall()
+        if not rows:
+            raise Problem(
+                f"{self.path}: has no steps; run `stepscope analyze {self.path}` first, unless it is"
+                " still being written"
+            )
+        loops: dict[int, Loop] = {}
+        for thread, process, rank, pid, steps in rows:
+            loops.setdefault(process, Loop(thread, -1 if rank is None else rank, pid, steps))
+        return self._with_ranks(list(loops.values()))
+
+    def _with_ranks(self, loops: list[Loop]) -> list[Loop]:
+        if len(loops) == 1 and loops[0].rank < 0:
+            loops[0].rank = 0
+        ranks = [loop.rank for loop in loops]
+        for rank in ranks:
+            if rank < 0:
+                raise Problem(
+                    f"{self.path}: has {len(loops)} training processes, and not all have a rank; set"
+                    " RANK for each"
+                )
+            if ranks.count(rank) > 1:
+                raise Problem(
+                    f"{self.path}: two processes say that they are rank {rank}; record each restart"
+                    " of a job into a store of its own"
+                )
+        return sorted(loops, key=lambda loop: loop.rank)
+
+    def environment(self) -> dict[str, str]:
+        lines = self.meta.get("environment", "").splitlines()
+        return dict(line.split("=", 1) for line in lines if "=" in line)
+
+    def steps(self) -> Iterator[tuple[int, tuple]]:
+        """(rank, row) of each step of the loops, by rank and number."""
+        rows: dict[int, list[tuple]] = {}
+        try:
+            for thread, *row in self._database.execute(_STEPS):
+                rows.setdefault(thread, []).append(tuple(row))
+        except sqlite3.Error as error:
+            raise Problem(f"{self.path}: cannot be read as a store ({error})") from error
+        for loop in self.loops:
+            for row in rows[loop.thread]:
+                yield loop.rank, row
+
+    def of_loops(self, columns: str, table: str) -> Iterator[tuple[int, tuple]]:
+        """(rank, row) of each row of a table that has a thread_id."""
+        for loop in self.loops:
+            query = f"SELECT {columns} FROM {table} WHERE thread_id = ? ORDER BY id"
+            try:
+                for row in self._database.execute(query, (loop.thread,)):
+                    yield loop.rank, row
+            except sqlite3.Error as error:
+                raise Problem(f"{self.path}: cannot be read as a store ({error})") from error

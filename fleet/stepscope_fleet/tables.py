@@ -1,0 +1,68 @@
+"""The tables of a lake: their columns, and the version of both.
+
+Times are int64 nanoseconds: no engine agrees with another on timestamps of that precision.
+"""
+
+import pyarrow as pa
+
+SCHEMA_VERSION = 1
+CATEGORIES = (
+    "compute",
+    "input",
+    "copy",
+    "communication",
+    "sync",
+    "launch",
+    "allocation",
+    "host",
+    "other",
+)
+PHASES = ("forward", "backward", "optimizer")
+
+_KEY = [("run", pa.string()), ("host", pa.string()), ("rank", pa.int32())]
+_NUMBERS = [f"{name}_ns" for name in (*CATEGORIES, *(f"in_{phase}" for phase in PHASES))]
+
+TABLES = {
+    "step": [
+        *_KEY,
+        ("step", pa.int64()),
+        ("start_unix_ns", pa.int64()),
+        ("dur_ns", pa.int64()),
+        ("steady", pa.bool_()),
+        *((name, pa.int64()) for name in _NUMBERS),
+    ],
+    "rank": [*_KEY, ("node", pa.string()), ("pid", pa.int64()), ("steps", pa.int64())],
+    "line": [
+        *_KEY,
+        ("place", pa.string()),
+        ("category", pa.string()),
+        ("file", pa.string()),
+        ("line", pa.int64()),
+        ("function", pa.string()),
+        ("share", pa.float64()),
+        ("step_ns", pa.int64()),
+    ],
+    "verdict": [
+        *_KEY,
+        ("kind", pa.string()),
+        ("degree", pa.string()),
+        ("share", pa.float64()),
+        ("confidence", pa.string()),
+    ],
+    "run": [
+        ("run", pa.string()),
+        ("job", pa.string()),
+        ("node", pa.string()),
+        ("host", pa.string()),
+        ("boot_id", pa.string()),
+        ("program", pa.string()),
+        ("world_size", pa.int64()),
+        ("wall_start_unix_ns", pa.int64()),
+        ("state", pa.string()),
+        ("store", pa.string()),
+    ],
+}
+
+
+def arrow_schema(table: str) -> pa.Schema:
+    return pa.schema(TABLES[table], metadata={"schema_version": str(SCHEMA_VERSION)})

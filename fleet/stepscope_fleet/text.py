@@ -1,0 +1,65 @@
+"""The answers as text for a terminal."""
+
+
+def _plain(text: object) -> str:
+    """Names come from other machines: nothing that a terminal would obey."""
+    return "".join(c if c.isprintable() else "?" for c in str(text))
+
+
+def _hours(hours: float) -> str:
+    if hours >= 1:
+        return f"{hours:.1f} h"
+    return f"{hours * 60:.1f} min" if hours * 60 >= 1 else f"{hours * 3600:.1f} s"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def _rank_lines(rank: dict) -> list[str]:
+    since = f" since about step {rank['since_step']}" if rank["since_step"] is not None else ""
+    lines = [
+        f"  rank {rank['rank']} on {_plain(rank['host'])}: {rank['category']}"
+        f" +{rank['excess_ns'] / 1e6:.2f} ms a step ({rank['step_share']:.1%}){since};"
+        f" the other ranks waited {_hours(rank['costs_others_hours'])} for it"
+    ]
+    if rank["line"]:
+        at = rank["line"]
+        lines.append(
+            f"    {_plain(at['file'])}:{at['line']} {_plain(at['function'])}"
+            f"  {at['share']:.0%} of its {rank['category']} time"
+        )
+    return lines
+
+
+def run_text(run: dict) -> str:
+    lines = [
+        f"{_plain(run['run'])} · {_plain(run['program'])} · {_count(run['ranks'], 'rank')} on"
+        f" {_count(run['hosts'], 'host')} · {_hours(run['hours'])} of rank time",
+        f"  lost: input {_hours(run['lost_input_hours'])} ({run['input_share']:.1%}),"
+        f" stragglers {_hours(run['lost_straggler_hours'])} (slowdown {run['slowdown']:.3f}),"
+        f" launch {_hours(run['lost_launch_hours'])}",
+    ]
+    if run["missing_ranks"]:
+        missing = ", ".join(str(rank) for rank in run["missing_ranks"][:8])
+        more = "" if len(run["missing_ranks"]) <= 8 else ", …"
+        lines.append(f"  missing in the lake: rank {missing}{more}")
+    if run["unfinished_nodes"]:
+        lines.append(f"  still being written: node {_plain(', '.join(run['unfinished_nodes']))}")
+    for rank in run["slow_ranks"][:10]:
+        lines += _rank_lines(rank)
+    if len(run["slow_ranks"]) > 10:
+        lines.append(f"  and {len(run['slow_ranks']) - 10} more slow ranks (--json has them all)")
+    if not run["slow_ranks"] and run["ranks"] > 1:
+        lines.append("  no rank holds the others up")
+    return "\n".join(lines)
+
+
+def fleet_text(answers: dict) -> str:
+    parts = [run_text(run) for run in answers["runs"]]
+    parts += [
+        f"{_plain(host['host'])} has slow ranks in {len(host['runs'])} runs:"
+        f" {_plain(', '.join(host['runs']))}"
+        for host in answers["slow_hosts"]
+    ]
+    return "\n\n".join(parts)

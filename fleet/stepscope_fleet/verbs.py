@@ -1,0 +1,74 @@
+"""The command lines of `stepscope lake` and `stepscope fleet`."""
+
+import argparse
+import json
+import pathlib
+import re
+import sys
+import time
+
+from .answers import Lake, analyze
+from .lake import add
+from .problem import Problem
+from .text import fleet_text
+
+_UNITS_S = {"h": 3600, "d": 86400, "w": 7 * 86400}
+
+
+def _ago(text: str) -> float:
+    match = re.fullmatch(r"(\d+)([hdw])", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"{text} is no time such as 12h, 7d or 2w")
+    return int(match[1]) * _UNITS_S[match[2]]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="stepscope")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    lake = verbs.add_parser("lake", help="gather the steps of many recordings in a folder")
+    actions = lake.add_subparsers(dest="action", required=True)
+    adds = actions.add_parser("add", help="add analyzed stores, or replace what is there of them")
+    adds.add_argument("stores", nargs="+", type=pathlib.Path, metavar="STORE")
+    adds.add_argument(
+        "--lake", required=True, type=pathlib.Path, help="the folder; made if need be"
+    )
+    adds.add_argument(
+        "--job", help="what the runs of one job share; default: the scheduler's job id"
+    )
+    adds.add_argument("--run", help="what the nodes of one run share; default: the job id")
+    fleet = verbs.add_parser("fleet", help="say which ranks and hosts are slow")
+    fleet.add_argument("lake", type=pathlib.Path)
+    fleet.add_argument("--run", nargs="+", default=[], metavar="ID", help="only these runs")
+    fleet.add_argument("--since", type=_ago, help="only runs that began within 12h, 7d or 2w")
+    fleet.add_argument("--json", action="store_true", help="print a JSON document")
+    return parser
+
+
+def _add(arguments: argparse.Namespace) -> int:
+    code = 0
+    for store in arguments.stores:
+        try:
+            print(add(store, arguments.lake, arguments.job, arguments.run))
+        except Problem as problem:  # the others are added all the same
+            print(f"stepscope lake: {problem}", file=sys.stderr)
+            code = 3
+    return code
+
+
+def _fleet(arguments: argparse.Namespace) -> int:
+    since = time.time_ns() - int(arguments.since * 1e9) if arguments.since else 0
+    answers = analyze(Lake(arguments.lake, arguments.run, since))
+    for line in answers["left_out"]:
+        print(f"stepscope fleet: {line}", file=sys.stderr)
+    print(json.dumps(answers, indent=2) if arguments.json else fleet_text(answers))
+    return 0
+
+
+def main(words: list[str]) -> int:
+    """Exit codes: 0 fine, 2 wrong usage, 3 a store or a lake that cannot be used."""
+    arguments = _parser().parse_args(words)
+    try:
+        return _add(arguments) if arguments.verb == "lake" else _fleet(arguments)
+    except Problem as problem:
+        print(f"stepscope {arguments.verb}: {problem}", file=sys.stderr)
+        return 3
