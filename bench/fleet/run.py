@@ -1,0 +1,136 @@
+"""Makes a lake of many ranks with planted faults, and measures the answers to it.
+
+usage: run.py [--ranks 512] [--steps 10000] [--healthy] [--keep FOLDER]
+
+Planted: one host whose eight ranks load slowly from 40 % of the steps on; one rank whose GPU is 8 % slow;
+30 ranks that stall on storage together in one step of a hundred. Prints one JSON document.
+"""
+
+import argparse
+import json
+import pathlib
+import resource
+import sys
+import tempfile
+import time
+
+import numpy as np
+import pyarrow as pa
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "fleet"))
+
+from stepscope_fleet.answers import Lake, analyze  # noqa: E402
+from stepscope_fleet.lake import write_table  # noqa: E402
+from stepscope_fleet.tables import TABLES, arrow_schema  # noqa: E402
+
+RUN = "bench"
+NODE = 8  # ranks of a node
+START = 1_760_000_000_000_000_000
+
+
+def planted(ranks: int) -> dict[str, list[int]]:
+    return {
+        "slow_host": list(range(NODE, 2 * NODE)),
+        "slow_gpu": [3],
+        "stalled": list(range(ranks - min(30, ranks // 4), ranks)),
+    }
+
+
+def work(ranks: int, steps: int, healthy: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Nanoseconds of input and of compute, by rank and step."""
+    random = np.random.default_rng(7)
+    load = random.gamma(40, 50e3, (ranks, steps)).astype(np.int64)  # 2 ms
+    compute = random.normal(90e6, 0.5e6, (ranks, steps)).astype(np.int64)
+    if not healthy:
+        faults = planted(ranks)
+        load[faults["slow_host"], steps * 4 // 10 :] += 20_000_000
+        compute[faults["slow_gpu"]] += 7_200_000
+        load[np.ix_(faults["stalled"], range(50, steps, 100))] += 800_000_000
+    return load, compute
+
+
+def make(lake: pathlib.Path, ranks: int, steps: int, healthy: bool) -> None:
+    load, compute = work(ranks, steps, healthy)
+    step_ns = (load + compute).max(axis=0)  # the ranks wait for the last one
+    starts = START + np.concatenate([[0], np.cumsum(step_ns[:-1])])
+    for node in range(0, ranks, NODE):
+        there = range(node, min(node + NODE, ranks))
+        rows = len(there) * steps
+        host = f"host-{node // NODE:04d}"
+        columns = {
+            "rank": np.repeat(there, steps),
+            "step": np.tile(np.arange(1, steps + 1), len(there)),
+            "start_unix_ns": np.tile(starts, len(there)),
+            "dur_ns": np.tile(step_ns, len(there)),
+            "steady": np.ones(rows, bool),
+            "input_ns": load[node : node + NODE].reshape(-1),
+            "compute_ns": compute[node : node + NODE].reshape(-1),
+            "communication_ns": (step_ns - load - compute)[node : node + NODE].reshape(-1),
+        }
+        tables = {name: arrow_schema(name).empty_table() for name in TABLES}
+        schema = arrow_schema("step")
+        texts = {"run": RUN, "host": host}
+        tables["step"] = pa.table(
+            [
+                pa.repeat(texts[field.name], rows)
+                if field.name in texts
+                else pa.array(columns.get(field.name, np.zeros(rows, np.int64))).cast(field.type)
+                for field in schema
+            ],
+            schema=schema,
+        )
+        about = (
+            RUN,
+            RUN,
+            f"{node // NODE:04d}",
+            host,
+            "",
+            "train.py",
+            ranks,
+            START,
+            "complete",
+            "",
+        )
+        tables["run"] = pa.Table.from_pylist(
+            [dict(zip([name for name, _ in TABLES["run"]], about, strict=True))],
+            schema=arrow_schema("run"),
+        )
+        for name, table in tables.items():
+            write_table(lake / name / f"run={RUN}" / f"node-{node // NODE:04d}.parquet", table)
+
+
+def measure(folder: pathlib.Path, ranks: int, steps: int, healthy: bool) -> dict:
+    make(folder, ranks, steps, healthy)
+    size = sum(path.stat().st_size for path in folder.glob("**/*.parquet"))
+    began = time.monotonic()
+    run = analyze(Lake(folder, []))["runs"][0]
+    seconds = time.monotonic() - began
+    return {
+        "ranks": ranks,
+        "steps": steps,
+        "bytes_a_row": size / (ranks * steps),
+        "seconds": round(seconds, 1),
+        "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "slow": [
+            {key: rank[key] for key in ("rank", "host", "category", "since_step")}
+            for rank in run["slow_ranks"]
+        ],
+        "planted": {} if healthy else planted(ranks),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--ranks", type=int, default=512)
+    parser.add_argument("--steps", type=int, default=10_000)
+    parser.add_argument("--healthy", action="store_true")
+    parser.add_argument("--keep", type=pathlib.Path)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.keep or pathlib.Path(temporary)
+        print(json.dumps(measure(folder, given.ranks, given.steps, given.healthy), indent=1))
+
+
+if __name__ == "__main__":
+    main()

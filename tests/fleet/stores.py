@@ -1,0 +1,82 @@
+"""Makes analyzed stores of ranks, by the schema of the store."""
+
+import pathlib
+import sqlite3
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SCHEMA = (ROOT / "store/schema.sql").read_text(encoding="utf-8")
+MS = 1_000_000
+START = 1_760_000_000_000_000_000
+
+
+def make_store(
+    path,
+    ranks,
+    *,
+    host="node-a",
+    node=0,
+    steps=60,
+    job="77",
+    world=None,
+    slow=None,
+    slow_from=0,
+    start=START,
+    version=5,
+    state="complete",
+):
+    """`ranks`: of each its process; `slow`: {rank: (category, ns more a step)}, from a step on."""
+    database = sqlite3.connect(path)
+    database.executescript(SCHEMA)
+    database.execute(f"PRAGMA user_version = {version}")
+    environment = [f"SLURM_JOB_ID={job}", f"SLURM_NODEID={node}"] if job else []
+    environment += [f"SLURM_NTASKS={world}"] if world else []
+    meta = {
+        "host": host,
+        "wall_start_unix_ns": str(start),
+        "state": state,
+        "program": "train.py",
+        "environment": "\n".join(environment),
+    }
+    database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", meta.items())
+    for thread, rank in enumerate(ranks, 1):
+        database.execute(
+            "INSERT INTO process VALUES (?, ?, 'python', 'python', 1, ?)",
+            (thread, 100 + thread, rank),
+        )
+        database.execute(
+            "INSERT INTO thread VALUES (?, ?, ?, NULL, 'main')", (thread, thread, 100 + thread)
+        )
+        database.execute(
+            "INSERT INTO line_share VALUES (NULL, ?, 'loop', 'input', 'data.py', 41, 'load', '', '', 9, 0.9,"
+            " 0.8, 1.0, 1)",
+            (thread,),
+        )
+        database.execute(
+            "INSERT INTO verdict VALUES (NULL, ?, 'compute-bound', NULL, 0.1, 0, 1, 'high', 'x', 9, NULL)",
+            (thread,),
+        )
+        add_steps(database, thread, rank, steps, slow or {}, slow_from)
+    database.commit()
+    database.close()
+    return pathlib.Path(path)
+
+
+def add_steps(database, thread, rank, steps, slow, slow_from):
+    longest = max((more for _, more in slow.values()), default=0)
+    for number in range(1, steps + 1):
+        parts = {"input": 2 * MS, "compute": 90 * MS, "host": MS + (number * 7 + rank) % 5 * 10_000}
+        late = longest if number > slow_from else 0
+        length = 95 * MS + late
+        if rank in slow and number > slow_from:
+            category, more = slow[rank]
+            parts[category] += more
+        parts["communication"] = length - sum(parts.values())
+        (step,) = database.execute(
+            "INSERT INTO step (thread_id, number, start_ns, dur_ns, marker, ops_recorded, steady)"
+            " VALUES (?, ?, ?, ?, 'user', 0, 1) RETURNING id",
+            (thread, number, number * 200 * MS, length),
+        ).fetchone()
+        database.executemany(
+            "INSERT INTO step_time (step_id, category, phase, exposed_ns, hidden_ns) VALUES (?, ?, 3, ?, 0)",
+            [(step, category, ns) for category, ns in parts.items()],
+        )
