@@ -113,6 +113,23 @@ struct LineShare {
   friend bool operator==(const LineShare&, const LineShare&) = default;
 };
 
+// What a module of a loop's model took in a mean step.
+struct ModuleTime {
+  ThreadId thread = ThreadId::kNone;  // the loop thread
+  std::string root;                   // the class of the module that it is named within
+  std::string name;                   // "encoder.layer.3.attention"; "": the root itself
+  std::string class_name;             // "": never called itself, such as a ModuleList
+  std::int64_t steps = 0;             // that the figures rest on
+  double calls = 0;                   // a step, as all that follows
+  double recomputed = 0;              // of the calls, those in the backward pass
+  double ops = 0;                     // inside its calls in the forward pass
+  Duration forward{0}, forward_self{0};
+  Duration backward{0}, backward_self{0};
+  std::optional<std::int64_t> held_bytes;  // that its forward pass left; nothing: not counted
+
+  friend bool operator==(const ModuleTime&, const ModuleTime&) = default;
+};
+
 struct Evidence {
   std::string statement;  // a sentence with its figure
   double value = 0;
@@ -247,7 +264,8 @@ struct Analysis {
   std::vector<LineShare> lines;   // of a loop the most important first
   std::vector<Verdict> verdicts;  // one a loop and device, the loop with the most step time first
   // Not read back by TraceReader::analysis(): for SQL.
-  std::vector<CallOp> call_ops;  // by api_call
+  std::vector<ModuleTime> modules;  // of a loop in the order of its tree
+  std::vector<CallOp> call_ops;     // by api_call
   std::vector<PriorityTime> priority_times;
   std::vector<DeviceUtilization> utilizations;
   DeviceFacts device_facts;

@@ -27,6 +27,7 @@ constexpr char kClear[] =
     "DELETE FROM evidence WHERE 1; DELETE FROM advice WHERE 1; DELETE FROM population WHERE 1;"
     "DELETE FROM verdict WHERE 1; DELETE FROM step_time WHERE 1; DELETE FROM step_kind WHERE 1;"
     "DELETE FROM step WHERE 1; DELETE FROM segment WHERE 1; DELETE FROM line_share WHERE 1;"
+    "DELETE FROM module_time WHERE 1;"
     "DELETE FROM call_op WHERE 1; DELETE FROM priority_time WHERE 1;"
     "DELETE FROM kernel_time WHERE 1; DELETE FROM launch WHERE 1; DELETE FROM kernel_name WHERE 1;"
     "DELETE FROM occupancy WHERE 1; DELETE FROM copy_overlap WHERE 1; DELETE FROM stream_time "
@@ -41,6 +42,9 @@ class AnalysisWriter {
         {&writer.segment_, "INSERT INTO segment VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
         {&writer.line_,
          "INSERT INTO line_share VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,"
+         " ?13)"},
+        {&writer.module_,
+         "INSERT INTO module_time VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,"
          " ?13)"},
         {&writer.time_, "INSERT INTO step_time VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
         {&writer.kind_, "INSERT INTO step_kind VALUES (NULL, ?1, ?2, ?3, ?4)"},
@@ -98,6 +102,14 @@ class AnalysisWriter {
                      std::string_view(line.file), line.line, std::string_view(line.function),
                      std::string_view(line.inside), std::string_view(line.blocked), line.samples,
                      line.share, line.ci_low, line.ci_high, to_ns(line.step));
+  }
+
+  Status add(const ModuleTime& module) {
+    return module_.run(static_cast<std::int64_t>(module.thread), std::string_view(module.root),
+                       std::string_view(module.name), std::string_view(module.class_name),
+                       module.steps, module.calls, module.recomputed, module.ops,
+                       to_ns(module.forward), to_ns(module.forward_self), to_ns(module.backward),
+                       to_ns(module.backward_self), module.held_bytes);
   }
 
   Status add(const Verdict& verdict) {
@@ -182,8 +194,9 @@ class AnalysisWriter {
                          std::string_view(evidence.unit), std::string_view(evidence.query));
   }
 
-  Statement step_, segment_, line_, time_, kind_, population_, verdict_, advice_, evidence_,
-      call_op_, priority_, kernel_time_, launch_, kernel_name_, occupancy_, overlap_, stream_time_;
+  Statement step_, segment_, line_, module_, time_, kind_, population_, verdict_, advice_,
+      evidence_, call_op_, priority_, kernel_time_, launch_, kernel_name_, occupancy_, overlap_,
+      stream_time_;
   std::int64_t steps_ = 0, verdicts_ = 0, advices_ = 0;
 };
 
@@ -202,6 +215,7 @@ Status write_analysis(Database& database, const Analysis& analysis) {
   if (Status status = add_all(analysis.steps); !status.ok()) return status;
   if (Status status = add_all(analysis.segments); !status.ok()) return status;
   if (Status status = add_all(analysis.lines); !status.ok()) return status;
+  if (Status status = add_all(analysis.modules); !status.ok()) return status;
   if (Status status = add_all(analysis.verdicts); !status.ok()) return status;
   if (Status status = add_all(analysis.call_ops); !status.ok()) return status;
   if (Status status = add_all(analysis.priority_times); !status.ok()) return status;

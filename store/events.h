@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "store/time.h"
@@ -162,6 +163,20 @@ struct Phase {
   Duration dur{0};
   Duration cpu{0};
 };
+
+// A finished call of a module (torch.nn.Module) in a Python program.
+struct ModuleCall {
+  ThreadId thread = ThreadId::kNone;
+  StringId root = StringId::kNone;  // the class of the module that it is named within: "Net"
+  StringId name = StringId::kNone;  // "encoder.layer.3.attention"; kNone: the root itself
+  StringId class_name = StringId::kNone;
+  SessionTime start;
+  Duration dur{0};
+  PhaseKind phase = PhaseKind::kNone;      // what the thread was in; kBackward: recomputed
+  std::uint8_t depth = 0;                  // open calls of modules around this one
+  std::optional<std::int64_t> held_bytes;  // of tensors, allocated inside and not freed there
+};
+inline constexpr std::int64_t kMostHeldBytes = std::int64_t{1} << 50;  // either way
 
 // How a marked thread was scheduled from one mark to the next. Starved: it was ready to run and had
 // no core, waiting for its turn or held back by a quota. What is neither `run` nor `starved` of

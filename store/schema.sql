@@ -176,6 +176,21 @@ CREATE TABLE stack_sample (
   blocked_id        INTEGER REFERENCES string  -- 'read /data/train.bin'; NULL: it ran, or was ready to
 ) STRICT;
 
+-- A call of a module (torch.nn.Module) in a Python program, in the steps whose ops were recorded. Of
+-- one thread in the order of their ends: modules before those that call them.
+CREATE TABLE module_call (
+  id         INTEGER PRIMARY KEY,
+  thread_id  INTEGER NOT NULL REFERENCES thread,
+  root_id    INTEGER REFERENCES string,  -- the class of the module that it is named within: 'Net'
+  name_id    INTEGER REFERENCES string,  -- 'encoder.layer.3.attention'; NULL: the root itself
+  class_id   INTEGER REFERENCES string,  -- 'MultiheadAttention'
+  start_ns   INTEGER NOT NULL,
+  dur_ns     INTEGER NOT NULL,
+  phase      INTEGER NOT NULL REFERENCES phase_kind,  -- what the thread was in; backward: recomputed
+  depth      INTEGER NOT NULL,  -- open calls of modules around this one
+  held_bytes INTEGER            -- of tensors, allocated inside and not freed there; NULL: not counted
+) STRICT;
+
 -- A device as one process sees it: the same GPU in two processes is two rows.
 CREATE TABLE device (
   id              INTEGER PRIMARY KEY,
@@ -472,6 +487,24 @@ CREATE TABLE stream_time (
   stream_id INTEGER PRIMARY KEY REFERENCES stream,
   busy_ns   INTEGER NOT NULL,
   span_ns   INTEGER NOT NULL
+) STRICT;
+
+-- What the modules of a loop's model took in a mean step, without what recording them cost.
+CREATE TABLE module_time (
+  id               INTEGER PRIMARY KEY,  -- in the order of the tree: a module before those inside
+  thread_id        INTEGER NOT NULL REFERENCES thread,  -- the loop's
+  root             TEXT NOT NULL,     -- the class of the module that it is named within: 'Net'
+  name             TEXT NOT NULL,     -- 'encoder.layer.3.attention'; '': the root itself
+  class            TEXT NOT NULL,     -- '': never called itself, such as a ModuleList
+  steps            INTEGER NOT NULL,  -- that the figures rest on
+  calls            REAL NOT NULL,     -- a step, as all that follows
+  recomputed       REAL NOT NULL,     -- of the calls, those in the backward pass
+  ops              REAL NOT NULL,     -- that ran inside its calls in the forward pass
+  forward_ns       INTEGER NOT NULL,
+  forward_self_ns  INTEGER NOT NULL,  -- outside any module that it called
+  backward_ns      INTEGER NOT NULL,  -- of the autograd nodes that its forward pass made
+  backward_self_ns INTEGER NOT NULL,
+  held_bytes       INTEGER            -- of tensors, that its forward pass left; NULL: not counted
 ) STRICT;
 
 -- Views for people. ---------------------------------------------------------------------------
@@ -802,3 +835,17 @@ FROM (
 ) AS g
 JOIN watched_thread AS w ON w.id = g.watched_thread_id
 LEFT JOIN process ON process.id = w.process_id;
+
+-- A row for each module of a loop's model, in the order of the tree; times and counts are those of a mean
+-- step. step_share: of the mean step. Needs an analysis.
+CREATE VIEW module_stats AS
+SELECT
+  m.root, m.name, m.class, m.calls, m.forward_ns, m.backward_ns,
+  m.forward_ns + m.backward_ns AS total_ns,
+  1.0 * (m.forward_ns + m.backward_ns) / nullif(s.mean_ns, 0) AS step_share,
+  m.forward_self_ns, m.backward_self_ns, m.held_bytes, m.ops, m.recomputed, m.steps, m.thread_id
+FROM module_time AS m
+LEFT JOIN (
+  SELECT thread_id, avg(dur_ns) AS mean_ns FROM step WHERE steady GROUP BY thread_id
+) AS s ON s.thread_id = m.thread_id
+ORDER BY m.id;

@@ -15,7 +15,8 @@ Status ThreadWriter::prepare(Database& database) {
       {&thread_, "INSERT INTO watched_thread VALUES (NULL, ?1, ?2, ?3, ?4)"},
       {&reading_, "INSERT INTO thread_reading VALUES (NULL, ?1, ?2, ?3, ?4, ?5)"},
       {&frame_, "INSERT INTO frame VALUES (NULL, ?1, ?2, ?3, ?4)"},
-      {&sample_, "INSERT INTO stack_sample VALUES (NULL, ?1, ?2, ?3, ?4, ?5)"}};
+      {&sample_, "INSERT INTO stack_sample VALUES (NULL, ?1, ?2, ?3, ?4, ?5)"},
+      {&module_, "INSERT INTO module_call VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"}};
   for (const auto& [statement, sql] : statements) {
     Result<Statement> prepared = database.prepare(sql);
     if (!prepared.ok()) return prepared.status();
@@ -49,6 +50,13 @@ Status ThreadWriter::add(const StackSample& sample) {
   return sample_.run(static_cast<std::int64_t>(sample.thread), to_ns(sample.at),
                      static_cast<std::int64_t>(sample.frame), std::int64_t{sample.awaited},
                      nullable(sample.blocked));
+}
+
+Status ThreadWriter::add(const ModuleCall& call) {
+  return module_.run(static_cast<std::int64_t>(call.thread), nullable(call.root),
+                     nullable(call.name), nullable(call.class_name), to_ns(call.start),
+                     to_ns(call.dur), static_cast<std::int64_t>(call.phase),
+                     std::int64_t{call.depth}, call.held_bytes);
 }
 
 Result<std::vector<StoredWatchedThread>> read_watched_threads(Database& database,
@@ -161,6 +169,35 @@ Status scan_stack_samples(Database& database, const KnownIds& known, std::int64_
         sample.blocked = check.string(row.value(4));
         if (!check.ok()) return check.status(database);
         visit(sample);
+        return Status();
+      });
+}
+
+Status scan_module_calls(Database& database, const KnownIds& known,
+                         const std::function<void(const ModuleCall&)>& visit, std::int64_t after) {
+  RowCheck check("module_call", known, after);
+  return for_each_row(
+      database,
+      "SELECT thread_id, root_id, name_id, class_id, start_ns, dur_ns, phase, depth, held_bytes, id"
+      " FROM module_call WHERE id > " +
+          std::to_string(after) + " ORDER BY id",
+      [&](const Statement& row) {
+        check.next_row(row.integer(9));
+        ModuleCall call;
+        call.thread = check.thread(row.value(0));
+        call.root = check.string(row.value(1), "root_id");
+        call.name = check.string(row.value(2));
+        call.class_name = check.string(row.value(3), "class_id");
+        call.start = check.time(row.value(4));
+        call.dur = check.duration(row.value(5));
+        call.phase = check.kind(row.value(6), "phase", kLastPhaseOfOps);
+        call.depth = static_cast<std::uint8_t>(check.integer(row.value(7), "depth", 0, 255));
+        constexpr std::int64_t kNone = kMostHeldBytes + 1;
+        const std::int64_t held =
+            check.integer_or(row.value(8), "held_bytes", kNone, -kMostHeldBytes, kMostHeldBytes);
+        if (held != kNone) call.held_bytes = held;
+        if (!check.ok()) return check.status(database);
+        visit(call);
         return Status();
       });
 }

@@ -1,4 +1,4 @@
-// How threads were scheduled, as rows. Internal to store/.
+// How threads were scheduled and what they were in, as rows. Internal to store/.
 #pragma once
 
 #include <functional>
@@ -23,9 +23,10 @@ class ThreadWriter {
   Status add(const ThreadReading& reading);
   Status add(const StackFrame& frame);
   Status add(const StackSample& sample);
+  Status add(const ModuleCall& call);
 
  private:
-  Statement stretch_, thread_, reading_, frame_, sample_;
+  Statement stretch_, thread_, reading_, frame_, sample_, module_;
 };
 
 // Each refuses what row_check.h does not let pass. `known`: the rows that these refer to.
@@ -46,5 +47,9 @@ Result<std::vector<StackFrame>> read_frames(Database& database, const KnownIds& 
 Status scan_stack_samples(Database& database, const KnownIds& known, std::int64_t threads,
                           std::int64_t frames, const std::function<void(const StackSample&)>& visit,
                           std::int64_t after = 0);
+
+Status scan_module_calls(Database& database, const KnownIds& known,
+                         const std::function<void(const ModuleCall&)>& visit,
+                         std::int64_t after = 0);
 
 }  // namespace stepscope

@@ -114,6 +114,11 @@ Result<std::vector<StackFrame>> TraceReader::frames() const {
   return read_frames(impl_->tables->database, impl_->tables->known());
 }
 
+Status TraceReader::for_each_module_call(
+    const std::function<void(const ModuleCall&)>& visit) const {
+  return scan_module_calls(impl_->tables->database, impl_->tables->known(), visit);
+}
+
 Status TraceReader::for_each_stack_sample(
     const std::function<void(const StackSample&)>& visit) const {
   Database& database = impl_->tables->database;

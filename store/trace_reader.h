@@ -81,6 +81,9 @@ class TraceReader {
   // As with the readings.
   Status for_each_stack_sample(const std::function<void(const StackSample&)>& visit) const;
 
+  // Calls of modules. Of one thread in the order of their ends. Memory does not grow.
+  Status for_each_module_call(const std::function<void(const ModuleCall&)>& visit) const;
+
   // Calls `visit` for each op in the order of recording: of one thread in the order of their ends
   // (children before parents); threads interleave. Memory does not grow with the number of ops.
   // Stops early when `visit` returns false.

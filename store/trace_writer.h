@@ -36,7 +36,7 @@ concept OneOf = (std::is_same_v<Type, Types> || ...);
 template <typename Type>
 concept StoredRow =
     OneOf<Type, Op, Phase, ProcessEnd, UnfinishedOp, Sample, ThreadStretch, ThreadReading,
-          StackFrame, StackSample, ApiCall, Kernel, Copy, Memset, Sync, Loss>;
+          StackFrame, StackSample, ApiCall, Kernel, Copy, Memset, Sync, Loss, ModuleCall>;
 
 class TraceWriter {
  public:
@@ -81,6 +81,7 @@ class TraceWriter {
   Status add(std::span<const Copy> rows);
   Status add(std::span<const Memset> rows);
   Status add(std::span<const Sync> rows);
+  Status add(std::span<const ModuleCall> rows);
   Status add(std::span<const Loss> rows);  // each adds to what is stored for its thread and kind
   template <StoredRow Row>
   Status add(const Row& row) {

@@ -24,7 +24,8 @@ fs::path new_folder() {
 constexpr char kForget[] =
     "DELETE FROM process; DELETE FROM thread; DELETE FROM op; DELETE FROM op_shapes;"
     "DELETE FROM phase; DELETE FROM loss; DELETE FROM process_end; DELETE FROM unfinished_op;"
-    "DELETE FROM sample; DELETE FROM thread_stretch; DELETE FROM watched_thread;"
+    "DELETE FROM sample; DELETE FROM thread_stretch; DELETE FROM module_call; DELETE FROM "
+    "watched_thread;"
     "DELETE FROM thread_reading; DELETE FROM frame; DELETE FROM stack_sample; DELETE FROM device; "
     "DELETE FROM stream; DELETE FROM api_call;"
     "DELETE FROM kernel; DELETE FROM copy; DELETE FROM memset; DELETE FROM sync;"

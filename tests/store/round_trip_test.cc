@@ -271,6 +271,42 @@ TEST(RoundTrip, SamplesKeepTheirOrderAndAVisitMayEndEarly) {
   EXPECT_EQ(seen, 2);
 }
 
+TEST(RoundTrip, CallsOfModules) {
+  const TempDir dir;
+  {
+    auto writer = create_with_threads(dir / "run.db", 1);
+    ModuleCall call;
+    call.thread = ThreadId{1};
+    call.root = writer->intern("Net");
+    call.name = writer->intern("layer.0");
+    call.class_name = writer->intern("Linear");
+    call.start = session_time(10);
+    call.dur = Duration(100);
+    call.phase = PhaseKind::kForward;
+    call.depth = 1;
+    call.held_bytes = -4096;
+    ASSERT_OK(writer->add(call));
+    call.name = StringId::kNone;
+    call.held_bytes.reset();
+    ASSERT_OK(writer->add(call));
+    ASSERT_OK(writer->finish());
+  }
+  const auto reader = testing::open_store(dir / "run.db");
+  std::vector<ModuleCall> calls;
+  ASSERT_OK(reader->for_each_module_call([&](const ModuleCall& one) { calls.push_back(one); }));
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(reader->text(calls[0].root), "Net");
+  EXPECT_EQ(reader->text(calls[0].name), "layer.0");
+  EXPECT_EQ(reader->text(calls[0].class_name), "Linear");
+  EXPECT_EQ(calls[0].start, session_time(10));
+  EXPECT_EQ(calls[0].dur, Duration(100));
+  EXPECT_EQ(calls[0].phase, PhaseKind::kForward);
+  EXPECT_EQ(calls[0].depth, 1);
+  EXPECT_EQ(calls[0].held_bytes, -4096);
+  EXPECT_EQ(calls[1].name, StringId::kNone);
+  EXPECT_EQ(calls[1].held_bytes, std::nullopt);
+}
+
 TEST(RoundTrip, HowThreadsWereScheduled) {
   const TempDir dir;
   {
