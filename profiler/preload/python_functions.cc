@@ -34,7 +34,12 @@ class Interpreter {
   Object* (*make_bytes)(const char* data, ssize_t size) = nullptr;
   long (*as_long)(Object*) = nullptr;  // -1, and raises TypeError
   Object* (*make_function)(Method*, Object* self, Object* module) = nullptr;
-  void (*hold)(Object*) = nullptr;  // one more reference
+  void (*hold)(Object*) = nullptr;     // one more reference
+  void (*release)(Object*) = nullptr;  // one less
+  Object* (*make_long)(long) = nullptr;
+  Object* (*call)(Object*, Object*, ...) = nullptr;  // with objects, up to a null
+  void (*clear_error)() = nullptr;
+  int (*call_later)(int (*)(void*), void*) = nullptr;  // soon, on the main thread
   Object* none = nullptr;
 
   [[nodiscard]] bool is_there() const { return is_there_; }
@@ -51,6 +56,11 @@ class Interpreter {
     find(as_long, "PyLong_AsLong");
     find(make_function, "PyCFunction_NewEx");
     find(hold, "Py_IncRef");
+    find(release, "Py_DecRef");
+    find(make_long, "PyLong_FromLong");
+    find(call, "PyObject_CallFunctionObjArgs");
+    find(clear_error, "PyErr_Clear");
+    find(call_later, "Py_AddPendingCall");
     find(none, "_Py_NoneStruct");
   }
 
@@ -109,8 +119,67 @@ Object* tell(Object*, Object* number) {
   return python.none;
 }
 
+Object* none_of(const Interpreter& python) {
+  python.hold(python.none);
+  return python.none;
+}
+
+// bytes, the label of a module, to an int, the depth of its call; None: not recorded now.
+Object* begin_module(Object*, Object* label) {
+  const Interpreter& python = Interpreter::get();
+  char* text = nullptr;
+  ssize_t length = 0;
+  if (python.as_bytes(label, &text, &length) != 0) return nullptr;
+  const int depth = stepscope_begin_module(text, static_cast<size_t>(length));
+  return depth < 0 ? none_of(python) : python.make_long(depth);
+}
+
+// What begin_module() returned, an int.
+Object* end_module(Object*, Object* depth) {
+  const Interpreter& python = Interpreter::get();
+  const long value = python.as_long(depth);
+  if (value < 0) return nullptr;
+  stepscope_end_module(static_cast<int>(value));
+  return none_of(python);
+}
+
+// Of watch_ops(); null: none. Guarded by the interpreter's lock.
+Object* watcher = nullptr;
+
+// On the main thread, between two of its instructions.
+int tell_watcher(void*) {
+  const Interpreter& python = Interpreter::get();
+  if (watcher == nullptr) return 0;
+  Object* const records = python.make_long(stepscope_records_modules());
+  if (records == nullptr) {
+    python.clear_error();
+    return 0;
+  }
+  Object* const result = python.call(watcher, records, nullptr);
+  if (result == nullptr) python.clear_error();
+  if (result != nullptr) python.release(result);
+  python.release(records);
+  return 0;
+}
+
+// Called from where ops are switched, on any thread, with or without the interpreter's lock.
+void ops_changed() { Interpreter::get().call_later(&tell_watcher, nullptr); }
+
+// A callable, to None. It is called on the main thread with 1 when the recording of ops has begun,
+// and at once where it has; with 0 when it has ended. It may not raise. Replaces an earlier one.
+Object* watch_ops(Object*, Object* callable) {
+  const Interpreter& python = Interpreter::get();
+  Object* const before = watcher;
+  python.hold(callable);
+  watcher = callable;
+  if (before != nullptr) python.release(before);
+  stepscope_on_ops_change(&ops_changed);
+  if (stepscope_records_modules() != 0) tell_watcher(nullptr);
+  return none_of(python);
+}
+
 // CPython keeps pointers to these as long as there are functions.
-std::array<Method, 14> methods = {{
+std::array<Method, 17> methods = {{
     {"begin_scope", begin<stepscope_begin_scope>, kOneArgument, nullptr},
     {"end_scope", end<stepscope_end_scope>, kOneArgument, nullptr},
     {"begin_input", begin<stepscope_begin_input>, kOneArgument, nullptr},
@@ -125,6 +194,9 @@ std::array<Method, 14> methods = {{
     {"begin_zero_grad", begin<unnamed<stepscope_begin_zero_grad>>, kOneArgument, nullptr},
     {"end_zero_grad", end<stepscope_end_zero_grad>, kOneArgument, nullptr},
     {"batch_comes_from", tell<stepscope_batch_comes_from>, kOneArgument, nullptr},
+    {"begin_module", begin_module, kOneArgument, nullptr},
+    {"end_module", end_module, kOneArgument, nullptr},
+    {"watch_ops", watch_ops, kOneArgument, nullptr},
 }};
 
 }  // namespace

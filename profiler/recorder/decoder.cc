@@ -34,7 +34,11 @@ void RingDecoder::decode(std::span<const Slot> slots, const ClockMap& clock, Dec
       case SlotKind::kStretch:
         decode_stretch(slot.stretch, clock, out);
         break;
+      case SlotKind::kModule:
+        decode_module(slot.module, clock, out);
+        break;
       case SlotKind::kName:
+      case SlotKind::kModuleName:
         taken = decode_name(slots);
         break;
       case SlotKind::kShapes:
@@ -125,6 +129,40 @@ void RingDecoder::decode_stretch(const StretchSlot& slot, const ClockMap& clock,
   out.stretches.push_back(stretch);
 }
 
+void RingDecoder::decode_module(const ModuleSlot& slot, const ClockMap& clock, DecodedEvents& out) {
+  const SessionTime start = clock.to_session(Ticks{slot.start});
+  const SessionTime end = clock.to_session(Ticks{slot.end});
+  const auto name = modules_.find(static_cast<std::uint32_t>(slot.name));
+  if (name == modules_.end() || !plausible(start, end)) {
+    // Without its name a call says nothing; that the name was lost is counted.
+    if (slot.name != NameId::kNone) ++corrupt_slots_;
+    return;
+  }
+  ModuleCall call;
+  call.thread = thread_;
+  call.root = name->second.root;
+  call.name = name->second.name;
+  call.class_name = name->second.class_name;
+  call.start = start;
+  call.dur = std::max(Duration{0}, end - start);
+  call.phase = phase_of_op(slot.phase);
+  call.depth = slot.depth;
+  const bool known = slot.held_bytes != kHeldUnknown;
+  constexpr std::int64_t kMost = kMostHeldBytes;
+  if (known) call.held_bytes = std::clamp(slot.held_bytes, -kMost, kMost);
+  out.modules.push_back(call);
+}
+
+void RingDecoder::define_module(std::uint32_t number) {
+  const std::string_view text = name_text_;
+  const std::size_t first = std::min(text.find(kModulePart), text.size());
+  const std::size_t second = std::min(text.find(kModulePart, first + 1), text.size());
+  const auto part = [&](std::size_t begin, std::size_t end) {
+    return begin < end ? context_.intern(text.substr(begin, end - begin)) : StringId::kNone;
+  };
+  modules_[number] = {part(0, first), part(first + 1, second), part(second + 1, text.size())};
+}
+
 std::size_t RingDecoder::decode_name(std::span<const Slot> slots) {
   const NameSlot& first = slots.front().name;
   if (first.length > kMaxNameLength) return 0;
@@ -142,7 +180,9 @@ std::size_t RingDecoder::decode_name(std::span<const Slot> slots) {
     std::memcpy(bytes, &more, sizeof(bytes));
     name_text_.append(bytes, std::min(length - name_text_.size(), sizeof(bytes)));
   }
-  names_.push_back(context_.intern(name_text_));
+  const bool of_module = first.kind == SlotKind::kModuleName;
+  names_.push_back(of_module ? StringId::kNone : context_.intern(name_text_));
+  if (of_module) define_module(number);
   return taken;
 }
 

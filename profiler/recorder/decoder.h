@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "profiler/ring/clock.h"
@@ -31,6 +32,7 @@ struct DecodedEvents {
   std::vector<Op> ops;
   std::vector<Phase> phases;
   std::vector<ThreadStretch> stretches;
+  std::vector<ModuleCall> modules;
 };
 
 // Decodes the ring of one thread, batch after batch.
@@ -52,6 +54,8 @@ class RingDecoder {
   void decode_op(const OpSlot& slot, const ClockMap& clock, DecodedEvents& out);
   void decode_phase(const PhaseSlot& slot, const ClockMap& clock, DecodedEvents& out);
   void decode_stretch(const StretchSlot& slot, const ClockMap& clock, DecodedEvents& out);
+  void decode_module(const ModuleSlot& slot, const ClockMap& clock, DecodedEvents& out);
+  void define_module(std::uint32_t number);
   // The definition that `slots` begin with. Returns how many it takes; 0 when it is corrupt.
   std::size_t decode_name(std::span<const Slot> slots);
   Duration take_self_time(const Op& op);
@@ -59,10 +63,14 @@ class RingDecoder {
 
   ThreadId thread_;
   DecodeContext& context_;
-  std::uint32_t first_name_ = 0;                // number of names_[0]
-  std::vector<StringId> names_;                 // by NameId - first_name_
-  std::string name_text_;                       // reused
-  StringId pending_shapes_ = StringId::kNone;   // of the op that follows
+  std::uint32_t first_name_ = 0;  // number of names_[0]
+  std::vector<StringId> names_;   // by NameId - first_name_
+  std::string name_text_;         // reused
+  struct ModuleName {
+    StringId root, name, class_name;
+  };
+  std::unordered_map<std::uint32_t, ModuleName> modules_;  // by NameId
+  StringId pending_shapes_ = StringId::kNone;              // of the op that follows
   std::array<Duration, kDepths + 1> inside_{};  // [d]: time in finished ops of depth d, parent open
   std::int64_t corrupt_slots_ = 0;
 };

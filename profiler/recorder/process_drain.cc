@@ -225,6 +225,7 @@ Status ProcessDrain::write(Ring& ring) {
   decoded_.ops.clear();  // what an exception left of an earlier ring is decoded again there
   decoded_.phases.clear();
   decoded_.stretches.clear();
+  decoded_.modules.clear();
   ring.decoder.decode(ring.slots, clock_, decoded_);
   ring.slots.clear();
   return write_decoded();
@@ -244,9 +245,13 @@ Status ProcessDrain::write_decoded() {
   if (!discarding_ && status.ok() && !decoded_.stretches.empty()) {
     status = writer_.add(decoded_.stretches);
   }
+  if (!discarding_ && status.ok() && !decoded_.modules.empty()) {
+    status = writer_.add(decoded_.modules);
+  }
   decoded_.ops.clear();
   decoded_.phases.clear();
   decoded_.stretches.clear();
+  decoded_.modules.clear();
   return status;
 }
 

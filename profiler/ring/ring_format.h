@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 
 #include "store/events.h"
 
@@ -21,7 +22,9 @@ enum class SlotKind : std::uint8_t {
   kShapes = 4,  // ShapesSlot; belongs to the kOp that follows it
   kForeignOp =
       5,  // OpSlot of an op that began on the thread `forward_thread` (a torch id), ended here
-  kStretch = 6,  // StretchSlot
+  kStretch = 6,     // StretchSlot
+  kModule = 7,      // ModuleSlot
+  kModuleName = 8,  // as kName; of a module: the class of its root, its name and its class
 };
 
 // Op and phase names are numbered per ring; a NameSlot precedes the first use of its number.
@@ -77,6 +80,21 @@ struct StretchSlot {
   std::uint64_t run_ns;
 };
 
+// A call of a Python module (torch.nn.Module) that has ended.
+struct ModuleSlot {
+  SlotKind kind;
+  std::uint8_t phase;  // PhaseKind: what the thread was in
+  std::uint8_t depth;  // open calls around this one
+  std::uint8_t reserved;
+  NameId name;              // a kModuleName
+  std::uint64_t start;      // ticks
+  std::uint64_t end;        // ticks
+  std::int64_t held_bytes;  // of tensors, that it allocated and left; kHeldUnknown: not counted
+};
+inline constexpr std::int64_t kHeldUnknown = std::numeric_limits<std::int64_t>::min();
+// Parts the texts of a kModuleName.
+inline constexpr char kModulePart = '\n';
+
 union Slot {
   SlotKind kind;
   OpSlot op;
@@ -84,10 +102,11 @@ union Slot {
   NameSlot name;
   ShapesSlot shapes;
   StretchSlot stretch;
+  ModuleSlot module;
 };
 static_assert(sizeof(Slot) == 32 && sizeof(OpSlot) == 32 && sizeof(PhaseSlot) == 32);
 static_assert(sizeof(NameSlot) == 32 && sizeof(ShapesSlot) == 32);
-static_assert(sizeof(StretchSlot) == 32);
+static_assert(sizeof(StretchSlot) == 32 && sizeof(ModuleSlot) == 32);
 
 inline constexpr std::uint32_t kMaxNameLength = 2000;  // longer names are cut at a UTF-8 boundary
 
@@ -99,7 +118,8 @@ constexpr std::uint32_t name_slots(std::uint32_t length) {
 
 // How many slots the event in `first` takes, in a ring that may hold anything.
 inline std::uint64_t slots_of(const Slot& first) {
-  if (first.kind != SlotKind::kName || first.name.length > kMaxNameLength) return 1;
+  const bool is_name = first.kind == SlotKind::kName || first.kind == SlotKind::kModuleName;
+  if (!is_name || first.name.length > kMaxNameLength) return 1;
   return name_slots(first.name.length);
 }
 
@@ -125,12 +145,14 @@ struct OpenOp {
   std::uint8_t phase;
 };
 inline constexpr std::uint32_t kMaxOpenOps = 128;
+// Calls of modules inside one another; those further in are not recorded.
+inline constexpr std::uint32_t kMaxOpenModules = 64;
 
 // kClosed: the thread ended. kFree: and everything was drained; another thread may have it.
 enum class RingState : std::uint32_t { kOpen, kClosed, kFree };
 
 inline constexpr std::uint32_t kRingMagic = 0x47525353;  // "SSRG"
-inline constexpr std::uint32_t kRingVersion = 5;
+inline constexpr std::uint32_t kRingVersion = 6;
 
 // CPU tensor memory since the ring was created: it continues counting when another thread takes the
 // ring. One thread may free what another allocated, so only the sum over all rings is meaningful.

@@ -22,9 +22,9 @@ bool is_label(PhaseKind kind) { return kind == PhaseKind::kScope || kind == Phas
 bool has_cpu_time(PhaseKind kind) { return kind == PhaseKind::kInput || kind == PhaseKind::kScope; }
 
 // Writes `text` behind the header of a NameSlot and on into the slots after it.
-void write_name(RingProducer& ring, NameId name, std::string_view text) {
+void write_name(RingProducer& ring, SlotKind kind, NameId name, std::string_view text) {
   NameSlot& first = ring.slot(0).name;
-  first.kind = SlotKind::kName;
+  first.kind = kind;
   first.name = name;
   first.length = static_cast<std::uint32_t>(text.size());
   std::size_t written = std::min(text.size(), sizeof(first.text));
@@ -44,7 +44,7 @@ void set_new_name_function(NewNameFunction function) {
   new_name_function.store(function, std::memory_order_release);
 }
 
-NameId ThreadRecorder::intern_text(std::string_view text, const char* pointer) {
+NameId ThreadRecorder::intern_text(std::string_view text, const char* pointer, SlotKind kind) {
   if (text.empty()) return NameId::kNone;
   const NameId known = names_.find(text, pointer);
   if (known != NameId::kNone) return known;
@@ -56,7 +56,7 @@ NameId ThreadRecorder::intern_text(std::string_view text, const char* pointer) {
     return NameId::kNone;
   }
   const NameId name = names_.define(kept, pointer);
-  write_name(ring_, name, kept);
+  write_name(ring_, kind, name, kept);
   ring_.publish(slots);
   if (const NewNameFunction tell = new_name_function.load(std::memory_order_acquire)) tell();
   return name;
@@ -216,6 +216,49 @@ void ThreadRecorder::mark_ops(bool on, Ticks at) {
   write_phase(on ? PhaseKind::kOpsBegin : PhaseKind::kOpsEnd, NameId::kNone, at, at, 0);
 }
 
+std::uint32_t ThreadRecorder::begin_module(std::string_view label, std::int64_t held_bytes) {
+  const std::uint32_t depth = module_depth_++;
+  if (depth >= kMaxOpenModules) {
+    ring_.count_loss(LossKind::kDepth);
+    return depth;
+  }
+  OpenModule& open = open_modules_[depth];
+  open.name = intern_text(label, label.data(), SlotKind::kModuleName);
+  open.phase = phase_now();
+  open.held_bytes = held_bytes;
+  open.start = read_ticks();  // last, so that none of this counts as the module's
+  return depth;
+}
+
+void ThreadRecorder::end_module(std::uint32_t depth, std::int64_t held_bytes) {
+  const Ticks end = read_ticks();
+  if (depth >= module_depth_) return;  // begun in an earlier recording
+  module_depth_ = depth;
+  if (depth >= kMaxOpenModules) return;
+  const OpenModule& open = open_modules_[depth];
+  if (!ring_.has_room(1, kReservedForMarks)) {
+    ring_.count_loss(LossKind::kOp);
+    return;
+  }
+  const bool counted = open.held_bytes != kHeldUnknown && held_bytes != kHeldUnknown;
+  ring_.slot(0).module = {SlotKind::kModule,
+                          static_cast<std::uint8_t>(open.phase),
+                          static_cast<std::uint8_t>(depth),
+                          0,
+                          open.name,
+                          to_count(open.start),
+                          to_count(end),
+                          counted ? held_bytes - open.held_bytes : kHeldUnknown};
+  ring_.publish(1);
+}
+
+std::int64_t ThreadRecorder::held_bytes() {
+  std::int64_t bytes = 0;
+  for (const auto& held : ring_.header().memory.held_bytes)
+    bytes += held.load(std::memory_order_relaxed);
+  return bytes;
+}
+
 void ThreadRecorder::write_phase(PhaseKind kind, NameId name, Ticks start, Ticks end,
                                  std::int64_t cpu_ns) {
   if (!ring_.has_room(1, 0)) {
@@ -241,6 +284,7 @@ void ThreadRecorder::begin_session(std::uint32_t session, std::uint64_t torch_id
   last_sequence_ = -1;
   cpu_clock_read_ = {};  // a fork's child has a clock of its own
   schedule_.restart();
+  module_depth_ = 0;
 }
 
 }  // namespace stepscope

@@ -5,6 +5,7 @@
 // Thread safety: none; each thread has its own. take_off() alone is for other threads.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -96,6 +97,14 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   // The op callbacks are in place from `at` on, or were until then. Of the process, not of a phase.
   void mark_ops(bool on, Ticks at);
 
+  // A call of the module `label` (as a kModuleName). Returns its depth, from 0. `held_bytes`: of
+  // tensors, now; kHeldUnknown: not counted.
+  std::uint32_t begin_module(std::string_view label, std::int64_t held_bytes);
+  // Ends the call that began at `depth`, and forgets those inside that never ended.
+  void end_module(std::uint32_t depth, std::int64_t held_bytes);
+  // Tensor memory that this thread holds: what it allocated, less what it freed.
+  [[nodiscard]] std::int64_t held_bytes();
+
   // Tensor memory: the amount allocated, and the amount held from now on, or no longer.
   STEPSCOPE_HOT_INLINE void count_allocation(std::uint64_t bytes) {
     TensorMemory& memory = ring_.header().memory;
@@ -108,13 +117,8 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   void count_freed(const HeldBlock& block) {
     add_to(held_by(block.owner), -static_cast<std::int64_t>(block.bytes));
   }
-  // The owner of memory allocated now. An autograd thread, which is never marked, is in the phase
-  // of the enclosing op.
-  [[nodiscard]] MemoryOwner memory_owner_now() {
-    if (phase_ != PhaseKind::kNone || depth_ == 0) return memory_owner(phase_);
-    const std::uint32_t innermost = (depth_ < kMaxOpenOps ? depth_ : kMaxOpenOps) - 1;
-    return memory_owner(static_cast<PhaseKind>(open_ops()[innermost].phase));
-  }
+  // The owner of memory allocated now.
+  [[nodiscard]] MemoryOwner memory_owner_now() { return memory_owner(phase_now()); }
 
   // A new recording: what is open belongs to an earlier one. `torch_id` may be 0: not known.
   void begin_session(std::uint32_t session, std::uint64_t torch_id);
@@ -127,6 +131,13 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   void set_next_in_list(ThreadRecorder* next) { next_in_list_ = next; }
 
  private:
+  struct OpenModule {
+    NameId name;
+    PhaseKind phase;
+    Ticks start;
+    std::int64_t held_bytes;
+  };
+
   // Of a counter that only this thread writes.
   template <typename Number>
   static void add_to(std::atomic<Number>& counter, Number number) {
@@ -135,6 +146,12 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
 
   std::atomic<std::int64_t>& held_by(MemoryOwner owner) {
     return ring_.header().memory.held_bytes[static_cast<std::size_t>(owner)];
+  }
+  // On an autograd thread, which is never marked, that of the enclosing op.
+  [[nodiscard]] PhaseKind phase_now() {
+    if (phase_ != PhaseKind::kNone || depth_ == 0) return phase_;
+    const std::uint32_t innermost = (depth_ < kMaxOpenOps ? depth_ : kMaxOpenOps) - 1;
+    return static_cast<PhaseKind>(open_ops()[innermost].phase);
   }
   OpenOp* open_ops() { return ring_.header().open_ops; }
   void set_depth(std::uint32_t depth) {
@@ -176,7 +193,7 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
       return known;
     return intern_text(name, name);
   }
-  NameId intern_text(std::string_view text, const char* pointer);
+  NameId intern_text(std::string_view text, const char* pointer, SlotKind kind = SlotKind::kName);
 
   STEPSCOPE_HOT_INLINE void write_op(const OpenOp& frame, std::uint32_t depth, Ticks end) {
     const bool with_shapes = frame.shapes != NameId::kNone;
@@ -219,6 +236,8 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   Ticks cpu_clock_read_{};
   std::int64_t cpu_clock_ns_ = 0;
   ThreadSchedule schedule_;
+  std::uint32_t module_depth_ = 0;
+  std::array<OpenModule, kMaxOpenModules> open_modules_{};
   NameCache names_;
 };
 

@@ -118,4 +118,14 @@ stepscope_phase stepscope_begin_zero_grad() {
 void stepscope_end_zero_grad(const stepscope_phase* phase) {
   Session::get().end_phase(stepscope::from_c(*phase), PhaseKind::kZeroGrad);
 }
+
+int stepscope_records_modules() { return Session::get().records_modules() ? 1 : 0; }
+
+int stepscope_begin_module(const char* label, std::size_t length) {
+  return Session::get().begin_module({label, length});
+}
+
+void stepscope_end_module(int call) { Session::get().end_module(call); }
+
+void stepscope_on_ops_change(void (*changed)()) { Session::get().on_ops_change(changed); }
 }

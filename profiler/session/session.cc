@@ -342,7 +342,9 @@ void Session::apply_window() {
   const bool planned =
       applied_alive_ && !recorder_failed_ && ops_wanted(region->plan, applied_switch_, step_);
   const bool wanted = planned && budget_allows_ops();
-  ops_wanted_.store(wanted, std::memory_order_relaxed);
+  if (ops_wanted_.exchange(wanted, std::memory_order_relaxed) != wanted) {
+    if (const auto changed = ops_changed_.load(); changed != nullptr) changed();
+  }
   follow_device(
       planned);  // the budget is for ops: to start and stop CUPTI costs more than it saves
   const HookApi* hooks = hooks_;
@@ -487,6 +489,20 @@ void Session::end_phase(const OpenPhase& phase, PhaseKind ended_as) noexcept {
   const bool nested = phase.outer == PhaseKind::kOptimizer;
   if (phase.kind == PhaseKind::kOptimizer && !nested) signal_step(StepMarker::kOptimizer);
   if (ended_as == PhaseKind::kInputEnd) current_counter().loader_exhausted();
+}
+
+int Session::begin_module(std::string_view label) noexcept {
+  if (!records_modules()) return -1;
+  ThreadRecorder* recorder = current_thread();
+  if (recorder == nullptr) return -1;
+  return static_cast<int>(recorder->begin_module(label, held_tensor_memory(*recorder)));
+}
+
+void Session::end_module(int depth) noexcept {
+  if (depth < 0 || !active()) return;
+  ThreadRecorder* recorder = thread_recorder;
+  if (recorder == nullptr) return;
+  recorder->end_module(static_cast<std::uint32_t>(depth), held_tensor_memory(*recorder));
 }
 
 void Session::step() noexcept {

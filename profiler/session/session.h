@@ -49,6 +49,14 @@ class Session {
   void end_phase(const OpenPhase& phase, PhaseKind ended_as) noexcept;
   // The batch that a thread of this process waits for, or will next, is made by the process `pid`.
   void batch_comes_from(std::int64_t pid) noexcept;
+  // A call of the module `label` (ThreadRecorder::begin_module()). Returns its depth; -1: no ops
+  // are recorded now, so none of modules either.
+  int begin_module(std::string_view label) noexcept;
+  void end_module(int depth) noexcept;
+  // `changed` is called when the recording of ops begins or ends, with the session's lock held:
+  // it may only note that.
+  void on_ops_change(void (*changed)()) noexcept { ops_changed_ = changed; }
+  [[nodiscard]] bool records_modules() const { return records_ops() && hooks_ != nullptr; }
   // The user's step() on the calling thread.
   void step() noexcept;
 
@@ -123,6 +131,7 @@ class Session {
   std::atomic<bool> applied_alive_{true};
   HeartbeatWatch heartbeat_;
   std::atomic<bool> ops_wanted_{false};
+  std::atomic<void (*)()> ops_changed_{nullptr};
 
   mutable std::mutex mutex_;
   // Guarded by mutex_.

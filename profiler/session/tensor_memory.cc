@@ -12,6 +12,7 @@ namespace {
 
 std::atomic<PointerTable*> held{nullptr};  // null: not counting
 std::atomic<DeviceMemory*> devices{nullptr};
+std::atomic<int> devices_seen{0};  // the highest number that ever reported, plus 1
 
 DeviceMemory* memory_of(int device) {
   DeviceMemory* const all = devices.load(std::memory_order_relaxed);
@@ -62,9 +63,22 @@ void note_tensor_memory_freed(const void* pointer) {
   if (ThreadRecorder* recorder = current_thread()) recorder->count_freed(block);
 }
 
+std::int64_t held_tensor_memory(ThreadRecorder& thread) {
+  if (held.load(std::memory_order_relaxed) == nullptr) return kHeldUnknown;
+  std::int64_t bytes = thread.held_bytes();
+  const int seen = devices_seen.load(std::memory_order_relaxed);
+  for (int device = 0; device < seen; ++device) {
+    const DeviceMemory* const memory = memory_of(device);
+    if (memory != nullptr) bytes += memory->allocated.load(std::memory_order_relaxed);
+  }
+  return bytes;
+}
+
 void note_device_memory(int device, std::int64_t allocated, std::int64_t reserved) {
   DeviceMemory* const memory = memory_of(device);
   if (memory == nullptr) return;
+  if (device >= devices_seen.load(std::memory_order_relaxed))
+    devices_seen.store(device + 1, std::memory_order_relaxed);
   memory->allocated.store(allocated, std::memory_order_relaxed);
   memory->reserved.store(reserved, std::memory_order_relaxed);
   memory->reports.fetch_add(1, std::memory_order_release);

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "profiler/ring/region_format.h"
+#include "profiler/ring/thread_recorder.h"
 #include "profiler/visibility.h"
 
 namespace stepscope {
@@ -20,6 +21,10 @@ STEPSCOPE_INTERNAL void stop_counting_tensor_memory();
 
 STEPSCOPE_INTERNAL void note_tensor_memory(const void* pointer, std::size_t bytes);
 STEPSCOPE_INTERNAL void note_tensor_memory_freed(const void* pointer);
+
+// The tensor memory that `thread` holds on the CPU, in blocks of PointerTable::kLeast and more, and
+// all that the process holds on devices; kHeldUnknown: it is not counted.
+STEPSCOPE_INTERNAL std::int64_t held_tensor_memory(ThreadRecorder& thread);
 
 // The allocator of device number `device` reports the memory held there now, in bytes.
 STEPSCOPE_INTERNAL void note_device_memory(int device, std::int64_t allocated,

@@ -84,6 +84,33 @@ TEST_F(DecoderTest, NamesOfEveryLengthComeThrough) {
   }
 }
 
+TEST_F(DecoderTest, CallsOfModulesHaveTheirNamesDepthAndMemory) {
+  ThreadRecorder& recorder = ring_.recorder();
+  const std::uint32_t outer = recorder.begin_module("Net\n\nNet", 100);
+  const std::uint32_t inner = recorder.begin_module("Net\nlayer.0\nLinear", 200);
+  recorder.end_module(inner, 250);
+  recorder.end_module(outer, kHeldUnknown);
+  const DecodedEvents events = reader_.decode();
+  ASSERT_EQ(events.modules.size(), 2U);
+  EXPECT_EQ(reader_.text(events.modules[0].root), "Net");
+  EXPECT_EQ(reader_.text(events.modules[0].name), "layer.0");
+  EXPECT_EQ(reader_.text(events.modules[0].class_name), "Linear");
+  EXPECT_EQ(events.modules[0].depth, 1);
+  EXPECT_EQ(events.modules[0].held_bytes, 50);
+  EXPECT_EQ(reader_.text(events.modules[1].name), "");
+  EXPECT_EQ(events.modules[1].held_bytes, std::nullopt);
+  EXPECT_LE(events.modules[1].start, events.modules[0].start);
+  EXPECT_TRUE(events.ops.empty() && events.phases.empty());
+}
+
+TEST_F(DecoderTest, ACallWithoutADefinedModuleIsCorrupt) {
+  Slot slot{};
+  slot.module = {SlotKind::kModule, 0, 0, 0, NameId{5}, 1, 2, 0};
+  put(slot);
+  EXPECT_TRUE(reader_.decode().modules.empty());
+  EXPECT_EQ(reader_.decoder().corrupt_slots(), 1);
+}
+
 TEST_F(DecoderTest, CorruptSlotsAreCountedAndSkipped) {
   Slot unknown{};
   unknown.kind = SlotKind{99};

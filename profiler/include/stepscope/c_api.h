@@ -83,14 +83,25 @@ STEPSCOPE_API void stepscope_end_closure(const stepscope_phase* phase);
 STEPSCOPE_API stepscope_phase stepscope_begin_zero_grad(void);
 STEPSCOPE_API void stepscope_end_zero_grad(const stepscope_phase* phase);
 
+/* For language bindings: calls of the modules of a model, in steps whose ops are recorded. `label`:
+ * the class of the root, the name and the class of the module, a line each. Returns what ends the
+ * call; -1: none are recorded now. `changed` is called when that begins or ends, on any thread,
+ * under a lock: it may only note it. */
+STEPSCOPE_API int stepscope_records_modules(void);
+STEPSCOPE_API int stepscope_begin_module(const char* label, size_t length);
+STEPSCOPE_API void stepscope_end_module(int call);
+STEPSCOPE_API void stepscope_on_ops_change(void (*changed)(void));
+
 /* For Python: one of the functions above as a callable of the CPython in this process, a new
  * reference; NULL where there is none, or none of that name. "begin_scope", "begin_input",
  * "begin_optimizer", "begin_backward", "begin_closure" and "begin_zero_grad" take the name as bytes
  * (the last three ignore it) and return a phase as bytes; "end_scope", "end_input",
  * "end_optimizer", "end_backward", "end_closure" and "end_zero_grad" take that, and so does
  * "end_of_input", for a wait that found the loader exhausted. "batch_comes_from" takes the process
- * as an int, at least 0. This, like them, is called with the
- * interpreter's lock held. */
+ * as an int, at least 0. Modules have these alone: "begin_module" takes the class of the root, the
+ * name and the class of the module, as lines of bytes, and returns an int for "end_module", or None
+ * while no ops are recorded; "watch_ops" takes a function that is called with 1 and 0 when that
+ * begins and ends. This, like them, is called with the interpreter's lock held. */
 STEPSCOPE_API void* stepscope_python_function(const char* name);
 
 #ifdef __cplusplus

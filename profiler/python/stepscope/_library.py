@@ -67,7 +67,8 @@ class Library:
         self.is_recording = _bind(quick, "is_recording", ctypes.c_int)
         self.step = _bind(quick, "step", None)
         marks = _marks_of(quick)
-        vars(self).update(marks, **_quick_marks_of(quick, marks))
+        quick_marks = _quick_marks_of(quick, (*marks, "begin_module", "end_module", "watch_ops"))
+        vars(self).update(marks, **quick_marks)
         self.start = _bind(patient, "start", ctypes.c_char_p, ctypes.POINTER(Options))
         self.stop = _bind(patient, "stop", ctypes.c_char_p)
         try:

@@ -37,6 +37,7 @@ def torch_imported() -> None:
         mark_loaders(library)
         mark_pauses(library)
         mark_optimizers(library, bool(loaded & USER_SCOPES))
+        _mark_modules(library)
 
 
 def mark_everything(library: _library.Library) -> List[Undo]:
@@ -46,7 +47,14 @@ def mark_everything(library: _library.Library) -> List[Undo]:
     wrapped = os.environ.get("STEPSCOPE_SOCKET")
     undo = mark_loaders(library) + mark_pauses(library)
     undo += [] if wrapped else mark_backward(library)
+    undo += _mark_modules(library)
     return undo + mark_optimizers(library, bool(library.torch_loaded() & USER_SCOPES))
+
+
+def _mark_modules(library: _library.Library) -> List[Undo]:
+    from . import _modules  # it wraps with what is below
+
+    return _modules.mark_modules(library)
 
 
 # --- loaders -------------------------------------------------------------------------------------

@@ -77,6 +77,13 @@ EXPORT void stepscope_end_backward(const Phase* phase) { end("backward", phase);
 EXPORT Phase stepscope_begin_closure(void) { return begin("closure", "", 0); }
 EXPORT void stepscope_end_closure(const Phase* phase) { end("closure", phase); }
 EXPORT void stepscope_batch_comes_from(int64_t pid) { (void)pid; }
+EXPORT int stepscope_records_modules(void) { return 0; }
+EXPORT int stepscope_begin_module(const char* label, size_t length) {
+  (void)label, (void)length;
+  return -1;
+}
+EXPORT void stepscope_end_module(int call) { (void)call; }
+EXPORT void stepscope_on_ops_change(void (*changed)(void)) { (void)changed; }
 EXPORT Phase stepscope_begin_zero_grad(void) { return begin("zero_grad", "", 0); }
 EXPORT void stepscope_end_zero_grad(const Phase* phase) { end("zero_grad", phase); }
 
