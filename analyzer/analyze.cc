@@ -19,6 +19,7 @@
 #include "analyzer/lines/find_lines.h"
 #include "analyzer/lines/last_lines.h"
 #include "analyzer/loop_report.h"
+#include "analyzer/modules/find_modules.h"
 #include "analyzer/simulate/device_tasks.h"
 #include "analyzer/starved/schedule.h"
 #include "analyzer/steps/find_loops.h"
@@ -377,6 +378,8 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   if (!counters.ok()) return counters.status();
   const auto stacks = StackHistory::read(recording);
   if (!stacks.ok()) return stacks.status();
+  const auto modules = ModuleHistory::read(recording);
+  if (!modules.ok()) return modules.status();
   auto loops = loops_of(recording);
   if (!loops.ok()) return loops.status();
   report.loops_left_out = keep_longest(*loops);
@@ -413,6 +416,10 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
                  report);
   }
   if (report.loops.empty()) return no_such_steps(*options.steps, *loops);
+  for (LoopReport& loop : report.loops) {
+    if (Status status = find_modules(recording, *loops, *modules, loop); !status.ok())
+      return status;
+  }
   std::stable_sort(
       report.loops.begin(), report.loops.end(),
       [](const LoopReport& a, const LoopReport& b) { return step_time_of(a) > step_time_of(b); });

@@ -97,6 +97,9 @@ Result<RecordedRun> read_recording(const TraceReader& reader) {
   recording.for_each_stack_sample = [&reader](const auto& visit) {
     return reader.for_each_stack_sample(visit);
   };
+  recording.for_each_module_call = [&reader](const auto& visit) {
+    return reader.for_each_module_call(visit);
+  };
   recording.devices = reader.devices();
   recording.streams = reader.streams();
   recording.for_each_api_call = [&reader](const auto& visit) {

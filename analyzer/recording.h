@@ -94,6 +94,7 @@ struct RecordedRun {
   Source<ThreadReading> for_each_thread_reading;
   std::vector<StackFrame> frames;  // as TraceReader::frames()
   Source<StackSample> for_each_stack_sample;
+  Source<ModuleCall> for_each_module_call;  // may be empty: none; of one thread by their ends
   std::function<std::string_view(StringId)> text;
 
   std::vector<StoredDevice> devices;

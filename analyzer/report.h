@@ -268,10 +268,11 @@ struct LoopReport {
   Starvation starvation;
   std::vector<LineShare> lines;  // of each place and category, the largest first
   LineUse line_use;
-  std::vector<ScopeRow> scopes;    // by time, the largest first; at most kMostScopes
-  std::vector<OpRow> ops;          // by self time, the largest first
-  std::vector<KernelRow> kernels;  // by time, the largest first; empty without a device
-  std::vector<CopyRow> copies;     // the same
+  std::vector<ModuleTime> modules;  // in the order of their tree; empty: none were recorded
+  std::vector<ScopeRow> scopes;     // by time, the largest first; at most kMostScopes
+  std::vector<OpRow> ops;           // by self time, the largest first
+  std::vector<KernelRow> kernels;   // by time, the largest first; empty without a device
+  std::vector<CopyRow> copies;      // the same
   // The number of names without a row of their own (store/table_names.h): one row per phase stands
   // for all of them, "(12345 further names)".
   std::int64_t merged_ops = 0;

@@ -44,6 +44,11 @@ Analysis to_analysis(const AnalysisReport& report) {
     };
     if (std::none_of(analysis.lines.begin(), analysis.lines.end(), is_its_own))
       analysis.lines.insert(analysis.lines.end(), loop.lines.begin(), loop.lines.end());
+    const bool modules_known = std::ranges::any_of(analysis.modules, [&](const ModuleTime& module) {
+      return !loop.modules.empty() && module.thread == loop.modules.front().thread;
+    });
+    if (!modules_known)
+      analysis.modules.insert(analysis.modules.end(), loop.modules.begin(), loop.modules.end());
     analysis.verdicts.push_back(loop.verdict);
   }
   analysis.call_ops = report.call_ops;

@@ -1,0 +1,411 @@
+#include "analyzer/modules/find_modules.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <iterator>
+#include <limits>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+// Recording a call of a module costs as much as so many ops (bench/overhead; docs/modules.md).
+constexpr double kOpsPerCall = 8;
+// A model has some hundred modules; a program that makes new names all the time gets no more.
+constexpr std::size_t kMostModules = 8192;
+
+// Root and name.
+using Key = std::pair<StringId, StringId>;
+struct Named {
+  Key key;
+  StringId class_name = StringId::kNone;
+};
+
+struct Sums {
+  std::int64_t calls = 0, recomputed = 0, held_calls = 0, held_bytes = 0;
+  std::int64_t forward_ops = 0, backward_ops = 0;
+  // Calls of modules inside its own, in the forward pass; and ops and those outside of them.
+  std::int64_t inner_calls = 0, self_ops = 0, self_calls = 0;
+  Duration forward{0}, forward_self{0}, backward_self{0};
+};
+
+// A call, and what is around and inside of it.
+struct Call {
+  TimeRange range;
+  std::size_t module = kNone;
+  std::size_t caller = kNone;  // of the calls of the thread
+  bool recomputed = false;
+  bool counts = false;  // it began in a step that is looked at
+};
+
+// The autograd sequence numbers of a thread that its latest ops had, and the module that each was
+// in. An op that makes a node has the node's number, and so may those before it: the last one to
+// begin made it.
+class Sequences {
+ public:
+  void note(std::int64_t sequence, SessionTime start, std::size_t module) {
+    const auto at = static_cast<std::size_t>(sequence) % kKept;
+    if (at >= entries_.size())
+      entries_.resize(std::min(std::max(2 * at, std::size_t{1024}), kKept));
+    Entry& entry = entries_[at];
+    if (entry.sequence == sequence && entry.start > start) return;
+    entry = {sequence, start, module};
+  }
+  [[nodiscard]] std::size_t module_of(std::int64_t sequence) const {
+    const auto at = static_cast<std::size_t>(sequence) % kKept;
+    return at < entries_.size() && entries_[at].sequence == sequence ? entries_[at].module : kNone;
+  }
+
+ private:
+  static constexpr std::size_t kKept = std::size_t{1} << 20;
+  struct Entry {
+    std::int64_t sequence = -1;
+    SessionTime start;
+    std::size_t module = kNone;
+  };
+  std::vector<Entry> entries_;
+};
+
+class Finder {
+ public:
+  explicit Finder(const LoopReport& report) {
+    for (const std::size_t i : report.op_steps)
+      steps_.push_back({report.steps[i].start, report.steps[i].end()});
+  }
+
+  void add_thread(ThreadId thread, std::uint32_t torch_id, const std::vector<ModuleCall>& calls) {
+    Thread& own = threads_[thread];
+    if (torch_id != 0) by_torch_id_[torch_id] = thread;
+    std::vector<std::size_t> open;
+    for (const ModuleCall& call : calls) {
+      while (!open.empty() && own.calls[open.back()].range.end <= call.start) open.pop_back();
+      Call made;
+      made.range = {call.start, call.start + call.dur};
+      made.module = module_of({{call.root, call.name}, call.class_name});
+      made.caller = open.empty() ? kNone : open.back();
+      made.recomputed = call.phase == PhaseKind::kBackward;
+      made.counts = made.module != kNone && in_steps(call.start);
+      if (made.counts) count(call, made, own);
+      open.push_back(own.calls.size());
+      own.calls.push_back(made);
+    }
+  }
+
+  // Those of one thread in the order of their ends.
+  void add(const Op& op) {
+    const auto known = threads_.find(op.thread);
+    if (known == threads_.end() || !in_steps(op.start)) return;
+    Thread& thread = known->second;
+    const bool is_node = op.scope == OpScope::kBackwardFunction;
+    const std::size_t call = call_at(thread, op.start);
+    const std::size_t module = call == kNone ? kNone : thread.calls[call].module;
+    if (!is_node && op.sequence >= 0) thread.sequences.note(op.sequence, op.start, module);
+    if (call != kNone && !thread.calls[call].recomputed) count_op(thread, call);
+    ++ops_;
+    ++thread.ops_since_node;  // those inside of a node end before it
+    if (!is_node) return;
+    nodes_.push_back({op.thread, op.start, op.dur, op.sequence, op.forward_thread,
+                      std::exchange(thread.ops_since_node, 0)});
+    if (nodes_.size() > kMostWaiting) resolve(nodes_.size() / 2);
+  }
+
+  // After all ops: what each took in a mean step, in the order of their first calls. `cost`: of
+  // recording, ns a step, which is taken out.
+  std::vector<ModuleTime> finish(double cost, const RecordedRun& recording) {
+    resolve(nodes_.size());
+    std::int64_t calls = 0;
+    for (const Sums& sums : sums_) calls += sums.calls;
+    const auto steps = static_cast<double>(std::max<std::size_t>(steps_.size(), 1));
+    const double weight = static_cast<double>(ops_) + kOpsPerCall * static_cast<double>(calls);
+    const double per_op = weight > 0 ? cost * steps / weight : 0;
+    std::vector<ModuleTime> modules;
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      const Sums& sums = sums_[i];
+      if (sums.calls == 0 && sums.backward_self == Duration{0}) continue;
+      const auto mean = [&](Duration time, std::int64_t ops, std::int64_t inner) {
+        const double recording_ns =
+            per_op * (static_cast<double>(ops) + kOpsPerCall * static_cast<double>(inner));
+        const double ns = static_cast<double>(to_ns(time)) - recording_ns;
+        return Duration(std::llround(std::max(ns, 0.0) / steps));
+      };
+      ModuleTime& module = modules.emplace_back();
+      module.root = recording.text(named_[i].key.first);
+      module.name = recording.text(named_[i].key.second);
+      module.class_name = recording.text(named_[i].class_name);
+      module.steps = std::ssize(steps_);
+      module.calls = static_cast<double>(sums.calls) / steps;
+      module.recomputed = static_cast<double>(sums.recomputed) / steps;
+      module.ops = static_cast<double>(sums.forward_ops) / steps;
+      module.forward = mean(sums.forward, sums.forward_ops, sums.inner_calls);
+      module.forward_self =
+          std::min(module.forward, mean(sums.forward_self, sums.self_ops, sums.self_calls));
+      module.backward_self = mean(sums.backward_self, sums.backward_ops, 0);
+      module.backward = module.backward_self;  // until the tree is known
+      if (sums.held_calls > 0)
+        module.held_bytes = std::llround(static_cast<double>(sums.held_bytes) / steps);
+    }
+    return modules;
+  }
+
+ private:
+  static constexpr std::size_t kMostWaiting = std::size_t{1} << 17;
+  static constexpr std::size_t kMostResolved = 1024;
+
+  struct Node {
+    ThreadId thread;
+    SessionTime start;
+    Duration dur;
+    std::int64_t sequence;
+    std::uint32_t forward_thread;
+    std::int64_t ops;
+  };
+  struct Thread {
+    std::vector<Call> calls;
+    Sequences sequences;
+    std::int64_t ops_since_node = 0;
+    std::vector<Node> resolved;     // the latest, of which some lie in one that has not come yet
+    std::size_t last_node = kNone;  // the module of the thread's last node
+  };
+
+  [[nodiscard]] bool in_steps(SessionTime at) const {
+    const auto after =
+        std::upper_bound(steps_.begin(), steps_.end(), at,
+                         [](SessionTime t, const TimeRange& s) { return t < s.start; });
+    return after != steps_.begin() && at < std::prev(after)->end;
+  }
+
+  std::size_t module_of(const Named& module) {
+    const auto known = modules_.find(module.key);
+    if (known != modules_.end()) return known->second;
+    if (modules_.size() >= kMostModules) return kNone;
+    sums_.emplace_back();
+    named_.push_back(module);
+    return modules_[module.key] = sums_.size() - 1;
+  }
+
+  void count(const ModuleCall& call, const Call& made, const Thread& thread) {
+    Sums& sums = sums_[made.module];
+    ++sums.calls;
+    if (made.recomputed) {
+      ++sums.recomputed;
+      return;
+    }
+    bool within_itself = false;
+    for (std::size_t at = made.caller; at != kNone; at = thread.calls[at].caller) {
+      const std::size_t around = thread.calls[at].module;
+      if (around == kNone || thread.calls[at].recomputed) continue;
+      within_itself = within_itself || around == made.module;
+      ++sums_[around].inner_calls;
+    }
+    sums.forward_self += call.dur;
+    if (!within_itself) sums.forward += call.dur;
+    if (made.caller != kNone && thread.calls[made.caller].counts) {
+      Sums& caller = sums_[thread.calls[made.caller].module];
+      caller.forward_self -= call.dur;
+      ++caller.self_calls;
+    }
+    if (call.held_bytes) {
+      ++sums.held_calls;
+      sums.held_bytes += *call.held_bytes;
+    }
+  }
+
+  void count_op(const Thread& thread, std::size_t call) {
+    if (thread.calls[call].module != kNone) ++sums_[thread.calls[call].module].self_ops;
+    for (std::size_t at = call; at != kNone; at = thread.calls[at].caller) {
+      if (thread.calls[at].module != kNone) ++sums_[thread.calls[at].module].forward_ops;
+    }
+  }
+
+  // The innermost call that is open then.
+  static std::size_t call_at(const Thread& thread, SessionTime time) {
+    const auto after =
+        std::upper_bound(thread.calls.begin(), thread.calls.end(), time,
+                         [](SessionTime t, const Call& call) { return t < call.range.start; });
+    std::size_t at = after == thread.calls.begin()
+                         ? kNone
+                         : static_cast<std::size_t>(after - thread.calls.begin()) - 1;
+    while (at != kNone && thread.calls[at].range.end <= time) at = thread.calls[at].caller;
+    return at;
+  }
+
+  // The first `count` nodes, whose forward ops have come by now.
+  void resolve(std::size_t count) {
+    for (; count > 0; --count) {
+      const Node node = nodes_.front();
+      nodes_.pop_front();
+      resolve(threads_[node.thread], node);
+    }
+  }
+
+  // Children come first. Nodes within a node, as those of a recomputation are, have their own
+  // modules: their time is not that of the outer one.
+  void resolve(Thread& thread, const Node& node) {
+    Duration inside{0};
+    while (!thread.resolved.empty() && thread.resolved.back().start >= node.start) {
+      inside += thread.resolved.back().dur;
+      thread.resolved.pop_back();
+    }
+    if (thread.resolved.size() >= kMostResolved) thread.resolved.clear();
+    thread.resolved.push_back(node);
+    if (node.sequence >= 0) {
+      const auto forward = by_torch_id_.find(node.forward_thread);
+      thread.last_node = forward == by_torch_id_.end()
+                             ? kNone
+                             : threads_[forward->second].sequences.module_of(node.sequence);
+    }
+    // One without a number takes the gradient of the one that ran before it.
+    if (thread.last_node == kNone) return;
+    Sums& sums = sums_[thread.last_node];
+    sums.backward_self += std::max(node.dur - inside, Duration{0});
+    sums.backward_ops += node.ops;
+  }
+
+  std::vector<TimeRange> steps_;
+  std::map<Key, std::size_t> modules_;
+  std::vector<Named> named_;  // as sums_
+  std::vector<Sums> sums_;
+  std::int64_t ops_ = 0;
+  std::map<ThreadId, Thread> threads_;
+  std::map<std::uint32_t, ThreadId> by_torch_id_;
+  std::deque<Node> nodes_;
+};
+
+// The modules of one root as a tree, by their names.
+class Tree {
+ public:
+  void add(ModuleTime module) {
+    Node* node = &root_;
+    std::string_view rest = module.name;
+    for (std::size_t length = 0; !rest.empty();) {
+      const std::size_t dot = std::min(rest.find('.'), rest.size());
+      length += dot + (length > 0 ? 1 : 0);
+      node = &node->child(std::string_view(module.name).substr(0, length), module);
+      rest.remove_prefix(std::min(dot + 1, rest.size()));
+    }
+    node->time = std::move(module);
+  }
+
+  // A module before those inside it.
+  void take(std::vector<ModuleTime>& modules) {
+    root_.add_up();
+    root_.take(modules);
+  }
+
+ private:
+  struct Node {
+    ModuleTime time;  // without calls: a ModuleList, say, which is never called
+    std::vector<Node> children;
+
+    Node& child(std::string_view name, const ModuleTime& like) {
+      for (Node& node : children) {
+        if (node.time.name == name) return node;
+      }
+      Node& made = children.emplace_back();
+      made.time.thread = like.thread;
+      made.time.root = like.root;
+      made.time.name = name;
+      made.time.steps = like.steps;
+      return made;
+    }
+
+    void add_up() {
+      Duration forward{0};
+      std::int64_t held = 0;
+      bool counted = false;
+      double ops = 0;
+      for (Node& node : children) {
+        node.add_up();
+        time.backward += node.time.backward;
+        forward += node.time.forward;
+        ops += node.time.ops;
+        counted = counted || node.time.held_bytes;
+        held += node.time.held_bytes.value_or(0);
+        if (time.root.empty()) {
+          time.root = node.time.root;
+          time.steps = node.time.steps;
+        }
+      }
+      if (time.calls > 0) return;
+      time.forward = forward;
+      time.ops = ops;
+      if (counted) time.held_bytes = held;
+    }
+
+    void take(std::vector<ModuleTime>& modules) {
+      modules.push_back(std::move(time));
+      for (Node& node : children) node.take(modules);
+    }
+  };
+  Node root_;
+};
+
+std::vector<ModuleTime> in_trees(std::vector<ModuleTime> modules) {
+  std::map<std::string, Tree> trees;
+  for (ModuleTime& module : modules) {
+    Tree& tree = trees[module.root];
+    tree.add(std::move(module));
+  }
+  std::vector<std::vector<ModuleTime>> taken;
+  for (auto& [root, tree] : trees) tree.take(taken.emplace_back());
+  std::ranges::stable_sort(taken, [](const auto& a, const auto& b) {
+    return a.front().forward + a.front().backward > b.front().forward + b.front().backward;
+  });
+  std::vector<ModuleTime> all;
+  for (auto& tree : taken) std::ranges::move(tree, std::back_inserter(all));
+  return all;
+}
+
+}  // namespace
+
+Result<ModuleHistory> ModuleHistory::read(const RecordedRun& recording) {
+  ModuleHistory history;
+  if (!recording.for_each_module_call) return history;
+  std::size_t count = 0;
+  const Status status = recording.for_each_module_call([&](const ModuleCall& call) {
+    if (++count <= kMostCalls) history.calls_[call.thread].push_back(call);
+  });
+  if (!status.ok()) return status;
+  for (auto& [thread, calls] : history.calls_) {
+    std::ranges::stable_sort(
+        calls, {}, [](const ModuleCall& call) { return std::pair(call.start, call.depth); });
+  }
+  return history;
+}
+
+Status find_modules(const RecordedRun& recording, const std::vector<Loop>& loops,
+                    const ModuleHistory& history, LoopReport& report) {
+  if (history.empty() || report.op_steps.empty()) return {};
+  const ThreadId own = report.steps.front().thread;
+  std::set<ThreadId> of_others;
+  for (const Loop& loop : loops) {
+    if (loop.thread != own) of_others.insert(loop.thread);
+  }
+  Finder finder(report);
+  bool any = false;
+  for (const StoredThread& thread : recording.threads) {
+    if (thread.process != report.process || of_others.contains(thread.id)) continue;
+    static const std::vector<ModuleCall> kNoCalls;
+    const auto calls = history.calls().find(thread.id);
+    any = any || calls != history.calls().end();
+    finder.add_thread(thread.id, thread.torch_id,
+                      calls == history.calls().end() ? kNoCalls : calls->second);
+  }
+  if (!any) return {};
+  const Status status = recording.for_each_op([&](const Op& op) {
+    finder.add(op);
+    return true;
+  });
+  if (!status.ok()) return status;
+  const RecordingCost& cost = report.recording;
+  report.modules = in_trees(finder.finish(cost.removed ? cost.ops.per_step_ns : 0, recording));
+  for (ModuleTime& module : report.modules) module.thread = own;
+  return {};
+}
+
+}  // namespace stepscope
