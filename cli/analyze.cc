@@ -9,6 +9,7 @@
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "present/report_json.h"
+#include "present/report_modules.h"
 #include "present/report_text.h"
 #include "store/trace_writer.h"
 
@@ -21,6 +22,7 @@ struct AnalyzeArguments {
   std::string store;
   std::string steps;
   bool json = false;
+  bool modules = false;
   bool no_color = false;
   bool no_write = false;
   Price price;
@@ -61,9 +63,14 @@ int run_analyze(const AnalyzeArguments& arguments) {
   text_options.top = arguments.top;
   text_options.price = arguments.price;
   if (!run->imported()) write_back(arguments, *report);
+  const auto page = [&] {
+    const bool modules = arguments.modules && !report->loops.empty();
+    return modules ? modules_text(*report, Palette{text_options.color})
+                   : text_report(*report, text_options);
+  };
   const Status printed = arguments.json
                              ? write_json(json_report(*report, arguments.top, arguments.price))
-                             : write_page(text_report(*report, text_options));
+                             : write_page(page());
   if (!printed.ok()) return report_error(kVerb, printed);
   if (!report->loops.empty()) return kOk;
   return report_error(
@@ -80,6 +87,8 @@ void add_analyze(CLI::App& app, int& exit_code) {
                    "the recording, for example run.db, or another profiler's trace")
       ->required();
   verb->add_flag("--json", arguments->json, "print one JSON document (docs/cli.md lists its keys)");
+  verb->add_flag("--modules", arguments->modules,
+                 "print the tree of the model's modules instead (Python; docs/modules.md)");
   verb->add_option("--steps", arguments->steps,
                    "only these steps, for example 500-520; the store keeps the analysis of all");
   verb->add_option("--top", arguments->top, "how many ops to list")
@@ -100,6 +109,7 @@ void add_analyze(CLI::App& app, int& exit_code) {
       "Examples:\n"
       "  stepscope analyze run.db\n"
       "  stepscope analyze run.db --steps 500-520 --top 20\n"
+      "  stepscope analyze run.db --modules\n"
       "  stepscope analyze trace.json.gz\n"
       "  stepscope analyze run.db --price-per-hour 1.20 --samples-per-step 64\n"
       "  stepscope analyze run.db --json | jq '.verdict.kind, .shares.input'\n"

@@ -152,6 +152,25 @@ Json lines_json(const LoopReport& loop) {
   return json;
 }
 
+Json modules_json(const LoopReport& loop) {
+  Json json = Json::array();
+  for (const ModuleTime& module : loop.modules) {
+    json.push_back({{"root", module.root},
+                    {"name", module.name},
+                    {"class", or_null(module.class_name)},
+                    {"calls", module.calls},
+                    {"recomputed", module.recomputed},
+                    {"ops", module.ops},
+                    {"forward_ns", to_ns(module.forward)},
+                    {"forward_self_ns", to_ns(module.forward_self)},
+                    {"backward_ns", to_ns(module.backward)},
+                    {"backward_self_ns", to_ns(module.backward_self)},
+                    {"held_bytes", module.held_bytes ? Json(*module.held_bytes) : Json(nullptr)},
+                    {"steps", module.steps}});
+  }
+  return json;
+}
+
 Json line_use_json(const LineUse& use) {
   return {{"loop_samples", use.loop_samples},
           {"worker_samples", use.worker_samples},
@@ -399,6 +418,7 @@ Json loop_json(const LoopReport& loop, std::size_t top, const Price& price) {
                {"scopes", scopes_json(loop, top)},
                {"lines", lines_json(loop)},
                {"line_use", line_use_json(loop.line_use)},
+               {"modules", modules_json(loop)},
                {"segments", segments_json(loop.run_use)},
                {"goodput", loop.trains ? goodput_json(loop.run_use) : Json(nullptr)},
                {"recording", recording_json(loop)},

@@ -7,7 +7,7 @@
 # the word export: one scope, in which each name must be there once (a test loads the page).
 # The page's Content-Security-Policy names the SHA-256 of each script and style: no other can run.
 
-set(MODULES dom text address data categories charts table timeline stepgraph overview input ops tensors memory stacks flame source code steps ranks compare live sweep main)
+set(MODULES dom text address data categories charts table timeline stepgraph overview input ops tensors memory stacks flame source code modules steps ranks compare live sweep main)
 
 # The base64 of 64 hexadecimal digits, into `result`.
 function(base64_of_hash hex result)

@@ -8,6 +8,7 @@ import {append, h, visible} from "./dom.js";
 import {hasInput, inputPage} from "./input.js";
 import {followRun} from "./live.js";
 import {hasMemory, memoryPage} from "./memory.js";
+import {hasModules, modulesPage} from "./modules.js";
 import {copiesPage, kernelsPage, opsPage} from "./ops.js";
 import {headline, overviewPage} from "./overview.js";
 import {ranksPage} from "./ranks.js";
@@ -20,6 +21,7 @@ const PAGES_OF_RUN = [
   {id: "overview", title: "Overview", page: overviewPage, has: () => true},
   {id: "input", title: "Input pipeline", page: inputPage, has: hasInput},
   {id: "code", title: "Code", page: codePage, has: hasCode},
+  {id: "modules", title: "Modules", page: modulesPage, has: hasModules},
   {id: "ops", title: "Ops", page: opsPage, has: () => run.ops.length > 0},
   {id: "kernels", title: "Kernels", page: kernelsPage, has: () => run.kernels.length > 0},
   {id: "copies", title: "Copies", page: copiesPage, has: () => run.copies.length > 0},
