@@ -74,6 +74,10 @@ def test_a_format_computes_the_same_and_its_calls_are_seen(name, eager, stepscop
     assert report["steps"]["marker"] == "user"
     assert report["steps"]["count"] == 20
     assert report["phases"]["backward"] == report["phases"]["optimizer"] == 0
+    sessions = [scope for scope in report["scopes"] if scope["name"] == "onnxruntime::run"]
+    assert len(sessions) == (name == "onnx")
+    if sessions:
+        assert sessions[0]["calls"] == report["steps"]["analysed"], "one session run a call"
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ def torch_imported() -> None:
     if loaded & RECORDING:
         mark_loaders(library)
         mark_pauses(library)
+        mark_runtimes(library)
         mark_optimizers(library, bool(loaded & USER_SCOPES))
         _mark_modules(library)
 
@@ -45,7 +46,7 @@ def mark_everything(library: _library.Library) -> List[Undo]:
     if "torch" not in sys.modules:
         return []
     wrapped = os.environ.get("STEPSCOPE_SOCKET")
-    undo = mark_loaders(library) + mark_pauses(library)
+    undo = mark_loaders(library) + mark_pauses(library) + mark_runtimes(library)
     undo += [] if wrapped else mark_backward(library)
     undo += _mark_modules(library)
     return undo + mark_optimizers(library, bool(library.torch_loaded() & USER_SCOPES))
@@ -237,8 +238,35 @@ def _safetensors_imported() -> None:
         _mark_saves(library)
 
 
+# --- other runtimes ------------------------------------------------------------------------------
+
+_ONNX_RUNTIME = "onnxruntime.capi.onnxruntime_inference_collection"
+
+
+def mark_runtimes(library: _library.Library) -> List[Undo]:
+    """Each call of an ONNX Runtime session is a scope: what it computes is no op of PyTorch's."""
+
+    def marked(run: Callable[..., Any]) -> Callable[..., Any]:
+        return _in_phase(run, library.begin_scope, library.end_scope, b"onnxruntime::run")
+
+    session = _attribute(_ONNX_RUNTIME, "Session")
+    if session is None:
+        return []
+    functions = ("run", "run_with_ort_values", "run_with_iobinding")
+    return [undo for name in functions for undo in _wrap(session, name, marked)]
+
+
+def _onnxruntime_imported() -> None:
+    library = _library.attached()
+    if library is not None and library.torch_loaded() & RECORDING:
+        mark_runtimes(library)
+
+
 # What is to be told when one of these is imported after torch.
-LATER_IMPORTS: Dict[str, Callable[[], None]] = {"safetensors.torch": _safetensors_imported}
+LATER_IMPORTS: Dict[str, Callable[[], None]] = {
+    "safetensors.torch": _safetensors_imported,
+    _ONNX_RUNTIME: _onnxruntime_imported,
+}
 
 
 # --- optimizers ----------------------------------------------------------------------------------
