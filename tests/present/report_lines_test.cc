@@ -89,7 +89,7 @@ TEST(LinesBlock, OfAHostBoundLoopTellsOfTheTimeBetweenPhases) {
 // What a person must see is the file and the line.
 TEST(LinesBlock, OfALongPathTheFoldersAreCutOff) {
   LoopReport loop = loop_of("host-bound");
-  loop.lines = {line(LinePlace::kLoop, "host", "/home/somebody/projects/a_model/training/data.py",
+  loop.lines = {line(LinePlace::kLoop, "host", "/data/somebody/projects/a_model/training/data.py",
                      41, "Images.__getitem__", 0.5, 2'000'000)};
   EXPECT_NE(block(loop).find("    …/projects/a_model/training/data.py:41 Images.__getitem__  "),
             std::string::npos)

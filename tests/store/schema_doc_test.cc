@@ -52,6 +52,12 @@ class SchemaDoc : public ::testing::Test {
     Analysis analysis = testing::true_analysis(run);
     analysis.segments = {{ThreadId{1}, SegmentKind::kEvaluation, session_time(100), Duration(50), 1,
                           2, Duration(20)}};
+    ModuleTime& module = analysis.modules.emplace_back();
+    module.thread = ThreadId{1};
+    module.root = module.class_name = "Net";
+    module.steps = 29;
+    module.calls = 1;
+    module.forward = Duration(1000);
     auto writer = TraceWriter::open(dir_ / "run.db");
     ASSERT_OK(writer.status());
     ASSERT_OK((*writer)->replace_analysis(analysis));
