@@ -167,6 +167,18 @@ TEST_F(StackTreeTest, WhatIsTooSmallCountsForItsCaller) {
   EXPECT_THAT(small.totals(), ElementsAre(10'000, 9'996));
 }
 
+TEST_F(StackTreeTest, WhatIsTooSmallAndHasNoCallerIsOfNoFrame) {
+  reader_ = open_store(dir_ / "run.db");
+  const std::vector<StackFrame> outermost = {{FrameId::kNone, StringId{1}, StringId{2}, 1},
+                                             {FrameId::kNone, StringId{3}, StringId{2}, 1}};
+  StackTree rare(*reader_, outermost);
+  look(rare, 1, 9'996);
+  look(rare, 2, 4);
+  rare.prune(10, 0.0005, 100);
+  EXPECT_THAT(rare.totals(), ElementsAre(9'996));
+  EXPECT_EQ(sum(rare), 10'000);
+}
+
 TEST_F(StackTreeTest, WhatIsLargeInOneThreadStays) {
   reader_ = open_store(dir_ / "run.db");
   StackTree both = tree(2);

@@ -59,7 +59,9 @@ void StackTree::add_up(std::vector<std::int64_t>& counts) const {
 std::vector<std::int64_t> StackTree::totals() const {
   std::vector<std::int64_t> totals(nodes_.size());
   for (const auto& [group, counts] : groups_) {
-    for (const auto& [node, count] : counts) totals[node] += count;
+    for (const auto& [node, count] : counts) {
+      if (node != StackNode::kNoCaller) totals[node] += count;  // else prune() left no frame for it
+    }
   }
   add_up(totals);
   return totals;
