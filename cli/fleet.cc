@@ -42,21 +42,70 @@ int become_python(const char* verb, const Words& words) {
                                         "; install Python 3, or name one in STEPSCOPE_PYTHON"));
 }
 
-void add_python_verb(CLI::App& app, int& exit_code, const char* name, const char* what) {
-  CLI::App* verb = app.add_subcommand(name, what);
-  verb->set_help_flag();  // Python's help says more
-  verb->prefix_command();
-  verb->callback([verb, name, &exit_code] { exit_code = become_python(name, verb->remaining()); });
+struct LakeArguments {
+  std::string action, lake, job, run;
+  Words stores;
+};
+
+struct FleetArguments {
+  std::string lake, since;
+  Words runs;
+  bool json = false;
+};
+
+// An option that was given.
+void append(Words& words, const char* option, const std::string& value) {
+  if (!value.empty()) words.insert(words.end(), {option, value});
 }
 
 }  // namespace
 
+// The options stand here too, so that help, the manual page and completion need no Python.
 void add_lake(CLI::App& app, int& exit_code) {
-  add_python_verb(app, exit_code, "lake", "Gather the steps of many recordings in a folder");
+  auto arguments = std::make_shared<LakeArguments>();
+  CLI::App* verb = app.add_subcommand("lake", "Gather the steps of many recordings in a folder");
+  verb->add_option("ACTION", arguments->action,
+                   "add: adds stores, or replaces what is there of them")
+      ->required()
+      ->check(CLI::IsMember({"add"}));
+  verb->add_option("STORES", arguments->stores, "analyzed stores")->required();
+  verb->add_option("--lake", arguments->lake, "the folder; made if need be")->required();
+  verb->add_option("--job", arguments->job,
+                   "what the runs of one job share; default: the scheduler's job id");
+  verb->add_option("--run", arguments->run, "what the nodes of one run share; default: the job id");
+  verb->footer(
+      "Examples:\n"
+      "  stepscope lake add node0.db node1.db --lake /shared/lake\n"
+      "  stepscope lake add run.db --lake lake --run tuesday");
+  verb->callback([arguments, &exit_code] {
+    Words words{arguments->action};
+    words.insert(words.end(), arguments->stores.begin(), arguments->stores.end());
+    append(words, "--lake", arguments->lake);
+    append(words, "--job", arguments->job);
+    append(words, "--run", arguments->run);
+    exit_code = become_python("lake", words);
+  });
 }
 
 void add_fleet(CLI::App& app, int& exit_code) {
-  add_python_verb(app, exit_code, "fleet", "Say which ranks and hosts of a lake are slow");
+  auto arguments = std::make_shared<FleetArguments>();
+  CLI::App* verb = app.add_subcommand("fleet", "Say which ranks and hosts of a lake are slow");
+  verb->add_option("LAKE", arguments->lake, "a folder that stepscope lake add wrote")->required();
+  verb->add_option("--run", arguments->runs, "only these runs");
+  verb->add_option("--since", arguments->since, "only runs that began within 12h, 7d or 2w");
+  verb->add_flag("--json", arguments->json, "print a JSON document");
+  verb->footer(
+      "Examples:\n"
+      "  stepscope fleet /shared/lake --since 7d\n"
+      "  stepscope fleet lake --run tuesday --json");
+  verb->callback([arguments, &exit_code] {
+    Words words{arguments->lake};
+    append(words, "--since", arguments->since);
+    if (arguments->json) words.emplace_back("--json");
+    if (!arguments->runs.empty()) words.emplace_back("--run");
+    words.insert(words.end(), arguments->runs.begin(), arguments->runs.end());
+    exit_code = become_python("fleet", words);
+  });
 }
 
 }  // namespace stepscope::cli

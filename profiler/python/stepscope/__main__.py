@@ -25,6 +25,11 @@ def main() -> None:
             "stepscope: this package holds the marks for Python alone; install the wheel that "
             "packaging/wheel.sh makes, which has the program too"
         )
+    if sys.argv[1:2] in (
+        ["lake"],
+        ["fleet"],
+    ):  # whose Python part needs what `stepscope[fleet]` brings
+        os.environ.setdefault("STEPSCOPE_PYTHON", sys.executable)
     try:
         os.execv(program, [str(program), *sys.argv[1:]])
     except OSError as error:
