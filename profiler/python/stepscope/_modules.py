@@ -188,7 +188,11 @@ def mark_modules(library: _library.Library) -> List[Undo]:
         return []
     if not hasattr(sys.modules.get("torch"), "compile"):  # before torch 2.0
         return []
-    hooks = ModuleHooks(library, module, _compiles())
+    when_begun: List[Undo] = []
+    hooks = ModuleHooks(library, module, _compiles(when_begun))
+    when_begun.append(
+        hooks.remove
+    )  # before PyTorch warns of hooks that a compiled module would call
     watch(hooks.follow)
 
     def undo() -> None:
@@ -202,8 +206,8 @@ def _ignore(records: int) -> None:
     pass
 
 
-def _compiles() -> Callable[[], bool]:
-    """Says whether the program has begun to compile anything."""
+def _compiles(when_begun: List[Undo]) -> Callable[[], bool]:
+    """Says whether the program has begun to compile anything; calls `when_begun` when it does."""
     torch = sys.modules["torch"]
     begun: List[bool] = []
 
@@ -211,6 +215,8 @@ def _compiles() -> Callable[[], bool]:
         @functools.wraps(compiling)
         def compile(*arguments: Any, **named: Any) -> Any:
             begun.append(True)
+            for call in when_begun:
+                call()
             return compiling(*arguments, **named)
 
         return compile
