@@ -270,16 +270,16 @@ def test_a_program_that_closes_everything_keeps_its_lines(stepscope, tmp_path):
 def test_a_program_that_dies_is_told_with_its_last_line(stepscope, tmp_path):
     program = tmp_path / "train.py"
     program.write_text(
-        "import os, signal, time, stepscope\n"
+        "import signal, time, stepscope\n"
         "def hang():\n"
-        "    time.sleep(0.3)\n"
-        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    time.sleep(60)\n"
+        "signal.setitimer(signal.ITIMER_REAL, 1.5)\n"  # 1 s of steps, and it dies asleep
         "for step in range(100):\n"
         "    time.sleep(0.01)\n"
         "    stepscope.step()\n"
         "hang()\n"
     )
-    report = record(stepscope, tmp_path, sys.executable, program, code=128 + 9)
+    report = record(stepscope, tmp_path, sys.executable, program, code=128 + 14)
     (process,) = report["run"]["processes"]
     (line,) = process["died"]["lines"]
     assert line["place"] == f"{program}:3 hang" or line["place"] == "train.py:3 hang"
