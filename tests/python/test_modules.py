@@ -37,7 +37,7 @@ def record(stepscope, folder, *arguments, options=("--ops", "all")):
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    assert "Warning" not in done.stderr
+    assert "global hooks" not in done.stderr  # PyTorch warns of them where a module is compiled
     told = subprocess.run([stepscope, "analyze", "--json", store], capture_output=True, text=True)
     assert told.returncode == 0, told.stderr
     return json.loads(told.stdout)["modules"]
