@@ -90,7 +90,9 @@ void add_lake(CLI::App& app, int& exit_code) {
 void add_fleet(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<FleetArguments>();
   CLI::App* verb = app.add_subcommand("fleet", "Say which ranks and hosts of a lake are slow");
-  verb->add_option("LAKE", arguments->lake, "a folder that stepscope lake add wrote")->required();
+  verb->add_option("LAKE", arguments->lake,
+                   "a folder that stepscope lake add wrote, or a Parquet file of operations")
+      ->required();
   verb->add_option("--run", arguments->runs, "only these runs");
   verb->add_option("--since", arguments->since, "only runs that began within 12h, 7d or 2w");
   verb->add_flag("--json", arguments->json, "print a JSON document");

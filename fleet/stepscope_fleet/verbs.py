@@ -7,6 +7,7 @@ import re
 import sys
 import time
 
+from . import pipeline, stragglers
 from .answers import Lake, analyze
 from .lake import add
 from .problem import Problem
@@ -55,7 +56,20 @@ def _add(arguments: argparse.Namespace) -> int:
     return code
 
 
+def _stragglers(arguments: argparse.Namespace) -> int:
+    answer = stragglers.analyze(pipeline.read(arguments.lake))
+    told = (
+        json.dumps(answer, indent=2)
+        if arguments.json
+        else stragglers.text(arguments.lake.name, answer)
+    )
+    print(told)
+    return 0
+
+
 def _fleet(arguments: argparse.Namespace) -> int:
+    if arguments.lake.is_file():
+        return _stragglers(arguments)
     since = time.time_ns() - int(arguments.since * 1e9) if arguments.since else 0
     answers = analyze(Lake(arguments.lake, arguments.run, since))
     for line in answers["left_out"]:

@@ -1,0 +1,179 @@
+"""A recorded job of data and pipeline parallel workers, and how long its steps take with other times of its operations.
+
+The model is that of "Understanding Stragglers in Large Model Training Using What-if Analysis" (Lin et al., OSDI 2025):
+each worker runs its operations in the recorded order and without pauses, an operation that needs several workers begins
+when the last of them has come to it, and a step ends with its last operation.
+"""
+
+import collections
+import dataclasses
+import pathlib
+import statistics
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .problem import Problem
+
+COLUMNS = ("dp_rank", "stage", "rank", "step", "optype", "start_ts", "duration", "seq_id")
+COMPUTE = {"forward-compute", "backward-compute", "optimizer", "gc"}
+# Who takes part beside the worker itself: the neighbouring stage, the workers of its stage, the first and the last
+# stage, or all.
+_BETWEEN_STAGES = {
+    "forward-send": ("forward", 0),
+    "forward-recv": ("forward", -1),
+    "backward-send": ("backward", 0),
+    "backward-recv": ("backward", 1),
+}
+_OF_A_STAGE = {"params-all-gather", "grads-reduce-scatter"}
+_OF_A_PIPELINE = {"embedding-grads-all-reduce"}
+_OF_ALL = {"optimizer-clip-main-grad"}
+# Operations of a worker overlap only if they do so by more than the resolution of the times (float seconds).
+_RESOLUTION_S = 1e-4
+
+
+@dataclasses.dataclass(frozen=True)
+class Operation:
+    """What one or several workers do together, once."""
+
+    kind: str
+    workers: frozenset  # (dp_rank, stage)
+    seconds: float  # from when the last of them had come to it
+
+
+class Pipeline:
+    """The operations of each step and worker. Times are seconds."""
+
+    def __init__(self, operations: list[Operation], steps: dict[int, dict[int, list[list[int]]]]):
+        self.operations = operations
+        self._steps = steps  # step → rank → slots of operations that run together, in order
+        self.seconds = [operation.seconds for operation in operations]
+        self.workers = sorted(set().union(*(one.workers for one in operations)))
+        self.last_stage = max(stage for _, stage in self.workers)
+
+    def ideal_seconds(self) -> list[float]:
+        """As if all operations of a kind took equally long: the mean of computing, the median of communication."""
+        of_kind: dict[str, list[float]] = collections.defaultdict(list)
+        for one in self.operations:
+            of_kind[one.kind].append(one.seconds)
+        usual = {
+            kind: statistics.fmean(times) if kind in COMPUTE else statistics.median(times)
+            for kind, times in of_kind.items()
+        }
+        return [usual[one.kind] for one in self.operations]
+
+    def mean_step(self, seconds: list[float]) -> float:
+        """The mean step if operation i took seconds[i]."""
+        return statistics.fmean(self._step(ranks, seconds) for ranks in self._steps.values())
+
+    def _step(self, ranks: dict[int, list[list[int]]], seconds: list[float]) -> float:
+        at = dict.fromkeys(ranks, 0.0)
+        done = dict.fromkeys(ranks, 0)
+        came: dict[int, dict[int, float]] = collections.defaultdict(dict)
+        operations = self.operations
+        waiting = collections.deque(ranks)
+        idle = 0  # workers in a row that could not go on
+        while waiting:
+            rank = waiting.popleft()
+            slots, before = ranks[rank], done[rank]
+            while done[rank] < len(slots):
+                slot = slots[done[rank]]
+                for one in slot:
+                    came[one][rank] = at[rank]
+                if any(len(came[one]) < len(operations[one].workers) for one in slot):
+                    break
+                at[rank] = max(max(came[one].values()) + seconds[one] for one in slot)
+                done[rank] += 1
+            idle = 0 if done[rank] > before else idle + 1
+            if done[rank] < len(slots):
+                waiting.append(rank)
+                if idle > len(waiting):
+                    raise Problem("operations wait for each other; is the trace cut off?")
+        return max(at.values())
+
+
+def read(path: pathlib.Path) -> Pipeline:
+    """A Parquet file with a row for each operation of each worker: COLUMNS, times in seconds within the step."""
+    try:
+        table = pq.read_table(path, columns=list(COLUMNS))
+    except (pa.ArrowException, OSError, KeyError) as error:
+        raise Problem(
+            f"{path}: is no table of operations ({str(error).splitlines()[0]}); it needs the columns"
+            f" {', '.join(COLUMNS)}"
+        ) from error
+    rows = [
+        dict(zip(COLUMNS, row, strict=True))
+        for row in zip(*table.to_pydict().values(), strict=True)
+    ]
+    if not rows:
+        raise Problem(f"{path}: holds no operations")
+    return _assemble(rows)
+
+
+def _assemble(rows: list[dict]) -> Pipeline:
+    together: dict[tuple, list[int]] = collections.defaultdict(list)
+    of_rank: dict[int, dict[int, list[int]]] = collections.defaultdict(
+        lambda: collections.defaultdict(list)
+    )
+    for number, row in enumerate(rows):
+        row["end"] = row["start_ts"] + row["duration"]
+        together[_meeting(number, row)].append(number)
+        of_rank[row["step"]][row["rank"]].append(number)
+    operations, operation_of = [], [0] * len(rows)
+    for members in together.values():
+        for number in members:
+            operation_of[number] = len(operations)
+        operations.append(_operation([rows[number] for number in members]))
+    steps = {
+        step: {
+            rank: [[operation_of[n] for n in slot] for slot in _slots(numbers, rows)]
+            for rank, numbers in ranks.items()
+        }
+        for step, ranks in of_rank.items()
+    }
+    return Pipeline(operations, steps)
+
+
+def _meeting(number: int, row: dict) -> tuple:
+    """What rows of one operation have in common."""
+    kind, dp_rank, stage = row["optype"], row["dp_rank"], row["stage"]
+    if kind in _BETWEEN_STAGES:
+        way, offset = _BETWEEN_STAGES[kind]
+        return (row["step"], way, dp_rank, stage + offset, row["seq_id"])
+    if kind in _OF_A_STAGE:
+        return (row["step"], kind, "stage", stage, row["seq_id"])
+    if kind in _OF_A_PIPELINE:
+        return (row["step"], kind, "pipeline", dp_rank, row["seq_id"])
+    if kind in _OF_ALL:
+        return (row["step"], kind, "all", row["seq_id"])
+    return (number,)
+
+
+def _operation(members: list[dict]) -> Operation:
+    kind = members[0]["optype"].replace("-recv", "-send")
+    workers = frozenset((row["dp_rank"], row["stage"]) for row in members)
+    if len(members) == 1:
+        return Operation(kind, workers, members[0]["duration"])
+    # What came before the last of them was waiting. Sends that are posted with a receive end when both have.
+    seconds = min(row["end"] for row in members) - max(row["start_ts"] for row in members)
+    return Operation(kind, workers, max(seconds, 0.0))
+
+
+def _slots(numbers: list[int], rows: list[dict]) -> list[list[int]]:
+    """Operations of one worker, those together that ran at the same time."""
+    slots: list[list[int]] = []
+    ends = 0.0
+    for number in sorted(numbers, key=lambda n: (rows[n]["start_ts"], rows[n]["end"])):
+        row = rows[number]
+        joins = (
+            slots
+            and row["start_ts"] < ends - _RESOLUTION_S
+            and not any(rows[n]["optype"].endswith("compute") for n in [*slots[-1], number])
+        )
+        if joins:
+            slots[-1].append(number)
+            ends = max(ends, row["end"])
+        else:
+            slots.append([number])
+            ends = row["end"]
+    return slots
