@@ -107,10 +107,14 @@ debian_torch() {
   run_ctest build/release-debian-torch -L torch
 }
 
-# Python programs bring a libtorch of their own, the first one.
+# Python programs bring a libtorch of their own, the first one: what was tested of them is the same here, and modules
+# need its hooks.
 debian_pytest() {
-  run_pytest build/release-debian-torch -m torch --reruns 2 --ignore tests/python/test_run_matrix.py \
-    --ignore tests/python/test_known_stalls.py
+  local name same=()
+  for name in run_matrix known_stalls lines slow_lines modules; do
+    same+=(--ignore "tests/python/test_$name.py")
+  done
+  run_pytest build/release-debian-torch -m torch --reruns 2 --ignore tests/fleet "${same[@]}"
 }
 
 # libtorch is not instrumented: what it keeps until exit is no leak of ours.
