@@ -47,6 +47,7 @@ struct RunArguments {
   std::string budget = "2%";
   bool shapes = false;
   bool no_lines = false;
+  bool modules = false;
   int lines_rate = StackSampler::kDefaultRate;
   std::size_t ring_mib = 2;
   bool quiet = false;
@@ -196,9 +197,9 @@ int run_program(const RunArguments& arguments) {
   auto recorder = RunRecorder::start(arguments.output, meta_of(arguments), *plan);
   if (!recorder.ok()) return report_error(kVerb, recorder.status());
   const Installation named{folder->path(), installed->sources};
-  const auto environment =
-      environment_for(*program, (*recorder)->socket_path(), named.libstepscope().string(),
-                      named.python_hooks().string());
+  auto environment = environment_for(*program, (*recorder)->socket_path(),
+                                     named.libstepscope().string(), named.python_hooks().string());
+  if (arguments.modules) environment.emplace_back("STEPSCOPE_MODULES", "1");
   const auto child = Child::start(arguments.program, environment);
   if (!child.ok()) {
     (*recorder)->discard();
@@ -257,6 +258,10 @@ void add_run(CLI::App& app, int& exit_code) {
                    "how often a second to look at the line a loop is in, 1 to 1000")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  verb->add_flag(
+      "--modules", arguments->modules,
+      "record the calls of a Python model's modules in steps with ops (costs 2 to 5 us a "
+      "call)");
   verb->add_option("--budget", arguments->budget,
                    "how much of the run's time recording ops may cost, for example 0.5%; it does "
                    "not limit --steps, --schedule and --duration")

@@ -25,7 +25,7 @@ NAMES |= {"wide", "head", "(ReLU)"}
 pytestmark = pytest.mark.torch
 
 
-def record(stepscope, folder, *arguments, options=("--ops", "all")):
+def record(stepscope, folder, *arguments, options=("--modules", "--ops", "all")):
     store = folder / "run.db"
     command = [sys.executable, PROGRAM, folder / "own.json", *arguments]
     done = subprocess.run(
@@ -79,7 +79,7 @@ def test_module_stats_and_the_tree_tell_the_same(stepscope, tmp_path):
 
 
 def test_modules_are_recorded_in_steps_with_ops_alone(stepscope, tmp_path):
-    record(stepscope, tmp_path, "40", options=("--steps", "11-20"))
+    record(stepscope, tmp_path, "40", options=("--modules", "--steps", "11-20"))
     with sqlite3.connect(tmp_path / "run.db") as store:
         store.row_factory = None
         (outside,) = store.execute(
@@ -97,8 +97,12 @@ def test_a_compiled_program_is_left_alone(stepscope, tmp_path):
     assert record(stepscope, tmp_path, "10", "compile") == []
 
 
+def test_nobody_gets_hooks_who_did_not_ask(stepscope, tmp_path):
+    assert record(stepscope, tmp_path, "10", options=("--ops", "all")) == []
+
+
 def test_phases_alone_have_no_modules(stepscope, tmp_path):
-    assert record(stepscope, tmp_path, "10", options=("--tier", "phases")) == []
+    assert record(stepscope, tmp_path, "10", options=("--modules", "--tier", "phases")) == []
 
 
 @pytest.mark.shares

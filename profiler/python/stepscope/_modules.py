@@ -10,6 +10,7 @@ Nothing here raises into the program, or changes what a module gets or returns. 
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import threading
 import weakref
@@ -181,7 +182,9 @@ class ModuleHooks:
 
 
 def mark_modules(library: _library.Library) -> List[Undo]:
-    """Records modules from now on, whenever ops are recorded; where PyTorch has global hooks (since 2.0)."""
+    """Records modules from now on, whenever ops are recorded: if asked to, and where PyTorch has global hooks (since 2.0)."""
+    if os.environ.get("STEPSCOPE_MODULES") != "1":  # of `stepscope run --modules`
+        return []
     module = sys.modules.get("torch.nn.modules.module")
     watch = getattr(library, "watch_ops", None)
     if watch is None or not hasattr(module, "register_module_forward_pre_hook"):
