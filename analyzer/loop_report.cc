@@ -127,8 +127,9 @@ void choose_steps(const AttributedLoop& attributed, const StepChoice& choice, bo
              std::back_inserter(all));
   all.erase(std::unique(all.begin(), all.end()), all.end());
   std::erase_if(all, [&](std::size_t i) { return !report.steps[i].steady; });
-  const bool negligible =
-      is_negligible(cost.ops.share(), times_of(report.steps, plain), times_of(report.steps, all));
+  const bool negligible = cost.ops.share() < kNegligibleCost ||
+                          is_negligible(cost.ops.per_step_ns, times_of(report.steps, plain),
+                                        times_of(report.steps, all));
   cost.removed = !negligible;
   // An inferred wait is known step by step where there are ops, elsewhere only on average.
   if (negligible && infers_input) return;

@@ -6,23 +6,28 @@
 namespace stepscope {
 namespace {
 
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
 // The standard deviation as a share of the mean.
-double variation(const std::vector<double>& values) {
-  const auto count = static_cast<double>(values.size());
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+double variation(const std::vector<double>& values, double mean) {
   double squares = 0;
   for (const double value : values) squares += (value - mean) * (value - mean);
-  return mean > 0 ? std::sqrt(squares / count) / mean : 0;
+  return std::sqrt(squares / static_cast<double>(values.size())) / mean;
 }
 
 }  // namespace
 
-bool is_negligible(double cost, const std::vector<double>& plain, const std::vector<double>& all) {
+bool is_negligible(double cost_ns, const std::vector<double>& plain,
+                   const std::vector<double>& all) {
+  const double mean = all.empty() ? 0 : mean_of(all);
+  const double cost = mean > 0 ? cost_ns / mean : 0;
   if (cost < kNegligibleCost) return true;
   if (cost > kLargestNegligibleCost || plain.empty() || all.size() <= plain.size()) return false;
   const auto few = static_cast<double>(plain.size()), many = static_cast<double>(all.size());
   const double bias = cost * (many - few) / many;
-  return bias < variation(all) * (1 / std::sqrt(few) - 1 / std::sqrt(many));
+  return bias < variation(all, mean) * (1 / std::sqrt(few) - 1 / std::sqrt(many));
 }
 
 }  // namespace stepscope

@@ -14,8 +14,9 @@ inline constexpr double kLargestNegligibleCost = 0.02;
 // less certain. The cost is negligible if the bias is the smaller of the two: its share of a step,
 // times the share of the steps that have it, against the standard errors of both means.
 //
-// `cost`: as a share of a step. `plain`: the times of the steps without ops; `all`: of these and of
-// those with ops.
-bool is_negligible(double cost, const std::vector<double>& plain, const std::vector<double>& all);
+// `cost_ns`: of a step with ops. `plain`: the times of the steps without ops, in ns; `all`: of
+// these and of those with ops.
+bool is_negligible(double cost_ns, const std::vector<double>& plain,
+                   const std::vector<double>& all);
 
 }  // namespace stepscope

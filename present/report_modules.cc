@@ -73,7 +73,8 @@ std::string table(const LoopReport& loop, const Palette& palette) {
 std::string why_none(const LoopReport& loop) {
   if (!loop.ops_recorded)
     return "  no modules: they are recorded in steps with ops, and there are none\n";
-  return "  no modules were recorded: stepscope run --modules records those of Python programs with\n"
+  return "  no modules were recorded: stepscope run --modules records those of Python programs "
+         "with\n"
          "  torch 2.0 or newer that compile nothing with torch.compile\n";
 }
 
