@@ -14,7 +14,8 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-// Recording a call of a module costs as much as so many ops (bench/overhead; docs/modules.md).
+// Recording a call of a module costs as much as so many ops: an estimate, from 2.3 us a call with
+// marks that do nothing.
 constexpr double kOpsPerCall = 8;
 // A model has some hundred modules; a program that makes new names all the time gets no more.
 constexpr std::size_t kMostModules = 8192;
