@@ -181,11 +181,11 @@ class AnalysisWriter {
 
   Status add(const Advice& advice, std::int64_t verdict) {
     const std::int64_t id = ++advices_;
-    const auto low = advice.likely ? NullableInteger(advice.likely->low_ns) : NullableInteger();
-    const auto high = advice.likely ? NullableInteger(advice.likely->high_ns) : NullableInteger();
-    const Status status = advice_.run(id, verdict, std::string_view(advice.rule),
-                                      std::string_view(advice.title), std::string_view(advice.why),
-                                      advice.predicted_step_ns, advice.saves_ns, low, high);
+    const LikelyStep likely = advice.likely.value_or(LikelyStep{});
+    const Status status =
+        advice_.run(id, verdict, std::string_view(advice.rule), std::string_view(advice.title),
+                    std::string_view(advice.why), advice.predicted_step_ns, advice.saves_ns,
+                    unless(likely.low_ns, 0), unless(likely.high_ns, 0));
     return status.ok() ? add(advice.evidence, verdict, id) : status;
   }
 
