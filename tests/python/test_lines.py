@@ -377,6 +377,21 @@ SECCOMP = """
 """
 
 
+def assert_stacks_are_sampled(folder, words):
+    """Of a recording by the command `words`, which writes run.db."""
+    done = subprocess.run(
+        list(map(str, words)),
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    with sqlite3.connect(folder / "run.db") as store:
+        assert store.execute("SELECT count(*) FROM stack_sample").fetchone()[0] > 0
+
+
 def test_lines_need_no_call_that_a_sandbox_forbids(stepscope, tmp_path):
     """The recorder and the program run where ptrace and process_vm_readv are forbidden, as in some containers."""
     if os.uname().machine not in ("x86_64", "aarch64"):
@@ -385,17 +400,7 @@ def test_lines_need_no_call_that_a_sandbox_forbids(stepscope, tmp_path):
     sandbox.write_text("\n".join(line[4:] for line in SECCOMP.splitlines()))
     words = [sys.executable, sandbox, stepscope, "run", "-o", "run.db", "--quiet", "--no-analysis"]
     program = [sys.executable, PROGRAM, "--own", "own.json", "--batches", 60]
-    done = subprocess.run(
-        list(map(str, [*words, "--", *program])),
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    with sqlite3.connect(tmp_path / "run.db") as store:
-        assert store.execute("SELECT count(*) FROM stack_sample").fetchone()[0] > 0
+    assert_stacks_are_sampled(tmp_path, [*words, "--", *program])
 
 
 def test_lines_where_others_processes_are_hidden(stepscope, tmp_path):
@@ -410,14 +415,6 @@ def test_lines_where_others_processes_are_hidden(stepscope, tmp_path):
         pytest.skip(f"no namespace with a /proc of its own: {tried.stderr.strip()}")
     words = [stepscope, "run", "-o", "run.db", "--quiet", "--no-analysis", "--"]
     words += [sys.executable, PROGRAM, "--own", "own.json", "--batches", 60]
-    done = subprocess.run(
-        [*namespace, "sh", "-c", f'{mount} && exec "$@"', "sh", *map(str, words)],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=300,
+    assert_stacks_are_sampled(
+        tmp_path, [*namespace, "sh", "-c", f'{mount} && exec "$@"', "sh", *words]
     )
-    assert done.returncode == 0, done.stderr
-    with sqlite3.connect(tmp_path / "run.db") as store:
-        assert store.execute("SELECT count(*) FROM stack_sample").fetchone()[0] > 0
