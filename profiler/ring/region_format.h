@@ -32,7 +32,8 @@ struct RecordPlan {
   // The share of the run's time that ops may cost, in millionths: they are recorded in some steps
   // only (session/op_budget.h). 0: in every step of the window.
   std::uint32_t budget_ppm;
-  std::uint32_t reserved;
+  // How many ticks apart the moments are whose native stack is taken (ring/stack_taker.h); 0: none.
+  std::uint32_t stack_period_ticks;
 };
 
 // RecordPlan::budget_ppm for a share of the run's time, from 0 to 1. Only 0 becomes 0.
@@ -51,7 +52,7 @@ inline constexpr std::uint64_t kDeviceAreaOffset = 4096;
 inline constexpr std::uint64_t kDeviceAreaBytes = (std::uint64_t{18} << 20) + 4096;
 
 inline constexpr std::uint32_t kRegionMagic = 0x47525253;  // "SRRG"
-inline constexpr std::uint32_t kRegionVersion = 8;
+inline constexpr std::uint32_t kRegionVersion = 9;
 
 // A setting of libtorch's that a program may turn on and off.
 enum class TorchSwitch : std::uint32_t { kUnknown, kOff, kOn };

@@ -25,6 +25,7 @@ enum class SlotKind : std::uint8_t {
   kStretch = 6,     // StretchSlot
   kModule = 7,      // ModuleSlot
   kModuleName = 8,  // as kName; of a module: the class of its root, its name and its class
+  kStack = 9,       // StackSlot and the slots its addresses run on into
 };
 
 // Op and phase names are numbered per ring; a NameSlot precedes the first use of its number.
@@ -95,6 +96,20 @@ inline constexpr std::int64_t kHeldUnknown = std::numeric_limits<std::int64_t>::
 // Parts the texts of a kModuleName.
 inline constexpr char kModulePart = '\n';
 
+// A call stack of native code, taken where a stretch of the thread without an event in it ended.
+// The addresses follow, those of the stack at its end first, then those where it began; each is one
+// inside the instruction that the frame is in, the innermost first.
+struct StackSlot {
+  SlotKind kind;
+  std::uint8_t end_frames;    // at most kMostStackFrames
+  std::uint8_t begin_frames;  // the same; 0: that stack was not taken
+  std::uint8_t reserved;
+  std::uint32_t place;  // where it began, by what came before: the same each time round a loop
+  std::uint64_t start;  // ticks
+  std::uint64_t end;    // ticks
+  std::uint64_t due;    // ticks in between: the stretch was chosen for this moment
+};
+
 union Slot {
   SlotKind kind;
   OpSlot op;
@@ -103,10 +118,12 @@ union Slot {
   ShapesSlot shapes;
   StretchSlot stretch;
   ModuleSlot module;
+  StackSlot stack;
+  std::uint64_t addresses[4];  // of a stack
 };
 static_assert(sizeof(Slot) == 32 && sizeof(OpSlot) == 32 && sizeof(PhaseSlot) == 32);
 static_assert(sizeof(NameSlot) == 32 && sizeof(ShapesSlot) == 32);
-static_assert(sizeof(StretchSlot) == 32 && sizeof(ModuleSlot) == 32);
+static_assert(sizeof(StretchSlot) == 32 && sizeof(ModuleSlot) == 32 && sizeof(StackSlot) == 32);
 
 inline constexpr std::uint32_t kMaxNameLength = 2000;  // longer names are cut at a UTF-8 boundary
 
@@ -116,11 +133,23 @@ constexpr std::uint32_t name_slots(std::uint32_t length) {
   return length <= first ? 1 : 1 + (length - first + slot - 1) / slot;
 }
 
+inline constexpr std::uint32_t kMostStackFrames = 64;  // of a deeper stack the innermost
+
+constexpr std::uint32_t stack_slots(std::uint32_t end_frames, std::uint32_t begin_frames) {
+  constexpr std::uint32_t slot = sizeof(Slot::addresses) / sizeof(std::uint64_t);
+  return 1 + (end_frames + begin_frames + slot - 1) / slot;
+}
+
 // How many slots the event in `first` takes, in a ring that may hold anything.
 inline std::uint64_t slots_of(const Slot& first) {
   const bool is_name = first.kind == SlotKind::kName || first.kind == SlotKind::kModuleName;
-  if (!is_name || first.name.length > kMaxNameLength) return 1;
-  return name_slots(first.name.length);
+  if (is_name && first.name.length <= kMaxNameLength) return name_slots(first.name.length);
+  const StackSlot& stack = first.stack;
+  if (stack.kind == SlotKind::kStack && stack.end_frames <= kMostStackFrames &&
+      stack.begin_frames <= kMostStackFrames) {
+    return stack_slots(stack.end_frames, stack.begin_frames);
+  }
+  return 1;
 }
 
 // Ops leave this many slots free, so that a flood of ops never costs a phase or step mark.
@@ -152,7 +181,7 @@ inline constexpr std::uint32_t kMaxOpenModules = 64;
 enum class RingState : std::uint32_t { kOpen, kClosed, kFree };
 
 inline constexpr std::uint32_t kRingMagic = 0x47525353;  // "SSRG"
-inline constexpr std::uint32_t kRingVersion = 6;
+inline constexpr std::uint32_t kRingVersion = 7;
 
 // CPU tensor memory since the ring was created: it continues counting when another thread takes the
 // ring. One thread may free what another allocated, so only the sum over all rings is meaningful.

@@ -66,7 +66,10 @@ void ThreadRecorder::start_op(const OpStart& op, std::string_view shapes) {
   OpenOp* frame = push(op);
   if (frame == nullptr) return;
   frame->shapes = intern_text(shapes, shapes.data());
-  frame->start = to_count(read_ticks());
+  Ticks start = read_ticks();
+  if (stacks_.stretch_counts(start)) start = end_stretch(start);
+  frame->start = to_count(start);
+  stacks_.pass(start, 0);
 }
 
 // Where nothing is marked, the forward pass has begun once the sequence number has moved: only an
@@ -126,6 +129,7 @@ void ThreadRecorder::foreign_op(const OpStart& op, Ticks start, std::uint64_t st
 OpenPhase ThreadRecorder::begin_phase(PhaseKind kind, std::string_view name, Ticks start) {
   OpenPhase phase;
   if (kind == PhaseKind::kInput && waits_for_input()) return phase;
+  end_stretch_at_mark(start);
   phase.kind = kind;
   phase.outer = phase_;
   phase.name = intern_text(name, name.data());
@@ -138,7 +142,22 @@ OpenPhase ThreadRecorder::begin_phase(PhaseKind kind, std::string_view name, Tic
   } else {
     follow_schedule_if_due(start);
   }
+  begin_stretch_at_mark(start, kind, true);
   return phase;
+}
+
+void ThreadRecorder::end_stretch_at_mark(Ticks now) {
+  if (stacks_.stretch_counts(now)) end_stretch(now);
+}
+
+// A scope may be anybody's, also of a thread that has no loop; it is an event within a phase, as an
+// op is.
+void ThreadRecorder::begin_stretch_at_mark(Ticks now, PhaseKind kind, bool begins) {
+  if (kind != PhaseKind::kScope) stacks_.follow(now);
+  const std::uint32_t what = (static_cast<std::uint32_t>(kind) << 1) | (begins ? 1 : 0);
+  events_ = is_label(kind) ? events_ + 1 : what << 24;
+  stacks_.pass(now, StackTaker::place_of(~what, events_));
+  if (stacks_.may_be_chosen(now)) stacks_.begin_stretch();
 }
 
 // Scopes may follow one another: one begins where another ended. A clock read so shortly before is
@@ -186,6 +205,7 @@ void ThreadRecorder::end_phase(const OpenPhase& phase, PhaseKind kind) {
   }
   const Ticks end = read_ticks();
   if (has_cpu_time(phase.kind)) cpu_clock_read_ = end;
+  end_stretch_at_mark(end);
   if (kind == PhaseKind::kInput) {
     phase_ = PhaseKind::kForward;  // a batch has come: what follows is made from it
   } else if (!is_label(phase.kind)) {
@@ -202,14 +222,17 @@ void ThreadRecorder::end_phase(const OpenPhase& phase, PhaseKind kind) {
   } else {
     follow_schedule_if_due(end);
   }
+  begin_stretch_at_mark(end, phase.kind, false);
 }
 
 void ThreadRecorder::mark(PhaseKind kind) {
   const Ticks now = read_ticks();
+  end_stretch_at_mark(now);
   phase_ = PhaseKind::kNone;
   last_sequence_ = -1;
   write_phase(kind, NameId::kNone, now, now, 0);
   follow_schedule_if_due(now);  // a loop may be marked by nothing else
+  begin_stretch_at_mark(now, kind, true);
 }
 
 void ThreadRecorder::mark_ops(bool on, Ticks at) {
@@ -285,6 +308,7 @@ void ThreadRecorder::begin_session(std::uint32_t session, std::uint64_t torch_id
   cpu_clock_read_ = {};  // a fork's child has a clock of its own
   schedule_.restart();
   module_depth_ = 0;
+  stacks_.restart();
 }
 
 }  // namespace stepscope

@@ -15,6 +15,7 @@
 #include "profiler/ring/name_cache.h"
 #include "profiler/ring/pointer_table.h"
 #include "profiler/ring/ring.h"
+#include "profiler/ring/stack_taker.h"
 #include "profiler/ring/thread_schedule.h"
 #include "profiler/visibility.h"
 #include "store/events.h"
@@ -51,8 +52,13 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   STEPSCOPE_HOT_INLINE void start_op(const OpStart& op) {
     OpenOp* frame = push(op);
     // Last, so that our own overhead is not counted as part of the op.
-    if (frame != nullptr) [[likely]]
-      frame->start = to_count(read_ticks());
+    if (frame == nullptr) [[unlikely]]
+      return;
+    Ticks start = read_ticks();
+    if (stacks_.stretch_counts(start)) [[unlikely]]
+      start = end_stretch(start);
+    frame->start = to_count(start);
+    stacks_.pass(start, 0);
   }
   // With the op's input shapes as text; interned like a name.
   void start_op(const OpStart& op, std::string_view shapes);
@@ -60,6 +66,8 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   STEPSCOPE_HOT_INLINE void end_op(const void* identity) {
     const Ticks end = read_ticks();  // first, for the same reason
     if (depth_ == 0) return;
+    if (stacks_.stretch_counts(end)) [[unlikely]]
+      end_stretch(end);
     if (depth_ > kMaxOpenOps) {
       set_depth(depth_ - 1);
       return;
@@ -71,6 +79,9 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
     }
     set_depth(depth_ - 1);
     write_op(frame, depth_, end);
+    stacks_.pass(end, StackTaker::place_of(static_cast<std::uint32_t>(frame.name), ++events_));
+    if (stacks_.may_be_chosen(end)) [[unlikely]]
+      stacks_.begin_stretch();
   }
 
   // An op that could not even be begun.
@@ -215,6 +226,13 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   std::int64_t cpu_clock_at_begin(PhaseKind kind, Ticks now);
   void follow_schedule(Ticks now, std::int64_t wall_ns, std::int64_t cpu_ns);
   void follow_schedule_if_due(Ticks now);
+  // The stack belongs to the phase that the stretch was in.
+  Ticks end_stretch(Ticks now) {
+    const bool wanted = phase_ == PhaseKind::kInput || phase_ == PhaseKind::kNone;
+    return stacks_.end_stretch(now, wanted, ring_);
+  }
+  void end_stretch_at_mark(Ticks now);
+  void begin_stretch_at_mark(Ticks now, PhaseKind kind, bool begins);
 
   // Another thread may take an open op off by zeroing its identity (take_off()).
   static std::uint64_t identity_of(OpenOp& frame) {
@@ -238,6 +256,8 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   ThreadSchedule schedule_;
   std::uint32_t module_depth_ = 0;
   std::array<OpenModule, kMaxOpenModules> open_modules_{};
+  StackTaker stacks_;
+  std::uint32_t events_ = 0;  // since the last mark of a phase, and above that which it was
   NameCache names_;
 };
 

@@ -13,6 +13,7 @@
 #include "profiler/channel/channel_format.h"
 #include "profiler/channel/client.h"
 #include "profiler/cupti/collector.h"
+#include "profiler/ring/stack_taker.h"
 #include "profiler/session/current_thread.h"
 #include "profiler/session/phase_marks.h"
 #include "profiler/session/tensor_memory.h"
@@ -175,6 +176,7 @@ void Session::begin_recording(const Region& region) {
   applied_alive_ = true;
   heartbeat_.reset();
   current_session.fetch_add(1, std::memory_order_relaxed);
+  takes_stacks_ = region.header->plan.stack_period_ticks != 0 && !python_is_loaded();
   budget_.reset();
   const double budget = region.header->plan.budget_ppm / 1e6;
   if (budget > 0) budget_.emplace(budget, to_count(read_ticks()));
@@ -195,6 +197,7 @@ Status Session::stop() {
       hooks->set_mode(HookMode::kOff);
     }
     torch_searched_ = false;
+    StackTaker::set_period(0, read_ticks());
     recorder = std::move(recorder_);
     try {
       meta = meta_at_end();
@@ -347,6 +350,7 @@ void Session::apply_window() {
   }
   follow_device(
       planned);  // the budget is for ops: to start and stop CUPTI costs more than it saves
+  follow_stacks();
   const HookApi* hooks = hooks_;
   if (hooks == nullptr) return;
   if (step_ > 0) note_torch_settings();
@@ -383,6 +387,16 @@ void Session::note_torch_settings() {
   if (hooks == nullptr || region == nullptr) return;
   region->cudnn_benchmark.store(hooks->cudnn_benchmark() ? TorchSwitch::kOn : TorchSwitch::kOff,
                                 std::memory_order_relaxed);
+}
+
+// mutex_ is held. Where ops are recorded in some steps, stacks are taken in those: in the others,
+// whose stretches last from one mark to the next, they would say less.
+void Session::follow_stacks() noexcept {
+  const bool has_ops = hooks_ != nullptr && wants_ops_;
+  const bool now =
+      takes_stacks_ && applied_alive_ && (!has_ops || ops_wanted_.load(std::memory_order_relaxed));
+  const std::uint32_t period = now ? region_.load()->plan.stack_period_ticks : 0;
+  StackTaker::set_period(period, read_ticks());
 }
 
 // mutex_ is held.
@@ -543,6 +557,7 @@ void Session::after_fork_in_child() {
   ring_registry().abandon_in_child();
   Session& session = get();
   session.active_ = false;
+  StackTaker::set_period(0, read_ticks());
   if (session.wrapper_ != Wrapper::kJoined) session.hooks_ = nullptr;
   session.wrapper_ = Wrapper::kUnknown;
   session.region_ = nullptr;

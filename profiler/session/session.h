@@ -111,6 +111,7 @@ class Session {
   void apply_window();
   void note_torch_settings();
   void follow_device(bool wanted) noexcept;
+  void follow_stacks() noexcept;
   [[nodiscard]] bool recorder_is_alive();
   bool join_now();
   void on_recorder_failure(const Status& status) noexcept;
@@ -140,6 +141,7 @@ class Session {
   std::string output_;
   bool wants_ops_ = false;
   bool python_ = false;              // its interpreter was there when libtorch was looked for
+  bool takes_stacks_ = false;        // it is no Python program, whose frames are read from outside
   std::optional<OpBudget> budget_;   // where ops are recorded in some steps only
   std::int64_t step_began_ns_ = 0;   // of the leading loop, CLOCK_MONOTONIC; 0: none has
   std::uint64_t events_before_ = 0;  // when it began
