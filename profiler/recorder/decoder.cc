@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 #include "store/limits.h"
 
@@ -40,6 +42,9 @@ void RingDecoder::decode(std::span<const Slot> slots, const ClockMap& clock, Dec
       case SlotKind::kName:
       case SlotKind::kModuleName:
         taken = decode_name(slots);
+        break;
+      case SlotKind::kStack:
+        taken = decode_stack(slots, clock, out);
         break;
       case SlotKind::kShapes:
         pending_shapes_ = text_of(slot.shapes.shapes);
@@ -184,6 +189,31 @@ std::size_t RingDecoder::decode_name(std::span<const Slot> slots) {
   names_.push_back(of_module ? StringId::kNone : context_.intern(name_text_));
   if (of_module) define_module(number);
   return taken;
+}
+
+std::size_t RingDecoder::decode_stack(std::span<const Slot> slots, const ClockMap& clock,
+                                      DecodedEvents& out) {
+  const StackSlot& first = slots.front().stack;
+  const std::uint32_t count = first.end_frames + first.begin_frames;
+  if (first.end_frames == 0 || first.end_frames > kMostStackFrames ||
+      first.begin_frames > kMostStackFrames ||
+      stack_slots(first.end_frames, first.begin_frames) > slots.size()) {
+    return 0;
+  }
+  NativeStack stack;
+  stack.start = clock.to_session(Ticks{first.start});
+  stack.end = clock.to_session(Ticks{first.end});
+  if (!plausible(stack.start, stack.end)) return 0;
+  stack.end = std::max(stack.end, stack.start);
+  stack.due = std::clamp(clock.to_session(Ticks{first.due}), stack.start, stack.end);
+  stack.place = first.place;
+  constexpr std::size_t kEach = std::size(Slot{}.addresses);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t address = slots[1 + i / kEach].addresses[i % kEach];
+    (i < first.end_frames ? stack.at_end : stack.at_begin).push_back(address);
+  }
+  out.stacks.push_back(std::move(stack));
+  return stack_slots(first.end_frames, first.begin_frames);
 }
 
 StringId RingDecoder::text_of(NameId name) const {

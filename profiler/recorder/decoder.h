@@ -28,11 +28,22 @@ class DecodeContext {
   virtual ThreadId thread_of_torch_id(std::uint32_t torch_id) = 0;
 };
 
+// A stretch of a thread without an event in it, and the call stacks at its ends, as addresses
+// inside the instructions that the frames are in, the innermost first.
+struct NativeStack {
+  SessionTime start, end;
+  SessionTime due;          // in between: what it was chosen for
+  std::uint32_t place = 0;  // where it began: the same each time round a loop
+  std::vector<std::uint64_t> at_end;
+  std::vector<std::uint64_t> at_begin;  // empty: not known
+};
+
 struct DecodedEvents {
   std::vector<Op> ops;
   std::vector<Phase> phases;
   std::vector<ThreadStretch> stretches;
   std::vector<ModuleCall> modules;
+  std::vector<NativeStack> stacks;
 };
 
 // Decodes the ring of one thread, batch after batch.
@@ -58,6 +69,8 @@ class RingDecoder {
   void define_module(std::uint32_t number);
   // The definition that `slots` begin with. Returns how many it takes; 0 when it is corrupt.
   std::size_t decode_name(std::span<const Slot> slots);
+  // The same of a stack.
+  std::size_t decode_stack(std::span<const Slot> slots, const ClockMap& clock, DecodedEvents& out);
   Duration take_self_time(const Op& op);
   static constexpr std::size_t kDepths = 256;
 

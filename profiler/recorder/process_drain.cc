@@ -226,12 +226,13 @@ Status ProcessDrain::write(Ring& ring) {
   decoded_.phases.clear();
   decoded_.stretches.clear();
   decoded_.modules.clear();
+  decoded_.stacks.clear();
   ring.decoder.decode(ring.slots, clock_, decoded_);
   ring.slots.clear();
-  return write_decoded();
+  return write_decoded(ring);
 }
 
-Status ProcessDrain::write_decoded() {
+Status ProcessDrain::write_decoded(const Ring& ring) {
   totals_.ops += static_cast<std::int64_t>(decoded_.ops.size());
   totals_.phases += static_cast<std::int64_t>(decoded_.phases.size());
   for (const Phase& phase : decoded_.phases) {
@@ -248,10 +249,13 @@ Status ProcessDrain::write_decoded() {
   if (!discarding_ && status.ok() && !decoded_.modules.empty()) {
     status = writer_.add(decoded_.modules);
   }
+  if (!discarding_ && status.ok() && on_stacks_ && !decoded_.stacks.empty())
+    on_stacks_(static_cast<pid_t>(ring.thread.tid), std::move(decoded_.stacks));
   decoded_.ops.clear();
   decoded_.phases.clear();
   decoded_.stretches.clear();
   decoded_.modules.clear();
+  decoded_.stacks.clear();
   return status;
 }
 

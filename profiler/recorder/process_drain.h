@@ -4,11 +4,15 @@
 // all data in the region is checked before use.
 #pragma once
 
+#include <sys/types.h>
+
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "profiler/recorder/decoder.h"
@@ -39,6 +43,10 @@ class ProcessDrain final : public DecodeContext {
   ~ProcessDrain() override;
   ProcessDrain(const ProcessDrain&) = delete;
   ProcessDrain& operator=(const ProcessDrain&) = delete;
+
+  // Called with the native stacks of a thread, by its system id, as they are drained.
+  using OnStacks = std::function<void(pid_t tid, std::vector<NativeStack>&& stacks)>;
+  void set_on_stacks(OnStacks on_stacks) { on_stacks_ = std::move(on_stacks); }
 
   // Discards the contents of the rings and the losses so far, which are of an earlier recording.
   Status skip_what_is_there();
@@ -94,7 +102,7 @@ class ProcessDrain final : public DecodeContext {
   Result<Ring*> known_ring(std::uint32_t index);
   Status update_torch_id(Ring& ring);
   Status write(Ring& ring);
-  Status write_decoded();
+  Status write_decoded(const Ring& ring);
   Status store_losses(Ring& ring);
   Status store_loss(ThreadId thread, const char* kind, std::int64_t total, std::int64_t& stored);
 
@@ -114,6 +122,7 @@ class ProcessDrain final : public DecodeContext {
   std::unordered_map<std::uint32_t, KnownThread> threads_by_tid_;
   DeviceDrain device_;
   DecodedEvents decoded_;
+  OnStacks on_stacks_;
   DrainTotals totals_;
   std::int64_t refused_before_ = 0;
   std::int64_t stored_refused_ = 0;

@@ -1,5 +1,6 @@
 #include "profiler/recorder/recorder.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "profiler/identity/source_state.h"
 #include "profiler/recorder/blocked_signals.h"
@@ -15,6 +17,7 @@
 #include "profiler/recorder/pace.h"
 #include "profiler/recorder/process_info.h"
 #include "profiler/recorder/run_meta.h"
+#include "profiler/ring/stack_taker.h"
 #include "store/contained.h"
 
 namespace stepscope {
@@ -67,7 +70,18 @@ Status Recorder::open(const RecorderStart& start, std::unique_ptr<Recorder>& rec
   if (Status status = session.flush(); !status.ok()) return status;
   if (Status status = recorder->drain_->skip_what_is_there(); !status.ok()) return status;
   recorder->collector_.add(recorder->drain_->backlog());
+  recorder->take_stacks(start.region);
   return {};
+}
+
+void Recorder::take_stacks(const Region& region) {
+  if (!ModuleSymbols::are_supported()) return;
+  region.header->plan.stack_period_ticks =
+      static_cast<std::uint32_t>(session_->clock().ticks_in(kStackPeriodNs));
+  stacks_.add_native(getpid(), OwnedFd(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC)));
+  drain_->set_on_stacks([this](pid_t tid, std::vector<NativeStack>&& stacks) {
+    stacks_.take(getpid(), tid, stacks);
+  });
 }
 
 Recorder::~Recorder() {
@@ -106,6 +120,10 @@ void Recorder::run() noexcept {
   lock.unlock();
   const SessionTime end = session_->now();
   session_->attempt([this] { return drain_->drain(); });
+  session_->attempt([this] {
+    if (session_->failed()) return Status();
+    return stacks_.finish(session_->writer(), threads_, session_->clock());
+  });
   session_->attempt([this] { return store_facts(loaded_versions(getpid())); });
   // On this thread like all writing: the caller's may have SIGXFSZ unblocked.
   outcome_ = session_->finish(*last_meta_, end);
@@ -135,6 +153,7 @@ Status Recorder::sample() {
   const SessionTime now = session_->now();
   Status status = counters_.store(session_->writer(), *drain_, now);
   const ThreadWatch::Root self{getpid(), drain_->process()};
+  if (status.ok()) status = stacks_.store(session_->writer(), threads_, session_->clock());
   if (status.ok()) status = threads_.store(session_->writer(), {&self, 1}, now);
   return status.ok() ? store_machine_samples(session_->writer(), machine_, now) : status;
 }

@@ -20,6 +20,7 @@
 #include "profiler/recorder/proc_samples.h"
 #include "profiler/recorder/process_drain.h"
 #include "profiler/recorder/ring_collector.h"
+#include "profiler/recorder/stack_recording.h"
 #include "profiler/recorder/store_session.h"
 #include "profiler/recorder/thread_watch.h"
 #include "profiler/session/recorder_library.h"
@@ -41,6 +42,7 @@ class Recorder final : public EmbeddedRecorder {
   explicit Recorder(std::unique_ptr<StoreSession> session) : session_(std::move(session)) {}
 
   static Status open(const RecorderStart& start, std::unique_ptr<Recorder>& recorder);
+  void take_stacks(const Region& region);
   void run() noexcept;
   Status store_facts(const Meta& facts);
   Status look();
@@ -53,6 +55,7 @@ class Recorder final : public EmbeddedRecorder {
   RingCollector collector_;
   MachineSampler machine_;
   ThreadWatch threads_;
+  StackRecording stacks_{0};  // its own process is not sampled
   std::int64_t last_sample_ns_ = 0;
   Status outcome_;
 

@@ -11,6 +11,7 @@
 #include "profiler/recorder/loaded_versions.h"
 #include "profiler/recorder/pace.h"
 #include "profiler/recorder/process_info.h"
+#include "profiler/ring/stack_taker.h"
 
 namespace stepscope {
 namespace {
@@ -108,9 +109,13 @@ Status RunRecorder::look() {
 }
 
 Status RunRecorder::take_in_arrivals() {
+  RecordPlan plan = plan_.record;
+  if (plan_.lines_rate > 0)
+    plan.stack_period_ticks =
+        static_cast<std::uint32_t>(session_->clock().ticks_in(kStackPeriodNs));
   while (true) {
     auto arrival =
-        listener_->accept(layout_, plan_.record, session_->clock().ticks_in(kRecorderPatienceNs));
+        listener_->accept(layout_, plan, session_->clock().ticks_in(kRecorderPatienceNs));
     if (!arrival.ok()) {  // the others are recorded all the same
       add_notice(arrival.status().message());
       continue;
@@ -152,6 +157,10 @@ Status RunRecorder::add_process(Listener::Arrival& arrival) {
   arrival.region.header->ops_switch = switch_;
   processes_.emplace_back(arrival, *id, *session_);
   collector_.add(processes_.back().drain.backlog());
+  processes_.back().drain.set_on_stacks(
+      [this, pid = arrival.pid](pid_t tid, std::vector<NativeStack>&& stacks) {
+        stacks_.take(pid, tid, stacks);
+      });
   stacks_.add(arrival.pid, std::move(arrival.memory), std::move(arrival.maps),
               arrival.region.header);
   return {};

@@ -1,5 +1,7 @@
 #include "profiler/recorder/stack_recording.h"
 
+#include <fcntl.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,33 +9,76 @@
 namespace stepscope {
 
 void StackRecording::add(pid_t pid, OwnedFd memory, OwnedFd maps, const RegionHeader* region) {
+  if (rate_ <= 0) return;
+  native_.add(pid, OwnedFd(fcntl(maps.get(), F_DUPFD_CLOEXEC, 0)));
   sampler_.add(pid, std::move(memory), std::move(maps), region);
+}
+
+void StackRecording::forget(pid_t pid) {
+  sampler_.forget(pid);
+  native_.forget(pid);
+}
+
+void StackRecording::take(pid_t pid, pid_t tid, const std::vector<NativeStack>& stacks) {
+  native_.take(pid, tid, stacks);
+}
+
+namespace {
+
+FrameId row_of(const std::vector<FrameId>& rows, std::uint32_t number) {
+  return number == 0 ? FrameId::kNone : rows[number - 1];
+}
+
+}  // namespace
+
+Status StackRecording::write_frames(TraceWriter& writer,
+                                    const std::vector<StackBatch::Frame>& found,
+                                    std::vector<FrameId>& rows) {
+  std::vector<StackFrame> frames;
+  frames.reserve(found.size());
+  for (const StackBatch::Frame& frame : found) {
+    frames.push_back({row_of(rows, frame.caller), writer.intern(frame.function),
+                      writer.intern(frame.file), frame.line});
+    rows.push_back(static_cast<FrameId>(++frames_written_));
+  }
+  return frames.empty() ? Status() : writer.add(frames);
 }
 
 Status StackRecording::write(TraceWriter& writer, ThreadWatch& threads, const ClockMap& clock) {
   const StackBatch batch = sampler_.take();
-  std::vector<StackFrame> frames;
-  frames.reserve(batch.frames.size());
-  for (const StackBatch::Frame& frame : batch.frames) {
-    frames.push_back({static_cast<FrameId>(frame.caller), writer.intern(frame.function),
-                      writer.intern(frame.file), frame.line});
-  }
   // Frames first: what cannot be stored of the samples leaves no gap in their ids.
-  if (Status status = frames.empty() ? Status() : writer.add(frames); !status.ok()) return status;
+  if (Status status = write_frames(writer, batch.frames, sampled_rows_); !status.ok())
+    return status;
   std::vector<StackSample> samples;
   samples.reserve(batch.samples.size());
   for (const StackBatch::Sample& sample : batch.samples) {
     const auto thread = threads.row_of(writer, sample.pid, sample.tid);
     if (!thread.ok()) return thread.status();
     if (*thread == WatchedThreadId::kNone) continue;
-    samples.push_back({*thread, clock.to_session(sample.at), static_cast<FrameId>(sample.frame),
+    samples.push_back({*thread, clock.to_session(sample.at), row_of(sampled_rows_, sample.frame),
                        sample.awaited, writer.intern(sample.blocked)});
+  }
+  const Status status = samples.empty() ? Status() : writer.add(samples);
+  return status.ok() ? write_native(writer, threads) : status;
+}
+
+Status StackRecording::write_native(TraceWriter& writer, ThreadWatch& threads) {
+  const NativeBatch batch = native_.found();
+  if (Status status = write_frames(writer, batch.frames, native_rows_); !status.ok()) return status;
+  std::vector<StackSample> samples;
+  samples.reserve(batch.samples.size());
+  for (const NativeBatch::Sample& sample : batch.samples) {
+    const auto thread = threads.row_of(writer, sample.pid, sample.tid);
+    if (!thread.ok()) return thread.status();
+    if (*thread == WatchedThreadId::kNone) continue;
+    samples.push_back(
+        {*thread, sample.at, row_of(native_rows_, sample.frame), false, StringId::kNone});
   }
   return samples.empty() ? Status() : writer.add(samples);
 }
 
 Status StackRecording::store(TraceWriter& writer, ThreadWatch& threads, const ClockMap& clock) {
-  if (rate_ <= 0) return {};
+  if (rate_ <= 0) return write_native(writer, threads);
   for (const ThreadWatch::Root& process : threads.processes()) {
     if (!sampler_.knows(process.pid)) sampler_.add_unrecorded(process.pid);
   }
@@ -41,8 +86,15 @@ Status StackRecording::store(TraceWriter& writer, ThreadWatch& threads, const Cl
 }
 
 Status StackRecording::finish(TraceWriter& writer, ThreadWatch& threads, const ClockMap& clock) {
-  if (rate_ <= 0) return writer.set_meta(kStackRateMeta, "0");
-  if (Status status = write(writer, threads, clock); !status.ok()) return status;
+  Status status = rate_ > 0 ? write(writer, threads, clock) : write_native(writer, threads);
+  if (!status.ok()) return status;
+  if (native_.samples() > 0)
+    status = writer.set_meta(kNativeStacksMeta, std::to_string(native_.samples()));
+  if (!status.ok()) return status;
+  return rate_ > 0 ? store_sampling(writer) : writer.set_meta(kStackRateMeta, "0");
+}
+
+Status StackRecording::store_sampling(TraceWriter& writer) {
   const SamplerFacts facts = sampler_.facts();
   const std::pair<const char*, std::int64_t> numbers[] = {{kStackRateMeta, rate_},
                                                           {kStacksTornMeta, facts.torn},

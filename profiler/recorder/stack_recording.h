@@ -1,9 +1,14 @@
-// What the sampler found, as rows of the store.
+// Call stacks as rows of the store: those that the sampler found in Python programs, and those that
+// C++ programs took themselves.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "profiler/channel/owned_fd.h"
+#include "profiler/recorder/native_stacks.h"
 #include "profiler/recorder/stack_sampler.h"
 #include "profiler/recorder/thread_watch.h"
 #include "profiler/ring/clock.h"
@@ -20,7 +25,8 @@ inline constexpr const char* kStacksTornMeta = "lines_torn";
 inline constexpr const char* kStackCpuMeta = "lines_cpu_ns";
 inline constexpr const char* kStackLateP50Meta = "lines_late_p50_ns";
 inline constexpr const char* kStackLateP99Meta = "lines_late_p99_ns";
-inline constexpr const char* kStackNoteMeta = "lines_note";  // why some process has none
+inline constexpr const char* kNativeStacksMeta = "lines_native";  // samples of C++ programs
+inline constexpr const char* kStackNoteMeta = "lines_note";       // why some process has none
 
 // Thread safety: none; one recorder's.
 class StackRecording {
@@ -29,7 +35,11 @@ class StackRecording {
   explicit StackRecording(int rate) : rate_(rate), sampler_(rate) {}
 
   void add(pid_t pid, OwnedFd memory, OwnedFd maps, const RegionHeader* region);
-  void forget(pid_t pid) { sampler_.forget(pid); }
+  void forget(pid_t pid);
+  // Native stacks that a thread took. Only of processes that were added.
+  void take(pid_t pid, pid_t tid, const std::vector<NativeStack>& stacks);
+  // A process that is not to be sampled; it may take native stacks.
+  void add_native(pid_t pid, OwnedFd maps) { native_.add(pid, std::move(maps)); }
   // Writes what was found since the last call. Processes that the program started and that
   // `threads` has found are sampled from now on.
   Status store(TraceWriter& writer, ThreadWatch& threads, const ClockMap& clock);
@@ -37,10 +47,19 @@ class StackRecording {
   Status finish(TraceWriter& writer, ThreadWatch& threads, const ClockMap& clock);
 
  private:
+  // The rows of frames whose numbers go on from those in `rows`.
+  Status write_frames(TraceWriter& writer, const std::vector<StackBatch::Frame>& found,
+                      std::vector<FrameId>& rows);
   Status write(TraceWriter& writer, ThreadWatch& threads, const ClockMap& clock);
+  Status write_native(TraceWriter& writer, ThreadWatch& threads);
+  Status store_sampling(TraceWriter& writer);
 
   const int rate_;
   StackSampler sampler_;
+  NativeStacks native_;
+  std::int64_t frames_written_ = 0;
+  std::vector<FrameId> sampled_rows_;  // of the frames of each, by their numbers
+  std::vector<FrameId> native_rows_;
 };
 
 }  // namespace stepscope

@@ -28,6 +28,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       require(op.dur >= Duration{0}, "a duration is not negative");
       require(op.self >= Duration{0} && op.self <= op.dur, "self time lies within the op");
     }
+    for (const NativeStack& stack : events.stacks) {
+      require(stack.start <= stack.due && stack.due <= stack.end, "a stack is of its stretch");
+      require(!stack.at_end.empty(), "a stack has a frame");
+    }
     for (const Phase& phase : events.phases) {
       require(phase.dur >= Duration{0}, "a phase's duration is not negative");
       require(phase.cpu >= Duration{0} && phase.cpu <= phase.dur, "cpu time lies within the phase");

@@ -1,0 +1,62 @@
+#include "profiler/recorder/native_stacks.h"
+
+#include <utility>
+
+#include "profiler/ring/ring_format.h"
+#include "profiler/ring/stack_taker.h"
+
+namespace stepscope {
+namespace {
+
+constexpr Duration kPeriod{kStackPeriodNs};
+constexpr std::size_t kMostSamplesHeld = 100'000;
+// Of a program whose events are never the same.
+constexpr std::size_t kMostPlaces = 20'000;
+// A program that sleeps for a day is as well known by fewer.
+constexpr int kMostOfStretch = 5'000;
+
+}  // namespace
+
+void NativeStacks::add(pid_t pid, OwnedFd maps) {
+  if (!maps || !ModuleSymbols::are_supported()) return;
+  programs_.insert_or_assign(pid,
+                             std::unique_ptr<Program>(new Program{{pid, std::move(maps)}, {}}));
+}
+
+void NativeStacks::take(pid_t pid, pid_t tid, const std::vector<NativeStack>& stacks) {
+  const auto program = programs_.find(pid);
+  if (program == programs_.end()) return;
+  for (const NativeStack& stack : stacks) {
+    const std::uint32_t frame = frame_of(*program->second, tid, stack);
+    if (frame == 0) continue;
+    SessionTime at = stack.due;
+    for (int i = 0; at <= stack.end && i < kMostOfStretch; ++i, at = at + kPeriod) {
+      if (found_.samples.size() >= kMostSamplesHeld) return;
+      found_.samples.push_back({pid, tid, at, frame});
+      ++samples_;
+    }
+  }
+}
+
+// Where a stack is cut off, frames of the two do not correspond.
+std::uint32_t NativeStacks::frame_of(Program& program, pid_t tid, const NativeStack& stack) {
+  std::vector<NativeFrame> frames = program.frames.of(stack.at_end);
+  if (program.begins.size() >= kMostPlaces) program.begins.clear();
+  std::vector<std::uint64_t>& begin = program.begins[{tid, stack.place}];
+  if (!stack.at_begin.empty()) begin = stack.at_begin;
+  const bool whole = stack.at_end.size() < kMostStackFrames && begin.size() < kMostStackFrames;
+  if (whole && !begin.empty()) {
+    std::vector<NativeFrame> common = common_frames(program.frames.of(begin), frames);
+    if (!common.empty()) frames = std::move(common);
+  }
+  std::uint32_t frame = 0;
+  for (const NativeFrame& next : frames) {
+    frame =
+        tree_.frame(frame, tree_.function_of(next.file, next.function), next.line, found_.frames);
+  }
+  return frame;
+}
+
+NativeBatch NativeStacks::found() { return std::exchange(found_, {}); }
+
+}  // namespace stepscope

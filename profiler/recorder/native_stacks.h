@@ -1,0 +1,62 @@
+// The native stacks of the recorded C++ programs, as samples of the moments they were taken for.
+//
+// Thread safety: none; one recorder's.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "profiler/channel/owned_fd.h"
+#include "profiler/recorder/decoder.h"
+#include "profiler/recorder/frame_tree.h"
+#include "profiler/recorder/stack_batch.h"
+#include "profiler/stacks/native_frames.h"
+
+namespace stepscope {
+
+// Of one frame per period that a stretch lasts: a StackBatch of session times.
+struct NativeBatch {
+  struct Sample {
+    pid_t pid = 0;
+    pid_t tid = 0;
+    SessionTime at;
+    std::uint32_t frame = 0;
+  };
+  std::vector<StackBatch::Frame> frames;
+  std::vector<Sample> samples;
+};
+
+class NativeStacks {
+ public:
+  // From now on the stacks of `pid` can be told. `maps`: of its /proc/PID/maps.
+  void add(pid_t pid, OwnedFd maps);
+  void forget(pid_t pid) { programs_.erase(pid); }
+  // Stacks of a thread; ignored where its process was not added.
+  void take(pid_t pid, pid_t tid, const std::vector<NativeStack>& stacks);
+  // What has come since the last call. Frames count from 1 over all batches, in their order.
+  NativeBatch found();
+  // Samples so far.
+  [[nodiscard]] std::int64_t samples() const { return samples_; }
+
+ private:
+  struct Program {
+    NativeFrames frames;
+    // The stacks in which stretches began, by thread and place.
+    std::map<std::pair<pid_t, std::uint32_t>, std::vector<std::uint64_t>> begins;
+  };
+
+  // The innermost frame of a stack; 0: it has none.
+  std::uint32_t frame_of(Program& program, pid_t tid, const NativeStack& stack);
+
+  std::map<pid_t, std::unique_ptr<Program>> programs_;
+  FrameTree tree_;
+  NativeBatch found_;
+  std::int64_t samples_ = 0;
+};
+
+}  // namespace stepscope
