@@ -253,9 +253,9 @@ void add_run(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"auto", "all", "never"}))
       ->capture_default_str();
   verb->add_flag("--no-lines", arguments->no_lines,
-                 "do not look at which lines of Python the program is in");
+                 "do not look at which lines of code the program is in");
   verb->add_option("--lines-rate", arguments->lines_rate,
-                   "how often a second to look at the line a loop is in, 1 to 1000")
+                   "how often a second to look at the line of Python a loop is in, 1 to 1000")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   verb->add_flag(

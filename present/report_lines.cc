@@ -88,6 +88,12 @@ Topic topic_of(const LoopReport& loop) {
   return whole_step(loop);
 }
 
+// Native code of the program that was compiled without debug information.
+bool lacks_debug_information(const LineShare& line) {
+  return line.line == 0 && line.function.find("+0x") != std::string::npos &&
+         !is_library_file(line.file);
+}
+
 // "64.1 % (61–67)"
 std::string share_text(const LineShare& line) {
   const auto bound = [](double share) { return std::to_string(std::lround(share * 100)); };
@@ -137,14 +143,22 @@ std::string lines_block(const RunFacts& run, const LoopReport& loop, const Palet
   std::string text = "\n" + palette.bold(title) + "   " + palette.dim(topic.title) + "\n";
   const std::size_t place_width = width - 6 - kShareWidth - kTimeWidth;
   std::size_t told = 0;
+  bool no_debug_information = false;
   for (const LineShare& line : topic.lines) {
     if (told == (few ? 1 : kMost) || line.share < kLeast) break;
     ++told;
+    no_debug_information = no_debug_information || lacks_debug_information(line);
     const std::string place = place_text(line, run, place_width - 1);
     text += "    " + pad_right(place, place_width) + pad_left(share_text(line), kShareWidth) +
             pad_left(time_text(static_cast<double>(to_ns(line.step))), kTimeWidth) + "\n";
     const std::string more = more_text(line);
     if (!more.empty()) text += "      " + palette.dim(cut(more, width - 6)) + "\n";
+  }
+  if (no_debug_information) {
+    text +=
+        "    " +
+        palette.dim("only functions are known: compile with -g (or -g1) for the lines of code") +
+        "\n";
   }
   return told > 0 ? text : "";
 }

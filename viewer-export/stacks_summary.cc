@@ -11,8 +11,8 @@ Status no_stack_samples(const TraceReader& reader, const Cut& cut) {
   const std::string note = reader.meta("lines_note").value_or("");
   return Status::error(ErrorKind::kBadInput,
                        "the store holds no stack samples: " +
-                           (note.empty() ? "stepscope run takes them of Python programs, unless "
-                                           "--no-lines is given"
+                           (note.empty() ? "stepscope run takes them of Python and C++ "
+                                           "programs, unless --no-lines is given"
                                          : note));
 }
 

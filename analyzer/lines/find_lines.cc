@@ -377,8 +377,9 @@ void find_lines(const RecordedRun& recording, const Loop& loop, const StackHisto
                 LoopReport& report) {
   const SamplingFacts& sampling = recording.facts.sampling;
   if (history.empty() || report.analysed.empty()) return;
-  if (sampling.rate > 0 && static_cast<double>(sampling.late_p99_ns) >
-                               kLatestInPeriods * 1e9 / static_cast<double>(sampling.rate)) {
+  if (sampling.native == 0 && sampling.rate > 0 &&
+      static_cast<double>(sampling.late_p99_ns) >
+          kLatestInPeriods * 1e9 / static_cast<double>(sampling.rate)) {
     report.line_use.withheld = true;
     return;
   }

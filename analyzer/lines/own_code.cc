@@ -1,6 +1,8 @@
 #include "analyzer/lines/own_code.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 
 namespace stepscope {
@@ -8,6 +10,45 @@ namespace {
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
+}
+
+std::string_view name_of(std::string_view file) { return file.substr(file.rfind('/') + 1); }
+
+bool is_native_library(std::string_view file) {
+  const std::string_view name = name_of(file);
+  return name.ends_with(".so") || contains(name, ".so.");
+}
+
+// Headers of the C++ library, of libtorch and of Stepscope, whose code becomes part of the program.
+bool is_library_header(std::string_view file) {
+  constexpr std::string_view kFolders[] = {
+      "/include/c++/", "/include/torch/",     "/include/ATen/",  "/include/c10/",
+      "/torch/csrc/",  "/include/stepscope/", "/include/caffe2/"};
+  return std::ranges::any_of(kFolders,
+                             [&](std::string_view folder) { return contains(file, folder); });
+}
+
+bool is_native_source(std::string_view file) {
+  const std::string_view name = name_of(file);
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return false;
+  constexpr std::string_view kEndings[] = {".h",  ".hh",  ".hpp", ".hxx", ".inl", ".tcc", ".c",
+                                           ".cc", ".cpp", ".cxx", ".C",   ".S",   ".s"};
+  return std::ranges::find(kEndings, name.substr(dot)) != std::end(kEndings);
+}
+
+// Of native code: what is installed with the system, or is libtorch's or the kernel's ("[vdso]").
+bool is_native_library_code(std::string_view file) {
+  if (file.starts_with("[") || is_library_header(file)) return true;
+  for (const std::string_view folder : {"/usr/include/", "/usr/local/include/"}) {
+    if (file.starts_with(folder)) return true;
+  }
+  const bool library = is_native_library(file);
+  for (const std::string_view folder : {"/usr/lib", "/lib"}) {
+    if (file.starts_with(folder)) return library || is_native_source(file);
+  }
+  const std::string_view name = name_of(file);
+  return library && (name.starts_with("libtorch") || name.starts_with("libc10"));
 }
 
 // Python's own library, wherever it is installed: /usr/lib/python3.11/queue.py.
@@ -24,10 +65,11 @@ bool is_standard_library(std::string_view file) {
 bool is_library_file(std::string_view file) {
   if (file.starts_with("<frozen ") || file.starts_with("<__")) return true;
   return contains(file, "/site-packages/") || contains(file, "/dist-packages/") ||
-         is_standard_library(file);
+         is_standard_library(file) || is_native_library_code(file);
 }
 
 std::string short_file(std::string_view file) {
+  if (is_native_library(file)) return std::string(name_of(file));
   for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
     const std::size_t place = file.rfind(folder);
     if (place != std::string_view::npos) return std::string(file.substr(place + folder.size()));

@@ -11,11 +11,14 @@
 
 namespace stepscope {
 
-// Of a source file: installed with a package or with Python, or made up by the interpreter
-// ("<frozen runpy>"). A cell of a notebook is the program's.
+// Of a source file: installed with a package, with Python or with the system, made up by the
+// interpreter ("<frozen runpy>"), or a header of the C++ library or of libtorch, wherever these
+// are. A cell of a notebook is the program's. Of native code without lines the file is its library
+// or executable.
 bool is_library_file(std::string_view file);
 
-// "PIL/Image.py" of ".../site-packages/PIL/Image.py"; of other files the last two parts.
+// "PIL/Image.py" of ".../site-packages/PIL/Image.py"; of libraries of native code the name; of
+// other files the last two parts.
 std::string short_file(std::string_view file);
 
 // As people are told of it: from the run's folder on where it is below that, a library's without

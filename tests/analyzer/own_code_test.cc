@@ -103,6 +103,22 @@ TEST(ShortFile, IsWhatPeopleCallIt) {
     EXPECT_EQ(short_file(whole), whole);
 }
 
+TEST(IsLibraryFile, OfNativeCodeWhatBelongsToTheSystemOrLibtorchIs) {
+  for (const char* file : {"/src/me/reader.cc", "/src/me/include/reader.h", "/src/me/train",
+                           "/src/me/libread.so", "/usr/local/bin/train", "/src/lib/reader.cc"})
+    EXPECT_FALSE(is_library_file(file)) << file;
+  for (const char* file :
+       {"/usr/lib/x86_64-linux-gnu/libjpeg.so.62", "/lib/x86_64-linux-gnu/libc.so.6",
+        "/usr/include/c++/12/bits/stl_algo.h", "/opt/gcc/include/c++/14/vector",
+        "/opt/libtorch/lib/libtorch_cpu.so", "/opt/libtorch/include/ATen/core/TensorBody.h",
+        "/opt/libtorch/include/torch/csrc/api/include/torch/data/dataloader/base.h",
+        "/opt/libtorch/include/c10/util/intrusive_ptr.h", "/opt/s/include/stepscope/input.h",
+        "/usr/lib/gcc/x86_64-linux-gnu/12/include/xmmintrin.h", "[vdso]"})
+    EXPECT_TRUE(is_library_file(file)) << file;
+  EXPECT_EQ(short_file("/usr/lib/x86_64-linux-gnu/libjpeg.so.62"), "libjpeg.so.62");
+  EXPECT_EQ(short_file("/v/site-packages/torch/lib/libtorch_cpu.so"), "libtorch_cpu.so");
+}
+
 TEST(IsLibraryFile, OnlyWhatIsInstalledIs) {
   EXPECT_FALSE(is_library_file(""));
   EXPECT_FALSE(is_library_file("/usr/lib/python3.11")) << "a file of that name";

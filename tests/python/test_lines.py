@@ -244,12 +244,6 @@ def test_no_lines(stepscope, tmp_path):
         assert store.execute("SELECT count(*) FROM stack_sample").fetchone() == (0,)
 
 
-def test_a_program_that_is_no_python_has_no_lines(stepscope, tmp_path, mnist):
-    report = record(stepscope, tmp_path, mnist, "--epochs", 1)
-    assert report["lines"] == []
-    assert report["verdict"]["kind"] != "no-steps"
-
-
 def test_a_program_that_closes_everything_keeps_its_lines(stepscope, tmp_path):
     """What was handed over is the recorder's."""
     program = tmp_path / "train.py"
