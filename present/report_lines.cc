@@ -134,6 +134,9 @@ std::string lines_block(const RunFacts& run, const LoopReport& loop, const Palet
            "\n";
   }
   const Topic topic = topic_of(loop);
+  if (topic.lines.empty() && !run.sampling.note.empty())
+    return "\n  " +
+           palette.dim(cut("no lines of code: " + printable(run.sampling.note), width - 2)) + "\n";
   if (topic.lines.empty()) return "";
   const bool few = topic.samples < LineUse::kEnough;
   const std::string title =

@@ -206,6 +206,7 @@ std::size_t RingDecoder::decode_stack(std::span<const Slot> slots, const ClockMa
   if (!plausible(stack.start, stack.end)) return 0;
   stack.end = std::max(stack.end, stack.start);
   stack.due = std::clamp(clock.to_session(Ticks{first.due}), stack.start, stack.end);
+  stack.period = Duration{kStackPeriodNs / std::max<std::uint8_t>(1, first.rate)};
   stack.place = first.place;
   constexpr std::size_t kEach = std::size(Slot{}.addresses);
   for (std::size_t i = 0; i < count; ++i) {

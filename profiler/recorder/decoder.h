@@ -33,6 +33,7 @@ class DecodeContext {
 struct NativeStack {
   SessionTime start, end;
   SessionTime due;          // in between: what it was chosen for
+  Duration period;          // between such moments
   std::uint32_t place = 0;  // where it began: the same each time round a loop
   std::vector<std::uint64_t> at_end;
   std::vector<std::uint64_t> at_begin;  // empty: not known

@@ -3,12 +3,10 @@
 #include <utility>
 
 #include "profiler/ring/ring_format.h"
-#include "profiler/ring/stack_taker.h"
 
 namespace stepscope {
 namespace {
 
-constexpr Duration kPeriod{kStackPeriodNs};
 constexpr std::size_t kMostSamplesHeld = 100'000;
 // Of a program whose events are never the same.
 constexpr std::size_t kMostPlaces = 20'000;
@@ -24,13 +22,14 @@ void NativeStacks::add(pid_t pid, OwnedFd maps) {
 }
 
 void NativeStacks::take(pid_t pid, pid_t tid, const std::vector<NativeStack>& stacks) {
+  if (!stacks.empty() && !ModuleSymbols::are_supported()) lost_ = true;
   const auto program = programs_.find(pid);
   if (program == programs_.end()) return;
   for (const NativeStack& stack : stacks) {
     const std::uint32_t frame = frame_of(*program->second, tid, stack);
     if (frame == 0) continue;
     SessionTime at = stack.due;
-    for (int i = 0; at <= stack.end && i < kMostOfStretch; ++i, at = at + kPeriod) {
+    for (int i = 0; at <= stack.end && i < kMostOfStretch; ++i, at = at + stack.period) {
       if (found_.samples.size() >= kMostSamplesHeld) return;
       found_.samples.push_back({pid, tid, at, frame});
       ++samples_;

@@ -42,6 +42,8 @@ class NativeStacks {
   NativeBatch found();
   // Samples so far.
   [[nodiscard]] std::int64_t samples() const { return samples_; }
+  // Whether stacks came that could not be told, since symbols cannot be read here.
+  [[nodiscard]] bool lost() const { return lost_; }
 
  private:
   struct Program {
@@ -57,6 +59,7 @@ class NativeStacks {
   FrameTree tree_;
   NativeBatch found_;
   std::int64_t samples_ = 0;
+  bool lost_ = false;
 };
 
 }  // namespace stepscope

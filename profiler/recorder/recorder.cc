@@ -75,7 +75,6 @@ Status Recorder::open(const RecorderStart& start, std::unique_ptr<Recorder>& rec
 }
 
 void Recorder::take_stacks(const Region& region) {
-  if (!ModuleSymbols::are_supported()) return;
   region.header->plan.stack_period_ticks =
       static_cast<std::uint32_t>(session_->clock().ticks_in(kStackPeriodNs));
   stacks_.add_native(getpid(), OwnedFd(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC)));

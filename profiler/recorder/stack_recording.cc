@@ -25,6 +25,10 @@ void StackRecording::take(pid_t pid, pid_t tid, const std::vector<NativeStack>& 
 
 namespace {
 
+constexpr const char* kNoSymbols =
+    "the symbols of C++ programs are read with libdw.so.1, which is not installed (Debian: "
+    "libdw1)";
+
 FrameId row_of(const std::vector<FrameId>& rows, std::uint32_t number) {
   return number == 0 ? FrameId::kNone : rows[number - 1];
 }
@@ -91,7 +95,8 @@ Status StackRecording::finish(TraceWriter& writer, ThreadWatch& threads, const C
   if (native_.samples() > 0)
     status = writer.set_meta(kNativeStacksMeta, std::to_string(native_.samples()));
   if (!status.ok()) return status;
-  return rate_ > 0 ? store_sampling(writer) : writer.set_meta(kStackRateMeta, "0");
+  status = rate_ > 0 ? store_sampling(writer) : writer.set_meta(kStackRateMeta, "0");
+  return status.ok() ? store_note(writer) : status;
 }
 
 Status StackRecording::store_sampling(TraceWriter& writer) {
@@ -104,7 +109,13 @@ Status StackRecording::store_sampling(TraceWriter& writer) {
   for (const auto& [key, number] : numbers) {
     if (Status status = writer.set_meta(key, std::to_string(number)); !status.ok()) return status;
   }
-  return facts.notes.empty() ? Status() : writer.set_meta(kStackNoteMeta, facts.notes.front());
+  return {};
+}
+
+Status StackRecording::store_note(TraceWriter& writer) {
+  const SamplerFacts facts = sampler_.facts();
+  if (!facts.notes.empty()) return writer.set_meta(kStackNoteMeta, facts.notes.front());
+  return native_.lost() ? writer.set_meta(kStackNoteMeta, kNoSymbols) : Status();
 }
 
 }  // namespace stepscope

@@ -53,6 +53,7 @@ class StackRecording {
   Status write(TraceWriter& writer, ThreadWatch& threads, const ClockMap& clock);
   Status write_native(TraceWriter& writer, ThreadWatch& threads);
   Status store_sampling(TraceWriter& writer);
+  Status store_note(TraceWriter& writer);
 
   const int rate_;
   StackSampler sampler_;

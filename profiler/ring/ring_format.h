@@ -96,6 +96,12 @@ inline constexpr std::int64_t kHeldUnknown = std::numeric_limits<std::int64_t>::
 // Parts the texts of a kModuleName.
 inline constexpr char kModulePart = '\n';
 
+// Between two moments whose stretch is sampled. It may need two stacks.
+inline constexpr std::int64_t kStackPeriodNs = 20'000'000;
+// Where ops are recorded in some steps only, and stacks with them, the moments follow one another
+// so many times faster.
+inline constexpr std::uint8_t kStackRateInSomeSteps = 10;
+
 // A call stack of native code, taken where a stretch of the thread without an event in it ended.
 // The addresses follow, those of the stack at its end first, then those where it began; each is one
 // inside the instruction that the frame is in, the innermost first.
@@ -103,7 +109,7 @@ struct StackSlot {
   SlotKind kind;
   std::uint8_t end_frames;    // at most kMostStackFrames
   std::uint8_t begin_frames;  // the same; 0: that stack was not taken
-  std::uint8_t reserved;
+  std::uint8_t rate;          // the moments were kStackPeriodNs / rate apart; 0 is read as 1
   std::uint32_t place;  // where it began, by what came before: the same each time round a loop
   std::uint64_t start;  // ticks
   std::uint64_t end;    // ticks

@@ -9,13 +9,15 @@ namespace stepscope {
 namespace {
 
 std::atomic<std::uint32_t> wanted_period{0};
+std::atomic<std::uint8_t> wanted_rate{1};
 std::atomic<std::uint64_t> wanted_since{0};
 
 }  // namespace
 
-void StackTaker::set_period(std::uint32_t period, Ticks since) {
+void StackTaker::set_period(std::uint32_t period, std::uint8_t rate, Ticks since) {
   if (period != 0 && wanted_period.load(std::memory_order_relaxed) == 0)
     wanted_since.store(to_count(since), std::memory_order_relaxed);
+  wanted_rate.store(rate, std::memory_order_relaxed);
   wanted_period.store(period, std::memory_order_release);
 }
 
@@ -30,7 +32,8 @@ void StackTaker::restart() {
 void StackTaker::begin(Ticks now) {
   const std::uint32_t period = wanted_period.load(std::memory_order_acquire);
   if (period == 0) return;
-  period_ = period;
+  rate_ = std::max<std::uint8_t>(1, wanted_rate.load(std::memory_order_relaxed));
+  period_ = std::max<std::uint32_t>(period / rate_, 4);
   long_ = period / 400;  // 50 µs
   begins_left_ = 1;
   last_ = to_count(now);
@@ -119,7 +122,7 @@ void StackTaker::take(Ticks now, RingProducer& ring) const {
   ring.slot(0).stack = {SlotKind::kStack,
                         static_cast<std::uint8_t>(frames),
                         static_cast<std::uint8_t>(begin_frames),
-                        0,
+                        rate_,
                         place_,
                         last_,
                         to_count(now),

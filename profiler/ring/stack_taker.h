@@ -10,7 +10,7 @@
 // where a long stretch began before, if the next moment is near enough. The recorder remembers it
 // for other stretches that begin there.
 //
-// Costs two comparisons an event, and at most kMostStacks stacks a second on average.
+// Costs two comparisons an event, and at most two stacks a period on average.
 // Thread safety: none; the thread's own. set_period() is for any thread.
 #pragma once
 
@@ -26,13 +26,11 @@
 
 namespace stepscope {
 
-// Between two moments that are sampled, of which each may need two stacks.
-inline constexpr std::int64_t kStackPeriodNs = 20'000'000;
-
 class STEPSCOPE_INTERNAL StackTaker {
  public:
-  // From `since` on, in all threads. `period` in ticks; 0: no stacks are taken.
-  static void set_period(std::uint32_t period, Ticks since);
+  // From `since` on, in all threads. `period` in ticks, of kStackPeriodNs; 0: no stacks are taken.
+  // The moments are `period / rate` apart; a thread that has begun keeps its rate.
+  static void set_period(std::uint32_t period, std::uint8_t rate, Ticks since);
 
   // A new recording: nothing is sampled before the first mark.
   void restart();
@@ -96,6 +94,7 @@ class STEPSCOPE_INTERNAL StackTaker {
   std::uint64_t last_ = 0;       // the last event
   std::uint32_t place_ = 0;      // where it was
   std::uint32_t period_ = 0;
+  std::uint8_t rate_ = 1;
   std::uint32_t random_ = 0x2545f491;
   int begins_left_ = 0;
   std::uint64_t longest_ = 0;

@@ -197,7 +197,7 @@ Status Session::stop() {
       hooks->set_mode(HookMode::kOff);
     }
     torch_searched_ = false;
-    StackTaker::set_period(0, read_ticks());
+    StackTaker::set_period(0, 1, read_ticks());
     recorder = std::move(recorder_);
     try {
       meta = meta_at_end();
@@ -395,8 +395,9 @@ void Session::follow_stacks() noexcept {
   const bool has_ops = hooks_ != nullptr && wants_ops_;
   const bool now =
       takes_stacks_ && applied_alive_ && (!has_ops || ops_wanted_.load(std::memory_order_relaxed));
-  const std::uint32_t period = now ? region_.load()->plan.stack_period_ticks : 0;
-  StackTaker::set_period(period, read_ticks());
+  const RecordPlan& plan = region_.load()->plan;
+  const std::uint8_t rate = has_ops && plan.budget_ppm > 0 ? kStackRateInSomeSteps : 1;
+  StackTaker::set_period(now ? plan.stack_period_ticks : 0, rate, read_ticks());
 }
 
 // mutex_ is held.
@@ -557,7 +558,7 @@ void Session::after_fork_in_child() {
   ring_registry().abandon_in_child();
   Session& session = get();
   session.active_ = false;
-  StackTaker::set_period(0, read_ticks());
+  StackTaker::set_period(0, 1, read_ticks());
   if (session.wrapper_ != Wrapper::kJoined) session.hooks_ = nullptr;
   session.wrapper_ = Wrapper::kUnknown;
   session.region_ = nullptr;

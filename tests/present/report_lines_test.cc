@@ -148,6 +148,16 @@ TEST(LinesBlock, WithheldLinesAreExplained) {
             "\n  no lines of code: Stepscope got a core too late to look at them in time\n");
 }
 
+TEST(LinesBlock, WhyThereAreNoneIsSaid) {
+  LoopReport loop = loop_of("input-bound");
+  loop.lines.clear();
+  EXPECT_EQ(block(loop), "");
+  RunFacts run;
+  run.sampling.note = "CPython 3.9 is not one whose stacks can be read";
+  EXPECT_EQ(lines_block(run, loop, Palette{false}),
+            "\n  no lines of code: CPython 3.9 is not one whose stacks can be read\n");
+}
+
 TEST(LinesBlock, OfSharesTooSmallToMatterNothingIsSaid) {
   LoopReport loop = loop_of("input-bound");
   loop.lines = {line(LinePlace::kWorker, "input", "/src/d.py", 1, "f", 0.019, 190'000)};

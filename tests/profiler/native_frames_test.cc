@@ -1,13 +1,19 @@
 // Native call stacks: how they are taken, named and compared.
 #include "profiler/stacks/native_frames.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -128,6 +134,37 @@ TEST(NativeFrames, AddressesOfNoFileAreNobodys) {
   EXPECT_EQ(frames.of(nowhere), (Stack{{"", "", 0}, {"", "", 0}}));
   NativeFrames ended(getpid(), OwnedFd(open("/dev/null", O_RDONLY | O_CLOEXEC)));
   EXPECT_EQ(ended.of(std::span(nowhere).first(1)), (Stack{{"", "", 0}}));
+}
+
+// The dynamic loader is a small library that is there in every process.
+std::vector<char> small_library() {
+  Dl_info info{};
+  const auto* base = reinterpret_cast<void*>(getauxval(AT_BASE));  // NOLINT: it is an address
+  if (base == nullptr || dladdr(base, &info) == 0) return {};
+  std::ifstream file(info.dli_fname, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A library may be replaced, or cut short, while it is read.
+TEST(ModuleSymbols, ADamagedLibraryIsSurvived) {
+  const std::vector<char> whole = small_library();
+  if (whole.size() < 1000) GTEST_SKIP() << "no dynamic loader";
+  const std::string path = testing::TempDir() + "damaged_library.so";
+  std::minstd_rand random(7);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<char> damaged = whole;
+    if (round % 4 == 0) damaged.resize(random() % whole.size());
+    // The headers, at both ends of the file, say where all else is.
+    for (int i = 0; i < 20 && damaged.size() > 4000; ++i) {
+      const std::size_t from_end = random() % 2 == 0 ? damaged.size() - 2000 : 16;
+      damaged[from_end + random() % 2000] = static_cast<char>(random());
+    }
+    std::ofstream(path, std::ios::binary).write(damaged.data(), std::ssize(damaged));
+    const ModuleSymbols symbols(path, true);
+    for (const std::uint64_t offset : {std::uint64_t{0x2000}, std::uint64_t{random()}})
+      EXPECT_EQ(symbols.at(offset).size(), 1U);
+  }
+  std::remove(path.c_str());
 }
 
 TEST(ModuleSymbols, OfAFileThatIsNoProgramNothingIsKnown) {

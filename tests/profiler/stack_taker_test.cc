@@ -20,11 +20,11 @@ class StackTakerTest : public testing::Test {
   static constexpr std::uint64_t kMs = 1'000'000;
 
   StackTakerTest() {
-    StackTaker::set_period(kPeriod, Ticks{0});
+    StackTaker::set_period(kPeriod, 1, Ticks{0});
     taker_.follow(Ticks{now_});
     taker_.pass(Ticks{now_}, 0);
   }
-  ~StackTakerTest() override { StackTaker::set_period(0, Ticks{0}); }
+  ~StackTakerTest() override { StackTaker::set_period(0, 1, Ticks{0}); }
 
   // A stretch of `ns`, which begins at `place`, and the event at its end.
   void stretch(std::uint64_t ns, std::uint32_t place, bool wanted = true) {
@@ -61,6 +61,28 @@ TEST_F(StackTakerTest, LongStretchesAreChosenAsOftenAsTheyAreLong) {
   }
   EXPECT_NEAR(static_cast<double>(stacks_.size()), 4000 * 4.0 / 20, 20);
   EXPECT_NEAR(static_cast<double>(of_long) / static_cast<double>(stacks_.size()), 0.75, 0.05);
+}
+
+// Ops in one step of ten, and stacks in the same: as many a second as in every step.
+TEST(StackTakerInSomeSteps, TakesMoreStacksInThem) {
+  constexpr std::uint32_t kPeriod = 20'000'000;
+  StackTaker::set_period(kPeriod, 10, Ticks{0});
+  TestRing ring(8192);
+  RingProducer producer(ring.header());
+  TestDecoder reader(ring.header());
+  StackTaker taker;
+  std::uint64_t now = 1'000'000'000;
+  taker.follow(Ticks{now});
+  std::vector<NativeStack> stacks;
+  for (int step = 0; step < 500; ++step) {
+    taker.pass(Ticks{now}, 1);
+    now += 1'000'000;
+    if (taker.stretch_counts(Ticks{now})) taker.end_stretch(Ticks{now}, true, producer);
+    for (NativeStack& stack : reader.decode().stacks) stacks.push_back(std::move(stack));
+  }
+  StackTaker::set_period(0, 1, Ticks{0});
+  EXPECT_NEAR(static_cast<double>(stacks.size()), 500 / 2.0, 15);
+  for (const NativeStack& stack : stacks) EXPECT_EQ(stack.period, Duration{2'000'000});
 }
 
 TEST_F(StackTakerTest, WhereALongStretchBeganTheNextIsAwaited) {
@@ -100,10 +122,10 @@ TEST_F(StackTakerTest, PhasesThatAreNotWantedHaveNoStacks) {
 }
 
 TEST_F(StackTakerTest, NothingIsTakenWhileItIsOff) {
-  StackTaker::set_period(0, Ticks{0});
+  StackTaker::set_period(0, 1, Ticks{0});
   for (int step = 0; step < 100; ++step) stretch(5 * kMs, 1);
   // A stretch that began before counts for neither.
-  StackTaker::set_period(kPeriod, Ticks{now_ + 1});
+  StackTaker::set_period(kPeriod, 1, Ticks{now_ + 1});
   stretch(100 * kMs, 1);
   drain();
   EXPECT_TRUE(stacks_.empty());

@@ -85,6 +85,18 @@ def test_a_program_without_debug_information_is_told_by_functions(stepscope, pro
     assert told.stdout.count("compile with -g") == 1
 
 
+def test_without_libdw_it_says_what_is_missing(stepscope, program, tmp_path, monkeypatch):
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken/libdw.so.1").touch()  # the loader takes the first that it finds
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path / "broken"))
+    report = test_lines.record(stepscope, tmp_path, program("-g"), "own.json", 60)
+    assert report["lines"] == []
+    told = subprocess.run(
+        [stepscope, "analyze", tmp_path / "run.db"], capture_output=True, text=True, check=True
+    )
+    assert "no lines of code: the symbols of C++ programs are read with libdw.so.1" in told.stdout
+
+
 def test_no_lines(stepscope, program, tmp_path):
     report = test_lines.record(
         stepscope, tmp_path, program("-g"), "own.json", 60, options=["--no-lines"]
