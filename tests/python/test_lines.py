@@ -217,6 +217,7 @@ PREFETCH = """
 
 
 @pytest.mark.torch
+@pytest.mark.shares
 def test_a_thread_of_the_program_that_makes_the_batches(stepscope, tmp_path):
     pytest.importorskip("torch", reason="pip install torch")
     program = tmp_path / "train.py"
