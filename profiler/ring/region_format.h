@@ -36,6 +36,11 @@ struct RecordPlan {
   std::uint32_t stack_period_ticks;
 };
 
+// Whether ops are recorded in some steps only: few, as a rule.
+inline bool has_ops_in_some_steps(const RecordPlan& plan) {
+  return plan.budget_ppm > 0 || plan.last_step > 0 || plan.active > 0;
+}
+
 // RecordPlan::budget_ppm for a share of the run's time, from 0 to 1. Only 0 becomes 0.
 inline std::uint32_t budget_ppm(double share) {
   if (!(share > 0)) return 0;

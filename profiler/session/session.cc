@@ -396,7 +396,7 @@ void Session::follow_stacks() noexcept {
   const bool now =
       takes_stacks_ && applied_alive_ && (!has_ops || ops_wanted_.load(std::memory_order_relaxed));
   const RecordPlan& plan = region_.load()->plan;
-  const std::uint8_t rate = has_ops && plan.budget_ppm > 0 ? kStackRateInSomeSteps : 1;
+  const std::uint8_t rate = has_ops && has_ops_in_some_steps(plan) ? kStackRateInSomeSteps : 1;
   StackTaker::set_period(now ? plan.stack_period_ticks : 0, rate, read_ticks());
 }
 
