@@ -20,6 +20,7 @@
 #include "analyzer/lines/last_lines.h"
 #include "analyzer/loop_report.h"
 #include "analyzer/modules/find_modules.h"
+#include "analyzer/serving/step_work.h"
 #include "analyzer/simulate/device_tasks.h"
 #include "analyzer/starved/schedule.h"
 #include "analyzer/steps/find_loops.h"
@@ -35,10 +36,10 @@ namespace {
 
 constexpr std::size_t kMostDeathsReported = 4;  // where there is no loop to report
 
-std::size_t warm_up_of(const Loop& loop) {
+std::size_t warm_up_of(const RecordedRun& recording, const Loop& loop) {
   std::vector<Duration> times;
   for (const TimeRange step : loop.steps) times.push_back(length_outside_of(step, loop.segments));
-  return warm_up_steps(times);
+  return warm_up_steps(times, step_work(recording, loop));
 }
 
 std::string plural(std::int64_t count, const std::string& noun) {
@@ -240,7 +241,8 @@ class RunSweep {
   RunSweep(const RecordedRun& recording, const DeviceWork& devices, const std::vector<Loop>& loops,
            const AnalyzeOptions& options)
       : recording_(recording), devices_(devices), loops_(loops), options_(options) {
-    for (const Loop& loop : loops) warm_up_.push_back(warm_up_of(loop));
+    for (const Loop& loop : loops)
+      warm_up_.push_back(options.with_warm_up ? 0 : warm_up_of(recording, loop));
   }
 
   Result<SweptRun> sweep() {

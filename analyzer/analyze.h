@@ -10,6 +10,7 @@ namespace stepscope {
 
 struct AnalyzeOptions {
   std::optional<StepSpan> steps;  // only these
+  bool with_warm_up = false;      // the first steps count as the others do
   // The figures of each op and phase over the steps, not only the sums: OpRow::samples and
   // LoopReport::step_phases.
   bool op_samples = false;

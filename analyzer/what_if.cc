@@ -320,6 +320,7 @@ class Asker {
 Result<WhatIfAnswer> what_if(const RecordedRun& recording, const WhatIfQuestion& question) {
   AnalyzeOptions options;
   options.steps = question.steps;
+  options.with_warm_up = question.steps.has_value();
   options.keep_predictor = true;
   auto report = analyze(recording, options);
   if (!report.ok()) return report.status();

@@ -51,6 +51,7 @@ int run_analyze(const AnalyzeArguments& arguments) {
   const auto steps = read_step_window("--steps", arguments.steps);
   if (!steps.ok()) return report_error(kVerb, steps.status());
   options.steps = *steps;
+  options.with_warm_up = steps->has_value();
   const auto run = OpenedRun::open(arguments.store);
   if (!run.ok()) return report_error(kVerb, run.status());
   const auto report = analyze_run(run->reader(), options);

@@ -56,6 +56,7 @@ Result<ComparedRun> read_run(const std::string& path, const std::optional<StepSp
                              const char* label) {
   AnalyzeOptions options;
   options.steps = steps;
+  options.with_warm_up = steps.has_value();
   options.op_samples = true;
   const auto run = OpenedRun::open(path, label);
   if (!run.ok()) return run.status();

@@ -8,7 +8,7 @@
 
 namespace stepscope {
 
-std::size_t warm_up_steps(std::span<const Duration> step_times) {
+std::size_t warm_up_steps(std::span<const Duration> step_times, std::span<const double> work) {
   const std::size_t count = step_times.size();
   if (count < 2) return count;
 
@@ -22,8 +22,12 @@ std::size_t warm_up_steps(std::span<const Duration> step_times) {
   const double limit = std::max(center * kWarmUpFactor, center + kWarmUpSpreads * spread);
 
   const std::size_t most = std::max<std::size_t>(1, count / kWarmUpShare);
+  const auto is_slow = [&](std::size_t step) {
+    const double allowed = work.empty() ? 1 : std::max(1.0, work[step]);
+    return static_cast<double>(step_times[step].count()) > limit * allowed;
+  };
   std::size_t warm_up = 1;
-  while (warm_up<most&& static_cast<double>(step_times[warm_up].count())> limit) ++warm_up;
+  while (warm_up < most && is_slow(warm_up)) ++warm_up;
   return warm_up;
 }
 

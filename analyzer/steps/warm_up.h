@@ -13,7 +13,10 @@ namespace stepscope {
 // one while it and all before it are slower than kWarmUpFactor × the median of the settled half
 // (the later half of the loop) and lie more than kWarmUpSpreads robust standard deviations (1.4826
 // × the median absolute deviation) above it, up to a tenth of the loop. 0 only for no steps.
-std::size_t warm_up_steps(std::span<const Duration> step_times);
+//
+// `work`: what each step computes, as a multiple of the usual; empty: they compute the same. A step
+// that computes twice as much as usual may take twice as long.
+std::size_t warm_up_steps(std::span<const Duration> step_times, std::span<const double> work = {});
 
 inline constexpr double kWarmUpFactor = 1.25;
 inline constexpr double kWarmUpSpreads = 5.0;

@@ -211,6 +211,30 @@ TEST(SortByLength, SortedOrSingleOrUnmarkedIsNone) {
   EXPECT_EQ(advice_on(record(eager([](int) { return 100; })), "sort-by-length", all), nullptr);
 }
 
+// Sorted the longest first, the first calls take longest, and it is not that they are the first.
+TEST(WarmUpOfCalls, LongSamplesAreNone) {
+  const auto warm_up = [](const Loop& loop, const AnalyzeOptions& options = {}) {
+    return analyze(record(loop).recording(), options)->loops.at(0).warm_up;
+  };
+  const auto longest_first = [](int call) {
+    return std::vector<std::int64_t>(4, call < 3 ? 1000 : 100);
+  };
+  EXPECT_EQ(warm_up(padded(longest_first)), 1);
+  Loop unmarked = padded(longest_first);
+  unmarked.more = [more = unmarked.more](RecordingBuilder& builder, ThreadId main, int call,
+                                         std::int64_t at) {
+    const std::int64_t end = more(builder, main, call, at);
+    builder.phases().pop_back();  // the mark
+    return end;
+  };
+  EXPECT_EQ(warm_up(unmarked), 3);
+  // Whoever names the steps means them all.
+  AnalyzeOptions options;
+  options.steps = StepSpan{1, 40};
+  options.with_warm_up = true;
+  EXPECT_EQ(warm_up(unmarked, options), 0);
+}
+
 TEST(SingleSamples, ABatchPaysForTheCallOnce) {
   Loop loop = eager([](int) { return 100; });
   RecordingBuilder builder = record(loop);

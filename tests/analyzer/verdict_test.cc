@@ -196,6 +196,22 @@ TEST(WarmUp, SlowStepsAtTheStartAre) {
   EXPECT_EQ(warm_up_steps(times), 3u);
 }
 
+// Sentences sorted by length, the longest first.
+TEST(WarmUp, StepsThatComputeMoreAreNot) {
+  auto times = steady(100);
+  std::vector<double> work(100, 1);
+  for (std::size_t i = 0; i < 6; ++i) {
+    times[i] = Duration(40'000'000);
+    work[i] = 4;
+  }
+  EXPECT_EQ(warm_up_steps(times), 6u);
+  EXPECT_EQ(warm_up_steps(times, work), 1u);
+  times[1] = Duration(60'000'000);  // half as long again as its work explains
+  EXPECT_EQ(warm_up_steps(times, work), 2u);
+  work.assign(100, 0.1);  // less work than usual is no reason for anything
+  EXPECT_EQ(warm_up_steps(steady(100), work), 1u);
+}
+
 TEST(WarmUp, AStallLaterOnIsNot) {
   auto times = steady(100);
   times[2] = Duration(90'000'000);  // step 2 was as the others
