@@ -238,9 +238,13 @@ class LoopsOfThreads {
 
 class RunSweep {
  public:
-  RunSweep(const RecordedRun& recording, const DeviceWork& devices, const std::vector<Loop>& loops,
-           const AnalyzeOptions& options)
-      : recording_(recording), devices_(devices), loops_(loops), options_(options) {
+  RunSweep(const RecordedRun& recording, const DeviceWork& devices, const ModuleHistory& modules,
+           const std::vector<Loop>& loops, const AnalyzeOptions& options)
+      : recording_(recording),
+        devices_(devices),
+        modules_(modules),
+        loops_(loops),
+        options_(options) {
     for (const Loop& loop : loops)
       warm_up_.push_back(options.with_warm_up ? 0 : warm_up_of(recording, loop));
   }
@@ -251,6 +255,7 @@ class RunSweep {
     std::vector<StepSampler> samplers = make_samplers();
     AttributeOptions options;
     options.devices = &devices_;
+    options.modules = &modules_.calls();
     options.progress = options_.progress;
     options.op_series = options_.op_samples;
     options.observer = [&samplers](std::size_t loop) { return &samplers[loop]; };
@@ -313,6 +318,7 @@ class RunSweep {
 
   const RecordedRun& recording_;
   const DeviceWork& devices_;
+  const ModuleHistory& modules_;
   const std::vector<Loop>& loops_;
   const AnalyzeOptions& options_;
   std::vector<std::size_t> warm_up_;  // steps of each loop
@@ -356,7 +362,7 @@ Status add_whole(const RecordedRun& recording, const DeviceWork& devices, const 
   const std::vector<Loop> loops = {**whole};
   AnalyzeOptions options;
   options.op_samples = false;
-  auto swept = RunSweep(recording, devices, loops, options).sweep();
+  auto swept = RunSweep(recording, devices, ModuleHistory(), loops, options).sweep();
   if (!swept.ok()) return swept.status();
   const auto schedule = read_schedule(recording, {loops.front().thread});
   if (!schedule.ok()) return schedule.status();
@@ -398,7 +404,7 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
     add_processes(recording, *counters, *stacks, report);
     return report;
   }
-  RunSweep sweep(recording, *devices, *loops, options);
+  RunSweep sweep(recording, *devices, *modules, *loops, options);
   auto swept = sweep.sweep();
   if (!swept.ok()) return swept.status();
 

@@ -91,6 +91,10 @@ Router make_router(const RecordedRun& recording, const std::vector<Loop>& loops,
     };
     config.in_parts = coverage->in_parts(process);
     config.op_series = options.op_series;
+    if (options.modules != nullptr) {
+      const auto calls = options.modules->find(loops[i].thread);
+      if (calls != options.modules->end()) config.modules = calls->second;
+    }
     if (options.devices != nullptr) {
       std::set<ThreadId> threads = launching[loops[i].process];
       threads.insert(loops[i].thread);

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -28,12 +29,16 @@ namespace stepscope {
 
 inline constexpr std::size_t kReorderWindow = std::size_t{1} << 20;
 
+// The calls of modules of each thread, by start.
+using ModuleCalls = std::map<ThreadId, std::vector<ModuleCall>>;
+
 // Called for each op during the single read. `id` is op.id.
 using OpObserver = std::function<void(const Op& op, std::int64_t id, OpClass kind)>;
 
 struct AttributeOptions {
-  const DeviceWork* devices = nullptr;  // null: the host alone
-  OpObserver on_op;                     // may be empty
+  const DeviceWork* devices = nullptr;   // null: the host alone
+  const ModuleCalls* modules = nullptr;  // recorded calls of modules; null: none
+  OpObserver on_op;                      // may be empty
   std::size_t reorder_window = kReorderWindow;
   bool op_series = false;  // fill AttributedLoop::op_blocks and kernel_blocks
   // The observer of the frames of a loop; empty or null: none.

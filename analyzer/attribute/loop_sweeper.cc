@@ -179,6 +179,7 @@ void LoopSweeper::sweep_frame(std::size_t step, TimeRange frame) {
   };
   count_calls(ops.own, frame, add_call);
   if (splits) split_ops(ops.own, frame);
+  if (splits) split_module_calls(frame);
   for (const auto& [key, list] : ops.others) count_calls(list, frame, add_call);
   if (with_devices) sweep_devices(frame, segments);
 }
@@ -258,6 +259,14 @@ void LoopSweeper::split_ops(const std::vector<BufferedOp>& ops, TimeRange frame)
     if (frame.contains(op.start)) split_->add_op(marked_at(op.start), nested);
     if (counts_as_call(op)) inside_until = std::max(inside_until, op.range().end);
   }
+}
+
+void LoopSweeper::split_module_calls(TimeRange frame) {
+  const auto first =
+      std::lower_bound(config_.modules.begin(), config_.modules.end(), frame.start,
+                       [](const ModuleCall& call, SessionTime time) { return call.start < time; });
+  for (auto call = first; call != config_.modules.end() && call->start < frame.end; ++call)
+    split_->add_module_call(marked_at(call->start));
 }
 
 void LoopSweeper::model_plain_steps() {

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -29,8 +30,9 @@ class LoopSweeper {
     std::function<OpsRecorded(TimeRange step, bool has_ops)> ops_recorded;
     bool in_parts = false;  // some steps have none by intent: fill AttributedLoop::split
     std::function<StepRole(std::size_t step)> role;
-    bool op_series = false;             // fill AttributedLoop::op_blocks and kernel_blocks
-    FrameObserver* observer = nullptr;  // null: none
+    bool op_series = false;               // fill AttributedLoop::op_blocks and kernel_blocks
+    FrameObserver* observer = nullptr;    // null: none
+    std::span<const ModuleCall> modules;  // of the loop's thread, by start
     std::optional<LoopDevices> devices;
   };
 
@@ -77,6 +79,7 @@ class LoopSweeper {
   // The marked phase at `time` in the step that is swept; asked in order of time.
   MarkedPhase marked_at(SessionTime time);
   void split_ops(const std::vector<BufferedOp>& ops, TimeRange frame);
+  void split_module_calls(TimeRange frame);
   void model_plain_steps();
   void sweep_devices(TimeRange frame, const std::vector<Segment>& segments);
 

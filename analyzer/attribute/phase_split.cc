@@ -117,6 +117,8 @@ void PhaseSplit::add_op(const MarkedPhase& phase, bool nested) {
   ++(nested ? target.nested_ops : target.outer_ops);
 }
 
+void PhaseSplit::add_module_call(const MarkedPhase& phase) { ++part(phase).module_calls; }
+
 void PhaseSplit::finish() {
   for (auto& [phase, part] : parts_) remove_cost(part);
   for (const auto& [phase, part] : parts_) {
@@ -130,18 +132,17 @@ void PhaseSplit::finish() {
   cost_.op_steps = std::ssize(op_steps_);
   cost_.plain_steps = std::ssize(plain_steps_);
   if (op_steps_.empty() || plain_steps_.empty()) return;
-  std::int64_t ops = 0;
-  for (const auto& [phase, part] : parts_) ops += part.outer_ops + part.nested_ops;
+  double ops = 0;
+  for (const auto& [phase, part] : parts_) ops += part.recorded();
   cost_.plain_step_ns = lower_quartile(plain_steps_);
-  cost_.per_step_ns = std::clamp(
-      lower_quartile(op_steps_) - cost_.plain_step_ns, 0.0,
-      most_per_op_ns_ * static_cast<double>(ops) / static_cast<double>(op_steps_.size()));
+  cost_.per_step_ns = std::clamp(lower_quartile(op_steps_) - cost_.plain_step_ns, 0.0,
+                                 most_per_op_ns_ * ops / static_cast<double>(op_steps_.size()));
 }
 
 void PhaseSplit::remove_cost(Part& part) const {
   const std::vector<Slice>& slices = part.account.slices();
   for (const Slice& slice : slices) part.own.push_back(static_cast<double>(to_ns(slice.exposed)));
-  const auto ops = static_cast<double>(part.outer_ops + part.nested_ops);
+  const double ops = part.recorded();
   if (ops == 0 || plain_steps_.empty()) return;
   const double per_step = quartile_with_zeros(part.with_ops, op_steps_.size()) -
                           quartile_with_zeros(part.without, plain_steps_.size());

@@ -6,7 +6,8 @@
 // the lower quartile of the phase with ops minus that of the phase without.
 //
 // Where the cost of an op falls: the callbacks run outside the op's own measured time, so that of a
-// nested op makes its parent longer, and that of an outermost op the time between ops.
+// nested op makes its parent longer, and that of an outermost op the time between ops. Calls of
+// modules that were recorded too (docs/modules.md) make the time between ops longer.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +37,10 @@ using MarkedTimes = std::vector<std::pair<MarkedPhase, Duration>>;
 // How long each marked phase of a step is: the sum over its spans.
 MarkedTimes marked_times(std::span<const Span> spans);
 
+// Recording a call of a module costs as much as so many ops: an estimate, from 2.3 us a call with
+// marks that do nothing.
+inline constexpr double kOpsPerModuleCall = 8;
+
 // What recording ops cost.
 struct OpsCost {
   std::int64_t op_steps = 0, plain_steps = 0;  // that it was measured on
@@ -56,6 +61,8 @@ class PhaseSplit {
   void add(const MarkedPhase& phase, const Segment& segment);
   // An op that began there; `nested`: inside another op.
   void add_op(const MarkedPhase& phase, bool nested);
+  // A call of a module that was recorded there.
+  void add_module_call(const MarkedPhase& phase);
   // A step without ops.
   void add_plain_step(const MarkedTimes& times);
 
@@ -73,9 +80,15 @@ class PhaseSplit {
  private:
   struct Part {
     StepAccount account;  // sums over the steps with ops
-    std::int64_t outer_ops = 0, nested_ops = 0;
+    std::int64_t outer_ops = 0, nested_ops = 0, module_calls = 0;
     std::vector<double> with_ops, without;  // times of the steps that have it, ns
     std::vector<double> own;                // of slices: without the cost of recording
+
+    // What was recorded, in ops that would cost as much.
+    [[nodiscard]] double recorded() const {
+      return static_cast<double>(outer_ops + nested_ops) +
+             kOpsPerModuleCall * static_cast<double>(module_calls);
+    }
   };
   Part& part(const MarkedPhase& phase);
   // Adds them to that list of each part. Returns their sum in ns.

@@ -14,9 +14,6 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-// Recording a call of a module costs as much as so many ops: an estimate, from 2.3 us a call with
-// marks that do nothing.
-constexpr double kOpsPerCall = 8;
 // A model has some hundred modules; a program that makes new names all the time gets no more.
 constexpr std::size_t kMostModules = 8192;
 
@@ -122,7 +119,8 @@ class Finder {
     std::int64_t calls = 0;
     for (const Sums& sums : sums_) calls += sums.calls;
     const auto steps = static_cast<double>(std::max<std::size_t>(steps_.size(), 1));
-    const double weight = static_cast<double>(ops_) + kOpsPerCall * static_cast<double>(calls);
+    const double weight =
+        static_cast<double>(ops_) + kOpsPerModuleCall * static_cast<double>(calls);
     const double per_op = weight > 0 ? cost * steps / weight : 0;
     std::vector<ModuleTime> modules;
     for (std::size_t i = 0; i < sums_.size(); ++i) {
@@ -130,7 +128,7 @@ class Finder {
       if (sums.calls == 0 && sums.backward_self == Duration{0}) continue;
       const auto mean = [&](Duration time, std::int64_t ops, std::int64_t inner) {
         const double recording_ns =
-            per_op * (static_cast<double>(ops) + kOpsPerCall * static_cast<double>(inner));
+            per_op * (static_cast<double>(ops) + kOpsPerModuleCall * static_cast<double>(inner));
         const double ns = static_cast<double>(to_ns(time)) - recording_ns;
         return Duration(std::llround(std::max(ns, 0.0) / steps));
       };

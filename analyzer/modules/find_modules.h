@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "analyzer/attribute/attribute.h"
 #include "analyzer/recording.h"
 #include "analyzer/report.h"
 #include "analyzer/steps/find_loops.h"
@@ -22,10 +23,10 @@ class ModuleHistory {
   static Result<ModuleHistory> read(const RecordedRun& recording);
 
   [[nodiscard]] bool empty() const { return calls_.empty(); }
-  [[nodiscard]] const std::map<ThreadId, std::vector<ModuleCall>>& calls() const { return calls_; }
+  [[nodiscard]] const ModuleCalls& calls() const { return calls_; }
 
  private:
-  std::map<ThreadId, std::vector<ModuleCall>> calls_;
+  ModuleCalls calls_;
 };
 
 // Fills report.modules from the steps of `report` that have ops (op_steps). `loops`: all of the

@@ -52,6 +52,24 @@ TEST(PhaseSplit, TakesTheCostFromWhereItFalls) {
   EXPECT_DOUBLE_EQ(split.own_part(Category::kSync, PhaseKind::kNone), 1) << "there is none";
 }
 
+// The hooks of modules run between the ops: their time is none of the program's own code.
+TEST(PhaseSplit, CallsOfModulesMakeTheTimeBetweenOpsLonger) {
+  PhaseSplit split(Duration{10});
+  for (int i = 0; i < 5; ++i) {
+    split.begin_op_step({{kBefore, Duration{500}}});
+    split.add(kBefore, segment(Category::kHost, PhaseKind::kForward, 300));
+    split.add(kBefore, segment(Category::kCompute, PhaseKind::kForward, 200));
+    for (int op = 0; op < 4; ++op) split.add_op(kBefore, op < 2);
+    for (int call = 0; call < 2; ++call) split.add_module_call(kBefore);
+  }
+  for (int i = 0; i < 5; ++i) split.add_plain_step({{kBefore, Duration{300}}});
+  split.finish();
+  // Four ops and two calls, each as dear as eight ops: 200 ns, which is no more than 10 each.
+  EXPECT_DOUBLE_EQ(split.cost().per_step_ns, 200);
+  EXPECT_DOUBLE_EQ(split.own_part(Category::kCompute, PhaseKind::kForward), 180.0 / 200);
+  EXPECT_DOUBLE_EQ(split.own_part(Category::kHost, PhaseKind::kForward), 120.0 / 300);
+}
+
 // A wait that is inferred lies in the same marked phase as the forward pass, and has no ops.
 TEST(PhaseSplit, TakesNothingFromAWaitWithoutOps) {
   PhaseSplit split(Duration{1000});
