@@ -12,6 +12,7 @@
 
 #include "profiler/channel/channel_format.h"
 #include "profiler/channel/socket_patience.h"
+#include "profiler/identity/job_variables.h"
 #include "profiler/ring/clock.h"
 
 namespace stepscope {
@@ -36,12 +37,13 @@ std::int64_t number_in(const char* variable) {
   return *end == '\0' && value >= 0 ? value : -1;
 }
 
-// RANK is torchrun's, Ray's and Kubernetes operators'. srun and mpirun number their tasks too, also
-// where there is only one: that one is no rank.
+// Of the first launcher that says so.
 std::int64_t rank_of_process() {
-  if (const std::int64_t rank = number_in("RANK"); rank >= 0) return rank;
-  if (number_in("SLURM_NTASKS") > 1) return number_in("SLURM_PROCID");
-  if (number_in("OMPI_COMM_WORLD_SIZE") > 1) return number_in("OMPI_COMM_WORLD_RANK");
+  for (const JobVariable& row : kJobVariables) {
+    if (row.fact != JobFact::kRank) continue;
+    if (row.tasks != nullptr && number_in(row.tasks) <= 1) continue;
+    if (const std::int64_t rank = number_in(row.name); rank >= 0) return rank;
+  }
   return -1;
 }
 

@@ -3,32 +3,15 @@
 #include <algorithm>
 #include <iterator>
 
+#include "profiler/identity/job_variables.h"
+
 namespace stepscope {
 namespace {
 
-constexpr std::string_view kNames[] = {"CUBLAS_WORKSPACE_CONFIG",
-                                       "GROUP_RANK",
-                                       "JOB_COMPLETION_INDEX",
-                                       "LD_PRELOAD",
-                                       "LOCAL_RANK",
-                                       "LOCAL_WORLD_SIZE",
-                                       "NODE_RANK",
-                                       "NUMEXPR_NUM_THREADS",
-                                       "NVIDIA_TF32_OVERRIDE",
-                                       "NVIDIA_VISIBLE_DEVICES",
-                                       "OMPI_COMM_WORLD_RANK",
-                                       "OMPI_COMM_WORLD_SIZE",
-                                       "OPENBLAS_NUM_THREADS",
-                                       "RANK",
-                                       "RAY_JOB_ID",
-                                       "SLURM_JOB_ID",
-                                       "SLURM_NODEID",
-                                       "SLURM_NTASKS",
-                                       "SLURM_PROCID",
-                                       "SLURM_RESTART_COUNT",
-                                       "TORCHELASTIC_RESTART_COUNT",
-                                       "TORCHELASTIC_RUN_ID",
-                                       "WORLD_SIZE"};
+constexpr std::string_view kNames[] = {"CUBLAS_WORKSPACE_CONFIG", "LD_PRELOAD",
+                                       "LOCAL_WORLD_SIZE",        "NUMEXPR_NUM_THREADS",
+                                       "NVIDIA_TF32_OVERRIDE",    "NVIDIA_VISIBLE_DEVICES",
+                                       "OPENBLAS_NUM_THREADS"};
 constexpr std::string_view kStems[] = {"CUDA_", "CUDNN_", "GOMP_", "KMP_",     "MALLOC_",
                                        "MKL_",  "NCCL_",  "OMP_",  "PYTORCH_", "TORCH_"};
 constexpr std::string_view kSecrets[] = {"AUTH", "CREDENTIAL", "KEY", "PASS", "SECRET", "TOKEN"};
@@ -43,7 +26,9 @@ bool is_recorded_variable(std::string_view name) {
   };
   const auto begins = [&](std::string_view stem) { return name.starts_with(stem); };
   if (std::any_of(std::begin(kSecrets), std::end(kSecrets), is_in)) return false;
+  const auto is_of_a_job = [&](const JobVariable& row) { return name == row.name; };
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
+         std::any_of(std::begin(kJobVariables), std::end(kJobVariables), is_of_a_job) ||
          std::any_of(std::begin(kStems), std::end(kStems), begins);
 }
 

@@ -1,5 +1,6 @@
 #include "profiler/recorder/run_meta.h"
 
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -51,7 +52,21 @@ std::vector<std::pair<std::string, std::string>> run_meta() {
   std::error_code ignored;
   meta.emplace_back("working_folder", std::filesystem::current_path(ignored).string());
   meta.emplace_back("environment", join_lines(recorded_environment(environ)));
+  for (auto& fact : identity_meta(own_identity())) meta.push_back(std::move(fact));
   return meta;
+}
+
+JobIdentity own_identity() {
+  utsname system{};
+  uname(&system);
+  return identify_job(job_variables(environ), system.nodename);
+}
+
+JobIdentity identity_of_process(std::int64_t pid) {
+  utsname system{};
+  uname(&system);
+  return identify_job(job_variables(read_proc_file("/proc/" + std::to_string(pid) + "/environ")),
+                      system.nodename);
 }
 
 std::vector<std::filesystem::path> source_folders(const std::vector<std::string>& words) {

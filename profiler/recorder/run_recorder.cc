@@ -11,6 +11,7 @@
 #include "profiler/recorder/loaded_versions.h"
 #include "profiler/recorder/pace.h"
 #include "profiler/recorder/process_info.h"
+#include "profiler/recorder/run_meta.h"
 #include "profiler/ring/stack_taker.h"
 
 namespace stepscope {
@@ -49,7 +50,8 @@ RunRecorder::RunRecorder(std::unique_ptr<StoreSession> session, std::unique_ptr<
       layout_(lay_out_region(plan.ring_bytes)),
       session_(std::move(session)),
       listener_(std::move(listener)),
-      stacks_(plan.lines_rate) {}
+      stacks_(plan.lines_rate),
+      identities_(own_identity()) {}
 
 RunRecorder::~RunRecorder() = default;
 
@@ -154,6 +156,7 @@ Status RunRecorder::add_process(Listener::Arrival& arrival) {
   process.rank = arrival.hello.rank;
   const auto id = store().add_process(process);
   if (!id.ok()) return id.status();
+  if (Status status = store_identity(process); !status.ok()) return status;
   arrival.region.header->ops_switch = switch_;
   processes_.emplace_back(arrival, *id, *session_);
   collector_.add(processes_.back().drain.backlog());
@@ -163,6 +166,15 @@ Status RunRecorder::add_process(Listener::Arrival& arrival) {
       });
   stacks_.add(arrival.pid, std::move(arrival.memory), std::move(arrival.maps),
               arrival.region.header);
+  return {};
+}
+
+// What torchrun and the like tell their workers, and not the command that started them.
+Status RunRecorder::store_identity(const Process& process) {
+  if (process.rank < 0) return {};
+  for (const auto& [key, value] : identities_.add(process.rank, identity_of_process(process.pid))) {
+    if (Status status = store().set_meta(key, value); !status.ok()) return status;
+  }
   return {};
 }
 

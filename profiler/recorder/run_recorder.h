@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "profiler/channel/listener.h"
+#include "profiler/identity/rank_identities.h"
 #include "profiler/recorder/gpu_sampler.h"
 #include "profiler/recorder/proc_samples.h"
 #include "profiler/recorder/ring_collector.h"
@@ -116,6 +117,7 @@ class RunRecorder {
   void count_events_of(const Listener::Arrival& arrival);
   Status drain(WatchedProcess& process);
   Status describe(const WatchedProcess& process);
+  Status store_identity(const Process& process);
   [[nodiscard]] std::string cudnn_benchmark() const;
   Status store_torch_settings();
   Status store_source_state();
@@ -143,6 +145,7 @@ class RunRecorder {
   pid_t program_ = 0;
   bool described_ = false;
   std::string stored_benchmark_;
+  RankIdentities identities_;
   SourceWatch source_;
   bool versions_stored_ = false;
   bool busy_ = false;

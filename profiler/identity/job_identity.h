@@ -1,0 +1,44 @@
+// Which job a process belongs to, and which part of it it is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace stepscope {
+
+// The variables of kJobVariables that are set, by name.
+using JobVariables = std::map<std::string, std::string, std::less<>>;
+
+// Of a list such as `environ`. Long values are cut.
+JobVariables job_variables(const char* const* variables);
+// Of the text of /proc/PID/environ.
+JobVariables job_variables(std::string_view proc_environ);
+
+// Empty, or -1: not known.
+struct JobIdentity {
+  std::string job_id;
+  std::string job_name;
+  std::int64_t node_rank = -1;
+  std::int64_t rank = -1;
+  std::int64_t local_rank = -1;
+  std::int64_t world_size = -1;
+  std::int64_t restart = -1;
+  std::int64_t requeue = -1;
+};
+
+// `host`: an indexed Kubernetes job has no variable with its name, but calls its pods NAME-INDEX.
+JobIdentity identify_job(const JobVariables& variables, std::string_view host);
+
+// The known facts as rows of the store's `meta` (docs/schema.md).
+std::vector<std::pair<std::string, std::string>> identity_meta(const JobIdentity& identity);
+
+// The id of the run: that of its job, and the number of its start where there were several.
+// "" without a job id.
+std::string run_id(const JobIdentity& identity);
+
+}  // namespace stepscope
