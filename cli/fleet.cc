@@ -21,25 +21,13 @@ using Words = std::vector<std::string>;
 
 // Comes back only where there is no interpreter.
 int become_python(const char* verb, const Words& words) {
-  const std::filesystem::path folder = find_installation().libraries / "stepscope" / "fleet";
-  if (!std::filesystem::exists(folder / "stepscope_fleet")) {
-    return report_error(verb,
-                        Status::error(ErrorKind::kUnavailable,
-                                      folder.string() + ": not there; install Stepscope anew"));
-  }
-  const char* named = std::getenv("STEPSCOPE_PYTHON");
-  const std::string python = named != nullptr && *named != '\0' ? named : "python3";
-  // By its path, not by PYTHONPATH: nothing of the user's surroundings changes.
-  Words all{python, (folder / "stepscope_fleet").string(), verb};
-  all.insert(all.end(), words.begin(), words.end());
+  auto command = fleet_command(verb, words);
+  if (!command.ok()) return report_error(verb, command.status());
   std::vector<char*> argv;
-  for (std::string& word : all) argv.push_back(word.data());
+  for (std::string& word : *command) argv.push_back(word.data());
   argv.push_back(nullptr);
-  execvp(python.c_str(), argv.data());
-  return report_error(verb,
-                      Status::error(ErrorKind::kUnavailable,
-                                    python + ": " + std::strerror(errno) +
-                                        "; install Python 3, or name one in STEPSCOPE_PYTHON"));
+  execvp(argv[0], argv.data());
+  return report_error(verb, no_python((*command)[0], errno));
 }
 
 struct LakeArguments {
@@ -48,7 +36,7 @@ struct LakeArguments {
 };
 
 struct FleetArguments {
-  std::string lake, since;
+  std::string lake, action, output, price, since;
   Words runs;
   bool json = false;
 };
@@ -59,6 +47,26 @@ void append(Words& words, const char* option, const std::string& value) {
 }
 
 }  // namespace
+
+Result<std::vector<std::string>> fleet_command(const std::string& verb, const Words& words) {
+  const std::filesystem::path folder = find_installation().libraries / "stepscope" / "fleet";
+  if (!std::filesystem::exists(folder / "stepscope_fleet")) {
+    return Status::error(ErrorKind::kUnavailable,
+                         folder.string() + ": not there; install Stepscope anew");
+  }
+  const char* named = std::getenv("STEPSCOPE_PYTHON");
+  const std::string python = named != nullptr && *named != '\0' ? named : "python3";
+  // By its path, not by PYTHONPATH: nothing of the user's surroundings changes.
+  Words all{python, (folder / "stepscope_fleet").string(), verb};
+  all.insert(all.end(), words.begin(), words.end());
+  return all;
+}
+
+Status no_python(const std::string& python, int error) {
+  return Status::error(
+      ErrorKind::kUnavailable,
+      python + ": " + std::strerror(error) + "; install Python 3, or name one in STEPSCOPE_PYTHON");
+}
 
 // The options stand here too, so that help, the manual page and completion need no Python.
 void add_lake(CLI::App& app, int& exit_code) {
@@ -71,7 +79,7 @@ void add_lake(CLI::App& app, int& exit_code) {
   verb->add_option("STORES", arguments->stores, "analyzed stores")->required();
   verb->add_option("--lake", arguments->lake, "the folder; made if need be")->required();
   verb->add_option("--job", arguments->job,
-                   "what the runs of one job share; default: the scheduler's job id");
+                   "what the runs of one job share; default: the name that the run was given");
   verb->add_option("--run", arguments->run, "what the nodes of one run share; default: the job id");
   verb->footer(
       "Examples:\n"
@@ -93,15 +101,23 @@ void add_fleet(CLI::App& app, int& exit_code) {
   verb->add_option("LAKE", arguments->lake,
                    "a folder that stepscope lake add wrote, or a Parquet file of operations")
       ->required();
+  verb->add_option("ACTION", arguments->action, "report: write a page instead of printing")
+      ->check(CLI::IsMember({"report"}));
+  verb->add_option("-o,--output", arguments->output, "the page to write, one HTML file");
+  verb->add_option("--price", arguments->price, "what an hour of a rank costs, in any currency");
   verb->add_option("--run", arguments->runs, "only these runs");
   verb->add_option("--since", arguments->since, "only runs that began within 12h, 7d or 2w");
   verb->add_flag("--json", arguments->json, "print a JSON document");
   verb->footer(
       "Examples:\n"
       "  stepscope fleet /shared/lake --since 7d\n"
-      "  stepscope fleet lake --run tuesday --json");
+      "  stepscope fleet lake --run tuesday --json\n"
+      "  stepscope fleet /shared/lake report -o fleet.html --price 2.50");
   verb->callback([arguments, &exit_code] {
     Words words{arguments->lake};
+    if (!arguments->action.empty()) words.push_back(arguments->action);
+    append(words, "--output", arguments->output);
+    append(words, "--price", arguments->price);
     append(words, "--since", arguments->since);
     if (arguments->json) words.emplace_back("--json");
     if (!arguments->runs.empty()) words.emplace_back("--run");

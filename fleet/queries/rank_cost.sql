@@ -10,7 +10,7 @@
 --   excess_ns  late_ns + slow_ns: what this rank, by itself, adds to a step of everyone
 -- Only steady steps that every rank of the run has. Times are means a step.
 WITH counted AS (
-  SELECT run, count(DISTINCT rank) AS ranks FROM step GROUP BY run
+  SELECT run, count(DISTINCT rank) AS ranks FROM rank GROUP BY run
 ),
 own AS (
   SELECT

@@ -6,7 +6,7 @@ WITH last AS (
 own AS (
   SELECT
     s.run, s.rank, s.step,
-    CAST(floor(100.0 * (s.step - l.first_step) / (l.last_step - l.first_step + 1)) AS INT) AS block,
+    CAST(floor(100e0 * (s.step - l.first_step) / (l.last_step - l.first_step + 1)) AS INT) AS block,
     s.dur_ns - s.communication_ns - s.sync_ns - s.compute_ns AS own_ns, s.compute_ns
   FROM step AS s JOIN last AS l ON l.run = s.run WHERE s.steady
 )

@@ -1,3 +1,6 @@
--- What is known of each run and node.
-SELECT run, job, node, host, world_size, program, state, wall_start_unix_ns, store
+-- What is known of each run and node. restarts: how often the launcher started the node's processes
+-- anew; the steps are those of the last start.
+SELECT
+  run, job, job_id, node, node_rank, host, world_size, program, state, restarts, requeues,
+  wall_start_unix_ns, store
 FROM run ORDER BY run, node

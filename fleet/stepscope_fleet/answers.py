@@ -1,220 +1,173 @@
-"""Runs the queries on a lake, and works out what they say. Facts only; text.py has the words."""
+"""Asks the queries about a lake, and works out what they say. Facts only; text.py has the words."""
 
+import dataclasses
 import pathlib
 import statistics
+from collections.abc import Iterable
 
-import duckdb
-
-from .lake import first_line, usable_files
+from .engine import ChangedFiles, Engine, chosen
+from .heat import HeatMap, heat_map
+from .lake_files import Node, find_files
 from .problem import Problem
+from .regressions import RunFacts, find_regressions
+from .slow_ranks import Categories, Series, merge_parts, slow_ones
 
-QUERIES = pathlib.Path(__file__).resolve().parent.parent / "queries"
-# A rank is slow if it adds this share to a step, and stands out from how ranks differ anyhow.
-SLOW_SHARE = 0.03
-SLOW_SPREADS = 6.0
+TRIES = 3  # to read a lake that others write to
+NS_PER_HOUR = 3.6e12
+CLOCKS_APART_NS = 10_000_000_000
+_LINE = ("file", "line", "function", "place", "share")
 
 
-class Lake:
-    """The tables of a lake as views of an engine."""
+@dataclasses.dataclass
+class Answers:
+    document: dict  # what --json prints
+    heat: dict[str, HeatMap]  # of each run with ranks to compare
 
-    def __init__(self, folder: pathlib.Path, runs: list[str], since_unix_ns: int = 0):
-        files, self.left_out = usable_files(folder)
-        self._engine = duckdb.connect()
-        for table, paths in files.items():
-            listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
-            self._engine.execute(
-                f"CREATE VIEW every_{table} AS SELECT * FROM read_parquet([{listed}],"
-                " union_by_name = true, hive_partitioning = false)"
-            )
-        self._engine.execute(
-            "CREATE TABLE chosen AS SELECT run FROM every_run GROUP BY run"
-            " HAVING (len(?::VARCHAR[]) = 0 OR list_contains(?::VARCHAR[], run))"
-            " AND max(wall_start_unix_ns) >= ?",
-            [runs, runs, since_unix_ns],
-        )
-        for table in files:
-            self._engine.execute(
-                f"CREATE VIEW {table} AS SELECT * FROM every_{table}"
-                " WHERE run IN (SELECT run FROM chosen)"
-            )
-        if self._engine.execute("SELECT count(*) FROM chosen").fetchone() == (0,):
-            raise Problem(f"{folder}: no run is chosen; it holds {', '.join(self._all_runs())}")
 
-    def _all_runs(self) -> list[str]:
-        rows = self._engine.execute("SELECT DISTINCT run FROM every_run ORDER BY run LIMIT 20")
-        return [run for (run,) in rows.fetchall()]
-
-    def ask(self, query: str) -> list[dict]:
-        """The rows of queries/QUERY.sql."""
+def analyze(
+    folder: pathlib.Path, runs: list[str], since_unix_ns: int = 0, price: float | None = None
+) -> Answers:
+    """`price`: of an hour of a rank."""
+    for _ in range(TRIES):
         try:
-            answer = self._engine.execute((QUERIES / f"{query}.sql").read_text(encoding="utf-8"))
-            names = [column[0] for column in answer.description]
-            return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
-        except duckdb.Error as error:
-            raise Problem(f"{query}.sql: {first_line(error)}") from error
+            return _analyze_once(folder, runs, since_unix_ns, price)
+        except ChangedFiles as error:
+            problem = str(error)
+    raise Problem(f"{folder}: others write to it all the time; try again ({problem})")
 
 
-def _by_run(rows: list[dict]) -> dict[str, list[dict]]:
-    runs: dict[str, list[dict]] = {}
-    for row in rows:
-        runs.setdefault(row["run"], []).append(row)
-    return runs
-
-
-def _slow_ones(ranks: list[dict]) -> list[dict]:
-    if len(ranks) < 2:
-        return []
-    # Against the better half: the slow ones, which may be many, say nothing about what is usual.
-    every = sorted(rank["excess_ns"] for rank in ranks)
-    better = every[: len(every) // 2] if len(every) >= 4 else every[:1]
-    middle = statistics.median(better)
-    spread = statistics.median(abs(one - middle) for one in better)
-    return sorted(
-        (
-            rank
-            for rank in ranks
-            if rank["excess_ns"] - middle
-            > max(SLOW_SHARE * rank["step_ns"], SLOW_SPREADS * 1.4826 * spread)
-        ),
-        key=lambda rank: -rank["excess_ns"],
-    )
-
-
-def _cause(rank: dict, categories: list[dict]) -> str:
-    """The category in which the rank is furthest above the usual rank."""
-    if rank["slow_ns"] > rank["late_ns"]:
-        return "compute"
-    every: dict[str, list[float]] = {}
-    own: dict[str, float] = {}
-    for row in categories:
-        every.setdefault(row["category"], []).append(row["ns"])
-        if row["rank"] == rank["rank"]:
-            own[row["category"]] = row["ns"]
-    own.pop("compute", None)
-    usual = {name: min(v) if len(v) < 4 else statistics.median(v) for name, v in every.items()}
-    return max(own, key=lambda name: own[name] - usual[name])
-
-
-def change_point(series: list[float]) -> int | None:
-    """Where a series steps up: the cut with the largest difference of means, weighed by how much
-    stands on either side. None where it was so from the start, or drifts."""
-    if len(series) < 10:
-        return None
-    total = sum(series)
-    best, at, before = 0.0, None, 0.0
-    for cut in range(1, len(series)):
-        before += series[cut - 1]
-        left, right = before / cut, (total - before) / (len(series) - cut)
-        weight = (right - left) * (cut * (len(series) - cut)) ** 0.5
-        if weight > best:
-            best, at = weight, cut
-    if at is None:
-        return None
-    left, right = series[:at], series[at:]
-    step = statistics.fmean(right) - statistics.fmean(left)
-    noise = max(statistics.pstdev(left), statistics.pstdev(right))
-    return at if step > 3 * noise and step > 0.5 * statistics.fmean(right) else None
-
-
-def _since(rank: dict, cause: str, series: list[dict]) -> int | None:
-    column = "compute_ns" if cause == "compute" else "own_ns"
-    blocks: dict[int, list[float]] = {}
-    own: dict[int, dict] = {}
-    for row in series:
-        blocks.setdefault(row["block"], []).append(row[column])
-        if row["rank"] == rank["rank"]:
-            own[row["block"]] = row
-    order = sorted(own)
-    usual = {b: min(v) if len(v) < 4 else statistics.median(v) for b, v in blocks.items()}
-    at = change_point([own[block][column] - usual[block] for block in order])
-    return None if at is None else own[order[at]]["first_step"]
-
-
-def _line(run: str, rank: dict, cause: str, lines: list[dict]) -> dict | None:
-    for row in lines:
-        if (row["run"], row["rank"], row["category"]) == (run, rank["rank"], cause):
-            return {key: row[key] for key in ("file", "line", "function", "place", "share")}
-    return None
-
-
-def _missing(nodes: list[dict], ranks: list[dict]) -> list[int]:
-    there = {rank["rank"] for rank in ranks}
-    world = max([node["world_size"] or 0 for node in nodes] + [max(there, default=-1) + 1])
-    return [rank for rank in range(world) if rank not in there]
-
-
-def analyze(lake: Lake) -> dict:
-    """The document that --json prints."""
-    ranks, categories = _by_run(lake.ask("rank_cost")), _by_run(lake.ask("rank_category"))
-    series, about = _by_run(lake.ask("rank_series")), _by_run(lake.ask("run_about"))
-    lines = lake.ask("slow_line")
+def _analyze_once(
+    folder: pathlib.Path, chosen_runs: list[str], since_unix_ns: int, price: float | None
+) -> Answers:
+    files = find_files(folder)
+    nodes = chosen(files, chosen_runs, since_unix_ns)
+    heat: dict[str, HeatMap] = {}
+    facts: dict[str, RunFacts] = {}
     runs = []
-    for waste in lake.ask("run_waste"):
-        run = waste["run"]
-        compared = ranks.get(run, [])
-        slow = []
-        for rank in _slow_ones(compared):
-            cause = _cause(rank, categories[run])
-            slow.append(
-                {
-                    "rank": rank["rank"],
-                    "host": rank["host"],
-                    "category": cause,
-                    "excess_ns": round(rank["excess_ns"]),
-                    "step_share": rank["excess_ns"] / rank["step_ns"],
-                    "since_step": _since(rank, cause, series[run]),
-                    "line": _line(run, rank, cause, lines),
-                    # Every other rank waits for as long in each of these steps.
-                    "costs_others_hours": rank["excess_ns"]
-                    * rank["steps"]
-                    * (len(compared) - 1)
-                    / 3.6e12,
-                    "query": "rank_cost.sql",
-                }
-            )
-        worst = max((one["excess_ns"] for one in slow), default=0)
-        step_ns = statistics.fmean(r["step_ns"] for r in compared) if compared else None
-        present = lake_ranks(categories.get(run, []))
-        runs.append(
-            {
-                **waste,
-                "job": about[run][0]["job"],
-                "program": about[run][0]["program"],
-                "missing_ranks": _missing(about[run], present),
-                "unfinished_nodes": [n["node"] for n in about[run] if n["state"] != "complete"],
-                "compared_steps": compared[0]["steps"] if compared else 0,
-                "step_ns": step_ns,
-                "slowdown": step_ns / (step_ns - worst) if step_ns and worst < step_ns else 1.0,
-                "lost_straggler_hours": worst * sum(rank["steps"] for rank in compared) / 3.6e12,
-                "slow_ranks": slow,
-                "query": "run_waste.sql",
-            }
-        )
-    for run in runs:
-        run["lost_hours"] = (
-            run["lost_input_hours"] + run["lost_launch_hours"] + run["lost_straggler_hours"]
-        )
-    runs.sort(key=lambda run: -run["lost_hours"])
-    return {
+    for name, there in nodes.items():
+        with Engine(there) as engine:
+            found = _RunAnswers(name, engine)
+        runs.append(found.document(price))
+        facts[name] = RunFacts(runs[-1]["slow_ranks"], found.main_lines)
+        if found.heat:
+            heat[name] = found.heat
+    runs.sort(key=lambda run: (-run["lost_hours"], run["run"]))
+    document = {
         "schema": "stepscope.fleet/1",
+        "price": price,
         "runs": runs,
         "slow_hosts": _slow_hosts(runs),
-        "left_out": lake.left_out,
+        "regressions": _regressions(nodes, runs, facts),
+        "left_out": files.left_out,
     }
+    return Answers(document, heat)
 
 
-def lake_ranks(rows: list[dict]) -> list[dict]:
-    return [{"rank": rank} for rank in sorted({row["rank"] for row in rows})]
+class _RunAnswers:
+    """What the queries say of a run."""
+
+    def __init__(self, name: str, engine: Engine):
+        (self._waste,) = engine.ask("run_waste") if engine.has_steps() else (_no_waste(name),)
+        self._about = list(engine.ask("run_about"))
+        self._ranks = merge_parts(engine.in_parts("rank_cost"))
+        self._categories = Categories(engine.ask("rank_category"))
+        self._series = Series(engine.ask("rank_series"))
+        self._clocks_apart_ns = _clocks_apart(engine.ask("host_clock"))
+        self._lines: dict[tuple[int, str], dict] = {}
+        self.main_lines: dict[str, dict] = {}
+        for row in engine.ask("slow_line"):
+            line = {key: row[key] for key in _LINE}
+            self._lines.setdefault((row["rank"], row["category"]), line)
+            most = self.main_lines.setdefault(row["category"], line)
+            if line["share"] > most["share"]:
+                self.main_lines[row["category"]] = line
+        self.heat = heat_map(self._series, self._step_ns()) if self._ranks else None
+
+    def document(self, price: float | None) -> dict:
+        slow = [self._slow_rank(rank) for rank in slow_ones(self._ranks)]
+        worst = max((one["excess_ns"] for one in slow), default=0)
+        step_ns = self._step_ns()
+        straggler_hours = worst * sum(rank["steps"] for rank in self._ranks) / NS_PER_HOUR
+        lost = self._waste["lost_input_hours"] + self._waste["lost_launch_hours"] + straggler_hours
+        return {
+            **self._waste,
+            "job": self._about[0]["job"],
+            "program": self._about[0]["program"],
+            "missing_ranks": self._missing(),
+            "unfinished_nodes": [n["node"] for n in self._about if n["state"] != "complete"],
+            "restarts": max((n["restarts"] or 0 for n in self._about), default=0),
+            "clocks_apart_ns": self._clocks_apart_ns,
+            "compared_steps": self._ranks[0]["steps"] if self._ranks else 0,
+            "step_ns": step_ns,
+            "slowdown": step_ns / (step_ns - worst) if step_ns and worst < step_ns else 1.0,
+            "lost_straggler_hours": straggler_hours,
+            "lost_hours": lost,
+            "lost_cost": None if price is None else lost * price,
+            "slow_ranks": slow,
+            "query": "run_waste.sql",
+        }
+
+    def _step_ns(self) -> float | None:
+        return statistics.fmean(rank["step_ns"] for rank in self._ranks) if self._ranks else None
+
+    def _slow_rank(self, rank: dict) -> dict:
+        cause = self._categories.cause(rank)
+        # Every other rank waits for as long in each of these steps.
+        others = rank["excess_ns"] * rank["steps"] * (len(self._ranks) - 1)
+        return {
+            "rank": rank["rank"],
+            "host": rank["host"],
+            "category": cause,
+            "excess_ns": round(rank["excess_ns"]),
+            "step_share": rank["excess_ns"] / rank["step_ns"],
+            "since_step": self._series.since(rank["rank"], cause),
+            "line": self._lines.get((rank["rank"], cause)),
+            "costs_others_hours": others / NS_PER_HOUR,
+            "query": "rank_cost.sql",
+        }
+
+    def _missing(self) -> list[int]:
+        there = set(self._categories.ranks())
+        world = max([n["world_size"] or 0 for n in self._about] + [max(there, default=-1) + 1])
+        return [rank for rank in range(world) if rank not in there]
+
+
+def _no_waste(run: str) -> dict:
+    numbers = ("ranks", "hosts", "last_step", "start_unix_ns")
+    hours = ("hours", "lost_input_hours", "lost_launch_hours", "input_share")
+    return {"run": run} | dict.fromkeys(numbers, 0) | dict.fromkeys(hours, 0.0)
+
+
+def _clocks_apart(rows: Iterable[dict]) -> int | None:
+    """None: as near as it matters."""
+    starts = [row["start_unix_ns"] for row in rows]
+    apart = max(starts, default=0) - min(starts, default=0)
+    return apart if apart > CLOCKS_APART_NS else None
 
 
 def _slow_hosts(runs: list[dict]) -> list[dict]:
     """Hosts with a slow rank in more than one run."""
-    hosts: dict[str, set[str]] = {}
+    hosts: dict[str, dict[str, float]] = {}
     for run in runs:
         for rank in run["slow_ranks"]:
-            hosts.setdefault(rank["host"], set()).add(run["run"])
+            of_host = hosts.setdefault(rank["host"], {})
+            of_host[run["run"]] = of_host.get(run["run"], 0.0) + rank["costs_others_hours"]
     return [
-        {"host": host, "runs": sorted(names)}
-        for host, names in sorted(hosts.items(), key=lambda item: (-len(item[1]), item[0]))
-        if len(names) > 1
+        {"host": host, "runs": sorted(costs), "costs_others_hours": sum(costs.values())}
+        for host, costs in sorted(hosts.items(), key=lambda item: (-len(item[1]), item[0]))
+        if len(costs) > 1
     ]
+
+
+def _regressions(
+    nodes: dict[str, list[Node]], runs: list[dict], facts: dict[str, RunFacts]
+) -> list[dict]:
+    jobs: dict[tuple, list[str]] = {}
+    for run in runs:
+        if run["hours"]:
+            jobs.setdefault((run["job"], run["ranks"]), []).append(run["run"])
+    several = [run for names in jobs.values() if len(names) > 1 for run in names]
+    if not several:
+        return []
+    with Engine([node for run in several for node in nodes[run]]) as engine:
+        return find_regressions(engine.ask("job_regression"), facts)

@@ -1,41 +1,48 @@
-"""Which job and which node of it a store is of, by what the scheduler set for its command."""
+"""Which run and which part of it a store is of, by what the recorder found (docs/schema.md)."""
 
 import re
 
 from .stores import Store
 
-# The first that is set names the job; Kubernetes sets none.
-_JOBS = ("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "RAY_JOB_ID")
-_NODES = ("GROUP_RANK", "NODE_RANK", "SLURM_NODEID", "JOB_COMPLETION_INDEX")
-_WORLDS = ("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE")
+
+def job_of(store: Store) -> str:
+    """What runs of the same job share."""
+    return store.meta.get("job_name") or store.meta.get("program") or store.path.stem
 
 
-def _first(environment: dict[str, str], names: tuple[str, ...]) -> str | None:
-    found = (environment[name] for name in names if environment.get(name))
-    return next((text for text in found if text not in ("none", "None")), None)
-
-
-def job_of(store: Store) -> str | None:
-    environment = store.environment()
-    job = _first(environment, _JOBS)
-    index = environment.get("JOB_COMPLETION_INDEX")
-    if job is None and index is not None:  # an indexed job: its pods are called JOB-INDEX
-        host = store.meta.get("host", "")
-        job = host.removesuffix(f"-{index}") if host.endswith(f"-{index}") else None
-    return job
+def run_of(store: Store) -> str:
+    """What the nodes of a run share. Where nothing says so, a store is a run of its own."""
+    job_id = store.meta.get("job_id", "")
+    named_by_user = job_id == store.meta.get("job_name")
+    world = world_size_of(store) or 0
+    if not job_id or (named_by_user and world <= len(store.loops)):
+        return f"{job_of(store)}-{store.meta.get('wall_start_unix_ns', '0')}"
+    requeue = number_of(store, "requeue_count") or 0
+    return f"{job_id}.{requeue}" if requeue else job_id
 
 
 def node_of(store: Store) -> str:
-    """Of two nodes of a run never the same: the ranks tell those apart whose command knew no number."""
-    number = _first(store.environment(), _NODES)
-    if number is not None and number.isdigit():
-        return number.zfill(4)
-    return f"{store.meta.get('host') or 'host'}-{store.loops[0].rank:04d}"
+    """Of two stores of a run never the same: the rank tells those of one node apart that are recorded by rank, and
+    nodes whose number nobody knows."""
+    number, rank = number_of(store, "node_rank"), number_of(store, "rank")
+    if number is None:
+        return f"{store.meta.get('host') or 'host'}-{store.loops[0].rank:04d}"
+    return f"{number:04d}" if rank is None else f"{number:04d}-rank-{rank:04d}"
 
 
 def world_size_of(store: Store) -> int | None:
-    text = _first(store.environment(), _WORLDS)
-    return int(text) if text is not None and text.isdigit() else None
+    return number_of(store, "world_size")
+
+
+def number_of(store: Store, key: str) -> int | None:
+    text = store.meta.get(key, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def local_ranks_of(store: Store) -> dict[int, int]:
+    """By rank, as far as they are known."""
+    pairs = re.findall(r"(\d{1,9}):(\d{1,9})(?: |$)", store.meta.get("local_ranks", ""))
+    return {int(rank): int(local) for rank, local in pairs}
 
 
 def safe_name(text: str) -> str:

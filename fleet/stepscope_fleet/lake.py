@@ -7,14 +7,23 @@ import contextlib
 import os
 import pathlib
 import tempfile
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .identity import job_of, node_of, safe_name, world_size_of
+from .identity import (
+    job_of,
+    local_ranks_of,
+    node_of,
+    number_of,
+    run_of,
+    safe_name,
+    world_size_of,
+)
 from .problem import Problem
 from .stores import Store
-from .tables import SCHEMA_VERSION, TABLES, arrow_schema
+from .tables import TABLES, arrow_schema
 
 ROW_GROUP = 256 * 1024  # an engine's threads share a table by row groups
 
@@ -29,13 +38,20 @@ def _columns(table: str, rows: list[tuple]) -> pa.Table:
 
 
 def write_table(path: pathlib.Path, table: pa.Table) -> None:
-    """Whole or not at all: readers see the earlier file until the new one is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as name:
+        pq.write_table(table, name, **_layout(table.schema))
+
+
+@contextlib.contextmanager
+def whole_file(path: pathlib.Path) -> Iterator[str]:
+    """A name to write to, which becomes `path` at the end: whole or not at all. Readers see the earlier file until
+    then."""
     # Readers look for *.parquet, so what a killed writer leaves is never read.
     handle, name = tempfile.mkstemp(prefix=".new-", suffix=".part", dir=path.parent)
     os.close(handle)
     try:
-        pq.write_table(table, name, **_layout(table.schema))
+        yield name
         with open(name, "rb") as written:
             os.fsync(written.fileno())
         pathlib.Path(name).chmod(0o666 & ~_umask())
@@ -69,7 +85,11 @@ def tables_of(store: Store, run: str, job: str, node: str) -> dict[str, pa.Table
         (run, host, rank, row[0], start + row[1], row[2], bool(row[3]), *row[4:])
         for rank, row in store.steps()
     ]
-    ranks = [(run, host, loop.rank, node, loop.pid, loop.steps) for loop in store.loops]
+    local = local_ranks_of(store)
+    ranks = [
+        (run, host, loop.rank, node, loop.pid, loop.steps, local.get(loop.rank))
+        for loop in store.loops
+    ]
     lines = [
         (run, host, rank, *row)
         for rank, row in store.of_loops(
@@ -93,10 +113,29 @@ def tables_of(store: Store, run: str, job: str, node: str) -> dict[str, pa.Table
             start,
             meta.get("state", ""),
             str(store.path.resolve()),
+            meta.get("job_id", ""),
+            number_of(store, "node_rank"),
+            number_of(store, "restart_count"),
+            number_of(store, "requeue_count"),
         )
     ]
     rows = {"step": steps, "rank": ranks, "line": lines, "verdict": verdicts, "run": about}
     return {name: _columns(name, rows[name]) for name in TABLES}
+
+
+def _refuse_another_recording(lake: pathlib.Path, folder: str, node: str, store: Store) -> None:
+    """Of the same run and node: two programs in one allocation of a scheduler have the same job id."""
+    path = lake / "run" / folder / f"node-{node}.parquet"
+    if not path.exists():
+        return
+    before = read_file(path, ["wall_start_unix_ns", "store"]).to_pylist()
+    ours = (int(store.meta.get("wall_start_unix_ns", 0)), str(store.path.resolve()))
+    for row in before:
+        if row["wall_start_unix_ns"] != ours[0] and row["store"] != ours[1]:
+            raise Problem(
+                f"{store.path}: node {node} of this run is in the lake already, from another recording"
+                f" ({row['store']}); name another run with --run"
+            )
 
 
 def _refuse_other_ranks(lake: pathlib.Path, folder: str, node: str, store: Store) -> None:
@@ -127,10 +166,11 @@ def add(path: pathlib.Path, lake: pathlib.Path, job: str | None, run: str | None
     """Adds a store, or replaces what the lake has of it. Returns a line that says so."""
     store = Store(path)
     try:
-        job = job or job_of(store) or store.meta.get("program") or path.stem
-        run = run or job_of(store) or f"{job}-{store.meta.get('wall_start_unix_ns', '0')}"
+        job = job or job_of(store)
+        run = run or run_of(store)
         node = safe_name(node_of(store))
         folder = f"run={safe_name(run)}"
+        _refuse_another_recording(lake, folder, node, store)
         _refuse_other_ranks(lake, folder, node, store)
         tables = tables_of(store, run, job, node)
         try:
@@ -140,39 +180,11 @@ def add(path: pathlib.Path, lake: pathlib.Path, job: str | None, run: str | None
         except (OSError, pa.ArrowException) as error:
             raise Problem(f"{lake}: cannot be written ({first_line(error)})") from error
         unfinished = "" if store.meta.get("state") == "complete" else "; it is still being written"
+        restarted = f"; left out: {store.restarts} processes that were started anew"
         ranks = ", ".join(str(loop.rank) for loop in store.loops)
-        return f"{path}: run {run}, node {node}, ranks {ranks}, {len(tables['step'])} steps{unfinished}"
+        return (
+            f"{path}: run {run}, node {node}, ranks {ranks}, {len(tables['step'])} steps{unfinished}"
+            f"{restarted if store.restarts else ''}"
+        )
     finally:
         store.close()
-
-
-def usable_files(lake: pathlib.Path) -> tuple[dict[str, list[str]], list[str]]:
-    """The files of each table, and a line for each that is left out."""
-    if not lake.is_dir():
-        raise Problem(f"{lake}: no such folder; `stepscope lake add run.db --lake {lake}` makes it")
-    left_out: list[str] = []
-    files: dict[str, list[str]] = {name: [] for name in TABLES}
-    for about in sorted((lake / "run").glob("run=*/node-*.parquet")):
-        paths = {name: lake / name / about.parent.name / about.name for name in TABLES}
-        reason = next(filter(None, (_unusable(path) for path in paths.values())), None)
-        if reason:
-            left_out.append(reason)
-            continue
-        for name, path in paths.items():
-            files[name].append(str(path))
-    if not files["step"]:
-        raise Problem(
-            "; ".join(left_out) or f"{lake}: holds no runs; add some with `stepscope lake add`"
-        )
-    return files, left_out
-
-
-def _unusable(path: pathlib.Path) -> str | None:
-    try:
-        metadata = pq.read_schema(path).metadata or {}
-    except (pa.ArrowException, OSError) as error:
-        return f"{path}: left out, cannot be read as Parquet ({first_line(error)})"
-    version = int(metadata.get(b"schema_version", b"0"))
-    if 1 <= version <= SCHEMA_VERSION:
-        return None
-    return f"{path}: left out, has lake schema version {version}, and this Stepscope knows {SCHEMA_VERSION}"

@@ -30,6 +30,8 @@ class Loop:
     rank: int
     pid: int
     steps: int
+    first_ns: int
+    end_ns: int
 
 
 class Store:
@@ -37,7 +39,13 @@ class Store:
 
     def __init__(self, path: pathlib.Path):
         self.path = path
-        if not path.is_file():
+        self.restarts = 0  # processes whose rank a later one has
+        try:
+            found = path.is_file()
+            path.open("rb").close() if found else None
+        except PermissionError as error:
+            raise Problem(f"{path}: may not be read; ask its owner to permit that") from error
+        if not found:
             raise Problem(f"{path}: no such file")
         try:
             self._database = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
@@ -66,7 +74,8 @@ class Store:
 
     def _find_loops(self) -> list[Loop]:
         rows = self._database.execute(
-            "SELECT s.thread_id, p.id, p.rank, p.pid, count(*) AS steps FROM step AS s"
+            "SELECT s.thread_id, p.id, p.rank, p.pid, count(*) AS steps, min(s.start_ns),"
+            " max(s.start_ns + s.dur_ns) FROM step AS s"
             " JOIN thread AS t ON t.id = s.thread_id JOIN process AS p ON p.id = t.process_id"
             " GROUP BY s.thread_id ORDER BY steps DESC"
         ).fetchall()
@@ -76,30 +85,33 @@ class Store:
                 " still being written"
             )
         loops: dict[int, Loop] = {}
-        for thread, process, rank, pid, steps in rows:
-            loops.setdefault(process, Loop(thread, -1 if rank is None else rank, pid, steps))
+        for thread, process, rank, pid, *numbers in rows:
+            loops.setdefault(process, Loop(thread, -1 if rank is None else rank, pid, *numbers))
         return self._with_ranks(list(loops.values()))
 
     def _with_ranks(self, loops: list[Loop]) -> list[Loop]:
         if len(loops) == 1 and loops[0].rank < 0:
             loops[0].rank = 0
-        ranks = [loop.rank for loop in loops]
-        for rank in ranks:
-            if rank < 0:
-                raise Problem(
-                    f"{self.path}: has {len(loops)} training processes, and not all have a rank; set"
-                    " RANK for each"
-                )
-            if ranks.count(rank) > 1:
-                raise Problem(
-                    f"{self.path}: two processes say that they are rank {rank}; record each restart"
-                    " of a job into a store of its own"
-                )
-        return sorted(loops, key=lambda loop: loop.rank)
+        if any(loop.rank < 0 for loop in loops):
+            raise Problem(
+                f"{self.path}: has {len(loops)} training processes, and not all have a rank; set"
+                " RANK for each"
+            )
+        return self._last_of_each_rank(loops)
 
-    def environment(self) -> dict[str, str]:
-        lines = self.meta.get("environment", "").splitlines()
-        return dict(line.split("=", 1) for line in lines if "=" in line)
+    def _last_of_each_rank(self, loops: list[Loop]) -> list[Loop]:
+        """A launcher that starts its workers anew gives them the ranks of the earlier ones."""
+        last: dict[int, Loop] = {}
+        for loop in sorted(loops, key=lambda loop: loop.first_ns):
+            before = last.get(loop.rank)
+            if before and loop.first_ns < before.end_ns:
+                raise Problem(
+                    f"{self.path}: two processes say at the same time that they are rank {loop.rank}; give each a"
+                    " RANK of its own"
+                )
+            self.restarts += before is not None
+            last[loop.rank] = loop
+        return sorted(last.values(), key=lambda loop: loop.rank)
 
     def steps(self) -> Iterator[tuple[int, tuple]]:
         """(rank, row) of each step of the loops, by rank and number."""

@@ -31,7 +31,13 @@ TABLES = {
         ("steady", pa.bool_()),
         *((name, pa.int64()) for name in _NUMBERS),
     ],
-    "rank": [*_KEY, ("node", pa.string()), ("pid", pa.int64()), ("steps", pa.int64())],
+    "rank": [
+        *_KEY,
+        ("node", pa.string()),
+        ("pid", pa.int64()),
+        ("steps", pa.int64()),
+        ("local_rank", pa.int32()),
+    ],
     "line": [
         *_KEY,
         ("place", pa.string()),
@@ -60,6 +66,10 @@ TABLES = {
         ("wall_start_unix_ns", pa.int64()),
         ("state", pa.string()),
         ("store", pa.string()),
+        ("job_id", pa.string()),
+        ("node_rank", pa.int64()),
+        ("restarts", pa.int64()),
+        ("requeues", pa.int64()),
     ],
 }
 

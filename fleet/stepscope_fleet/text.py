@@ -1,7 +1,7 @@
 """The answers as text for a terminal."""
 
 
-def _plain(text: object) -> str:
+def plain(text: object) -> str:
     """Names come from other machines: nothing that a terminal would obey."""
     return "".join(c if c.isprintable() else "?" for c in str(text))
 
@@ -19,14 +19,14 @@ def _count(number: int, thing: str) -> str:
 def _rank_lines(rank: dict) -> list[str]:
     since = f" since about step {rank['since_step']}" if rank["since_step"] is not None else ""
     lines = [
-        f"  rank {rank['rank']} on {_plain(rank['host'])}: {rank['category']}"
+        f"  rank {rank['rank']} on {plain(rank['host'])}: {rank['category']}"
         f" +{rank['excess_ns'] / 1e6:.2f} ms a step ({rank['step_share']:.1%}){since};"
         f" the other ranks waited {_hours(rank['costs_others_hours'])} for it"
     ]
     if rank["line"]:
         at = rank["line"]
         lines.append(
-            f"    {_plain(at['file'])}:{at['line']} {_plain(at['function'])}"
+            f"    {plain(at['file'])}:{at['line']} {plain(at['function'])}"
             f"  {at['share']:.0%} of its {rank['category']} time"
         )
     return lines
@@ -34,18 +34,24 @@ def _rank_lines(rank: dict) -> list[str]:
 
 def run_text(run: dict) -> str:
     lines = [
-        f"{_plain(run['run'])} · {_plain(run['program'])} · {_count(run['ranks'], 'rank')} on"
+        f"{plain(run['run'])} · {plain(run['program'])} · {_count(run['ranks'], 'rank')} on"
         f" {_count(run['hosts'], 'host')} · {_hours(run['hours'])} of rank time",
         f"  lost: input {_hours(run['lost_input_hours'])} ({run['input_share']:.1%}),"
         f" stragglers {_hours(run['lost_straggler_hours'])} (slowdown {run['slowdown']:.3f}),"
-        f" launch {_hours(run['lost_launch_hours'])}",
+        f" launch {_hours(run['lost_launch_hours'])}"
+        + (f"; it costs {run['lost_cost']:,.2f}" if run["lost_cost"] is not None else ""),
     ]
     if run["missing_ranks"]:
         missing = ", ".join(str(rank) for rank in run["missing_ranks"][:8])
         more = "" if len(run["missing_ranks"]) <= 8 else ", …"
         lines.append(f"  missing in the lake: rank {missing}{more}")
     if run["unfinished_nodes"]:
-        lines.append(f"  still being written: node {_plain(', '.join(run['unfinished_nodes']))}")
+        lines.append(f"  still being written: node {plain(', '.join(run['unfinished_nodes']))}")
+    if run["restarts"]:
+        lines.append(f"  its processes were started anew {_count(run['restarts'], 'time')}")
+    if run["clocks_apart_ns"]:
+        apart = _hours(run["clocks_apart_ns"] / 3.6e12)
+        lines.append(f"  the clocks of its hosts are {apart} apart; steps are compared by number")
     for rank in run["slow_ranks"][:10]:
         lines += _rank_lines(rank)
     if len(run["slow_ranks"]) > 10:
@@ -55,11 +61,26 @@ def run_text(run: dict) -> str:
     return "\n".join(lines)
 
 
+def _regression_text(one: dict) -> str:
+    line = (
+        f"{plain(one['run'])} is slower than {plain(one['before_run'])}, the run of {plain(one['job'])} before it:"
+        f" {one['step_ns'] / 1e6:.2f} ms a step after {one['before_step_ns'] / 1e6:.2f} ms"
+        f" (+{one['change_share']:.1%}); most of it is {one['category']}"
+        f" (+{one['category_change_ns'] / 1e6:.2f} ms)"
+        + (f" of rank {one['rank']}" if one["rank"] is not None else "")
+    )
+    if one["line"]:
+        at = one["line"]
+        line += f", {plain(at['file'])}:{at['line']} {plain(at['function'])}"
+    return line
+
+
 def fleet_text(answers: dict) -> str:
     parts = [run_text(run) for run in answers["runs"]]
     parts += [
-        f"{_plain(host['host'])} has slow ranks in {len(host['runs'])} runs:"
-        f" {_plain(', '.join(host['runs']))}"
+        f"{plain(host['host'])} has slow ranks in {len(host['runs'])} runs:"
+        f" {plain(', '.join(host['runs']))}"
         for host in answers["slow_hosts"]
     ]
+    parts += [_regression_text(one) for one in answers["regressions"]]
     return "\n\n".join(parts)

@@ -8,10 +8,11 @@ import sys
 import time
 
 from . import pipeline, stragglers
-from .answers import Lake, analyze
+from .answers import analyze
 from .lake import add
+from .page import write_page
 from .problem import Problem
-from .text import fleet_text
+from .text import fleet_text, plain
 
 _UNITS_S = {"h": 3600, "d": 86400, "w": 7 * 86400}
 
@@ -21,6 +22,16 @@ def _ago(text: str) -> float:
     if not match:
         raise argparse.ArgumentTypeError(f"{text} is no time such as 12h, 7d or 2w")
     return int(match[1]) * _UNITS_S[match[2]]
+
+
+def _price(text: str) -> float:
+    try:
+        price = float(text)
+    except ValueError:
+        price = -1.0
+    if not 0 <= price < 1e9:
+        raise argparse.ArgumentTypeError(f"{text} is no price of an hour such as 2.50")
+    return price
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -34,11 +45,14 @@ def _parser() -> argparse.ArgumentParser:
         "--lake", required=True, type=pathlib.Path, help="the folder; made if need be"
     )
     adds.add_argument(
-        "--job", help="what the runs of one job share; default: the scheduler's job id"
+        "--job", help="what the runs of one job share; default: the name that the run was given"
     )
     adds.add_argument("--run", help="what the nodes of one run share; default: the job id")
     fleet = verbs.add_parser("fleet", help="say which ranks and hosts are slow")
     fleet.add_argument("lake", type=pathlib.Path)
+    fleet.add_argument("action", nargs="?", choices=["report"])
+    fleet.add_argument("-o", "--output", type=pathlib.Path, help="the page to write")
+    fleet.add_argument("--price", type=_price, help="what an hour of a rank costs")
     fleet.add_argument("--run", nargs="+", default=[], metavar="ID", help="only these runs")
     fleet.add_argument("--since", type=_ago, help="only runs that began within 12h, 7d or 2w")
     fleet.add_argument("--json", action="store_true", help="print a JSON document")
@@ -49,9 +63,9 @@ def _add(arguments: argparse.Namespace) -> int:
     code = 0
     for store in arguments.stores:
         try:
-            print(add(store, arguments.lake, arguments.job, arguments.run))
+            print(plain(add(store, arguments.lake, arguments.job, arguments.run)))
         except Problem as problem:  # the others are added all the same
-            print(f"stepscope lake: {problem}", file=sys.stderr)
+            print(f"stepscope lake: {plain(problem)}", file=sys.stderr)
             code = 3
     return code
 
@@ -71,18 +85,26 @@ def _fleet(arguments: argparse.Namespace) -> int:
     if arguments.lake.is_file():
         return _stragglers(arguments)
     since = time.time_ns() - int(arguments.since * 1e9) if arguments.since else 0
-    answers = analyze(Lake(arguments.lake, arguments.run, since))
-    for line in answers["left_out"]:
-        print(f"stepscope fleet: {line}", file=sys.stderr)
-    print(json.dumps(answers, indent=2) if arguments.json else fleet_text(answers))
+    answers = analyze(arguments.lake, arguments.run, since, arguments.price)
+    for line in answers.document["left_out"]:
+        print(f"stepscope fleet: {plain(line)}", file=sys.stderr)
+    if arguments.action == "report":
+        write_page(arguments.output, arguments.lake, answers)
+    elif arguments.json:
+        print(json.dumps(answers.document, indent=2))
+    else:
+        print(fleet_text(answers.document))
     return 0
 
 
 def main(words: list[str]) -> int:
     """Exit codes: 0 fine, 2 wrong usage, 3 a store or a lake that cannot be used."""
-    arguments = _parser().parse_args(words)
+    parser = _parser()
+    arguments = parser.parse_args(words)
+    if arguments.verb == "fleet" and (arguments.action == "report") != bool(arguments.output):
+        parser.error("fleet LAKE report and -o FILE go together: name the page to write")
     try:
         return _add(arguments) if arguments.verb == "lake" else _fleet(arguments)
     except Problem as problem:
-        print(f"stepscope {arguments.verb}: {problem}", file=sys.stderr)
+        print(f"stepscope {arguments.verb}: {plain(problem)}", file=sys.stderr)
         return 3

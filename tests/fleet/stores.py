@@ -23,21 +23,27 @@ def make_store(
     start=START,
     version=5,
     state="complete",
+    name=None,
+    line_function="load",
+    longer=0,
+    meta=None,
 ):
-    """`ranks`: of each its process; `slow`: {rank: (category, ns more a step)}, from a step on."""
+    """`ranks`: of each its process; `slow`: {rank: (category, ns more a step)}, from a step on. `longer`: ns that every
+    rank takes more in each step, for input."""
     database = sqlite3.connect(path)
     database.executescript(SCHEMA)
     database.execute(f"PRAGMA user_version = {version}")
-    environment = [f"SLURM_JOB_ID={job}", f"SLURM_NODEID={node}"] if job else []
-    environment += [f"SLURM_NTASKS={world}"] if world else []
-    meta = {
+    facts = {
         "host": host,
         "wall_start_unix_ns": str(start),
         "state": state,
         "program": "train.py",
-        "environment": "\n".join(environment),
+        **({"job_id": job, "node_rank": str(node)} if job else {}),
+        **({"job_name": name} if name else {}),
+        **({"world_size": str(world)} if world else {}),
+        **(meta or {}),
     }
-    database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", meta.items())
+    database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
     for thread, rank in enumerate(ranks, 1):
         database.execute(
             "INSERT INTO process VALUES (?, ?, 'python', 'python', 1, ?)",
@@ -47,26 +53,30 @@ def make_store(
             "INSERT INTO thread VALUES (?, ?, ?, NULL, 'main')", (thread, thread, 100 + thread)
         )
         database.execute(
-            "INSERT INTO line_share VALUES (NULL, ?, 'loop', 'input', 'data.py', 41, 'load', '', '', 9, 0.9,"
+            "INSERT INTO line_share VALUES (NULL, ?, 'loop', 'input', 'data.py', 41, ?, '', '', 9, 0.9,"
             " 0.8, 1.0, 1)",
-            (thread,),
+            (thread, line_function),
         )
         database.execute(
             "INSERT INTO verdict VALUES (NULL, ?, 'compute-bound', NULL, 0.1, 0, 1, 'high', 'x', 9, NULL)",
             (thread,),
         )
-        add_steps(database, thread, rank, steps, slow or {}, slow_from)
+        add_steps(database, thread, rank, steps, slow or {}, slow_from, longer)
     database.commit()
     database.close()
     return pathlib.Path(path)
 
 
-def add_steps(database, thread, rank, steps, slow, slow_from):
+def add_steps(database, thread, rank, steps, slow, slow_from, longer=0):
     longest = max((more for _, more in slow.values()), default=0)
     for number in range(1, steps + 1):
-        parts = {"input": 2 * MS, "compute": 90 * MS, "host": MS + (number * 7 + rank) % 5 * 10_000}
+        parts = {
+            "input": 2 * MS + longer,
+            "compute": 90 * MS,
+            "host": MS + (number * 7 + rank) % 5 * 10_000,
+        }
         late = longest if number > slow_from else 0
-        length = 95 * MS + late
+        length = 95 * MS + late + longer
         if rank in slow and number > slow_from:
             category, more = slow[rank]
             parts[category] += more

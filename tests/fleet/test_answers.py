@@ -80,7 +80,10 @@ def test_runs_by_what_they_waste_and_hosts_slow_in_several(verb, lake, tmp_path,
     add_run(verb, lake, tmp_path, job="poor", slow={5: ("host", 20 * MS)})
     found = answers()
     assert [run["run"] for run in found["runs"]] == ["bad", "poor", "good"]
-    assert found["slow_hosts"] == [{"host": "node-2", "runs": ["bad", "poor"]}]
+    (host,) = found["slow_hosts"]
+    assert (host["host"], host["runs"]) == ("node-2", ["bad", "poor"])
+    costs = [run["slow_ranks"][0]["costs_others_hours"] for run in found["runs"][:2]]
+    assert host["costs_others_hours"] == pytest.approx(sum(costs))
     assert [run["run"] for run in answers("--run", "poor")["runs"]] == ["poor"]
 
 

@@ -1,4 +1,4 @@
-"""Which job and node a store is of, by what each scheduler sets."""
+"""Which run and node a store is of, by what the recorder found out."""
 
 import pathlib
 import sys
@@ -8,34 +8,49 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "fleet"))
 
-from stepscope_fleet.identity import job_of, node_of, world_size_of
+from stepscope_fleet.identity import job_of, local_ranks_of, node_of, run_of, world_size_of
+
+FACTS = {"host": "train-5", "program": "train.py", "wall_start_unix_ns": "17"}
 
 
-def store_of(environment, host):
+def store_of(meta, ranks=1):
     return types.SimpleNamespace(
-        meta={"host": host},
-        environment=lambda: environment,
-        loops=[types.SimpleNamespace(rank=8)],
+        meta=FACTS | meta,
+        path=pathlib.Path("run.db"),
+        loops=[types.SimpleNamespace(rank=8 + rank) for rank in range(ranks)],
     )
 
 
 @pytest.mark.parametrize(
-    ("environment", "job", "node", "world"),
+    ("meta", "job", "run", "node"),
     [
-        ({"SLURM_JOB_ID": "77", "SLURM_NODEID": "3", "SLURM_NTASKS": "64"}, "77", "0003", 64),
+        ({"job_id": "77", "job_name": "nightly", "node_rank": "3"}, "nightly", "77", "0003"),
+        ({"job_id": "77", "node_rank": "3", "requeue_count": "2"}, "train.py", "77.2", "0003"),
+        ({"job_id": "77", "node_rank": "3", "requeue_count": "0"}, "train.py", "77", "0003"),
+        ({"job_id": "77"}, "train.py", "77", "train-5-0008"),
+        # srun around `stepscope run`: a store of each rank.
+        ({"job_id": "77", "node_rank": "3", "rank": "9"}, "train.py", "77", "0003-rank-0009"),
+        ({"job_id": "77", "node_rank": "3", "rank": ""}, "train.py", "77", "0003"),
+        ({"job_id": "77", "node_rank": "x" * 9000}, "train.py", "77", "train-5-0008"),
+        ({}, "train.py", "train.py-17", "train-5-0008"),
+        # `run --job` without a scheduler: on one machine each run is one of its own.
+        ({"job_id": "nightly", "job_name": "nightly"}, "nightly", "nightly-17", "train-5-0008"),
         (
-            {"TORCHELASTIC_RUN_ID": "job7", "GROUP_RANK": "1", "WORLD_SIZE": "16"},
-            "job7",
-            "0001",
-            16,
+            {"job_id": "nightly", "job_name": "nightly", "world_size": "16"},
+            "nightly",
+            "nightly",
+            "train-5-0008",
         ),
-        ({"TORCHELASTIC_RUN_ID": "none", "GROUP_RANK": "1"}, None, "0001", None),
-        ({"RAY_JOB_ID": "02000000", "NODE_RANK": "2"}, "02000000", "0002", None),
-        ({"JOB_COMPLETION_INDEX": "5"}, "train", "0005", None),
-        ({"OMPI_COMM_WORLD_SIZE": "4"}, None, "train-5-0008", 4),
-        ({}, None, "train-5-0008", None),
     ],
 )
-def test_what_schedulers_set(environment, job, node, world):
-    store = store_of(environment, "train-5")
-    assert (job_of(store), node_of(store), world_size_of(store)) == (job, node, world)
+def test_run_and_node(meta, job, run, node):
+    store = store_of(meta)
+    assert (job_of(store), run_of(store), node_of(store)) == (job, run, node)
+
+
+def test_numbers():
+    store = store_of({"world_size": "64", "local_ranks": "8:0 9:1"})
+    assert world_size_of(store) == 64
+    assert local_ranks_of(store) == {8: 0, 9: 1}
+    assert world_size_of(store_of({"world_size": "-4"})) is None
+    assert local_ranks_of(store_of({"local_ranks": "8:0 nonsense 9:"})) == {8: 0}

@@ -50,7 +50,10 @@ def test_adding_twice_changes_nothing_and_leaves_the_store_alone(verb, lake, tmp
         (lambda path: execute(path, "PRAGMA user_version = 99"), "install a newer one"),
         (lambda path: execute(path, "PRAGMA user_version = 4"), "brings it up to date"),
         (lambda path: execute(path, "DELETE FROM step"), "run `stepscope analyze"),
-        (lambda path: execute(path, "UPDATE process SET rank = 0"), "say that they are rank 0"),
+        (
+            lambda path: execute(path, "UPDATE process SET rank = 0"),
+            "say at the same time that they are rank 0",
+        ),
         (lambda path: execute(path, "UPDATE process SET rank = NULL"), "not all have a rank"),
     ],
 )

@@ -1,0 +1,121 @@
+"""Runs the queries on the files of a lake, one run at a time, within a limit of memory."""
+
+import contextlib
+import itertools
+import pathlib
+import tempfile
+from collections.abc import Iterator
+
+import duckdb
+
+from .lake import first_line
+from .lake_files import LakeFiles, Node
+from .problem import Problem
+from .tables import TABLES
+
+QUERIES = pathlib.Path(__file__).resolve().parent.parent / "queries"
+MEMORY_LIMIT = "2GB"  # beyond it DuckDB uses a temporary folder
+ROWS_AT_ONCE = 4_000_000  # medians hold all their values, which no folder can take
+_SQL_TYPES = {"string": "VARCHAR", "int32": "INTEGER", "int64": "BIGINT", "double": "DOUBLE"}
+
+
+class ChangedFiles(Exception):
+    """A file is not there any more, or not as it was: somebody writes to the lake."""
+
+
+class Engine:
+    """The tables of some nodes as views, for one query after another."""
+
+    def __init__(self, nodes: list[Node]):
+        self._temporary = tempfile.TemporaryDirectory(prefix="stepscope-fleet-")
+        self._database = duckdb.connect()
+        self._database.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
+        self._database.execute("SET temp_directory = ?", [self._temporary.name])
+        self._database.execute("SET preserve_insertion_order = false")
+        with _changes():
+            for table in TABLES:
+                self._make_view(table, [node.files[table] for node in nodes])
+
+    def __enter__(self) -> "Engine":
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self._database.close()
+        self._temporary.cleanup()
+
+    def _make_view(self, table: str, paths: list[str]) -> None:
+        listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
+        source = f"read_parquet([{listed}], union_by_name = true, hive_partitioning = false)"
+        described = self._database.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+        there = {row[0] for row in described}
+        # What an older Stepscope did not write yet.
+        absent = "".join(
+            f", CAST(NULL AS {_SQL_TYPES.get(str(kind), 'BOOLEAN')}) AS {name}"
+            for name, kind in TABLES[table]
+            if name not in there
+        )
+        within = " WHERE step BETWEEN getvariable('first_step') AND getvariable('last_step')"
+        self._database.execute(
+            f"CREATE VIEW {table} AS SELECT *{absent} FROM {source}"
+            f"{within if table == 'step' else ''}"
+        )
+        if table == "step":
+            self._choose(-(2**62), 2**62)
+
+    def _choose(self, first: int, last: int) -> None:
+        """The steps that queries are asked about, both included."""
+        self._database.execute(f"SET VARIABLE first_step = {first}")
+        self._database.execute(f"SET VARIABLE last_step = {last}")
+
+    def ask(self, query: str) -> Iterator[dict]:
+        """The rows of queries/QUERY.sql."""
+        with _changes(query):
+            answer = self._database.execute((QUERIES / f"{query}.sql").read_text(encoding="utf-8"))
+            names = [column[0] for column in answer.description]
+            while rows := answer.fetchmany(10_000):
+                for row in rows:
+                    yield dict(zip(names, row, strict=True))
+
+    def _extent(self) -> tuple[int, int, int]:
+        with _changes():
+            return self._database.execute(
+                "SELECT count(*), min(step), max(step) FROM step"
+            ).fetchone()
+
+    def has_steps(self) -> bool:
+        return self._extent()[0] > 0
+
+    def in_parts(self, query: str) -> Iterator[list[dict]]:
+        """The same for parts of the steps, so that no part has more than some ROWS_AT_ONCE rows."""
+        rows, first, last = self._extent()
+        if not rows:
+            return
+        parts = min(-(-rows // ROWS_AT_ONCE), last - first + 1)
+        edges = [first + (last - first + 1) * part // parts for part in range(parts + 1)]
+        for begin, end in itertools.pairwise(edges):
+            self._choose(begin, end - 1)
+            yield list(self.ask(query))
+        self._choose(first, last)
+
+
+@contextlib.contextmanager
+def _changes(query: str = "") -> Iterator[None]:
+    try:
+        yield
+    except (duckdb.IOException, duckdb.InvalidInputException) as error:
+        raise ChangedFiles(first_line(error)) from error
+    except duckdb.Error as error:
+        raise Problem(f"{query}.sql: {first_line(error)}") from error
+
+
+def chosen(files: LakeFiles, runs: list[str], since_unix_ns: int) -> dict[str, list[Node]]:
+    """The nodes of each run that is asked about."""
+    every = files.runs()
+    kept = {
+        run: nodes
+        for run, nodes in every.items()
+        if (not runs or run in runs) and max(n.start_unix_ns for n in nodes) >= since_unix_ns
+    }
+    if not kept:
+        raise Problem(f"no run is chosen; the lake holds {', '.join(sorted(every)[:20])}")
+    return kept

@@ -1,0 +1,100 @@
+"""The answers as one HTML file that needs nothing else, in the style of the report of a run."""
+
+import base64
+import dataclasses
+import hashlib
+import json
+import os
+import pathlib
+import re
+
+from .answers import Answers
+from .engine import QUERIES
+from .lake import first_line, whole_file
+from .problem import Problem
+from .tables import TABLES
+
+_FLEET = pathlib.Path(__file__).resolve().parent.parent
+# What the report of a run is made of too: installed beside ours, or in the source tree.
+_SHARED = (_FLEET / "page", _FLEET.parent / "viewer-export/report/page")
+# Limits of the page, so that a browser opens it however large the lake is.
+MOST_RUNS = 200
+MOST_PICTURES = 40
+MOST_SLOW_RANKS = 50
+MOST_LEFT_OUT = 100
+
+
+def _part(name: str) -> str:
+    for folder in _SHARED:
+        if (folder / name).is_file():
+            return (folder / name).read_text(encoding="utf-8")
+    raise Problem(f"{_SHARED[0] / name}: not there; install Stepscope anew")
+
+
+def _module(name: str) -> str:
+    """Without what a page that opens from disk cannot do: import from other files."""
+    text = re.sub(r"(?m)^import [^;]*;", "", _part(f"{name}.js"))
+    return re.sub(r"(?m)^export ", "", text)
+
+
+def _source(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _data(lake: pathlib.Path, answers: Answers) -> dict:
+    runs = answers.document["runs"]
+    pictured = [run["run"] for run in runs[:MOST_PICTURES] if run["run"] in answers.heat]
+    left_out = answers.document["left_out"]
+    more = f"and {len(left_out) - MOST_LEFT_OUT} more files"
+    fleet = answers.document | {
+        "runs": runs[:MOST_RUNS],
+        "left_out": left_out[:MOST_LEFT_OUT] + ([more] if len(left_out) > MOST_LEFT_OUT else []),
+    }
+    views = "\n".join(
+        f"CREATE VIEW {table} AS FROM read_parquet('{_quoted(lake)}/{table}/*/*.parquet',"
+        " union_by_name = true, hive_partitioning = false);"
+        for table in TABLES
+    )
+    return {
+        "lake": str(lake),
+        "fleet": fleet,
+        "runs_left_out": len(runs) - len(fleet["runs"]),
+        "most_slow_ranks": MOST_SLOW_RANKS,
+        "heat": {run: dataclasses.asdict(answers.heat[run]) for run in pictured},
+        "queries": {q.name: q.read_text(encoding="utf-8") for q in sorted(QUERIES.glob("*.sql"))},
+        "views": views,
+    }
+
+
+def _quoted(lake: pathlib.Path) -> str:
+    return str(lake.resolve()).replace("'", "''")
+
+
+def page_text(lake: pathlib.Path, answers: Answers) -> str:
+    script = "".join(_module(name) for name in ("dom", "text", "fleet"))
+    style = _part("style.css") + _part("fleet.css")
+    # Names come from other machines: none may end the element that holds them.
+    data = json.dumps(_data(lake, answers), separators=(",", ":")).replace("<", "\\u003c")
+    parts = {
+        "SCRIPT_SOURCE": _source(script),
+        "STYLE_SOURCE": _source(style),
+        "STYLE": style,
+        "SCRIPT": script,
+        "DATA": data,
+    }
+    # In one pass: what is put in is not looked at again.
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _part("page.html"))
+
+
+def write_page(path: pathlib.Path, lake: pathlib.Path, answers: Answers) -> None:
+    text = page_text(lake, answers).encode()
+    try:
+        if path.exists() and not path.is_file():  # /dev/stdout
+            path.write_bytes(text)
+            return
+        with whole_file(path) as name, open(name, "wb") as file:
+            file.write(text)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else first_line(error)
+        raise Problem(f"{path}: cannot be written ({reason})") from error

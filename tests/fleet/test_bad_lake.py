@@ -1,0 +1,204 @@
+"""What is wrong with a store or a lake is named, left out or resumed."""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import sqlite3
+import sys
+import threading
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from stores import MS, START, make_store
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "fleet"))
+
+from stepscope_fleet import answers as fleet_answers
+from stepscope_fleet.answers import analyze
+from stepscope_fleet.engine import ChangedFiles, Engine
+from stepscope_fleet.lake import add
+from stepscope_fleet.problem import Problem
+
+HOUR_NS = 3_600_000_000_000
+
+
+def add_node(lake, folder, node, **more):
+    store = make_store(
+        folder / f"{node}.db", [2 * node, 2 * node + 1], host=f"node-{node}", node=node, **more
+    )
+    return add(store, lake, None, None)
+
+
+def document(lake):
+    return analyze(lake, []).document
+
+
+@contextlib.contextmanager
+def permissions_count():
+    """root may read everything: for a while this process is somebody else."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def others_may_enter(tmp_path):
+    for folder in [tmp_path, *tmp_path.parents][:3]:
+        folder.chmod(0o755)
+
+
+def restart(path, rank, seconds):
+    """A later process with the same rank, of a launcher that started its workers anew."""
+    database = sqlite3.connect(path)
+    database.execute("INSERT INTO process VALUES (50, 150, 'python', 'python', 1, ?)", (rank,))
+    database.execute("INSERT INTO thread VALUES (50, 50, 150, NULL, 'main')")
+    database.execute(
+        "INSERT INTO step (thread_id, number, start_ns, dur_ns, marker, ops_recorded, steady)"
+        " SELECT 50, number, start_ns + ?, dur_ns, marker, 0, 1 FROM step WHERE thread_id = 1 AND number < 9",
+        (int(seconds * 1e9),),
+    )
+    database.commit()
+    database.close()
+
+
+def test_of_restarted_ranks_the_last_start_counts(lake, tmp_path):
+    store = make_store(tmp_path / "a.db", [0, 1], meta={"restart_count": "1"})
+    restart(store, 0, 3600)
+    assert "left out: 1 processes that were started anew" in add(store, lake, None, None)
+    rows = pq.read_table(lake / "rank/run=77/node-0000.parquet", partitioning=None).to_pylist()
+    assert [(row["rank"], row["pid"], row["steps"]) for row in rows] == [(0, 150, 8), (1, 102, 60)]
+    (run,) = document(lake)["runs"]
+    assert run["restarts"] == 1 and run["missing_ranks"] == []
+
+
+def test_two_processes_of_a_rank_at_the_same_time_are_refused(lake, tmp_path):
+    store = make_store(tmp_path / "a.db", [0, 1])
+    restart(store, 0, 1)
+    with pytest.raises(Problem, match="at the same time that they are rank 0"):
+        add(store, lake, None, None)
+
+
+def test_a_rank_in_two_files_counts_once(lake, tmp_path):
+    """Two writers at once do not see each other."""
+    add_node(lake, tmp_path, 0, slow={1: ("input", 30 * MS)})
+    for table in ("line", "rank", "run", "step", "verdict"):
+        folder = lake / table / "run=77"
+        shutil.copy(folder / "node-0000.parquet", folder / "node-0009.parquet")
+    found = document(lake)
+    assert found["runs"][0]["ranks"] == 2 and len(found["left_out"]) == 1
+    assert "node-0009.parquet: left out, rank 0 of run 77 is in" in found["left_out"][0]
+
+
+def test_another_recording_does_not_replace_one(lake, tmp_path):
+    add_node(lake, tmp_path, 0)
+    (tmp_path / "later").mkdir()
+    with pytest.raises(Problem, match=r"from another recording .*name another run with --run"):
+        add_node(lake, tmp_path / "later", 0, start=START + HOUR_NS)
+
+
+def test_clocks_hours_apart_are_named(lake, tmp_path):
+    for node in range(4):
+        add_node(
+            lake, tmp_path, node, start=START + node * 3 * HOUR_NS, slow={5: ("input", 30 * MS)}
+        )
+    (run,) = document(lake)["runs"]
+    assert run["clocks_apart_ns"] == 9 * HOUR_NS
+    assert [slow["rank"] for slow in run["slow_ranks"]] == [5]
+
+
+def test_an_add_that_did_not_finish_is_named_and_resumed(lake, tmp_path):
+    add_node(lake, tmp_path, 0)
+    add_node(lake, tmp_path, 1)
+    (lake / "run/run=77/node-0001.parquet").unlink()  # the last that is written
+    found = document(lake)
+    assert found["runs"][0]["ranks"] == 2
+    assert "node-0001.parquet: left out, adding it did not finish" in found["left_out"][0]
+    add(tmp_path / "1.db", lake, None, None)
+    assert document(lake)["runs"][0]["ranks"] == 4 and document(lake)["left_out"] == []
+
+
+def test_a_file_of_another_program_is_left_out(lake, tmp_path):
+    add_node(lake, tmp_path, 0)
+    add_node(lake, tmp_path, 1)
+    path = lake / "step/run=77/node-0001.parquet"
+    table = pq.read_table(path, partitioning=None)
+    at = table.schema.get_field_index("dur_ns")
+    pq.write_table(table.set_column(at, "dur_ns", table["dur_ns"].cast(pa.float64())), path)
+    found = document(lake)
+    assert found["runs"][0]["ranks"] == 2
+    assert "its column dur_ns has the type double, not int64" in found["left_out"][0]
+
+
+def test_a_lake_that_changes_while_it_is_read_is_read_again(lake, tmp_path, monkeypatch):
+    add_node(lake, tmp_path, 0)
+    add_node(lake, tmp_path, 1)
+    ask, times = Engine.ask, []
+
+    def vanish(engine, query):
+        if not times:
+            for table in ("run", "step"):
+                (lake / table / "run=77/node-0001.parquet").unlink()
+        times.append(query)
+        return ask(engine, query)
+
+    monkeypatch.setattr(Engine, "ask", vanish)
+    (run,) = document(lake)["runs"]
+    assert run["ranks"] == 2 and len(times) == 8
+
+    def never(*unused):
+        raise ChangedFiles("gone")
+
+    monkeypatch.setattr(fleet_answers, "_analyze_once", never)
+    with pytest.raises(Problem, match="others write to it all the time"):
+        document(lake)
+
+
+def test_readers_beside_a_writer_always_see_whole_runs(lake, tmp_path):
+    for node in range(3):
+        add_node(lake, tmp_path, node)
+    stop = threading.Event()
+
+    def write():
+        while not stop.is_set():
+            for node in range(3):
+                add(tmp_path / f"{node}.db", lake, None, None)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(5):
+            found = document(lake)
+            assert found["left_out"] == [] and found["runs"][0]["ranks"] == 6
+    finally:
+        stop.set()
+        writer.join()
+
+
+@pytest.mark.usefixtures("others_may_enter")
+def test_without_permission(lake, tmp_path):
+    add_node(lake, tmp_path, 0)
+    secret = lake / "step/run=77/node-0000.parquet"
+    store = tmp_path / "0.db"
+    for path in (secret, store):
+        path.chmod(0)
+    with permissions_count():
+        with pytest.raises(Problem, match=r"node-0000.parquet: left out, may not be read"):
+            document(lake)
+        with pytest.raises(Problem, match=r"0.db: may not be read; ask its owner"):
+            add(store, lake, None, None)
+    store.chmod(0o644)
+    secret.chmod(0o644)
+    with permissions_count(), pytest.raises(Problem, match=r"lake: cannot be written \(.*ermi"):
+        add(store, lake, None, None)
+    (lake / "run").chmod(0)
+    with permissions_count(), pytest.raises(Problem, match=r"lake: may not be read; ask"):
+        document(lake)
+    (lake / "run").chmod(0o755)
+    assert document(lake)["left_out"] == []

@@ -1,0 +1,138 @@
+"""`stepscope fleet LAKE report`: one file, right figures, and names that do nothing."""
+
+import json
+import pathlib
+import re
+import sys
+
+import pytest
+from stores import MS, make_store
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "browser"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "fleet"))
+
+import viewers
+from stepscope_fleet import slow_ranks
+from stepscope_fleet.heat import MOST_ROWS, heat_map
+from stepscope_fleet.lake import add
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u202e'\"&{{DATA}}"
+
+
+def add_run(lake, folder, *, nodes=2, job="77", host="node-{}", **more):
+    for node in range(nodes):
+        store = make_store(
+            folder / f"{node}-{len(list(folder.iterdir()))}.db",
+            [2 * node, 2 * node + 1],
+            host=host.format(node),
+            node=node,
+            job=job,
+            **more,
+        )
+        add(store, lake, None, None)
+
+
+@pytest.fixture
+def page_of(verb, lake, tmp_path):
+    def write(*options):
+        page = tmp_path / "fleet.html"
+        verb("fleet", lake, "report", "-o", page, *options)
+        return page
+
+    return write
+
+
+def data_of(page):
+    found = re.search(r'id="fleet-data">(.*?)</script>', page.read_text(encoding="utf-8"))
+    return json.loads(found[1])
+
+
+def test_one_file_with_the_figures_of_the_document(lake, tmp_path, page_of, answers):
+    add_run(lake, tmp_path, nodes=4, slow={5: ("input", 30 * MS)})
+    page = page_of("--price", "2.50")
+    text = page.read_text(encoding="utf-8")
+    assert not re.search(r"(src|href)=[\"']?https?:", text) and "@import" not in text
+    data = data_of(page)
+    assert data["fleet"] == answers("--price", "2.50")
+    (run,) = data["fleet"]["runs"]
+    assert run["lost_cost"] == pytest.approx(2.5 * run["lost_hours"])
+    heat = data["heat"]["77"]
+    assert heat["first_ranks"] == heat["last_ranks"] == list(range(8))
+    slow = [max(row) for row in heat["rows"]]
+    assert slow[5] == pytest.approx(240, abs=5) and max(slow[:5] + slow[6:]) < 5
+    assert set(data["queries"]) >= {run["query"], run["slow_ranks"][0]["query"]}
+
+
+def test_the_page_in_a_browser(lake, tmp_path, page_of):
+    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+    chromium = viewers.find_chromium()
+    if chromium is None:
+        pytest.skip("no chromium: install it (apt install chromium)")
+    add_run(lake, tmp_path, nodes=4, slow={5: ("input", 30 * MS)}, host="h{}" + HOSTILE)
+    add_run(lake, tmp_path, job=HOSTILE, name=HOSTILE, line_function=HOSTILE)
+    page_file = page_of("--price", "2.50")
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for width in (1280, 400):
+            page = browser.new_page(viewport={"width": width, "height": 900})
+            said = []
+            page.on("console", lambda message, said=said: said.append(message.text))
+            page.on("pageerror", lambda error, said=said: said.append(str(error)))
+            page.on("dialog", lambda dialog, said=said: said.append(dialog.message))
+            page.on(
+                "request",
+                lambda request, said=said: request.url.startswith(("file:", "data:"))
+                or said.append(request.url),
+            )
+            page.goto(page_file.as_uri())
+            page.wait_for_selector("#run-1")
+            assert said == []
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+            text = page.inner_text("body")
+            assert "</script><script>alert(1)" in text and "\u202e" not in text
+            assert "30.0 ms (24.0 %)" in text and "data.py:41" in text
+            assert page.locator("canvas").count() == 2
+            assert page.locator("main img, main script").count() == 0
+            painted = page.evaluate(
+                "[...document.querySelector('canvas').getContext('2d').getImageData(0, 0, 1, 8).data]"
+            )
+            rows = [tuple(painted[4 * row : 4 * row + 3]) for row in range(8)]
+            assert len(set(rows)) == 2 and rows.count(rows[5]) == 1
+            canvas = page.locator("canvas").first
+            canvas.scroll_into_view_if_needed()
+            box = canvas.bounding_box()
+            page.mouse.move(box["x"] + 3, box["y"] + box["height"] * 5.5 / 8)
+            assert "rank 5, steps 1 to 1: 24.0 %" in page.inner_text(".pointed >> nth=0")
+        browser.close()
+
+
+def test_a_page_needs_a_name_and_only_a_page_has_one(verb, lake):
+    assert "go together" in verb("fleet", lake, "report", expect=2).stderr
+    assert "no price" in verb("fleet", lake, "--price", "-1", expect=2).stderr
+
+
+def test_a_page_that_cannot_be_written_is_one_line(verb, lake, tmp_path):
+    add_run(lake, tmp_path)
+    done = verb("fleet", lake, "report", "-o", tmp_path / "none/fleet.html", expect=3)
+    assert "none/fleet.html: cannot be written (No such file or directory)" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_picture_of_many_ranks_is_bounded_and_shows_the_slowest():
+    rows = (
+        {
+            "rank": rank,
+            "block": block,
+            "first_step": 10 * block + 1,
+            "own_ns": 50.0 if rank == 1234 and block >= 40 else 10.0,
+            "compute_ns": 100.0,
+        }
+        for rank in range(4096)
+        for block in range(slow_ranks.BLOCKS)
+    )
+    found = heat_map(slow_ranks.Series(rows), 200.0)
+    assert len(found.rows) == MOST_ROWS and len(found.rows[0]) == slow_ranks.BLOCKS
+    hot = [(y, x) for y, row in enumerate(found.rows) for x, value in enumerate(row) if value]
+    assert {y for y, _ in hot} == {1234 // 32} and [x for _, x in hot] == list(range(40, 100))
+    assert found.rows[hot[0][0]][40] == 200
+    assert (found.first_ranks[-1], found.last_ranks[-1]) == (4064, 4095)
