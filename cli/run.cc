@@ -12,6 +12,8 @@
 
 #include "cli/installation.h"
 #include "cli/open_run.h"
+#include "cli/run_lake.h"
+#include "cli/run_output.h"
 #include "cli/run_summary.h"
 #include "cli/run_window.h"
 #include "cli/terminal_out.h"
@@ -39,6 +41,8 @@ constexpr int kNoSuchProgram = 127;
 
 struct RunArguments {
   std::string output = "run.db";
+  std::string job;
+  std::string lake;
   std::string steps;
   std::string schedule;
   double duration_s = 0;
@@ -84,6 +88,10 @@ Meta meta_of(const RunArguments& arguments) {
                {"command", command_line(arguments.program)},
                {"window", window_text(arguments.steps, arguments.schedule, arguments.duration_s)},
                {"torch_version", ""}});
+  if (!arguments.job.empty()) {
+    meta.emplace_back("job_name", arguments.job);
+    if (own_identity().job_id.empty()) meta.emplace_back("job_id", arguments.job);
+  }
   return meta;
 }
 
@@ -158,33 +166,45 @@ int refuse_program(const Status& status) {
   return status.kind() == ErrorKind::kNotFound ? kNoSuchProgram : kCannotExecute;
 }
 
-void tell_the_end(const RunArguments& arguments, RunRecorder& recorder, const Status& finished) {
+// Whether the store holds its analysis now.
+bool tell_the_end(const RunArguments& arguments, RunRecorder& recorder, const Status& finished) {
   const std::vector<std::string> notices = recorder.take_notices();
   for (const std::string& notice : notices) say(notice);
   if (!finished.ok()) {
     say("recording stopped before the program ended: " + finished.message());
-    return;
+    return false;
   }
   // Whoever reads the store next must know that it is another run's.
   const std::string still =
       recorder.has_store() ? "" : "; " + arguments.output + " is still the earlier recording";
-  if (arguments.quiet && still.empty()) return;
+  if (arguments.quiet && still.empty()) return false;
   const RunProgress progress = recorder.progress();
   if (progress.processes == 0) {
-    if (!notices.empty() && still.empty()) return;  // it came, and was refused
+    if (!notices.empty() && still.empty()) return false;  // it came, and was refused
     say(name_program(arguments.program).name +
         " never loaded libtorch: there was nothing to record" + still);
-    return;
+    return false;
   }
-  if (!arguments.no_analysis) print_summary(arguments.output, progress);
+  return !arguments.no_analysis && print_summary(arguments.output, progress);
 }
 
-int run_program(const RunArguments& arguments) {
+// With what was recorded until then, where the recording stopped early.
+void join_lake(const RunArguments& arguments, const RunRecorder& recorder, bool analyzed) {
+  if (arguments.lake.empty() || !recorder.has_store()) return;
+  if (recorder.progress().processes == 0) return;
+  const std::string failed = add_to_lake(arguments.output, arguments.lake, analyzed);
+  if (!failed.empty()) say(failed);
+}
+
+int run_program(RunArguments arguments) {
   const auto program = inspect_program(arguments.program[0]);
   if (!program.ok()) return refuse_program(program.status());
   if (arguments.output.empty()) {
     return report_error(kVerb, Status::error(ErrorKind::kUsage, "-o: name a file"));
   }
+  const auto output = output_of(arguments.output, arguments.job, arguments.program);
+  if (!output.ok()) return report_error(kVerb, output.status());
+  arguments.output = *output;
   const auto plan = plan_of(arguments);
   if (!plan.ok()) return report_error(kVerb, plan.status());
   const auto installed = ready_installation();
@@ -209,7 +229,7 @@ int run_program(const RunArguments& arguments) {
   const int wait_status = watch(arguments, *child, **recorder);
   const Status finished = (*recorder)->finish();
   const Status told = contained([&] {
-    tell_the_end(arguments, **recorder, finished);
+    join_lake(arguments, **recorder, tell_the_end(arguments, **recorder, finished));
     return Status();
   });
   if (!told.ok()) say("no summary: " + told.message());
@@ -233,8 +253,12 @@ void add_run(CLI::App& app, int& exit_code) {
       app.add_subcommand(kVerb, "Run a program, unchanged, and record its training steps");
   verb->add_option("-o,--output", arguments->output,
                    "the store to write; an earlier one is kept as FILE.old once there is something "
-                   "to record")
+                   "to record. {job}, {host}, {node}, {rank} and {run} stand for what they say")
       ->capture_default_str();
+  verb->add_option("--job", arguments->job,
+                   "what this run and its later ones are called; default: the scheduler's job");
+  verb->add_option("--lake", arguments->lake,
+                   "add the store to this lake at the end (see `stepscope lake --help`)");
   verb->add_option(
       "--steps", arguments->steps,
       "record ops only in these steps, for example 500-520; phases are always recorded");

@@ -30,18 +30,25 @@ Result<AnalysisReport> analyze_store(const std::string& store) {
 
 }  // namespace
 
-void print_summary(const std::string& store, const RunProgress& progress) {
+bool print_summary(const std::string& store, const RunProgress& progress) {
   if (progress.ops > kMostOps) {
     print(stderr, long_run_summary(store, progress));
-    return;
+    return false;
   }
   const auto report = analyze_store(store);
   if (!report.ok()) {
     print_line(stderr, "stepscope: " + report.status().message());
-    return;
+    return false;
   }
   const Status stored = report->loops.empty() ? Status() : keep(store, *report);
   print(stderr, run_summary(store, *report, stored));
+  return stored.ok();
+}
+
+Status analyze_and_keep(const std::string& store) {
+  const auto report = analyze_store(store);
+  if (!report.ok()) return report.status();
+  return report->loops.empty() ? Status() : keep(store, *report);
 }
 
 }  // namespace stepscope::cli

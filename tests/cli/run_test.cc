@@ -196,6 +196,24 @@ TEST_F(RunTest, AFolderThatTakesNoFilesIsToldBeforeTheProgramStarts) {
   EXPECT_EQ(nameless.out, "");
 }
 
+TEST_F(RunTest, TheNameOfTheStoreMayHavePlaceholders) {
+  const std::string folder = ::testing::TempDir() + "/names-" + std::to_string(getpid());
+  const auto run = [](const std::string& output) {
+    return run_stepscope({"run", "-o", output, "--job", "a/b", "--", "echo", "started"});
+  };
+  EXPECT_EQ(run(folder + "/{job}/{rank}.db").exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder + "/a_b/0.db"));
+  const Outcome unknown = run(folder + "/{gpu}.db");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_EQ(unknown.out, "");
+  EXPECT_EQ(testing::lines_in(unknown.err), 1U);
+  EXPECT_THAT(unknown.err, HasSubstr("{gpu} is no placeholder"));
+  const Outcome nowhere = run("/proc/{job}/x.db");
+  EXPECT_EQ(nowhere.exit_code, 3);
+  EXPECT_THAT(nowhere.err, HasSubstr("/proc/a_b: cannot be made"));
+  std::filesystem::remove_all(folder);
+}
+
 TEST_F(RunTest, TheNameIsTheScripts) {
   EXPECT_THAT(wrap({"sh", "-c", "true; : train.py"}).err, HasSubstr("train.py never loaded"));
 }

@@ -1,0 +1,16 @@
+// Where a run is recorded to, and as part of which job.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "store/status.h"
+
+namespace stepscope::cli {
+
+// `text` with its placeholders replaced (profiler/identity/output_name.h). Folders that hold a
+// placeholder are made. `job`: what the user calls it, or "". Errors: kUsage, kIo.
+Result<std::string> output_of(const std::string& text, const std::string& job,
+                              const std::vector<std::string>& program);
+
+}  // namespace stepscope::cli
