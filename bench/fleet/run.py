@@ -3,13 +3,15 @@
 usage: run.py [--ranks 512] [--steps 10000] [--healthy] [--keep FOLDER]
 
 Planted: one host whose eight ranks load slowly from 40 % of the steps on; one rank whose GPU is 8 % slow;
-30 ranks that stall on storage together in one step of a hundred. Prints one JSON document.
+30 ranks that stall on storage together in one step of a hundred. Prints one JSON document. The answers
+are asked for in a process of its own, whose peak memory is theirs alone.
 """
 
 import argparse
 import json
 import pathlib
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -20,7 +22,7 @@ import pyarrow as pa
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "fleet"))
 
-from stepscope_fleet.answers import Lake, analyze  # noqa: E402
+from stepscope_fleet.answers import analyze  # noqa: E402
 from stepscope_fleet.lake import write_table  # noqa: E402
 from stepscope_fleet.tables import TABLES, arrow_schema  # noqa: E402
 
@@ -66,9 +68,16 @@ def make(lake: pathlib.Path, ranks: int, steps: int, healthy: bool) -> None:
             "steady": np.ones(rows, bool),
             "input_ns": load[node : node + NODE].reshape(-1),
             "compute_ns": compute[node : node + NODE].reshape(-1),
-            "communication_ns": (step_ns - load - compute)[node : node + NODE].reshape(-1),
+            "communication_ns": (
+                step_ns - load[node : node + NODE] - compute[node : node + NODE]
+            ).reshape(-1),
         }
         tables = {name: arrow_schema(name).empty_table() for name in TABLES}
+        name = f"{node // NODE:04d}"
+        tables["rank"] = pa.Table.from_pylist(
+            [{"run": RUN, "host": host, "rank": r, "node": name, "steps": steps} for r in there],
+            schema=arrow_schema("rank"),
+        )
         schema = arrow_schema("step")
         texts = {"run": RUN, "host": host}
         tables["step"] = pa.table(
@@ -80,42 +89,45 @@ def make(lake: pathlib.Path, ranks: int, steps: int, healthy: bool) -> None:
             ],
             schema=schema,
         )
-        about = (
-            RUN,
-            RUN,
-            f"{node // NODE:04d}",
-            host,
-            "",
-            "train.py",
-            ranks,
-            START,
-            "complete",
-            "",
-        )
-        tables["run"] = pa.Table.from_pylist(
-            [dict(zip([name for name, _ in TABLES["run"]], about, strict=True))],
-            schema=arrow_schema("run"),
-        )
-        for name, table in tables.items():
-            write_table(lake / name / f"run={RUN}" / f"node-{node // NODE:04d}.parquet", table)
+        about = {
+            "run": RUN,
+            "job": RUN,
+            "node": name,
+            "host": host,
+            "program": "train.py",
+            "world_size": ranks,
+            "wall_start_unix_ns": START,
+            "state": "complete",
+        }
+        tables["run"] = pa.Table.from_pylist([about], schema=arrow_schema("run"))
+        for table, rows_of_node in tables.items():
+            write_table(lake / table / f"run={RUN}" / f"node-{name}.parquet", rows_of_node)
 
 
-def measure(folder: pathlib.Path, ranks: int, steps: int, healthy: bool) -> dict:
-    make(folder, ranks, steps, healthy)
-    size = sum(path.stat().st_size for path in folder.glob("**/*.parquet"))
+def ask(folder: pathlib.Path) -> dict:
     began = time.monotonic()
-    run = analyze(Lake(folder, []))["runs"][0]
-    seconds = time.monotonic() - began
+    run = analyze(folder, []).document["runs"][0]
     return {
-        "ranks": ranks,
-        "steps": steps,
-        "bytes_a_row": size / (ranks * steps),
-        "seconds": round(seconds, 1),
+        "seconds": round(time.monotonic() - began, 1),
         "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "slow": [
             {key: rank[key] for key in ("rank", "host", "category", "since_step")}
             for rank in run["slow_ranks"]
         ],
+    }
+
+
+def measure(folder: pathlib.Path, ranks: int, steps: int, healthy: bool) -> dict:
+    make(folder, ranks, steps, healthy)
+    size = sum(path.stat().st_size for path in folder.glob("**/*.parquet"))
+    asked = subprocess.run(
+        [sys.executable, __file__, "--ask", folder], check=True, stdout=subprocess.PIPE
+    )
+    return {
+        "ranks": ranks,
+        "steps": steps,
+        "bytes_a_row": size / (ranks * steps),
+        **json.loads(asked.stdout),
         "planted": {} if healthy else planted(ranks),
     }
 
@@ -126,7 +138,11 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=10_000)
     parser.add_argument("--healthy", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path)
+    parser.add_argument("--ask", type=pathlib.Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.ask:
+        print(json.dumps(ask(given.ask)))
+        return
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.keep or pathlib.Path(temporary)
         print(json.dumps(measure(folder, given.ranks, given.steps, given.healthy), indent=1))

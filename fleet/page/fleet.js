@@ -15,6 +15,8 @@ function hours(value) {
 }
 const money = (value) =>
     value.toLocaleString("en", {minimumFractionDigits: 2, maximumFractionDigits: 2});
+// The page has the first of them only.
+const slowRankCount = (run) => page.slow_ranks[fleet.runs.indexOf(run)];
 const priced = fleet.price !== null;
 
 function swatch(category) {
@@ -81,7 +83,7 @@ function runsSection() {
     priced && {title: "costs", number: true, show: (run) => money(run.lost_cost)},
     {title: "on what", class: "lost", show: (run) => lossBar(run, longest)},
     {title: "slowdown", number: true, show: (run) => run.slowdown.toFixed(3)},
-    {title: "slow ranks", number: true, show: (run) => count(run.slow_ranks.length)},
+    {title: "slow ranks", number: true, show: (run) => count(slowRankCount(run))},
   ].filter(Boolean);
   return section(
       "What each run wastes",
@@ -189,7 +191,7 @@ function heatMap(run, map) {
     height: map.rows.length,
     role: "img",
     "aria-label": `How far each rank is above the usual rank over the run; ${
-        run.slow_ranks.length} slow ranks, listed below`
+        slowRankCount(run)} slow ranks, listed below`
   });
   canvas.style.height = `${Math.max(48, Math.min(384, map.rows.length * 10))}px`;
   const pointed = h("p", {class: "small soft pointed"}, "Point at a place to read it.");
@@ -217,7 +219,7 @@ function heatMap(run, map) {
 function slowRanks(run) {
   if (run.slow_ranks.length === 0)
     return h("p", null, run.ranks > 1 ? "No rank holds the others up." : "");
-  const shown = run.slow_ranks.slice(0, page.most_slow_ranks);
+  const all = slowRankCount(run);
   const columns = [
     {title: "rank", number: true, show: (rank) => String(rank.rank)},
     {title: "host", class: "where", show: (rank) => breakable(rank.host)},
@@ -241,10 +243,9 @@ function slowRanks(run) {
     },
   ].filter(Boolean);
   return [
-    table(columns, shown, "ranks that the others wait for"),
-    shown.length < run.slow_ranks.length &&
-        h("p", {class: "soft"},
-          `and ${run.slow_ranks.length - shown.length} more; --json has them all`)
+    table(columns, run.slow_ranks, "ranks that the others wait for"),
+    run.slow_ranks.length < all &&
+        h("p", {class: "soft"}, `and ${all - run.slow_ranks.length} more; --json has them all`)
   ];
 }
 

@@ -22,6 +22,7 @@ MOST_RUNS = 200
 MOST_PICTURES = 40
 MOST_SLOW_RANKS = 50
 MOST_LEFT_OUT = 100
+MOST_ROWS = 200  # of any other list
 
 
 def _part(name: str) -> str:
@@ -48,7 +49,9 @@ def _data(lake: pathlib.Path, answers: Answers) -> dict:
     left_out = answers.document["left_out"]
     more = f"and {len(left_out) - MOST_LEFT_OUT} more files"
     fleet = answers.document | {
-        "runs": runs[:MOST_RUNS],
+        "runs": [_cut(run) for run in runs[:MOST_RUNS]],
+        "slow_hosts": answers.document["slow_hosts"][:MOST_ROWS],
+        "regressions": answers.document["regressions"][:MOST_ROWS],
         "left_out": left_out[:MOST_LEFT_OUT] + ([more] if len(left_out) > MOST_LEFT_OUT else []),
     }
     views = "\n".join(
@@ -60,10 +63,18 @@ def _data(lake: pathlib.Path, answers: Answers) -> dict:
         "lake": str(lake),
         "fleet": fleet,
         "runs_left_out": len(runs) - len(fleet["runs"]),
-        "most_slow_ranks": MOST_SLOW_RANKS,
+        "slow_ranks": [len(run["slow_ranks"]) for run in runs[:MOST_RUNS]],
         "heat": {run: dataclasses.asdict(answers.heat[run]) for run in pictured},
         "queries": {q.name: q.read_text(encoding="utf-8") for q in sorted(QUERIES.glob("*.sql"))},
         "views": views,
+    }
+
+
+def _cut(run: dict) -> dict:
+    return run | {
+        "slow_ranks": run["slow_ranks"][:MOST_SLOW_RANKS],
+        "missing_ranks": run["missing_ranks"][:MOST_ROWS],
+        "unfinished_nodes": run["unfinished_nodes"][:MOST_ROWS],
     }
 
 
