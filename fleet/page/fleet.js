@@ -266,7 +266,7 @@ function aboutRun(run) {
         ["missing", `rank ${missing}${run.missing_ranks.length > 20 ? ", …" : ""}`],
     run.unfinished_nodes.length > 0 &&
         ["still being written", breakable(`node ${run.unfinished_nodes.join(", ")}`)],
-    run.restarts > 0 && ["started anew", plural(run.restarts, "time")],
+    run.restarts > 0 && ["restarted", plural(run.restarts, "time")],
     run.clocks_apart_ns !== null &&
         [
           "clocks",

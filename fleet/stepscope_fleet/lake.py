@@ -180,7 +180,7 @@ def add(path: pathlib.Path, lake: pathlib.Path, job: str | None, run: str | None
         except (OSError, pa.ArrowException) as error:
             raise Problem(f"{lake}: cannot be written ({first_line(error)})") from error
         unfinished = "" if store.meta.get("state") == "complete" else "; it is still being written"
-        restarted = f"; left out: {store.restarts} processes that were started anew"
+        restarted = f"; left out: {store.restarts} processes that were restarted"
         ranks = ", ".join(str(loop.rank) for loop in store.loops)
         return (
             f"{path}: run {run}, node {node}, ranks {ranks}, {len(tables['step'])} steps{unfinished}"

@@ -100,7 +100,7 @@ class Store:
         return self._last_of_each_rank(loops)
 
     def _last_of_each_rank(self, loops: list[Loop]) -> list[Loop]:
-        """A launcher that starts its workers anew gives them the ranks of the earlier ones."""
+        """A launcher that restarts its workers gives them the ranks of the earlier ones."""
         last: dict[int, Loop] = {}
         for loop in sorted(loops, key=lambda loop: loop.first_ns):
             before = last.get(loop.rank)

@@ -48,7 +48,7 @@ def run_text(run: dict) -> str:
     if run["unfinished_nodes"]:
         lines.append(f"  still being written: node {plain(', '.join(run['unfinished_nodes']))}")
     if run["restarts"]:
-        lines.append(f"  its processes were started anew {_count(run['restarts'], 'time')}")
+        lines.append(f"  its processes were restarted {_count(run['restarts'], 'time')}")
     if run["clocks_apart_ns"]:
         apart = _hours(run["clocks_apart_ns"] / 3.6e12)
         lines.append(f"  the clocks of its hosts are {apart} apart; steps are compared by number")

@@ -83,6 +83,10 @@ def _stragglers(arguments: argparse.Namespace) -> int:
 
 def _fleet(arguments: argparse.Namespace) -> int:
     if arguments.lake.is_file():
+        if arguments.action:
+            raise Problem(
+                f"{arguments.lake}: a page is made of a lake, not of a file of operations"
+            )
         return _stragglers(arguments)
     since = time.time_ns() - int(arguments.since * 1e9) if arguments.since else 0
     answers = analyze(arguments.lake, arguments.run, since, arguments.price)

@@ -12,8 +12,8 @@ enum class JobFact : std::uint8_t {
   kRank,       // of the process within the run
   kLocalRank,  // of the process within the machine
   kWorldSize,  // processes of the run
-  kRestart,    // how often the processes were started anew
-  kRequeue,    // how often the scheduler started the whole job anew
+  kRestart,    // how often the launcher restarted the processes
+  kRequeue,    // how often the scheduler requeued the whole job
 };
 
 struct JobVariable {

@@ -55,7 +55,7 @@ def others_may_enter(tmp_path):
 
 
 def restart(path, rank, seconds):
-    """A later process with the same rank, of a launcher that started its workers anew."""
+    """A later process with the same rank, of a launcher that restarted its workers."""
     database = sqlite3.connect(path)
     database.execute("INSERT INTO process VALUES (50, 150, 'python', 'python', 1, ?)", (rank,))
     database.execute("INSERT INTO thread VALUES (50, 50, 150, NULL, 'main')")
@@ -71,7 +71,7 @@ def restart(path, rank, seconds):
 def test_of_restarted_ranks_the_last_start_counts(lake, tmp_path):
     store = make_store(tmp_path / "a.db", [0, 1], meta={"restart_count": "1"})
     restart(store, 0, 3600)
-    assert "left out: 1 processes that were started anew" in add(store, lake, None, None)
+    assert "left out: 1 processes that were restarted" in add(store, lake, None, None)
     rows = pq.read_table(lake / "rank/run=77/node-0000.parquet", partitioning=None).to_pylist()
     assert [(row["rank"], row["pid"], row["steps"]) for row in rows] == [(0, 150, 8), (1, 102, 60)]
     (run,) = document(lake)["runs"]
@@ -134,6 +134,14 @@ def test_a_file_of_another_program_is_left_out(lake, tmp_path):
     found = document(lake)
     assert found["runs"][0]["ranks"] == 2
     assert "its column dur_ns has the type double, not int64" in found["left_out"][0]
+
+
+def test_a_run_without_steps_is_listed(lake, tmp_path):
+    add_node(lake, tmp_path, 0)
+    path = lake / "step/run=77/node-0000.parquet"
+    pq.write_table(pq.read_schema(path).empty_table(), path)
+    (run,) = document(lake)["runs"]
+    assert (run["hours"], run["missing_ranks"], run["slow_ranks"]) == (0, [0, 1], [])
 
 
 def test_a_lake_that_changes_while_it_is_read_is_read_again(lake, tmp_path, monkeypatch):
