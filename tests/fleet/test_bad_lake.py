@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import sqlite3
 import sys
+import tempfile
 import threading
 
 import pyarrow as pa
@@ -50,8 +51,11 @@ def permissions_count():
 
 @pytest.fixture
 def others_may_enter(tmp_path):
-    for folder in [tmp_path, *tmp_path.parents][:3]:
-        folder.chmod(0o755)
+    top = pathlib.Path(tempfile.gettempdir()).resolve()
+    for folder in [tmp_path, *tmp_path.parents]:
+        if folder.resolve() in (top, *top.parents):
+            break
+        folder.chmod(folder.stat().st_mode | 0o055)
 
 
 def restart(path, rank, seconds):
@@ -136,12 +140,14 @@ def test_a_file_of_another_program_is_left_out(lake, tmp_path):
     assert "its column dur_ns has the type double, not int64" in found["left_out"][0]
 
 
-def test_a_run_without_steps_is_listed(lake, tmp_path):
-    add_node(lake, tmp_path, 0)
+def test_a_run_without_steps_is_listed(lake, tmp_path, verb):
+    add_node(lake, tmp_path, 0, world=2)
     path = lake / "step/run=77/node-0000.parquet"
     pq.write_table(pq.read_schema(path).empty_table(), path)
     (run,) = document(lake)["runs"]
     assert (run["hours"], run["missing_ranks"], run["slow_ranks"]) == (0, [0, 1], [])
+    assert "missing in the lake: rank 0, 1" in verb("fleet", lake).stdout
+    verb("fleet", lake, "report", "-o", tmp_path / "fleet.html")
 
 
 def test_a_lake_that_changes_while_it_is_read_is_read_again(lake, tmp_path, monkeypatch):
