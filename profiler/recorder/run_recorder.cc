@@ -169,13 +169,17 @@ Status RunRecorder::add_process(Listener::Arrival& arrival) {
   return {};
 }
 
-// What torchrun and the like tell their workers, and not the command that started them.
-Status RunRecorder::store_identity(const Process& process) {
-  if (process.rank < 0) return {};
-  for (const auto& [key, value] : identities_.add(process.rank, identity_of_process(process.pid))) {
+Status RunRecorder::store_facts(const Meta& facts) {
+  for (const auto& [key, value] : facts) {
     if (Status status = store().set_meta(key, value); !status.ok()) return status;
   }
   return {};
+}
+
+// What torchrun and the like tell their workers, and not the command that started them.
+Status RunRecorder::store_identity(const Process& process) {
+  if (process.rank < 0) return {};
+  return store_facts(identities_.add(process.rank, identity_of_process(process.pid)));
 }
 
 Status RunRecorder::drain(WatchedProcess& process) {
@@ -233,20 +237,14 @@ Status RunRecorder::store_torch_settings() {
 Status RunRecorder::store_source_state() {
   const auto found = source_.take();
   if (!found) return {};
-  for (const auto& [key, value] : source_meta(*found)) {
-    if (Status status = store().set_meta(key, value); !status.ok()) return status;
-  }
-  return {};
+  return store_facts(source_meta(*found));
 }
 
 // Once, in the first process that has a step: by then it has imported what it needs.
 Status RunRecorder::store_loaded_versions(const WatchedProcess& process) {
   if (versions_stored_ || process.step == 0) return {};
   versions_stored_ = true;
-  for (const auto& [key, value] : loaded_versions(process.pid)) {
-    if (Status status = store().set_meta(key, value); !status.ok()) return status;
-  }
-  return {};
+  return store_facts(loaded_versions(process.pid));
 }
 
 Status RunRecorder::sample() {

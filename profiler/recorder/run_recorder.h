@@ -117,6 +117,7 @@ class RunRecorder {
   void count_events_of(const Listener::Arrival& arrival);
   Status drain(WatchedProcess& process);
   Status describe(const WatchedProcess& process);
+  Status store_facts(const Meta& facts);
   Status store_identity(const Process& process);
   [[nodiscard]] std::string cudnn_benchmark() const;
   Status store_torch_settings();
