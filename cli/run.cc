@@ -13,6 +13,7 @@
 #include "cli/installation.h"
 #include "cli/open_run.h"
 #include "cli/run_lake.h"
+#include "cli/run_metrics.h"
 #include "cli/run_output.h"
 #include "cli/run_summary.h"
 #include "cli/run_window.h"
@@ -56,6 +57,7 @@ struct RunArguments {
   std::size_t ring_mib = 2;
   bool quiet = false;
   bool no_analysis = false;
+  MetricsArguments metrics;
   std::vector<std::string> program;
 };
 
@@ -139,7 +141,8 @@ class DurationLimit {
   Clock::time_point begin_;
 };
 
-int watch(const RunArguments& arguments, const Child& child, RunRecorder& recorder) {
+int watch(const RunArguments& arguments, const Child& child, RunRecorder& recorder,
+          MetricsOfRun& metrics) {
   const std::string command = command_line(arguments.program);
   LiveLine line(!arguments.quiet);
   DurationLimit duration(arguments.duration_s);
@@ -151,6 +154,7 @@ int watch(const RunArguments& arguments, const Child& child, RunRecorder& record
     recorder.tick();
     duration.apply(recorder);
     static_cast<void>(contained([&] {
+      if (recorder.has_store()) metrics.follow(arguments.output);
       line.show(recorder.progress());
       return Status();
     }));
@@ -214,20 +218,25 @@ int run_program(RunArguments arguments) {
   }
   const auto folder = PreloadFolder::open(installed->libraries);
   if (!folder.ok()) return report_error(kVerb, folder.status());
+  auto metrics = MetricsOfRun::open(arguments.metrics, arguments.program);
+  if (!metrics.ok()) return report_error(kVerb, metrics.status());
   auto recorder = RunRecorder::start(arguments.output, meta_of(arguments), *plan);
   if (!recorder.ok()) return report_error(kVerb, recorder.status());
   const Installation named{folder->path(), installed->sources};
   auto environment = environment_for(*program, (*recorder)->socket_path(),
                                      named.libstepscope().string(), named.python_hooks().string());
   if (arguments.modules) environment.emplace_back("STEPSCOPE_MODULES", "1");
+  metrics->add_to(environment);
   const auto child = Child::start(arguments.program, environment);
   if (!child.ok()) {
     (*recorder)->discard();
     return refuse_program(child.status());
   }
   // From here on the program's exit code is ours, whatever happens to the recording.
-  const int wait_status = watch(arguments, *child, **recorder);
+  for (const std::string& line : metrics->start(arguments.quiet)) say(line);
+  const int wait_status = watch(arguments, *child, **recorder, *metrics);
   const Status finished = (*recorder)->finish();
+  for (const std::string& line : metrics->finish()) say(line);
   const Status told = contained([&] {
     join_lake(arguments, **recorder, tell_the_end(arguments, **recorder, finished));
     return Status();
@@ -295,6 +304,7 @@ void add_run(CLI::App& app, int& exit_code) {
   verb->add_option("--ring-mib", arguments->ring_mib, "size of each thread's buffer, in MiB")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  add_metrics_options(*verb, arguments->metrics);
   verb->add_flag("--quiet", arguments->quiet, "print only errors");
   verb->add_flag("--no-analysis", arguments->no_analysis, "print no verdict at the end");
   verb->add_option("program", arguments->program, "the program and its arguments, after --")
@@ -306,6 +316,7 @@ void add_run(CLI::App& app, int& exit_code) {
       "  stepscope run -- python train.py --epochs 2\n"
       "  stepscope run -o run.db --steps 500-520 -- ./train\n"
       "  stepscope run --ops all -- ./train\n"
+      "  stepscope run --metrics -- python train.py\n"
       "  stepscope run --tier phases -- torchrun --nproc-per-node 2 train.py\n"
       "Exit code: the program's own, or 128 + the signal that killed it; 126 or 127 if it cannot "
       "be\n"

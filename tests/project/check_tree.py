@@ -35,6 +35,7 @@ STAGES = {
         "sweep",
         "present",
     },
+    "metrics": {"store", "analyzer", "viewer-export/serve", "metrics"},
     "fleet": set(),  # Python; a source in C++ would be in the wrong place
     "samples": {"samples", "profiler/include"},
 }

@@ -77,6 +77,7 @@ std::string_view trimmed(std::string_view text) {
 
 struct Fields {
   std::optional<std::string> host, origin;
+  std::string accept;  // a list, which may come in several fields
 };
 
 // A field that counts, and comes twice, would leave open which of them is meant.
@@ -95,6 +96,7 @@ bool read_field(std::string_view line, Fields& fields) {
     return false;
   if (same_name(*name, "host")) return keep_once(fields.host, value);
   if (same_name(*name, "origin")) return keep_once(fields.origin, value);
+  if (same_name(*name, "accept")) fields.accept.append(fields.accept.empty() ? "" : ",").append(value);
   return true;
 }
 
@@ -120,6 +122,7 @@ std::optional<Request> read_head(std::string_view head) {
   if (!fields.host) return std::nullopt;
   request.host = *std::move(fields.host);
   request.origin = std::move(fields.origin).value_or("");
+  request.accept = std::move(fields.accept);
   return request;
 }
 

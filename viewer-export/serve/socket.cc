@@ -1,6 +1,6 @@
 #include "viewer-export/serve/socket.h"
 
-#include <arpa/inet.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -8,6 +8,8 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
+#include <memory>
 #include <string>
 
 namespace stepscope {
@@ -15,19 +17,28 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-sockaddr_in loopback(int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
+struct AddressListDeleter {
+  void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
+};
+using AddressList = std::unique_ptr<addrinfo, AddressListDeleter>;
+
+AddressList numeric_address(const std::string& host, int port) {
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  wanted.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
+  addrinfo* found = nullptr;
+  const bool none =
+      ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found) != 0;
+  return AddressList(none ? nullptr : found);
 }
 
 int port_of(const Socket& socket) {
-  sockaddr_in address{};
+  sockaddr_storage address{};
   socklen_t size = sizeof address;
   if (::getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
-  return ntohs(address.sin_port);
+  return ntohs(address.ss_family == AF_INET6
+                   ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
+                   : reinterpret_cast<const sockaddr_in&>(address).sin_port);
 }
 
 }  // namespace
@@ -45,20 +56,27 @@ Socket& Socket::operator=(Socket&& other) noexcept {
 }
 
 Result<Socket> listen_on_loopback(int& port) {
-  const auto failed = [port] {
-    return Status::error(ErrorKind::kIo, port == 0
-                                             ? "no port of 127.0.0.1 is free"
-                                             : "port " + std::to_string(port) +
-                                                   " is in use; choose another or omit --port");
+  auto socket = listen_on("127.0.0.1", port);
+  if (socket.ok()) return socket;
+  return Status::error(ErrorKind::kIo, port == 0 ? "no port of 127.0.0.1 is free"
+                                                 : "port " + std::to_string(port) +
+                                                       " is in use; choose another or omit --port");
+}
+
+Result<Socket> listen_on(const std::string& host, int& port) {
+  const AddressList address = numeric_address(host, port);
+  if (!address) return Status::error(ErrorKind::kUsage, host + " is no IP address");
+  const auto failed = [&] {
+    const std::string where = host + " port " + std::to_string(port);
+    return Status::error(ErrorKind::kIo, "cannot listen on " + where + ": " + std::strerror(errno));
   };
-  Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  Socket socket(::socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (socket.fd() < 0) return failed();
   // The same port again right after an end. Not SO_REUSEPORT: a second program of this user could
   // listen beside us.
   const int yes = 1;
   ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  const sockaddr_in address = loopback(port);
-  if (::bind(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+  if (::bind(socket.fd(), address->ai_addr, address->ai_addrlen) != 0 ||
       ::listen(socket.fd(), SOMAXCONN) != 0) {
     return failed();
   }

@@ -1,0 +1,27 @@
+// Metrics as text for scrapers: Prometheus, the OpenTelemetry collector, W&B, Grafana Alloy.
+//
+// There are two dialects (https://prometheus.io/docs/specs/om/open_metrics_spec/ and
+// https://prometheus.io/docs/instrumenting/exposition_formats/). OpenMetrics names a counter without
+// "_total" in its comments, gives units and has an end mark. A scraper that wants it says so in its
+// Accept header.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "metrics/metric_family.h"
+
+namespace stepscope {
+
+enum class Dialect : std::uint8_t { kPrometheus, kOpenMetrics };
+
+// The dialect for the value of an Accept header, "" without one.
+Dialect dialect_for(std::string_view accept);
+// The value of Content-Type.
+const char* content_type(Dialect dialect);
+
+// Families without points are left out.
+std::string expose(const Metrics& metrics, Dialect dialect);
+
+}  // namespace stepscope

@@ -1,0 +1,159 @@
+#include "metrics/live_metrics.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "store/contained.h"
+
+namespace stepscope {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// The thread's time is at most this part of the run's.
+constexpr int kMostOften = 50;
+
+double unix_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// On a busy machine this thread gets a tenth of what the training gets, as `stepscope top`.
+void yield_to_training() {
+  constexpr int kNice = 10;
+  ::setpriority(PRIO_PROCESS, 0, kNice);  // on Linux, of this thread alone
+}
+
+}  // namespace
+
+std::unique_ptr<LiveMetrics> LiveMetrics::open(const MetricsPlan& plan,
+                                               std::vector<std::string>& problems) {
+  std::unique_ptr<LiveMetrics> metrics(new LiveMetrics(plan));
+  if (plan.listen) {
+    auto server = ScrapeServer::listen(*plan.listen, metrics->latest_);
+    if (server.ok()) {
+      metrics->server_ = *std::move(server);
+    } else {
+      problems.push_back("no metrics are served: " + server.status().message() +
+                         "; --metrics 0 takes any free port");
+    }
+  }
+  if (plan.otlp) {
+    auto push = OtlpPush::prepare(*plan.otlp, plan.version, metrics->latest_);
+    if (push.ok()) {
+      metrics->push_ = *std::move(push);
+    } else {
+      problems.push_back("no metrics are sent over OTLP: " + push.status().message());
+    }
+  }
+  if (metrics->server_ == nullptr && metrics->push_ == nullptr) return nullptr;
+  return metrics;
+}
+
+LiveMetrics::LiveMetrics(const MetricsPlan& plan)
+    : plan_(plan), metrics_(plan.identity, plan.version) {
+  latest_.set(metrics_.before_the_first_frame());
+}
+
+LiveMetrics::~LiveMetrics() { stop(); }
+
+std::optional<ListenAddress> LiveMetrics::address() const {
+  return server_ ? std::optional(server_->address()) : std::nullopt;
+}
+
+Status LiveMetrics::start() {
+  if (server_) {
+    if (Status status = server_->start(); !status.ok()) return status;
+  }
+  if (push_) {
+    if (Status status = push_->start(); !status.ok()) return status;
+  }
+  try {
+    thread_ = std::thread([this] {
+      failure_ = contained([this] {
+        run();
+        return failure_;
+      });
+    });
+  } catch (const std::system_error&) {
+    return Status::error(ErrorKind::kIo, "cannot start a thread; raise ulimit -u");
+  }
+  return {};
+}
+
+void LiveMetrics::follow(const std::filesystem::path& store) {
+  const MutexLock lock(mutex_);
+  if (!store_.empty()) return;
+  store_ = store;
+  changed_.notify_all();
+}
+
+std::vector<std::string> LiveMetrics::finish() {
+  stop();
+  std::vector<std::string> lines;
+  if (!failure_.ok()) lines.push_back("the metrics are incomplete: " + failure_.message());
+  if (push_) {
+    push_->stop();
+    if (const std::string problem = push_->problem(); !problem.empty()) lines.push_back(problem);
+  }
+  return lines;
+}
+
+void LiveMetrics::stop() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void LiveMetrics::run() {
+  yield_to_training();
+  const std::filesystem::path store = wait_for_store();
+  if (store.empty()) return;
+  milliseconds pause = std::min(plan_.interval, milliseconds(1000));  // the first is wanted soon
+  while (wait(pause)) {
+    const auto begun = Clock::now();
+    failure_ = refresh(store);
+    const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - begun);
+    pause = std::max(plan_.interval, took * kMostOften);
+  }
+  // The end of the run for the collector; nobody scrapes any more.
+  if (push_) static_cast<void>(refresh(store));
+}
+
+// A store that cannot be read now may be read the next time.
+Status LiveMetrics::refresh(const std::filesystem::path& store) {
+  if (run_ == nullptr) {
+    auto opened = LiveRun::open(store);
+    if (!opened.ok()) return opened.status();
+    run_ = *std::move(opened);
+  }
+  const auto frame = run_->refresh();
+  if (!frame.ok()) {
+    run_.reset();
+    return frame.status();
+  }
+  latest_.set(metrics_.update(**frame, unix_seconds()));
+  return {};
+}
+
+std::filesystem::path LiveMetrics::wait_for_store() {
+  const MutexLock lock(mutex_);
+  while (!stopping_ && store_.empty()) changed_.wait(mutex_);
+  return stopping_ && !push_ ? std::filesystem::path() : store_;
+}
+
+bool LiveMetrics::wait(milliseconds duration) {
+  const auto until = Clock::now() + duration;
+  const MutexLock lock(mutex_);
+  while (!stopping_ && changed_.wait_until(mutex_, until)) {
+  }
+  return !stopping_;
+}
+
+}  // namespace stepscope

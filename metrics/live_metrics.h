@@ -1,0 +1,78 @@
+// The live metrics of a run that is being recorded: reads the store as `stepscope top` does, and
+// serves and pushes what it says. For the process that records, never for the program.
+//
+// It reads what was added to the store every few seconds, at a low priority, in a thread of its own,
+// and never more than a fiftieth of the time. Whatever goes wrong ends the metrics and nothing else.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "metrics/latest_metrics.h"
+#include "metrics/listen_address.h"
+#include "metrics/otlp_push.h"
+#include "metrics/run_metrics.h"
+#include "metrics/scrape_server.h"
+#include "store/mutex.h"
+
+namespace stepscope {
+
+struct MetricsPlan {
+  std::optional<ListenAddress> listen;
+  std::optional<OtlpSettings> otlp;
+  RunIdentity identity;
+  std::string version;  // Stepscope's
+  std::chrono::milliseconds interval{5000};
+};
+
+// Thread safety: one thread. It has threads of its own, from start() on.
+class LiveMetrics {
+ public:
+  // Listens, if that is planned. What is not possible becomes a line of `problems`; null if nothing
+  // is left.
+  static std::unique_ptr<LiveMetrics> open(const MetricsPlan& plan,
+                                           std::vector<std::string>& problems);
+  ~LiveMetrics();
+
+  // Where it listens; nothing if it does not.
+  [[nodiscard]] std::optional<ListenAddress> address() const;
+
+  // Starts the threads: after the program was started, which is a fork(). Errors: kIo.
+  Status start();
+  // The recording is in this store from now on. Only the first call counts.
+  void follow(const std::filesystem::path& store);
+  // After the end of the recording. Lines for the user, about what went wrong.
+  std::vector<std::string> finish();
+
+ private:
+  explicit LiveMetrics(const MetricsPlan& plan);
+  void stop();
+  void run();
+  // The path of the store; empty: it is time to stop.
+  std::filesystem::path wait_for_store();
+  // False: it is time to stop.
+  bool wait(std::chrono::milliseconds duration);
+  Status refresh(const std::filesystem::path& store);
+
+  const MetricsPlan plan_;
+  LatestMetrics latest_;
+  std::unique_ptr<ScrapeServer> server_;
+  std::unique_ptr<OtlpPush> push_;
+  std::atomic<bool> stopping_ = false;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::filesystem::path store_ STEPSCOPE_GUARDED_BY(mutex_);
+  // Of the thread until it has ended.
+  RunMetrics metrics_;
+  std::unique_ptr<LiveRun> run_;
+  Status failure_;
+  std::thread thread_;
+};
+
+}  // namespace stepscope

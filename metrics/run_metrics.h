@@ -1,0 +1,36 @@
+// The metrics of a run, made of the frames of its live view. docs/metrics.md lists them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "analyzer/live/live_run.h"
+#include "metrics/loop_totals.h"
+#include "metrics/metric_family.h"
+#include "metrics/run_identity.h"
+
+namespace stepscope {
+
+// Thread safety: none.
+class RunMetrics {
+ public:
+  // `version` is Stepscope's.
+  RunMetrics(RunIdentity identity, std::string version)
+      : identity_(std::move(identity)), version_(std::move(version)) {}
+
+  // Of a run that has recorded nothing yet.
+  [[nodiscard]] Metrics before_the_first_frame() const;
+  // As of `frame`, the next of the run, which was read at `now_unix_s`.
+  Metrics update(const LiveFrame& frame, double now_unix_s);
+
+ private:
+  [[nodiscard]] MetricFamily info(const RunFacts& facts) const;
+
+  RunIdentity identity_;
+  std::string version_;
+  LoopTotalsTable totals_;
+  std::int64_t lost_ = 0;
+};
+
+}  // namespace stepscope

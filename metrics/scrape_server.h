@@ -1,0 +1,63 @@
+// Serves metrics over HTTP to scrapers: GET /metrics, nothing else.
+//
+// Whoever can connect may read; docs/security.md says what that is. Web pages may not: a request
+// with an Origin is refused, and on the loopback the Host must name it, so that no web name can be
+// made to resolve to it. One thread receives requests, so that slow clients block no other.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "metrics/latest_metrics.h"
+#include "metrics/listen_address.h"
+#include "store/mutex.h"
+#include "viewer-export/serve/reception.h"
+#include "viewer-export/serve/request.h"
+#include "viewer-export/serve/site.h"
+#include "viewer-export/serve/socket.h"
+
+namespace stepscope {
+
+// What a request gets.
+Answer answer_scrape(const Request& request, const ListenAddress& at, const Metrics& metrics);
+
+// Thread safety: one thread. It has threads of its own.
+class ScrapeServer {
+ public:
+  // Listens, without any thread yet: scrapers that connect wait. `latest` must outlive it. Errors:
+  // kIo (the port is in use, or the machine does not have the address).
+  static Result<std::unique_ptr<ScrapeServer>> listen(const ListenAddress& at,
+                                                      const LatestMetrics& latest);
+  ~ScrapeServer();
+
+  // Errors: kIo (no threads).
+  Status start();
+  // With the port that was chosen.
+  [[nodiscard]] const ListenAddress& address() const { return at_; }
+
+ private:
+  struct Waiting {
+    Socket socket;
+    Request request;
+  };
+
+  ScrapeServer(ListenAddress at, Socket listener, const LatestMetrics& latest);
+  void arrived(Socket socket, const std::string& head);
+  void answer_requests();
+  void answer(const Waiting& waiting);
+
+  const ListenAddress at_;
+  const LatestMetrics& latest_;
+  std::atomic<bool> stopping_ = false;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::deque<Waiting> queue_ STEPSCOPE_GUARDED_BY(mutex_);
+  Reception reception_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace stepscope
