@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "store/utf8.h"
+
 namespace stepscope {
 namespace {
 
@@ -19,38 +21,11 @@ std::string number(double value) {
   return {text.data(), end.ptr};
 }
 
-// Names may hold any byte; a scraper refuses a whole page for one that is not UTF-8.
-std::size_t length_of_character(std::string_view rest) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(rest[i]); };
-  const std::size_t length = byte(0) < 0x80                       ? 1
-                             : byte(0) >= 0xc2 && byte(0) <= 0xdf ? 2
-                             : byte(0) >= 0xe0 && byte(0) <= 0xef ? 3
-                             : byte(0) >= 0xf0 && byte(0) <= 0xf4 ? 4
-                                                                  : 0;
-  if (length == 0 || length > rest.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  const bool overlong = (byte(0) == 0xe0 && byte(1) < 0xa0) || (byte(0) == 0xf0 && byte(1) < 0x90);
-  const bool surrogate = byte(0) == 0xed && byte(1) > 0x9f;
-  const bool too_large = byte(0) == 0xf4 && byte(1) > 0x8f;
-  return overlong || surrogate || too_large ? 0 : length;
-}
-
+// A scraper refuses a whole page for one byte that is not UTF-8.
 void append_escaped(std::string& text, std::string_view value) {
-  while (!value.empty()) {
-    const std::size_t length = length_of_character(value);
-    if (length == 0) {
-      text += "\xef\xbf\xbd";  // U+FFFD
-    } else if (value[0] == '\n') {
-      text += "\\n";
-    } else if (value[0] == '\\' || value[0] == '"') {
-      text += '\\';
-      text += value[0];
-    } else {
-      text += value.substr(0, length);
-    }
-    value.remove_prefix(length == 0 ? 1 : length);
+  for (const char c : clean_utf8(value)) {
+    if (c == '\\' || c == '"') text += '\\';
+    text += c == '\n' ? "\\n" : std::string_view(&c, 1);
   }
 }
 

@@ -2,7 +2,7 @@
 // serves and pushes what it says. For the process that records, never for the program.
 //
 // It reads what was added to the store every few seconds, at a low priority, in a thread of its own,
-// and never more than a fiftieth of the time. Whatever goes wrong ends the metrics and nothing else.
+// and takes at most a fiftieth of a core. Whatever goes wrong ends the metrics and nothing else.
 #pragma once
 
 #include <atomic>

@@ -115,21 +115,21 @@ void add_step_times(Metrics& metrics, const std::vector<LoopRow>& rows) {
 void add_shares(Metrics& metrics, const std::vector<LoopRow>& rows) {
   const auto add = [&](const std::string& name, const std::string& what, const auto& of) {
     metrics.push_back(of_loops({"stepscope_" + name + "_ratio", MetricType::kGauge, "ratio",
-                                what + " of the latest steps, from 0 to 1.", {}},
+                                what + ", from 0 to 1.", {}},
                                rows, of));
   };
   for (int i = 0; i < kCategoryCount; ++i) {
     const auto category = static_cast<Category>(i);
     const std::string name = category_name(category);
-    add(name, "Share of the category " + name + " in the time",
+    add(name, "Share of the category " + name + " in the time of the latest steps",
         [category](const LoopRow& row) { return share_of(row.report->shares, category); });
   }
-  add("starved", "Share of the time lost because threads had no core",
+  add("starved", "Share of the time of the latest steps that was lost because threads had no core",
       [](const LoopRow& row) -> std::optional<double> {
         if (!row.report->starvation.known) return std::nullopt;
         return row.report->starvation.share;
       });
-  add("memory_pressure", "Share of the time lost to memory pressure",
+  add("memory_pressure", "Share of the time of the latest steps that was lost to memory pressure",
       [](const LoopRow& row) { return row.report->memory.share; });
 }
 
@@ -207,8 +207,6 @@ MetricFamily RunMetrics::info(const RunFacts& facts) const {
   return {"stepscope_run", MetricType::kGauge, "", "The run that is recorded; always 1.",
           {{labels, 1}}};
 }
-
-Metrics RunMetrics::before_the_first_frame() const { return {info({})}; }
 
 Metrics RunMetrics::update(const LiveFrame& frame, double now_unix_s) {
   totals_.add(frame);

@@ -19,8 +19,6 @@ class RunMetrics {
   RunMetrics(RunIdentity identity, std::string version)
       : identity_(std::move(identity)), version_(std::move(version)) {}
 
-  // Of a run that has recorded nothing yet.
-  [[nodiscard]] Metrics before_the_first_frame() const;
   // As of `frame`, the next of the run, which was read at `now_unix_s`.
   Metrics update(const LiveFrame& frame, double now_unix_s);
 

@@ -1,0 +1,397 @@
+"""Live metrics of a real training, as Prometheus, W&B and OpenTelemetry collectors get them."""
+
+import json
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import pytest
+
+from scraping import (
+    PROGRAMS,
+    Collector,
+    environment,
+    free_port,
+    metrics_in,
+    recorded,
+    until,
+    value,
+)
+
+pytest.importorskip("torch", reason="pip install torch")
+
+PACED = PROGRAMS / "paced.py"
+OPENMETRICS = "application/openmetrics-text; version=1.0.0"
+DOCS = pathlib.Path(__file__).parents[2] / "docs"
+
+
+def wrap(stepscope, folder, program, *options, **variables):
+    """Records a program to its end."""
+    return subprocess.run(
+        [stepscope, "run", "-o", folder / "run.db", *options, "--", *program],
+        env=environment(**variables),
+        capture_output=True,
+        text=True,
+    )
+
+
+def analysis_of(stepscope, store):
+    done = subprocess.run([stepscope, "analyze", "--json", store], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+# --- the endpoint --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def pages(stepscope, tmp_path_factory):
+    """A page of metrics in both dialects, of a run that goes on."""
+    with recorded(stepscope, tmp_path_factory.mktemp("pages"), [PACED, "60"]) as run:
+        run.scrape_steps()
+        time.sleep(2)  # until the devices, memory and all else were read too
+        yield {accept: run.scrape(accept) for accept in ("", OPENMETRICS)}
+
+
+def test_prometheus_own_parsers_read_both_dialects(pages):
+    parser = pytest.importorskip("prometheus_client.parser", reason="pip install prometheus-client")
+    from prometheus_client.openmetrics import parser as open_parser
+
+    plain = {
+        (sample.name, frozenset(sample.labels.items()))
+        for family in parser.text_string_to_metric_families(pages[""])
+        for sample in family.samples
+    }
+    families = list(open_parser.text_string_to_metric_families(pages[OPENMETRICS]))
+    opened = {
+        (sample.name, frozenset(sample.labels.items()))
+        for family in families
+        for sample in family.samples
+        if sample.labels.get("kind") is None  # the verdict may change in between
+    }
+    assert opened <= plain
+    assert {family.name: (family.type, family.unit) for family in families}.items() >= {
+        "stepscope_steps": ("counter", ""),
+        "stepscope_category_seconds": ("counter", "seconds"),
+        "stepscope_input_ratio": ("gauge", "ratio"),
+        "stepscope_resident_memory_bytes": ("gauge", "bytes"),
+    }.items()
+
+
+def test_promtool_finds_nothing_wrong(pages):
+    if not shutil.which("promtool"):
+        pytest.skip("promtool is not installed (Debian: prometheus)")
+    done = subprocess.run(
+        ["promtool", "check", "metrics"], input=pages[""], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_each_metric_is_documented(pages):
+    documented = (DOCS / "metrics.md").read_text()
+    names = set(re.findall(r"^# TYPE (\S+)", pages[""], re.MULTILINE))
+    assert len(names) > 25
+    undocumented = [
+        name
+        for name in names
+        if f"`{name}`" not in documented
+        and f"`{re.sub('_(?!memory)[a-z]+_ratio', '_CATEGORY_ratio', name)}`" not in documented
+    ]
+    assert undocumented == []
+
+
+def test_every_series_says_whose_it_is(pages):
+    for line in pages[""].splitlines():
+        if not line.startswith("#"):
+            assert re.search(r'run="paced.py@\d{4}-\d\d-\d\dT', line), line
+            assert 'host="' in line, line
+
+
+@pytest.mark.shares
+def test_the_input_share_is_that_of_analyze(stepscope, tmp_path):
+    with (
+        Collector() as collector,
+        recorded(
+            stepscope,
+            tmp_path,
+            [PACED, "6", "4"],
+            OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
+            OTEL_METRIC_EXPORT_INTERVAL="1000",
+        ) as run,
+    ):
+        page = run.scrape_steps()
+        assert 0 < value(page, "stepscope_input_ratio") < 1
+        run.process.wait()
+        assert run.process.returncode == 7
+        last = metrics_in(collector.requests[-1][2])
+    loop = analysis_of(stepscope, tmp_path / "run.db")["loops"][0]
+    (time_s,) = last["stepscope_step_time_seconds"].values()
+    (input_s,) = last["stepscope_input_wait_seconds"].values()
+    (steps,) = last["stepscope_steps"].values()
+    assert steps == loop["steps"]["count"]
+    assert input_s / time_s == pytest.approx(loop["shares"]["input"], abs=0.05)
+    assert time_s / steps == pytest.approx(loop["steps"]["wall_ns"]["mean"] / 1e9, rel=0.2)
+
+
+def test_ranks_are_told_apart(stepscope, tmp_path):
+    torchrun = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--rdzv-id", "job-7"]
+    with recorded(
+        stepscope, tmp_path, [*torchrun, "--standalone", PACED, "60"], SLURM_JOB_ID="4711"
+    ) as run:
+        page = until(
+            lambda: (text := run.scrape()).count("stepscope_steps_total{") == 2 and text
+        )
+    for rank in "01":
+        assert value(page, "stepscope_steps_total", rank=rank, job="4711", run="4711") > 0
+        assert value(page, "stepscope_resident_memory_bytes", rank=rank) > 1e6
+
+
+# --- nothing changes for the program -------------------------------------------------------------
+
+
+def test_output_and_exit_code_are_the_programs(stepscope, tmp_path):
+    program = [sys.executable, PACED, "1"]
+    done = wrap(stepscope, tmp_path, program, "--quiet", "--metrics", "0")
+    assert (done.returncode, done.stdout) == (7, "trained\n")
+    assert re.fullmatch(r"\d+ steps\n", done.stderr)
+
+
+def test_a_taken_port_is_one_line_and_the_run_goes_on(stepscope, tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        done = wrap(
+            stepscope, tmp_path, [sys.executable, PACED, "1"], "--no-analysis", "--metrics", port
+        )
+    assert (done.returncode, done.stdout) == (7, "trained\n")
+    said = [line for line in done.stderr.splitlines() if line.startswith("stepscope: ")]
+    assert said == [
+        f"stepscope: no metrics are served: cannot listen on 127.0.0.1 port {port}: Address already in use; "
+        "--metrics 0 takes any free port"
+    ]
+    assert analysis_of(stepscope, tmp_path / "run.db")["loops"]
+
+
+def test_it_says_where_the_metrics_are(stepscope, tmp_path):
+    done = wrap(stepscope, tmp_path, ["true"], "--metrics", "0")
+    assert re.search(r"^stepscope: metrics at http://127.0.0.1:\d+/metrics$", done.stderr, re.M)
+
+
+@pytest.mark.parametrize("text", ["python", "1.2.3.4", "99999"])
+def test_an_address_that_is_none_is_wrong_usage(stepscope, tmp_path, text):
+    done = wrap(stepscope, tmp_path, ["true"], f"--metrics={text}")
+    assert done.returncode == 2
+    assert text in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_the_environment_can_ask_for_metrics(stepscope, tmp_path):
+    port = free_port()
+    done = wrap(stepscope, tmp_path, ["true"], STEPSCOPE_METRICS=f"127.0.0.1:{port}")
+    assert f"metrics at http://127.0.0.1:{port}/metrics" in done.stderr
+    assert "metrics" not in wrap(stepscope, tmp_path, ["true"], STEPSCOPE_METRICS="off").stderr
+    odd = wrap(stepscope, tmp_path, ["true"], STEPSCOPE_METRICS="odd")
+    assert odd.returncode == 0 and 'STEPSCOPE_METRICS: "odd" is no address' in odd.stderr
+
+
+# --- W&B -----------------------------------------------------------------------------------------
+
+WANDB = "WANDB_X_STATS_OPEN_METRICS_ENDPOINTS"
+
+
+def endpoints_of_the_program(stepscope, folder, *options, **variables):
+    program = [sys.executable, "-c", f"import os; print(os.environ.get('{WANDB}'))"]
+    done = wrap(stepscope, folder, program, *options, **variables)
+    assert done.returncode == 0
+    return done.stdout.strip(), done.stderr
+
+
+def test_wandb_is_told_where_the_metrics_are(stepscope, tmp_path):
+    own = '{"dcgm": "http://127.0.0.1:9400/metrics"}'
+    said, _ = endpoints_of_the_program(stepscope, tmp_path, "--metrics", "0", **{WANDB: own})
+    endpoints = json.loads(said)
+    assert endpoints["dcgm"] == "http://127.0.0.1:9400/metrics"
+    assert re.fullmatch(r"http://127.0.0.1:\d+/metrics", endpoints["stepscope"])
+
+
+def test_without_metrics_wandb_is_told_nothing(stepscope, tmp_path):
+    assert endpoints_of_the_program(stepscope, tmp_path)[0] == "None"
+    assert endpoints_of_the_program(stepscope, tmp_path, **{WANDB: "{}"})[0] == "{}"
+
+
+def test_endpoints_that_cannot_be_merged_stay(stepscope, tmp_path):
+    said, lines = endpoints_of_the_program(
+        stepscope, tmp_path, "--metrics", "0", **{WANDB: "no JSON"}
+    )
+    assert said == "no JSON"
+    assert f"stepscope: {WANDB} is no JSON object" in lines
+
+
+def test_wandb_stores_the_input_share(stepscope, tmp_path):
+    pytest.importorskip("wandb", reason="pip install wandb")
+    program = tmp_path / "with_wandb.py"
+    program.write_text(
+        "import wandb\n"
+        f"wandb.init(mode='offline', dir={str(tmp_path)!r},"
+        " settings=wandb.Settings(x_stats_sampling_interval=0.5))\n"
+        f"exec(open({str(PACED)!r}).read())\n"
+    )
+    with recorded(
+        stepscope, tmp_path, [program, "4"], WANDB_ERROR_REPORTING="false", WANDB_SILENT="true"
+    ) as run:
+        run.process.communicate()
+    (stored,) = tmp_path.glob("wandb/offline-run-*/run-*.wandb")
+    found = re.search(
+        rb"openmetrics\.stepscope\.stepscope_input_ratio\.0.{1,4}?(0\.\d+)",
+        stored.read_bytes(),
+        re.DOTALL,
+    )
+    assert found and 0.3 < float(found[1]) < 1
+
+
+# --- Grafana -------------------------------------------------------------------------------------
+
+
+def start_prometheus(folder, target):
+    """Prometheus, scraping `target` each second; the process and its address."""
+    config = folder / "prometheus.yml"
+    config.write_text(
+        "global: {scrape_interval: 1s}\n"
+        "scrape_configs:\n"
+        f"- {{job_name: stepscope, honor_labels: true, static_configs: [{{targets: ['{target}']}}]}}\n"
+    )
+    address = f"127.0.0.1:{free_port()}"
+    options = [f"--config.file={config}", f"--web.listen-address={address}"]
+    process = subprocess.Popen(
+        ["prometheus", *options, f"--storage.tsdb.path={folder}/data", "--log.level=error"],
+        env=environment(),
+    )
+    return process, address
+
+
+def query(address, expression):
+    """The series that an expression has now, without those that are 0 / 0 yet; None while Prometheus
+    does not answer."""
+    asked = urllib.parse.urlencode({"query": expression})
+    try:
+        with urllib.request.urlopen(f"http://{address}/api/v1/query?{asked}") as answer:
+            document = json.load(answer)
+    except urllib.error.HTTPError as error:
+        raise AssertionError(f"{expression}: {error.read().decode()}") from error
+    except OSError:
+        return None
+    return [one for one in document["data"]["result"] if one["value"][1] != "NaN"]
+
+
+def dashboard_queries():
+    """(panel, query) of all panels, as for a dashboard that shows all runs and ranks."""
+    dashboard = json.loads((DOCS / "grafana" / "stepscope.json").read_text())
+    for panel in dashboard["panels"]:
+        for target in panel["targets"]:
+            expression = target["expr"]
+            for variable, text in {"$run": ".*", "$rank": ".*", "$__rate_interval": "10s"}.items():
+                expression = expression.replace(variable, text)
+            yield panel["title"], expression
+
+
+def test_each_panel_of_the_dashboard_shows_a_real_run(stepscope, tmp_path):
+    if not shutil.which("prometheus"):
+        pytest.skip("prometheus is not installed (Debian: prometheus)")
+    with recorded(stepscope, tmp_path, [PACED, "90"]) as run:
+        run.scrape_steps()
+        prometheus, address = start_prometheus(tmp_path, urllib.parse.urlsplit(run.url).netloc)
+        try:
+            shown = {}
+            for panel, expression in dashboard_queries():
+                if panel == "Devices":  # there is no GPU
+                    assert until(lambda e=expression: query(address, e) is not None)
+                else:
+                    shown[panel] = until(lambda e=expression: query(address, e))
+        finally:
+            prometheus.terminate()
+            prometheus.wait()
+    shares = [float(one["value"][1]) for one in shown["Where the time of the steps goes"]]
+    assert len(shares) == 9
+    assert sum(shares) == pytest.approx(1, abs=0.01)
+
+
+# --- OpenTelemetry -------------------------------------------------------------------------------
+
+
+def test_a_collector_gets_the_metrics(stepscope, tmp_path):
+    with Collector() as collector:
+        done = wrap(
+            stepscope,
+            tmp_path,
+            [sys.executable, PACED, "2"],
+            "--no-analysis",
+            "--metrics-interval=0.5",
+            OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
+            OTEL_EXPORTER_OTLP_HEADERS="api-key=a%20secret",
+            OTEL_RESOURCE_ATTRIBUTES="service.name=training",
+            OTEL_METRIC_EXPORT_INTERVAL="500",
+        )
+    assert done.returncode == 7
+    assert "stepscope: " not in done.stderr
+    assert len(collector.requests) > 3
+    path, headers, document = collector.requests[-1]
+    assert path == "/v1/metrics"
+    assert headers["api-key"] == "a secret"
+    assert headers["Content-Type"] == "application/json"
+    resource = document["resourceMetrics"][0]["resource"]
+    assert resource["attributes"] == [
+        {"key": "service.name", "value": {"stringValue": "training"}}
+    ]
+    metrics = metrics_in(document)
+    (steps,) = metrics["stepscope_steps"].values()
+    assert steps == int(re.search(r"(\d+) steps", done.stderr)[1])
+
+
+def assert_one_line_of(done, url):
+    """About a collector that got nothing, and that the program is as it always is."""
+    (said,) = [line for line in done.stderr.splitlines() if "metrics" in line]
+    assert said.startswith(f"stepscope: metrics could not be sent to {url}/v1/metrics: ")
+
+
+def test_a_silent_collector_is_one_line_at_the_end(stepscope, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections, never answers
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        program = [sys.executable, PACED, "2"]
+        done = wrap(
+            stepscope, tmp_path, program, "--no-analysis", OTEL_EXPORTER_OTLP_ENDPOINT=url
+        )
+    assert (done.returncode, done.stdout) == (7, "trained\n")
+    assert_one_line_of(done, url)
+
+
+@pytest.mark.parametrize("kind", ["dead", "refusing", "unresolvable"])
+def test_a_bad_collector_is_one_line_at_the_end(stepscope, tmp_path, kind):
+    with Collector(status=503) as refusing:
+        url = {
+            "dead": f"http://127.0.0.1:{free_port()}",
+            "refusing": refusing.url,
+            "unresolvable": "http://no-such-name.invalid:4318",
+        }[kind]
+        program = ["sh", "-c", "sleep 1; exit 7"]
+        done = wrap(stepscope, tmp_path, program, OTEL_EXPORTER_OTLP_ENDPOINT=url)
+    assert done.returncode == 7
+    assert_one_line_of(done, url)
+
+
+def test_grpc_is_named_as_not_possible(stepscope, tmp_path):
+    done = wrap(
+        stepscope,
+        tmp_path,
+        ["true"],
+        OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:4317",
+        OTEL_EXPORTER_OTLP_PROTOCOL="grpc",
+    )
+    assert done.returncode == 0
+    assert "stepscope: no metrics are sent: OTLP is sent over HTTP only" in done.stderr
