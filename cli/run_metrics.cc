@@ -83,7 +83,8 @@ Result<MetricsOfRun> MetricsOfRun::open(const MetricsArguments& arguments,
     const auto wish = read_variable(variable_of_this_process(kVariable));
     if (wish.ok() && wish->off) return run;
     if (wish.ok()) plan.listen = wish->listen;
-    if (!wish.ok()) run.problems_.push_back(std::string(kVariable) + ": " + wish.status().message());
+    if (!wish.ok())
+      run.problems_.push_back(std::string(kVariable) + ": " + wish.status().message());
   }
   const auto otlp = otlp_settings(variable_of_this_process);
   if (otlp.ok()) plan.otlp = *otlp;

@@ -38,7 +38,7 @@ set(CPACK_DEBIAN_UNSPECIFIED_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_TORCH_FILE_NAME DEB-DEFAULT)
 # libstdc++ for a library that is bundled.
 set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_DEPENDS "libc6 (>= ${STEPSCOPE_GLIBC}), libstdc++6")
-set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_SUGGESTS "stepscope-torch")
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_SUGGESTS "stepscope-torch, libcurl4")
 set(CPACK_DEBIAN_TORCH_PACKAGE_NAME stepscope-torch)
 string(REGEX MATCH "^[0-9]+\\.[0-9]+" torch_series "${STEPSCOPE_TORCH_VERSION}")
 set(CPACK_DEBIAN_TORCH_PACKAGE_DEPENDS "stepscope (= ${PROJECT_VERSION}), libtorch${torch_series}")

@@ -1,7 +1,8 @@
 // Metrics as text for scrapers: Prometheus, the OpenTelemetry collector, W&B, Grafana Alloy.
 //
 // There are two dialects (https://prometheus.io/docs/specs/om/open_metrics_spec/ and
-// https://prometheus.io/docs/instrumenting/exposition_formats/). OpenMetrics names a counter without
+// https://prometheus.io/docs/instrumenting/exposition_formats/). OpenMetrics names a counter
+// without
 // "_total" in its comments, gives units and has an end mark. A scraper that wants it says so in its
 // Accept header.
 #pragma once

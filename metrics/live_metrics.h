@@ -1,8 +1,9 @@
 // The live metrics of a run that is being recorded: reads the store as `stepscope top` does, and
 // serves and pushes what it says. For the process that records, never for the program.
 //
-// It reads what was added to the store every few seconds, at a low priority, in a thread of its own,
-// and takes at most a fiftieth of a core. Whatever goes wrong ends the metrics and nothing else.
+// It reads what was added to the store every few seconds, at a low priority, in a thread of its
+// own, and takes at most a fiftieth of a core. Whatever goes wrong ends the metrics and nothing
+// else.
 #pragma once
 
 #include <atomic>

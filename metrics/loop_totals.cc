@@ -64,8 +64,8 @@ void LoopTotalsTable::add_steps(Entry& entry, const LoopReport& loop, const Live
   const bool overrun = live.history.size() >= kLiveHistory &&
                        added.count == static_cast<std::int64_t>(live.history.size());
   if (overrun && steps_before > 0) {
-    added.seconds *= static_cast<double>(entry.totals.steps - steps_before) /
-                     static_cast<double>(added.count);
+    added.seconds *=
+        static_cast<double>(entry.totals.steps - steps_before) / static_cast<double>(added.count);
   }
   entry.until = added.until;
   entry.totals.step_s += added.seconds;

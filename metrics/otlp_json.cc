@@ -42,9 +42,8 @@ Json points_of(const MetricFamily& family, const OtlpTimes& times) {
 }
 
 Json metric_of(const MetricFamily& family, const OtlpTimes& times) {
-  Json metric = {{"name", family.name},
-                 {"description", family.help},
-                 {"unit", ucum_unit(family.unit)}};
+  Json metric = {
+      {"name", family.name}, {"description", family.help}, {"unit", ucum_unit(family.unit)}};
   Json data = {{"dataPoints", points_of(family, times)}};
   if (family.type == MetricType::kGauge) {
     metric["gauge"] = std::move(data);
@@ -67,9 +66,8 @@ std::string otlp_json(const Metrics& metrics, const Labels& resource, const std:
   const Json scope = {{"scope", {{"name", "stepscope"}, {"version", version}}},
                       {"metrics", std::move(all)}};
   const Json document = {
-      {"resourceMetrics",
-       Json::array({{{"resource", {{"attributes", attributes_of(resource)}}},
-                     {"scopeMetrics", Json::array({scope})}}})}};
+      {"resourceMetrics", Json::array({{{"resource", {{"attributes", attributes_of(resource)}}},
+                                        {"scopeMetrics", Json::array({scope})}}})}};
   return document.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -25,8 +25,8 @@ std::string percent_decoded(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool escaped = text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 &&
                          hex_digit(text[i + 2]) >= 0;
-    decoded += escaped ? static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]))
-                       : text[i];
+    decoded +=
+        escaped ? static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2])) : text[i];
     if (escaped) i += 2;
   }
   return decoded;
@@ -43,8 +43,7 @@ Labels read_pairs(const std::string& list) {
     const std::size_t equals = pair.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string name(trimmed(pair.substr(0, equals)));
-    if (!name.empty())
-      pairs.emplace_back(name, percent_decoded(trimmed(pair.substr(equals + 1))));
+    if (!name.empty()) pairs.emplace_back(name, percent_decoded(trimmed(pair.substr(equals + 1))));
   }
   return pairs;
 }
@@ -102,10 +101,11 @@ Result<std::optional<OtlpSettings>> otlp_settings(const Variables& variable) {
   const bool other = !exporter.empty() && exporter.find("otlp") == std::string::npos;
   if (other || variable("OTEL_SDK_DISABLED") == "true") return std::optional<OtlpSettings>();
   if (specific("PROTOCOL") == "grpc") {
-    return Status::error(ErrorKind::kUsage,
-                         "OTLP is sent over HTTP only; set OTEL_EXPORTER_OTLP_METRICS_PROTOCOL to "
-                         "http/json and OTEL_EXPORTER_OTLP_METRICS_ENDPOINT to the collector's HTTP "
-                         "port, usually http://HOST:4318/v1/metrics");
+    return Status::error(
+        ErrorKind::kUsage,
+        "OTLP is sent over HTTP only; set OTEL_EXPORTER_OTLP_METRICS_PROTOCOL to "
+        "http/json and OTEL_EXPORTER_OTLP_METRICS_ENDPOINT to the collector's HTTP "
+        "port, usually http://HOST:4318/v1/metrics");
   }
   if (!settings.url.starts_with("http://") && !settings.url.starts_with("https://")) {
     return Status::error(ErrorKind::kUsage, "the OTLP endpoint " + settings.url +

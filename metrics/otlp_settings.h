@@ -24,8 +24,8 @@ struct OtlpSettings {
 };
 
 // Nothing where no endpoint is set, or metrics are switched off (OTEL_SDK_DISABLED,
-// OTEL_METRICS_EXPORTER). Errors: kUsage, the variables ask for something that is not possible (gRPC,
-// no URL).
+// OTEL_METRICS_EXPORTER). Errors: kUsage, the variables ask for something that is not possible
+// (gRPC, no URL).
 Result<std::optional<OtlpSettings>> otlp_settings(const Variables& variable);
 
 }  // namespace stepscope

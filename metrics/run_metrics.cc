@@ -74,21 +74,27 @@ void add_totals(Metrics& metrics, const std::vector<LoopRow>& rows) {
   metrics.push_back(
       of_loops({"stepscope_step_time_seconds", kCounter, "seconds", "Time of these steps.", {}},
                rows, [](const LoopRow& row) { return row.totals.step_s; }));
-  metrics.push_back(of_loops({"stepscope_input_wait_seconds", kCounter, "seconds",
+  metrics.push_back(of_loops({"stepscope_input_wait_seconds",
+                              kCounter,
+                              "seconds",
                               "Step time that was spent waiting for input: the category input.",
                               {}},
                              rows, [](const LoopRow& row) {
                                return row.totals.category_s[static_cast<int>(Category::kInput)];
                              }));
-  metrics.push_back(split_by(
-      "category",
-      {"stepscope_category_seconds", kCounter, "seconds",
-       "Step time by category (exposed time); the categories sum to the step time.",
-       {}},
-      rows, category_at, [](const LoopRow& row) { return row.totals.category_s; }));
+  metrics.push_back(
+      split_by("category",
+               {"stepscope_category_seconds",
+                kCounter,
+                "seconds",
+                "Step time by category (exposed time); the categories sum to the step time.",
+                {}},
+               rows, category_at, [](const LoopRow& row) { return row.totals.category_s; }));
   metrics.push_back(split_by(
       "phase",
-      {"stepscope_phase_seconds", kCounter, "seconds",
+      {"stepscope_phase_seconds",
+       kCounter,
+       "seconds",
        "Step time by phase of the loop's thread; the phases sum to the step time.",
        {}},
       rows, [](std::size_t i) { return kPhaseNames[i]; },
@@ -110,13 +116,13 @@ void add_step_times(Metrics& metrics, const std::vector<LoopRow>& rows) {
       [](const LoopReport& loop) { return static_cast<double>(loop.wall.max); });
 }
 
-// A name for each category, not a label: W&B and others that chart a metric as one line would number
-// the labels.
+// A name for each category, not a label: W&B and others that chart a metric as one line would
+// number the labels.
 void add_shares(Metrics& metrics, const std::vector<LoopRow>& rows) {
   const auto add = [&](const std::string& name, const std::string& what, const auto& of) {
-    metrics.push_back(of_loops({"stepscope_" + name + "_ratio", MetricType::kGauge, "ratio",
-                                what + ", from 0 to 1.", {}},
-                               rows, of));
+    metrics.push_back(of_loops(
+        {"stepscope_" + name + "_ratio", MetricType::kGauge, "ratio", what + ", from 0 to 1.", {}},
+        rows, of));
   };
   for (int i = 0; i < kCategoryCount; ++i) {
     const auto category = static_cast<Category>(i);
@@ -134,29 +140,40 @@ void add_shares(Metrics& metrics, const std::vector<LoopRow>& rows) {
 }
 
 void add_verdicts(Metrics& metrics, const std::vector<LoopRow>& rows) {
-  MetricFamily verdict{"stepscope_verdict", MetricType::kGauge, "",
-                       "What bounds the latest steps: 1 for the current verdict.", {}};
+  MetricFamily verdict{"stepscope_verdict",
+                       MetricType::kGauge,
+                       "",
+                       "What bounds the latest steps: 1 for the current verdict.",
+                       {}};
   for (const LoopRow& row : rows) {
     const Verdict& of = row.report->verdict;
     verdict.points.push_back({with(row.labels, {{"kind", of.kind}, {"degree", of.degree}}), 1});
   }
   metrics.push_back(std::move(verdict));
-  metrics.push_back(of_loops({"stepscope_window_steps", MetricType::kGauge, "",
-                              "How many of the latest steps the gauges of the loop rest on.", {}},
+  metrics.push_back(of_loops({"stepscope_window_steps",
+                              MetricType::kGauge,
+                              "",
+                              "How many of the latest steps the gauges of the loop rest on.",
+                              {}},
                              rows, [](const LoopRow& row) { return row.report->analysed.size(); }));
-  metrics.push_back(of_loops(
-      {"stepscope_recording_ratio", MetricType::kGauge, "ratio",
-       "Share of the run's time that recording ops cost.", {}},
-      rows, [](const LoopRow& row) { return row.report->recording.run_share; }));
+  metrics.push_back(of_loops({"stepscope_recording_ratio",
+                              MetricType::kGauge,
+                              "ratio",
+                              "Share of the run's time that recording ops cost.",
+                              {}},
+                             rows,
+                             [](const LoopRow& row) { return row.report->recording.run_share; }));
 }
 
 void add_devices(Metrics& metrics, const LiveFrame& frame, const std::vector<LoopRow>& rows) {
-  MetricFamily busy{"stepscope_device_busy_ratio", MetricType::kGauge, "ratio",
-                    "Share of the time of the latest steps in which the device ran kernels.", {}};
+  MetricFamily busy{"stepscope_device_busy_ratio",
+                    MetricType::kGauge,
+                    "ratio",
+                    "Share of the time of the latest steps in which the device ran kernels.",
+                    {}};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (const DeviceUtilization& use : frame.window.utilizations) {
-      const bool same =
-          use.thread == frame.loops[i].thread && use.device == rows[i].report->device;
+      const bool same = use.thread == frame.loops[i].thread && use.device == rows[i].report->device;
       if (!same || use.span.count() <= 0) continue;
       busy.points.push_back({rows[i].labels, static_cast<double>(use.kernel.count()) /
                                                  static_cast<double>(use.span.count())});
@@ -204,7 +221,10 @@ MetricFamily RunMetrics::info(const RunFacts& facts) const {
   const Labels labels = with(identity_.labels(), {{"program", facts.program},
                                                   {"torch_version", facts.torch_version},
                                                   {"stepscope_version", version_}});
-  return {"stepscope_run", MetricType::kGauge, "", "The run that is recorded; always 1.",
+  return {"stepscope_run",
+          MetricType::kGauge,
+          "",
+          "The run that is recorded; always 1.",
           {{labels, 1}}};
 }
 
@@ -220,11 +240,19 @@ Metrics RunMetrics::update(const LiveFrame& frame, double now_unix_s) {
   add_verdicts(metrics, rows);
   add_devices(metrics, frame, rows);
   add_memory(metrics, frame, run);
-  metrics.push_back({"stepscope_ops", MetricType::kCounter, "", "Ops that were recorded.",
+  metrics.push_back({"stepscope_ops",
+                     MetricType::kCounter,
+                     "",
+                     "Ops that were recorded.",
                      {{run, static_cast<double>(frame.op_count)}}});
-  metrics.push_back({"stepscope_lost_events", MetricType::kCounter, "",
-                     "Events that could not be recorded.", {{run, static_cast<double>(lost_)}}});
-  metrics.push_back({"stepscope_updated_timestamp_seconds", MetricType::kGauge, "seconds",
+  metrics.push_back({"stepscope_lost_events",
+                     MetricType::kCounter,
+                     "",
+                     "Events that could not be recorded.",
+                     {{run, static_cast<double>(lost_)}}});
+  metrics.push_back({"stepscope_updated_timestamp_seconds",
+                     MetricType::kGauge,
+                     "seconds",
                      "When these values were computed, in seconds since 1970.",
                      {{run, now_unix_s}}});
   return metrics;

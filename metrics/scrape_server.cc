@@ -62,9 +62,8 @@ ScrapeServer::ScrapeServer(ListenAddress at, Socket listener, const LatestMetric
 
 Status ScrapeServer::start() {
   try {
-    threads_.emplace_back([this] {
-      static_cast<void>(contained([this] { return reception_.run(); }));
-    });
+    threads_.emplace_back(
+        [this] { static_cast<void>(contained([this] { return reception_.run(); })); });
     for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { answer_requests(); });
   } catch (const std::system_error&) {
     return Status::error(ErrorKind::kIo, "cannot start threads; raise ulimit -u");

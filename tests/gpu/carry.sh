@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 readonly FOLDER=$(realpath -m "${1:-build/gpu-carry}")
-readonly PACKAGES=(libsqlite3-dev libsqlite3-0 libsimdjson-dev libsimdjson14 libisal-dev libisal2
+readonly PACKAGES=(libsqlite3-dev libsqlite3-0 libsimdjson-dev libsimdjson14 libcurl4-openssl-dev libisal-dev libisal2
   zlib1g-dev zlib1g nlohmann-json3-dev libcli11-dev)
 
 mkdir -p "$FOLDER/debs"

@@ -14,7 +14,10 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 const Metrics kSome = {
-    {"stepscope_step_time_seconds", MetricType::kCounter, "seconds", "Time of steps.",
+    {"stepscope_step_time_seconds",
+     MetricType::kCounter,
+     "seconds",
+     "Time of steps.",
      {{{{"run", "a"}, {"rank", ""}}, 1.5}, {{{"run", "b"}, {"rank", "1"}}, 0}}},
     {"stepscope_input_ratio", MetricType::kGauge, "ratio", "Share of input.", {{{}, 0.25}}},
     {"stepscope_none", MetricType::kGauge, "", "Without points.", {}}};
@@ -49,8 +52,11 @@ TEST(Exposition, EscapesAnyLabel) {
 
 TEST(Exposition, WritesNumbersThatAreNone) {
   const double infinite = std::numeric_limits<double>::infinity();
-  const Metrics metrics = {
-      {"m", MetricType::kGauge, "", "M.", {{{}, infinite}, {{}, -infinite}, {{}, infinite - infinite}}}};
+  const Metrics metrics = {{"m",
+                            MetricType::kGauge,
+                            "",
+                            "M.",
+                            {{{}, infinite}, {{}, -infinite}, {{}, infinite - infinite}}}};
   const std::string text = expose(metrics, Dialect::kPrometheus);
   for (const char* line : {"m +Inf\n", "m -Inf\n", "m NaN\n"}) EXPECT_THAT(text, HasSubstr(line));
 }

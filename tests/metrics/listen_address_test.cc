@@ -30,8 +30,8 @@ TEST(ListenAddressTest, TheUrlIsOneThatThisMachineReaches) {
 }
 
 TEST(ListenAddressTest, AnythingElseIsRefused) {
-  for (const char* text : {"", "python", "train.py:80", "1.2.3.4", "1.2.3.4:", "1.2.3.4:65536", "-1",
-                           "80x", "::1:80", "[1.2.3.4]:80", "[]:80", "1.2.3:80"}) {
+  for (const char* text : {"", "python", "train.py:80", "1.2.3.4", "1.2.3.4:", "1.2.3.4:65536",
+                           "-1", "80x", "::1:80", "[1.2.3.4]:80", "[]:80", "1.2.3:80"}) {
     const auto address = read_listen_address(text);
     ASSERT_FALSE(address.ok()) << text;
     EXPECT_EQ(address.status().kind(), ErrorKind::kUsage);

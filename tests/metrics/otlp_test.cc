@@ -78,21 +78,22 @@ TEST(OtlpSettingsTest, ThePushCanBeSwitchedOff) {
 }
 
 TEST(OtlpSettingsTest, WhatIsNotPossibleIsSaid) {
-  const auto grpc = settings({{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4317"},
-                              {"OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"}});
+  const auto grpc = settings(
+      {{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4317"}, {"OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"}});
   ASSERT_FALSE(grpc.ok());
   EXPECT_THAT(grpc.status().message(), HasSubstr("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL"));
   EXPECT_FALSE(settings({{"OTEL_EXPORTER_OTLP_ENDPOINT", "c:4318"}}).ok());
 }
 
 TEST(OtlpJson, IsARequestOfMetrics) {
-  const Metrics metrics = {{"stepscope_step_time_seconds",
-                            MetricType::kCounter,
-                            "seconds",
-                            "Time of steps.",
-                            {{{{"rank", "1"}, {"job", ""}}, 1.5}}},
-                           {"stepscope_input_ratio", MetricType::kGauge, "ratio", "Share.", {{{}, 0.5}}},
-                           {"stepscope_none", MetricType::kGauge, "", "None.", {}}};
+  const Metrics metrics = {
+      {"stepscope_step_time_seconds",
+       MetricType::kCounter,
+       "seconds",
+       "Time of steps.",
+       {{{{"rank", "1"}, {"job", ""}}, 1.5}}},
+      {"stepscope_input_ratio", MetricType::kGauge, "ratio", "Share.", {{{}, 0.5}}},
+      {"stepscope_none", MetricType::kGauge, "", "None.", {}}};
   const auto document = nlohmann::json::parse(
       otlp_json(metrics, {{"service.name", "a"}}, "1.2.3", {1'764'029'883'000'000'000, 2}));
   EXPECT_EQ(document, nlohmann::json::parse(R"({"resourceMetrics": [{
@@ -107,7 +108,8 @@ TEST(OtlpJson, IsARequestOfMetrics) {
 }
 
 TEST(OtlpJson, IsValidWhateverAMetricHolds) {
-  const Metrics metrics = {{"m", MetricType::kGauge, "", "M.", {{{{"a", "\xff"}}, 0.0 / 0.0}, {{{"a", "\xff"}}, 1}}}};
+  const Metrics metrics = {
+      {"m", MetricType::kGauge, "", "M.", {{{{"a", "\xff"}}, 0.0 / 0.0}, {{{"a", "\xff"}}, 1}}}};
   const auto document = nlohmann::json::parse(otlp_json(metrics, {}, "", {}));
   const auto& metric = document["resourceMetrics"][0]["scopeMetrics"][0]["metrics"][0];
   EXPECT_EQ(metric["gauge"]["dataPoints"].size(), 1U);

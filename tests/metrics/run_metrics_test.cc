@@ -45,9 +45,8 @@ class RunMetricsTest : public ::testing::Test {
                              const std::string& text = "") const {
     std::vector<MetricPoint> all = points(name);
     std::erase_if(all, [&](const MetricPoint& point) {
-      return !label.empty() &&
-             std::find(point.labels.begin(), point.labels.end(), std::pair(label, text)) ==
-                 point.labels.end();
+      return !label.empty() && std::find(point.labels.begin(), point.labels.end(),
+                                         std::pair(label, text)) == point.labels.end();
     });
     EXPECT_EQ(all.size(), 1U) << name << " " << text;
     return all.empty() ? -1 : all[0].value;

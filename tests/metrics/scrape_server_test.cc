@@ -98,8 +98,7 @@ TEST(ScrapeServerTest, AnswersAsLongAsItLives) {
 
 TEST(ScrapeServerTest, LargePagesArriveWhole) {
   Metrics metrics = kOne;
-  for (int i = 0; i < 100'000; ++i)
-    metrics[0].points.push_back({{{"rank", std::to_string(i)}}, 1});
+  for (int i = 0; i < 100'000; ++i) metrics[0].points.push_back({{{"rank", std::to_string(i)}}, 1});
   LatestMetrics latest;
   latest.set(metrics);
   const auto server = *ScrapeServer::listen({"127.0.0.1", 0}, latest);

@@ -14,8 +14,9 @@ TEST(WandbEndpoints, NameOurs) {
 }
 
 TEST(WandbEndpoints, KeepTheUsersOwn) {
-  EXPECT_EQ(*add_wandb_endpoint(R"({"dcgm": "http://127.0.0.1:9400/metrics"})", kUrl),
-            R"({"dcgm":"http://127.0.0.1:9400/metrics","stepscope":"http://127.0.0.1:9478/metrics"})");
+  EXPECT_EQ(
+      *add_wandb_endpoint(R"({"dcgm": "http://127.0.0.1:9400/metrics"})", kUrl),
+      R"({"dcgm":"http://127.0.0.1:9400/metrics","stepscope":"http://127.0.0.1:9478/metrics"})");
   EXPECT_EQ(*add_wandb_endpoint(R"({"stepscope":"http://elsewhere/metrics"})", kUrl),
             R"({"stepscope":"http://elsewhere/metrics"})");
 }

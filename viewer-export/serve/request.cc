@@ -96,7 +96,8 @@ bool read_field(std::string_view line, Fields& fields) {
     return false;
   if (same_name(*name, "host")) return keep_once(fields.host, value);
   if (same_name(*name, "origin")) return keep_once(fields.origin, value);
-  if (same_name(*name, "accept")) fields.accept.append(fields.accept.empty() ? "" : ",").append(value);
+  if (same_name(*name, "accept"))
+    fields.accept.append(fields.accept.empty() ? "" : ",").append(value);
   return true;
 }
 

@@ -27,8 +27,7 @@ AddressList numeric_address(const std::string& host, int port) {
   wanted.ai_socktype = SOCK_STREAM;
   wanted.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
   addrinfo* found = nullptr;
-  const bool none =
-      ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found) != 0;
+  const bool none = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found) != 0;
   return AddressList(none ? nullptr : found);
 }
 
