@@ -235,6 +235,7 @@ int run_program(RunArguments arguments) {
   // From here on the program's exit code is ours, whatever happens to the recording.
   for (const std::string& line : metrics->start(arguments.quiet)) say(line);
   const int wait_status = watch(arguments, *child, **recorder, *metrics);
+  metrics->stop_reading();
   const Status finished = (*recorder)->finish();
   for (const std::string& line : metrics->finish()) say(line);
   const Status told = contained([&] {

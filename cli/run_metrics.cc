@@ -122,6 +122,13 @@ void MetricsOfRun::follow(const std::string& store) {
   if (metrics_) metrics_->follow(store);
 }
 
+void MetricsOfRun::stop_reading() noexcept {
+  static_cast<void>(contained([&] {
+    if (metrics_) metrics_->stop_reading();
+    return Status();
+  }));
+}
+
 std::vector<std::string> MetricsOfRun::finish() noexcept {
   std::vector<std::string> lines;
   static_cast<void>(contained([&] {

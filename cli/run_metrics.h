@@ -34,7 +34,9 @@ class MetricsOfRun {
   std::vector<std::string> start(bool quiet) noexcept;
   // The recording is in this store from now on.
   void follow(const std::string& store);
-  // After the end of the recording. Lines about what went wrong.
+  // After the program ended, before the recorder closes the store.
+  void stop_reading() noexcept;
+  // After the recorder closed the store. Lines about what went wrong.
   std::vector<std::string> finish() noexcept;
 
  private:

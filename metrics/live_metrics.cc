@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "store/contained.h"
+#include "store/trace_writer.h"
 
 namespace stepscope {
 namespace {
@@ -63,7 +64,7 @@ std::unique_ptr<LiveMetrics> LiveMetrics::open(const MetricsPlan& plan,
 LiveMetrics::LiveMetrics(const MetricsPlan& plan)
     : plan_(plan), metrics_(plan.identity, plan.version) {}
 
-LiveMetrics::~LiveMetrics() { stop(); }
+LiveMetrics::~LiveMetrics() { stop_reading(); }
 
 std::optional<ListenAddress> LiveMetrics::address() const {
   return server_ ? std::optional(server_->address()) : std::nullopt;
@@ -91,13 +92,24 @@ Status LiveMetrics::start() {
 
 void LiveMetrics::follow(const std::filesystem::path& store) {
   const MutexLock lock(mutex_);
-  if (!store_.empty()) return;
-  store_ = store;
+  if (!followed_.empty()) return;
+  followed_ = store;
   changed_.notify_all();
 }
 
+void LiveMetrics::stop_reading() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+  if (!push_) run_.reset();
+}
+
 std::vector<std::string> LiveMetrics::finish() {
-  stop();
+  stop_reading();
+  if (push_) read_the_end();
   std::vector<std::string> lines;
   if (!failure_.ok()) lines.push_back("the metrics are incomplete: " + failure_.message());
   if (push_) {
@@ -107,33 +119,34 @@ std::vector<std::string> LiveMetrics::finish() {
   return lines;
 }
 
-void LiveMetrics::stop() {
+// Nobody scrapes any more, but the collector gets the totals of the run.
+void LiveMetrics::read_the_end() {
   {
     const MutexLock lock(mutex_);
-    stopping_ = true;
-    changed_.notify_all();
+    store_ = followed_;
   }
-  if (thread_.joinable()) thread_.join();
+  if (store_.empty()) return;
+  failure_ = contained([this] { return refresh(); });
+  run_.reset();
+  // What the recorder could not do while the store was open here.
+  if (auto writer = TraceWriter::open(store_); writer.ok()) static_cast<void>((*writer)->finish());
 }
 
 void LiveMetrics::run() {
   yield_to_training();
-  const std::filesystem::path store = wait_for_store();
-  if (store.empty()) return;
+  if (!wait_for_store()) return;
   milliseconds pause = std::min(plan_.interval, milliseconds(1000));  // the first is wanted soon
   while (wait(pause)) {
     const milliseconds before = processor_time();
-    failure_ = refresh(store);
+    failure_ = refresh();
     pause = std::max(plan_.interval, (processor_time() - before) * kMostOften);
   }
-  // The end of the run for the collector; nobody scrapes any more.
-  if (push_) static_cast<void>(refresh(store));
 }
 
 // A store that cannot be read now may be read the next time.
-Status LiveMetrics::refresh(const std::filesystem::path& store) {
+Status LiveMetrics::refresh() {
   if (run_ == nullptr) {
-    auto opened = LiveRun::open(store);
+    auto opened = LiveRun::open(store_);
     if (!opened.ok()) return opened.status();
     run_ = *std::move(opened);
   }
@@ -146,10 +159,11 @@ Status LiveMetrics::refresh(const std::filesystem::path& store) {
   return {};
 }
 
-std::filesystem::path LiveMetrics::wait_for_store() {
+bool LiveMetrics::wait_for_store() {
   const MutexLock lock(mutex_);
-  while (!stopping_ && store_.empty()) changed_.wait(mutex_);
-  return stopping_ && !push_ ? std::filesystem::path() : store_;
+  while (!stopping_ && followed_.empty()) changed_.wait(mutex_);
+  store_ = followed_;
+  return !stopping_;
 }
 
 bool LiveMetrics::wait(milliseconds duration) {

@@ -48,18 +48,20 @@ class LiveMetrics {
   Status start();
   // The recording is in this store from now on. Only the first call counts.
   void follow(const std::filesystem::path& store);
-  // After the end of the recording. Lines for the user, about what went wrong.
+  // Before the recorder closes the store: a reader would keep it from being folded into one file.
+  void stop_reading();
+  // After the recorder closed the store. Pushes the totals of the whole run, and returns lines for
+  // the user, about what went wrong.
   std::vector<std::string> finish();
 
  private:
   explicit LiveMetrics(const MetricsPlan& plan);
-  void stop();
   void run();
-  // The path of the store; empty: it is time to stop.
-  std::filesystem::path wait_for_store();
-  // False: it is time to stop.
+  void read_the_end();
+  // Both: false if it is time to stop.
+  bool wait_for_store();
   bool wait(std::chrono::milliseconds duration);
-  Status refresh(const std::filesystem::path& store);
+  Status refresh();
 
   const MetricsPlan plan_;
   LatestMetrics latest_;
@@ -68,8 +70,9 @@ class LiveMetrics {
   std::atomic<bool> stopping_ = false;
   Mutex mutex_;
   ConditionVariable changed_;
-  std::filesystem::path store_ STEPSCOPE_GUARDED_BY(mutex_);
+  std::filesystem::path followed_ STEPSCOPE_GUARDED_BY(mutex_);
   // Of the thread until it has ended.
+  std::filesystem::path store_;
   RunMetrics metrics_;
   std::unique_ptr<LiveRun> run_;
   Status failure_;

@@ -158,10 +158,13 @@ def test_ranks_are_told_apart(stepscope, tmp_path):
 
 
 def test_output_and_exit_code_are_the_programs(stepscope, tmp_path):
-    program = [sys.executable, PACED, "1"]
-    done = wrap(stepscope, tmp_path, program, "--quiet", "--metrics", "0")
+    program = [sys.executable, PACED, "2"]
+    options = ["--quiet", "--no-analysis", "--metrics", "0", "--metrics-interval", "0.5"]
+    done = wrap(stepscope, tmp_path, program, *options)
     assert (done.returncode, done.stdout) == (7, "trained\n")
     assert re.fullmatch(r"\d+ steps\n", done.stderr)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.db"]
+    assert (tmp_path / "run.db").read_bytes()[18:20] == b"\1\1", "it has a write-ahead log"
 
 
 def test_a_taken_port_is_one_line_and_the_run_goes_on(stepscope, tmp_path):
@@ -350,6 +353,8 @@ def test_a_collector_gets_the_metrics(stepscope, tmp_path):
     assert resource["attributes"] == [{"key": "service.name", "value": {"stringValue": "training"}}]
     metrics = metrics_in(document)
     (steps,) = metrics["stepscope_steps"].values()
+    header = (tmp_path / "run.db").read_bytes()[18:20]
+    assert header == b"\1\1", "the store was left with a write-ahead log"
     assert steps == int(re.search(r"(\d+) steps", done.stderr)[1])
 
 
