@@ -10,7 +10,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 import urllib.request
@@ -70,23 +69,24 @@ class Scraped:
 
 
 @contextlib.contextmanager
-def recorded(stepscope, folder, arguments, *options, **variables):
-    """A run of a Python program with metrics at a port of its own; what is left of it is ended."""
+def recorded(stepscope, folder, program, **variables):
+    """A run of a program with metrics at a port of its own; what is left of it is ended."""
     port = free_port()
     store = folder / "run.db"
     command = [stepscope, "run", "-o", store, "--metrics", str(port), "--metrics-interval", "0.5"]
     process = subprocess.Popen(
-        [*command, "--no-analysis", *options, "--", sys.executable, *arguments],
+        [*command, "--no-analysis", "--", *program],
         env=environment(**variables),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,  # a group, which can be ended as a whole
     )
     try:
         yield Scraped(process, store, f"http://127.0.0.1:{port}/metrics")
     finally:
         if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
+            os.killpg(process.pid, signal.SIGTERM)
         process.communicate()
 
 
