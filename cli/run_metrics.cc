@@ -39,6 +39,12 @@ Result<Wish> read_variable(const std::string& text) {
   return Wish{.listen = *address};
 }
 
+// Empty, or what is wrong.
+std::string is_listen_address(const std::string& text) {
+  const auto address = read_listen_address(text);
+  return address.ok() ? "" : address.status().message() + "; -- goes before the program";
+}
+
 std::string host_name() {
   std::array<char, 256> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
@@ -55,6 +61,7 @@ void add_metrics_options(CLI::App& verb, MetricsArguments& arguments) {
       verb.add_option("--metrics", arguments.address,
                       "serve live metrics to Prometheus and W&B, at this port or address and port")
           ->expected(0, 1)
+          ->check(is_listen_address)
           ->type_name("[ADDRESS:]PORT")
           ->default_str(std::to_string(kMetricsPort));
   verb.add_option("--metrics-interval", arguments.interval_s,
@@ -74,10 +81,7 @@ Result<MetricsOfRun> MetricsOfRun::open(const MetricsArguments& arguments,
   const bool given = arguments.option != nullptr && arguments.option->count() > 0;
   if (given) {
     const auto address = read_listen_address(arguments.address);
-    if (!address.ok()) {
-      return Status::error(ErrorKind::kUsage, "--metrics: " + address.status().message() +
-                                                  "; -- goes before the program");
-    }
+    if (!address.ok()) return address.status();
     plan.listen = *address;
   } else {
     const auto wish = read_variable(variable_of_this_process(kVariable));

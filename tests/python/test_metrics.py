@@ -199,7 +199,24 @@ def test_it_says_where_the_metrics_are(stepscope, tmp_path):
 def test_an_address_that_is_none_is_wrong_usage(stepscope, tmp_path, text):
     done = wrap(stepscope, tmp_path, ["true"], f"--metrics={text}")
     assert done.returncode == 2
-    assert text in done.stderr and len(done.stderr.splitlines()) == 1
+    assert f'--metrics: "{text}" is no address for metrics' in done.stderr
+
+
+def test_a_program_is_not_taken_for_the_address(stepscope, tmp_path):
+    done = subprocess.run(
+        [stepscope, "run", "-o", tmp_path / "run.db", "--metrics", "python", "train.py"],
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert "-- goes before the program" in done.stderr
+
+
+def test_without_a_value_it_is_the_usual_port(stepscope, tmp_path):
+    done = wrap(stepscope, tmp_path, ["true"], "--metrics")
+    assert done.returncode == 0
+    assert "9478" in done.stderr.splitlines()[0]  # or that it is taken
 
 
 def test_the_environment_can_ask_for_metrics(stepscope, tmp_path):
