@@ -90,6 +90,16 @@ def recorded(stepscope, folder, program, **variables):
         process.communicate()
 
 
+def wrap(stepscope, folder, program, *options, **variables):
+    """Records a program to its end."""
+    return subprocess.run(
+        [stepscope, "run", "-o", folder / "run.db", *options, "--", *program],
+        env=environment(**variables),
+        capture_output=True,
+        text=True,
+    )
+
+
 def value(page, name, **labels):
     """Of the only line of a page with this name and these labels."""
     lines = [line for line in page.splitlines() if re.match(name + r"[{ ]", line)]

@@ -22,6 +22,7 @@ from scraping import (
     recorded,
     until,
     value,
+    wrap,
 )
 
 pytest.importorskip("torch", reason="pip install torch")
@@ -29,16 +30,6 @@ pytest.importorskip("torch", reason="pip install torch")
 PACED = PROGRAMS / "paced.py"
 OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
-
-
-def wrap(stepscope, folder, program, *options, **variables):
-    """Records a program to its end."""
-    return subprocess.run(
-        [stepscope, "run", "-o", folder / "run.db", *options, "--", *program],
-        env=environment(**variables),
-        capture_output=True,
-        text=True,
-    )
 
 
 def analysis_of(stepscope, store):
@@ -352,36 +343,7 @@ def test_each_panel_of_the_dashboard_shows_a_real_run(live, tmp_path):
     assert sum(shares) == pytest.approx(1, abs=0.01)
 
 
-# --- OpenTelemetry -------------------------------------------------------------------------------
-
-
-def test_a_collector_gets_the_metrics(stepscope, tmp_path):
-    with Collector() as collector:
-        done = wrap(
-            stepscope,
-            tmp_path,
-            [sys.executable, PACED, "2"],
-            "--no-analysis",
-            "--metrics-interval=0.5",
-            OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
-            OTEL_EXPORTER_OTLP_HEADERS="api-key=a%20secret",
-            OTEL_RESOURCE_ATTRIBUTES="service.name=training",
-            OTEL_METRIC_EXPORT_INTERVAL="500",
-        )
-    assert done.returncode == 7
-    assert "stepscope: " not in done.stderr
-    assert len(collector.requests) > 3
-    path, headers, document = collector.requests[-1]
-    assert path == "/v1/metrics"
-    assert headers["api-key"] == "a secret"
-    assert headers["Content-Type"] == "application/json"
-    resource = document["resourceMetrics"][0]["resource"]
-    assert resource["attributes"] == [{"key": "service.name", "value": {"stringValue": "training"}}]
-    metrics = metrics_in(document)
-    (steps,) = metrics["stepscope_steps"].values()
-    header = (tmp_path / "run.db").read_bytes()[18:20]
-    assert header == b"\1\1", "the store was left with a write-ahead log"
-    assert steps == int(re.search(r"(\d+) steps", done.stderr)[1])
+# --- OpenTelemetry (more in test_metrics_pushed.py) ---------------------------------------------
 
 
 def test_a_push_is_what_the_protocol_defines(live):
@@ -402,50 +364,3 @@ def test_a_push_is_what_the_protocol_defines(live):
     assert metrics["stepscope_steps"].sum.is_monotonic
     assert metrics["stepscope_steps"].sum.data_points[0].as_double > 0
     assert metrics["stepscope_input_ratio"].unit == "1"
-
-
-def assert_one_line_of(done, url):
-    """About a collector that got nothing, and that the program is as it always is."""
-    (said,) = [line for line in done.stderr.splitlines() if "metrics" in line]
-    assert said.startswith(f"stepscope: metrics could not be sent to {url}/v1/metrics: ")
-
-
-def test_a_silent_collector_is_one_line_at_the_end(stepscope, tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections, never answers
-        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        done = wrap(
-            stepscope,
-            tmp_path,
-            ["sh", "-c", "sleep 1; exit 7"],
-            OTEL_EXPORTER_OTLP_ENDPOINT=url,
-            OTEL_EXPORTER_OTLP_TIMEOUT="3600000",
-            OTEL_METRIC_EXPORT_INTERVAL="100",
-        )
-    assert done.returncode == 7
-    assert_one_line_of(done, url)
-
-
-@pytest.mark.parametrize("kind", ["dead", "refusing", "unresolvable"])
-def test_a_bad_collector_is_one_line_at_the_end(stepscope, tmp_path, kind):
-    with Collector(status=503) as refusing:
-        url = {
-            "dead": f"http://127.0.0.1:{free_port()}",
-            "refusing": refusing.url,
-            "unresolvable": "http://no-such-name.invalid:4318",
-        }[kind]
-        program = ["sh", "-c", "sleep 1; exit 7"]
-        done = wrap(stepscope, tmp_path, program, OTEL_EXPORTER_OTLP_ENDPOINT=url)
-    assert done.returncode == 7
-    assert_one_line_of(done, url)
-
-
-def test_grpc_is_named_as_not_possible(stepscope, tmp_path):
-    done = wrap(
-        stepscope,
-        tmp_path,
-        ["true"],
-        OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:4317",
-        OTEL_EXPORTER_OTLP_PROTOCOL="grpc",
-    )
-    assert done.returncode == 0
-    assert "stepscope: no metrics are sent: OTLP is sent over HTTP only" in done.stderr
