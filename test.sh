@@ -39,7 +39,7 @@ readonly PIP_PACKAGES=(pytest pytest-xdist pytest-rerunfailures playwright viztr
   "${SAMPLE_PACKAGES[@]}" transformers accelerate lightning nvtx
   pillow nbclient ipykernel  # of samples/python/slow_lines
   duckdb pyarrow  # `stepscope fleet`: 25 and 55 MB
-  prometheus-client wandb  # what reads live metrics: 0.1 and 25 MB
+  prometheus-client opentelemetry-proto  # what reads live metrics; wandb and Debian's prometheus would, too
   clang-format==19.1.7 ruff==0.14.0  # tests/project/format.py says why these versions
   # NVIDIA's headers and libcupti: what the decoder of device records is held against.
   nvidia-cuda-cupti==13.0.85 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 nvidia-nvtx)
