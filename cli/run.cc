@@ -218,7 +218,7 @@ int run_program(RunArguments arguments) {
   }
   const auto folder = PreloadFolder::open(installed->libraries);
   if (!folder.ok()) return report_error(kVerb, folder.status());
-  auto metrics = MetricsOfRun::open(arguments.metrics, arguments.program);
+  auto metrics = MetricsOfRun::open(arguments.metrics, arguments.job, arguments.program);
   if (!metrics.ok()) return report_error(kVerb, metrics.status());
   auto recorder = RunRecorder::start(arguments.output, meta_of(arguments), *plan);
   if (!recorder.ok()) return report_error(kVerb, recorder.status());

@@ -1,8 +1,7 @@
 #include "cli/run_metrics.h"
 
-#include <unistd.h>
+#include <sys/utsname.h>
 
-#include <array>
 #include <chrono>
 #include <ctime>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "metrics/wandb_endpoints.h"
 #include "profiler/identity/program_name.h"
 #include "profiler/recorder/blocked_signals.h"
+#include "profiler/recorder/run_meta.h"
 #include "store/contained.h"
 
 namespace stepscope::cli {
@@ -45,9 +45,18 @@ std::string is_listen_address(const std::string& text) {
   return address.ok() ? "" : address.status().message() + "; -- goes before the program";
 }
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+// As `stepscope lake add` names runs and jobs.
+RunIdentity identify_run(const std::string& job, const std::vector<std::string>& program) {
+  const JobIdentity identity = own_identity();
+  const std::string script = name_program(program).name;
+  utsname system{};
+  uname(&system);
+  RunIdentity run;
+  run.job = !job.empty() ? job : !identity.job_name.empty() ? identity.job_name : script;
+  run.run = run_id(identity);
+  if (run.run.empty()) run.run = run_by_its_start(script, std::time(nullptr));
+  run.host = system.nodename;
+  return run;
 }
 
 std::chrono::milliseconds milliseconds_of(double seconds) {
@@ -70,14 +79,13 @@ void add_metrics_options(CLI::App& verb, MetricsArguments& arguments) {
       ->capture_default_str();
 }
 
-Result<MetricsOfRun> MetricsOfRun::open(const MetricsArguments& arguments,
+Result<MetricsOfRun> MetricsOfRun::open(const MetricsArguments& arguments, const std::string& job,
                                         const std::vector<std::string>& program) {
   MetricsOfRun run;
   MetricsPlan plan;
   plan.interval = milliseconds_of(arguments.interval_s);
   plan.version = STEPSCOPE_VERSION;
-  plan.identity = identify_run(variable_of_this_process, name_program(program).name,
-                               std::time(nullptr), host_name());
+  plan.identity = identify_run(job, program);
   const bool given = arguments.option != nullptr && arguments.option->count() > 0;
   if (given) {
     const auto address = read_listen_address(arguments.address);

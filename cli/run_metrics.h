@@ -25,7 +25,8 @@ void add_metrics_options(CLI::App& verb, MetricsArguments& arguments);
 class MetricsOfRun {
  public:
   // Errors: kUsage, of an option. Anything else that is wrong becomes a line of start().
-  static Result<MetricsOfRun> open(const MetricsArguments& arguments,
+  // `job`: what the user calls it, or "".
+  static Result<MetricsOfRun> open(const MetricsArguments& arguments, const std::string& job,
                                    const std::vector<std::string>& program);
 
   // Adds the variables by which the program finds the metrics.

@@ -16,18 +16,6 @@ std::string time_text(std::int64_t unix_s) {
   return text.data();
 }
 
-std::string job_of(const Variables& variable, const std::string& host) {
-  for (const char* name : {"SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "RAY_JOB_ID"}) {
-    std::string job = variable(name);
-    // torchrun without a rendezvous calls every run "none".
-    if (!job.empty() && job != "none" && job != "None") return job;
-  }
-  // The pods of an indexed Kubernetes job are called JOB-INDEX.
-  const std::string ending = "-" + variable("JOB_COMPLETION_INDEX");
-  const bool indexed = ending.size() > 1 && host.ends_with(ending);
-  return indexed ? host.substr(0, host.size() - ending.size()) : "";
-}
-
 }  // namespace
 
 std::string variable_of_this_process(const char* name) {
@@ -35,10 +23,8 @@ std::string variable_of_this_process(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-RunIdentity identify_run(const Variables& variable, const std::string& program,
-                         std::int64_t start_unix_s, const std::string& host) {
-  const std::string job = job_of(variable, host);
-  return {job, job.empty() ? program + "@" + time_text(start_unix_s) : job, host};
+std::string run_by_its_start(const std::string& program, std::int64_t start_unix_s) {
+  return program + "@" + time_text(start_unix_s);
 }
 
 }  // namespace stepscope

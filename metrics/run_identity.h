@@ -14,15 +14,14 @@ using Variables = std::function<std::string(const char* name)>;
 std::string variable_of_this_process(const char* name);
 
 struct RunIdentity {
-  std::string job;  // the scheduler's id of the job; "": none
-  std::string run;  // the job's id, the same on all of its nodes; else the program and its start
+  std::string job;  // what the runs of one job share
+  std::string run;  // the same on all nodes of a run
   std::string host;
 
   [[nodiscard]] Labels labels() const { return {{"job", job}, {"run", run}, {"host", host}}; }
 };
 
-// The job is found as `stepscope lake add` finds it. `program`: a name such as "train.py".
-RunIdentity identify_run(const Variables& variable, const std::string& program,
-                         std::int64_t start_unix_s, const std::string& host);
+// What a run without an id is called: "train.py@2026-11-25T00:18:03Z".
+std::string run_by_its_start(const std::string& program, std::int64_t start_unix_s);
 
 }  // namespace stepscope

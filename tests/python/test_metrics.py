@@ -52,6 +52,7 @@ def live(stepscope, tmp_path_factory):
             tmp_path_factory.mktemp("live"),
             ["sh", "-c", f"{both} & wait"],
             SLURM_JOB_ID="4711",
+            SLURM_JOB_NAME="nightly",
             OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=collector.url + "/anywhere",
             OTEL_METRIC_EXPORT_INTERVAL="500",
         ) as run,
@@ -121,7 +122,7 @@ def test_each_metric_is_documented(pages):
 def test_every_series_says_whose_it_is(pages):
     for line in pages[""].splitlines():
         if not line.startswith("#"):
-            assert 'job="4711",run="4711",host="' in line, line
+            assert 'job="nightly",run="4711",host="' in line, line
 
 
 @pytest.mark.shares
