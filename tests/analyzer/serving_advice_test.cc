@@ -238,9 +238,10 @@ TEST(WarmUpOfCalls, LongSamplesAreNone) {
 TEST(SingleSamples, ABatchPaysForTheCallOnce) {
   Loop loop = eager([](int) { return 100; });
   RecordingBuilder builder = record(loop);
+  const StringId linear = builder.intern("aten::linear");
+  const StringId shapes = builder.intern("[[1,64],[8,64]]");
   for (Op& op : builder.ops()) {
-    if (builder.recording().text(op.name) == "aten::linear")
-      op.shapes = builder.intern("[[1,64],[8,64]]");
+    if (op.name == linear) op.shapes = shapes;
   }
   std::vector<Advice> all;
   const Advice* advice = advice_on(std::move(builder), "single-samples", all);
