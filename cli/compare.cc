@@ -14,6 +14,7 @@
 #include "cli/verb.h"
 #include "present/comparison_json.h"
 #include "present/comparison_text.h"
+#include "present/comparison_words.h"
 
 namespace stepscope::cli {
 namespace {
@@ -85,9 +86,9 @@ int exit_code_of(const CompareArguments& arguments, const std::vector<GateOutcom
   if (any(gates, GateState::kFailed)) return kGateFailed;
   for (const GateOutcome& outcome : gates) {
     if (outcome.state != GateState::kUndecided) continue;
-    return report_error(
-        kVerb, Status::error(ErrorKind::kBadInput, arguments.b + ": gate \"" + outcome.gate.text +
-                                                       "\" cannot be decided: " + outcome.why));
+    return report_error(kVerb, Status::error(ErrorKind::kBadInput,
+                                             arguments.b + ": gate \"" + outcome.gate.text +
+                                                 "\" cannot be decided: " + doubt_text(outcome)));
   }
   return kOk;
 }

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstdio>
 
-#include "analyzer/compare/explain.h"
 #include "analyzer/printable.h"
 #include "analyzer/words.h"
+#include "present/comparison_words.h"
 #include "present/json_value.h"
 
 namespace stepscope {

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyzer/compare/explain.h"
 #include "present/comparison_cost.h"
+#include "present/comparison_notes.h"
+#include "present/comparison_words.h"
 #include "present/json_value.h"
 
 namespace stepscope {
@@ -173,7 +174,7 @@ Json gates_json(const std::vector<GateOutcome>& gates) {
          {"state", outcome.state == GateState::kFailed      ? "failed"
                    : outcome.state == GateState::kUndecided ? "undecided"
                                                             : "passed"},
-         {"why", or_null(outcome.why)},
+         {"why", or_null(doubt_text(outcome))},
          {"loop", outcome.loop}});
   }
   return json;
@@ -195,8 +196,11 @@ std::string comparison_json(const ComparisonView& view) {
   document["cost"] = cost_json(view);
   document["gates"] = gates_json(view.gates);
   document["notes"] = Json::array();
-  for (const Note& note : comparison.notes)
-    document["notes"].push_back({{"id", note.id}, {"text", note.text}});
+  for (const Note& note : comparison.notes) {
+    document["notes"].push_back(
+        {{"id", note_id(note.kind)},
+         {"text", note_text(note, view.a.report, view.b.report, comparison)}});
+  }
   document["loops"] = Json::array();
   for (const LoopComparison& loop : comparison.loops)
     document["loops"].push_back(loop_json(view, loop));

@@ -5,9 +5,10 @@
 #include <cmath>
 #include <cstdio>
 
-#include "analyzer/compare/explain.h"
 #include "analyzer/words.h"
 #include "present/comparison_cost.h"
+#include "present/comparison_notes.h"
+#include "present/comparison_words.h"
 #include "present/report_text.h"
 #include "present/terminal_text.h"
 
@@ -59,7 +60,8 @@ std::string reason_lines(const LoopComparison& loop) {
 std::string note_lines(const ComparisonView& view, const Palette& palette) {
   std::string text;
   for (const Note& note : view.comparison.notes) {
-    std::string lines = paragraph(note.text, "  note   ", "         ");
+    const std::string sentence = note_text(note, view.a.report, view.b.report, view.comparison);
+    std::string lines = paragraph(sentence, "  note   ", "         ");
     lines.replace(lines.find("note"), 4, palette.yellow("note"));
     text += lines;
   }
@@ -238,7 +240,7 @@ std::string other_loops(const ComparisonView& view, const Palette& palette) {
 std::string gate_line(const ComparisonView& view, const GateOutcome& outcome,
                       const Palette& palette) {
   const bool several = view.comparison.loops.size() > 1;
-  std::string text = outcome.why;
+  std::string text = doubt_text(outcome);
   if (outcome.state != GateState::kUndecided) {
     text = outcome_text(outcome);
     if (outcome.only_noise()) text += ": beyond the limit, but that may be noise";

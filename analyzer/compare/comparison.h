@@ -85,9 +85,35 @@ struct LoopComparison {
 };
 
 // A reason why the two runs are hard to compare.
+enum class NoteKind : std::uint8_t {
+  kProgram,         // they ran different programs
+  kSetup,           // the same one, otherwise: differences_of()
+  kRankCounts,      // they have different numbers of ranks
+  kRanks,           // as many, but others
+  kLoops,           // different numbers of loops
+  kDevice,          // of the main loops: different devices
+  kMarker,          // and so on: steps cut by different marks
+  kTier,            // ops were recorded in one of them, or in neither
+  kInput,           // the input of one is inferred
+  kSteps,           // it has few steps
+  kWarmUp,          // it has only warm-up steps
+  kTorchVersion,    // different versions of libtorch
+  kCudnnBenchmark,  // different modes of cuDNN
+  kHosts,           // different machines
+  kCores,           // different numbers of cores
+  kLosses,          // it lost events
+  kRecording,       // it is still being recorded
+  kIncomplete,      // its recording ended before the program
+  kDied,            // one of its processes died
+};
+const char* note_id(NoteKind kind);  // stable: "torch-version"
+
+enum class NoteSide : std::uint8_t { kBoth, kA, kB };
+
 struct Note {
-  std::string id;    // stable: "torch-version"
-  std::string text;  // a sentence
+  NoteKind kind = NoteKind::kSetup;
+  NoteSide side = NoteSide::kBoth;  // the run that it is about
+  std::size_t death = 0;            // of kDied: index in AnalysisReport::deaths
 };
 
 struct Comparison {

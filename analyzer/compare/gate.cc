@@ -129,20 +129,19 @@ bool needs_ops(const Gate& gate) {
          gate.metric != "optimizer";
 }
 
-std::string why_undecided(const Gate& gate, const LoopComparison& loop, const Figures& figures) {
+GateDoubt doubt_about(const Gate& gate, const LoopComparison& loop, const Figures& figures) {
   const bool has_error = figures.b.has_error() && (only_of_b(gate) || figures.a.has_error());
-  if (!has_error) return "a single step says nothing about noise";
+  if (!has_error) return GateDoubt::kSingleStep;
   const bool has_ops = loop.b_has_ops && (only_of_b(gate) || loop.a_has_ops);
-  if (needs_ops(gate) && !has_ops) return gate.metric + " is unknown without recorded ops";
-  return "";
+  return needs_ops(gate) && !has_ops ? GateDoubt::kNoOps : GateDoubt::kNone;
 }
 
 GateOutcome check(const Gate& gate, const LoopComparison& loop, double level) {
   GateOutcome outcome;
   outcome.gate = gate;
   const Figures figures = *figures_of(gate, loop);
-  outcome.why = why_undecided(gate, loop, figures);
-  if (!outcome.why.empty()) {
+  outcome.doubt = doubt_about(gate, loop, figures);
+  if (outcome.doubt != GateDoubt::kNone) {
     outcome.state = GateState::kUndecided;
     return outcome;
   }

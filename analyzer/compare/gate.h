@@ -38,7 +38,13 @@ Result<Gate> parse_gate(std::string_view text);
 enum class GateState : std::uint8_t {
   kPassed,
   kFailed,
-  kUndecided,  // the result is unknown; `why` says why
+  kUndecided,  // the result is unknown; `doubt` says why
+};
+
+enum class GateDoubt : std::uint8_t {
+  kNone,
+  kSingleStep,  // which says nothing about noise
+  kNoOps,       // the metric is unknown without recorded ops
 };
 
 struct GateOutcome {
@@ -48,7 +54,7 @@ struct GateOutcome {
   double value = 0;      // in the unit of the limit
   Interval interval;
   bool bounded = true;  // false: relative to an A that cannot be distinguished from 0; no value
-  std::string why;
+  GateDoubt doubt = GateDoubt::kNone;
 
   // Beyond the limit, but not by the whole interval.
   [[nodiscard]] bool only_noise() const {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analyzer/compare/compare.h"
-#include "analyzer/compare/explain.h"
+#include "present/comparison_words.h"
 #include "tests/analyzer/compared_runs.h"
 
 namespace stepscope::testing {

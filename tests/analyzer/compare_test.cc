@@ -8,8 +8,9 @@
 #include <random>
 #include <set>
 
-#include "analyzer/compare/explain.h"
 #include "analyzer/compare/match_loops.h"
+#include "present/comparison_notes.h"
+#include "present/comparison_words.h"
 #include "tests/analyzer/compared_runs.h"
 #include "tests/random_runs.h"
 
@@ -33,7 +34,7 @@ const PartDifference& part(const std::vector<PartDifference>& parts, const std::
 
 std::set<std::string> ids(const Comparison& comparison) {
   std::set<std::string> result;
-  for (const Note& note : comparison.notes) result.insert(note.id);
+  for (const Note& note : comparison.notes) result.insert(note_id(note.kind));
   return result;
 }
 
@@ -335,8 +336,10 @@ std::string program_note(const RunFacts& a, const RunFacts& b) {
   one.report().run = a;
   other.report().run = b;
   std::string text;
-  for (const Note& note : compare(one.report(), other.report()).notes) {
-    if (note.id == "program" || note.id == "setup") text += note.text;
+  const Comparison comparison = compare(one.report(), other.report());
+  for (const Note& note : comparison.notes) {
+    if (note.kind == NoteKind::kProgram || note.kind == NoteKind::kSetup)
+      text += note_text(note, one.report(), other.report(), comparison);
   }
   return text;
 }

@@ -1,4 +1,4 @@
-// Explains a comparison in sentences: the answer, and the causes of the difference.
+// A comparison in sentences: the answer, the causes of the difference, the outcomes of gates.
 #pragma once
 
 #include <string>
@@ -21,6 +21,9 @@ std::vector<std::string> reasons_of(const LoopComparison& loop);
 
 // "data.py:41 decode", or "data.py:41→44 decode" where B has it on another line.
 std::string line_text(const LineDifference& line);
+
+// "forward is unknown without recorded ops": why a gate is undecided; "" where it is not.
+std::string doubt_text(const GateOutcome& outcome);
 
 // "+12.3 % (95 % CI +11.0 … +13.6)": the value of a decided gate, in its unit.
 std::string outcome_text(const GateOutcome& outcome);

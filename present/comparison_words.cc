@@ -1,4 +1,4 @@
-#include "analyzer/compare/explain.h"
+#include "present/comparison_words.h"
 
 #include <algorithm>
 #include <array>
@@ -225,6 +225,18 @@ std::vector<std::string> reasons_of(const LoopComparison& loop) {
                                       appearance_reason(loop, false)};
   std::erase(reasons, "");
   return reasons;
+}
+
+std::string doubt_text(const GateOutcome& outcome) {
+  switch (outcome.doubt) {
+    case GateDoubt::kSingleStep:
+      return "a single step says nothing about noise";
+    case GateDoubt::kNoOps:
+      return outcome.gate.metric + " is unknown without recorded ops";
+    case GateDoubt::kNone:
+      break;
+  }
+  return "";
 }
 
 std::string outcome_text(const GateOutcome& outcome) {

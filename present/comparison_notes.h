@@ -1,0 +1,15 @@
+// Notes on what makes two runs hard to compare, a sentence each.
+#pragma once
+
+#include <string>
+
+#include "analyzer/compare/comparison.h"
+#include "analyzer/report.h"
+
+namespace stepscope {
+
+// `note`: of `comparison`, the one of `a` and `b`.
+std::string note_text(const Note& note, const AnalysisReport& a, const AnalysisReport& b,
+                      const Comparison& comparison);
+
+}  // namespace stepscope
