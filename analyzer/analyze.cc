@@ -34,31 +34,16 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t kMostDeathsReported = 4;  // where there is no loop to report
-
 std::size_t warm_up_of(const RecordedRun& recording, const Loop& loop) {
   std::vector<Duration> times;
   for (const TimeRange step : loop.steps) times.push_back(length_outside_of(step, loop.segments));
   return warm_up_steps(times, step_work(recording, loop));
 }
 
-std::string plural(std::int64_t count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : noun.ends_with("s") ? "es" : "s");
-}
-
-std::string why_no_steps(const RecordedRun& recording) {
-  if (recording.phases.empty() && recording.op_count == 0)
-    return "nothing was recorded: no ops and no phases.";
-  const auto backward =
-      std::count_if(recording.phases.begin(), recording.phases.end(),
-                    [](const Phase& p) { return p.kind == PhaseKind::kBackward; });
-  std::string seen = plural(recording.op_count, "op");
-  if (backward > 0) seen += " and " + plural(backward, "backward pass");
-  const std::string no_cycle =
-      recording.op_count > 0 ? ", and no ops that compute anything repeat" : "";
-  return "no training step was seen (" + seen + " recorded)" + no_cycle +
-         ": call step(), wrap the loader with input(), or step an optimizer while "
-         "recording.";
+NoSteps what_was_seen(const RecordedRun& recording) {
+  return {!recording.phases.empty(),
+          std::count_if(recording.phases.begin(), recording.phases.end(),
+                        [](const Phase& p) { return p.kind == PhaseKind::kBackward; })};
 }
 
 std::int64_t step_time_of(const LoopReport& report) {
@@ -70,16 +55,12 @@ void add_processes(const RecordedRun& recording, const Counters& counters,
                    const StackHistory& stacks, AnalysisReport& report) {
   report.processes = describe_processes(recording, counters, report.loops);
   add_last_lines(recording, stacks, report.processes);
-  report.deaths = death_sentences(report.processes);
-  report.gap = gap_sentence(recording.facts);
-  if (report.loops.empty() && !report.gap.empty()) report.no_steps += " " + report.gap;
-  for (std::size_t i = 0; i < std::min(kMostDeathsReported, report.deaths.size()); ++i) {
-    if (report.loops.empty()) report.no_steps += " " + report.deaths[i];
-  }
+  report.deaths = order_of_deaths(report.processes);
   for (LoopReport& loop : report.loops) {
     for (const ProcessReport& process : report.processes) {
-      if (process.id != loop.process || process.sentence.empty()) continue;
-      loop.verdict.evidence.push_back({process.sentence, static_cast<double>(process.end->code),
+      if (process.id != loop.process || !process.died) continue;
+      loop.death = process;
+      loop.verdict.evidence.push_back({EvidenceKind::kDeath, static_cast<double>(process.end->code),
                                        "count",
                                        "SELECT * FROM run_end WHERE process_id = " +
                                            std::to_string(static_cast<std::uint32_t>(process.id))});
@@ -392,7 +373,7 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   if (!loops.ok()) return loops.status();
   report.loops_left_out = keep_longest(*loops);
   if (loops->empty()) {
-    report.no_steps = why_no_steps(recording);
+    report.no_steps = what_was_seen(recording);
     if (!recording.devices.empty()) {
       auto origins = read_origins(recording, *devices);
       if (!origins.ok()) return origins.status();

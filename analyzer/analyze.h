@@ -18,12 +18,9 @@ struct AnalyzeOptions {
   std::function<void(std::int64_t)> progress;  // called periodically with the number of ops read
 };
 
-// A run without steps is not an error: the report then has no loops, and no_steps says why.
+// A run without steps is not an error: the report then has no loops, and no_steps what was seen.
 // Errors: reading the store failed; the run has none of `steps` (kUsage).
 Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOptions& options = {});
 Result<AnalysisReport> analyze(const TraceReader& reader, const AnalyzeOptions& options = {});
-
-// The rows to write back with TraceWriter::replace_analysis().
-Analysis to_analysis(const AnalysisReport& report);
 
 }  // namespace stepscope

@@ -19,6 +19,7 @@
 #include "analyzer/verdict/drift.h"
 #include "analyzer/verdict/judge.h"
 #include "analyzer/verdict/memory_pressure.h"
+#include "analyzer/verdict/run_use.h"
 #include "analyzer/verdict/summary.h"
 
 namespace stepscope {
@@ -352,7 +353,7 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
   report.merged_kernels = of_device ? attributed.merged_kernels : 0;
   if (of_device) add_device_rows(report, attributed, from.index, first.steady, use, recording);
   add_op_samples(report, op_table.sorted(), attributed.op_blocks);
-  report.populations = describe_populations(report.steps, report.analysed, report.unit());
+  report.populations = describe_populations(report.steps, report.analysed);
   report.drift = find_drift(report);
   report.run_use = measure_run_use(on_host, report.segments, recording.facts.duration_ns);
   report.memory = measure_memory_pressure(report, counters);

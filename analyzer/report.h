@@ -11,16 +11,18 @@
 #include <vector>
 
 #include "analyzer/attribute/phase_split.h"
+#include "analyzer/facts/bottleneck.h"
+#include "analyzer/facts/cause.h"
+#include "analyzer/facts/held_tensors.h"
+#include "analyzer/facts/memory_limits.h"
+#include "analyzer/facts/run_use.h"
+#include "analyzer/facts/starvation.h"
+#include "analyzer/facts/trend.h"
+#include "analyzer/facts/verdict.h"
+#include "analyzer/facts/withheld.h"
 #include "analyzer/recording.h"
 #include "analyzer/serving/lengths.h"
 #include "analyzer/serving/op_facts.h"
-#include "analyzer/starvation.h"
-#include "analyzer/verdict/cause.h"
-#include "analyzer/verdict/classify.h"
-#include "analyzer/verdict/memory_limits.h"
-#include "analyzer/verdict/run_use.h"
-#include "analyzer/verdict/tensor_memory.h"
-#include "analyzer/verdict/trend.h"
 #include "store/analysis.h"
 
 namespace stepscope {
@@ -68,8 +70,7 @@ struct InputUse {
 struct Population {
   std::int64_t steps = 0;
   std::int64_t mean_ns = 0;
-  double share = 0;   // of all step time
-  std::string label;  // "all", "usual steps", "every 20th step (20, 40, …): +12.0 ms in input"
+  double share = 0;                  // of all step time
   std::vector<std::size_t> members;  // indexes of the steps, in order
   Shares shares{};
   Bottleneck bottleneck;  // of these steps on their own
@@ -85,7 +86,6 @@ struct Population {
 struct Drift {
   Trend trend;
   Cause cause;  // the cause that changed most
-  std::string sentence;
 
   // For the evidence: the mean of the steps from number thirds.first on minus that of the steps
   // before thirds.second, ns. The later and the earlier third, or the two sides of a jump.
@@ -164,19 +164,19 @@ struct ProcessReport : StoredProcess {
   std::int64_t peak_step = 0;  // the step of the tensors' peak; 0: none
 
   // For a process that died (a signal, an exit code other than 0); empty otherwise.
-  std::string died;                  // "was killed by SIGKILL (9)"
+  bool died = false;
+  const char* unit = "step";         // LoopReport::unit() of its loop
   bool of_memory = false;            // killed by the kernel for memory, or at a memory limit
   std::string died_in;               // the innermost op
   std::string died_in_thread;        // of that op
   std::vector<LastLine> last_lines;  // of its threads, if they were looked at just before
-  std::string sentence;              // all of it
 };
 
 // The result of measure_memory_pressure().
 struct MemoryPressure {
   double share = 0;              // of the analysed steps' time
   std::vector<double> stall_ns;  // of each step of the loop; empty: unknown
-  std::vector<Evidence> evidence;
+  std::vector<EvidenceFact> evidence;
 };
 
 // What the lines of a loop rest on.
@@ -202,7 +202,8 @@ struct ReplayReport {
   std::int64_t steps = 0;  // replayed steps
   double replayed_ns = 0;  // the mean step without any change
   double error = 0;        // relative to the measured one
-  std::string withheld;    // why there are no predictions; "": there are
+  double measured_ns = 0;  // the same, as recorded
+  Withheld withheld = Withheld::kNothing;
 };
 
 // Further facts that predictions take into account.
@@ -297,10 +298,9 @@ struct LoopReport {
     return static_cast<double>(std::max<std::size_t>(op_steps.size(), 1));
   }
 
-  Verdict verdict;                   // with its evidence and advice
-  std::string clause;                // "63.1 % of the step waits for input"
-  std::vector<std::string> reasons;  // a sentence each; verdict.sentence has all of them
-  std::vector<std::string> doubts;   // why the confidence is not high
+  LoopVerdict verdict;  // with its evidence and advice
+  VerdictBasis basis;
+  std::optional<ProcessReport> death;  // of its process, where that died
 };
 
 // A rank of a distributed run: means over the analysed steps, in ns.
@@ -324,7 +324,16 @@ struct RankReport {
   double gap_ns = 0;                      // its own work minus the median of theirs
   double wait_share = 0;                  // of all ranks' time, spent waiting for the last rank
   double step_without_ns = 0;             // with the straggler as fast as the next rank; 0: none
-  std::string sentence;
+  bool ops_on_all = true;                 // else none of these is known
+  double others_work_ns = 0;              // of a straggler: the median of the others' own work
+  Category excess = Category::kCompute;   // of a straggler: where it exceeds the others most
+  double excess_ns = 0;
+};
+
+// What was seen of a run without steps, beside its ops.
+struct NoSteps {
+  bool phases = false;  // of any kind
+  std::int64_t backward_passes = 0;
 };
 
 // Limits of what is analysed. A machine runs some tens of each; beyond these limits a report would
@@ -344,8 +353,7 @@ struct AnalysisReport {
   std::vector<ProcessReport> processes;  // in the order of the recording
   std::int64_t processes_left_out = 0;   // beyond kMostProcesses
   std::int64_t loops_left_out = 0;       // beyond kMostLoops
-  std::vector<std::string> deaths;       // a sentence each, in order of death
-  std::string gap;  // how the recording ended before the program, a sentence; "": it did not
+  std::vector<std::size_t> deaths;       // indexes of those that died, in order of death
   std::vector<Loss> losses;
   std::int64_t op_count = 0;
   std::optional<StepSpan> only;     // the steps that the user requested
@@ -355,7 +363,7 @@ struct AnalysisReport {
   std::vector<PriorityTime> priority_times;
   std::vector<DeviceUtilization> utilizations;
   DeviceFacts device_facts;
-  std::string no_steps;  // a sentence that says why there are no loops
+  NoSteps no_steps;  // of a run without loops
   // Without loops: the ops of the busiest thread, from its first to its last, as one step. It has
   // shares, hidden, phases, ops and wall; its verdict means nothing.
   std::optional<LoopReport> whole;

@@ -12,7 +12,6 @@
 #include "analyzer/lines/own_code.h"
 #include "analyzer/printable.h"
 #include "analyzer/simulate/what_if.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 namespace {
@@ -109,13 +108,15 @@ class Asker {
         file = line.file;
         add_to(found, line);
       }
-      if (nearest.empty() && !is_library_file(line.file))
-        nearest =
-            told_file(line.file, recording_.facts.working_folder) + ":" + std::to_string(line.line);
+      if (nearest.empty() && !is_library_file(line.file)) nearest = place_of(line);
     }
     if (!found.empty()) return found;
     return wrong("--line " + name + ": no sample found these steps there; the most time goes to " +
                  printable(nearest));
+  }
+
+  [[nodiscard]] std::string place_of(const LineShare& line) const {
+    return told_file(line.file, recording_.facts.working_folder) + ":" + std::to_string(line.line);
   }
 
   static void add_to(std::vector<LineShare>& found, const LineShare& line) {
@@ -149,7 +150,7 @@ class Asker {
     for (const LineShare& line : *lines) {
       if (Status status = shorten(result.predicted, line, factor); !status.ok())
         return wrong("--line " + question.line + ": " + status.message());
-      result.notes.push_back(share_note(line));
+      result.notes.push_back({.line = line, .place = place_of(line)});
     }
     result.loop = std::move(loop_);
     return result;
@@ -172,15 +173,6 @@ class Asker {
     double& exposed = predicted.exposed[static_cast<std::size_t>(category)];
     exposed = std::max(exposed - *usual, 0.0);
     return {};
-  }
-
-  [[nodiscard]] std::string share_note(const LineShare& line) const {
-    return printable(line.function) + " at " +
-           printable(told_file(line.file, recording_.facts.working_folder)) + ":" +
-           std::to_string(line.line) + " takes " + percent_text(line.share) + " of " +
-           (line.place == LinePlace::kWorker ? "the time in which a batch is made"
-                                             : "the " + line.category + " time") +
-           ", as " + count_text(line.samples) + " samples say.";
   }
 
   // All names of ops and scopes that a question may use.
@@ -302,9 +294,7 @@ class Asker {
     predicted.step_ns = least;
     predicted.ci95 = {std::max(predicted.ci95.low, least), std::max(predicted.ci95.high, least)};
     for (double& ns : predicted.exposed) ns *= factor;
-    notes_.push_back(std::to_string(context_.cores()) +
-                     " cores share the work of training and input, so a step takes at least " +
-                     time_text(least) + ".");
+    notes_.push_back({.cores = context_.cores(), .least_ns = least});
   }
 
   const RecordedRun& recording_;
@@ -312,30 +302,22 @@ class Asker {
   AdviceContext context_;
   std::vector<Change> changes_;
   int workers_ = 0;
-  std::vector<std::string> notes_;
+  std::vector<WhatIfNote> notes_;
 };
 
 }  // namespace
 
-Result<WhatIfAnswer> what_if(const RecordedRun& recording, const WhatIfQuestion& question) {
+AnalyzeOptions what_if_options(const WhatIfQuestion& question) {
   AnalyzeOptions options;
   options.steps = question.steps;
   options.with_warm_up = question.steps.has_value();
   options.keep_predictor = true;
-  auto report = analyze(recording, options);
-  if (!report.ok()) return report.status();
-  if (report->loops.empty()) return Status::error(ErrorKind::kBadInput, report->no_steps);
-  LoopReport& loop = report->loops.front();
-  if (!loop.replay.withheld.empty() && question.line.empty()) {
-    return Status::error(ErrorKind::kBadInput, "nothing can be predicted: " + loop.replay.withheld);
-  }
-  return Asker(recording, std::move(loop)).answer(question);
+  return options;
 }
 
-Result<WhatIfAnswer> what_if(const TraceReader& reader, const WhatIfQuestion& question) {
-  const auto recording = read_recording(reader);
-  if (!recording.ok()) return recording.status();
-  return what_if(*recording, question);
+Result<WhatIfAnswer> answer_what_if(const RecordedRun& recording, LoopReport loop,
+                                    const WhatIfQuestion& question) {
+  return Asker(recording, std::move(loop)).answer(question);
 }
 
 }  // namespace stepscope

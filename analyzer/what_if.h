@@ -1,6 +1,8 @@
 // Answers "what would a step take if …?" by replaying the run with a change.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,18 +22,30 @@ struct WhatIfQuestion {
   std::optional<StepSpan> steps = {};   // only these
 };
 
+// What a prediction rests on or leaves out: a line's share of the time, or else the cores.
+struct WhatIfNote {
+  std::optional<LineShare> line = {};
+  std::string place = {};  // of the line: "data.py:41"
+  // The cores share the work of training and input, so a step takes at least that.
+  std::int64_t cores = 0;
+  double least_ns = 0;
+};
+
 struct WhatIfAnswer {
   LoopReport loop;  // the one with the most step time
   Prediction baseline;
   Prediction predicted;
-  bool replayed = true;            // false: `baseline` is what was measured
-  std::vector<std::string> notes;  // sentences: what the prediction assumes or leaves out
+  bool replayed = true;  // false: `baseline` is what was measured
+  std::vector<WhatIfNote> notes;
 };
 
-// Errors: an unknown change or an op that did not run (kUsage; the message names the nearest one),
-// a run without steps, and one whose steps cannot be replayed (kBadInput),
-// which a line does not need.
-Result<WhatIfAnswer> what_if(const RecordedRun& recording, const WhatIfQuestion& question);
-Result<WhatIfAnswer> what_if(const TraceReader& reader, const WhatIfQuestion& question);
+// How to analyze a run for its answer.
+AnalyzeOptions what_if_options(const WhatIfQuestion& question);
+
+// `loop`: of the recording, analyzed with what_if_options(). Its steps can be replayed, unless the
+// question is about a line. Errors: an unknown change or an op that did not run (kUsage; the
+// message names the nearest one).
+Result<WhatIfAnswer> answer_what_if(const RecordedRun& recording, LoopReport loop,
+                                    const WhatIfQuestion& question);
 
 }  // namespace stepscope

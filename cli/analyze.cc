@@ -8,9 +8,11 @@
 #include "cli/open_run.h"
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
+#include "present/death_words.h"
 #include "present/report_json.h"
 #include "present/report_modules.h"
 #include "present/report_text.h"
+#include "present/stored_analysis.h"
 #include "store/trace_writer.h"
 
 namespace stepscope::cli {
@@ -75,7 +77,7 @@ int run_analyze(const AnalyzeArguments& arguments) {
   if (!printed.ok()) return report_error(kVerb, printed);
   if (!report->loops.empty()) return kOk;
   return report_error(
-      kVerb, Status::error(ErrorKind::kBadInput, arguments.store + ": " + report->no_steps));
+      kVerb, Status::error(ErrorKind::kBadInput, arguments.store + ": " + no_steps_text(*report)));
 }
 
 }  // namespace

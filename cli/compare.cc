@@ -15,6 +15,7 @@
 #include "present/comparison_json.h"
 #include "present/comparison_text.h"
 #include "present/comparison_words.h"
+#include "present/death_words.h"
 
 namespace stepscope::cli {
 namespace {
@@ -66,7 +67,7 @@ Result<ComparedRun> read_run(const std::string& path, const std::optional<StepSp
     return Status::error(ErrorKind::kUsage, path + ": " + report.status().message());
   if (!report.ok()) return report.status();
   if (report->loops.empty())
-    return Status::error(ErrorKind::kBadInput, path + ": " + report->no_steps);
+    return Status::error(ErrorKind::kBadInput, path + ": " + no_steps_text(*report));
   return ComparedRun{path, *std::move(report)};
 }
 

@@ -15,6 +15,7 @@
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "present/file_summary.h"
+#include "present/stored_analysis.h"
 #include "store/trace_reader.h"
 #include "viewer-export/chrome_trace.h"
 #include "viewer-export/export_file.h"

@@ -8,13 +8,15 @@
 #include <string>
 
 #include "analyzer/compare/compare.h"
-#include "analyzer/losses.h"
 #include "analyzer/words.h"
 #include "cli/open_run.h"
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "present/comparison_json.h"
+#include "present/death_words.h"
+#include "present/losses.h"
 #include "present/report_json.h"
+#include "present/stored_analysis.h"
 #include "present/sweep_json.h"
 #include "sweep/analyze_sweep.h"
 #include "viewer-export/output_file.h"
@@ -44,7 +46,8 @@ Result<std::string> comparison_of(const ReportArguments& arguments, const Analys
   auto baseline = analyse(opened->reader(), arguments, "the baseline");
   if (!baseline.ok()) return baseline.status();
   if (baseline->loops.empty()) {
-    return Status::error(ErrorKind::kBadInput, arguments.baseline + ": " + baseline->no_steps);
+    return Status::error(ErrorKind::kBadInput,
+                         arguments.baseline + ": " + no_steps_text(*baseline));
   }
   const ComparedRun a{arguments.baseline, *std::move(baseline)};
   const ComparedRun b{arguments.store, run};
@@ -66,7 +69,7 @@ void print_summary(const ReportArguments& arguments, const AnalysisReport& run) 
                "figures are there (install libjs-chart.js and build again)");
   }
   if (run.loops.empty()) {
-    print_line(stderr, "stepscope report: " + arguments.store + ": " + run.no_steps);
+    print_line(stderr, "stepscope report: " + arguments.store + ": " + no_steps_text(run));
   }
   print_size(arguments.output);
 }
@@ -93,7 +96,7 @@ Status report(const ReportArguments& arguments) {
   const auto run = analyse(opened->reader(), arguments, "");
   if (!run.ok()) return run.status();
   if (run->loops.empty() && !arguments.baseline.empty()) {
-    return Status::error(ErrorKind::kBadInput, arguments.store + ": " + run->no_steps);
+    return Status::error(ErrorKind::kBadInput, arguments.store + ": " + no_steps_text(*run));
   }
   const auto comparison = comparison_of(arguments, *run);
   if (!comparison.ok()) return comparison.status();

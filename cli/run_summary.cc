@@ -6,6 +6,7 @@
 #include "analyzer/analyze.h"
 #include "cli/terminal_out.h"
 #include "present/run_text.h"
+#include "present/stored_analysis.h"
 #include "store/trace_reader.h"
 #include "store/trace_writer.h"
 

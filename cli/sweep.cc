@@ -11,6 +11,7 @@
 #include "cli/progress_line.h"
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
+#include "present/death_words.h"
 #include "present/sweep_json.h"
 #include "present/sweep_text.h"
 #include "store/temporary_folder.h"
@@ -36,7 +37,7 @@ int print_result(const SweepArguments& arguments) {
 Result<SweepEnd> measure(const SweepArguments& arguments, const SweepJob& job) {
   const auto installed = ready_installation();
   if (!installed.ok()) return installed.status();
-  SweepSetup setup{*installed, {}, {}};
+  SweepSetup setup{*installed, {}, no_steps_text, {}};
   std::optional<TemporaryFolder> folder;
   if (!arguments.keep_runs) {
     auto made = TemporaryFolder::make();

@@ -1,12 +1,11 @@
 // stepscope what-if: what a step would take if something were different.
-#include "analyzer/what_if.h"
-
 #include <memory>
 #include <string>
 
 #include "cli/open_run.h"
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
+#include "present/what_if_answer.h"
 #include "present/what_if_json.h"
 #include "present/what_if_text.h"
 

@@ -146,7 +146,7 @@ void add_verdicts(Metrics& metrics, const std::vector<LoopRow>& rows) {
                        "What bounds the latest steps: 1 for the current verdict.",
                        {}};
   for (const LoopRow& row : rows) {
-    const Verdict& of = row.report->verdict;
+    const LoopVerdict& of = row.report->verdict;
     verdict.points.push_back({with(row.labels, {{"kind", of.kind}, {"degree", of.degree}}), 1});
   }
   metrics.push_back(std::move(verdict));

@@ -8,6 +8,7 @@
 #include "analyzer/printable.h"
 #include "analyzer/text_width.h"
 #include "analyzer/words.h"
+#include "present/death_words.h"
 #include "present/report_words.h"
 
 namespace stepscope {
@@ -181,9 +182,9 @@ std::string text_of_run(const Note& note, const AnalysisReport& report) {
     case NoteKind::kRecording:
       return run + " is still being recorded.";
     case NoteKind::kIncomplete:
-      return run + ": " + report.gap;
+      return run + ": " + gap_sentence(report.run);
     default:
-      return run + ": " + report.deaths[note.death];
+      return run + ": " + death_sentence(report.processes[report.deaths[note.death]]);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "analyzer/verdict/summary.h"
 #include "analyzer/words.h"
 #include "present/report_words.h"
+#include "present/segment_words.h"
 
 namespace stepscope {
 namespace {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "present/death_words.h"
 #include "present/json_value.h"
 #include "present/report_loop_json.h"
 #include "present/report_run_json.h"
@@ -23,7 +24,6 @@ LoopReport no_loop(const AnalysisReport& report) {
   loop.trains = true;  // nothing says that it only infers
   loop.verdict.kind = "no-steps";
   loop.verdict.confidence = "high";
-  loop.verdict.sentence = report.no_steps;
   return loop;
 }
 
@@ -43,6 +43,7 @@ std::string json_report(const AnalysisReport& report, int top, const Price& pric
   Json document = {{"schema", "stepscope.analysis/1"}, {"run", run_json(report)}};
   const LoopReport none = no_loop(report);
   document.update(loop_json(report.loops.empty() ? none : report.loops.front(), most, price));
+  if (report.loops.empty()) document["verdict"]["why"] = no_steps_text(report);
   document["whole"] = whole_json(report);
   document["ranks"] = ranks_json(report);
   document["losses"] = losses_json(report);

@@ -7,7 +7,12 @@
 
 #include "analyzer/verdict/summary.h"
 #include "analyzer/words.h"
+#include "present/advice/advice_words.h"
+#include "present/evidence_words.h"
 #include "present/json_value.h"
+#include "present/population_words.h"
+#include "present/replay_words.h"
+#include "present/verdict_words.h"
 
 namespace stepscope {
 namespace {
@@ -93,16 +98,17 @@ Json evidence_json(const Evidence& evidence) {
 }
 
 Json verdict_json(const LoopReport& loop) {
-  const Verdict& verdict = loop.verdict;
+  const LoopVerdict& verdict = loop.verdict;
   Json evidence = Json::array();
-  for (const Evidence& row : verdict.evidence) evidence.push_back(evidence_json(row));
+  for (const EvidenceFact& fact : verdict.evidence)
+    evidence.push_back(evidence_json(told_evidence(fact, statement_of(fact, loop))));
   return {{"kind", verdict.kind},
           {"degree", or_null(verdict.degree)},
           {"share", verdict.share},
           {"ci95", {verdict.ci_low, verdict.ci_high}},
           {"confidence", verdict.confidence},
-          {"why", verdict.sentence},
-          {"doubts", loop.doubts},
+          {"why", verdict_sentence(loop)},
+          {"doubts", verdict_doubts(loop)},
           {"evidence", evidence}};
 }
 
@@ -192,14 +198,15 @@ Json cause_json(const Cause& cause) {
   return {{"category", category_name(cause.category)}, {"label", or_null(cause.label)}};
 }
 
-Json population_json(const Population& kind, bool usual) {
+Json population_json(const LoopReport& loop, std::size_t index) {
+  const Population& kind = loop.populations[index];
   Json json = {{"steps", kind.steps},
                {"mean_ns", kind.mean_ns},
                {"share", kind.share},
-               {"label", kind.label},
+               {"label", population_label(loop, index)},
                {"period", kind.period > 0 ? Json(kind.period) : Json(nullptr)},
                {"first", kind.period > 0 ? Json(kind.first) : Json(nullptr)},
-               {"cause", usual ? Json(nullptr) : cause_json(kind.cause)},
+               {"cause", index == 0 ? Json(nullptr) : cause_json(kind.cause)},
                {"extra_ns", std::llround(kind.extra_ns)},
                {"shares", shares_json(kind.shares)}};
   json["verdict"] = {{"kind", kind.bottleneck.kind},
@@ -210,8 +217,8 @@ Json population_json(const Population& kind, bool usual) {
 
 Json populations_json(const LoopReport& loop) {
   Json json = Json::array();
-  for (const Population& kind : loop.populations)
-    json.push_back(population_json(kind, json.empty()));
+  for (std::size_t i = 0; i < loop.populations.size(); ++i)
+    json.push_back(population_json(loop, i));
   return json;
 }
 
@@ -229,7 +236,7 @@ Json drift_json(const LoopReport& loop) {
           {"per_step_ci95_ns", {trend.slope_ci.low, trend.slope_ci.high}},
           {"from_step", trend.jump_at > 0 ? Json(trend.jump_at) : Json(nullptr)},
           {"cause", cause_json(loop.drift->cause)},
-          {"why", loop.drift->sentence}};
+          {"why", drift_sentence(*loop.drift, loop.unit())}};
 }
 
 Json memory_json(const LoopReport& loop) {
@@ -294,7 +301,7 @@ Json likely_json(const Advice& advice) {
 
 Json advice_json(const LoopReport& loop) {
   Json json = Json::array();
-  for (const Advice& advice : loop.verdict.advice) {
+  for (const Advice& advice : told_advice(loop)) {
     json.push_back({{"rule", advice.rule},
                     {"title", advice.title},
                     {"why", advice.why},
@@ -311,7 +318,7 @@ Json prediction_json(const LoopReport& loop) {
   return {{"replayed_steps", replay.steps},
           {"replayed_step_ns", std::llround(replay.replayed_ns)},
           {"replay_error", replay.error},
-          {"withheld", replay.withheld.empty() ? Json(nullptr) : Json(replay.withheld)}};
+          {"withheld", or_null(withheld_text(replay))}};
 }
 
 Json ops_json(const LoopReport& loop, std::size_t top) {

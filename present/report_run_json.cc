@@ -3,8 +3,11 @@
 #include <cmath>
 #include <map>
 
+#include "analyzer/verdict/tensor_memory.h"
 #include "analyzer/words.h"
+#include "present/death_words.h"
 #include "present/json_value.h"
+#include "present/rank_words.h"
 
 namespace stepscope {
 namespace {
@@ -22,7 +25,7 @@ Json limits_json(const MemoryLimits& limits) {
 }
 
 Json died_json(const ProcessReport& process) {
-  if (process.died.empty()) return nullptr;
+  if (!process.died) return nullptr;
   const ProcessEnd& end = *process.end;
   const bool killed = end.how == EndKind::kSignal;
   return {{"how", end.out_of_memory ? "out of memory"
@@ -37,7 +40,7 @@ Json died_json(const ProcessReport& process) {
           {"of_memory", process.of_memory},
           {"system", limits_json(process.limits)},
           {"at_ns", to_ns(end.at)},
-          {"why", process.sentence}};
+          {"why", death_sentence(process)}};
 }
 
 Json tensors_json(const HeldTensors& memory) {
@@ -122,7 +125,7 @@ Json run_json(const AnalysisReport& report) {
               {"hosts", report.run.hosts},
               {"cpu_count", report.run.cpu_count > 0 ? Json(report.run.cpu_count) : Json(nullptr)},
               {"being_recorded", report.run.being_recorded},
-              {"incomplete", report.gap.empty() ? Json(nullptr) : Json(report.gap)},
+              {"incomplete", or_null(gap_sentence(report.run))},
               {"ops", report.op_count},
               {"processes", processes}};
   if (report.processes_left_out > 0) run["processes_left_out"] = report.processes_left_out;
@@ -161,7 +164,7 @@ Json ranks_json(const AnalysisReport& report) {
           {"wait_share", report.ranks->wait_share},
           {"step_without_ns",
            straggler ? Json(std::llround(report.ranks->step_without_ns)) : Json(nullptr)},
-          {"why", report.ranks->sentence},
+          {"why", ranks_sentence(*report.ranks)},
           {"each", rows}};
 }
 

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "analyzer/losses.h"
 #include "analyzer/printable.h"
 #include "analyzer/verdict/summary.h"
 #include "analyzer/words.h"
+#include "present/death_words.h"
+#include "present/losses.h"
+#include "present/rank_words.h"
 #include "present/report_breakdown.h"
 #include "present/report_lines.h"
 #include "present/report_tables.h"
@@ -33,12 +35,13 @@ std::string program_name(const AnalysisReport& report, const LoopReport* loop) {
 std::string death_lines(const AnalysisReport& report, const Palette& palette) {
   constexpr std::size_t kMost = 4;
   std::string text;
-  if (!report.gap.empty()) {
-    for (const std::string& line : wrap(report.gap, kPageWidth - 2))
+  if (const std::string gap = gap_sentence(report.run); !gap.empty()) {
+    for (const std::string& line : wrap(gap, kPageWidth - 2))
       text += "  " + palette.red(line) + "\n";
   }
-  for (std::size_t i = 0; i < std::min(kMost, report.deaths.size()); ++i) {
-    for (const std::string& line : wrap(report.deaths[i], kPageWidth - 2))
+  const std::vector<std::string> deaths = death_sentences(report);
+  for (std::size_t i = 0; i < std::min(kMost, deaths.size()); ++i) {
+    for (const std::string& line : wrap(deaths[i], kPageWidth - 2))
       text += "  " + palette.red(line) + "\n";
   }
   if (report.deaths.size() > kMost)
@@ -52,7 +55,7 @@ std::string death_lines(const AnalysisReport& report, const Palette& palette) {
 std::string rank_lines(const AnalysisReport& report, const Palette& palette) {
   if (!report.ranks) return "";
   std::string text = "\n";
-  for (const std::string& line : wrap(report.ranks->sentence, kPageWidth - 2))
+  for (const std::string& line : wrap(ranks_sentence(*report.ranks), kPageWidth - 2))
     text += "  " + (report.ranks->straggler ? palette.yellow(line) : line) + "\n";
   return text;
 }
@@ -181,7 +184,7 @@ std::string text_report(const AnalysisReport& report, const TextOptions& options
   if (report.loops.empty()) {
     std::string text =
         cut(run_header(report, nullptr), kPageWidth) + "\n\n  " + palette.bold("NO STEPS") + "\n";
-    for (const std::string& line : wrap(report.no_steps, kPageWidth - 2))
+    for (const std::string& line : wrap(no_steps_text(report), kPageWidth - 2))
       text += "  " + line + "\n";
     return text + whole_lines(report, options, palette);
   }

@@ -6,7 +6,11 @@
 #include <vector>
 
 #include "analyzer/words.h"
+#include "present/advice/advice_words.h"
+#include "present/population_words.h"
+#include "present/replay_words.h"
 #include "present/report_words.h"
+#include "present/verdict_words.h"
 
 namespace stepscope {
 namespace {
@@ -19,7 +23,7 @@ std::string other_verdict(const LoopReport& loop, const Bottleneck& bottleneck) 
 
 std::string reason_lines(const LoopReport& loop) {
   std::string text;
-  for (const std::string& line : wrap(join(loop.reasons, " "), kPageWidth - 2))
+  for (const std::string& line : wrap(join(verdict_reasons(loop), " "), kPageWidth - 2))
     text += "  " + line + "\n";
   return text;
 }
@@ -27,7 +31,7 @@ std::string reason_lines(const LoopReport& loop) {
 }  // namespace
 
 std::string verdict_lines(const LoopReport& loop, const Palette& palette) {
-  const Verdict& verdict = loop.verdict;
+  const LoopVerdict& verdict = loop.verdict;
   const std::string title = verdict_title(verdict);
   const std::string painted = verdict.degree == "highly"        ? palette.red(title)
                               : verdict.degree == "moderately"  ? palette.yellow(title)
@@ -38,13 +42,13 @@ std::string verdict_lines(const LoopReport& loop, const Palette& palette) {
   std::array<char, 96> interval{};
   std::snprintf(interval.data(), interval.size(), "(95 %% CI %.1f–%.1f, confidence %s)",
                 verdict.ci_low * 100, verdict.ci_high * 100, verdict.confidence.c_str());
-  const std::string share = percent_text(verdict.share) + " " + loop.clause;
+  const std::string share = percent_text(verdict.share) + " " + verdict_clause(loop);
   std::string text = "  " + painted + "   " + share;
   const bool fits = width_of(title) + width_of(share) + width_of(interval.data()) + 8 <= kPageWidth;
   text += (fits ? "   " : "\n  ") + std::string(interval.data()) + "\n" + reason_lines(loop);
-  if (!loop.doubts.empty()) {
-    const std::string doubts = "Confidence is limited: " + join(loop.doubts, ", ") + ".";
-    for (const std::string& line : wrap(doubts, kPageWidth - 2))
+  if (const auto doubts = verdict_doubts(loop); !doubts.empty()) {
+    const std::string limits = "Confidence is limited: " + join(doubts, ", ") + ".";
+    for (const std::string& line : wrap(limits, kPageWidth - 2))
       text += "  " + palette.dim(line) + "\n";
   }
   return text;
@@ -53,22 +57,23 @@ std::string verdict_lines(const LoopReport& loop, const Palette& palette) {
 std::string populations(const LoopReport& loop) {
   if (loop.populations.size() < 2) return "";
   std::string text = unit_text("\n  kinds of step\n", loop);
-  for (const Population& kind : loop.populations) {
+  for (std::size_t i = 0; i < loop.populations.size(); ++i) {
+    const Population& kind = loop.populations[i];
     const std::string line = pad_left(count_text(kind.steps), 8) + " ×" +
                              pad_left(time_text(static_cast<double>(kind.mean_ns)), 9) +
                              pad_left(percent_text(kind.share), 9) + " of all time   ";
     const std::string verdict = other_verdict(loop, kind.bottleneck);
-    text += "  " + line + cut(kind.label, kPageWidth - 2 - width_of(line)) + "\n";
+    text += "  " + line + cut(population_label(loop, i), kPageWidth - 2 - width_of(line)) + "\n";
     if (!verdict.empty()) text += "  " + std::string(width_of(line), ' ') + verdict + "\n";
   }
   return text;
 }
 
 std::string advice_table(const LoopReport& loop) {
-  if (!loop.replay.withheld.empty()) {
+  if (loop.replay.withheld != Withheld::kNothing) {
     std::string text = "\n";
     for (const std::string& line :
-         wrap("No predictions: " + loop.replay.withheld + ".", kPageWidth - 2))
+         wrap("No predictions: " + withheld_text(loop.replay) + ".", kPageWidth - 2))
       text += "  " + line + "\n";
     return text;
   }
@@ -76,7 +81,7 @@ std::string advice_table(const LoopReport& loop) {
   constexpr std::size_t kBecause = 58;
   std::string text = "\n  " + pad_right("what would help", 36) +
                      pad_right(unit_text("step would take", loop), 20) + "because\n";
-  for (const Advice& advice : loop.verdict.advice) {
+  for (const Advice& advice : told_advice(loop)) {
     const double predicted = static_cast<double>(advice.predicted_step_ns);
     std::array<char, 32> factor{};
     std::snprintf(factor.data(), factor.size(), "  (%.1f ×)",

@@ -13,7 +13,7 @@ std::string join(const std::vector<std::string>& parts, const char* separator) {
   return text;
 }
 
-std::string verdict_title(const Verdict& verdict) {
+std::string verdict_title(const LoopVerdict& verdict) {
   return in_capitals(verdict.degree.empty() ? verdict.kind : verdict.degree + " " + verdict.kind);
 }
 

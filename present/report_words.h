@@ -14,7 +14,7 @@ inline constexpr const char* kDot = " · ";
 
 std::string join(const std::vector<std::string>& parts, const char* separator);
 // "HIGHLY INPUT-BOUND"
-std::string verdict_title(const Verdict& verdict);
+std::string verdict_title(const LoopVerdict& verdict);
 // A phrase of the page, told of calls where the loop's steps are calls.
 std::string unit_text(const char* phrase, const LoopReport& loop);
 // Analysed ones; at least 1.

@@ -5,8 +5,11 @@
 
 #include "analyzer/printable.h"
 #include "analyzer/words.h"
+#include "present/advice/advice_words.h"
+#include "present/death_words.h"
 #include "present/report_words.h"
 #include "present/terminal_text.h"
+#include "present/verdict_words.h"
 
 namespace stepscope {
 namespace {
@@ -32,16 +35,17 @@ std::string wrapped(const std::string& text) {
 }
 
 std::string loop_summary(const LoopReport& loop) {
-  if (loop.verdict.kind == kNoVerdict) return wrapped(loop.verdict.sentence);
+  if (loop.verdict.kind == kNoVerdict) return wrapped(verdict_sentence(loop));
   std::string text =
       wrapped(verdict_title(loop.verdict) + "   " + percent_text(loop.verdict.share) + " " +
-              loop.clause + "   (confidence " + loop.verdict.confidence + ")") +
+              verdict_clause(loop) + "   (confidence " + loop.verdict.confidence + ")") +
       wrapped(count_text(static_cast<std::int64_t>(loop.analysed.size())) + " " + loop.unit() +
               "s, " + time_text(static_cast<double>(loop.wall.mean)) + " each");
-  if (!loop.doubts.empty()) text += wrapped("less certain: " + join(loop.doubts, ", "));
+  if (const auto doubts = verdict_doubts(loop); !doubts.empty())
+    text += wrapped("less certain: " + join(doubts, ", "));
   if (loop.recording.ops.plain_steps > 0) text += wrapped(recording_text(loop));
   if (loop.verdict.advice.empty()) return text;
-  const Advice& best = loop.verdict.advice.front();
+  const Advice best = told_advice(loop.verdict.advice.front(), loop);
   std::string help = "would help: " + best.title;
   if (best.saves_ns > 0) {
     help += ", " + time_text(static_cast<double>(best.predicted_step_ns)) + " a " + loop.unit();
@@ -79,7 +83,7 @@ std::string live_text(const RunProgress& progress) {
 std::string run_summary(const std::string& store, const AnalysisReport& report,
                         const Status& stored) {
   const std::string head = "\nstepscope: " + printable(store) + "\n";
-  if (report.loops.empty()) return head + wrapped(report.no_steps);
+  if (report.loops.empty()) return head + wrapped(no_steps_text(report));
   return head + loop_summary(report.loops.front()) +
          (stored.ok() ? std::string() : wrapped(stored.message())) +
          wrapped("next: stepscope analyze " + store + " · stepscope export " + store +

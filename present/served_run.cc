@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "analyzer/analyze.h"
-#include "analyzer/losses.h"
+#include "present/losses.h"
 #include "present/report_json.h"
+#include "present/stored_analysis.h"
 #include "present/top_json.h"
 #include "viewer-export/chrome_trace.h"
 #include "viewer-export/gzip_sink.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "present/death_words.h"
 #include "present/json_value.h"
 #include "present/report_json.h"
 #include "present/report_run_json.h"
@@ -65,9 +66,9 @@ std::string top_json(const LiveFrame& frame) {
       {"memory", memory_json(frame)},
       {"memory_available_bytes", or_null(frame.memory_available_bytes)},
       {"losses", window["losses"]},
-      {"deaths", frame.window.deaths},
-      {"incomplete", frame.window.gap.empty() ? Json(nullptr) : Json(frame.window.gap)},
-      {"no_steps", frame.window.loops.empty() ? Json(frame.window.no_steps) : Json(nullptr)},
+      {"deaths", death_sentences(frame.window)},
+      {"incomplete", or_null(gap_sentence(frame.window.run))},
+      {"no_steps", frame.window.loops.empty() ? Json(no_steps_text(frame.window)) : Json(nullptr)},
       {"loops", loops}};
   return document.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

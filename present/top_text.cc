@@ -6,13 +6,15 @@
 #include <cstdio>
 #include <utility>
 
-#include "analyzer/losses.h"
 #include "analyzer/printable.h"
 #include "analyzer/words.h"
+#include "present/death_words.h"
+#include "present/losses.h"
 #include "present/report_lines.h"
 #include "present/report_words.h"
 #include "present/terminal_text.h"
 #include "present/trend_line.h"
+#include "present/verdict_words.h"
 
 namespace stepscope {
 namespace {
@@ -96,13 +98,13 @@ void add_header(const LiveFrame& frame, Lines& lines) {
           losses_text(frame.window.losses, frame.window.run.is_incomplete());
   const Tone tone = frame.window.lost() > 0 ? Tone::kYellow : Tone::kBold;
   lines.add(text, tone);
-  for (const std::string& death : frame.window.deaths) {
+  for (const std::string& death : death_sentences(frame.window)) {
     for (const std::string& line : wrap(death, lines.width())) lines.add(line, Tone::kRed);
   }
 }
 
 void add_verdict(const LoopReport& loop, Lines& lines) {
-  const Verdict& verdict = loop.verdict;
+  const LoopVerdict& verdict = loop.verdict;
   if (verdict.kind == kNoVerdict) {
     lines.gap();
     lines.add(in_units("one step so far", loop.unit()), Tone::kBold);
@@ -119,7 +121,8 @@ void add_verdict(const LoopReport& loop, Lines& lines) {
                     : verdict.kind == "compute-bound" ? Tone::kGreen
                                                       : Tone::kBold;
   lines.gap();
-  lines.add(title + "   " + percent_text(verdict.share) + " " + loop.clause + "   (" + steps + ")",
+  lines.add(title + "   " + percent_text(verdict.share) + " " + verdict_clause(loop) + "   (" +
+                steps + ")",
             tone);
 }
 
@@ -301,7 +304,8 @@ std::vector<std::string> top_lines(const LiveFrame& frame, const TopOptions& opt
   add_header(frame, lines);
   if (frame.window.loops.empty()) {
     lines.gap();
-    lines.add_wrapped(frame.being_recorded ? "no step yet" : "no step", frame.window.no_steps);
+    lines.add_wrapped(frame.being_recorded ? "no step yet" : "no step",
+                      no_steps_text(frame.window));
     add_memory(frame, lines);
   } else {
     const LoopReport& loop = frame.window.loops.front();

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "present/json_value.h"
+#include "present/what_if_answer.h"
 
 namespace stepscope {
 namespace {
@@ -19,6 +20,8 @@ Json exposed_json(const Prediction& prediction) {
 
 std::string what_if_json(const WhatIfAnswer& answer) {
   const Prediction& predicted = answer.predicted;
+  Json notes = Json::array();
+  for (const WhatIfNote& note : answer.notes) notes.push_back(what_if_note_text(note));
   const Json document = {
       {"schema", "stepscope.what_if/1"},
       {"measured_step_ns", answer.loop.wall.mean},
@@ -30,7 +33,7 @@ std::string what_if_json(const WhatIfAnswer& answer) {
       {"saves_ns", answer.loop.wall.mean - std::llround(predicted.step_ns)},
       {"exposed_before", exposed_json(answer.baseline)},
       {"exposed_after", exposed_json(predicted)},
-      {"notes", answer.notes}};
+      {"notes", notes}};
   return document_text(document);
 }
 

@@ -8,6 +8,7 @@
 
 #include "analyzer/words.h"
 #include "present/terminal_text.h"
+#include "present/what_if_answer.h"
 
 namespace stepscope {
 namespace {
@@ -57,9 +58,9 @@ std::string what_if_text(const WhatIfAnswer& answer) {
               factor.data() + ("(95 % CI " + time_text(predicted.ci95.low) + " – " +
                                time_text(predicted.ci95.high) + ")"));
   text += changed_categories(answer);
-  for (const std::string& note : answer.notes) {
+  for (const WhatIfNote& note : answer.notes) {
     text += "\n";
-    for (const std::string& line : wrap(note, 98)) text += "  " + line + "\n";
+    for (const std::string& line : wrap(what_if_note_text(note), 98)) text += "  " + line + "\n";
   }
   return text;
 }

@@ -88,7 +88,7 @@ Status measure_sweep_run(const TraceReader& reader, const MeasureOptions& option
   run.torch_version = report->run.torch_version;
   run.lost_events = report->lost();
   if (report->loops.empty()) {
-    say_no_steps(report->no_steps, run);
+    say_no_steps(options.why_no_steps ? options.why_no_steps(*report) : "no steps", run);
     return {};
   }
   const LoopReport& loop = report->loops.front();

@@ -2,8 +2,11 @@
 // spent waiting for input, and the memory use.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <string>
 
+#include "analyzer/report.h"
 #include "store/status.h"
 #include "store/sweep_rows.h"
 #include "store/trace_reader.h"
@@ -14,6 +17,8 @@ struct MeasureOptions {
   std::optional<std::int64_t> warm_up;  // steps left out at the start; nothing: detected
   std::optional<double> samples;        // of each step, or of the whole run
   bool per_run = false;
+  // Says why a run has no steps: presenting is not this stage's.
+  std::function<std::string(const AnalysisReport&)> why_no_steps = {};
 };
 
 // Fills in what a recording says about the loop with the most step time. A run without a steady

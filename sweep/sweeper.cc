@@ -234,7 +234,7 @@ Result<SweepRun> Sweeper::measure(std::size_t cell, std::int64_t round, int& sto
                   run.peak_rss_bytes, run.available_bytes.value_or(0), run.error_tail});
   run.outcome = failure.outcome;
   run.cause = failure.cause;
-  const MeasureOptions options{job_.warm_up, job_.samples[cell], job_.per_run};
+  const MeasureOptions options{job_.warm_up, job_.samples[cell], job_.per_run, setup_.why_no_steps};
   if (Status measured = measure_sweep_run(**reader, options, run); !measured.ok()) return measured;
   return run;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/report.h"
 #include "profiler/doctor/build_hooks.h"
 #include "store/status.h"
 #include "sweep/plan.h"
@@ -18,6 +19,8 @@ namespace stepscope {
 struct SweepSetup {
   Installation installed;
   std::filesystem::path folder;  // of recordings that are not kept; not used with keep_runs
+  // Says why the recording of a run has no steps.
+  std::function<std::string(const AnalysisReport&)> why_no_steps;
   // Called a few times a second with what says how far the sweep is; may be empty.
   std::function<void(const std::function<std::string()>& text)> progress;
 };

@@ -11,8 +11,8 @@
 
 namespace stepscope {
 
-std::vector<Advice> advise(const AdviceContext& context) {
-  std::vector<Advice> result;
+std::vector<AdviceFacts> advise(const AdviceContext& context) {
+  std::vector<AdviceFacts> result;
   for (auto* rule : {input_prefetch,     input_cache,       more_workers,
                      persistent_workers, fewer_tiny_ops,    fused_optimizer,
                      periodic_stall,     evaluation_mode,   gradients_in_inference,
@@ -23,8 +23,9 @@ std::vector<Advice> advise(const AdviceContext& context) {
                      spread_threads}) {
     if (auto advice = rule(context)) result.push_back(*std::move(advice));
   }
-  std::stable_sort(result.begin(), result.end(),
-                   [](const Advice& a, const Advice& b) { return a.saves_ns > b.saves_ns; });
+  std::stable_sort(result.begin(), result.end(), [](const AdviceFacts& a, const AdviceFacts& b) {
+    return a.saves_ns > b.saves_ns;
+  });
   // Last, whatever it saves: it says where to work, not what to change.
   if (auto advice = faster_line(context)) result.push_back(*std::move(advice));
   return result;
@@ -179,8 +180,8 @@ void add_advice(LoopReport& report, const RecordedRun& recording, const Counters
   report.use.loader_processes = loader_processes(recording, report);
 
   report.replay = {static_cast<std::int64_t>(predictor->steps()), predictor->replayed_ns(),
-                   predictor->replay_error(), predictor->withheld()};
-  if (predictor->withheld().empty() && report.verdict.kind != kNoVerdict)
+                   predictor->replay_error(), predictor->measured_ns(), predictor->withheld()};
+  if (predictor->withheld() == Withheld::kNothing && report.verdict.kind != kNoVerdict)
     report.verdict.advice = advise({report, *predictor, recording});
 }
 

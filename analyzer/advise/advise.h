@@ -11,7 +11,7 @@
 namespace stepscope {
 
 // The advice of all rules, the largest saving first.
-std::vector<Advice> advise(const AdviceContext& context);
+std::vector<AdviceFacts> advise(const AdviceContext& context);
 
 // The predictor of a loop, from its report (complete except for the advice) and its replayed steps.
 std::shared_ptr<const Predictor> make_predictor(const LoopReport& report, const PhaseSplit* split,

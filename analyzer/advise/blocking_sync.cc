@@ -6,7 +6,6 @@
 
 #include "analyzer/advise/rules.h"
 #include "analyzer/simulate/what_if.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 namespace {
@@ -23,24 +22,15 @@ double waiting_reads(const AdviceContext& context) {
 
 }  // namespace
 
-std::optional<Advice> blocking_sync(const AdviceContext& context) {
+std::optional<AdviceFacts> blocking_sync(const AdviceContext& context) {
   if (context.predictor.graph().streams.empty()) return std::nullopt;
   const double saved = context.step_ns() - context.predictor.step_ns(remove_syncs);
 
-  Advice advice;
+  AdviceFacts advice;
   advice.rule = "blocking-sync";
-  advice.title = "do not wait for the device";
-  const double reads = waiting_reads(context);
-  advice.why =
-      (reads < 0.5 ? "calls that wait for it (including .item() and copies to the host) delay the "
-                     "next launches"
-                   : ".item() waits for it " + count_text(std::llround(reads)) + " times a " +
-                         context.report.unit() + " and delays the next launches") +
-      std::string("; at best, no wait is needed in a ") + context.report.unit();
+  advice.facts = BlockingSync{waiting_reads(context)};
   advice.evidence = {
-      in_units("without the waits, a step would be shorter by ", context.report.unit()) +
-          time_text(saved),
-      saved, "ns",
+      EvidenceKind::kAdvice, saved, "ns",
       "SELECT string.text AS name, count(*) AS calls, sum(dur_ns) AS ns FROM api_call "
       "JOIN string ON string.id = name_id GROUP BY name_id ORDER BY ns DESC"};
   return with_prediction(context, context.step_ns() - saved, std::move(advice));

@@ -37,20 +37,21 @@ double AdviceContext::cores_left_by_others() const {
   return std::max(use.available - use.others - use.stolen, kLeastShare * use.available);
 }
 
-std::optional<Advice> with_prediction(const AdviceContext& context, double predicted_ns,
-                                      Advice advice) {
+std::optional<AdviceFacts> with_prediction(const AdviceContext& context, double predicted_ns,
+                                           AdviceFacts advice) {
   if (context.step_ns() - predicted_ns < kLeastSaving * context.step_ns()) return std::nullopt;
   return with_any_prediction(context, predicted_ns, std::move(advice));
 }
 
-Advice with_any_prediction(const AdviceContext& context, double predicted_ns, Advice advice) {
+AdviceFacts with_any_prediction(const AdviceContext& context, double predicted_ns,
+                                AdviceFacts advice) {
   advice.predicted_step_ns = std::llround(std::min(predicted_ns, context.step_ns()));
   advice.saves_ns = std::llround(context.step_ns()) - advice.predicted_step_ns;
   advice.likely = likely_range(advice);
   return advice;
 }
 
-Advice without_prediction(const AdviceContext& context, Advice advice) {
+AdviceFacts without_prediction(const AdviceContext& context, AdviceFacts advice) {
   return with_any_prediction(context, context.step_ns(), std::move(advice));
 }
 

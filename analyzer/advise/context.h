@@ -41,14 +41,15 @@ struct AdviceContext {
 };
 
 // Completes `advice` with the predicted step; nothing if that saves less than kLeastSaving.
-std::optional<Advice> with_prediction(const AdviceContext& context, double predicted_ns,
-                                      Advice advice);
+std::optional<AdviceFacts> with_prediction(const AdviceContext& context, double predicted_ns,
+                                           AdviceFacts advice);
 
 // Completes an `advice` that is reported whatever it saves.
-Advice with_any_prediction(const AdviceContext& context, double predicted_ns, Advice advice);
+AdviceFacts with_any_prediction(const AdviceContext& context, double predicted_ns,
+                                AdviceFacts advice);
 
 // The same where the saving is unknown until tried: the prediction is the unchanged step.
-Advice without_prediction(const AdviceContext& context, Advice advice);
+AdviceFacts without_prediction(const AdviceContext& context, AdviceFacts advice);
 
 // Mean calls per step of the ops with this name, outside input.
 double calls_a_step(const AdviceContext& context, std::string_view name);

@@ -15,12 +15,10 @@ double step_with_cores(const AdviceContext& context, double cores) {
   return std::max(context.step_ns() * (1 - starvation.share), ran);
 }
 
-Advice starved_advice(const AdviceContext& context, const char* rule, std::string title,
-                      std::string why) {
-  Advice advice;
+AdviceFacts starved_advice(const AdviceContext& context, const char* rule, RuleFacts facts) {
+  AdviceFacts advice;
   advice.rule = rule;
-  advice.title = std::move(title);
-  advice.why = std::move(why);
+  advice.facts = std::move(facts);
   if (!context.report.starvation.evidence.empty())
     advice.evidence = context.report.starvation.evidence.front();
   return advice;

@@ -15,7 +15,6 @@ bool cores_taken_by(const LoopReport& report, CoreTaker taker);
 double step_with_cores(const AdviceContext& context, double cores);
 
 // With the evidence of the starvation, without a prediction.
-Advice starved_advice(const AdviceContext& context, const char* rule, std::string title,
-                      std::string why);
+AdviceFacts starved_advice(const AdviceContext& context, const char* rule, RuleFacts facts);
 
 }  // namespace stepscope

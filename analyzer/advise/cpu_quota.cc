@@ -5,21 +5,16 @@
 
 #include "analyzer/advise/cores.h"
 #include "analyzer/advise/rules.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 
-std::optional<Advice> cpu_quota(const AdviceContext& context) {
+std::optional<AdviceFacts> cpu_quota(const AdviceContext& context) {
   if (!cores_taken_by(context.report, CoreTaker::kQuota)) return std::nullopt;
   const CoreUse& cores = context.report.starvation.cores;
   const double wanted = std::min(std::ceil(cores.own_ready), std::max(cores.allowed, 1.0));
   if (wanted <= cores.quota) return std::nullopt;
-  return with_prediction(
-      context, step_with_cores(context, wanted),
-      starved_advice(context, "cpu-quota", "raise the CPU quota to " + cores_text(wanted),
-                     "the control group may use " + cores_text(cores.quota) +
-                         " and its threads are ready to use " + cores_text(cores.own_ready) +
-                         "; in Kubernetes the limit is resources.limits.cpu, in Docker --cpus"));
+  return with_prediction(context, step_with_cores(context, wanted),
+                         starved_advice(context, "cpu-quota", RaiseCpuQuota{wanted}));
 }
 
 }  // namespace stepscope

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "analyzer/advise/rules.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 namespace {
@@ -37,17 +36,14 @@ bool measures_already(const AdviceContext& context) {
   return recorded ? *recorded : context.report.tried_kernels.value_or(0) > 0;
 }
 
-std::string why_it_is_off(const AdviceContext& context, const std::string& unit) {
-  if (context.recording.facts.cudnn_benchmark) return "cuDNN's benchmark mode is off";
-  if (context.report.tried_kernels)
-    return "the first " + unit + " tried no other kernels, so cuDNN's benchmark mode is off";
-  return "it is unknown whether cuDNN's benchmark mode is on, as the first " + unit +
-         " was not recorded";
+CudnnMode mode_of(const AdviceContext& context) {
+  if (context.recording.facts.cudnn_benchmark) return CudnnMode::kRecordedOff;
+  return context.report.tried_kernels ? CudnnMode::kTriedNothing : CudnnMode::kUnknown;
 }
 
 }  // namespace
 
-std::optional<Advice> cudnn_benchmark(const AdviceContext& context) {
+std::optional<AdviceFacts> cudnn_benchmark(const AdviceContext& context) {
   const OpFacts& facts = context.report.op_facts;
   if (context.predictor.graph().streams.empty()) return std::nullopt;
   if (!facts.ops_are_same() || !facts.shapes_are_same()) return std::nullopt;
@@ -55,15 +51,10 @@ std::optional<Advice> cudnn_benchmark(const AdviceContext& context) {
   const Convolutions found = convolutions(context);
   if (found.share < kLeastShare) return std::nullopt;
 
-  const std::string unit = context.report.unit();
-  Advice advice;
+  AdviceFacts advice;
   advice.rule = "cudnn-benchmark";
-  advice.title = "turn on cuDNN's benchmark mode";
-  advice.why = percent_text(found.share) + " of device time is spent in convolutions of the same " +
-               (facts.same_shapes ? "shapes" : "ops") + " in each " + unit + "; " +
-               why_it_is_off(context, unit) + ". The gain is unknown until tried";
-  advice.evidence = {percent_text(found.share) + " of kernel time is spent in convolutions",
-                     found.share, "ratio",
+  advice.facts = CudnnBenchmark{mode_of(context)};
+  advice.evidence = {EvidenceKind::kAdvice, found.share, "ratio",
                      "SELECT op, name, calls, total_ns FROM kernel_stats WHERE op LIKE "
                      "'aten::cudnn_convolution%' ORDER BY total_ns DESC"};
   return without_prediction(context, std::move(advice));

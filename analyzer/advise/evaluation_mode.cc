@@ -7,7 +7,6 @@
 
 #include "analyzer/advise/rules.h"
 #include "analyzer/simulate/what_if.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 namespace {
@@ -57,16 +56,13 @@ bool batch_norm_trains(const OpFacts& facts) {
   return facts.batch_norms > 0 && facts.counting_batch_norms == facts.batch_norms;
 }
 
-Evidence dropout_evidence(std::int64_t calls) {
-  return {"dropout was called " + count_text(calls) + " times and dropped activations",
-          static_cast<double>(calls), "count",
+EvidenceFact dropout_evidence(std::int64_t calls) {
+  return {EvidenceKind::kAdvice, static_cast<double>(calls), "count",
           "SELECT name, calls, total_ns FROM op_stats WHERE name LIKE 'aten::%dropout%'"};
 }
 
-Evidence batch_norm_evidence(const OpFacts& facts) {
-  return {"batch norm was called " + count_text(facts.batch_norms) +
-              " times and updated its batch count each time",
-          static_cast<double>(facts.batch_norms), "count",
+EvidenceFact batch_norm_evidence(const OpFacts& facts) {
+  return {EvidenceKind::kAdvice, static_cast<double>(facts.batch_norms), "count",
           "SELECT name, calls, total_ns FROM op_stats WHERE name LIKE 'aten::%batch_norm%'"};
 }
 
@@ -80,7 +76,7 @@ std::int64_t dropout_calls(const LoopReport& report) {
 
 }  // namespace
 
-std::optional<Advice> evaluation_mode(const AdviceContext& context) {
+std::optional<AdviceFacts> evaluation_mode(const AdviceContext& context) {
   if (context.report.trains) return std::nullopt;
   const PathFlags drops = dropping(context);
   const bool dropped = std::find(drops.begin(), drops.end(), true) != drops.end();
@@ -93,15 +89,9 @@ std::optional<Advice> evaluation_mode(const AdviceContext& context) {
     if (normalised && on_host) scale_ops(graph, norms, kLeftOfBatchNorm);
   });
 
-  Advice advice;
+  AdviceFacts advice;
   advice.rule = "evaluation-mode";
-  advice.title = "use evaluation mode: eval()";
-  advice.why =
-      std::string(dropped ? "dropout drops activations" : "") +
-      (dropped && normalised ? " and " : "") +
-      (normalised ? "batch norm takes its statistics from the batch" : "") +
-      " in a loop that never trains, so " +
-      (dropped ? "the results are random" : "a result depends on the other samples in its batch");
+  advice.facts = EvaluationMode{dropped, normalised};
   advice.evidence = dropped ? dropout_evidence(dropout_calls(context.report))
                             : batch_norm_evidence(context.report.op_facts);
   // Reported however little it saves: it is above all a correctness bug.

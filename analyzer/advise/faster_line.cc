@@ -6,7 +6,6 @@
 #include "analyzer/advise/line_speedup.h"
 #include "analyzer/advise/rules.h"
 #include "analyzer/lines/own_code.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 namespace {
@@ -19,24 +18,20 @@ std::string place_text(const LineShare& line, const AdviceContext& context) {
          std::to_string(line.line);
 }
 
-std::optional<Advice> advice_for(const AdviceContext& context, LinePlace place,
-                                 const char* category, std::int64_t samples, const char* of_what) {
+std::optional<AdviceFacts> advice_for(const AdviceContext& context, LinePlace place,
+                                      const char* category, std::int64_t samples, LineTime of) {
   const auto functions = functions_in(context.report, place, category);
   if (samples < LineUse::kEnough || functions.empty()) return std::nullopt;
   const FunctionShare& function = functions.front();
   if (function.share < kLeastOfCategory) return std::nullopt;
   const auto predicted = step_with_faster(context, place, category, function.share, kTwice);
   if (!predicted) return std::nullopt;
-  Advice advice;
+  AdviceFacts advice;
   advice.rule = "faster-line";
-  advice.title = "make " + function.top.function + " twice as fast";
-  advice.why =
-      place_text(function.top, context) + ": it takes " + percent_text(function.share) + of_what;
-  if (!function.top.inside.empty()) advice.why += ", most of it in " + function.top.inside;
-  if (!function.top.blocked.empty()) advice.why += ", blocked in " + function.top.blocked;
+  const LineShare& top = function.top;
+  advice.facts = FasterLine{place_text(top, context), top.function, top.inside, top.blocked, of};
   advice.evidence = {
-      function.top.function + " takes " + percent_text(function.share) + of_what, function.share,
-      "ratio",
+      EvidenceKind::kAdvice, function.share, "ratio",
       "SELECT * FROM line_share WHERE thread_id = " + std::to_string(context.loop_thread()) +
           " AND place = '" + line_place_name(place) + "' AND category = '" + category + "'"};
   return with_prediction(context, *predicted, std::move(advice));
@@ -44,18 +39,17 @@ std::optional<Advice> advice_for(const AdviceContext& context, LinePlace place,
 
 }  // namespace
 
-std::optional<Advice> faster_line(const AdviceContext& context) {
+std::optional<AdviceFacts> faster_line(const AdviceContext& context) {
   const LineUse& use = context.report.line_use;
   if (context.input_matters()) {
-    auto advice = advice_for(context, LinePlace::kWorker, "input", use.worker_samples,
-                             " of the time in which a batch is made");
+    auto advice =
+        advice_for(context, LinePlace::kWorker, "input", use.worker_samples, LineTime::kBatch);
     if (!advice)
-      advice = advice_for(context, LinePlace::kLoop, "input", use.loop_samples,
-                          " of the wait for input");
+      advice =
+          advice_for(context, LinePlace::kLoop, "input", use.loop_samples, LineTime::kInputWait);
     return advice;
   }
-  return advice_for(context, LinePlace::kLoop, "host", use.loop_samples,
-                    " of the time between the phases");
+  return advice_for(context, LinePlace::kLoop, "host", use.loop_samples, LineTime::kBetweenPhases);
 }
 
 }  // namespace stepscope

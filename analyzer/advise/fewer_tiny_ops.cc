@@ -3,7 +3,6 @@
 
 #include "analyzer/advise/rules.h"
 #include "analyzer/simulate/what_if.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 namespace {
@@ -17,32 +16,27 @@ std::int64_t calls_a_step(const LoopReport& report) {
 }
 
 // Why tracing with TorchScript, the obvious fix, would not work here.
-std::string why_no_script(const LoopReport& report) {
+NoScript why_no_script(const LoopReport& report) {
   const OpFacts& facts = report.op_facts;
-  if (report.trains || facts.steps == 0 || facts.scripted > 0) return "";
-  if (!facts.ops_are_same()) return "; tracing does not help, as the ops differ from call to call";
-  if (!facts.shapes_are_same()) return "; tracing does not help, as the shapes change";
-  return "";
+  if (report.trains || facts.steps == 0 || facts.scripted > 0) return NoScript::kNone;
+  if (!facts.ops_are_same()) return NoScript::kOpsDiffer;
+  return facts.shapes_are_same() ? NoScript::kNone : NoScript::kShapesChange;
 }
 
 }  // namespace
 
-std::optional<Advice> fewer_tiny_ops(const AdviceContext& context) {
+std::optional<AdviceFacts> fewer_tiny_ops(const AdviceContext& context) {
   const double launch = context.share(Category::kLaunch) * context.step_ns();
   if (context.share(Category::kLaunch) < kLeastLaunchShare) return std::nullopt;
   const double predicted = context.predictor.step_ns(launch_as_graph);
 
-  Advice advice;
+  AdviceFacts advice;
   advice.rule = "fewer-tiny-ops";
-  advice.title = context.predictor.graph().streams.empty() ? "compile or fuse the tiny ops"
-                                                           : "use CUDA graphs, or fuse the ops";
-  advice.why = count_text(calls_a_step(context.report)) +
-               in_units(" ops a step cost ", context.report.unit()) + time_text(launch) +
-               " of framework overhead, which at best disappears" + why_no_script(context.report);
-  advice.evidence = {
-      in_units("the framework overhead of the ops in a step is ", context.report.unit()) +
-          time_text(launch),
-      launch, "ns", category_query(context, Category::kLaunch)};
+  advice.facts =
+      FewerTinyOps{calls_a_step(context.report), !context.predictor.graph().streams.empty(),
+                   why_no_script(context.report)};
+  advice.evidence = {EvidenceKind::kAdvice, launch, "ns",
+                     category_query(context, Category::kLaunch)};
   return with_prediction(context, predicted, std::move(advice));
 }
 

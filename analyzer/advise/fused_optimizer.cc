@@ -8,7 +8,6 @@
 #include "analyzer/advise/rules.h"
 #include "analyzer/median.h"
 #include "analyzer/simulate/what_if.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 namespace {
@@ -76,7 +75,7 @@ OptimizerOps optimizer_ops(const LoopReport& report) {
 
 }  // namespace
 
-std::optional<Advice> fused_optimizer(const AdviceContext& context) {
+std::optional<AdviceFacts> fused_optimizer(const AdviceContext& context) {
   const OptimizerOps ops = optimizer_ops(context.report);
   if (ops.calls < kManyOps || ops.fused) return std::nullopt;
   // On a device the ops' arithmetic is that of their kernels, which are left as they are.
@@ -90,16 +89,12 @@ std::optional<Advice> fused_optimizer(const AdviceContext& context) {
     scale_host_ops(graph, PhaseKind::kOptimizer, arithmetic, ops.shorter());
   });
 
-  Advice advice;
+  AdviceFacts advice;
   advice.rule = "fused-optimizer";
-  advice.title = "use a fused optimizer";
-  advice.why = "it runs " + count_text(ops.calls) +
-               " ops a step; a fused one saves their launch overhead and the gaps between them";
   const std::string& optimizer = context.report.op_facts.optimizer;
-  if (has_fused(optimizer)) advice.why += ": " + optimizer + "(…, fused=True)";
+  advice.facts = FusedOptimizer{has_fused(optimizer) ? optimizer : ""};
   advice.evidence = {
-      "the optimizer runs " + count_text(ops.calls) + " ops a step", static_cast<double>(ops.calls),
-      "count",
+      EvidenceKind::kAdvice, static_cast<double>(ops.calls), "count",
       "SELECT name, calls, self_ns FROM op_stats WHERE phase = 'optimizer' ORDER BY calls DESC"};
   return with_prediction(context, predicted, std::move(advice));
 }

@@ -5,7 +5,6 @@
 
 #include "analyzer/advise/rules.h"
 #include "analyzer/simulate/what_if.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 namespace {
@@ -31,7 +30,7 @@ double recording_ns(const AdviceContext& context, double nodes) {
 
 }  // namespace
 
-std::optional<Advice> gradients_in_inference(const AdviceContext& context) {
+std::optional<AdviceFacts> gradients_in_inference(const AdviceContext& context) {
   const OpFacts& facts = context.report.op_facts;
   if (context.report.trains || context.report.use.backward_elsewhere) return std::nullopt;
   if (facts.steps == 0 || facts.nodes < facts.steps) return std::nullopt;
@@ -40,15 +39,10 @@ std::optional<Advice> gradients_in_inference(const AdviceContext& context) {
   const double predicted =
       context.predictor.step_ns([saved](StepGraph& graph) { shorten_loop_ops(graph, saved); });
 
-  Advice advice;
+  AdviceFacts advice;
   advice.rule = "gradients-in-inference";
-  advice.title = "disable gradients: no_grad()";
-  const std::string made = count_text(static_cast<std::int64_t>(nodes + 0.5));
-  advice.why = "each call creates " + made +
-               " autograd nodes and never uses them; the tensors that they save stay in memory "
-               "until the call ends";
-  advice.evidence = {"a call creates " + made + " autograd nodes, and the run has no backward pass",
-                     nodes, "count",
+  advice.facts = GradientsInInference{};
+  advice.evidence = {EvidenceKind::kAdvice, nodes, "count",
                      "SELECT max(sequence) - min(sequence) AS nodes FROM op WHERE thread_id = " +
                          std::to_string(context.loop_thread())};
   // Reported however little it saves: it costs more memory than time.

@@ -5,7 +5,6 @@
 
 #include "analyzer/advise/rules.h"
 #include "analyzer/simulate/what_if.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 namespace {
@@ -37,25 +36,18 @@ double fault_ns(const AdviceContext& context) {
 
 }  // namespace
 
-std::optional<Advice> keep_freed_memory(const AdviceContext& context) {
+std::optional<AdviceFacts> keep_freed_memory(const AdviceContext& context) {
   const LoopUse& use = context.report.use;
   if (!gives_back(use) || !context.predictor.graph().streams.empty()) return std::nullopt;
   const double saved = fault_ns(context);
   const double predicted =
       context.predictor.step_ns([saved](StepGraph& graph) { shorten_loop_ops(graph, saved); });
 
-  Advice advice;
+  AdviceFacts advice;
   advice.rule = "keep-freed-memory";
-  advice.title = "let malloc keep freed memory";
-  const std::string faults = count_text(static_cast<std::int64_t>(use.minor_faults + 0.5));
-  advice.why = "tensor memory is returned to the system and allocated again: " + faults +
-               in_units(" page faults a step, ", context.report.unit()) + time_text(use.system_ns) +
-               " of CPU time in the kernel; set MALLOC_TRIM_THRESHOLD_=17179869184 and "
-               "MALLOC_MMAP_THRESHOLD_=33554432 (glibc), or preload jemalloc or tcmalloc";
+  advice.facts = KeepFreedMemory{};
   advice.evidence = {
-      faults + in_units(" page faults a step, while the memory held does not grow",
-                        context.report.unit()),
-      use.minor_faults, "count",
+      EvidenceKind::kAdvice, use.minor_faults, "count",
       "SELECT at_ns, value FROM counter WHERE counter = 'minor_faults' AND process_id = " +
           std::to_string(static_cast<std::int64_t>(context.report.process)) + " ORDER BY at_ns"};
   return with_prediction(context, predicted, std::move(advice));

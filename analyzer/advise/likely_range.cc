@@ -20,7 +20,7 @@ std::optional<RatioRange> measured_to_predicted(std::string_view rule) {
   return std::nullopt;
 }
 
-std::optional<LikelyStep> likely_range(const Advice& advice) {
+std::optional<LikelyStep> likely_range(const AdviceFacts& advice) {
   const auto ratio = measured_to_predicted(advice.rule);
   if (!ratio || advice.saves_ns <= 0) return std::nullopt;
   const auto predicted = static_cast<double>(advice.predicted_step_ns);

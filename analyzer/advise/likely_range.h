@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "store/analysis.h"
+#include "analyzer/facts/advice.h"
 
 namespace stepscope {
 
@@ -25,6 +25,6 @@ inline constexpr RatioRange kOfOtherRules{0.69, 1.28};
 std::optional<RatioRange> measured_to_predicted(std::string_view rule);
 
 // The range around advice.predicted_step_ns; nothing where its rule has none or nothing is saved.
-std::optional<LikelyStep> likely_range(const Advice& advice);
+std::optional<LikelyStep> likely_range(const AdviceFacts& advice);
 
 }  // namespace stepscope

@@ -25,8 +25,4 @@ std::optional<std::string_view> loader_option(std::string_view name, std::string
   return std::nullopt;
 }
 
-std::string loader_with(std::string_view options) {
-  return "DataLoader(…, " + std::string(options) + ")";
-}
-
 }  // namespace stepscope

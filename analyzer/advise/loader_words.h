@@ -1,5 +1,5 @@
 // What the name of a wait tells of a PyTorch loader: "DataLoader(batch_size=8, num_workers=2)"
-// (profiler/python/stepscope/_torch.py), and how to write it with something else.
+// (profiler/python/stepscope/_torch.py).
 #pragma once
 
 #include <optional>
@@ -13,8 +13,5 @@ bool is_data_loader(std::string_view name);
 // The value of one of its options; nothing where the program left it out, or gave PyTorch's
 // default.
 std::optional<std::string_view> loader_option(std::string_view name, std::string_view option);
-
-// "DataLoader(…, num_workers=1, persistent_workers=True)", for people to paste.
-std::string loader_with(std::string_view options);
 
 }  // namespace stepscope

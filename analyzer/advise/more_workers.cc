@@ -8,7 +8,6 @@
 #include "analyzer/advise/rules.h"
 #include "analyzer/median.h"
 #include "analyzer/verdict/summary.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 namespace {
@@ -26,7 +25,7 @@ int workers_of(std::string_view loader) {
 
 // The workers are the bottleneck: together they deliver a batch a step, so each takes as many steps
 // for one as there are workers.
-std::optional<Advice> more_workers(const AdviceContext& context) {
+std::optional<AdviceFacts> more_workers(const AdviceContext& context) {
   const std::string& loader = context.report.input.loader;
   const int workers = workers_of(loader);
   if (workers < 1 || workers >= kMostWorkers || !context.input_matters()) return std::nullopt;
@@ -40,16 +39,10 @@ std::optional<Advice> more_workers(const AdviceContext& context) {
   const auto step_with = [&](int count) { return std::max(batch / count, least); };
   while (wanted < most && step_with(wanted) > kAsGood * least) ++wanted;
 
-  Advice advice;
+  AdviceFacts advice;
   advice.rule = "more-workers";
-  advice.title = "use " + std::to_string(wanted) + " workers";
-  advice.why = "each takes " + time_text(batch) + " for a batch, and there " +
-               (workers == 1 ? "is one" : "are " + std::to_string(workers)) +
-               "; unless all wait for the same disk or lock: " +
-               loader_with("num_workers=" + std::to_string(wanted));
-  advice.evidence = {"the loop waits for " + time_text(context.step_ns() - rest) +
-                         in_units(" a step for its workers", context.report.unit()),
-                     context.step_ns() - rest, "ns", waits_query(context)};
+  advice.facts = MoreWorkers{workers, wanted, batch};
+  advice.evidence = {EvidenceKind::kAdvice, context.step_ns() - rest, "ns", waits_query(context)};
   return with_prediction(context, step_with(wanted), std::move(advice));
 }
 

@@ -6,7 +6,6 @@
 
 #include "analyzer/advise/rules.h"
 #include "analyzer/simulate/what_if.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 namespace {
@@ -68,7 +67,7 @@ CpuOps cpu_ops(const AdviceContext& context) {
 
 }  // namespace
 
-std::optional<Advice> ops_on_cpu(const AdviceContext& context) {
+std::optional<AdviceFacts> ops_on_cpu(const AdviceContext& context) {
   if (context.predictor.graph().streams.empty()) return std::nullopt;
   const CpuOps ops = cpu_ops(context);
   if (ops.names.empty()) return std::nullopt;
@@ -78,19 +77,11 @@ std::optional<Advice> ops_on_cpu(const AdviceContext& context) {
   const double predicted =
       context.predictor.step_ns([&](StepGraph& graph) { remove_ops(graph, ops.paths); });
 
-  Advice advice;
+  AdviceFacts advice;
   advice.rule = "ops-on-cpu";
-  advice.title = "move these ops to the device";
-  advice.why =
-      std::string(most->first) + " runs on the CPU for " + time_text(most->second) + " a " +
-      context.report.unit() +
-      (ops.names.size() > 1
-           ? ", and " + count_text(static_cast<std::int64_t>(ops.names.size()) - 1) + " more do"
-           : std::string()) +
-      "; at best, this takes no time on the device";
-  advice.evidence = {std::string(most->first) + " launched nothing and ran on the host for " +
-                         time_text(most->second) + " a " + context.report.unit(),
-                     most->second, "ns",
+  advice.facts =
+      OpsOnCpu{std::string(most->first), static_cast<std::int64_t>(ops.names.size()) - 1};
+  advice.evidence = {EvidenceKind::kAdvice, most->second, "ns",
                      "SELECT name, phase, calls, self_ns FROM op_stats WHERE name NOT IN (SELECT "
                      "name FROM op_device_stats) ORDER BY self_ns DESC"};
   return with_prediction(context, predicted, std::move(advice));

@@ -3,11 +3,10 @@
 #include <utility>
 
 #include "analyzer/advise/rules.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 
-std::optional<Advice> periodic_stall(const AdviceContext& context) {
+std::optional<AdviceFacts> periodic_stall(const AdviceContext& context) {
   const auto& populations = context.report.populations;
   if (populations.size() < 2) return std::nullopt;
   const Population& usual = populations.front();
@@ -22,13 +21,10 @@ std::optional<Advice> periodic_stall(const AdviceContext& context) {
   const double saved = excess(*worst) / static_cast<double>(context.report.analysed.size());
 
   const auto slow_ns = static_cast<double>(worst->mean_ns);
-  Advice advice;
+  AdviceFacts advice;
   advice.rule = "periodic-stall";
-  advice.title = "move the stall out of the loop";
-  advice.why = worst->label;
-  advice.evidence = {count_text(worst->steps) + " steps take " + time_text(slow_ns) +
-                         ", the usual ones " + time_text(static_cast<double>(usual.mean_ns)),
-                     slow_ns, "ns",
+  advice.facts = PeriodicStall{static_cast<std::size_t>(worst - populations.begin())};
+  advice.evidence = {EvidenceKind::kAdvice, slow_ns, "ns",
                      "SELECT number, dur_ns, other_ns, input_ns, host_ns FROM step_breakdown WHERE "
                      "thread_id = " +
                          std::to_string(context.loop_thread()) + " ORDER BY dur_ns DESC"};

@@ -8,7 +8,6 @@
 #include "analyzer/advise/rules.h"
 #include "analyzer/median.h"
 #include "analyzer/verdict/summary.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 namespace {
@@ -35,7 +34,7 @@ EpochWaits epoch_waits(const AdviceContext& context) {
 
 }  // namespace
 
-std::optional<Advice> persistent_workers(const AdviceContext& context) {
+std::optional<AdviceFacts> persistent_workers(const AdviceContext& context) {
   const std::string& loader = context.report.input.loader;
   if (!loader_option(loader, "num_workers") || loader_option(loader, "persistent_workers"))
     return std::nullopt;
@@ -47,15 +46,10 @@ std::optional<Advice> persistent_workers(const AdviceContext& context) {
   const double each = extra / static_cast<double>(waits.first.size());
   const double a_step = extra / static_cast<double>(context.report.analysed.size());
 
-  Advice advice;
+  AdviceFacts advice;
   advice.rule = "persistent-workers";
-  advice.title = "keep the workers between epochs";
-  advice.why = "they start anew in each: its first batch takes " + time_text(usual + each) +
-               ", the others " + time_text(usual) + "; " + loader_with("persistent_workers=True");
-  advice.evidence = {"the first batches of " +
-                         count_text(static_cast<std::int64_t>(waits.first.size())) +
-                         " epochs take " + time_text(each) + " longer than the others",
-                     each, "ns",
+  advice.facts = PersistentWorkers{static_cast<std::int64_t>(waits.first.size()), usual};
+  advice.evidence = {EvidenceKind::kAdvice, each, "ns",
                      "SELECT loader, step, dur_ns FROM input_stats WHERE thread_id = " +
                          std::to_string(context.loop_thread()) + " ORDER BY dur_ns DESC LIMIT 20"};
   return with_prediction(context, context.step_ns() - a_step, std::move(advice));

@@ -4,11 +4,10 @@
 
 #include "analyzer/advise/rules.h"
 #include "analyzer/simulate/what_if.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 
-std::optional<Advice> pinned_copies(const AdviceContext& context) {
+std::optional<AdviceFacts> pinned_copies(const AdviceContext& context) {
   double bytes = 0, copies = 0;
   const StepGraph& graph = context.predictor.graph();
   for (const Task& task : graph.tasks) {
@@ -19,18 +18,12 @@ std::optional<Advice> pinned_copies(const AdviceContext& context) {
   if (copies == 0) return std::nullopt;
   const auto steps = static_cast<double>(graph.steps.size());
 
-  Advice advice;
+  AdviceFacts advice;
   advice.rule = "pinned-copies";
-  advice.title = "copy from pinned memory";
-  advice.why = bytes_text(bytes / steps) + in_units(" a step are copied", context.report.unit()) +
-               " from pageable memory, and the copy call waits for them; pin_memory and "
-               "non_blocking avoid the wait";
-  advice.evidence = {
-      count_text(std::llround(copies / steps)) +
-          in_units(" copies a step from pageable memory to the device", context.report.unit()),
-      copies / steps, "count",
-      "SELECT start_ns, dur_ns, bytes FROM copy WHERE kind = 1 AND source = 1 ORDER "
-      "BY dur_ns DESC"};
+  advice.facts = PinnedCopies{bytes / steps};
+  advice.evidence = {EvidenceKind::kAdvice, copies / steps, "count",
+                     "SELECT start_ns, dur_ns, bytes FROM copy WHERE kind = 1 AND source = 1 ORDER "
+                     "BY dur_ns DESC"};
   return with_prediction(context, context.predictor.step_ns(pin_copies), std::move(advice));
 }
 

@@ -3,7 +3,6 @@
 
 #include "analyzer/advise/rules.h"
 #include "analyzer/simulate/what_if.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 namespace {
@@ -36,7 +35,7 @@ PathFlags tiny_ops(const AdviceContext& context) {
 
 }  // namespace
 
-std::optional<Advice> single_samples(const AdviceContext& context) {
+std::optional<AdviceFacts> single_samples(const AdviceContext& context) {
   if (context.report.trains || !computes_single_samples(context.report)) return std::nullopt;
   const PathFlags tiny = tiny_ops(context);
   const PaddingUse& padding = context.report.padding;
@@ -50,20 +49,11 @@ std::optional<Advice> single_samples(const AdviceContext& context) {
     share_fixed_costs(graph, tiny, kBatch);
   });
 
-  Advice advice;
+  AdviceFacts advice;
   advice.rule = "single-samples";
-  const std::string batch = "batch " + std::to_string(kBatch);
-  advice.title = unequal ? "sort by length, " + batch + " per call" : batch + " samples per call";
-  advice.why =
-      "each call has one; in a batch, a sample takes at most this long, because the launch "
-      "overhead and the code between the ops are paid once per batch";
-  if (unequal)
-    advice.why += "; unsorted, " + percent_text(padding.padding_share(padding.batched)) +
-                  " of each batch would be padding, against " +
-                  percent_text(padding.padding_share(padding.batched_sorted)) + " if sorted";
   const bool marked = context.report.padding.batches > 0;
-  advice.evidence = {marked ? "one sample a call, as marked" : "the ops run on batches of one", 1,
-                     marked ? "count" : "ratio",
+  advice.facts = SingleSamples{marked, unequal};
+  advice.evidence = {EvidenceKind::kAdvice, 1, marked ? "count" : "ratio",
                      marked
                          ? "SELECT text, count(*) AS calls FROM phase JOIN string ON string.id = "
                            "name_id WHERE text LIKE 'lengths%' GROUP BY text ORDER BY calls DESC"

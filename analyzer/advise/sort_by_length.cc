@@ -3,7 +3,6 @@
 
 #include "analyzer/advise/rules.h"
 #include "analyzer/simulate/what_if.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 namespace {
@@ -18,24 +17,18 @@ double predicted_ns(const AdviceContext& context, const ComputedElements& then) 
 
 }  // namespace
 
-std::optional<Advice> sort_by_length(const AdviceContext& context) {
+std::optional<AdviceFacts> sort_by_length(const AdviceContext& context) {
   const PaddingUse& use = context.report.padding;
   if (context.report.trains || use.batches == 0 || use.samples == use.batches) return std::nullopt;
   if (use.padding_share() < kLeastPadding) return std::nullopt;
   const double bucketed = predicted_ns(context, use.bucketed);
 
-  Advice advice;
+  AdviceFacts advice;
   advice.rule = "sort-by-length";
-  advice.title = "sort the samples by length";
-  advice.why = percent_text(use.padding_share()) +
-               " of the computed elements are padding; sorted only within " +
-               std::to_string(kBucket) + " batches, as a stream allows, a call would take " +
-               time_text(bucketed);
-  advice.evidence = {
-      percent_text(use.padding_share()) + " of the elements of all batches are padding",
-      use.padding_share(), "ratio",
-      "SELECT text AS lengths, dur_ns FROM phase JOIN string ON string.id = name_id "
-      "WHERE text LIKE 'lengths%'"};
+  advice.facts = SortByLength{bucketed};
+  advice.evidence = {EvidenceKind::kAdvice, use.padding_share(), "ratio",
+                     "SELECT text AS lengths, dur_ns FROM phase JOIN string ON string.id = name_id "
+                     "WHERE text LIKE 'lengths%'"};
   return with_prediction(context, predicted_ns(context, use.sorted), std::move(advice));
 }
 

@@ -7,7 +7,6 @@
 
 #include "analyzer/advise/rules.h"
 #include "analyzer/simulate/what_if.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 namespace {
@@ -42,7 +41,7 @@ double gap_share(const StepGraph& graph) {
 
 }  // namespace
 
-std::optional<Advice> torchscript(const AdviceContext& context) {
+std::optional<AdviceFacts> torchscript(const AdviceContext& context) {
   const OpFacts& facts = context.report.op_facts;
   if (context.report.trains || facts.scripted > 0) return std::nullopt;
   if (!facts.ops_are_same() || !facts.shapes_are_same()) return std::nullopt;
@@ -53,16 +52,11 @@ std::optional<Advice> torchscript(const AdviceContext& context) {
   const double predicted = context.predictor.step_ns(
       [](StepGraph& graph) { scale_short_gaps(graph, kGap, kLeftOfGaps); });
 
-  Advice advice;
+  AdviceFacts advice;
   advice.rule = "torchscript";
-  advice.title = "run the model as TorchScript";
-  advice.why = percent_text(share) +
-               " of a call is code between its ops; the ops are the same in each call" +
-               (facts.same_shapes ? ", and so are their shapes"
-                                  : "; this helps if their shapes are the same, too");
-  advice.evidence = {
-      percent_text(facts.same_ops) + " of the calls have the most frequent sequence of ops",
-      facts.same_ops, "ratio", category_query(context, Category::kHost)};
+  advice.facts = Torchscript{share};
+  advice.evidence = {EvidenceKind::kAdvice, facts.same_ops, "ratio",
+                     category_query(context, Category::kHost)};
   return with_prediction(context, predicted, std::move(advice));
 }
 

@@ -56,7 +56,7 @@ void note_machine(const AnalysisReport& a, const AnalysisReport& b, Notes& notes
 void note_recording(NoteSide side, const AnalysisReport& report, Notes& notes) {
   if (report.lost() > 0) notes.push_back({NoteKind::kLosses, side});
   if (report.run.being_recorded) notes.push_back({NoteKind::kRecording, side});
-  if (!report.gap.empty()) notes.push_back({NoteKind::kIncomplete, side});
+  if (report.run.is_incomplete()) notes.push_back({NoteKind::kIncomplete, side});
   for (std::size_t i = 0; i < report.deaths.size(); ++i)
     notes.push_back({NoteKind::kDied, side, i});
 }

@@ -6,8 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "analyzer/printable.h"
-
 namespace stepscope {
 namespace {
 
@@ -55,12 +53,8 @@ std::vector<LastLine> last_lines_of(const ProcessReport& process, const Recorded
 void add_last_lines(const RecordedRun& recording, const StackHistory& history,
                     std::vector<ProcessReport>& processes) {
   for (ProcessReport& process : processes) {
-    if (!process.end || process.died.empty()) continue;
+    if (!process.end || !process.died) continue;
     process.last_lines = last_lines_of(process, recording, history);
-    const auto main = std::ranges::find(process.last_lines, process.pid, &LastLine::tid);
-    if (main == process.last_lines.end() || process.sentence.empty()) continue;
-    process.sentence += " Its main thread was in " + printable(main->place) +
-                        (main->inside.empty() ? "" : " (" + printable(main->inside) + ")") + ".";
   }
 }
 

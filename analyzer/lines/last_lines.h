@@ -9,8 +9,8 @@
 
 namespace stepscope {
 
-// Fills ProcessReport::last_lines of the processes that died, and ends their sentences with the
-// line of the main thread. A thread that was not looked at in the last second is left out.
+// Fills ProcessReport::last_lines of the processes that died. A thread that was not looked at in
+// the last second is left out.
 void add_last_lines(const RecordedRun& recording, const StackHistory& history,
                     std::vector<ProcessReport>& processes);
 

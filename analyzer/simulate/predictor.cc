@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "analyzer/median.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 namespace {
@@ -36,12 +35,11 @@ Predictor::Predictor(StepSample sample, const std::vector<double>& step_ns,
     return !std::binary_search(replayed.begin(), replayed.end(), step.index);
   });
   if (sample.streams.size() > kMostStreams) {
-    withheld_ = "the device has more streams than can be replayed";
+    withheld_ = Withheld::kTooManyStreams;
     return;
   }
   if (sample.steps.empty() || measured_ns_ <= 0) {
-    withheld_ =
-        sample.too_large ? "a step has more tasks than can be replayed" : "there are no steps";
+    withheld_ = sample.too_large ? Withheld::kTooManyTasks : Withheld::kNoSteps;
     return;
   }
   for (const SampledStep& step : sample.steps) {
@@ -52,10 +50,7 @@ Predictor::Predictor(StepSample sample, const std::vector<double>& step_ns,
   assemble(std::move(sample.steps));
   set_weights(step_ns, analysed);
   baseline_ = summarise(replay(graph_));
-  if (replay_error() > kMostReplayError) {
-    withheld_ = "the recorded dependencies explain a step of " + time_text(baseline_.step_ns) +
-                ", not the measured " + time_text(measured_ns_);
-  }
+  if (replay_error() > kMostReplayError) withheld_ = Withheld::kUnexplained;
 }
 
 // The last steps stand before the first, as often as it takes, so that these find the pipelines as

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/facts/withheld.h"
 #include "analyzer/simulate/replay.h"
 #include "analyzer/simulate/step_sampler.h"
 #include "analyzer/verdict/bootstrap.h"
@@ -49,15 +50,15 @@ class Predictor {
             const std::vector<std::size_t>& analysed)
       : Predictor(std::move(sample), step_ns, analysed, analysed) {}
 
-  // Why nothing can be predicted, as a clause; empty if predictions are possible.
-  [[nodiscard]] const std::string& withheld() const { return withheld_; }
+  // Why nothing can be predicted.
+  [[nodiscard]] Withheld withheld() const { return withheld_; }
   [[nodiscard]] std::size_t steps() const { return measured_.size(); }  // replayed
   [[nodiscard]] double measured_ns() const { return measured_ns_; }     // mean of all analysed
   [[nodiscard]] double replayed_ns() const { return baseline_.step_ns; }
   [[nodiscard]] double replay_error() const;  // relative
   [[nodiscard]] const Prediction& baseline() const { return baseline_; }
 
-  // Only when withheld() is empty.
+  // Only when nothing is withheld().
   [[nodiscard]] Prediction predict(const Change& change) const;
   [[nodiscard]] double step_ns(const Change& change) const;  // the same without an interval, faster
 
@@ -77,7 +78,7 @@ class Predictor {
   std::vector<double> weights_;   // of their times, so that they represent all analysed steps
   double measured_ns_ = 0;
   Prediction baseline_;
-  std::string withheld_;
+  Withheld withheld_ = Withheld::kNothing;
 };
 
 }  // namespace stepscope

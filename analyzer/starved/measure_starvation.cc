@@ -9,7 +9,6 @@
 
 #include "analyzer/starved/core_use.h"
 #include "analyzer/steps/loop_parts.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 namespace {
@@ -204,9 +203,7 @@ void sort_threads(const LoopReport& report, const Schedule& schedule, const Reco
 void add_evidence(const LoopReport& report, Starvation& starvation) {
   if (starvation.loop_share > 0) {
     starvation.evidence.push_back(
-        {"the loop thread was ready and had no core for " + percent_text(starvation.loop_share) +
-             in_units(" of the step", report.unit()),
-         starvation.loop_share, "ratio",
+        {EvidenceKind::kLoopStarved, starvation.loop_share, "ratio",
          "SELECT start_ns, dur_ns, run_ns, starved_ns FROM thread_stretch WHERE thread_id = " +
              std::to_string(static_cast<std::uint32_t>(report.verdict.thread)) +
              " ORDER BY starved_ns DESC"});
@@ -215,16 +212,12 @@ void add_evidence(const LoopReport& report, Starvation& starvation) {
                             std::to_string(static_cast<std::uint32_t>(report.process));
   if (starvation.pool_share > 0) {
     starvation.evidence.push_back(
-        {"the threads that compute for it had none for " + percent_text(starvation.pool_share) +
-             " of the time",
-         starvation.pool_share, "ratio",
+        {EvidenceKind::kPoolStarved, starvation.pool_share, "ratio",
          "SELECT tid, thread, run_ns, starved_ns" + whose + " ORDER BY starved_ns DESC"});
   }
   if (starvation.worker_share > 0) {
     starvation.evidence.push_back(
-        {"it waited for workers without a core for " + percent_text(starvation.worker_share) +
-             in_units(" of the step", report.unit()),
-         starvation.worker_share, "ratio",
+        {EvidenceKind::kWorkersStarved, starvation.worker_share, "ratio",
          "SELECT pid, tid, thread, run_ns, starved_ns, starved_share FROM starved_threads ORDER BY "
          "starved_ns DESC"});
   }

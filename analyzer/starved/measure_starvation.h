@@ -16,7 +16,4 @@ void measure_starvation(LoopReport& report, const std::vector<Phase>& phases,
                         const Schedule& schedule, const Counters& counters,
                         const RecordedRun& recording);
 
-// "8 threads of the program shared 2 cores."; "": unknown.
-std::string taker_sentence(const CoreUse& cores);
-
 }  // namespace stepscope

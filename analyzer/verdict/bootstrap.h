@@ -6,12 +6,9 @@
 #include <cstdint>
 #include <span>
 
-namespace stepscope {
+#include "analyzer/facts/interval.h"
 
-struct Interval {
-  double low = 0;
-  double high = 0;
-};
+namespace stepscope {
 
 inline constexpr int kResamples = 2000;
 inline constexpr std::size_t kMostBlocks = 1000;

@@ -4,13 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "analyzer/words.h"
-
 namespace stepscope {
-
-std::string cause_text(const Cause& cause) {
-  return cause.label.empty() ? std::string(category_name(cause.category)) : in_quotes(cause.label);
-}
 
 std::map<Cause, std::vector<double>> cause_times(const std::vector<Step>& steps,
                                                  const std::vector<std::size_t>& chosen) {

@@ -1,24 +1,14 @@
-// What a step spent its time on: a category, or within `other` a labelled scope.
+// The time that steps spent on each cause.
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <map>
-#include <string>
 #include <vector>
 
+#include "analyzer/facts/cause.h"
 #include "store/analysis.h"
 
 namespace stepscope {
-
-struct Cause {
-  Category category = Category::kHost;
-  std::string label;  // of kOther: the scope's name
-  friend auto operator<=>(const Cause&, const Cause&) = default;
-};
-
-// "input"; for a scope "\"checkpoint\"".
-std::string cause_text(const Cause& cause);
 
 // Exposed ns of each cause in the chosen steps, in their order. At most kMostCauses: those with the
 // largest totals.

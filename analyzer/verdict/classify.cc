@@ -83,8 +83,7 @@ Bottleneck classify(const Shares& shares, double memory_pressure, double starved
   return result;
 }
 
-std::optional<NearThreshold> near_threshold(const Shares& shares, double memory_pressure,
-                                            double starved) {
+std::optional<Stall> near_threshold(const Shares& shares, double memory_pressure, double starved) {
   const Bottleneck now = classify(shares, memory_pressure, starved);
   for (const double change : {-kNear, kNear}) {
     const auto changes_with = [&](Category category) {
@@ -93,15 +92,15 @@ std::optional<NearThreshold> near_threshold(const Shares& shares, double memory_
       return differ(now, classify(other, memory_pressure, starved));
     };
     if (changes_with(Category::kInput))
-      return NearThreshold{"input", share_of(shares, Category::kInput)};
+      return Stall{StallKind::kCategory, Category::kInput, share_of(shares, Category::kInput)};
     for (const Category stall : kStalls) {
       if (changes_with(stall))
-        return NearThreshold{category_name(stall), deciding_share(shares, stall)};
+        return Stall{StallKind::kCategory, stall, deciding_share(shares, stall)};
     }
     if (differ(now, classify(shares, memory_pressure + change, starved)))
-      return NearThreshold{"memory pressure", memory_pressure};
+      return Stall{StallKind::kMemoryPressure, {}, memory_pressure};
     if (differ(now, classify(shares, memory_pressure, starved + change)))
-      return NearThreshold{"threads without a core", starved};
+      return Stall{StallKind::kStarved, {}, starved};
   }
   return std::nullopt;
 }

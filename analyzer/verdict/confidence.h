@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/facts/verdict.h"
 #include "analyzer/verdict/bootstrap.h"
 #include "analyzer/verdict/classify.h"
 
@@ -27,8 +28,8 @@ struct ConfidenceInput {
 };
 
 struct Confidence {
-  std::string level;                 // "high", "medium", "low"
-  std::vector<std::string> reasons;  // why not "high"; empty when it is
+  std::string level;           // "high", "medium", "low"
+  std::vector<Doubt> reasons;  // why not "high"; empty when it is
 };
 
 // "high" unless one of these lowers it; the lowest wins:

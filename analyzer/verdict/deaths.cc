@@ -9,15 +9,14 @@
 #include <utility>
 
 #include "analyzer/median.h"
-#include "analyzer/printable.h"
-#include "analyzer/words.h"
+#include "analyzer/verdict/memory_limits.h"
+#include "analyzer/verdict/tensor_memory.h"
 #include "store/counters.h"
 
 namespace stepscope {
 namespace {
 
 constexpr std::size_t kMostPairs = 200;  // readings compared pairwise
-constexpr double kMuchMore = 1.5;        // than at the end: the peak is reported too
 
 bool is_death(const ProcessEnd& end) {
   return end.how == EndKind::kSignal || (end.how == EndKind::kExit && end.code > 0);
@@ -122,46 +121,6 @@ std::vector<const StoredProcess*> reported_processes(const RecordedRun& recordin
   return chosen;
 }
 
-std::string who(const ProcessReport& process) {
-  const std::string pid = std::to_string(process.pid);
-  return process.rank >= 0 ? "Rank " + std::to_string(process.rank) + " (process " + pid + ")"
-                           : "Process " + pid + " (" + printable(process.name) + ")";
-}
-
-std::string memory_clause(const ProcessReport& process, std::string_view unit) {
-  if (process.rss_bytes <= 0) return "";
-  std::string text = "; it held " + bytes_text(process.rss_bytes);
-  // An exception frees memory as it unwinds, so the last reading may be far below the peak.
-  if (process.rss_peak_bytes >= kMuchMore * process.rss_bytes)
-    text += " (peak " + bytes_text(process.rss_peak_bytes) + ")";
-  if (process.tensors && process.tensors->last.bytes > 0) {
-    text += ", " + bytes_text(process.tensors->last.bytes) + " of it in tensors (" +
-            owners_text(process.tensors->last) + ")";
-  }
-  if (process.grows) {
-    text += ", growing " + bytes_text(process.rss_growth_per_step) + in_units(" a step", unit);
-  }
-  return text;
-}
-
-std::string sentence_of(const ProcessReport& process, std::string_view unit) {
-  const ProcessEnd& end = *process.end;
-  std::string text = who(process) + " " + process.died;
-  if (end.step > 0) text += in_units(" in step ", unit) + std::to_string(end.step);
-  if (!process.died_in.empty())
-    text +=
-        ", in " + printable(process.died_in) + " on thread " + printable(process.died_in_thread);
-  text += memory_clause(process, unit) + ".";
-  const std::string limits = process.of_memory ? limits_sentence(process.limits) : "";
-  return limits.empty() ? text : text + " " + limits;
-}
-
-std::string manner_of(const ProcessEnd& end) {
-  if (end.out_of_memory) return "ran out of memory and was killed by the kernel";
-  if (end.how == EndKind::kExit) return "ended with exit code " + std::to_string(end.code);
-  return end.code == 0 ? "was killed" : "was killed by " + signal_name(end.code);
-}
-
 double number_at(const std::vector<Step>& steps, SessionTime time) {
   const auto after =
       std::upper_bound(steps.begin(), steps.end(), time,
@@ -227,37 +186,26 @@ std::vector<ProcessReport> describe_processes(const RecordedRun& recording,
     const LoopReport* const loop = facts.loop(process.id);
     measure_memory(counters, loop, report);
     if (report.end && is_death(*report.end) && !facts.was_dismissed(process, *report.end)) {
-      report.died = manner_of(*report.end);
+      report.died = true;
+      report.unit = loop == nullptr ? "step" : loop->unit();
       report.limits = read_memory_limits(counters, process.id);
       report.of_memory = report.end->out_of_memory || report.limits.reached();
       find_op(recording, facts, loop, report);
-      report.sentence = sentence_of(report, loop == nullptr ? "step" : loop->unit());
     }
     result.push_back(std::move(report));
   }
   return result;
 }
 
-std::string gap_sentence(const RunFacts& run) {
-  if (!run.stopped_because.empty()) {
-    return "The recording is incomplete: " + printable(run.stopped_because) + ".";
+std::vector<std::size_t> order_of_deaths(const std::vector<ProcessReport>& processes) {
+  std::vector<std::size_t> dead;
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    if (processes[i].died) dead.push_back(i);
   }
-  if (!run.cut_off) return {};
-  return "The recording is incomplete: its recorder died, and everything after " +
-         time_text(static_cast<double>(run.duration_ns)) + " is missing.";
-}
-
-std::vector<std::string> death_sentences(const std::vector<ProcessReport>& processes) {
-  std::vector<const ProcessReport*> dead;
-  for (const ProcessReport& process : processes) {
-    if (!process.sentence.empty()) dead.push_back(&process);
-  }
-  std::stable_sort(dead.begin(), dead.end(), [](const ProcessReport* a, const ProcessReport* b) {
-    return a->end->at < b->end->at;
+  std::stable_sort(dead.begin(), dead.end(), [&](std::size_t a, std::size_t b) {
+    return processes[a].end->at < processes[b].end->at;
   });
-  std::vector<std::string> sentences;
-  for (const ProcessReport* process : dead) sentences.push_back(process->sentence);
-  return sentences;
+  return dead;
 }
 
 }  // namespace stepscope

@@ -1,6 +1,7 @@
-// How processes ended, and the sentence that says so.
+// How processes ended.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "analyzer/counters/counters.h"
@@ -24,10 +25,7 @@ inline constexpr std::size_t kLeastReadings = 5;
 // The least growth over all steps, as a share of the memory held, that is reported.
 inline constexpr double kLeastGrowth = 0.05;
 
-// How the recording ended before the program did, or "".
-std::string gap_sentence(const RunFacts& run);
-
-// A sentence for each process that died, in order of death.
-std::vector<std::string> death_sentences(const std::vector<ProcessReport>& processes);
+// The indexes of the processes that died, in order of death.
+std::vector<std::size_t> order_of_deaths(const std::vector<ProcessReport>& processes);
 
 }  // namespace stepscope

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <string>
 
 #include "analyzer/verdict/cause.h"
 #include "analyzer/verdict/populations.h"
 #include "analyzer/verdict/rhythm.h"
 #include "analyzer/verdict/summary.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 namespace {
@@ -21,16 +19,6 @@ double mean_of(const std::vector<double>& values, const Indexes& members) {
   double sum = 0;
   for (const std::size_t i : members) sum += values[i];
   return sum / static_cast<double>(std::max<std::size_t>(members.size(), 1));
-}
-
-std::string which_text(const Population& kind, double usual_ns, const char* unit) {
-  if (kind.period > 0) {
-    const std::string first = std::to_string(kind.first);
-    const std::string second = std::to_string(kind.first + kind.period);
-    return "every " + ordinal(static_cast<std::size_t>(kind.period)) + " " + unit + " (" + first +
-           ", " + second + ", …)";
-  }
-  return in_units(static_cast<double>(kind.mean_ns) < usual_ns ? "fast steps" : "slow steps", unit);
 }
 
 // The cause on which the members spend more than the usual steps, or less when they are faster.
@@ -53,7 +41,6 @@ Population population_of(const std::vector<Step>& steps, Indexes members, double
   kind.steps = static_cast<std::int64_t>(members.size());
   kind.mean_ns = members.empty() ? 0 : std::llround(sum / static_cast<double>(members.size()));
   kind.share = total > 0 ? sum / total : 0;
-  kind.label = "all";
   kind.shares = exposed_shares(steps, members);
   kind.members = std::move(members);
   return kind;
@@ -70,8 +57,7 @@ void find_rhythm(const StepProfiles& profiles, const Indexes& members, Populatio
 }  // namespace
 
 std::vector<Population> describe_populations(const std::vector<Step>& steps,
-                                             const std::vector<std::size_t>& chosen,
-                                             const char* unit) {
+                                             const std::vector<std::size_t>& chosen) {
   const CauseTimes causes = cause_times(steps, chosen);
   StepProfiles profiles;
   for (const std::size_t i : chosen) {
@@ -87,14 +73,11 @@ std::vector<Population> describe_populations(const std::vector<Step>& steps,
     Indexes of_steps;
     for (const std::size_t i : members) of_steps.push_back(chosen[i]);
     Population kind = population_of(steps, std::move(of_steps), total);
-    if (kinds.size() > 1 && result.empty()) kind.label = in_units("usual steps", unit);
     if (!result.empty()) {
       const auto usual_ns = static_cast<double>(result.front().mean_ns);
       const bool faster = static_cast<double>(kind.mean_ns) < usual_ns;
       find_rhythm(profiles, members, kind);
       find_cause(causes, members, kinds.front(), faster, kind);
-      kind.label = which_text(kind, usual_ns, unit) + ": " + (faster ? "−" : "+") +
-                   time_text(std::abs(kind.extra_ns)) + " in " + cause_text(kind.cause);
     }
     result.push_back(std::move(kind));
   }

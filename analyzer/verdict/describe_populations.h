@@ -8,10 +8,9 @@
 
 namespace stepscope {
 
-// The populations of the chosen steps (find_populations), the usual steps first. A single one,
-// "all", where there is one kind. `unit`: the word for a step (LoopReport::unit()).
+// The populations of the chosen steps (find_populations), the usual steps first. A single one where
+// there is one kind.
 std::vector<Population> describe_populations(const std::vector<Step>& steps,
-                                             const std::vector<std::size_t>& chosen,
-                                             const char* unit);
+                                             const std::vector<std::size_t>& chosen);
 
 }  // namespace stepscope

@@ -1,13 +1,12 @@
 #include "analyzer/verdict/drift.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "analyzer/words.h"
+#include "analyzer/verdict/cause.h"
+#include "analyzer/verdict/trend.h"
 
 namespace stepscope {
 namespace {
@@ -48,21 +47,6 @@ Cause cause_of(const LoopReport& report, const std::vector<std::size_t>& members
   return most;
 }
 
-std::string signed_time(double ns) { return (ns < 0 ? "−" : "+") + time_text(std::abs(ns)); }
-
-std::string sentence_of(const Drift& drift, const char* unit) {
-  const Trend& t = drift.trend;
-  const std::string word = t.change > 0 ? "slower" : "faster";
-  const std::string size = signed_time(t.change) + " (95 % CI " + signed_time(t.change_ci.low) +
-                           " to " + signed_time(t.change_ci.high) + ")";
-  const std::string where = ", most of it in " + cause_text(drift.cause) + ".";
-  if (t.jump_at > 0) {
-    return in_units("From step ", unit) + std::to_string(t.jump_at) +
-           in_units(" on, the steps are ", unit) + word + ": " + size + where;
-  }
-  return in_units("The steps get ", unit) + word + ": " + size + " over the run" + where;
-}
-
 }  // namespace
 
 std::optional<Drift> find_drift(const LoopReport& report) {
@@ -82,7 +66,6 @@ std::optional<Drift> find_drift(const LoopReport& report) {
   drift.cause = cause_of(report, members, ends, *trend);
   drift.thirds = {numbers[ends.late], numbers[ends.early]};
   drift.between_thirds_ns = ends.change(times);
-  drift.sentence = sentence_of(drift, report.unit());
   return drift;
 }
 

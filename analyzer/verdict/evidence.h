@@ -9,6 +9,6 @@ namespace stepscope {
 
 // The deciding share (or what the counters say about memory), a row for each kind of step except
 // the usual one, and the drift. The queries work once the analysis is in the store.
-std::vector<Evidence> evidence_of(const LoopReport& report, const Bottleneck& bottleneck);
+std::vector<EvidenceFact> evidence_of(const LoopReport& report, const Bottleneck& bottleneck);
 
 }  // namespace stepscope

@@ -1,4 +1,4 @@
-// The verdict about one loop, in figures and in words.
+// The verdict about one loop.
 #pragma once
 
 #include "analyzer/report.h"
@@ -14,9 +14,9 @@ struct RecordingQuality {
 
 // A loop of one step gets no verdict (kNoVerdict): one round may be anything.
 //
-// Fills verdict (without its advice), clause, reasons and doubts, and the kinds of the steps and of
-// the populations. The report must already hold the steps with their times, the analysed steps,
-// shares, phases, input, memory, ops, populations and drift.
+// Fills verdict (without its advice) and basis, and the kinds of the steps and of the populations.
+// The report must already hold the steps with their times, the analysed steps, shares, phases,
+// input, memory, ops, populations and drift.
 void judge(LoopReport& report, const RecordingQuality& recording);
 
 }  // namespace stepscope

@@ -1,11 +1,7 @@
 #include "analyzer/verdict/memory_limits.h"
 
 #include <algorithm>
-#include <cctype>
-#include <cmath>
-#include <vector>
 
-#include "analyzer/words.h"
 #include "store/counters.h"
 
 namespace stepscope {
@@ -62,27 +58,6 @@ MemoryLimits read_memory_limits(const Counters& counters, ProcessId process) {
           .address_limit = last_of(counters, process, counter::kAddressLimit),
           .available_bytes = last_of(counters, ProcessId::kNone, counter::kMemoryAvailable),
           .oom_score = last_of(counters, process, counter::kOomScore)};
-}
-
-std::string limits_sentence(const MemoryLimits& limits) {
-  std::vector<std::string> parts;
-  if (limits.group_bytes)
-    parts.push_back("its control group is limited to " + bytes_text(*limits.group_bytes));
-  if (limits.address_limit) {
-    parts.push_back(
-        "its address space is limited to " + bytes_text(*limits.address_limit) + " (ulimit -v)" +
-        (limits.address_bytes ? " and reached " + bytes_text(*limits.address_bytes) : ""));
-  }
-  if (limits.available_bytes)
-    parts.push_back("the machine had " + bytes_text(*limits.available_bytes) + " available");
-  if (limits.oom_score)
-    parts.push_back("its OOM score was " + count_text(std::llround(*limits.oom_score)) +
-                    " of 1,000");
-  std::string sentence;
-  for (const std::string& part : parts) sentence += (sentence.empty() ? "" : "; ") + part;
-  if (sentence.empty()) return "";
-  sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence[0])));
-  return sentence + ".";
 }
 
 }  // namespace stepscope

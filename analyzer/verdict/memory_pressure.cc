@@ -1,10 +1,8 @@
 #include "analyzer/verdict/memory_pressure.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
-#include "analyzer/words.h"
 #include "store/counters.h"
 
 namespace stepscope {
@@ -43,9 +41,7 @@ std::string from_samples(const char* counter, ProcessId process, TimeRange range
 void add_stall_evidence(const Readings& readings, TimeRange range, MemoryPressure& memory) {
   const double share = 1e3 * (readings.back().value - readings.front().value) /
                        static_cast<double>(to_ns(readings.back().at - readings.front().at));
-  memory.evidence.push_back({"some task on the machine waited for memory during " +
-                                 percent_text(share) + " of these steps",
-                             share, "ratio",
+  memory.evidence.push_back({EvidenceKind::kMemoryWaits, share, "ratio",
                              "SELECT 1e3 * (max(value) - min(value)) / (max(at_ns) - min(at_ns))" +
                                  from_samples(counter::kPsiMemorySome, ProcessId::kNone, range)});
 }
@@ -57,11 +53,9 @@ void add_fault_evidence(const LoopReport& report, const Counters& counters, Time
   const Readings readings = faults->within(range);
   if (readings.size() < 2) return;
   const double count = readings.back().value - readings.front().value;
-  memory.evidence.push_back(
-      {"the process read " + count_text(std::llround(count)) + " pages back from disk", count,
-       "count",
-       "SELECT max(value) - min(value)" +
-           from_samples(counter::kMajorFaults, report.process, range)});
+  memory.evidence.push_back({EvidenceKind::kPagesRead, count, "count",
+                             "SELECT max(value) - min(value)" +
+                                 from_samples(counter::kMajorFaults, report.process, range)});
 }
 
 void add_available_evidence(const Counters& counters, TimeRange range, MemoryPressure& memory) {
@@ -73,7 +67,7 @@ void add_available_evidence(const Counters& counters, TimeRange range, MemoryPre
       std::min_element(readings.begin(), readings.end(),
                        [](const auto& a, const auto& b) { return a.value < b.value; });
   memory.evidence.push_back(
-      {"available memory fell to " + bytes_text(least->value), least->value, "bytes",
+      {EvidenceKind::kMemoryAvailable, least->value, "bytes",
        "SELECT min(value)" + from_samples(counter::kMemoryAvailable, ProcessId::kNone, range)});
 }
 

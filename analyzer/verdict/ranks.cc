@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <string>
 
 #include "analyzer/median.h"
 #include "analyzer/verdict/summary.h"
-#include "analyzer/words.h"
 
 namespace stepscope {
 namespace {
@@ -36,22 +34,20 @@ double median_of_others(const std::vector<const LoopReport*>& loops, const LoopR
   return lower_median(std::move(values));
 }
 
-// "input, +20.1 ms": where the straggler exceeds the others most.
-std::string excess_of(const LoopReport& slow, const std::vector<const LoopReport*>& loops) {
-  Category most = Category::kCompute;
-  double most_ns = 0;
+// Fills where the straggler exceeds the others most.
+void find_excess(const LoopReport& slow, const std::vector<const LoopReport*>& loops,
+                 RankReport& report) {
   for (int i = 0; i < kCategoryCount; ++i) {
     const auto category = static_cast<Category>(i);
     if (category == Category::kCommunication) continue;
     const double more =
         mean_ns(slow, category) -
         median_of_others(loops, &slow, [&](const LoopReport& l) { return mean_ns(l, category); });
-    if (more > most_ns) {
-      most = category;
-      most_ns = more;
+    if (more > report.excess_ns) {
+      report.excess = category;
+      report.excess_ns = more;
     }
   }
-  return std::string(category_name(most)) + ", +" + time_text(most_ns);
 }
 
 // What each rank did in one step.
@@ -108,39 +104,6 @@ void account_waits(const std::vector<std::vector<Turn>>& steps, RankReport& repo
   for (double& ns : after) ns /= count;
 }
 
-std::string even_sentence(const RankReport& report) {
-  const std::vector<RankRow>& rows = report.rows;
-  const std::string ranks = "The " + std::to_string(rows.size()) + " ranks";
-  if (report.wait_share >= kLeastRankGap) {
-    return ranks + " take turns finishing last: " + percent_text(report.wait_share) +
-           " of their time is spent waiting for the slowest rank of the step.";
-  }
-  const auto [least, most] = std::minmax_element(
-      rows.begin(), rows.end(),
-      [](const RankRow& a, const RankRow& b) { return a.work_ns() < b.work_ns(); });
-  return ranks + " are balanced: their own work takes " + time_text(least->work_ns()) + " to " +
-         time_text(most->work_ns()) + " of a step.";
-}
-
-std::string straggler_sentence(const RankReport& report, const RankRow& slow, double others_work,
-                               const std::string& excess) {
-  const bool one = report.rows.size() == 2;
-  std::string text = "Rank " + std::to_string(slow.rank) +
-                     " is the straggler: its own work takes " + time_text(slow.work_ns()) +
-                     " of a step, that of the " + (one ? "other " : "others ") +
-                     time_text(others_work);
-  if (slow.costs_ns >= kLeastRankGap * slow.step_ns) {
-    text += (one ? "; the other waits " : "; the others wait ") + time_text(slow.costs_ns) +
-            " a step for it in communication";
-  }
-  text += ". Its largest excess: " + excess + ".";
-  if (slow.step_ns - report.step_without_ns >= kLeastRankGap * slow.step_ns) {
-    text += " If it were as fast as the next rank, a step would take " +
-            time_text(report.step_without_ns) + " instead of " + time_text(slow.step_ns) + ".";
-  }
-  return text;
-}
-
 }  // namespace
 
 std::optional<RankReport> compare_ranks(const std::vector<LoopReport>& loops) {
@@ -156,9 +119,7 @@ std::optional<RankReport> compare_ranks(const std::vector<LoopReport>& loops) {
     report.rows.push_back(row_of(*loop));
   }
   if (!std::all_of(ranks.begin(), ranks.end(), [](auto* loop) { return loop->ops_recorded; })) {
-    report.sentence = "Whether one of the " + std::to_string(ranks.size()) +
-                      " ranks holds up the others is unknown: ops were not recorded on all of "
-                      "them.";
+    report.ops_on_all = false;
     return report;
   }
   std::vector<double> saved_if_next(ranks.size());
@@ -170,14 +131,12 @@ std::optional<RankReport> compare_ranks(const std::vector<LoopReport>& loops) {
   const double others_work = median_of_others(
       ranks, slow_loop, [](const LoopReport& loop) { return row_of(loop).work_ns(); });
   report.gap_ns = slow->work_ns() - others_work;
-  if (report.gap_ns < kLeastRankGap * slow->step_ns) {
-    report.sentence = even_sentence(report);
-    return report;
-  }
+  if (report.gap_ns < kLeastRankGap * slow->step_ns) return report;
   report.straggler = slow->rank;
   report.step_without_ns =
       slow->step_ns - saved_if_next[static_cast<std::size_t>(slow - report.rows.begin())];
-  report.sentence = straggler_sentence(report, *slow, others_work, excess_of(*slow_loop, ranks));
+  report.others_work_ns = others_work;
+  find_excess(*slow_loop, ranks, report);
   return report;
 }
 

@@ -1,16 +1,9 @@
 #include "analyzer/verdict/tensor_memory.h"
 
-#include <algorithm>
-#include <utility>
-#include <vector>
-
-#include "analyzer/words.h"
 #include "store/counters.h"
 
 namespace stepscope {
 namespace {
-
-constexpr double kLeastShare = 0.05;  // that is worth a word
 
 HeldTensors held_at(const Counters& counters, ProcessId process, SessionTime time) {
   HeldTensors memory;
@@ -50,22 +43,6 @@ const char* owner_name(MemoryOwner owner) {
       return "optimizer";
   }
   return "other";
-}
-
-std::string owners_text(const HeldTensors& memory) {
-  std::vector<std::pair<double, MemoryOwner>> owners;
-  for (std::size_t i = 0; i < memory.by.size(); ++i) {
-    if (memory.by[i] >= kLeastShare * memory.bytes)
-      owners.emplace_back(memory.by[i], static_cast<MemoryOwner>(i));
-  }
-  std::stable_sort(owners.begin(), owners.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::string text;
-  for (const auto& [bytes, owner] : owners) {
-    if (!text.empty()) text += ", ";
-    text += std::string(owner_name(owner)) + " " + bytes_text(bytes);
-  }
-  return text;
 }
 
 }  // namespace stepscope

@@ -6,18 +6,9 @@
 #include <optional>
 #include <span>
 
-#include "analyzer/verdict/bootstrap.h"
+#include "analyzer/facts/trend.h"
 
 namespace stepscope {
-
-struct Trend {
-  double slope = 0;          // per step
-  Interval slope_ci;         // 95 %
-  double change = 0;         // over all steps; after a jump, the later level minus the earlier
-  Interval change_ci;        // 95 %
-  double level = 0;          // the median of all values
-  std::int64_t jump_at = 0;  // the step number of a jump; 0: the change is gradual
-};
 
 // The slope is the median of those between all pairs of values (Theil 1950, Sen 1968), with Sen's
 // interval. It is a trend when the Mann-Kendall test (Mann 1945, Kendall 1975) says so at the

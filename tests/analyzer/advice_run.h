@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyzer/analyze.h"
+#include "present/advice/advice_words.h"
 #include "tests/analyzer/case_file.h"
 
 namespace stepscope::testing {
@@ -57,7 +58,7 @@ inline const Advice* find(const std::vector<Advice>& advice, const std::string& 
 inline std::vector<Advice> advice_of(RecordingBuilder builder) {
   const auto report = analyze(builder.recording());
   EXPECT_TRUE(report.ok());
-  return report->loops.at(0).verdict.advice;
+  return told_advice(report->loops.at(0));
 }
 
 // The predicted step of a rule in ms; 0: it is silent.

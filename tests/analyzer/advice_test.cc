@@ -5,6 +5,7 @@
 
 #include "analyzer/advise/loader_words.h"
 #include "analyzer/what_if.h"
+#include "present/what_if_answer.h"
 #include "store/counters.h"
 #include "tests/analyzer/advice_run.h"
 

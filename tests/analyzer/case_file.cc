@@ -11,6 +11,10 @@
 
 #include "analyzer/analyze.h"
 #include "analyzer/words.h"
+#include "present/advice/advice_words.h"
+#include "present/death_words.h"
+#include "present/rank_words.h"
+#include "present/verdict_words.h"
 #include "store/counters.h"
 
 namespace stepscope::testing {
@@ -249,16 +253,16 @@ void print_loop(std::ostream& out, const LoopReport& loop, const std::vector<std
         << "\n";
   }
   if (shows(show, "verdict")) {
-    const Verdict& verdict = loop.verdict;
+    const LoopVerdict& verdict = loop.verdict;
     out << "verdict " << (verdict.degree.empty() ? "" : verdict.degree + " ") << verdict.kind << " "
         << percent_text(verdict.share) << ", " << verdict.steps
         << (verdict.steps == 1 ? " step" : " steps") << ", confidence " << verdict.confidence
         << "\n";
-    out << "because " << verdict.sentence << "\n";
-    for (const std::string& doubt : loop.doubts) out << "doubt " << doubt << "\n";
+    out << "because " << verdict_sentence(loop) << "\n";
+    for (const std::string& doubt : verdict_doubts(loop)) out << "doubt " << doubt << "\n";
   }
   if (shows(show, "advice")) {
-    for (const Advice& advice : loop.verdict.advice) {
+    for (const Advice& advice : told_advice(loop)) {
       out << "advice " << advice.rule << " step " << advice.predicted_step_ns << " saves "
           << advice.saves_ns << ": " << advice.title << ", " << advice.why << "\n";
     }
@@ -453,7 +457,7 @@ std::string answer(const RecordedRun& recording, const std::vector<std::string>&
   if (!report.ok()) return "error " + report.status().message() + "\n";
   std::ostringstream out;
   if (shows(show, "deaths")) {
-    for (const std::string& death : report->deaths) out << "death " << death << "\n";
+    for (const std::string& death : death_sentences(*report)) out << "death " << death << "\n";
   }
   if (shows(show, "ranks") && report->ranks) {
     const RankReport& ranks = *report->ranks;
@@ -463,9 +467,9 @@ std::string answer(const RecordedRun& recording, const std::vector<std::string>&
           << " work " << std::llround(row.work_ns()) << " waits " << std::llround(row.waits_ns)
           << " costs " << std::llround(row.costs_ns) << " last in " << row.last_in << "\n";
     }
-    out << "because " << ranks.sentence << "\n";
+    out << "because " << ranks_sentence(ranks) << "\n";
   }
-  if (report->loops.empty()) out << "no-steps " << report->no_steps << "\n";
+  if (report->loops.empty()) out << "no-steps " << no_steps_text(*report) << "\n";
   if (report->whole && shows(show, "whole")) {
     const LoopReport& whole = *report->whole;
     out << "whole " << whole.thread_name << " " << whole.wall.mean << "\n";

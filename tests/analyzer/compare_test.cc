@@ -320,7 +320,7 @@ TEST(Notes, SayWhatMakesRunsHardToCompare) {
             Ids{"steps"});
   EXPECT_EQ(notes_with([](RunBuilder& b) { b.report().run.being_recorded = true; }),
             Ids{"recording"});
-  EXPECT_EQ(notes_with([](RunBuilder& b) { b.report().deaths = {"It died."}; }), Ids{"died"});
+  EXPECT_EQ(notes_with([](RunBuilder& b) { b.report().deaths = {0}; }), Ids{"died"});
   EXPECT_EQ(notes_with([&](RunBuilder& b) { b.loop().steps(noise, 1, 1); }), Ids{"loops"});
   EXPECT_EQ(notes_with([](RunBuilder& b) { b.report().loops[0].rank = 0; }), Ids{"ranks"});
   EXPECT_EQ(notes_with([](RunBuilder& b) { b.report().loops[0].device = DeviceId(1); }),

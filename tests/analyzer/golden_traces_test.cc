@@ -15,6 +15,7 @@
 #include "analyzer/device/occupancy.h"
 #include "analyzer/import/byte_source.h"
 #include "analyzer/import/import.h"
+#include "present/stored_analysis.h"
 #include "store/sqlite.h"
 #include "store/trace_reader.h"
 #include "store/trace_writer.h"
@@ -232,7 +233,7 @@ TEST_P(GoldenReplay, WithoutAChangeGivesTheMeasuredStep) {
   load(GetParam());
   if (IsSkipped()) return;
   for (const LoopReport& loop : report_.loops) {
-    EXPECT_EQ(loop.replay.withheld, "");
+    EXPECT_EQ(loop.replay.withheld, Withheld::kNothing);
     EXPECT_EQ(loop.replay.steps, static_cast<std::int64_t>(loop.analysed.size()));
     EXPECT_LT(loop.replay.error, 0.02);
   }

@@ -10,6 +10,7 @@
 
 #include "analyzer/analyze.h"
 #include "analyzer/steps/cycle.h"
+#include "present/verdict_words.h"
 #include "tests/analyzer/case_file.h"
 #include "tests/random_runs.h"
 
@@ -302,7 +303,7 @@ TEST(InferSteps, ShiftingTimeAndRenamingThreadsChangesNothing) {
                 to_ns(other.loops[0].steps[i].start));
       EXPECT_EQ(one.loops[0].steps[i].dur, other.loops[0].steps[i].dur);
     }
-    EXPECT_EQ(one.loops[0].verdict.sentence, other.loops[0].verdict.sentence);
+    EXPECT_EQ(verdict_sentence(one.loops[0]), verdict_sentence(other.loops[0]));
   }
 }
 

@@ -8,8 +8,8 @@
 namespace stepscope::testing {
 namespace {
 
-Advice predicted(const char* rule, std::int64_t step_ns, std::int64_t saves_ns) {
-  Advice advice;
+AdviceFacts predicted(const char* rule, std::int64_t step_ns, std::int64_t saves_ns) {
+  AdviceFacts advice;
   advice.rule = rule;
   advice.predicted_step_ns = step_ns;
   advice.saves_ns = saves_ns;
@@ -32,7 +32,8 @@ TEST(LikelyRange, ComesWithTheAdvice) {
   const auto advice = advice_of(record({.input = 6 * kMs, .rest = 4 * kMs, .cores = 4}));
   const Advice* prefetch = find(advice, "input-prefetch");
   ASSERT_NE(prefetch, nullptr);
-  EXPECT_EQ(prefetch->likely, likely_range(*prefetch));
+  EXPECT_EQ(prefetch->likely, likely_range(predicted("input-prefetch", prefetch->predicted_step_ns,
+                                                     prefetch->saves_ns)));
   EXPECT_NE(prefetch->likely, std::nullopt);
 }
 

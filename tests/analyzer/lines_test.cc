@@ -10,6 +10,7 @@
 #include "analyzer/analyze.h"
 #include "analyzer/lines/own_code.h"
 #include "analyzer/what_if.h"
+#include "present/what_if_answer.h"
 #include "tests/analyzer/case_file.h"
 
 namespace stepscope::testing {

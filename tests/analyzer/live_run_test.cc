@@ -10,6 +10,8 @@
 #include <string>
 
 #include "analyzer/analyze.h"
+#include "present/death_words.h"
+#include "present/verdict_words.h"
 #include "store/counters.h"
 #include "store/sqlite.h"
 #include "tests/store/testing/growing_run.h"
@@ -46,7 +48,7 @@ TEST_F(LiveRunTest, SaysThatThereIsNoStepYet) {
   const LiveFrame& empty = frame();
   EXPECT_TRUE(empty.being_recorded);
   EXPECT_TRUE(empty.window.loops.empty());
-  EXPECT_THAT(empty.window.no_steps, HasSubstr("nothing was recorded"));
+  EXPECT_THAT(no_steps_text(empty.window), HasSubstr("nothing was recorded"));
 }
 
 TEST_F(LiveRunTest, TellsOfStepsThatHaveEnded) {
@@ -145,7 +147,7 @@ TEST_F(LiveRunTest, SaysOfAFinishedRunWhatAnalyzeSays) {
   const auto whole = analyze(*open_store(store_));
   ASSERT_TRUE(whole.ok());
   EXPECT_EQ(now.window.loops[0].shares, whole->loops[0].shares);
-  EXPECT_EQ(now.window.loops[0].verdict.sentence, whole->loops[0].verdict.sentence);
+  EXPECT_EQ(verdict_sentence(now.window.loops[0]), verdict_sentence(whole->loops[0]));
 }
 
 TEST_F(LiveRunTest, KnowsTheLatestSamplesLossesAndDeaths) {
@@ -159,7 +161,7 @@ TEST_F(LiveRunTest, KnowsTheLatestSamplesLossesAndDeaths) {
   const LiveFrame& now = frame();
   EXPECT_EQ(now.window.lost(), 12);
   ASSERT_EQ(now.window.deaths.size(), 1U);
-  EXPECT_THAT(now.window.deaths[0], HasSubstr("SIGKILL"));
+  EXPECT_THAT(death_sentences(now.window)[0], HasSubstr("SIGKILL"));
   EXPECT_TRUE(now.memory.empty());  // of a process that is no more
 }
 

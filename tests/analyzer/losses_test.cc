@@ -1,5 +1,5 @@
 // What a run lost, as people read it.
-#include "analyzer/losses.h"
+#include "present/losses.h"
 
 #include <gtest/gtest.h>
 

@@ -9,6 +9,7 @@
 #include "analyzer/attribute/attribute.h"
 #include "analyzer/steps/infer_input.h"
 #include "analyzer/verdict/summary.h"
+#include "present/verdict_words.h"
 #include "tests/analyzer/case_file.h"
 #include "tests/random_runs.h"
 
@@ -187,7 +188,7 @@ TEST(Attribution, ShiftingAllTimesChangesNothing) {
     for (std::size_t i = 0; i < one.loops[0].steps.size(); ++i) {
       EXPECT_EQ(times_of(one.loops[0].steps[i]), times_of(other.loops[0].steps[i])) << seed;
     }
-    EXPECT_EQ(one.loops[0].verdict.sentence, other.loops[0].verdict.sentence);
+    EXPECT_EQ(verdict_sentence(one.loops[0]), verdict_sentence(other.loops[0]));
   }
 }
 

@@ -6,6 +6,9 @@
 
 #include "analyzer/analyze.h"
 #include "analyzer/attribute/attribute.h"
+#include "present/population_words.h"
+#include "present/stored_analysis.h"
+#include "present/verdict_words.h"
 #include "tests/analyzer/case_file.h"
 
 namespace stepscope::testing {
@@ -43,9 +46,9 @@ TEST(Report, TwoKindsOfStepAreReportedAsTwo) {
   ASSERT_TRUE(report.ok());
   const LoopReport& loop = report->loops[0];
   ASSERT_EQ(loop.populations.size(), 2u);
-  EXPECT_EQ(loop.populations[0].label, "usual steps");
+  EXPECT_EQ(population_label(loop, 0), "usual steps");
   EXPECT_EQ(loop.populations[0].steps, 189);
-  EXPECT_EQ(loop.populations[1].label, "every 20th step (20, 40, …): +300 µs in \"logging\"");
+  EXPECT_EQ(population_label(loop, 1), "every 20th step (20, 40, …): +300 µs in \"logging\"");
   EXPECT_EQ(loop.populations[1].steps, 10);
   EXPECT_EQ(loop.populations[1].period, 20);
   EXPECT_EQ(loop.populations[1].first, 20);
@@ -56,7 +59,7 @@ TEST(Report, TwoKindsOfStepAreReportedAsTwo) {
   EXPECT_EQ(loop.populations[0].bottleneck.kind, "input-bound");
   EXPECT_EQ(loop.populations[1].bottleneck.kind, "host-bound");
   EXPECT_EQ(loop.populations[1].bottleneck.degree, "highly");
-  EXPECT_THAT(loop.verdict.sentence,
+  EXPECT_THAT(verdict_sentence(loop),
               HasSubstr("Two kinds of step: 189 take 100 µs, 10 take 400 µs"));
 }
 
@@ -87,8 +90,8 @@ TEST(Report, StepsThatGetSlowerDrift) {
   EXPECT_NEAR(loop.drift->trend.change, 198 * 250, 1000);
   EXPECT_EQ(loop.drift->trend.jump_at, 0);
   EXPECT_EQ(loop.drift->cause, (Cause{Category::kOther, "logging"}));
-  EXPECT_THAT(loop.verdict.sentence, HasSubstr("The steps get slower: +49."));
-  EXPECT_THAT(loop.verdict.sentence, HasSubstr("most of it in \"logging\"."));
+  EXPECT_THAT(verdict_sentence(loop), HasSubstr("The steps get slower: +49."));
+  EXPECT_THAT(verdict_sentence(loop), HasSubstr("most of it in \"logging\"."));
   EXPECT_EQ(loop.populations.size(), 1u) << "bit by bit is one kind";
 }
 
@@ -100,7 +103,8 @@ TEST(Report, StepsThatGetFasterAtOnceAreToldFromWhen) {
   ASSERT_TRUE(loop.drift.has_value());
   EXPECT_EQ(loop.drift->trend.jump_at, 261);
   EXPECT_NEAR(loop.drift->trend.change, -60'000, 100);
-  EXPECT_THAT(loop.verdict.sentence, HasSubstr("From step 261 on, the steps are faster: −60.0 µs"));
+  EXPECT_THAT(verdict_sentence(loop),
+              HasSubstr("From step 261 on, the steps are faster: −60.0 µs"));
 }
 
 TEST(Report, SteadyStepsDoNotDrift) {
@@ -135,9 +139,9 @@ TEST(Report, MemoryPressureIsAVerdictOfItsOwn) {
   EXPECT_NEAR(loop.verdict.share, 0.43, 1e-3);
   EXPECT_NEAR(loop.verdict.ci_low, 0.43, 1e-3);
   EXPECT_EQ(loop.steps[50].kinds.at(0).kind, "memory-pressure-bound");
-  EXPECT_THAT(loop.verdict.sentence, HasSubstr("43.0 % of the time is spent waiting for memory."));
-  EXPECT_THAT(loop.verdict.sentence, HasSubstr("pages back from disk"));
-  EXPECT_THAT(loop.verdict.sentence, HasSubstr("Also: input 10.0 %"));
+  EXPECT_THAT(verdict_sentence(loop), HasSubstr("43.0 % of the time is spent waiting for memory."));
+  EXPECT_THAT(verdict_sentence(loop), HasSubstr("pages back from disk"));
+  EXPECT_THAT(verdict_sentence(loop), HasSubstr("Also: input 10.0 %"));
   EXPECT_EQ(loop.verdict.evidence.size(), 3u);
 }
 
@@ -147,7 +151,7 @@ TEST(Report, ALittleMemoryPressureIsNone) {
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report->loops[0].verdict.kind, "input-bound");
   EXPECT_NEAR(report->loops[0].memory.share, 0.06, 1e-3);
-  EXPECT_THAT(report->loops[0].verdict.sentence, ::testing::Not(HasSubstr("memory")));
+  EXPECT_THAT(verdict_sentence(report->loops[0]), ::testing::Not(HasSubstr("memory")));
 }
 
 TEST(Report, WithoutPressureInformationMajorFaultsAreCounted) {

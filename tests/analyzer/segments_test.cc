@@ -9,6 +9,7 @@
 
 #include "analyzer/analyze.h"
 #include "analyzer/verdict/run_use.h"
+#include "present/verdict_words.h"
 #include "tests/analyzer/case_file.h"
 
 namespace stepscope::testing {
@@ -120,12 +121,12 @@ TEST(Segments, FromAFifthOfTheRunOnAnEvaluationHasAVerdictOfItsOwn) {
   EXPECT_EQ(large.run_use.segments[0].bottleneck.kind, "input-bound");
   EXPECT_EQ(large.run_use.segments[0].bottleneck.degree, "highly");
   EXPECT_THAT(
-      large.verdict.sentence,
+      verdict_sentence(large),
       HasSubstr("Evaluation takes 29.5 % of the run and is highly input-bound: it waits for "
                 "50.0 % of its time."));
   const LoopReport small = report_of(Training{.evaluation = 300 * kMs}.recorded());
   EXPECT_EQ(small.run_use.segments[0].bottleneck.kind, "");
-  EXPECT_EQ(small.verdict.sentence.find("Evaluation"), std::string::npos);
+  EXPECT_EQ(verdict_sentence(small).find("Evaluation"), std::string::npos);
 }
 
 TEST(Segments, ALoopThatEvaluatesAfterEachStepTakesItAsAPartOfThem) {

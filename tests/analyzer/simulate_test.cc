@@ -13,6 +13,7 @@
 #include "analyzer/analyze.h"
 #include "analyzer/simulate/predictor.h"
 #include "analyzer/simulate/what_if.h"
+#include "present/replay_words.h"
 #include "store/limits.h"
 #include "tests/analyzer/case_file.h"
 
@@ -75,7 +76,7 @@ TEST(Predictor, AReplayWithoutChangesGivesWhatWasMeasured) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     RecordingBuilder builder = random_training(seed, 40);
     const LoopReport loop = report_of(builder);
-    EXPECT_EQ(loop.replay.withheld, "");
+    EXPECT_EQ(loop.replay.withheld, Withheld::kNothing);
     EXPECT_EQ(loop.replay.steps, static_cast<std::int64_t>(loop.analysed.size()));
     EXPECT_NEAR(loop.replay.replayed_ns, static_cast<double>(loop.wall.mean), 1) << seed;
     // The replay spends the time on what attribution says. What a wait was for is told by the last
@@ -118,9 +119,12 @@ TEST(Predictor, WithholdsWhatItCannotExplain) {
   }
   std::vector<std::size_t> all(10);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
-  EXPECT_EQ(Predictor(sample, std::vector<double>(10, 1000), all).withheld(),
+  const Predictor unlike(sample, std::vector<double>(10, 1000), all);
+  EXPECT_EQ(withheld_text({.replayed_ns = unlike.replayed_ns(),
+                           .measured_ns = unlike.measured_ns(),
+                           .withheld = unlike.withheld()}),
             "the recorded dependencies explain a step of 970 ns, not the measured 1.00 µs");
-  EXPECT_EQ(Predictor(sample, std::vector<double>(10, 980), all).withheld(), "");
+  EXPECT_EQ(Predictor(sample, std::vector<double>(10, 980), all).withheld(), Withheld::kNothing);
 }
 
 // A run in which every 50th step takes ten times as long, sampled with more of them than there are.
@@ -167,7 +171,7 @@ RecordingBuilder device_training(int steps) {
 TEST(DeviceTasks, AReplayGivesWhatWasMeasured) {
   RecordingBuilder builder = device_training(60);
   const LoopReport loop = report_of(builder);
-  EXPECT_EQ(loop.replay.withheld, "");
+  EXPECT_EQ(loop.replay.withheld, Withheld::kNothing);
   EXPECT_NEAR(loop.replay.replayed_ns, 1e6, 1);
   EXPECT_EQ(loop.predictor->graph().streams.size(), 1u);
 }
@@ -214,7 +218,7 @@ TEST(DeviceTasks, PinnedCopiesDoNotKeepTheHost) {
     builder.copies.push_back(copy);
   }
   const LoopReport loop = report_of(builder);
-  EXPECT_EQ(loop.replay.withheld, "");
+  EXPECT_EQ(loop.replay.withheld, Withheld::kNothing);
   EXPECT_NEAR(loop.predictor->step_ns(pin_copies), 600e3, 1e3) << "400 µs of it were the call";
 }
 

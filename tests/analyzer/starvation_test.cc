@@ -7,6 +7,7 @@
 #include <string>
 
 #include "analyzer/analyze.h"
+#include "present/verdict_words.h"
 #include "tests/analyzer/advice_run.h"
 
 namespace stepscope {
@@ -112,7 +113,7 @@ TEST(Starvation, AFifthOfTheStepNamesTheVerdict) {
   EXPECT_NEAR(loop.verdict.share, 0.3, 1e-3);
   EXPECT_NEAR(loop.verdict.ci_low, 0.3, 1e-2);
   EXPECT_NEAR(loop.starvation.loop_share, 0.3, 1e-3);
-  EXPECT_THAT(loop.verdict.sentence,
+  EXPECT_THAT(verdict_sentence(loop),
               HasSubstr("30.0 % of the step is spent ready to run, without a core. The loop thread "
                         "was ready and had no core. Other programs took 1.3 of the 2 cores."));
   EXPECT_EQ(loop.steps[50].kinds.at(0).kind, "cpu-starved");
@@ -123,8 +124,8 @@ TEST(Starvation, ATenthIsListedAndLowersTheConfidence) {
   const LoopReport loop = StarvedRun({.compute_starved = 13 * kMs / 10}).report();
   EXPECT_EQ(loop.verdict.kind, "compute-bound");
   EXPECT_EQ(loop.verdict.confidence, "medium");
-  EXPECT_THAT(loop.doubts, ::testing::Contains("threads had no core"));
-  EXPECT_THAT(loop.verdict.sentence, HasSubstr("Also: cpu-starved 13.0 %."));
+  EXPECT_THAT(verdict_doubts(loop), ::testing::Contains("threads had no core"));
+  EXPECT_THAT(verdict_sentence(loop), HasSubstr("Also: cpu-starved 13.0 %."));
 }
 
 TEST(Starvation, AQuietMachineHasNone) {
@@ -132,7 +133,7 @@ TEST(Starvation, AQuietMachineHasNone) {
   EXPECT_TRUE(loop.starvation.known);
   EXPECT_EQ(loop.starvation.share, 0);
   EXPECT_EQ(loop.verdict.confidence, "high");
-  EXPECT_THAT(loop.verdict.sentence, Not(HasSubstr("core")));
+  EXPECT_THAT(verdict_sentence(loop), Not(HasSubstr("core")));
   EXPECT_EQ(loop.starvation.cores.taker, CoreTaker::kUnknown);
 }
 
@@ -162,15 +163,15 @@ TEST(Starvation, ASplitOfAWaitIsRunningStarvedAndBlocked) {
   EXPECT_NEAR(loop.starvation.phases.input.starved, 1 * kMs, 1);
   EXPECT_NEAR(loop.starvation.phases.input.blocked, 1 * kMs, 1);
   EXPECT_NEAR(loop.starvation.phases.input.running, 2 * kMs, 1);
-  EXPECT_THAT(loop.verdict.sentence, HasSubstr("works for 50.0 % of the wait, has no core for "
-                                               "25.0 % and is blocked for 25.0 %."));
-  EXPECT_THAT(loop.verdict.sentence, Not(HasSubstr("workers, a disk")));
+  EXPECT_THAT(verdict_sentence(loop), HasSubstr("works for 50.0 % of the wait, has no core for "
+                                                "25.0 % and is blocked for 25.0 %."));
+  EXPECT_THAT(verdict_sentence(loop), Not(HasSubstr("workers, a disk")));
 }
 
 TEST(Starvation, AWaitThatWasStarvedIsNoWaitForInput) {
   const LoopReport loop =
       StarvedRun({.input = 15 * kMs / 10, .input_starved = 14 * kMs / 10}).report();
-  EXPECT_EQ(loop.verdict.kind, "compute-bound") << loop.verdict.sentence;
+  EXPECT_EQ(loop.verdict.kind, "compute-bound") << verdict_sentence(loop);
   EXPECT_NEAR(share_of(loop.shares, Category::kInput), 0.15, 1e-3) << "of the breakdown it is";
 }
 
@@ -189,10 +190,11 @@ TEST(Starvation, ThreadsThatComputeForTheLoopCount) {
   EXPECT_EQ(loop.verdict.kind, "cpu-starved");
   EXPECT_NEAR(loop.starvation.pool_share, 0.6, 1e-2);
   EXPECT_EQ(loop.starvation.cores.taker, CoreTaker::kOwnThreads);
-  EXPECT_THAT(loop.verdict.sentence,
+  EXPECT_THAT(verdict_sentence(loop),
               HasSubstr("The threads that compute beside the loop thread were ready and had no "
                         "core. 4 busy threads of the program share 2 cores."));
-  const Advice* advice = find(loop.verdict.advice, "fewer-threads");
+  const auto told = told_advice(loop);
+  const Advice* advice = find(told, "fewer-threads");
   ASSERT_NE(advice, nullptr);
   EXPECT_EQ(advice->title, "compute with at most 2 threads");
   EXPECT_EQ(advice->saves_ns, 0) << "not predicted";
@@ -211,9 +213,9 @@ TEST(Starvation, StarvedWorkersCountWhereTheLoopWaitsForThem) {
   for (int i = 1; i <= 4; ++i) run.watch("worker", i, 0.45, 0.5, /*worker=*/true);
   const LoopReport loop = run.report();
   EXPECT_NEAR(loop.starvation.worker_share, 0.4, 1e-2);
-  EXPECT_EQ(loop.verdict.kind, "cpu-starved") << loop.verdict.sentence;
+  EXPECT_EQ(loop.verdict.kind, "cpu-starved") << verdict_sentence(loop);
   EXPECT_EQ(loop.starvation.workers.size(), 4u);
-  EXPECT_EQ(find(loop.verdict.advice, "fewer-threads"), nullptr);
+  EXPECT_EQ(find(told_advice(loop), "fewer-threads"), nullptr);
 }
 
 TEST(Starvation, StarvedWorkersWithoutAWaitCostNothing) {
@@ -228,10 +230,11 @@ TEST(Starvation, AQuotaIsNamedAndItsRaisePredicted) {
   run.per_second(ProcessId{1}, "cpu_throttled_ns", 0.6e9);
   const LoopReport loop = run.report();
   EXPECT_EQ(loop.starvation.cores.taker, CoreTaker::kQuota);
-  EXPECT_THAT(loop.verdict.sentence,
+  EXPECT_THAT(verdict_sentence(loop),
               HasSubstr("The CPU quota of its control group, 0.4 cores, held "
                         "the program back for 60.0 % of the time."));
-  const Advice* advice = find(loop.verdict.advice, "cpu-quota");
+  const auto told = told_advice(loop);
+  const Advice* advice = find(told, "cpu-quota");
   ASSERT_NE(advice, nullptr);
   EXPECT_EQ(advice->title, "raise the CPU quota to 1 core");
   EXPECT_NEAR(static_cast<double>(advice->predicted_step_ns), 4 * kMs, 0.1 * kMs);
@@ -242,9 +245,10 @@ TEST(Starvation, ThreadsTiedToOneCoreAreToldToSpread) {
   for (int i = 1; i <= 2; ++i) run.watch("worker", i, 0.45, 0.5, /*worker=*/true, /*cores=*/1);
   const LoopReport loop = run.report();
   EXPECT_EQ(loop.starvation.cores.taker, CoreTaker::kPinning);
-  EXPECT_THAT(loop.verdict.sentence,
+  EXPECT_THAT(verdict_sentence(loop),
               HasSubstr("The threads are tied to 1 core while 0.8 cores stood idle."));
-  const Advice* advice = find(loop.verdict.advice, "spread-threads");
+  const auto told = told_advice(loop);
+  const Advice* advice = find(told, "spread-threads");
   ASSERT_NE(advice, nullptr);
   EXPECT_EQ(advice->title, "let the workers run on all cores");
 }
@@ -254,7 +258,8 @@ TEST(Starvation, WorkersGetTheCoresThatOtherProgramsLeave) {
   const auto predicted_ms = [](double others) {
     StarvedRun run({.input = 5 * kMs, .input_busy = 5 * kMs, .machine_busy = 1 + others});
     const LoopReport loop = run.report();
-    const Advice* prefetch = find(loop.verdict.advice, "input-prefetch");
+    const auto told = told_advice(loop);
+    const Advice* prefetch = find(told, "input-prefetch");
     return prefetch == nullptr ? 10 : static_cast<double>(prefetch->predicted_step_ns) / kMs;
   };
   EXPECT_NEAR(predicted_ms(0), 5, 0.05);

@@ -9,8 +9,9 @@
 #include "analyzer/verdict/bootstrap.h"
 #include "analyzer/verdict/classify.h"
 #include "analyzer/verdict/confidence.h"
-#include "analyzer/verdict/op_words.h"
 #include "analyzer/words.h"
+#include "present/op_words.h"
+#include "present/verdict_words.h"
 
 namespace stepscope {
 namespace {
@@ -76,7 +77,7 @@ TEST(Classify, ManySmallStallsAreStillComputeBound) {
 
 std::string near_of(const Shares& given, double pressure = 0) {
   const auto near = near_threshold(given, pressure);
-  return near ? near->name : "";
+  return near ? threshold_name(*near) : "";
 }
 
 TEST(Classify, SaysWhichShareIsWithinAPointOfAThreshold) {

@@ -8,6 +8,7 @@
 #include "analyzer/analyze.h"
 #include "present/report_json.h"
 #include "present/report_text.h"
+#include "present/stored_analysis.h"
 #include "tests/fuzz/reused_store.h"
 #include "viewer-export/report/report.h"
 

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "analyzer/analyze.h"
+#include "present/stored_analysis.h"
 #include "tests/fuzz/check_trace.h"
 #include "tests/fuzz/random_recording.h"
 #include "tests/fuzz/reused_store.h"

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "analyzer/analyze.h"
+#include "present/stored_analysis.h"
 #include "profiler/recorder/process_drain.h"
 #include "profiler/ring/ring.h"
 #include "tests/fuzz/check_report.h"

@@ -23,7 +23,6 @@ LoopReport compute_bound() {
   loop.verdict.kind = "compute-bound";
   loop.verdict.share = 0.91;
   loop.verdict.confidence = "high";
-  loop.clause = "of the step is compute";
   return loop;
 }
 
@@ -43,7 +42,7 @@ TEST(RunText, TheVerdictAndWhatItRestsOn) {
 TEST(RunText, WhyTheConfidenceIsNotHigh) {
   LoopReport loop = compute_bound();
   loop.verdict.confidence = "medium";
-  loop.doubts = {"no ops recorded", "only 12 steps"};
+  loop.basis.doubts = {{DoubtKind::kNoOps}, {DoubtKind::kFewSteps, 12}};
   EXPECT_TRUE(says(run_summary("run.db", report_of(loop), Status()),
                    "less certain: no ops recorded, only 12 steps"));
 }

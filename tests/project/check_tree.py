@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Checks the rules of the source tree that no compiler checks.
 
-usage: check_tree.py (includes|cycles|links|paths|prints) ROOT
+usage: check_tree.py (includes|cycles|links|paths|prints|sentences) ROOT
 
 includes  which folder may include which, and where libtorch's and CUPTI's headers may be seen
 cycles    no headers, and no folders within a stage, include one another in a circle
 links     relative links in Markdown files lead to files that are there, and to headings they have
 paths     no tracked file holds a path of the machine it was made on
 prints    one file prints, which keeps from terminals what they would obey
+sentences the analyzer finds facts and composes no sentences: present/ puts its facts into words
 
 Prints one line for each violation, "file:line: what is wrong", and exits with 1 if there is any.
 """
@@ -127,7 +128,6 @@ def check_includes(root: pathlib.Path) -> Iterator[str]:
 # at the top of one. An entry that is not needed any more is a violation too.
 KNOWN_CYCLES = {
     ("analyzer/steps", "analyzer/attribute"),  # the classes of ops
-    ("analyzer/report.h", "analyzer/verdict"),  # the types of a verdict's parts
     ("profiler/session", "profiler/hooks"),  # the functions that the hooks offer
 }
 
@@ -309,12 +309,73 @@ def check_prints(root: pathlib.Path) -> Iterator[str]:
                 yield f"{name}:{number}: prints by itself; go through cli/terminal_out.h"
 
 
+# --- sentences -----------------------------------------------------------------------------------
+
+# What analyzer/ finds are facts; present/ puts them into words. A literal of several words is a
+# sentence or a part of one, unless it is SQL or belongs to an error.
+SENTENCE_ROOM = "analyzer/"
+ONLY_ERRORS = ("analyzer/import/",)  # what these say is why a file cannot be read
+COMMENT_OR_LITERAL = re.compile(
+    r"//[^\n]*|/\*.*?\*/|^\s*#[^\n]*|'(?:\\.|[^'\\\n])'|"
+    r'R"(\w*)\(.*?\)\1"|(?P<literal>"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*)',
+    re.DOTALL | re.MULTILINE,
+)
+WORD = re.compile(r"[(]?[A-Za-z][a-z']*(?:-[a-z]+)?[,.;:)]*")
+SQL = re.compile(r"\b(SELECT|FROM|WHERE|AND|ORDER BY|GROUP BY|JOIN|NULL)\b|\bAS \w")
+ERROR = re.compile(r"\b(Status::error|wrong)\(")
+STATEMENT_ENDS = re.compile(r"[;{}]")
+MOST_WORDS = 2  # in a literal that is a name; a part of a sentence begins or ends with a blank
+
+# Literals of several words that are no sentences: (file, what they begin with).
+NAMES = {
+    ("analyzer/compare/gate.cc", ", forward, backward"),  # the metrics that an error lists
+    ("analyzer/loop_report.cc", " further names)"),  # the name of a row in a table
+}
+
+
+def multi_word_literals(text: str) -> Iterator[tuple[int, str, str]]:
+    """Line, literal (adjacent ones joined) and what stands before it in its statement."""
+    blank = list(text)
+    for match in COMMENT_OR_LITERAL.finditer(text):
+        literal = match.group("literal")
+        before = "".join(blank[: match.start()])
+        blank[match.start() : match.end()] = " " * (match.end() - match.start())
+        if literal is None:
+            continue
+        joined = re.sub(r'"\s*"', "", literal)[1:-1]
+        words = sum(1 for word in joined.split() if WORD.fullmatch(word))
+        fragment = joined != joined.strip() and joined.strip()
+        if words > (1 if fragment else MOST_WORDS):
+            yield text.count("\n", 0, match.start()) + 1, joined, STATEMENT_ENDS.split(before)[-1]
+
+
+def check_sentences(root: pathlib.Path) -> Iterator[str]:
+    needed = set()
+    for name in tracked_files(root):
+        if not name.startswith(SENTENCE_ROOM) or not name.endswith(SOURCES):
+            continue
+        if name.startswith(ONLY_ERRORS):
+            continue
+        for number, literal, before in multi_word_literals((root / name).read_text()):
+            known = {entry for entry in NAMES if entry[0] == name and literal.startswith(entry[1])}
+            needed |= known
+            if not (known or SQL.search(literal) or ERROR.search(before)):
+                yield (
+                    f'{name}:{number}: composes a sentence ("{literal[:40]}"); return facts, '
+                    "which present/ puts into words"
+                )
+    for file, begin in sorted(NAMES - needed):
+        if (root / file).is_file():
+            yield f'tests/project/check_tree.py:1: {file} has no "{begin}" any more; take it out of NAMES'
+
+
 CHECKS = {
     "includes": check_includes,
     "cycles": check_cycles,
     "links": check_links,
     "paths": check_paths,
     "prints": check_prints,
+    "sentences": check_sentences,
 }
 
 

@@ -219,3 +219,36 @@ def test_paths_finds_the_root_itself(tree):
 def test_prints(tree, name, line, complains):
     found = list(check_tree.check_prints(tree({name: line + "\n"})))
     assert [violation.split(" ")[0] for violation in found] == ([f"{name}:1:"] if complains else [])
+
+
+@pytest.mark.parametrize(
+    "line, complains",
+    [
+        ('why = "the loop thread waits for it";', True),
+        ('text += " a step";', True),  # a part of a sentence
+        ('text = count + " ops a "\n  "step cost ";', True),
+        ('return "input-bound";', False),
+        ('return "batch size";', False),
+        ('query = "SELECT name, calls FROM op_stats WHERE " + which;', False),
+        (
+            'return Status::error(ErrorKind::kUsage, name + ": no such op ran in these steps");',
+            False,
+        ),
+        ('return wrong("give 1 to 64 workers");', False),
+        ('// "says what is wrong with it"', False),
+        ('#include "analyzer/a b c.h"', False),
+        ('if (c == \'"\') why = "because of it all";', True),
+    ],
+)
+def test_sentences(tree, line, complains):
+    root = tree({"analyzer/a.cc": line + "\n", "present/a.cc": line + "\n"})
+    found = list(check_tree.check_sentences(root))
+    assert [violation.split(" ")[0] for violation in found] == (
+        ["analyzer/a.cc:1:"] if complains else []
+    )
+
+
+def test_sentences_of_names_that_are_gone(tree):
+    (name, begin) = next(iter(check_tree.NAMES))
+    found = list(check_tree.check_sentences(tree({name: "int main() {}\n"})))
+    assert len(found) == 1 and begin in found[0]

@@ -1,4 +1,4 @@
-#include "analyzer/verdict/device_words.h"
+#include "present/device_words.h"
 
 #include <algorithm>
 

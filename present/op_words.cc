@@ -1,4 +1,4 @@
-#include "analyzer/verdict/op_words.h"
+#include "present/op_words.h"
 
 #include <algorithm>
 #include <array>

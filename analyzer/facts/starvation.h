@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/facts/evidence.h"
 #include "store/analysis.h"
 
 namespace stepscope {
@@ -77,7 +78,7 @@ struct Starvation {
   CoreUse cores;
   // The shares of the loop without what was starved, for the verdict. They sum to less than 1.
   std::array<double, kCategoryCount> net{};
-  std::vector<Evidence> evidence;
+  std::vector<EvidenceFact> evidence;
 };
 
 }  // namespace stepscope

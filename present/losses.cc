@@ -1,4 +1,4 @@
-#include "analyzer/losses.h"
+#include "present/losses.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,12 @@
-// What an analysis writes back into the store.
+#include "present/stored_analysis.h"
+
 #include <algorithm>
 
-#include "analyzer/analyze.h"
+#include "present/advice/advice_words.h"
+#include "present/death_words.h"
+#include "present/evidence_words.h"
+#include "present/population_words.h"
+#include "present/verdict_words.h"
 
 namespace stepscope {
 namespace {
@@ -31,6 +36,37 @@ void add_segments(const std::vector<LoopSegment>& segments, std::vector<LoopSegm
   if (!known) all.insert(all.end(), segments.begin(), segments.end());
 }
 
+std::vector<StepPopulation> populations_of(const LoopReport& loop) {
+  std::vector<StepPopulation> rows;
+  for (std::size_t i = 0; i < loop.populations.size(); ++i) {
+    const Population& kind = loop.populations[i];
+    rows.push_back({static_cast<std::int64_t>(i + 1), kind.steps, kind.mean_ns, kind.share,
+                    population_label(loop, i), kind.bottleneck.kind, kind.bottleneck.degree,
+                    kind.period, kind.first});
+  }
+  return rows;
+}
+
+Verdict told_verdict(const LoopReport& loop) {
+  const LoopVerdict& facts = loop.verdict;
+  Verdict verdict{.thread = facts.thread,
+                  .kind = facts.kind,
+                  .degree = facts.degree,
+                  .share = facts.share,
+                  .ci_low = facts.ci_low,
+                  .ci_high = facts.ci_high,
+                  .confidence = facts.confidence,
+                  .sentence = verdict_sentence(loop),
+                  .steps = facts.steps,
+                  .evidence = {},
+                  .advice = told_advice(loop),
+                  .device = facts.device,
+                  .populations = populations_of(loop)};
+  for (const EvidenceFact& fact : facts.evidence)
+    verdict.evidence.push_back(told_evidence(fact, statement_of(fact, loop)));
+  return verdict;
+}
+
 }  // namespace
 
 Analysis to_analysis(const AnalysisReport& report) {
@@ -49,7 +85,7 @@ Analysis to_analysis(const AnalysisReport& report) {
     });
     if (!modules_known)
       analysis.modules.insert(analysis.modules.end(), loop.modules.begin(), loop.modules.end());
-    analysis.verdicts.push_back(loop.verdict);
+    analysis.verdicts.push_back(told_verdict(loop));
   }
   analysis.call_ops = report.call_ops;
   analysis.priority_times = report.priority_times;
@@ -59,7 +95,7 @@ Analysis to_analysis(const AnalysisReport& report) {
   Verdict none;
   none.kind = "no-steps";
   none.confidence = "high";
-  none.sentence = report.no_steps;
+  none.sentence = no_steps_text(report);
   analysis.verdicts.push_back(none);
   return analysis;
 }

@@ -1,0 +1,148 @@
+// What the rules of advice find, as facts: a struct for each rule. present/advice/ puts them into
+// words, a file for each rule.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "analyzer/facts/evidence.h"
+#include "store/analysis.h"
+
+namespace stepscope {
+
+// The comment beside each name says what the figure in AdviceFacts::evidence is. Times are in ns,
+// and times and counts are per step, unless said otherwise.
+
+struct InputPrefetch {        // evidence: the time of a batch
+  std::vector<double> steps;  // the step with 1, 2, … workers
+  std::size_t wanted = 1;     // workers
+  double step_ns = 0;         // as it is
+  double rest_ns = 0;         // of the step, without the wait for input
+  bool works = false;         // the wait is work, which takes cores; else it is spent blocked
+  bool fills_cores = false;   // all cores are busy then
+  std::int64_t cores = 0;
+  bool knows_free_cores = false;  // the prediction minds the cores that training leaves
+  bool data_loader = false;       // it is PyTorch's
+};
+
+struct InputCache {};  // evidence: the time that the loop thread works during the waits
+
+struct MoreWorkers {  // evidence: the time that the loop waits for its workers
+  int workers = 0;    // as they are
+  int wanted = 0;
+  double batch_ns = 0;  // that each takes for a batch
+};
+
+struct PersistentWorkers {  // evidence: by how much the first batches of epochs take longer
+  std::int64_t epochs = 0;
+  double usual_ns = 0;  // of another batch
+};
+
+enum class LineTime : std::uint8_t { kBatch, kInputWait, kBetweenPhases };
+
+struct FasterLine {   // evidence: its share of that time
+  std::string place;  // "data.py:41"
+  std::string function;
+  std::string inside;   // what it mostly called in libraries; "": nothing
+  std::string blocked;  // what it was mostly blocked in; "": it ran
+  LineTime of = LineTime::kBatch;
+};
+
+enum class NoScript : std::uint8_t { kNone, kOpsDiffer, kShapesChange };
+
+struct FewerTinyOps {  // evidence: the framework's overhead
+  std::int64_t ops = 0;
+  bool on_device = false;
+  NoScript no_script = NoScript::kNone;  // why tracing with TorchScript would not help
+};
+
+struct FusedOptimizer {   // evidence: its ops
+  std::string optimizer;  // the class, where it takes fused=True; else ""
+};
+
+struct PeriodicStall {         // evidence: the mean of these steps
+  std::size_t population = 0;  // the kind of step that costs most: index in LoopReport::populations
+};
+
+struct EvaluationMode {     // evidence: calls of dropout, or of batch norm, in the run
+  bool dropped = false;     // dropout drops activations
+  bool normalised = false;  // batch norm takes its statistics from the batch
+};
+
+struct GradientsInInference {};  // evidence: autograd nodes
+
+struct Torchscript {     // evidence: the share of calls with the most frequent sequence of ops
+  double gap_share = 0;  // of a call, between its ops
+};
+
+struct SingleSamples {   // evidence: one sample a call
+  bool marked = false;   // by the program
+  bool unequal = false;  // their lengths, so much that they should be sorted
+};
+
+struct SortByLength {      // evidence: the share of padding
+  double bucketed_ns = 0;  // a call, sorted within some batches only
+};
+
+struct ReadAtOnce {  // evidence: calls of item()
+  bool on_device = false;
+};
+
+struct KeepFreedMemory {};  // evidence: page faults
+
+struct PinnedCopies {  // evidence: copies
+  double bytes = 0;
+};
+
+struct BlockingSync {        // evidence: by how much the step would be shorter
+  double waiting_reads = 0;  // calls of item() that wait for the device
+};
+
+struct OpsOnCpu {  // evidence: the time of this op
+  std::string op;
+  std::int64_t others = 0;  // ops
+};
+
+enum class CudnnMode : std::uint8_t { kRecordedOff, kTriedNothing, kUnknown };
+
+struct CudnnBenchmark {  // evidence: the share of kernel time in convolutions
+  CudnnMode mode = CudnnMode::kUnknown;
+};
+
+struct IdleGpu {};  // evidence: how busy the busiest GPU is
+
+// Of the following the evidence is that of Starvation.
+struct FewerThreads {
+  std::int64_t computing = 0;  // threads that wait for one another
+  std::int64_t wanted = 0;
+};
+
+struct RaiseCpuQuota {
+  double wanted = 0;  // cores
+};
+
+struct SpreadThreads {
+  bool workers = false;  // it is workers that are tied to few cores
+};
+
+using RuleFacts =
+    std::variant<InputPrefetch, InputCache, MoreWorkers, PersistentWorkers, FasterLine,
+                 FewerTinyOps, FusedOptimizer, PeriodicStall, EvaluationMode, GradientsInInference,
+                 Torchscript, SingleSamples, SortByLength, ReadAtOnce, KeepFreedMemory,
+                 PinnedCopies, BlockingSync, OpsOnCpu, CudnnBenchmark, IdleGpu, FewerThreads,
+                 RaiseCpuQuota, SpreadThreads>;
+
+struct AdviceFacts {
+  std::string rule;  // stable id: "input-prefetch"
+  RuleFacts facts;
+  EvidenceFact evidence;
+  std::int64_t predicted_step_ns = 0;
+  std::int64_t saves_ns = 0;
+  std::optional<LikelyStep> likely = {};  // nothing: not known
+};
+
+}  // namespace stepscope

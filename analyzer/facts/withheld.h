@@ -1,0 +1,16 @@
+// Why the steps of a loop cannot be predicted.
+#pragma once
+
+#include <cstdint>
+
+namespace stepscope {
+
+enum class Withheld : std::uint8_t {
+  kNothing,         // they can
+  kTooManyStreams,  // of the device
+  kTooManyTasks,    // in a step
+  kNoSteps,
+  kUnexplained,  // the recorded dependencies do not explain the step time
+};
+
+}  // namespace stepscope

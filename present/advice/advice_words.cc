@@ -1,0 +1,33 @@
+#include "present/advice/advice_words.h"
+
+#include <utility>
+#include <variant>
+
+#include "present/advice/rules.h"
+#include "present/evidence_words.h"
+
+namespace stepscope {
+
+Advice told_advice(const AdviceFacts& advice, const LoopReport& loop) {
+  AdviceWords words =
+      std::visit([&](const auto& facts) { return words_of(facts, advice, loop); }, advice.facts);
+  return {.rule = advice.rule,
+          .title = std::move(words.title),
+          .why = std::move(words.why),
+          .predicted_step_ns = advice.predicted_step_ns,
+          .saves_ns = advice.saves_ns,
+          .evidence = told_evidence(advice.evidence, std::move(words.statement)),
+          .likely = advice.likely};
+}
+
+std::vector<Advice> told_advice(const LoopReport& loop) {
+  std::vector<Advice> told;
+  for (const AdviceFacts& advice : loop.verdict.advice) told.push_back(told_advice(advice, loop));
+  return told;
+}
+
+std::string loader_with(std::string_view options) {
+  return "DataLoader(…, " + std::string(options) + ")";
+}
+
+}  // namespace stepscope

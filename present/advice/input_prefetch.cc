@@ -1,0 +1,57 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/words.h"
+#include "present/advice/rules.h"
+
+namespace stepscope {
+namespace {
+
+std::string workers_text(std::size_t workers) {
+  return std::to_string(workers) + (workers == 1 ? " worker" : " workers");
+}
+
+// "58.0 ms with 1, 40.1 ms with 2": the step time with each number of workers.
+std::string marginal_gains(const std::vector<double>& steps, std::size_t wanted) {
+  std::string text;
+  for (std::size_t workers = 1; workers < wanted; ++workers) {
+    text += (text.empty() ? "" : ", ") + time_text(steps[workers - 1]) + " with " +
+            std::to_string(workers);
+  }
+  return text;
+}
+
+std::string why(const InputPrefetch& facts, const LoopReport& loop) {
+  const double left = facts.steps[facts.wanted - 1] - facts.rest_ns;
+  std::string text = left < 0.01 * facts.step_ns ? "hides the whole wait"
+                                                 : time_text(left) + " of the wait would remain";
+  if (facts.wanted > 1)
+    text += "; " + marginal_gains(facts.steps, std::min<std::size_t>(facts.wanted, 4));
+  if (!facts.works) return text + ", unless something already prefetches";
+  if (facts.fills_cores) {
+    return text + (facts.cores == 1
+                       ? "; the only core is then fully busy"
+                       : "; all " + std::to_string(facts.cores) + " cores are then fully busy");
+  }
+  if (facts.knows_free_cores) return text;
+  return text +
+         (loop.trains ? ", if training leaves cores free" : ", if the model leaves cores free");
+}
+
+}  // namespace
+
+AdviceWords words_of(const InputPrefetch& facts, const AdviceFacts& advice,
+                     const LoopReport& loop) {
+  std::string because = why(facts, loop);
+  if (facts.data_loader) {
+    because += ": " + loader_with("num_workers=" + std::to_string(facts.wanted) +
+                                  ", persistent_workers=True");
+  }
+  return {"prefetch batches with " + workers_text(facts.wanted), std::move(because),
+          "a batch takes " + time_text(advice.evidence.value) +
+              in_units(", the rest of the step ", loop.unit()) + time_text(facts.rest_ns)};
+}
+
+}  // namespace stepscope

@@ -1,0 +1,52 @@
+// The words of each rule of advice, a file for each.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "analyzer/facts/advice.h"
+#include "analyzer/report.h"
+
+namespace stepscope {
+
+struct AdviceWords {
+  std::string title;      // what to do
+  std::string why;        // a sentence without its full stop
+  std::string statement;  // of the evidence, the same
+};
+
+// `facts`: of `advice`, which is of `loop`.
+AdviceWords words_of(const InputPrefetch& facts, const AdviceFacts& advice, const LoopReport& loop);
+AdviceWords words_of(const InputCache& facts, const AdviceFacts& advice, const LoopReport& loop);
+AdviceWords words_of(const MoreWorkers& facts, const AdviceFacts& advice, const LoopReport& loop);
+AdviceWords words_of(const PersistentWorkers& facts, const AdviceFacts& advice,
+                     const LoopReport& loop);
+AdviceWords words_of(const FasterLine& facts, const AdviceFacts& advice, const LoopReport& loop);
+AdviceWords words_of(const FewerTinyOps& facts, const AdviceFacts& advice, const LoopReport& loop);
+AdviceWords words_of(const FusedOptimizer& facts, const AdviceFacts& advice,
+                     const LoopReport& loop);
+AdviceWords words_of(const PeriodicStall& facts, const AdviceFacts& advice, const LoopReport& loop);
+AdviceWords words_of(const EvaluationMode& facts, const AdviceFacts& advice,
+                     const LoopReport& loop);
+AdviceWords words_of(const GradientsInInference& facts, const AdviceFacts& advice,
+                     const LoopReport& loop);
+AdviceWords words_of(const Torchscript& facts, const AdviceFacts& advice, const LoopReport& loop);
+AdviceWords words_of(const SingleSamples& facts, const AdviceFacts& advice, const LoopReport& loop);
+AdviceWords words_of(const SortByLength& facts, const AdviceFacts& advice, const LoopReport& loop);
+AdviceWords words_of(const ReadAtOnce& facts, const AdviceFacts& advice, const LoopReport& loop);
+AdviceWords words_of(const KeepFreedMemory& facts, const AdviceFacts& advice,
+                     const LoopReport& loop);
+AdviceWords words_of(const PinnedCopies& facts, const AdviceFacts& advice, const LoopReport& loop);
+AdviceWords words_of(const BlockingSync& facts, const AdviceFacts& advice, const LoopReport& loop);
+AdviceWords words_of(const OpsOnCpu& facts, const AdviceFacts& advice, const LoopReport& loop);
+AdviceWords words_of(const CudnnBenchmark& facts, const AdviceFacts& advice,
+                     const LoopReport& loop);
+AdviceWords words_of(const IdleGpu& facts, const AdviceFacts& advice, const LoopReport& loop);
+AdviceWords words_of(const FewerThreads& facts, const AdviceFacts& advice, const LoopReport& loop);
+AdviceWords words_of(const RaiseCpuQuota& facts, const AdviceFacts& advice, const LoopReport& loop);
+AdviceWords words_of(const SpreadThreads& facts, const AdviceFacts& advice, const LoopReport& loop);
+
+// "DataLoader(…, num_workers=1, persistent_workers=True)", for people to paste.
+std::string loader_with(std::string_view options);
+
+}  // namespace stepscope

@@ -1,0 +1,24 @@
+#include "present/replay_words.h"
+
+#include "analyzer/words.h"
+
+namespace stepscope {
+
+std::string withheld_text(const ReplayReport& replay) {
+  switch (replay.withheld) {
+    case Withheld::kTooManyStreams:
+      return "the device has more streams than can be replayed";
+    case Withheld::kTooManyTasks:
+      return "a step has more tasks than can be replayed";
+    case Withheld::kNoSteps:
+      return "there are no steps";
+    case Withheld::kUnexplained:
+      return "the recorded dependencies explain a step of " + time_text(replay.replayed_ns) +
+             ", not the measured " + time_text(replay.measured_ns);
+    case Withheld::kNothing:
+      break;
+  }
+  return "";
+}
+
+}  // namespace stepscope

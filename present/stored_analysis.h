@@ -1,0 +1,12 @@
+// An analysis in the words that the store keeps.
+#pragma once
+
+#include "analyzer/report.h"
+#include "store/analysis.h"
+
+namespace stepscope {
+
+// The rows to write back with TraceWriter::replace_analysis().
+Analysis to_analysis(const AnalysisReport& report);
+
+}  // namespace stepscope

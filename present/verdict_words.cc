@@ -1,0 +1,307 @@
+#include "present/verdict_words.h"
+
+#include <algorithm>
+#include <array>
+
+#include "analyzer/words.h"
+#include "present/device_words.h"
+#include "present/evidence_words.h"
+#include "present/op_words.h"
+#include "present/population_words.h"
+#include "present/report_words.h"
+#include "present/segment_words.h"
+#include "present/starvation_words.h"
+
+namespace stepscope {
+namespace {
+
+const char* clause_of(const Bottleneck& bottleneck) {
+  if (bottleneck.memory_pressure) return "of the time is spent waiting for memory";
+  if (bottleneck.starved) return "of the step is spent ready to run, without a core";
+  switch (bottleneck.category) {
+    case Category::kCompute:
+      return "of the step is compute";
+    case Category::kInput:
+      return "of the step waits for input";
+    case Category::kCopy:
+      return "of the step is spent copying data";
+    case Category::kCommunication:
+      return "of the step is spent in communication";
+    case Category::kSync:
+      return "of the step waits for the device";
+    case Category::kLaunch:
+      return "of the step is framework overhead for launching ops";
+    case Category::kAllocation:
+      return "of the step is spent allocating memory";
+    case Category::kHost:
+    case Category::kOther:
+      return "of the step is code outside any op";
+  }
+  return "";
+}
+
+std::string inferred_input_reason(const LoopReport& report) {
+  const std::string counts = " counts as waiting for input.";
+  if (report.by_sampler && !report.trains)
+    return "No loader was seen: what is done for each batch that the sampler draws, until the "
+           "model's first layer," +
+           counts;
+  if (report.marker == StepMarker::kInferred && !report.by_sampler)
+    return in_units("No loader was seen: the longest pause between the ops of a step",
+                    report.unit()) +
+           counts;
+  if (!report.input.unsure)
+    return "No loader was seen: what the loop thread does from the sampler's choice of samples to "
+           "the next forward pass" +
+           counts;
+  return "No loader was seen: what the loop thread does between the optimizer step and the next "
+         "forward pass counts as preparing the batch; whether it does other work then, such as "
+         "writing a log, is unknown.";
+}
+
+std::string input_reason(const LoopReport& report) {
+  const InputUse& input = report.input;
+  const double busy = input.busy_share();
+  if (input.waits == 0) return "";
+  if (input.inferred) return inferred_input_reason(report);
+  if (busy >= 0.8) {
+    return "The loop thread prepares the batches itself: it is busy for " + percent_text(busy) +
+           " of the wait" +
+           (report.device != DeviceId::kNone ? "."
+            : report.trains                  ? ", and nothing overlaps with training."
+                                             : ", and nothing overlaps with the model.");
+  }
+  if (input.starved_share() >= 0.05) {
+    return "The loop thread works for " + percent_text(busy) + " of the wait, has no core for " +
+           percent_text(input.starved_share()) + " and is blocked for " +
+           percent_text(input.blocked_share()) + ".";
+  }
+  if (busy <= 0.2) {
+    return "The loop thread is blocked for " + percent_text(input.blocked_share()) +
+           " of the wait: workers, a disk or the network deliver the data too slowly.";
+  }
+  return "The loop thread works for " + percent_text(busy) +
+         " of the wait and is blocked for the rest.";
+}
+
+std::string ops_reason(const LoopReport& report, bool launch) {
+  const double steps = report.op_step_count();
+  double calls = 0;
+  const OpRow* top = nullptr;
+  for (const OpRow& op : report.ops) {
+    if (op.phase == "input") continue;
+    calls += static_cast<double>(op.calls);
+    if (top == nullptr) top = &op;
+  }
+  if (top == nullptr) return "";
+  if (launch) {
+    return in_units("A step runs ", report.unit()) +
+           count_text(static_cast<std::int64_t>(calls / steps + 0.5)) +
+           " ops; most of them do too little work to justify the cost of launching them.";
+  }
+  const double ns = static_cast<double>(top->self_ns) / steps;
+  const double share = report.wall.mean > 0 ? ns / static_cast<double>(report.wall.mean) : 0;
+  const double compute = share_of(report.shares, Category::kCompute);
+  return (share >= compute / 2 ? "Most of it: " : "The largest part: ") + with_meaning(top->name) +
+         (top->phase == "none" ? "" : " in " + top->phase) + ", " + time_text(ns) +
+         in_units(" a step, " + percent_text(share) + " of it.", report.unit());
+}
+
+// Names the costliest scope when scopes take most of the time.
+std::string host_reason(const LoopReport& report) {
+  const auto& scope = report.basis.top;
+  if (!scope) {
+    return "It runs on the loop thread between the ops: the program's own Python or C++ code.";
+  }
+  return "Most of it is in " + in_quotes(scope->name) + ": " + percent_text(scope->share) +
+         in_units(" of the step.", report.unit());
+}
+
+std::string memory_reason(const LoopReport& report) {
+  std::string text = "Memory is short, which slows everything else down: ";
+  const auto& evidence = report.memory.evidence;
+  for (std::size_t i = 0; i < evidence.size(); ++i)
+    text += (i == 0                     ? ""
+             : i + 1 == evidence.size() ? ", and "
+                                        : ", ") +
+            statement_of(evidence[i], report);
+  return text + ".";
+}
+
+std::string starved_reason(const LoopReport& report) {
+  const Starvation& starvation = report.starvation;
+  std::string who = "The loop thread was";
+  if (starvation.worker_share > starvation.loop_share &&
+      starvation.worker_share > starvation.pool_share) {
+    who = "The workers that the loop waited for were";
+  } else if (starvation.pool_share > starvation.loop_share) {
+    who = "The threads that compute beside the loop thread were";
+  }
+  const std::string taker = taker_sentence(starvation.cores);
+  return who + " ready and had no core." + (taker.empty() ? "" : " " + taker);
+}
+
+std::string main_reason(const LoopReport& report, const Bottleneck& bottleneck) {
+  if (bottleneck.memory_pressure) return memory_reason(report);
+  if (bottleneck.starved) return starved_reason(report);
+  switch (bottleneck.category) {
+    case Category::kInput:
+      return input_reason(report);
+    case Category::kHost:
+      return host_reason(report);
+    case Category::kLaunch:
+    case Category::kCompute:
+      if (report.device != DeviceId::kNone) return device_reason(report, bottleneck.category);
+      return ops_reason(report, bottleneck.category == Category::kLaunch);
+    default:
+      return "";
+  }
+}
+
+std::string unsure_input_reason(const LoopReport& report) {
+  if (!report.basis.unsure_input) return "";
+  return percent_text(share_of(report.shares, Category::kInput)) +
+         in_units(
+             " of the step may be input or other work: no loader was seen, and nothing tells "
+             "them apart.",
+             report.unit());
+}
+
+std::string stall_name(const Stall& stall) {
+  switch (stall.kind) {
+    case StallKind::kMemoryPressure:
+      return "memory pressure";
+    case StallKind::kStarved:
+      return "cpu-starved";
+    case StallKind::kCategory:
+      break;
+  }
+  return category_name(stall.category);
+}
+
+// The stalls that are too large to be left unsaid.
+std::string further_stalls(const LoopReport& report) {
+  const VerdictBasis& basis = report.basis;
+  if (basis.further.empty()) return "";
+  std::string text;
+  for (const Stall& stall : basis.further)
+    text += (text.empty() ? "" : ", ") + stall_name(stall) + " " + percent_text(stall.share);
+  const std::string taker = basis.bottleneck.starved ? "" : taker_sentence(report.starvation.cores);
+  return "Also: " + text + "." + (taker.empty() ? "" : " " + taker);
+}
+
+std::string threshold_reason(const LoopReport& report) {
+  const auto& near = report.basis.near;
+  if (!near) return "";
+  return "The share of " + threshold_name(*near) + ", " + percent_text(near->share) +
+         ", is within a point of a threshold: another recording may get another verdict.";
+}
+
+std::string populations_reason(const LoopReport& report) {
+  static constexpr std::array kNumbers = {"No", "One", "Two", "Three", "Four"};
+  const std::vector<Population>& kinds = report.populations;
+  if (kinds.size() < 2) return "";
+  std::string text = std::string(kNumbers[std::min(kinds.size(), kNumbers.size() - 1)]) +
+                     in_units(" kinds of step: ", report.unit());
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const Population& kind = kinds[i];
+    const bool usual = i == 0;
+    text += (usual ? "" : ", ") + count_text(kind.steps) + " take " +
+            time_text(static_cast<double>(kind.mean_ns)) +
+            (usual ? "" : " (" + population_label(report, i) + ")");
+  }
+  return text + ".";
+}
+
+std::string no_ops_reason(const LoopReport& report) {
+  std::string text = "No ops were recorded: attribution rests on the phases alone.";
+  if (report.lacks_loader) {
+    text += " No loader was seen either: the time spent preparing batches is unknown.";
+  }
+  return text;
+}
+
+std::string inferred_steps_reason(const LoopReport& report) {
+  if (report.marker != StepMarker::kInferred) return "";
+  return in_units(report.by_sampler
+                      ? "The steps are inferred from the batches that the sampler draws."
+                      : "Nothing marks the steps: they are inferred from the ops that repeat.",
+                  report.unit());
+}
+
+std::string doubt_text(const Doubt& doubt) {
+  switch (doubt.kind) {
+    case DoubtKind::kWarmUpOnly:
+      return "only warm-up steps";
+    case DoubtKind::kFewSteps:
+      return "only " + std::to_string(doubt.count) + (doubt.count == 1 ? " step" : " steps");
+    case DoubtKind::kStepsVary:
+      return "steps vary widely";
+    case DoubtKind::kNearThreshold:
+      return "close to a threshold";
+    case DoubtKind::kStarved:
+      return "threads had no core";
+    case DoubtKind::kLostEvents:
+      return std::to_string(doubt.count) + " events lost";
+    case DoubtKind::kIncomplete:
+      return "the recording ended before the program";
+    case DoubtKind::kNoOps:
+      return "no ops recorded";
+    case DoubtKind::kInputUnknown:
+      return "input cannot be distinguished from compute";
+    case DoubtKind::kInputInferred:
+      return "input inferred, no loader seen";
+    case DoubtKind::kInputUnsure:
+      return "input inferred, it may be other work";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string verdict_clause(const LoopReport& loop) {
+  const Bottleneck& bottleneck = loop.basis.bottleneck;
+  const bool on_device = loop.device != DeviceId::kNone && !bottleneck.overlaps();
+  return in_units(on_device ? device_clause_of(bottleneck.category) : clause_of(bottleneck),
+                  loop.unit());
+}
+
+std::vector<std::string> verdict_reasons(const LoopReport& loop) {
+  if (loop.verdict.kind == kNoVerdict) {
+    return {in_units(
+        "Only one step was recorded. That is no loop: there is no verdict and no advice, only "
+        "where the time of this step went.",
+        loop.unit())};
+  }
+  std::vector<std::string> reasons = {main_reason(loop, loop.basis.bottleneck),
+                                      populations_reason(loop),
+                                      loop.drift ? drift_sentence(*loop.drift, loop.unit()) : "",
+                                      further_stalls(loop),
+                                      segments_sentence(loop.run_use),
+                                      unsure_input_reason(loop),
+                                      threshold_reason(loop),
+                                      inferred_steps_reason(loop),
+                                      loop.ops_recorded ? "" : no_ops_reason(loop)};
+  std::erase(reasons, "");
+  return reasons;
+}
+
+std::string verdict_sentence(const LoopReport& loop) {
+  const std::string reasons = join(verdict_reasons(loop), " ");
+  if (loop.verdict.kind == kNoVerdict) return reasons;
+  return percent_text(loop.verdict.share) + " " + verdict_clause(loop) + "." +
+         (reasons.empty() ? "" : " " + reasons);
+}
+
+std::vector<std::string> verdict_doubts(const LoopReport& loop) {
+  std::vector<std::string> doubts;
+  for (const Doubt& doubt : loop.basis.doubts)
+    doubts.push_back(in_units(doubt_text(doubt), loop.unit()));
+  return doubts;
+}
+
+std::string threshold_name(const Stall& stall) {
+  return stall.kind == StallKind::kStarved ? "threads without a core" : stall_name(stall);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,26 @@
+// The verdict on a loop in sentences.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analyzer/report.h"
+
+namespace stepscope {
+
+// What the deciding share is: "of the step waits for input".
+std::string verdict_clause(const LoopReport& loop);
+
+// A sentence each: why, and what else is worth a word.
+std::vector<std::string> verdict_reasons(const LoopReport& loop);
+
+// All of it: "63.1 % of the step waits for input. The loop thread …". "" for a run without loops.
+std::string verdict_sentence(const LoopReport& loop);
+
+// Why the confidence is not high: "only 12 steps".
+std::vector<std::string> verdict_doubts(const LoopReport& loop);
+
+// "launch", "memory pressure": a share that is near a threshold.
+std::string threshold_name(const Stall& stall);
+
+}  // namespace stepscope

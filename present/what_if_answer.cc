@@ -1,0 +1,44 @@
+#include "present/what_if_answer.h"
+
+#include <utility>
+
+#include "analyzer/printable.h"
+#include "analyzer/words.h"
+#include "present/death_words.h"
+#include "present/replay_words.h"
+
+namespace stepscope {
+
+Result<WhatIfAnswer> what_if(const RecordedRun& recording, const WhatIfQuestion& question) {
+  auto report = analyze(recording, what_if_options(question));
+  if (!report.ok()) return report.status();
+  if (report->loops.empty()) return Status::error(ErrorKind::kBadInput, no_steps_text(*report));
+  LoopReport& loop = report->loops.front();
+  if (loop.replay.withheld != Withheld::kNothing && question.line.empty()) {
+    return Status::error(ErrorKind::kBadInput,
+                         "nothing can be predicted: " + withheld_text(loop.replay));
+  }
+  return answer_what_if(recording, std::move(loop), question);
+}
+
+Result<WhatIfAnswer> what_if(const TraceReader& reader, const WhatIfQuestion& question) {
+  const auto recording = read_recording(reader);
+  if (!recording.ok()) return recording.status();
+  return what_if(*recording, question);
+}
+
+std::string what_if_note_text(const WhatIfNote& note) {
+  if (!note.line) {
+    return std::to_string(note.cores) +
+           " cores share the work of training and input, so a step takes at least " +
+           time_text(note.least_ns) + ".";
+  }
+  const LineShare& line = *note.line;
+  return printable(line.function) + " at " + printable(note.place) + " takes " +
+         percent_text(line.share) + " of " +
+         (line.place == LinePlace::kWorker ? "the time in which a batch is made"
+                                           : "the " + line.category + " time") +
+         ", as " + count_text(line.samples) + " samples say.";
+}
+
+}  // namespace stepscope
