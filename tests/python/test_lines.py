@@ -191,12 +191,15 @@ def test_the_line_of_a_worker_however_it_is_started_and_asked(stepscope, tmp_pat
     assert all(line["function"] != "<module>" for line in lines)
 
 
+# The digests are made without the interpreter's lock, which the loop needs to get on to its next wait.
 PREFETCH = """
-    import queue, threading, time, torch
+    import hashlib, queue, threading, time, torch
+
+    block = bytes(1 << 16)
 
     def decode():
         end = time.perf_counter() + 0.006
-        while time.perf_counter() < end: pass
+        while time.perf_counter() < end: hashlib.sha256(block).digest()
         return torch.ones(8, 32)
 
     def produce(batches):
