@@ -70,6 +70,21 @@ def python_ops(build_dir):
 
 
 @pytest.fixture(scope="session")
+def browser():
+    """One for all tests of a process: Playwright runs once in each."""
+    import viewers  # of tests/browser
+
+    chromium = viewers.find_chromium()
+    if chromium is None:
+        pytest.skip("no chromium: install it (apt install chromium)")
+    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
 def cpp_programs(build_dir):
     """The C++ programs that know nothing of Stepscope."""
     return binary(build_dir, "tests/cpp_programs/cpp_programs")

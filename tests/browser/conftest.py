@@ -41,18 +41,6 @@ def make_store(build_dir, tmp_path_factory):
     return make
 
 
-@pytest.fixture(scope="session")
-def browser():
-    chromium = viewers.find_chromium()
-    if chromium is None:
-        pytest.skip("no chromium: install it (apt install chromium)")
-    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
 def page(browser):
     """A fresh page that keeps nothing, and forgets the service worker of the viewer."""

@@ -9,10 +9,8 @@ import sys
 import pytest
 from stores import MS, make_store
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "browser"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "fleet"))
 
-import viewers
 from stepscope_fleet import page, slow_ranks
 from stepscope_fleet.answers import Answers, analyze
 from stepscope_fleet.heat import MOST_ROWS, heat_map
@@ -66,47 +64,41 @@ def test_one_file_with_the_figures_of_the_document(lake, tmp_path, page_of, answ
     assert set(data["queries"]) >= {run["query"], run["slow_ranks"][0]["query"]}
 
 
-def test_the_page_in_a_browser(lake, tmp_path, page_of):
-    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
-    chromium = viewers.find_chromium()
-    if chromium is None:
-        pytest.skip("no chromium: install it (apt install chromium)")
+def test_the_page_in_a_browser(lake, tmp_path, page_of, browser):
     add_run(lake, tmp_path, nodes=4, slow={5: ("input", 30 * MS)}, host="h{}" + HOSTILE)
     add_run(lake, tmp_path, job=HOSTILE, name=HOSTILE, line_function=HOSTILE)
     path = page_of("--price", "2.50")
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for width in (1280, 400):
-            shown = browser.new_page(viewport={"width": width, "height": 900})
-            said = []
-            shown.on("console", lambda message, said=said: said.append(message.text))
-            shown.on("pageerror", lambda error, said=said: said.append(str(error)))
-            shown.on("dialog", lambda dialog, said=said: said.append(dialog.message))
-            shown.on(
-                "request",
-                lambda request, said=said: request.url.startswith(("file:", "data:"))
-                or said.append(request.url),
-            )
-            shown.goto(path.as_uri())
-            shown.wait_for_selector("#run-1")
-            assert said == []
-            assert shown.evaluate("document.documentElement.scrollWidth") == width
-            text = shown.inner_text("body")
-            assert "</script><script>alert(1)" in text and "\u202e" not in text
-            assert "30.0 ms (24.0 %)" in text and "data.py:41" in text
-            assert shown.locator("canvas").count() == 2
-            assert shown.locator("main img, main script").count() == 0
-            painted = shown.evaluate(
-                "[...document.querySelector('canvas').getContext('2d').getImageData(0, 0, 1, 8).data]"
-            )
-            rows = [tuple(painted[4 * row : 4 * row + 3]) for row in range(8)]
-            assert len(set(rows)) == 2 and rows.count(rows[5]) == 1
-            canvas = shown.locator("canvas").first
-            canvas.scroll_into_view_if_needed()
-            box = canvas.bounding_box()
-            shown.mouse.move(box["x"] + 3, box["y"] + box["height"] * 5.5 / 8)
-            assert "rank 5, steps 1 to 1: 24.0 %" in shown.inner_text(".pointed >> nth=0")
-        browser.close()
+    for width in (1280, 400):
+        shown = browser.new_page(viewport={"width": width, "height": 900})
+        said = []
+        shown.on("console", lambda message, said=said: said.append(message.text))
+        shown.on("pageerror", lambda error, said=said: said.append(str(error)))
+        shown.on("dialog", lambda dialog, said=said: said.append(dialog.message))
+        shown.on(
+            "request",
+            lambda request, said=said: request.url.startswith(("file:", "data:"))
+            or said.append(request.url),
+        )
+        shown.goto(path.as_uri())
+        shown.wait_for_selector("#run-1")
+        assert said == []
+        assert shown.evaluate("document.documentElement.scrollWidth") == width
+        text = shown.inner_text("body")
+        assert "</script><script>alert(1)" in text and "\u202e" not in text
+        assert "30.0 ms (24.0 %)" in text and "data.py:41" in text
+        assert shown.locator("canvas").count() == 2
+        assert shown.locator("main img, main script").count() == 0
+        painted = shown.evaluate(
+            "[...document.querySelector('canvas').getContext('2d').getImageData(0, 0, 1, 8).data]"
+        )
+        rows = [tuple(painted[4 * row : 4 * row + 3]) for row in range(8)]
+        assert len(set(rows)) == 2 and rows.count(rows[5]) == 1
+        canvas = shown.locator("canvas").first
+        canvas.scroll_into_view_if_needed()
+        box = canvas.bounding_box()
+        shown.mouse.move(box["x"] + 3, box["y"] + box["height"] * 5.5 / 8)
+        assert "rank 5, steps 1 to 1: 24.0 %" in shown.inner_text(".pointed >> nth=0")
+        shown.close()
 
 
 def test_a_page_needs_a_name_and_only_a_page_has_one(verb, lake):
