@@ -13,7 +13,8 @@ itself. These say what it cannot know, such as where a hand-written reader fetch
             with stepscope.scope("checkpoint"):     # a labelled stretch
                 save()
 
-and in a notebook, where nothing wraps the program:
+and in a notebook, where nothing wraps the program, `%load_ext stepscope` and a cell that begins with
+`%%stepscope`, or
 
     with stepscope.record("run.db"):
         train()
@@ -25,9 +26,20 @@ nothing. All may be used from any thread.
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import _torch
 from ._marks import input, is_recording, lengths, scope, step
 from ._recording import Recording, record
 
 __version__ = "0.1.0"
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """What `%load_ext stepscope` calls."""
+    from . import _notebook  # needs IPython
+
+    _notebook.load(shell)
+
+
 __all__ = ["Recording", "input", "is_recording", "lengths", "record", "scope", "step"]

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import os
-import pathlib
 import sys
-from typing import Optional
 
-from ._library import WHEEL_PREFIX
-
-
-def _program() -> Optional[pathlib.Path]:
-    """In a wheel below this package; else PREFIX/bin, with this package in PREFIX/LIB/stepscope/python."""
-    folders = [WHEEL_PREFIX, *list(pathlib.Path(os.path.abspath(__file__)).parents)[4:6]]
-    programs = (folder / "bin" / "stepscope" for folder in folders)
-    return next((program for program in programs if program.is_file()), None)
+from ._library import program_of_package
 
 
 def main() -> None:
     """Becomes the program; returns an error's line through SystemExit only."""
-    program = _program()
+    program = program_of_package()
     if program is None:
         sys.exit(
             "stepscope: this package holds the marks for Python alone; install the wheel that "

@@ -10,10 +10,25 @@ from __future__ import annotations
 import ctypes
 import os
 import pathlib
+import shutil
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional
 
 SONAMES = ("libstepscope.so.0", "libstepscope.so")
 WHEEL_PREFIX = pathlib.Path(os.path.abspath(__file__)).parent / "_prefix"  # what a wheel installs
+
+
+def program_of_package() -> Optional[pathlib.Path]:
+    """The `stepscope` program: in a wheel below this package; else PREFIX/bin, with this package in
+    PREFIX/LIB/stepscope/python."""
+    folders = [WHEEL_PREFIX, *list(pathlib.Path(os.path.abspath(__file__)).parents)[4:6]]
+    programs = (folder / "bin" / "stepscope" for folder in folders)
+    return next((program for program in programs if program.is_file()), None)
+
+
+def program() -> Optional[str]:
+    """The same, or else the one on PATH."""
+    found = program_of_package()
+    return str(found) if found is not None else shutil.which("stepscope")
 
 
 Phase = Any  # a stretch that has been begun; opaque

@@ -1,0 +1,160 @@
+"""`%load_ext stepscope`: records a notebook's cell and shows what bounds it.
+
+    %%stepscope                     record what the cell runs, then show a card with the verdict
+    %stepscope run.db               show the card of a recording
+
+The cell runs as it would without the first line: its output, what it defines and what it raises are the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+from types import TracebackType
+from typing import Any, List, NoReturn, Optional, Tuple
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_cell_magic, magics_class
+from IPython.display import display
+
+from . import _card, _library
+from ._recording import record
+
+_PROGRAM_SECONDS = 600
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises UsageError, which IPython shows in one line, instead of ending the kernel."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"%%stepscope: {message}")
+
+    def exit(self, status: int = 0, message: Optional[str] = None) -> NoReturn:
+        raise UsageError((message or "").strip())
+
+
+def _arguments(line: str, is_cell: bool) -> argparse.Namespace:
+    parser = _Parser(prog="%%stepscope" if is_cell else "%stepscope", add_help=False)
+    if is_cell:
+        parser.add_argument("-o", "--output", metavar="RUN.db")
+        parser.add_argument("--ops", choices=("auto", "all", "never"), default="auto")
+    else:
+        parser.add_argument("output", metavar="RUN.db")
+    parser.add_argument("--no-report", action="store_true")
+    try:
+        return parser.parse_args(shlex.split(line))
+    except ValueError as error:  # a quotation that does not end
+        raise UsageError(f"%%stepscope: {error}") from None
+
+
+def _run(*arguments: str) -> str:
+    """The output of the `stepscope` program. Raises UsageError with its one line."""
+    program = _library.program()
+    if program is None:
+        raise UsageError(
+            "stepscope: the program `stepscope` was not found beside this package or on PATH"
+        )
+    try:
+        done = subprocess.run(
+            [program, *arguments], capture_output=True, text=True, timeout=_PROGRAM_SECONDS
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise UsageError(f"stepscope: {error}") from None
+    if done.returncode != 0:
+        raise UsageError(done.stderr.strip() or f"stepscope: exit code {done.returncode}")
+    return done.stdout
+
+
+def _own_frames(error: BaseException) -> Optional[TracebackType]:
+    """The traceback from the cell on, without IPython's frames around it."""
+    traceback = error.__traceback__
+    while traceback is not None:
+        if "/IPython/" not in traceback.tb_frame.f_code.co_filename:
+            return traceback
+        traceback = traceback.tb_next
+    return error.__traceback__
+
+
+class _Card:
+    """What a front end shows: HTML, or plain text."""
+
+    def __init__(self, store: str, with_report: bool) -> None:
+        document = json.loads(_run("analyze", store, "--json"))
+        page = None
+        if with_report:
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "report.html")
+                _run("report", store, "-o", path)
+                page = pathlib.Path(path).read_text(encoding="utf-8")
+        self._text = _card.card_text(document)
+        self._html = _card.card_html(document, store, page)
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        return self._html
+
+
+@magics_class
+class StepscopeMagics(Magics):
+    """Holds the folder of recordings that were given no name; it goes with the kernel."""
+
+    def __init__(self, shell: Any) -> None:
+        super().__init__(shell)
+        self._folder: Optional[tempfile.TemporaryDirectory[str]] = None
+        self._recordings = 0
+
+    @line_cell_magic("stepscope")
+    def stepscope(self, line: str, cell: Optional[str] = None) -> None:
+        """%%stepscope [-o RUN.db] [--ops auto|all|never] [--no-report]: record the cell and show what bounds it.
+        %stepscope RUN.db [--no-report]: show the card of a recording.
+        """
+        __tracebackhide__ = True  # IPython leaves this frame out of what the cell raised
+        arguments = _arguments(line, cell is not None)
+        if cell is None:
+            display(_Card(arguments.output, not arguments.no_report))
+            return
+        store = arguments.output or self._next_store()
+        recorded, raised = self._record(cell, store, arguments.ops)
+        if recorded:
+            self._show(store, not arguments.no_report)
+        if raised is not None:
+            raise raised.with_traceback(_own_frames(raised))
+
+    def _next_store(self) -> str:
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="stepscope-")
+        self._recordings += 1
+        return os.path.join(self._folder.name, f"cell-{self._recordings}.db")
+
+    def _record(self, cell: str, store: str, ops: str) -> Tuple[bool, Optional[BaseException]]:
+        """Runs the cell. Whether it was recorded, and what it raised, which is not shown yet."""
+        recording = record(store, ops=ops != "never", budget=0.02 if ops == "auto" else 0)
+        shown: List[Any] = []
+        show_traceback, show_syntax_error = self.shell.showtraceback, self.shell.showsyntaxerror
+        self.shell.showtraceback = self.shell.showsyntaxerror = lambda *a, **k: shown.append(a)
+        try:
+            with recording:
+                result = self.shell.run_cell(cell, store_history=False)
+        finally:
+            self.shell.showtraceback, self.shell.showsyntaxerror = show_traceback, show_syntax_error
+        return recording.error is None, result.error_before_exec or result.error_in_exec
+
+    def _show(self, store: str, with_report: bool) -> None:
+        """A card that cannot be made costs the card, not the cell."""
+        try:
+            display(_Card(store, with_report))
+        except UsageError as error:
+            print(error, file=sys.stderr)
+
+
+def load(shell: Any) -> None:
+    """Registers the magics with IPython's `shell`."""
+    shell.register_magics(StepscopeMagics)
