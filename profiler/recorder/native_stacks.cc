@@ -24,16 +24,45 @@ void NativeStacks::add(pid_t pid, OwnedFd maps) {
 void NativeStacks::take(pid_t pid, pid_t tid, const std::vector<NativeStack>& stacks) {
   if (!stacks.empty() && !ModuleSymbols::are_supported()) lost_ = true;
   const auto program = programs_.find(pid);
-  if (program == programs_.end()) return;
+  if (stacks.empty() || program == programs_.end()) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (first_ == std::chrono::steady_clock::time_point()) first_ = now;
   for (const NativeStack& stack : stacks) {
-    const std::uint32_t frame = frame_of(*program->second, tid, stack);
-    if (frame == 0) continue;
-    SessionTime at = stack.due;
-    for (int i = 0; at <= stack.end && i < kMostOfStretch; ++i, at = at + stack.period) {
-      if (found_.samples.size() >= kMostSamplesHeld) return;
-      found_.samples.push_back({pid, tid, at, frame});
-      ++samples_;
+    if (!holds_) {
+      name(pid, tid, stack);
+      continue;
     }
+    program->second->frames.place(stack.at_end);
+    program->second->frames.place(stack.at_begin);
+    held_.push_back({pid, tid, stack});
+  }
+  if (!holds_ || (held_.size() < kMostHeld && now - first_ < kFirstNames)) return;
+  holds_ = false;
+  name_all_held();
+}
+
+void NativeStacks::name_held(pid_t pid) {
+  for (const Held& held : held_) {
+    if (held.pid == pid) name(held.pid, held.tid, held.stack);
+  }
+  std::erase_if(held_, [pid](const Held& held) { return held.pid == pid; });
+}
+
+void NativeStacks::name_all_held() {
+  for (const Held& held : held_) name(held.pid, held.tid, held.stack);
+  held_.clear();
+}
+
+void NativeStacks::name(pid_t pid, pid_t tid, const NativeStack& stack) {
+  const auto program = programs_.find(pid);
+  if (program == programs_.end()) return;
+  const std::uint32_t frame = frame_of(*program->second, tid, stack);
+  if (frame == 0) return;
+  SessionTime at = stack.due;
+  for (int i = 0; at <= stack.end && i < kMostOfStretch; ++i, at = at + stack.period) {
+    if (found_.samples.size() >= kMostSamplesHeld) return;
+    found_.samples.push_back({pid, tid, at, frame});
+    ++samples_;
   }
 }
 

@@ -278,6 +278,7 @@ WatchedProcess* RunRecorder::find_running(pid_t pid) {
 
 Status RunRecorder::end(WatchedProcess& process, EndKind how, std::int64_t code) {
   process.ended = true;
+  stacks_.has_ended(process.pid);
   const Status stored = stacks_.store(store(), threads_, session_->clock());
   stacks_.forget(process.pid);
   if (!stored.ok()) return stored;

@@ -90,6 +90,7 @@ Status StackRecording::store(TraceWriter& writer, ThreadWatch& threads, const Cl
 }
 
 Status StackRecording::finish(TraceWriter& writer, ThreadWatch& threads, const ClockMap& clock) {
+  native_.name_all_held();
   Status status = rate_ > 0 ? write(writer, threads, clock) : write_native(writer, threads);
   if (!status.ok()) return status;
   if (native_.samples() > 0)

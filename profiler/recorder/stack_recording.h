@@ -36,6 +36,8 @@ class StackRecording {
 
   void add(pid_t pid, OwnedFd memory, OwnedFd maps, const RegionHeader* region);
   void forget(pid_t pid);
+  // It has ended: the next store() has all of its stacks.
+  void has_ended(pid_t pid) { native_.name_held(pid); }
   // Native stacks that a thread took. Only of processes that were added.
   void take(pid_t pid, pid_t tid, const std::vector<NativeStack>& stacks);
   // A process that is not to be sampled; it may take native stacks.

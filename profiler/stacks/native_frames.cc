@@ -113,6 +113,10 @@ const std::vector<NativeFrame>& NativeFrames::frames_at(std::uint64_t address) {
   return known_.emplace(address, std::move(frames)).first->second;
 }
 
+void NativeFrames::place(std::span<const std::uint64_t> addresses) {
+  for (const std::uint64_t address : addresses) static_cast<void>(code_at(address));
+}
+
 std::vector<NativeFrame> NativeFrames::of(std::span<const std::uint64_t> addresses) {
   std::vector<NativeFrame> frames;
   for (const std::uint64_t address : addresses) {

@@ -30,6 +30,8 @@ class NativeFrames {
   // `maps`: of its /proc/PID/maps.
   NativeFrames(pid_t pid, OwnedFd maps) : pid_(pid), maps_(std::move(maps)) {}
 
+  // Learns which libraries the addresses are in, while the program is there to tell. Cheap.
+  void place(std::span<const std::uint64_t> addresses);
   // The frames of a stack, the outermost first, without Stepscope's own. `addresses`: the innermost
   // first. A frame whose source is unknown has its module as the file.
   std::vector<NativeFrame> of(std::span<const std::uint64_t> addresses);

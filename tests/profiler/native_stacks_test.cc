@@ -38,15 +38,37 @@ class NativeStacksTest : public testing::Test {
 
 TEST_F(NativeStacksTest, AStretchCountsOncePerPeriod) {
   stacks_.take(getpid(), 7, {stack_of(50, Duration{kStackPeriodNs})});
+  stacks_.name_all_held();
   EXPECT_EQ(stacks_.found().samples.size(), 3U);  // at 2, 22 and 42 ms
   stacks_.take(getpid(), 7, {stack_of(50, Duration{kStackPeriodNs / kStackRateInSomeSteps})});
+  stacks_.name_all_held();
   EXPECT_EQ(stacks_.found().samples.size(), 25U);
   EXPECT_EQ(stacks_.samples(), 28);
   EXPECT_FALSE(stacks_.lost());
 }
 
+// Symbols are not read while a short program runs.
+TEST_F(NativeStacksTest, FirstStacksWaitForTheEndOfTheirProcess) {
+  stacks_.take(getpid(), 7, {stack_of(50, Duration{kStackPeriodNs})});
+  EXPECT_TRUE(stacks_.found().frames.empty());
+  stacks_.name_held(getpid() + 1);
+  EXPECT_TRUE(stacks_.found().samples.empty());
+  stacks_.name_held(getpid());
+  EXPECT_EQ(stacks_.found().samples.size(), 3U);
+  stacks_.name_all_held();
+  EXPECT_TRUE(stacks_.found().samples.empty()) << "each once";
+}
+
+TEST_F(NativeStacksTest, ManyStacksDoNotWait) {
+  const std::vector<NativeStack> stacks(NativeStacks::kMostHeld,
+                                        stack_of(3, Duration{kStackPeriodNs}));
+  stacks_.take(getpid(), 7, stacks);
+  EXPECT_EQ(stacks_.found().samples.size(), NativeStacks::kMostHeld);
+}
+
 TEST_F(NativeStacksTest, AnotherProcessIsIgnored) {
   stacks_.take(getpid() + 1, 7, {stack_of(50, Duration{kStackPeriodNs})});
+  stacks_.name_all_held();
   EXPECT_TRUE(stacks_.found().samples.empty());
 }
 
