@@ -48,6 +48,7 @@ Status StackSpans::for_each_sample(const std::function<void(const StackSample&)>
 
 Result<StackSpans> StackSpans::read(const TraceReader& reader, const Cut& cut, std::int64_t most) {
   StackSpans spans(reader, cut);
+  spans.native_ = reader.meta_int("lines_native", 0) > 0;
   std::map<GapsKey, Gaps> gaps;
   std::unordered_map<WatchedThreadId, StackSample> last;
   const auto visit = [&](const StackSample& sample) {
@@ -71,6 +72,7 @@ Result<StackSpans> StackSpans::read(const TraceReader& reader, const Cut& cut, s
 }
 
 Duration StackSpans::usual(const StackSample& sample) const {
+  if (native_) return kNativeSpan;
   const auto known = usual_.find({sample.thread, sample.awaited});
   return every_ * (known != usual_.end() ? known->second : kUnknownGap);
 }
@@ -88,7 +90,7 @@ Status StackSpans::for_each(const std::function<void(const StackSpan&)>& visit) 
         if (state.seen++ % every_ != 0) return;
         const StackSample last = std::exchange(state.last, sample);
         if (last.thread == WatchedThreadId::kNone) return;
-        const Duration longest = kMostGaps * usual(last);
+        const Duration longest = (native_ ? 1 : kMostGaps) * usual(last);
         visit(span_of(last, std::min(sample.at - last.at, longest)));
       },
       skipped);

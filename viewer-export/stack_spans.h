@@ -4,6 +4,10 @@
 // most kMostGaps times the usual gap (the median) between samples of its thread while it was, or
 // was not, awaited. What lies beyond that is unknown.
 //
+// Samples that C++ programs took themselves (docs/lines.md) are of single gaps between their ops,
+// in few of their steps: each stands for kNativeSpan, so that all weigh the same, and none covers
+// what came after.
+//
 // Thread safety: none. Memory: one sample a thread, and a small histogram of its gaps.
 #pragma once
 
@@ -27,6 +31,7 @@ struct StackSpan {
 class StackSpans {
  public:
   static constexpr int kMostGaps = 4;
+  static constexpr Duration kNativeSpan{200'000};
   // Viewers become slow beyond a million. Of more samples, only every second, third, … of each
   // thread is used, for the longer time.
   static constexpr std::int64_t kMostSpans = 1'000'000;
@@ -71,6 +76,7 @@ class StackSpans {
   std::int64_t total_ = 0;
   std::int64_t every_ = 1;
   std::int64_t skipped_ = 0;
+  bool native_ = false;
 };
 
 }  // namespace stepscope

@@ -210,6 +210,21 @@ TEST_F(StackExports, AwaitedThreadsAreMeasuredByTheGapsWhileTheyAreAwaited) {
   EXPECT_EQ(worker["weights"], json({32 * kMs, 84 * kMs, 300 * kMs}));
 }
 
+// Each is of one gap between ops: nothing is known of the time until the next.
+TEST_F(StackExports, SamplesThatAProgramTookItselfAllLastTheSame) {
+  ASSERT_OK(writer_->set_meta("lines_native", "3"));
+  const FrameId decode = frame(FrameId::kNone, "decode", "loader.cc", 30);
+  for (const std::int64_t at : {0, 20, 22}) sample(loop_, at, decode);
+  const json loop = speedscope()["profiles"][0];
+  const std::int64_t each = to_ns(StackSpans::kNativeSpan);
+  EXPECT_EQ(loop["weights"][0], each);
+  std::int64_t decoding = 0;
+  for (std::size_t i = 0; i < loop["weights"].size(); ++i) {
+    if (!loop["samples"][i].empty()) decoding += loop["weights"][i].get<std::int64_t>();
+  }
+  EXPECT_EQ(decoding, 3 * each);
+}
+
 TEST_F(StackExports, WithoutSamplesThereIsNothingToExport) {
   finished();
   const auto reader = testing::open_store(path_);
