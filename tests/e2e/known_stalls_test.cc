@@ -211,7 +211,9 @@ TEST_P(EvaluationStallsTest, AreTheEvaluationsAlone) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     run(GetParam());
     if (HasFatalFailure()) return;
-    if (is_right() && std::abs(evaluation_error()) <= kPoint) break;
+    // The steps wait for nothing, but another program may take the processor in such a wait.
+    const bool steps_wait = own_.share() > kPoint;
+    if (is_right() && !steps_wait && std::abs(evaluation_error()) <= kPoint) break;
   }
   expect_right();
   EXPECT_LE(own_.share(), kPoint) << "the steps do not wait";
