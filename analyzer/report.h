@@ -181,8 +181,9 @@ struct MemoryPressure {
 
 // What the lines of a loop rest on.
 struct LineUse {
-  // Fewer are enough for the most important line alone.
+  // Fewer are enough for the most important line alone, and below kFewest for none.
   static constexpr std::int64_t kEnough = 100;
+  static constexpr std::int64_t kFewest = 5;
 
   std::int64_t loop_samples = 0;    // of the loop's thread, in its steps
   std::int64_t worker_samples = 0;  // of who made its batches, while it waited for them

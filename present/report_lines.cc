@@ -64,6 +64,14 @@ bool is_about_input(const LoopReport& loop) {
           loop.phases.input > kMostOfStep * static_cast<double>(loop.wall.mean));
 }
 
+// Of a loop without a backward pass, most of the time between the ops is in the forward pass.
+bool is_about_time_between_phases(const LoopReport& loop) {
+  constexpr double kMostOfHost = 0.5;
+  const double host_ns =
+      loop.shares[static_cast<std::size_t>(Category::kHost)] * static_cast<double>(loop.wall.mean);
+  return loop.verdict.kind == "host-bound" && loop.phases.other > kMostOfHost * host_ns;
+}
+
 // Of a loop that waits for input the lines of who makes it; else those that the step went to.
 Topic topic_of(const LoopReport& loop) {
   Topic topic;
@@ -78,7 +86,7 @@ Topic topic_of(const LoopReport& loop) {
     topic.samples = loop.line_use.loop_samples;
     return topic;
   }
-  if (loop.verdict.kind == "host-bound") {
+  if (is_about_time_between_phases(loop)) {
     topic.lines = lines_of(loop, LinePlace::kLoop, "host");
     topic.title = in_units("of the time between the phases of a step", loop.unit());
     topic.ns = loop.phases.other;
@@ -138,6 +146,12 @@ std::string lines_block(const RunFacts& run, const LoopReport& loop, const Palet
     return "\n  " +
            palette.dim(cut("no lines of code: " + printable(run.sampling.note), width - 2)) + "\n";
   if (topic.lines.empty()) return "";
+  if (topic.samples < LineUse::kFewest) {
+    return "\n  " +
+           palette.dim("no lines of code: only " + count_text(topic.samples) +
+                       (topic.samples == 1 ? " stack sample " : " stack samples ") + topic.title) +
+           "\n";
+  }
   const bool few = topic.samples < LineUse::kEnough;
   const std::string title =
       "  the lines of your code" +

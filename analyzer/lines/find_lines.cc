@@ -283,6 +283,7 @@ void add_lines_of_loop(const RecordedRun& recording, const std::vector<StackSamp
                        const std::vector<Phase>& phases, const SteadySteps& steps,
                        const OwnCode& code, LoopReport& report) {
   const std::vector<LoopStretch> stretches = loop_stretches(phases, steps.range());
+  const bool native = recording.facts.sampling.native > 0;
   std::array<std::vector<Seen>, kLoopPartCount> seen;
   for (const StackSample& sample : samples) {
     const auto step = steps.at(sample.at);
@@ -291,6 +292,9 @@ void add_lines_of_loop(const RecordedRun& recording, const std::vector<StackSamp
         std::partition_point(stretches.begin(), stretches.end(),
                              [&](const LoopStretch& s) { return s.range.end <= sample.at; });
     if (stretch == stretches.end()) continue;
+    // The hooks take stacks outside the passes only. Where the analysis sees a forward pass that
+    // they did not, a stack at its edge would stand for all of it.
+    if (native && stretch->part != LoopPart::kInput && stretch->part != LoopPart::kOther) continue;
     seen[static_cast<std::size_t>(stretch->part)].push_back(
         {code.of(sample.frame), sample.blocked, *step});
     ++report.line_use.loop_samples;

@@ -186,6 +186,23 @@ TEST(Lines, OfALineAllThatBeginsInItGetsFaster) {
   EXPECT_EQ(answer->notes.size(), 2U);
 }
 
+// A C++ program takes no stacks in its passes. One at the edge of a pass is not all of the pass.
+TEST(Lines, ThePassesOfACppProgramHaveNone) {
+  Training training;
+  const WatchedThreadId main = of_main(training);
+  const FrameId line = training.builder.frame(FrameId::kNone, "/src/main.cc", 115, "classify");
+  for (int i = 0; i < training.steps; ++i) {
+    training.sample(main, i, 5 * kMs, line);
+    training.sample(main, i, 10 * kMs + 1, line);
+  }
+  training.builder.facts.sampling.native = 2 * std::int64_t{training.steps};
+  const LoopReport report = training.report();
+  const auto input = lines_of(report, LinePlace::kLoop, "input");
+  ASSERT_EQ(input.size(), 1U);
+  EXPECT_TRUE(lines_of(report, LinePlace::kLoop, "forward").empty());
+  EXPECT_EQ(report.line_use.loop_samples, input[0].samples);
+}
+
 TEST(Lines, LooksThatCameTooLateAreWithheld) {
   Training training;
   const WatchedThreadId main = of_main(training);

@@ -86,6 +86,13 @@ TEST(LinesBlock, OfAHostBoundLoopTellsOfTheTimeBetweenPhases) {
                 row("log.py:7 save", "50.0 % (47–53)", "2.00 ms"));
 }
 
+TEST(LinesBlock, OfAHostBoundForwardPassTellsOfTheWholeCall) {
+  LoopReport loop = loop_of("host-bound");
+  loop.shares[static_cast<std::size_t>(Category::kHost)] =
+      0.6;  // 12 ms, of which 4 are outside the forward pass
+  EXPECT_NE(block(loop).find("of the step\n"), std::string::npos) << block(loop);
+}
+
 // What a person must see is the file and the line.
 TEST(LinesBlock, OfALongPathTheFoldersAreCutOff) {
   LoopReport loop = loop_of("host-bound");
@@ -127,6 +134,16 @@ TEST(LinesBlock, FewSamplesTellOfTheFirstLineOnly) {
   EXPECT_EQ(text.find("worker.py"), std::string::npos) << text;
   loop.line_use.worker_samples = LineUse::kEnough;
   EXPECT_NE(block(loop).find("worker.py"), std::string::npos);
+}
+
+TEST(LinesBlock, AHandfulOfSamplesNamesNoLine) {
+  LoopReport loop = loop_of("input-bound");
+  loop.line_use.worker_samples = LineUse::kFewest;
+  EXPECT_NE(block(loop).find("a/data.py:41"), std::string::npos) << block(loop);
+  loop.line_use.worker_samples = 1;
+  EXPECT_EQ(block(loop),
+            "\n  no lines of code: only 1 stack sample of the input wait, in who makes "
+            "the batch\n");
 }
 
 TEST(LinesBlock, AtMostThreeAreTold) {
