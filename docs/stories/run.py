@@ -5,18 +5,32 @@ usage: .venv/bin/python docs/stories/run.py [--build build/release] [--check [--
 
 In a story, a fence marked `console` is a session: lines that begin with "$ " are commands (a backslash at the end
 goes on), what follows each is its output, which is replaced by what it prints now. A comment in the line before
-can shorten it: <!-- show 1-14 --> keeps these lines of the output of each command in that fence, and marks the cut by
-an ellipsis. A comment <!-- picture: report.html#overview 1000x700 light --> before an image takes that image anew.
-A command that fails ends the run; one that is to fail says so in the story: `... || echo "exit code $?"`.
+can shorten it: <!-- show 1-4 block:would_help --> keeps the lines 1 to 4 of the output of each command in that fence,
+and the paragraph whose first line contains "would help", and marks each cut by an ellipsis. A comment <!-- picture: report.html#overview 1000x700 light -->
+before an image takes that image anew. A command that fails ends the run; one that is to fail says so in the story:
+`... || echo "exit code $?"`.
 
---check runs everything and changes nothing: that the stories can still be followed. Figures differ from machine to
-machine, so output is not compared. --quick measures less (QUICK), which is enough for that; tests/docs does so.
+A sentence that states a result has a claim beside it, which is checked once all commands of the story have run:
+
+    <!-- claim before.db: verdict.kind == "input-bound" and shares.input > 0.4 -->
+
+The names are the keys of `stepscope analyze --json before.db`; with two stores, of `stepscope compare --json`.
+printed("mnist --epochs") is what the first command that contains these words printed, and printed("mnist --epochs",
+r"(\d+) steps/s") the number in it. A story with a claim that does not hold is left as it is: take it anew on a quiet
+machine, or rewrite the sentence.
+
+--check runs everything and changes nothing: that the stories can still be followed, and that their claims hold.
+Figures differ from machine to machine, so output is not compared. --quick measures less (QUICK), which is enough to
+follow them, though not for the claims: they only have to be readable. tests/docs does so.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,9 +40,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(ROOT / "docs" / "images"), str(ROOT / "tests" / "browser")]
 
 FENCE = re.compile(
-    r"(?:<!-- show (?P<first>\d+)-(?P<last>\d+) -->\n)?```console\n(?P<session>.*?)^```$",
+    r"(?:<!-- show (?P<show>[^>]+) -->\n)?```console\n(?P<session>.*?)^```$",
     re.DOTALL | re.M,
 )
+CLAIM = re.compile(r"<!-- claim(?P<stores>(?: [\w.-]+)*): (?P<claim>.*?) -->", re.DOTALL)
 PICTURE = re.compile(
     r"<!-- picture: (?P<page>\S+) (?P<width>\d+)x(?P<height>\d+) (?P<colours>light|dark) -->\n"
     r"!\[[^\]]*\]\((?P<file>[^)]+)\)"
@@ -53,6 +68,10 @@ def environment(build):
     }
 
 
+class StoryError(Exception):
+    """Why a story cannot be told."""
+
+
 def run(command, folder, env):
     done = subprocess.run(
         ["bash", "-c", command],
@@ -64,16 +83,45 @@ def run(command, folder, env):
         stderr=subprocess.STDOUT,
     )
     if done.returncode != 0:
-        sys.exit(f"{command}\nexited with {done.returncode}:\n{done.stdout}")
+        raise StoryError(f"{command}\nexited with {done.returncode}:\n{done.stdout}")
     return done.stdout
 
 
-def shorten(output, first, last):
-    lines = output.splitlines()
-    if first is None or len(lines) <= int(last):
+def shorten(output, show):
+    """The lines that `show` names ("1-4 block:would_help"), with an ellipsis for each cut."""
+    if show is None:
         return output
-    kept = lines[int(first) - 1 : int(last)]
-    return "\n".join([*(["…"] if int(first) > 1 else []), *kept, "…"]) + "\n"
+    lines = output.splitlines()
+    kept = set()
+    for item in show.split():
+        if item.startswith("block:"):
+            kept |= set(block(lines, item.removeprefix("block:").replace("_", " ")))
+        else:
+            first, last = map(int, item.split("-"))
+            kept |= set(range(first - 1, min(last, len(lines))))
+    # What is cut ends in one ellipsis, with the empty line before what follows it.
+    text, cut = "", False
+    for i, line in enumerate(lines):
+        if i in kept:
+            text += line + "\n"
+        elif not cut and line:
+            text += "…\n"
+            cut = True
+        elif not line and i + 1 in kept:
+            text += "\n"
+        cut = cut and i not in kept
+    return text
+
+
+def block(lines, words):
+    """The numbers of the lines of the first paragraph whose first line contains `words`."""
+    first = next(
+        (i for i, line in enumerate(lines) if words in line and (i == 0 or not lines[i - 1])), None
+    )
+    if first is None:
+        return range(0)
+    end = next((i for i in range(first, len(lines)) if not lines[i]), len(lines))
+    return range(first, end)
 
 
 def shorter(command):
@@ -82,15 +130,59 @@ def shorter(command):
     return command
 
 
-def run_session(found, folder, env, quick):
-    """A fence with each command's output made anew."""
-    text = ""
-    for command in COMMAND.findall(found["session"]):
-        typed = shorter(command) if quick else command
-        print(f"  {typed}", file=sys.stderr, flush=True)
-        output = run(typed[2:], folder, env)
-        text += command + "\n" + shorten(output, found["first"], found["last"])
-    return found[0][: found.start("session") - found.start()] + text + "```"
+class Session:
+    """Runs the commands of a story in a folder, and keeps what they printed."""
+
+    def __init__(self, folder, env, quick):
+        self.folder, self.env, self.quick = folder, env, quick
+        self.outputs = {}  # by command, as the story has it
+
+    def run_fence(self, found):
+        """A fence with each command's output made anew."""
+        text = ""
+        for command in COMMAND.findall(found["session"]):
+            typed = shorter(command) if self.quick else command
+            print(f"  {typed}", file=sys.stderr, flush=True)
+            output = run(typed[2:], self.folder, self.env)
+            self.outputs.setdefault(command, output)
+            text += command + "\n" + shorten(output, found["show"])
+        return found[0][: found.start("session") - found.start()] + text + "```"
+
+    def printed(self, words, number=None):
+        output = next(output for command, output in self.outputs.items() if words in command)
+        return output if number is None else float(re.search(number, output)[1].replace(",", ""))
+
+    def holds(self, stores, claim):
+        """Whether a claim holds. Raises what Python does where it cannot be read."""
+        facts = Facts()
+        if stores:
+            verb = "analyze" if len(stores) == 1 else "compare"
+            command = shlex.join(["stepscope", verb, "--json", *stores])
+            facts = json.loads(run(command, self.folder, self.env), object_hook=Facts)
+        return bool(eval(claim, {"printed": self.printed}, facts))
+
+
+class Facts(dict):
+    """A JSON object whose values are attributes too."""
+
+    def __getattr__(self, name):
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(name) from error
+
+
+def check_claims(story, text, session):
+    wrong = []
+    for found in CLAIM.finditer(text):
+        claim = re.sub(r"\n\s*", " ", found["claim"])
+        try:
+            if not session.holds(found["stores"].split(), claim) and not session.quick:
+                wrong.append(f"{claim}: does not hold for{found['stores'] or ' what was printed'}")
+        except Exception as error:
+            wrong.append(f"{claim}: {type(error).__name__}: {error}")
+    if wrong:
+        raise StoryError("\n".join(f"{story.name}: {line}" for line in wrong))
 
 
 def take_pictures(story, text, folder):
@@ -120,17 +212,20 @@ def tell(story, build, check, quick):
     print(story.name, file=sys.stderr)
     text = story.read_text()
     with tempfile.TemporaryDirectory() as temporary:
-        (pathlib.Path(temporary) / "samples").symlink_to(ROOT / "samples")
+        # A copy is in no repository: of which commit the samples are says nothing in a story.
+        shutil.copytree(ROOT / "samples", pathlib.Path(temporary) / "samples")
         folder = pathlib.Path(temporary) / "stories"
         folder.mkdir()
-        told = FENCE.sub(lambda found: run_session(found, folder, environment(build), quick), text)
+        session = Session(folder, environment(build), quick)
+        told = FENCE.sub(session.run_fence, text)
         missing = [
             found["page"]
             for found in PICTURE.finditer(text)
             if not (folder / found["page"].partition("#")[0]).exists()
         ]
         if missing:
-            sys.exit(f"{story.name}: no command made {', '.join(missing)}")
+            raise StoryError(f"{story.name}: no command made {', '.join(missing)}")
+        check_claims(story, text, session)
         if not check:
             take_pictures(story, text, folder)
             story.write_text(told)
@@ -147,8 +242,14 @@ def main():
     options = parser.parse_args()
     if options.quick and not options.check:
         parser.error("--quick: what a quick run prints is not for the stories; add --check")
+    failed = []
     for story in options.stories or sorted(HERE.glob("[0-9]*.md")):
-        tell(story.resolve(), options.build.resolve(), options.check, options.quick)
+        try:
+            tell(story.resolve(), options.build.resolve(), options.check, options.quick)
+        except StoryError as error:
+            failed.append(str(error))
+    if failed:
+        sys.exit("\n".join(failed))
 
 
 if __name__ == "__main__":
