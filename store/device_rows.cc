@@ -119,8 +119,21 @@ Status scan_table(Database& database, const KnownIds& known, const char* table, 
   });
 }
 
+Device plausible(Device device) {
+  device.number = known_amount(device.number, kLargestUnsigned);
+  device.memory_bytes = known_amount(device.memory_bytes, kLargestValue);
+  for (std::int64_t* fact :
+       {&device.compute_major, &device.compute_minor, &device.multiprocessors,
+        &device.max_threads_per_multiprocessor, &device.registers_per_multiprocessor,
+        &device.shared_bytes_per_multiprocessor}) {
+    *fact = known_amount(*fact, kLargestUnsigned);
+  }
+  return device;
+}
+
 template <typename... More>
-Status run_with(Statement& statement, const Device& device, More... more) {
+Status run_with(Statement& statement, const Device& given, More... more) {
+  const Device device = plausible(given);
   const std::string name = clean_utf8(device.name);
   // Minor 0 is a value where the major is known.
   const NullableInteger minor = unless(device.compute_major == 0 ? -1 : device.compute_minor, -1);

@@ -56,4 +56,10 @@ inline constexpr std::int64_t kLeastQuerySteps = 50'000'000;
 inline constexpr std::size_t kMostSweepParameters = 64;
 inline constexpr std::size_t kMostSweepCells = std::size_t{1} << 16;
 
+// 0, which is "not known", for what no such amount can be. Amounts come from programs that may have
+// gone wild and from the traces of others; readers refuse a store with an impossible one.
+constexpr std::int64_t known_amount(std::int64_t amount, std::int64_t most) {
+  return amount >= 0 && amount <= most ? amount : 0;
+}
+
 }  // namespace stepscope

@@ -45,24 +45,7 @@ class Batch {
   std::vector<Row> rows_;
 };
 
-// 0, which is "not known", for what no such amount can be.
-std::int64_t known_amount(std::int64_t amount, std::int64_t most) {
-  return amount >= 0 && amount <= most ? amount : 0;
-}
-
-// What a trace says of a device or a process, as far as it can be.
-Device plausible(Device device) {
-  device.number = known_amount(device.number, kLargestUnsigned);
-  device.memory_bytes = known_amount(device.memory_bytes, kLargestValue);
-  for (std::int64_t* fact :
-       {&device.compute_major, &device.compute_minor, &device.multiprocessors,
-        &device.max_threads_per_multiprocessor, &device.registers_per_multiprocessor,
-        &device.shared_bytes_per_multiprocessor}) {
-    *fact = known_amount(*fact, kLargestUnsigned);
-  }
-  return device;
-}
-
+// What a trace says of a process, as far as it can be.
 Process plausible(Process process) {
   if (process.rank < -1 || process.rank > kLargestNumber) process.rank = -1;
   return process;
@@ -261,7 +244,7 @@ Status RunBuilder::write_names() {
     if (!status.ok()) return status;
   }
   for (std::size_t i = 0; i < devices_.size(); ++i) {
-    const Status status = expect_id(writer_.add_device(plausible(devices_[i])), i + 1);
+    const Status status = expect_id(writer_.add_device(devices_[i]), i + 1);
     if (!status.ok()) return status;
   }
   for (std::size_t i = 0; i < streams_.size(); ++i) {

@@ -163,6 +163,26 @@ TEST_F(DeviceRows, WhatIsUnknownIsNull) {
   EXPECT_THAT(column("SELECT id FROM sync WHERE stream_id IS NULL"), ElementsAre("1"));
 }
 
+// What a program gone wild says of its device must not make a store that readers refuse.
+TEST_F(DeviceRows, WhatCannotBeIsNull) {
+  const auto path = dir_ / "wild.db";
+  auto writer = TraceWriter::create(path);
+  ASSERT_OK(writer.status());
+  Device device;
+  device.process = *(*writer)->add_process({.pid = 1, .name = "train", .command = "./train"});
+  device.memory_bytes = -1;
+  device.multiprocessors = 132;
+  device.max_threads_per_multiprocessor = 425035157098;
+  ASSERT_OK((*writer)->add_device(device).status());
+  ASSERT_OK((*writer)->finish());
+  const auto reader = TraceReader::open(path);
+  ASSERT_OK(reader.status());
+  const StoredDevice& read = (*reader)->devices().at(0);
+  EXPECT_EQ(read.multiprocessors, 132);
+  EXPECT_EQ(read.max_threads_per_multiprocessor, 0);
+  EXPECT_EQ(read.memory_bytes, 0);
+}
+
 TEST_F(DeviceRows, TheViewsNameWhatADeviceDid) {
   EXPECT_THAT(column("SELECT kind || ' ' || name || ' on ' || device || '/' || stream"
                      " FROM device_activity ORDER BY start_ns"),
