@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/attribute/op_class.h"
 #include "analyzer/device/tensor_cores.h"
 #include "analyzer/negligible_cost.h"
 #include "analyzer/op_samples.h"
@@ -31,8 +32,11 @@ std::vector<StepTime> times_of(const AttributedStep& attributed, Viewpoint from,
   std::vector<StepTime> times;
   for (const Slice& slice :
        (of_device ? attributed.devices[from.index] : attributed.account).slices()) {
-    times.push_back({slice.category, slice.phase, std::string(recording.text(slice.label)),
-                     slice.exposed, slice.hidden, from.device});
+    const std::string_view label = recording.text(slice.label);
+    const bool computes =
+        !of_device && slice.category == Category::kOther && is_runtime_call(label);
+    times.push_back({computes ? Category::kCompute : slice.category, slice.phase,
+                     std::string(label), slice.exposed, slice.hidden, from.device});
   }
   return times;
 }

@@ -49,7 +49,7 @@ std::string details(const LoopReport& loop, Category category, double whole) {
   for (const std::size_t i : loop.analysed) {
     for (const StepTime& time : loop.steps[i].times) {
       if (time.category != category) continue;
-      const std::string name = category == Category::kOther     ? in_quotes(time.label)
+      const std::string name = !time.label.empty()              ? in_quotes(time.label)
                                : time.phase == PhaseKind::kNone ? "outside"
                                                                 : phase_name(time.phase);
       parts[name] += static_cast<double>(to_ns(time.exposed)) / steps_of(loop);

@@ -44,7 +44,7 @@ std::string excess(const LoopReport& loop, const Step& step) {
   const auto add = [&more](const Step& from, double weight) {
     for (const StepTime& time : from.times) {
       const std::string name =
-          time.category == Category::kOther
+          !time.label.empty()
               ? in_quotes(time.label)
               : std::string(category_name(time.category)) +
                     (time.phase == PhaseKind::kNone || time.phase == PhaseKind::kInput

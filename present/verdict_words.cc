@@ -107,14 +107,9 @@ std::string ops_reason(const LoopReport& report, bool launch) {
          in_units(" a step, " + percent_text(share) + " of it.", report.unit());
 }
 
-// Names the costliest scope when scopes take most of the time.
-std::string host_reason(const LoopReport& report) {
-  const auto& scope = report.basis.top;
-  if (!scope) {
-    return "It runs on the loop thread between the ops: the program's own Python or C++ code.";
-  }
-  return "Most of it is in " + in_quotes(scope->name) + ": " + percent_text(scope->share) +
-         in_units(" of the step.", report.unit());
+std::string scope_reason(const ScopeShare& scope, const char* unit) {
+  return "Most of it is in " + in_quotes(scope.name) + ": " + percent_text(scope.share) +
+         in_units(" of the step.", unit);
 }
 
 std::string memory_reason(const LoopReport& report) {
@@ -148,10 +143,12 @@ std::string main_reason(const LoopReport& report, const Bottleneck& bottleneck) 
     case Category::kInput:
       return input_reason(report);
     case Category::kHost:
-      return host_reason(report);
+      if (report.basis.top) return scope_reason(*report.basis.top, report.unit());
+      return "It runs on the loop thread between the ops: the program's own Python or C++ code.";
     case Category::kLaunch:
     case Category::kCompute:
       if (report.device != DeviceId::kNone) return device_reason(report, bottleneck.category);
+      if (report.basis.top) return scope_reason(*report.basis.top, report.unit());
       return ops_reason(report, bottleneck.category == Category::kLaunch);
     default:
       return "";

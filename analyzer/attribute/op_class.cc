@@ -80,6 +80,8 @@ OpClass op_class(std::string_view name, OpScope scope) {
   return starts_with_any(name, kTransparentPrefixes) ? OpClass::kTransparent : OpClass::kLabel;
 }
 
+bool is_runtime_call(std::string_view scope) { return scope.starts_with("onnxruntime::"); }
+
 bool uses_weight(std::string_view name) { return starts_with_any(name, kWeightPrefixes); }
 
 bool fills_tensors(std::string_view name) {

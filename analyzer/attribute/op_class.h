@@ -19,6 +19,10 @@ enum class OpClass : std::uint8_t {
 
 OpClass op_class(std::string_view name, OpScope scope);
 
+// Whether a scope is a call of another runtime that computes, as
+// profiler/python/stepscope/_torch.py marks them: its time is compute, as an op's is.
+bool is_runtime_call(std::string_view scope);
+
 // Whether an op of this name takes a parameter of a model in nearly every program: a linear layer,
 // a convolution, an embedding, a normalisation, a recurrent layer or a matrix product.
 bool uses_weight(std::string_view name);

@@ -62,7 +62,7 @@ struct VerdictBasis {
   std::vector<Stall> further;     // stalls that are too large to be left unsaid
   std::optional<Stall> near;      // its share is within a point of a threshold
   bool unsure_input = false;      // the share of input may be other work, and names no verdict
-  std::optional<ScopeShare> top;  // host-bound, and mostly in scopes: the costliest
+  std::optional<ScopeShare> top;  // the scope that most of the verdict's time lies in
   std::vector<Doubt> doubts;      // why the confidence is not high
 };
 

@@ -31,23 +31,35 @@ Interval interval_of(const LoopReport& report, const Bottleneck& bottleneck) {
   return bootstrap_ratio(parts, wholes);
 }
 
-// The costliest scope, when scopes take most of the time outside ops.
-std::optional<ScopeShare> costliest_scope(const LoopReport& report) {
-  if (share_of(report.shares, Category::kOther) <= share_of(report.shares, Category::kHost))
-    return std::nullopt;
+// The costliest of the scopes whose time is of `category`, with its share of the steps.
+std::optional<ScopeShare> costliest_scope(const LoopReport& report, Category category) {
   std::map<std::string, double> labels;
   double total = 0;
   for (const std::size_t i : report.analysed) {
     total += static_cast<double>(to_ns(report.steps[i].dur));
     for (const StepTime& time : report.steps[i].times) {
-      if (time.category == Category::kOther)
+      if (time.category == category && !time.label.empty())
         labels[time.label] += static_cast<double>(to_ns(time.exposed));
     }
   }
   const auto most =
       std::max_element(labels.begin(), labels.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == labels.end() || total <= 0) return std::nullopt;
   return ScopeShare{most->first, most->second / total};
+}
+
+// The scope that most of a bottleneck's time lies in: of host time what the program has named, of
+// compute the calls of another runtime.
+std::optional<ScopeShare> scope_behind(const LoopReport& report, const Bottleneck& bottleneck) {
+  if (bottleneck.overlaps()) return std::nullopt;
+  const double named = share_of(report.shares, Category::kOther);
+  if (bottleneck.category == Category::kHost && named > share_of(report.shares, Category::kHost))
+    return costliest_scope(report, Category::kOther);
+  if (bottleneck.category != Category::kCompute) return std::nullopt;
+  auto runtime = costliest_scope(report, Category::kCompute);
+  if (runtime && runtime->share < share_of(report.shares, Category::kCompute) / 2) runtime.reset();
+  return runtime;
 }
 
 // Input that is inferred and may be other work.
@@ -172,8 +184,7 @@ void judge(LoopReport& report, const RecordingQuality& recording) {
   basis.doubts = std::move(confidence.reasons);
   basis.further = further_stalls(report, bottleneck);
   basis.unsure_input = unsure_input(report, report.shares);
-  if (bottleneck.category == Category::kHost && !bottleneck.overlaps())
-    basis.top = costliest_scope(report);
+  basis.top = scope_behind(report, bottleneck);
   judge_kinds(report);
   verdict.evidence = evidence_of(report, bottleneck);
 }

@@ -78,6 +78,10 @@ def test_a_format_computes_the_same_and_its_calls_are_seen(name, eager, stepscop
     assert len(sessions) == (name == "onnx")
     if sessions:
         assert sessions[0]["calls"] == report["steps"]["analysed"], "one session run a call"
+        assert report["shares"]["other"] == 0, "it computes"
+        assert report["shares"]["compute"] * report["steps"]["wall_ns"]["mean"] >= (
+            0.9 * sessions[0]["total_ns"] / report["steps"]["analysed"]
+        )
 
 
 @pytest.mark.parametrize(
