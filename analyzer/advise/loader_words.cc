@@ -4,15 +4,26 @@ namespace stepscope {
 namespace {
 
 constexpr std::string_view kOpening = "DataLoader(";
+constexpr std::string_view kTrainer = "Trainer: ";
+
+// The loader itself.
+std::string_view without_owner(std::string_view name) {
+  return name.starts_with(kTrainer) ? name.substr(kTrainer.size()) : name;
+}
 
 }  // namespace
 
 bool is_data_loader(std::string_view name) {
-  return name.starts_with(kOpening) && name.ends_with(')');
+  return without_owner(name).starts_with(kOpening) && name.ends_with(')');
+}
+
+bool is_loader_of_trainer(std::string_view name) {
+  return name.starts_with(kTrainer) && is_data_loader(name);
 }
 
 std::optional<std::string_view> loader_option(std::string_view name, std::string_view option) {
   if (!is_data_loader(name)) return std::nullopt;
+  name = without_owner(name);
   std::string_view rest = name.substr(kOpening.size(), name.size() - kOpening.size() - 1);
   while (!rest.empty()) {
     const std::size_t comma = rest.find(", ");

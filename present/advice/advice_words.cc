@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "analyzer/advise/loader_words.h"
 #include "present/advice/rules.h"
 #include "present/evidence_words.h"
 
@@ -26,8 +27,11 @@ std::vector<Advice> told_advice(const LoopReport& loop) {
   return told;
 }
 
-std::string loader_with(std::string_view options) {
-  return "DataLoader(…, " + std::string(options) + ")";
+std::string loader_with(std::initializer_list<std::string> options, std::string_view loader) {
+  const bool of_trainer = is_loader_of_trainer(loader);
+  std::string text = of_trainer ? "TrainingArguments(…" : "DataLoader(…";
+  for (const std::string& option : options) text += (of_trainer ? ", dataloader_" : ", ") + option;
+  return text + ")";
 }
 
 }  // namespace stepscope

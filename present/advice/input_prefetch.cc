@@ -46,8 +46,9 @@ AdviceWords words_of(const InputPrefetch& facts, const AdviceFacts& advice,
                      const LoopReport& loop) {
   std::string because = why(facts, loop);
   if (facts.data_loader) {
-    because += ": " + loader_with("num_workers=" + std::to_string(facts.wanted) +
-                                  ", persistent_workers=True");
+    because += ": " + loader_with({"num_workers=" + std::to_string(facts.wanted),
+                                   "persistent_workers=True"},
+                                  loop.input.loader);
   }
   return {"prefetch batches with " + workers_text(facts.wanted), std::move(because),
           "a batch takes " + time_text(advice.evidence.value) +

@@ -1,6 +1,7 @@
 // The words of each rule of advice, a file for each.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -46,7 +47,9 @@ AdviceWords words_of(const FewerThreads& facts, const AdviceFacts& advice, const
 AdviceWords words_of(const RaiseCpuQuota& facts, const AdviceFacts& advice, const LoopReport& loop);
 AdviceWords words_of(const SpreadThreads& facts, const AdviceFacts& advice, const LoopReport& loop);
 
-// "DataLoader(…, num_workers=1, persistent_workers=True)", for people to paste.
-std::string loader_with(std::string_view options);
+// "DataLoader(…, num_workers=1, persistent_workers=True)", for people to paste; of a loader of the
+// Trainer "TrainingArguments(…, dataloader_num_workers=1, dataloader_persistent_workers=True)".
+// `options`: those of DataLoader, each with its value.
+std::string loader_with(std::initializer_list<std::string> options, std::string_view loader);
 
 }  // namespace stepscope

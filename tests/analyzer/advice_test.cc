@@ -5,6 +5,7 @@
 
 #include "analyzer/advise/loader_words.h"
 #include "analyzer/what_if.h"
+#include "present/advice/rules.h"
 #include "present/what_if_answer.h"
 #include "store/counters.h"
 #include "tests/analyzer/advice_run.h"
@@ -46,6 +47,23 @@ TEST(Advice, PrefetchOfAPyTorchLoaderCanBePasted) {
   Loop with_workers = loop;
   with_workers.loader = "DataLoader(batch_size=8, num_workers=2)";
   EXPECT_EQ(find(advice_of(record(with_workers)), "input-prefetch"), nullptr) << "it has some";
+}
+
+// Hugging Face's Trainer makes its loader and its optimizer from its own arguments.
+TEST(Advice, OfTheTrainerItsArgumentsCanBePasted) {
+  const char* const loader = "Trainer: DataLoader(batch_size=8)";
+  const auto advice = advice_of(record({.input = 3 * kMs, .rest = 5 * kMs, .loader = loader}));
+  ASSERT_NE(find(advice, "input-prefetch"), nullptr);
+  EXPECT_THAT(find(advice, "input-prefetch")->why,
+              HasSubstr(": TrainingArguments(…, dataloader_num_workers=1, "
+                        "dataloader_persistent_workers=True)"));
+  LoopReport loop;
+  loop.input.loader = loader;
+  EXPECT_THAT(words_of(FusedOptimizer{"AdamW"}, AdviceFacts{}, loop).why,
+              HasSubstr(R"(: TrainingArguments(…, optim="adamw_torch_fused"))"));
+  loop.input.loader = "DataLoader(batch_size=8)";
+  EXPECT_THAT(words_of(FusedOptimizer{"AdamW"}, AdviceFacts{}, loop).why,
+              HasSubstr(": AdamW(…, fused=True)"));
 }
 
 // Epochs of 20 steps that wait for 1 ms, their first for 200.
@@ -104,6 +122,8 @@ TEST(LoaderOption, IsReadFromTheName) {
   EXPECT_FALSE(loader_option("DataLoader", "num_workers"));
   EXPECT_FALSE(loader_option("DataLoader(num_workers=1", "num_workers"));
   EXPECT_FALSE(loader_option("DataLoader()", ""));
+  EXPECT_EQ(loader_option("Trainer: DataLoader(batch_size=8)", "batch_size"), "8");
+  EXPECT_FALSE(is_data_loader("Trainer: my own loader"));
 }
 
 TEST(Advice, PrefetchMindsTheCores) {

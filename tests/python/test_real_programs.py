@@ -54,6 +54,8 @@ def test_what_is_said_is_what_they_measured(run, program, steps_of, count, ops):
         told = done.report["steps"]
         assert told["count"] == len(steps) == count
         assert told["batches_per_step"] == done.own()["batches_per_step"]
+        if program == "trainer_bert.py":  # advice names its arguments
+            assert done.report["input"]["loader"].startswith("Trainer: DataLoader(batch_size=")
         # Of models this small a trainer's own calls between the phases are a good part of a step.
         phases = phase_errors(done, steps) if program == "nano_gpt.py" else {}
         return {

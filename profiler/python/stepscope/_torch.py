@@ -113,8 +113,13 @@ def _awaited_worker(iterator: Any) -> int:
         return 0
 
 
+# Between the Trainer and the loader's iterator lie accelerate's wrappers of it.
+_FRAMES_TO_TRAINER = 16
+
+
 def _loader_label(iterator: Any, with_workers: Any) -> bytes:
-    """DataLoader(batch_size=8, num_workers=2): what the program gave, where it is not PyTorch's default. Advice reads it.
+    """DataLoader(batch_size=8, num_workers=2): what the program gave, where it is not PyTorch's default; of the Trainer
+    "Trainer: DataLoader(…)". Advice reads it.
     Only attributes that are there: a property may be the program's own code."""
     options: List[str] = []
     try:
@@ -137,8 +142,22 @@ def _loader_label(iterator: Any, with_workers: Any) -> bytes:
     except Exception:
         pass
     if options:
-        return f"DataLoader({', '.join(options)})".encode()
+        owner = "Trainer: " if _is_of_trainer() else ""
+        return f"{owner}DataLoader({', '.join(options)})".encode()
     return b"DataLoader, workers" if isinstance(iterator, with_workers) else b"DataLoader"
+
+
+def _is_of_trainer() -> bool:
+    """Whether Hugging Face's Trainer waits: its arguments make the loader, and advice names those."""
+    trainer = "transformers.trainer"
+    frame = sys._getframe(1) if trainer in sys.modules else None
+    for _ in range(_FRAMES_TO_TRAINER):
+        if frame is None:
+            break
+        if frame.f_globals.get("__name__") == trainer:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _in_phase(
