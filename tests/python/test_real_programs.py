@@ -14,16 +14,29 @@ pytest.importorskip("torch", reason="pip install torch")
 SAMPLES = pathlib.Path(recorded.__file__).resolve().parents[2] / "samples/python/real"
 
 PROGRAMS = [
-    pytest.param("nano_gpt.py", own_steps.accumulated_steps, 80, "all", marks=needs("numpy")),
+    pytest.param("nano_gpt.py", own_steps.accumulated_steps, 80, "all", [], marks=needs("numpy")),
     pytest.param(
         "trainer_bert.py",
         own_steps.accumulated_steps,
         80,
         "none",
+        [],
         marks=needs("transformers", "accelerate"),
     ),
+    *[
+        pytest.param(
+            "image_folder.py",
+            own_steps.loader_steps,
+            120,
+            "none",
+            ["--workers", workers],
+            marks=needs("PIL"),
+            id=f"image_folder-{workers}-workers",
+        )
+        for workers in ("0", "2")
+    ],
     pytest.param(
-        "lightning_conv.py", own_steps.loader_steps, 100, "none", marks=needs("lightning")
+        "lightning_conv.py", own_steps.loader_steps, 100, "none", [], marks=needs("lightning")
     ),
 ]
 
@@ -47,8 +60,8 @@ def segment_errors(done, exact):
     return wrong
 
 
-@pytest.mark.parametrize("program, steps_of, count, ops", PROGRAMS)
-def test_what_is_said_is_what_they_measured(run, program, steps_of, count, ops):  # noqa: F811
+@pytest.mark.parametrize("program, steps_of, count, ops, options", PROGRAMS)
+def test_what_is_said_is_what_they_measured(run, program, steps_of, count, ops, options):  # noqa: F811
     def what(done):
         steps = steps_of(done.own())
         told = done.report["steps"]
@@ -64,4 +77,4 @@ def test_what_is_said_is_what_they_measured(run, program, steps_of, count, ops):
             **phases,
         }
 
-    run(SAMPLES / program, ops=ops, what=what, timers="--timers")
+    run(SAMPLES / program, *options, ops=ops, what=what, timers="--timers")
