@@ -146,13 +146,14 @@ std::string lines_block(const RunFacts& run, const LoopReport& loop, const Palet
     return "\n  " +
            palette.dim(cut("no lines of code: " + printable(run.sampling.note), width - 2)) + "\n";
   if (topic.lines.empty()) return "";
-  if (topic.samples < LineUse::kFewest) {
+  const bool few = topic.samples < LineUse::kEnough;
+  const bool stands_out = !few || topic.lines.front().ci_low > 0;
+  if (topic.samples < LineUse::kFewest || !stands_out) {
     return "\n  " +
            palette.dim("no lines of code: only " + count_text(topic.samples) +
                        (topic.samples == 1 ? " stack sample " : " stack samples ") + topic.title) +
            "\n";
   }
-  const bool few = topic.samples < LineUse::kEnough;
   const std::string title =
       "  the lines of your code" +
       (few ? " (too few samples for more than the first: " + std::to_string(topic.samples) + ")"

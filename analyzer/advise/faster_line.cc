@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analyzer/advise/line_speedup.h"
+#include "analyzer/advise/loader_words.h"
 #include "analyzer/advise/rules.h"
 #include "analyzer/lines/own_code.h"
 
@@ -44,7 +45,8 @@ std::optional<AdviceFacts> faster_line(const AdviceContext& context) {
   if (context.input_matters()) {
     auto advice =
         advice_for(context, LinePlace::kWorker, "input", use.worker_samples, LineTime::kBatch);
-    if (!advice)
+    // Where workers make the batches, the loop's own line is the one that waits for them.
+    if (!advice && !loader_option(context.report.input.loader, "num_workers"))
       advice =
           advice_for(context, LinePlace::kLoop, "input", use.loop_samples, LineTime::kInputWait);
     return advice;

@@ -1,13 +1,19 @@
+#include <string>
+
 #include "analyzer/words.h"
 #include "present/advice/rules.h"
 
 namespace stepscope {
 
-AdviceWords words_of(const InputCache& /*facts*/, const AdviceFacts& advice,
-                     const LoopReport& loop) {
-  return {"cache the prepared samples",
-          loop.use.sees_data_again ? "every epoch reuses them, if they fit in memory"
-                                   : "helps if they are reused and fit in memory",
+AdviceWords words_of(const InputCache& facts, const AdviceFacts& advice, const LoopReport& loop) {
+  const std::string reuse = loop.use.sees_data_again
+                                ? "every epoch reuses them, if they fit in memory"
+                                : "helps if they are reused and fit in memory";
+  return {facts.drawn ? "cache the decoded samples" : "cache the prepared samples",
+          facts.drawn ? reuse +
+                            "; random numbers are drawn for each, and what these change must be "
+                            "done anew; what it saves shows only when tried"
+                      : reuse,
           "the loop thread works for " + time_text(advice.evidence.value) +
               in_units(" during the waits of a step", loop.unit())};
 }

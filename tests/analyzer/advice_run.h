@@ -26,7 +26,7 @@ struct Loop {
   std::int64_t cores = 8;
   bool trains = true;
   std::string loader = "train";
-  bool op_in_wait = false;  // aten::stack, the last quarter of the wait
+  std::string op_in_wait = {};  // the last quarter of the wait
   std::function<std::int64_t(RecordingBuilder&, ThreadId, int step, std::int64_t at)> more = {};
 };
 
@@ -40,7 +40,8 @@ inline RecordingBuilder record(const Loop& loop) {
     const std::int64_t waited = at + loop.input;
     const auto cpu = static_cast<std::int64_t>(static_cast<double>(loop.input) * loop.busy);
     builder.phase(main, PhaseKind::kInput, at, waited, cpu, loop.loader);
-    if (loop.op_in_wait) builder.op(main, "aten::stack", waited - loop.input / 4, waited);
+    if (!loop.op_in_wait.empty())
+      builder.op(main, loop.op_in_wait, waited - loop.input / 4, waited);
     builder.op(main, "aten::linear", waited, waited + loop.rest);
     at = waited + loop.rest;
     if (loop.trains) builder.phase(main, PhaseKind::kBackward, at - 1000, at);

@@ -179,11 +179,25 @@ TEST(Advice, CacheLeavesWhatPutsTheBatchTogether) {
   EXPECT_NEAR(predicted_ms({.input = 4 * kMs, .busy = 0.75, .rest = 6 * kMs}, "input-cache"), 7,
               1e-6)
       << "the busy part goes";
-  EXPECT_NEAR(predicted_ms({.input = 4 * kMs, .rest = 6 * kMs, .op_in_wait = true}, "input-cache"),
-              7, 1e-6)
+  EXPECT_NEAR(
+      predicted_ms({.input = 4 * kMs, .rest = 6 * kMs, .op_in_wait = "aten::stack"}, "input-cache"),
+      7, 1e-6)
       << "the quarter with aten::stack stays";
   EXPECT_EQ(predicted_ms({.input = 4 * kMs, .busy = 0.3, .rest = 6 * kMs}, "input-cache"), 0)
       << "mostly blocked";
+  EXPECT_EQ(predicted_ms({.input = 4 * kMs, .loader = "DataLoader(num_workers=2)"}, "input-cache"),
+            0)
+      << "the thread takes over what workers have made";
+}
+
+// A cache of the prepared samples would take away the random crops and flips.
+TEST(Advice, OfSamplesWithARandomPartOnlyTheRestIsCached) {
+  const auto advice =
+      advice_of(record({.input = 4 * kMs, .rest = 6 * kMs, .op_in_wait = "aten::uniform_"}));
+  const Advice* cache = find(advice, "input-cache");
+  ASSERT_NE(cache, nullptr);
+  EXPECT_EQ(cache->title, "cache the decoded samples");
+  EXPECT_EQ(cache->saves_ns, 0) << "who knows how much of the wait that is";
 }
 
 // 2,000 ops of 2 µs, of which 1 µs is the framework's.

@@ -140,6 +140,8 @@ TEST(LinesBlock, AHandfulOfSamplesNamesNoLine) {
   LoopReport loop = loop_of("input-bound");
   loop.line_use.worker_samples = LineUse::kFewest;
   EXPECT_NE(block(loop).find("a/data.py:41"), std::string::npos) << block(loop);
+  loop.lines[3].ci_low = 0;
+  EXPECT_EQ(block(loop).find("a/data.py:41"), std::string::npos) << "it may be no part of it";
   loop.line_use.worker_samples = 1;
   EXPECT_EQ(block(loop),
             "\n  no lines of code: only 1 stack sample of the input wait, in who makes "
