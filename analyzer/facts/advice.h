@@ -29,7 +29,7 @@ struct InputPrefetch {        // evidence: the time of a batch
   bool data_loader = false;       // it is PyTorch's
 };
 
-struct InputCache {  // evidence: the time that the loop thread works during the waits
+struct InputCache {    // evidence: the time that the loop thread works during the waits
   bool drawn = false;  // random numbers are drawn for the samples, anew in each epoch
 };
 
