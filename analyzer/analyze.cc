@@ -412,7 +412,7 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   std::stable_sort(
       report.loops.begin(), report.loops.end(),
       [](const LoopReport& a, const LoopReport& b) { return step_time_of(a) > step_time_of(b); });
-  report.ranks = compare_ranks(report.loops);
+  report.ranks = compare_ranks(report.loops, options.steps);
   add_processes(recording, *counters, *stacks, report);
   return report;
 }

@@ -15,6 +15,7 @@
 #include "analyzer/facts/cause.h"
 #include "analyzer/facts/held_tensors.h"
 #include "analyzer/facts/memory_limits.h"
+#include "analyzer/facts/ranks.h"
 #include "analyzer/facts/run_use.h"
 #include "analyzer/facts/starvation.h"
 #include "analyzer/facts/trend.h"
@@ -268,7 +269,8 @@ struct LoopReport {
   InputUse input;
   MemoryPressure memory;
   Starvation starvation;
-  std::vector<LineShare> lines;  // of each place and category, the largest first
+  std::optional<RankWait> rank_wait;  // of a rank that was compared with others
+  std::vector<LineShare> lines;       // of each place and category, the largest first
   LineUse line_use;
   std::vector<ModuleTime> modules;  // in the order of their tree; empty: none were recorded
   std::vector<ScopeRow> scopes;     // by time, the largest first; at most kMostScopes
@@ -304,33 +306,6 @@ struct LoopReport {
   std::optional<ProcessReport> death;  // of its process, where that died
 };
 
-// A rank of a distributed run: means over the analysed steps, in ns.
-struct RankRow {
-  std::int64_t rank = 0;
-  std::int64_t pid = 0;
-  double step_ns = 0;
-  double communication_ns = 0;  // exposed
-
-  // Step by step, over the steps that all ranks have:
-  std::int64_t last_in = 0;  // number of steps in which the others waited for this rank
-  double waits_ns = 0;       // its wait for the last rank in collectives, per step
-  double costs_ns = 0;       // the wait of each other rank for this one, per step
-
-  [[nodiscard]] double work_ns() const { return step_ns - communication_ns; }
-};
-
-struct RankReport {
-  std::vector<RankRow> rows;              // by rank
-  std::optional<std::int64_t> straggler;  // the rank for which the others wait
-  double gap_ns = 0;                      // its own work minus the median of theirs
-  double wait_share = 0;                  // of all ranks' time, spent waiting for the last rank
-  double step_without_ns = 0;             // with the straggler as fast as the next rank; 0: none
-  bool ops_on_all = true;                 // else none of these is known
-  double others_work_ns = 0;              // of a straggler: the median of the others' own work
-  Category excess = Category::kCompute;   // of a straggler: where it exceeds the others most
-  double excess_ns = 0;
-};
-
 // What was seen of a run without steps, beside its ops.
 struct NoSteps {
   bool phases = false;  // of any kind
@@ -357,8 +332,10 @@ struct AnalysisReport {
   std::vector<std::size_t> deaths;       // indexes of those that died, in order of death
   std::vector<Loss> losses;
   std::int64_t op_count = 0;
-  std::optional<StepSpan> only;     // the steps that the user requested
-  std::vector<LoopReport> loops;    // the one with the most step time first; empty: no steps
+  std::optional<StepSpan> only;  // the steps that the user requested
+  // The one with the most step time first, but those of the straggler before all others, and those
+  // of one rank together; empty: no steps.
+  std::vector<LoopReport> loops;
   std::optional<RankReport> ranks;  // of two or more
   std::vector<CallOp> call_ops;     // by api_call
   std::vector<PriorityTime> priority_times;

@@ -1,10 +1,13 @@
 // stepscope analyze: where each step's time went, and why.
 #include "analyzer/analyze.h"
 
+#include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "analyzer/verdict/ranks.h"
 #include "cli/open_run.h"
 #include "cli/terminal_out.h"
 #include "cli/verb.h"
@@ -29,6 +32,7 @@ struct AnalyzeArguments {
   bool no_write = false;
   Price price;
   int top = 5;
+  std::optional<std::int64_t> rank;
 };
 
 void note(const std::string& message) {
@@ -56,8 +60,13 @@ int run_analyze(const AnalyzeArguments& arguments) {
   options.with_warm_up = steps->has_value();
   const auto run = OpenedRun::open(arguments.store);
   if (!run.ok()) return report_error(kVerb, run.status());
-  const auto report = analyze_run(run->reader(), options);
+  auto report = analyze_run(run->reader(), options);
   if (!report.ok()) return report_error(kVerb, report.status());
+  if (!run->imported()) write_back(arguments, *report);
+  if (arguments.rank) {
+    const Status kept = keep_rank(*report, *arguments.rank);
+    if (!kept.ok()) return report_error(kVerb, kept);
+  }
 
   TextOptions text_options;
   text_options.store = arguments.store;
@@ -65,7 +74,7 @@ int run_analyze(const AnalyzeArguments& arguments) {
   text_options.color = !arguments.no_color && stdout_wants_color();
   text_options.top = arguments.top;
   text_options.price = arguments.price;
-  if (!run->imported()) write_back(arguments, *report);
+  text_options.one_rank = arguments.rank.has_value();
   const auto page = [&] {
     const bool modules = arguments.modules && !report->loops.empty();
     return modules ? modules_text(*report, Palette{text_options.color})
@@ -94,6 +103,8 @@ void add_analyze(CLI::App& app, int& exit_code) {
                  "print the tree of the model's modules instead (Python; docs/modules.md)");
   verb->add_option("--steps", arguments->steps,
                    "only these steps, for example 500-520; the store keeps the analysis of all");
+  verb->add_option("--rank", arguments->rank,
+                   "the page of this rank of a distributed run; default: of the whole job");
   verb->add_option("--top", arguments->top, "how many ops to list")
       ->capture_default_str()
       ->check(CLI::Range(0, 1000));
@@ -113,6 +124,7 @@ void add_analyze(CLI::App& app, int& exit_code) {
       "  stepscope analyze run.db\n"
       "  stepscope analyze run.db --steps 500-520 --top 20\n"
       "  stepscope analyze run.db --modules\n"
+      "  stepscope analyze run.db --rank 3\n"
       "  stepscope analyze trace.json.gz\n"
       "  stepscope analyze run.db --price-per-hour 1.20 --samples-per-step 64\n"
       "  stepscope analyze run.db --json | jq '.verdict.kind, .shares.input'\n"

@@ -2,12 +2,15 @@
 #include "viewer-export/report/report.h"
 
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "analyzer/compare/compare.h"
+#include "analyzer/verdict/ranks.h"
 #include "analyzer/words.h"
 #include "cli/open_run.h"
 #include "cli/terminal_out.h"
@@ -30,6 +33,7 @@ struct ReportArguments {
   std::string store;
   std::string output = "report.html";
   std::string baseline;
+  std::optional<std::int64_t> rank;
 };
 
 Result<AnalysisReport> analyse(const TraceReader& reader, const ReportArguments& arguments,
@@ -79,6 +83,10 @@ Status report_sweep(const ReportArguments& arguments) {
     return Status::error(ErrorKind::kUsage, "--baseline: " + arguments.store +
                                                 " is a sweep; it is compared with none");
   }
+  if (arguments.rank) {
+    return Status::error(ErrorKind::kUsage,
+                         "--rank: " + arguments.store + " is a sweep; omit --rank");
+  }
   const auto data = read_sweep(arguments.store);
   if (!data.ok()) return data.status();
   auto file = OutputFile::create(arguments.output);
@@ -93,8 +101,11 @@ Status report(const ReportArguments& arguments) {
   if (is_sweep(arguments.store)) return report_sweep(arguments);
   const auto opened = OpenedRun::open(arguments.store);
   if (!opened.ok()) return opened.status();
-  const auto run = analyse(opened->reader(), arguments, "");
+  auto run = analyse(opened->reader(), arguments, "");
   if (!run.ok()) return run.status();
+  if (arguments.rank) {
+    if (Status status = keep_rank(*run, *arguments.rank); !status.ok()) return status;
+  }
   if (run->loops.empty() && !arguments.baseline.empty()) {
     return Status::error(ErrorKind::kBadInput, arguments.store + ": " + no_steps_text(*run));
   }
@@ -105,6 +116,10 @@ Status report(const ReportArguments& arguments) {
   if (!file.ok()) return file.status();
   const ReportDocuments documents{json_report(*run, kPageTop), *comparison, std::nullopt,
                                   losses_text(run->losses, run->run.is_incomplete())};
+  // The page has a table of all ranks, and the details of one.
+  if (run->ranks && !arguments.rank) {
+    if (Status kept = keep_rank(*run, run->loops.front().rank); !kept.ok()) return kept;
+  }
   const Status status = write_report(opened->reader(), to_analysis(*run), documents, **file);
   if (!status.ok()) return status;
   print_summary(arguments, *run);
@@ -124,10 +139,13 @@ void add_report(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   verb->add_option("--baseline", arguments->baseline,
                    "an earlier recording; adds a page on what has changed since");
+  verb->add_option("--rank", arguments->rank,
+                   "the page of this rank of a distributed run; default: of the whole job");
   verb->footer(
       "Examples:\n"
       "  stepscope report run.db -o report.html\n"
       "  stepscope report after.db --baseline before.db -o report.html\n"
+      "  stepscope report run.db --rank 3 -o rank3.html\n"
       "Neither store is written to. The output replaces an earlier file of that name only when it "
       "is\nwhole. Exit codes: 0 fine, 2 wrong usage, 3 no store or a broken one, an output that "
       "cannot be\nwritten, or a run without a training step to compare.");

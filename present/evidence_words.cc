@@ -13,6 +13,7 @@ namespace stepscope {
 std::string statement_of(const EvidenceFact& fact, const LoopReport& loop) {
   switch (fact.kind) {
     case EvidenceKind::kShare:
+    case EvidenceKind::kRankWait:
       return percent_text(fact.value) + " " + verdict_clause(loop);
     case EvidenceKind::kPopulation:
       return count_text(loop.populations[fact.population].steps) +

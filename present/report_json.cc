@@ -7,6 +7,7 @@
 #include "present/death_words.h"
 #include "present/json_value.h"
 #include "present/report_loop_json.h"
+#include "present/report_rank_json.h"
 #include "present/report_run_json.h"
 
 namespace stepscope {

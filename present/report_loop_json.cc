@@ -12,6 +12,7 @@
 #include "present/json_value.h"
 #include "present/population_words.h"
 #include "present/replay_words.h"
+#include "present/report_rank_json.h"
 #include "present/verdict_words.h"
 
 namespace stepscope {
@@ -434,6 +435,7 @@ Json loop_json(const LoopReport& loop, std::size_t top, const Price& price) {
                {"input", input_json(loop.input)},
                {"memory", memory_json(loop)},
                {"starvation", starvation_json(loop)},
+               {"rank_wait", rank_wait_json(loop)},
                {"verdict", verdict_json(loop)},
                {"populations", populations_json(loop)},
                {"drift", drift_json(loop)},

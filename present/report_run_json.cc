@@ -7,7 +7,6 @@
 #include "analyzer/words.h"
 #include "present/death_words.h"
 #include "present/json_value.h"
-#include "present/rank_words.h"
 
 namespace stepscope {
 namespace {
@@ -142,30 +141,6 @@ Json losses_json(const AnalysisReport& report) {
     (kernel ? kernels : loss.kind == "sample" ? samples : events) += loss.count;
   }
   return {{"events", events}, {"kernels", kernels}, {"samples", samples}, {"by_kind", kinds}};
-}
-
-Json ranks_json(const AnalysisReport& report) {
-  if (!report.ranks) return nullptr;
-  Json rows = Json::array();
-  for (const RankRow& row : report.ranks->rows) {
-    rows.push_back({{"rank", row.rank},
-                    {"process", row.pid},
-                    {"step_ns", std::llround(row.step_ns)},
-                    {"work_ns", std::llround(row.work_ns())},
-                    {"communication_ns", std::llround(row.communication_ns)},
-                    {"last_in", row.last_in},
-                    {"waits_ns", std::llround(row.waits_ns)},
-                    {"costs_ns", std::llround(row.costs_ns)}});
-  }
-  const auto& straggler = report.ranks->straggler;
-  return {{"count", report.ranks->rows.size()},
-          {"straggler", straggler ? Json(*straggler) : Json(nullptr)},
-          {"gap_ns", std::llround(report.ranks->gap_ns)},
-          {"wait_share", report.ranks->wait_share},
-          {"step_without_ns",
-           straggler ? Json(std::llround(report.ranks->step_without_ns)) : Json(nullptr)},
-          {"why", ranks_sentence(*report.ranks)},
-          {"each", rows}};
 }
 
 }  // namespace stepscope

@@ -12,8 +12,6 @@ namespace stepscope {
 nlohmann::ordered_json run_json(const AnalysisReport& report);
 // Where threads were when they were last looked at.
 nlohmann::ordered_json last_lines_json(const std::vector<LastLine>& lines);
-// The key "ranks"; null where there is one rank.
-nlohmann::ordered_json ranks_json(const AnalysisReport& report);
 nlohmann::ordered_json losses_json(const AnalysisReport& report);
 
 }  // namespace stepscope

@@ -9,9 +9,9 @@
 #include "analyzer/words.h"
 #include "present/death_words.h"
 #include "present/losses.h"
-#include "present/rank_words.h"
 #include "present/report_breakdown.h"
 #include "present/report_lines.h"
+#include "present/report_ranks.h"
 #include "present/report_tables.h"
 #include "present/report_verdict.h"
 #include "present/report_words.h"
@@ -50,14 +50,6 @@ std::string death_lines(const AnalysisReport& report, const Palette& palette) {
   if (std::any_of(report.processes.begin(), report.processes.end(), of_memory))
     text += "  the largest that fits:  stepscope sweep -p batch=8,16,32,64 -- PROGRAM … {batch}\n";
   return text.empty() ? "" : "\n" + text;
-}
-
-std::string rank_lines(const AnalysisReport& report, const Palette& palette) {
-  if (!report.ranks) return "";
-  std::string text = "\n";
-  for (const std::string& line : wrap(ranks_sentence(*report.ranks), kPageWidth - 2))
-    text += "  " + (report.ranks->straggler ? palette.yellow(line) : line) + "\n";
-  return text;
 }
 
 std::string left_out(const LoopReport& loop) {
@@ -113,16 +105,34 @@ std::string whole_lines(const AnalysisReport& report, const TextOptions& options
          "\n" + category_lines(whole) + top_ops(whole, options.top, /*whole=*/true);
 }
 
-std::string loop_title(const AnalysisReport& report, std::size_t index) {
+std::string rank_title(const AnalysisReport& report, const LoopReport& loop) {
+  if (loop.rank < 0) return "";
+  std::string text = "rank " + std::to_string(loop.rank);
+  if (report.ranks) text += " of " + std::to_string(report.ranks->rows.size());
+  if (report.ranks && report.ranks->straggler == loop.rank)
+    text += report.ranks->rows.size() == 2 ? ", which the other waits for" : ", the straggler";
+  return text + kDot;
+}
+
+// `loops`: those that the page tells of.
+std::string loop_title(const AnalysisReport& report, std::size_t index, std::size_t loops) {
   const LoopReport& loop = report.loops[index];
-  const std::string rank = loop.rank >= 0 ? "rank " + std::to_string(loop.rank) + kDot : "";
-  return cut("loop " + std::to_string(index + 1) + " of " + std::to_string(report.loops.size()) +
-                 kDot + rank + "process " + std::to_string(loop.pid) + kDot + "thread " +
-                 std::to_string(loop.tid) + " " + loop.thread_name + kDot +
+  const std::string which =
+      loops > 1 ? "loop " + std::to_string(index + 1) + " of " + std::to_string(loops) + kDot : "";
+  return cut(which + rank_title(report, loop) + "process " + std::to_string(loop.pid) + kDot +
+                 "thread " + std::to_string(loop.tid) + " " + loop.thread_name + kDot +
                  (loop.device == DeviceId::kNone ? "" : device_text(loop) + kDot) +
                  step_range(loop),
              kPageWidth) +
          "\n";
+}
+
+// Of a distributed run those of its first rank: the table tells of the others.
+std::size_t loops_of_page(const AnalysisReport& report) {
+  if (!report.ranks) return report.loops.size();
+  const std::int64_t rank = report.loops.front().rank;
+  return static_cast<std::size_t>(
+      std::ranges::count_if(report.loops, [rank](const LoopReport& l) { return l.rank == rank; }));
 }
 
 // What there is too much of to be told one by one.
@@ -144,14 +154,25 @@ std::string limit_lines(const AnalysisReport& report) {
   return text.empty() ? "" : "\n" + text;
 }
 
-std::string next_lines(const TextOptions& options) {
+std::string next_lines(const AnalysisReport& report, const TextOptions& options) {
   const std::string store = printable(options.store);
-  if (options.imported) {
-    return "\n  next   stepscope import " + store + " -o run.db\n" +
-           "         keeps it, to query and to export\n";
+  std::vector<std::string> lines;
+  if (report.ranks && !options.one_rank) {
+    const RankRow& first = report.ranks->rows.front();
+    const RankRow& second = report.ranks->rows[1];
+    const bool is_shown = first.rank == report.loops.front().rank;
+    lines.push_back("stepscope analyze " + store + " --rank " +
+                    std::to_string((is_shown ? second : first).rank));
   }
-  return "\n  next   stepscope view " + store + "\n         stepscope export " + store +
-         " -o trace.json.gz\n         sqlite3 " + store + " \"select * from step_breakdown\"\n";
+  if (options.imported) {
+    lines.push_back("stepscope import " + store + " -o run.db");
+    lines.emplace_back("keeps it, to query and to export");
+  } else {
+    lines.push_back("stepscope view " + store);
+    lines.push_back("stepscope export " + store + " -o trace.json.gz");
+    lines.push_back("sqlite3 " + store + " \"select * from step_breakdown\"");
+  }
+  return "\n  next   " + join(lines, "\n         ") + "\n";
 }
 
 }  // namespace
@@ -189,15 +210,17 @@ std::string text_report(const AnalysisReport& report, const TextOptions& options
     return text + whole_lines(report, options, palette);
   }
   std::string text = cut(run_header(report, &report.loops.front()), kPageWidth) + "\n" +
-                     death_lines(report, palette) + rank_lines(report, palette);
-  for (std::size_t i = 0; i < report.loops.size(); ++i) {
+                     death_lines(report, palette) +
+                     ranks_block(report, palette, /*table=*/!options.one_rank);
+  const std::size_t loops = loops_of_page(report);
+  for (std::size_t i = 0; i < loops; ++i) {
     const LoopReport& loop = report.loops[i];
     text += "\n";
-    if (report.loops.size() > 1) text += loop_title(report, i);
+    if (loops > 1 || report.ranks) text += loop_title(report, i, loops);
     text += i < kWholePages ? loop_page(report, loop, options, palette)
                             : verdict_lines(loop, palette) + step_time_line(loop, palette);
   }
-  return text + limit_lines(report) + next_lines(options);
+  return text + limit_lines(report) + next_lines(report, options);
 }
 
 }  // namespace stepscope

@@ -13,6 +13,7 @@ namespace stepscope {
 struct TextOptions {
   std::string store = "run.db";  // for the commands that the page names
   bool imported = false;         // `store` is a trace, and was imported for this once
+  bool one_rank = false;         // only the loops of one rank are in the report (keep_rank)
   bool color = false;
   Price price;
   int top = 5;  // ops and slowest steps listed at most

@@ -11,6 +11,17 @@
 #include "viewer-export/report/report.h"
 
 namespace stepscope {
+namespace {
+
+// What the page of a distributed run needs: the details of its first rank.
+Analysis one_rank(AnalysisReport report) {
+  std::erase_if(report.loops, [rank = report.loops.front().rank](const LoopReport& loop) {
+    return loop.rank != rank;
+  });
+  return to_analysis(report);
+}
+
+}  // namespace
 
 Result<std::string> ServedRun::page() {
   const MutexLock lock(page_mutex_);
@@ -19,17 +30,20 @@ Result<std::string> ServedRun::page() {
   if (!reader.ok()) return reader.status();
   if (!page_.empty() && (*reader)->being_recorded() && Clock::now() < renew_page_at_) return page_;
   const auto begun = Clock::now();
-  const auto report = analyze_(**reader);
+  auto report = analyze_(**reader);
   if (!report.ok()) return report.status();
+  const bool grows = report->run.being_recorded;
   StringSink sink;
   const ReportDocuments documents{json_report(*report, kPageTop), "",
                                   ReportDocuments::Beside{true, live_},
                                   losses_text(report->losses, report->run.is_incomplete())};
   auto analysis = std::make_shared<const Analysis>(to_analysis(*report));
-  const Status status = write_report(**reader, *analysis, documents, sink);
+  const Status status = report->ranks
+                            ? write_report(**reader, one_rank(*std::move(report)), documents, sink)
+                            : write_report(**reader, *analysis, documents, sink);
   if (!status.ok()) return status;
   page_ = sink.text();
-  page_grows_ = report->run.being_recorded;
+  page_grows_ = grows;
   // Of a running recording at most a tenth of the time goes into pages, however large it gets.
   renew_page_at_ = Clock::now() + 9 * (Clock::now() - begun);
   analysis_ = std::move(analysis);

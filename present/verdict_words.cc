@@ -8,6 +8,7 @@
 #include "present/evidence_words.h"
 #include "present/op_words.h"
 #include "present/population_words.h"
+#include "present/rank_words.h"
 #include "present/report_words.h"
 #include "present/segment_words.h"
 #include "present/starvation_words.h"
@@ -136,6 +137,19 @@ std::string starved_reason(const LoopReport& report) {
   return who + " ready and had no core." + (taker.empty() ? "" : " " + taker);
 }
 
+// For the rank that it waits for to be worth a word.
+bool waits_enough(const LoopReport& report) {
+  return report.rank_wait && report.rank_wait->share >= kStallListed;
+}
+
+// Of communication, how much is waiting for other ranks, unless the verdict says it.
+std::string waiting_part(const LoopReport& report) {
+  if (!waits_enough(report) || report.basis.bottleneck.straggler) return "";
+  return in_units(" (" + percent_text(report.rank_wait->share) + " " +
+                      rank_wait_clause(*report.rank_wait) + ")",
+                  report.unit());
+}
+
 std::string main_reason(const LoopReport& report, const Bottleneck& bottleneck) {
   if (bottleneck.memory_pressure) return memory_reason(report);
   if (bottleneck.starved) return starved_reason(report);
@@ -145,6 +159,8 @@ std::string main_reason(const LoopReport& report, const Bottleneck& bottleneck) 
     case Category::kHost:
       if (report.basis.top) return scope_reason(*report.basis.top, report.unit());
       return "It runs on the loop thread between the ops: the program's own Python or C++ code.";
+    case Category::kCommunication:
+      return waits_enough(report) ? rank_wait_reason(*report.rank_wait) : "";
     case Category::kLaunch:
     case Category::kCompute:
       if (report.device != DeviceId::kNone) return device_reason(report, bottleneck.category);
@@ -176,13 +192,20 @@ std::string stall_name(const Stall& stall) {
   return category_name(stall.category);
 }
 
+std::string further_stall(const LoopReport& report, const Stall& stall) {
+  const bool communicates =
+      stall.kind == StallKind::kCategory && stall.category == Category::kCommunication;
+  return stall_name(stall) + " " + percent_text(stall.share) +
+         (communicates ? waiting_part(report) : "");
+}
+
 // The stalls that are too large to be left unsaid.
 std::string further_stalls(const LoopReport& report) {
   const VerdictBasis& basis = report.basis;
   if (basis.further.empty()) return "";
   std::string text;
   for (const Stall& stall : basis.further)
-    text += (text.empty() ? "" : ", ") + stall_name(stall) + " " + percent_text(stall.share);
+    text += (text.empty() ? "" : ", ") + further_stall(report, stall);
   const std::string taker = basis.bottleneck.starved ? "" : taker_sentence(report.starvation.cores);
   return "Also: " + text + "." + (taker.empty() ? "" : " " + taker);
 }
@@ -258,6 +281,8 @@ std::string doubt_text(const Doubt& doubt) {
 
 std::string verdict_clause(const LoopReport& loop) {
   const Bottleneck& bottleneck = loop.basis.bottleneck;
+  if (bottleneck.straggler && loop.rank_wait)
+    return in_units(rank_wait_clause(*loop.rank_wait), loop.unit());
   const bool on_device = loop.device != DeviceId::kNone && !bottleneck.overlaps();
   return in_units(on_device ? device_clause_of(bottleneck.category) : clause_of(bottleneck),
                   loop.unit());

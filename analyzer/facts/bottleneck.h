@@ -34,6 +34,7 @@ struct Bottleneck {
   std::string kind;      // "input-bound"
   std::string degree;    // "highly", "moderately" or empty
   double share = 0;
+  bool straggler = false;  // of category kCommunication: most of it is waiting for other ranks
 
   // Its share is not that of a category.
   [[nodiscard]] bool overlaps() const { return memory_pressure || starved; }

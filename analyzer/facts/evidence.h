@@ -18,6 +18,7 @@ enum class EvidenceKind : std::uint8_t {
   kLoopStarved,      // the share of the step in which the loop thread had no core
   kPoolStarved,      // the same of the threads that compute for it
   kWorkersStarved,   // the same of the workers that it waited for
+  kRankWait,         // the share of the step in which a rank waited for the last one
   kDeath,            // the exit code or signal of the process
   kAdvice,           // of the advice that it is part of
 };

@@ -11,6 +11,10 @@
 
 namespace stepscope {
 
+// Fewer steps lower the confidence to medium, and to low.
+inline constexpr std::int64_t kEnoughSteps = 20;
+inline constexpr std::int64_t kLeastSteps = 5;
+
 struct ConfidenceInput {
   std::int64_t steps = 0;     // the verdict rests on
   bool warm_up_only = false;  // no other steps exist

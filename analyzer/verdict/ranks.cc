@@ -1,48 +1,50 @@
 #include "analyzer/verdict/ranks.h"
 
 #include <algorithm>
-#include <functional>
+#include <array>
 #include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "analyzer/median.h"
+#include "analyzer/verdict/rank_steps.h"
+#include "analyzer/verdict/rank_wait.h"
 #include "analyzer/verdict/summary.h"
 
 namespace stepscope {
 namespace {
 
+constexpr double kGoodPart = 0.25;  // of its category, for a line to be named
+
 double mean_ns(const LoopReport& loop, Category category) {
   return share_of(loop.shares, category) * static_cast<double>(loop.wall.mean);
 }
 
-RankRow row_of(const LoopReport& loop) {
-  RankRow row;
-  row.rank = loop.rank;
-  row.pid = loop.pid;
-  row.step_ns = static_cast<double>(loop.wall.mean);
-  row.communication_ns = mean_ns(loop, Category::kCommunication);
-  return row;
+// Of fewer than four ranks the fastest, since half of them may be slow (docs/fleet.md).
+double usual(std::vector<double> values) {
+  if (values.size() < 4) return *std::min_element(values.begin(), values.end());
+  return (lower_median(values) + upper_median(values)) / 2;
 }
 
-// Over all ranks except `left_out`.
+using Loops = std::vector<const LoopReport*>;
+
 template <typename Value>
-double median_of_others(const std::vector<const LoopReport*>& loops, const LoopReport* left_out,
-                        const Value& value) {
+double usual_of(const Loops& loops, const Value& value) {
   std::vector<double> values;
-  for (const LoopReport* loop : loops) {
-    if (loop != left_out) values.push_back(value(*loop));
-  }
-  return lower_median(std::move(values));
+  for (const LoopReport* loop : loops) values.push_back(value(*loop));
+  return usual(std::move(values));
 }
 
-// Fills where the straggler exceeds the others most.
-void find_excess(const LoopReport& slow, const std::vector<const LoopReport*>& loops,
-                 RankReport& report) {
+// Where the straggler exceeds the usual rank most.
+void find_excess(const LoopReport& slow, const Loops& loops, RankReport& report) {
   for (int i = 0; i < kCategoryCount; ++i) {
     const auto category = static_cast<Category>(i);
     if (category == Category::kCommunication) continue;
-    const double more =
-        mean_ns(slow, category) -
-        median_of_others(loops, &slow, [&](const LoopReport& l) { return mean_ns(l, category); });
+    const double more = mean_ns(slow, category) - usual_of(loops, [&](const LoopReport& loop) {
+                          return mean_ns(loop, category);
+                        });
     if (more > report.excess_ns) {
       report.excess = category;
       report.excess_ns = more;
@@ -50,94 +52,221 @@ void find_excess(const LoopReport& slow, const std::vector<const LoopReport*>& l
   }
 }
 
-// What each rank did in one step.
-struct Turn {
-  double work_ns = 0, communication_ns = 0;
-};
-
-// By step number, a turn for each rank; only the steps that all ranks have.
-std::vector<std::vector<Turn>> common_steps(const std::vector<const LoopReport*>& ranks) {
-  std::map<std::int64_t, std::vector<Turn>> by_number;
-  for (const LoopReport* loop : ranks) {
-    for (const std::size_t i : loop->analysed) {
-      const Step& step = loop->steps[i];
-      const auto communication = static_cast<double>(exposed_ns(step, Category::kCommunication));
-      by_number[step.number].push_back(
-          {static_cast<double>(to_ns(step.dur)) - communication, communication});
-    }
+bool is_about(const LineShare& line, Category category) {
+  const std::string_view about = line.category;
+  switch (category) {
+    case Category::kInput:
+      return about == "input";
+    case Category::kHost:
+    case Category::kOther:
+      return about == "host" && line.place == LinePlace::kLoop;
+    case Category::kCompute:
+      return about == "forward" || about == "backward" || about == "optimizer";
+    default:
+      return false;
   }
-  std::vector<std::vector<Turn>> steps;
-  for (auto& [number, turns] : by_number) {
-    if (turns.size() == ranks.size()) steps.push_back(std::move(turns));
-  }
-  return steps;
 }
 
-// Who waits for whom: in each step the rank with the most work of its own enters the collectives
-// last, and the time by which the others communicate longer than it does is spent waiting for it.
-// `after`: by rank, how much shorter the step would be if the rank were as fast as the next;
-// summed.
-void account_waits(const std::vector<std::vector<Turn>>& steps, RankReport& report,
-                   std::vector<double>& after) {
-  const auto count = static_cast<double>(std::max<std::size_t>(steps.size(), 1));
-  const auto others = static_cast<double>(report.rows.size() - 1);
-  double waited = 0, total = 0;
-  for (const std::vector<Turn>& turns : steps) {
-    std::vector<double> works;
-    for (const Turn& turn : turns) works.push_back(turn.work_ns);
-    const auto last =
-        static_cast<std::size_t>(std::max_element(works.begin(), works.end()) - works.begin());
-    std::nth_element(works.begin(), works.begin() + 1, works.end(), std::greater<>());
-    after[last] += turns[last].work_ns - works[1];
-    double wait_for_it = 0;
-    for (std::size_t r = 0; r < turns.size(); ++r) {
-      const double wait = std::max(0.0, turns[r].communication_ns - turns[last].communication_ns);
-      report.rows[r].waits_ns += wait / count;
-      wait_for_it += wait;
-      total += turns[r].work_ns + turns[r].communication_ns;
-    }
-    report.rows[last].costs_ns += wait_for_it / others / count;
-    report.rows[last].last_in += wait_for_it > 0 ? 1 : 0;
-    waited += wait_for_it;
+// The line with the most time of a category; who makes the batches goes before who waits for them.
+std::optional<LineShare> line_of(const LoopReport& loop, Category category) {
+  const LineShare* best = nullptr;
+  for (const LineShare& line : loop.lines) {
+    if (!is_about(line, category) || line.share < kGoodPart) continue;
+    const auto precedes = [](const LineShare& a, const LineShare& b) {
+      return a.place == b.place ? a.step > b.step : a.place == LinePlace::kWorker;
+    };
+    if (best == nullptr || precedes(line, *best)) best = &line;
   }
-  report.wait_share = total > 0 ? waited / total : 0;
-  for (double& ns : after) ns /= count;
+  return best == nullptr || loop.line_use.withheld ? std::nullopt : std::optional(*best);
+}
+
+// In the steps in which this rank held up the others.
+std::optional<RankExcess> excess_of(std::size_t rank, const Loops& loops,
+                                    const std::vector<ComparedStep>& steps) {
+  std::array<double, kCategoryCount> more{};
+  double count = 0;
+  for (const ComparedStep& step : steps) {
+    if (step.last != rank || !step.held_up) continue;
+    ++count;
+    for (std::size_t c = 0; c < more.size(); ++c) {
+      std::vector<double> values;
+      for (std::size_t r = 0; r < loops.size(); ++r)
+        values.push_back(static_cast<double>(
+            exposed_ns(loops[r]->steps[step.turns[r].index], static_cast<Category>(c))));
+      more[c] += values[rank] - usual(values);
+    }
+  }
+  more[static_cast<std::size_t>(Category::kCommunication)] = 0;
+  const auto most = std::max_element(more.begin(), more.end());
+  if (count == 0 || *most <= 0) return std::nullopt;
+  const auto category = static_cast<Category>(most - more.begin());
+  return RankExcess{category, *most / count, line_of(*loops[rank], category)};
+}
+
+// SQL that gives the share of its steps in which this loop waited for the last rank.
+std::string wait_query(const LoopReport& own, const Loops& loops) {
+  const auto number = [](auto id) { return std::to_string(static_cast<std::uint32_t>(id)); };
+  std::string which;
+  for (const LoopReport* loop : loops) {
+    which += (which.empty() ? "(" : ", (") + number(loop->verdict.thread) + ", " +
+             number(loop->verdict.device) + ")";
+  }
+  const std::string mine = "iif(thread_id = " + number(own.verdict.thread) + " AND ifnull(" +
+                           "device_id, 0) = " + number(own.verdict.device) + ", ";
+  return "SELECT sum(max(0.0, mine - last)) / sum(dur) AS share FROM (SELECT number, "
+         "max(dur_ns - communication_ns), communication_ns AS last, sum(" +
+         mine + "communication_ns, 0)) AS mine, sum(" + mine +
+         "dur_ns, 0)) AS dur FROM step_breakdown WHERE population > 0 AND (thread_id, "
+         "ifnull(device_id, 0)) IN (VALUES " +
+         which + ") GROUP BY number HAVING count(*) = " + std::to_string(loops.size()) + ")";
+}
+
+// The ranks and what was compared of them.
+class Comparison {
+ public:
+  explicit Comparison(std::vector<LoopReport*> loops)
+      : loops_(loops.begin(), loops.end()),
+        own_(std::move(loops)),
+        steps_(compared_steps(loops_)),
+        waits_(loops_.size(), std::vector<double>(loops_.size())) {}
+
+  void account(const std::optional<StepSpan>& only, RankReport& report) {
+    report.steps = count_steps(loops_, steps_, only);
+    const double count = std::max<double>(static_cast<double>(steps_.size()), 1);
+    const double others = static_cast<double>(loops_.size()) - 1;
+    double waited = 0, total = 0;
+    for (const ComparedStep& step : steps_) {
+      report.rows[step.last].last_in += step.held_up ? 1 : 0;
+      for (std::size_t r = 0; r < loops_.size(); ++r) {
+        const double wait = step.wait_ns(r);
+        waits_[r][step.last] += wait;
+        report.rows[r].waits_ns += wait / count;
+        report.rows[step.last].costs_ns += wait / others / count;
+        waited += wait;
+        total += step.turns[r].work_ns + step.turns[r].communication_ns;
+      }
+    }
+    report.wait_share = total > 0 ? waited / total : 0;
+    for (std::size_t r = 0; r < loops_.size(); ++r)
+      report.rows[r].excess = excess_of(r, loops_, steps_);
+    for (std::size_t r = 0; r < loops_.size(); ++r) add_wait(r, report);
+  }
+
+  // The rank for which the others wait, if its work exceeds that of the usual rank.
+  void find_straggler(RankReport& report) const {
+    const auto slow = std::max_element(
+        report.rows.begin(), report.rows.end(),
+        [](const RankRow& a, const RankRow& b) { return a.work_ns() < b.work_ns(); });
+    std::vector<double> works;
+    for (const RankRow& row : report.rows) works.push_back(row.work_ns());
+    report.usual_work_ns = usual(std::move(works));
+    report.gap_ns = slow->work_ns() - report.usual_work_ns;
+    if (report.gap_ns < kLeastRankGap * slow->step_ns) return;
+    const auto rank = static_cast<std::size_t>(slow - report.rows.begin());
+    double saved = 0;
+    for (const ComparedStep& step : steps_) saved += step.last == rank ? step.saved_ns : 0;
+    report.straggler = slow->rank;
+    report.step_without_ns =
+        slow->step_ns - saved / std::max<double>(static_cast<double>(steps_.size()), 1);
+    find_excess(*loops_[rank], loops_, report);
+  }
+
+ private:
+  void add_wait(std::size_t rank, RankReport& report) const {
+    const std::vector<double>& by = waits_[rank];
+    const auto most = static_cast<std::size_t>(std::max_element(by.begin(), by.end()) - by.begin());
+    RankRow& row = report.rows[rank];
+    const double all = row.waits_ns * static_cast<double>(steps_.size());
+    if (all <= 0) return;
+    row.waits_for = report.rows[most].rank;
+    RankWait wait;
+    wait.ranks = loops_.size();
+    for (const ComparedStep& step : steps_)
+      wait.steps.emplace_back(step.turns[rank].index, step.wait_ns(rank));
+    wait.rank = *row.waits_for;
+    wait.rank_part = by[most] / all;
+    wait.excess = report.rows[most].excess;
+    wait.query = wait_query(*loops_[rank], loops_);
+    own_[rank]->rank_wait = std::move(wait);
+  }
+
+  const Loops loops_;
+  const std::vector<LoopReport*> own_;  // the same, to add to
+  const std::vector<ComparedStep> steps_;
+  std::vector<std::vector<double>> waits_;  // of each rank for each other
+};
+
+RankRow row_of(const LoopReport& loop) {
+  RankRow row;
+  row.rank = loop.rank;
+  row.pid = loop.pid;
+  row.step_ns = static_cast<double>(loop.wall.mean);
+  row.communication_ns = mean_ns(loop, Category::kCommunication);
+  row.shares = loop.shares;
+  return row;
+}
+
+// "ranks 0, 3", "ranks 0–63"
+std::string rank_list(const std::set<std::int64_t>& ranks) {
+  const std::int64_t first = *ranks.begin(), last = *ranks.rbegin();
+  if (last - first + 1 == std::ssize(ranks) && last > first)
+    return "ranks " + std::to_string(first) + "–" + std::to_string(last);
+  std::string text;
+  for (const std::int64_t rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
+  return (ranks.size() == 1 ? "rank " : "ranks ") + text;
+}
+
+void put_first(std::int64_t rank, std::vector<LoopReport>& loops) {
+  std::stable_partition(loops.begin(), loops.end(),
+                        [rank](const LoopReport& loop) { return loop.rank == rank; });
 }
 
 }  // namespace
 
-std::optional<RankReport> compare_ranks(const std::vector<LoopReport>& loops) {
-  std::map<std::int64_t, const LoopReport*> by_rank;  // the loops with most step time come first
-  for (const LoopReport& loop : loops) {
+std::optional<RankReport> compare_ranks(std::vector<LoopReport>& loops,
+                                        const std::optional<StepSpan>& only) {
+  std::map<std::int64_t, LoopReport*> by_rank;
+  for (LoopReport& loop : loops) {
     if (loop.rank >= 0 && !loop.analysed.empty()) by_rank.try_emplace(loop.rank, &loop);
   }
   if (by_rank.size() < 2) return std::nullopt;
   RankReport report;
-  std::vector<const LoopReport*> ranks;
+  std::vector<LoopReport*> ranks;
   for (const auto& [rank, loop] : by_rank) {
     ranks.push_back(loop);
     report.rows.push_back(row_of(*loop));
   }
-  if (!std::all_of(ranks.begin(), ranks.end(), [](auto* loop) { return loop->ops_recorded; })) {
-    report.ops_on_all = false;
-    return report;
+  report.ops_on_all =
+      std::all_of(ranks.begin(), ranks.end(), [](auto* loop) { return loop->ops_recorded; });
+  if (report.ops_on_all) {
+    Comparison comparison(ranks);
+    comparison.account(only, report);
+    comparison.find_straggler(report);
+    for (LoopReport* loop : ranks) judge_rank_wait(*loop);
+  } else {
+    report.steps = count_steps({ranks.begin(), ranks.end()}, {}, only);
   }
-  std::vector<double> saved_if_next(ranks.size());
-  account_waits(common_steps(ranks), report, saved_if_next);
-  const auto slow = std::max_element(
-      report.rows.begin(), report.rows.end(),
-      [](const RankRow& a, const RankRow& b) { return a.work_ns() < b.work_ns(); });
-  const LoopReport* const slow_loop = by_rank.at(slow->rank);
-  const double others_work = median_of_others(
-      ranks, slow_loop, [](const LoopReport& loop) { return row_of(loop).work_ns(); });
-  report.gap_ns = slow->work_ns() - others_work;
-  if (report.gap_ns < kLeastRankGap * slow->step_ns) return report;
-  report.straggler = slow->rank;
-  report.step_without_ns =
-      slow->step_ns - saved_if_next[static_cast<std::size_t>(slow - report.rows.begin())];
-  report.others_work_ns = others_work;
-  find_excess(*slow_loop, ranks, report);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    report.rows[r].kind = ranks[r]->verdict.kind;
+    report.rows[r].degree = ranks[r]->verdict.degree;
+    report.rows[r].share = ranks[r]->verdict.share;
+  }
+  put_first(report.straggler.value_or(loops.front().rank), loops);
   return report;
+}
+
+Status keep_rank(AnalysisReport& report, std::int64_t rank) {
+  std::set<std::int64_t> known;
+  for (const LoopReport& loop : report.loops) {
+    if (loop.rank >= 0) known.insert(loop.rank);
+  }
+  if (!known.contains(rank)) {
+    return Status::error(ErrorKind::kUsage,
+                         "--rank " + std::to_string(rank) + ": the run has " +
+                             (known.empty() ? "no ranks; omit --rank" : rank_list(known)));
+  }
+  std::erase_if(report.loops, [rank](const LoopReport& loop) { return loop.rank != rank; });
+  return {};
 }
 
 }  // namespace stepscope

@@ -468,6 +468,7 @@ std::string answer(const RecordedRun& recording, const std::vector<std::string>&
           << " costs " << std::llround(row.costs_ns) << " last in " << row.last_in << "\n";
     }
     out << "because " << ranks_sentence(ranks) << "\n";
+    out << "steps " << rank_steps_sentence(ranks) << "\n";
   }
   if (report->loops.empty()) out << "no-steps " << no_steps_text(*report) << "\n";
   if (report->whole && shows(show, "whole")) {

@@ -164,6 +164,23 @@ def on_device(steps=25, rank=0, world=1, work=700, until=1000):
     return trace
 
 
+def late_input(rank, steps=24, every=3, stall=1500, work=700, until=1000):
+    """One of two ranks on devices; in each `every`th step rank 0 waits for its input and rank 1 for rank 0."""
+    trace = Trace(rank=rank, world=2)
+    for number in range(1, steps + 1):
+        start = trace.at
+        late = stall if number % every == 0 else 0
+        trace.wait(30 + (late if rank == 0 else 0))
+        begin = trace.at
+        trace.launch("aten::addmm", "void gemm<float>(float const*, float*)", 10, work)
+        reduced = until + (late if rank == 1 else 0)
+        trace.launch("c10d::allreduce_", "ncclDevKernel_AllReduce_Sum_f32", work, reduced - work)
+        trace.at = begin + reduced
+        trace.optimizer(20)
+        trace.step(number, start)
+    return trace
+
+
 HOSTILE_NAMES = (
     "</script><script>document.title='taken over'</script>",
     "<img src=x onerror=\"document.title='taken over'\">",

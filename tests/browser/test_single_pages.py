@@ -105,18 +105,31 @@ def test_ranks_name_the_straggler(open_report, reports, stores, run_stepscope):
     )
     page = open_report(reports("ranks"), "ranks")
     assert document["ranks"]["why"] in text_of(page)
-    assert page.locator("tbody tr").count() == 3
+    assert page.locator("tbody").first.locator("tr").count() == 3
+    assert document["ranks"]["steps"]["why"] in text_of(page)
     straggler = document["ranks"]["straggler"]
     assert straggler == 1 and "1 (slowest)" in text_of(page)
 
 
-def test_each_loop_can_be_chosen(open_report, reports):
+def test_one_page_is_of_all_ranks_and_the_details_of_one(open_report, reports):
     page = open_report(reports("ranks"))
-    assert page.locator("#loop option").count() == 3
-    mean = page.locator("[data-json$='steps.wall_ns.mean']").first
-    before = mean.get_attribute("data-json")
-    page.select_option("#loop", "2")
-    assert mean.get_attribute("data-json") != before
+    assert page.locator("#loop").count() == 0 and "3 ranks" in page.inner_text("#run-title")
+    assert "Rank 1 of 3, the straggler" in text_of(page)
+    ranks = page.locator("section", has=page.get_by_role("heading", name="The ranks"))
+    rows = ranks.locator("tbody tr").all_inner_texts()
+    assert len(rows) == 3 and "24 of 24" in rows[1] and "compute +" in rows[1]
+    assert "waits for rank 1" in rows[0] and "0 of 24" in rows[0]
+    assert "--rank 0" in ranks.inner_text()
+    go_to(page, "ops")
+    assert page.locator("[data-json*='loops.1.']").count() == 0
+
+
+def test_rank_makes_the_page_of_one_rank(open_report, reports):
+    page = open_report(reports("ranks", "--rank", "2"))
+    assert "rank 2 of 3" in page.inner_text("#run-title")
+    assert page.inner_text("main h1") == "Highly straggler-bound"
+    assert "of the step waits for rank 1" in text_of(page)
+    assert page.get_by_role("heading", name="The ranks").count() == 0
 
 
 def test_a_baseline_is_compared(open_report, reports, stores, run_stepscope):

@@ -232,6 +232,13 @@ def test_torchrun_two_ranks_and_the_straggler(run):
     } == pids
     shares = {rank: done.loop_of(pid)["shares"]["input"] for rank, pid in pids.items()}
     assert shares[1] > shares[0] + 0.2, "rank 1 is the one that waits for its batches"
+    ranks = done.report["ranks"]
+    assert ranks["straggler"] == 1 and done.report["loops"][0]["rank"] == 1
+    counts = ("held_up", "even", "warm_up", "missing", "unmeasured")
+    assert sum(ranks["steps"][key] for key in counts) == ranks["steps"]["count"] == 80
+    waits = done.loop_of(pids[0])["rank_wait"]
+    assert (waits["rank"], waits["excess"]["category"]) == (1, "input")
+    assert waits["excess"]["line"].startswith("small.py:")
 
 
 @shares

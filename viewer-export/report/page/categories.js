@@ -32,6 +32,7 @@ export const CATEGORY_OF_KIND = {
   "launch-bound": "launch",
   "sync-bound": "sync",
   "communication-bound": "communication",
+  "straggler-bound": "communication",
   "allocation-bound": "allocation",
   "host-bound": "host",
 };
@@ -66,7 +67,7 @@ export function legendOf(entries) {
       entries.map(({color, text, title}) => h("li", {title}, swatch(color), text)));
 }
 
-// A bar of parts [{name, value, title}]; `whole` is its full width.
+// A bar of parts [{name, value, title, look: a class}]; `whole` is its full width.
 export function bar(parts, whole, tall = false) {
   const label = parts.map((part) => part.title).join(", ");
   return h(
@@ -74,7 +75,7 @@ export function bar(parts, whole, tall = false) {
       parts.map(
           (part) => h("span", {
             title: part.title,
-            class: part.name === "predicted" ? "predicted" : null,
+            class: part.look ?? (part.name === "predicted" ? "predicted" : null),
             style:
                 {width: 100 * part.value / whole + "%", backgroundColor: colorVariable(part.name)}
           })));

@@ -11,7 +11,7 @@ import {hasMemory, memoryPage} from "./memory.js";
 import {hasModules, modulesPage} from "./modules.js";
 import {copiesPage, kernelsPage, opsPage} from "./ops.js";
 import {headline, overviewPage} from "./overview.js";
-import {ranksPage} from "./ranks.js";
+import {isOfAllRanks, ranksPage} from "./ranks.js";
 import {stepsPage} from "./steps.js";
 import {sweepHasMap, sweepHeadline, sweepMapPage, sweepOverviewPage, sweepSettingsPage} from "./sweep.js";
 import {plural, time} from "./text.js";
@@ -49,7 +49,11 @@ function drawNavigation(page) {
               (entry) =>
                   h("a", {href: "#" + entry.id, "aria-current": entry === page ? "page" : null},
                     inLoopUnits(entry.title)));
-  const choice = analysis?.loops.length > 1 &&
+  // Of a distributed run, the page tells of one rank in detail.
+  const offered = analysis?.loops.map((entry, i) => ({entry, i}))
+                      .filter(({entry}) => entry.rank === analysis.loops[0].rank) ??
+      [];
+  const choice = offered.length > 1 &&
       h("label", null, "Loop ",
         h("select", {
           id: "loop",
@@ -58,8 +62,8 @@ function drawNavigation(page) {
             draw();
           }
         },
-          analysis.loops.map(
-              (entry, i) =>
+          offered.map(
+              ({entry, i}) =>
                   h("option", {value: i, selected: i === loopIndex()}, loopTitle(entry)))));
   const timeline = beside?.timeline &&
       h("a", {href: "timeline", target: "_blank", rel: "noopener"}, "Timeline ↗");
@@ -89,7 +93,10 @@ function drawRunTitle() {
       h("strong", null, name),
       (command || run.imported_from) && ` · ${command || run.imported_from}`,
       ` · recorded for ${time(duration_ns)}`,
-      processes.length > 1 ? ` · ${plural(processes.length, "process", "processes")}` : "");
+      processes.length > 1 ? ` · ${plural(processes.length, "process", "processes")}` : "",
+      analysis.ranks !== null &&
+          (isOfAllRanks() ? ` · ${plural(analysis.ranks.count, "rank")}` :
+                            ` · rank ${analysis.loops[0].rank} of ${analysis.ranks.count}`));
 }
 
 function drawSweepTitle() {

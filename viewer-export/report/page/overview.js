@@ -4,6 +4,7 @@ import {bar, CATEGORIES, present, SEGMENTS, swatch} from "./categories.js";
 import {analysis, figure, inLoopUnits, linkToStep, loop, loopData, lost, pictures, run, stepsInGroup, trains} from "./data.js";
 import {absent, capital, evidence, facts, h, section} from "./dom.js";
 import {paddingLine} from "./input.js";
+import {ranksPart} from "./ranks.js";
 import {stepGraph} from "./stepgraph.js";
 import {bytes, count, percent, plural, time, times} from "./text.js";
 
@@ -20,6 +21,7 @@ export function overviewPage() {
   if (analysis.loops.length === 0) return [verdictPart(), wholePart(), runPart()];
   return [
     verdictPart(),
+    ranksPart(),
     section(inLoopUnits("Step times"), stepGraph()),
     kindsPart(),
     advicePart(),
@@ -40,6 +42,9 @@ function verdictPart() {
       null,
       analysis.run.incomplete && h("p", {class: "alert", role: "alert"}, analysis.run.incomplete),
       deaths.map((died) => h("p", {class: "alert", role: "alert"}, died.why)),
+      analysis.ranks !== null &&
+          h("p", {class: "soft"}, `Rank ${loop().rank} of ${analysis.ranks.count}`,
+            analysis.ranks.straggler === loop().rank && ", the straggler"),
       h("h1", {class: tone === undefined ? "degree" : tone}, headline()),
       h("p", {class: "lead"}, capital(verdict.why)),
       analysis.loops.length > 0 && verdict.kind !== "no-verdict" &&
@@ -62,6 +67,13 @@ function meanOf(category) {
 }
 
 function detailsOf(category) {
+  const wait = loop().rank_wait;
+  if (category === "communication" && wait?.share >= 0.01) {
+    return [
+      figure("rank_wait.share", "percent"),
+      inLoopUnits(` of the step waits for other ranks, most of it for rank ${wait.rank}`)
+    ];
+  }
   const hidden = loop().hidden[category] ?? 0;
   return hidden > 0 ?
       [figure(`hidden.${category}`, "percent"), " more is hidden behind other work"] :

@@ -1,77 +1,177 @@
-// A distributed run: which rank the others wait for.
-import {bar, swatch} from "./categories.js";
-import {analysis, figure, inLoopUnits} from "./data.js";
+// A distributed run: a row for each rank, which of them the others wait for, and how often.
+import {bar, CATEGORY_OF_KIND, swatch} from "./categories.js";
+import {analysis, figure, inLoopUnits, loop} from "./data.js";
 import {h, section} from "./dom.js";
 import {table} from "./table.js";
-import {count, time} from "./text.js";
+import {count, percent, time} from "./text.js";
+
+// Whether the page is of the whole job; else of the only rank whose loops it has.
+export function isOfAllRanks() {
+  return analysis.ranks !== null &&
+      analysis.loops.some((entry) => entry.rank !== analysis.loops[0].rank);
+}
 
 export function ranksPage() {
   const {ranks} = analysis;
-  const longest = Math.max(...ranks.each.map((rank) => rank.step_ns));
   return [
     h("h1", null, "Ranks"),
     section(
-        null, h("p", {class: "lead"}, ranks.why),
+        null, whyParts(),
         h("p", null, "The ranks spend ", figure("ranks.wait_share", "percent"),
-          " of their time waiting for the last one.")),
+          " of their time waiting for the last one."),
+        otherRanks()),
     section(
-        inLoopUnits("A step of each rank"),
-        h("p", {class: "small soft"}, swatch("compute"), "its own work ", swatch("communication"),
-          "communication, including waiting for the others"),
-        table(
-            [
-              {
-                title: "rank",
-                value: (row) => row.rank,
-                show: (row) => row.rank === ranks.straggler ?
-                    h("strong", null, `${row.rank} (slowest)`) :
-                    String(row.rank)
-              },
-              {
-                title: inLoopUnits("a step"),
-                value: (row) => row.step_ns,
-                show: (row) => bar(
-                    [
-                      {name: "compute", value: row.work_ns, title: `own work ${time(row.work_ns)}`},
-                      {
-                        name: "communication",
-                        value: row.communication_ns,
-                        title: `communication ${time(row.communication_ns)}`
-                      }
-                    ],
-                    longest)
-              },
-              {
-                title: "own work",
-                value: (row) => row.work_ns,
-                show: (row) => time(row.work_ns),
-                number: true
-              },
-              {
-                title: "communication",
-                value: (row) => row.communication_ns,
-                show: (row) => time(row.communication_ns),
-                number: true
-              },
-              {
-                title: "waits for others",
-                value: (row) => row.waits_ns,
-                show: (row) => time(row.waits_ns),
-                number: true
-              },
-              {
-                title: "costs each other rank",
-                value: (row) => row.costs_ns,
-                show: (row) => time(row.costs_ns),
-                number: true
-              },
-              {
-                title: "came last in",
-                value: (row) => row.last_in,
-                show: (row) => inLoopUnits(`${count(row.last_in)} steps`),
-                number: true
-              },
-            ],
-            ranks.each))
+        inLoopUnits("A step of each rank"), rankLegend(),
+        table([...nameColumns(), ...timeColumns(), ...lastColumns()], ranks.each)),
+    section("How the ranks were compared", stepsPart(ranks.steps)),
   ];
+}
+
+// On the overview.
+export function ranksPart() {
+  if (!isOfAllRanks()) return null;
+  const {ranks} = analysis;
+  return section(
+      "The ranks", whyParts(), rankLegend(),
+      table([...nameColumns(), ...lastColumns()], ranks.each), otherRanks());
+}
+
+function whyParts() {
+  const {why, steps} = analysis.ranks;
+  return [h("p", {class: "lead"}, why), steps.why && h("p", null, steps.why)];
+}
+
+// What the other pages are about, and how to see another rank.
+function otherRanks() {
+  const shown = loop().rank;
+  const other = analysis.ranks.each.find((row) => row.rank !== shown)?.rank;
+  return h(
+      "p", {class: "soft"}, `The other pages and figures are about rank ${shown}`,
+      analysis.ranks.straggler === shown && ", the straggler", ". For another rank: ",
+      h("code", {class: "whole"}, `stepscope report run.db --rank ${other}`));
+}
+
+function rankLegend() {
+  return h(
+      "p", {class: "small soft"}, swatch("input"), "input ", swatch("compute"), "compute ",
+      swatch("communication"), "communication ",
+      h("span", {class: "swatch waiting", "aria-hidden": "true"}),
+      "the part of it that waits for other ranks ", swatch("host"), "the rest");
+}
+
+function stepBar(row, longest) {
+  const {input, compute, communication} = row.shares;
+  const waits = Math.min(row.waits_ns, row.communication_ns);
+  const rest = row.step_ns * Math.max(0, 1 - input - compute - communication);
+  const part = (name, value, title = name, look = null) =>
+      ({name, value, title: `${title} ${time(value)}`, look});
+  return bar(
+      [
+        part("input", input * row.step_ns), part("compute", compute * row.step_ns),
+        part("communication", row.communication_ns - waits),
+        part("communication", waits, "waits for other ranks", "waiting"),
+        part("host", rest, "the rest")
+      ].filter(({value}) => value > 0),
+      longest);
+}
+
+function nameColumns() {
+  const {ranks} = analysis;
+  const longest = Math.max(...ranks.each.map((row) => row.step_ns));
+  const hosts = new Set(ranks.each.map((row) => row.host));
+  return [
+    {
+      title: "rank",
+      value: (row) => row.rank,
+      show: (row) => row.rank === ranks.straggler ? h("strong", null, `${row.rank} (slowest)`) :
+                                                    String(row.rank)
+    },
+    {
+      title: hosts.size > 1 ? "host, process" : "process",
+      value: (row) => row.process,
+      show: (row) => [hosts.size > 1 && `${row.host} `, String(row.process)]
+    },
+    {
+      title: inLoopUnits("a step"),
+      value: (row) => row.step_ns,
+      show: (row) => [time(row.step_ns), stepBar(row, longest)]
+    },
+    shareColumn("input"), shareColumn("compute"), shareColumn("communication")
+  ];
+}
+
+function shareColumn(name) {
+  return {
+    title: name,
+    value: (row) => row.shares[name],
+    show: (row) => percent(row.shares[name]),
+    number: true
+  };
+}
+
+function timeColumns() {
+  const column = (title, key) =>
+      ({title, value: (row) => row[key], show: (row) => time(row[key]), number: true});
+  return [column("own work", "work_ns"), column("waits for others", "waits_ns")];
+}
+
+function lastColumns() {
+  const {compared} = analysis.ranks.steps;
+  return [
+    {
+      title: "verdict",
+      value: (row) => row.verdict.text,
+      show: (row) =>
+          [CATEGORY_OF_KIND[row.verdict.kind] && swatch(CATEGORY_OF_KIND[row.verdict.kind]),
+           `${row.verdict.text}, ${percent(row.verdict.share)}`],
+      words: true
+    },
+    {
+      title: inLoopUnits("came last in steps"),
+      value: (row) => row.last_in,
+      show: (row) => compared === 0 ? "not known" : `${count(row.last_in)} of ${count(compared)}`,
+      number: true
+    },
+    {
+      title: "because of",
+      value: (row) => row.excess?.ns ?? 0,
+      show: (row) => row.excess === null ?
+          "" :
+          [
+            swatch(row.excess.category), `${row.excess.category} +${time(row.excess.ns)}`,
+            row.excess.line && h("div", {class: "small soft"}, row.excess.line)
+          ],
+      words: true
+    },
+    {
+      title: "costs each other",
+      value: (row) => row.costs_ns,
+      show: (row) => time(row.costs_ns),
+      number: true
+    }
+  ];
+}
+
+// Each step of the run counts once.
+function stepsPart(steps) {
+  const rows = [
+    ["compared", steps.compared, "measured alike on all ranks"],
+    ["a rank came last", steps.held_up, "the others waited for it for 5 % of the step or more"],
+    ["no rank stood out", steps.even, "the others waited for less than that: noise"],
+    ["warm-up", steps.warm_up, "of at least one rank"],
+    ["not on all ranks", steps.missing, "at least one rank does not have the step"],
+    ["not comparable", steps.unmeasured, "ops were recorded on some ranks only, or on none"],
+  ];
+  return table(
+      [
+        {title: inLoopUnits("steps"), value: (row) => row[0]},
+        {title: "number", value: (row) => row[1], show: (row) => count(row[1]), number: true}, {
+          title: "what it means",
+          value: (row) => row[2],
+          show: (row) => inLoopUnits(row[2]),
+          words: true
+        }
+      ],
+      rows.filter(([, number], i) => number > 0 || i < 3),
+      {caption: inLoopUnits(`Of ${count(steps.count)} steps of the run`)});
 }
