@@ -14,6 +14,26 @@ from report_runs import KINDS, run_checked
 
 WIDTHS = (1280, 400)
 
+# How many rows of text the tabs take, with the choice of a loop.
+ROWS_OF_TABS = """() => document.querySelector('nav').getBoundingClientRect().height /
+    document.querySelector('nav a').getBoundingClientRect().height"""
+
+# How far the first columns of tables that are wider than the page go when these are scrolled.
+FIRST_COLUMNS = """() => [...document.querySelectorAll('main .scroll')]
+    .filter((scroll) => scroll.scrollWidth > scroll.clientWidth + 1)
+    .map((scroll) => {
+        scroll.scrollLeft = 60;
+        const edge = scroll.getBoundingClientRect().left;
+        const moved = [...scroll.querySelectorAll('tr > :first-child')]
+            .map((cell) => Math.abs(cell.getBoundingClientRect().left - edge));
+        scroll.scrollLeft = 0;
+        return Math.max(...moved);
+    })"""
+
+# A path as long as those of programs are, in every text of a page.
+LONG_PATHS = """() => document.querySelectorAll('main p:not(.controls), main li > div:first-child, main dd, main h2')
+    .forEach((element) => element.append(' ' + '/a_folder_with_a_long_name'.repeat(8)))"""
+
 # --- every page of every kind --------------------------------------------------------------------
 
 
@@ -26,9 +46,45 @@ def test_every_page_has_its_content_and_no_width_of_its_own(open_report, reports
         assert page.locator("main h1").count() == 1, name
         assert len(text_of(page)) > 80, name
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        rows = page.evaluate(ROWS_OF_TABS)
+        assert rows < (1.5 if width == 1280 else 2.5), name
+        assert all(moved <= 1 for moved in page.evaluate(FIRST_COLUMNS)), name
         assert page.locator("main canvas").count() == page.evaluate(
             "[...document.querySelectorAll('main canvas')].filter((c) => Chart.getChart(c)).length"
         ), name
+
+
+def test_a_wide_table_scrolls_below_its_caption(open_report, reports):
+    page = open_report(reports("device"), "kernels", width=400)
+    assert len(page.evaluate(FIRST_COLUMNS)) == 1
+    page = open_report(reports("code"), "code", width=400)
+    caption = page.locator(".caption").first.bounding_box()
+    assert caption["x"] >= 0 and caption["x"] + caption["width"] <= 400
+
+
+def test_ticks_of_time_do_not_run_into_one_another(open_report, reports):
+    page = open_report(reports("killed"), "memory", width=400)
+    for ticks in page.evaluate("""() => [...document.querySelectorAll('main canvas')]
+        .map((canvas) => Chart.getChart(canvas).scales.x.ticks.map((tick) => tick.value))"""):
+        steps = [b - a for a, b in zip(ticks, ticks[1:], strict=False)]
+        assert min(steps) >= 0.7 * max(steps)
+
+
+def test_the_tab_of_a_page_is_in_sight(open_report, reports):
+    page = open_report(reports("ranks"), width=400)
+    for name in pages_of(page):
+        go_to(page, name)
+        tab = page.locator("nav a[aria-current]").bounding_box()
+        assert tab["x"] >= 0 and tab["x"] + tab["width"] <= 400, name
+
+
+@pytest.mark.parametrize("kind", ["input", "ranks", "code"])
+def test_long_paths_do_not_make_a_page_wider(open_report, reports, kind):
+    page = open_report(reports(kind), width=400)
+    for name in pages_of(page):
+        go_to(page, name)
+        page.evaluate(LONG_PATHS)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400, name
 
 
 @pytest.mark.parametrize(
@@ -180,7 +236,27 @@ def test_an_evaluation_is_told_and_drawn_apart_from_the_steps(open_report, repor
     assert "evaluation: 4 times, 12 batches" in text
     assert "Evaluation is highly input-bound" in text
     assert "Not all steps are alike" not in text
-    assert "evaluation (line)" in page.locator(".legend").nth(1).inner_text()
+    assert "evaluation" in page.locator(".legend").nth(1).inner_text()
+    bars = page.evaluate("""() => {
+        const {data} = Chart.getChart(document.querySelector('main canvas'));
+        const drawn = data.datasets.find((set) => set.label === 'evaluation').data;
+        return drawn.map((ns, i) => ns === null ? null : [data.labels[i], ns]).filter(Boolean); }""")
+    assert [step for step, _ in bars] == [11, 21, 31, 40]
+    assert all(ns == pytest.approx(6e6, rel=0.1) for _, ns in bars)
+    assert "evaluation in step 11" in text
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_bars_that_are_clipped_say_so(open_report, reports, width):
+    page = open_report(reports("evaluating"), width=width)
+    marks = page.locator(".graph").first.locator(".mark")
+    assert marks.count() == 4 and all(mark.startswith("↑") for mark in marks.all_inner_texts())
+    assert "↑ 6.00 ms" in marks.first.inner_text()
+    assert "4 bars are higher than the graph and marked ↑: evaluation in step 11" in text_of(page)
+    for mark in marks.all():
+        box = mark.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= width
+    assert open_report(reports("input"), width=width).locator(".mark").count() == 0
 
 
 # --- names from the run ---------------------------------------------------------------------------

@@ -46,9 +46,12 @@ export function colorValue(name) {
   return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 }
 
-export function swatch(name) {
-  return h(
-      "span", {class: "swatch", "aria-hidden": "true", style: {background: colorVariable(name)}});
+export function swatch(name, look = "") {
+  return h("span", {
+    class: `swatch ${look}`.trim(),
+    "aria-hidden": "true",
+    style: {backgroundColor: colorVariable(name)}
+  });
 }
 
 // The categories that occur in a run, in the order above.
@@ -64,14 +67,17 @@ export function legend(names) {
 export function legendOf(entries) {
   return h(
       "ul", {class: "legend small"},
-      entries.map(({color, text, title}) => h("li", {title}, swatch(color), text)));
+      entries.map(({color, text, title, look}) => h("li", {title}, swatch(color, look), text)));
 }
 
-// A bar of parts [{name, value, title, look: a class}]; `whole` is its full width.
+// A bar of parts [{name, value, title, look: a class}]; `whole` is its full width. One that is
+// longer ends in a mark.
 export function bar(parts, whole, tall = false) {
   const label = parts.map((part) => part.title).join(", ");
+  const clipped = parts.reduce((sum, part) => sum + part.value, 0) > 1.001 * whole;
+  const looks = ["bar", tall && "tall", clipped && "clipped"].filter(Boolean).join(" ");
   return h(
-      "div", {class: tall ? "bar tall" : "bar", role: "img", "aria-label": label},
+      "div", {class: looks, role: "img", "aria-label": label},
       parts.map(
           (part) => h("span", {
             title: part.title,

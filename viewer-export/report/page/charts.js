@@ -40,6 +40,23 @@ export function drawGraphs() {
   while (waiting.length > 0) waiting.shift()();
 }
 
+// Seconds into the recording, from 0. The last tick goes where it would run into the one before.
+export function secondsAxis(text) {
+  return {
+    type: "linear",
+    title: {display: true, text},
+    min: 0,
+    bounds: "data",
+    ticks: {maxRotation: 0},
+    afterBuildTicks: (axis) => {
+      const [first, second] = axis.ticks;
+      const [before, last] = axis.ticks.slice(-2);
+      if (axis.ticks.length > 2 && last.value - before.value < 0.7 * (second.value - first.value))
+        axis.ticks.pop();
+    }
+  };
+}
+
 function withLooks(config) {
   Chart.defaults.color = colorValue("soft");
   Chart.defaults.borderColor = colorValue("line");

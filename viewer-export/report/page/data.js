@@ -144,5 +144,5 @@ export function stepAt(ns) {
 }
 
 export function linkToStep(number, text = inLoopUnits(`step ${number}`)) {
-  return h("a", {href: addressOf("steps", number)}, text);
+  return h("a", {class: "whole", href: addressOf("steps", number)}, text);
 }

@@ -50,6 +50,19 @@ export function breakable(text) {
   ]);
 }
 
+// A sentence, in which no line ends between a number and its unit.
+export function sentence(text) {
+  return String(text)
+      .split(/([+−-]?\d[\d.,–]* (?:%|ns|µs|ms|s|×|B|kB|MB|GB|TB)(?![\w]))/)
+      .map((part, i) => i % 2 === 1 ? h("span", {class: "whole"}, part) : part);
+}
+
+// A table that scrolls sideways where it is wider than the page; the caption stays.
+export function scrolled(table, caption = null) {
+  if (caption) table.setAttribute("aria-label", visible(caption));
+  return [caption && h("p", {class: "soft caption"}, caption), h("div", {class: "scroll"}, table)];
+}
+
 export function section(title, ...children) {
   return h("section", null, title && h("h2", null, title), children);
 }

@@ -60,12 +60,17 @@ function summaryPart() {
                   value: input.busy_share,
                   title: `busy ${percent(input.busy_share)}`
                 },
+                input.starved_share > 0 && {
+                  name: "launch",
+                  value: input.starved_share,
+                  title: `without a core ${percent(input.starved_share)}`
+                },
                 {
                   name: "host",
                   value: input.blocked_share,
                   title: `blocked ${percent(input.blocked_share)}`
                 }
-              ],
+              ].filter(Boolean),
               1, true),
       advice >= 0 && evidence([loop().advice[advice].evidence]));
 }
@@ -73,8 +78,14 @@ function summaryPart() {
 function busyText() {
   return [
     swatch("input"), "busy ", figure("input.busy_share", "percent"),
-    " (the loop's thread prepared the batch itself), ", swatch("host"), "blocked ",
-    figure("input.blocked_share", "percent"), " (it waited for workers, the disk or a lock)"
+    " (the loop's thread prepared the batch itself), ",
+    loop().input.starved_share > 0 &&
+        [
+          swatch("launch"), "without a core ", figure("input.starved_share", "percent"),
+          " (it was ready to run), "
+        ],
+    swatch("host"), "blocked ", figure("input.blocked_share", "percent"),
+    " (it waited for workers, the disk or a lock)"
   ];
 }
 

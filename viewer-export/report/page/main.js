@@ -67,7 +67,11 @@ function drawNavigation(page) {
                   h("option", {value: i, selected: i === loopIndex()}, loopTitle(entry)))));
   const timeline = beside?.timeline &&
       h("a", {href: "timeline", target: "_blank", rel: "noopener"}, "Timeline ↗");
-  document.getElementById("pages").replaceChildren(...[...links, timeline, choice].filter(Boolean));
+  const tabs = h("div", {class: "tabs scroll"}, links, timeline);
+  document.getElementById("pages").replaceChildren(...[tabs, choice].filter(Boolean));
+  const current = tabs.querySelector("[aria-current]");
+  tabs.scrollLeft =
+      current.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - current.offsetWidth) / 2;
 }
 
 function draw() {

@@ -4,7 +4,7 @@ import {absent, facts, h, section} from "./dom.js";
 import {time, bytes, signed, plural} from "./text.js";
 import {analysis, run, stepAt, loopData, linkToStep, inLoopUnits} from "./data.js";
 import {colorValue, legendOf} from "./categories.js";
-import {graph, axis} from "./charts.js";
+import {graph, axis, secondsAxis} from "./charts.js";
 import {tensorsPart} from "./tensors.js";
 
 const COUNTERS = {
@@ -79,7 +79,8 @@ function processPart(process) {
       title, row?.died && h("p", {class: "alert"}, row.died.why), linesOf(all, row), facts([
         ...all.map(
             (series) =>
-                [`Peak ${titleOf(series)}`, bytes(series.peak), " ", moment(series.peak_at_ns)]),
+                [`Peak ${titleOf(series)}`, bytes(series.peak),
+                 stepAt(series.peak_at_ns) === null ? ", " : " ", moment(series.peak_at_ns)]),
         row && row.rss_growth_per_step !== null && ["Growth", growth(row.rss_growth_per_step)],
         row?.died &&
             [
@@ -123,24 +124,17 @@ function linesOf(all, row) {
                             pointRadius: series.value.length < 3 ? 3 : 0
                           }))
             },
-            options:
-                {
-                  scales: {
-                    x: {
-                      type: "linear",
-                      title: {
-                        display: true,
-                        text: died === null ?
-                            "seconds into the recording" :
-                            `seconds into the recording; it died at ${(died / 1e9).toPrecision(3)}`
-                      },
-                      min: 0,
-                      bounds: "data"
-                    },
-                    y: axis("bytes", bytes, {grace: "5%"})
-                  },
-                  interaction: {mode: "nearest", axis: "x", intersect: false},
-                  plugins: {
+            options: {
+              scales: {
+                x: secondsAxis(
+                    died === null ?
+                        "seconds into the recording" :
+                        `seconds into the recording; it died at ${(died / 1e9).toPrecision(3)}`),
+                y: axis("bytes", bytes, {grace: "5%"})
+              },
+              interaction: {mode: "nearest", axis: "x", intersect: false},
+              plugins:
+                  {
                     tooltip: {
                       callbacks: {
                         title: (items) => time(items[0].parsed.x * 1e9),
@@ -148,7 +142,7 @@ function linesOf(all, row) {
                       }
                     }
                   }
-                }
+            }
           },
           "Memory over time. " +
               all.map(

@@ -2,7 +2,7 @@
 import {addressOf} from "./address.js";
 import {bar, CATEGORIES, present, SEGMENTS, swatch} from "./categories.js";
 import {analysis, figure, inLoopUnits, linkToStep, loop, loopData, lost, pictures, run, stepsInGroup, trains} from "./data.js";
-import {absent, capital, evidence, facts, h, section} from "./dom.js";
+import {absent, capital, evidence, facts, h, scrolled, section, sentence} from "./dom.js";
 import {paddingLine} from "./input.js";
 import {ranksPart} from "./ranks.js";
 import {stepGraph} from "./stepgraph.js";
@@ -46,7 +46,7 @@ function verdictPart() {
           h("p", {class: "soft"}, `Rank ${loop().rank} of ${analysis.ranks.count}`,
             analysis.ranks.straggler === loop().rank && ", the straggler"),
       h("h1", {class: tone === undefined ? "degree" : tone}, headline()),
-      h("p", {class: "lead"}, capital(verdict.why)),
+      h("p", {class: "lead"}, sentence(capital(verdict.why))),
       analysis.loops.length > 0 && verdict.kind !== "no-verdict" &&
           h("p", {class: "soft"}, "Deciding share ", figure("verdict.share", "percent"),
             " (95 % CI ", figure("verdict.ci95.0", "percent"), " – ",
@@ -98,24 +98,26 @@ function breakdownPart() {
   const {shares, steps} = loop();
   const names = present(shares).sort((a, b) => shares[b] - shares[a]);
   const none = Object.keys(CATEGORIES).filter((name) => !(shares[name] > 0));
-  const row = (name) => h(
-      "tr", null, h("th", {scope: "row", title: CATEGORIES[name]}, swatch(name), linkOf(name)),
-      h("td", {class: "number"}, figure(`shares.${name}`, "time", "steps.wall_ns.mean")),
-      h("td", {class: "number"}, figure(`shares.${name}`, "percent")),
-      h("td", {class: "small soft"}, CATEGORIES[name], detailsOf(name) && [". ", detailsOf(name)]));
+  const row = (name) =>
+      h("tr", null,
+        h("th", {scope: "row", title: CATEGORIES[name]},
+          h("span", {class: "whole"}, swatch(name), linkOf(name))),
+        h("td", {class: "number"}, figure(`shares.${name}`, "time", "steps.wall_ns.mean")),
+        h("td", {class: "number"}, figure(`shares.${name}`, "percent")),
+        h("td", {class: "small soft words"}, CATEGORIES[name],
+          detailsOf(name) && [". ", detailsOf(name)]));
   return section(
       inLoopUnits("The average step"), spreadText(steps), idealPart(names),
-      h("div", {class: "scroll"},
-        h("table", null,
-          h("caption", null,
-            inLoopUnits(
-                "Each instant of a step belongs to exactly one category; together they make up the step.")),
-          h("thead", null,
-            h("tr", null, h("th", {scope: "col"}, "category"),
-              h("th", {scope: "col", class: "number"}, inLoopUnits("a step")),
-              h("th", {scope: "col", class: "number"}, "share"),
-              h("th", {scope: "col"}, "what it is"))),
-          h("tbody", null, names.map(row)))),
+      scrolled(
+          h("table", null,
+            h("thead", null,
+              h("tr", null, h("th", {scope: "col"}, "category"),
+                h("th", {scope: "col", class: "number"}, inLoopUnits("a step")),
+                h("th", {scope: "col", class: "number"}, "share"),
+                h("th", {scope: "col"}, "what it is"))),
+            h("tbody", null, names.map(row))),
+          inLoopUnits(
+              "Each instant of a step belongs to exactly one category; together they make up the step.")),
       none.length > 0 && h("p", {class: "small soft"}, `None in ${none.join(", ")}.`),
       steps.ops_recorded ?
           null :
@@ -318,7 +320,7 @@ function advicePart() {
         "What would help",
         absent(
             prediction.withheld ?
-                `No prediction: ${prediction.withheld}` :
+                sentence(`No prediction: ${prediction.withheld}.`) :
                 loop().verdict.kind === "compute-bound" ?
                 inLoopUnits(
                     "The step is compute-bound: no rule finds a stall worth removing. Faster kernels, a smaller model or lower precision would help.") :
@@ -331,7 +333,7 @@ function adviceRow(advice, i) {
   return h(
       "li", null,
       h("div", null, h("strong", null, capital(advice.title)),
-        h("div", {class: "soft"}, advice.why)),
+        h("div", {class: "soft"}, sentence(advice.why))),
       h("div", {class: "gain"},
         advice.saves_ns > 0 ? gainOf(advice, i) : h("span", {class: "soft"}, "not predicted")),
       h("div", {class: "more"}, evidence([advice.evidence])));
@@ -362,7 +364,7 @@ function kindsPart() {
                       inLoopUnits(" steps of "), figure(`populations.${i}.mean_ns`, "time"), ", ",
                       figure(`populations.${i}.share`, "percent"),
                       ` of all time, ${kind.verdict.kind}`))),
-      drift !== null && h("p", null, drift.why),
+      drift !== null && h("p", null, sentence(drift.why)),
       h("p", null, h("a", {href: "#steps"}, "Look at them side by side")));
 }
 

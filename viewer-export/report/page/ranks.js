@@ -1,7 +1,7 @@
 // A distributed run: a row for each rank, which of them the others wait for, and how often.
 import {bar, CATEGORY_OF_KIND, swatch} from "./categories.js";
 import {analysis, figure, inLoopUnits, loop} from "./data.js";
-import {h, section} from "./dom.js";
+import {h, section, sentence} from "./dom.js";
 import {table} from "./table.js";
 import {count, percent, time} from "./text.js";
 
@@ -38,7 +38,7 @@ export function ranksPart() {
 
 function whyParts() {
   const {why, steps} = analysis.ranks;
-  return [h("p", {class: "lead"}, why), steps.why && h("p", null, steps.why)];
+  return [h("p", {class: "lead"}, sentence(why)), steps.why && h("p", null, sentence(steps.why))];
 }
 
 // What the other pages are about, and how to see another rank.
@@ -54,8 +54,7 @@ function otherRanks() {
 function rankLegend() {
   return h(
       "p", {class: "small soft"}, swatch("input"), "input ", swatch("compute"), "compute ",
-      swatch("communication"), "communication ",
-      h("span", {class: "swatch waiting", "aria-hidden": "true"}),
+      swatch("communication"), "communication ", swatch("communication", "hatched"),
       "the part of it that waits for other ranks ", swatch("host"), "the rest");
 }
 
@@ -69,7 +68,7 @@ function stepBar(row, longest) {
       [
         part("input", input * row.step_ns), part("compute", compute * row.step_ns),
         part("communication", row.communication_ns - waits),
-        part("communication", waits, "waits for other ranks", "waiting"),
+        part("communication", waits, "waits for other ranks", "hatched"),
         part("host", rest, "the rest")
       ].filter(({value}) => value > 0),
       longest);
@@ -96,13 +95,13 @@ function nameColumns() {
       value: (row) => row.step_ns,
       show: (row) => [time(row.step_ns), stepBar(row, longest)]
     },
-    shareColumn("input"), shareColumn("compute"), shareColumn("communication")
+    shareColumn("input"), shareColumn("compute"), shareColumn("communication", "comm.")
   ];
 }
 
-function shareColumn(name) {
+function shareColumn(name, title = name) {
   return {
-    title: name,
+    title,
     value: (row) => row.shares[name],
     show: (row) => percent(row.shares[name]),
     number: true
@@ -112,7 +111,7 @@ function shareColumn(name) {
 function timeColumns() {
   const column = (title, key) =>
       ({title, value: (row) => row[key], show: (row) => time(row[key]), number: true});
-  return [column("own work", "work_ns"), column("waits for others", "waits_ns")];
+  return [column("own work", "work_ns"), column("waits", "waits_ns")];
 }
 
 function lastColumns() {
@@ -123,11 +122,11 @@ function lastColumns() {
       value: (row) => row.verdict.text,
       show: (row) =>
           [CATEGORY_OF_KIND[row.verdict.kind] && swatch(CATEGORY_OF_KIND[row.verdict.kind]),
-           `${row.verdict.text}, ${percent(row.verdict.share)}`],
+           sentence(`${row.verdict.text}, ${percent(row.verdict.share)}`)],
       words: true
     },
     {
-      title: inLoopUnits("came last in steps"),
+      title: "came last in",
       value: (row) => row.last_in,
       show: (row) => compared === 0 ? "not known" : `${count(row.last_in)} of ${count(compared)}`,
       number: true
@@ -138,7 +137,7 @@ function lastColumns() {
       show: (row) => row.excess === null ?
           "" :
           [
-            swatch(row.excess.category), `${row.excess.category} +${time(row.excess.ns)}`,
+            swatch(row.excess.category), sentence(`${row.excess.category} +${time(row.excess.ns)}`),
             row.excess.line && h("div", {class: "small soft"}, row.excess.line)
           ],
       words: true
@@ -168,7 +167,7 @@ function stepsPart(steps) {
         {title: "number", value: (row) => row[1], show: (row) => count(row[1]), number: true}, {
           title: "what it means",
           value: (row) => row[2],
-          show: (row) => inLoopUnits(row[2]),
+          show: (row) => sentence(inLoopUnits(row[2])),
           words: true
         }
       ],

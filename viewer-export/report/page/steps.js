@@ -3,7 +3,7 @@
 import {addressOf} from "./address.js";
 import {bar, CATEGORIES, CATEGORY_OF_KIND, legend, present, swatch} from "./categories.js";
 import {figure, inLoopUnits, linkToStep, loop, pictures, steps, stepsInGroup} from "./data.js";
-import {absent, capital, facts, h, section} from "./dom.js";
+import {absent, capital, facts, h, section, sentence} from "./dom.js";
 import {stepGraph} from "./stepgraph.js";
 import {table} from "./table.js";
 import {count, percent, plural, time} from "./text.js";
@@ -163,7 +163,7 @@ function driftPart() {
   if (drift === null)
     return section(
         "Over the run", absent(inLoopUnits("The usual steps get neither faster nor slower.")));
-  return section("Over the run", h("p", null, drift.why), facts([
+  return section("Over the run", h("p", null, sentence(drift.why)), facts([
                    [
                      "Change", figure("drift.change_ns", "time"), " (",
                      figure("drift.change_share", "percent"), inLoopUnits(" of the median step)")
@@ -207,8 +207,9 @@ function slowestPart() {
               title: "bound by",
               value: (step) => step.kind ?? "",
               show: (step) =>
-                  [CATEGORY_OF_KIND[step.kind] && swatch(CATEGORY_OF_KIND[step.kind]),
-                   step.kind ?? ""]
+                  h("span", {class: "whole"},
+                    CATEGORY_OF_KIND[step.kind] && swatch(CATEGORY_OF_KIND[step.kind]),
+                    step.kind ?? "")
             },
             ...names.map((name) => ({
                            title: name,

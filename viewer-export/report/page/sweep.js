@@ -2,7 +2,7 @@
 import {colorValue, colorVariable, legendOf} from "./categories.js";
 import {axis, graph} from "./charts.js";
 import {sweep} from "./data.js";
-import {absent, facts, h, section} from "./dom.js";
+import {absent, facts, h, scrolled, section} from "./dom.js";
 import {table} from "./table.js";
 import {bytes, count, inUnits, percent, plural, rate, time} from "./text.js";
 
@@ -256,19 +256,18 @@ function heatPart() {
       "Each setting relative to the best of its column",
       h("p", {class: "small soft"}, "The paler, the slower. ", h("strong", null, "★"),
         " is the best, ≈ is as good."),
-      h("div", {class: "scroll"},
-        h("table", {class: "heat"},
-          h("caption", null,
-            sweep.per_sample ? "Samples a second" : inSweepUnits("Time of a step")),
-          h("thead", null,
-            h("tr", null, h("th", {scope: "col"}, sweep.scanned),
-              sweep.scans.map(
-                  (scan) => h("th", {scope: "col", class: "number"}, scan.title ?? "all")))),
-          h("tbody", null,
-            values.map(
-                (value) =>
-                    h("tr", null, h("th", {scope: "row", class: "number"}, number(value)),
-                      sweep.scans.map((scan) => heatCell(scan, cellOf(scan, value)))))))));
+      scrolled(
+          h("table", {class: "heat"},
+            h("thead", null,
+              h("tr", null, h("th", {scope: "col"}, sweep.scanned),
+                sweep.scans.map(
+                    (scan) => h("th", {scope: "col", class: "number"}, scan.title ?? "all")))),
+            h("tbody", null,
+              values.map(
+                  (value) =>
+                      h("tr", null, h("th", {scope: "row", class: "number"}, number(value)),
+                        sweep.scans.map((scan) => heatCell(scan, cellOf(scan, value))))))),
+          sweep.per_sample ? "Samples a second" : inSweepUnits("Time of a step")));
 }
 
 function heatCell(scan, cell) {

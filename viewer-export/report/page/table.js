@@ -1,5 +1,5 @@
 // A searchable, sortable table.
-import {breakable, h} from "./dom.js";
+import {breakable, h, scrolled} from "./dom.js";
 import {count} from "./text.js";
 
 const FIRST_ROWS = 50;
@@ -70,10 +70,10 @@ export function table(columns, rows, options = {}) {
   draw();
   return h(
       "div", null, search && h("div", {class: "controls"}, search),
-      h("div", {class: "scroll"},
-        h("table", {class: columns.length < 5 ? "few" : null},
-          options.caption && h("caption", null, options.caption),
-          h("thead", null, h("tr", null, heads)), body)),
+      scrolled(
+          h("table", {class: columns.length < 5 ? "few" : null},
+            h("thead", null, h("tr", null, heads)), body),
+          options.caption),
       rows.length > first || search ? more : null);
 }
 

@@ -1,6 +1,6 @@
 // The memory of tensors by the phase that allocated it: stacked over time, and at the peak.
 import {colorValue, legendOf, swatch} from "./categories.js";
-import {axis, graph} from "./charts.js";
+import {axis, graph, secondsAxis} from "./charts.js";
 import {h, section} from "./dom.js";
 import {table} from "./table.js";
 import {bytes, count, percent, time} from "./text.js";
@@ -88,7 +88,7 @@ function stackOf(tensors, makers) {
   const drawn = graph({type: "line", data: {datasets: makers.map((maker) => ({label: maker.short,
     data: tensors.at_ns.map((at, i) => ({x: at / 1e9, y: tensors.bytes[maker.name][i]})), fill: "stack", borderWidth: 0,
     pointRadius: tensors.at_ns.length < 3 ? 3 : 0, pointHitRadius: 6, backgroundColor: colorValue(maker.color)}))},
-  options: {scales: {x: {type: "linear", title: {display: true, text: "seconds into the recording"}, min: 0, bounds: "data"},
+  options: {scales: {x: secondsAxis("seconds into the recording"),
     y: {...axis("held by tensors", bytes), stacked: true}}, interaction: {mode: "index", intersect: false},
     plugins: {tooltip: {callbacks: {
       title: (items) => time(items[0].parsed.x * 1e9), label: (item) => `${item.dataset.label} ${bytes(item.parsed.y)}`,

@@ -118,13 +118,18 @@ function drawSlice(image, slice, lane, wall, width, detail) {
   const from = Math.max(0, slice.start) / wall * width;
   const to = Math.min(wall, slice.start + slice.dur) / wall * width;
   const size = Math.max(to - from, 0.7);
-  const text = `${slice.name} · ${time(slice.dur)}`;
+  const beyond =
+      [slice.start < 0 && "began before", slice.start + slice.dur > wall && "goes on after"]
+          .filter(Boolean)
+          .map((what) => inLoopUnits(` · ${what} this step`))
+          .join("");
+  const text = `${slice.name} · ${time(slice.dur)}${beyond}`;
   const say = () => {
     detail.replaceChildren(
         h("strong", null, slice.name),
         ` · ${time(slice.dur)}, begins ${time(Math.max(0, slice.start))} into the ${
             inLoopUnits("step")}`,
-        slice.phase !== "none" && ` · ${slice.phase}`);
+        slice.phase !== "none" && ` · ${slice.phase}`, beyond);
   };
   image.append(
       svg("rect", {
@@ -138,6 +143,8 @@ function drawSlice(image, slice, lane, wall, width, detail) {
         onmouseenter: say
       },
           svg("title", null, text)));
+  if (slice.start < 0) image.append(tornEdge(0, lane, 1));
+  if (slice.start + slice.dur > wall) image.append(tornEdge(width, lane, -1));
   const letters = Math.floor((size - 6) / LETTER);
   if (letters < 4) return;
   const name = visible(slice.name);
@@ -149,6 +156,17 @@ function drawSlice(image, slice, lane, wall, width, detail) {
         style: {fill: "var(--back)"}
       },
           name.length > letters ? name.slice(0, letters - 1) + "…" : name));
+}
+
+// Where an event goes on outside of the step. `inwards`: 1 from the left edge, -1 from the right.
+function tornEdge(x, lane, inwards) {
+  const tooth = 3 * inwards, half = (LANE - 1) / 4;
+  return svg("path", {
+    class: "torn",
+    d: `M${x} ${lane * LANE + 1}l${tooth} ${half}l${- tooth} ${half}l${tooth} ${half}l${- tooth} ${
+        half}z`,
+    style: {fill: "var(--card)"}
+  });
 }
 
 function scale(picture, width) {
