@@ -88,12 +88,12 @@ int build_all(const DoctorArguments& arguments, const Installation& installed) {
 int run_doctor(const DoctorArguments& arguments) {
   const Installation installed = find_installation();
   if (arguments.build_hooks) return build_all(arguments, installed);
-  const Findings findings = diagnose(arguments.query, installed);
+  const Diagnosis found = diagnose(arguments.query, installed);
   const Status printed = arguments.json
-                             ? write_json(doctor_json(findings))
-                             : write_page(doctor_text(findings, Palette{stdout_wants_color()}));
+                             ? write_json(doctor_json(found))
+                             : write_page(doctor_text(found, Palette{stdout_wants_color()}));
   if (!printed.ok()) return report_error(kVerb, printed);
-  return records_ops(findings) ? kOk : kNotReady;
+  return records_ops(found.findings) ? kOk : kNotReady;
 }
 
 }  // namespace

@@ -4,11 +4,11 @@
 #include <string>
 
 #include "present/terminal_text.h"
-#include "profiler/doctor/finding.h"
+#include "profiler/doctor/doctor.h"
 
 namespace stepscope {
 
-std::string doctor_text(const Findings& findings, const Palette& palette);
-std::string doctor_json(const Findings& findings);
+std::string doctor_text(const Diagnosis& diagnosis, const Palette& palette);
+std::string doctor_json(const Diagnosis& diagnosis);
 
 }  // namespace stepscope

@@ -81,6 +81,13 @@ Finding hook_finding(const TorchInstall& torch, const HookCheck& check) {
   return finding;
 }
 
+Coverage ops_of(const HookCheck& check) {
+  const CoverageState state = !check.place         ? CoverageState::kNo
+                              : !check.why.empty() ? CoverageState::kUnknown
+                                                   : CoverageState::kYes;
+  return {"ops", state, check.why.empty() ? "" : "op hooks: " + check.why};
+}
+
 // --- what is installed -------------------------------------------------------------------------
 
 Finding installed_file(const char* id, const char* what, const fs::path& file,
@@ -169,19 +176,22 @@ HookCheck check_hooks(const TorchInstall& torch, const Installation& installed) 
   return check;
 }
 
-Findings diagnose(const TorchQuery& query, const Installation& installed) {
+Diagnosis diagnose(const TorchQuery& query, const Installation& installed) {
   const auto torches = find_torch(query);
-  Findings findings;
+  Diagnosis diagnosis;
+  Findings& findings = diagnosis.findings;
   if (torches.empty()) findings.push_back(no_torch(query));
   for (const TorchInstall& torch : torches) {
     findings.push_back(torch_finding(torch));
-    findings.push_back(hook_finding(torch, check_hooks(torch, installed)));
+    const HookCheck check = check_hooks(torch, installed);
+    findings.push_back(hook_finding(torch, check));
+    diagnosis.torches.push_back(torch_coverage(torch, ops_of(check)));
   }
   append(findings, check_installation(installed));
   findings.push_back(check_tools(installed));
   append(findings, check_machine());
   append(findings, check_gpu("/", torches));
-  return findings;
+  return diagnosis;
 }
 
 bool records_ops(const Findings& findings) {

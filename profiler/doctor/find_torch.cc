@@ -80,19 +80,27 @@ std::optional<TorchInstall> torch_at(const fs::path& root, const std::string& or
   return torch;
 }
 
-// Adds the libtorch at `root`, unless it is known; `use`: it is in use. Whether there is one.
-bool look_at(std::vector<TorchInstall>& found, const fs::path& root, const std::string& origin,
-             bool use) {
-  if (root.empty()) return false;
+// Adds the libtorch at `root`, unless it is known; `use`: it is in use. Null: there is none.
+TorchInstall* look_at(std::vector<TorchInstall>& found, const fs::path& root,
+                      const std::string& origin, bool use) {
+  if (root.empty()) return nullptr;
   auto torch = torch_at(root, origin);
-  if (!torch) return false;
+  if (!torch) return nullptr;
   std::error_code ignored;
   const auto known = std::find_if(found.begin(), found.end(), [&](const TorchInstall& other) {
     return fs::equivalent(other.library, torch->library, ignored);
   });
   TorchInstall& listed = known == found.end() ? found.emplace_back(*torch) : *known;
   listed.is_used = listed.is_used || use;
-  return true;
+  return &listed;
+}
+
+// The one that `python` imports.
+bool look_at_python(std::vector<TorchInstall>& found, const std::string& python, bool use) {
+  TorchInstall* const torch =
+      look_at(found, python_package_folder(python, "torch"), "imported by " + python, use);
+  if (torch != nullptr && torch->python.empty()) torch->python = python;
+  return torch != nullptr;
 }
 
 // A prefix for PyTorch's own CMake files ends in share/cmake (torch.utils.cmake_prefix_path).
@@ -109,8 +117,10 @@ void look_at_prefixes(std::vector<TorchInstall>& found) {
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find_first_of(":;"), rest.size());
     const fs::path prefix(rest.substr(0, end));
-    if (!prefix.empty())
-      any = look_at(found, without_cmake_folder(prefix), "CMAKE_PREFIX_PATH", !any) || any;
+    if (!prefix.empty() &&
+        look_at(found, without_cmake_folder(prefix), "CMAKE_PREFIX_PATH", !any) != nullptr) {
+      any = true;
+    }
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
 }
@@ -119,8 +129,7 @@ void look_at_prefixes(std::vector<TorchInstall>& found) {
 void look_at_pythons(std::vector<TorchInstall>& found) {
   bool any = false;
   for (const std::string python : {"python", "python3"}) {
-    const fs::path package = python_package_folder(python, "torch");
-    any = look_at(found, package, "imported by " + python, !any) || any;
+    any = look_at_python(found, python, !any) || any;
   }
 }
 
@@ -135,8 +144,7 @@ std::vector<TorchInstall> find_torch(const TorchQuery& query) {
     return found;
   }
   if (!query.python.empty()) {
-    look_at(found, python_package_folder(query.python, "torch"), "imported by " + query.python,
-            true);
+    look_at_python(found, query.python, true);
     return found;
   }
   look_at_pythons(found);

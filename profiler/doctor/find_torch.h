@@ -15,6 +15,7 @@ struct TorchInstall {
   bool has_headers = false;       // hooks can be built against it
   // What programs get that do nothing special about it, or the one that was asked for.
   bool is_used = false;
+  std::string python = {};  // the Python that imports it; empty if none was asked
 };
 
 // At most one of the two; with neither, all the usual places.

@@ -15,4 +15,15 @@ std::string python_package_folder(const std::string& python, const std::string& 
   return found.exit_code == 0 ? found.output.substr(0, found.output.find('\n')) : "";
 }
 
+std::string python_version(const std::string& python) {
+  const CommandResult said =
+      capture({python, "-I", "-c",
+               "import sys, sysconfig; i = sys.implementation.name; print("
+               "('' if i == 'cpython' else i + ' ') + '%d.%d' % sys.version_info[:2] + "
+               "(' without the GIL' if sysconfig.get_config_var('Py_GIL_DISABLED') else ''))"});
+  const std::string version = said.output.substr(0, said.output.find('\n'));
+  const bool is_version = said.exit_code == 0 && version.find('/') == std::string::npos;
+  return is_version ? version : "";
+}
+
 }  // namespace stepscope

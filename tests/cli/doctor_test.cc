@@ -264,6 +264,64 @@ TEST_F(DoctorTest, OnlyTheLibtorchInUseIsJudged) {
   EXPECT_EQ(ask({}).exit_code, 1);
 }
 
+// --- what each libtorch gets --------------------------------------------------------------------
+
+TEST_F(DoctorTest, WhatALibtorchGetsAndWhy) {
+  const fs::path torch = make_torch();  // exports nothing of libtorch's
+  const Json without = ask({"--torch", torch}).document["torches"];
+  ASSERT_EQ(without.size(), 1U);
+  EXPECT_EQ(without[0]["version"], "2.99.1");
+  EXPECT_EQ(without[0]["in_use"], true);
+  const Json& gets = without[0]["gets"];
+  EXPECT_EQ(gets["ops"]["recorded"], false);
+  EXPECT_EQ(gets["ops"]["why"], "op hooks: none for libtorch 2.99.1");
+  EXPECT_EQ(gets["phases"]["recorded"], false);
+  EXPECT_THAT(gets["phases"]["why"], HasSubstr("exports no _ZN5torch8autograd6Engine7execute"));
+  EXPECT_EQ(gets["modules"]["recorded"], false);
+  EXPECT_EQ(gets["modules"]["why"], "of programs in Python only");
+
+  put_hooks(cache(), "2.99.1");
+  const Json with = ask({"--torch", torch}).document["torches"];
+  EXPECT_EQ(with[0]["gets"]["ops"], Json({{"recorded", true}, {"why", nullptr}}));
+}
+
+TEST_F(DoctorTest, LinesAndModulesDependOnThePythonThatImportsTheLibtorch) {
+  put_hooks(cache(), "2.99.1");
+  const fs::path python = home_ / "a-python";
+  // Answers what find_spec() or, with -I, what the version is asked for.
+  const auto gets = [&](const std::string& version) {
+    std::ofstream(python) << "#!/bin/sh\nif [ \"$1\" = -I ]; then echo '" << version
+                          << "'; else echo " << home_ / "torch-2.99.1" << "; fi\n";
+    fs::permissions(python, fs::perms::owner_all);
+    const Json found = ask({"--python", python}).document["torches"];
+    EXPECT_EQ(found.size(), 1U);
+    return found.empty() ? Json() : found[0]["gets"];
+  };
+  make_torch();
+  EXPECT_EQ(gets("3.11")["lines"]["recorded"], true);
+  EXPECT_EQ(gets("3.14")["modules"],
+            Json({{"recorded", true}, {"why", "with stepscope run --modules"}}));
+  for (const char* other : {"3.9", "3.15", "3.14 without the GIL", "pypy 3.11"}) {
+    const Json found = gets(other)["lines"];
+    EXPECT_EQ(found["recorded"], false) << other;
+    EXPECT_THAT(found["why"].get<std::string>(), ::testing::EndsWith(other));
+  }
+  EXPECT_EQ(gets("/not/a/version")["lines"]["recorded"], nullptr);
+}
+
+TEST_F(DoctorTest, ThePageHasARowForEachLibtorch) {
+  put_hooks(cache(), "2.99.1");
+  const fs::path used = make_torch("1"), other = make_torch("2");
+  set("PATH", "/usr/bin:/bin");
+  set("CMAKE_PREFIX_PATH", used.string() + ":" + other.string());
+  const std::string page = run_stepscope({"doctor"}).out;
+  EXPECT_THAT(page,
+              HasSubstr("what programs get            ops       phases    lines     modules"));
+  EXPECT_THAT(page, HasSubstr("  libtorch 2.99.1              yes       no "));
+  EXPECT_THAT(page, ::testing::ContainsRegex("libtorch 2\\.99\\.2 +no .*not in use\n"));
+  EXPECT_THAT(page, HasSubstr("    ops                        op hooks: none for libtorch 2.99.2"));
+}
+
 TEST_F(DoctorTest, ThePageFitsAHundredColumnsAndCommandsAreWhole) {
   const fs::path torch = make_torch();
   const Outcome outcome = run_stepscope({"doctor", "--torch", torch});
