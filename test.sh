@@ -41,6 +41,7 @@ readonly PIP_PACKAGES=(pytest pytest-xdist pytest-rerunfailures playwright viztr
   duckdb pyarrow  # `stepscope fleet`: 25 and 55 MB
   prometheus-client opentelemetry-proto  # what reads live metrics; wandb and Debian's prometheus would, too
   clang-format==19.1.7 ruff==0.14.0  # tests/project/format.py says why these versions
+  mkdocs-material==9.8.2  # the documentation as a site
   # NVIDIA's headers and libcupti: what the decoder of device records is held against.
   nvidia-cuda-cupti==13.0.85 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 nvidia-nvtx)
 readonly JOBS=$(nproc)
