@@ -1,23 +1,30 @@
 #!/usr/bin/env python3
-"""Records a training with each release of torch, and prints what each gets as a table of docs/install.md.
+"""Records a training with each release of torch, and prints what each gets as the table of docs/install.md.
 
-usage: torch_matrix.py WHEEL VERSION...
+usage: torch_matrix.py [--keep] WHEEL VERSION...
 
-Makes an environment for each version in build/torch-matrix, installs torch and the wheel there with pip (gigabytes
-for builds with CUDA), and records a training in Python and one in C++. An environment that is there is used again.
-A version that cannot be installed or run has a row that says so.
+Makes an environment for each version in build/torch-matrix, installs torch and the wheel there with pip (3 to 8 GB
+for builds with CUDA), and records three trainings: one in Python that knows nothing of Stepscope, one in Python and
+one in C++ that mark their input. Removes the environment afterwards; --keep leaves it, and one that is there is used again.
+
+A version that cannot be installed or run has a row that says so. Exit code 1 if any row lacks anything.
 """
 
+import json
 import pathlib
+import shutil
 import sqlite3
 import subprocess
 import sys
 
 PROJECT = pathlib.Path(__file__).resolve().parents[1]
 FOLDER = PROJECT / "build/torch-matrix"
+STEPS_IN_PYTHON, STEPS_IN_CPP = 50, 40
 OPS = "SELECT count(*) FROM op JOIN string ON string.id = name_id WHERE text = 'aten::addmm'"
-PHASES = """SELECT group_concat(DISTINCT k.name) FROM phase JOIN phase_kind AS k ON k.id = kind
-  WHERE k.name IN ('input', 'backward', 'optimizer', 'forward')"""
+MODULES = "SELECT count(*) FROM module_call"
+PHASES = "SELECT count(*) FROM phase JOIN phase_kind AS k ON k.id = kind WHERE k.name = ?"
+HEAD = """| torch | op hooks | ops in Python | modules | phases in Python | ops in C++ | phases in C++ |
+|---|---|---|---|---|---|---|"""
 
 
 def run(*command: object) -> str:
@@ -34,19 +41,39 @@ def environment(version: str, wheel: pathlib.Path) -> pathlib.Path:
     folder = FOLDER / version
     if not (folder / "bin/python").exists():
         run(sys.executable, "-m", "venv", folder)
-    pip = [folder / "bin/python", "-m", "pip", "install", "--quiet"]
+    pip = [folder / "bin/python", "-m", "pip", "install", "--quiet", "--no-cache-dir"]
     run(*pip, f"torch=={version}", "numpy")
     run(*pip, "--force-reinstall", "--no-deps", "--no-index", wheel)
     return folder
 
 
-def recorded(folder: pathlib.Path, *program: object) -> tuple[int, str]:
-    """How many of fifty (in C++ forty) layers were seen as ops, and which phases."""
-    store = folder / "run.db"
-    run(folder / "bin/stepscope", "run", "--ops", "all", "--quiet", "-o", store, "--", *program)
-    with sqlite3.connect(store) as connection:
-        ops, phases = (connection.execute(query).fetchone()[0] for query in (OPS, PHASES))
-    return ops, phases or "none"
+class Recording:
+    """What Stepscope saw of a program that makes so many steps of one layer."""
+
+    def __init__(self, folder: pathlib.Path, steps: int, *program: object) -> None:
+        self._store, self._steps = folder / "run.db", steps
+        run(
+            *[folder / "bin/stepscope", "run", "--ops", "all", "--modules", "--quiet"],
+            *["-o", self._store, "--", *program],
+        )
+
+    def _count(self, query: str, *values: str) -> int:
+        with sqlite3.connect(self._store) as connection:
+            return connection.execute(query, values).fetchone()[0]
+
+    def ops(self) -> str:
+        return f"{self._count(OPS)} of {self._steps}"
+
+    def modules(self) -> str:
+        return f"{self._count(MODULES)} of {self._steps}"
+
+    def phases(self) -> str:
+        """The kinds; with how often, where it is not once a step."""
+        seen = {kind: self._count(PHASES, kind) for kind in ("input", "backward", "optimizer")}
+        return ", ".join(
+            kind if times == self._steps else f"{kind} {times} of {self._steps}"
+            for kind, times in seen.items()
+        )
 
 
 # By hand: PyTorch's own CMake files want the CUDA toolkit.
@@ -65,42 +92,70 @@ def cpp_program(folder: pathlib.Path) -> pathlib.Path:
     return folder / "train"
 
 
-def cell(what) -> str:
-    try:
-        return what()
-    except RuntimeError as error:
-        return f"not run ({error})"
-
-
-def row(version: str, wheel: pathlib.Path) -> str:
-    folder = environment(version, wheel)
-    hooks = list(
-        folder.glob(f"lib/python*/site-packages/stepscope/_prefix/lib/stepscope/torch-{version}")
+def hooks(folder: pathlib.Path) -> str:
+    """Where doctor says that the op hooks of this environment's torch are, having loaded them."""
+    done = subprocess.run(
+        [folder / "bin/stepscope", "doctor", "--json", "--python", folder / "bin/python"],
+        capture_output=True,
+        text=True,
     )
+    (found,) = [each for each in json.loads(done.stdout)["findings"] if each["id"] == "op-hooks"]
+    if found["state"] != "ok" or "not tried" in found["detail"]:
+        return f"not in use ({found['detail']})"
+    return "in the wheel" if str(folder) in found["detail"] else "built here"
 
-    def in_python() -> str:
-        script = PROJECT / "tests/packaging/train.py"
-        ops, phases = recorded(folder, folder / "bin/python", script)
-        return f"{ops} of 50 ops; {phases}"
 
-    def in_cpp() -> str:
-        ops, phases = recorded(folder, cpp_program(folder), folder / "own.db")
-        return f"{ops} of 40 ops; {phases}"
+def in_python(folder: pathlib.Path) -> list[str]:
+    python, programs = folder / "bin/python", PROJECT / "tests/packaging"
+    seen = []
+    for program in ("train.py", "plain.py"):
+        recording = Recording(folder, STEPS_IN_PYTHON, python, programs / program)
+        seen.append([recording.ops(), recording.modules(), recording.phases()])
+    # One text where both programs got the same.
+    return [" / ".join(dict.fromkeys(texts)) for texts in zip(*seen)]
 
-    where = "in the wheel" if hooks else "to build"
-    return f"| {version} | {where} | {cell(in_python)} | {cell(in_cpp)} |"
+
+def in_cpp(folder: pathlib.Path) -> list[str]:
+    seen = Recording(folder, STEPS_IN_CPP, cpp_program(folder), folder / "own.db")
+    return [seen.ops(), seen.phases()]
+
+
+def cells(what, folder: pathlib.Path, width: int) -> list[str]:
+    try:
+        return what(folder)
+    except (RuntimeError, sqlite3.Error) as error:
+        return [f"not run ({error})"] + [""] * (width - 1)
+
+
+def row(version: str, wheel: pathlib.Path) -> list[str]:
+    try:
+        folder = environment(version, wheel)
+    except RuntimeError as error:
+        return [version, f"not installed ({error})", "", "", "", "", ""]
+    return [version, hooks(folder), *cells(in_python, folder, 3), *cells(in_cpp, folder, 2)]
+
+
+def lacks_anything(row: list[str]) -> bool:
+    python, cpp = f"{STEPS_IN_PYTHON} of {STEPS_IN_PYTHON}", f"{STEPS_IN_CPP} of {STEPS_IN_CPP}"
+    phases = "input, backward, optimizer"
+    return row[2:] != [python, python, phases, cpp, phases] or row[1].startswith("not")
 
 
 def main(arguments: list[str]) -> None:
+    keep = "--keep" in arguments
+    arguments = [word for word in arguments if word != "--keep"]
     if len(arguments) < 2:
         sys.exit(__doc__)
     wheel = pathlib.Path(arguments[0]).resolve()
-    print("| torch | op hooks | a training in Python | in C++ |\n|---|---|---|---|", flush=True)
+    print(HEAD, flush=True)
+    lacking = False
     for version in arguments[1:]:
-        try:
-            print(row(version, wheel), flush=True)
-        except RuntimeError as error:
-            print(f"| {version} | | not installed ({error}) | |", flush=True)
+        seen = row(version, wheel)
+        print(f"| {' | '.join(seen)} |", flush=True)
+        lacking = lacking or lacks_anything(seen)
+        if not keep:
+            shutil.rmtree(FOLDER / version, ignore_errors=True)
+    sys.exit(1 if lacking else 0)
 
 
 if __name__ == "__main__":
