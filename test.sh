@@ -99,7 +99,7 @@ pypi_pytest_alone() { run_pytest build/release -m shares --reruns 2; }
 wheel() {
   packaging/wheel.sh --no-install --torch "$pypi_dir"
   STEPSCOPE_WHEEL=$(ls dist/stepscope-*.whl) "$VENV/bin/python" -m pytest -q -ra -p no:cacheprovider \
-    --junitxml="$junit" tests/packaging/test_wheel.py
+    --junitxml="$junit" tests/packaging/test_wheel.py tests/packaging/test_missing.py
 }
 
 debian_torch() {

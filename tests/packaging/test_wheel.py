@@ -1,8 +1,6 @@
 """The wheel, installed where nothing else of the project is."""
 
 import json
-import re
-import shutil
 import sqlite3
 import subprocess
 import zipfile
@@ -91,37 +89,3 @@ def test_a_program_is_built_against_it(environment, pytestconfig, tmp_path):
     subprocess.run(["cmake", "--build", tmp_path / "build"], check=True)
     subprocess.run([tmp_path / "build/plain", tmp_path / "plain.db"], check=True)
     assert count(tmp_path / "plain.db", WAITS) == 40
-
-
-# --- where something is missing ------------------------------------------------------------------
-
-
-def test_without_torch_and_home(make_environment, tmp_path):
-    made = make_environment(tmp_path / "bare")
-    done = made.stepscope("run", "-o", "a.db", "--", "python", "-c", "pass", cwd=tmp_path)
-    assert done.returncode == 0
-    assert done.stderr.count("\n") == 1 and "libtorch" in done.stderr
-    done = made.stepscope("doctor", "--build-hooks", "--torch", "/nowhere")
-    assert done.returncode == 1 and done.stderr.count("\n") == 1
-
-
-def test_read_only(environment, tmp_path):
-    """Nothing is written where it is installed."""
-
-    def files():
-        return sorted(path for path in environment.packages.rglob("*") if path.suffix != ".pyc")
-
-    before = files()
-    environment.stepscope("doctor")
-    assert files() == before
-
-
-def test_the_marks_without_the_program(wheel, tmp_path):
-    with zipfile.ZipFile(wheel) as archive:
-        names = [name for name in archive.namelist() if re.fullmatch(r"stepscope/\w+\.py", name)]
-        archive.extractall(tmp_path, names)
-    done = subprocess.run(
-        [shutil.which("python3"), "-m", "stepscope"], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.returncode == 1
-    assert done.stderr.startswith("stepscope: this package holds the marks for Python alone")
