@@ -28,6 +28,16 @@ std::optional<StepSpan> parse_step_window(std::string_view text) {
   return StepSpan{*first, *last};
 }
 
+Result<std::optional<StepSpan>> read_step_window(const char* option, const std::string& text) {
+  if (text.empty()) return std::optional<StepSpan>();
+  const auto window = parse_step_window(text);
+  if (!window) {
+    return Status::error(ErrorKind::kUsage,
+                         std::string(option) + " " + text + ": not a range; write 500-520 or 500");
+  }
+  return window;
+}
+
 std::string commit_text(const SourceFacts& source) {
   constexpr std::size_t kShort = 7;  // as git shortens it
   if (source.commit.empty()) return {};

@@ -23,6 +23,9 @@ struct StepSpan {
 // "500-520" or "500". Nothing for any other text, an empty range, or one that starts below 1.
 std::optional<StepSpan> parse_step_window(std::string_view text);
 
+// The steps of an option such as --steps; nothing for "". Errors: kUsage, naming the option.
+Result<std::optional<StepSpan>> read_step_window(const char* option, const std::string& text);
+
 // The program's source, where it lies in a git repository.
 struct SourceFacts {
   std::string root;           // of the working tree

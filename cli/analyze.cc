@@ -9,7 +9,6 @@
 
 #include "analyzer/verdict/ranks.h"
 #include "cli/open_run.h"
-#include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "present/death_words.h"
 #include "present/report_json.h"
@@ -17,6 +16,7 @@
 #include "present/report_text.h"
 #include "present/stored_analysis.h"
 #include "store/trace_writer.h"
+#include "terminal/terminal_out.h"
 
 namespace stepscope::cli {
 namespace {
@@ -58,7 +58,7 @@ int run_analyze(const AnalyzeArguments& arguments) {
   if (!steps.ok()) return report_error(kVerb, steps.status());
   options.steps = *steps;
   options.with_warm_up = steps->has_value();
-  const auto run = OpenedRun::open(arguments.store);
+  const auto run = open_run(arguments.store);
   if (!run.ok()) return report_error(kVerb, run.status());
   auto report = analyze_run(run->reader(), options);
   if (!report.ok()) return report_error(kVerb, report.status());

@@ -10,12 +10,12 @@
 
 #include "analyzer/compare/gate.h"
 #include "cli/open_run.h"
-#include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "present/comparison_json.h"
 #include "present/comparison_text.h"
 #include "present/comparison_words.h"
 #include "present/death_words.h"
+#include "terminal/terminal_out.h"
 
 namespace stepscope::cli {
 namespace {
@@ -60,7 +60,7 @@ Result<ComparedRun> read_run(const std::string& path, const std::optional<StepSp
   options.steps = steps;
   options.with_warm_up = steps.has_value();
   options.op_samples = true;
-  const auto run = OpenedRun::open(path, label);
+  const auto run = open_run(path, label);
   if (!run.ok()) return run.status();
   auto report = analyze_run(run->reader(), options, label);
   if (!report.ok() && report.status().kind() == ErrorKind::kUsage)

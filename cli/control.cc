@@ -4,10 +4,10 @@
 #include <memory>
 #include <string>
 
-#include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "profiler/channel/listener.h"
 #include "store/trace_reader.h"
+#include "terminal/terminal_out.h"
 
 namespace stepscope::cli {
 namespace {

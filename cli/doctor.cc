@@ -1,19 +1,19 @@
 // stepscope doctor: what recording needs, what of it is there, and how to get the rest.
 #include "profiler/doctor/doctor.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
 
-#include "cli/installation.h"
-#include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "present/doctor_report.h"
 #include "present/terminal_text.h"
 #include "profiler/doctor/build_hooks.h"
+#include "profiler/doctor/installation.h"
+#include "terminal/progress_line.h"
+#include "terminal/terminal_out.h"
 
 namespace stepscope::cli {
 namespace {
@@ -29,30 +29,20 @@ struct DoctorArguments {
   bool force = false;
 };
 
-// On a terminal: that something is being done, and for how long.
-class BuildLine {
- public:
-  explicit BuildLine(const std::string& version)
-      : text_("building op hooks for libtorch " + version), wanted_(isatty(STDERR_FILENO) == 1) {}
-  ~BuildLine() {
-    if (wanted_) clear_status();
-  }
-  BuildLine(const BuildLine&) = delete;
-  BuildLine& operator=(const BuildLine&) = delete;
-
-  void show() const {
-    using std::chrono::seconds;
-    if (!wanted_) return;
-    const auto passed = std::chrono::steady_clock::now() - begin_;
-    const auto whole = std::chrono::duration_cast<seconds>(passed).count();
-    show_status(text_ + ", " + std::to_string(whole) + " s");
-  }
-
- private:
-  std::string text_;
-  bool wanted_;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
+// On a terminal it says that something is being done, and for how long.
+Result<std::filesystem::path> build_visibly(const TorchInstall& torch,
+                                            const Installation& installed) {
+  using std::chrono::steady_clock;
+  ProgressLine line(std::chrono::milliseconds(0));
+  return build_hooks(torch, installed, [&, begin = steady_clock::now()] {
+    line.update([&] {
+      const auto passed = steady_clock::now() - begin;
+      const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(passed).count();
+      return "building op hooks for libtorch " + torch.version + ", " + std::to_string(seconds) +
+             " s";
+    });
+  });
+}
 
 int build_for(const TorchInstall& torch, const Installation& installed, bool force) {
   if (const HookCheck there = check_hooks(torch, installed); there.place && !force) {
@@ -60,8 +50,7 @@ int build_for(const TorchInstall& torch, const Installation& installed, bool for
                            ": the op hooks are there: " + there.place->library.string());
     return kOk;
   }
-  const BuildLine line(torch.version);
-  const auto built = build_hooks(torch, installed, [&line] { line.show(); });
+  const auto built = build_visibly(torch, installed);
   if (!built.ok()) {
     (void)report_error(kVerb, built.status());
     return kNotReady;

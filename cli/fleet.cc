@@ -1,18 +1,13 @@
 // stepscope lake, stepscope fleet: hand over to the Python part in fleet/.
-#include "cli/fleet.h"
-
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "cli/installation.h"
 #include "cli/verb.h"
+#include "wrap/fleet_command.h"
 
 namespace stepscope::cli {
 namespace {
@@ -47,26 +42,6 @@ void append(Words& words, const char* option, const std::string& value) {
 }
 
 }  // namespace
-
-Result<std::vector<std::string>> fleet_command(const std::string& verb, const Words& words) {
-  const std::filesystem::path folder = find_installation().libraries / "stepscope" / "fleet";
-  if (!std::filesystem::exists(folder / "stepscope_fleet")) {
-    return Status::error(ErrorKind::kUnavailable,
-                         folder.string() + ": not there; install Stepscope anew");
-  }
-  const char* named = std::getenv("STEPSCOPE_PYTHON");
-  const std::string python = named != nullptr && *named != '\0' ? named : "python3";
-  // By its path, not by PYTHONPATH: nothing of the user's surroundings changes.
-  Words all{python, (folder / "stepscope_fleet").string(), verb};
-  all.insert(all.end(), words.begin(), words.end());
-  return all;
-}
-
-Status no_python(const std::string& python, int error) {
-  return Status::error(
-      ErrorKind::kUnavailable,
-      python + ": " + std::strerror(error) + "; install Python 3, or name one in STEPSCOPE_PYTHON");
-}
 
 // The options stand here too, so that help, the manual page and completion need no Python.
 void add_lake(CLI::App& app, int& exit_code) {

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/progress_line.h"
-#include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "present/file_summary.h"
+#include "terminal/progress_line.h"
+#include "terminal/terminal_out.h"
 
 namespace stepscope::cli {
 namespace {

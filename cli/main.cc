@@ -13,10 +13,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/fleet.h"
 #include "cli/self_description.h"
-#include "cli/terminal_out.h"
 #include "cli/verb.h"
+#include "terminal/terminal_out.h"
 
 namespace stepscope::cli {
 

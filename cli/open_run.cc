@@ -2,51 +2,22 @@
 
 #include <algorithm>
 #include <chrono>
-#include <utility>
 
-#include "analyzer/import/import.h"
-#include "cli/progress_line.h"
+#include "terminal/progress_line.h"
 
 namespace stepscope::cli {
-namespace {
 
-namespace fs = std::filesystem;
-
-Status import_to(const fs::path& trace, const fs::path& store, const std::string& label) {
+Result<OpenedRun> open_run(const std::string& path, const std::string& label) {
   ProgressLine line(std::chrono::seconds(1));
-  ImportOptions options;
-  options.progress = [&](std::int64_t done, std::int64_t total) {
-    line.update([&] { return "importing " + label + ": " + millions_of(done, total) + " MB"; });
-    return true;
-  };
-  return import_traces({trace}, store, options).status();
+  return OpenedRun::open(path, [&](std::int64_t done, std::int64_t total) {
+    const std::string& name = label.empty() ? path : label;
+    line.update([&] { return "importing " + name + ": " + millions_of(done, total) + " MB"; });
+  });
 }
 
-}  // namespace
-
-OpenedRun::~OpenedRun() { reader_.reset(); }
-
-Result<OpenedRun> OpenedRun::open(const std::string& path, const std::string& label) {
-  OpenedRun run;
-  fs::path store = path;
-  if (is_trace(path)) {
-    auto folder = TemporaryFolder::make();
-    if (!folder.ok()) return folder.status();
-    run.folder_ = *std::move(folder);
-    store = run.folder_->path() / "run.db";
-    if (Status status = import_to(path, store, label.empty() ? path : label); !status.ok())
-      return status;
-  }
-  auto reader = TraceReader::open(store);
-  if (!reader.ok()) return reader.status();
-  run.store_ = std::move(store);
-  run.reader_ = *std::move(reader);
-  return run;
-}
-
-Result<OpenedRun> OpenedRun::open_to_follow(const std::string& path) {
-  auto run = open(path);
-  if (run.ok()) run->reader_.reset();
+Result<OpenedRun> open_run_to_follow(const std::string& path) {
+  auto run = open_run(path);
+  if (run.ok()) run->close_reader();
   return run;
 }
 
@@ -60,16 +31,6 @@ Result<AnalysisReport> analyze_run(const TraceReader& reader, AnalyzeOptions opt
     line.update([&] { return what + std::to_string(done * 100 / total) + " %"; });
   };
   return analyze(reader, options);
-}
-
-Result<std::optional<StepSpan>> read_step_window(const char* option, const std::string& text) {
-  if (text.empty()) return std::optional<StepSpan>();
-  const auto window = parse_step_window(text);
-  if (!window) {
-    return Status::error(ErrorKind::kUsage,
-                         std::string(option) + " " + text + ": not a range; write 500-520 or 500");
-  }
-  return window;
 }
 
 }  // namespace stepscope::cli

@@ -13,7 +13,6 @@
 #include "analyzer/verdict/ranks.h"
 #include "analyzer/words.h"
 #include "cli/open_run.h"
-#include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "present/comparison_json.h"
 #include "present/death_words.h"
@@ -22,6 +21,7 @@
 #include "present/stored_analysis.h"
 #include "present/sweep_json.h"
 #include "sweep/analyze_sweep.h"
+#include "terminal/terminal_out.h"
 #include "viewer-export/output_file.h"
 
 namespace stepscope::cli {
@@ -45,7 +45,7 @@ Result<AnalysisReport> analyse(const TraceReader& reader, const ReportArguments&
 
 Result<std::string> comparison_of(const ReportArguments& arguments, const AnalysisReport& run) {
   if (arguments.baseline.empty()) return std::string();
-  const auto opened = OpenedRun::open(arguments.baseline, "the baseline");
+  const auto opened = open_run(arguments.baseline, "the baseline");
   if (!opened.ok()) return opened.status();
   auto baseline = analyse(opened->reader(), arguments, "the baseline");
   if (!baseline.ok()) return baseline.status();
@@ -99,7 +99,7 @@ Status report_sweep(const ReportArguments& arguments) {
 
 Status report(const ReportArguments& arguments) {
   if (is_sweep(arguments.store)) return report_sweep(arguments);
-  const auto opened = OpenedRun::open(arguments.store);
+  const auto opened = open_run(arguments.store);
   if (!opened.ok()) return opened.status();
   auto run = analyse(opened->reader(), arguments, "");
   if (!run.ok()) return run.status();

@@ -7,17 +7,17 @@
 #include <string>
 #include <utility>
 
-#include "cli/installation.h"
-#include "cli/progress_line.h"
-#include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "present/death_words.h"
 #include "present/sweep_json.h"
 #include "present/sweep_text.h"
+#include "profiler/doctor/installation.h"
 #include "store/temporary_folder.h"
 #include "sweep/analyze_sweep.h"
 #include "sweep/plan.h"
 #include "sweep/sweeper.h"
+#include "terminal/progress_line.h"
+#include "terminal/terminal_out.h"
 
 namespace stepscope::cli {
 namespace {

@@ -11,14 +11,14 @@
 #include <vector>
 
 #include "analyzer/live/live_run.h"
-#include "cli/live_screen.h"
 #include "cli/low_priority.h"
 #include "cli/open_run.h"
-#include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "present/terminal_text.h"
 #include "present/top_json.h"
 #include "present/top_text.h"
+#include "terminal/live_screen.h"
+#include "terminal/terminal_out.h"
 
 namespace stepscope::cli {
 namespace {
@@ -89,7 +89,7 @@ Status show(const TopArguments& arguments, LiveRun& run) {
 }
 
 Status top(const TopArguments& arguments) {
-  const auto opened = OpenedRun::open_to_follow(arguments.store);
+  const auto opened = open_run_to_follow(arguments.store);
   if (!opened.ok()) return opened.status();
   const auto run = LiveRun::open(opened->store());
   if (!run.ok()) return run.status();

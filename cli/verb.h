@@ -32,5 +32,7 @@ void add_top(CLI::App& app, int& exit_code);
 void add_view(CLI::App& app, int& exit_code);
 void add_sweep(CLI::App& app, int& exit_code);
 void add_what_if(CLI::App& app, int& exit_code);
+void add_lake(CLI::App& app, int& exit_code);
+void add_fleet(CLI::App& app, int& exit_code);
 
 }  // namespace stepscope::cli

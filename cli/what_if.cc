@@ -3,11 +3,11 @@
 #include <string>
 
 #include "cli/open_run.h"
-#include "cli/terminal_out.h"
 #include "cli/verb.h"
 #include "present/what_if_answer.h"
 #include "present/what_if_json.h"
 #include "present/what_if_text.h"
+#include "terminal/terminal_out.h"
 
 namespace stepscope::cli {
 namespace {
@@ -25,7 +25,7 @@ int run_what_if(WhatIfArguments& arguments) {
   const auto steps = read_step_window("--steps", arguments.steps);
   if (!steps.ok()) return report_error(kVerb, steps.status());
   arguments.question.steps = *steps;
-  const auto run = OpenedRun::open(arguments.store);
+  const auto run = open_run(arguments.store);
   if (!run.ok()) return report_error(kVerb, run.status());
   const auto answer = what_if(run->reader(), arguments.question);
   if (!answer.ok()) {

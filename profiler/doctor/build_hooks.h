@@ -4,33 +4,12 @@
 
 #include <filesystem>
 #include <functional>
-#include <string>
 
 #include "profiler/doctor/find_torch.h"
+#include "profiler/doctor/installation.h"
 #include "store/status.h"
 
 namespace stepscope {
-
-// The installed files and their folders; the same in a build tree.
-struct Installation {
-  std::filesystem::path libraries;  // holds libstepscope.so.0 and stepscope/
-  std::filesystem::path sources;    // of the hooks, laid out as in the source tree
-
-  // By the name that programs need; the one that they are linked with may not be installed.
-  [[nodiscard]] std::filesystem::path libstepscope() const {
-    return libraries / "libstepscope.so.0";
-  }
-  // The folder that Python programs import from first.
-  [[nodiscard]] std::filesystem::path python_hooks() const {
-    return libraries / "stepscope" / "python" / "inject";
-  }
-  // What find_package(Stepscope) reads.
-  [[nodiscard]] std::filesystem::path cmake_package() const {
-    return libraries / "cmake" / "Stepscope";
-  }
-  // A project of its own.
-  [[nodiscard]] std::filesystem::path hook_project() const { return sources / "profiler/hooks"; }
-};
 
 // Builds and tries the hooks, and only then installs them with a single rename: a process that is
 // loading the hooks finds the old ones or the new ones. Takes about a minute; `tick` is called a

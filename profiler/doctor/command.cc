@@ -21,7 +21,10 @@ namespace stepscope {
 namespace {
 
 constexpr int kTickMs = 200;
+constexpr int kShortTickMs = 10;
+constexpr int kCannotExecute = 126;
 constexpr int kNotFound = 127;
+constexpr std::size_t kMostErrors = 4096;  // bytes
 
 // This process's variables, those in `added` replaced.
 std::vector<std::string> with_environment(const Environment& added) {
@@ -61,7 +64,13 @@ class SpawnActions {
     posix_spawnattr_setsigdefault(&attributes_, &set);
     posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF);
   }
-  // -1: it could not be started.
+  void unblock_signals() {
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
+  }
+  // Below 0: it could not be started, and -errno says why.
   [[nodiscard]] pid_t start(const std::vector<std::string>& words,
                             const Environment& added = {}) const {
     std::vector<char*> argv;
@@ -74,7 +83,7 @@ class SpawnActions {
     pid_t pid = -1;
     const int error =
         posix_spawnp(&pid, argv[0], &actions_, &attributes_, argv.data(), envp.data());
-    return error == 0 ? pid : -1;
+    return error == 0 ? pid : -error;
   }
 
  private:
@@ -140,7 +149,49 @@ void read_both(int output, int errors, CommandOutputs& into) {
   }
 }
 
+// What is there to read of a pipe that does not block.
+void read_errors(int fd, std::string& text) {
+  char part[512];
+  for (ssize_t size = 0; (size = read(fd, part, sizeof(part))) > 0;) {
+    if (text.size() < kMostErrors) text.append(part, static_cast<std::size_t>(size));
+  }
+}
+
 }  // namespace
+
+Result<CommandErrors> capture_errors(const std::vector<std::string>& words,
+                                     std::chrono::milliseconds limit) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    return Status::error(ErrorKind::kIo, "no pipe could be made");
+  }
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  const OwnedFd read_end(ends[0]);
+  OwnedFd write_end(ends[1]);
+  SpawnActions actions;
+  actions.to_file(STDOUT_FILENO, "/dev/null");
+  actions.to_fd(STDERR_FILENO, write_end.get());
+  actions.unblock_signals();
+  const pid_t pid = actions.start(words);
+  write_end = OwnedFd();
+  if (pid < 0) return CommandErrors{pid == -ENOENT ? kNotFound : kCannotExecute, {}};
+  CommandErrors result;
+  const auto until = std::chrono::steady_clock::now() + limit;
+  int status = 0;
+  // Not until the pipe ends: what the program leaves running may keep that open.
+  while (waitpid(pid, &status, WNOHANG) == 0) {
+    read_errors(read_end.get(), result.errors);
+    if (std::chrono::steady_clock::now() > until) {
+      kill(pid, SIGKILL);
+      wait_for(pid);
+      return Status::error(ErrorKind::kUnavailable, words[0] + ": took too long, and was killed");
+    }
+    poll(nullptr, 0, kShortTickMs);
+  }
+  read_errors(read_end.get(), result.errors);
+  result.exit_code = exit_code_of(status);
+  return result;
+}
 
 CommandOutputs capture_both(const std::vector<std::string>& words, const Environment& environment) {
   int output[2];

@@ -37,6 +37,17 @@ STAGES = {
         "present",
     },
     "metrics": {"store", "analyzer", "viewer-export/serve", "metrics"},
+    "terminal": {"store", "analyzer", "present", "terminal"},
+    "wrap": {
+        "store",
+        "profiler",
+        "analyzer",
+        "sweep",
+        "present",
+        "metrics",
+        "terminal",
+        "wrap",
+    },
     "fleet": set(),  # Python; a source in C++ would be in the wrong place
     "samples": {"samples", "profiler/include"},
 }
@@ -296,8 +307,8 @@ def check_paths(root: pathlib.Path) -> Iterator[str]:
 PRINTS = re.compile(
     r"\b(printf|fprintf|vfprintf|dprintf|puts|fputs|putchar|fputc|putc|fwrite|perror)\s*\(|std::(cout|cerr|clog)\b"
 )
-PRINTERS = ("cli/terminal_out.cc",)
-PRINTED = ("cli/", "present/", "sweep/")
+PRINTERS = ("terminal/terminal_out.cc",)
+PRINTED = ("cli/", "present/", "sweep/", "terminal/", "wrap/")
 
 
 def check_prints(root: pathlib.Path) -> Iterator[str]:
@@ -306,7 +317,7 @@ def check_prints(root: pathlib.Path) -> Iterator[str]:
             continue
         for number, line in enumerate((root / name).read_text().splitlines(), 1):
             if PRINTS.search(line):
-                yield f"{name}:{number}: prints by itself; go through cli/terminal_out.h"
+                yield f"{name}:{number}: prints by itself; go through terminal/terminal_out.h"
 
 
 # --- sentences -----------------------------------------------------------------------------------

@@ -212,7 +212,7 @@ def test_paths_finds_the_root_itself(tree):
         ("sweep/a.cc", "std::puts(name);", True),
         ("cli/a.h", "std::cerr << name;", True),
         ("cli/a.cc", 'std::snprintf(text, sizeof text, "%d", 1);', False),
-        ("cli/terminal_out.cc", "std::fwrite(text, 1, size, stdout);", False),
+        ("terminal/terminal_out.cc", "std::fwrite(text, 1, size, stdout);", False),
         ("store/a.cc", "std::fputs(name, stderr);", False),
     ],
 )

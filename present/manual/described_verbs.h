@@ -1,11 +1,11 @@
-// The verbs and options of the program as data, for what is made of them beside --help.
+// The verbs and options of the program as data, for what is made of them beside --help: the manual
+// page, and what completes the command line in shells.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
-namespace stepscope::cli {
+namespace stepscope {
 
 struct DescribedOption {
   std::vector<std::string> names;  // "-o", "--output"; a positional has one, without dashes
@@ -28,7 +28,4 @@ struct DescribedProgram {
   std::vector<DescribedVerb> verbs;
 };
 
-// Hidden options are left out.
-DescribedProgram describe(const CLI::App& app);
-
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "cli/described_verbs.h"
+#include "present/manual/described_verbs.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 std::string man_page(const DescribedProgram& program, const std::string& version);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

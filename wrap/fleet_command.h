@@ -1,14 +1,12 @@
-// The verbs for many machines: `lake` and `fleet`. Both are Python, an optional part: the binary
-// finds an interpreter and becomes it.
+// The part for many machines, fleet/, is Python: how a program in C++ starts it.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "store/status.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 // The interpreter and its arguments for `stepscope VERB WORDS…`. Errors: kUnavailable, the Python
 // part is not installed.
@@ -17,7 +15,4 @@ Result<std::vector<std::string>> fleet_command(const std::string& verb,
 // That `python` could not be started, with errno.
 Status no_python(const std::string& python, int error);
 
-void add_lake(CLI::App& app, int& exit_code);
-void add_fleet(CLI::App& app, int& exit_code);
-
-}  // namespace stepscope::cli
+}  // namespace stepscope

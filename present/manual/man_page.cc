@@ -1,9 +1,9 @@
-#include "cli/man_page.h"
+#include "present/manual/man_page.h"
 
 #include <sstream>
 #include <string_view>
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 // Text as troff prints it: a dash that can be copied, and no line that is a request.
@@ -80,4 +80,4 @@ std::string man_page(const DescribedProgram& program, const std::string& version
   return out.str();
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace stepscope::cli {
+namespace stepscope {
 
 class LiveScreen {
  public:
@@ -48,4 +48,4 @@ class LiveScreen {
   std::size_t height_ = 24;
 };
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -6,11 +6,11 @@
 
 #include "store/status.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 // `text` with its placeholders replaced (profiler/identity/output_name.h). Folders that hold a
 // placeholder are made. `job`: what the user calls it, or "". Errors: kUsage, kIo.
 Result<std::string> output_of(const std::string& text, const std::string& job,
                               const std::vector<std::string>& program);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -1,7 +1,6 @@
-// The live metrics of `stepscope run`: its options, and the variables that ask for them.
+// The live metrics of `stepscope run`, which its options and the environment ask for.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,15 +10,13 @@
 #include "profiler/launch/child.h"
 #include "store/status.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 struct MetricsArguments {
-  const CLI::Option* option = nullptr;  // --metrics
-  std::string address;
+  bool wanted = false;  // --metrics was given
+  std::string address;  // what it was given, or ""
   double interval_s = 5;
 };
-
-void add_metrics_options(CLI::App& verb, MetricsArguments& arguments);
 
 // Does nothing where nobody asked for metrics. Once the program runs, nothing here throws.
 class MetricsOfRun {
@@ -45,4 +42,4 @@ class MetricsOfRun {
   std::vector<std::string> problems_;
 };
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

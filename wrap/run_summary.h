@@ -6,7 +6,7 @@
 #include "profiler/recorder/run_recorder.h"
 #include "store/status.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 // Analyses the store, keeps the result in it, and prints the verdict in a few lines on stderr. A
 // long recording is not analysed here: who waits for a prompt should not wait for that.
@@ -16,4 +16,4 @@ bool print_summary(const std::string& store, const RunProgress& progress);
 // The same without a word, however long the recording is. Errors: those of reading and writing.
 Status analyze_and_keep(const std::string& store);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

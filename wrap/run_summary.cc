@@ -1,16 +1,16 @@
-#include "cli/run_summary.h"
+#include "wrap/run_summary.h"
 
 #include <cstdint>
 #include <cstdio>
 
 #include "analyzer/analyze.h"
-#include "cli/terminal_out.h"
 #include "present/run_text.h"
 #include "present/stored_analysis.h"
 #include "store/trace_reader.h"
 #include "store/trace_writer.h"
+#include "terminal/terminal_out.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 // The analysis reads some two million ops a second.
@@ -52,4 +52,4 @@ Status analyze_and_keep(const std::string& store) {
   return report->loops.empty() ? Status() : keep(store, *report);
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

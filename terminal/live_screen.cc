@@ -1,4 +1,4 @@
-#include "cli/live_screen.h"
+#include "terminal/live_screen.h"
 
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -9,9 +9,9 @@
 #include <csignal>
 #include <string_view>
 
-#include "cli/terminal_out.h"
+#include "terminal/terminal_out.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 // xterm's private modes 1049 (alternate screen) and 25 (cursor).
@@ -125,4 +125,4 @@ LiveScreen::Event LiveScreen::on_key() {
   return got > 0 && (key == 'q' || key == 'Q') ? Event::kQuit : Event::kTime;
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

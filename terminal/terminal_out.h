@@ -1,4 +1,4 @@
-// The way of all text to standard output and standard error: no other file of this folder prints
+// The way of all text of the program to standard output and standard error: no other file prints
 // (tests/project/check_tree.py), but for the pages that `-o -` asks for.
 //
 // Whatever names, paths and messages hold, no terminal obeys it: printable.h says what is replaced.
@@ -9,7 +9,7 @@
 
 #include "store/status.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 // Standard output is a terminal, and its user wants colours there (https://no-color.org).
 bool stdout_wants_color();
@@ -30,4 +30,4 @@ Status write_json(std::string_view document);
 void show_status(std::string_view line);
 void clear_status();
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

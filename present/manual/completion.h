@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "cli/described_verbs.h"
+#include "present/manual/described_verbs.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 // `shell`: bash, zsh or fish; else empty. Words are completed to verbs, options and their choices,
 // else to files; after -- to a program.
 std::string completion(const DescribedProgram& program, const std::string& shell);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -1,11 +1,11 @@
-#include "cli/run_window.h"
+#include "wrap/record_window.h"
 
 #include <charconv>
 #include <map>
 #include <sstream>
 #include <string_view>
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 Status bad_schedule(const std::string& text, const std::string& why) {
@@ -66,4 +66,4 @@ std::string window_text(const std::string& steps, const std::string& schedule, d
   return text;
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

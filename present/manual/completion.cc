@@ -1,9 +1,9 @@
-#include "cli/completion.h"
+#include "present/manual/completion.h"
 
 #include <sstream>
 #include <string_view>
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 std::string quoted(std::string_view text, std::string_view quote_inside) {
@@ -184,4 +184,4 @@ std::string completion(const DescribedProgram& program, const std::string& shell
   return {};
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -1,4 +1,4 @@
-#include "cli/terminal_out.h"
+#include "terminal/terminal_out.h"
 
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include "analyzer/printable.h"
 #include "present/terminal_text.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 constexpr std::string_view kClearLine = "\r\033[K";
@@ -74,4 +74,4 @@ void show_status(std::string_view line) {
 
 void clear_status() { put(stderr, kClearLine); }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -1,8 +1,8 @@
-#include "cli/installation.h"
+#include "profiler/doctor/installation.h"
 
 #include <filesystem>
 
-namespace stepscope::cli {
+namespace stepscope {
 
 Installation find_installation() {
   namespace fs = std::filesystem;
@@ -18,4 +18,4 @@ Result<Installation> ready_installation() {
                        installed.libstepscope().string() + ": not there; install Stepscope anew");
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

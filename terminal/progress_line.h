@@ -9,14 +9,15 @@
 #include <cstdio>
 #include <string>
 
-#include "cli/terminal_out.h"
+#include "terminal/terminal_out.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 class ProgressLine {
  public:
-  explicit ProgressLine(std::chrono::milliseconds patience)
-      : enabled_(isatty(STDERR_FILENO) == 1), next_(Clock::now() + patience) {}
+  explicit ProgressLine(std::chrono::milliseconds patience,
+                        std::chrono::milliseconds period = std::chrono::milliseconds(200))
+      : enabled_(isatty(STDERR_FILENO) == 1), period_(period), next_(Clock::now() + patience) {}
   ~ProgressLine() {
     if (shown_) clear_status();
   }
@@ -27,7 +28,7 @@ class ProgressLine {
   template <typename Text>
   void update(const Text& text) {
     if (!enabled_ || Clock::now() < next_) return;
-    next_ = Clock::now() + std::chrono::milliseconds(200);
+    next_ = Clock::now() + period_;
     shown_ = true;
     show_status(text());
   }
@@ -35,6 +36,7 @@ class ProgressLine {
  private:
   using Clock = std::chrono::steady_clock;
   const bool enabled_;
+  const std::chrono::milliseconds period_;
   bool shown_ = false;
   Clock::time_point next_;
 };
@@ -47,4 +49,4 @@ inline std::string millions_of(std::int64_t done, std::int64_t total) {
   return text;
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

@@ -1,18 +1,15 @@
-#include "cli/run_metrics.h"
-
-#include <sys/utsname.h>
+#include "wrap/metrics_of_run.h"
 
 #include <chrono>
 #include <ctime>
 #include <utility>
 
 #include "metrics/wandb_endpoints.h"
-#include "profiler/identity/program_name.h"
 #include "profiler/recorder/blocked_signals.h"
-#include "profiler/recorder/run_meta.h"
 #include "store/contained.h"
+#include "wrap/run_names.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 namespace {
 
 constexpr char kVariable[] = "STEPSCOPE_METRICS";
@@ -39,24 +36,12 @@ Result<Wish> read_variable(const std::string& text) {
   return Wish{.listen = *address};
 }
 
-// Empty, or what is wrong.
-std::string is_listen_address(const std::string& text) {
-  const auto address = read_listen_address(text);
-  return address.ok() ? "" : address.status().message() + "; -- goes before the program";
-}
-
 // As `stepscope lake add` names runs and jobs.
 RunIdentity identify_run(const std::string& job, const std::vector<std::string>& program) {
-  const JobIdentity identity = own_identity();
-  const std::string script = name_program(program).name;
-  utsname system{};
-  uname(&system);
-  RunIdentity run;
-  run.job = !job.empty() ? job : !identity.job_name.empty() ? identity.job_name : script;
-  run.run = run_id(identity);
-  if (run.run.empty()) run.run = run_by_its_start(script, std::time(nullptr));
-  run.host = system.nodename;
-  return run;
+  const RunNames names = name_run(job, program);
+  const std::string run =
+      names.run.empty() ? run_by_its_start(names.program, std::time(nullptr)) : names.run;
+  return {.job = names.job, .run = run, .host = names.host};
 }
 
 std::chrono::milliseconds milliseconds_of(double seconds) {
@@ -65,20 +50,6 @@ std::chrono::milliseconds milliseconds_of(double seconds) {
 
 }  // namespace
 
-void add_metrics_options(CLI::App& verb, MetricsArguments& arguments) {
-  arguments.option =
-      verb.add_option("--metrics", arguments.address,
-                      "serve live metrics to Prometheus and W&B, at this port or address and port")
-          ->expected(0, 1)
-          ->check(is_listen_address)
-          ->type_name("[ADDRESS:]PORT")
-          ->default_str(std::to_string(kMetricsPort));
-  verb.add_option("--metrics-interval", arguments.interval_s,
-                  "seconds between two updates of the metrics")
-      ->check(CLI::Range(0.2, 3600.0))
-      ->capture_default_str();
-}
-
 Result<MetricsOfRun> MetricsOfRun::open(const MetricsArguments& arguments, const std::string& job,
                                         const std::vector<std::string>& program) {
   MetricsOfRun run;
@@ -86,8 +57,7 @@ Result<MetricsOfRun> MetricsOfRun::open(const MetricsArguments& arguments, const
   plan.interval = milliseconds_of(arguments.interval_s);
   plan.version = STEPSCOPE_VERSION;
   plan.identity = identify_run(job, program);
-  const bool given = arguments.option != nullptr && arguments.option->count() > 0;
-  if (given) {
+  if (arguments.wanted) {
     const auto address = read_listen_address(arguments.address);
     if (!address.ok()) return address.status();
     plan.listen = *address;
@@ -151,4 +121,4 @@ std::vector<std::string> MetricsOfRun::finish() noexcept {
   return lines;
 }
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

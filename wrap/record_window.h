@@ -6,7 +6,7 @@
 #include "profiler/ring/region_format.h"
 #include "store/status.h"
 
-namespace stepscope::cli {
+namespace stepscope {
 
 // "2%" or "0.02" as a share of the run's time, above 0 and at most 1. Errors: kUsage.
 Result<double> read_budget(const std::string& text);
@@ -15,4 +15,4 @@ Status read_schedule(const std::string& text, RecordPlan& plan);
 // For the store's meta: what was asked for, "" when ops are recorded throughout.
 std::string window_text(const std::string& steps, const std::string& schedule, double duration_s);
 
-}  // namespace stepscope::cli
+}  // namespace stepscope

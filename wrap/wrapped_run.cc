@@ -1,0 +1,201 @@
+#include "wrap/wrapped_run.h"
+
+#include <chrono>
+#include <cstdio>
+#include <optional>
+
+#include "analyzer/recording.h"
+#include "present/run_text.h"
+#include "profiler/doctor/installation.h"
+#include "profiler/identity/program_name.h"
+#include "profiler/launch/child.h"
+#include "profiler/launch/preload_folder.h"
+#include "profiler/launch/program_file.h"
+#include "profiler/recorder/run_meta.h"
+#include "profiler/recorder/run_recorder.h"
+#include "store/contained.h"
+#include "sweep/command_words.h"
+#include "terminal/progress_line.h"
+#include "terminal/terminal_out.h"
+#include "wrap/add_to_lake.h"
+#include "wrap/output_path.h"
+#include "wrap/record_window.h"
+#include "wrap/run_summary.h"
+
+namespace stepscope {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+// What a shell returns for these.
+constexpr int kCannotExecute = 126;
+constexpr int kNoSuchProgram = 127;
+
+Result<RunPlan> plan_of(const RunArguments& arguments) {
+  RunPlan plan;
+  plan.ring_bytes = arguments.ring_mib << 20;
+  plan.source_folders = source_folders(arguments.program);
+  plan.replace_late = true;
+  plan.record.phases_only = arguments.tier == "phases" || arguments.ops == "never" ? 1 : 0;
+  plan.record.shapes = arguments.shapes ? 1 : 0;
+  plan.lines_rate = arguments.no_lines ? 0 : arguments.lines_rate;
+  const auto steps = read_step_window("--steps", arguments.steps);
+  if (!steps.ok()) return steps.status();
+  if (*steps) {
+    plan.record.first_step = (*steps)->first;
+    plan.record.last_step = (*steps)->last;
+  }
+  if (Status status = read_schedule(arguments.schedule, plan.record); !status.ok()) return status;
+  const auto budget = read_budget(arguments.budget);
+  if (!budget.ok()) return budget.status();
+  const bool windowed = *steps || plan.record.active > 0 || arguments.duration_s > 0;
+  if (arguments.ops == "auto" && !windowed) plan.record.budget_ppm = budget_ppm(*budget);
+  return plan;
+}
+
+Meta meta_of(const RunArguments& arguments) {
+  Meta meta = program_meta(arguments.program);
+  meta.insert(meta.end(),
+              {{"stepscope_version", STEPSCOPE_VERSION},
+               {"command", command_line(arguments.program)},
+               {"window", window_text(arguments.steps, arguments.schedule, arguments.duration_s)},
+               {"torch_version", ""}});
+  if (!arguments.job.empty()) {
+    meta.emplace_back("job_name", arguments.job);
+    if (own_identity().job_id.empty()) meta.emplace_back("job_id", arguments.job);
+  }
+  return meta;
+}
+
+// --duration: ops are recorded for so long from the first step on.
+class DurationLimit {
+ public:
+  explicit DurationLimit(double seconds) : seconds_(seconds) {}
+  void apply(RunRecorder& recorder) {
+    if (seconds_ <= 0 || over_ || recorder.progress().step == 0) return;
+    if (!begun_) begin_ = Clock::now();
+    begun_ = true;
+    if (std::chrono::duration<double>(Clock::now() - begin_).count() < seconds_) return;
+    over_ = true;
+    recorder.switch_ops(OpsSwitch::kOff);
+  }
+
+ private:
+  double seconds_;
+  bool begun_ = false;
+  bool over_ = false;
+  Clock::time_point begin_;
+};
+
+int watch(const RunArguments& arguments, const Child& child, RunRecorder& recorder,
+          MetricsOfRun& metrics) {
+  const std::string command = command_line(arguments.program);
+  // The program's own output has the line to itself: it is written over ours.
+  ProgressLine line(2s, 500ms);
+  DurationLimit duration(arguments.duration_s);
+  recorder.program_started(child.pid());
+  std::optional<ChildEnd> ended;
+  while (!(ended = child.ended())) {
+    recorder.wait(child.fd());
+    child.pass_signals_on();
+    recorder.tick();
+    duration.apply(recorder);
+    static_cast<void>(contained([&] {
+      if (recorder.has_store()) metrics.follow(arguments.output);
+      if (arguments.quiet) return Status();
+      if (const RunProgress now = recorder.progress(); now.processes > 0) {
+        line.update([&now] { return live_text(now); });
+      }
+      return Status();
+    }));
+  }
+  recorder.program_ended(child.pid(), ended->wait_status, command);
+  return ended->wait_status;
+}
+
+void say(const std::string& line) { print_line(stderr, "stepscope: " + line); }
+
+WrappedEnd refuse_program(const Status& status) {
+  return {status.kind() == ErrorKind::kNotFound ? kNoSuchProgram : kCannotExecute, status};
+}
+
+// Whether the store holds its analysis now.
+bool tell_the_end(const RunArguments& arguments, RunRecorder& recorder, const Status& finished) {
+  const std::vector<std::string> notices = recorder.take_notices();
+  for (const std::string& notice : notices) say(notice);
+  if (!finished.ok()) {
+    say("recording stopped before the program ended: " + finished.message());
+    return false;
+  }
+  // Whoever reads the store next must know that it is another run's.
+  const std::string still =
+      recorder.has_store() ? "" : "; " + arguments.output + " is still the earlier recording";
+  if (arguments.quiet && still.empty()) return false;
+  const RunProgress progress = recorder.progress();
+  if (progress.processes == 0) {
+    if (!notices.empty() && still.empty()) return false;  // it came, and was refused
+    say(name_program(arguments.program).name +
+        " never loaded libtorch: there was nothing to record" + still);
+    return false;
+  }
+  return !arguments.no_analysis && print_summary(arguments.output, progress);
+}
+
+// With what was recorded until then, where the recording stopped early.
+void join_lake(const RunArguments& arguments, const RunRecorder& recorder, bool analyzed) {
+  if (arguments.lake.empty() || !recorder.has_store()) return;
+  if (recorder.progress().processes == 0) return;
+  const std::string failed = add_to_lake(arguments.output, arguments.lake, analyzed);
+  if (!failed.empty()) say(failed);
+}
+
+}  // namespace
+
+Result<WrappedEnd> run_wrapped(RunArguments arguments) {
+  const auto program = inspect_program(arguments.program[0]);
+  if (!program.ok()) return refuse_program(program.status());
+  if (arguments.output.empty()) {
+    return Status::error(ErrorKind::kUsage, "-o: name a file");
+  }
+  const auto output = output_of(arguments.output, arguments.job, arguments.program);
+  if (!output.ok()) return output.status();
+  arguments.output = *output;
+  const auto plan = plan_of(arguments);
+  if (!plan.ok()) return plan.status();
+  const auto installed = ready_installation();
+  if (!installed.ok()) return installed.status();
+  if (program->is_static) {
+    say(arguments.program[0] + ": statically linked; it runs, but nothing of it can be seen");
+  }
+  const auto folder = PreloadFolder::open(installed->libraries);
+  if (!folder.ok()) return folder.status();
+  auto metrics = MetricsOfRun::open(arguments.metrics, arguments.job, arguments.program);
+  if (!metrics.ok()) return metrics.status();
+  auto recorder = RunRecorder::start(arguments.output, meta_of(arguments), *plan);
+  if (!recorder.ok()) return recorder.status();
+  const Installation named{folder->path(), installed->sources};
+  auto environment = environment_for(*program, (*recorder)->socket_path(),
+                                     named.libstepscope().string(), named.python_hooks().string());
+  if (arguments.modules) environment.emplace_back("STEPSCOPE_MODULES", "1");
+  metrics->add_to(environment);
+  const auto child = Child::start(arguments.program, environment);
+  if (!child.ok()) {
+    (*recorder)->discard();
+    return refuse_program(child.status());
+  }
+  // From here on the program's exit code is ours, whatever happens to the recording.
+  for (const std::string& line : metrics->start(arguments.quiet)) say(line);
+  const int wait_status = watch(arguments, *child, **recorder, *metrics);
+  metrics->stop_reading();
+  const Status finished = (*recorder)->finish();
+  for (const std::string& line : metrics->finish()) say(line);
+  const Status told = contained([&] {
+    join_lake(arguments, **recorder, tell_the_end(arguments, **recorder, finished));
+    return Status();
+  });
+  if (!told.ok()) say("no summary: " + told.message());
+  return WrappedEnd{exit_code_of(wait_status), {}};
+}
+
+}  // namespace stepscope
