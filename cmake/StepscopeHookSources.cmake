@@ -9,7 +9,7 @@ set(source_folder "${CMAKE_INSTALL_DATADIR}/stepscope/source")
 file(GLOB hook_sources CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
   "${PROJECT_SOURCE_DIR}/profiler/hooks/*" "${PROJECT_SOURCE_DIR}/profiler/ring/*.h"
   "${PROJECT_SOURCE_DIR}/profiler/session/*.h")
-list(APPEND hook_sources cmake/StepscopeTorch.cmake profiler/visibility.h store/events.h
+list(APPEND hook_sources cmake/StepscopeTorch.cmake profiler/hook_api.h profiler/visibility.h store/events.h
   store/python_range.h store/time.h)
 
 set(hashes "")

@@ -7,12 +7,6 @@
 
 namespace stepscope {
 
-std::string join(const std::vector<std::string>& parts, const char* separator) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : separator) + part;
-  return text;
-}
-
 std::string verdict_title(const LoopVerdict& verdict) {
   return in_capitals(verdict.degree.empty() ? verdict.kind : verdict.degree + " " + verdict.kind);
 }

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "analyzer/report.h"
+#include "present/join.h"
 
 namespace stepscope {
 
 inline constexpr std::size_t kPageWidth = 100;
 inline constexpr const char* kDot = " · ";
 
-std::string join(const std::vector<std::string>& parts, const char* separator);
 // "HIGHLY INPUT-BOUND"
 std::string verdict_title(const LoopVerdict& verdict);
 // A phrase of the page, told of calls where the loop's steps are calls.

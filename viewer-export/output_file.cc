@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "store/sqlite.h"
+#include "store/database_file.h"
 
 namespace stepscope {
 namespace {
@@ -20,16 +20,6 @@ namespace fs = std::filesystem;
 Status io_error(const fs::path& path, const char* what) {
   std::string message = path.string() + ": " + what + ": " + std::strerror(errno);
   return Status::error(ErrorKind::kIo, std::move(message));
-}
-
-bool is_database(const fs::path& path) {
-  char head[kDatabaseMagic.size()];
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  const ssize_t got = ::read(fd, head, sizeof head);
-  ::close(fd);
-  return got == static_cast<ssize_t>(sizeof head) &&
-         std::string_view(head, sizeof head) == kDatabaseMagic;
 }
 
 // A name of its own for each process: two exports to one name do not write into one file.

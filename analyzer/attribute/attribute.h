@@ -17,11 +17,11 @@
 
 #include "analyzer/attribute/device_work.h"
 #include "analyzer/attribute/kernel_table.h"
-#include "analyzer/attribute/op_class.h"
 #include "analyzer/attribute/op_series.h"
 #include "analyzer/attribute/phase_split.h"
 #include "analyzer/attribute/step_account.h"
 #include "analyzer/attribute/sweep.h"
+#include "analyzer/ops/op_class.h"
 #include "analyzer/recording.h"
 #include "analyzer/steps/find_loops.h"
 

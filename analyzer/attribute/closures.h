@@ -1,6 +1,5 @@
-// Closures of optimizer steps: marked ones (PhaseKind::kForward inside an optimizer step), and
-// those that nobody marked, of imported traces, of older recordings and of optimizers that
-// Stepscope does not know.
+// Closures of optimizer steps that nobody marked: of imported traces, of older recordings and of
+// optimizers that Stepscope does not know. steps/closures.h has the marked ones.
 #pragma once
 
 #include <vector>
@@ -21,9 +20,5 @@ namespace stepscope {
 // Without zero_grad all of it is the optimizer's. `spans` tile a step; `phases` are those that
 // touch it, by start.
 void mark_unmarked_closures(std::vector<Span>& spans, const std::vector<Phase>& phases);
-
-// `phases` of a thread, by start, with each optimizer step that has marked closures replaced by the
-// pieces around them: what runs in a closure lies in no optimizer step.
-std::vector<Phase> without_closures(const std::vector<Phase>& phases);
 
 }  // namespace stepscope

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "analyzer/attribute/op_class.h"
 #include "analyzer/attribute/op_path.h"
+#include "analyzer/ops/op_class.h"
 #include "store/analysis.h"
 #include "store/events.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analyzer/attribute/device_work.h"
-#include "analyzer/attribute/op_class.h"
+#include "analyzer/ops/op_class.h"
 #include "analyzer/recording.h"
 #include "analyzer/steps/find_loops.h"
 #include "store/analysis.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "analyzer/attribute/device_work.h"
-#include "analyzer/attribute/op_class.h"
+#include "analyzer/ops/op_class.h"
 #include "analyzer/recording.h"
 #include "store/analysis.h"
 #include "store/events.h"

@@ -11,6 +11,7 @@
 #include "analyzer/import/byte_source.h"
 #include "analyzer/import/kineto.h"
 #include "analyzer/import/nsys.h"
+#include "store/database_file.h"
 #include "store/limits.h"
 #include "store/sqlite.h"
 #include "store/store_path.h"
@@ -64,14 +65,6 @@ std::int64_t size_of(const fs::path& path) {
   const bool regular = fs::is_regular_file(path, code);
   const std::uintmax_t size = regular ? fs::file_size(path, code) : 0;
   return code ? 0 : static_cast<std::int64_t>(size);
-}
-
-Result<bool> is_database(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) return false;  // a pipe can be read only once
-  const Result<std::string> head = first_bytes(path, kDatabaseMagic.size());
-  if (!head.ok()) return head.status();
-  return *head == kDatabaseMagic;
 }
 
 // Its strings are there whatever was traced.
@@ -171,9 +164,7 @@ Status Import::read_kineto(const fs::path& path, std::size_t number) {
 
 Status Import::read_file(std::size_t number) {
   const fs::path& path = files_[number];
-  const Result<bool> database = is_database(path);
-  if (!database.ok()) return database.status();
-  Status status = *database ? read_nsys(path, number) : read_kineto(path, number);
+  Status status = is_database(path) ? read_nsys(path, number) : read_kineto(path, number);
   done_ += size_of(path);
   return status;
 }

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analyzer/attribute/op_class.h"
+#include "analyzer/ops/op_class.h"
 #include "analyzer/steps/find_loops.h"
 
 namespace stepscope {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/median.h"
 #include "analyzer/steps/cycle_candidates.h"
 
 namespace stepscope {
@@ -172,7 +173,7 @@ class CycleSearch {
       if (cut) waited += gap;
       if (gap > std::abs(longest)) longest = cut ? gap : -gap;
     }
-    const double usual = others.empty() ? 0 : median(others);
+    const double usual = others.empty() ? 0 : upper_median(others);
     const auto standing = std::count_if(at_cuts.begin(), at_cuts.end(),
                                         [&](double gap) { return gap > kStanding * usual; });
     found.cycle.waits =

@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analyzer/median.h"
+
 namespace stepscope {
 namespace {
 
@@ -44,7 +46,7 @@ class CandidateSearch {
     Candidate candidate;
     candidate.family = family;
     candidate.anchor = anchor;
-    candidate.length = median(distances);
+    candidate.length = upper_median(distances);
     const double length = static_cast<double>(candidate.length);
     const auto share_within = [&](double least, double most) {
       const auto within = std::count_if(

@@ -42,12 +42,4 @@ std::vector<Candidate> cycle_candidates(const NamedItems& items);
 
 inline double ns_of(Duration duration) { return static_cast<double>(duration.count()); }
 
-// The upper median. Reorders `values`, which must not be empty.
-template <typename T>
-T median(std::vector<T>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 }  // namespace stepscope

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "analyzer/attribute/op_class.h"
+#include "analyzer/ops/op_class.h"
 #include "analyzer/steps/sampler_marks.h"
 
 namespace stepscope {

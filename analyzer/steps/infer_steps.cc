@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "analyzer/attribute/op_class.h"
+#include "analyzer/ops/op_class.h"
 
 namespace stepscope {
 namespace {

@@ -12,7 +12,7 @@
 #include <queue>
 #include <vector>
 
-#include "analyzer/attribute/op_class.h"
+#include "analyzer/ops/op_class.h"
 #include "store/events.h"
 
 namespace stepscope {

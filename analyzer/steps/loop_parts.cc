@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "analyzer/attribute/closures.h"
+#include "analyzer/steps/closures.h"
 
 namespace stepscope {
 namespace {

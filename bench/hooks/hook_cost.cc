@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "analyzer/median.h"
 #include "bench/hooks/mode.h"
 #include "profiler/ring/clock.h"
 #include "store/trace_reader.h"
@@ -114,12 +115,6 @@ double time_ops(int ops) {
   return took.count() / ops;
 }
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
-}
-
 std::string cpu_model() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
@@ -148,8 +143,8 @@ nlohmann::json run(int rounds, int ops, const std::string& store) {
     }
   }
 
-  const double none = median(times["none"]);
-  const double empty = median(times["empty_callback"]) - none;
+  const double none = upper_median(times["none"]);
+  const double empty = upper_median(times["empty_callback"]) - none;
   nlohmann::json result{{"benchmark", "hook_cost"},
                         {"libtorch", STEPSCOPE_TORCH_VERSION},
                         {"cpu", cpu_model()},
@@ -159,7 +154,7 @@ nlohmann::json run(int rounds, int ops, const std::string& store) {
                         {"events_recorded", stepscope.events()},
                         {"events_lost", stepscope.lost()}};
   for (const auto& [name, values] : times) {
-    const double op = median(values);
+    const double op = upper_median(values);
     result["modes"][name] = {
         {"ns_per_op", op}, {"cost_ns", op - none}, {"cost_vs_empty_callback", (op - none) / empty}};
   }

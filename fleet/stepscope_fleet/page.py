@@ -88,11 +88,14 @@ def page_text(lake: pathlib.Path, answers: Answers) -> str:
     # Names come from other machines: none may end the element that holds them.
     data = json.dumps(_data(lake, answers), separators=(",", ":")).replace("<", "\\u003c")
     parts = {
-        "SCRIPT_SOURCE": _source(script),
-        "STYLE_SOURCE": _source(style),
+        "CONNECT": "",
+        "SCRIPT_SOURCES": _source(script),
+        "STYLE_SOURCES": _source(style),
         "STYLE": style,
-        "SCRIPT": script,
-        "DATA": data,
+        "NAVIGATION": "",
+        "VERB": "fleet",
+        "DATA": f'<script type="application/json" id="fleet-data">{data}</script>\n'
+        f'<script type="module">{script}</script>',
     }
     # In one pass: what is put in is not looked at again.
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _part("page.html"))

@@ -3,6 +3,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "present/join.h"
+
 namespace stepscope {
 namespace {
 
@@ -16,15 +18,6 @@ std::string quoted(std::string_view text, std::string_view quote_inside) {
     }
   }
   return out + "'";
-}
-
-std::string joined(const std::vector<std::string>& words, std::string_view separator) {
-  std::string out;
-  for (const std::string& word : words) {
-    if (!out.empty()) out += separator;
-    out += word;
-  }
-  return out;
 }
 
 std::vector<std::string> option_names(const DescribedVerb& verb) {
@@ -42,12 +35,12 @@ void write_bash_verb(std::ostream& out, const std::string& pattern, const Descri
   out << "    " << pattern << ")\n      case $previous in\n";
   for (const DescribedOption& option : verb.options) {
     if (option.value.empty() || option.is_positional) continue;
-    out << "        " << joined(option.names, "|") << ") words=" << "'"
-        << joined(option.choices, " ") << "' value=1 ;;\n";
+    out << "        " << join(option.names, "|") << ") words=" << "'" << join(option.choices, " ")
+        << "' value=1 ;;\n";
   }
   std::vector<std::string> words = option_names(verb);
   words.insert(words.end(), more.begin(), more.end());
-  out << "        *) words='" << joined(words, " ") << "' ;;\n      esac ;;\n";
+  out << "        *) words='" << join(words, " ") << "' ;;\n      esac ;;\n";
 }
 
 std::string bash(const DescribedProgram& program) {
@@ -97,7 +90,7 @@ void write_zsh_options(std::ostream& out, const DescribedVerb& verb) {
       std::string spec = name + "[" + zsh_text(option.text) + "]";
       if (!option.value.empty()) {
         spec += ":value:";
-        spec += option.choices.empty() ? "_files" : "(" + joined(option.choices, " ") + ")";
+        spec += option.choices.empty() ? "_files" : "(" + join(option.choices, " ") + ")";
       }
       out << " \\\n        " << quoted(spec, "'\\''");
     }
@@ -156,7 +149,7 @@ void write_fish_options(std::ostream& out, const DescribedVerb& verb,
     }
     if (!option.value.empty()) {
       out << (option.choices.empty() ? " -r -F"
-                                     : " -x -a " + quoted(joined(option.choices, " "), "\\'"));
+                                     : " -x -a " + quoted(join(option.choices, " "), "\\'"));
     }
     out << " -d " << quoted(option.text, "\\'") << "\n";
   }

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 
 #include "profiler/doctor/in_child.h"
-#include "profiler/hooks/hook_api.h"
+#include "profiler/hook_api.h"
 
 namespace stepscope {
 namespace {

@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-#include "profiler/hooks/hook_api.h"
+#include "profiler/hook_api.h"
 #include "profiler/hooks/shapes_text.h"
 #include "profiler/session/current_thread.h"
 #include "profiler/session/phase_marks.h"

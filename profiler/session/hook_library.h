@@ -1,7 +1,7 @@
 // Loads the hook library that was built for the libtorch in this process.
 #pragma once
 
-#include "profiler/hooks/hook_api.h"
+#include "profiler/hook_api.h"
 #include "profiler/process/loaded_libraries.h"
 #include "profiler/process/loaded_torch.h"
 #include "store/status.h"

@@ -18,7 +18,7 @@
 #include <optional>
 #include <string>
 
-#include "profiler/hooks/hook_api.h"
+#include "profiler/hook_api.h"
 #include "profiler/ring/thread_recorder.h"
 #include "profiler/session/heartbeat_watch.h"
 #include "profiler/session/hook_library.h"

@@ -1,7 +1,7 @@
 // What a hook library says to who loads it (profiler/hooks/hook_api.h), for libtorch 2.99.1.
 #include <cstring>
 
-#include "profiler/hooks/hook_api.h"
+#include "profiler/hook_api.h"
 
 extern "C" __attribute__((visibility("default"))) const stepscope::HookApi* stepscope_torch_hooks(
     const char*, const char* torch_version, const char** error) {

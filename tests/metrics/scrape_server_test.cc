@@ -1,18 +1,20 @@
 // Who gets the metrics: scrapers, but no web page.
 #include "metrics/scrape_server.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <vector>
+
+#include "tests/viewer-export/loopback_client.h"
 
 namespace stepscope {
 namespace {
 
+using testing::connect_to;
 using ::testing::HasSubstr;
+using testing::receive_all;
+using testing::send_text;
 using ::testing::StartsWith;
 
 const Metrics kOne = {{"stepscope_one", MetricType::kGauge, "", "One.", {{{}, 1}}}};
@@ -65,20 +67,9 @@ TEST(AnswerScrape, OnTheLoopbackTheHostIsTheLoopback) {
 }
 
 std::string request_over_tcp(int port, const std::string& text) {
-  const Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const int code =
-      ::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  EXPECT_EQ(code, 0);
-  ::send(socket.fd(), text.data(), text.size(), MSG_NOSIGNAL);
-  std::string answer;
-  char piece[4096];
-  for (ssize_t got = 0; (got = ::recv(socket.fd(), piece, sizeof piece, 0)) > 0;)
-    answer.append(piece, static_cast<std::size_t>(got));
-  return answer;
+  const Socket socket = connect_to(port);
+  send_text(socket, text);
+  return receive_all(socket);
 }
 
 constexpr char kGet[] = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -113,14 +104,7 @@ TEST(ScrapeServerTest, SilentClientsHoldNobodyUp) {
   const auto server = *ScrapeServer::listen({"127.0.0.1", 0}, latest);
   ASSERT_TRUE(server->start().ok());
   std::vector<Socket> silent;
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(server->address().port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  for (int i = 0; i < 100; ++i) {
-    silent.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    ::connect(silent.back().fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  }
+  for (int i = 0; i < 100; ++i) silent.push_back(connect_to(server->address().port));
   EXPECT_THAT(request_over_tcp(server->address().port, kGet), HasSubstr("stepscope_one 1\n"));
 }
 

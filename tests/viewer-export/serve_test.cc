@@ -1,9 +1,7 @@
 // Who may read what is served, and which files. What a browser makes of it is tested in
 // tests/browser/test_view.py.
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -18,6 +16,7 @@
 #include <vector>
 
 #include "tests/store/testing/synthetic_run.h"
+#include "tests/viewer-export/loopback_client.h"
 #include "viewer-export/serve/access.h"
 #include "viewer-export/serve/reception.h"
 #include "viewer-export/serve/request.h"
@@ -212,32 +211,6 @@ TEST(RunServerTest, RefusesAPortThatIsTakenAndAnAddressThatIsNone) {
 }
 
 constexpr std::chrono::minutes kNeverInATest{30};
-
-Socket connect_to(int port) {
-  Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const int code =
-      ::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  EXPECT_EQ(code, 0) << errno;
-  return socket;
-}
-
-bool send_text(const Socket& socket, std::string_view text) {
-  return ::send(socket.fd(), text.data(), text.size(), MSG_NOSIGNAL) ==
-         static_cast<ssize_t>(text.size());
-}
-
-// All that comes until the other side ends the connection.
-std::string receive_all(const Socket& socket) {
-  std::string text;
-  char piece[4096];
-  for (ssize_t got = 0; (got = ::recv(socket.fd(), piece, sizeof piece, 0)) > 0;)
-    text.append(piece, static_cast<std::size_t>(got));
-  return text;
-}
 
 // A Reception on a thread; keeps the heads that have arrived, and answers each with "ok".
 class RunningReception {

@@ -5,6 +5,7 @@
 # The modules in page/ are plain ES modules. A page that opens from disk cannot import from other
 # files, so they are put one after the other, in the order of MODULES, without their import lines and
 # the word export: one scope, in which each name must be there once (a test loads the page).
+# page.html is the frame of fleet's page too (fleet/stepscope_fleet/page.py).
 # The page's Content-Security-Policy names the SHA-256 of each script and style: no other can run.
 
 set(MODULES dom text address data categories charts table timeline stepgraph overview input ops tensors memory stacks flame source code modules steps ranks compare live sweep main)
@@ -66,6 +67,8 @@ endif()
 string(REPLACE "{{SCRIPT_SOURCES}}" "${script_sources}" page "${page}")
 string(REPLACE "{{STYLE_SOURCES}}" "${style_hash}" page "${page}")
 string(REPLACE "{{STYLE}}" "${style}" page "${page}")
+string(REPLACE "{{NAVIGATION}}" "\n  <nav id=\"pages\" aria-label=\"Pages\"></nav>" page "${page}")
+string(REPLACE "{{VERB}}" "analyze" page "${page}")
 string(FIND "${page}" "{{CONNECT}}" split)
 string(SUBSTRING "${page}" 0 ${split} head)
 math(EXPR split "${split} + 11")

@@ -1,4 +1,4 @@
-#include "analyzer/attribute/op_class.h"
+#include "analyzer/ops/op_class.h"
 
 #include <algorithm>
 #include <array>
