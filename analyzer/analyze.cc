@@ -20,25 +20,17 @@
 #include "analyzer/lines/last_lines.h"
 #include "analyzer/loop_report.h"
 #include "analyzer/modules/find_modules.h"
-#include "analyzer/serving/step_work.h"
-#include "analyzer/simulate/device_tasks.h"
+#include "analyzer/run_sweep.h"
 #include "analyzer/starved/schedule.h"
 #include "analyzer/steps/find_loops.h"
 #include "analyzer/steps/infer_input.h"
 #include "analyzer/steps/infer_steps.h"
 #include "analyzer/steps/segments.h"
-#include "analyzer/steps/warm_up.h"
 #include "analyzer/verdict/deaths.h"
 #include "analyzer/verdict/ranks.h"
 
 namespace stepscope {
 namespace {
-
-std::size_t warm_up_of(const RecordedRun& recording, const Loop& loop) {
-  std::vector<Duration> times;
-  for (const TimeRange step : loop.steps) times.push_back(length_outside_of(step, loop.segments));
-  return warm_up_steps(times, step_work(recording, loop));
-}
 
 NoSteps what_was_seen(const RecordedRun& recording) {
   return {!recording.phases.empty(),
@@ -148,16 +140,6 @@ Result<std::optional<Loop>> whole_recording(const RecordedRun& recording) {
   return std::optional(loop);
 }
 
-// What comes of reading the ops once: the steps' times, some steps for the replay, and, where there
-// are devices, the op of each call and the older breakdown.
-struct SweptRun {
-  std::vector<AttributedLoop> loops;
-  std::vector<StepSample> samples;  // of each loop
-  std::vector<OpFacts> facts;       // of each loop
-  CallOrigins origins;
-  PriorityBreakdown older;
-};
-
 // Of a run whose ops nobody has read: it has no loops.
 Result<CallOrigins> read_origins(const RecordedRun& recording, const DeviceWork& devices) {
   CallOps call_ops(recording, devices);
@@ -188,122 +170,6 @@ Result<DeviceUse> add_device_facts(const RecordedRun& recording, const DeviceWor
   report.call_ops = std::move(origins.ops);
   return use;
 }
-
-// Whose facts the ops of a thread may tell: of its own loop, and if nobody marked that, as of a
-// thread without one, of all loops of its process.
-class LoopsOfThreads {
- public:
-  LoopsOfThreads(const RecordedRun& recording, const std::vector<Loop>& loops) {
-    for (std::size_t i = 0; i < loops.size(); ++i) {
-      of_process_[loops[i].process].push_back(i);
-      if (loops[i].marker != StepMarker::kInferred) own_[loops[i].thread] = {i};
-    }
-    for (const StoredThread& thread : recording.threads) process_of_[thread.id] = thread.process;
-  }
-
-  [[nodiscard]] const std::vector<std::size_t>& of(ThreadId thread) const {
-    static const std::vector<std::size_t> kNone;
-    const auto own = own_.find(thread);
-    if (own != own_.end()) return own->second;
-    const auto process = process_of_.find(thread);
-    if (process == process_of_.end()) return kNone;
-    const auto loops = of_process_.find(process->second);
-    return loops == of_process_.end() ? kNone : loops->second;
-  }
-
- private:
-  std::map<ThreadId, std::vector<std::size_t>> own_;
-  std::map<ProcessId, std::vector<std::size_t>> of_process_;
-  std::map<ThreadId, ProcessId> process_of_;
-};
-
-class RunSweep {
- public:
-  RunSweep(const RecordedRun& recording, const DeviceWork& devices, const ModuleHistory& modules,
-           const std::vector<Loop>& loops, const AnalyzeOptions& options)
-      : recording_(recording),
-        devices_(devices),
-        modules_(modules),
-        loops_(loops),
-        options_(options) {
-    for (const Loop& loop : loops)
-      warm_up_.push_back(options.with_warm_up ? 0 : warm_up_of(recording, loop));
-  }
-
-  Result<SweptRun> sweep() {
-    CallOps call_ops(recording_, devices_);
-    BusyThreads busy;
-    std::vector<StepSampler> samplers = make_samplers();
-    AttributeOptions options;
-    options.devices = &devices_;
-    options.modules = &modules_.calls();
-    options.progress = options_.progress;
-    options.op_series = options_.op_samples;
-    options.observer = [&samplers](std::size_t loop) { return &samplers[loop]; };
-    std::vector<OpFactsReader> facts = make_facts();
-    const LoopsOfThreads loops_of(recording_, loops_);
-    const bool with_devices = !recording_.devices.empty();
-    options.on_op = [&](const Op& op, std::int64_t id, OpClass kind) {
-      for (const std::size_t loop : loops_of.of(op.thread)) {
-        if (!in_segment(op.start, loops_[loop].segments)) facts[loop].add(op, kind);
-      }
-      if (!with_devices) return;
-      call_ops.add(op, id, kind);
-      busy.add(op, kind);
-    };
-    const auto role = [this](std::size_t loop, std::size_t step) { return role_of(loop, step); };
-    auto attributed = attribute(recording_, loops_, role, options);
-    if (!attributed.ok()) return attributed.status();
-
-    SweptRun swept;
-    swept.loops = *std::move(attributed);
-    for (StepSampler& sampler : samplers) swept.samples.push_back(sampler.finish());
-    for (const OpFactsReader& reader : facts) swept.facts.push_back(reader.finish());
-    if (Status status = add_device_tasks(recording_, loops_, swept.samples); !status.ok())
-      return status;
-    swept.origins = call_ops.take();
-    swept.older = priority_breakdown(recording_, devices_, loops_, busy);
-    return swept;
-  }
-
-  [[nodiscard]] std::size_t warm_up(std::size_t loop) const { return warm_up_[loop]; }
-
- private:
-  [[nodiscard]] StepRole role_of(std::size_t loop, std::size_t step) const {
-    if (!is_asked_for(options_, loops_[loop], step)) return StepRole::kLeftOut;
-    return step < warm_up_[loop] ? StepRole::kWarmUp : StepRole::kSteady;
-  }
-
-  [[nodiscard]] std::vector<OpFactsReader> make_facts() const {
-    std::vector<OpFactsReader> facts;
-    for (std::size_t i = 0; i < loops_.size(); ++i) {
-      const auto counts = [this, i](std::size_t step) {
-        return role_of(i, step) == StepRole::kSteady;
-      };
-      facts.emplace_back(loops_[i], counts, recording_.text);
-    }
-    return facts;
-  }
-
-  [[nodiscard]] std::vector<StepSampler> make_samplers() const {
-    const bool only_with_ops = recording_.facts.windowed && recording_.op_count > 0;
-    std::vector<StepSampler> samplers;
-    for (std::size_t i = 0; i < loops_.size(); ++i) {
-      const auto eligible = [this, i, only_with_ops](std::size_t step, bool ops_recorded) {
-        return role_of(i, step) == StepRole::kSteady && (ops_recorded || !only_with_ops);
-      };
-      samplers.emplace_back(eligible, StepSampler::kMostTasks / loops_.size());
-    }
-    return samplers;
-  }
-
-  const RecordedRun& recording_;
-  const DeviceWork& devices_;
-  const ModuleHistory& modules_;
-  const std::vector<Loop>& loops_;
-  const AnalyzeOptions& options_;
-  std::vector<std::size_t> warm_up_;  // steps of each loop
-};
 
 // The reports of a loop: one for each device that worked for it, or one of its thread.
 void report_views(const RecordedRun& recording, const Loop& loop, AttributedLoop& attributed,

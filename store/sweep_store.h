@@ -1,29 +1,20 @@
-// The store of a sweep: one SQLite file with every setting and every run of it (sweep_schema.sql).
-// No recording; what opens recordings refuses it in one line, and the other way round.
+// Writing the store of a sweep: one SQLite file with every setting and every run of it
+// (sweep_schema.sql). No recording; what opens recordings refuses it in one line, and the other way
+// round.
 //
 // Thread safety: none; one thread at a time. Invariant: a run is there with all of its steps, or
 // not at all, whatever the writer dies of.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <vector>
+#include <string>
 
 #include "store/status.h"
 #include "store/sweep_rows.h"
 
 namespace stepscope {
-
-// Whether the file is one, of any version. False also when it cannot be read.
-bool is_sweep(const std::filesystem::path& path);
-
-struct SweepData {
-  SweepPlan plan;
-  std::vector<SweepRun> runs;  // in the order in which they ran
-};
-
-// Errors: kNotFound, kBadInput (no sweep, a newer schema, damaged).
-Result<SweepData> read_sweep(const std::filesystem::path& path);
 
 class SweepWriter {
  public:

@@ -10,6 +10,7 @@
 #include "store/analysis_rows.h"
 #include "store/contained.h"
 #include "store/device_rows.h"
+#include "store/empty_store.h"
 #include "store/limits.h"
 #include "store/migration.h"
 #include "store/op_batch.h"
@@ -27,9 +28,6 @@
 namespace stepscope {
 namespace {
 
-// page_size: 64 KiB, the largest; appending splits and links fewer pages.
-constexpr char kBeforeSchema[] = "PRAGMA page_size = 65536;";
-
 // journal_mode WAL: readers may query while it is being recorded, and a killed recorder leaves the
 // last commit.
 constexpr char kLogged[] = "PRAGMA journal_mode = WAL;";
@@ -42,32 +40,6 @@ constexpr char kLogged[] = "PRAGMA journal_mode = WAL;";
 // with 32 MiB that took longer than 140 ms.
 constexpr char kEachConnection[] =
     "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 128;";
-
-// The bytes of a new store. Made in memory: a recorder that is killed while it makes one must leave
-// nothing at its path that the next recording would refuse.
-Result<std::string> new_store(const std::filesystem::path& path) {
-  Result<Database> database = Database::in_memory(path);
-  if (!database.ok()) return database.status();
-  const std::string sql = std::string(kBeforeSchema) + "BEGIN;" + kSchemaSql +
-                          "INSERT INTO meta VALUES"
-                          " ('schema_version', '" +
-                          std::to_string(kSchemaVersion) +
-                          "'),"
-                          " ('stepscope_version', '" STEPSCOPE_VERSION
-                          "'),"
-                          " ('created_by', 'stepscope " STEPSCOPE_VERSION
-                          "'),"
-                          " ('state', 'recording');"
-                          "PRAGMA application_id = " +
-                          std::to_string(kApplicationId) +
-                          ";"
-                          "PRAGMA user_version = " +
-                          std::to_string(kSchemaVersion) +
-                          ";"
-                          "COMMIT;";
-  if (Status status = database->exec(sql.c_str()); !status.ok()) return status;
-  return database->image();
-}
 
 }  // namespace
 
@@ -339,7 +311,7 @@ void TraceWriter::install_fork_handlers() { StoreFile::install_fork_handlers(); 
 
 Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::filesystem::path& path,
                                                          ExistingStore existing) {
-  const Result<std::string> content = new_store(path);
+  const Result<std::string> content = empty_store(path);
   if (!content.ok()) return content.status();
   Result<StoreFile> file = claim_path(path, existing, *content);
   if (!file.ok()) return file.status();

@@ -1,7 +1,7 @@
 // From the runs of a sweep to its report.
 #pragma once
 
-#include "store/sweep_store.h"
+#include "store/read_sweep.h"
 #include "sweep/sweep_report.h"
 
 namespace stepscope {

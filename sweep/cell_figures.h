@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "store/sweep_store.h"
+#include "store/read_sweep.h"
 #include "sweep/sweep_report.h"
 
 namespace stepscope {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "store/sweep_store.h"
+#include "store/read_sweep.h"
 #include "sweep/sweep_report.h"
 
 namespace stepscope {

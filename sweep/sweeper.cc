@@ -15,6 +15,7 @@
 
 #include "analyzer/words.h"
 #include "profiler/launch/program_file.h"
+#include "store/read_sweep.h"
 #include "store/sweep_store.h"
 #include "store/trace_reader.h"
 #include "sweep/cell_process.h"

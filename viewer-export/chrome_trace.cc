@@ -9,6 +9,7 @@
 #include "viewer-export/event_writer.h"
 #include "viewer-export/json_text.h"
 #include "viewer-export/op_tracks.h"
+#include "viewer-export/run_row_texts.h"
 #include "viewer-export/run_rows.h"
 #include "viewer-export/sample_tracks.h"
 #include "viewer-export/stack_tracks.h"

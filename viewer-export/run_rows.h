@@ -56,9 +56,6 @@ class RunRows {
   void collect(const Analysis& analysis, const std::vector<Phase>& phases, const Cut& cut);
   void add_rows(TrackMap& tracks);
   void name_loops();
-  [[nodiscard]] Annotation step_annotation(const Step& step) const;
-  [[nodiscard]] Annotation phase_annotation(const Phase& phase) const;
-  [[nodiscard]] Annotation loss_annotation(const TimeRange& range) const;
 
   const TraceReader& reader_;
   const std::vector<Loss>& losses_;
@@ -67,12 +64,5 @@ class RunRows {
   Track loss_row_;                           // when there is no verdict row to hold the losses
   std::int64_t skipped_ = 0;
 };
-
-// {"op":12,"phase":3}: lost events by kind.
-std::string losses_json(const std::vector<Loss>& losses);
-// "HIGHLY INPUT-BOUND · 43.4 % of the step waits for input."
-std::string headline(const Verdict& verdict);
-// The full text of a verdict.
-std::string verdict_json(const Verdict& verdict);
 
 }  // namespace stepscope

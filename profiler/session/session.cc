@@ -7,15 +7,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
-#include <cstring>
 #include <new>
 
 #include "profiler/channel/channel_format.h"
 #include "profiler/channel/client.h"
 #include "profiler/cupti/collector.h"
 #include "profiler/ring/stack_taker.h"
+#include "profiler/session/copy_text.h"
 #include "profiler/session/current_thread.h"
-#include "profiler/session/phase_marks.h"
 #include "profiler/session/tensor_memory.h"
 #include "profiler/session/window.h"
 
@@ -33,37 +32,9 @@ RecordPlan plan_of(const stepscope_options& options) {
   return plan;
 }
 
-// All events that the threads of this process have written so far: nearly all of them are ops.
-std::uint64_t events_written(const Region& region) {
-  std::uint64_t events = 0;
-  const std::uint32_t rings = std::min(region.header->ring_count.load(std::memory_order_acquire),
-                                       region.layout.ring_capacity);
-  for (std::uint32_t i = 0; i < rings; ++i)
-    events += region.ring(i)->head.load(std::memory_order_relaxed);
-  return events;
-}
-
 // Only PyTorch's Python side opens user scopes that mean something to us.
 // A lookup that fails reads the symbol tables of every library: not for each step.
 bool python_is_loaded() { return dlsym(RTLD_DEFAULT, "Py_IsInitialized") != nullptr; }
-
-// The calling thread's steps in the current recording.
-StepCounter& current_counter() {
-  struct Counted {
-    std::uint32_t session = 0;
-    StepCounter counter;
-  };
-  thread_local Counted counted;
-  const std::uint32_t session = current_session.load(std::memory_order_relaxed);
-  if (counted.session != session) counted = {session, {}};
-  return counted.counter;
-}
-
-void copy_text(char* to, std::size_t size, std::string_view text) {
-  const std::size_t length = std::min(text.size(), size - 1);
-  std::memcpy(to, text.data(), length);
-  to[length] = '\0';
-}
 
 }  // namespace
 
@@ -327,205 +298,6 @@ void Session::mark_exit(int code) noexcept {
   if (getpid() == joined_as_) region->exited.store(1 + (static_cast<std::uint32_t>(code) & 0xff));
 }
 
-// A recorder looks at the rings each few milliseconds. Should one that was gone come back,
-// recording goes on.
-bool Session::recorder_is_alive() {
-  if (wrapper_.load(std::memory_order_relaxed) != Wrapper::kJoined) return true;
-  const RegionHeader& region = *region_.load();
-  return heartbeat_.is_alive(region.heartbeat.load(std::memory_order_relaxed), read_ticks(),
-                             region.patience_ticks);
-}
-
-// mutex_ is held.
-void Session::apply_window() {
-  RegionHeader* region = region_;
-  if (region == nullptr) return;
-  applied_switch_ = region->ops_switch.load(std::memory_order_relaxed);
-  applied_alive_ = recorder_is_alive();
-  const bool planned =
-      applied_alive_ && !recorder_failed_ && ops_wanted(region->plan, applied_switch_, step_);
-  const bool wanted = planned && budget_allows_ops();
-  if (ops_wanted_.exchange(wanted, std::memory_order_relaxed) != wanted) {
-    if (const auto changed = ops_changed_.load(); changed != nullptr) changed();
-  }
-  follow_device(
-      planned);  // the budget is for ops: to start and stop CUPTI costs more than it saves
-  follow_stacks();
-  const HookApi* hooks = hooks_;
-  if (hooks == nullptr) return;
-  if (step_ > 0) note_torch_settings();
-  HookMode mode = python_ && applied_alive_ ? HookMode::kUserScopes : HookMode::kOff;
-  if (wanted) mode = region->plan.shapes != 0 ? HookMode::kOpsAndShapes : HookMode::kOps;
-  if (!wanted) mark_ops(false, read_ticks());
-  hooks->set_mode(mode);
-  if (wanted) mark_ops(true, read_ticks());
-  // Asked again: on_recorder_failure() takes no lock and may have switched the hooks off meanwhile.
-  if (recorder_failed_) hooks->set_mode(HookMode::kOff);
-  region->ops_enabled.store(wanted ? 1 : 0, std::memory_order_relaxed);
-}
-
-// mutex_ is held. On demand ops are recorded whatever they cost.
-bool Session::budget_allows_ops() const {
-  return applied_switch_ != OpsSwitch::kPlan || !budget_ || budget_->wants_ops();
-}
-
-// mutex_ is held. From `at` on the ops of this process are recorded, or are not any more. The
-// steps in between have all of their ops, or none.
-void Session::mark_ops(bool on, Ticks at) {
-  if (on == ops_marked_) return;
-  ThreadRecorder* recorder = current_thread();
-  if (recorder == nullptr) return;
-  ops_marked_ = on;
-  recorder->mark_ops(on, at);
-}
-
-// Late, for programs set them after libtorch was loaded: as a step begins, or, since not every loop
-// tells of its steps, as an op of a new name does, which the first convolution is. Takes no lock.
-void Session::note_torch_settings() {
-  const HookApi* hooks = hooks_.load(std::memory_order_relaxed);
-  RegionHeader* region = region_.load(std::memory_order_relaxed);
-  if (hooks == nullptr || region == nullptr) return;
-  region->cudnn_benchmark.store(hooks->cudnn_benchmark() ? TorchSwitch::kOn : TorchSwitch::kOff,
-                                std::memory_order_relaxed);
-}
-
-// mutex_ is held. Where ops are recorded in some steps, stacks are taken in those: in the others,
-// whose stretches last from one mark to the next, they would say less.
-void Session::follow_stacks() noexcept {
-  const bool has_ops = hooks_ != nullptr && wants_ops_;
-  const bool now =
-      takes_stacks_ && applied_alive_ && (!has_ops || ops_wanted_.load(std::memory_order_relaxed));
-  const RecordPlan& plan = region_.load()->plan;
-  const std::uint8_t rate = has_ops && has_ops_in_some_steps(plan) ? kStackRateInSomeSteps : 1;
-  StackTaker::set_period(now ? plan.stack_period_ticks : 0, rate, read_ticks());
-}
-
-// mutex_ is held.
-void Session::follow_device(bool wanted) noexcept try {
-  const Region region = ring_registry().region();
-  const auto line = Collector::get().follow(region, wanted);
-  if (!line) return;
-  if (wrapper_ != Wrapper::kJoined && recorder_ != nullptr) {
-    tell(line->c_str());
-    return;
-  }
-  DeviceArea* area = device_area(region);
-  copy_text(area->notice, sizeof(area->notice), *line);
-  area->has_notice.store(1, std::memory_order_release);
-} catch (...) {
-  count_failure();
-}
-
-// The loop that is furthest says which step it is: a second loop beside it does not count twice.
-void Session::signal_step(StepMarker source) {
-  StepCounter& counter = current_counter();
-  RegionHeader* region = region_;
-  const bool begins = counter.signal(source);
-  if (begins || (source == StepMarker::kLoader && counter.is_in_long_evaluation())) {
-    const bool leads = leader_.load(std::memory_order_relaxed) == &counter;
-    if (leads || counter.current() > step_.load(std::memory_order_relaxed)) {
-      leader_ = &counter;
-      step_ = counter.current();
-      region->step.store(counter.current(), std::memory_order_relaxed);
-      const std::scoped_lock lock(mutex_);
-      if (!active()) return;
-      if (budget_) judge_step();
-      apply_window();
-      return;
-    }
-  }
-  follow_recorder();
-}
-
-// mutex_ is held. A step of the leading loop has ended: ops may begin or end here.
-void Session::judge_step() {
-  const std::int64_t now = read_clock_ns(CLOCK_MONOTONIC);
-  const std::uint64_t events = events_written(ring_registry().region());
-  if (step_began_ns_ != 0)
-    budget_->step_ended(now - step_began_ns_, static_cast<std::int64_t>(events - events_before_));
-  step_began_ns_ = now;
-  events_before_ = events;
-  RegionHeader& region = *region_.load();
-  region.op_steps_ppm.store(budget_ppm(budget_->op_step_share()), std::memory_order_relaxed);
-  region.op_cost_ppm.store(budget_ppm(budget_->spent()), std::memory_order_relaxed);
-}
-
-void Session::follow_recorder() {
-  const RegionHeader* region = region_.load(std::memory_order_relaxed);
-  if (region == nullptr) return;
-  if (region->ops_switch.load(std::memory_order_relaxed) == applied_switch_ &&
-      recorder_is_alive() == applied_alive_) {
-    return;
-  }
-  const std::scoped_lock lock(mutex_);
-  if (active()) apply_window();
-}
-
-// For who looks at the threads from outside while one of them waits.
-void Session::note_waiting(std::uint32_t tid) noexcept {
-  RegionHeader* region = region_.load(std::memory_order_relaxed);
-  if (region == nullptr) return;
-  region->waiting_tid.store(tid, std::memory_order_relaxed);
-  if (tid == 0) region->awaited_pid.store(0, std::memory_order_relaxed);
-}
-
-void Session::batch_comes_from(std::int64_t pid) noexcept {
-  RegionHeader* region = region_.load(std::memory_order_relaxed);
-  if (region == nullptr) return;
-  region->awaited_pid.store(static_cast<std::uint32_t>(pid), std::memory_order_relaxed);
-}
-
-OpenPhase Session::begin_phase(PhaseKind kind, std::string_view name) noexcept {
-  if (!active() && !join_wrapper()) return {};
-  ThreadRecorder* recorder = current_thread();
-  const Ticks called = read_ticks();
-  const bool ops_were_wanted = ops_wanted_.load(std::memory_order_relaxed);
-  const bool nested = recorder != nullptr && recorder->waits_for_input();
-  if (kind == PhaseKind::kInput && !nested) signal_step(StepMarker::kLoader);
-  // Trusted least: workers are given many batches at the start of an epoch.
-  if (kind == PhaseKind::kSampler) signal_step(StepMarker::kInferred);
-  // A loop in Python may tell of its steps by nothing but ranges that are seen with the ops.
-  if (kind == PhaseKind::kBackward) follow_recorder();
-  if (recorder == nullptr) return {};
-  // The program waits from the call on: what is done above is short, unless it opened the window.
-  const bool opened = ops_wanted_.load(std::memory_order_relaxed) != ops_were_wanted;
-  if (kind == PhaseKind::kInput && !nested)
-    note_waiting(static_cast<std::uint32_t>(recorder->ring().tid));
-  return recorder->begin_phase(kind, name, opened ? read_ticks() : called);
-}
-
-void Session::end_phase(const OpenPhase& phase, PhaseKind ended_as) noexcept {
-  if (phase.kind == PhaseKind::kNone || !active()) return;
-  ThreadRecorder* recorder = current_thread();
-  if (recorder == nullptr) return;
-  recorder->end_phase(phase, ended_as);
-  if (phase.kind == PhaseKind::kInput && phase.outer != PhaseKind::kInput) note_waiting(0);
-  // One optimizer may call another, and a GradScaler does: that is one step.
-  const bool nested = phase.outer == PhaseKind::kOptimizer;
-  if (phase.kind == PhaseKind::kOptimizer && !nested) signal_step(StepMarker::kOptimizer);
-  if (ended_as == PhaseKind::kInputEnd) current_counter().loader_exhausted();
-}
-
-int Session::begin_module(std::string_view label) noexcept {
-  if (!records_modules()) return -1;
-  ThreadRecorder* recorder = current_thread();
-  if (recorder == nullptr) return -1;
-  return static_cast<int>(recorder->begin_module(label, held_tensor_memory(*recorder)));
-}
-
-void Session::end_module(int depth) noexcept {
-  if (depth < 0 || !active()) return;
-  ThreadRecorder* recorder = thread_recorder;
-  if (recorder == nullptr) return;
-  recorder->end_module(static_cast<std::uint32_t>(depth), held_tensor_memory(*recorder));
-}
-
-void Session::step() noexcept {
-  if (!active() && !join_wrapper()) return;
-  if (ThreadRecorder* recorder = current_thread()) recorder->mark(PhaseKind::kStep);
-  signal_step(StepMarker::kUser);
-}
-
 // On the recorder's thread. Takes no lock: start() may hold it and wait for that thread to end. The
 // order tells apply_window(), which may be at work, to leave the hooks off: either it sees the flag
 // afterwards, or its own set_mode() came first.
@@ -567,11 +339,5 @@ void Session::after_fork_in_child() {
   session.parents_recorder_ = session.recorder_.release();
   session.mutex_.unlock();
 }
-
-OpenPhase begin_phase_mark(PhaseKind kind, std::string_view name) {
-  return Session::get().begin_phase(kind, name);
-}
-
-void end_phase_mark(const OpenPhase& phase) { Session::get().end_phase(phase, phase.kind); }
 
 }  // namespace stepscope

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string>
 
+#include "store/read_sweep.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 #include "store/store_path.h"

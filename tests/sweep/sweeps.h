@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "store/read_sweep.h"
 #include "store/sweep_store.h"
 
 namespace stepscope::testing {

@@ -1,0 +1,119 @@
+// What of Session the program's threads call: the marks of phases, steps and modules.
+#include <cstdint>
+#include <mutex>
+
+#include "profiler/session/current_thread.h"
+#include "profiler/session/phase_marks.h"
+#include "profiler/session/session.h"
+#include "profiler/session/tensor_memory.h"
+
+namespace stepscope {
+namespace {
+
+// The calling thread's steps in the current recording.
+StepCounter& current_counter() {
+  struct Counted {
+    std::uint32_t session = 0;
+    StepCounter counter;
+  };
+  thread_local Counted counted;
+  const std::uint32_t session = current_session.load(std::memory_order_relaxed);
+  if (counted.session != session) counted = {session, {}};
+  return counted.counter;
+}
+
+}  // namespace
+
+// The loop that is furthest says which step it is: a second loop beside it does not count twice.
+void Session::signal_step(StepMarker source) {
+  StepCounter& counter = current_counter();
+  RegionHeader* region = region_;
+  const bool begins = counter.signal(source);
+  if (begins || (source == StepMarker::kLoader && counter.is_in_long_evaluation())) {
+    const bool leads = leader_.load(std::memory_order_relaxed) == &counter;
+    if (leads || counter.current() > step_.load(std::memory_order_relaxed)) {
+      leader_ = &counter;
+      step_ = counter.current();
+      region->step.store(counter.current(), std::memory_order_relaxed);
+      const std::scoped_lock lock(mutex_);
+      if (!active()) return;
+      if (budget_) judge_step();
+      apply_window();
+      return;
+    }
+  }
+  follow_recorder();
+}
+
+// For who looks at the threads from outside while one of them waits.
+void Session::note_waiting(std::uint32_t tid) noexcept {
+  RegionHeader* region = region_.load(std::memory_order_relaxed);
+  if (region == nullptr) return;
+  region->waiting_tid.store(tid, std::memory_order_relaxed);
+  if (tid == 0) region->awaited_pid.store(0, std::memory_order_relaxed);
+}
+
+void Session::batch_comes_from(std::int64_t pid) noexcept {
+  RegionHeader* region = region_.load(std::memory_order_relaxed);
+  if (region == nullptr) return;
+  region->awaited_pid.store(static_cast<std::uint32_t>(pid), std::memory_order_relaxed);
+}
+
+OpenPhase Session::begin_phase(PhaseKind kind, std::string_view name) noexcept {
+  if (!active() && !join_wrapper()) return {};
+  ThreadRecorder* recorder = current_thread();
+  const Ticks called = read_ticks();
+  const bool ops_were_wanted = ops_wanted_.load(std::memory_order_relaxed);
+  const bool nested = recorder != nullptr && recorder->waits_for_input();
+  if (kind == PhaseKind::kInput && !nested) signal_step(StepMarker::kLoader);
+  // Trusted least: workers are given many batches at the start of an epoch.
+  if (kind == PhaseKind::kSampler) signal_step(StepMarker::kInferred);
+  // A loop in Python may tell of its steps by nothing but ranges that are seen with the ops.
+  if (kind == PhaseKind::kBackward) follow_recorder();
+  if (recorder == nullptr) return {};
+  // The program waits from the call on: what is done above is short, unless it opened the window.
+  const bool opened = ops_wanted_.load(std::memory_order_relaxed) != ops_were_wanted;
+  if (kind == PhaseKind::kInput && !nested)
+    note_waiting(static_cast<std::uint32_t>(recorder->ring().tid));
+  return recorder->begin_phase(kind, name, opened ? read_ticks() : called);
+}
+
+void Session::end_phase(const OpenPhase& phase, PhaseKind ended_as) noexcept {
+  if (phase.kind == PhaseKind::kNone || !active()) return;
+  ThreadRecorder* recorder = current_thread();
+  if (recorder == nullptr) return;
+  recorder->end_phase(phase, ended_as);
+  if (phase.kind == PhaseKind::kInput && phase.outer != PhaseKind::kInput) note_waiting(0);
+  // One optimizer may call another, and a GradScaler does: that is one step.
+  const bool nested = phase.outer == PhaseKind::kOptimizer;
+  if (phase.kind == PhaseKind::kOptimizer && !nested) signal_step(StepMarker::kOptimizer);
+  if (ended_as == PhaseKind::kInputEnd) current_counter().loader_exhausted();
+}
+
+int Session::begin_module(std::string_view label) noexcept {
+  if (!records_modules()) return -1;
+  ThreadRecorder* recorder = current_thread();
+  if (recorder == nullptr) return -1;
+  return static_cast<int>(recorder->begin_module(label, held_tensor_memory(*recorder)));
+}
+
+void Session::end_module(int depth) noexcept {
+  if (depth < 0 || !active()) return;
+  ThreadRecorder* recorder = thread_recorder;
+  if (recorder == nullptr) return;
+  recorder->end_module(static_cast<std::uint32_t>(depth), held_tensor_memory(*recorder));
+}
+
+void Session::step() noexcept {
+  if (!active() && !join_wrapper()) return;
+  if (ThreadRecorder* recorder = current_thread()) recorder->mark(PhaseKind::kStep);
+  signal_step(StepMarker::kUser);
+}
+
+OpenPhase begin_phase_mark(PhaseKind kind, std::string_view name) {
+  return Session::get().begin_phase(kind, name);
+}
+
+void end_phase_mark(const OpenPhase& phase) { Session::get().end_phase(phase, phase.kind); }
+
+}  // namespace stepscope

@@ -1,0 +1,15 @@
+// A store without a recording yet. Internal to store/.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "store/status.h"
+
+namespace stepscope {
+
+// The bytes of a new store, for errors called `path`. Made in memory: a recorder that is killed
+// while it makes one must leave nothing at its path that the next recording would refuse.
+Result<std::string> empty_store(const std::filesystem::path& path);
+
+}  // namespace stepscope
