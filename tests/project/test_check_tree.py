@@ -30,6 +30,8 @@ HEADERS = {
     "analyzer/steps/steps.h": "",
     "present/words.h": "",
     "sweep/plan.h": "",
+    "terminal/terminal_out.h": "",
+    "wrap/wrapped_run.h": "",
 }
 
 
@@ -65,6 +67,20 @@ HEADERS = {
             '"present/words.h"',
             "viewer-export may not include present/words.h",
         ),
+        ("terminal/a.cc", '"present/words.h"', None),
+        (
+            "terminal/a.cc",
+            '"profiler/ring/ring.h"',
+            "terminal may not include profiler/ring/ring.h",
+        ),
+        (
+            "present/a.cc",
+            '"terminal/terminal_out.h"',
+            "present may not include terminal/terminal_out.h",
+        ),
+        ("wrap/a.cc", '"terminal/terminal_out.h"', None),
+        ("sweep/a.cc", '"wrap/wrapped_run.h"', "sweep may not include wrap/wrapped_run.h"),
+        ("cli/a.cc", '"wrap/wrapped_run.h"', None),
         ("samples/a.cc", "<stepscope/stepscope.h>", None),
         ("samples/a.cc", '"store/events.h"', "samples may not include"),
         ("profiler/include/stepscope/a.h", '"profiler/ring/ring.h"', "only profiler/include"),
@@ -211,6 +227,8 @@ def test_paths_finds_the_root_itself(tree):
         ("present/a.cc", "std::fputs(name, stderr);", True),
         ("sweep/a.cc", "std::puts(name);", True),
         ("cli/a.h", "std::cerr << name;", True),
+        ("wrap/a.cc", "std::puts(name);", True),
+        ("terminal/a.h", "std::puts(name);", True),
         ("cli/a.cc", 'std::snprintf(text, sizeof text, "%d", 1);', False),
         ("terminal/terminal_out.cc", "std::fwrite(text, 1, size, stdout);", False),
         ("store/a.cc", "std::fputs(name, stderr);", False),
