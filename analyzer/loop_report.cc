@@ -10,10 +10,10 @@
 #include <tuple>
 #include <utility>
 
-#include "analyzer/attribute/op_class.h"
 #include "analyzer/device/tensor_cores.h"
 #include "analyzer/negligible_cost.h"
 #include "analyzer/op_samples.h"
+#include "analyzer/ops/op_class.h"
 #include "analyzer/starved/measure_starvation.h"
 #include "analyzer/steps/infer_input.h"
 #include "analyzer/verdict/describe_populations.h"

@@ -57,9 +57,9 @@ std::optional<ScopeShare> scope_behind(const LoopReport& report, const Bottlenec
   if (bottleneck.category == Category::kHost && named > share_of(report.shares, Category::kHost))
     return costliest_scope(report, Category::kOther);
   if (bottleneck.category != Category::kCompute) return std::nullopt;
-  auto runtime = costliest_scope(report, Category::kCompute);
-  if (runtime && runtime->share < share_of(report.shares, Category::kCompute) / 2) runtime.reset();
-  return runtime;
+  const double half = share_of(report.shares, Category::kCompute) / 2;
+  const auto runtime = costliest_scope(report, Category::kCompute);
+  return runtime && runtime->share >= half ? runtime : std::nullopt;
 }
 
 // Input that is inferred and may be other work.
