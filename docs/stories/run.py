@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the commands of the stories, and puts what they print and show into them.
+r"""Runs the commands of the stories, and puts what they print and show into them.
 
 usage: .venv/bin/python docs/stories/run.py [--build build/release] [--check [--quick]] [STORY.md ...]
 
