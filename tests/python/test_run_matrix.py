@@ -96,7 +96,8 @@ def needs(*packages):
 def test_a_loader_is_a_step_each_batch(run, program, options):
     done = run(program, *options, steps_of=own_steps.loader_steps)
     assert done.report["steps"]["marker"] == "loader"
-    assert done.report["input"]["loader"].startswith("DataLoader(batch_size=")
+    maker = "Trainer: " if program == "huggingface.py" else ""
+    assert done.report["input"]["loader"].startswith(f"{maker}DataLoader(batch_size=")
     assert ("num_workers=2" in done.report["input"]["loader"]) == (options[:2] == ["--workers", 2])
     assert not any(process["died"] for process in done.report["run"]["processes"]), (
         "nor a loader's worker"
