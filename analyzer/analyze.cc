@@ -18,6 +18,7 @@
 #include "analyzer/device/device_facts.h"
 #include "analyzer/lines/find_lines.h"
 #include "analyzer/lines/last_lines.h"
+#include "analyzer/lines/native_code.h"
 #include "analyzer/loop_report.h"
 #include "analyzer/modules/find_modules.h"
 #include "analyzer/run_sweep.h"
@@ -175,7 +176,7 @@ Result<DeviceUse> add_device_facts(const RecordedRun& recording, const DeviceWor
 void report_views(const RecordedRun& recording, const Loop& loop, AttributedLoop& attributed,
                   const DeviceUse& use, StepSample sample, const OpFacts& facts,
                   std::size_t warm_up, const Counters& counters, const Schedule& schedule,
-                  const StackHistory& stacks, const ThreadMarks& marks,
+                  const StackHistory& stacks, const NativeSamples& native, const ThreadMarks& marks,
                   const AnalyzeOptions& options, AnalysisReport& report) {
   if (recording.facts.windowed && (recording.op_switches.empty() || recording.facts.ops_dropped))
     drop_partial_edges(attributed.steps);
@@ -187,8 +188,8 @@ void report_views(const RecordedRun& recording, const Loop& loop, AttributedLoop
       ++report.loops_left_out;
       continue;
     }
-    auto loop_report =
-        report_loop(recording, loop, attributed, use, from, warm_up, counters, schedule, options);
+    auto loop_report = report_loop(recording, loop, attributed, use, from, warm_up, counters,
+                                   schedule, native, options);
     if (loop_report.analysed.empty()) continue;
     loop_report.op_facts = facts;
     find_lines(recording, loop, stacks, loop_report);
@@ -202,19 +203,19 @@ void report_views(const RecordedRun& recording, const Loop& loop, AttributedLoop
 
 // Where no loop was found: where the time of the recording went, without a verdict.
 Status add_whole(const RecordedRun& recording, const DeviceWork& devices, const Counters& counters,
-                 AnalysisReport& report) {
+                 NativeSamples& native, AnalysisReport& report) {
   const auto whole = whole_recording(recording);
   if (!whole.ok()) return whole.status();
   if (!*whole) return {};
   const std::vector<Loop> loops = {**whole};
   AnalyzeOptions options;
   options.op_samples = false;
-  auto swept = RunSweep(recording, devices, ModuleHistory(), loops, options).sweep();
+  auto swept = RunSweep(recording, devices, ModuleHistory(), loops, options).sweep(native);
   if (!swept.ok()) return swept.status();
   const auto schedule = read_schedule(recording, {loops.front().thread});
   if (!schedule.ok()) return schedule.status();
   report.whole = report_loop(recording, loops.front(), swept->loops.front(), {}, Viewpoint{}, 1,
-                             counters, *schedule, options);
+                             counters, *schedule, native, options);
   return {};
 }
 
@@ -238,6 +239,7 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   auto loops = loops_of(recording);
   if (!loops.ok()) return loops.status();
   report.loops_left_out = keep_longest(*loops);
+  NativeSamples native(recording, *stacks);
   if (loops->empty()) {
     report.no_steps = what_was_seen(recording);
     if (!recording.devices.empty()) {
@@ -246,13 +248,13 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
       const auto added = add_device_facts(recording, *devices, *std::move(origins), {}, report);
       if (!added.ok()) return added.status();
     }
-    if (Status status = add_whole(recording, *devices, *counters, report); !status.ok())
+    if (Status status = add_whole(recording, *devices, *counters, native, report); !status.ok())
       return status;
     add_processes(recording, *counters, *stacks, report);
     return report;
   }
   RunSweep sweep(recording, *devices, *modules, *loops, options);
-  auto swept = sweep.sweep();
+  auto swept = sweep.sweep(native);
   if (!swept.ok()) return swept.status();
 
   const auto use =
@@ -267,8 +269,8 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   const ThreadMarks marks(recording.phases);
   for (std::size_t i = 0; i < loops->size(); ++i) {
     report_views(recording, (*loops)[i], swept->loops[i], *use, std::move(swept->samples[i]),
-                 swept->facts[i], sweep.warm_up(i), *counters, *schedule, *stacks, marks, options,
-                 report);
+                 swept->facts[i], sweep.warm_up(i), *counters, *schedule, *stacks, native, marks,
+                 options, report);
   }
   if (report.loops.empty()) return no_such_steps(*options.steps, *loops);
   for (LoopReport& loop : report.loops) {

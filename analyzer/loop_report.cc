@@ -310,7 +310,7 @@ void drop_partial_edges(std::vector<AttributedStep>& steps) {
 LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
                        const AttributedLoop& attributed, const DeviceUse& use, Viewpoint from,
                        std::size_t warm_up, const Counters& counters, const Schedule& schedule,
-                       const AnalyzeOptions& options) {
+                       const NativeSamples& native, const AnalyzeOptions& options) {
   LoopReport report;
   name_thread(report, recording, loop.thread);
   name_device(report, recording, from.device);
@@ -330,13 +330,17 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
     if (of_device) thread_steps.push_back(make_step(step, loop, i, i >= warm_up, {}, recording));
   }
   const std::vector<Step>& on_host = of_device ? thread_steps : report.steps;
+  const auto phases = phases_of(recording, loop);
+  const NativeTime native_time(native, phases, report);
+  if (attributed.devices.empty()) native_time.split_host_time(report.steps);
   choose_steps(attributed, StepChoice(loop, attributed, report.steps, options),
                !loop.input.begins.empty(), report);
   if (report.analysed.empty()) return report;
 
   report.padding = padding_use(lengths_of(lengths_of_thread(recording, loop.thread), report.steps,
                                           report.analysed, recording.text));
-  const auto phases = phases_of(recording, loop);
+  if (attributed.devices.empty()) report.native = native_time.shares(report);
+  report.native_unknown = !recording.facts.sampling.native_note.empty();
   const Step& first = report.steps[report.op_steps.front()];
   report.ops_recorded = first.ops_recorded;
   const PhaseSplit* const split = report.recording.removed ? attributed.split.get() : nullptr;

@@ -9,6 +9,7 @@
 #include "analyzer/attribute/attribute.h"
 #include "analyzer/counters/counters.h"
 #include "analyzer/device/device_facts.h"
+#include "analyzer/lines/native_code.h"
 #include "analyzer/starved/schedule.h"
 
 namespace stepscope {
@@ -33,6 +34,6 @@ void drop_partial_edges(std::vector<AttributedStep>& steps);
 LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
                        const AttributedLoop& attributed, const DeviceUse& use, Viewpoint from,
                        std::size_t warm_up, const Counters& counters, const Schedule& schedule,
-                       const AnalyzeOptions& options);
+                       const NativeSamples& native, const AnalyzeOptions& options);
 
 }  // namespace stepscope

@@ -35,8 +35,11 @@ RunFacts read_facts(const TraceReader& reader) {
   facts.leaf_op_overhead =
       Duration(std::max<std::int64_t>(reader.meta_int("leaf_op_overhead_ns", 0), 0));
   facts.cudnn_benchmark = parse_switch(reader.meta("cudnn_benchmark"));
-  facts.sampling = {reader.meta_int("lines_rate", 0), reader.meta_int("lines_torn", 0),
-                    reader.meta_int("lines_late_p99_ns", 0), reader.meta("lines_note").value_or(""),
+  facts.sampling = {reader.meta_int("lines_rate", 0),
+                    reader.meta_int("lines_torn", 0),
+                    reader.meta_int("lines_late_p99_ns", 0),
+                    reader.meta("lines_note").value_or(""),
+                    reader.meta("lines_native_note").value_or(""),
                     reader.meta_int("lines_native", 0)};
   facts.windowed = !reader.meta("window").value_or("").empty();
   facts.being_recorded = reader.being_recorded();

@@ -42,6 +42,7 @@ struct SamplingFacts {
   std::int64_t torn = 0;         // stacks that changed while they were read
   std::int64_t late_p99_ns = 0;  // how late it looked
   std::string note;              // why some process has no lines; "": all have
+  std::string native_note;       // why native libraries are not known by name; "": they are
   std::int64_t native = 0;       // samples that C++ programs took themselves, none of them late
 };
 

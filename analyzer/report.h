@@ -191,6 +191,13 @@ struct LineUse {
   bool withheld = false;            // they came too late to be believed
 };
 
+// What computed on the loop's thread outside any op: a native library, or another runtime.
+struct NativeShare {
+  std::string library;       // "numpy (libscipy_openblas64_)", "onnxruntime::run"
+  double share = 0;          // of the analysed steps' time
+  std::int64_t samples = 0;  // that found it there; 0: its calls are marked
+};
+
 // What recording the ops cost, where some steps have ops and others none (attribute/phase_split.h).
 struct RecordingCost {
   OpsCost ops;
@@ -272,6 +279,8 @@ struct LoopReport {
   std::optional<RankWait> rank_wait;  // of a rank that was compared with others
   std::vector<LineShare> lines;       // of each place and category, the largest first
   LineUse line_use;
+  std::vector<NativeShare> native;  // part of the compute share; by share, the largest first
+  bool native_unknown = false;      // stacks were sampled, but not the native code that ran
   std::vector<ModuleTime> modules;  // in the order of their tree; empty: none were recorded
   std::vector<ScopeRow> scopes;     // by time, the largest first; at most kMostScopes
   std::vector<OpRow> ops;           // by self time, the largest first

@@ -61,7 +61,7 @@ RunSweep::RunSweep(const RecordedRun& recording, const DeviceWork& devices,
     warm_up_.push_back(options.with_warm_up ? 0 : warm_up_of(recording, loop));
 }
 
-Result<SweptRun> RunSweep::sweep() {
+Result<SweptRun> RunSweep::sweep(NativeSamples& native) {
   CallOps call_ops(recording_, devices_);
   BusyThreads busy;
   std::vector<StepSampler> samplers = make_samplers();
@@ -78,6 +78,7 @@ Result<SweptRun> RunSweep::sweep() {
     for (const std::size_t loop : loops_of.of(op.thread)) {
       if (!in_segment(op.start, loops_[loop].segments)) facts[loop].add(op, kind);
     }
+    native.add(op);
     if (!with_devices) return;
     call_ops.add(op, id, kind);
     busy.add(op, kind);

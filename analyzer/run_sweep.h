@@ -9,6 +9,7 @@
 #include "analyzer/attribute/attribute.h"
 #include "analyzer/attribute/priority_breakdown.h"
 #include "analyzer/correlate/call_ops.h"
+#include "analyzer/lines/native_code.h"
 #include "analyzer/modules/find_modules.h"
 #include "analyzer/serving/op_facts.h"
 #include "analyzer/simulate/step_sampler.h"
@@ -32,8 +33,8 @@ class RunSweep {
   RunSweep(const RecordedRun& recording, const DeviceWork& devices, const ModuleHistory& modules,
            const std::vector<Loop>& loops, const AnalyzeOptions& options);
 
-  // Reads the ops. Errors: those of reading them.
-  Result<SweptRun> sweep();
+  // Reads the ops; `native` learns of each. Errors: those of reading them.
+  Result<SweptRun> sweep(NativeSamples& native);
   // How many of the first steps of a loop are no steady ones.
   [[nodiscard]] std::size_t warm_up(std::size_t loop) const { return warm_up_[loop]; }
 

@@ -178,6 +178,16 @@ Json modules_json(const LoopReport& loop) {
   return json;
 }
 
+Json native_json(const LoopReport& loop) {
+  Json json = Json::array();
+  for (const NativeShare& native : loop.native) {
+    json.push_back({{"library", native.library},
+                    {"share", native.share},
+                    {"samples", native.samples > 0 ? Json(native.samples) : Json(nullptr)}});
+  }
+  return json;
+}
+
 Json line_use_json(const LineUse& use) {
   return {{"loop_samples", use.loop_samples},
           {"worker_samples", use.worker_samples},
@@ -427,6 +437,7 @@ Json loop_json(const LoopReport& loop, std::size_t top, const Price& price) {
                {"lines", lines_json(loop)},
                {"line_use", line_use_json(loop.line_use)},
                {"modules", modules_json(loop)},
+               {"native", native_json(loop)},
                {"segments", segments_json(loop.run_use)},
                {"goodput", loop.trains ? goodput_json(loop.run_use) : Json(nullptr)},
                {"recording", recording_json(loop)},

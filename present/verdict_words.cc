@@ -85,7 +85,34 @@ std::string input_reason(const LoopReport& report) {
          " of the wait and is blocked for the rest.";
 }
 
+// All of what computed outside the ops, as a share of the steps.
+double native_share(const LoopReport& report) {
+  double sum = 0;
+  for (const NativeShare& native : report.native) sum += native.share;
+  return sum;
+}
+
+bool computes_elsewhere(const LoopReport& report) {
+  return native_share(report) >= share_of(report.shares, Category::kCompute) / 2;
+}
+
+// The libraries that compute outside the ops, if that is much of the step.
+std::string native_reason(const LoopReport& report) {
+  constexpr std::size_t kMostNamed = 3;
+  constexpr double kLeastNamed = 0.02;
+  if (report.basis.top || native_share(report) < kStallListed) return "";
+  std::vector<std::string> named;
+  for (std::size_t i = 0; i < std::min(report.native.size(), kMostNamed); ++i) {
+    if (report.native[i].share < kLeastNamed) continue;
+    named.push_back(report.native[i].library + " " + percent_text(report.native[i].share));
+  }
+  if (named.empty()) return "";
+  return in_units("Computed outside PyTorch's ops: " + join(named, ", ") + " of the step.",
+                  report.unit());
+}
+
 std::string ops_reason(const LoopReport& report, bool launch) {
+  if (!launch && computes_elsewhere(report)) return "";
   const double steps = report.op_step_count();
   double calls = 0;
   const OpRow* top = nullptr;
@@ -158,7 +185,10 @@ std::string main_reason(const LoopReport& report, const Bottleneck& bottleneck) 
       return input_reason(report);
     case Category::kHost:
       if (report.basis.top) return scope_reason(*report.basis.top, report.unit());
-      return "It runs on the loop thread between the ops: the program's own Python or C++ code.";
+      return std::string("It runs on the loop thread between the ops: ") +
+             (report.native_unknown
+                  ? "the program's own code or a library that it calls; which of them is unknown."
+                  : "the program's own Python or C++ code.");
     case Category::kCommunication:
       return waits_enough(report) ? rank_wait_reason(*report.rank_wait) : "";
     case Category::kLaunch:
@@ -269,6 +299,8 @@ std::string doubt_text(const Doubt& doubt) {
       return "no ops recorded";
     case DoubtKind::kInputUnknown:
       return "input cannot be distinguished from compute";
+    case DoubtKind::kNativeUnknown:
+      return "what computes outside the ops is unknown";
     case DoubtKind::kInputInferred:
       return "input inferred, no loader seen";
     case DoubtKind::kInputUnsure:
@@ -296,6 +328,7 @@ std::vector<std::string> verdict_reasons(const LoopReport& loop) {
         loop.unit())};
   }
   std::vector<std::string> reasons = {main_reason(loop, loop.basis.bottleneck),
+                                      native_reason(loop),
                                       populations_reason(loop),
                                       loop.drift ? drift_sentence(*loop.drift, loop.unit()) : "",
                                       further_stalls(loop),

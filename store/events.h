@@ -215,6 +215,12 @@ struct StackFrame {
   std::int64_t line = 0;  // 0: unknown
 };
 
+// The function of a frame that stands for whatever native code its caller runs; the file is the
+// library that this code is in.
+inline constexpr std::string_view kNativeCode = "native code";
+// The thread was found in that library at most so much of its CPU time before the sample.
+inline constexpr Duration kNativeCodeAge{1'000'000};
+
 // What a watched thread was doing at an instant.
 struct StackSample {
   WatchedThreadId thread = WatchedThreadId::kNone;

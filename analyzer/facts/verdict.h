@@ -25,6 +25,7 @@ enum class DoubtKind : std::uint8_t {
   kIncomplete,
   kNoOps,
   kInputUnknown,   // waiting cannot be distinguished from computing
+  kNativeUnknown,  // which native libraries ran outside the ops
   kInputInferred,  // no loader was seen
   kInputUnsure,    // inferred, and may be other work
 };

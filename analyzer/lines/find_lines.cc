@@ -21,8 +21,6 @@ constexpr double kMostlyBlocked = 0.5;   // of a line's time, to say what it is 
 constexpr double kWaitsOnly = 0.95;      // of a thread's samples, to leave it out
 constexpr std::size_t kMostBlocks = 20;  // of steps, for the intervals
 constexpr double kZ = 1.96;              // of a 95 % interval
-// A look that comes so many periods late finds the thread asleep more often than it is.
-constexpr double kLatestInPeriods = 5;
 
 const char* category_of(LoopPart part) {
   switch (part) {
@@ -186,6 +184,7 @@ class Division {
     const auto most = largest(functions);
     if (!most || most->second < kMostlyBlocked * tally.share) return "";
     const auto& [file, function] = most->first;
+    if (recording.text(function) == kNativeCode) return native_library(recording.text(file));
     return short_file(recording.text(file)) + " " + std::string(recording.text(function));
   }
 
@@ -377,13 +376,17 @@ Result<StackHistory> StackHistory::read(const RecordedRun& recording) {
   return history;
 }
 
+bool samples_come_late(const SamplingFacts& sampling) {
+  constexpr double kLatestInPeriods = 5;
+  return sampling.rate > 0 && static_cast<double>(sampling.late_p99_ns) >
+                                  kLatestInPeriods * 1e9 / static_cast<double>(sampling.rate);
+}
+
 void find_lines(const RecordedRun& recording, const Loop& loop, const StackHistory& history,
                 LoopReport& report) {
   const SamplingFacts& sampling = recording.facts.sampling;
   if (history.empty() || report.analysed.empty()) return;
-  if (sampling.native == 0 && sampling.rate > 0 &&
-      static_cast<double>(sampling.late_p99_ns) >
-          kLatestInPeriods * 1e9 / static_cast<double>(sampling.rate)) {
+  if (sampling.native == 0 && samples_come_late(sampling)) {
     report.line_use.withheld = true;
     return;
   }

@@ -39,6 +39,9 @@ class StackHistory {
   std::unique_ptr<OwnCode> code_;
 };
 
+// Whether a thread that is sampled is found asleep more often than it is.
+bool samples_come_late(const SamplingFacts& sampling);
+
 // Whether the thread may make the loop's batches: another of its process, or one of a child's.
 bool may_make_batches(const StoredWatchedThread& thread, const LoopReport& report,
                       const RecordedRun& recording);

@@ -19,6 +19,15 @@ bool is_native_library(std::string_view file) {
   return name.ends_with(".so") || contains(name, ".so.");
 }
 
+// Where a file lies below site-packages or dist-packages; "" where it does not.
+std::string_view path_in_packages(std::string_view file) {
+  for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
+    const std::size_t place = file.rfind(folder);
+    if (place != std::string_view::npos) return file.substr(place + folder.size());
+  }
+  return {};
+}
+
 // Headers of the C++ library, of libtorch and of Stepscope, whose code becomes part of the program.
 bool is_library_header(std::string_view file) {
   constexpr std::string_view kFolders[] = {
@@ -60,20 +69,38 @@ bool is_standard_library(std::string_view file) {
   return end != std::string_view::npos;
 }
 
+// "libjpeg" of "libjpeg-4d2a9f1c.so.62.4.0", "_imaging" of "_imaging.cpython-311-x86_64.so".
+std::string_view stem_of(std::string_view name) {
+  name = name.substr(0, name.find('.'));
+  const std::size_t dash = name.rfind('-');
+  const bool has_hash =
+      dash != std::string_view::npos && name.size() - dash > 8 &&
+      name.find_first_not_of("0123456789abcdef", dash + 1) == std::string_view::npos;
+  return has_hash ? name.substr(0, dash) : name;
+}
+
 }  // namespace
 
 bool is_library_file(std::string_view file) {
   if (file.starts_with("<frozen ") || file.starts_with("<__")) return true;
-  return contains(file, "/site-packages/") || contains(file, "/dist-packages/") ||
-         is_standard_library(file) || is_native_library_code(file);
+  return !path_in_packages(file).empty() || is_standard_library(file) ||
+         is_native_library_code(file);
+}
+
+std::string native_library(std::string_view file) {
+  const std::string_view name = stem_of(name_of(file));
+  const std::string_view place = path_in_packages(file);
+  // A module may lie in no folder of its own: site-packages/_cffi_backend.abi3.so.
+  const bool in_package = place.find('/') != std::string_view::npos;
+  // "numpy.libs" has the libraries that numpy brings.
+  const std::string_view package = in_package ? place.substr(0, place.find_first_of("./")) : "";
+  if (package.empty() || package == name) return std::string(name);
+  return std::string(package) + " (" + std::string(name) + ")";
 }
 
 std::string short_file(std::string_view file) {
   if (is_native_library(file)) return std::string(name_of(file));
-  for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
-    const std::size_t place = file.rfind(folder);
-    if (place != std::string_view::npos) return std::string(file.substr(place + folder.size()));
-  }
+  if (const auto place = path_in_packages(file); !place.empty()) return std::string(place);
   const std::size_t last = file.rfind('/');
   if (last == std::string_view::npos || last == 0) return std::string(file);
   const std::size_t before = file.rfind('/', last - 1);
@@ -104,12 +131,16 @@ OwnCode::OwnCode(const std::vector<StackFrame>& frames,
       const std::string_view path = text(frame.file);
       file->second = {is_library_file(path), path.ends_with("/multiprocessing/process.py")};
     }
+    const bool native = text(frame.function) == kNativeCode;
     OwnFrame found;
     found.innermost = static_cast<FrameId>(i + 1);
+    // A function of the library that runs it says more.
+    if (native && frame.caller != FrameId::kNone && found_[index(frame.caller)].own != frame.caller)
+      found.innermost = frame.caller;
     // Below it are, in a forked process, the frames of the one that forked.
     const bool begins_process =
         file->second.starts_processes && text(frame.function).ends_with("_bootstrap");
-    if (!file->second.library) {
+    if (!file->second.library && !native) {
       found.own = found.innermost;
     } else if (frame.caller != FrameId::kNone && !begins_process) {
       found.own = found_[index(frame.caller)].own;

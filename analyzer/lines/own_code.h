@@ -17,6 +17,10 @@ namespace stepscope {
 // or executable.
 bool is_library_file(std::string_view file);
 
+// The name of a native library, with the package that brings it: "numpy (libscipy_openblas64_)",
+// "tokenizers", "libopenblas".
+std::string native_library(std::string_view file);
+
 // "PIL/Image.py" of ".../site-packages/PIL/Image.py"; of libraries of native code the name; of
 // other files the last two parts.
 std::string short_file(std::string_view file);

@@ -43,6 +43,8 @@ Confidence confidence_of(const ConfidenceInput& input) {
   lower(input.incomplete, kMedium, DoubtKind::kIncomplete);
   lower(!input.ops_recorded, kMedium, DoubtKind::kNoOps);
   lower(input.input_unknown, kLow, DoubtKind::kInputUnknown);
+  lower(input.native_unknown && input.bottleneck.kind == "host-bound", kMedium,
+        DoubtKind::kNativeUnknown);
   const bool input_bound = input.bottleneck.kind == "input-bound";
   lower(input_bound && input.input_inferred && !input.input_unsure, kMedium,
         DoubtKind::kInputInferred);

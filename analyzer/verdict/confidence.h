@@ -29,6 +29,7 @@ struct ConfidenceInput {
   std::int64_t ops = 0;         // recorded
   std::int64_t lost = 0;        // events lost, or too late to be assigned to a step
   bool incomplete = false;      // the recording ended before the program
+  bool native_unknown = false;  // which native libraries ran outside the ops
 };
 
 struct Confidence {
@@ -43,7 +44,8 @@ struct Confidence {
 //           verdict
 //   medium  fewer than 20 steps; an interval wider than 10 points, or one that contains a threshold
 //           of the verdict; a share within a point of a threshold; any loss; a recording that ended
-//           early; ops not recorded; an input-bound verdict from inferred input; a tenth
+//           early; ops not recorded; an input-bound verdict from inferred input; a host-bound one
+//           without a look at the native libraries that the program calls; a tenth
 //           of the step starved of cores, and another verdict
 Confidence confidence_of(const ConfidenceInput& input);
 

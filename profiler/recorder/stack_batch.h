@@ -14,9 +14,9 @@ namespace stepscope {
 // Frames and samples as they were found. Frames count from 1 over all batches, in their order.
 struct StackBatch {
   struct Frame {
-    std::uint32_t caller = 0;  // 0: the outermost
-    std::string function, file;
-    int line = 0;  // 0: unknown
+    std::uint32_t caller = 0;    // 0: the outermost
+    std::string function, file;  // of native code: kNativeCode, and its library
+    int line = 0;                // 0: unknown
   };
   struct Sample {
     pid_t pid = 0;
@@ -37,6 +37,7 @@ struct SamplerFacts {
   std::int64_t late_p50_ns = 0;  // how late it looked
   std::int64_t late_p99_ns = 0;
   std::vector<std::string> notes;  // why some process has no lines; each once
+  std::string native_note;         // why native libraries are not known; "": they are
 };
 
 }  // namespace stepscope

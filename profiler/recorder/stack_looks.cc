@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -104,14 +106,41 @@ void StackLooks::search(Program& program, Clock::time_point now, SamplerFacts& f
     thread.seen = true;
     const bool is_main = tid == program.pid && program.now.has_steps;
     thread.loops = thread.loops || is_main || tid == program.now.waiting_tid;
-    if (thread.tid == tid) continue;
-    thread.tid = tid;
-    thread.call = open_of_thread(program.pid, tid, "syscall");
-    const std::string path =
-        "/proc/" + std::to_string(program.pid) + "/task/" + std::to_string(tid) + "/schedstat";
-    thread.schedule.open(path.c_str());
+    if (thread.tid != tid) {
+      thread.tid = tid;
+      thread.call = open_of_thread(program.pid, tid, "syscall");
+      const std::string path =
+          "/proc/" + std::to_string(program.pid) + "/task/" + std::to_string(tid) + "/schedstat";
+      thread.schedule.open(path.c_str());
+    }
+    if (thread.loops || tid == program.pid) open_counter(thread, facts);
   }
   std::erase_if(program.threads, [](const Thread& thread) { return !thread.seen; });
+}
+
+void StackLooks::open_counter(Thread& thread, SamplerFacts& facts) {
+  if (!thread.counter_wanted) return;
+  std::ptrdiff_t open = 0;
+  for (const Program& program : programs_) {
+    open += std::ranges::count_if(program.threads,
+                                  [](const Thread& other) { return other.counter.is_open(); });
+  }
+  if (open >= kMostCounters) return;
+  thread.counter_wanted = false;
+  const int error = thread.counter.open(thread.tid);
+  const bool has_ended = error == ESRCH;
+  if (error != 0 && !has_ended)
+    facts.native_note = std::string("perf_event_open: ") + std::strerror(error);
+}
+
+const std::string& StackLooks::library_of(Program& program, const Thread& thread) {
+  static const std::string kNone;
+  const auto counter = thread.counter.latest();
+  if (!counter) return kNone;
+  const auto now = Clock::now();
+  if (!program.libraries.knows(*counter) && program.libraries.may_be_old(now))
+    program.libraries.set(read_whole(program.maps), now);
+  return program.libraries.library_at(*counter);
 }
 
 // Of one that does nothing, up to four times as long.
@@ -160,7 +189,8 @@ void StackLooks::look_at(Program& program, Thread& thread, bool awaited, StackBa
     thread.last_call = call;
     thread.last_blocked = blocked_call(call, program.pid).value_or("");
   }
-  thread.last_frame = frame_of(program, thread, found, facts);
+  const std::string library = blocked ? "" : library_of(program, thread);
+  thread.last_frame = frame_of(program, thread, library, found, facts);
   if (thread.last_frame == 0) return;
   sample.frame = thread.last_frame;
   sample.blocked = thread.last_blocked;
@@ -168,16 +198,18 @@ void StackLooks::look_at(Program& program, Thread& thread, bool awaited, StackBa
   found.samples.push_back(std::move(sample));
 }
 
-std::uint32_t StackLooks::frame_of(Program& program, Thread& thread, StackBatch& found,
-                                   SamplerFacts& facts) {
+std::uint32_t StackLooks::frame_of(Program& program, Thread& thread, const std::string& library,
+                                   StackBatch& found, SamplerFacts& facts) {
   const StackOutcome outcome = program.stacks->read(thread.tid, stack_);
   facts.torn += outcome == StackOutcome::kTorn ? 1 : 0;
   if (outcome != StackOutcome::kRead) {
     thread.blocked_since_ran.reset();
     return 0;
   }
-  if (stack_ == thread.last_stack && thread.last_frame != 0) return thread.last_frame;
+  if (stack_ == thread.last_stack && library == thread.last_library && thread.last_frame != 0)
+    return thread.last_frame;
   thread.last_stack = stack_;
+  thread.last_library = library;
   std::uint32_t frame = 0;
   for (auto at = stack_.rbegin(); at != stack_.rend(); ++at) {
     const PythonFunction& function = program.stacks->function(at->function);
@@ -188,6 +220,9 @@ std::uint32_t StackLooks::frame_of(Program& program, Thread& thread, StackBatch&
       known[at->function] = tree_.function_of(function.file, function.name);
     frame = tree_.frame(frame, known[at->function], at->line, found.frames);
   }
+  if (frame != 0 && !library.empty())
+    frame =
+        tree_.frame(frame, tree_.function_of(library, std::string(kNativeCode)), 0, found.frames);
   return frame;
 }
 

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -20,6 +21,8 @@
 #include "profiler/recorder/stack_batch.h"
 #include "profiler/ring/region_format.h"
 #include "profiler/ring/thread_schedule.h"
+#include "profiler/stacks/library_map.h"
+#include "profiler/stacks/program_counter.h"
 #include "profiler/stacks/python_stacks.h"
 
 namespace stepscope {
@@ -63,6 +66,8 @@ class StackLooks {
   using Clock = std::chrono::steady_clock;
   // How often a second a thread is looked at that no loop runs on or waits for.
   static constexpr int kSlowRate = 20;
+  // Threads whose program counter is read: each takes a descriptor and two pages.
+  static constexpr std::ptrdiff_t kMostCounters = 64;
 
   void add(Arrived arrived);
   void forget(pid_t pid);
@@ -74,11 +79,14 @@ class StackLooks {
     pid_t tid = 0;
     OwnedFd call;  // its file `syscall`
     ScheduleFile schedule;
+    ProgramCounter counter;
+    bool counter_wanted = true;  // it has not been tried
     bool loops = false;
     Clock::time_point due;
     std::optional<std::int64_t>
         blocked_since_ran;  // what it had run when it was last found blocked
     std::vector<PythonFrame> last_stack;
+    std::string last_library;
     std::uint32_t last_frame = 0;
     std::string last_call;  // the text of its file `syscall`, which last_blocked tells
     std::string last_blocked;
@@ -98,6 +106,7 @@ class StackLooks {
     const OwnedFd maps;
     const std::shared_ptr<WaitWords> words;
     std::unique_ptr<PythonStacks> stacks;
+    LibraryMap libraries;
     std::vector<std::uint32_t> functions;  // its functions to those of the tree
     std::list<Thread> threads;
     WaitWords::Words now;
@@ -113,8 +122,12 @@ class StackLooks {
   [[nodiscard]] bool is_awaited(const Program& program, const Thread& thread) const;
   void look_at(Program& program, Thread& thread, bool awaited, StackBatch& found,
                SamplerFacts& facts);
-  // 0: it runs no Python, or changed too fast.
-  std::uint32_t frame_of(Program& program, Thread& thread, StackBatch& found, SamplerFacts& facts);
+  void open_counter(Thread& thread, SamplerFacts& facts);
+  // Which native library a running thread is in; "": none, or base code.
+  static const std::string& library_of(Program& program, const Thread& thread);
+  // 0: it runs no Python, or changed too fast. `library`: what its innermost line runs code of.
+  std::uint32_t frame_of(Program& program, Thread& thread, const std::string& library,
+                         StackBatch& found, SamplerFacts& facts);
 
   std::list<Program> programs_;
   std::vector<pid_t> awaited_;  // in this round

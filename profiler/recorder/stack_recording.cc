@@ -110,6 +110,7 @@ Status StackRecording::store_sampling(TraceWriter& writer) {
   for (const auto& [key, number] : numbers) {
     if (Status status = writer.set_meta(key, std::to_string(number)); !status.ok()) return status;
   }
+  if (!facts.native_note.empty()) return writer.set_meta(kNativeNoteMeta, facts.native_note);
   return {};
 }
 

@@ -25,8 +25,9 @@ inline constexpr const char* kStacksTornMeta = "lines_torn";
 inline constexpr const char* kStackCpuMeta = "lines_cpu_ns";
 inline constexpr const char* kStackLateP50Meta = "lines_late_p50_ns";
 inline constexpr const char* kStackLateP99Meta = "lines_late_p99_ns";
-inline constexpr const char* kNativeStacksMeta = "lines_native";  // samples of C++ programs
-inline constexpr const char* kStackNoteMeta = "lines_note";       // why some process has none
+inline constexpr const char* kNativeStacksMeta = "lines_native";     // samples of C++ programs
+inline constexpr const char* kStackNoteMeta = "lines_note";          // why some process has none
+inline constexpr const char* kNativeNoteMeta = "lines_native_note";  // why no library is named
 
 // Thread safety: none; one recorder's.
 class StackRecording {

@@ -1,0 +1,271 @@
+#include "analyzer/lines/native_code.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "analyzer/lines/own_code.h"
+#include "analyzer/steps/loop_parts.h"
+#include "analyzer/verdict/summary.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::int64_t kEnoughOfStep = 25;  // samples, for a step to be split by its own
+constexpr std::int64_t kEnoughOfLoop = 50;  // with fewer, nothing is split
+constexpr double kEnoughOfLibrary = 5;      // samples in steps with ops
+constexpr std::size_t kMostLibraries = 8;
+
+// The steps and the parts of a loop, for samples in the order of time.
+class StepsByTime {
+ public:
+  StepsByTime(const std::vector<Step>& steps, const std::vector<Phase>& phases,
+              const std::vector<LoopSegment>& segments)
+      : steps_(steps), segments_(segments) {
+    if (steps.empty()) return;
+    stretches_ = loop_stretches(phases, {steps.front().start, steps.back().end()});
+    for (const Phase& phase : phases) {
+      if (phase.kind == PhaseKind::kScope)
+        scopes_.push_back({phase.start, phase.start + phase.dur});
+    }
+  }
+
+  // The step that a sample counts for; nothing: it is in none, in a segment, or in a wait for
+  // input.
+  [[nodiscard]] std::optional<std::size_t> at(SessionTime time) const {
+    const auto after = std::ranges::upper_bound(steps_, time, {}, &Step::start);
+    if (after == steps_.begin() || time >= std::prev(after)->end()) return std::nullopt;
+    const auto stretch = std::ranges::partition_point(
+        stretches_, [time](const LoopStretch& s) { return s.range.end <= time; });
+    if (stretch == stretches_.end() || stretch->part == LoopPart::kInput) return std::nullopt;
+    const auto holds = [time](const LoopSegment& segment) {
+      return segment.start <= time && time < segment.start + segment.dur;
+    };
+    if (std::ranges::any_of(segments_, holds)) return std::nullopt;
+    return static_cast<std::size_t>(std::prev(after) - steps_.begin());
+  }
+
+  // Whether a scope names the time. `time` never decreases from call to call.
+  [[nodiscard]] bool in_scope(SessionTime time) {
+    while (next_scope_ < scopes_.size() && scopes_[next_scope_].start <= time)
+      scope_end_ = std::max(scope_end_, scopes_[next_scope_++].end);
+    return time < scope_end_;
+  }
+
+ private:
+  const std::vector<Step>& steps_;
+  const std::vector<LoopSegment>& segments_;
+  std::vector<LoopStretch> stretches_;
+  std::vector<TimeRange> scopes_;
+  std::size_t next_scope_ = 0;
+  SessionTime scope_end_ = SessionTime::min();
+};
+
+// Which part of a library's samples lies outside ops, as the steps with ops tell it. What began in
+// an op and ended outside, or the other way round, may be the op's or not: it is divided as the
+// samples that are sure.
+class OutsideOps {
+ public:
+  void add(const NativeSamples::Found& sample) {
+    for (Known* known : {&libraries_[sample.library], &all_}) {
+      known->unsure += sample.began_in_op != sample.ended_in_op ? 1 : 0;
+      known->inside += sample.began_in_op && sample.ended_in_op ? 1 : 0;
+      known->outside += !sample.began_in_op && !sample.ended_in_op ? 1 : 0;
+    }
+  }
+  // Of a sample in a step with ops.
+  [[nodiscard]] double part(const NativeSamples::Found& sample) const {
+    if (sample.began_in_op == sample.ended_in_op) return sample.began_in_op ? 0 : 1;
+    return known(sample.library).sure_part();
+  }
+  // Of any other; 1 where no sample says otherwise.
+  [[nodiscard]] double part(const std::string& library) const {
+    const Known& seen = known(library);
+    return (seen.outside + seen.unsure * seen.sure_part() + 1) /
+           (seen.inside + seen.outside + seen.unsure + 1);
+  }
+
+ private:
+  struct Known {
+    double inside = 0, outside = 0, unsure = 0;  // samples
+
+    [[nodiscard]] double sure_part() const { return (outside + 1) / (inside + outside + 1); }
+  };
+  [[nodiscard]] const Known& known(const std::string& library) const {
+    const auto own = libraries_.find(library);
+    if (own == libraries_.end()) return all_;
+    return own->second.inside + own->second.outside >= kEnoughOfLibrary ? own->second : all_;
+  }
+
+  std::map<std::string, Known> libraries_;
+  Known all_;
+};
+
+std::int64_t outside_input_ns(const Step& step) {
+  return std::max<std::int64_t>(to_ns(step.dur) - exposed_ns(step, Category::kInput), 0);
+}
+
+StepTime& compute_of(Step& step, PhaseKind phase, DeviceId device) {
+  for (StepTime& time : step.times) {
+    if (time.category == Category::kCompute && time.phase == phase && time.label.empty())
+      return time;
+  }
+  return step.times.emplace_back(
+      StepTime{Category::kCompute, phase, "", Duration(0), Duration(0), device});
+}
+
+// Makes `moved` of the step's host time compute, the same part of each of its phases.
+void make_compute(Step& step, std::int64_t moved) {
+  const std::int64_t host = exposed_ns(step, Category::kHost);
+  std::int64_t left = std::min(moved, host);
+  const double part = host > 0 ? static_cast<double>(left) / static_cast<double>(host) : 0;
+  const std::size_t count = step.times.size();  // compute_of() may add some
+  for (std::size_t i = 0; i < count && left > 0; ++i) {
+    if (step.times[i].category != Category::kHost) continue;
+    const std::int64_t all = to_ns(step.times[i].exposed);
+    const auto rounded_up = static_cast<std::int64_t>(std::ceil(part * static_cast<double>(all)));
+    const Duration taken(std::min({left, rounded_up, all}));
+    step.times[i].exposed -= taken;
+    compute_of(step, step.times[i].phase, step.times[i].device).exposed += taken;
+    left -= to_ns(taken);
+  }
+}
+
+}  // namespace
+
+NativeSamples::NativeSamples(const RecordedRun& recording, const StackHistory& history) {
+  if (history.empty() || samples_come_late(recording.facts.sampling)) return;
+  std::map<std::pair<std::int64_t, std::int64_t>, ThreadId> ids;  // by process and thread
+  std::map<ProcessId, std::int64_t> pids;
+  for (const StoredProcess& process : recording.processes) pids[process.id] = process.pid;
+  for (const StoredThread& thread : recording.threads)
+    ids.emplace(std::pair(pids[thread.process], thread.tid), thread.id);
+  std::map<FrameId, std::string> libraries;  // of innermost frames; "": no native code
+  for (const StoredWatchedThread& watched : recording.watched_threads) {
+    const auto id = ids.find({watched.pid, watched.tid});
+    const auto samples = history.samples().find(watched.id);
+    if (id == ids.end() || samples == history.samples().end()) continue;
+    Thread& thread = threads_[id->second];
+    for (const StackSample& sample : samples->second) {
+      thread.all.push_back(sample.at);
+      if (sample.blocked != StringId::kNone) continue;
+      const auto [library, is_new] = libraries.try_emplace(sample.frame);
+      const StackFrame& frame = history.code().frame(sample.frame);
+      // What Python's own modules do, such as json and zlib, is the calling line's.
+      if (is_new && recording.text(frame.function) == kNativeCode &&
+          recording.text(frame.file).find("/lib-dynload/") == std::string_view::npos)
+        library->second = native_library(recording.text(frame.file));
+      if (!library->second.empty()) thread.native.push_back({sample.at, library->second});
+    }
+  }
+}
+
+void NativeSamples::add(const Op& op) {
+  const auto thread = threads_.find(op.thread);
+  if (thread == threads_.end()) return;
+  const TimeRange range{op.start, op.start + op.dur};
+  mark(thread->second.native, range, Duration(0), &Found::ended_in_op);
+  mark(thread->second.native, range, kNativeCodeAge, &Found::began_in_op);
+}
+
+// Of the samples that are `age` after an instant of the op.
+void NativeSamples::mark(std::vector<Found>& native, TimeRange op, Duration age,
+                         bool Found::* mark) {
+  for (auto sample = std::ranges::lower_bound(native, op.start + age, {}, &Found::at);
+       sample != native.end() && sample->at < op.end + age; ++sample)
+    (*sample).*mark = true;
+}
+
+const std::vector<NativeSamples::Found>& NativeSamples::of(ThreadId thread) const {
+  static const std::vector<Found> kNone;
+  const auto found = threads_.find(thread);
+  return found == threads_.end() ? kNone : found->second.native;
+}
+
+const std::vector<SessionTime>& NativeSamples::all_of(ThreadId thread) const {
+  static const std::vector<SessionTime> kNone;
+  const auto found = threads_.find(thread);
+  return found == threads_.end() ? kNone : found->second.all;
+}
+
+NativeTime::NativeTime(const NativeSamples& samples, const std::vector<Phase>& phases,
+                       const LoopReport& report)
+    : steps_(report.steps.size()) {
+  if (report.steps.empty()) return;
+  const ThreadId thread = report.steps.front().thread;
+  if (samples.of(thread).empty()) return;
+  StepsByTime steps(report.steps, phases, report.segments);
+  for (const SessionTime at : samples.all_of(thread)) {
+    if (const auto step = steps.at(at)) ++steps_[*step].all;
+  }
+  std::vector<std::pair<std::size_t, const NativeSamples::Found*>> counted;
+  OutsideOps outside;
+  for (const NativeSamples::Found& sample : samples.of(thread)) {
+    const auto step = steps.at(sample.at);
+    if (!step || steps.in_scope(sample.at)) continue;
+    counted.emplace_back(*step, &sample);
+    if (report.steps[*step].ops_recorded) outside.add(sample);
+  }
+  for (const auto& [step, sample] : counted) {
+    const double part =
+        report.steps[step].ops_recorded ? outside.part(*sample) : outside.part(sample->library);
+    steps_[step].native += part;
+    libraries_[sample->library][step] += part;
+  }
+  for (const Count& count : steps_) {
+    if (count.all >= kEnoughOfStep) continue;
+    few_.all += count.all;
+    few_.native += count.native;
+  }
+}
+
+double NativeTime::share_of_step(std::size_t step) const {
+  const Count& own = steps_[step];
+  const Count& count = own.all >= kEnoughOfStep ? own : few_;
+  if (&count == &few_ && few_.all < kEnoughOfLoop) return 0;
+  return count.native / static_cast<double>(count.all);
+}
+
+void NativeTime::split_host_time(std::vector<Step>& steps) const {
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const double share = share_of_step(i);
+    if (share > 0) {
+      make_compute(steps[i], std::llround(share * static_cast<double>(outside_input_ns(steps[i]))));
+    }
+  }
+}
+
+std::vector<NativeShare> NativeTime::shares(const LoopReport& report) const {
+  double time = 0, outside = 0;  // ns
+  std::int64_t samples = 0;
+  std::map<std::string, double> calls;  // ns; of runtimes, whose calls are marked
+  for (const std::size_t i : report.analysed) {
+    time += static_cast<double>(to_ns(report.steps[i].dur));
+    outside += static_cast<double>(outside_input_ns(report.steps[i]));
+    samples += steps_[i].all;
+    for (const StepTime& part : report.steps[i].times) {
+      if (part.category == Category::kCompute && !part.label.empty())
+        calls[part.label] += static_cast<double>(to_ns(part.exposed));
+    }
+  }
+  std::vector<NativeShare> shares;
+  if (time <= 0) return shares;
+  for (const auto& [name, ns] : calls) shares.push_back({name, ns / time, 0});
+  if (samples >= kEnoughOfLoop) {
+    for (const auto& [name, by_step] : libraries_) {
+      double own = 0;
+      for (const std::size_t i : report.analysed) {
+        const auto found = by_step.find(i);
+        own += found == by_step.end() ? 0 : found->second;
+      }
+      const double share = own * outside / time / static_cast<double>(samples);
+      if (share > 0) shares.push_back({name, share, std::llround(own)});
+    }
+  }
+  std::ranges::stable_sort(shares, std::ranges::greater(), &NativeShare::share);
+  if (shares.size() > kMostLibraries) shares.resize(kMostLibraries);
+  return shares;
+}
+
+}  // namespace stepscope

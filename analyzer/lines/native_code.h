@@ -1,0 +1,80 @@
+// How much of a loop's host time was computing in native libraries other than PyTorch: NumPy, an
+// image decoder, a tokenizer. They have no ops; samples of the program counter name them.
+// docs/attribution.md, "Other libraries", states the rules.
+//
+// Thread safety: none while ops are added; then that of const objects.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analyzer/lines/find_lines.h"
+#include "analyzer/recording.h"
+#include "analyzer/report.h"
+
+namespace stepscope {
+
+// The samples of threads that ran code of such a library, and which of them an op explains: a
+// library may also do the work of ops, as torchvision's and Debian's OpenBLAS do.
+class NativeSamples {
+ public:
+  // The thread was in the library between kNativeCodeAge before `at` and `at`.
+  struct Found {
+    SessionTime at;
+    std::string library;
+    bool began_in_op = false;  // an op ran kNativeCodeAge before
+    bool ended_in_op = false;  // an op ran at `at`
+  };
+
+  // `history` may be gone afterwards.
+  NativeSamples(const RecordedRun& recording, const StackHistory& history);
+
+  // All ops of the recording, in any order.
+  void add(const Op& op);
+
+  // Of one thread, by time.
+  [[nodiscard]] const std::vector<Found>& of(ThreadId thread) const;
+  // When the thread was sampled, in whatever code, by time.
+  [[nodiscard]] const std::vector<SessionTime>& all_of(ThreadId thread) const;
+
+ private:
+  struct Thread {
+    std::vector<SessionTime> all;
+    std::vector<Found> native;
+  };
+  static void mark(std::vector<Found>& native, TimeRange op, Duration age, bool Found::* mark);
+
+  std::map<ThreadId, Thread> threads_;
+};
+
+class NativeTime {
+ public:
+  // Of the samples in the steps of `report`, outside its segments, its waits for input and what
+  // the program has named by scopes. `phases`: the loop thread's.
+  NativeTime(const NativeSamples& samples, const std::vector<Phase>& phases,
+             const LoopReport& report);
+
+  // Makes compute of the part of each step's host time that went to such libraries. A step with
+  // few samples is given the part that all those have together.
+  void split_host_time(std::vector<Step>& steps) const;
+
+  // The libraries and runtimes that computed outside ops, of report.analysed, by share. Call it
+  // once the times of the steps are split.
+  [[nodiscard]] std::vector<NativeShare> shares(const LoopReport& report) const;
+
+ private:
+  struct Count {
+    std::int64_t all = 0;  // samples
+    double native = 0;     // of them, outside ops
+  };
+
+  [[nodiscard]] double share_of_step(std::size_t step) const;
+
+  std::vector<Count> steps_;  // of each step of the loop
+  Count few_;                 // of those with few samples, together
+  std::map<std::string, std::map<std::size_t, double>> libraries_;  // samples by step
+};
+
+}  // namespace stepscope

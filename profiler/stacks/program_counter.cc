@@ -1,0 +1,99 @@
+#include "profiler/stacks/program_counter.h"
+
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+namespace stepscope {
+namespace {
+
+// What the kernel writes for PERF_SAMPLE_IP and PERF_SAMPLE_TIME.
+struct Noted {
+  perf_event_header header;
+  std::uint64_t counter;
+  std::uint64_t time;
+};
+
+perf_event_attr attributes() {
+  perf_event_attr wanted{};
+  wanted.size = sizeof(wanted);
+  wanted.type = PERF_TYPE_SOFTWARE;
+  wanted.config = PERF_COUNT_SW_TASK_CLOCK;
+  wanted.sample_period = static_cast<std::uint64_t>(ProgramCounter::kPeriod.count());
+  wanted.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME;
+  wanted.exclude_kernel = 1;  // all that is allowed without privilege
+  wanted.exclude_hv = 1;
+  wanted.use_clockid = 1;
+  wanted.clockid = CLOCK_MONOTONIC;
+  return wanted;
+}
+
+std::uint64_t monotonic_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+ProgramCounter::~ProgramCounter() {
+  if (area_ != nullptr) munmap(area_, 2 * page_);
+}
+
+ProgramCounter::ProgramCounter(ProgramCounter&& other) noexcept
+    : event_(std::move(other.event_)),
+      area_(std::exchange(other.area_, nullptr)),
+      page_(other.page_) {}
+
+int ProgramCounter::open(pid_t tid) {
+  perf_event_attr wanted = attributes();
+  event_ = OwnedFd(
+      static_cast<int>(syscall(SYS_perf_event_open, &wanted, tid, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+  if (!event_) return errno;
+  page_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  // Read-only: the kernel writes on without being told what has been read.
+  void* area = mmap(nullptr, 2 * page_, PROT_READ, MAP_SHARED, event_.get(), 0);
+  if (area == MAP_FAILED) {
+    const int error = errno;
+    event_ = OwnedFd();
+    return error;
+  }
+  area_ = static_cast<std::byte*>(area);
+  return 0;
+}
+
+std::optional<std::uint64_t> ProgramCounter::latest() const {
+  if (area_ == nullptr) return std::nullopt;
+  const auto* page = reinterpret_cast<const perf_event_mmap_page*>(area_);
+  const std::byte* const ring = area_ + page_;
+  const auto end_of_ring = [page] {
+    const std::uint64_t end = *static_cast<const volatile __u64*>(&page->data_head);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return end;
+  };
+  const std::uint64_t end = end_of_ring();
+  if (end < sizeof(Noted)) return std::nullopt;
+  std::array<std::byte, sizeof(Noted)> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = ring[(end - sizeof(Noted) + i) % page_];
+  if (end_of_ring() - end > page_ - sizeof(Noted)) return std::nullopt;  // written over meanwhile
+  Noted noted{};
+  std::memcpy(&noted, bytes.data(), sizeof(noted));
+  if (noted.header.type != PERF_RECORD_SAMPLE || noted.header.size != sizeof(noted))
+    return std::nullopt;
+  constexpr auto kLongest =
+      static_cast<std::uint64_t>(std::chrono::nanoseconds(kLongestAgo).count());
+  const std::uint64_t now = monotonic_ns();
+  if (now > noted.time && now - noted.time > kLongest) return std::nullopt;
+  return noted.counter;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,192 @@
+// Host time that goes to native libraries other than PyTorch is compute, and has their names.
+#include "analyzer/lines/native_code.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "analyzer/analyze.h"
+#include "analyzer/lines/own_code.h"
+#include "analyzer/verdict/summary.h"
+#include "tests/analyzer/case_file.h"
+
+namespace stepscope::testing {
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+constexpr const char* kNumpy =
+    "/venv/lib/python3.11/site-packages/numpy.libs/libscipy_openblas64_-56d6093b.so";
+constexpr const char* kVision = "/venv/lib/python3.11/site-packages/torchvision/_C.so";
+
+// Steps of 20 ms: half of one of input, an op until 6, 8 outside any op, 4 of backward, all of it
+// an op, and 2 of the optimizer, the same.
+struct Loop20 {
+  RecordingBuilder builder;
+  ThreadId main = builder.thread("main");
+  FrameId line = builder.frame(FrameId::kNone, "/src/train.py", 9, "train");
+  int steps = 0;
+
+  static std::int64_t begin(int step) { return (100 + 20 * std::int64_t{step}) * kMs; }
+  explicit Loop20(int count) : steps(count) {
+    for (int i = 0; i < steps; ++i) {
+      const std::int64_t at = begin(i);
+      builder.phase(main, PhaseKind::kInput, at, at + kMs / 2, 0, "loader");
+      builder.op(main, "aten::linear", at + kMs / 2, at + 6 * kMs);
+      builder.phase(main, PhaseKind::kBackward, at + 14 * kMs, at + 18 * kMs);
+      builder.op(main, "aten::mm", at + 14 * kMs, at + 18 * kMs);
+      builder.phase(main, PhaseKind::kOptimizer, at + 18 * kMs, at + 20 * kMs);
+      builder.op(main, "aten::add_", at + 18 * kMs, at + 20 * kMs);
+    }
+    const RecordedRun recording = builder.recording();
+    StoredWatchedThread thread;
+    thread.id = WatchedThreadId{1};
+    thread.process = ProcessId{1};
+    thread.pid = recording.processes.front().pid;
+    thread.tid = recording.threads.front().tid;
+    builder.watched.push_back(thread);
+  }
+  FrameId in(const char* library) {
+    return builder.frame(line, library, 0, std::string(kNativeCode));
+  }
+  // Each 2 ms of the step, in the middle: `outside` where it is outside any op and any input, else
+  // `elsewhere`.
+  void sample(FrameId outside, FrameId elsewhere, const std::string& blocked = "") {
+    for (int i = 0; i < steps; ++i) {
+      for (std::int64_t ms = 1; ms < 20; ms += 2) {
+        const bool is_outside = ms > 6 && ms < 14;
+        builder.stack_samples.push_back(
+            {WatchedThreadId{1}, session_time(begin(i) + ms * kMs),
+             is_outside ? outside : elsewhere, false,
+             is_outside && !blocked.empty() ? builder.intern(blocked) : StringId::kNone});
+      }
+    }
+  }
+  LoopReport report() {
+    const RecordedRun recording = builder.recording();
+    auto found = analyze(recording);
+    EXPECT_TRUE(found.ok()) << found.status().message();
+    EXPECT_EQ(found->loops.size(), 1U);
+    return std::move(found->loops.front());
+  }
+};
+
+double share(const LoopReport& report, Category category) {
+  return share_of(report.shares, category);
+}
+
+TEST(NativeCode, HostTimeInALibraryIsCompute) {
+  Loop20 loop(100);
+  loop.sample(loop.in(kNumpy), loop.line);
+  const LoopReport report = loop.report();
+  EXPECT_NEAR(share(report, Category::kHost), 0, 0.03);
+  EXPECT_NEAR(share(report, Category::kCompute), 0.975, 0.03);
+  EXPECT_EQ(report.verdict.kind, "compute-bound");
+  ASSERT_EQ(report.native.size(), 1U);
+  EXPECT_EQ(report.native[0].library, "numpy (libscipy_openblas64_)");
+  EXPECT_NEAR(report.native[0].share, 0.4, 0.03);
+  for (const Step& step : report.steps) {
+    Duration sum{0};
+    for (const StepTime& time : step.times) sum += time.exposed;
+    EXPECT_EQ(sum, step.dur) << step.number;
+  }
+}
+
+TEST(NativeCode, TheInterpreterIsTheProgramItself) {
+  Loop20 loop(100);
+  loop.sample(loop.line, loop.line);
+  const LoopReport report = loop.report();
+  EXPECT_NEAR(share(report, Category::kHost), 0.4, 0.01);
+  EXPECT_EQ(report.verdict.kind, "host-bound");
+  EXPECT_TRUE(report.native.empty());
+}
+
+// torchvision's ops are PyTorch's: their time is compute already, and says nothing of the rest.
+TEST(NativeCode, ALibraryThatDoesTheWorkOfOpsCountsOutsideOfThem) {
+  Loop20 loop(100);
+  loop.sample(loop.line, loop.in(kVision));
+  const LoopReport report = loop.report();
+  EXPECT_NEAR(share(report, Category::kHost), 0.4, 0.03);
+  for (const NativeShare& native : report.native) EXPECT_LT(native.share, 0.03);
+}
+
+// Where only some steps have ops, these say what part of a library's samples lies outside them.
+TEST(NativeCode, StepsWithoutOpsDivideAsThoseWithOps) {
+  Loop20 loop(100);
+  loop.builder.facts.windowed = true;
+  std::erase_if(loop.builder.ops(), [](const Op& op) {
+    const std::int64_t step = (to_ns(op.start) / kMs - 100) / 20;
+    return step % 10 >= 5;
+  });
+  const FrameId vision = loop.in(kVision);
+  loop.sample(loop.in(kNumpy), vision);
+  const LoopReport report = loop.report();
+  ASSERT_GE(report.native.size(), 1U);
+  EXPECT_EQ(report.native[0].library, "numpy (libscipy_openblas64_)");
+  EXPECT_NEAR(report.native[0].share, 0.4, 0.02);
+  for (std::size_t i = 1; i < report.native.size(); ++i)
+    EXPECT_LT(report.native[i].share, 0.02) << report.native[i].library;
+}
+
+TEST(NativeCode, WaitsModulesOfPythonAndScopesAreNotCounted) {
+  Loop20 blocked(100), module(100), scoped(100);
+  blocked.sample(blocked.in(kNumpy), blocked.line, "read()");
+  module.sample(module.in("/usr/lib/python3.11/lib-dynload/_json.cpython-311.so"), module.line);
+  for (int i = 0; i < scoped.steps; ++i) {
+    const std::int64_t at = Loop20::begin(i);
+    scoped.builder.phase(scoped.main, PhaseKind::kScope, at + 6 * kMs, at + 14 * kMs, 0, "post");
+  }
+  scoped.sample(scoped.in(kNumpy), scoped.line);
+  EXPECT_TRUE(blocked.report().native.empty());
+  EXPECT_TRUE(module.report().native.empty());
+  const LoopReport report = scoped.report();
+  EXPECT_TRUE(report.native.empty());
+  EXPECT_NEAR(share(report, Category::kOther), 0.4, 0.01);
+}
+
+TEST(NativeCode, FewSamplesSplitNothing) {
+  Loop20 loop(100);
+  loop.steps = 4;
+  loop.sample(loop.in(kNumpy), loop.line);
+  const LoopReport report = loop.report();
+  EXPECT_NEAR(share(report, Category::kHost), 0.4, 0.01);
+  EXPECT_TRUE(report.native.empty());
+}
+
+TEST(NativeCode, LateSamplesSplitNothing) {
+  Loop20 loop(100);
+  loop.builder.facts.sampling.rate = 250;
+  loop.builder.facts.sampling.late_p99_ns = 40 * kMs;
+  loop.sample(loop.in(kNumpy), loop.line);
+  EXPECT_TRUE(loop.report().native.empty());
+}
+
+TEST(NativeCode, ALibraryIsNamedWithItsPackage) {
+  EXPECT_EQ(native_library(kNumpy), "numpy (libscipy_openblas64_)");
+  EXPECT_EQ(native_library("/v/site-packages/PIL/_imaging.cpython-311-x86_64-linux-gnu.so"),
+            "PIL (_imaging)");
+  EXPECT_EQ(native_library("/v/site-packages/tokenizers/tokenizers.abi3.so"), "tokenizers");
+  EXPECT_EQ(native_library("/v/site-packages/_cffi_backend.abi3.so"), "_cffi_backend");
+  EXPECT_EQ(native_library("/usr/lib/libopenblas.so.0"), "libopenblas");
+}
+
+// Below the user's line a function says more than a library; a library more than nothing.
+TEST(NativeCode, IsShownBelowALineThatCallsIt) {
+  RecordingBuilder builder;
+  const FrameId own = builder.frame(FrameId::kNone, "/src/data.py", 41, "decode");
+  const FrameId load = builder.frame(own, "/v/site-packages/PIL/Image.py", 7, "load");
+  const FrameId direct = builder.frame(own, kNumpy, 0, std::string(kNativeCode));
+  const FrameId called =
+      builder.frame(load, "/v/site-packages/PIL/_imaging.so", 0, std::string(kNativeCode));
+  const FrameId extension = builder.frame(own, "/src/fast.so", 0, std::string(kNativeCode));
+  const RecordedRun recording = builder.recording();
+  const OwnCode code(recording.frames, recording.text);
+  for (const FrameId frame : {direct, called, extension}) EXPECT_EQ(code.of(frame).own, own);
+  EXPECT_EQ(code.of(called).innermost, load);
+  EXPECT_EQ(code.of(direct).innermost, direct);
+  EXPECT_EQ(code.of(extension).innermost, extension);
+}
+
+}  // namespace
+}  // namespace stepscope::testing
