@@ -1,10 +1,11 @@
 #include "analyzer/printable.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 
 #include "store/utf8.h"
 
@@ -61,16 +62,10 @@ std::string replace_unfit(std::string_view valid, const Replace& replace) {
 
 std::string json_escape(char32_t code) {
   if (code == '\n' || code == '\r' || code == '\t') return std::string(1, static_cast<char>(code));
-  std::array<char, 16> text{};
   const auto value = static_cast<unsigned>(code);
-  if (value < 0x10000) {
-    std::snprintf(text.data(), text.size(), "\\u%04x", value);
-  } else {
-    const unsigned rest = value - 0x10000;
-    std::snprintf(text.data(), text.size(), "\\u%04x\\u%04x", 0xD800 + (rest >> 10U),
-                  0xDC00 + (rest & 0x3FFU));
-  }
-  return text.data();
+  if (value < 0x10000) return fmt::format("\\u{:04x}", value);
+  const unsigned rest = value - 0x10000;
+  return fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (rest >> 10U), 0xDC00 + (rest & 0x3FFU));
 }
 
 }  // namespace

@@ -1,24 +1,18 @@
 #include "analyzer/words.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "analyzer/printable.h"
 
 namespace stepscope {
 namespace {
 
-std::string format(const char* pattern, double value) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), pattern, value);
-  return text.data();
-}
-
 // Three significant digits, or all digits before the point.
 std::string three_digits(double value) {
-  if (value < 9.995) return format("%.2f", value);
-  return format(value < 99.95 ? "%.1f" : "%.0f", value);
+  return fmt::format("{:.{}f}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
 }
 
 struct Unit {
@@ -37,12 +31,12 @@ Unit unit_of(double ns) {
 
 std::string time_text(double ns) {
   const Unit unit = unit_of(ns);
-  return (unit.ns > 1 ? three_digits(ns / unit.ns) : format("%.0f", ns)) + " " + unit.name;
+  return (unit.ns > 1 ? three_digits(ns / unit.ns) : fmt::format("{:.0f}", ns)) + " " + unit.name;
 }
 
 std::string time_text_like(double ns, double reference) {
   const Unit unit = unit_of(reference);
-  return unit.ns > 1 ? three_digits(ns / unit.ns) : format("%.0f", ns);
+  return unit.ns > 1 ? three_digits(ns / unit.ns) : fmt::format("{:.0f}", ns);
 }
 
 std::string time_range_text(double low_ns, double high_ns) {
@@ -54,10 +48,10 @@ std::string bytes_text(double bytes) {
   std::size_t unit = 0;
   double value = bytes;
   for (; std::abs(value) >= 999.5 && unit + 1 < kUnits.size(); ++unit) value /= 1000;
-  return (unit == 0 ? format("%.0f", value) : three_digits(value)) + kUnits[unit];
+  return (unit == 0 ? fmt::format("{:.0f}", value) : three_digits(value)) + kUnits[unit];
 }
 
-std::string percent_text(double fraction) { return format("%.1f %%", fraction * 100); }
+std::string percent_text(double fraction) { return fmt::format("{:.1f} %", fraction * 100); }
 
 std::string count_text(std::int64_t count) {
   std::string digits = std::to_string(count);
@@ -71,7 +65,7 @@ std::string count_text(std::int64_t count) {
 
 std::string mean_text(double value) {
   if (value == std::floor(value)) return count_text(std::llround(value));
-  return format("%.1f", value);
+  return fmt::format("{:.1f}", value);
 }
 
 std::string cores_text(double cores) {

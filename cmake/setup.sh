@@ -8,7 +8,7 @@ STEPSCOPE_INSTALL=${STEPSCOPE_INSTALL:-yes}
 readonly TORCH_PIN=2.13.0  # the version that the project is tested with from PyPI
 readonly VENV=$PWD/.venv
 
-readonly BUILD_PACKAGES=(g++ cmake ninja-build ccache libsqlite3-dev nlohmann-json3-dev libcli11-dev
+readonly BUILD_PACKAGES=(g++ cmake ninja-build ccache libsqlite3-dev nlohmann-json3-dev libcli11-dev libfmt-dev
   libgtest-dev libgmock-dev libbenchmark-dev libisal-dev zlib1g-dev libsimdjson-dev libdw-dev libjs-chart.js sqlite3
   libcurl4-openssl-dev)  # its header; the library is loaded at run time
 readonly VENV_PACKAGES=(python3 python3-venv)

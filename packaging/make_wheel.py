@@ -142,7 +142,7 @@ def metadata(about: dict, version: str, readme: str) -> str:
 def third_party_licenses(folder: str) -> list[Entry]:
     """Of what is linked in or bundled, as Debian keeps them."""
     packages = ("libsqlite3-dev", "zlib1g-dev", "libsimdjson-dev", "libisal-dev", "libcli11-dev")
-    packages += ("nlohmann-json3-dev", "libjs-chart.js", "libstdc++-12-dev")
+    packages += ("nlohmann-json3-dev", "libfmt-dev", "libjs-chart.js", "libstdc++-12-dev")
     entries = []
     for package in packages:
         for copyright in sorted(pathlib.Path("/usr/share/doc").glob(f"{package}/copyright")):

@@ -1,8 +1,8 @@
 #include "present/comparison_cost.h"
 
-#include <array>
+#include <fmt/format.h>
+
 #include <cmath>
-#include <cstdio>
 
 #include "analyzer/printable.h"
 #include "analyzer/words.h"
@@ -18,11 +18,7 @@ const LoopReport& loop_of(const ComparedRun& run, std::size_t index) {
 
 double unit_cost(const Cost& cost) { return cost.per_sample.value_or(cost.per_step); }
 
-std::string amount(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.4g", value);
-  return text.data();
-}
+std::string amount(double value) { return fmt::format("{:.4g}", value); }
 
 // "4 ranks without a GPU", "one process on NVIDIA H100"
 std::string machines(const ComparedRun& run, const LoopReport& loop) {

@@ -1,9 +1,9 @@
 #include "present/comparison_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "analyzer/words.h"
 #include "present/comparison_cost.h"
@@ -96,10 +96,7 @@ std::string table_row(const std::string& name, const Difference& ns, const std::
 }
 
 std::string share_text(const Difference& share) {
-  std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), "%.1f → %.1f %%", share.a.value * 100,
-                share.b.value * 100);
-  return text.data();
+  return fmt::format("{:.1f} → {:.1f} %", share.a.value * 100, share.b.value * 100);
 }
 
 std::string part_rows(const std::vector<PartDifference>& parts, const Palette& palette) {
@@ -125,14 +122,12 @@ std::string tables(const LoopComparison& loop, const Palette& palette) {
 }
 
 std::string calls_cell(const CallDifference& call) {
-  std::array<char, 48> text{};
   const double a = call.calls.a.value, b = call.calls.b.value;
   const auto digits = [](double value) {
     return value >= 9.95 || value == std::floor(value) ? 0 : 1;
   };
-  std::snprintf(text.data(), text.size(), call.calls.changed ? "%.*f → %.*f" : "%.*f", digits(a), a,
-                digits(b), b);
-  return text.data();
+  const std::string before = fmt::format("{:.{}f}", a, digits(a));
+  return call.calls.changed ? fmt::format("{} → {:.{}f}", before, b, digits(b)) : before;
 }
 
 // "18 of 74 changed, 4 of them by less than 0.1 % of the step; the others are noise"

@@ -1,9 +1,9 @@
 #include "present/comparison_words.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "analyzer/printable.h"
 #include "analyzer/words.h"
@@ -20,11 +20,7 @@ std::string with_sign(double value, const std::string& magnitude) {
   return (zero ? "" : value < 0 ? "−" : "+") + magnitude;
 }
 
-std::string plain_number(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.1f", value);
-  return text.data();
-}
+std::string plain_number(double value) { return fmt::format("{:.1f}", value); }
 
 // "1 sample", "15.8 samples"
 std::string batch_text(double samples) {

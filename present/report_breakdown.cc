@@ -1,8 +1,8 @@
 #include "present/report_breakdown.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -147,11 +147,9 @@ std::string step_time_line(const LoopReport& loop, const Palette& palette) {
 std::string cost_line(const LoopReport& loop, const Price& price) {
   const auto cost = cost_of(loop, price);
   if (!cost) return "";
-  std::array<char, 128> text{};
-  std::snprintf(text.data(), text.size(), "  cost      %.4g for a million %ss, at %.4g an hour",
-                1e6 * cost->per_sample.value_or(cost->per_step),
-                cost->per_sample ? "sample" : loop.unit(), price.per_hour);
-  std::string line = text.data();
+  std::string line = fmt::format("  cost      {:.4g} for a million {}s, at {:.4g} an hour",
+                                 1e6 * cost->per_sample.value_or(cost->per_step),
+                                 cost->per_sample ? "sample" : loop.unit(), price.per_hour);
   if (cost->samples > 0) line += " and " + mean_text(cost->samples) + " samples a " + loop.unit();
   return line + "\n";
 }

@@ -1,8 +1,9 @@
 #include "present/report_modules.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <string_view>
 
 #include "analyzer/printable.h"
@@ -34,10 +35,8 @@ std::string name_text(const ModuleTime& module) {
 // "1", "2.5"; "" of what is never called.
 std::string calls_text(double calls) {
   if (calls <= 0) return "";
-  char text[32];
   const bool whole = std::abs(calls - std::round(calls)) < 0.005;
-  std::snprintf(text, sizeof(text), whole ? "%.0f" : "%.2f", calls);
-  return text;
+  return fmt::format("{:.{}f}", calls, whole ? 0 : 2);
 }
 
 std::string time_or_nothing(Duration time) {

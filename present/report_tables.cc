@@ -1,8 +1,8 @@
 #include "present/report_tables.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <utility>
@@ -17,11 +17,7 @@ namespace {
 
 constexpr double kSlow = 1.1;  // × p50: from here on a step is listed among the slowest
 
-std::string one_decimal(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.1f", value);
-  return text.data();
-}
+std::string one_decimal(double value) { return fmt::format("{:.1f}", value); }
 
 // What a column of calls is headed: "calls a call" would puzzle.
 const char* calls_text(const LoopReport& loop) {

@@ -1,8 +1,8 @@
 #include "present/report_verdict.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <vector>
 
 #include "analyzer/words.h"
@@ -39,13 +39,13 @@ std::string verdict_lines(const LoopReport& loop, const Palette& palette) {
                                                                 : palette.bold(title);
   if (verdict.kind == kNoVerdict)
     return "  " + palette.bold("NO VERDICT") + "\n" + reason_lines(loop);
-  std::array<char, 96> interval{};
-  std::snprintf(interval.data(), interval.size(), "(95 %% CI %.1f–%.1f, confidence %s)",
-                verdict.ci_low * 100, verdict.ci_high * 100, verdict.confidence.c_str());
+  const std::string interval =
+      fmt::format("(95 % CI {:.1f}–{:.1f}, confidence {})", verdict.ci_low * 100,
+                  verdict.ci_high * 100, verdict.confidence);
   const std::string share = percent_text(verdict.share) + " " + verdict_clause(loop);
   std::string text = "  " + painted + "   " + share;
-  const bool fits = width_of(title) + width_of(share) + width_of(interval.data()) + 8 <= kPageWidth;
-  text += (fits ? "   " : "\n  ") + std::string(interval.data()) + "\n" + reason_lines(loop);
+  const bool fits = width_of(title) + width_of(share) + width_of(interval) + 8 <= kPageWidth;
+  text += (fits ? "   " : "\n  ") + interval + "\n" + reason_lines(loop);
   if (const auto doubts = verdict_doubts(loop); !doubts.empty()) {
     const std::string limits = "Confidence is limited: " + join(doubts, ", ") + ".";
     for (const std::string& line : wrap(limits, kPageWidth - 2))
@@ -83,11 +83,9 @@ std::string advice_table(const LoopReport& loop) {
                      pad_right(unit_text("step would take", loop), 20) + "because\n";
   for (const Advice& advice : told_advice(loop)) {
     const double predicted = static_cast<double>(advice.predicted_step_ns);
-    std::array<char, 32> factor{};
-    std::snprintf(factor.data(), factor.size(), "  (%.1f ×)",
-                  static_cast<double>(loop.wall.mean) / std::max(predicted, 1.0));
-    const std::string gain =
-        advice.saves_ns > 0 ? time_text(predicted) + factor.data() : "not predicted";
+    const std::string factor =
+        fmt::format("  ({:.1f} ×)", static_cast<double>(loop.wall.mean) / std::max(predicted, 1.0));
+    const std::string gain = advice.saves_ns > 0 ? time_text(predicted) + factor : "not predicted";
     const std::string likely =
         advice.likely ? "likely " + time_range_text(static_cast<double>(advice.likely->low_ns),
                                                     static_cast<double>(advice.likely->high_ns))

@@ -1,7 +1,8 @@
 #include "present/run_text.h"
 
+#include <fmt/format.h>
+
 #include <cstdint>
-#include <cstdio>
 
 #include "analyzer/printable.h"
 #include "analyzer/words.h"
@@ -16,16 +17,11 @@ namespace {
 
 constexpr std::size_t kWidth = 98;
 
-std::string figure(const char* format, double value) {
-  char text[64];
-  std::snprintf(text, sizeof(text), format, value);
-  return text;
-}
-
 std::string short_count(std::int64_t count) {
   const auto value = static_cast<double>(count);
   if (count < 10'000) return std::to_string(count);
-  return count < 1'000'000 ? figure("%.0f k", value / 1e3) : figure("%.1f M", value / 1e6);
+  return count < 1'000'000 ? fmt::format("{:.0f} k", value / 1e3)
+                           : fmt::format("{:.1f} M", value / 1e6);
 }
 
 std::string wrapped(const std::string& text) {
@@ -64,16 +60,16 @@ std::string live_text(const RunProgress& progress) {
               time_text(static_cast<double>(progress.looping_ns) /
                         static_cast<double>(progress.step - 1)) +
               " a step";
-      text += figure(" · input %.0f %%", 100.0 * static_cast<double>(progress.waiting_ns) /
-                                             static_cast<double>(progress.looping_ns));
+      text += fmt::format(" · input {:.0f} %", 100.0 * static_cast<double>(progress.waiting_ns) /
+                                                   static_cast<double>(progress.looping_ns));
     }
     text += " · ";
   }
   text += short_count(progress.ops + progress.phases) + " events";
   text += progress.lost == 0 ? " · nothing lost" : " · " + short_count(progress.lost) + " lost";
   if (progress.op_step_share > 0) {
-    text += figure(" · ops in %.0f %% of the steps", 100 * progress.op_step_share) +
-            figure(" cost %.1f %%", 100 * progress.op_cost);
+    text += fmt::format(" · ops in {:.0f} % of the steps", 100 * progress.op_step_share) +
+            fmt::format(" cost {:.1f} %", 100 * progress.op_cost);
   } else if (progress.ops_enabled) {
     text += " · ops on";
   }

@@ -1,9 +1,9 @@
 #include "present/sweep_grid.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <vector>
 
@@ -108,22 +108,13 @@ std::string grid_text(const SweepReport& report, const Grid& grid, std::size_t a
 
 }  // namespace
 
-std::string shortest_text(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.6g", value);
-  return text.data();
-}
+std::string shortest_text(double value) { return fmt::format("{:.6g}", value); }
 
 std::string rate_text(double value) {
-  std::array<char, 32> text{};
-  if (value >= 9.995e6) {
-    std::snprintf(text.data(), text.size(), "%.3g %s", value < 999.5e6 ? value / 1e6 : value / 1e9,
-                  value < 999.5e6 ? "M" : "G");
-    return text.data();
-  }
+  if (value >= 999.5e6) return fmt::format("{:.3g} G", value / 1e9);
+  if (value >= 9.995e6) return fmt::format("{:.3g} M", value / 1e6);
   if (value >= 99.95) return count_text(std::llround(value));
-  std::snprintf(text.data(), text.size(), value < 9.995 ? "%.2f" : "%.1f", value);
-  return text.data();
+  return fmt::format("{:.{}f}", value, value < 9.995 ? 2 : 1);
 }
 
 std::string cost_text(const SweepReport& report, const CellFigures& cell) {

@@ -1,9 +1,9 @@
 #include "present/sweep_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <vector>
 
@@ -136,11 +136,7 @@ std::string memory_lines(const SweepReport& report, const Palette& palette) {
   return text.empty() ? "" : "\n" + text;
 }
 
-std::string factor_text(double factor) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.2f", factor);
-  return text.data();
-}
+std::string factor_text(double factor) { return fmt::format("{:.2f}", factor); }
 
 std::string level_line(const Level& level, const std::string& unit) {
   std::string line =

@@ -1,9 +1,9 @@
 #include "present/top_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <cstdio>
 #include <utility>
 
 #include "analyzer/printable.h"
@@ -67,11 +67,7 @@ class Lines {
 
 std::string clock_text(std::int64_t ns) {
   const std::int64_t seconds = ns / 1'000'000'000;
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%lld:%02lld:%02lld",
-                static_cast<long long>(seconds / 3600), static_cast<long long>(seconds / 60 % 60),
-                static_cast<long long>(seconds % 60));
-  return text.data();
+  return fmt::format("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
 }
 
 std::string state_text(const LiveFrame& frame) {
@@ -137,21 +133,13 @@ std::string change_text(const std::vector<LiveStep>& history) {
   }
   late /= static_cast<double>(quarter);
   early /= static_cast<double>(history.size() - quarter);
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%+.1f %% lately",
-                (late / std::max(early, 1.0) - 1) * 100);
-  return text.data();
+  return fmt::format("{:+.1f} % lately", (late / std::max(early, 1.0) - 1) * 100);
 }
 
 std::string rate_text(double step_ns, const char* unit) {
   const double rate = 1e9 / std::max(step_ns, 1.0);
-  std::array<char, 32> text{};
-  if (rate >= 1) {
-    std::snprintf(text.data(), text.size(), rate < 10 ? "%.1f %ss/s" : "%.0f %ss/s", rate, unit);
-  } else {
-    std::snprintf(text.data(), text.size(), "%.1f %ss/min", rate * 60, unit);
-  }
-  return text.data();
+  if (rate < 1) return fmt::format("{:.1f} {}s/min", rate * 60, unit);
+  return fmt::format("{:.{}f} {}s/s", rate, rate < 10 ? 1 : 0, unit);
 }
 
 void add_step_time(const LoopReport& loop, const LiveLoop& live, Lines& lines) {

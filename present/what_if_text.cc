@@ -1,10 +1,10 @@
 #include "present/what_if_text.h"
 
-#include <array>
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 
 #include "analyzer/words.h"
 #include "present/terminal_text.h"
@@ -16,10 +16,8 @@ namespace {
 constexpr double kLeastShown = 0.001;  // of a step: a category that changes by less is not listed
 
 std::string signed_percent(double fraction) {
-  std::array<char, 32> text{};
   // Adding 0 turns a rounded -0 into 0.
-  std::snprintf(text.data(), text.size(), "%+.1f %%", std::round(fraction * 1000) / 10 + 0.0);
-  return text.data();
+  return fmt::format("{:+.1f} %", std::round(fraction * 1000) / 10 + 0.0);
 }
 
 std::string row(const std::string& what, double ns, const std::string& rest) {
@@ -52,11 +50,9 @@ std::string what_if_text(const WhatIfAnswer& answer) {
             signed_percent(answer.baseline.step_ns / measured - 1) + ", " +
                 count_text(answer.loop.replay.steps) + in_units(" steps without any change", unit));
   }
-  std::array<char, 32> factor{};
-  std::snprintf(factor.data(), factor.size(), "%.2f ×  ", measured / predicted.step_ns);
   text += row("predicted", predicted.step_ns,
-              factor.data() + ("(95 % CI " + time_text(predicted.ci95.low) + " – " +
-                               time_text(predicted.ci95.high) + ")"));
+              fmt::format("{:.2f} ×  (95 % CI {} – {})", measured / predicted.step_ns,
+                          time_text(predicted.ci95.low), time_text(predicted.ci95.high)));
   text += changed_categories(answer);
   for (const WhatIfNote& note : answer.notes) {
     text += "\n";

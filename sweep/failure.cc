@@ -1,9 +1,10 @@
 #include "sweep/failure.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <cstdio>
 
 #include "analyzer/text_width.h"
 #include "analyzer/words.h"
@@ -25,11 +26,7 @@ constexpr double kNearlyAll = 0.8;
 
 constexpr std::size_t kWidth = 120;
 
-std::string seconds_text(double seconds) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g s", seconds);
-  return text;
-}
+std::string seconds_text(double seconds) { return fmt::format("{:.6g} s", seconds); }
 
 std::string_view memory_words(std::string_view tail) {
   for (const std::string_view words : kNoMemory) {

@@ -2,11 +2,11 @@
 // wonder; nothing where standard error is no terminal.
 #pragma once
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 
 #include "terminal/terminal_out.h"
@@ -43,10 +43,8 @@ class ProgressLine {
 
 // "12.3 of 45.6"; in millions.
 inline std::string millions_of(std::int64_t done, std::int64_t total) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.1f of %.1f", static_cast<double>(done) / 1e6,
-                static_cast<double>(total) / 1e6);
-  return text;
+  return fmt::format("{:.1f} of {:.1f}", static_cast<double>(done) / 1e6,
+                     static_cast<double>(total) / 1e6);
 }
 
 }  // namespace stepscope

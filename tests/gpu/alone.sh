@@ -11,6 +11,6 @@ exec unshare --user --map-root-user --mount --net bash -c '
   hide_folder() { for path in "$@"; do [ ! -d "$path" ] || mount -t tmpfs -o ro none "$path"; done; }
   hide /usr/include/sqlite3.h /usr/include/simdjson.h /usr/include/zlib.h /usr/include/isa-l.h
   hide /usr/lib/*/libsqlite3.a /usr/lib/*/libz.a
-  hide_folder /usr/include/CLI /usr/include/nlohmann /usr/include/isa-l /usr/include/gtest /usr/include/gmock \
-    /usr/share/cmake/CLI11 /usr/share/cmake/nlohmann_json /usr/lib/*/cmake/simdjson
+  hide_folder /usr/include/CLI /usr/include/fmt /usr/include/nlohmann /usr/include/isa-l /usr/include/gtest /usr/include/gmock \
+    /usr/share/cmake/CLI11 /usr/share/cmake/nlohmann_json /usr/lib/*/cmake/simdjson /usr/lib/*/cmake/fmt
   exec "$@"' alone "$@"

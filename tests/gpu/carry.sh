@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 
 readonly FOLDER=$(realpath -m "${1:-build/gpu-carry}")
 readonly PACKAGES=(libsqlite3-dev libsqlite3-0 libsimdjson-dev libsimdjson14 libcurl4-openssl-dev libisal-dev libisal2
-  zlib1g-dev zlib1g nlohmann-json3-dev libcli11-dev)
+  zlib1g-dev zlib1g nlohmann-json3-dev libcli11-dev libfmt-dev libfmt9)
 
 mkdir -p "$FOLDER/debs"
 (cd "$FOLDER/debs" && apt-get download -q "${PACKAGES[@]}")

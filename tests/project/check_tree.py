@@ -315,6 +315,8 @@ def check_prints(root: pathlib.Path) -> Iterator[str]:
         for number, line in enumerate((root / name).read_text().splitlines(), 1):
             if PRINTS.search(line):
                 yield f"{name}:{number}: prints by itself; go through terminal/terminal_out.h"
+            if "snprintf(" in line:
+                yield f"{name}:{number}: formats with snprintf; use fmt::format"
 
 
 # --- sentences -----------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
 #include "viewer-export/serve/run_server.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <cstdio>
 #include <deque>
 #include <future>
 #include <optional>
@@ -38,9 +38,7 @@ class ChunkSink final : public ByteSink {
 
   Status write(std::string_view bytes) override {
     if (bytes.empty()) return {};  // would be the last chunk
-    std::array<char, 24> size{};
-    std::snprintf(size.data(), size.size(), "%zx\r\n", bytes.size());
-    if (Status status = send(size.data()); !status.ok()) return status;
+    if (Status status = send(fmt::format("{:x}\r\n", bytes.size())); !status.ok()) return status;
     if (Status status = send(bytes); !status.ok()) return status;
     return send("\r\n");
   }
