@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/lines/find_lines.h"
+
 namespace stepscope {
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "analyzer/lines/find_lines.h"
+#include "analyzer/lines/stack_history.h"
 #include "analyzer/recording.h"
 #include "analyzer/report.h"
 

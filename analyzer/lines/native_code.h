@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/lines/find_lines.h"
+#include "analyzer/lines/stack_history.h"
 #include "analyzer/recording.h"
 #include "analyzer/report.h"
 
