@@ -196,9 +196,9 @@ void write_for_ever(std::atomic<std::int64_t>& written, int index) {
       name = "thread " + std::to_string(index) + " block " + std::to_string(i / kBlock);
     }
     note(name);
-    written.store(i + 1);
-    if (i % 16 == 0) usleep(50);  // so that the rings hold it: a full one drops and counts
     if (index == 0 && i % 10 == 9) stepscope::step();
+    written.store(i + 1);         // with all that belongs to it
+    if (i % 16 == 0) usleep(50);  // so that the rings hold it: a full one drops and counts
   }
 }
 
