@@ -63,9 +63,15 @@ def live(stepscope, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pages(live):
-    """A page of metrics in both dialects."""
+    """A page of metrics in both dialects, once both ranks have taken steps."""
     run, _ = live
-    until(lambda: run.scrape().count("stepscope_resident_memory_bytes{") == 2)
+
+    def is_whole(page):
+        steps = re.findall(r"^stepscope_steps_total\{.* ([0-9.e+]+)$", page, re.MULTILINE)
+        taken = [count for count in steps if float(count) > 0]
+        return len(taken) == 2 and page.count("stepscope_resident_memory_bytes{") == 2
+
+    until(lambda: is_whole(run.scrape()))
     return {accept: run.scrape(accept) for accept in ("", OPENMETRICS)}
 
 
