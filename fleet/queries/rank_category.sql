@@ -1,13 +1,20 @@
 -- What a rank spends more of than the usual rank: a row for each run, rank and category of its own time,
 -- in nanoseconds a steady step.
-SELECT run, rank, category, avg(ns) AS ns
+WITH mean AS (
+  SELECT
+    run, rank, avg(input_ns) AS input_ns, avg(copy_ns) AS copy_ns, avg(launch_ns) AS launch_ns,
+    avg(allocation_ns) AS allocation_ns, avg(host_ns) AS host_ns, avg(other_ns) AS other_ns,
+    avg(compute_ns) AS compute_ns
+  FROM step WHERE steady GROUP BY run, rank
+)
+SELECT run, rank, category, ns
 FROM (
-  SELECT run, rank, 'input' AS category, input_ns AS ns FROM step WHERE steady
-  UNION ALL SELECT run, rank, 'copy', copy_ns FROM step WHERE steady
-  UNION ALL SELECT run, rank, 'launch', launch_ns FROM step WHERE steady
-  UNION ALL SELECT run, rank, 'allocation', allocation_ns FROM step WHERE steady
-  UNION ALL SELECT run, rank, 'host', host_ns FROM step WHERE steady
-  UNION ALL SELECT run, rank, 'other', other_ns FROM step WHERE steady
-  UNION ALL SELECT run, rank, 'compute', compute_ns FROM step WHERE steady
+  SELECT run, rank, 'input' AS category, input_ns AS ns FROM mean
+  UNION ALL SELECT run, rank, 'copy', copy_ns FROM mean
+  UNION ALL SELECT run, rank, 'launch', launch_ns FROM mean
+  UNION ALL SELECT run, rank, 'allocation', allocation_ns FROM mean
+  UNION ALL SELECT run, rank, 'host', host_ns FROM mean
+  UNION ALL SELECT run, rank, 'other', other_ns FROM mean
+  UNION ALL SELECT run, rank, 'compute', compute_ns FROM mean
 ) AS each_one
-GROUP BY run, rank, category ORDER BY run, rank, category
+ORDER BY run, rank, category

@@ -15,7 +15,8 @@ from .tables import TABLES
 
 QUERIES = pathlib.Path(__file__).resolve().parent.parent / "queries"
 MEMORY_LIMIT = "2GB"  # beyond it DuckDB uses a temporary folder
-ROWS_AT_ONCE = 4_000_000  # medians hold all their values, which no folder can take
+# Medians hold all their values, which no folder can take. Each part reads the files anew, so few parts.
+ROWS_AT_ONCE = 12_000_000
 _SQL_TYPES = {"string": "VARCHAR", "int32": "INTEGER", "int64": "BIGINT", "double": "DOUBLE"}
 
 

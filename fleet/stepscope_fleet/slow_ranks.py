@@ -95,7 +95,9 @@ class Series:
         self._ranks: dict[int, _RankSeries] = {}
         self.first_steps: dict[int, int] = {}  # of each block
         for row in rows:
-            series = self._ranks.setdefault(row["rank"], _RankSeries(_empty(), _empty()))
+            series = self._ranks.get(row["rank"])
+            if series is None:
+                series = self._ranks[row["rank"]] = _RankSeries(_empty(), _empty())
             block = row["block"]
             series.own[block], series.compute[block] = row["own_ns"], row["compute_ns"]
             first = self.first_steps.get(block, row["first_step"])

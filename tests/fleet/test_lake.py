@@ -1,6 +1,8 @@
 """`stepscope lake add`: what is written, and what is refused with one line."""
 
+import importlib.util
 import os
+import pathlib
 import resource
 import sqlite3
 import subprocess
@@ -9,6 +11,12 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 from stores import START, make_store
+
+# Its times are random to the nanosecond, which compresses as badly as times can.
+_bench = pathlib.Path(__file__).resolve().parents[2] / "bench/fleet/run.py"
+_spec = importlib.util.spec_from_file_location("fleet_benchmark", _bench)
+benchmark = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(benchmark)
 
 
 def files(lake):
@@ -28,6 +36,13 @@ def test_a_file_for_each_table_and_node(verb, lake, tmp_path):
     row = step.to_pylist()[0]
     assert row["host"] == "node-a" and row["start_unix_ns"] == START + 200_000_000
     assert row["input_ns"] == 2_000_000 and row["in_backward_ns"] == row["dur_ns"] == 95_000_000
+
+
+def test_a_step_of_a_rank_takes_at_most_ten_bytes(tmp_path):
+    ranks, steps = 64, 4_000
+    benchmark.make(tmp_path, ranks, steps, healthy=False)
+    size = sum(path.stat().st_size for path in tmp_path.glob("step/**/*.parquet"))
+    assert size / (ranks * steps) <= 10
 
 
 def test_adding_twice_changes_nothing_and_leaves_the_store_alone(verb, lake, tmp_path):
