@@ -50,7 +50,7 @@ Result<SweepEnd> measure(const SweepArguments& arguments, const SweepJob& job) {
   return run_sweep(arguments, job, setup);
 }
 
-// What was measured is told also when the sweep could not go on.
+// What was measured is reported even if the sweep could not go on.
 int sweep(const SweepArguments& arguments) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow further is an error of write()
   const auto job = plan_sweep(arguments);

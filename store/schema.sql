@@ -1,4 +1,4 @@
--- The schema of a Stepscope store, version 5. docs/schema.md tells it in prose.
+-- The schema of a Stepscope store, version 5. docs/schema.md describes it.
 --
 -- Times are integer nanoseconds since the start of the session (`_ns`; the wall clock of that moment
 -- is meta 'wall_start_unix_ns'). `name_id` and `shapes_id` lead to string, `thread_id` to thread.
@@ -456,14 +456,14 @@ CREATE TABLE launch (
   activities    INTEGER NOT NULL        -- what it launched: more than 1 for a CUDA graph
 ) STRICT;
 
--- What the name of a kernel tells. Only names that tell something.
+-- What the name of a kernel says. Only names that say something.
 CREATE TABLE kernel_name (
   name_id      INTEGER PRIMARY KEY REFERENCES string,
   tensor_cores INTEGER NOT NULL  -- 1: it uses them, 0: it does not
 ) STRICT;
 
 -- How many blocks of a kernel fit on a multiprocessor at once, of each shape that was launched; only
--- where the limits of the device are known. docs/schema.md tells the rules.
+-- where the limits of the device are known. docs/schema.md states the rules.
 CREATE TABLE occupancy (
   device_id     INTEGER NOT NULL REFERENCES device,
   block_threads INTEGER NOT NULL,

@@ -1,5 +1,5 @@
 -- The schema of a sweep, version 2: one program at many settings, each of them measured in processes of
--- their own. docs/sweep.md tells it in prose. A sweep is no recording: it has an application_id of its own.
+-- their own. docs/sweep.md describes it. A sweep is no recording: it has an application_id of its own.
 --
 -- Times are integer nanoseconds (`_ns`), moments since 1970 in UTC (`_unix_ns`). An absent value is NULL.
 
