@@ -110,10 +110,10 @@ debian_torch() {
 }
 
 # Python programs bring a libtorch of their own, the first one: what was tested of them is the same here, and modules
-# need its hooks.
+# and native libraries need its hooks.
 debian_pytest() {
   local name same=()
-  for name in run_matrix known_stalls lines slow_lines modules; do
+  for name in run_matrix known_stalls lines slow_lines modules native; do
     same+=(--ignore "tests/python/test_$name.py")
   done
   run_pytest build/release-debian-torch -m torch --reruns 2 --ignore tests/fleet "${same[@]}"
