@@ -239,7 +239,8 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   auto loops = loops_of(recording);
   if (!loops.ok()) return loops.status();
   report.loops_left_out = keep_longest(*loops);
-  NativeSamples native(recording, *stacks);
+  auto native = NativeSamples::read(recording);
+  if (!native.ok()) return native.status();
   if (loops->empty()) {
     report.no_steps = what_was_seen(recording);
     if (!recording.devices.empty()) {
@@ -248,13 +249,13 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
       const auto added = add_device_facts(recording, *devices, *std::move(origins), {}, report);
       if (!added.ok()) return added.status();
     }
-    if (Status status = add_whole(recording, *devices, *counters, native, report); !status.ok())
+    if (Status status = add_whole(recording, *devices, *counters, *native, report); !status.ok())
       return status;
     add_processes(recording, *counters, *stacks, report);
     return report;
   }
   RunSweep sweep(recording, *devices, *modules, *loops, options);
-  auto swept = sweep.sweep(native);
+  auto swept = sweep.sweep(*native);
   if (!swept.ok()) return swept.status();
 
   const auto use =
@@ -269,7 +270,7 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   const ThreadMarks marks(recording.phases);
   for (std::size_t i = 0; i < loops->size(); ++i) {
     report_views(recording, (*loops)[i], swept->loops[i], *use, std::move(swept->samples[i]),
-                 swept->facts[i], sweep.warm_up(i), *counters, *schedule, *stacks, native, marks,
+                 swept->facts[i], sweep.warm_up(i), *counters, *schedule, *stacks, *native, marks,
                  options, report);
   }
   if (report.loops.empty()) return no_such_steps(*options.steps, *loops);

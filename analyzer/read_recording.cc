@@ -40,7 +40,8 @@ RunFacts read_facts(const TraceReader& reader) {
                     reader.meta_int("lines_late_p99_ns", 0),
                     reader.meta("lines_note").value_or(""),
                     reader.meta("lines_native_note").value_or(""),
-                    reader.meta_int("lines_native", 0)};
+                    reader.meta_int("lines_native", 0),
+                    Duration(std::max<std::int64_t>(reader.meta_int("native_period_ns", 0), 0))};
   facts.windowed = !reader.meta("window").value_or("").empty();
   facts.being_recorded = reader.being_recorded();
   facts.cut_off = reader.is_cut_off();
@@ -99,6 +100,9 @@ Result<RecordedRun> read_recording(const TraceReader& reader) {
   recording.frames = *std::move(frames);
   recording.for_each_stack_sample = [&reader](const auto& visit) {
     return reader.for_each_stack_sample(visit);
+  };
+  recording.for_each_native_sample = [&reader](const auto& visit) {
+    return reader.for_each_native_sample(visit);
   };
   recording.for_each_module_call = [&reader](const auto& visit) {
     return reader.for_each_module_call(visit);

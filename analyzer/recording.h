@@ -44,6 +44,7 @@ struct SamplingFacts {
   std::string note;              // why some process has no lines; "": all have
   std::string native_note;       // why native libraries are not known by name; "": they are
   std::int64_t native = 0;       // samples that C++ programs took themselves, none of them late
+  Duration native_period{0};     // CPU time that a NativeSample stands for; 0: there are none
 };
 
 struct RunFacts {
@@ -99,7 +100,8 @@ struct RecordedRun {
   Source<ThreadReading> for_each_thread_reading;
   std::vector<StackFrame> frames;  // as TraceReader::frames()
   Source<StackSample> for_each_stack_sample;
-  Source<ModuleCall> for_each_module_call;  // may be empty: none; of one thread by their ends
+  Source<NativeSample> for_each_native_sample;  // may be empty: none
+  Source<ModuleCall> for_each_module_call;      // may be empty: none; of one thread by their ends
   std::function<std::string_view(StringId)> text;
 
   std::vector<StoredDevice> devices;

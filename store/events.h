@@ -215,12 +215,6 @@ struct StackFrame {
   std::int64_t line = 0;  // 0: unknown
 };
 
-// The function of a frame that stands for whatever native code its caller runs; the file is the
-// library that this code is in.
-inline constexpr std::string_view kNativeCode = "native code";
-// The thread was found in that library at most so much of its CPU time before the sample.
-inline constexpr Duration kNativeCodeAge{1'000'000};
-
 // What a watched thread was doing at an instant.
 struct StackSample {
   WatchedThreadId thread = WatchedThreadId::kNone;
@@ -228,6 +222,14 @@ struct StackSample {
   FrameId frame = FrameId::kNone;      // the innermost
   bool awaited = false;                // a loop was waiting for a batch that its process makes
   StringId blocked = StringId::kNone;  // the system call it was blocked in; kNone: it ran
+};
+
+// A running thread was in code of a native library, which was neither the interpreter's nor
+// PyTorch's. Each stands for the same CPU time of its thread: meta native_period_ns.
+struct NativeSample {
+  WatchedThreadId thread = WatchedThreadId::kNone;
+  SessionTime at;
+  StringId library = StringId::kNone;  // its path
 };
 
 // Events that were not recorded. Loss is data: it is stored, shown, and lowers a verdict's

@@ -176,6 +176,15 @@ CREATE TABLE stack_sample (
   blocked_id        INTEGER REFERENCES string  -- 'read /data/train.bin'; NULL: it ran, or was ready to
 ) STRICT;
 
+-- A running thread was in code of a native library, which was neither the interpreter's nor PyTorch's.
+-- Each row stands for the same CPU time of its thread: meta 'native_period_ns'.
+CREATE TABLE native_sample (
+  id                INTEGER PRIMARY KEY,
+  watched_thread_id INTEGER NOT NULL REFERENCES watched_thread,
+  at_ns             INTEGER NOT NULL,
+  library_id        INTEGER NOT NULL REFERENCES string  -- '/venv/lib/…/numpy.libs/libopenblas.so'
+) STRICT;
+
 -- A call of a module (torch.nn.Module) in a Python program, in the steps whose ops were recorded. Of
 -- one thread in the order of their ends: modules before those that call them.
 CREATE TABLE module_call (

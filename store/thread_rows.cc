@@ -16,6 +16,7 @@ Status ThreadWriter::prepare(Database& database) {
       {&reading_, "INSERT INTO thread_reading VALUES (NULL, ?1, ?2, ?3, ?4, ?5)"},
       {&frame_, "INSERT INTO frame VALUES (NULL, ?1, ?2, ?3, ?4)"},
       {&sample_, "INSERT INTO stack_sample VALUES (NULL, ?1, ?2, ?3, ?4, ?5)"},
+      {&native_, "INSERT INTO native_sample VALUES (NULL, ?1, ?2, ?3)"},
       {&module_, "INSERT INTO module_call VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"}};
   for (const auto& [statement, sql] : statements) {
     Result<Statement> prepared = database.prepare(sql);
@@ -50,6 +51,11 @@ Status ThreadWriter::add(const StackSample& sample) {
   return sample_.run(static_cast<std::int64_t>(sample.thread), to_ns(sample.at),
                      static_cast<std::int64_t>(sample.frame), std::int64_t{sample.awaited},
                      nullable(sample.blocked));
+}
+
+Status ThreadWriter::add(const NativeSample& sample) {
+  return native_.run(static_cast<std::int64_t>(sample.thread), to_ns(sample.at),
+                     static_cast<std::int64_t>(sample.library));
 }
 
 Status ThreadWriter::add(const ModuleCall& call) {
@@ -167,6 +173,27 @@ Status scan_stack_samples(Database& database, const KnownIds& known, std::int64_
         sample.frame = static_cast<FrameId>(check.integer(row.value(2), "frame_id", 1, frames));
         sample.awaited = check.integer(row.value(3), "awaited", 0, 1) != 0;
         sample.blocked = check.string(row.value(4));
+        if (!check.ok()) return check.status(database);
+        visit(sample);
+        return Status();
+      });
+}
+
+Status scan_native_samples(Database& database, const KnownIds& known, std::int64_t threads,
+                           const std::function<void(const NativeSample&)>& visit,
+                           std::int64_t after) {
+  RowCheck check("native_sample", known, after);
+  return for_each_row(
+      database,
+      "SELECT watched_thread_id, at_ns, library_id, id FROM native_sample WHERE id > " +
+          std::to_string(after) + " ORDER BY id",
+      [&](const Statement& row) {
+        check.next_row(row.integer(3));
+        NativeSample sample;
+        sample.thread = static_cast<WatchedThreadId>(
+            check.integer(row.value(0), "watched_thread_id", 1, threads));
+        sample.at = check.time(row.value(1), "at_ns");
+        sample.library = check.string(row.value(2), "library_id");
         if (!check.ok()) return check.status(database);
         visit(sample);
         return Status();

@@ -23,10 +23,11 @@ class ThreadWriter {
   Status add(const ThreadReading& reading);
   Status add(const StackFrame& frame);
   Status add(const StackSample& sample);
+  Status add(const NativeSample& sample);
   Status add(const ModuleCall& call);
 
  private:
-  Statement stretch_, thread_, reading_, frame_, sample_, module_;
+  Statement stretch_, thread_, reading_, frame_, sample_, native_, module_;
 };
 
 // Each refuses what row_check.h does not let pass. `known`: the rows that these refer to.
@@ -47,6 +48,9 @@ Result<std::vector<StackFrame>> read_frames(Database& database, const KnownIds& 
 Status scan_stack_samples(Database& database, const KnownIds& known, std::int64_t threads,
                           std::int64_t frames, const std::function<void(const StackSample&)>& visit,
                           std::int64_t after = 0);
+Status scan_native_samples(Database& database, const KnownIds& known, std::int64_t threads,
+                           const std::function<void(const NativeSample&)>& visit,
+                           std::int64_t after = 0);
 
 Status scan_module_calls(Database& database, const KnownIds& known,
                          const std::function<void(const ModuleCall&)>& visit,

@@ -129,6 +129,14 @@ Status TraceReader::for_each_stack_sample(
   return scan_stack_samples(database, impl_->tables->known(), *threads, *frames, visit);
 }
 
+Status TraceReader::for_each_native_sample(
+    const std::function<void(const NativeSample&)>& visit) const {
+  Database& database = impl_->tables->database;
+  const auto threads = database.query_int("SELECT count(*) FROM watched_thread");
+  if (!threads.ok()) return threads.status();
+  return scan_native_samples(database, impl_->tables->known(), *threads, visit);
+}
+
 Result<std::int64_t> TraceReader::op_count() const { return impl_->tables->op_count(); }
 
 Status TraceReader::for_each_op(const std::function<bool(const Op&)>& visit) const {

@@ -80,6 +80,7 @@ class TraceReader {
   Result<std::vector<StackFrame>> frames() const;
   // As with the readings.
   Status for_each_stack_sample(const std::function<void(const StackSample&)>& visit) const;
+  Status for_each_native_sample(const std::function<void(const NativeSample&)>& visit) const;
 
   // Calls of modules. Of one thread in the order of their ends. Memory does not grow.
   Status for_each_module_call(const std::function<void(const ModuleCall&)>& visit) const;

@@ -31,11 +31,12 @@ class TraceTail::Impl {
   Status read_samples(News& news);
   Status read_schedule(News& news);
   Status read_stacks(std::int64_t most, News& news);
+  Status read_native_samples(News& news);
   Status read_the_rest(News& news);
 
   std::int64_t phases_ = 0, ops_ = 0, calls_ = 0, kernels_ = 0, copies_ = 0, memsets_ = 0,
                syncs_ = 0, samples_ = 0, stretches_ = 0, readings_ = 0, frames_ = 0,
-               stack_samples_ = 0;  // the last id that was read
+               stack_samples_ = 0, native_samples_ = 0;  // the last id that was read
 };
 
 Result<std::int64_t> TraceTail::Impl::begin_of(const char* table, std::int64_t most,
@@ -133,6 +134,15 @@ Status TraceTail::Impl::read_stacks(std::int64_t most, News& news) {
       [&](const StackSample& sample) { news.stack_samples.push_back(sample); }, begin);
 }
 
+Status TraceTail::Impl::read_native_samples(News& news) {
+  const auto last = tables->database.query_int("SELECT coalesce(max(id), 0) FROM native_sample");
+  if (!last.ok()) return last.status();
+  const std::int64_t after = std::exchange(native_samples_, *last);
+  return scan_native_samples(
+      tables->database, tables->known(), std::ssize(news.watched_threads),
+      [&](const NativeSample& sample) { news.native_samples.push_back(sample); }, after);
+}
+
 Status TraceTail::Impl::read_the_rest(News& news) {
   auto losses = read_losses(tables->database, tables->known());
   if (!losses.ok()) return losses.status();
@@ -159,6 +169,7 @@ Status TraceTail::Impl::read(const Most& most, News& news) {
   if (status.ok()) status = read_samples(news);
   if (status.ok()) status = read_schedule(news);
   if (status.ok()) status = read_stacks(most.events, news);
+  if (status.ok()) status = read_native_samples(news);
   if (status.ok()) status = read_the_rest(news);
   return status;
 }

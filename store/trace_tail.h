@@ -43,8 +43,9 @@ class TraceTail {
     std::vector<ThreadReading> thread_readings;
     std::vector<StackFrame> frames;          // their ids follow those of all read() before
     std::vector<StackSample> stack_samples;  // the latest Most::events
-    bool skipped = false;                    // events of which there were too many
-    std::int64_t op_count = 0;               // of the whole store
+    std::vector<NativeSample> native_samples;
+    bool skipped = false;       // events of which there were too many
+    std::int64_t op_count = 0;  // of the whole store
 
     // All of them, each time.
     std::vector<Loss> losses;

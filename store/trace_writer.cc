@@ -371,6 +371,7 @@ Status TraceWriter::add(std::span<const ThreadStretch> rows) { return impl_->add
 Status TraceWriter::add(std::span<const ThreadReading> rows) { return impl_->add(rows); }
 Status TraceWriter::add(std::span<const StackFrame> rows) { return impl_->add(rows); }
 Status TraceWriter::add(std::span<const StackSample> rows) { return impl_->add(rows); }
+Status TraceWriter::add(std::span<const NativeSample> rows) { return impl_->add(rows); }
 Status TraceWriter::add(std::span<const ModuleCall> rows) { return impl_->add(rows); }
 Status TraceWriter::add(std::span<const ApiCall> rows) { return impl_->add(rows); }
 Status TraceWriter::add(std::span<const Kernel> rows) { return impl_->add(rows); }

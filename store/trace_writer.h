@@ -34,9 +34,9 @@ concept OneOf = (std::is_same_v<Type, Types> || ...);
 
 // What TraceWriter::add() takes.
 template <typename Type>
-concept StoredRow =
-    OneOf<Type, Op, Phase, ProcessEnd, UnfinishedOp, Sample, ThreadStretch, ThreadReading,
-          StackFrame, StackSample, ApiCall, Kernel, Copy, Memset, Sync, Loss, ModuleCall>;
+concept StoredRow = OneOf<Type, Op, Phase, ProcessEnd, UnfinishedOp, Sample, ThreadStretch,
+                          ThreadReading, StackFrame, StackSample, NativeSample, ApiCall, Kernel,
+                          Copy, Memset, Sync, Loss, ModuleCall>;
 
 class TraceWriter {
  public:
@@ -76,6 +76,7 @@ class TraceWriter {
   Status add(std::span<const ThreadReading> rows);
   Status add(std::span<const StackFrame> rows);
   Status add(std::span<const StackSample> rows);
+  Status add(std::span<const NativeSample> rows);
   Status add(std::span<const ApiCall> rows);
   Status add(std::span<const Kernel> rows);
   Status add(std::span<const Copy> rows);

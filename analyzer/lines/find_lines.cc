@@ -184,7 +184,6 @@ class Division {
     const auto most = largest(functions);
     if (!most || most->second < kMostlyBlocked * tally.share) return "";
     const auto& [file, function] = most->first;
-    if (recording.text(function) == kNativeCode) return native_library(recording.text(file));
     return short_file(recording.text(file)) + " " + std::string(recording.text(function));
   }
 

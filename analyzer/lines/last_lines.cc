@@ -15,8 +15,6 @@ constexpr std::chrono::seconds kLongestAgo{1};
 constexpr std::size_t kMostThreads = 32;
 
 std::string text_of(const StackFrame& frame, const RecordedRun& recording) {
-  if (recording.text(frame.function) == kNativeCode)
-    return native_library(recording.text(frame.file));
   const std::string file = told_file(recording.text(frame.file), recording.facts.working_folder);
   return file + (frame.line > 0 ? ":" + std::to_string(frame.line) : "") + " " +
          std::string(recording.text(frame.function));

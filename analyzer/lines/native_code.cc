@@ -1,6 +1,7 @@
 #include "analyzer/lines/native_code.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -12,10 +13,11 @@
 namespace stepscope {
 namespace {
 
-constexpr std::int64_t kEnoughOfStep = 25;  // samples, for a step to be split by its own
-constexpr std::int64_t kEnoughOfLoop = 50;  // with fewer, nothing is split
+constexpr std::int64_t kEnoughOfStep = 25;  // periods, for a step to be split by its own samples
+constexpr std::int64_t kEnoughOfLoop = 50;  // of fewer, nothing is split
 constexpr double kEnoughOfLibrary = 5;      // samples in steps with ops
 constexpr std::size_t kMostLibraries = 8;
+constexpr std::chrono::seconds kLongestPeriod{1};  // a recorder's is far shorter
 
 // The steps and the parts of a loop, for samples in the order of time.
 class StepsByTime {
@@ -62,42 +64,26 @@ class StepsByTime {
   SessionTime scope_end_ = SessionTime::min();
 };
 
-// Which part of a library's samples lies outside ops, as the steps with ops tell it. What began in
-// an op and ended outside, or the other way round, may be the op's or not: it is divided as the
-// samples that are sure.
+// Which part of a library's samples lies outside ops, as the steps with ops tell it.
 class OutsideOps {
  public:
   void add(const NativeSamples::Found& sample) {
-    for (Known* known : {&libraries_[sample.library], &all_}) {
-      known->unsure += sample.began_in_op != sample.ended_in_op ? 1 : 0;
-      known->inside += sample.began_in_op && sample.ended_in_op ? 1 : 0;
-      known->outside += !sample.began_in_op && !sample.ended_in_op ? 1 : 0;
-    }
+    for (Known* known : {&libraries_[sample.library], &all_})
+      ++(sample.in_op ? known->inside : known->outside);
   }
-  // Of a sample in a step with ops.
-  [[nodiscard]] double part(const NativeSamples::Found& sample) const {
-    if (sample.began_in_op == sample.ended_in_op) return sample.began_in_op ? 0 : 1;
-    return known(sample.library).sure_part();
-  }
-  // Of any other; 1 where no sample says otherwise.
+  // 1 where no sample says otherwise.
   [[nodiscard]] double part(const std::string& library) const {
-    const Known& seen = known(library);
-    return (seen.outside + seen.unsure * seen.sure_part() + 1) /
-           (seen.inside + seen.outside + seen.unsure + 1);
+    const auto own = libraries_.find(library);
+    const bool enough =
+        own != libraries_.end() && own->second.inside + own->second.outside >= kEnoughOfLibrary;
+    const Known& known = enough ? own->second : all_;
+    return (known.outside + 1) / (known.inside + known.outside + 1);
   }
 
  private:
   struct Known {
-    double inside = 0, outside = 0, unsure = 0;  // samples
-
-    [[nodiscard]] double sure_part() const { return (outside + 1) / (inside + outside + 1); }
+    double inside = 0, outside = 0;  // samples
   };
-  [[nodiscard]] const Known& known(const std::string& library) const {
-    const auto own = libraries_.find(library);
-    if (own == libraries_.end()) return all_;
-    return own->second.inside + own->second.outside >= kEnoughOfLibrary ? own->second : all_;
-  }
-
   std::map<std::string, Known> libraries_;
   Known all_;
 };
@@ -134,97 +120,83 @@ void make_compute(Step& step, std::int64_t moved) {
 
 }  // namespace
 
-NativeSamples::NativeSamples(const RecordedRun& recording, const StackHistory& history) {
-  if (history.empty() || samples_come_late(recording.facts.sampling)) return;
+Result<NativeSamples> NativeSamples::read(const RecordedRun& recording) {
+  NativeSamples samples(recording.facts.sampling.native_period);
+  if (!recording.for_each_native_sample || samples.period_ <= Duration(0) ||
+      samples.period_ > kLongestPeriod) {
+    return samples;
+  }
   std::map<std::pair<std::int64_t, std::int64_t>, ThreadId> ids;  // by process and thread
   std::map<ProcessId, std::int64_t> pids;
   for (const StoredProcess& process : recording.processes) pids[process.id] = process.pid;
   for (const StoredThread& thread : recording.threads)
     ids.emplace(std::pair(pids[thread.process], thread.tid), thread.id);
-  std::map<FrameId, std::string> libraries;  // of innermost frames; "": no native code
+  std::map<WatchedThreadId, ThreadId> recorded;
   for (const StoredWatchedThread& watched : recording.watched_threads) {
     const auto id = ids.find({watched.pid, watched.tid});
-    const auto samples = history.samples().find(watched.id);
-    if (id == ids.end() || samples == history.samples().end()) continue;
-    Thread& thread = threads_[id->second];
-    for (const StackSample& sample : samples->second) {
-      thread.all.push_back(sample.at);
-      if (sample.blocked != StringId::kNone) continue;
-      const auto [library, is_new] = libraries.try_emplace(sample.frame);
-      const StackFrame& frame = history.code().frame(sample.frame);
-      // What Python's own modules do, such as json and zlib, is the calling line's.
-      if (is_new && recording.text(frame.function) == kNativeCode &&
-          recording.text(frame.file).find("/lib-dynload/") == std::string_view::npos)
-        library->second = native_library(recording.text(frame.file));
-      if (!library->second.empty()) thread.native.push_back({sample.at, library->second});
-    }
+    if (id != ids.end()) recorded[watched.id] = id->second;
   }
+  std::map<StringId, std::string> libraries;
+  const Status status = recording.for_each_native_sample([&](const NativeSample& sample) {
+    const auto thread = recorded.find(sample.thread);
+    if (thread == recorded.end()) return;
+    const auto [library, is_new] = libraries.try_emplace(sample.library);
+    if (is_new) library->second = native_library(recording.text(sample.library));
+    samples.threads_[thread->second].push_back({sample.at, library->second});
+  });
+  if (!status.ok()) return status;
+  for (auto& [thread, found] : samples.threads_) std::ranges::stable_sort(found, {}, &Found::at);
+  return samples;
 }
 
 void NativeSamples::add(const Op& op) {
   const auto thread = threads_.find(op.thread);
   if (thread == threads_.end()) return;
-  const TimeRange range{op.start, op.start + op.dur};
-  mark(thread->second.native, range, Duration(0), &Found::ended_in_op);
-  mark(thread->second.native, range, kNativeCodeAge, &Found::began_in_op);
-}
-
-// Of the samples that are `age` after an instant of the op.
-void NativeSamples::mark(std::vector<Found>& native, TimeRange op, Duration age,
-                         bool Found::* mark) {
-  for (auto sample = std::ranges::lower_bound(native, op.start + age, {}, &Found::at);
-       sample != native.end() && sample->at < op.end + age; ++sample)
-    (*sample).*mark = true;
+  std::vector<Found>& found = thread->second;
+  for (auto sample = std::ranges::lower_bound(found, op.start, {}, &Found::at);
+       sample != found.end() && sample->at < op.start + op.dur; ++sample)
+    sample->in_op = true;
 }
 
 const std::vector<NativeSamples::Found>& NativeSamples::of(ThreadId thread) const {
   static const std::vector<Found> kNone;
   const auto found = threads_.find(thread);
-  return found == threads_.end() ? kNone : found->second.native;
-}
-
-const std::vector<SessionTime>& NativeSamples::all_of(ThreadId thread) const {
-  static const std::vector<SessionTime> kNone;
-  const auto found = threads_.find(thread);
-  return found == threads_.end() ? kNone : found->second.all;
+  return found == threads_.end() ? kNone : found->second;
 }
 
 NativeTime::NativeTime(const NativeSamples& samples, const std::vector<Phase>& phases,
                        const LoopReport& report)
-    : steps_(report.steps.size()) {
+    : period_ns_(static_cast<double>(to_ns(samples.period()))), steps_(report.steps.size()) {
   if (report.steps.empty()) return;
   const ThreadId thread = report.steps.front().thread;
   if (samples.of(thread).empty()) return;
-  StepsByTime steps(report.steps, phases, report.segments);
-  for (const SessionTime at : samples.all_of(thread)) {
-    if (const auto step = steps.at(at)) ++steps_[*step].all;
-  }
+  StepsByTime by_time(report.steps, phases, report.segments);
   std::vector<std::pair<std::size_t, const NativeSamples::Found*>> counted;
   OutsideOps outside;
   for (const NativeSamples::Found& sample : samples.of(thread)) {
-    const auto step = steps.at(sample.at);
-    if (!step || steps.in_scope(sample.at)) continue;
+    const auto step = by_time.at(sample.at);
+    if (!step || by_time.in_scope(sample.at)) continue;
     counted.emplace_back(*step, &sample);
     if (report.steps[*step].ops_recorded) outside.add(sample);
   }
   for (const auto& [step, sample] : counted) {
-    const double part =
-        report.steps[step].ops_recorded ? outside.part(*sample) : outside.part(sample->library);
+    const bool known = report.steps[step].ops_recorded;
+    const double part = known ? (sample->in_op ? 0 : 1) : outside.part(sample->library);
     steps_[step].native += part;
     libraries_[sample->library][step] += part;
   }
-  for (const Count& count : steps_) {
-    if (count.all >= kEnoughOfStep) continue;
-    few_.all += count.all;
-    few_.native += count.native;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    steps_[i].periods = static_cast<double>(outside_input_ns(report.steps[i])) / period_ns_;
+    if (steps_[i].periods >= kEnoughOfStep) continue;
+    few_.periods += steps_[i].periods;
+    few_.native += steps_[i].native;
   }
 }
 
 double NativeTime::share_of_step(std::size_t step) const {
   const Count& own = steps_[step];
-  const Count& count = own.all >= kEnoughOfStep ? own : few_;
-  if (&count == &few_ && few_.all < kEnoughOfLoop) return 0;
-  return count.native / static_cast<double>(count.all);
+  if (own.periods >= kEnoughOfStep) return own.native / own.periods;
+  return few_.periods >= kEnoughOfLoop ? few_.native / few_.periods : 0;
 }
 
 void NativeTime::split_host_time(std::vector<Step>& steps) const {
@@ -237,13 +209,11 @@ void NativeTime::split_host_time(std::vector<Step>& steps) const {
 }
 
 std::vector<NativeShare> NativeTime::shares(const LoopReport& report) const {
-  double time = 0, outside = 0;  // ns
-  std::int64_t samples = 0;
+  double time = 0, outside = 0;         // ns
   std::map<std::string, double> calls;  // ns; of runtimes, whose calls are marked
   for (const std::size_t i : report.analysed) {
     time += static_cast<double>(to_ns(report.steps[i].dur));
     outside += static_cast<double>(outside_input_ns(report.steps[i]));
-    samples += steps_[i].all;
     for (const StepTime& part : report.steps[i].times) {
       if (part.category == Category::kCompute && !part.label.empty())
         calls[part.label] += static_cast<double>(to_ns(part.exposed));
@@ -252,14 +222,14 @@ std::vector<NativeShare> NativeTime::shares(const LoopReport& report) const {
   std::vector<NativeShare> shares;
   if (time <= 0) return shares;
   for (const auto& [name, ns] : calls) shares.push_back({name, ns / time, 0});
-  if (samples >= kEnoughOfLoop) {
+  if (outside >= kEnoughOfLoop * period_ns_) {
     for (const auto& [name, by_step] : libraries_) {
       double own = 0;
       for (const std::size_t i : report.analysed) {
         const auto found = by_step.find(i);
         own += found == by_step.end() ? 0 : found->second;
       }
-      const double share = own * outside / time / static_cast<double>(samples);
+      const double share = own * period_ns_ / time;
       if (share > 0) shares.push_back({name, share, std::llround(own)});
     }
   }

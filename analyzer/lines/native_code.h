@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/lines/stack_history.h"
 #include "analyzer/recording.h"
 #include "analyzer/report.h"
+#include "store/status.h"
 
 namespace stepscope {
 
@@ -20,33 +20,28 @@ namespace stepscope {
 // library may also do the work of ops, as torchvision's and Debian's OpenBLAS do.
 class NativeSamples {
  public:
-  // The thread was in the library between kNativeCodeAge before `at` and `at`.
   struct Found {
     SessionTime at;
     std::string library;
-    bool began_in_op = false;  // an op ran kNativeCodeAge before
-    bool ended_in_op = false;  // an op ran at `at`
+    bool in_op = false;
   };
 
-  // `history` may be gone afterwards.
-  NativeSamples(const RecordedRun& recording, const StackHistory& history);
+  // Fails only when reading the store fails.
+  static Result<NativeSamples> read(const RecordedRun& recording);
 
   // All ops of the recording, in any order.
   void add(const Op& op);
 
+  // CPU time that each sample stands for.
+  [[nodiscard]] Duration period() const { return period_; }
   // Of one thread, by time.
   [[nodiscard]] const std::vector<Found>& of(ThreadId thread) const;
-  // When the thread was sampled, in whatever code, by time.
-  [[nodiscard]] const std::vector<SessionTime>& all_of(ThreadId thread) const;
 
  private:
-  struct Thread {
-    std::vector<SessionTime> all;
-    std::vector<Found> native;
-  };
-  static void mark(std::vector<Found>& native, TimeRange op, Duration age, bool Found::* mark);
+  explicit NativeSamples(Duration period) : period_(period) {}
 
-  std::map<ThreadId, Thread> threads_;
+  Duration period_;
+  std::map<ThreadId, std::vector<Found>> threads_;
 };
 
 class NativeTime {
@@ -57,7 +52,7 @@ class NativeTime {
              const LoopReport& report);
 
   // Makes compute of the part of each step's host time that went to such libraries. A step with
-  // few samples is given the part that all those have together.
+  // few periods is given the part that all those have together.
   void split_host_time(std::vector<Step>& steps) const;
 
   // The libraries and runtimes that computed outside ops, of report.analysed, by share. Call it
@@ -66,14 +61,15 @@ class NativeTime {
 
  private:
   struct Count {
-    std::int64_t all = 0;  // samples
-    double native = 0;     // of them, outside ops
+    double periods = 0;  // outside waits for input
+    double native = 0;   // of them, outside ops
   };
 
   [[nodiscard]] double share_of_step(std::size_t step) const;
 
+  double period_ns_;
   std::vector<Count> steps_;  // of each step of the loop
-  Count few_;                 // of those with few samples, together
+  Count few_;                 // of those with few periods, together
   std::map<std::string, std::map<std::size_t, double>> libraries_;  // samples by step
 };
 

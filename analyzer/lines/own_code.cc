@@ -131,16 +131,12 @@ OwnCode::OwnCode(const std::vector<StackFrame>& frames,
       const std::string_view path = text(frame.file);
       file->second = {is_library_file(path), path.ends_with("/multiprocessing/process.py")};
     }
-    const bool native = text(frame.function) == kNativeCode;
     OwnFrame found;
     found.innermost = static_cast<FrameId>(i + 1);
-    // A function of the library that runs it says more.
-    if (native && frame.caller != FrameId::kNone && found_[index(frame.caller)].own != frame.caller)
-      found.innermost = frame.caller;
     // Below it are, in a forked process, the frames of the one that forked.
     const bool begins_process =
         file->second.starts_processes && text(frame.function).ends_with("_bootstrap");
-    if (!file->second.library && !native) {
+    if (!file->second.library) {
       found.own = found.innermost;
     } else if (frame.caller != FrameId::kNone && !begins_process) {
       found.own = found_[index(frame.caller)].own;

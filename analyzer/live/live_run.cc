@@ -138,6 +138,7 @@ void LiveRun::take_in(News& news) {
   append(held_.thread_readings, news.thread_readings);
   append(held_.frames, news.frames);
   append(held_.stack_samples, news.stack_samples);
+  append(held_.native_samples, news.native_samples);
   held_.watched_threads = std::move(news.watched_threads);
   for (const Sample& sample : news.samples) {
     latest_[std::string(tail_->text(sample.counter))][{sample.process, sample.gpu}] = sample.value;
@@ -166,6 +167,7 @@ void LiveRun::drop_old_events() {
   keep_latest(held_.stretches, kMostSamples);
   keep_latest(held_.thread_readings, 4 * kMostSamples);
   keep_latest(held_.stack_samples, 4 * kMostSamples);
+  keep_latest(held_.native_samples, kMostSamples);
 }
 
 RecordedRun LiveRun::recorded_run() const {
@@ -178,6 +180,8 @@ RecordedRun LiveRun::recorded_run() const {
   run.facts.duration_ns = tail_->meta_int("end_ns", 0);
   run.facts.leaf_op_overhead =
       Duration(std::max<std::int64_t>(tail_->meta_int("leaf_op_overhead_ns", 0), 0));
+  run.facts.sampling.native_period =
+      Duration(std::max<std::int64_t>(tail_->meta_int("native_period_ns", 0), 0));
   run.facts.cudnn_benchmark = parse_switch(tail_->meta("cudnn_benchmark"));
   run.facts.being_recorded = held_.being_recorded;
   // The ops of the first steps that are held may be gone.
@@ -220,6 +224,7 @@ RecordedRun LiveRun::recorded_run() const {
   run.for_each_thread_reading = source(held_.thread_readings);
   run.frames = held_.frames;
   run.for_each_stack_sample = source(held_.stack_samples);
+  run.for_each_native_sample = source(held_.native_samples);
   run.text = [this](StringId id) { return tail_->text(id); };
   take_lengths(run);
   take_modes(run);

@@ -14,9 +14,9 @@ namespace stepscope {
 // Frames and samples as they were found. Frames count from 1 over all batches, in their order.
 struct StackBatch {
   struct Frame {
-    std::uint32_t caller = 0;    // 0: the outermost
-    std::string function, file;  // of native code: kNativeCode, and its library
-    int line = 0;                // 0: unknown
+    std::uint32_t caller = 0;  // 0: the outermost
+    std::string function, file;
+    int line = 0;  // 0: unknown
   };
   struct Sample {
     pid_t pid = 0;
@@ -26,8 +26,16 @@ struct StackBatch {
     bool awaited = false;  // a loop was waiting for what this thread makes
     std::string blocked;   // "": it ran
   };
+  // A thread ran code of a native library.
+  struct Library {
+    pid_t pid = 0;
+    pid_t tid = 0;
+    std::int64_t monotonic_ns = 0;
+    std::string path;
+  };
   std::vector<Frame> frames;
   std::vector<Sample> samples;
+  std::vector<Library> libraries;
 };
 
 struct SamplerFacts {

@@ -70,9 +70,11 @@ void StackLooks::round(StackBatch& found, SamplerFacts& facts) {
     program.now = program.words->read();
     if (program.now.awaited_pid != 0) awaited_.push_back(program.now.awaited_pid);
     if (program.next_search <= now) search(program, now, facts);
+    find_loops(program, facts);
   }
   for (Program& program : programs_) {
     for (Thread& thread : program.threads) {
+      take_libraries(program, thread, found);
       const bool awaited = is_awaited(program, thread);
       if (!awaited && now < thread.due) continue;
       look_at(program, thread, awaited, found, facts);
@@ -104,43 +106,49 @@ void StackLooks::search(Program& program, Clock::time_point now, SamplerFacts& f
     const auto known = std::ranges::find(program.threads, tid, &Thread::tid);
     Thread& thread = known != program.threads.end() ? *known : program.threads.emplace_back();
     thread.seen = true;
-    const bool is_main = tid == program.pid && program.now.has_steps;
-    thread.loops = thread.loops || is_main || tid == program.now.waiting_tid;
-    if (thread.tid != tid) {
-      thread.tid = tid;
-      thread.call = open_of_thread(program.pid, tid, "syscall");
-      const std::string path =
-          "/proc/" + std::to_string(program.pid) + "/task/" + std::to_string(tid) + "/schedstat";
-      thread.schedule.open(path.c_str());
-    }
-    if (thread.loops || tid == program.pid) open_counter(thread, facts);
+    if (thread.tid == tid) continue;
+    thread.tid = tid;
+    thread.call = open_of_thread(program.pid, tid, "syscall");
+    const std::string path =
+        "/proc/" + std::to_string(program.pid) + "/task/" + std::to_string(tid) + "/schedstat";
+    thread.schedule.open(path.c_str());
   }
   std::erase_if(program.threads, [](const Thread& thread) { return !thread.seen; });
 }
 
+void StackLooks::find_loops(Program& program, SamplerFacts& facts) {
+  for (Thread& thread : program.threads) {
+    const bool is_main = thread.tid == program.pid && program.now.has_steps;
+    if (thread.loops || (!is_main && thread.tid != program.now.waiting_tid)) continue;
+    thread.loops = true;
+    open_counter(thread, facts);
+  }
+}
+
 void StackLooks::open_counter(Thread& thread, SamplerFacts& facts) {
-  if (!thread.counter_wanted) return;
   std::ptrdiff_t open = 0;
   for (const Program& program : programs_) {
     open += std::ranges::count_if(program.threads,
                                   [](const Thread& other) { return other.counter.is_open(); });
   }
   if (open >= kMostCounters) return;
-  thread.counter_wanted = false;
   const int error = thread.counter.open(thread.tid);
   const bool has_ended = error == ESRCH;
   if (error != 0 && !has_ended)
     facts.native_note = std::string("perf_event_open: ") + std::strerror(error);
 }
 
-const std::string& StackLooks::library_of(Program& program, const Thread& thread) {
-  static const std::string kNone;
-  const auto counter = thread.counter.latest();
-  if (!counter) return kNone;
-  const auto now = Clock::now();
-  if (!program.libraries.knows(*counter) && program.libraries.may_be_old(now))
-    program.libraries.set(read_whole(program.maps), now);
-  return program.libraries.library_at(*counter);
+void StackLooks::take_libraries(Program& program, Thread& thread, StackBatch& found) {
+  notes_.clear();
+  thread.counter.take(notes_);
+  for (const ProgramCounter::Note& note : notes_) {
+    const auto now = Clock::now();
+    if (!program.libraries.knows(note.counter) && program.libraries.may_be_old(now))
+      program.libraries.set(read_whole(program.maps), now);
+    const std::string& library = program.libraries.library_at(note.counter);
+    if (!library.empty())
+      found.libraries.push_back({program.pid, thread.tid, note.monotonic_ns, library});
+  }
 }
 
 // Of one that does nothing, up to four times as long.
@@ -189,8 +197,7 @@ void StackLooks::look_at(Program& program, Thread& thread, bool awaited, StackBa
     thread.last_call = call;
     thread.last_blocked = blocked_call(call, program.pid).value_or("");
   }
-  const std::string library = blocked ? "" : library_of(program, thread);
-  thread.last_frame = frame_of(program, thread, library, found, facts);
+  thread.last_frame = frame_of(program, thread, found, facts);
   if (thread.last_frame == 0) return;
   sample.frame = thread.last_frame;
   sample.blocked = thread.last_blocked;
@@ -198,18 +205,16 @@ void StackLooks::look_at(Program& program, Thread& thread, bool awaited, StackBa
   found.samples.push_back(std::move(sample));
 }
 
-std::uint32_t StackLooks::frame_of(Program& program, Thread& thread, const std::string& library,
-                                   StackBatch& found, SamplerFacts& facts) {
+std::uint32_t StackLooks::frame_of(Program& program, Thread& thread, StackBatch& found,
+                                   SamplerFacts& facts) {
   const StackOutcome outcome = program.stacks->read(thread.tid, stack_);
   facts.torn += outcome == StackOutcome::kTorn ? 1 : 0;
   if (outcome != StackOutcome::kRead) {
     thread.blocked_since_ran.reset();
     return 0;
   }
-  if (stack_ == thread.last_stack && library == thread.last_library && thread.last_frame != 0)
-    return thread.last_frame;
+  if (stack_ == thread.last_stack && thread.last_frame != 0) return thread.last_frame;
   thread.last_stack = stack_;
-  thread.last_library = library;
   std::uint32_t frame = 0;
   for (auto at = stack_.rbegin(); at != stack_.rend(); ++at) {
     const PythonFunction& function = program.stacks->function(at->function);
@@ -220,9 +225,6 @@ std::uint32_t StackLooks::frame_of(Program& program, Thread& thread, const std::
       known[at->function] = tree_.function_of(function.file, function.name);
     frame = tree_.frame(frame, known[at->function], at->line, found.frames);
   }
-  if (frame != 0 && !library.empty())
-    frame =
-        tree_.frame(frame, tree_.function_of(library, std::string(kNativeCode)), 0, found.frames);
   return frame;
 }
 

@@ -66,7 +66,7 @@ class StackLooks {
   using Clock = std::chrono::steady_clock;
   // How often a second a thread is looked at that no loop runs on or waits for.
   static constexpr int kSlowRate = 20;
-  // Threads whose program counter is read: each takes a descriptor and two pages.
+  // Threads whose program counter is noted: each takes a descriptor and two pages.
   static constexpr std::ptrdiff_t kMostCounters = 64;
 
   void add(Arrived arrived);
@@ -79,14 +79,12 @@ class StackLooks {
     pid_t tid = 0;
     OwnedFd call;  // its file `syscall`
     ScheduleFile schedule;
-    ProgramCounter counter;
-    bool counter_wanted = true;  // it has not been tried
+    ProgramCounter counter;  // open where `loops` and allowed
     bool loops = false;
     Clock::time_point due;
     std::optional<std::int64_t>
         blocked_since_ran;  // what it had run when it was last found blocked
     std::vector<PythonFrame> last_stack;
-    std::string last_library;
     std::uint32_t last_frame = 0;
     std::string last_call;  // the text of its file `syscall`, which last_blocked tells
     std::string last_blocked;
@@ -122,16 +120,18 @@ class StackLooks {
   [[nodiscard]] bool is_awaited(const Program& program, const Thread& thread) const;
   void look_at(Program& program, Thread& thread, bool awaited, StackBatch& found,
                SamplerFacts& facts);
+  // Which of its threads loops run on.
+  void find_loops(Program& program, SamplerFacts& facts);
   void open_counter(Thread& thread, SamplerFacts& facts);
-  // Which native library a running thread is in; "": none, or base code.
-  static const std::string& library_of(Program& program, const Thread& thread);
-  // 0: it runs no Python, or changed too fast. `library`: what its innermost line runs code of.
-  std::uint32_t frame_of(Program& program, Thread& thread, const std::string& library,
-                         StackBatch& found, SamplerFacts& facts);
+  // Which native libraries the thread has run code of.
+  void take_libraries(Program& program, Thread& thread, StackBatch& found);
+  // 0: it runs no Python, or changed too fast.
+  std::uint32_t frame_of(Program& program, Thread& thread, StackBatch& found, SamplerFacts& facts);
 
   std::list<Program> programs_;
   std::vector<pid_t> awaited_;  // in this round
   std::vector<PythonFrame> stack_;
+  std::vector<ProgramCounter::Note> notes_;
   FrameTree tree_;
 };
 

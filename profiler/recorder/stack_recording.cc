@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "profiler/stacks/program_counter.h"
+
 namespace stepscope {
 
 void StackRecording::add(pid_t pid, OwnedFd memory, OwnedFd maps, const RegionHeader* region) {
@@ -62,8 +64,28 @@ Status StackRecording::write(TraceWriter& writer, ThreadWatch& threads, const Cl
     samples.push_back({*thread, clock.to_session(sample.at), row_of(sampled_rows_, sample.frame),
                        sample.awaited, writer.intern(sample.blocked)});
   }
-  const Status status = samples.empty() ? Status() : writer.add(samples);
+  Status status = samples.empty() ? Status() : writer.add(samples);
+  if (status.ok()) status = write_libraries(writer, threads, clock, batch.libraries);
   return status.ok() ? write_native(writer, threads) : status;
+}
+
+Status StackRecording::write_libraries(TraceWriter& writer, ThreadWatch& threads,
+                                       const ClockMap& clock,
+                                       const std::vector<StackBatch::Library>& found) {
+  std::vector<NativeSample> samples;
+  for (const StackBatch::Library& library : found) {
+    const auto thread = threads.row_of(writer, library.pid, library.tid);
+    if (!thread.ok()) return thread.status();
+    if (*thread == WatchedThreadId::kNone) continue;
+    const auto at = session_time(library.monotonic_ns - clock.monotonic_start_ns());
+    samples.push_back({*thread, at, writer.intern(library.path)});
+  }
+  if (samples.empty()) return {};
+  if (!std::exchange(period_written_, true)) {
+    const std::string period = std::to_string(ProgramCounter::kPeriod.count());
+    if (Status status = writer.set_meta(kNativePeriodMeta, period); !status.ok()) return status;
+  }
+  return writer.add(samples);
 }
 
 Status StackRecording::write_native(TraceWriter& writer, ThreadWatch& threads) {

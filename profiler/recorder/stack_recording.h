@@ -28,6 +28,8 @@ inline constexpr const char* kStackLateP99Meta = "lines_late_p99_ns";
 inline constexpr const char* kNativeStacksMeta = "lines_native";     // samples of C++ programs
 inline constexpr const char* kStackNoteMeta = "lines_note";          // why some process has none
 inline constexpr const char* kNativeNoteMeta = "lines_native_note";  // why no library is named
+// CPU time that a row of native_sample stands for; set with the first of them.
+inline constexpr const char* kNativePeriodMeta = "native_period_ns";
 
 // Thread safety: none; one recorder's.
 class StackRecording {
@@ -54,6 +56,8 @@ class StackRecording {
   Status write_frames(TraceWriter& writer, const std::vector<StackBatch::Frame>& found,
                       std::vector<FrameId>& rows);
   Status write(TraceWriter& writer, ThreadWatch& threads, const ClockMap& clock);
+  Status write_libraries(TraceWriter& writer, ThreadWatch& threads, const ClockMap& clock,
+                         const std::vector<StackBatch::Library>& found);
   Status write_native(TraceWriter& writer, ThreadWatch& threads);
   Status store_sampling(TraceWriter& writer);
   Status store_note(TraceWriter& writer);
@@ -62,6 +66,7 @@ class StackRecording {
   StackSampler sampler_;
   NativeStacks native_;
   std::int64_t frames_written_ = 0;
+  bool period_written_ = false;
   std::vector<FrameId> sampled_rows_;  // of the frames of each, by their numbers
   std::vector<FrameId> native_rows_;
 };

@@ -159,10 +159,13 @@ void run_sampler(const std::shared_ptr<SharedState>& shared, int rate) {
     lock.lock();
     shared->facts = facts;
     if (shared->found.samples.size() > kMostSamplesHeld) found.samples.clear();
+    if (shared->found.libraries.size() > kMostSamplesHeld) found.libraries.clear();
     std::ranges::move(found.frames, std::back_inserter(shared->found.frames));
     std::ranges::move(found.samples, std::back_inserter(shared->found.samples));
+    std::ranges::move(found.libraries, std::back_inserter(shared->found.libraries));
     found.frames.clear();
     found.samples.clear();
+    found.libraries.clear();
   }
 }
 

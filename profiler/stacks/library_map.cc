@@ -26,7 +26,8 @@ bool is_base_code(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   const auto begins = [name](std::string_view base) { return name.starts_with(base); };
   return std::ranges::any_of(kBaseNames, begins) || is_of_torch(path, name) ||
-         path.find("/stepscope/torch-") != std::string_view::npos;
+         path.find("/stepscope/torch-") != std::string_view::npos ||
+         path.find("/lib-dynload/") != std::string_view::npos;
 }
 
 void LibraryMap::set(std::string_view maps, Clock::time_point now) {

@@ -13,8 +13,9 @@
 
 namespace stepscope {
 
-// Code that says nothing about who computes: the interpreter, the C and C++ libraries, PyTorch
-// (its ops say more) and Stepscope. What a library does in memcpy() is therefore not its own.
+// Code that says nothing about who computes: the interpreter and its own modules, the C and C++
+// libraries, PyTorch (its ops say more) and Stepscope. What a library does in memcpy() is therefore
+// not its own.
 bool is_base_code(std::string_view path);
 
 class LibraryMap {

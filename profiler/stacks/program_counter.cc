@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <utility>
 
 namespace stepscope {
@@ -36,13 +35,6 @@ perf_event_attr attributes() {
   return wanted;
 }
 
-std::uint64_t monotonic_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 }  // namespace
 
 ProgramCounter::~ProgramCounter() {
@@ -52,7 +44,8 @@ ProgramCounter::~ProgramCounter() {
 ProgramCounter::ProgramCounter(ProgramCounter&& other) noexcept
     : event_(std::move(other.event_)),
       area_(std::exchange(other.area_, nullptr)),
-      page_(other.page_) {}
+      page_(other.page_),
+      read_(other.read_) {}
 
 int ProgramCounter::open(pid_t tid) {
   perf_event_attr wanted = attributes();
@@ -71,8 +64,8 @@ int ProgramCounter::open(pid_t tid) {
   return 0;
 }
 
-std::optional<std::uint64_t> ProgramCounter::latest() const {
-  if (area_ == nullptr) return std::nullopt;
+void ProgramCounter::take(std::vector<Note>& notes) {
+  if (area_ == nullptr) return;
   const auto* page = reinterpret_cast<const perf_event_mmap_page*>(area_);
   const std::byte* const ring = area_ + page_;
   const auto end_of_ring = [page] {
@@ -81,19 +74,23 @@ std::optional<std::uint64_t> ProgramCounter::latest() const {
     return end;
   };
   const std::uint64_t end = end_of_ring();
-  if (end < sizeof(Noted)) return std::nullopt;
-  std::array<std::byte, sizeof(Noted)> bytes{};
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = ring[(end - sizeof(Noted) + i) % page_];
-  if (end_of_ring() - end > page_ - sizeof(Noted)) return std::nullopt;  // written over meanwhile
-  Noted noted{};
-  std::memcpy(&noted, bytes.data(), sizeof(noted));
-  if (noted.header.type != PERF_RECORD_SAMPLE || noted.header.size != sizeof(noted))
-    return std::nullopt;
-  constexpr auto kLongest =
-      static_cast<std::uint64_t>(std::chrono::nanoseconds(kLongestAgo).count());
-  const std::uint64_t now = monotonic_ns();
-  if (now > noted.time && now - noted.time > kLongest) return std::nullopt;
-  return noted.counter;
+  if (end - read_ > page_) {
+    const std::uint64_t lost = (end - read_ - page_ + sizeof(Noted) - 1) / sizeof(Noted);
+    read_ += lost * sizeof(Noted);
+  }
+  for (; read_ + sizeof(Noted) <= end; read_ += sizeof(Noted)) {
+    std::array<std::byte, sizeof(Noted)> bytes{};
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = ring[(read_ + i) % page_];
+    // Only now is it known not to have been written over meanwhile.
+    if (end_of_ring() - read_ > page_) continue;
+    Noted noted{};
+    std::memcpy(&noted, bytes.data(), sizeof(noted));
+    if (noted.header.type != PERF_RECORD_SAMPLE || noted.header.size != sizeof(noted)) {
+      read_ = end;  // another kind of record: the next ones begin who knows where
+      return;
+    }
+    notes.push_back({noted.counter, static_cast<std::int64_t>(noted.time)});
+  }
 }
 
 }  // namespace stepscope

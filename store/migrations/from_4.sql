@@ -156,6 +156,15 @@ CREATE TABLE stack_sample (
   blocked_id        INTEGER REFERENCES string  -- 'read /data/train.bin'; NULL: it ran, or was ready to
 ) STRICT;
 
+-- A running thread was in code of a native library, which was neither the interpreter's nor PyTorch's.
+-- Each row stands for the same CPU time of its thread: meta 'native_period_ns'.
+CREATE TABLE native_sample (
+  id                INTEGER PRIMARY KEY,
+  watched_thread_id INTEGER NOT NULL REFERENCES watched_thread,
+  at_ns             INTEGER NOT NULL,
+  library_id        INTEGER NOT NULL REFERENCES string  -- '/venv/lib/…/numpy.libs/libopenblas.so'
+) STRICT;
+
 -- The lines of the program that a loop's time went to: the share of a category's time, or of the time
 -- that the workers' batches were awaited, that was spent in a line or in what it called.
 CREATE TABLE line_share (

@@ -419,6 +419,7 @@ RecordedRun RecordingBuilder::recording() {
   recording.for_each_thread_reading = source(readings);
   recording.frames = frames;
   recording.for_each_stack_sample = source(stack_samples);
+  recording.for_each_native_sample = source(native_samples);
   recording.for_each_api_call = source(calls);
   recording.for_each_kernel = source(kernels);
   recording.for_each_copy = source(copies);

@@ -44,6 +44,7 @@ class RecordingBuilder {
   std::vector<ThreadReading> readings;
   std::vector<StackFrame> frames;
   std::vector<StackSample> stack_samples;
+  std::vector<NativeSample> native_samples;
   std::vector<ApiCall> calls;
   std::vector<Kernel> kernels;
   std::vector<Copy> copies;

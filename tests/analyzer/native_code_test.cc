@@ -25,7 +25,6 @@ constexpr const char* kVision = "/venv/lib/python3.11/site-packages/torchvision/
 struct Loop20 {
   RecordingBuilder builder;
   ThreadId main = builder.thread("main");
-  FrameId line = builder.frame(FrameId::kNone, "/src/train.py", 9, "train");
   int steps = 0;
 
   static std::int64_t begin(int step) { return (100 + 20 * std::int64_t{step}) * kMs; }
@@ -46,20 +45,17 @@ struct Loop20 {
     thread.pid = recording.processes.front().pid;
     thread.tid = recording.threads.front().tid;
     builder.watched.push_back(thread);
+    builder.facts.sampling.native_period = Duration(2 * kMs);
   }
-  FrameId in(const char* library) {
-    return builder.frame(line, library, 0, std::string(kNativeCode));
-  }
-  // Each 2 ms of the step, in the middle: `outside` where it is outside any op and any input, else
-  // `elsewhere`.
-  void sample(FrameId outside, FrameId elsewhere, const std::string& blocked = "") {
+  // Each 2 ms of the step, in the middle, a library: `outside` where it is outside any op and any
+  // input, else `elsewhere`. Null: none.
+  void sample(const char* outside, const char* elsewhere = nullptr) {
     for (int i = 0; i < steps; ++i) {
       for (std::int64_t ms = 1; ms < 20; ms += 2) {
-        const bool is_outside = ms > 6 && ms < 14;
-        builder.stack_samples.push_back(
-            {WatchedThreadId{1}, session_time(begin(i) + ms * kMs),
-             is_outside ? outside : elsewhere, false,
-             is_outside && !blocked.empty() ? builder.intern(blocked) : StringId::kNone});
+        const char* const library = ms > 6 && ms < 14 ? outside : elsewhere;
+        if (library == nullptr) continue;
+        builder.native_samples.push_back(
+            {WatchedThreadId{1}, session_time(begin(i) + ms * kMs), builder.intern(library)});
       }
     }
   }
@@ -78,7 +74,7 @@ double share(const LoopReport& report, Category category) {
 
 TEST(NativeCode, HostTimeInALibraryIsCompute) {
   Loop20 loop(100);
-  loop.sample(loop.in(kNumpy), loop.line);
+  loop.sample(kNumpy);
   const LoopReport report = loop.report();
   EXPECT_NEAR(share(report, Category::kHost), 0, 0.03);
   EXPECT_NEAR(share(report, Category::kCompute), 0.975, 0.03);
@@ -93,9 +89,8 @@ TEST(NativeCode, HostTimeInALibraryIsCompute) {
   }
 }
 
-TEST(NativeCode, TheInterpreterIsTheProgramItself) {
+TEST(NativeCode, WithoutSamplesTheTimeIsTheProgramsOwn) {
   Loop20 loop(100);
-  loop.sample(loop.line, loop.line);
   const LoopReport report = loop.report();
   EXPECT_NEAR(share(report, Category::kHost), 0.4, 0.01);
   EXPECT_EQ(report.verdict.kind, "host-bound");
@@ -105,7 +100,7 @@ TEST(NativeCode, TheInterpreterIsTheProgramItself) {
 // torchvision's ops are PyTorch's: their time is compute already, and says nothing of the rest.
 TEST(NativeCode, ALibraryThatDoesTheWorkOfOpsCountsOutsideOfThem) {
   Loop20 loop(100);
-  loop.sample(loop.line, loop.in(kVision));
+  loop.sample(nullptr, kVision);
   const LoopReport report = loop.report();
   EXPECT_NEAR(share(report, Category::kHost), 0.4, 0.03);
   for (const NativeShare& native : report.native) EXPECT_LT(native.share, 0.03);
@@ -119,8 +114,7 @@ TEST(NativeCode, StepsWithoutOpsDivideAsThoseWithOps) {
     const std::int64_t step = (to_ns(op.start) / kMs - 100) / 20;
     return step % 10 >= 5;
   });
-  const FrameId vision = loop.in(kVision);
-  loop.sample(loop.in(kNumpy), vision);
+  loop.sample(kNumpy, kVision);
   const LoopReport report = loop.report();
   ASSERT_GE(report.native.size(), 1U);
   EXPECT_EQ(report.native[0].library, "numpy (libscipy_openblas64_)");
@@ -129,37 +123,53 @@ TEST(NativeCode, StepsWithoutOpsDivideAsThoseWithOps) {
     EXPECT_LT(report.native[i].share, 0.02) << report.native[i].library;
 }
 
-TEST(NativeCode, WaitsModulesOfPythonAndScopesAreNotCounted) {
-  Loop20 blocked(100), module(100), scoped(100);
-  blocked.sample(blocked.in(kNumpy), blocked.line, "read()");
-  module.sample(module.in("/usr/lib/python3.11/lib-dynload/_json.cpython-311.so"), module.line);
-  for (int i = 0; i < scoped.steps; ++i) {
+TEST(NativeCode, ScopesAreNotCounted) {
+  Loop20 loop(100);
+  for (int i = 0; i < loop.steps; ++i) {
     const std::int64_t at = Loop20::begin(i);
-    scoped.builder.phase(scoped.main, PhaseKind::kScope, at + 6 * kMs, at + 14 * kMs, 0, "post");
+    loop.builder.phase(loop.main, PhaseKind::kScope, at + 6 * kMs, at + 14 * kMs, 0, "post");
   }
-  scoped.sample(scoped.in(kNumpy), scoped.line);
-  EXPECT_TRUE(blocked.report().native.empty());
-  EXPECT_TRUE(module.report().native.empty());
-  const LoopReport report = scoped.report();
+  loop.sample(kNumpy);
+  const LoopReport report = loop.report();
   EXPECT_TRUE(report.native.empty());
   EXPECT_NEAR(share(report, Category::kOther), 0.4, 0.01);
 }
 
-TEST(NativeCode, FewSamplesSplitNothing) {
+TEST(NativeCode, AShortLoopIsNotSplit) {
   Loop20 loop(100);
-  loop.steps = 4;
-  loop.sample(loop.in(kNumpy), loop.line);
+  loop.builder.facts.sampling.native_period = Duration(50 * kMs);
+  loop.sample(kNumpy);
   const LoopReport report = loop.report();
   EXPECT_NEAR(share(report, Category::kHost), 0.4, 0.01);
   EXPECT_TRUE(report.native.empty());
 }
 
-TEST(NativeCode, LateSamplesSplitNothing) {
+// A step's own samples tell of it, where there are enough.
+TEST(NativeCode, LongStepsAreSplitByTheirOwnSamples) {
   Loop20 loop(100);
-  loop.builder.facts.sampling.rate = 250;
-  loop.builder.facts.sampling.late_p99_ns = 40 * kMs;
-  loop.sample(loop.in(kNumpy), loop.line);
-  EXPECT_TRUE(loop.report().native.empty());
+  loop.builder.facts.sampling.native_period = Duration(kMs / 2);
+  for (int i = 0; i < loop.steps; i += 2) {  // eight of the twenty milliseconds
+    for (std::int64_t half = 12; half < 28; ++half) {
+      loop.builder.native_samples.push_back({WatchedThreadId{1},
+                                             session_time(Loop20::begin(i) + half * kMs / 2),
+                                             loop.builder.intern(kNumpy)});
+    }
+  }
+  const LoopReport report = loop.report();
+  for (std::size_t i = 2; i < report.steps.size(); ++i) {
+    const auto host = static_cast<double>(exposed_ns(report.steps[i], Category::kHost)) / kMs;
+    EXPECT_NEAR(host, i % 2 == 0 ? 0 : 8, 0.2) << i;
+  }
+}
+
+// A period that no recorder has.
+TEST(NativeCode, AnImpossiblePeriodSplitsNothing) {
+  for (const std::int64_t period : {std::int64_t{0}, std::int64_t{5'000} * kMs}) {
+    Loop20 loop(100);
+    loop.builder.facts.sampling.native_period = Duration(period);
+    loop.sample(kNumpy);
+    EXPECT_TRUE(loop.report().native.empty()) << period;
+  }
 }
 
 TEST(NativeCode, ALibraryIsNamedWithItsPackage) {
@@ -169,23 +179,6 @@ TEST(NativeCode, ALibraryIsNamedWithItsPackage) {
   EXPECT_EQ(native_library("/v/site-packages/tokenizers/tokenizers.abi3.so"), "tokenizers");
   EXPECT_EQ(native_library("/v/site-packages/_cffi_backend.abi3.so"), "_cffi_backend");
   EXPECT_EQ(native_library("/usr/lib/libopenblas.so.0"), "libopenblas");
-}
-
-// Below the user's line a function says more than a library; a library more than nothing.
-TEST(NativeCode, IsShownBelowALineThatCallsIt) {
-  RecordingBuilder builder;
-  const FrameId own = builder.frame(FrameId::kNone, "/src/data.py", 41, "decode");
-  const FrameId load = builder.frame(own, "/v/site-packages/PIL/Image.py", 7, "load");
-  const FrameId direct = builder.frame(own, kNumpy, 0, std::string(kNativeCode));
-  const FrameId called =
-      builder.frame(load, "/v/site-packages/PIL/_imaging.so", 0, std::string(kNativeCode));
-  const FrameId extension = builder.frame(own, "/src/fast.so", 0, std::string(kNativeCode));
-  const RecordedRun recording = builder.recording();
-  const OwnCode code(recording.frames, recording.text);
-  for (const FrameId frame : {direct, called, extension}) EXPECT_EQ(code.of(frame).own, own);
-  EXPECT_EQ(code.of(called).innermost, load);
-  EXPECT_EQ(code.of(direct).innermost, direct);
-  EXPECT_EQ(code.of(extension).innermost, extension);
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ constexpr char kForget[] =
     "DELETE FROM phase; DELETE FROM loss; DELETE FROM process_end; DELETE FROM unfinished_op;"
     "DELETE FROM sample; DELETE FROM thread_stretch; DELETE FROM module_call; DELETE FROM "
     "watched_thread;"
-    "DELETE FROM thread_reading; DELETE FROM frame; DELETE FROM stack_sample; DELETE FROM device; "
+    "DELETE FROM thread_reading; DELETE FROM frame; DELETE FROM stack_sample; DELETE FROM "
+    "native_sample; DELETE FROM device; "
     "DELETE FROM stream; DELETE FROM api_call;"
     "DELETE FROM kernel; DELETE FROM copy; DELETE FROM memset; DELETE FROM sync;"
     "DELETE FROM meta WHERE key IN ('window', 'end_ns', 'leaf_op_overhead_ns');";

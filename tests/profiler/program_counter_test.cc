@@ -9,7 +9,9 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <thread>
+#include <vector>
 
 namespace stepscope {
 namespace {
@@ -29,7 +31,13 @@ bool is_ours(std::uint64_t address) {
          info.dli_fbase == own.dli_fbase;
 }
 
-TEST(ProgramCounter, IsThatOfTheThreadWhileItRuns) {
+std::int64_t monotonic_ns() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// What a thread runs is noted, each kPeriod of its CPU time, and once the reader has let the ring
+// be overwritten, the latest of it.
+TEST(ProgramCounter, IsNotedWhileTheThreadRuns) {
   std::atomic<bool> stop = false;
   std::atomic<pid_t> tid = 0;
   std::thread busy([&] {
@@ -39,25 +47,37 @@ TEST(ProgramCounter, IsThatOfTheThreadWhileItRuns) {
   while (tid == 0) std::this_thread::yield();
   ProgramCounter counter;
   EXPECT_FALSE(counter.is_open());
-  EXPECT_FALSE(counter.latest());
+  std::vector<ProgramCounter::Note> notes;
+  counter.take(notes);
+  const std::int64_t began = monotonic_ns();
   const int error = counter.open(tid);
-  bool found = false;
-  // The ring is overwritten many times meanwhile.
-  for (int i = 0; i < 2000 && error == 0; ++i) {
-    std::this_thread::sleep_for(1ms);
-    const auto address = counter.latest();
-    if (address) {
-      found = true;
-      EXPECT_TRUE(is_ours(*address)) << std::hex << *address;
-      if (i > 500) break;
+  const auto wait_for_notes = [&](std::size_t count) {
+    while (error == 0 && notes.size() < count) {
+      std::this_thread::sleep_for(10ms);
+      counter.take(notes);
     }
-  }
+  };
+  wait_for_notes(10);
+  const std::size_t before = notes.size();
+  if (error == 0) std::this_thread::sleep_for(5s);  // the ring holds 3.4
+  wait_for_notes(before + 20);
+  const std::int64_t ended = monotonic_ns();
   stop = true;
   busy.join();
   if (error != 0) GTEST_SKIP() << "perf_event_open: " << std::strerror(error);
-  EXPECT_TRUE(found);
-  std::this_thread::sleep_for(2 * ProgramCounter::kLongestAgo);
-  EXPECT_FALSE(counter.latest()) << "it has not run for long";
+  EXPECT_LE(std::ssize(notes) * ProgramCounter::kPeriod.count(), ended - began);
+  std::int64_t last = began;
+  for (const ProgramCounter::Note& note : notes) {
+    EXPECT_TRUE(is_ours(note.counter)) << std::hex << note.counter;
+    EXPECT_GT(note.monotonic_ns, last);
+    last = note.monotonic_ns;
+  }
+  EXPECT_LT(last, ended);
+  counter.take(notes);
+  notes.clear();
+  std::this_thread::sleep_for(3 * ProgramCounter::kPeriod);
+  counter.take(notes);
+  EXPECT_TRUE(notes.empty()) << "it does not run";
 }
 
 TEST(ProgramCounter, SaysWhyThereIsNone) {

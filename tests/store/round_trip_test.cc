@@ -362,6 +362,8 @@ TEST(RoundTrip, WhatThreadsWereDoing) {
         {*thread, session_time(20), FrameId{2}, true, StringId::kNone},
         {*thread, session_time(30), FrameId{1}, false, writer->intern("read /a.bin")}};
     ASSERT_OK(writer->add(samples));
+    ASSERT_OK(
+        writer->add(NativeSample{*thread, session_time(25), writer->intern("/l/libjpeg.so")}));
     ASSERT_OK(writer->finish());
   }
   const auto reader = testing::open_store(dir / "run.db");
@@ -383,6 +385,13 @@ TEST(RoundTrip, WhatThreadsWereDoing) {
   EXPECT_EQ(samples[0].blocked, StringId::kNone);
   EXPECT_FALSE(samples[1].awaited);
   EXPECT_EQ(reader->text(samples[1].blocked), "read /a.bin");
+  std::vector<NativeSample> libraries;
+  ASSERT_OK(
+      reader->for_each_native_sample([&](const NativeSample& one) { libraries.push_back(one); }));
+  ASSERT_EQ(libraries.size(), 1u);
+  EXPECT_EQ(libraries[0].thread, WatchedThreadId{1});
+  EXPECT_EQ(libraries[0].at, session_time(25));
+  EXPECT_EQ(reader->text(libraries[0].library), "/l/libjpeg.so");
 }
 
 TEST(Counters, EachKnownOneIsFoundByItsName) {

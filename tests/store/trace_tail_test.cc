@@ -46,6 +46,7 @@ class WatchedRun {
         writer_->add(std::vector<StackFrame>{{static_cast<FrameId>(i - 1), function, file_, i}}));
     EXPECT_OK(writer_->add(std::vector<StackSample>{
         {watched_, at, static_cast<FrameId>(i), i % 2 == 0, StringId::kNone}}));
+    EXPECT_OK(writer_->add(NativeSample{watched_, at, function}));
     EXPECT_OK(writer_->flush());
   }
 
@@ -69,10 +70,13 @@ TEST(TraceTail, EachLookGivesWhatCameSinceTheLast) {
     ASSERT_OK(news.status());
     ASSERT_EQ(news->stretches.size(), static_cast<std::size_t>(more));
     ASSERT_EQ(news->thread_readings.size(), static_cast<std::size_t>(more));
+    ASSERT_EQ(news->native_samples.size(), static_cast<std::size_t>(more));
     for (int i = 0; i < more; ++i) {
       const auto place = static_cast<std::size_t>(i);
       EXPECT_EQ(news->stretches[place].run, Duration(before + 1 + i));
       EXPECT_EQ(news->thread_readings[place].run, Duration(before + 1 + i));
+      EXPECT_EQ((*tail)->text(news->native_samples[place].library),
+                "f" + std::to_string(before + 1 + i));
     }
     EXPECT_EQ(news->watched_threads.size(), 1U) << "all of them, each time";
   }

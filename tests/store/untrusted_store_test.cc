@@ -40,6 +40,7 @@ Status read_recorded(const TraceReader& reader) {
   if (status.ok()) status = reader.for_each_thread_reading(visit);
   if (status.ok()) status = reader.frames().status();
   if (status.ok()) status = reader.for_each_stack_sample(visit);
+  if (status.ok()) status = reader.for_each_native_sample(visit);
   if (status.ok()) status = reader.for_each_op(go_on);
   if (status.ok()) status = reader.for_each_api_call(visit);
   if (status.ok()) status = reader.for_each_kernel(visit);
@@ -159,6 +160,9 @@ TEST(UntrustedStore, HowThreadsWereScheduledIsCheckedWhenItIsRead) {
       {"UPDATE stack_sample SET watched_thread_id = 0", "0 as its watched_thread_id"},
       {"UPDATE stack_sample SET awaited = 2", "2 as its awaited"},
       {"UPDATE stack_sample SET blocked_id = 4000000000", "4000000000 as its name_id"},
+      {"UPDATE native_sample SET watched_thread_id = 9", "9 as its watched_thread_id"},
+      {"UPDATE native_sample SET library_id = 4000000000", "4000000000 as its library_id"},
+      {"UPDATE native_sample SET at_ns = -9223372036854775807", "as its at_ns"},
   };
   for (const auto& [sql, says] : kCases) {
     const TempDir dir;

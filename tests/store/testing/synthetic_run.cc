@@ -127,6 +127,9 @@ class Recorder {
           {loop, run_.step_start(i), FrameId{1}, false, writer_.intern("poll")},
           {worker, run_.step_start(i), FrameId{2}, true, none}};
       if (Status status = writer_.add(samples); !status.ok()) return status;
+      const NativeSample library{loop, run_.step_start(i),
+                                 writer_.intern("/usr/lib/libjpeg.so.62")};
+      if (Status status = writer_.add(library); !status.ok()) return status;
     }
     return {};
   }
