@@ -1,5 +1,5 @@
 // Where a running thread is in its machine code, without stopping it: the kernel notes the program
-// counter each kPeriod that the thread runs (a software event of perf_event_open, user code only).
+// counter every kPeriod that the thread runs (a software event of perf_event_open, user code only).
 //
 // Thread safety: none; one reader's.
 #pragma once
