@@ -26,7 +26,7 @@ struct ReportDocuments {
     bool timeline = false;
     bool live = false;
   };
-  std::optional<Beside> beside;
+  std::optional<Beside> beside = std::nullopt;
   std::string losses = "nothing lost";  // as `stepscope analyze` says them
 };
 
