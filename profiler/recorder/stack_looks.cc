@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "profiler/recorder/other_cpus.h"
 #include "profiler/ring/clock.h"
 #include "profiler/stacks/blocked_call.h"
 
@@ -81,6 +82,16 @@ void StackLooks::round(StackBatch& found, SamplerFacts& facts) {
       thread.due = now + (thread.loops ? std::chrono::nanoseconds(0) : slow_period(thread));
     }
   }
+}
+
+std::vector<int> StackLooks::cpus_of_loops() const {
+  std::vector<int> cpus;
+  for (const Program& program : programs_) {
+    for (const Thread& thread : program.threads) {
+      if (thread.loops) cpus.push_back(last_cpu_of(program.pid, thread.tid));
+    }
+  }
+  return cpus;
 }
 
 bool StackLooks::find_interpreter(Program& program, Clock::time_point now, SamplerFacts& facts) {

@@ -73,6 +73,8 @@ class StackLooks {
   void forget(pid_t pid);
   // Looks at all threads that are due. What it finds is added to `found` and `facts`.
   void round(StackBatch& found, SamplerFacts& facts);
+  // The CPUs that the threads of loops run on, or ran on last.
+  [[nodiscard]] std::vector<int> cpus_of_loops() const;
 
  private:
   struct Thread {

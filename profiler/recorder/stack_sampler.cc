@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "profiler/recorder/blocked_signals.h"
+#include "profiler/recorder/other_cpus.h"
 #include "profiler/recorder/prompt_wakeups.h"
 #include "profiler/recorder/stack_looks.h"
 #include "profiler/ring/clock.h"
@@ -33,6 +34,7 @@ using namespace std::chrono_literals;
 constexpr auto kLongestLastRound = 500ms;
 constexpr std::size_t kMostSamplesHeld = 100'000;
 constexpr int kRoundsOfMean = 64;
+constexpr auto kCpuChoicePeriod = 100ms;
 
 // How late the rounds began: how many by powers of two of a microsecond.
 class Lateness {
@@ -118,6 +120,7 @@ void run_sampler(const std::shared_ptr<SharedState>& shared, int rate) {
   request_punctuality();
   const std::chrono::nanoseconds shortest = std::chrono::nanoseconds(1s) / rate;
   StackLooks looks;
+  OtherCpus cpus;
   Lateness lateness;
   StackBatch found;
   SamplerFacts facts;
@@ -129,6 +132,7 @@ void run_sampler(const std::shared_ptr<SharedState>& shared, int rate) {
   std::chrono::nanoseconds spent{0};
   const auto began = Clock::now();
   auto planned = Clock::now();
+  auto next_choice = planned;
   std::unique_lock lock(shared->mutex);
   while (true) {
     planned += std::chrono::duration_cast<std::chrono::nanoseconds>(period * stretch(random));
@@ -142,6 +146,10 @@ void run_sampler(const std::shared_ptr<SharedState>& shared, int rate) {
     lateness.add(Clock::now() - planned);
     const auto before = cpu_time();
     looks.round(found, facts);
+    if (planned >= next_choice) {
+      cpus.avoid(looks.cpus_of_loops());
+      next_choice = planned + kCpuChoicePeriod;
+    }
     const auto took = cpu_time() - before;
     usual += (took - usual) / kRoundsOfMean;
     spent += took;
