@@ -16,7 +16,7 @@ pytest.importorskip("torch", reason="pip install torch")
 pytest.importorskip("numpy", reason="pip install numpy")
 
 PROGRAM = pathlib.Path(__file__).resolve().parent / "programs/native.py"
-POINTS = 0.05  # 1,500 samples, of which a twentieth may be in the C library for NumPy
+POINTS = 0.05  # of 500 notes, and a twentieth may be in the C library for NumPy
 
 
 def record(stepscope, folder, *options):
@@ -40,7 +40,7 @@ def record(stepscope, folder, *options):
 
 
 def test_a_native_library_computes(stepscope, tmp_path):
-    own, loop = record(stepscope, tmp_path)
+    own, loop = record(stepscope, tmp_path, "--seconds", "10")
     assert own["outside"] > 0.3, "the program does too little of what is tested"
     numpy_share = sum(row["share"] for row in loop["native"] if row["library"].startswith("numpy"))
     assert numpy_share == pytest.approx(own["outside"], abs=POINTS)
