@@ -331,7 +331,7 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
   }
   const std::vector<Step>& on_host = of_device ? thread_steps : report.steps;
   const auto phases = phases_of(recording, loop);
-  const NativeTime native_time(native, phases, report);
+  const NativeTime native_time(native, phases, schedule.stretches_of(loop.thread), report);
   if (attributed.devices.empty()) native_time.split_host_time(report.steps);
   choose_steps(attributed, StepChoice(loop, attributed, report.steps, options),
                !loop.input.begins.empty(), report);

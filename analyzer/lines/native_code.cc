@@ -92,6 +92,21 @@ std::int64_t outside_input_ns(const Step& step) {
   return std::max<std::int64_t>(to_ns(step.dur) - exposed_ns(step, Category::kInput), 0);
 }
 
+// The time outside waits for input, starved included, for each of it that the thread ran.
+double time_for_each_run(const std::vector<Step>& steps, const StepsByTime& by_time,
+                         const std::vector<ThreadStretch>& stretches) {
+  constexpr double kMost = 20;  // there are few samples then
+  double ran = 0, starved = 0;  // ns
+  for (const Step& step : steps) ran += static_cast<double>(outside_input_ns(step));
+  for (const ThreadStretch& stretch : stretches) {
+    if (!by_time.at(stretch.start + stretch.dur / 2)) continue;
+    ran -= static_cast<double>(std::max<std::int64_t>(to_ns(stretch.dur - stretch.run), 0));
+    starved += static_cast<double>(to_ns(stretch.starved));
+  }
+  if (starved <= 0) return 1;
+  return starved < (kMost - 1) * ran ? 1 + starved / ran : kMost;
+}
+
 StepTime& compute_of(Step& step, PhaseKind phase, DeviceId device) {
   for (StepTime& time : step.times) {
     if (time.category == Category::kCompute && time.phase == phase && time.label.empty())
@@ -165,12 +180,13 @@ const std::vector<NativeSamples::Found>& NativeSamples::of(ThreadId thread) cons
 }
 
 NativeTime::NativeTime(const NativeSamples& samples, const std::vector<Phase>& phases,
-                       const LoopReport& report)
+                       const std::vector<ThreadStretch>& stretches, const LoopReport& report)
     : period_ns_(static_cast<double>(to_ns(samples.period()))), steps_(report.steps.size()) {
   if (report.steps.empty()) return;
   const ThreadId thread = report.steps.front().thread;
   if (samples.of(thread).empty()) return;
   StepsByTime by_time(report.steps, phases, report.segments);
+  period_ns_ *= time_for_each_run(report.steps, by_time, stretches);
   std::vector<std::pair<std::size_t, const NativeSamples::Found*>> counted;
   OutsideOps outside;
   for (const NativeSamples::Found& sample : samples.of(thread)) {

@@ -47,9 +47,11 @@ class NativeSamples {
 class NativeTime {
  public:
   // Of the samples in the steps of `report`, outside its segments, its waits for input and what
-  // the program has named by scopes. `phases`: the loop thread's.
+  // the program has named by scopes. `phases`: the loop thread's. `stretches`: how it was
+  // scheduled. Samples count CPU time; of what the thread was starved of, a library has the same
+  // part.
   NativeTime(const NativeSamples& samples, const std::vector<Phase>& phases,
-             const LoopReport& report);
+             const std::vector<ThreadStretch>& stretches, const LoopReport& report);
 
   // Makes compute of the part of each step's host time that went to such libraries. A step with
   // few periods is given the part that all those have together.
@@ -67,7 +69,7 @@ class NativeTime {
 
   [[nodiscard]] double share_of_step(std::size_t step) const;
 
-  double period_ns_;
+  double period_ns_;          // that a sample stands for, with the time starved
   std::vector<Count> steps_;  // of each step of the loop
   Count few_;                 // of those with few periods, together
   std::map<std::string, std::map<std::size_t, double>> libraries_;  // samples by step

@@ -135,6 +135,25 @@ TEST(NativeCode, ScopesAreNotCounted) {
   EXPECT_NEAR(share(report, Category::kOther), 0.4, 0.01);
 }
 
+// A thread that has a core for half of the time leaves half of the samples.
+TEST(NativeCode, TimeWithoutACoreIsDividedLikeTheRest) {
+  Loop20 loop(100);
+  for (int i = 0; i < loop.steps; ++i) {
+    const std::int64_t at = Loop20::begin(i);
+    const Duration whole(39 * kMs / 2);
+    loop.builder.stretches.push_back(
+        {loop.main, session_time(at + kMs / 2), whole, whole / 2, whole / 2});
+    for (const std::int64_t ms : {9, 13}) {
+      loop.builder.native_samples.push_back(
+          {WatchedThreadId{1}, session_time(at + ms * kMs), loop.builder.intern(kNumpy)});
+    }
+  }
+  const LoopReport report = loop.report();
+  ASSERT_EQ(report.native.size(), 1U);
+  EXPECT_NEAR(report.native[0].share, 0.4, 0.03);
+  EXPECT_NEAR(share(report, Category::kHost), 0, 0.03);
+}
+
 TEST(NativeCode, AShortLoopIsNotSplit) {
   Loop20 loop(100);
   loop.builder.facts.sampling.native_period = Duration(50 * kMs);
