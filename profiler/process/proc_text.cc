@@ -34,6 +34,12 @@ std::vector<std::string_view> words_in(std::string_view text) {
   return found;
 }
 
+std::vector<std::string_view> stat_fields(std::string_view text) {
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string_view::npos) return {};
+  return words_in(text.substr(name_end + 1));
+}
+
 std::int64_t number_in(std::string_view text) {
   const std::size_t begin = text.find_first_of(kDigits);
   std::int64_t value = 0;

@@ -17,6 +17,10 @@ std::string read_proc_file(const std::string& path);
 // Separated by spaces and line ends.
 std::vector<std::string_view> words_in(std::string_view text);
 
+// The fields of a process's or a thread's file `stat` (proc_pid_stat(5)) from the third on, which
+// is 0 here: those after the name, which may hold anything. Empty where the text is none.
+std::vector<std::string_view> stat_fields(std::string_view text);
+
 // The first run of digits; 0 where there is none.
 std::int64_t number_in(std::string_view text);
 

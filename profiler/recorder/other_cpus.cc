@@ -9,13 +9,10 @@
 namespace stepscope {
 
 int cpu_in_stat(std::string_view stat) {
-  // The name before it may hold anything, spaces and brackets too.
-  const std::size_t name_end = stat.rfind(')');
-  if (name_end == std::string_view::npos) return -1;
-  constexpr std::size_t kProcessor = 39 - 3;  // the third field follows the name
-  const std::vector<std::string_view> words = words_in(stat.substr(name_end + 1));
-  if (words.size() <= kProcessor) return -1;
-  const std::int64_t cpu = number_in(words[kProcessor]);
+  constexpr std::size_t kProcessor = 39 - 3;
+  const std::vector<std::string_view> field = stat_fields(stat);
+  if (field.size() <= kProcessor) return -1;
+  const std::int64_t cpu = number_in(field[kProcessor]);
   return cpu < CPU_SETSIZE ? static_cast<int>(cpu) : -1;
 }
 
@@ -27,9 +24,8 @@ int last_cpu_of(pid_t pid, pid_t tid) {
 void OtherCpus::avoid(const std::vector<int>& busy) {
   cpu_set_t now{};
   if (sched_getaffinity(0, sizeof(now), &now) != 0) return;  // more CPUs than the set holds
-  // Somebody else's choice, such as taskset's, holds.
-  if (!chosen_once_ || CPU_EQUAL(&now, &chosen_) == 0) allowed_ = now;
-  chosen_once_ = true;
+  // Somebody else's choice, such as taskset's, holds. At first chosen_ is empty, as no choice is.
+  if (CPU_EQUAL(&now, &chosen_) == 0) allowed_ = now;
   chosen_ = allowed_;
   for (const int cpu : busy) {
     if (cpu >= 0) CPU_CLR(static_cast<std::size_t>(cpu), &chosen_);

@@ -27,7 +27,6 @@ class OtherCpus {
   void avoid(const std::vector<int>& busy);
 
  private:
-  bool chosen_once_ = false;
   cpu_set_t allowed_{};  // by whoever set it last
   cpu_set_t chosen_{};
 };

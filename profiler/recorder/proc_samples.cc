@@ -36,12 +36,9 @@ std::optional<std::int64_t> number_after(std::string_view text, std::string_view
   return number_in(text.substr(at + key.size()));
 }
 
-// /proc/PID/stat; see proc(5). The name in parentheses may hold anything, so counting starts after
-// the last one: its field 3 is our 0.
+// /proc/PID/stat.
 void read_stat(std::string_view text, std::vector<Reading>& readings) {
-  const std::size_t close = text.rfind(')');
-  if (close == std::string_view::npos) return;
-  const auto field = words_in(text.substr(close + 1));
+  const auto field = stat_fields(text);
   // Of a process that is about to be gone nothing is left but its row.
   if (field.size() < 22 || number_in(field[20]) == 0) return;
   static const std::int64_t tick_ns = 1'000'000'000 / sysconf(_SC_CLK_TCK);
@@ -76,7 +73,7 @@ void read_address_space(std::string_view limits, std::string_view stat,
   const std::size_t line = limits.find(kKey);
   if (line == std::string_view::npos) return;
   const auto limit = words_in(limits.substr(line + kKey.size()));
-  const auto field = words_in(stat.substr(stat.rfind(')') + 1));
+  const auto field = stat_fields(stat);
   if (limit.empty() || limit[0] == "unlimited" || field.size() < 21) return;
   readings.emplace_back(counter::kAddressSpace, number_in(field[20]));
   readings.emplace_back(counter::kAddressLimit, number_in(limit[0]));

@@ -35,6 +35,11 @@ TEST(ProcText, NumbersBeginWhereDigitsDo) {
   EXPECT_EQ(number_in("99999999999999999999"), 0) << "more than it holds";
 }
 
+TEST(ProcText, FieldsOfStatFollowANameThatMayHoldAnything) {
+  EXPECT_THAT(stat_fields("12 (a) b (c)) R 1 0\n"), ElementsAre("R", "1", "0"));
+  EXPECT_THAT(stat_fields("12 a R 1"), IsEmpty()) << "no name";
+}
+
 TEST(ProcText, WordsAreSplitAtSpacesAndLineEnds) {
   EXPECT_THAT(words_in("S  1 2\n0 "), ElementsAre("S", "1", "2", "0"));
   EXPECT_THAT(words_in("one"), ElementsAre("one"));
