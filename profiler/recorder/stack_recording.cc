@@ -35,6 +35,18 @@ FrameId row_of(const std::vector<FrameId>& rows, std::uint32_t number) {
   return number == 0 ? FrameId::kNone : rows[number - 1];
 }
 
+// Calls `visit` for each of `found` with the row of its thread, if that has one.
+template <typename Found, typename Visit>
+Status for_each_watched(TraceWriter& writer, ThreadWatch& threads, const std::vector<Found>& found,
+                        const Visit& visit) {
+  for (const Found& one : found) {
+    const auto thread = threads.row_of(writer, one.pid, one.tid);
+    if (!thread.ok()) return thread.status();
+    if (*thread != WatchedThreadId::kNone) visit(*thread, one);
+  }
+  return {};
+}
+
 }  // namespace
 
 Status StackRecording::write_frames(TraceWriter& writer,
@@ -57,14 +69,12 @@ Status StackRecording::write(TraceWriter& writer, ThreadWatch& threads, const Cl
     return status;
   std::vector<StackSample> samples;
   samples.reserve(batch.samples.size());
-  for (const StackBatch::Sample& sample : batch.samples) {
-    const auto thread = threads.row_of(writer, sample.pid, sample.tid);
-    if (!thread.ok()) return thread.status();
-    if (*thread == WatchedThreadId::kNone) continue;
-    samples.push_back({*thread, clock.to_session(sample.at), row_of(sampled_rows_, sample.frame),
+  const auto add = [&](WatchedThreadId thread, const StackBatch::Sample& sample) {
+    samples.push_back({thread, clock.to_session(sample.at), row_of(sampled_rows_, sample.frame),
                        sample.awaited, writer.intern(sample.blocked)});
-  }
-  Status status = samples.empty() ? Status() : writer.add(samples);
+  };
+  Status status = for_each_watched(writer, threads, batch.samples, add);
+  if (status.ok() && !samples.empty()) status = writer.add(samples);
   if (status.ok()) status = write_libraries(writer, threads, clock, batch.libraries);
   return status.ok() ? write_native(writer, threads) : status;
 }
@@ -73,17 +83,15 @@ Status StackRecording::write_libraries(TraceWriter& writer, ThreadWatch& threads
                                        const ClockMap& clock,
                                        const std::vector<StackBatch::Library>& found) {
   std::vector<NativeSample> samples;
-  for (const StackBatch::Library& library : found) {
-    const auto thread = threads.row_of(writer, library.pid, library.tid);
-    if (!thread.ok()) return thread.status();
-    if (*thread == WatchedThreadId::kNone) continue;
+  const auto add = [&](WatchedThreadId thread, const StackBatch::Library& library) {
     const auto at = session_time(library.monotonic_ns - clock.monotonic_start_ns());
-    samples.push_back({*thread, at, writer.intern(library.path)});
-  }
-  if (samples.empty()) return {};
+    samples.push_back({thread, at, writer.intern(library.path)});
+  };
+  const Status status = for_each_watched(writer, threads, found, add);
+  if (!status.ok() || samples.empty()) return status;
   if (!std::exchange(period_written_, true)) {
     const std::string period = std::to_string(ProgramCounter::kPeriod.count());
-    if (Status status = writer.set_meta(kNativePeriodMeta, period); !status.ok()) return status;
+    if (Status set = writer.set_meta(kNativePeriodMeta, period); !set.ok()) return set;
   }
   return writer.add(samples);
 }
@@ -93,14 +101,12 @@ Status StackRecording::write_native(TraceWriter& writer, ThreadWatch& threads) {
   if (Status status = write_frames(writer, batch.frames, native_rows_); !status.ok()) return status;
   std::vector<StackSample> samples;
   samples.reserve(batch.samples.size());
-  for (const NativeBatch::Sample& sample : batch.samples) {
-    const auto thread = threads.row_of(writer, sample.pid, sample.tid);
-    if (!thread.ok()) return thread.status();
-    if (*thread == WatchedThreadId::kNone) continue;
+  const auto add = [&](WatchedThreadId thread, const NativeBatch::Sample& sample) {
     samples.push_back(
-        {*thread, sample.at, row_of(native_rows_, sample.frame), false, StringId::kNone});
-  }
-  return samples.empty() ? Status() : writer.add(samples);
+        {thread, sample.at, row_of(native_rows_, sample.frame), false, StringId::kNone});
+  };
+  const Status status = for_each_watched(writer, threads, batch.samples, add);
+  return !status.ok() || samples.empty() ? status : writer.add(samples);
 }
 
 Status StackRecording::store(TraceWriter& writer, ThreadWatch& threads, const ClockMap& clock) {
