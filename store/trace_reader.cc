@@ -28,6 +28,9 @@ class TraceReader::Impl {
     }
     return tables->load();
   }
+  [[nodiscard]] Result<std::int64_t> rows_of(const char* table) const {
+    return tables->database.query_int(std::string("SELECT count(*) FROM ") + table);
+  }
 
   std::unique_ptr<StoreTables> tables;
 };
@@ -105,7 +108,7 @@ Status TraceReader::for_each_stretch(const std::function<void(const ThreadStretc
 
 Status TraceReader::for_each_thread_reading(
     const std::function<void(const ThreadReading&)>& visit) const {
-  const auto threads = impl_->tables->database.query_int("SELECT count(*) FROM watched_thread");
+  const auto threads = impl_->rows_of("watched_thread");
   if (!threads.ok()) return threads.status();
   return scan_thread_readings(impl_->tables->database, impl_->tables->known(), *threads, visit);
 }
@@ -121,20 +124,19 @@ Status TraceReader::for_each_module_call(
 
 Status TraceReader::for_each_stack_sample(
     const std::function<void(const StackSample&)>& visit) const {
-  Database& database = impl_->tables->database;
-  const auto threads = database.query_int("SELECT count(*) FROM watched_thread");
+  const auto threads = impl_->rows_of("watched_thread");
   if (!threads.ok()) return threads.status();
-  const auto frames = database.query_int("SELECT count(*) FROM frame");
+  const auto frames = impl_->rows_of("frame");
   if (!frames.ok()) return frames.status();
-  return scan_stack_samples(database, impl_->tables->known(), *threads, *frames, visit);
+  return scan_stack_samples(impl_->tables->database, impl_->tables->known(), *threads, *frames,
+                            visit);
 }
 
 Status TraceReader::for_each_native_sample(
     const std::function<void(const NativeSample&)>& visit) const {
-  Database& database = impl_->tables->database;
-  const auto threads = database.query_int("SELECT count(*) FROM watched_thread");
+  const auto threads = impl_->rows_of("watched_thread");
   if (!threads.ok()) return threads.status();
-  return scan_native_samples(database, impl_->tables->known(), *threads, visit);
+  return scan_native_samples(impl_->tables->database, impl_->tables->known(), *threads, visit);
 }
 
 Result<std::int64_t> TraceReader::op_count() const { return impl_->tables->op_count(); }

@@ -20,6 +20,10 @@ class TraceTail::Impl {
   std::unique_ptr<StoreTables> tables;
 
  private:
+  // The highest id in a table; 0 where it is empty.
+  Result<std::int64_t> last_of(const char* table) const {
+    return tables->database.query_int(std::string("SELECT coalesce(max(rowid), 0) FROM ") + table);
+  }
   // Where to begin in a table so that at most `most` rows come; moves `read` to its end.
   Result<std::int64_t> begin_of(const char* table, std::int64_t most, std::int64_t& read,
                                 News& news);
@@ -41,8 +45,7 @@ class TraceTail::Impl {
 
 Result<std::int64_t> TraceTail::Impl::begin_of(const char* table, std::int64_t most,
                                                std::int64_t& read, News& news) {
-  const auto last =
-      tables->database.query_int(std::string("SELECT coalesce(max(rowid), 0) FROM ") + table);
+  const auto last = last_of(table);
   if (!last.ok()) return last.status();
   // A negative last id is a damaged store's, whose rows are then refused.
   const std::int64_t begin = std::max(read, std::max<std::int64_t>(*last, 0) - most);
@@ -86,7 +89,7 @@ Status TraceTail::Impl::read_events(const char* table, std::int64_t most, std::i
 
 Status TraceTail::Impl::read_samples(News& news) {
   const std::int64_t begin = samples_;
-  const auto last = tables->database.query_int("SELECT coalesce(max(rowid), 0) FROM sample");
+  const auto last = last_of("sample");
   if (!last.ok()) return last.status();
   samples_ = *last;
   return scan_samples(
@@ -102,9 +105,6 @@ Status TraceTail::Impl::read_schedule(News& news) {
   auto threads = read_watched_threads(tables->database, tables->known());
   if (!threads.ok()) return threads.status();
   news.watched_threads = *std::move(threads);
-  const auto last_of = [this](const std::string& table) {
-    return tables->database.query_int("SELECT coalesce(max(id), 0) FROM " + table);
-  };
   const auto stretches = last_of("thread_stretch");
   if (!stretches.ok()) return stretches.status();
   const auto readings = last_of("thread_reading");
@@ -125,7 +125,7 @@ Status TraceTail::Impl::read_stacks(std::int64_t most, News& news) {
   if (!frames.ok()) return frames.status();
   news.frames = *std::move(frames);
   frames_ += std::ssize(news.frames);
-  const auto last = tables->database.query_int("SELECT coalesce(max(id), 0) FROM stack_sample");
+  const auto last = last_of("stack_sample");
   if (!last.ok()) return last.status();
   const std::int64_t begin = std::max(stack_samples_, std::max<std::int64_t>(*last, 0) - most);
   stack_samples_ = *last;
@@ -135,7 +135,7 @@ Status TraceTail::Impl::read_stacks(std::int64_t most, News& news) {
 }
 
 Status TraceTail::Impl::read_native_samples(News& news) {
-  const auto last = tables->database.query_int("SELECT coalesce(max(id), 0) FROM native_sample");
+  const auto last = last_of("native_sample");
   if (!last.ok()) return last.status();
   const std::int64_t after = std::exchange(native_samples_, *last);
   return scan_native_samples(
