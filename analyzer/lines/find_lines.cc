@@ -22,6 +22,13 @@ constexpr double kWaitsOnly = 0.95;      // of a thread's samples, to leave it o
 constexpr std::size_t kMostBlocks = 20;  // of steps, for the intervals
 constexpr double kZ = 1.96;              // of a 95 % interval
 
+// Whether a thread that is sampled is found asleep more often than it is.
+bool samples_come_late(const SamplingFacts& sampling) {
+  constexpr double kLatestInPeriods = 5;
+  return sampling.rate > 0 && static_cast<double>(sampling.late_p99_ns) >
+                                  kLatestInPeriods * 1e9 / static_cast<double>(sampling.rate);
+}
+
 const char* category_of(LoopPart part) {
   switch (part) {
     case LoopPart::kInput:

@@ -24,10 +24,4 @@ Result<StackHistory> StackHistory::read(const RecordedRun& recording) {
   return history;
 }
 
-bool samples_come_late(const SamplingFacts& sampling) {
-  constexpr double kLatestInPeriods = 5;
-  return sampling.rate > 0 && static_cast<double>(sampling.late_p99_ns) >
-                                  kLatestInPeriods * 1e9 / static_cast<double>(sampling.rate);
-}
-
 }  // namespace stepscope

@@ -32,7 +32,4 @@ class StackHistory {
   std::unique_ptr<OwnCode> code_;
 };
 
-// Whether a thread that is sampled is found asleep more often than it is.
-bool samples_come_late(const SamplingFacts& sampling);
-
 }  // namespace stepscope

@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "profiler/ring/clock.h"
+
 namespace stepscope {
 namespace {
 
@@ -31,11 +33,7 @@ bool is_ours(std::uint64_t address) {
          info.dli_fbase == own.dli_fbase;
 }
 
-std::int64_t monotonic_ns() {
-  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-// What a thread runs is noted, each kPeriod of its CPU time, and once the reader has let the ring
+// What a thread runs is noted, every kPeriod of its CPU time, and once the reader has let the ring
 // be overwritten, the latest of it.
 TEST(ProgramCounter, IsNotedWhileTheThreadRuns) {
   std::atomic<bool> stop = false;
@@ -49,7 +47,7 @@ TEST(ProgramCounter, IsNotedWhileTheThreadRuns) {
   EXPECT_FALSE(counter.is_open());
   std::vector<ProgramCounter::Note> notes;
   counter.take(notes);
-  const std::int64_t began = monotonic_ns();
+  const std::int64_t began = read_clock_ns(CLOCK_MONOTONIC);
   const int error = counter.open(tid);
   const auto wait_for_notes = [&](std::size_t count) {
     while (error == 0 && notes.size() < count) {
@@ -61,7 +59,7 @@ TEST(ProgramCounter, IsNotedWhileTheThreadRuns) {
   const std::size_t before = notes.size();
   if (error == 0) std::this_thread::sleep_for(5s);  // the ring holds 3.4
   wait_for_notes(before + 20);
-  const std::int64_t ended = monotonic_ns();
+  const std::int64_t ended = read_clock_ns(CLOCK_MONOTONIC);
   stop = true;
   busy.join();
   if (error != 0) GTEST_SKIP() << "perf_event_open: " << std::strerror(error);
