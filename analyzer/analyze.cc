@@ -172,50 +172,127 @@ Result<DeviceUse> add_device_facts(const RecordedRun& recording, const DeviceWor
   return use;
 }
 
-// The reports of a loop: one for each device that worked for it, or one of its thread.
-void report_views(const RecordedRun& recording, const Loop& loop, AttributedLoop& attributed,
-                  const DeviceUse& use, StepSample sample, const OpFacts& facts,
-                  std::size_t warm_up, const Counters& counters, const Schedule& schedule,
-                  const StackHistory& stacks, const NativeSamples& native, const ThreadMarks& marks,
-                  const AnalyzeOptions& options, AnalysisReport& report) {
-  if (recording.facts.windowed && (recording.op_switches.empty() || recording.facts.ops_dropped))
-    drop_partial_edges(attributed.steps);
-  if (attributed.late_ops > 0)
-    report.losses.push_back({loop.thread, "late_op", attributed.late_ops});
-  std::shared_ptr<const Predictor> predictor;
-  for (const Viewpoint from : viewpoints_of(attributed)) {
-    if (report.loops.size() >= kMostLoops) {  // of loops, each seen from each of its devices
-      ++report.loops_left_out;
-      continue;
-    }
-    auto loop_report = report_loop(recording, loop, attributed, use, from, warm_up, counters,
-                                   schedule, native, options);
-    if (loop_report.analysed.empty()) continue;
-    loop_report.op_facts = facts;
-    find_lines(recording, loop, stacks, loop_report);
-    if (predictor == nullptr)
-      predictor = make_predictor(loop_report, attributed.split.get(), std::move(sample));
-    add_advice(loop_report, recording, counters, marks, predictor);
-    if (options.keep_predictor) loop_report.predictor = predictor;
-    report.loops.push_back(std::move(loop_report));
-  }
+// What is read of a recording before its ops.
+struct Inputs {
+  DeviceWork devices;
+  Counters counters;
+  StackHistory stacks;
+  ModuleHistory modules;
+  NativeSamples native;
+};
+
+Result<Inputs> read_inputs(const RecordedRun& recording) {
+  auto devices = DeviceWork::read(recording);
+  if (!devices.ok()) return devices.status();
+  auto counters = read_counters(recording);
+  if (!counters.ok()) return counters.status();
+  auto stacks = StackHistory::read(recording);
+  if (!stacks.ok()) return stacks.status();
+  auto modules = ModuleHistory::read(recording);
+  if (!modules.ok()) return modules.status();
+  auto native = NativeSamples::read(recording);
+  if (!native.ok()) return native.status();
+  return Inputs{*std::move(devices), *std::move(counters), *std::move(stacks), *std::move(modules),
+                *std::move(native)};
 }
 
-// Where no loop was found: where the time of the recording went, without a verdict.
-Status add_whole(const RecordedRun& recording, const DeviceWork& devices, const Counters& counters,
-                 NativeSamples& native, AnalysisReport& report) {
+// Adds the reports of loops to that of their run.
+class LoopReporter {
+ public:
+  LoopReporter(const RecordedRun& recording, const StackHistory& stacks,
+               const AnalyzeOptions& options, AnalysisReport& report)
+      : stacks_(stacks), options_(options), report_(report), marks_(recording.phases) {}
+
+  // One for each device that worked for the loop, or one of its thread.
+  void add(const LoopFacts& facts, const OpFacts& op_facts, StepSample sample) {
+    if (facts.attributed.late_ops > 0)
+      report_.losses.push_back({facts.loop.thread, "late_op", facts.attributed.late_ops});
+    std::shared_ptr<const Predictor> predictor;
+    for (const Viewpoint from : viewpoints_of(facts.attributed)) {
+      if (report_.loops.size() >= kMostLoops) {  // of loops, each seen from each of its devices
+        ++report_.loops_left_out;
+        continue;
+      }
+      auto loop_report = report_loop(facts, from, options_);
+      if (loop_report.analysed.empty()) continue;
+      loop_report.op_facts = op_facts;
+      find_lines(facts.recording, facts.loop, stacks_, loop_report);
+      if (predictor == nullptr)
+        predictor = make_predictor(loop_report, facts.attributed.split.get(), std::move(sample));
+      add_advice(loop_report, facts.recording, facts.counters, marks_, predictor);
+      if (options_.keep_predictor) loop_report.predictor = predictor;
+      report_.loops.push_back(std::move(loop_report));
+    }
+  }
+
+ private:
+  const StackHistory& stacks_;
+  const AnalyzeOptions& options_;
+  AnalysisReport& report_;
+  const ThreadMarks marks_;
+};
+
+// Where no loop was found: what was seen, and where the time of the recording went, without a
+// verdict.
+Status report_no_loops(const RecordedRun& recording, Inputs& inputs, AnalysisReport& report) {
+  report.no_steps = what_was_seen(recording);
+  if (!recording.devices.empty()) {
+    auto origins = read_origins(recording, inputs.devices);
+    if (!origins.ok()) return origins.status();
+    const auto added =
+        add_device_facts(recording, inputs.devices, *std::move(origins), {}, report);
+    if (!added.ok()) return added.status();
+  }
   const auto whole = whole_recording(recording);
   if (!whole.ok()) return whole.status();
   if (!*whole) return {};
   const std::vector<Loop> loops = {**whole};
   AnalyzeOptions options;
   options.op_samples = false;
-  auto swept = RunSweep(recording, devices, ModuleHistory(), loops, options).sweep(native);
+  auto swept =
+      RunSweep(recording, inputs.devices, ModuleHistory(), loops, options).sweep(inputs.native);
   if (!swept.ok()) return swept.status();
   const auto schedule = read_schedule(recording, {loops.front().thread});
   if (!schedule.ok()) return schedule.status();
-  report.whole = report_loop(recording, loops.front(), swept->loops.front(), {}, Viewpoint{}, 1,
-                             counters, *schedule, native, options);
+  report.whole = report_loop({recording, loops.front(), swept->loops.front(), 1, DeviceUse{},
+                              inputs.counters, *schedule, inputs.native},
+                             Viewpoint{}, options);
+  return {};
+}
+
+Status report_loops(const RecordedRun& recording, const std::vector<Loop>& loops, Inputs& inputs,
+                    const AnalyzeOptions& options, AnalysisReport& report) {
+  RunSweep sweep(recording, inputs.devices, inputs.modules, loops, options);
+  auto swept = sweep.sweep(inputs.native);
+  if (!swept.ok()) return swept.status();
+  const auto use =
+      add_device_facts(recording, inputs.devices, std::move(swept->origins), swept->loops, report);
+  if (!use.ok()) return use.status();
+  report.priority_times = std::move(swept->older.steps);
+  report.utilizations = std::move(swept->older.devices);
+  std::set<ThreadId> loop_threads;
+  for (const Loop& loop : loops) loop_threads.insert(loop.thread);
+  const auto schedule = read_schedule(recording, loop_threads);
+  if (!schedule.ok()) return schedule.status();
+
+  LoopReporter reporter(recording, inputs.stacks, options, report);
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    AttributedLoop& attributed = swept->loops[i];
+    if (recording.facts.windowed && (recording.op_switches.empty() || recording.facts.ops_dropped))
+      drop_partial_edges(attributed.steps);
+    reporter.add({recording, loops[i], attributed, sweep.warm_up(i), *use, inputs.counters,
+                  *schedule, inputs.native},
+                 swept->facts[i], std::move(swept->samples[i]));
+  }
+  if (report.loops.empty()) return no_such_steps(*options.steps, loops);
+  for (LoopReport& loop : report.loops) {
+    if (Status status = find_modules(recording, loops, inputs.modules, loop); !status.ok())
+      return status;
+  }
+  std::stable_sort(
+      report.loops.begin(), report.loops.end(),
+      [](const LoopReport& a, const LoopReport& b) { return step_time_of(a) > step_time_of(b); });
+  report.ranks = compare_ranks(report.loops, options.steps);
   return {};
 }
 
@@ -228,61 +305,15 @@ Result<AnalysisReport> analyze(const RecordedRun& recording, const AnalyzeOption
   report.op_count = recording.op_count;
   report.only = options.steps;
 
-  const auto devices = DeviceWork::read(recording);
-  if (!devices.ok()) return devices.status();
-  const auto counters = read_counters(recording);
-  if (!counters.ok()) return counters.status();
-  const auto stacks = StackHistory::read(recording);
-  if (!stacks.ok()) return stacks.status();
-  const auto modules = ModuleHistory::read(recording);
-  if (!modules.ok()) return modules.status();
+  auto inputs = read_inputs(recording);
+  if (!inputs.ok()) return inputs.status();
   auto loops = loops_of(recording);
   if (!loops.ok()) return loops.status();
   report.loops_left_out = keep_longest(*loops);
-  auto native = NativeSamples::read(recording);
-  if (!native.ok()) return native.status();
-  if (loops->empty()) {
-    report.no_steps = what_was_seen(recording);
-    if (!recording.devices.empty()) {
-      auto origins = read_origins(recording, *devices);
-      if (!origins.ok()) return origins.status();
-      const auto added = add_device_facts(recording, *devices, *std::move(origins), {}, report);
-      if (!added.ok()) return added.status();
-    }
-    if (Status status = add_whole(recording, *devices, *counters, *native, report); !status.ok())
-      return status;
-    add_processes(recording, *counters, *stacks, report);
-    return report;
-  }
-  RunSweep sweep(recording, *devices, *modules, *loops, options);
-  auto swept = sweep.sweep(*native);
-  if (!swept.ok()) return swept.status();
-
-  const auto use =
-      add_device_facts(recording, *devices, std::move(swept->origins), swept->loops, report);
-  if (!use.ok()) return use.status();
-  report.priority_times = std::move(swept->older.steps);
-  report.utilizations = std::move(swept->older.devices);
-  std::set<ThreadId> loop_threads;
-  for (const Loop& loop : *loops) loop_threads.insert(loop.thread);
-  const auto schedule = read_schedule(recording, loop_threads);
-  if (!schedule.ok()) return schedule.status();
-  const ThreadMarks marks(recording.phases);
-  for (std::size_t i = 0; i < loops->size(); ++i) {
-    report_views(recording, (*loops)[i], swept->loops[i], *use, std::move(swept->samples[i]),
-                 swept->facts[i], sweep.warm_up(i), *counters, *schedule, *stacks, *native, marks,
-                 options, report);
-  }
-  if (report.loops.empty()) return no_such_steps(*options.steps, *loops);
-  for (LoopReport& loop : report.loops) {
-    if (Status status = find_modules(recording, *loops, *modules, loop); !status.ok())
-      return status;
-  }
-  std::stable_sort(
-      report.loops.begin(), report.loops.end(),
-      [](const LoopReport& a, const LoopReport& b) { return step_time_of(a) > step_time_of(b); });
-  report.ranks = compare_ranks(report.loops, options.steps);
-  add_processes(recording, *counters, *stacks, report);
+  const Status status = loops->empty() ? report_no_loops(recording, *inputs, report)
+                                       : report_loops(recording, *loops, *inputs, options, report);
+  if (!status.ok()) return status;
+  add_processes(recording, inputs->counters, inputs->stacks, report);
   return report;
 }
 

@@ -307,10 +307,11 @@ void drop_partial_edges(std::vector<AttributedStep>& steps) {
   for (const std::size_t i : edges) steps[i].ops_recorded = false;
 }
 
-LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
-                       const AttributedLoop& attributed, const DeviceUse& use, Viewpoint from,
-                       std::size_t warm_up, const Counters& counters, const Schedule& schedule,
-                       const NativeSamples& native, const AnalyzeOptions& options) {
+LoopReport report_loop(const LoopFacts& facts, Viewpoint from, const AnalyzeOptions& options) {
+  const RecordedRun& recording = facts.recording;
+  const Loop& loop = facts.loop;
+  const AttributedLoop& attributed = facts.attributed;
+  const std::size_t warm_up = facts.warm_up;
   LoopReport report;
   name_thread(report, recording, loop.thread);
   name_device(report, recording, from.device);
@@ -331,7 +332,7 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
   }
   const std::vector<Step>& on_host = of_device ? thread_steps : report.steps;
   const auto phases = phases_of(recording, loop);
-  const NativeTime native_time(native, phases, schedule.stretches_of(loop.thread), report);
+  const NativeTime native_time(facts.native, phases, facts.schedule.stretches_of(loop.thread), report);
   if (attributed.devices.empty()) native_time.split_host_time(report.steps);
   choose_steps(attributed, StepChoice(loop, attributed, report.steps, options),
                !loop.input.begins.empty(), report);
@@ -359,14 +360,14 @@ LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
   report.ops = op_rows(op_table, attributed.merged_ops, split, recording);
   report.merged_ops = attributed.merged_ops;
   report.merged_kernels = of_device ? attributed.merged_kernels : 0;
-  if (of_device) add_device_rows(report, attributed, from.index, first.steady, use, recording);
+  if (of_device) add_device_rows(report, attributed, from.index, first.steady, facts.use, recording);
   add_op_samples(report, op_table.sorted(), attributed.op_blocks);
   report.populations = describe_populations(report.steps, report.analysed);
   report.drift = find_drift(report);
   report.run_use = measure_run_use(on_host, report.segments, recording.facts.duration_ns);
-  report.memory = measure_memory_pressure(report, counters);
+  report.memory = measure_memory_pressure(report, facts.counters);
   report.verdict.thread = loop.thread;
-  measure_starvation(report, phases, schedule, counters, recording);
+  measure_starvation(report, phases, facts.schedule, facts.counters, recording);
   report.verdict.device = from.device;
   judge(report,
         {recording.op_count, lost_events(recording.losses), recording.facts.is_incomplete()});

@@ -30,10 +30,19 @@ bool is_asked_for(const AnalyzeOptions& options, const Loop& loop, std::size_t s
 // at an edge of a stretch of recorded steps and has far fewer ops than the others there.
 void drop_partial_edges(std::vector<AttributedStep>& steps);
 
-// Everything except the advice. `analysed` is empty when no step was requested.
-LoopReport report_loop(const RecordedRun& recording, const Loop& loop,
-                       const AttributedLoop& attributed, const DeviceUse& use, Viewpoint from,
-                       std::size_t warm_up, const Counters& counters, const Schedule& schedule,
-                       const NativeSamples& native, const AnalyzeOptions& options);
+// What the report of a loop is made from.
+struct LoopFacts {
+  const RecordedRun& recording;
+  const Loop& loop;
+  const AttributedLoop& attributed;
+  std::size_t warm_up;  // how many of its first steps are no steady ones
+  const DeviceUse& use;
+  const Counters& counters;
+  const Schedule& schedule;
+  const NativeSamples& native;
+};
+
+// Everything except lines, modules and advice. `analysed` is empty when no step was requested.
+LoopReport report_loop(const LoopFacts& facts, Viewpoint from, const AnalyzeOptions& options);
 
 }  // namespace stepscope

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "analyzer/serving/lengths.h"
-#include "analyzer/steps/segments.h"
+#include "analyzer/steps/segment_marks.h"
 
 namespace stepscope {
 namespace {

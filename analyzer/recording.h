@@ -122,7 +122,7 @@ std::optional<bool> parse_switch(const std::optional<std::string>& text);
 // Moves the marks of lengths (serving/lengths.h) from `phases` to `lengths`, where they belong.
 void take_lengths(RecordedRun& recording);
 
-// Moves the marks of a model's mode (steps/segments.h) from `phases` to `modes`, where they belong.
+// Moves the marks of a model's mode (steps/segment_marks.h) from `phases` to `modes`, where they belong.
 void take_modes(RecordedRun& recording);
 
 // Moves the marks where op recording began and ended from `phases` to `op_switches`.

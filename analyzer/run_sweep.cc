@@ -7,7 +7,7 @@
 #include "analyzer/loop_report.h"
 #include "analyzer/serving/step_work.h"
 #include "analyzer/simulate/device_tasks.h"
-#include "analyzer/steps/segments.h"
+#include "analyzer/steps/segment_ranges.h"
 #include "analyzer/steps/warm_up.h"
 
 namespace stepscope {

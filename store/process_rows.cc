@@ -88,6 +88,9 @@ UnfinishedOp unfinished_op_of(const Statement& row, RowCheck& check) {
 Status ProcessWriter::prepare(Database& database) {
   const StatementText statements[] = {
       {&process_, "INSERT INTO process VALUES (NULL, ?1, ?2, ?3, ?4, ?5)"},
+      {&thread_, "INSERT INTO thread VALUES (NULL, ?1, ?2, ?3, ?4)"},
+      {&update_thread_,
+       "UPDATE thread SET process_id = ?1, tid = ?2, torch_id = ?3, name = ?4 WHERE id = ?5"},
       {&end_, "INSERT OR REPLACE INTO process_end VALUES (?1, ?2, ?3, ?4, ?5, ?6)"},
       {&unfinished_, "INSERT INTO unfinished_op VALUES (NULL, ?1, ?2, ?3, ?4, ?5)"},
       {&sample_, "INSERT INTO sample VALUES (?1, ?2, ?3, ?4, ?5)"}};
@@ -99,6 +102,19 @@ Status ProcessWriter::add(const Process& process) {
   const std::string command = clean_utf8(process.command);
   return process_.run(process.pid, std::string_view(name), std::string_view(command),
                       unless(process.parent_pid, 0), unless(process.rank, -1));
+}
+
+Status ProcessWriter::add(const Thread& thread) {
+  const std::string name = clean_utf8(thread.name);
+  return thread_.run(static_cast<std::int64_t>(thread.process), thread.tid,
+                     nullable(thread.torch_id), std::string_view(name));
+}
+
+Status ProcessWriter::update(ThreadId id, const Thread& thread) {
+  const std::string name = clean_utf8(thread.name);
+  return update_thread_.run(static_cast<std::int64_t>(thread.process), thread.tid,
+                            nullable(thread.torch_id), std::string_view(name),
+                            static_cast<std::int64_t>(id));
 }
 
 Status ProcessWriter::add(const ProcessEnd& end) {

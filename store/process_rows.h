@@ -1,5 +1,5 @@
-// What a store says of processes as wholes, as rows: who they are, how they ended and in which op,
-// and their counters. Internal to store/.
+// What a store says of processes as wholes, as rows: who they and their threads are, how they ended
+// and in which op, and their counters. Internal to store/.
 #pragma once
 
 #include <functional>
@@ -20,12 +20,14 @@ class ProcessWriter {
 
   // Each within the open transaction.
   Status add(const Process& process);
+  Status add(const Thread& thread);
+  Status update(ThreadId id, const Thread& thread);
   Status add(const ProcessEnd& end);  // replaces what was said of the same process
   Status add(const UnfinishedOp& op);
   Status add(const Sample& sample);
 
  private:
-  Statement process_, end_, unfinished_, sample_;
+  Statement process_, thread_, update_thread_, end_, unfinished_, sample_;
 };
 
 // Each refuses what row_check.h does not let pass. `known`: the rows that these refer to.

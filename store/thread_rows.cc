@@ -5,12 +5,13 @@
 
 #include "store/limits.h"
 #include "store/rows.h"
+#include "store/table_rows.h"
 #include "store/utf8.h"
 
 namespace stepscope {
 
 Status ThreadWriter::prepare(Database& database) {
-  const std::pair<Statement*, const char*> statements[] = {
+  const StatementText statements[] = {
       {&stretch_, "INSERT INTO thread_stretch VALUES (NULL, ?1, ?2, ?3, ?4, ?5)"},
       {&thread_, "INSERT INTO watched_thread VALUES (NULL, ?1, ?2, ?3, ?4)"},
       {&reading_, "INSERT INTO thread_reading VALUES (NULL, ?1, ?2, ?3, ?4, ?5)"},
@@ -18,12 +19,7 @@ Status ThreadWriter::prepare(Database& database) {
       {&sample_, "INSERT INTO stack_sample VALUES (NULL, ?1, ?2, ?3, ?4, ?5)"},
       {&native_, "INSERT INTO native_sample VALUES (NULL, ?1, ?2, ?3)"},
       {&module_, "INSERT INTO module_call VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"}};
-  for (const auto& [statement, sql] : statements) {
-    Result<Statement> prepared = database.prepare(sql);
-    if (!prepared.ok()) return prepared.status();
-    *statement = std::move(*prepared);
-  }
-  return {};
+  return prepare_all(database, statements);
 }
 
 Status ThreadWriter::add(const ThreadStretch& stretch) {

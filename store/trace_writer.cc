@@ -97,8 +97,8 @@ class TraceWriter::Impl {
   ProcessWriter processes_;
   ThreadWriter threads_;
   DeviceWriter devices_;
-  Statement begin_, commit_, insert_ops_, insert_shapes_, insert_phase_, insert_thread_,
-      update_thread_, update_loss_, insert_loss_, set_meta_;
+  Statement begin_, commit_, insert_ops_, insert_shapes_, insert_phase_, update_loss_,
+      insert_loss_, set_meta_;
 };
 
 Status TraceWriter::Impl::prepare() {
@@ -115,9 +115,6 @@ Status TraceWriter::Impl::prepare() {
        "INSERT INTO op_shapes SELECT ?1 + rowid, shapes_id FROM op_batch"
        " WHERE shapes_id IS NOT NULL"},
       {&insert_phase_, "INSERT INTO phase VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6)"},
-      {&insert_thread_, "INSERT INTO thread VALUES (NULL, ?1, ?2, ?3, ?4)"},
-      {&update_thread_,
-       "UPDATE thread SET process_id = ?1, tid = ?2, torch_id = ?3, name = ?4 WHERE id = ?5"},
       {&update_loss_,
        "UPDATE loss SET count = min(count + ?3, ?4) WHERE thread_id IS ?1 AND kind = ?2"},
       {&insert_loss_, "INSERT INTO loss VALUES (?1, ?2, ?3)"},
@@ -201,19 +198,13 @@ Result<ProcessId> TraceWriter::Impl::add_process(const Process& process) {
 
 Result<ThreadId> TraceWriter::Impl::add_thread(const Thread& thread) {
   if (Status status = begin(); !status.ok()) return status;
-  const std::string name = clean_utf8(thread.name);
-  const Status status = insert_thread_.run(static_cast<std::int64_t>(thread.process), thread.tid,
-                                           nullable(thread.torch_id), std::string_view(name));
-  if (!status.ok()) return keep(status);
+  if (Status status = processes_.add(thread); !status.ok()) return keep(status);
   return static_cast<ThreadId>(sqlite3_last_insert_rowid(database_.handle()));
 }
 
 Status TraceWriter::Impl::update_thread(ThreadId id, const Thread& thread) {
   if (Status status = begin(); !status.ok()) return status;
-  const std::string name = clean_utf8(thread.name);
-  return keep(update_thread_.run(static_cast<std::int64_t>(thread.process), thread.tid,
-                                 nullable(thread.torch_id), std::string_view(name),
-                                 static_cast<std::int64_t>(id)));
+  return keep(processes_.update(id, thread));
 }
 
 Status TraceWriter::Impl::add_ops(std::span<const Op> ops) {
@@ -362,23 +353,6 @@ Status TraceWriter::update_device(DeviceId id, const Device& device) {
   return impl_->update_device(id, device);
 }
 Result<StreamId> TraceWriter::add_stream(const Stream& stream) { return impl_->add_stream(stream); }
-Status TraceWriter::add(std::span<const Op> rows) { return impl_->add_ops(rows); }
-Status TraceWriter::add(std::span<const Phase> rows) { return impl_->add(rows); }
-Status TraceWriter::add(std::span<const ProcessEnd> rows) { return impl_->add(rows); }
-Status TraceWriter::add(std::span<const UnfinishedOp> rows) { return impl_->add(rows); }
-Status TraceWriter::add(std::span<const Sample> rows) { return impl_->add(rows); }
-Status TraceWriter::add(std::span<const ThreadStretch> rows) { return impl_->add(rows); }
-Status TraceWriter::add(std::span<const ThreadReading> rows) { return impl_->add(rows); }
-Status TraceWriter::add(std::span<const StackFrame> rows) { return impl_->add(rows); }
-Status TraceWriter::add(std::span<const StackSample> rows) { return impl_->add(rows); }
-Status TraceWriter::add(std::span<const NativeSample> rows) { return impl_->add(rows); }
-Status TraceWriter::add(std::span<const ModuleCall> rows) { return impl_->add(rows); }
-Status TraceWriter::add(std::span<const ApiCall> rows) { return impl_->add(rows); }
-Status TraceWriter::add(std::span<const Kernel> rows) { return impl_->add(rows); }
-Status TraceWriter::add(std::span<const Copy> rows) { return impl_->add(rows); }
-Status TraceWriter::add(std::span<const Memset> rows) { return impl_->add(rows); }
-Status TraceWriter::add(std::span<const Sync> rows) { return impl_->add(rows); }
-Status TraceWriter::add(std::span<const Loss> rows) { return impl_->add(rows); }
 Status TraceWriter::set_meta(std::string_view key, std::string_view value) {
   return impl_->set_meta(key, value);
 }
@@ -401,5 +375,32 @@ Status TraceWriter::finish() {
   impl_.reset();
   return status;
 }
+
+template <StoredRow Row>
+Status TraceWriter::add_rows(std::span<const Row> rows) {
+  if constexpr (std::is_same_v<Row, Op>) {
+    return impl_->add_ops(rows);
+  } else {
+    return impl_->add(rows);
+  }
+}
+
+template Status TraceWriter::add_rows(std::span<const Op> rows);
+template Status TraceWriter::add_rows(std::span<const Phase> rows);
+template Status TraceWriter::add_rows(std::span<const ProcessEnd> rows);
+template Status TraceWriter::add_rows(std::span<const UnfinishedOp> rows);
+template Status TraceWriter::add_rows(std::span<const Sample> rows);
+template Status TraceWriter::add_rows(std::span<const ThreadStretch> rows);
+template Status TraceWriter::add_rows(std::span<const ThreadReading> rows);
+template Status TraceWriter::add_rows(std::span<const StackFrame> rows);
+template Status TraceWriter::add_rows(std::span<const StackSample> rows);
+template Status TraceWriter::add_rows(std::span<const NativeSample> rows);
+template Status TraceWriter::add_rows(std::span<const ModuleCall> rows);
+template Status TraceWriter::add_rows(std::span<const ApiCall> rows);
+template Status TraceWriter::add_rows(std::span<const Kernel> rows);
+template Status TraceWriter::add_rows(std::span<const Copy> rows);
+template Status TraceWriter::add_rows(std::span<const Memset> rows);
+template Status TraceWriter::add_rows(std::span<const Sync> rows);
+template Status TraceWriter::add_rows(std::span<const Loss> rows);
 
 }  // namespace stepscope

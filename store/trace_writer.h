@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <ranges>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -22,9 +23,8 @@ namespace stepscope {
 // What create() does when the path is taken. A file that is not a Stepscope store, or one that
 // another process is recording into, is never touched.
 enum class ExistingStore : std::uint8_t {
-  // An earlier store becomes PATH.old, replacing an earlier PATH.old. Without a single event it
-  // does
-  // not: it goes.
+  // An earlier store becomes PATH.old, replacing an earlier PATH.old. One without a single event is
+  // removed instead.
   kKeepAsOld,
   kRefuse,
 };
@@ -67,26 +67,16 @@ class TraceWriter {
   Result<DeviceId> add_device(const Device& device);
   Status update_device(DeviceId id, const Device& device);
   Result<StreamId> add_stream(const Stream& stream);
-  Status add(std::span<const Op> rows);  // the bulk path
-  Status add(std::span<const Phase> rows);
-  Status add(std::span<const ProcessEnd> rows);
-  Status add(std::span<const UnfinishedOp> rows);
-  Status add(std::span<const Sample> rows);
-  Status add(std::span<const ThreadStretch> rows);
-  Status add(std::span<const ThreadReading> rows);
-  Status add(std::span<const StackFrame> rows);
-  Status add(std::span<const StackSample> rows);
-  Status add(std::span<const NativeSample> rows);
-  Status add(std::span<const ApiCall> rows);
-  Status add(std::span<const Kernel> rows);
-  Status add(std::span<const Copy> rows);
-  Status add(std::span<const Memset> rows);
-  Status add(std::span<const Sync> rows);
-  Status add(std::span<const ModuleCall> rows);
-  Status add(std::span<const Loss> rows);  // each adds to what is stored for its thread and kind
+  // Rows of one kind, in a vector, span or array. A Loss adds to what is stored for its thread and
+  // kind.
+  template <std::ranges::contiguous_range Rows>
+    requires StoredRow<std::ranges::range_value_t<Rows>>
+  Status add(const Rows& rows) {
+    return add_rows(std::span<const std::ranges::range_value_t<Rows>>(rows));
+  }
   template <StoredRow Row>
   Status add(const Row& row) {
-    return add(std::span<const Row>(&row, 1));
+    return add_rows(std::span<const Row>(&row, 1));
   }
   Status set_meta(std::string_view key, std::string_view value);  // replaces
 
@@ -103,6 +93,8 @@ class TraceWriter {
  private:
   class Impl;
   explicit TraceWriter(std::unique_ptr<Impl> impl);
+  template <StoredRow Row>
+  Status add_rows(std::span<const Row> rows);
   std::unique_ptr<Impl> impl_;
 };
 

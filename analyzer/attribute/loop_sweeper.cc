@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "analyzer/steps/segments.h"
+#include "analyzer/steps/segment_ranges.h"
 
 namespace stepscope {
 namespace {

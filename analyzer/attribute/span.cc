@@ -8,7 +8,7 @@
 
 #include "analyzer/attribute/closures.h"
 #include "analyzer/attribute/nesting.h"
-#include "analyzer/steps/segments.h"
+#include "analyzer/steps/segment_ranges.h"
 
 namespace stepscope {
 namespace {

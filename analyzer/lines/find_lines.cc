@@ -234,19 +234,13 @@ class SteadySteps {
     if (after == report_.steps.begin()) return std::nullopt;
     const auto index = static_cast<std::size_t>(after - report_.steps.begin()) - 1;
     if (index < first_ || index - first_ >= wanted_.size() || !wanted_[index - first_] ||
-        time >= report_.steps[index].end() || in_segment(time)) {
+        time >= report_.steps[index].end() || in_segment(time, report_.segments)) {
       return std::nullopt;
     }
     return index;
   }
 
  private:
-  [[nodiscard]] bool in_segment(SessionTime time) const {
-    return std::ranges::any_of(report_.segments, [&](const LoopSegment& segment) {
-      return segment.start <= time && time < segment.start + segment.dur;
-    });
-  }
-
   const LoopReport& report_;
   std::size_t first_ = 0;
   std::vector<bool> wanted_;

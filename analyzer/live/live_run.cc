@@ -6,6 +6,7 @@
 #include "analyzer/analyze.h"
 #include "analyzer/lines/find_lines.h"
 #include "analyzer/lines/last_lines.h"
+#include "analyzer/steps/segment_ranges.h"
 #include "analyzer/steps/segments.h"
 #include "store/counters.h"
 

@@ -10,7 +10,7 @@
 
 #include "analyzer/steps/accumulation.h"
 #include "analyzer/steps/sampler_marks.h"
-#include "analyzer/steps/segments.h"
+#include "analyzer/steps/segment_ranges.h"
 
 namespace stepscope {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "analyzer/steps/segments.h"
+#include "analyzer/steps/segment_marks.h"
 
 namespace stepscope {
 namespace {

@@ -2,28 +2,20 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <set>
-#include <string>
 #include <utility>
 
 #include "analyzer/median.h"
 #include "analyzer/steps/accumulation.h"
 #include "analyzer/steps/pauses.h"
+#include "analyzer/steps/segment_marks.h"
+#include "analyzer/steps/segment_ranges.h"
 
 namespace stepscope {
 namespace {
-
-TimeRange range_of(const LoopSegment& segment) {
-  return {segment.start, segment.start + segment.dur};
-}
-
-bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 using KindCounts = std::array<int, kSegmentKindCount>;
 
@@ -329,31 +321,7 @@ void remove_input_in_segments(Loop& loop) {
                 [&](SessionTime begin) { return in_segment(begin, loop.segments); });
 }
 
-// The first segment that ends after `time`.
-auto first_after(std::span<const LoopSegment> segments, SessionTime time) {
-  return std::partition_point(segments.begin(), segments.end(), [time](const LoopSegment& segment) {
-    return range_of(segment).end <= time;
-  });
-}
-
 }  // namespace
-
-std::optional<SegmentKind> segment_of_scope(std::string_view name) {
-  constexpr std::array<std::string_view, 9> kEvaluation = {"eval",       "evaluate", "evaluation",
-                                                           "val",        "valid",    "validate",
-                                                           "validation", "test",     "testing"};
-  constexpr std::array<std::string_view, 5> kCheckpoint = {"checkpoint", "checkpoints", "ckpt",
-                                                           "save_checkpoint", "torch.save"};
-  std::string word;
-  for (const char c : name) {
-    const auto letter = static_cast<unsigned char>(c);
-    if (std::isalpha(letter) == 0 && c != '.' && c != '_') break;
-    word += static_cast<char>(std::tolower(letter));
-  }
-  if (is_one_of(word, kEvaluation)) return SegmentKind::kEvaluation;
-  if (is_one_of(word, kCheckpoint)) return SegmentKind::kCheckpoint;
-  return std::nullopt;
-}
 
 std::vector<LoopSegment> find_segments(const std::vector<Phase>& phases,
                                        const std::vector<Phase>& modes, const Loop& loop,
@@ -391,28 +359,6 @@ std::vector<Phase> training_phases(const RecordedRun& recording) {
     first = last;
   }
   return all;
-}
-
-std::vector<TimeRange> outside_of(TimeRange range, std::span<const LoopSegment> segments) {
-  std::vector<TimeRange> parts;
-  for (auto it = first_after(segments, range.start); it != segments.end() && it->start < range.end;
-       ++it) {
-    if (range.start < it->start) parts.push_back({range.start, it->start});
-    range.start = std::min(range_of(*it).end, range.end);
-  }
-  if (range.start < range.end) parts.push_back(range);
-  return parts;
-}
-
-Duration length_outside_of(TimeRange range, std::span<const LoopSegment> segments) {
-  Duration sum{0};
-  for (const TimeRange part : outside_of(range, segments)) sum += part.length();
-  return sum;
-}
-
-bool in_segment(SessionTime time, std::span<const LoopSegment> segments) {
-  const auto it = first_after(segments, time);
-  return it != segments.end() && it->start <= time;
 }
 
 }  // namespace stepscope

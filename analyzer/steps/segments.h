@@ -14,7 +14,6 @@
 #pragma once
 
 #include <functional>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -23,14 +22,6 @@
 #include "store/analysis.h"
 
 namespace stepscope {
-
-// Names of the instant scopes that mark when a model changed its mode.
-inline constexpr std::string_view kEvalMark = "eval()";
-inline constexpr std::string_view kTrainMark = "train()";
-inline bool is_mode_mark(std::string_view name) { return name == kEvalMark || name == kTrainMark; }
-
-// "evaluation", "validate 3", "Test"; "checkpoint", "torch.save". Nothing for other scopes.
-std::optional<SegmentKind> segment_of_scope(std::string_view name);
 
 // All phases of the run but the waits for batches of evaluations, as far as modes and scopes show
 // them: what find_loops() may tell steps by.
@@ -45,13 +36,5 @@ std::vector<LoopSegment> find_segments(const std::vector<Phase>& phases,
 // Fills Loop::segments, and removes from the loops what lies in them: steps (of a user who marks
 // those of an evaluation too) and inferred input.
 void find_segments(const RecordedRun& recording, std::vector<Loop>& loops);
-
-// The parts of `range` outside of `segments`, which are in order.
-std::vector<TimeRange> outside_of(TimeRange range, std::span<const LoopSegment> segments);
-// Their sum.
-Duration length_outside_of(TimeRange range, std::span<const LoopSegment> segments);
-
-// Whether `time` lies in one of `segments`, which are in order.
-bool in_segment(SessionTime time, std::span<const LoopSegment> segments);
 
 }  // namespace stepscope

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 
-#include "analyzer/steps/segments.h"
+#include "analyzer/steps/segment_ranges.h"
 #include "analyzer/verdict/summary.h"
 
 namespace stepscope {

@@ -8,10 +8,8 @@
 #include <utility>
 
 #include "profiler/recorder/counter_samples.h"
-#include "profiler/recorder/loaded_versions.h"
 #include "profiler/recorder/pace.h"
 #include "profiler/recorder/process_info.h"
-#include "profiler/recorder/run_meta.h"
 #include "profiler/ring/stack_taker.h"
 
 namespace stepscope {
@@ -50,8 +48,7 @@ RunRecorder::RunRecorder(std::unique_ptr<StoreSession> session, std::unique_ptr<
       layout_(lay_out_region(plan.ring_bytes)),
       session_(std::move(session)),
       listener_(std::move(listener)),
-      stacks_(plan.lines_rate),
-      identities_(own_identity()) {}
+      stacks_(plan.lines_rate) {}
 
 RunRecorder::~RunRecorder() = default;
 
@@ -87,6 +84,7 @@ void RunRecorder::stop_op_callbacks() noexcept {
 Status RunRecorder::look() {
   busy_ = false;
   behind_ = false;
+  if (!session_->begun()) return {};  // nothing has come yet
   for (WatchedProcess& process : processes_) {
     if (process.ended) continue;
     // Asked first: what it wrote before it ended is then in the rings.
@@ -99,14 +97,15 @@ Status RunRecorder::look() {
         exited > 0 ? end(process, EndKind::kExit, exited - 1) : end(process, EndKind::kSignal, 0);
     if (!status.ok()) return status;
   }
-  if (Status status = store_source_state(); !status.ok()) return status;
+  if (Status status = description_.store_source_state(store()); !status.ok()) return status;
   const std::int64_t now = read_clock_ns(CLOCK_MONOTONIC);
   if (now - last_sample_ns_ >= kSamplePeriodNs) {
     last_sample_ns_ = now;
     if (Status status = sample(); !status.ok()) return status;
   }
   if (!session_->flush_is_due()) return {};
-  if (Status status = store_torch_settings(); !status.ok()) return status;
+  if (Status status = description_.store_torch_settings(store(), processes_); !status.ok())
+    return status;
   return session_->flush();
 }
 
@@ -145,7 +144,6 @@ void RunRecorder::count_events_of(const Listener::Arrival& arrival) {
 
 Status RunRecorder::add_process(Listener::Arrival& arrival) {
   if (Status status = session_->begin(); !status.ok()) return status;
-  source_.start(plan_.source_folders);
   // The same process again: it has become another program.
   if (WatchedProcess* before = find_running(arrival.pid)) {
     if (Status status = drain(*before); !status.ok()) return status;
@@ -156,7 +154,8 @@ Status RunRecorder::add_process(Listener::Arrival& arrival) {
   process.rank = arrival.hello.rank;
   const auto id = store().add_process(process);
   if (!id.ok()) return id.status();
-  if (Status status = store_identity(process); !status.ok()) return status;
+  if (Status status = description_.add(store(), process, plan_.source_folders); !status.ok())
+    return status;
   arrival.region.header->ops_switch = switch_;
   processes_.emplace_back(arrival, *id, *session_);
   collector_.add(processes_.back().drain.backlog());
@@ -169,23 +168,10 @@ Status RunRecorder::add_process(Listener::Arrival& arrival) {
   return {};
 }
 
-Status RunRecorder::store_facts(const Meta& facts) {
-  for (const auto& [key, value] : facts) {
-    if (Status status = store().set_meta(key, value); !status.ok()) return status;
-  }
-  return {};
-}
-
-// What torchrun and the like tell their workers, and not the command that started them.
-Status RunRecorder::store_identity(const Process& process) {
-  if (process.rank < 0) return {};
-  return store_facts(identities_.add(process.rank, identity_of_process(process.pid)));
-}
-
 Status RunRecorder::drain(WatchedProcess& process) {
   process.look();
   collect_notices(process);
-  if (Status status = describe(process); !status.ok()) return status;
+  if (Status status = description_.describe(store(), process); !status.ok()) return status;
   const Status status = process.drain.drain_some();
   busy_ = busy_ || process.drain.busy();
   behind_ = behind_ || process.drain.behind();
@@ -200,53 +186,6 @@ void RunRecorder::add_notice(const std::string& line) {
   if (std::find(notices_.begin(), notices_.end(), line) == notices_.end()) notices_.push_back(line);
 }
 
-// What the process found out about itself; the first one with a libtorch speaks for the run.
-Status RunRecorder::describe(const WatchedProcess& process) {
-  const std::string torch = described_ ? std::string() : process.torch_version();
-  if (torch.empty()) return {};
-  described_ = true;
-  if (Status status = store().set_meta("torch_version", torch); !status.ok()) return status;
-  const std::int64_t overhead_ns = process.region.header->leaf_op_overhead_ns;
-  if (overhead_ns < 0) return {};
-  return store().set_meta("leaf_op_overhead_ns", std::to_string(overhead_ns));
-}
-
-// Of the processes that have a loop, for one that only starts others leaves the setting as it was;
-// of all where none has. "": nobody said.
-std::string RunRecorder::cudnn_benchmark() const {
-  std::string said;
-  bool by_loops = false;
-  for (const WatchedProcess& process : processes_) {
-    const char* text = switch_text(process.cudnn_benchmark);
-    const bool loops = process.step > 0;
-    if (text == nullptr || (by_loops && !loops)) continue;
-    const bool first = said.empty() || (loops && !by_loops);
-    said = first || said == text ? text : "mixed";
-    by_loops = loops;
-  }
-  return said;
-}
-
-Status RunRecorder::store_torch_settings() {
-  const std::string benchmark = cudnn_benchmark();
-  if (benchmark == stored_benchmark_) return {};
-  stored_benchmark_ = benchmark;
-  return store().set_meta("cudnn_benchmark", benchmark);
-}
-
-Status RunRecorder::store_source_state() {
-  const auto found = source_.take();
-  if (!found) return {};
-  return store_facts(source_meta(*found));
-}
-
-// Once, in the first process that has a step: by then it has imported what it needs.
-Status RunRecorder::store_loaded_versions(const WatchedProcess& process) {
-  if (versions_stored_ || process.step == 0) return {};
-  versions_stored_ = true;
-  return store_facts(loaded_versions(process.pid));
-}
-
 Status RunRecorder::sample() {
   const SessionTime now = session_->now();
   std::vector<ThreadWatch::Root> roots;
@@ -254,7 +193,7 @@ Status RunRecorder::sample() {
     if (process.ended) continue;
     roots.push_back({process.pid, process.drain.process()});
     Status status = process.counters->store(store(), process.drain, now);
-    if (status.ok()) status = store_loaded_versions(process);
+    if (status.ok()) status = description_.store_loaded_versions(store(), process);
     if (!status.ok()) return status;
   }
   if (roots.empty()) return {};
@@ -341,8 +280,8 @@ Status RunRecorder::finish() noexcept {
   Meta last;
   session_->attempt([&] { return drain_survivors(); });
   session_->attempt([&] {
-    source_.finish();
-    return session_->failed() || !session_->begun() ? Status() : store_source_state();
+    return session_->failed() || !session_->begun() ? Status()
+                                                    : description_.finish_source(store());
   });
   session_->attempt([&] {
     if (!session_->failed()) note_survivors();
@@ -352,7 +291,7 @@ Status RunRecorder::finish() noexcept {
     if (session_->failed() || !session_->begun()) return Status();
     if (Status status = stacks_.finish(store(), threads_, session_->clock()); !status.ok())
       return status;
-    return store_torch_settings();
+    return description_.store_torch_settings(store(), processes_);
   });
   return session_->finish(last, session_->now());
 }

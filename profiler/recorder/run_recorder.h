@@ -19,11 +19,10 @@
 #include <vector>
 
 #include "profiler/channel/listener.h"
-#include "profiler/identity/rank_identities.h"
 #include "profiler/recorder/gpu_sampler.h"
 #include "profiler/recorder/proc_samples.h"
 #include "profiler/recorder/ring_collector.h"
-#include "profiler/recorder/source_watch.h"
+#include "profiler/recorder/run_description.h"
 #include "profiler/recorder/stack_recording.h"
 #include "profiler/recorder/store_session.h"
 #include "profiler/recorder/thread_watch.h"
@@ -116,13 +115,6 @@ class RunRecorder {
   Status add_process(Listener::Arrival& arrival);
   void count_events_of(const Listener::Arrival& arrival);
   Status drain(WatchedProcess& process);
-  Status describe(const WatchedProcess& process);
-  Status store_facts(const Meta& facts);
-  Status store_identity(const Process& process);
-  [[nodiscard]] std::string cudnn_benchmark() const;
-  Status store_torch_settings();
-  Status store_source_state();
-  Status store_loaded_versions(const WatchedProcess& process);
   void collect_notices(WatchedProcess& process);
   void add_notice(const std::string& line);
   Status sample();
@@ -144,11 +136,7 @@ class RunRecorder {
   std::vector<std::string> notices_;
   OpsSwitch switch_ = OpsSwitch::kPlan;
   pid_t program_ = 0;
-  bool described_ = false;
-  std::string stored_benchmark_;
-  RankIdentities identities_;
-  SourceWatch source_;
-  bool versions_stored_ = false;
+  RunDescription description_;
   bool busy_ = false;
   bool behind_ = false;
   std::int64_t last_sample_ns_ = 0;

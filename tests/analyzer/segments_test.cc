@@ -8,6 +8,8 @@
 #include <random>
 
 #include "analyzer/analyze.h"
+#include "analyzer/steps/segment_marks.h"
+#include "analyzer/steps/segment_ranges.h"
 #include "analyzer/verdict/run_use.h"
 #include "present/verdict_words.h"
 #include "tests/analyzer/case_file.h"

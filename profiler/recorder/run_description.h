@@ -1,0 +1,47 @@
+// What a run's processes say and show of themselves, as rows of the store's `meta`, each stored
+// once or whenever it changes: versions, settings of libtorch, the job's identity, the state of the
+// source.
+//
+// Thread safety: none; that of the store.
+#pragma once
+
+#include <filesystem>
+#include <list>
+#include <string>
+#include <vector>
+
+#include "profiler/identity/rank_identities.h"
+#include "profiler/recorder/source_watch.h"
+#include "profiler/recorder/watched_process.h"
+#include "store/events.h"
+#include "store/status.h"
+#include "store/trace_writer.h"
+
+namespace stepscope {
+
+class RunDescription {
+ public:
+  RunDescription();
+
+  // A process has come. The first one starts the look at the source in `source_folders`.
+  Status add(TraceWriter& store, const Process& process,
+             const std::vector<std::filesystem::path>& source_folders);
+  // What the process found out about its libtorch; the first that has one speaks for the run.
+  Status describe(TraceWriter& store, const WatchedProcess& process);
+  // Once, of the first process that has a step: by then it has imported what it needs.
+  Status store_loaded_versions(TraceWriter& store, const WatchedProcess& process);
+  Status store_torch_settings(TraceWriter& store, const std::list<WatchedProcess>& processes);
+  // Once, when it is known.
+  Status store_source_state(TraceWriter& store);
+  // Waits a moment for the state of the source, and stores it or does without.
+  Status finish_source(TraceWriter& store);
+
+ private:
+  bool described_ = false;
+  bool versions_stored_ = false;
+  std::string stored_benchmark_;
+  RankIdentities identities_;
+  SourceWatch source_;
+};
+
+}  // namespace stepscope
