@@ -9,15 +9,15 @@ usage() {
 Usage: ./quickstart.sh [--samples] [--no-install] [--help]
 
 Installs what is missing, builds Stepscope, records a small libtorch training program before and
-after its input pipeline was mended, says what it found in both, and writes a timeline.
+after its input pipeline was fixed, prints the analysis of both, and writes their timelines.
 
-  --samples      also build every sample and put into .venv what those in Python need: what the
-                 stories (docs/stories) begin with
+  --samples      also build every sample and install in .venv what the Python samples need; the
+                 stories (docs/stories) begin with this
   --no-install   install nothing; say what is missing and how to install it
   --help         this text
 
-Everything it makes is in build/ and .venv/. Running it again is quick. Another libtorch than the
-one it finds: STEPSCOPE_TORCH_DIR=/path/to/libtorch ./quickstart.sh
+Everything it makes is in build/ and .venv/. Running it again is quick. To use another libtorch than
+the one it finds: STEPSCOPE_TORCH_DIR=/path/to/libtorch ./quickstart.sh
 USAGE
 }
 
@@ -37,7 +37,7 @@ readonly OUT=build/quickstart
 readonly STEPSCOPE=$BUILD/bin/stepscope
 readonly MNIST=$BUILD/samples/mnist
 
-step "1/4 What is needed"
+step "1/4 Dependencies"
 ensure_packages "${BUILD_PACKAGES[@]}"
 if [ $samples = yes ]; then
   ensure_in_venv "torch==$TORCH_PIN" "${SAMPLE_PACKAGES[@]}" || die "pip could not install what the samples need"
@@ -65,7 +65,7 @@ record() {  # name, options of the sample
 record before
 record after --cache --prefetch 1
 
-step "4/4 What it says"
+step "4/4 Analyze both recordings"
 for run in before after; do
   say "\$ $STEPSCOPE analyze $OUT/$run.db"
   "$STEPSCOPE" analyze "$OUT/$run.db"

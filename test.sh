@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up as quickstart.sh does and runs every test: see usage().
+# Sets up like quickstart.sh and runs every test: see usage().
 set -euo pipefail
 cd "$(dirname "$0")"
 . cmake/setup.sh
@@ -8,15 +8,15 @@ usage() {
   cat <<'USAGE'
 Usage: ./test.sh [--quick] [--no-install] [--help]
 
-Installs what is missing, builds and runs all tests: unit, end to end and browser tests against
-libtorch from PyPI, those of the hooks against Debian's older libtorch too, everything under
+Installs what is missing, then builds and runs all tests: unit, end-to-end and browser tests with
+libtorch from PyPI, the tests of the hooks also with Debian's older libtorch, all tests under
 AddressSanitizer and ThreadSanitizer, and each fuzzer for a few seconds.
 
-  --quick        only the first: no second libtorch, no sanitizers, no fuzzers
+  --quick        only the tests with libtorch from PyPI: no sanitizers, no fuzzers
   --no-install   install nothing; say what is missing and how to install it
   --help         this text
 
-Ends with a table and the line "N passed, N failed, N skipped". Exit code 0 when nothing failed.
+Ends with a table and the line "N passed, N failed, N skipped". Exit code 0 if nothing failed.
 Logs and JUnit files are in build/test/.
 USAGE
 }
@@ -37,27 +37,27 @@ readonly FUZZ_SECONDS=10
 # The trainers are programs that tests record; they need no model or data from the network.
 readonly PIP_PACKAGES=(pytest pytest-xdist pytest-rerunfailures playwright viztracer "torch==$TORCH_PIN"
   "${SAMPLE_PACKAGES[@]}" transformers accelerate lightning nvtx
-  pillow nbclient ipykernel  # of samples/python/slow_lines
+  pillow nbclient ipykernel  # for samples/python/slow_lines
   duckdb pyarrow  # `stepscope fleet`: 25 and 55 MB
-  prometheus-client opentelemetry-proto  # what reads live metrics; wandb and Debian's prometheus would, too
+  prometheus-client opentelemetry-proto  # to read live metrics, like wandb and Debian's prometheus
   clang-format==19.1.7 ruff==0.14.0  # tests/project/format.py says why these versions
   mkdocs-material==9.8.2  # the documentation as a site
-  # NVIDIA's headers and libcupti: what the decoder of device records is held against.
+  # NVIDIA's headers and libcupti, to check the decoder of device records.
   nvidia-cuda-cupti==13.0.85 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 nvidia-nvtx)
 readonly JOBS=$(nproc)
-# The same file in two build folders, or in another clone, is compiled once.
+# Lets ccache compile a file only once for two build folders or clones.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
 # --- suites ------------------------------------------------------------------------------------
 # A suite is a function that builds, tests, and leaves JUnit results in $junit.
 
-# Runs a suite; a table row of it goes to $OUT/suites.tsv: name, seconds, exit code, JUnit file.
+# Runs a suite and appends a row to $OUT/suites.tsv: name, seconds, exit code, JUnit file.
 suite() {
   local name=$1 run=$2 started=$SECONDS code=0
   local slug=${run//_/-}
   junit=$OUT/$slug.xml log=$OUT/$slug.log
   printf '%-38s ' "$name"
-  # In a subshell with errexit of its own: `f || code=$?` alone would go on after a failed command.
+  # In a subshell with its own errexit: `f || code=$?` alone would continue after a failed command.
   set +e
   (set -e; "$run") >"$log" 2>&1
   code=$?
@@ -92,10 +92,12 @@ run_pytest() {  # build folder, options of pytest
     --junitxml="$junit" tests --ignore tests/packaging "$@"
 }
 pypi_pytest() { run_pytest build/release -m "not shares" -n "$JOBS" --dist loadfile; }
-# What compares times may miss where other programs take the processor; a fault does so each time.
+# Tests that compare times may fail when other programs take the processor; a real fault fails each
+# time.
 pypi_pytest_alone() { run_pytest build/release -m shares --reruns 2; }
 
-# What others install, made as for a release but for hooks of this libtorch alone, and used where nothing else is.
+# Tests what users install: built as for a release, but with hooks for this libtorch only, and used
+# without the source tree.
 wheel() {
   packaging/wheel.sh --no-install --torch "$pypi_dir"
   STEPSCOPE_WHEEL=$(ls dist/stepscope-*.whl) "$VENV/bin/python" -m pytest -q -ra -p no:cacheprovider \
@@ -109,8 +111,8 @@ debian_torch() {
   run_ctest build/release-debian-torch -L torch
 }
 
-# Python programs bring a libtorch of their own, the first one: what was tested of them is the same here, and modules
-# and native libraries need its hooks.
+# Python programs bring their own libtorch, the one from PyPI: tests that depend only on it are not
+# repeated, and modules and native libraries need its hooks.
 debian_pytest() {
   local name same=()
   for name in run_matrix known_stalls lines slow_lines modules native; do
@@ -119,15 +121,15 @@ debian_pytest() {
   run_pytest build/release-debian-torch -m torch --reruns 2 --ignore tests/fleet "${same[@]}"
 }
 
-# libtorch is not instrumented: what it keeps until exit is no leak of ours.
-# Compiled with the fuzzers' flags (CMakePresets.json), so that the fuzzers need little more than linking.
+# libtorch is not instrumented: memory that it keeps until exit is not our leak. Compiled with the
+# fuzzers' flags (CMakePresets.json), so that the fuzzers need little more than linking.
 asan() {
   cmake --preset asan -DSTEPSCOPE_TORCH=ON "-DSTEPSCOPE_TORCH_DIR=$pypi_dir"
   build build/asan --target stepscope_tests
   run_ctest build/asan
 }
 
-# Without libtorch: its threads synchronise where ThreadSanitizer cannot see it.
+# Without libtorch, because ThreadSanitizer cannot see how its threads synchronise.
 tsan() {
   cmake --preset tsan -DSTEPSCOPE_TORCH=OFF
   build build/tsan --target stepscope_threads_tests
@@ -142,7 +144,7 @@ fuzz() {
 
 # --- the run -----------------------------------------------------------------------------------
 
-step "What is needed"
+step "Dependencies"
 ensure_packages "${BUILD_PACKAGES[@]}" "${VENV_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
 ensure_in_venv "${PIP_PACKAGES[@]}" || die "pip could not install what the tests need"
 require_nothing_missing

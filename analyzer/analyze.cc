@@ -33,7 +33,7 @@
 namespace stepscope {
 namespace {
 
-NoSteps what_was_seen(const RecordedRun& recording) {
+NoSteps markers_seen(const RecordedRun& recording) {
   return {!recording.phases.empty(),
           std::count_if(recording.phases.begin(), recording.phases.end(),
                         [](const Phase& p) { return p.kind == PhaseKind::kBackward; })};
@@ -74,7 +74,7 @@ Status no_such_steps(const StepSpan& window, const std::vector<Loop>& loops) {
                                               std::to_string(first) + "-" + std::to_string(last));
 }
 
-// Where the loops and their steps are, found by marks or inferred from ops.
+// The loops and their steps, found by marks or inferred from ops.
 Result<std::vector<Loop>> loops_of(const RecordedRun& recording) {
   std::vector<Loop> loops = find_loops(training_phases(recording), recording.threads);
   if (Status status = infer_input(recording, loops); !status.ok()) return status;
@@ -87,7 +87,7 @@ Result<std::vector<Loop>> loops_of(const RecordedRun& recording) {
   return loops;
 }
 
-// The kMostLoops that last longest stay, in their order. Returns how many do not.
+// Keeps the kMostLoops loops that last longest, in their order. Returns how many were dropped.
 std::int64_t keep_longest(std::vector<Loop>& loops) {
   if (loops.size() <= kMostLoops) return 0;
   const auto length = [](const Loop& loop) {
@@ -110,8 +110,8 @@ std::int64_t keep_longest(std::vector<Loop>& loops) {
   return static_cast<std::int64_t>(before - loops.size());
 }
 
-// The thread whose ops take the most time, as a loop of one round that is all of them. Nothing
-// where there are no ops.
+// The thread whose ops take the most time, as a loop with one step that covers all of them. Nothing
+// if there are no ops.
 Result<std::optional<Loop>> whole_recording(const RecordedRun& recording) {
   struct Extent {
     SessionTime first = SessionTime::max(), last = SessionTime::min();
@@ -136,12 +136,12 @@ Result<std::optional<Loop>> whole_recording(const RecordedRun& recording) {
   for (const StoredThread& thread : recording.threads) {
     if (thread.id == loop.thread) loop.process = thread.process;
   }
-  loop.trains = true;  // its unit is no call
+  loop.trains = true;  // its unit is not a call
   loop.steps = {{most->second.first, most->second.last}};
   return std::optional(loop);
 }
 
-// Of a run whose ops nobody has read: it has no loops.
+// For a run whose ops were not read, since it has no loops.
 Result<CallOrigins> read_origins(const RecordedRun& recording, const DeviceWork& devices) {
   CallOps call_ops(recording, devices);
   OpClasses classes(recording.text);
@@ -154,7 +154,7 @@ Result<CallOrigins> read_origins(const RecordedRun& recording, const DeviceWork&
   return call_ops.take();
 }
 
-// What is known of device work beside the steps.
+// Adds what is known about device work, apart from the steps.
 Result<DeviceUse> add_device_facts(const RecordedRun& recording, const DeviceWork& devices,
                                    CallOrigins&& origins, std::span<const AttributedLoop> loops,
                                    AnalysisReport& report) {
@@ -172,7 +172,7 @@ Result<DeviceUse> add_device_facts(const RecordedRun& recording, const DeviceWor
   return use;
 }
 
-// What is read of a recording before its ops.
+// What is read from a recording before its ops.
 struct Inputs {
   DeviceWork devices;
   Counters counters;
@@ -196,20 +196,20 @@ Result<Inputs> read_inputs(const RecordedRun& recording) {
                 *std::move(native)};
 }
 
-// Adds the reports of loops to that of their run.
+// Adds the reports of loops to the report of their run.
 class LoopReporter {
  public:
   LoopReporter(const RecordedRun& recording, const StackHistory& stacks,
                const AnalyzeOptions& options, AnalysisReport& report)
       : stacks_(stacks), options_(options), report_(report), marks_(recording.phases) {}
 
-  // One for each device that worked for the loop, or one of its thread.
+  // Adds a report for each device that worked for the loop, or one for its thread.
   void add(const LoopFacts& facts, const OpFacts& op_facts, StepSample sample) {
     if (facts.attributed.late_ops > 0)
       report_.losses.push_back({facts.loop.thread, "late_op", facts.attributed.late_ops});
     std::shared_ptr<const Predictor> predictor;
     for (const Viewpoint from : viewpoints_of(facts.attributed)) {
-      if (report_.loops.size() >= kMostLoops) {  // of loops, each seen from each of its devices
+      if (report_.loops.size() >= kMostLoops) {  // counts a loop once per device
         ++report_.loops_left_out;
         continue;
       }
@@ -232,15 +232,14 @@ class LoopReporter {
   const ThreadMarks marks_;
 };
 
-// Where no loop was found: what was seen, and where the time of the recording went, without a
-// verdict.
+// For a run without loops: reports what was seen and where the time of the recording went, without
+// a verdict.
 Status report_no_loops(const RecordedRun& recording, Inputs& inputs, AnalysisReport& report) {
-  report.no_steps = what_was_seen(recording);
+  report.no_steps = markers_seen(recording);
   if (!recording.devices.empty()) {
     auto origins = read_origins(recording, inputs.devices);
     if (!origins.ok()) return origins.status();
-    const auto added =
-        add_device_facts(recording, inputs.devices, *std::move(origins), {}, report);
+    const auto added = add_device_facts(recording, inputs.devices, *std::move(origins), {}, report);
     if (!added.ok()) return added.status();
   }
   const auto whole = whole_recording(recording);

@@ -56,10 +56,10 @@ Step make_step(const AttributedStep& attributed, const Loop& loop, std::size_t i
   return step;
 }
 
-// So many steps without ops are enough to rest on.
+// This many steps without ops are enough for a report.
 constexpr std::size_t kEnoughPlainSteps = 10;
 
-// Chooses the steps that a report rests on.
+// Chooses the steps that a report is based on.
 class StepChoice {
  public:
   StepChoice(const Loop& loop, const AttributedLoop& attributed, const std::vector<Step>& steps,
@@ -70,13 +70,14 @@ class StepChoice {
     }
   }
 
-  // Asked for; with ops when any of them has; steady when any is.
+  // The requested steps; only those with ops if any have ops, and only steady ones if any are
+  // steady.
   [[nodiscard]] std::vector<std::size_t> with_ops() const {
     return prefer(prefer(asked_, [this](std::size_t i) { return steps_[i].ops_recorded; }),
                   [this](std::size_t i) { return steps_[i].steady; });
   }
-  // Asked for, steady, and without ops; may be none. The hooks are switched between two steps,
-  // which makes one of them longer: where there are enough others, neither counts.
+  // The requested steps that are steady and have no ops; may be empty. Switching the hooks between
+  // two steps makes one of them longer, so if there are enough others, neither counts.
   [[nodiscard]] std::vector<std::size_t> plain() const {
     std::vector<std::size_t> all, inner;
     for (const std::size_t i : asked_) {
@@ -110,7 +111,7 @@ std::vector<double> times_of(const std::vector<Step>& steps,
   return times;
 }
 
-// Fills analysed, op_steps and recording. What a device did is known in the steps with ops only.
+// Fills analysed, op_steps and recording. Device work is known only in the steps with ops.
 void choose_steps(const AttributedLoop& attributed, const StepChoice& choice, bool infers_input,
                   LoopReport& report) {
   report.op_steps = choice.with_ops();
@@ -136,7 +137,7 @@ void choose_steps(const AttributedLoop& attributed, const StepChoice& choice, bo
                           is_negligible(cost.ops.per_step_ns, times_of(report.steps, plain),
                                         times_of(report.steps, all));
   cost.removed = !negligible;
-  // An inferred wait is known step by step where there are ops, elsewhere only on average.
+  // Inferred waits are known step by step in steps with ops, and only on average in others.
   if (negligible && infers_input) return;
   if (negligible) plain = std::move(all);
   if (!plain.empty()) report.analysed = std::move(plain);
@@ -185,7 +186,7 @@ std::vector<KernelRow> kernel_rows(const std::vector<KernelCost>& costs, std::in
   return rows;
 }
 
-// A copy counts as a whole in the step that it began in, as a kernel does.
+// A copy counts wholly in the step in which it began, as a kernel does.
 std::vector<CopyRow> copy_rows(const LoopReport& report, const DeviceUse& use,
                                const RecordedRun& recording) {
   const auto copies = use.copies.find(report.device);
@@ -212,7 +213,7 @@ std::vector<CopyRow> copy_rows(const LoopReport& report, const DeviceUse& use,
   return sorted;
 }
 
-// Kernels of the warm-up by name, of those in no later step.
+// The number of kernel names that occur in the warm-up but in no later step.
 std::optional<std::int64_t> tried_kernels(const LoopReport& report,
                                           const AttributedLoop& attributed, std::size_t device) {
   if (report.steps.front().number != 1 || device >= attributed.warm_up_kernels.size() ||
@@ -322,7 +323,7 @@ LoopReport report_loop(const LoopFacts& facts, Viewpoint from, const AnalyzeOpti
   report.segments = loop.segments;
   report.warm_up = static_cast<std::int64_t>(warm_up);
   report.late_ops = attributed.late_ops;
-  // Phases are the loop thread's own, whatever a device did.
+  // Phases are those of the loop thread, whatever a device did.
   const bool of_device = from.device != DeviceId::kNone;
   std::vector<Step> thread_steps;
   for (std::size_t i = 0; i < attributed.steps.size(); ++i) {
@@ -332,7 +333,8 @@ LoopReport report_loop(const LoopFacts& facts, Viewpoint from, const AnalyzeOpti
   }
   const std::vector<Step>& on_host = of_device ? thread_steps : report.steps;
   const auto phases = phases_of(recording, loop);
-  const NativeTime native_time(facts.native, phases, facts.schedule.stretches_of(loop.thread), report);
+  const NativeTime native_time(facts.native, phases, facts.schedule.stretches_of(loop.thread),
+                               report);
   if (attributed.devices.empty()) native_time.split_host_time(report.steps);
   choose_steps(attributed, StepChoice(loop, attributed, report.steps, options),
                !loop.input.begins.empty(), report);
@@ -360,7 +362,8 @@ LoopReport report_loop(const LoopFacts& facts, Viewpoint from, const AnalyzeOpti
   report.ops = op_rows(op_table, attributed.merged_ops, split, recording);
   report.merged_ops = attributed.merged_ops;
   report.merged_kernels = of_device ? attributed.merged_kernels : 0;
-  if (of_device) add_device_rows(report, attributed, from.index, first.steady, facts.use, recording);
+  if (of_device)
+    add_device_rows(report, attributed, from.index, first.steady, facts.use, recording);
   add_op_samples(report, op_table.sorted(), attributed.op_blocks);
   report.populations = describe_populations(report.steps, report.analysed);
   report.drift = find_drift(report);

@@ -35,7 +35,7 @@ struct LoopFacts {
   const RecordedRun& recording;
   const Loop& loop;
   const AttributedLoop& attributed;
-  std::size_t warm_up;  // how many of its first steps are no steady ones
+  std::size_t warm_up;  // number of warm-up steps at the start of the loop
   const DeviceUse& use;
   const Counters& counters;
   const Schedule& schedule;

@@ -37,7 +37,7 @@ std::size_t length_of(unsigned char lead) {
   return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
-// `bytes`: one character of valid UTF-8.
+// The code point of `bytes`, one character of valid UTF-8.
 char32_t code_of(std::string_view bytes) {
   const auto lead = static_cast<unsigned char>(bytes[0]);
   char32_t code = bytes.size() == 1 ? lead : lead & (0xFFU >> (bytes.size() + 1));
@@ -46,7 +46,7 @@ char32_t code_of(std::string_view bytes) {
   return code;
 }
 
-// Valid text with each unfit character as `replace(code)` makes it.
+// Valid text with each unfit character replaced by `replace(code)`.
 template <typename Replace>
 std::string replace_unfit(std::string_view valid, const Replace& replace) {
   std::string text;
@@ -71,7 +71,7 @@ std::string json_escape(char32_t code) {
 }  // namespace
 
 std::string printable(std::string_view text) {
-  // U+0000 counts as no UTF-8 there.
+  // clean_utf8() also replaces U+0000.
   return replace_unfit(clean_utf8(text), [](char32_t) { return std::string("?"); });
 }
 

@@ -30,17 +30,17 @@ Result<std::optional<StepSpan>> read_step_window(const char* option, const std::
 struct SourceFacts {
   std::string root;           // of the working tree
   std::string commit;         // in full; "": unknown
-  std::optional<bool> dirty;  // tracked files were changed since; nothing: unknown
+  std::optional<bool> dirty;  // tracked files were changed since; nullopt: unknown
 };
 
 // "1a2b3c4", "1a2b3c4, modified"; "" where it is unknown.
 std::string commit_text(const SourceFacts& source);
 
-// How the lines of the program were looked at (meta lines_…).
+// How the lines of the program were sampled (meta lines_…).
 struct SamplingFacts {
-  std::int64_t rate = 0;         // times a second, of a loop's thread; 0: not at all
+  std::int64_t rate = 0;         // samples per second of a loop's thread; 0: none
   std::int64_t torn = 0;         // stacks that changed while they were read
-  std::int64_t late_p99_ns = 0;  // how late it looked
+  std::int64_t late_p99_ns = 0;  // how late samples were taken
   std::string note;              // why some process has no lines; "": all have
   std::string native_note;       // why native libraries are not known by name; "": they are
   std::int64_t native = 0;       // samples that C++ programs took themselves, none of them late
@@ -58,13 +58,13 @@ struct RunFacts {
   std::string numpy_version;
   std::string torch_version;
   std::vector<std::string> hosts;
-  std::int64_t duration_ns = 0;  // of the recording; up to the last phase while it has no end
-  std::int64_t cpu_count = 0;    // 0: unknown
-  Duration leaf_op_overhead{0};  // framework overhead of a one-element op; 0: not calibrated
-  std::optional<bool> cudnn_benchmark;  // the last state in the loops; nothing: unknown
+  std::int64_t duration_ns = 0;         // of the recording; until it ends, up to the last phase
+  std::int64_t cpu_count = 0;           // 0: unknown
+  Duration leaf_op_overhead{0};         // framework overhead of a one-element op; 0: not calibrated
+  std::optional<bool> cudnn_benchmark;  // the last state in the loops; nullopt: unknown
   SamplingFacts sampling;
   bool windowed = false;     // ops were recorded in some steps only, phases in all
-  bool ops_dropped = false;  // of what was recorded, the earlier ops are not held any more
+  bool ops_dropped = false;  // earlier recorded ops are no longer held
   bool being_recorded = false;
   bool cut_off = false;         // the recorder died: everything after its last commit is missing
   std::string stopped_because;  // why the recorder stopped before the program ended; "": it did not
@@ -90,18 +90,18 @@ struct RecordedRun {
   std::vector<ProcessEnd> ends;          // of the processes that ended
   std::vector<UnfinishedOp> unfinished;  // by thread, outermost first
   std::int64_t op_count = 0;
-  // Of one thread in the order of their ends; see TraceReader::for_each_op.
+  // The ops of one thread come in the order of their ends; see TraceReader::for_each_op().
   std::function<Status(const OpVisitor&)> for_each_op;
-  // Of one process and counter by time. May be empty: no samples.
+  // The samples of one process and counter come by time. May be empty: no samples.
   std::function<Status(const SampleVisitor&)> for_each_sample;
-  // How threads were scheduled; of one thread by time.
+  // How threads were scheduled; the events of one thread come by time.
   std::vector<StoredWatchedThread> watched_threads;
   Source<ThreadStretch> for_each_stretch;
   Source<ThreadReading> for_each_thread_reading;
   std::vector<StackFrame> frames;  // as TraceReader::frames()
   Source<StackSample> for_each_stack_sample;
   Source<NativeSample> for_each_native_sample;  // may be empty: none
-  Source<ModuleCall> for_each_module_call;      // may be empty: none; of one thread by their ends
+  Source<ModuleCall> for_each_module_call;      // may be empty: none; by end for each thread
   std::function<std::string_view(StringId)> text;
 
   std::vector<StoredDevice> devices;
@@ -122,7 +122,8 @@ std::optional<bool> parse_switch(const std::optional<std::string>& text);
 // Moves the marks of lengths (serving/lengths.h) from `phases` to `lengths`, where they belong.
 void take_lengths(RecordedRun& recording);
 
-// Moves the marks of a model's mode (steps/segment_marks.h) from `phases` to `modes`, where they belong.
+// Moves the marks of a model's mode (steps/segment_marks.h) from `phases` to `modes`, where they
+// belong.
 void take_modes(RecordedRun& recording);
 
 // Moves the marks where op recording began and ended from `phases` to `op_switches`.

@@ -46,9 +46,9 @@ struct InputUse {
   std::int64_t waits = 0;
   std::int64_t wait_ns = 0;  // of all waits
   std::int64_t busy_ns = 0;  // CPU time of the loop thread meanwhile, at most wait_ns
-  // That it was ready to run meanwhile and had no core; with busy_ns at most wait_ns.
+  // Time meanwhile in which it was ready to run but had no core; busy_ns + starved_ns <= wait_ns.
   std::int64_t starved_ns = 0;
-  bool schedule_known = false;  // else starved_ns is 0, and what was starved counts as blocked
+  bool schedule_known = false;  // else starved_ns is 0, and starved time counts as blocked
   std::string loader;
   // No loader was seen: the waits come from infer_input(). What the thread did in them is unknown;
   // busy_ns is 0.
@@ -117,7 +117,7 @@ struct KernelRow {
   std::string phase;  // of its launch
   std::int64_t calls = 0;
   std::int64_t total_ns = 0;
-  // The mean of its launches on the device, weighted by their times; nothing: unknown.
+  // The mean of its launches on the device, weighted by their times; nullopt: unknown.
   std::optional<double> occupancy;
   std::optional<bool> tensor_cores;  // as its name shows
   std::vector<OpSample> samples;     // by block; empty unless requested
@@ -143,12 +143,12 @@ struct CopyRow {
   std::int64_t kernel_ns = 0;  // part of total_ns while a kernel ran on the device
 };
 
-// Where a thread was when it was last looked at.
+// Where a thread was when it was last sampled.
 struct LastLine {
   std::int64_t tid = 0;
   std::string thread;          // its name
   std::string place;           // "train.py:12 main": the innermost line of the program's own
-  std::string inside;          // the innermost of all, where that is another; "": it is the same
+  std::string inside;          // the innermost line of all, if it differs; "": it is the same
   std::string blocked;         // the system call it was blocked in; "": it ran
   std::int64_t before_ns = 0;  // how long before the end
 };
@@ -166,11 +166,11 @@ struct ProcessReport : StoredProcess {
 
   // For a process that died (a signal, an exit code other than 0); empty otherwise.
   bool died = false;
-  const char* unit = "step";         // LoopReport::unit() of its loop
-  bool of_memory = false;            // killed by the kernel for memory, or at a memory limit
-  std::string died_in;               // the innermost op
-  std::string died_in_thread;        // of that op
-  std::vector<LastLine> last_lines;  // of its threads, if they were looked at just before
+  const char* unit = "step";   // LoopReport::unit() of its loop
+  bool of_memory = false;      // killed by the kernel for lack of memory, or at a memory limit
+  std::string died_in;         // the innermost op
+  std::string died_in_thread;  // of that op
+  std::vector<LastLine> last_lines;  // of its threads, if they were sampled just before
 };
 
 // The result of measure_memory_pressure().
@@ -180,30 +180,30 @@ struct MemoryPressure {
   std::vector<EvidenceFact> evidence;
 };
 
-// What the lines of a loop rest on.
+// The samples that the lines of a loop are based on.
 struct LineUse {
-  // Fewer are enough for the most important line alone, and below kFewest for none.
+  // Fewer are enough only for the most important line; fewer than kFewest are not enough for any.
   static constexpr std::int64_t kEnough = 100;
   static constexpr std::int64_t kFewest = 5;
 
   std::int64_t loop_samples = 0;    // of the loop's thread, in its steps
-  std::int64_t worker_samples = 0;  // of who made its batches, while it waited for them
-  bool withheld = false;            // they came too late to be believed
+  std::int64_t worker_samples = 0;  // of the makers of its batches, while it waited for them
+  bool withheld = false;            // samples were taken too late to be reliable
 };
 
 // What computed on the loop's thread outside any op: a native library, or another runtime.
 struct NativeShare {
   std::string library;       // "numpy (libscipy_openblas64_)", "onnxruntime::run"
   double share = 0;          // of the analysed steps' time
-  std::int64_t samples = 0;  // that found it there; 0: its calls are marked
+  std::int64_t samples = 0;  // samples in its code; 0: its calls are marked
 };
 
 // What recording the ops cost, where some steps have ops and others none (attribute/phase_split.h).
 struct RecordingCost {
   OpsCost ops;
-  double op_step_share = 0;  // of the loop's steps: those with ops
+  double op_step_share = 0;  // the share of the loop's steps that have ops
   double run_share = 0;      // of the time of all of the loop's steps
-  bool removed = false;      // the figures of the loop are without it
+  bool removed = false;      // the figures of the loop exclude this cost
 };
 
 // Whether the recorded dependencies explain the step time, the basis of predictions.
@@ -257,12 +257,13 @@ struct LoopReport {
   // The word for a step: the steps of a loop that never trains are (inference) calls.
   [[nodiscard]] const char* unit() const { return trains ? "step" : "call"; }
 
-  std::vector<Step> steps;            // all of the loop
-  std::vector<LoopSegment> segments;  // what its thread did besides, in order
+  std::vector<Step> steps;            // all steps of the loop
+  std::vector<LoopSegment> segments;  // what its thread did besides steps, in order
   RunUse run_use;
   std::vector<std::size_t> analysed;  // indexes of the steps analysed below, in order
   std::int64_t warm_up = 0;           // steps left out at the start
-  // In the analysed steps; or in others, by which these are divided (recording.removed).
+  // Ops were recorded in the analysed steps, or in others that show how these divide
+  // (recording.removed).
   bool ops_recorded = false;
   std::vector<std::size_t> op_steps;  // indexes of the steps that `ops` and `kernels` cover
   RecordingCost recording;
@@ -291,33 +292,33 @@ struct LoopReport {
   std::int64_t merged_ops = 0;
   std::int64_t merged_kernels = 0;
   // The number of kernels that ran only in the warm-up, where the run's first step was recorded:
-  // those that cuDNN tried (its benchmark mode). Nothing: unknown.
+  // those that cuDNN tried (its benchmark mode). nullopt: unknown.
   std::optional<std::int64_t> tried_kernels;
   OpFacts op_facts;
   PaddingUse padding;
   std::vector<std::int64_t> op_blocks;  // steps in each block of samples; empty unless requested
-  std::vector<std::int64_t> kernel_blocks;  // the same of kernels
+  std::vector<std::int64_t> kernel_blocks;  // the same for kernels
   std::vector<Population> populations;      // the usual steps first, the others by their time
   std::optional<Drift> drift;
   std::int64_t late_ops = 0;  // came too late to be assigned to a step
 
   ReplayReport replay;
-  std::shared_ptr<const Predictor> predictor;  // for further questions; null unless requested
+  std::shared_ptr<const Predictor> predictor;  // for what-if questions; null unless requested
   LoopUse use;
 
-  // Of `ops`, to divide by: at least 1.
+  // The number of steps that `ops` cover, as a divisor: at least 1.
   [[nodiscard]] double op_step_count() const {
     return static_cast<double>(std::max<std::size_t>(op_steps.size(), 1));
   }
 
   LoopVerdict verdict;  // with its evidence and advice
   VerdictBasis basis;
-  std::optional<ProcessReport> death;  // of its process, where that died
+  std::optional<ProcessReport> death;  // of its process, if that died
 };
 
-// What was seen of a run without steps, beside its ops.
+// What was seen in a run without steps, besides its ops.
 struct NoSteps {
-  bool phases = false;  // of any kind
+  bool phases = false;  // phases of any kind were seen
   std::int64_t backward_passes = 0;
 };
 
@@ -342,10 +343,10 @@ struct AnalysisReport {
   std::vector<Loss> losses;
   std::int64_t op_count = 0;
   std::optional<StepSpan> only;  // the steps that the user requested
-  // The one with the most step time first, but those of the straggler before all others, and those
-  // of one rank together; empty: no steps.
+  // The loops of the straggler come first, then those with the most step time; the loops of one
+  // rank are together. Empty: no steps.
   std::vector<LoopReport> loops;
-  std::optional<RankReport> ranks;  // of two or more
+  std::optional<RankReport> ranks;  // if there are two or more
   std::vector<CallOp> call_ops;     // by api_call
   std::vector<PriorityTime> priority_times;
   std::vector<DeviceUtilization> utilizations;

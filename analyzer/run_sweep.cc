@@ -19,8 +19,8 @@ std::size_t warm_up_of(const RecordedRun& recording, const Loop& loop) {
   return warm_up_steps(times, step_work(recording, loop));
 }
 
-// Whose facts the ops of a thread may tell: of its own loop, and if nobody marked that, as of a
-// thread without one, of all loops of its process.
+// The loops about which the ops of a thread may reveal facts: the thread's own loop. If it has
+// none, or an unmarked one, all loops of its process.
 class LoopsOfThreads {
  public:
   LoopsOfThreads(const RecordedRun& recording, const std::vector<Loop>& loops) {

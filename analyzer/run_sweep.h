@@ -1,5 +1,4 @@
-// The one pass over the ops of a run, in which each part of the analysis that needs them takes its
-// share.
+// The one pass over the ops of a run, which feeds every part of the analysis that needs ops.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +16,8 @@
 
 namespace stepscope {
 
-// What comes of reading the ops once: the steps' times, some steps for the replay, and, where there
-// are devices, the op of each call and the older breakdown.
+// The results of reading the ops once: the times of the steps, some steps for the replay, and, if
+// there are devices, the op of each call and the older breakdown.
 struct SweptRun {
   std::vector<AttributedLoop> loops;
   std::vector<StepSample> samples;  // of each loop
@@ -33,9 +32,9 @@ class RunSweep {
   RunSweep(const RecordedRun& recording, const DeviceWork& devices, const ModuleHistory& modules,
            const std::vector<Loop>& loops, const AnalyzeOptions& options);
 
-  // Reads the ops; `native` learns of each. Errors: those of reading them.
+  // Reads the ops, and also passes each to `native`. Errors: those of reading them.
   Result<SweptRun> sweep(NativeSamples& native);
-  // How many of the first steps of a loop are no steady ones.
+  // The number of warm-up steps at the start of a loop.
   [[nodiscard]] std::size_t warm_up(std::size_t loop) const { return warm_up_[loop]; }
 
  private:

@@ -8,7 +8,7 @@
 namespace stepscope {
 
 std::size_t width_of(std::string_view utf8);
-// At most `width` characters, printable (printable.h); what is cut off ends in "…".
+// At most `width` characters, printable (printable.h); a text that is cut ends in "…".
 std::string cut(std::string_view raw, std::size_t width);
 
 }  // namespace stepscope

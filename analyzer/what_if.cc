@@ -21,7 +21,7 @@ constexpr double kRemoved = 1e9;  // times as fast
 
 Status wrong(std::string message) { return Status::error(ErrorKind::kUsage, std::move(message)); }
 
-// Levenshtein's distance, with a single row.
+// The Levenshtein distance, computed with a single row.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -79,7 +79,7 @@ class Asker {
           "nothing to change: give --op, --input, --copies, --sync, --launch or "
           "--line");
     }
-    // Workers last: they take over what the other changes leave of the waits.
+    // Workers come last: they take over the waits as the other changes leave them.
     if (workers_ > 0) {
       changes_.push_back([w = workers_](StepGraph& graph) { input_on_workers(graph, w); });
     }
@@ -95,8 +95,8 @@ class Asker {
   }
 
  private:
-  // What the line that `name` means ("data.py:41", or with more of its path) takes, in each place
-  // and category. Functions that begin within a line, such as generator expressions, count with it.
+  // The shares of the line `name` ("data.py:41", or with more of its path), in each place and
+  // category. Functions that begin within a line, such as generator expressions, count with it.
   [[nodiscard]] Result<std::vector<LineShare>> find_line(const std::string& name) const {
     if (loop_.lines.empty())
       return wrong("--line " + name + ": no lines were recorded in these steps");
@@ -111,12 +111,14 @@ class Asker {
       if (nearest.empty() && !is_library_file(line.file)) nearest = place_of(line);
     }
     if (!found.empty()) return found;
-    return wrong("--line " + name + ": no sample found these steps there; the most time goes to " +
+    return wrong("--line " + name +
+                 ": no sample of these steps is on this line; the most time is spent at " +
                  printable(nearest));
   }
 
   [[nodiscard]] std::string place_of(const LineShare& line) const {
-    return told_file(line.file, recording_.facts.working_folder) + ":" + std::to_string(line.line);
+    return display_file(line.file, recording_.facts.working_folder) + ":" +
+           std::to_string(line.line);
   }
 
   static void add_to(std::vector<LineShare>& found, const LineShare& line) {
@@ -130,11 +132,11 @@ class Asker {
     same->ci_high = std::min(same->ci_high + line.ci_high, 1.0);
   }
 
-  // Samples divide the steps that were recorded: there is nothing to replay.
+  // Nothing is replayed: samples divide the steps as recorded.
   Result<WhatIfAnswer> answer_line(const WhatIfQuestion& question) {
     const bool alone = question.ops.empty() && question.input.empty() && question.copies.empty() &&
                        question.sync.empty() && question.launch.empty();
-    if (!alone) return wrong("--line " + question.line + ": cannot be joined with other changes");
+    if (!alone) return wrong("--line " + question.line + ": cannot be combined with other changes");
     const auto change = parse_change("--line", question.line);
     if (!change.ok()) return change.status();
     const auto lines = find_line(change->name);

@@ -18,7 +18,7 @@ struct WhatIfQuestion {
   std::string copies = {};              // "pinned"
   std::string sync = {};                // "removed"
   std::string launch = {};              // "graphs"
-  std::string line = {};                // "data.py:41=2x": alone
+  std::string line = {};                // "data.py:41=2x"; must be the only change
   std::optional<StepSpan> steps = {};   // only these
 };
 

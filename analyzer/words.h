@@ -1,4 +1,4 @@
-// Formats figures for people, alike in sentences, in the page and in evidence.
+// Formats figures for people, the same way in sentences, on the page and in evidence.
 #pragma once
 
 #include <cstddef>

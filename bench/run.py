@@ -3,9 +3,9 @@
 
 usage: bench/run.py [--build build/release] [--other-torch build/release-debian-torch] [-o bench/results/NAME.json]
 
-Build first: cmake --preset release && cmake --build build/release. Rates are per second of wall time on a
-machine that does nothing else; the load average is noted, because on a busy one they mean nothing.
-Every figure stands beside a baseline of the same run.
+Build first: cmake --preset release && cmake --build build/release. Rates are per second of wall
+time on an otherwise idle machine. The load average is recorded, because rates mean nothing on a
+busy one. Every figure has a baseline from the same run.
 """
 
 import argparse

@@ -39,7 +39,7 @@ void note(const std::string& message) {
   print_line(stderr, std::string("stepscope ") + kVerb + ": " + message);
 }
 
-// What cannot be written back is still printed: a note, no failure.
+// If the results cannot be written back, they are still printed: a note, not a failure.
 void write_back(const AnalyzeArguments& arguments, const AnalysisReport& report) {
   if (arguments.no_write || report.only) return;
   if (report.run.being_recorded) {
@@ -101,10 +101,12 @@ void add_analyze(CLI::App& app, int& exit_code) {
   verb->add_flag("--json", arguments->json, "print one JSON document (docs/cli.md lists its keys)");
   verb->add_flag("--modules", arguments->modules,
                  "print the tree of the model's modules instead (Python; docs/modules.md)");
-  verb->add_option("--steps", arguments->steps,
-                   "only these steps, for example 500-520; the store keeps the analysis of all");
+  verb->add_option(
+      "--steps", arguments->steps,
+      "analyze only these steps, for example 500-520; the store keeps the analysis of the "
+      "whole run");
   verb->add_option("--rank", arguments->rank,
-                   "the page of this rank of a distributed run; default: of the whole job");
+                   "show only this rank of a distributed run; default: the whole job");
   verb->add_option("--top", arguments->top, "how many ops to list")
       ->capture_default_str()
       ->check(CLI::Range(0, 1000));
@@ -128,7 +130,7 @@ void add_analyze(CLI::App& app, int& exit_code) {
       "  stepscope analyze trace.json.gz\n"
       "  stepscope analyze run.db --price-per-hour 1.20 --samples-per-step 64\n"
       "  stepscope analyze run.db --json | jq '.verdict.kind, .shares.input'\n"
-      "Exit codes: 0 fine, 2 wrong usage, 3 no store, a broken one, or one without a training "
+      "Exit codes: 0 success; 2 wrong usage; 3 the store is missing, broken, or has no training "
       "step.");
   verb->callback([arguments, &exit_code] { exit_code = run_analyze(*arguments); });
 }

@@ -32,7 +32,7 @@ struct CompareArguments {
   int top = 10;
 };
 
-// What the command line asks for, checked before anything is read.
+// The command line, checked before any run is read.
 struct Request {
   std::optional<StepSpan> steps_a, steps_b;
   std::vector<Gate> gates;
@@ -82,7 +82,7 @@ bool any(const std::vector<GateOutcome>& gates, GateState state) {
                      [state](const GateOutcome& outcome) { return outcome.state == state; });
 }
 
-// A gate that cannot be told must not look like one that is kept.
+// An undecided gate must not look like one that passed.
 int exit_code_of(const CompareArguments& arguments, const std::vector<GateOutcome>& gates) {
   if (any(gates, GateState::kFailed)) return kGateFailed;
   for (const GateOutcome& outcome : gates) {
@@ -123,11 +123,10 @@ void add_compare(CLI::App& app, int& exit_code) {
                    "the baseline: a recording (before.db) or another profiler's trace")
       ->required();
   verb->add_option("b", arguments->b, "the run to judge, for example after.db")->required();
-  verb->add_option(
-          "--fail-if", arguments->gates,
-          "exit with 1 if B exceeds this limit beyond noise; may be repeated. "
-          "METRIC>LIMIT: step_time, p50, a category or a phase; +5%, +2pp or +1ms more than "
-          "A, or 10% of the step or 5ms in B")
+  verb->add_option("--fail-if", arguments->gates,
+                   "exit with 1 if B exceeds this limit by more than noise; may be repeated. "
+                   "GATE is METRIC>LIMIT. METRIC: step_time, p50, a category or a phase. "
+                   "LIMIT: +5%, +2pp or +1ms more than in A, or 10% of the step or 5ms in B")
       ->take_all()
       ->expected(1)
       ->type_name("GATE");
@@ -159,9 +158,9 @@ void add_compare(CLI::App& app, int& exit_code) {
       "  stepscope compare run.db run.db --steps-a 2-400 --steps-b 401-800\n"
       "  stepscope compare cpus.db gpu.db --price-per-hour 3.40,2.10 --samples-per-step 512,128\n"
       "  stepscope compare before.db after.db --json | jq '.change, .step_time.mean.relative'\n"
-      "Exit codes: 0 fine, 1 a gate failed, 2 wrong usage, 3 no store, a broken one, one without "
-      "a\n"
-      "training step, or a gate that cannot be decided.");
+      "Exit codes: 0 success; 1 a gate failed; 2 wrong usage; 3 a store is missing, broken, or "
+      "has no\n"
+      "training step, or a gate cannot be decided.");
   verb->callback([arguments, &exit_code] { exit_code = run_compare(*arguments); });
 }
 

@@ -53,7 +53,8 @@ void add_control(CLI::App& app, int& exit_code) {
   verb->add_option("store", arguments->store, "the store that `stepscope run` is writing")
       ->required();
   verb->add_option("command", arguments->command,
-                   "start or stop recording ops; auto: follow --steps or --schedule; status")
+                   "start or stop: switch the recording of ops on or off; auto: follow --steps or "
+                   "--schedule again; status: print the progress")
       ->required()
       ->check(CLI::IsMember({"start", "stop", "auto", "status"}));
   verb->footer(
@@ -61,7 +62,7 @@ void add_control(CLI::App& app, int& exit_code) {
       "  stepscope run --tier phases -o run.db -- python train.py &\n"
       "  stepscope control run.db start; sleep 5; stepscope control run.db stop\n"
       "  stepscope control run.db status\n"
-      "Exit codes: 0 fine, 2 wrong usage, 3 nothing is recording into that store.");
+      "Exit codes: 0 success; 2 wrong usage; 3 nothing is recording into that store.");
   verb->callback([arguments, &exit_code] { exit_code = run_control(*arguments); });
 }
 

@@ -1,4 +1,4 @@
-// stepscope doctor: what recording needs, what of it is there, and how to get the rest.
+// stepscope doctor: checks what recording needs, and says how to get what is missing.
 #include "profiler/doctor/doctor.h"
 
 #include <chrono>
@@ -19,7 +19,7 @@ namespace stepscope::cli {
 namespace {
 
 constexpr const char* kVerb = "doctor";
-// Of the codes that scripts rely on (cli/verb.h): the gate is that ops would be recorded.
+// Scripts rely on this exit code (cli/verb.h). The gate is that ops would be recorded.
 constexpr int kNotReady = kGateFailed;
 
 struct DoctorArguments {
@@ -29,7 +29,7 @@ struct DoctorArguments {
   bool force = false;
 };
 
-// On a terminal it says that something is being done, and for how long.
+// On a terminal, shows that a build is running, and for how long.
 Result<std::filesystem::path> build_visibly(const TorchInstall& torch,
                                             const Installation& installed) {
   using std::chrono::steady_clock;
@@ -47,7 +47,7 @@ Result<std::filesystem::path> build_visibly(const TorchInstall& torch,
 int build_for(const TorchInstall& torch, const Installation& installed, bool force) {
   if (const HookCheck there = check_hooks(torch, installed); there.place && !force) {
     print_line(stdout, "libtorch " + torch.version +
-                           ": the op hooks are there: " + there.place->library.string());
+                           ": op hooks already exist: " + there.place->library.string());
     return kOk;
   }
   const auto built = build_visibly(torch, installed);
@@ -62,9 +62,10 @@ int build_for(const TorchInstall& torch, const Installation& installed, bool for
 int build_all(const DoctorArguments& arguments, const Installation& installed) {
   const auto torches = find_torch(arguments.query);
   if (torches.empty()) {
-    (void)report_error(kVerb, Status::error(ErrorKind::kNotFound,
-                                            "no libtorch to build op hooks for; name the root of "
-                                            "one with --torch, or --python"));
+    (void)report_error(kVerb,
+                       Status::error(ErrorKind::kNotFound,
+                                     "found no libtorch to build op hooks for; name one with "
+                                     "--torch FOLDER or --python PYTHON"));
     return kNotReady;
   }
   int exit_code = kOk;
@@ -89,27 +90,30 @@ int run_doctor(const DoctorArguments& arguments) {
 
 void add_doctor(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<DoctorArguments>();
-  CLI::App* verb = app.add_subcommand(kVerb, "Say what is there, what is missing, and the fix");
+  CLI::App* verb =
+      app.add_subcommand(kVerb, "Check what recording needs, and say how to get what is missing");
   auto* torch = verb->add_option("--torch", arguments->query.folder,
-                                 "the folder of a libtorch, which contains include/ATen and lib/");
+                                 "check only this libtorch: the folder with include/ATen and lib/");
   auto* python = verb->add_option("--python", arguments->query.python,
-                                  "a Python; checks the torch that it imports");
+                                  "check only the torch that this Python imports");
   torch->excludes(python);
   auto* json = verb->add_flag("--json", arguments->json, "print one JSON document");
   auto* build = verb->add_flag("--build-hooks", arguments->build_hooks,
-                               "build the op hooks for a libtorch that has none");
+                               "build the op hooks for each libtorch that has none");
   json->excludes(build);
   verb->add_flag("--force", arguments->force, "rebuild hooks that exist")->needs(build);
   verb->footer(
-      "Without --torch and --python, checks every libtorch it finds: the torch of python "
+      "Without --torch and --python, checks every libtorch that it finds: the torch of python "
       "(python3),\n"
-      "those in CMAKE_PREFIX_PATH, the system's. The first two count; another one is a note.\n"
+      "those in CMAKE_PREFIX_PATH, and the system's. Op hooks must exist for the torch of python "
+      "and for\n"
+      "the first in CMAKE_PREFIX_PATH; for the others, missing hooks are only a note.\n"
       "Examples:\n"
       "  stepscope doctor\n"
       "  stepscope doctor --python .venv/bin/python --build-hooks\n"
       "  stepscope doctor --json | jq -r '.findings[] | select(.state == \"missing\").fix'\n"
-      "Exit codes: 0 `stepscope run` would record ops, or the hooks were built; 1 not; 2 wrong "
-      "usage.");
+      "Exit codes: 0 `stepscope run` would record ops, or the hooks were built; 1 otherwise; "
+      "2 wrong usage.");
   verb->callback([arguments, &exit_code] { exit_code = run_doctor(*arguments); });
 }
 

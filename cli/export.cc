@@ -1,4 +1,4 @@
-// `stepscope export`: a store as a file for other viewers.
+// `stepscope export`: writes a store as a file for other viewers.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -33,7 +33,8 @@ struct ExportArguments {
   ExportFile file;
 };
 
-// As stored; of a store that was never analysed, made on the way and not written back.
+// The stored analysis. If the store was never analysed, analyses it now and does not write the
+// result back.
 Result<Analysis> analysis_of(const TraceReader& reader) {
   Result<Analysis> stored = reader.analysis();
   if (!stored.ok() || !stored->steps.empty() || !stored->verdicts.empty()) return stored;
@@ -53,7 +54,7 @@ void warn(const std::string& what) { print_line(stderr, "stepscope export: warni
 void print_summary(const ExportArguments& arguments, const ChromeTraceSummary& summary) {
   if (summary.skipped > 0) {
     warn(std::to_string(summary.skipped) + " events of " + arguments.store +
-         " are of no known thread or have a negative time; they are not in the trace");
+         " have an unknown thread or a negative time; they are not in the trace");
   }
   const std::string output = arguments.file.output.string();
   if (output != "-") print(stdout, export_summary(output, bytes_of(arguments.file), summary));
@@ -61,8 +62,8 @@ void print_summary(const ExportArguments& arguments, const ChromeTraceSummary& s
 
 void print_summary(const ExportArguments& arguments, const StacksSummary& summary) {
   if (summary.every > 1) {
-    warn(arguments.store + " has " + std::to_string(summary.samples) + " stack samples; 1 of " +
-         std::to_string(summary.every) + " is used, for the longer time");
+    warn(arguments.store + " has " + std::to_string(summary.samples) + " stack samples; 1 in " +
+         std::to_string(summary.every) + " is exported, and stands for the time of the others too");
   }
   if (summary.skipped > 0) {
     warn(std::to_string(summary.skipped) + " stack samples of " + arguments.store +
@@ -146,7 +147,7 @@ void add_export(CLI::App& app, int& exit_code) {
   verb->add_flag("--folded", arguments->folded, "stack samples as folded stacks, for flamegraph.pl")
       ->excludes(speedscope);
   verb->add_option("--steps", arguments->steps, "only these steps, for example 500-520");
-  verb->add_flag("--gzip", arguments->file.gzip, "compress, whatever the name");
+  verb->add_flag("--gzip", arguments->file.gzip, "compress, whatever the file's name");
   verb->add_option("--level", arguments->file.level, "compression level: 1 (fast) to 3 (small)")
       ->check(CLI::Range(kGzipFast, kGzipSmall))
       ->capture_default_str();
@@ -159,7 +160,7 @@ void add_export(CLI::App& app, int& exit_code) {
       "  stepscope export run.db --folded -o - | flamegraph.pl > run.svg\n"
       "The output replaces an existing file only once it is complete.");
   verb->callback([arguments, &exit_code] {
-    // A file that may not grow further is an error of write(), not the end of the program.
+    // At a limit of the file size, write() then fails; without this, SIGXFSZ ends the program.
     std::signal(SIGXFSZ, SIG_IGN);
     const Status status = export_run(*arguments);
     exit_code = status.ok() ? kOk : report_error("export", status);

@@ -1,4 +1,4 @@
-// stepscope lake, stepscope fleet: hand over to the Python part in fleet/.
+// stepscope lake, stepscope fleet: start the Python part in fleet/.
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,7 +14,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Comes back only where there is no interpreter.
+// Returns only if there is no interpreter.
 int become_python(const char* verb, const Words& words) {
   auto command = fleet_command(verb, words);
   if (!command.ok()) return report_error(verb, command.status());
@@ -36,26 +36,28 @@ struct FleetArguments {
   bool json = false;
 };
 
-// An option that was given.
+// Appends the option if it was given.
 void append(Words& words, const char* option, const std::string& value) {
   if (!value.empty()) words.insert(words.end(), {option, value});
 }
 
 }  // namespace
 
-// The options stand here too, so that help, the manual page and completion need no Python.
+// The options are declared here too, so that help, the manual page and completion need no Python.
 void add_lake(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<LakeArguments>();
   CLI::App* verb = app.add_subcommand("lake", "Gather the steps of many recordings in a folder");
   verb->add_option("ACTION", arguments->action,
-                   "add: adds stores, or replaces what is there of them")
+                   "add: add stores; if the lake already has steps of a store, replace them")
       ->required()
       ->check(CLI::IsMember({"add"}));
   verb->add_option("STORES", arguments->stores, "analyzed stores")->required();
-  verb->add_option("--lake", arguments->lake, "the folder; made if need be")->required();
+  verb->add_option("--lake", arguments->lake, "the folder of the lake; created if it is missing")
+      ->required();
   verb->add_option("--job", arguments->job,
-                   "what the runs of one job share; default: the name that the run was given");
-  verb->add_option("--run", arguments->run, "what the nodes of one run share; default: the job id");
+                   "name that all runs of the job share; default: the name given to the run");
+  verb->add_option("--run", arguments->run,
+                   "name that all nodes of the run share; default: the job id");
   verb->footer(
       "Examples:\n"
       "  stepscope lake add node0.db node1.db --lake /shared/lake\n"
@@ -76,12 +78,13 @@ void add_fleet(CLI::App& app, int& exit_code) {
   verb->add_option("LAKE", arguments->lake,
                    "a folder that stepscope lake add wrote, or a Parquet file of operations")
       ->required();
-  verb->add_option("ACTION", arguments->action, "report: write a page instead of printing")
+  verb->add_option("ACTION", arguments->action, "report: write an HTML page instead of printing")
       ->check(CLI::IsMember({"report"}));
   verb->add_option("-o,--output", arguments->output, "the page to write, one HTML file");
-  verb->add_option("--price", arguments->price, "what an hour of a rank costs, in any currency");
+  verb->add_option("--price", arguments->price, "price of one rank per hour, in any currency");
   verb->add_option("--run", arguments->runs, "only these runs");
-  verb->add_option("--since", arguments->since, "only runs that began within 12h, 7d or 2w");
+  verb->add_option("--since", arguments->since,
+                   "only runs that began within this time: 12h, 7d, 2w");
   verb->add_flag("--json", arguments->json, "print a JSON document");
   verb->footer(
       "Examples:\n"

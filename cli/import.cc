@@ -1,4 +1,4 @@
-// `stepscope import`: other profilers' traces as a store.
+// `stepscope import`: converts traces of other profilers into a store.
 #include "analyzer/import/import.h"
 
 #include <atomic>
@@ -28,14 +28,15 @@ struct ImportArguments {
 std::atomic<bool> interrupted = false;
 
 std::string progress_text(std::int64_t done, std::int64_t total) {
-  if (done >= total && total > 0) return "importing: putting the events in order";
+  if (done >= total && total > 0) return "importing: sorting the events";
   return "importing: " + millions_of(done, total) + " MB";
 }
 
 void print_summary(const ImportArguments& arguments, const ImportSummary& summary) {
   for (const ImportedFile& file : summary.files) {
     if (file.broken.empty()) continue;
-    print_line(stderr, "stepscope import: warning: kept what came before: " + file.broken);
+    print_line(stderr,
+               "stepscope import: warning: kept the part before the damage: " + file.broken);
   }
   print(stdout, import_summary(arguments.output, summary));
 }
@@ -71,7 +72,8 @@ void add_import(CLI::App& app, int& exit_code) {
   verb->add_option("-o,--output", arguments->output,
                    "the store to write; an earlier one is kept as FILE.old")
       ->required();
-  verb->add_flag("--partial", arguments->partial, "keep what can be read of a broken file");
+  verb->add_flag("--partial", arguments->partial,
+                 "keep the part of a broken file before the damage");
   verb->add_option("--steps-nvtx", arguments->steps_nvtx,
                    "Nsight Systems: NVTX ranges with these names are steps, for example 'step *'");
   verb->footer(
@@ -82,8 +84,8 @@ void add_import(CLI::App& app, int& exit_code) {
       "  stepscope import cut_off.json -o run.db --partial\n"
       "Then: stepscope analyze run.db");
   verb->callback([arguments, &exit_code] {
-    std::signal(SIGXFSZ, SIG_IGN);  // an error of write(), not the end of the program
-    // Without SA_RESTART, so that a pipe that nobody writes to can be left.
+    std::signal(SIGXFSZ, SIG_IGN);  // at a limit of the file size, write() fails instead
+    // Without SA_RESTART, so that a signal also interrupts reading a pipe that nobody writes to.
     struct sigaction on_interrupt{};
     on_interrupt.sa_handler = [](int) { interrupted = true; };
     for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &on_interrupt, nullptr);

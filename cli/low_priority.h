@@ -1,12 +1,12 @@
-// For verbs that look on while a program is being trained.
+// Low priority for verbs that watch a program while it trains.
 #pragma once
 
 #include <sys/resource.h>
 
 namespace stepscope::cli {
 
-// On a busy machine it gets a tenth of what the training gets. Not less: whoever looks on is to see
-// something. Of this thread and those that it starts.
+// Lowers the priority of this thread and of those that it starts. On a busy machine they get a
+// tenth of the CPU time that the training gets. With less, the user would see nothing.
 inline void yield_to_training() {
   constexpr int kNice = 10;  // nice(2)
   ::setpriority(PRIO_PROCESS, 0, kNice);

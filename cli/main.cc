@@ -26,7 +26,7 @@ int report_error(const char* verb, const Status& status) {
 
 namespace {
 
-// The least number of letters to insert, remove, replace or swap with their neighbour.
+// The smallest number of letters to insert, remove, replace or swap with their neighbour.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> rows(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) {
@@ -44,7 +44,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return rows[a.size()][b.size()];
 }
 
-// The verb that was probably meant by a word that is none; "" for one unlike all of them.
+// The verb that a mistyped word probably means; "" if it resembles none.
 std::string nearest_verb(const CLI::App& app, const std::string& word) {
   constexpr std::size_t kLongest = 32;
   if (word.empty() || word[0] == '-' || word.size() > kLongest) return {};
@@ -76,7 +76,7 @@ int run_verb(int argc, char** argv) {
       "  stepscope top run.db\n"
       "  stepscope report run.db -o report.html\n"
       "  stepscope export run.db -o trace.json.gz\n"
-      "`stepscope VERB --help` says more about each.");
+      "`stepscope VERB --help` describes each verb.");
 
   int exit_code = kOk;
   add_run(app, exit_code);
@@ -96,7 +96,7 @@ int run_verb(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    // CLI11 has codes of its own; ours know only "fine" (--help, --version) and "wrong usage".
+    // CLI11 has its own exit codes. Ours are success (--help, --version) and wrong usage.
     std::ostringstream out, wrong;
     const int code = app.exit(error, out, wrong);
     const std::string word = argc > 1 ? argv[1] : "";
@@ -112,8 +112,9 @@ int run_verb(int argc, char** argv) {
   return exit_code;
 }
 
-// A store opened in place of a closed standard stream would be read or written as that stream. What
-// stands in for it here cannot be, and is closed again in programs that are started.
+// A store opened while a standard stream is closed would get that stream's descriptor, and be read
+// or written as that stream. So /dev/null takes the descriptor, opened in the wrong direction: it
+// can be neither read nor written as the stream. It is closed again in programs that are started.
 void occupy_closed_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
@@ -125,8 +126,8 @@ int report_exception(int argc, char** argv, const char* what, const char* detail
   try {
     const std::string verb = argc > 1 ? argv[1] : "";
     print_line(stderr, "stepscope " + verb + ": " + what + detail);
-  } catch (...) {  // there is no memory even for the line
-    constexpr std::string_view kLine = "stepscope: memory ran out\n";
+  } catch (...) {  // there is not even memory for the line
+    constexpr std::string_view kLine = "stepscope: out of memory\n";
     static_cast<void>(!write(STDERR_FILENO, kLine.data(), kLine.size()));
   }
   return kBadInput;
@@ -135,17 +136,16 @@ int report_exception(int argc, char** argv, const char* what, const char* detail
 }  // namespace
 }  // namespace stepscope::cli
 
-// The one boundary: whatever a verb throws ends as one line. Threads have theirs
-// (store/contained.h).
+// The one exception boundary of the main thread: whatever a verb throws ends as one line. The other
+// threads have their own (store/contained.h).
 int main(int argc, char** argv) {
   using namespace stepscope::cli;
   occupy_closed_streams();
   try {
     return run_verb(argc, argv);
   } catch (const std::bad_alloc&) {
-    return report_exception(argc, argv, "memory ran out; end other programs, or raise its limit",
-                            "");
+    return report_exception(argc, argv, "out of memory; end other programs or raise the limit", "");
   } catch (const std::exception& error) {
-    return report_exception(argc, argv, "an error of this program: ", error.what());
+    return report_exception(argc, argv, "internal error: ", error.what());
   }
 }

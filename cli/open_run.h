@@ -1,4 +1,4 @@
-// Opening and analyzing runs, for verbs: on a terminal, standard error says how far they are.
+// Opens and analyzes runs for the verbs. If standard error is a terminal, it shows the progress.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace stepscope::cli {
 
-// Says how far an import is that takes more than a second; `label` tells one of several runs from
-// another ("A"). Errors: those of OpenedRun::open().
+// Shows the progress of an import that takes more than a second. `label` distinguishes several runs
+// ("A"). Errors: those of OpenedRun::open().
 Result<OpenedRun> open_run(const std::string& path, const std::string& label = "");
-// The same without a reader.
+// The same, but closes the reader.
 Result<OpenedRun> open_run_to_follow(const std::string& path);
 
-// Says how far the analysis is once that has taken more than two seconds. `options.progress` is
-// replaced. Errors: those of analyze().
+// Shows the progress of an analysis that takes more than two seconds. Replaces `options.progress`.
+// Errors: those of analyze().
 Result<AnalysisReport> analyze_run(const TraceReader& reader, AnalyzeOptions options,
                                    const std::string& label = "");
 

@@ -1,4 +1,4 @@
-// stepscope report: a run as one HTML file to look at, to keep and to mail.
+// stepscope report: writes a run as one HTML file to view, keep and mail.
 #include "viewer-export/report/report.h"
 
 #include <csignal>
@@ -69,8 +69,8 @@ void print_size(const std::string& output) {
 void print_summary(const ReportArguments& arguments, const AnalysisReport& run) {
   if (!report_has_charts()) {
     print_line(stderr,
-               "stepscope report: this build has no Chart.js, so the page has no graphs; all "
-               "figures are there (install libjs-chart.js and build again)");
+               "stepscope report: this build has no Chart.js, so the page has all figures but no "
+               "graphs; for graphs, install libjs-chart.js and build Stepscope again");
   }
   if (run.loops.empty()) {
     print_line(stderr, "stepscope report: " + arguments.store + ": " + no_steps_text(run));
@@ -80,8 +80,8 @@ void print_summary(const ReportArguments& arguments, const AnalysisReport& run) 
 
 Status report_sweep(const ReportArguments& arguments) {
   if (!arguments.baseline.empty()) {
-    return Status::error(ErrorKind::kUsage, "--baseline: " + arguments.store +
-                                                " is a sweep; it is compared with none");
+    return Status::error(ErrorKind::kUsage,
+                         "--baseline: " + arguments.store + " is a sweep; omit --baseline");
   }
   if (arguments.rank) {
     return Status::error(ErrorKind::kUsage,
@@ -116,7 +116,7 @@ Status report(const ReportArguments& arguments) {
   if (!file.ok()) return file.status();
   const ReportDocuments documents{json_report(*run, kPageTop), *comparison, std::nullopt,
                                   losses_text(run->losses, run->run.is_incomplete())};
-  // The page has a table of all ranks, and the details of one.
+  // The page has a table of all ranks, but the details of one only.
   if (run->ranks && !arguments.rank) {
     if (Status kept = keep_rank(*run, run->loops.front().rank); !kept.ok()) return kept;
   }
@@ -138,19 +138,19 @@ void add_report(CLI::App& app, int& exit_code) {
   verb->add_option("-o,--output", arguments->output, "the page to write; - is standard output")
       ->capture_default_str();
   verb->add_option("--baseline", arguments->baseline,
-                   "an earlier recording; adds a page on what has changed since");
+                   "an earlier recording; adds a page that shows what has changed since");
   verb->add_option("--rank", arguments->rank,
-                   "the page of this rank of a distributed run; default: of the whole job");
+                   "show only this rank of a distributed run; default: the whole job");
   verb->footer(
       "Examples:\n"
       "  stepscope report run.db -o report.html\n"
       "  stepscope report after.db --baseline before.db -o report.html\n"
       "  stepscope report run.db --rank 3 -o rank3.html\n"
-      "Neither store is written to. The output replaces an earlier file of that name only when it "
-      "is\nwhole. Exit codes: 0 fine, 2 wrong usage, 3 no store or a broken one, an output that "
-      "cannot be\nwritten, or a run without a training step to compare.");
+      "Writes to neither store. The output replaces an existing file only once it is complete.\n"
+      "Exit codes: 0 success; 2 wrong usage; 3 a store is missing or broken, the output cannot be\n"
+      "written, or a run to compare has no training step.");
   verb->callback([arguments, &exit_code] {
-    // A file that may not grow further is an error of write(), not the end of the program.
+    // At a limit of the file size, write() then fails; without this, SIGXFSZ ends the program.
     std::signal(SIGXFSZ, SIG_IGN);
     const Status status = report(*arguments);
     exit_code = status.ok() ? kOk : report_error(kVerb, status);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kVerb = "run";
 
-// Empty, or what is wrong.
+// Returns an error, or "" if the text is valid.
 std::string is_duration(const std::string& text) {
   double seconds = 0;
   const bool is_number = CLI::detail::lexical_cast(text, seconds);
@@ -21,17 +21,17 @@ std::string is_duration(const std::string& text) {
   return text + " is not a number of seconds above 0 and below a year";
 }
 
-// Empty, or what is wrong.
+// Returns an error, or "" if the text is valid.
 std::string is_listen_address(const std::string& text) {
   const auto address = read_listen_address(text);
-  return address.ok() ? "" : address.status().message() + "; -- goes before the program";
+  return address.ok() ? "" : address.status().message() + "; put -- before the program";
 }
 
-// Returns --metrics, which stands alone or has a value.
+// Returns --metrics, whose value is optional.
 const CLI::Option* add_metrics_options(CLI::App& verb, MetricsArguments& arguments) {
   const CLI::Option* metrics =
       verb.add_option("--metrics", arguments.address,
-                      "serve live metrics to Prometheus and W&B, at this port or address and port")
+                      "serve live metrics to Prometheus and W&B, on this port or address and port")
           ->expected(0, 1)
           ->check(is_listen_address)
           ->type_name("[ADDRESS:]PORT")
@@ -57,11 +57,13 @@ void add_run(CLI::App& app, int& exit_code) {
   CLI::App* verb =
       app.add_subcommand(kVerb, "Run a program, unchanged, and record its training steps");
   verb->add_option("-o,--output", arguments->output,
-                   "the store to write; an earlier one is kept as FILE.old once there is something "
-                   "to record. {job}, {host}, {node}, {rank} and {run} stand for what they say")
+                   "the store to write; an earlier one is renamed to FILE.old once the program "
+                   "loads libtorch. {job}, {host}, {node}, {rank} and {run} are replaced by the "
+                   "names and numbers of this run")
       ->capture_default_str();
-  verb->add_option("--job", arguments->job,
-                   "what this run and its later ones are called; default: the scheduler's job");
+  verb->add_option(
+      "--job", arguments->job,
+      "name of the job, for this run and later ones; default: the scheduler's job name");
   verb->add_option("--lake", arguments->lake,
                    "add the store to this lake at the end (see `stepscope lake --help`)");
   verb->add_option(
@@ -78,13 +80,13 @@ void add_run(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   verb->add_option("--ops", arguments->ops,
                    "auto: record ops in as many steps as the budget allows; all: in every step; "
-                   "never: as --tier phases")
+                   "never: the same as --tier phases")
       ->check(CLI::IsMember({"auto", "all", "never"}))
       ->capture_default_str();
   verb->add_flag("--no-lines", arguments->no_lines,
-                 "do not look at which lines of code the program is in");
+                 "do not record which lines of code take the time");
   verb->add_option("--lines-rate", arguments->lines_rate,
-                   "how often a second to look at the line of Python a loop is in, 1 to 1000")
+                   "stack samples per second that find the lines of Python code, 1 to 1000")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   verb->add_flag(
@@ -92,8 +94,8 @@ void add_run(CLI::App& app, int& exit_code) {
       "record the calls of a Python model's modules in steps with ops (costs 2 to 5 us a "
       "call)");
   verb->add_option("--budget", arguments->budget,
-                   "how much of the run's time recording ops may cost, for example 0.5%; it does "
-                   "not limit --steps, --schedule and --duration")
+                   "the share of the run's time that recording ops may cost, for example 0.5%; it "
+                   "does not limit --steps, --schedule or --duration")
       ->capture_default_str();
   verb->add_flag("--shapes", arguments->shapes,
                  "record the input shapes of each op (costs about 1 us per op)");
@@ -118,8 +120,8 @@ void add_run(CLI::App& app, int& exit_code) {
       "be\n"
       "started; 2 wrong usage; 3 the store cannot be written.");
   verb->callback([arguments, metrics, &exit_code] {
-    // A store that may not grow further is an error of write(), not our end. By a handler, which
-    // exec() takes away: the program would inherit a signal that is ignored.
+    // At a limit of the file size, write() then fails; without this, SIGXFSZ ends this process. A
+    // handler, not SIG_IGN: exec() resets a handler, but the program would inherit SIG_IGN.
     if (std::signal(SIGXFSZ, [](int) {}) == SIG_IGN) std::signal(SIGXFSZ, SIG_IGN);
     arguments->metrics.wanted = metrics->count() > 0;
     exit_code = run(*arguments);

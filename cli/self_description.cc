@@ -14,7 +14,7 @@
 namespace stepscope::cli {
 namespace {
 
-// "TEXT:{ops,phases}" names what may be given.
+// The allowed values: of "TEXT:{ops,phases}", ops and phases.
 std::vector<std::string> choices_in(std::string_view type) {
   std::vector<std::string> choices;
   const std::size_t open = type.find('{'), close = type.rfind('}');
@@ -61,9 +61,9 @@ DescribedProgram describe(const CLI::App& app) {
   return program;
 }
 
-// What CLI11 has for "print this and end well".
+// How CLI11 prints a text and exits with success.
 [[noreturn]] void print_and_end(std::string text) {
-  while (text.ends_with('\n')) text.pop_back();  // it adds one
+  while (text.ends_with('\n')) text.pop_back();  // CLI11 adds one
   throw CLI::CallForVersion(text, 0);
 }
 
@@ -79,7 +79,7 @@ void add_self_description(CLI::App& app) {
   app.add_option_function<std::string>(
          "--completion",
          [&app](const std::string& shell) { print_and_end(completion(describe(app), shell)); },
-         "Print what completes the command line in a shell")
+         "Print the completion script for a shell")
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
 }
 

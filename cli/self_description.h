@@ -1,12 +1,12 @@
-// --cmake-dir, --man and --completion: what an installation says of itself, to other programs.
+// --cmake-dir, --man and --completion: how an installation describes itself to other programs.
 #pragma once
 
 #include <CLI/CLI.hpp>
 
 namespace stepscope::cli {
 
-// Each prints and ends the program, as --version does. What they print follows `app`, its verbs and
-// their options, when they are called.
+// Each of these options prints and exits, as --version does. The output describes `app`, its verbs
+// and their options as they are at the time of the call.
 void add_self_description(CLI::App& app);
 
 }  // namespace stepscope::cli

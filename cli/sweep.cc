@@ -1,4 +1,4 @@
-// stepscope sweep: one program at many settings, and which of them is best.
+// stepscope sweep: runs one program at many settings, and says which is best.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -50,9 +50,9 @@ Result<SweepEnd> measure(const SweepArguments& arguments, const SweepJob& job) {
   return run_sweep(arguments, job, setup);
 }
 
-// What was measured is reported even if the sweep could not go on.
+// Reports the measurements even if the sweep was interrupted.
 int sweep(const SweepArguments& arguments) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow further is an error of write()
+  std::signal(SIGXFSZ, SIG_IGN);  // at a limit of the file size, write() fails instead
   const auto job = plan_sweep(arguments);
   if (!job.ok()) return report_error(kVerb, job.status());
   const auto end = measure(arguments, *job);
@@ -60,7 +60,7 @@ int sweep(const SweepArguments& arguments) {
   const int printed = print_result(arguments);
   if (end->stopped_by == 0) return printed;
   print_line(stderr, "stepscope sweep: stopped; " + std::to_string(end->remaining) +
-                         " runs remain, and the same command goes on with them");
+                         " runs remain; run the same command again to resume");
   return 128 + end->stopped_by;
 }
 
@@ -80,7 +80,7 @@ void add_what_is_swept(CLI::App& verb, SweepArguments& arguments) {
       ->capture_default_str();
   verb.add_option(
           "-p,--parameter", arguments.parameters,
-          "NAME=VALUE,VALUE,…: values to put in place of {NAME}; 1..64*2 and 1..10+1 are ranges")
+          "NAME=VALUE,VALUE,…: values to substitute for {NAME}; 1..64*2 and 1..10+1 are ranges")
       ->take_all()
       ->expected(1)
       ->type_name("NAME=VALUES");
@@ -106,11 +106,11 @@ void add_how(CLI::App& verb, SweepArguments& arguments) {
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   verb.add_option("--memory-limit", arguments.memory_limit,
-                  "limit of each process's address space, as `ulimit -v`: 512M, 2G");
-  verb.add_option("--seed", arguments.seed, "seed of the order within each round")
+                  "limit on the address space of each process, like `ulimit -v`: 512M, 2G");
+  verb.add_option("--seed", arguments.seed, "seed for the order of the runs in each round")
       ->capture_default_str();
   verb.add_option("--tier", arguments.tier,
-                  "phases, or ops: also finds unmarked steps, but slows the program down")
+                  "phases; or ops, which also finds unmarked steps but slows the program down")
       ->check(CLI::IsMember({"ops", "phases"}))
       ->capture_default_str();
   verb.add_flag("--keep-runs", arguments.keep_runs, "keep every recording, in OUTPUT.runs");
@@ -126,7 +126,7 @@ void add_how(CLI::App& verb, SweepArguments& arguments) {
 void add_sweep(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<SweepArguments>();
   CLI::App* verb = app.add_subcommand(
-      kVerb, "Run a program at many settings and say which is best, and why not more");
+      kVerb, "Run a program at many settings and say which is best, and what limits it");
   add_what_is_swept(*verb, *arguments);
   add_how(*verb, *arguments);
   add_show(*verb, exit_code);
@@ -141,8 +141,8 @@ void add_sweep(CLI::App& app, int& exit_code) {
       "t.py'\n"
       "  stepscope sweep show sweep.db --json | jq '.scans[0].best'\n"
       "Run the same command again to resume an interrupted sweep.\n"
-      "Exit codes: 0 fine, 2 wrong usage, 3 every setting failed or nothing could be recorded, "
-      "128 + N\nstopped by signal N.");
+      "Exit codes: 0 success; 2 wrong usage; 3 every setting failed or nothing could be recorded; "
+      "128 + N\nsignal N stopped the sweep.");
   verb->callback([verb, arguments, &exit_code] {
     if (verb->get_subcommands().empty()) exit_code = sweep(*arguments);
   });

@@ -1,4 +1,4 @@
-// stepscope top: what a run does right now, in the terminal.
+// stepscope top: shows in the terminal what a run is doing right now.
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ Status print_once(const TopArguments& arguments, LiveRun& run) {
   return write_page(plain_text(**frame, options));
 }
 
-// A document a frame, until the recording has ended and its last frame is out.
+// Prints one document per frame, until the recording has ended and its last frame is printed.
 Status print_frames(const TopArguments& arguments, LiveRun& run) {
   while (true) {
     const auto frame = run.refresh();
@@ -67,7 +67,7 @@ Status print_frames(const TopArguments& arguments, LiveRun& run) {
 
 TopOptions options_for(const TopArguments& arguments, const LiveScreen& screen) {
   TopOptions options{.width = std::min(screen.width(), kWidth), .top_ops = arguments.top_ops};
-  options.height = screen.height() - 1;  // the last line says how to leave
+  options.height = screen.height() - 1;  // the last line says how to quit
   options.color = !arguments.no_color && stdout_wants_color();
   return options;
 }
@@ -104,7 +104,7 @@ Status top(const TopArguments& arguments) {
 
 void add_top(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<TopArguments>();
-  CLI::App* verb = app.add_subcommand(kVerb, "Follow a run in the terminal, while it is recorded");
+  CLI::App* verb = app.add_subcommand(kVerb, "Follow a run in the terminal while it is recorded");
   verb->add_option("store", arguments->store,
                    "the recording, running or finished, or another profiler's trace")
       ->required();
@@ -112,8 +112,9 @@ void add_top(CLI::App& app, int& exit_code) {
       ->capture_default_str()
       ->check(CLI::Range(0.1, 3600.0));
   verb->add_flag("--once", arguments->once, "print one frame and exit");
-  verb->add_flag("--json", arguments->json,
-                 "print one JSON document per line and frame, until the recording ends");
+  verb->add_flag(
+      "--json", arguments->json,
+      "print one JSON document per frame, each on its own line, until the recording ends");
   verb->add_option("--top", arguments->top_ops, "how many ops to list")
       ->capture_default_str()
       ->check(CLI::Range(0, 100));
@@ -124,9 +125,9 @@ void add_top(CLI::App& app, int& exit_code) {
       "  stepscope run -o run.db -- python train.py &  stepscope top run.db\n"
       "  stepscope top run.db --once\n"
       "  stepscope top run.db --json | jq -c '.loops[0] | [.steps_so_far, .shares.input]'\n"
-      "q or Ctrl-C ends it, and changes nothing for the run. It takes what processor time the "
-      "training\nleaves. Where standard output is no terminal it prints one frame. Exit codes: 0 "
-      "fine, 2 wrong usage,\n3 no store or a broken one.");
+      "q or Ctrl-C quits; the run goes on unchanged. top runs at low priority, to leave the CPU to "
+      "the\ntraining. If standard output is not a terminal, it prints one frame.\n"
+      "Exit codes: 0 success; 2 wrong usage; 3 the store is missing or broken.");
   verb->callback([arguments, &exit_code] {
     const Status status = top(*arguments);
     exit_code = status.ok() ? kOk : report_error(kVerb, status);

@@ -1,5 +1,5 @@
-// One verb of the `stepscope` binary: a file each, named after the verb, that adds a CLI11
-// subcommand and does nothing but parse, call the part that does the work, and print.
+// The verbs of the `stepscope` binary. Each verb has a file, named after it, which adds a CLI11
+// subcommand and only parses options, calls the part that does the work, and prints.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,7 +8,7 @@
 
 namespace stepscope::cli {
 
-// Scripts rely on these; docs/cli.md.
+// Scripts rely on these values; docs/cli.md lists them.
 enum ExitCode : int {
   kOk = 0,
   kGateFailed = 1,  // a comparison or a gate failed
@@ -19,7 +19,7 @@ enum ExitCode : int {
 // Prints "stepscope VERB: message" on stderr and returns the exit code for its kind.
 [[nodiscard]] int report_error(const char* verb, const Status& status);
 
-// Each adds its subcommand; when that was called, `exit_code` holds what main() returns.
+// Each adds its subcommand, which sets `exit_code` to the value that main() returns.
 void add_analyze(CLI::App& app, int& exit_code);
 void add_compare(CLI::App& app, int& exit_code);
 void add_export(CLI::App& app, int& exit_code);

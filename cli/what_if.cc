@@ -1,4 +1,4 @@
-// stepscope what-if: what a step would take if something were different.
+// stepscope what-if: predicts the step time if something were different.
 #include <memory>
 #include <string>
 
@@ -42,13 +42,13 @@ int run_what_if(WhatIfArguments& arguments) {
 void add_what_if(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<WhatIfArguments>();
   WhatIfQuestion& question = arguments->question;
-  CLI::App* verb =
-      app.add_subcommand(kVerb, "Predict what a step would take if something were different");
+  CLI::App* verb = app.add_subcommand(kVerb, "Predict the step time if something were different");
   verb->add_option("store", arguments->store,
                    "the recording, for example run.db, or another profiler's trace")
       ->required();
   verb->add_option("--op", question.ops,
-                   "an op or a scope, with all it contains: NAME=2x twice as fast, NAME=0 removed")
+                   "an op or a scope, with everything inside it: NAME=2x makes it twice as fast, "
+                   "NAME=0 removes it")
       ->allow_extra_args(false);
   verb->add_option("--input", question.input,
                    "prefetched (by one worker), workers=N, or cached (no decoding)")
@@ -56,8 +56,10 @@ void add_what_if(CLI::App& app, int& exit_code) {
   verb->add_option("--copies", question.copies, "pinned: copies to the device do not block");
   verb->add_option("--sync", question.sync, "removed: the host does not wait for the device");
   verb->add_option("--launch", question.launch, "graphs: launching an op costs nothing");
-  verb->add_option("--line", question.line,
-                   "a line of the program, with what it calls: data.py:41=2x; stands alone");
+  verb->add_option(
+      "--line", question.line,
+      "a line of the program, with everything it calls: data.py:41=2x; cannot be combined "
+      "with other changes");
   verb->add_option("--steps", arguments->steps, "only these steps, for example 500-520");
   verb->add_flag("--json", arguments->json, "print one JSON document (docs/cli.md lists its keys)");
   verb->footer(
@@ -67,8 +69,8 @@ void add_what_if(CLI::App& app, int& exit_code) {
       "  stepscope what-if run.db --op aten::conv2d=2x --input prefetched\n"
       "  stepscope what-if run.db --line data.py:41=2x\n"
       "  stepscope what-if run.db --op checkpoint=0 --json | jq .predicted_step_ns\n"
-      "Exit codes: 0 fine, 2 wrong usage, 3 no store, a broken one, or one whose steps cannot be\n"
-      "replayed.");
+      "Exit codes: 0 success; 2 wrong usage; 3 the store is missing or broken, or its steps cannot "
+      "be\nreplayed.");
   verb->callback([arguments, &exit_code] { exit_code = run_what_if(*arguments); });
 }
 

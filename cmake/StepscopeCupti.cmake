@@ -1,5 +1,6 @@
-# Finds CUPTI's headers and a libcupti, for the test that holds our view of its records against them
-# (tests/profiler/cupti/real_cupti_test.cc). Nothing else needs them: libcupti is loaded at run time.
+# Finds CUPTI's headers and a libcupti, for the test that compares our record layouts with them
+# (tests/profiler/cupti/real_cupti_test.cc). Nothing else needs them: libcupti is loaded at run
+# time.
 #
 # Looks, in this order, at CUDA_HOME, /usr/local/cuda, and the PyPI packages nvidia-cuda-cupti,
 # nvidia-cuda-runtime and nvidia-cuda-crt (one folder with CUDA 13) of `python3` and the project's .venv.

@@ -1,9 +1,10 @@
-# What `stepscope doctor --build-hooks` builds the op hooks from on the user's machine: their sources and
-# the headers these include, laid out as here. The build tree has the same at the same place.
+# Installs what `stepscope doctor --build-hooks` needs to build the op hooks on the user's machine:
+# their sources and the headers they include, in the same layout as here. The build tree has a link
+# to them at the same place.
 #
-# Sets   STEPSCOPE_HOOKS_ID   "0.1.0+5d41402a": the version and a hash of those files. Hooks share memory
-#                             layouts with libstepscope, so that they belong to it alone; in a work tree
-#                             these change while the version does not.
+# Sets   STEPSCOPE_HOOKS_ID   "0.1.0+5d41402a": the version and a hash of those files. Hooks share
+#                             memory layouts with libstepscope, so they work only with the same
+#                             sources; in a working tree, these change while the version does not.
 set(source_folder "${CMAKE_INSTALL_DATADIR}/stepscope/source")
 
 file(GLOB hook_sources CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"

@@ -1,5 +1,5 @@
-# What `cmake --install` adds for find_package(Stepscope): the exported targets, which the folders that
-# define them put into the set StepscopeTargets, and the files that lead to them.
+# What `cmake --install` adds for find_package(Stepscope): the exported targets (each folder adds
+# its own to the set StepscopeTargets) and the files that find them.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Stepscope")
@@ -7,7 +7,7 @@ configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/StepscopeConfig.cmake
   "${PROJECT_BINARY_DIR}/StepscopeConfig.cmake"
   INSTALL_DESTINATION "${package_dir}"
   PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_LIBDIR)
-# Before 1.0 a minor version may break what a program was built against.
+# Before 1.0, a minor version may be incompatible.
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/StepscopeConfigVersion.cmake"
   COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/StepscopeConfig.cmake" "${PROJECT_BINARY_DIR}/StepscopeConfigVersion.cmake"
@@ -15,7 +15,7 @@ install(FILES "${PROJECT_BINARY_DIR}/StepscopeConfig.cmake" "${PROJECT_BINARY_DI
 install(EXPORT StepscopeTargets NAMESPACE stepscope:: DESTINATION "${package_dir}")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
-# --- a deb and a tarball, by packaging/packages.sh -----------------------------------------------
+# --- a deb and a tarball, for packaging/packages.sh -----------------------------------------------
 
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_NAME stepscope)
@@ -23,7 +23,7 @@ set(CPACK_PACKAGE_CONTACT "the developers of Stepscope")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_PACKAGE_FILE_NAME "stepscope-${PROJECT_VERSION}-linux-x86_64")
 set(CPACK_STRIP_FILES ON)
-# The tarball has everything; the hooks for Debian's libtorch have a deb of their own.
+# The tarball has everything; the hooks for Debian's libtorch have a separate deb.
 set(CPACK_ARCHIVE_COMPONENT_INSTALL OFF)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
@@ -36,7 +36,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME stepscope)
 set(CPACK_DEBIAN_UNSPECIFIED_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_TORCH_FILE_NAME DEB-DEFAULT)
-# libstdc++ for a library that is bundled.
+# A bundled library needs libstdc++.
 set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_DEPENDS "libc6 (>= ${STEPSCOPE_GLIBC}), libstdc++6")
 set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_SUGGESTS "stepscope-torch, libcurl4")
 set(CPACK_DEBIAN_TORCH_PACKAGE_NAME stepscope-torch)

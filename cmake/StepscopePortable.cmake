@@ -1,16 +1,16 @@
-# How libraries and programs of ours are linked so that they run where they were not built.
+# Links our libraries and programs so that they run on other machines than the build machine.
 #
-#   stepscope_hide_cxx_runtime(<target>)   a C++ runtime of the library's own; always
+#   stepscope_hide_cxx_runtime(<target>)   gives a library its own C++ runtime; always
 #   stepscope_portable(<target>)           with STEPSCOPE_PORTABLE: no glibc newer than 2.28 is needed
 #
-# STEPSCOPE_PORTABLE is for what packaging/wheel.sh and CPack give to other machines.
+# STEPSCOPE_PORTABLE is for the packages that packaging/wheel.sh and CPack make.
 
 option(STEPSCOPE_PORTABLE "Link programs and libraries that run with glibc 2.28 and newer" OFF)
 set(STEPSCOPE_GLIBC 2.28)
 set(stubs "${PROJECT_BINARY_DIR}/glibc-${STEPSCOPE_GLIBC}")
 
 if(STEPSCOPE_PORTABLE)
-  set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)  # packages hold no samples
+  set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)  # packages contain no samples
   find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
   execute_process(
     COMMAND ${Python3_EXECUTABLE} "${PROJECT_SOURCE_DIR}/packaging/glibc_stubs.py" "${stubs}" ${STEPSCOPE_GLIBC}
@@ -20,9 +20,9 @@ if(STEPSCOPE_PORTABLE)
   stepscope_target(stepscope_glibc)
 endif()
 
-# A C++ runtime of the library's own, hidden. Preloaded into a program, it must not decide which one
-# that gets; loaded into one, it must not need a newer one than that has. What is thrown in such a
-# library is caught in it, by one unwinder.
+# Links a hidden C++ runtime into the library. A preloaded library must not decide which runtime the
+# program gets, and a loaded one must not need a newer runtime than the program has. Exceptions are
+# caught in the library that throws them, by one unwinder.
 function(stepscope_hide_cxx_runtime target)
   if(NOT STEPSCOPE_SANITIZE)
     target_link_options(${target} PRIVATE
@@ -30,15 +30,15 @@ function(stepscope_hide_cxx_runtime target)
   endif()
 endfunction()
 
-# The path of the build tree, and what is debug information before it is stripped, leave no trace.
+# Makes the output independent of the path of the build tree and of stripped debug information.
 function(stepscope_reproducible target)
   set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
   target_link_options(${target} PRIVATE -Wl,--build-id=none)
 endfunction()
 
-# Stubs of the old glibc come before the one of this machine. Before 2.34 the functions of libpthread and libdl were not
-# in libc, so both are loaded. Libraries of others were linked with this machine's glibc; who packs them looks at what
-# they need (packaging/make_wheel.py).
+# Links with stubs of the old glibc instead of this machine's. Before 2.34, the functions of
+# libpthread and libdl were not in libc, so both are loaded. Third-party libraries were linked with
+# this machine's glibc; packaging/make_wheel.py checks what they need.
 function(stepscope_portable target)
   if(STEPSCOPE_PORTABLE)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:stepscope_glibc>)

@@ -1,5 +1,5 @@
-# What every target of ours shares. Warnings and sanitizers are PRIVATE: they never reach the build
-# of a program that links Stepscope.
+# The settings that all our targets share. Warnings and sanitizers are PRIVATE: they never reach the
+# build of a program that links Stepscope.
 #
 #   stepscope_target(<target>)   include root, warnings, sanitizers
 
@@ -17,7 +17,8 @@ function(stepscope_target target)
   if(STEPSCOPE_SANITIZE STREQUAL "address")
     set(flags -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
     if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-      # Functions of libraries that are found by name are called through types of our own: without their headers.
+      # Functions found by name are called through our own types, since we do not include the
+      # headers.
       list(APPEND flags -fno-sanitize=function)
     endif()
   elseif(STEPSCOPE_SANITIZE STREQUAL "thread")

@@ -2,16 +2,16 @@
 #
 # Looks, in this order, at STEPSCOPE_TORCH_DIR, CMAKE_PREFIX_PATH, the `torch` that `python3` imports,
 # that of the project's own .venv, and the system (Debian's libtorch-dev). PyTorch's own
-# TorchConfig.cmake is not used: it wants the CUDA toolkit whenever libtorch was built with CUDA, and
-# it changes global flags.
+# TorchConfig.cmake is not used: it requires the CUDA toolkit whenever libtorch was built with CUDA,
+# and it changes global flags.
 #
 # Sets   STEPSCOPE_TORCH_FOUND, STEPSCOPE_TORCH_VERSION ("2.13.0"), STEPSCOPE_TORCH_ROOT,
 #        STEPSCOPE_TORCH_LIB_DIR
-# Makes  stepscope_libtorch_cpu  imported: headers, ABI flag, libtorch_cpu + libc10. What every program
-#                                with libtorch has loaded, so that the hooks may need it
-#        stepscope_libtorch      the same and libtorch, for programs of our own
+# Makes  stepscope_libtorch_cpu  imported: headers, ABI flag, libtorch_cpu + libc10. Every program
+#                                with libtorch has loaded these, so the hooks may need them
+#        stepscope_libtorch      the same plus libtorch, for our own programs
 
-set(STEPSCOPE_TORCH_DIR "" CACHE PATH "Root of a libtorch: holds include/ATen and lib/libtorch_cpu.so")
+set(STEPSCOPE_TORCH_DIR "" CACHE PATH "Root of a libtorch: has include/ATen and lib/libtorch_cpu.so")
 set(STEPSCOPE_TORCH_FOUND FALSE)
 
 function(_stepscope_torch_candidates out)
@@ -81,7 +81,7 @@ if(NOT STEPSCOPE_TORCH STREQUAL "OFF")
     endif()
   endforeach()
   if(NOT STEPSCOPE_TORCH_FOUND)
-    set(hint "no libtorch found (looked at: ${candidates}). Set -DSTEPSCOPE_TORCH_DIR=… or `pip install torch`")
+    set(hint "no libtorch found (searched: ${candidates}). Set -DSTEPSCOPE_TORCH_DIR=… or `pip install torch`")
     if(STEPSCOPE_TORCH STREQUAL "ON")
       message(FATAL_ERROR "Stepscope: ${hint}")
     endif()

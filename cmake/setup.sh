@@ -1,4 +1,4 @@
-# What quickstart.sh and test.sh share: finding what the project needs and installing what is missing.
+# Shared by quickstart.sh and test.sh: finds what the project needs and installs what is missing.
 # Sourced by bash with `set -euo pipefail`; the working directory is the project's root.
 #
 #   STEPSCOPE_INSTALL   yes: install what is missing; no: only say what is missing (--no-install)
@@ -12,9 +12,9 @@ readonly BUILD_PACKAGES=(g++ cmake ninja-build ccache libsqlite3-dev nlohmann-js
   libgtest-dev libgmock-dev libbenchmark-dev libisal-dev zlib1g-dev libsimdjson-dev libdw-dev libjs-chart.js sqlite3
   libcurl4-openssl-dev)  # its header; the library is loaded at run time
 readonly VENV_PACKAGES=(python3 python3-venv)
-# Debian's libtorch takes whatever BLAS there is, by default one that is ten times slower.
+# Debian's libtorch uses the installed BLAS; the default one is ten times slower.
 readonly DEBIAN_TORCH_PACKAGES=(libtorch-dev libopenblas0-pthread)
-# From PyPI, for the samples in Python that serve other formats.
+# From PyPI, for the Python samples that serve other formats.
 readonly SAMPLE_PACKAGES=(numpy onnx onnxscript onnxruntime)
 readonly TEST_PACKAGES=(git strace chromium clang libclang-rt-dev "${DEBIAN_TORCH_PACKAGES[@]}")
 
@@ -25,14 +25,14 @@ die() {
   exit 1
 }
 
-# Runs a command with its output in a log that is shown only when it fails.
+# Runs a command and writes its output to a log, which is shown only if the command fails.
 quietly() {
   local log=$1
   shift
   mkdir -p "$(dirname "$log")"
   if ! "$@" >"$log" 2>&1; then
     tail -n 60 "$log" >&2
-    die "failed: $* (the whole output is in $log)"
+    die "failed: $* (full output: $log)"
   fi
 }
 
@@ -57,11 +57,11 @@ as_root() {
 
 apt_get() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 "$@"; }
 
-# Installs those of the given packages that are missing. Without apt it only says what is needed:
-# the build then finds what is there.
+# Installs the missing ones of the given packages. Without apt, it only says what is needed; the
+# build then uses what it finds.
 ensure_packages() {
   if ! command -v dpkg-query >/dev/null; then
-    say "This is no Debian: please have these (or what they are called here) installed: $*"
+    say "This is not Debian. Please install these packages, under the names they have here: $*"
     return
   fi
   local missing
@@ -72,8 +72,8 @@ ensure_packages() {
     return
   fi
   say "Installing with apt: ${missing[*]}"
-  # Package lists may be absent or stale, so they are renewed, but only when something is missing.
-  apt_get update >/dev/null || say "apt-get update failed; trying with the package lists that are here."
+  # Package lists may be absent or stale, so update them, but only if something is missing.
+  apt_get update >/dev/null || say "apt-get update failed; trying with the existing package lists."
   apt_get install --no-install-recommends "${missing[@]}" >/dev/null ||
     die "apt-get could not install: ${missing[*]}"
 }
@@ -83,7 +83,7 @@ ensure_packages() {
 missing_commands=()
 report_missing() { missing_commands+=("$1"); }
 
-# Ends the script when something is missing and must not be installed.
+# Ends the script if something is missing and must not be installed.
 require_nothing_missing() {
   [ ${#missing_commands[@]} -gt 0 ] || return 0
   say "Something is missing. These commands install it:"
@@ -93,7 +93,7 @@ require_nothing_missing() {
 
 # --- the project's own Python environment ------------------------------------------------------
 
-# The pip packages among the given ones ("name" or "name==version") that .venv does not have.
+# Prints those of the given pip packages ("name" or "name==version") that .venv does not have.
 missing_in_venv() {
   [ -x "$VENV/bin/python" ] || { printf '%s\n' "$@"; return; }
   "$VENV/bin/python" - "$@" <<'PYTHON'
@@ -110,7 +110,7 @@ for requirement in sys.argv[1:]:
 PYTHON
 }
 
-# Installs those of the given pip packages that .venv does not have. Fails when pip fails.
+# Installs those of the given pip packages that .venv does not have. Fails if pip fails.
 ensure_in_venv() {
   local missing
   mapfile -t missing < <(missing_in_venv "$@")
@@ -121,14 +121,14 @@ ensure_in_venv() {
   fi
   ensure_packages "${VENV_PACKAGES[@]}"
   if ! "$VENV/bin/python" -m pip --version >/dev/null 2>&1; then
-    say "Making a Python environment in .venv"
+    say "Creating a Python environment in .venv"
     make_venv || return
   fi
   say "Installing with pip into .venv: ${missing[*]}"
   "$VENV/bin/python" -m pip install -q --disable-pip-version-check "${missing[@]}"
 }
 
-# The first python3 may be one without venv (a bare build of one's own); Debian's has it by now.
+# The first python3 may lack venv (a self-built one, for example); Debian's has it by now.
 make_venv() {
   local python
   for python in python3 /usr/bin/python3; do
@@ -140,7 +140,7 @@ make_venv() {
 
 # --- libtorch ----------------------------------------------------------------------------------
 
-# Sets torch_* when the folder is the root of a libtorch that C++ can be built against.
+# Sets torch_* if the folder is the root of a libtorch that C++ programs can be built with.
 use_torch_at() {
   local folder=$1 from=$2
   [ -e "$folder/include/ATen" ] || return 1
@@ -162,12 +162,13 @@ use_torch_of_python() {
 use_venv_torch() { use_torch_of_python "$VENV/bin/python" .venv; }
 use_debian_torch() { use_torch_at /usr "Debian's libtorch-dev"; }
 
-# What the user named. A prefix path for PyTorch's own CMake files ends in share/cmake.
+# Uses the libtorch that the user named. A prefix path for PyTorch's own CMake files ends in
+# share/cmake.
 use_named_torch() {
   local folder folders
   if [ -n "${STEPSCOPE_TORCH_DIR:-}" ]; then
     use_torch_at "$STEPSCOPE_TORCH_DIR" STEPSCOPE_TORCH_DIR && return
-    die "STEPSCOPE_TORCH_DIR=$STEPSCOPE_TORCH_DIR holds no lib/libtorch_cpu.so; name the root of a libtorch"
+    die "STEPSCOPE_TORCH_DIR=$STEPSCOPE_TORCH_DIR has no lib/libtorch_cpu.so; name a libtorch's root"
   fi
   IFS=':;' read -r -a folders <<<"${CMAKE_PREFIX_PATH:-}"
   for folder in "${folders[@]}"; do
@@ -176,7 +177,7 @@ use_named_torch() {
   return 1
 }
 
-# Finds libtorch: what the user has, else torch from PyPI in .venv, else Debian's.
+# Finds libtorch: the user's, else torch from PyPI in .venv, else Debian's.
 find_torch() {
   use_named_torch && return
   use_torch_of_python python3 "the torch of python3" && return
@@ -186,5 +187,5 @@ find_torch() {
   [ "$STEPSCOPE_INSTALL" = yes ] || return 0  # reported as missing
   say "pip could not install torch==$TORCH_PIN; taking Debian's libtorch-dev instead."
   ensure_packages "${DEBIAN_TORCH_PACKAGES[@]}"
-  use_debian_torch || die "found no libtorch; set STEPSCOPE_TORCH_DIR to the folder that holds one"
+  use_debian_torch || die "no libtorch found; set STEPSCOPE_TORCH_DIR to the folder of one"
 }

@@ -1,10 +1,9 @@
 // Metrics as text for scrapers: Prometheus, the OpenTelemetry collector, W&B, Grafana Alloy.
 //
 // There are two dialects (https://prometheus.io/docs/specs/om/open_metrics_spec/ and
-// https://prometheus.io/docs/instrumenting/exposition_formats/). OpenMetrics names a counter
-// without
-// "_total" in its comments, gives units and has an end mark. A scraper that wants it says so in its
-// Accept header.
+// https://prometheus.io/docs/instrumenting/exposition_formats/). In its comments, OpenMetrics names
+// a counter without "_total" and gives units; it also has an end mark. A scraper that wants
+// OpenMetrics says so in its Accept header.
 #pragma once
 
 #include <cstdint>

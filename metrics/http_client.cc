@@ -8,10 +8,10 @@
 namespace stepscope {
 namespace {
 
-// Its interface has been compatible since 2006. The second is Debian's build with GnuTLS, which git
-// brings.
+// The interface of libcurl has been compatible since 2006. The second name is Debian's build with
+// GnuTLS, which git depends on.
 constexpr const char* kNames[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
-constexpr int kLookMs = 100;  // for `stop`
+constexpr int kLookMs = 100;  // how often `stop` is checked
 constexpr long kConnectMs = 3000;
 
 std::size_t ignore(char*, std::size_t size, std::size_t count, void*) { return size * count; }
@@ -39,7 +39,7 @@ struct HttpClient::Curl {
 
   CURLM* multi = nullptr;  // keeps connections open
 
-  // The library stays: it may have threads that look up names.
+  // The library stays loaded: it may have threads that look up names.
   ~Curl() {
     if (multi != nullptr) multi_cleanup(multi);
   }
@@ -82,7 +82,7 @@ void HttpClient::Curl::describe(CURL* easy, const HttpPost& post, curl_slist* he
   set(easy, CURLOPT_NOSIGNAL, 1L);
   if (!post.certificate.empty()) set(easy, CURLOPT_CAINFO, post.certificate.c_str());
 #if LIBCURL_VERSION_NUM >= 0x075700
-  // A name server that does not answer must not hold up our end.
+  // A name server that does not answer must not delay our exit.
   set(easy, CURLOPT_QUICK_EXIT, 1L);
 #endif
 }
@@ -93,7 +93,7 @@ Status HttpClient::Curl::run(CURL* easy, const std::atomic<bool>& stop) {
     if (perform(multi, &running) != CURLM_OK) break;
     if (running > 0) wait(multi, nullptr, 0, kLookMs, nullptr);
   }
-  if (running > 0) return Status::error(ErrorKind::kIo, "it did not answer before the end");
+  if (running > 0) return Status::error(ErrorKind::kIo, "it did not answer before the run ended");
   int left = 0;
   const CURLMsg* message = read_info(multi, &left);
   return outcome(easy, message == nullptr ? CURLE_RECV_ERROR : message->data.result);

@@ -1,4 +1,5 @@
-// HTTP requests by libcurl, which is loaded at run time: whoever pushes no metrics needs none.
+// HTTP requests by libcurl, which is loaded at run time, so that only users who push metrics need
+// it.
 #pragma once
 
 #include <atomic>
@@ -28,8 +29,8 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // Follows no redirection; the answer's content is ignored. Returns soon after `stop` is set.
-  // Errors: kIo, there was no answer, or none that says success.
+  // Follows no redirection, and ignores the content of the answer. Returns soon after `stop` is
+  // set. Errors: kIo, there was no answer, or it does not report success.
   Status post(const HttpPost& post, const std::atomic<bool>& stop);
 
  private:

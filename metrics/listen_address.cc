@@ -49,10 +49,11 @@ Result<ListenAddress> read_listen_address(const std::string& text) {
   const auto number = read_port(port);
   const bool host_ok = host.empty() || (is_numeric(host) && is_v6(host) == bracketed);
   if (!number || !host_ok) {
-    return Status::error(ErrorKind::kUsage,
-                         "\"" + text +
-                             "\" is no address for metrics; give a port (9478), or an IP address "
-                             "and a port (0.0.0.0:9478)");
+    return Status::error(
+        ErrorKind::kUsage,
+        "\"" + text +
+            "\" is not an address for metrics; give a port (9478), or an IP address "
+            "and a port (0.0.0.0:9478)");
   }
   if (!host.empty()) address.host = host;
   address.port = *number;

@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// The thread's processor time is at most this part of the run's time.
+// The thread's processor time is at most 1 / kMostOften of the run's time.
 constexpr int kMostOften = 50;
 
 milliseconds processor_time() {
@@ -29,7 +29,7 @@ double unix_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// On a busy machine this thread gets a tenth of what the training gets, as `stepscope top`.
+// On a busy machine, this thread gets a tenth of what the training gets, like `stepscope top`.
 void yield_to_training() {
   constexpr int kNice = 10;
   ::setpriority(PRIO_PROCESS, 0, kNice);  // on Linux, of this thread alone
@@ -128,14 +128,14 @@ void LiveMetrics::read_the_end() {
   if (store_.empty()) return;
   failure_ = contained([this] { return refresh(); });
   run_.reset();
-  // What the recorder could not do while the store was open here.
+  // Finishes what the recorder could not do while the store was open here.
   if (auto writer = TraceWriter::open(store_); writer.ok()) static_cast<void>((*writer)->finish());
 }
 
 void LiveMetrics::run() {
   yield_to_training();
   if (!wait_for_store()) return;
-  milliseconds pause = std::min(plan_.interval, milliseconds(1000));  // the first is wanted soon
+  milliseconds pause = std::min(plan_.interval, milliseconds(1000));  // the first metrics come soon
   while (wait(pause)) {
     const milliseconds before = processor_time();
     failure_ = refresh();
@@ -143,7 +143,7 @@ void LiveMetrics::run() {
   }
 }
 
-// A store that cannot be read now may be read the next time.
+// If the store cannot be read now, the next call may succeed.
 Status LiveMetrics::refresh() {
   if (run_ == nullptr) {
     auto opened = LiveRun::open(store_);

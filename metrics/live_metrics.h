@@ -1,9 +1,8 @@
 // The live metrics of a run that is being recorded: reads the store as `stepscope top` does, and
-// serves and pushes what it says. For the process that records, never for the program.
+// serves and pushes the result. Runs in the process that records, never in the program.
 //
-// It reads what was added to the store every few seconds, at a low priority, in a thread of its
-// own, and takes at most a fiftieth of a core. Whatever goes wrong ends the metrics and nothing
-// else.
+// Every few seconds it reads what was added to the store, in a separate thread at low priority, and
+// takes at most a fiftieth of a core. An error ends the metrics and nothing else.
 #pragma once
 
 #include <atomic>
@@ -32,11 +31,11 @@ struct MetricsPlan {
   std::chrono::milliseconds interval{5000};
 };
 
-// Thread safety: one thread. It has threads of its own, from start() on.
+// Thread safety: for one thread. From start() on, it has its own threads.
 class LiveMetrics {
  public:
-  // Listens, if that is planned. What is not possible becomes a line of `problems`; null if nothing
-  // is left.
+  // Listens, if that is planned. Whatever is not possible becomes a line of `problems`. Returns
+  // null if nothing is possible.
   static std::unique_ptr<LiveMetrics> open(const MetricsPlan& plan,
                                            std::vector<std::string>& problems);
   ~LiveMetrics();
@@ -44,21 +43,22 @@ class LiveMetrics {
   // Where it listens; nothing if it does not.
   [[nodiscard]] std::optional<ListenAddress> address() const;
 
-  // Starts the threads: after the program was started, which is a fork(). Errors: kIo.
+  // Starts the threads. Call after the program was started, because that is a fork(). Errors: kIo.
   Status start();
-  // The recording is in this store from now on. Only the first call counts.
+  // From now on, the recording is in this store. Only the first call counts.
   void follow(const std::filesystem::path& store);
-  // Before the recorder closes the store: a reader would keep it from being folded into one file.
+  // Call before the recorder closes the store: a reader would keep it from being folded into one
+  // file.
   void stop_reading();
-  // After the recorder closed the store. Pushes the totals of the whole run, and returns lines for
-  // the user, about what went wrong.
+  // Call after the recorder has closed the store. Pushes the totals of the whole run, and returns
+  // lines for the user about problems.
   std::vector<std::string> finish();
 
  private:
   explicit LiveMetrics(const MetricsPlan& plan);
   void run();
   void read_the_end();
-  // Both: false if it is time to stop.
+  // Both return false if it is time to stop.
   bool wait_for_store();
   bool wait(std::chrono::milliseconds duration);
   Status refresh();
@@ -71,7 +71,7 @@ class LiveMetrics {
   Mutex mutex_;
   ConditionVariable changed_;
   std::filesystem::path followed_ STEPSCOPE_GUARDED_BY(mutex_);
-  // Of the thread until it has ended.
+  // Only the thread uses these until it has ended.
   std::filesystem::path store_;
   RunMetrics metrics_;
   std::unique_ptr<LiveRun> run_;

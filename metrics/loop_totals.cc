@@ -14,7 +14,7 @@ struct NewSteps {
   SessionTime until;
 };
 
-// Inferred steps are cut anew in each frame, so a step counts as new if most of it is.
+// Each frame divides the time into inferred steps again, so a step counts as new if most of it is.
 NewSteps steps_after(const std::vector<LiveStep>& history, SessionTime until) {
   NewSteps steps{0, 0, until};
   for (auto step = history.rbegin(); step != history.rend(); ++step) {
@@ -60,7 +60,7 @@ void LoopTotalsTable::add_steps(Entry& entry, const LoopReport& loop, const Live
   NewSteps added = steps_after(live.history, entry.until);
   const std::int64_t steps_before = entry.totals.steps;
   entry.totals.steps = std::max(steps_before + added.count, live.steps.value_or(0));
-  // The history is limited: steps that dropped out of it took as long as those in it.
+  // The history is limited: steps that dropped out of it are taken to be as long as those in it.
   const bool overrun = live.history.size() >= kLiveHistory &&
                        added.count == static_cast<std::int64_t>(live.history.size());
   if (overrun && steps_before > 0) {

@@ -25,7 +25,7 @@ struct LoopTotals {
   std::array<double, kPhaseNames.size()> phase_s{};
 };
 
-// A loop's thread, and the device that its figures are of.
+// A loop's thread, and the device that its figures describe.
 using LoopKey = std::pair<ThreadId, DeviceId>;
 inline LoopKey key_of(const LoopReport& loop, const LiveLoop& live) {
   return {live.thread, loop.device};
@@ -45,7 +45,7 @@ class LoopTotalsTable {
   struct Entry {
     LoopTotals totals;
     SessionTime until;       // the end of the last step that was counted
-    std::int64_t frame = 0;  // the last that had the loop
+    std::int64_t frame = 0;  // the last one that had the loop
   };
   static void add_steps(Entry& entry, const LoopReport& loop, const LiveLoop& live);
   void drop_oldest();

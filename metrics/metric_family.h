@@ -1,4 +1,4 @@
-// The metrics of a run at one moment, as plain values: what the exposition and OTLP are made of.
+// The metrics of a run at one moment, as plain values. The exposition and OTLP are made from them.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ struct MetricPoint {
 };
 
 struct MetricFamily {
-  // Without "_total". Ends in the unit, as OpenMetrics asks for.
+  // Without "_total". Ends in the unit, as OpenMetrics requires.
   std::string name;
   MetricType type = MetricType::kGauge;
-  std::string unit;  // "seconds", "bytes", "ratio"; "": a number of things
+  std::string unit;  // "seconds", "bytes", "ratio"; "": a count
   std::string help;  // one sentence
   std::vector<MetricPoint> points;
 };

@@ -10,7 +10,7 @@
 namespace stepscope {
 
 struct OtlpTimes {
-  std::int64_t start_unix_ns = 0;  // since when counters count
+  std::int64_t start_unix_ns = 0;  // when the counters began
   std::int64_t now_unix_ns = 0;
 };
 

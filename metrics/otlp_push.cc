@@ -12,8 +12,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLook{200};       // for the first steps
-constexpr milliseconds kLastPush{1000};  // once the program has ended
+constexpr milliseconds kLook{200};       // how often the first steps are looked for
+constexpr milliseconds kLastPush{1000};  // for the push after the program has ended
 
 std::int64_t unix_ns() {
   using namespace std::chrono;

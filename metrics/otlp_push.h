@@ -1,7 +1,7 @@
-// Pushes the latest metrics to an OpenTelemetry collector, from a thread of its own.
+// Pushes the latest metrics to an OpenTelemetry collector, from a separate thread.
 //
-// A collector that is away, slow or wrong costs nothing but the metrics of that time: the next push
-// has the totals again.
+// If a collector is unreachable, slow or broken, only the metrics of that time are lost: the next
+// push has the totals again.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace stepscope {
 
-// Thread safety: one thread. It has one of its own.
+// Thread safety: for one thread. It has its own thread for the pushes.
 class OtlpPush {
  public:
   // `latest` must outlive it. Errors: kUnavailable, there is no libcurl.
@@ -28,10 +28,10 @@ class OtlpPush {
 
   // Errors: kIo (no thread).
   Status start();
-  // Pushes a last time, unless the collector failed to answer before. Takes a second at most if it
-  // does not answer any more.
+  // Pushes a last time, unless the push before failed. Takes at most a second if the collector no
+  // longer answers.
   void stop();
-  // After stop(): what went wrong, one line; "": nothing.
+  // Call after stop(). One line that says what went wrong; "" if nothing did.
   [[nodiscard]] std::string problem() const;
 
  private:
@@ -39,7 +39,7 @@ class OtlpPush {
            std::unique_ptr<HttpClient> client);
   void run();
   void push(std::chrono::milliseconds timeout, const std::atomic<bool>& stop);
-  // False: it is time to stop.
+  // Returns false if it is time to stop.
   bool wait(std::chrono::milliseconds duration);
   [[nodiscard]] bool has_steps() const;
 
@@ -51,7 +51,7 @@ class OtlpPush {
   std::atomic<bool> stopping_ = false;
   Mutex mutex_;
   ConditionVariable changed_;
-  // Of the thread until it has ended.
+  // Only the thread uses these until it has ended.
   std::int64_t pushes_ = 0;
   std::int64_t failures_ = 0;
   Status last_failure_;

@@ -85,7 +85,7 @@ Labels resource_of(const Variables& variable) {
 }  // namespace
 
 Result<std::optional<OtlpSettings>> otlp_settings(const Variables& variable) {
-  // Of two variables the one for metrics counts.
+  // The variable for metrics takes precedence over the general one.
   const auto specific = [&](const std::string& name) {
     std::string value = variable(("OTEL_EXPORTER_OTLP_METRICS_" + name).c_str());
     return value.empty() ? variable(("OTEL_EXPORTER_OTLP_" + name).c_str()) : value;

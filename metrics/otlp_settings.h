@@ -17,15 +17,15 @@ namespace stepscope {
 struct OtlpSettings {
   std::string url;
   std::vector<std::string> headers;  // "name: value"
-  std::string certificate;           // a file of trusted ones; "": the system's
+  std::string certificate;           // a file of trusted certificates; "": the system's
   Labels resource;                   // attributes, service.name among them
   std::chrono::milliseconds interval{60'000};
   std::chrono::milliseconds timeout{10'000};
 };
 
-// Nothing where no endpoint is set, or metrics are switched off (OTEL_SDK_DISABLED,
-// OTEL_METRICS_EXPORTER). Errors: kUsage, the variables ask for something that is not possible
-// (gRPC, no URL).
+// Nothing if no endpoint is set, or if metrics are switched off (OTEL_SDK_DISABLED,
+// OTEL_METRICS_EXPORTER). Errors: kUsage, the variables request something impossible (gRPC, no
+// URL).
 Result<std::optional<OtlpSettings>> otlp_settings(const Variables& variable);
 
 }  // namespace stepscope

@@ -24,7 +24,7 @@ struct LoopRow {
   Labels labels;
 };
 
-// A thread of its own beside the main one is named, so that no two loops have the same labels.
+// A thread other than the main thread is named, so that no two loops have the same labels.
 Labels labels_of(const LoopReport& loop, const Labels& run) {
   const bool on_device = loop.device != DeviceId::kNone;
   return with(run, {{"rank", number_or_nothing(loop.rank)},
@@ -71,9 +71,12 @@ void add_totals(Metrics& metrics, const std::vector<LoopRow>& rows) {
   constexpr MetricType kCounter = MetricType::kCounter;
   metrics.push_back(of_loops({"stepscope_steps", kCounter, "", "Steps that have ended.", {}}, rows,
                              [](const LoopRow& row) { return row.totals.steps; }));
-  metrics.push_back(
-      of_loops({"stepscope_step_time_seconds", kCounter, "seconds", "Time of these steps.", {}},
-               rows, [](const LoopRow& row) { return row.totals.step_s; }));
+  metrics.push_back(of_loops({"stepscope_step_time_seconds",
+                              kCounter,
+                              "seconds",
+                              "Total time of the steps that have ended.",
+                              {}},
+                             rows, [](const LoopRow& row) { return row.totals.step_s; }));
   metrics.push_back(of_loops({"stepscope_input_wait_seconds",
                               kCounter,
                               "seconds",
@@ -95,7 +98,7 @@ void add_totals(Metrics& metrics, const std::vector<LoopRow>& rows) {
       {"stepscope_phase_seconds",
        kCounter,
        "seconds",
-       "Step time by phase of the loop's thread; the phases sum to the step time.",
+       "Step time by phase of the loop thread; the phases sum to the step time.",
        {}},
       rows, [](std::size_t i) { return kPhaseNames[i]; },
       [](const LoopRow& row) { return row.totals.phase_s; }));
@@ -116,8 +119,8 @@ void add_step_times(Metrics& metrics, const std::vector<LoopRow>& rows) {
       [](const LoopReport& loop) { return static_cast<double>(loop.wall.max); });
 }
 
-// A name for each category, not a label: W&B and others that chart a metric as one line would
-// number the labels.
+// Each category has its own metric, not a label: W&B and others that chart a metric as one line
+// would number the labels.
 void add_shares(Metrics& metrics, const std::vector<LoopRow>& rows) {
   const auto add = [&](const std::string& name, const std::string& what, const auto& of) {
     metrics.push_back(of_loops(
@@ -153,7 +156,7 @@ void add_verdicts(Metrics& metrics, const std::vector<LoopRow>& rows) {
   metrics.push_back(of_loops({"stepscope_window_steps",
                               MetricType::kGauge,
                               "",
-                              "How many of the latest steps the gauges of the loop rest on.",
+                              "Number of the latest steps that the gauges of the loop describe.",
                               {}},
                              rows, [](const LoopRow& row) { return row.report->analysed.size(); }));
   metrics.push_back(of_loops({"stepscope_recording_ratio",
@@ -224,7 +227,7 @@ MetricFamily RunMetrics::info(const RunFacts& facts) const {
   return {"stepscope_run",
           MetricType::kGauge,
           "",
-          "The run that is recorded; always 1.",
+          "The run that is being recorded; always 1.",
           {{labels, 1}}};
 }
 

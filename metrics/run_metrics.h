@@ -1,4 +1,4 @@
-// The metrics of a run, made of the frames of its live view. docs/metrics.md lists them.
+// The metrics of a run, made from the frames of its live view. docs/metrics.md lists them.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class RunMetrics {
   RunMetrics(RunIdentity identity, std::string version)
       : identity_(std::move(identity)), version_(std::move(version)) {}
 
-  // As of `frame`, the next of the run, which was read at `now_unix_s`.
+  // The metrics as of `frame`, the next one of the run, which was read at `now_unix_s`.
   Metrics update(const LiveFrame& frame, double now_unix_s);
 
  private:

@@ -11,7 +11,7 @@
 namespace stepscope {
 namespace {
 
-// A scraper that takes nothing for so long has gone; its thread is needed by others.
+// A scraper that reads nothing for this long is gone, and others need its thread.
 constexpr std::chrono::seconds kPatience{5};
 constexpr int kThreads = 2;
 constexpr std::size_t kMostWaiting = 64;
@@ -34,7 +34,7 @@ Answer answer_scrape(const Request& request, const ListenAddress& at, const Metr
     return refusal(403, "The Host of the request does not name this machine.");
   if (!request.origin.empty()) return refusal(403, "Web pages may not read this.");
   if (request.method != "GET" && request.method != "HEAD")
-    return refusal(405, "Only GET and HEAD are possible.");
+    return refusal(405, "Only GET and HEAD are allowed.");
   if (request.path != "/metrics") return refusal(404, "The metrics are at /metrics.");
   const Dialect dialect = dialect_for(request.accept);
   Answer answer;

@@ -1,8 +1,9 @@
 // Serves metrics over HTTP to scrapers: GET /metrics, nothing else.
 //
-// Whoever can connect may read; docs/security.md says what that is. Web pages may not: a request
-// with an Origin is refused, and on the loopback the Host must name it, so that no web name can be
-// made to resolve to it. One thread receives requests, so that slow clients block no other.
+// Anyone who can connect may read the metrics; docs/security.md says what they reveal. Web pages
+// may not: a request with an Origin is refused, and on the loopback the Host must name the
+// loopback, so that a web page gains nothing from a name that resolves to it. One thread receives
+// requests, so that slow clients do not block others.
 #pragma once
 
 #include <atomic>
@@ -22,13 +23,13 @@
 
 namespace stepscope {
 
-// What a request gets.
+// The answer to a request.
 Answer answer_scrape(const Request& request, const ListenAddress& at, const Metrics& metrics);
 
-// Thread safety: one thread. It has threads of its own.
+// Thread safety: for one thread. It has its own threads.
 class ScrapeServer {
  public:
-  // Listens, without any thread yet: scrapers that connect wait. `latest` must outlive it. Errors:
+  // Listens, but has no threads yet: scrapers that connect wait. `latest` must outlive it. Errors:
   // kIo (the port is in use, or the machine does not have the address).
   static Result<std::unique_ptr<ScrapeServer>> listen(const ListenAddress& at,
                                                       const LatestMetrics& latest);
@@ -36,7 +37,7 @@ class ScrapeServer {
 
   // Errors: kIo (no threads).
   Status start();
-  // With the port that was chosen.
+  // Contains the port that was chosen.
   [[nodiscard]] const ListenAddress& address() const { return at_; }
 
  private:

@@ -10,7 +10,7 @@ Result<std::string> add_wandb_endpoint(const std::string& before, const std::str
       before.empty() ? Json::object() : Json::parse(before, nullptr, /*allow_exceptions=*/false);
   if (!endpoints.is_object()) {
     return Status::error(ErrorKind::kUsage, std::string(kWandbVariable) +
-                                                " is no JSON object, so W&B gets no metrics; "
+                                                " is not a JSON object, so W&B gets no metrics; "
                                                 "correct it or unset it");
   }
   endpoints.emplace("stepscope", address);

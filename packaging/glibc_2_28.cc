@@ -1,6 +1,7 @@
-// Stand-ins for what the compiler's libraries and the headers here take from a newer glibc
-// than 2.28: linked into everything that the wheel and the tarball hold, hidden, so that they run
-// on 2.28 too. What is missing here fails to link (glibc_stubs.py).
+// Replacements for functions that the compiler's libraries and this machine's headers take from a
+// glibc newer than 2.28. They are hidden symbols, linked into everything in the wheel and the
+// tarball, which therefore run with 2.28 too. A function that is missing here fails to link
+// (glibc_stubs.py).
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -15,7 +16,7 @@
 
 namespace {
 
-// What <sys/stat.h> called _STAT_VER on x86-64.
+// _STAT_VER of the former <sys/stat.h> on x86-64.
 constexpr int kStatVersion = 1;
 constexpr long kNanosecondsInSecond = 1'000'000'000;
 
@@ -39,7 +40,7 @@ struct Search {
   dl_find_object* found;
 };
 
-// For dl_iterate_phdr(): not 0 ends it.
+// Callback of dl_iterate_phdr(); a result other than 0 ends the iteration.
 int look_at_object(dl_phdr_info* object, std::size_t, void* search_of) {
   const auto& search = *static_cast<Search*>(search_of);
   const void* frames = nullptr;
@@ -62,13 +63,13 @@ int look_at_object(dl_phdr_info* object, std::size_t, void* search_of) {
 
 extern "C" {
 
-// Not in the headers any more, and still in the library.
+// No longer in the headers, but still in the library.
 int __xstat(int version, const char* path, struct stat* status);
 int __lxstat(int version, const char* path, struct stat* status);
 int __fxstat(int version, int file, struct stat* status);
 int __fxstatat(int version, int folder, const char* path, struct stat* status, int flags);
 
-// Until 2.33 these were inline; a struct stat64 is the same on x86-64.
+// Since 2.33; before, these were inline. On x86-64, struct stat64 is the same as struct stat.
 int stat(const char* path, struct stat* status) noexcept {
   return __xstat(kStatVersion, path, status);
 }
@@ -89,7 +90,7 @@ int fstat64(int file, struct stat64* status) noexcept {
   return fstat(file, reinterpret_cast<struct stat*>(status));
 }
 
-// 2.36, for std::random_device.
+// Since 2.36; used by std::random_device.
 std::uint32_t arc4random() noexcept {
   std::uint32_t number = 0;
   ssize_t got = -1;
@@ -99,19 +100,19 @@ std::uint32_t arc4random() noexcept {
   return number;
 }
 
-// 2.32. Whether the C++ library may count references without atomic operations: never.
+// Since 2.32. Whether the C++ library may count references without atomic operations: never.
 extern const char stepscope_is_single_threaded __asm__("__libc_single_threaded");
 [[gnu::used]] const char stepscope_is_single_threaded = 0;
 
-// 2.35, for the unwinder, which asks nobody else. The way of the unwinders before.
+// Since 2.35; the unwinder relies on it alone. Done here as older unwinders did.
 int _dl_find_object(void* address, dl_find_object* found) noexcept {
   *found = {};
   Search search{reinterpret_cast<std::uintptr_t>(address), found};
   return dl_iterate_phdr(look_at_object, &search) != 0 && found->dlfo_eh_frame != nullptr ? 0 : -1;
 }
 
-// 2.30, for waits of the C++ library until a time of the steady clock. Where glibc has none, the
-// real-time clock is what there is; who waits looks at its own clock afterwards.
+// Since 2.30; the C++ library waits with it until a time of the steady clock. If glibc does not
+// have it, the real-time clock must do; callers check their own clock afterwards.
 int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                            const struct timespec* until) {
   using Function = int (*)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const struct timespec*);

@@ -4,12 +4,12 @@
 usage: glibc_stubs.py FOLDER VERSION [COMPILER]
 
 glibc keeps every version of a symbol that it ever had, and the linker takes the newest. The stubs
-have, of each symbol, the newest version that is no newer than VERSION ("2.28"), so a program linked
-with -LFOLDER runs wherever glibc is VERSION or newer. What VERSION did not have at all is missing
-from them: the link fails and names it, and glibc_2_28.cc is the place for a stand-in.
+have, for each symbol, the newest version that is not newer than VERSION ("2.28"), so a program
+linked with -LFOLDER runs with glibc VERSION and newer. A symbol that VERSION did not have is
+missing from the stubs: the link fails and names it. Replacements belong in glibc_2_28.cc.
 
-Writes libc.so, libm.so, libpthread.so and libdl.so. The latter two hold nothing: before 2.34 they were
-apart, and a program has to load them there.
+Writes libc.so, libm.so, libpthread.so and libdl.so. The latter two are empty: before 2.34 they were
+separate libraries, which a program must load there.
 """
 
 import pathlib
@@ -38,7 +38,7 @@ def number(version: str) -> tuple[int, ...]:
 
 
 def symbols(library: pathlib.Path, newest: str) -> dict[str, tuple[str, str, int]]:
-    """Of each symbol: its version, its type and its size."""
+    """Returns for each symbol its version, type and size."""
     listed = subprocess.run(
         ["readelf", "-W", "--dyn-syms", library], check=True, capture_output=True, text=True
     ).stdout
@@ -102,7 +102,8 @@ def main(arguments: list[str]) -> None:
         found = symbols(real, newest) if name in "mc" else {}
         target = folder / (f"lib{name}.so" if name != "c" else real.name)
         write_stub(compiler, target, real.name, found)
-    # As glibc's own: a few functions are linked into every program, and thread-local variables are the loader's.
+    # Like glibc's own libc.so: a few functions are linked into every program, and the loader has
+    # the # thread-local variables.
     rest = file_of(compiler, "libc_nonshared.a"), file_of(compiler, "ld-linux-x86-64.so.2")
     (folder / "libc.so").write_text(
         f"GROUP ( {folder / 'libc.so.6'} {rest[0]} AS_NEEDED ( {rest[1]} ) )\n"

@@ -3,12 +3,12 @@
 
 usage: make_wheel.py PREFIX PROJECT OUTPUT_FOLDER
 
-PREFIX   what `cmake --install` made of a portable build (STEPSCOPE_PORTABLE)
-PROJECT  the source tree: metadata are in profiler/python/pyproject.toml
+PREFIX   the result of `cmake --install` of a portable build (STEPSCOPE_PORTABLE)
+PROJECT  the source tree; the metadata are in profiler/python/pyproject.toml
 
-The platform tag is the oldest that the files allow: each library and program is looked at, and what it
-needs has to be of the C library, of the wheel, or of libtorch. The same files give the same bytes: the time in
-the archive is SOURCE_DATE_EPOCH. Prints the name of the wheel.
+The platform tag is the oldest that the files allow. Each library and program is checked: everything
+that it needs must belong to the C library, to the wheel, or to libtorch. The same files give the
+same bytes: the time in the archive is SOURCE_DATE_EPOCH. Prints the name of the wheel.
 """
 
 import base64
@@ -24,17 +24,17 @@ import tomllib
 import zipfile
 
 PREFIX = "stepscope/_prefix"
-# What pip puts into the prefix of the environment: there man and shells look.
+# pip puts these into the prefix of the environment, where man and shells look.
 SHARED = ("share/man/", "share/bash-completion/", "share/zsh/", "share/fish/")
-# In the Python package, of which a second copy is what `stepscope run` puts on PYTHONPATH.
+# The second copy of the Python package, which `stepscope run` puts on PYTHONPATH, does not need it.
 LEFT_OUT = ("lib/stepscope/python/pyproject.toml",)
 
-# Of glibc and GCC's runtime, which every manylinux distribution has (PEP 600).
+# Libraries of glibc and GCC's runtime, which every manylinux distribution has (PEP 600).
 OF_THE_SYSTEM = re.compile(
     r"^(lib(c|m|dl|pthread|rt|gcc_s|stdc\+\+)\.so\.\d+|ld-linux-x86-64\.so\.2)$"
 )
 OF_LIBTORCH = re.compile(r"^lib(torch_cpu|c10)\.so")
-# AlmaLinux 8, of manylinux_2_28, has these; the tag says nothing of them.
+# The versions in AlmaLinux 8 (manylinux_2_28); the tag does not cover them.
 NEWEST = {"GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11), "GCC": (8, 0, 0)}
 OLDEST_TAG = (2, 17)
 
@@ -66,7 +66,8 @@ def soname(file: pathlib.Path) -> str:
 
 
 def packed_files(prefix: pathlib.Path) -> dict[str, pathlib.Path]:
-    """Name in the tree to file. A wheel has no links: a library goes by the name that programs need."""
+    """Maps names in the tree to files. A wheel has no links, so a library has the name that
+    programs need."""
     files: dict[str, pathlib.Path] = {}
     for path in sorted(prefix.rglob("*")):
         name = path.relative_to(prefix)
@@ -79,7 +80,7 @@ def packed_files(prefix: pathlib.Path) -> dict[str, pathlib.Path]:
 
 
 def versions_needed(file: pathlib.Path) -> dict[str, tuple[int, ...]]:
-    """The newest of each kind: {"GLIBC": (2, 28)}."""
+    """The newest version needed of each kind: {"GLIBC": (2, 28)}."""
     newest: dict[str, tuple[int, ...]] = {}
     needs = readelf("-V", file).partition("Version needs section")[2]
     for kind, version in re.findall(r"Name: (\w+?)_([\d.]+)\b", needs):
@@ -89,7 +90,8 @@ def versions_needed(file: pathlib.Path) -> dict[str, tuple[int, ...]]:
 
 
 def platform_tag(files: dict[str, pathlib.Path]) -> str:
-    """The oldest that all of `files` allow. Ends the program when one of them needs what no tag promises."""
+    """The oldest tag that all of `files` allow. Exits if one of them needs something that no tag
+    guarantees."""
     own = {pathlib.PurePath(name).name for name in files}
     glibc = OLDEST_TAG
     for name, file in files.items():
@@ -111,7 +113,7 @@ def platform_tag(files: dict[str, pathlib.Path]) -> str:
             elif kind in NEWEST and version > NEWEST[kind]:
                 text = ".".join(map(str, version))
                 sys.exit(
-                    f"make_wheel.py: {file}: needs {kind}_{text}, which older distributions have not"
+                    f"make_wheel.py: {file}: needs {kind}_{text}, which older distributions lack"
                 )
     return f"manylinux_{glibc[0]}_{glibc[1]}_x86_64"
 
@@ -140,7 +142,7 @@ def metadata(about: dict, version: str, readme: str) -> str:
 
 
 def third_party_licenses(folder: str) -> list[Entry]:
-    """Of what is linked in or bundled, as Debian keeps them."""
+    """The licenses of what is linked in or bundled, as Debian ships them."""
     packages = ("libsqlite3-dev", "zlib1g-dev", "libsimdjson-dev", "libisal-dev", "libcli11-dev")
     packages += ("nlohmann-json3-dev", "libfmt-dev", "libjs-chart.js", "libstdc++-12-dev")
     entries = []
@@ -197,7 +199,7 @@ def write_archive(path: pathlib.Path, entries: list[Entry]) -> None:
         for entry in entries:
             info = zipfile.ZipInfo(entry.name, when)
             info.compress_type = zipfile.ZIP_DEFLATED
-            info.create_system = 3  # Unix, for the mode
+            info.create_system = 3  # Unix, so that the mode counts
             info.external_attr = (0o100755 if entry.is_program else 0o100644) << 16
             archive.writestr(info, entry.content)
 

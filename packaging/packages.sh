@@ -29,7 +29,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-step "1/3 What is needed"
+step "1/3 Dependencies"
 ensure_packages "${BUILD_PACKAGES[@]}" binutils dpkg
 [ "$torch" != /usr ] || ensure_packages "${DEBIAN_TORCH_PACKAGES[@]}"
 require_nothing_missing

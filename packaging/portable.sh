@@ -1,12 +1,12 @@
-# What wheel.sh and packages.sh share: building for other machines. Sourced after cmake/setup.sh.
+# Shared by wheel.sh and packages.sh: builds for other machines. Sourced after cmake/setup.sh.
 
-# Of the sources, not of the build.
+# The time of the sources, not of the build.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 315532800)}
 export SOURCE_DATE_EPOCH
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
-# Builds what is installed into $1, with hooks for the libtorch in $2. Of the preset's flags none is changed, so
-# that ccache knows what the tests have compiled.
+# Builds the installed targets in $1, with hooks for the libtorch in $2. Keeps the preset's compiler
+# flags, so that ccache can reuse what the tests have compiled.
 build_portable() {
   local build=$1 torch=$2
   quietly "$build/configure.log" cmake --preset release -B "$build" -DSTEPSCOPE_PORTABLE=ON -DSTEPSCOPE_TESTS=OFF \

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Records a training with each release of torch, and prints what each gets as the table of docs/install.md.
+"""Records training programs with each release of torch, and prints the table of docs/install.md.
 
 usage: torch_matrix.py [--keep] WHEEL VERSION...
 
 Makes an environment for each version in build/torch-matrix, installs torch and the wheel there with pip (3 to 8 GB
-for builds with CUDA), and records three trainings: one in Python that knows nothing of Stepscope, one in Python and
-one in C++ that mark their input. Removes the environment afterwards; --keep leaves it, and one that is there is used again.
+for builds with CUDA), and records three programs: one in Python that does not use Stepscope, and
+one each in Python and C++ that mark their input. Removes the environment afterwards, unless --keep
+is given; an existing one is reused.
 
-A version that cannot be installed or run has a row that says so. Exit code 1 if any row lacks anything.
+The row of a version that cannot be installed or run says so. The exit code is 1 if any row lacks
+anything.
 """
 
 import json
@@ -28,7 +30,7 @@ HEAD = """| torch | op hooks | ops in Python | modules | phases in Python | ops 
 
 
 def run(*command: object) -> str:
-    """Its output. Raises RuntimeError with the last line of its errors."""
+    """Returns the output. If the command fails, raises RuntimeError with its last error line."""
     words = [str(word) for word in command]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode != 0:
@@ -48,7 +50,7 @@ def environment(version: str, wheel: pathlib.Path) -> pathlib.Path:
 
 
 class Recording:
-    """What Stepscope saw of a program that makes so many steps of one layer."""
+    """A recording of a program that runs `steps` steps of one layer."""
 
     def __init__(self, folder: pathlib.Path, steps: int, *program: object) -> None:
         self._store, self._steps = folder / "run.db", steps
@@ -68,7 +70,7 @@ class Recording:
         return f"{self._count(MODULES)} of {self._steps}"
 
     def phases(self) -> str:
-        """The kinds; with how often, where it is not once a step."""
+        """The kinds of phases, each with its count if that is not one per step."""
         seen = {kind: self._count(PHASES, kind) for kind in ("input", "backward", "optimizer")}
         return ", ".join(
             kind if times == self._steps else f"{kind} {times} of {self._steps}"
@@ -76,7 +78,7 @@ class Recording:
         )
 
 
-# By hand: PyTorch's own CMake files want the CUDA toolkit.
+# Compiles by hand, because PyTorch's own CMake files require the CUDA toolkit.
 def cpp_program(folder: pathlib.Path) -> pathlib.Path:
     (torch,) = folder.glob("lib/python*/site-packages/torch")
     prefix = next(folder.glob("lib/python*/site-packages/stepscope/_prefix"))
@@ -93,7 +95,8 @@ def cpp_program(folder: pathlib.Path) -> pathlib.Path:
 
 
 def hooks(folder: pathlib.Path) -> str:
-    """Where doctor says that the op hooks of this environment's torch are, having loaded them."""
+    """Where the op hooks for this environment's torch come from, according to doctor, which tries
+    them."""
     done = subprocess.run(
         [folder / "bin/stepscope", "doctor", "--json", "--python", folder / "bin/python"],
         capture_output=True,
@@ -111,7 +114,7 @@ def in_python(folder: pathlib.Path) -> list[str]:
     for program in ("train.py", "plain.py"):
         recording = Recording(folder, STEPS_IN_PYTHON, python, programs / program)
         seen.append([recording.ops(), recording.modules(), recording.phases()])
-    # One text where both programs got the same.
+    # One text if both programs got the same.
     return [" / ".join(dict.fromkeys(texts)) for texts in zip(*seen)]
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Unpacks of a wheel of torch what the op hooks are compiled and linked with: headers and two libraries.
+"""Unpacks from a wheel of torch what the op hooks need to compile and link: headers and two
+libraries.
 
 usage: unpack_torch.py WHEEL FOLDER
 """

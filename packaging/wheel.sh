@@ -17,7 +17,7 @@ release of torch in packaging/torch_versions.txt, which pip downloads.
   --no-install    install nothing; say what is missing and how to install it
   --help          this text
 
-The same sources give the same bytes. What it needs in between is in build/portable and build/libtorch.
+The same sources give the same bytes. Intermediate files are in build/portable and build/libtorch.
 USAGE
 }
 
@@ -36,21 +36,21 @@ readonly BUILD=build/portable
 readonly TREE=$BUILD/tree
 readonly PREFIX=$TREE/usr
 readonly TORCH_VERSIONS=packaging/torch_versions.txt
-# Prints the folder of a libtorch from PyPI, with no more in it than compiling and linking need.
+# Prints the folder of a libtorch from PyPI, which has only what compiling and linking need.
 libtorch() {
   local version=$1 folder=$PWD/build/libtorch/$1
   if [ ! -e "$folder/torch/version.py" ]; then
     rm -rf "$folder"
     mkdir -p "$folder"
     python3 -m pip download --quiet --no-deps --dest "$folder" "torch==$version" >&2 ||
-      die "pip found no torch $version; take it out of $TORCH_VERSIONS"
+      die "pip found no torch $version; remove it from $TORCH_VERSIONS"
     python3 packaging/unpack_torch.py "$folder"/torch-*.whl "$folder"
     rm "$folder"/torch-*.whl
   fi
   echo "$folder/torch"
 }
 
-step "1/4 What is needed"
+step "1/4 Dependencies"
 ensure_packages "${BUILD_PACKAGES[@]}" binutils git
 require_nothing_missing
 if [ ${#torches[@]} = 0 ]; then
@@ -61,7 +61,7 @@ if [ ${#torches[@]} = 0 ]; then
 fi
 
 step "2/4 Build"
-# The hooks of the first libtorch with everything else.
+# The hooks for the first libtorch are built together with everything else.
 build_portable "$BUILD" "${torches[0]}"
 rm -rf "$TREE"
 quietly "$BUILD/install.log" cmake --install "$BUILD" --prefix "$PREFIX" --strip

@@ -46,7 +46,7 @@ std::optional<ComparedCost> compare_costs(const ComparisonView& view) {
   const auto b = cost_of(loop_of(view.b, loop.b), view.price_b);
   if (!a || !b || a->per_sample.has_value() != b->per_sample.has_value()) return std::nullopt;
   ComparedCost cost{*a, *b, a->per_sample.has_value(), unit_cost(*b) / unit_cost(*a) - 1, {}};
-  // Prices and samples are exact; what varies is the step.
+  // Prices and samples are exact; only the step time varies.
   if (const auto steps = relative_of(loop.mean)) {
     const double factor = (1 + cost.relative) / (1 + steps->value);
     cost.interval =
@@ -59,7 +59,7 @@ std::string cost_lines(const ComparisonView& view) {
   if (view.price_a.per_hour <= 0) return "";
   const auto cost = compare_costs(view);
   if (!cost) {
-    return "\n  cost   how many samples a step has is known of one run alone: --samples-per-step "
+    return "\n  cost   the samples per step are known for only one run: give --samples-per-step "
            "A,B\n";
   }
   const LoopComparison& loop = view.comparison.loops.front();

@@ -1,5 +1,5 @@
-// What a sample costs in two runs, where one says what an hour of each takes: whether one GPU is
-// cheaper than many CPU instances, however much faster or slower it is.
+// Compares what a sample costs in two runs, given the hourly price of each. It answers, for
+// example, whether one GPU is cheaper than many CPU instances, however much faster or slower it is.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -15,7 +15,7 @@ namespace stepscope {
 struct ComparedCost {
   Cost a, b;
   bool of_samples = false;  // else of steps
-  double relative = 0;      // B over A, less 1
+  double relative = 0;      // B / A − 1
   std::optional<Interval> interval;
 
   [[nodiscard]] bool is_noise() const {
@@ -23,8 +23,8 @@ struct ComparedCost {
   }
 };
 
-// Of the loops with the most step time. Nothing without prices, or where the samples of a step are
-// known of one run alone.
+// Compares the loops with the most step time. Returns nothing without prices, or if the samples per
+// step are known for only one run.
 std::optional<ComparedCost> compare_costs(const ComparisonView& view);
 
 // Lines of the page; "" without prices.

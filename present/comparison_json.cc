@@ -28,16 +28,16 @@ Json interval_json(const Interval& interval) { return {interval.low, interval.hi
 
 enum class Unit : std::uint8_t { kNanoseconds, kShare, kCalls };
 
-// Times are whole nanoseconds. A share has no relative difference: that of its time is meant then.
+// Times are whole nanoseconds. A share has no relative difference; readers use that of its time.
 Json difference_json(const Difference& d, Unit unit) {
   const auto number = [unit](double value) {
     return unit == Unit::kNanoseconds ? Json(std::llround(value)) : Json(value);
   };
-  const bool told = d.is_known();
+  const bool known = d.is_known();
   Json json = {
       {"a", number(d.a.value)}, {"b", number(d.b.value)}, {"difference", number(d.delta())},
       {"interval", nullptr},    {"level", nullptr},       {"noise", nullptr}};
-  if (told) {
+  if (known) {
     json["interval"] = {number(d.interval.low), number(d.interval.high)};
     json["level"] = d.level;
     json["noise"] = !d.changed;
@@ -163,14 +163,14 @@ const char* kind_name(LimitKind kind) {
 Json gates_json(const std::vector<GateOutcome>& gates) {
   Json json = Json::array();
   for (const GateOutcome& outcome : gates) {
-    const bool told = outcome.state != GateState::kUndecided && outcome.bounded;
+    const bool known = outcome.state != GateState::kUndecided && outcome.bounded;
     json.push_back(
         {{"gate", outcome.gate.text},
          {"metric", outcome.gate.of_phase ? "phase." + outcome.gate.metric : outcome.gate.metric},
          {"of", kind_name(outcome.gate.kind)},
          {"limit", outcome.gate.limit},
-         {"value", told ? Json(outcome.value) : Json(nullptr)},
-         {"interval", told ? interval_json(outcome.interval) : Json(nullptr)},
+         {"value", known ? Json(outcome.value) : Json(nullptr)},
+         {"interval", known ? interval_json(outcome.interval) : Json(nullptr)},
          {"state", outcome.state == GateState::kFailed      ? "failed"
                    : outcome.state == GateState::kUndecided ? "undecided"
                                                             : "passed"},

@@ -58,12 +58,12 @@ std::string tiers_text(const LoopReport& a, const LoopReport& b) {
     return std::string(loop.ops_recorded ? "ops were recorded" : "ops were not recorded");
   };
   return "in A " + ops(a) + ", in B " + ops(b) +
-         ": of the categories only input is comparable, and recording ops adds overhead.";
+         ": only the category input is comparable, and recording ops adds overhead.";
 }
 
 std::string inputs_text(const LoopReport& a) {
-  return std::string("the input of ") + (a.input.inferred ? "A" : "B") + " is inferred, that of " +
-         (a.input.inferred ? "B" : "A") + " was seen.";
+  return std::string("the input wait was inferred in ") + (a.input.inferred ? "A" : "B") +
+         " and measured in " + (a.input.inferred ? "B" : "A") + ".";
 }
 
 std::string few_steps_text(const std::string& run, const LoopReport& loop) {
@@ -72,8 +72,8 @@ std::string few_steps_text(const std::string& run, const LoopReport& loop) {
   return run + " has only " + counted(count, "step") + ": their variation is poorly known.";
 }
 
-// The words in which two commands differ, without those that they begin or end with alike: "--lr
-// 0.1". The option that a differing value belongs to is named.
+// The words in which two commands differ, without their common beginning and end: "--lr 0.1". The
+// option that a differing value belongs to is included.
 std::pair<std::string, std::string> different_words(const std::vector<std::string>& a,
                                                     const std::vector<std::string>& b) {
   constexpr std::size_t kWidth = 40;
@@ -148,7 +148,7 @@ std::string losses_note(const std::string& run, const AnalysisReport& report) {
          " events: missing events appear to take no time.";
 }
 
-// Of the two runs as a whole.
+// A note on both runs.
 std::string text_of_both(const Note& note, const AnalysisReport& a, const AnalysisReport& b) {
   switch (note.kind) {
     case NoteKind::kRankCounts:

@@ -8,7 +8,7 @@
 
 namespace stepscope {
 
-// `note`: of `comparison`, the one of `a` and `b`.
+// `note` belongs to `comparison`, which compares `a` and `b`.
 std::string note_text(const Note& note, const AnalysisReport& a, const AnalysisReport& b,
                       const Comparison& comparison);
 

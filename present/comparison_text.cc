@@ -16,7 +16,7 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t kWidth = 100;
-constexpr std::size_t kWholePages = 2;  // loops after these get their answer only
+constexpr std::size_t kWholePages = 2;  // of the loops after these, only the answer is shown
 
 std::string painted_answer(const LoopComparison& loop, const Palette& palette) {
   const std::string answer = answer_of(loop), change = change_of(loop);
@@ -25,8 +25,7 @@ std::string painted_answer(const LoopComparison& loop, const Palette& palette) {
                               : palette.bold(answer);
 }
 
-// "  A  before.db   mnist · steps 2–938 of 938 · …", or both below one another when they are too
-// long.
+// "  A  before.db   mnist · steps 2–938 of 938 · …"; on two lines if that is too long.
 std::string run_lines(const ComparisonView& view, const LoopComparison& loop) {
   constexpr std::size_t kIndent = 5;
   const auto facts = [](const ComparedRun& run, std::size_t index) {
@@ -82,7 +81,7 @@ std::string time_cells(const Difference& d) {
          pad_left(d.is_known() ? time_interval_text(d.interval) : "", 23);
 }
 
-// Blanks at the end of a line are no use to anybody.
+// Removes the blanks at the end of the line.
 std::string line_of(std::string text) {
   text.erase(text.find_last_not_of(' ') + 1);
   return text + "\n";
@@ -145,7 +144,7 @@ std::string changed_text(std::size_t all, std::size_t changed, std::size_t matte
          (changed == all ? "" : "; the others are noise");
 }
 
-// `what`: "op", "kernel"; `title`: above its rows.
+// `what`: "op", "kernel". `title`: the heading of the table.
 std::string call_rows(const std::vector<CallDifference>& calls, const std::string& what,
                       const std::string& title, const std::string& unit, int top) {
   if (calls.empty()) return "";
@@ -174,8 +173,8 @@ std::string call_rows(const std::vector<CallDifference>& calls, const std::strin
   return text + "    " + summary + "\n";
 }
 
-// What runs in the loop's own thread is told by the phase; a worker's lines count while the loop
-// waits for their batch.
+// For a line of the loop thread, the column `where` has its phase. A worker's lines count only
+// while the loop waits for its batch.
 std::string line_rows(const LoopComparison& loop, int top) {
   constexpr std::size_t kName = 36;
   const auto count = [&](auto quality) {

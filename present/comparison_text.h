@@ -1,4 +1,4 @@
-// The page that `stepscope compare` prints: the answer first, then what moved, then the gates.
+// The page that `stepscope compare` prints: the answer first, then what changed, then the gates.
 #pragma once
 
 #include <string>

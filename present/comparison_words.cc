@@ -52,7 +52,7 @@ std::string how_much(double a, double b) {
   return amount + (faster ? " faster" : " slower");
 }
 
-// The time, without its unit where `reference` has the same one.
+// The time, without its unit if `reference` has the same one.
 std::string short_time(double ns, double reference) {
   const std::string text = time_text(ns), other = time_text(reference);
   const std::size_t unit = text.rfind(' ');
@@ -140,7 +140,7 @@ std::string appearance_reason(const LoopComparison& loop, bool gone) {
          signed_time_text(most.ns.delta()) + in_units(" a step", loop.unit) + others + ".";
 }
 
-// Of a wait for input, the line of who makes the batches says more than that of who waits.
+// If the loop waits for input, the line that makes the batches says more than the line that waits.
 const LineDifference* most_changed_line(const LoopComparison& loop) {
   const auto of = [&](LinePlace place) -> const LineDifference* {
     const auto found = std::ranges::find_if(loop.lines, [&](const LineDifference& line) {
@@ -214,7 +214,7 @@ std::string answer_of(const LoopComparison& loop) {
 }
 
 std::vector<std::string> reasons_of(const LoopComparison& loop) {
-  // Steps that do different work need no reason to take different times.
+  // Steps that do different work take different times anyway.
   if (loop.sample) return {batch_reason(loop)};
   std::vector<std::string> reasons = {median_reason(loop), category_reason(loop), line_reason(loop),
                                       appearance_reason(loop, true),

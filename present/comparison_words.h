@@ -13,16 +13,16 @@ namespace stepscope {
 std::string change_of(const LoopComparison& loop);
 
 // "B is 1.9 × faster: 2.54 ms a step instead of 4.82 (−47.3 %, 95 % CI −48.1 … −46.2)"
-// By the time per sample where that decides.
+// By the time per sample if that decides.
 std::string answer_of(const LoopComparison& loop);
 
-// What changed, a sentence each; empty when nothing did.
+// What changed, one sentence each; empty if nothing did.
 std::vector<std::string> reasons_of(const LoopComparison& loop);
 
-// "data.py:41 decode", or "data.py:41→44 decode" where B has it on another line.
+// "data.py:41 decode", or "data.py:41→44 decode" if B has it on another line.
 std::string line_text(const LineDifference& line);
 
-// "forward is unknown without recorded ops": why a gate is undecided; "" where it is not.
+// "forward is unknown without recorded ops": why a gate is undecided; "" if it is decided.
 std::string doubt_text(const GateOutcome& outcome);
 
 // "+12.3 % (95 % CI +11.0 … +13.6)": the value of a decided gate, in its unit.

@@ -1,5 +1,5 @@
-// What a step and a sample cost, where one says what an hour of the machine does. In whatever
-// currency that is.
+// The cost of a step and of a sample, given the hourly price of the machine. In the currency of
+// that price.
 #pragma once
 
 #include <optional>
@@ -9,17 +9,17 @@
 namespace stepscope {
 
 struct Price {
-  double per_hour = 0;          // of all machines of the run; 0: not said
-  double samples_per_step = 0;  // 0: as marked (lengths), or not known
+  double per_hour = 0;          // of all machines of the run; 0: not given
+  double samples_per_step = 0;  // 0: as the marked lengths say, or unknown
 };
 
 struct Cost {
-  double samples = 0;  // a step; 0: not known
+  double samples = 0;  // per step; 0: unknown
   double per_step = 0;
   std::optional<double> per_sample;
 };
 
-// Nothing where there is no price. Of the loop's mean analysed step.
+// The cost of the loop's mean analysed step. Nothing without a price.
 inline std::optional<Cost> cost_of(const LoopReport& loop, const Price& price) {
   constexpr double kNsPerHour = 3600e9;
   if (price.per_hour <= 0) return std::nullopt;

@@ -12,9 +12,9 @@
 namespace stepscope {
 namespace {
 
-constexpr double kMuchMore = 1.5;               // than at the end: the peak is reported too
-constexpr double kLeastShare = 0.05;            // of tensor memory: a part that is worth a word
-constexpr std::size_t kMostDeathsReported = 4;  // where there is no loop to report
+constexpr double kMuchMore = 1.5;     // × the last reading: from here on the peak is reported too
+constexpr double kLeastShare = 0.05;  // of tensor memory: smaller parts are not listed
+constexpr std::size_t kMostDeathsReported = 4;  // if there is no loop to report
 
 std::string who(const ProcessReport& process) {
   const std::string pid = std::to_string(process.pid);
@@ -67,7 +67,7 @@ std::string limits_sentence(const MemoryLimits& limits) {
   return sentence + ".";
 }
 
-// Where its main thread was, if that was looked at.
+// Where the main thread was, if stack samples of it were taken.
 std::string main_thread_sentence(const ProcessReport& process) {
   const auto main = std::ranges::find(process.last_lines, process.pid, &LastLine::tid);
   if (main == process.last_lines.end()) return "";

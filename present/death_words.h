@@ -9,7 +9,7 @@
 namespace stepscope {
 
 // "Process 12 (train.py) was killed by SIGKILL (9) in step 41, in aten::addmm on thread main; …"
-// Of a process that died.
+// `process` must have died.
 std::string death_sentence(const ProcessReport& process);
 
 // One for each process that died, in order of death.
@@ -18,7 +18,7 @@ std::vector<std::string> death_sentences(const AnalysisReport& report);
 // How the recording ended before the program did, or "".
 std::string gap_sentence(const RunFacts& run);
 
-// Why a run has no loops, and what died in it.
+// Why a run has no loops, and which of its processes died.
 std::string no_steps_text(const AnalysisReport& report);
 
 // "forward 1.20 GB, other 300 MB": the largest first; parts below a twentieth are left out.

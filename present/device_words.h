@@ -10,7 +10,7 @@ namespace stepscope {
 // "of the step keeps the device waiting for input"
 const char* device_clause_of(Category category);
 
-// The reason, where it differs from that of a loop on the host (kCompute, kLaunch). Else empty.
+// The reason, if it differs from that of a loop on the host (kCompute, kLaunch); else empty.
 std::string device_reason(const LoopReport& report, Category category);
 
 }  // namespace stepscope

@@ -58,7 +58,7 @@ std::vector<std::string> detail_lines(const std::string& detail) {
   return lines;
 }
 
-// As a shell reads it, so that it can be copied: broken only between words, and nothing cut off.
+// In the syntax of a shell, so that it can be copied: broken only between words, never shortened.
 std::string command_lines(const std::string& command) {
   constexpr std::size_t kRoom = kWidth - kWhatColumn - 2;  // for " \"
   std::string text;

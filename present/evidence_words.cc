@@ -31,10 +31,10 @@ std::string statement_of(const EvidenceFact& fact, const LoopReport& loop) {
       return "the loop thread was ready and had no core for " + percent_text(fact.value) +
              in_units(" of the step", loop.unit());
     case EvidenceKind::kPoolStarved:
-      return "the threads that compute for it had none for " + percent_text(fact.value) +
-             " of the time";
+      return "the threads that compute for the loop thread had no core for " +
+             percent_text(fact.value) + " of the time";
     case EvidenceKind::kWorkersStarved:
-      return "it waited for workers without a core for " + percent_text(fact.value) +
+      return "the loop thread waited for workers without a core for " + percent_text(fact.value) +
              in_units(" of the step", loop.unit());
     case EvidenceKind::kDeath:
       return loop.death ? death_sentence(*loop.death) : "";
@@ -44,7 +44,7 @@ std::string statement_of(const EvidenceFact& fact, const LoopReport& loop) {
   return "";
 }
 
-Evidence told_evidence(const EvidenceFact& fact, std::string statement) {
+Evidence make_evidence(const EvidenceFact& fact, std::string statement) {
   return {std::move(statement), fact.value, fact.unit, fact.query};
 }
 

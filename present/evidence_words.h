@@ -7,10 +7,10 @@
 
 namespace stepscope {
 
-// A sentence without its full stop. `fact`: of `loop`, of any kind but kAdvice.
+// A sentence without its full stop. `fact` belongs to `loop` and is of any kind but kAdvice.
 std::string statement_of(const EvidenceFact& fact, const LoopReport& loop);
 
-// As the store and the documents have it.
-Evidence told_evidence(const EvidenceFact& fact, std::string statement);
+// The evidence in the form that the store and the JSON documents have.
+Evidence make_evidence(const EvidenceFact& fact, std::string statement);
 
 }  // namespace stepscope

@@ -26,12 +26,12 @@ std::string import_summary(const std::string& output, const ImportSummary& summa
   text += " (" + printable(summary.files.front().format) + ")\n";
   if (summary.lost > 0) {
     text += std::to_string(summary.lost) +
-            " events made no sense and were left out or cut: sqlite3 " + store +
+            " events were invalid and were left out or shortened; to list them: sqlite3 " + store +
             " \"select * from loss\"\n";
   }
   if (summary.python_functions > 0) {
     text += std::to_string(summary.python_functions) +
-            " calls of Python functions were left out: they are no ops\n";
+            " calls of Python functions were left out, because they are not ops\n";
   }
   return text + "next: stepscope analyze " + store + "\n";
 }

@@ -1,4 +1,4 @@
-// What `stepscope export` and `stepscope import` say of what they wrote. Lines of a page.
+// The summaries that `stepscope export` and `stepscope import` print. Lines of a page.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Texts in a row.
+// Joins texts.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace stepscope {
 
-// Empty texts at the start bring no separator.
+// Empty texts at the start add no separator.
 inline std::string join(const std::vector<std::string>& parts, std::string_view separator) {
   std::string text;
   for (const std::string& part : parts) {

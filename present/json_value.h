@@ -1,4 +1,4 @@
-// Values of the JSON contract, as all its documents write them.
+// How all JSON documents write values of the contract.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-// null for a process that is none of several.
+// null for a process without a rank.
 inline Json rank_json(std::int64_t rank) { return rank >= 0 ? Json(rank) : Json(nullptr); }
 
 // Indented, ending in a newline.

@@ -7,7 +7,7 @@
 namespace stepscope {
 namespace {
 
-// The first entry that the name begins with, after its namespace.
+// Beginnings of op names, without the namespace. The first match counts.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kMeanings{{
     {"bernoulli", "dropout"},
     {"native_dropout", "dropout"},

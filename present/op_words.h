@@ -1,4 +1,4 @@
-// What ops are called by people who do not know the names of libtorch's kernels.
+// Names of ops for people who do not know libtorch's kernels.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace stepscope {
 
-// "dropout" for "aten::bernoulli_", "matrix product" for "aten::addmm"; "" where the name says it
-// or the op is not known.
+// "dropout" for "aten::bernoulli_", "matrix product" for "aten::addmm"; "" if the name says it or
+// the op is unknown.
 std::string_view op_meaning(std::string_view name);
 
 // "aten::bernoulli_ (dropout)", or the name alone.

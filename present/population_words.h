@@ -11,7 +11,7 @@ namespace stepscope {
 // "input"; for a scope "\"checkpoint\"".
 std::string cause_text(const Cause& cause);
 
-// "all", "usual steps", "every 20th step (20, 40, …): +12.0 ms in input". `index`: in
+// "all", "usual steps", "every 20th step (20, 40, …): +12.0 ms in input". `index` is that of
 // LoopReport::populations.
 std::string population_label(const LoopReport& loop, std::size_t index);
 

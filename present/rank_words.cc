@@ -10,9 +10,9 @@
 namespace stepscope {
 namespace {
 
-constexpr double kMostly = 0.8;       // of what a rank waits, for one rank alone to be named
-constexpr std::size_t kNamed = 3;     // ranks that came last, told one by one
-constexpr std::size_t kFewRanks = 4;  // of fewer, the fastest one is the usual rank
+constexpr double kMostly = 0.8;       // of a rank's wait: from here on, one rank alone is named
+constexpr std::size_t kNamed = 3;     // ranks that came last and are listed one by one
+constexpr std::size_t kFewRanks = 4;  // with fewer, the fastest one is the usual rank
 
 std::string even_sentence(const RankReport& report) {
   const std::vector<RankRow>& rows = report.rows;
@@ -50,7 +50,7 @@ std::string straggler_sentence(const RankReport& report, const RankRow& slow) {
   return text;
 }
 
-// What a rank that comes last does for longer than others.
+// What the rank that comes last spends more time on than the others.
 const char* excess_words(Category category) {
   switch (category) {
     case Category::kCompute:
@@ -125,11 +125,12 @@ std::string rank_steps_sentence(const RankReport& report) {
   if (steps.warm_up > 0) parts.push_back(were(steps.warm_up, "warm-up"));
   if (steps.missing > 0) {
     parts.push_back(count_text(steps.missing) + (steps.missing == 1 ? " is" : " are") +
-                    " not there on all ranks");
+                    " missing on some ranks");
   }
   if (steps.unmeasured > 0) {
-    parts.push_back(were(steps.unmeasured, "left out: ") + "ops were recorded on " +
-                    (report.ops_on_all ? "some ranks only" : "not all ranks"));
+    parts.push_back(
+        were(steps.unmeasured, "left out: ") + "ops were " +
+        (report.ops_on_all ? "recorded on only some ranks" : "not recorded on all ranks"));
   }
   if (parts.empty()) return "";
   return "Of " + count_text(steps.total) + (steps.total == 1 ? " step, " : " steps, ") +

@@ -7,7 +7,7 @@
 
 namespace stepscope {
 
-// A clause; "" where there are some.
+// A clause; "" if there are predictions.
 std::string withheld_text(const ReplayReport& replay);
 
 }  // namespace stepscope

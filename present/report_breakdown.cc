@@ -60,8 +60,7 @@ std::string details(const LoopReport& loop, Category category, double whole) {
              : parts_text(parts, 3, whole);
 }
 
-// Of a step its phases; of a call, input against the model, and the scopes that the program
-// labelled.
+// For a step, its phases. For a call, input, the model, and the scopes that the program labelled.
 std::string phases_line(const LoopReport& loop) {
   const PhaseMeans& phases = loop.phases;
   std::vector<std::pair<std::string, double>> means = {{"input", phases.input}};
@@ -82,14 +81,14 @@ std::string phases_line(const LoopReport& loop) {
   return cut("  " + name + join(texts, kDot), kPageWidth) + "\n";
 }
 
-// Gradient accumulation.
+// With gradient accumulation, the number of batches in a step.
 std::string batches_line(const LoopReport& loop) {
   if (loop.batches_per_step <= 1 || !loop.trains) return "";
   const char* const what = loop.lacks_loader ? " backward passes a step" : " a step";
   return "  batches   " + std::to_string(loop.batches_per_step) + what + "\n";
 }
 
-// "scopes    "augment" 307 ms · "logging" 1.20 ms": a step, all that runs inside them.
+// "scopes    "augment" 307 ms · "logging" 1.20 ms": per step, with all that runs inside them.
 std::string scopes_line(const LoopReport& loop) {
   constexpr std::size_t kMost = 4;
   std::vector<std::string> texts;
@@ -101,8 +100,8 @@ std::string scopes_line(const LoopReport& loop) {
   return texts.empty() ? "" : cut("  scopes    " + join(texts, kDot), kPageWidth) + "\n";
 }
 
-// "run       training 76.5 % · evaluation 2.1 % (4 × 41.1 ms) · start-up 19.8 %"; nothing for a run
-// that only trains.
+// "run       training 76.5 % · evaluation 2.1 % (4 × 41.1 ms) · start-up 19.8 %"; "" for a run that
+// only trains.
 std::string run_line(const LoopReport& loop) {
   const RunUse& use = loop.run_use;
   if (use.segments.empty()) return "";

@@ -1,5 +1,5 @@
-// What a run's JSON document says of the code that a loop's time went to: lines, modules and native
-// libraries.
+// The part of a run's JSON document about the code that takes a loop's time: lines, modules and
+// native libraries.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -13,7 +13,7 @@
 namespace stepscope {
 namespace {
 
-// With the breakdown of the whole recording, if there is one.
+// Stands in for a loop, with the breakdown of the whole recording if there is one.
 LoopReport no_loop(const AnalysisReport& report) {
   LoopReport loop;
   if (report.whole) {
@@ -22,13 +22,13 @@ LoopReport no_loop(const AnalysisReport& report) {
     loop.ops = report.whole->ops;
     loop.merged_ops = report.whole->merged_ops;
   }
-  loop.trains = true;  // nothing says that it only infers
+  loop.trains = true;  // nothing shows that the run does only inference
   loop.verdict.kind = "no-steps";
   loop.verdict.confidence = "high";
   return loop;
 }
 
-// Which part of the recording the shares and ops of a run without loops are of.
+// For a run without loops, the part of the recording that its shares and ops describe.
 Json whole_json(const AnalysisReport& report) {
   if (!report.whole) return nullptr;
   return {{"process", report.whole->pid},

@@ -8,7 +8,7 @@
 
 namespace stepscope {
 
-// How many ops, kernels and slowest steps of the analysis the page of a run has.
+// The number of ops, kernels and slowest steps on the page of a run.
 inline constexpr int kPageTop = 100;
 
 // One JSON document, indented, ending in a newline. `top`: how many ops and slowest steps it lists.

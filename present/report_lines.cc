@@ -15,7 +15,7 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t kMost = 3;
-constexpr double kLeast = 0.02;  // of what the block is about
+constexpr double kLeast = 0.02;  // of the block's time: smaller lines are not listed
 constexpr std::size_t kShareWidth = 22;
 constexpr std::size_t kTimeWidth = 12;
 
@@ -23,7 +23,7 @@ constexpr std::size_t kTimeWidth = 12;
 struct Topic {
   std::vector<LineShare> lines;
   std::string title;
-  double ns = 0;  // a step
+  double ns = 0;  // per step
   std::int64_t samples = 0;
 };
 
@@ -56,7 +56,7 @@ Topic whole_step(const LoopReport& loop) {
   return topic;
 }
 
-// Threads that have no core may be those that make the input.
+// The threads without a core may be the ones that make the input.
 bool is_about_input(const LoopReport& loop) {
   constexpr double kMostOfStep = 0.5;
   return loop.verdict.kind == "input-bound" ||
@@ -64,7 +64,7 @@ bool is_about_input(const LoopReport& loop) {
           loop.phases.input > kMostOfStep * static_cast<double>(loop.wall.mean));
 }
 
-// Of a loop without a backward pass, most of the time between the ops is in the forward pass.
+// In a loop without a backward pass, most of the time between the ops is in the forward pass.
 bool is_about_time_between_phases(const LoopReport& loop) {
   constexpr double kMostOfHost = 0.5;
   const double host_ns =
@@ -72,13 +72,13 @@ bool is_about_time_between_phases(const LoopReport& loop) {
   return loop.verdict.kind == "host-bound" && loop.phases.other > kMostOfHost * host_ns;
 }
 
-// Of a loop that waits for input the lines of who makes it; else those that the step went to.
+// If the loop waits for input, the lines that make the batches; else the lines that took the step.
 Topic topic_of(const LoopReport& loop) {
   Topic topic;
   if (is_about_input(loop)) {
     topic.ns = loop.phases.input;
     topic.lines = lines_of(loop, LinePlace::kWorker, "input");
-    topic.title = "of the input wait, in who makes the batch";
+    topic.title = "of the input wait, in the workers";
     topic.samples = loop.line_use.worker_samples;
     if (!topic.lines.empty()) return topic;
     topic.lines = lines_of(loop, LinePlace::kLoop, "input");
@@ -108,11 +108,11 @@ std::string share_text(const LineShare& line) {
   return percent_text(line.share) + " (" + bound(line.ci_low) + "–" + bound(line.ci_high) + ")";
 }
 
-// At most `width` characters. The folders go first, and what the function is called; the file's
-// name and the line stay.
+// At most `width` characters. To fit, it drops the folders first, then cuts the function's name;
+// the file's name and the line stay.
 std::string place_text(const LineShare& line, const RunFacts& run, std::size_t width) {
   std::string text = printable(line_text(line, run));
-  const std::string file = printable(told_file(line.file, run.working_folder));
+  const std::string file = printable(display_file(line.file, run.working_folder));
   for (std::size_t slash = file.find('/'); width_of(text) > width && slash != std::string::npos;
        slash = file.find('/', slash + 1)) {
     text = "…" + printable(line_text(line, run)).substr(slash);
@@ -130,7 +130,7 @@ std::string more_text(const LineShare& line) {
 }  // namespace
 
 std::string line_text(const LineShare& line, const RunFacts& run) {
-  return told_file(line.file, run.working_folder) +
+  return display_file(line.file, run.working_folder) +
          (line.line > 0 ? ":" + std::to_string(line.line) : "") + " " + line.function;
 }
 
@@ -138,7 +138,7 @@ std::string lines_block(const RunFacts& run, const LoopReport& loop, const Palet
                         std::size_t width) {
   if (loop.line_use.withheld) {
     return "\n  " +
-           palette.dim("no lines of code: Stepscope got a core too late to look at them in time") +
+           palette.dim("no lines of code: Stepscope did not get a core in time to sample them") +
            "\n";
   }
   const Topic topic = topic_of(loop);
@@ -156,15 +156,14 @@ std::string lines_block(const RunFacts& run, const LoopReport& loop, const Palet
   }
   const std::string title =
       "  the lines of your code" +
-      (few ? " (too few samples for more than the first: " + std::to_string(topic.samples) + ")"
-           : "");
+      (few ? " (" + std::to_string(topic.samples) + " samples, too few for more than one)" : "");
   std::string text = "\n" + palette.bold(title) + "   " + palette.dim(topic.title) + "\n";
   const std::size_t place_width = width - 6 - kShareWidth - kTimeWidth;
-  std::size_t told = 0;
+  std::size_t shown = 0;
   bool no_debug_information = false;
   for (const LineShare& line : topic.lines) {
-    if (told == (few ? 1 : kMost) || line.share < kLeast) break;
-    ++told;
+    if (shown == (few ? 1 : kMost) || line.share < kLeast) break;
+    ++shown;
     no_debug_information = no_debug_information || lacks_debug_information(line);
     const std::string place = place_text(line, run, place_width - 1);
     text += "    " + pad_right(place, place_width) + pad_left(share_text(line), kShareWidth) +
@@ -178,7 +177,7 @@ std::string lines_block(const RunFacts& run, const LoopReport& loop, const Palet
         palette.dim("only functions are known: compile with -g (or -g1) for the lines of code") +
         "\n";
   }
-  return told > 0 ? text : "";
+  return shown > 0 ? text : "";
 }
 
 }  // namespace stepscope

@@ -9,11 +9,11 @@
 
 namespace stepscope {
 
-// "data.py:41 Images.__getitem__": the path from the run's folder where it is below that.
+// "data.py:41 Images.__getitem__": a path below the run's folder is relative to it.
 std::string line_text(const LineShare& line, const RunFacts& run);
 
-// Under a verdict: the three lines that matter most for it. "" where nothing is known.
-// As wide as a page, or as `width`.
+// The block under a verdict: the three lines that matter most for it. "" if nothing is known. At
+// most `width` characters wide.
 std::string lines_block(const RunFacts& run, const LoopReport& loop, const Palette& palette,
                         std::size_t width = kPageWidth);
 

@@ -104,7 +104,7 @@ Json verdict_json(const LoopReport& loop) {
   const LoopVerdict& verdict = loop.verdict;
   Json evidence = Json::array();
   for (const EvidenceFact& fact : verdict.evidence)
-    evidence.push_back(evidence_json(told_evidence(fact, statement_of(fact, loop))));
+    evidence.push_back(evidence_json(make_evidence(fact, statement_of(fact, loop))));
   return {{"kind", verdict.kind},
           {"degree", or_null(verdict.degree)},
           {"share", verdict.share},
@@ -252,7 +252,7 @@ Json likely_json(const Advice& advice) {
 
 Json advice_json(const LoopReport& loop) {
   Json json = Json::array();
-  for (const Advice& advice : told_advice(loop)) {
+  for (const Advice& advice : make_advice(loop)) {
     json.push_back({{"rule", advice.rule},
                     {"title", advice.title},
                     {"why", advice.why},

@@ -1,4 +1,4 @@
-// What a run's JSON document says of a loop: the keys that its top level and each of its loops
+// The part of a run's JSON document about a loop: the keys that its top level and each of its loops
 // share.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace stepscope {
 
-// `top`: how many ops, kernels, copies and slowest steps it lists.
+// `top`: the number of ops, kernels, copies and slowest steps to list.
 nlohmann::ordered_json loop_json(const LoopReport& loop, std::size_t top, const Price& price);
 // null without a device.
 nlohmann::ordered_json device_json(const LoopReport& loop);

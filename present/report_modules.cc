@@ -32,7 +32,7 @@ std::string name_text(const ModuleTime& module) {
          (says_more ? " (" + printable(module.class_name) + ")" : "");
 }
 
-// "1", "2.5"; "" of what is never called.
+// "1", "2.5"; "" for a module that is never called.
 std::string calls_text(double calls) {
   if (calls <= 0) return "";
   const bool whole = std::abs(calls - std::round(calls)) < 0.005;
@@ -71,10 +71,10 @@ std::string table(const LoopReport& loop, const Palette& palette) {
 
 std::string why_none(const LoopReport& loop) {
   if (!loop.ops_recorded)
-    return "  no modules: they are recorded in steps with ops, and there are none\n";
-  return "  no modules were recorded: stepscope run --modules records those of Python programs "
-         "with\n"
-         "  torch 2.0 or newer that compile nothing with torch.compile\n";
+    return "  no modules: they are recorded only in steps with ops, and no step has ops\n";
+  return "  no modules were recorded: `stepscope run --modules` records the modules of Python "
+         "programs\n"
+         "  with torch 2.0 or newer that do not use torch.compile\n";
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ std::string modules_text(const AnalysisReport& report, const Palette& palette) {
     }
     text += table(loop, palette);
     text += "\n  " +
-            palette.dim(in_units("in a mean step; memory: of tensors that the forward pass left",
+            palette.dim(in_units("means per step; memory: of tensors that outlive the forward pass",
                                  loop.unit())) +
             "\n";
   }

@@ -1,4 +1,4 @@
-// What a run's JSON document says of its ranks.
+// The part of a run's JSON document about its ranks.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,9 +7,9 @@
 
 namespace stepscope {
 
-// The key "ranks"; null where there is one rank.
+// The key "ranks"; null if there is one rank.
 nlohmann::ordered_json ranks_json(const AnalysisReport& report);
-// A loop's key "rank_wait"; null where it was not compared with others.
+// A loop's key "rank_wait"; null if its rank was not compared with others.
 nlohmann::ordered_json rank_wait_json(const LoopReport& loop);
 
 }  // namespace stepscope

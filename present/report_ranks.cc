@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostRows = 16;
 
-// Those that cost the others most, by rank.
+// The ranks that cost the others most, in the order of rank.
 std::vector<const RankRow*> chosen_rows(const RankReport& ranks) {
   std::vector<const RankRow*> rows;
   for (const RankRow& row : ranks.rows) rows.push_back(&row);
@@ -58,10 +58,12 @@ std::string rows_text(const AnalysisReport& report, const Palette& palette) {
   }
   if (rows.size() < ranks.rows.size())
     text += "    and " + count_text(std::ssize(ranks.rows) - std::ssize(rows)) +
-            " that cost the others less: --json has all\n";
+            " more that cost the others less; --json has all\n";
   return text + "  " +
          palette.dim(
-             "waits: for other ranks, a step; costs: what each of the others waits for it") +
+             "waits: per step, for other ranks; costs: per step, how long each other rank waits "
+             "for "
+             "it") +
          "\n";
 }
 

@@ -8,8 +8,8 @@
 
 namespace stepscope {
 
-// Which rank the others wait for, and how often; with `table`, a row for each rank. "" where there
-// is one rank.
+// Which rank the others wait for, and how often; with `table`, also a row for each rank. "" if
+// there is one rank.
 std::string ranks_block(const AnalysisReport& report, const Palette& palette, bool table);
 
 }  // namespace stepscope

@@ -49,7 +49,7 @@ Json tensors_json(const HeldTensors& memory) {
   return {{"bytes", std::llround(memory.bytes)}, {"at_ns", to_ns(memory.at)}, {"by", by}};
 }
 
-// At the peak, and when last asked.
+// At the peak, and at the last reading.
 Json tensors_json(const ProcessReport& process) {
   if (!process.tensors) return nullptr;
   Json peak = tensors_json(process.tensors->peak);
@@ -79,7 +79,7 @@ Json source_json(const SourceFacts& source) {
           {"dirty", source.dirty ? Json(*source.dirty) : Json(nullptr)}};
 }
 
-// "NAME=VALUE" each; a store may hold anything.
+// "NAME=VALUE" each. Others are skipped: a store may contain anything.
 Json environment_json(const std::vector<std::string>& variables) {
   Json json = Json::object();
   for (const std::string& variable : variables) {

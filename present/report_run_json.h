@@ -1,4 +1,4 @@
-// What a run's JSON document says of all its processes.
+// The part of a run's JSON document about all its processes.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,9 +8,9 @@
 
 namespace stepscope {
 
-// The key "run": the program, the machine, and how each process went and ended.
+// The key "run": the program, the machine, and how each process ran and ended.
 nlohmann::ordered_json run_json(const AnalysisReport& report);
-// Where threads were when they were last looked at.
+// Where threads were in their last stack sample.
 nlohmann::ordered_json last_lines_json(const std::vector<LastLine>& lines);
 nlohmann::ordered_json losses_json(const AnalysisReport& report);
 

@@ -19,7 +19,7 @@ constexpr double kSlow = 1.1;  // × p50: from here on a step is listed among th
 
 std::string one_decimal(double value) { return fmt::format("{:.1f}", value); }
 
-// What a column of calls is headed: "calls a call" would puzzle.
+// The heading of a column of calls: "calls a call" would be confusing.
 const char* calls_text(const LoopReport& loop) {
   return loop.trains ? "calls a step" : "times a call";
 }
@@ -28,7 +28,7 @@ std::string share_of_step(const LoopReport& loop, double ns) {
   return percent_text(ns / std::max(1.0, static_cast<double>(loop.wall.mean)));
 }
 
-// "yes", "no" or "–": what the name of a kernel says of tensor cores.
+// "yes", "no" or "–": whether a kernel uses tensor cores, judged by its name.
 const char* known_text(const std::optional<bool>& known) {
   if (!known) return "–";
   return *known ? "yes" : "no";
@@ -144,7 +144,7 @@ std::string copies_table(const LoopReport& loop, int top) {
             pad_left(one_decimal(static_cast<double>(copy.bytes) / whole), 8) +
             pad_left(percent_text(static_cast<double>(copy.kernel_ns) / whole), 10) + "\n";
   }
-  return text + "    (behind: of the time, while a kernel ran on the device)\n";
+  return text + "    (behind: share of the copy time during which a kernel ran on the device)\n";
 }
 
 }  // namespace stepscope

@@ -1,5 +1,5 @@
 // The tables of a loop's page: its slowest steps, and its largest ops, kernels and copies. At most
-// `top` rows each; "" where there are none.
+// `top` rows each; "" if there are none.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace stepscope {
 
-// Three at most, those that took much longer than the others.
+// At most three: the steps that took much longer than the others.
 std::string slowest_steps(const LoopReport& loop, int top);
-// `whole`: of a recording without steps, in all.
+// `whole`: totals, for a recording without steps.
 std::string top_ops(const LoopReport& loop, int top, bool whole = false);
 std::string top_kernels(const LoopReport& loop, int top);
 std::string copies_table(const LoopReport& loop, int top);

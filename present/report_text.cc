@@ -20,9 +20,10 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t kWholePages = 2;  // loops after these get their verdict only
+constexpr std::size_t kWholePages = 2;  // of the loops after these, only the verdict is shown
 
-// Of the run; of an import, the process that trains: one that only starts others has no loop.
+// The name of the run. For an import, that of the process that trains, because a process that only
+// starts others has no loop.
 std::string program_name(const AnalysisReport& report, const LoopReport* loop) {
   if (!report.run.program.empty()) return cut(report.run.program, 40);
   for (const ProcessReport& process : report.processes) {
@@ -31,7 +32,8 @@ std::string program_name(const AnalysisReport& report, const LoopReport* loop) {
   return "a run";
 }
 
-// How the recording ended early, and how processes died, the first to die first; it is the news.
+// How the recording ended early, and how processes died, the first to die first. This comes before
+// the verdict, because it is the news.
 std::string death_lines(const AnalysisReport& report, const Palette& palette) {
   constexpr std::size_t kMost = 4;
   std::string text;
@@ -48,7 +50,9 @@ std::string death_lines(const AnalysisReport& report, const Palette& palette) {
     text += "  and " + std::to_string(report.deaths.size() - kMost) + " more processes died\n";
   const auto of_memory = [](const ProcessReport& process) { return process.of_memory; };
   if (std::any_of(report.processes.begin(), report.processes.end(), of_memory))
-    text += "  the largest that fits:  stepscope sweep -p batch=8,16,32,64 -- PROGRAM … {batch}\n";
+    text +=
+        "  to find the largest that fits:  stepscope sweep -p batch=8,16,32,64 -- PROGRAM … "
+        "{batch}\n";
   return text.empty() ? "" : "\n" + text;
 }
 
@@ -93,7 +97,7 @@ std::string loop_page(const AnalysisReport& report, const LoopReport& loop,
          top_ops(loop, options.top) + left_out(loop) + recording_line(loop);
 }
 
-// Of a run without loops.
+// For a run without loops.
 std::string whole_lines(const AnalysisReport& report, const TextOptions& options,
                         const Palette& palette) {
   if (!report.whole) return "";
@@ -114,7 +118,7 @@ std::string rank_title(const AnalysisReport& report, const LoopReport& loop) {
   return text + kDot;
 }
 
-// `loops`: those that the page tells of.
+// `loops`: the number of loops on the page.
 std::string loop_title(const AnalysisReport& report, std::size_t index, std::size_t loops) {
   const LoopReport& loop = report.loops[index];
   const std::string which =
@@ -127,7 +131,7 @@ std::string loop_title(const AnalysisReport& report, std::size_t index, std::siz
          "\n";
 }
 
-// Of a distributed run those of its first rank: the table tells of the others.
+// For a distributed run, the loops of its first rank: the table covers the others.
 std::size_t loops_of_page(const AnalysisReport& report) {
   if (!report.ranks) return report.loops.size();
   const std::int64_t rank = report.loops.front().rank;
@@ -135,7 +139,7 @@ std::size_t loops_of_page(const AnalysisReport& report) {
       std::ranges::count_if(report.loops, [rank](const LoopReport& l) { return l.rank == rank; }));
 }
 
-// What there is too much of to be told one by one.
+// What exceeded a limit and is therefore not listed one by one.
 std::string limit_lines(const AnalysisReport& report) {
   std::int64_t names = 0;
   for (const LoopReport& loop : report.loops)
@@ -149,7 +153,7 @@ std::string limit_lines(const AnalysisReport& report) {
   }
   if (names > 0) {
     text += "  " + std::to_string(names) +
-            " names share rows of the tables: op_stats in the store has each\n";
+            " names share rows of the tables; the view op_stats in the store has each of them\n";
   }
   return text.empty() ? "" : "\n" + text;
 }
@@ -166,7 +170,7 @@ std::string next_lines(const AnalysisReport& report, const TextOptions& options)
   }
   if (options.imported) {
     lines.push_back("stepscope import " + store + " -o run.db");
-    lines.emplace_back("keeps it, to query and to export");
+    lines.emplace_back("keeps the imported run for queries and exports");
   } else {
     lines.push_back("stepscope view " + store);
     lines.push_back("stepscope export " + store + " -o trace.json.gz");
@@ -194,7 +198,7 @@ std::string run_header(const AnalysisReport& report, const LoopReport* loop, std
   const std::string header = join(parts, kDot);
   const std::string commit = printable(commit_text(report.run.source));
   if (commit.empty()) return header;
-  // Where the line is long, what was lost matters more.
+  // If the line is too long, what was lost matters more than the commit.
   parts.front() = name + " (" + commit + ")";
   const std::string whole = join(parts, kDot);
   return width_of(whole) <= width ? whole : header;

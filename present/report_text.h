@@ -12,7 +12,7 @@ namespace stepscope {
 
 struct TextOptions {
   std::string store = "run.db";  // for the commands that the page names
-  bool imported = false;         // `store` is a trace, and was imported for this once
+  bool imported = false;         // `store` is a trace, imported for this command only
   bool one_rank = false;         // only the loops of one rank are in the report (keep_rank)
   bool color = false;
   Price price;
@@ -20,8 +20,8 @@ struct TextOptions {
 };
 
 // "mnist (1a2b3c4) · steps 500–520 of 938 · libtorch 2.13.0 · 2 cores · nothing lost"; without the
-// commit where the line would be wider than `width`. `loop`: whose process and steps; null: none
-// was found.
+// commit if the line would be wider than `width`. `loop`: the loop whose process and steps are
+// shown; null: none was found.
 std::string run_header(const AnalysisReport& report, const LoopReport* loop,
                        std::size_t width = 100);
 

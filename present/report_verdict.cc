@@ -15,7 +15,7 @@
 namespace stepscope {
 namespace {
 
-// "highly input-bound", where the run is something else.
+// "highly input-bound"; "" if that is the verdict of the whole run.
 std::string other_verdict(const LoopReport& loop, const Bottleneck& bottleneck) {
   if (bottleneck.kind == loop.verdict.kind) return "";
   return (bottleneck.degree.empty() ? "" : bottleneck.degree + " ") + bottleneck.kind;
@@ -81,7 +81,7 @@ std::string advice_table(const LoopReport& loop) {
   constexpr std::size_t kBecause = 58;
   std::string text = "\n  " + pad_right("what would help", 36) +
                      pad_right(unit_text("step would take", loop), 20) + "because\n";
-  for (const Advice& advice : told_advice(loop)) {
+  for (const Advice& advice : make_advice(loop)) {
     const double predicted = static_cast<double>(advice.predicted_step_ns);
     const std::string factor =
         fmt::format("  ({:.1f} ×)", static_cast<double>(loop.wall.mean) / std::max(predicted, 1.0));

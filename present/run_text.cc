@@ -41,7 +41,7 @@ std::string loop_summary(const LoopReport& loop) {
     text += wrapped("less certain: " + join(doubts, ", "));
   if (loop.recording.ops.plain_steps > 0) text += wrapped(recording_text(loop));
   if (loop.verdict.advice.empty()) return text;
-  const Advice best = told_advice(loop.verdict.advice.front(), loop);
+  const Advice best = make_advice(loop.verdict.advice.front(), loop);
   std::string help = "would help: " + best.title;
   if (best.saves_ns > 0) {
     help += ", " + time_text(static_cast<double>(best.predicted_step_ns)) + " a " + loop.unit();

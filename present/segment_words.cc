@@ -34,7 +34,7 @@ std::string segments_sentence(const RunUse& use) {
         break;
     }
     if (!segment.bottleneck.kind.empty()) {
-      text += " and is " + segment.bottleneck.degree + " input-bound: it waits for " +
+      text += " and is " + segment.bottleneck.degree + " input-bound: it waits for input for " +
               percent_text(segment.bottleneck.share) + " of its time";
     }
     text += ".";

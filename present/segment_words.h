@@ -10,7 +10,7 @@ namespace stepscope {
 // "checkpoints", "evaluation", "the time between epochs"
 const char* segment_words(SegmentKind kind);
 
-// A sentence on the segments that take kSegmentJudged of the run; "": none does.
+// Sentences on the segments that take at least kSegmentJudged of the run; "" if none does.
 std::string segments_sentence(const RunUse& use);
 
 }  // namespace stepscope

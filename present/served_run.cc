@@ -44,7 +44,7 @@ Result<std::string> ServedRun::page() {
   if (!status.ok()) return status;
   page_ = sink.text();
   page_grows_ = grows;
-  // Of a running recording at most a tenth of the time goes into pages, however large it gets.
+  // While the recording runs, at most a tenth of the time goes into pages, however large it gets.
   renew_page_at_ = Clock::now() + 9 * (Clock::now() - begun);
   analysis_ = std::move(analysis);
   return page_;
@@ -60,7 +60,7 @@ Status ServedRun::trace(ByteSink& sink) {
 }
 
 Result<std::string> ServedRun::frame() {
-  constexpr std::chrono::milliseconds kFrame{500};  // for all who ask
+  constexpr std::chrono::milliseconds kFrame{500};  // all clients share a frame
   const MutexLock lock(live_mutex_);
   if (Clock::now() < renew_frame_at_) return frame_;
   if (follower_ == nullptr) {

@@ -1,6 +1,6 @@
 // What the local server shows of a store: the report, the timeline and the latest frame, each made
-// when it is asked for. Each reading has a reader of its own, for as long as it takes: of a running
-// recording none stays open.
+// on request. Each request opens its own reader and closes it again, so that no reader of a running
+// recording stays open.
 #pragma once
 
 #include <chrono>
@@ -29,11 +29,11 @@ class ServedRun {
   ServedRun(std::filesystem::path store, bool live, Analyze analyze)
       : store_(std::move(store)), live_(live), analyze_(std::move(analyze)) {}
 
-  // The report; made anew where the recording went on since the last time.
+  // The report; made again if the recording has grown since the last time.
   Result<std::string> page();
   // The Chrome trace, gzip. Streamed: memory does not grow with the run.
   Status trace(ByteSink& sink);
-  // What the recording does now, as `top --json` says it.
+  // What the recording does now, as `top --json` prints it.
   Result<std::string> frame();
 
  private:

@@ -14,7 +14,7 @@ std::string taker_sentence(const CoreUse& cores) {
              ", held the program back for " + percent_text(std::min(cores.throttled, 1.0)) +
              " of the time.";
     case CoreTaker::kPinning:
-      return "The threads are tied to " + cores_text(static_cast<double>(cores.pinned_to)) +
+      return "The threads are pinned to " + cores_text(static_cast<double>(cores.pinned_to)) +
              " while " + cores_text(cores.idle) + " stood idle.";
     case CoreTaker::kOwnThreads:
       return count_text(cores.own_busy) + " busy threads of the program share " +

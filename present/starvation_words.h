@@ -1,4 +1,4 @@
-// Who had the cores that starved threads waited for, in words.
+// What took the cores that starved threads waited for, in words.
 #pragma once
 
 #include <string>

@@ -11,7 +11,8 @@
 namespace stepscope {
 namespace {
 
-// A loop with several devices has its steps in each report, with the times of that device.
+// A loop with several devices has one report per device. Each has all steps of the loop, with the
+// times of that device.
 void add_steps(const std::vector<Step>& steps, std::vector<Step>& all) {
   const auto known = std::find_if(all.begin(), all.end(), [&](const Step& step) {
     return !steps.empty() && step.thread == steps.front().thread;
@@ -28,7 +29,7 @@ void add_steps(const std::vector<Step>& steps, std::vector<Step>& all) {
   }
 }
 
-// The same of its segments.
+// Each of these reports also has all segments of the loop: adds them once.
 void add_segments(const std::vector<LoopSegment>& segments, std::vector<LoopSegment>& all) {
   const bool known = std::any_of(all.begin(), all.end(), [&](const LoopSegment& segment) {
     return !segments.empty() && segment.thread == segments.front().thread;
@@ -47,7 +48,7 @@ std::vector<StepPopulation> populations_of(const LoopReport& loop) {
   return rows;
 }
 
-Verdict told_verdict(const LoopReport& loop) {
+Verdict make_verdict(const LoopReport& loop) {
   const LoopVerdict& facts = loop.verdict;
   Verdict verdict{.thread = facts.thread,
                   .kind = facts.kind,
@@ -59,11 +60,11 @@ Verdict told_verdict(const LoopReport& loop) {
                   .sentence = verdict_sentence(loop),
                   .steps = facts.steps,
                   .evidence = {},
-                  .advice = told_advice(loop),
+                  .advice = make_advice(loop),
                   .device = facts.device,
                   .populations = populations_of(loop)};
   for (const EvidenceFact& fact : facts.evidence)
-    verdict.evidence.push_back(told_evidence(fact, statement_of(fact, loop)));
+    verdict.evidence.push_back(make_evidence(fact, statement_of(fact, loop)));
   return verdict;
 }
 
@@ -74,7 +75,7 @@ Analysis to_analysis(const AnalysisReport& report) {
   for (const LoopReport& loop : report.loops) {
     add_steps(loop.steps, analysis.steps);
     add_segments(loop.segments, analysis.segments);
-    // The same of each of its devices.
+    // The reports of a loop's devices have the same lines and modules: add them once.
     const auto is_its_own = [&](const LineShare& line) {
       return !loop.lines.empty() && line.thread == loop.lines.front().thread;
     };
@@ -85,7 +86,7 @@ Analysis to_analysis(const AnalysisReport& report) {
     });
     if (!modules_known)
       analysis.modules.insert(analysis.modules.end(), loop.modules.begin(), loop.modules.end());
-    analysis.verdicts.push_back(told_verdict(loop));
+    analysis.verdicts.push_back(make_verdict(loop));
   }
   analysis.call_ops = report.call_ops;
   analysis.priority_times = report.priority_times;

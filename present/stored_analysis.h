@@ -1,4 +1,4 @@
-// An analysis in the words that the store keeps.
+// Puts an analysis into the rows and sentences that the store keeps.
 #pragma once
 
 #include "analyzer/report.h"

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kColumn = 12;
 
-// What is across: of the parameters that vary, the first that is a number, else the first.
+// The parameter of the columns: the first numeric one that varies, else the first one that varies.
 std::optional<std::size_t> across_of(const SweepReport& report) {
   std::optional<std::size_t> any;
   for (std::size_t i = 0; i < report.plan.parameters.size(); ++i) {

@@ -77,7 +77,7 @@ std::string as_good_text(const SweepReport& report, const Scan& scan) {
   return text;
 }
 
-// A line tells little of values that are far beyond the largest that was tried.
+// The fitted line says little about values far beyond the largest one that was tried.
 constexpr double kFar = 10;
 
 std::string fit_text(const SweepReport& report, const Scan& scan) {
@@ -154,7 +154,7 @@ std::string comparison_lines(const SweepReport& report, const Palette& palette) 
   for (const LevelComparison& comparison : report.comparisons) {
     text += "\n  " + palette.bold(printable(comparison.of));
     if (comparison.levels.empty()) {
-      text += "  no setting is available with all of them\n";
+      text += "  no setting is available for all of them\n";
       continue;
     }
     text += "  mean over " + std::to_string(comparison.settings) +
@@ -171,7 +171,7 @@ std::string comparison_lines(const SweepReport& report, const Palette& palette) 
   return text;
 }
 
-// Settings of one cause share a line.
+// One line for each setting that is not available, with the cause.
 std::string missing_lines(const SweepReport& report, const Palette& palette) {
   std::vector<std::pair<std::string, std::string>> lines;
   for (const CellFigures& cell : report.cells) {
@@ -208,7 +208,7 @@ std::string title_heading(const SweepPlan& plan) {
   return heading;
 }
 
-// A large batch may take millions a step; the column is as wide as 99,999 and a space or two.
+// A large batch may cause millions of faults per step; the column fits 99,999 and a space or two.
 std::string faults_text(double faults) {
   return faults < 99'999.5 ? rate_text(faults) : rate_text(faults / 1e3) + " k";
 }

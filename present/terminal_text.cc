@@ -16,7 +16,7 @@ bool is_unit(std::string_view word) {
   return std::find(kUnits.begin(), kUnits.end(), bare) != kUnits.end();
 }
 
-// How much of `text` stays on one line: a word, and the unit that belongs to a number.
+// The length of the beginning of `text` that stays on one line: a word, or a number and its unit.
 std::size_t unbroken(std::string_view text) {
   const std::size_t end = std::min(text.find(' '), text.size());
   if (end == text.size() || end == 0 || text[end - 1] < '0' || text[end - 1] > '9') return end;

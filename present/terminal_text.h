@@ -1,5 +1,5 @@
-// Text that lines up in a terminal. What is wrapped is made printable (analyzer/printable.h) on the
-// way, since that changes its width.
+// Text that lines up in a terminal. wrap() first makes the text printable (analyzer/printable.h),
+// since that changes its width.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ inline constexpr char kBold[] = "\033[1m", kRed[] = "\033[1;31m", kYellow[] = "\
 inline constexpr std::array<std::string_view, 6> kColorCodes = {kBold,  kRed, kYellow,
                                                                 kGreen, kDim, kPlain};
 
-// Escape sequences, or nothing where they are not wanted.
+// Escape sequences, or nothing if colours are off.
 struct Palette {
   bool on = false;
   [[nodiscard]] std::string bold(const std::string& text) const { return wrap_in(kBold, text); }
@@ -41,7 +41,7 @@ struct Palette {
 };
 
 // The name of a kernel (or of anything else) without the "void" that templates begin with, which
-// takes room and tells nothing.
+// takes space and says nothing.
 std::string kernel_title(const std::string& name);
 
 }  // namespace stepscope

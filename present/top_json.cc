@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kTrendPoints = 120;
 constexpr int kTopOps = 10;
 
-// What is held of the run's course: [[end, mean time of a step]], of equal pieces of time.
+// The step time over the run, as far as it is kept: [[end, mean step time]] of equal intervals.
 Json trend_json(const LiveLoop& live) {
   Json points = Json::array();
   for (const TrendPoint& point : trend_points(live.history, kTrendPoints)) {
@@ -39,7 +39,7 @@ Json memory_json(const LiveFrame& frame) {
 }  // namespace
 
 std::string top_json(const LiveFrame& frame) {
-  // What analyze() says of the latest steps, as `stepscope analyze --json` says it.
+  // The analysis of the latest steps, as `stepscope analyze --json` prints it.
   const Json window = Json::parse(json_report(frame.window, kTopOps));
   Json loops = Json::array();
   for (std::size_t i = 0; i < frame.loops.size(); ++i) {

@@ -21,11 +21,11 @@ namespace {
 
 constexpr std::size_t kLabel = 12;
 constexpr std::size_t kLeastWidth = 40;
-constexpr double kTold = 0.001;  // of the step: from here on a category has a line
+constexpr double kTold = 0.001;  // of the step: smaller categories have no line
 
 enum class Tone : std::uint8_t { kPlain, kBold, kRed, kYellow, kGreen };
 
-// A line that is cut where the terminal ends; colour comes last, since it has no width.
+// Lines, cut to the width of the terminal. Colour is added last, since it has no width.
 class Lines {
  public:
   Lines(std::size_t width, bool color) : width_(width), palette_{color} {}
@@ -122,7 +122,7 @@ void add_verdict(const LoopReport& loop, Lines& lines) {
             tone);
 }
 
-// "+3.2 %": the latest quarter of the steps that are remembered against those before.
+// "+3.2 %": the latest quarter of the kept steps against those before.
 std::string change_text(const std::vector<LiveStep>& history) {
   constexpr std::size_t kFewest = 16;
   if (history.size() < kFewest) return "";
@@ -204,7 +204,7 @@ void add_input(const LoopReport& loop, Lines& lines) {
   lines.add(pad_right("input wait", kLabel) + text);
 }
 
-// The lines of the program: of the latest steps, and where it is now.
+// The lines of code of the latest steps, and the line that the program is in now.
 void add_code(const LiveFrame& frame, Lines& lines) {
   const LiveLoop& live = frame.loops.front();
   constexpr std::size_t kNarrowest = 72;  // cut below that

@@ -16,8 +16,8 @@ struct TopOptions {
   bool color = false;
 };
 
-// What matters most comes first: what does not fit below is left out. No line is wider than
-// asked for.
+// The most important lines come first; those that do not fit the height are left out. No line is
+// wider than the options allow.
 std::vector<std::string> top_lines(const LiveFrame& frame, const TopOptions& options);
 
 }  // namespace stepscope

@@ -11,7 +11,7 @@ std::vector<TrendPoint> trend_points(const std::vector<LiveStep>& history, std::
   const std::int64_t begin = to_ns(history.front().end - history.front().dur);
   const std::int64_t span = std::max<std::int64_t>(to_ns(history.back().end) - begin, 1);
   const auto piece_of = [&](const LiveStep& step) {
-    // In floating point: the product of two times would not fit.
+    // In floating point: the product of two times would overflow.
     const double part = static_cast<double>(to_ns(step.end) - begin) / static_cast<double>(span);
     return std::clamp<std::int64_t>(
         static_cast<std::int64_t>(part * static_cast<double>(pieces) - 1e-9), 0, pieces - 1);

@@ -1,4 +1,4 @@
-// The course of the step time, as a line of text.
+// The step time over the run, as a line of text.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 namespace stepscope {
 
 struct TrendPoint {
-  SessionTime end;           // of the piece of time
+  SessionTime end;           // of the interval
   std::int64_t mean_ns = 0;  // of the steps that ended in it
 };
 
-// The time that `history` covers in at most `most` equal pieces; those in which no step ended are
-// left out. Never more pieces than steps.
+// Divides the time that `history` covers into at most `most` equal intervals, and never more than
+// there are steps. Intervals in which no step ended are left out.
 std::vector<TrendPoint> trend_points(const std::vector<LiveStep>& history, std::size_t most);
 
-// "▂▂▃█▂": a character a point, of a height between 0 and the largest.
+// "▂▂▃█▂": one character per point, whose height is relative to the largest.
 std::string sparkline(const std::vector<TrendPoint>& points);
 
 }  // namespace stepscope

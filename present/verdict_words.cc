@@ -44,20 +44,20 @@ const char* clause_of(const Bottleneck& bottleneck) {
 std::string inferred_input_reason(const LoopReport& report) {
   const std::string counts = " counts as waiting for input.";
   if (report.by_sampler && !report.trains)
-    return "No loader was seen: what is done for each batch that the sampler draws, until the "
-           "model's first layer," +
+    return "No loader was seen: the time from when the sampler draws a batch until the model's "
+           "first layer" +
            counts;
   if (report.marker == StepMarker::kInferred && !report.by_sampler)
     return in_units("No loader was seen: the longest pause between the ops of a step",
                     report.unit()) +
            counts;
   if (!report.input.unsure)
-    return "No loader was seen: what the loop thread does from the sampler's choice of samples to "
-           "the next forward pass" +
+    return "No loader was seen: the loop thread's time from the sampler's choice of samples to the "
+           "next forward pass" +
            counts;
-  return "No loader was seen: what the loop thread does between the optimizer step and the next "
-         "forward pass counts as preparing the batch; whether it does other work then, such as "
-         "writing a log, is unknown.";
+  return "No loader was seen: the loop thread's time between the optimizer step and the next "
+         "forward pass counts as preparing the batch, but may include other work, such as writing "
+         "a log.";
 }
 
 std::string input_reason(const LoopReport& report) {
@@ -85,7 +85,7 @@ std::string input_reason(const LoopReport& report) {
          " of the wait and is blocked for the rest.";
 }
 
-// All of what computed outside the ops, as a share of the steps.
+// The share of the steps' time in which libraries computed outside the ops.
 double native_share(const LoopReport& report) {
   double sum = 0;
   for (const NativeShare& native : report.native) sum += native.share;
@@ -164,12 +164,12 @@ std::string starved_reason(const LoopReport& report) {
   return who + " ready and had no core." + (taker.empty() ? "" : " " + taker);
 }
 
-// For the rank that it waits for to be worth a word.
+// Whether the loop waits for other ranks long enough for that to be mentioned.
 bool waits_enough(const LoopReport& report) {
   return report.rank_wait && report.rank_wait->share >= kStallListed;
 }
 
-// Of communication, how much is waiting for other ranks, unless the verdict says it.
+// How much of the communication is waiting for other ranks, unless the verdict says it.
 std::string waiting_part(const LoopReport& report) {
   if (!waits_enough(report) || report.basis.bottleneck.straggler) return "";
   return in_units(" (" + percent_text(report.rank_wait->share) + " " +
@@ -205,8 +205,8 @@ std::string unsure_input_reason(const LoopReport& report) {
   if (!report.basis.unsure_input) return "";
   return percent_text(share_of(report.shares, Category::kInput)) +
          in_units(
-             " of the step may be input or other work: no loader was seen, and nothing tells "
-             "them apart.",
+             " of the step may be input or other work: no loader was seen, and nothing "
+             "distinguishes them.",
              report.unit());
 }
 
@@ -229,7 +229,7 @@ std::string further_stall(const LoopReport& report, const Stall& stall) {
          (communicates ? waiting_part(report) : "");
 }
 
-// The stalls that are too large to be left unsaid.
+// The further stalls that are large enough to be mentioned.
 std::string further_stalls(const LoopReport& report) {
   const VerdictBasis& basis = report.basis;
   if (basis.further.empty()) return "";
@@ -300,7 +300,7 @@ std::string doubt_text(const Doubt& doubt) {
     case DoubtKind::kInputUnknown:
       return "input cannot be distinguished from compute";
     case DoubtKind::kNativeUnknown:
-      return "what computes outside the ops is unknown";
+      return "it is unknown what computes outside the ops";
     case DoubtKind::kInputInferred:
       return "input inferred, no loader seen";
     case DoubtKind::kInputUnsure:
@@ -323,8 +323,8 @@ std::string verdict_clause(const LoopReport& loop) {
 std::vector<std::string> verdict_reasons(const LoopReport& loop) {
   if (loop.verdict.kind == kNoVerdict) {
     return {in_units(
-        "Only one step was recorded. That is no loop: there is no verdict and no advice, only "
-        "where the time of this step went.",
+        "Only one step was recorded. That is not a loop: there is no verdict and no advice, only "
+        "a breakdown of this step.",
         loop.unit())};
   }
   std::vector<std::string> reasons = {main_reason(loop, loop.basis.bottleneck),

@@ -8,13 +8,14 @@
 
 namespace stepscope {
 
-// What the deciding share is: "of the step waits for input".
+// What the deciding share is a share of: "of the step waits for input".
 std::string verdict_clause(const LoopReport& loop);
 
-// A sentence each: why, and what else is worth a word.
+// One sentence each: the reasons, and what else is worth mentioning.
 std::vector<std::string> verdict_reasons(const LoopReport& loop);
 
-// All of it: "63.1 % of the step waits for input. The loop thread …". "" for a run without loops.
+// The whole verdict: "63.1 % of the step waits for input. The loop thread …". "" for a run without
+// loops.
 std::string verdict_sentence(const LoopReport& loop);
 
 // Why the confidence is not high: "only 12 steps".

@@ -38,7 +38,7 @@ std::string what_if_note_text(const WhatIfNote& note) {
          percent_text(line.share) + " of " +
          (line.place == LinePlace::kWorker ? "the time in which a batch is made"
                                            : "the " + line.category + " time") +
-         ", as " + count_text(line.samples) + " samples say.";
+         ", according to " + count_text(line.samples) + " stack samples.";
 }
 
 }  // namespace stepscope

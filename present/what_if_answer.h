@@ -1,4 +1,4 @@
-// Asks a recording a question, or says why it has no answer.
+// Answers a what-if question from a recording, or says why it cannot.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace stepscope {
 
-// Errors: those of analyze() and answer_what_if(); a run without steps, and one whose steps cannot
-// be replayed (kBadInput), which a line does not need.
+// Errors: those of analyze() and answer_what_if(). kBadInput if the run has no steps, or if they
+// cannot be replayed; a question about a line needs no replay.
 Result<WhatIfAnswer> what_if(const RecordedRun& recording, const WhatIfQuestion& question);
 Result<WhatIfAnswer> what_if(const TraceReader& reader, const WhatIfQuestion& question);
 

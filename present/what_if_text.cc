@@ -32,7 +32,7 @@ std::string changed_categories(const WhatIfAnswer& answer) {
     text += "    " + pad_right(category_name(static_cast<Category>(i)), 14) +
             pad_left(time_text(before), 9) + "  →" + pad_left(time_text(after), 9) + "\n";
   }
-  return text.empty() ? "" : "\n  where the loop's thread spends it\n" + text;
+  return text.empty() ? "" : "\n  where the loop thread spends its time\n" + text;
 }
 
 }  // namespace

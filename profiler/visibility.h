@@ -1,13 +1,13 @@
-// Symbols that libstepscope exports for its own companions (the hook libraries), not for users.
+// Marks the symbols that libstepscope exports for its hook libraries, not for users.
 #pragma once
 
-// The recorder's library has the clock and the rings as well, for itself.
+// The recorder's library contains its own copy of the clock and the rings, and exports neither.
 #ifdef STEPSCOPE_RECORDER_LIBRARY
 #define STEPSCOPE_INTERNAL
 #else
 #define STEPSCOPE_INTERNAL __attribute__((visibility("default")))
 #endif
 
-// For the few functions between two instructions of the profiled program: a call through the PLT
-// would be a fifth of their cost.
+// For the few functions on the hot path of the profiled program: a call through the PLT would be a
+// fifth of their cost.
 #define STEPSCOPE_HOT_INLINE [[gnu::always_inline]] inline

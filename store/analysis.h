@@ -11,7 +11,7 @@
 
 namespace stepscope {
 
-// Which signal the steps were cut by, in the order of trust: the lower number wins.
+// The signal that delimited the steps, in order of trust: the lower number wins.
 enum class StepMarker : std::uint8_t {
   kUser = 0,
   kLoader = 1,
@@ -48,24 +48,24 @@ struct StepTime {
   DeviceId device = DeviceId::kNone;  // whose time it is; kNone: the loop thread's own
 };
 
-// What a step alone is bound by.
+// What bounds a single step.
 struct StepKind {
   std::string kind;             // as Verdict::kind
-  std::int64_t population = 0;  // StepPopulation::number; 0: it is no part of the verdict
+  std::int64_t population = 0;  // StepPopulation::number; 0: not part of the verdict
   DeviceId device = DeviceId::kNone;
 };
 
 struct Step {
-  std::int64_t number = 0;  // 1-based within its loop, over the whole run, also outside a window
+  std::int64_t number = 0;            // from 1 within its loop; steps outside a window count too
   ThreadId thread = ThreadId::kNone;  // the loop thread
   SessionTime start;
-  Duration dur{0};     // without `paused`
+  Duration dur{0};     // excludes `paused`
   Duration paused{0};  // in segments (LoopSegment) that lie inside the step
   StepMarker marker = StepMarker::kInferred;
   bool ops_recorded = false;  // op-level recording covered the whole step
   bool steady = false;        // false: warm-up; not part of the verdict
   std::vector<StepTime> times;
-  std::vector<StepKind> kinds;  // one for each device that has times, or for the thread
+  std::vector<StepKind> kinds;  // one per device that has times, or one for the thread
 
   [[nodiscard]] SessionTime end() const { return start + dur + paused; }
 };
@@ -83,13 +83,13 @@ struct LoopSegment {
   SessionTime start;
   Duration dur{0};
   std::int64_t step = 0;     // the number of the last step that began before it; 0: none
-  std::int64_t batches = 0;  // that it fetched
-  Duration input{0};         // that it waited for them, or for a loader that was exhausted
+  std::int64_t batches = 0;  // fetched during it
+  Duration input{0};         // time it waited for them, or for an exhausted loader
 
   friend bool operator==(const LoopSegment&, const LoopSegment&) = default;
 };
 
-// Where a line was seen that a loop's time went to.
+// The kind of thread in which a line was seen: the loop's, or one of a worker.
 enum class LinePlace : std::uint8_t { kLoop, kWorker };
 inline constexpr int kLinePlaceCount = 2;
 const char* line_place_name(LinePlace place);  // "loop", "worker"
@@ -102,30 +102,30 @@ struct LineShare {
   std::string file;
   std::int64_t line = 0;  // 0: unknown
   std::string function;
-  std::string inside;   // what it mostly called in libraries, "PIL/Image.py load"; "": nothing
+  std::string inside;   // library function it mostly called: "PIL/Image.py load"; "": none
   std::string blocked;  // what it was mostly blocked in, "read /data/train.bin"; "": it ran
   std::int64_t samples = 0;
   double share = 0;   // of the category's time, from 0 to 1
   double ci_low = 0;  // the 95 % confidence interval of share
   double ci_high = 0;
-  Duration step{0};  // in a mean step; of a worker: of the time that its batch was awaited
+  Duration step{0};  // per mean step; for a worker, only while its batch was awaited
 
   friend bool operator==(const LineShare&, const LineShare&) = default;
 };
 
-// What a module of a loop's model took in a mean step.
+// The cost of one module of a loop's model in a mean step.
 struct ModuleTime {
   ThreadId thread = ThreadId::kNone;  // the loop thread
-  std::string root;                   // the class of the module that it is named within
+  std::string root;                   // class of the outermost module that is called
   std::string name;                   // "encoder.layer.3.attention"; "": the root itself
-  std::string class_name;             // "": never called itself, such as a ModuleList
-  std::int64_t steps = 0;             // that the figures rest on
-  double calls = 0;                   // a step, as all that follows
-  double recomputed = 0;              // of the calls, those in the backward pass
-  double ops = 0;                     // inside its calls in the forward pass
+  std::string class_name;             // "": a module that is never called, such as a ModuleList
+  std::int64_t steps = 0;             // steps that the figures are based on
+  double calls = 0;                   // per step, as are all figures below
+  double recomputed = 0;              // part of `calls`: those in the backward pass
+  double ops = 0;                     // inside its forward calls
   Duration forward{0}, forward_self{0};
   Duration backward{0}, backward_self{0};
-  std::optional<std::int64_t> held_bytes;  // that its forward pass left; nothing: not counted
+  std::optional<std::int64_t> held_bytes;  // left by its forward pass; nullopt: not counted
 
   friend bool operator==(const ModuleTime&, const ModuleTime&) = default;
 };
@@ -137,7 +137,7 @@ struct Evidence {
   std::string query;  // SQL on this store that shows it
 };
 
-// The steps between which a prediction likely lies.
+// The range in which the predicted step time likely lies.
 struct LikelyStep {
   std::int64_t low_ns = 0;
   std::int64_t high_ns = 0;
@@ -152,10 +152,10 @@ struct Advice {
   std::int64_t predicted_step_ns = 0;
   std::int64_t saves_ns = 0;
   Evidence evidence;
-  std::optional<LikelyStep> likely = {};  // nothing: not known
+  std::optional<LikelyStep> likely = {};  // nullopt: unknown
 };
 
-// Steps of one kind: all that a verdict rests on, or those that are told apart from the others.
+// Steps of one kind: all steps of a verdict, or those that differ from the others.
 struct StepPopulation {
   std::int64_t number = 0;  // from 1 within the verdict, the usual steps first
   std::int64_t steps = 0;
@@ -168,7 +168,7 @@ struct StepPopulation {
   std::int64_t first = 0;   // the first step of the period
 };
 
-// The kind of a Verdict on a loop of one step.
+// Verdict::kind for a loop with a single step.
 inline constexpr const char* kNoVerdict = "no-verdict";
 
 struct Verdict {
@@ -187,14 +187,14 @@ struct Verdict {
   std::vector<StepPopulation> populations;
 };
 
-// The op that an API call was made in, by the ids of their rows.
+// The op in which an API call was made; both are row ids.
 struct CallOp {
   std::int64_t api_call = 0;
   std::int64_t op = 0;
 };
 
-// What launched the work of one correlation: the tables of these names in schema.sql. Ids of rows;
-// 0 is none.
+// What launched the work of one correlation. This and the following structs are rows of the tables
+// with these names in schema.sql. Row ids of 0 mean none.
 struct Launch {
   std::int64_t correlation = 0;
   std::int64_t api_call = 0;
@@ -205,7 +205,7 @@ struct Launch {
   std::int64_t activities = 0;
 };
 
-// What the name of a kernel tells.
+// What the name of a kernel says.
 struct KernelName {
   StringId name = StringId::kNone;
   bool tensor_cores = false;
@@ -214,16 +214,16 @@ struct KernelName {
 struct Occupancy {
   DeviceId device = DeviceId::kNone;
   std::int64_t block_threads = 0;
-  std::int64_t registers = 0;  // a thread
+  std::int64_t registers = 0;  // per thread
   std::int64_t shared_bytes = 0;
-  std::int64_t blocks = 0;  // on a multiprocessor
+  std::int64_t blocks = 0;  // per multiprocessor
   std::int64_t warps = 0;
   double occupancy = 0;  // 0..1
   std::string limited_by;
 };
 
 struct CopyOverlap {
-  std::int64_t copy = 0;  // its row
+  std::int64_t copy = 0;  // its row id
   Duration kernel{0};
 };
 
@@ -233,7 +233,7 @@ struct StreamTime {
   Duration span{0};
 };
 
-// What the views on kernels, copies and streams need beside the recording.
+// What the views on kernels, copies and streams need in addition to the recording.
 struct DeviceFacts {
   std::vector<Launch> launches;  // by correlation
   std::vector<KernelName> kernel_names;
@@ -242,7 +242,7 @@ struct DeviceFacts {
   std::vector<StreamTime> streams;
 };
 
-// The breakdown of other tools (docs/attribution.md, "The older breakdown"), of one step.
+// One step in the breakdown of other tools (docs/attribution.md, "The older breakdown").
 struct PriorityTime {
   ThreadId thread = ThreadId::kNone;  // the loop's
   std::int64_t step = 0;
@@ -261,10 +261,10 @@ struct DeviceUtilization {
 struct Analysis {
   std::vector<Step> steps;
   std::vector<LoopSegment> segments;
-  std::vector<LineShare> lines;   // of a loop the most important first
-  std::vector<Verdict> verdicts;  // one a loop and device, the loop with the most step time first
-  // Not read back by TraceReader::analysis(): for SQL.
-  std::vector<ModuleTime> modules;  // of a loop in the order of its tree
+  std::vector<LineShare> lines;   // for each loop, the most important first
+  std::vector<Verdict> verdicts;  // one per loop and device, the loop with the most step time first
+  // For SQL only: TraceReader::analysis() does not read these.
+  std::vector<ModuleTime> modules;  // for each loop, in the order of its module tree
   std::vector<CallOp> call_ops;     // by api_call
   std::vector<PriorityTime> priority_times;
   std::vector<DeviceUtilization> utilizations;

@@ -12,7 +12,7 @@ StepMarker marker_of(const std::string& name, RowCheck& check) {
   for (int i = 0; i <= static_cast<int>(StepMarker::kInferred); ++i) {
     if (name == marker_name(static_cast<StepMarker>(i))) return static_cast<StepMarker>(i);
   }
-  check.fail("has a marker that is not known");
+  check.fail("has an unknown marker");
   return StepMarker::kInferred;
 }
 
@@ -20,11 +20,11 @@ Category category_of(const std::string& name, RowCheck& check) {
   for (int i = 0; i < kCategoryCount; ++i) {
     if (name == category_name(static_cast<Category>(i))) return static_cast<Category>(i);
   }
-  check.fail("has a category that is not known");
+  check.fail("has an unknown category");
   return Category::kOther;
 }
 
-// Numbers of steps and of things: nothing that would be added up.
+// Step numbers and counts, which are never added up.
 std::int64_t number_of(const Statement& row, RowCheck& check, int at, const char* column) {
   return check.integer_or(row.value(at), column, 0, 0, kLargestValue);
 }
@@ -46,7 +46,7 @@ SegmentKind segment_kind_of(const std::string& name, RowCheck& check) {
   for (int i = 0; i < kSegmentKindCount; ++i) {
     if (name == segment_name(static_cast<SegmentKind>(i))) return static_cast<SegmentKind>(i);
   }
-  check.fail("has a kind that is not known");
+  check.fail("has an unknown kind");
   return SegmentKind::kEvaluation;
 }
 
@@ -149,7 +149,7 @@ Evidence evidence_of(const Statement& row) {
   return {row.text(2), row.real(3), row.text(4), row.text(5)};
 }
 
-// A call of visit(row, check) for each row of a table: what it returns is an error of its own.
+// Calls visit(row, check) for each row of a table. `visit` may return an error of its own.
 template <typename Visit>
 Status read_table(Database& database, const KnownIds& known, const char* table, const char* columns,
                   const Visit& visit) {

@@ -1,4 +1,4 @@
-// The analysis as rows: what TraceWriter and TraceReader do with it. Internal to store/.
+// Writes and reads the analysis as rows, for TraceWriter and TraceReader. Internal to store/.
 #pragma once
 
 #include "store/analysis.h"
@@ -11,7 +11,7 @@ namespace stepscope {
 // Replaces the analysis within the open transaction and adds the indexes that the views use.
 Status write_analysis(Database& database, const Analysis& analysis);
 
-// Refuses what row_check.h does not let pass.
+// Refuses rows that row_check.h rejects.
 Result<Analysis> read_analysis(Database& database, const KnownIds& known);
 
 }  // namespace stepscope

@@ -12,7 +12,7 @@ using Text = std::optional<std::string_view>;
 
 Text nullable_text(const std::string& text) { return text.empty() ? Text() : Text(text); }
 
-// Here, not in schema.sql: a recorder must not pay for them.
+// They are not in schema.sql, because a recorder must not pay for them.
 constexpr char kIndexes[] =
     "CREATE INDEX IF NOT EXISTS step_by_start ON step(thread_id, start_ns);"
     "CREATE INDEX IF NOT EXISTS segment_by_start ON segment(thread_id, start_ns);"
@@ -21,8 +21,9 @@ constexpr char kIndexes[] =
     "CREATE INDEX IF NOT EXISTS api_call_by_correlation ON api_call(correlation)"
     " WHERE correlation IS NOT NULL;";
 
-// Row by row (WHERE 1), which counts as work and so has an end: without a condition SQLite frees
-// whole trees, and in a damaged file one can lead to the same page again and again.
+// WHERE 1 makes SQLite delete row by row, which counts as steps and is therefore limited. Without a
+// condition SQLite frees whole trees, and in a damaged file a tree can lead to the same page again
+// and again.
 constexpr char kClear[] =
     "DELETE FROM evidence WHERE 1; DELETE FROM advice WHERE 1; DELETE FROM population WHERE 1;"
     "DELETE FROM verdict WHERE 1; DELETE FROM step_time WHERE 1; DELETE FROM step_kind WHERE 1;"

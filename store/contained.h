@@ -1,5 +1,5 @@
-// A border that no exception may cross: the body of a thread, an entry that the profiled program
-// calls, the loop that must see the program's end.
+// A boundary that no exception may cross: the body of a thread, an entry point that the profiled
+// program calls, the loop that must see the program end.
 #pragma once
 
 #include <exception>
@@ -11,8 +11,8 @@
 
 namespace stepscope {
 
-// What a caught exception says, as an error of kind kIo. Never throws: the text of an exception
-// that came for lack of memory fits into a string without any.
+// Converts a caught exception to an error of kind kIo. Never throws: without memory, the message is
+// "out of memory", which fits into a string without an allocation.
 inline Status status_of(const std::exception& error) noexcept {
   try {
     if (dynamic_cast<const std::bad_alloc*>(&error) == nullptr) {
@@ -23,7 +23,7 @@ inline Status status_of(const std::exception& error) noexcept {
   return Status::error(ErrorKind::kIo, "out of memory");
 }
 
-// Runs `work`, which returns a Status or a Result, and returns that or what it threw.
+// Runs `work`, which returns a Status or a Result. Returns that, or what `work` threw as an error.
 template <typename Work>
 auto contained(Work&& work) noexcept -> decltype(work()) {
   try {

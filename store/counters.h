@@ -1,5 +1,5 @@
-// The counters that a recorder samples: their names as stored, and what their values mean. Told in
-// docs/schema.md.
+// The counters that a recorder samples: their names as stored, and what their values mean.
+// docs/schema.md describes them.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,7 @@ namespace stepscope {
 
 enum class CounterKind : std::uint8_t {
   kGauge,  // how much there is now
-  kTotal,  // how much there was since the process (or the machine) began: only differences say
-           // something
+  kTotal,  // accumulated since the process (or the machine) started: only differences mean anything
 };
 
 enum class CounterUnit : std::uint8_t {
@@ -30,13 +29,13 @@ struct Counter {
   const char* name;  // Sample::counter, interned
   CounterKind kind;
   CounterUnit unit;
-  bool of_machine;   // else of one process
-  const char* what;  // a few words for people
+  bool of_machine;   // else: of one process
+  const char* what;  // a short description for people
 };
 
 namespace counter {
 
-// Of a process.
+// Counters of a process.
 inline constexpr char kRss[] = "rss_bytes";
 inline constexpr char kMinorFaults[] = "minor_faults";
 inline constexpr char kMajorFaults[] = "major_faults";
@@ -55,21 +54,20 @@ inline constexpr char kCores[] = "cores_allowed";
 inline constexpr char kCpuQuota[] = "cpu_quota_millicores";
 inline constexpr char kCpuThrottled[] = "cpu_throttled_ns";
 inline constexpr char kTensorBytes[] = "cpu_tensor_bytes";
-// kTensorBytes by what made it, in the order of MemoryOwner; those that were never held are left
-// out.
+// kTensorBytes by owner, in the order of MemoryOwner. Owners that never held any are left out.
 inline constexpr const char* kTensorBytesBy[] = {
     "cpu_tensor_bytes_other", "cpu_tensor_bytes_input", "cpu_tensor_bytes_forward",
     "cpu_tensor_bytes_backward", "cpu_tensor_bytes_optimizer"};
 inline constexpr char kTensorAllocations[] = "cpu_tensor_allocations";
 inline constexpr char kTensorAllocatedBytes[] = "cpu_tensor_allocated_bytes";
 inline constexpr char kDeviceAllocatedBytes[] = "device_allocated_bytes";
-// kDeviceAllocatedBytes by what made it, as far as it was seen to be made.
+// kDeviceAllocatedBytes by owner, as far as the allocations were observed.
 inline constexpr const char* kDeviceBytesBy[] = {
     "device_tensor_bytes_other", "device_tensor_bytes_input", "device_tensor_bytes_forward",
     "device_tensor_bytes_backward", "device_tensor_bytes_optimizer"};
 inline constexpr char kDeviceReservedBytes[] = "device_reserved_bytes";
 
-// Of the machine.
+// Counters of the machine.
 inline constexpr char kPsiCpuSome[] = "psi_cpu_some_us";
 inline constexpr char kPsiMemorySome[] = "psi_memory_some_us";
 inline constexpr char kPsiMemoryFull[] = "psi_memory_full_us";
@@ -81,7 +79,7 @@ inline constexpr char kNetReceived[] = "net_rx_bytes";
 inline constexpr char kNetSent[] = "net_tx_bytes";
 inline constexpr char kMemoryAvailable[] = "memory_available_bytes";
 
-// Of a GPU of the machine: Sample::gpu says which.
+// Counters of one of the machine's GPUs: Sample::gpu says which.
 inline constexpr char kGpuUtilization[] = "gpu_utilization_percent";
 inline constexpr char kGpuMemoryUtilization[] = "gpu_memory_utilization_percent";
 inline constexpr char kGpuMemoryUsed[] = "gpu_memory_used_bytes";

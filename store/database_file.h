@@ -1,12 +1,12 @@
-// Telling SQLite's databases from other files.
+// Tells SQLite databases from other files.
 #pragma once
 
 #include <filesystem>
 
 namespace stepscope {
 
-// Whether a regular file begins as a database does. A pipe, which can be read only once, is not
-// touched; what cannot be read is none.
+// Whether a regular file begins like a database. False for a file that cannot be read. A pipe is
+// not touched, because it can be read only once.
 bool is_database(const std::filesystem::path& file);
 
 }  // namespace stepscope

@@ -1,8 +1,8 @@
-// The event vocabulary of devices: what a GPU did, and the calls of the host that made it do so.
-// Beside events.h, with the same rules.
+// The event vocabulary of devices: what a GPU did, and the calls of the host that made it do so. It
+// complements events.h and follows the same rules.
 //
 // Correlation: an ApiCall and the activities that it caused carry the same number. It is unique in
-// a store (correlation_of): CUPTI counts anew in each process.
+// a store (correlation_of): CUPTI counts from 1 in each process.
 #pragma once
 
 #include <array>
@@ -16,8 +16,9 @@ namespace stepscope {
 enum class DeviceId : std::uint32_t { kNone = 0 };  // kNone: the host
 enum class StreamId : std::uint32_t { kNone = 0 };
 
-// A device as one process sees it: its number is what that process calls it (CUDA_VISIBLE_DEVICES
-// counts), and two processes that share a GPU have a Device each. What is not known is 0.
+// A device as one process sees it. Its number is the one that the process uses (which depends on
+// CUDA_VISIBLE_DEVICES), and two processes that share a GPU have one Device each. Unknown values
+// are 0.
 struct Device {
   ProcessId process = ProcessId::kNone;
   std::int64_t number = 0;  // cuda:0
@@ -37,7 +38,7 @@ struct Stream {
   std::int64_t number = 0;  // the driver's: 7 is the default stream
 };
 
-// Never 0, which is none. `number`: CUPTI's correlation id, which counts from 1.
+// Never 0, which means none. `number`: CUPTI's correlation id, which counts from 1.
 constexpr std::int64_t correlation_of(ProcessId process, std::uint32_t number) {
   return static_cast<std::int64_t>(process) << 32 | std::int64_t{number};
 }
@@ -51,7 +52,7 @@ struct ApiCall {
   std::int64_t correlation = 0;  // 0: none
 };
 
-// What a stream did for a while.
+// A piece of work that a stream did.
 struct Activity {
   StreamId stream = StreamId::kNone;
   SessionTime start;
@@ -63,8 +64,8 @@ struct Kernel : Activity {
   StringId name = StringId::kNone;       // demangled
   std::array<std::int32_t, 3> grid{};    // blocks
   std::array<std::int32_t, 3> block{};   // threads
-  std::int32_t registers = 0;            // a thread
-  std::int64_t static_shared_bytes = 0;  // a block; of a source that knows the sum only, the sum
+  std::int32_t registers = 0;            // per thread
+  std::int64_t static_shared_bytes = 0;  // per block; the sum of both, where only the sum is known
   std::int64_t dynamic_shared_bytes = 0;
   std::int64_t graph = 0;       // CUDA graph that launched it; 0: none
   std::int64_t graph_node = 0;  // its node there
@@ -109,7 +110,7 @@ struct Memset : Activity {
   std::int64_t bytes = 0;
 };
 
-// A kernel, copy or memset, with the call that caused it: what is drawn of a device.
+// A kernel, copy or memset with the call that caused it, as a timeline of the device shows it.
 struct DeviceSlice : Activity {
   enum class Kind : std::uint8_t { kKernel = 0, kCopy = 1, kMemset = 2 };
   Kind kind = Kind::kKernel;
@@ -120,10 +121,10 @@ struct DeviceSlice : Activity {
   std::int64_t bytes = 0;  // of a copy or memset
   std::array<std::int32_t, 3> grid{};
   std::array<std::int32_t, 3> block{};
-  ApiCall call;  // its thread is kNone when it is not known; without its name
+  ApiCall call;  // without its name; its thread is kNone if the call is unknown
 };
 
-// The host waited for a device, or one stream for another (which takes no time of the host).
+// The host waited for a device, or one stream for another (which costs the host no time).
 // Stored in sync.kind.
 enum class SyncKind : std::uint8_t {
   kUnknown = 0,

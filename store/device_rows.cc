@@ -15,7 +15,7 @@ std::int64_t number(Enum value) {
   return static_cast<std::int64_t>(value);
 }
 
-// stream_id, start_ns, dur_ns and correlation are at these columns.
+// The columns of stream_id, start_ns, dur_ns and correlation.
 struct ActivityColumns {
   int stream, start, dur, correlation;
 };
@@ -102,7 +102,7 @@ Sync sync_of(const Statement& row, RowCheck& check) {
   return sync;
 }
 
-// The rows of `table` after an id, its columns followed by the id.
+// Visits the rows of `table` after the id `after`. Each row has `columns`, followed by its id.
 template <typename Event>
 Status scan_table(Database& database, const KnownIds& known, const char* table, const char* columns,
                   Event (*event_of)(const Statement&, RowCheck&), std::int64_t after,
@@ -135,7 +135,7 @@ template <typename... More>
 Status run_with(Statement& statement, const Device& given, More... more) {
   const Device device = plausible(given);
   const std::string name = clean_utf8(device.name);
-  // Minor 0 is a value where the major is known.
+  // A minor of 0 is a known value if the major is known.
   const NullableInteger minor = unless(device.compute_major == 0 ? -1 : device.compute_minor, -1);
   return statement.run(number(device.process), device.number, std::string_view(name),
                        nullable(device.memory_bytes), nullable(device.compute_major), minor,

@@ -18,7 +18,7 @@ class DeviceWriter {
  public:
   Status prepare(Database& database);
 
-  // Each within the open transaction.
+  // All of these write within the open transaction.
   Status add(const Device& device);
   Status update(DeviceId id, const Device& device);
   Status add(const Stream& stream);
@@ -32,11 +32,11 @@ class DeviceWriter {
   Statement device_, update_device_, stream_, call_, kernel_, copy_, memset_, sync_;
 };
 
-// Each refuses what row_check.h does not let pass. `known`: the rows that these refer to.
+// Each refuses rows that row_check.h rejects. `known`: the ids that rows may refer to.
 Result<std::vector<StoredDevice>> read_devices(Database& database, const KnownIds& known);
 Result<std::vector<StoredStream>> read_streams(Database& database, const KnownIds& known);
 
-// In the order of recording, by id; those after the id `after`.
+// The rows after id `after`, by id, which is the order of recording.
 Status scan(Database& database, const KnownIds& known,
             const std::function<void(const ApiCall&)>& visit, std::int64_t after = 0);
 Status scan(Database& database, const KnownIds& known,

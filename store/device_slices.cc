@@ -5,7 +5,7 @@
 namespace stepscope {
 namespace {
 
-// A correlation should be that of one call. Where a file says otherwise, the first call counts.
+// A correlation should belong to one call. If a file has several, the first call counts.
 constexpr char kSlices[] =
     "SELECT a.kind, a.stream_id, a.name_id, a.start_ns, a.dur_ns, a.correlation, a.copy_kind,"
     " a.source, a.target, a.bytes, a.gx, a.gy, a.gz, a.bx, a.by, a.bz,"

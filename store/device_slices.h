@@ -1,5 +1,5 @@
-// What streams did as one list in time, each with the call that caused it: how a device is drawn.
-// Internal to store/; TraceReader hands it out.
+// What all streams did as one list, ordered by time, for drawing devices. Each activity has the
+// call that caused it. Internal to store/; TraceReader provides access.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,8 @@
 
 namespace stepscope {
 
-// By start, the longer first. SQLite sorts, in temporary files where memory does not do. Until
-// `visit` returns false. Refuses what row_check.h does not let pass.
+// By start, the longer first, until `visit` returns false. SQLite sorts the rows, in temporary
+// files if memory does not suffice. Refuses rows that row_check.h rejects.
 Status scan_by_start(Database& database, const KnownIds& known,
                      const std::function<bool(const DeviceSlice&)>& visit);
 Status scan_by_start(Database& database, const KnownIds& known,

@@ -8,8 +8,8 @@
 
 namespace stepscope {
 
-// The bytes of a new store, for errors called `path`. Made in memory: a recorder that is killed
-// while it makes one must leave nothing at its path that the next recording would refuse.
+// The bytes of a new store. Errors name `path`. Built in memory, so that a recorder that is killed
+// meanwhile leaves nothing at its path that the next recording would refuse.
 Result<std::string> empty_store(const std::filesystem::path& path);
 
 }  // namespace stepscope

@@ -1,6 +1,6 @@
 // The event vocabulary: what a recorder or importer may say about a run, and what the analyzer and
-// the exporters read back. Small value types; the tables they become are in schema.sql and told in
-// docs/schema.md.
+// the exporters read back. Small value types; schema.sql has their tables, and docs/schema.md
+// describes them.
 //
 // Ids are handles scoped to one store. 0 means "none" in each of them. Strings are deduplicated:
 // two equal texts have equal StringIds.
@@ -24,7 +24,7 @@ enum class FrameId : std::uint32_t { kNone = 0 };
 // op.phase): append, never renumber. Names: phase_name().
 enum class PhaseKind : std::uint8_t {
   kNone = 0,   // nothing marked and nothing inferred while recording
-  kInput = 1,  // waiting for the next batch, which came
+  kInput = 1,  // waiting for the next batch, which arrived
   kForward = 2,
   kBackward = 3,
   kOptimizer = 4,
@@ -32,17 +32,16 @@ enum class PhaseKind : std::uint8_t {
   kScope = 6,     // a user's named scope; the name says which
   kStep = 7,      // an instant: the user called step(), one step ended here
   kInputEnd = 8,  // a wait that found the loader exhausted: it begins no step
-  kSampler = 9,   // a torch::data sampler chose samples: the preparing of a batch has begun
-  // Instants: from here on the ops of this process are recorded, or are not any more. A recording
-  // without them has ops everywhere or nowhere.
+  kSampler = 9,   // a torch::data sampler chose samples: preparation of a batch has begun
+  // Instants at which recording of this process's ops begins and ends. A recording without them has
+  // ops throughout or not at all.
   kOpsBegin = 10,
   kOpsEnd = 11,
 };
 inline constexpr int kPhaseKindCount = 12;
-// The last one that an op, or a part of a step, can be in; the later ones are instants of a
-// process.
+// The last phase that an op or a part of a step can be in; later ones are instants of a process.
 inline constexpr PhaseKind kLastPhaseOfOps = PhaseKind::kSampler;
-constexpr PhaseKind phase_of_op(std::uint8_t number) {  // kNone for what cannot be one
+constexpr PhaseKind phase_of_op(std::uint8_t number) {  // kNone for any other number
   return number <= static_cast<std::uint8_t>(kLastPhaseOfOps) ? static_cast<PhaseKind>(number)
                                                               : PhaseKind::kNone;
 }
@@ -50,13 +49,13 @@ constexpr PhaseKind phase_of_op(std::uint8_t number) {  // kNone for what cannot
 // "input", "forward", …; "none" for kNone and for a number this version does not know.
 const char* phase_name(PhaseKind kind);
 
-// What made the memory that is held: the phase its thread was in when it allocated it.
+// The owner of held memory: the phase that the thread was in when it allocated the memory.
 enum class MemoryOwner : std::uint8_t {
-  kOther = 0,      // no phase: before the first step (parameters), threads beside the loop
+  kOther = 0,      // no phase: before the first step (parameters), threads other than the loop's
   kInput = 1,      // batches
-  kForward = 2,    // activations, above all
-  kBackward = 3,   // gradients, above all
-  kOptimizer = 4,  // its state, above all
+  kForward = 2,    // mostly activations
+  kBackward = 3,   // mostly gradients
+  kOptimizer = 4,  // mostly its state
 };
 inline constexpr int kMemoryOwnerCount = 5;
 
@@ -87,7 +86,7 @@ enum class OpScope : std::uint8_t {
 
 struct Process {
   std::int64_t pid = 0;
-  std::string name;             // what ps calls it: comm
+  std::string name;             // as ps shows it: comm
   std::string command;          // argv joined by spaces
   std::int64_t parent_pid = 0;  // 0: unknown
   std::int64_t rank = -1;       // of a distributed run (RANK in its environment); -1: none
@@ -108,10 +107,10 @@ struct ProcessEnd {
   std::int64_t code = 0;
   SessionTime at;
   std::int64_t step = 0;       // the step its loop was in; 0: none was seen
-  bool out_of_memory = false;  // the kernel killed it for memory
+  bool out_of_memory = false;  // the kernel killed it because memory ran out
 };
 
-// An op that had begun and not ended when its process died: what it died in. depth as in Op.
+// An op that was still open when its process died. depth as in Op.
 struct UnfinishedOp {
   ThreadId thread = ThreadId::kNone;
   StringId name = StringId::kNone;
@@ -126,8 +125,8 @@ struct Sample {
   StringId counter = StringId::kNone;
   SessionTime at;
   std::int64_t value = 0;
-  // Of which GPU: of a process what it calls it (Device::number), of the machine the driver's
-  // number. -1: of none.
+  // The GPU: in a reading of a process, its Device::number; in one of the machine, the driver's
+  // number. -1: no GPU.
   std::int64_t gpu = -1;
 };
 
@@ -148,13 +147,13 @@ struct Op {
   std::int64_t sequence = -1;        // autograd sequence number of this thread; -1: none
   std::uint32_t forward_thread = 0;  // backward nodes: torch_id of the thread that ran the forward
   OpScope scope = OpScope::kFunction;
-  PhaseKind phase = PhaseKind::kNone;  // what the thread was in, as known while recording
+  PhaseKind phase = PhaseKind::kNone;  // the thread's phase, as known while recording
   std::uint8_t depth = 0;              // open ops around this one; 255 means 255 or more
-  StringId shapes = StringId::kNone;   // "[[64,784],[128]]", only when asked for
+  StringId shapes = StringId::kNone;   // "[[64,784],[128]]", only if requested
 };
 
-// A marked stretch of one thread. `cpu` is what the thread's own CPU clock moved by meanwhile: an
-// input wait with cpu near dur was busy (decoding), one with cpu near 0 was blocked.
+// A marked stretch of one thread. `cpu` is the CPU time of the thread meanwhile: an input wait with
+// cpu near dur was busy (decoding), one with cpu near 0 was blocked.
 struct Phase {
   ThreadId thread = ThreadId::kNone;
   PhaseKind kind = PhaseKind::kNone;
@@ -167,20 +166,20 @@ struct Phase {
 // A finished call of a module (torch.nn.Module) in a Python program.
 struct ModuleCall {
   ThreadId thread = ThreadId::kNone;
-  StringId root = StringId::kNone;  // the class of the module that it is named within: "Net"
+  StringId root = StringId::kNone;  // class of the outermost module that is called: "Net"
   StringId name = StringId::kNone;  // "encoder.layer.3.attention"; kNone: the root itself
   StringId class_name = StringId::kNone;
   SessionTime start;
   Duration dur{0};
-  PhaseKind phase = PhaseKind::kNone;      // what the thread was in; kBackward: recomputed
+  PhaseKind phase = PhaseKind::kNone;      // the thread's phase; kBackward: recomputed
   std::uint8_t depth = 0;                  // open calls of modules around this one
-  std::optional<std::int64_t> held_bytes;  // of tensors, allocated inside and not freed there
+  std::optional<std::int64_t> held_bytes;  // tensor memory allocated inside and not freed there
 };
-inline constexpr std::int64_t kMostHeldBytes = std::int64_t{1} << 50;  // either way
+inline constexpr std::int64_t kMostHeldBytes = std::int64_t{1} << 50;  // positive or negative
 
-// How a marked thread was scheduled from one mark to the next. Starved: it was ready to run and had
-// no core, waiting for its turn or held back by a quota. What is neither `run` nor `starved` of
-// `dur`, the thread was blocked. Both may exceed `dur` a little: the clocks differ.
+// How a marked thread was scheduled from one mark to the next. Starved: ready to run without a
+// core, waiting for its turn or held back by a quota. For the rest of `dur` the thread was blocked.
+// `run` and `starved` may exceed `dur` a little, because the clocks differ.
 struct ThreadStretch {
   ThreadId thread = ThreadId::kNone;
   SessionTime start;
@@ -189,25 +188,24 @@ struct ThreadStretch {
   Duration starved{0};
 };
 
-// A thread whose scheduling is sampled: it need not record anything.
+// A thread whose scheduling is sampled. It need not record anything itself.
 struct WatchedThread {
-  ProcessId process = ProcessId::kNone;  // its own, or the one that started its own
-  std::int64_t pid = 0;                  // of its own process
+  ProcessId process = ProcessId::kNone;  // its process, or the one that started its process
+  std::int64_t pid = 0;                  // of its process
   std::int64_t tid = 0;
   std::string name;
 };
 
-// Its scheduling since it began, as read at `at`.
+// The scheduling of a watched thread since it began, as read at `at`.
 struct ThreadReading {
   WatchedThreadId thread = WatchedThreadId::kNone;
   SessionTime at;
   Duration run{0};
   Duration starved{0};
-  std::int64_t cores = 0;  // that it may run on; 0: unknown
+  std::int64_t cores = 0;  // cores that it may run on; 0: unknown
 };
 
-// A line that was being run, and the frame that it was called from. Its id is the number of its
-// row.
+// A line that was running, and the frame that called it. Its id is its row number.
 struct StackFrame {
   FrameId caller = FrameId::kNone;  // an earlier one; kNone: the outermost
   StringId function = StringId::kNone;
@@ -220,12 +218,12 @@ struct StackSample {
   WatchedThreadId thread = WatchedThreadId::kNone;
   SessionTime at;
   FrameId frame = FrameId::kNone;      // the innermost
-  bool awaited = false;                // a loop was waiting for a batch that its process makes
+  bool awaited = false;                // a loop was waiting for a batch from its process
   StringId blocked = StringId::kNone;  // the system call it was blocked in; kNone: it ran
 };
 
-// A running thread was in code of a native library, which was neither the interpreter's nor
-// PyTorch's. Each stands for the same CPU time of its thread: meta native_period_ns.
+// A running thread was in code of a native library other than the interpreter's and PyTorch's. Each
+// sample stands for the same CPU time of its thread: meta native_period_ns.
 struct NativeSample {
   WatchedThreadId thread = WatchedThreadId::kNone;
   SessionTime at;

@@ -1,4 +1,4 @@
-// Ranges of time that may overlap, as such that do not.
+// Merges time ranges that may overlap into ranges that do not.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -10,10 +10,10 @@
 
 namespace stepscope {
 
-// Where any of `ranges` is live: in order, with gaps between.
+// The time that any of `ranges` covers, as ranges in order with gaps between them.
 std::vector<TimeRange> merge_ranges(std::vector<TimeRange> ranges);
 
-// For how long any of `merged`, which are in order and apart, is live within `span`.
+// How much of `span` the ranges in `merged` cover; they are in order and do not overlap.
 Duration covered(std::span<const TimeRange> merged, TimeRange span);
 
 }  // namespace stepscope

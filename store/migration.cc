@@ -17,8 +17,8 @@ Status run_steps(Database& database, int from, int target, std::span<const Migra
     const auto step = std::find_if(steps.begin(), steps.end(),
                                    [&](const Migration& m) { return m.from == version; });
     if (step == steps.end()) {
-      return refuse(database, "its schema, version " + std::to_string(version) +
-                                  ", is too old for this Stepscope; use an earlier one");
+      return refuse(database, "schema version " + std::to_string(version) +
+                                  " is too old for this Stepscope; use an earlier Stepscope");
     }
     if (Status status = database.exec(step->sql); !status.ok()) return status;
   }
@@ -45,7 +45,7 @@ Status migrate(Database& database, int from, int target, std::span<const Migrati
   Status status = run_steps(database, from, target, steps);
   if (status.ok() && check) status = check(database);
   if (status.ok()) status = database.exec("COMMIT");
-  if (!status.ok()) static_cast<void>(database.exec("ROLLBACK"));  // the first error is the news
+  if (!status.ok()) static_cast<void>(database.exec("ROLLBACK"));  // report the first error
   return status;
 }
 
@@ -54,10 +54,11 @@ Result<int> schema_version(Database& database) {
   if (!version.ok()) return version.status();
   if (*version > kSchemaVersion) {
     return refuse(database, "has schema version " + std::to_string(*version) +
-                                ", this Stepscope knows up to " + std::to_string(kSchemaVersion) +
-                                "; update Stepscope");
+                                ", but this Stepscope knows only up to " +
+                                std::to_string(kSchemaVersion) + "; update Stepscope");
   }
-  if (*version < 1) return refuse(database, "has no schema: its making was cut off; remove it");
+  if (*version < 1)
+    return refuse(database, "has no schema, because its creation was interrupted; remove it");
   return static_cast<int>(*version);
 }
 

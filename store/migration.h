@@ -18,9 +18,9 @@ struct Migration {
 // The steps that this version of Stepscope knows, oldest first.
 std::span<const Migration> known_migrations();
 
-// Runs the steps from `from` up to `target` in one transaction: all of them or none. kBadInput when
-// a step is missing, with the store as it was. `check` looks at the outcome, also where there is
-// nothing to do; its error leaves the store as it was too.
+// Runs the steps from `from` up to `target` in one transaction: all of them or none. kBadInput if a
+// step is missing; the store then stays as it was. `check` examines the result, even if there was
+// nothing to do; if it fails, the store stays as it was, too.
 Status migrate(Database& database, int from, int target, std::span<const Migration> steps,
                const std::function<Status(Database&)>& check = nullptr);
 

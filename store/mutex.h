@@ -35,7 +35,7 @@ class STEPSCOPE_SCOPED_CAPABILITY MutexLock {
   Mutex& mutex_;
 };
 
-// Waits may end without a reason: call them in a loop that checks the condition.
+// Wakeups may be spurious: wait in a loop that checks the condition.
 class ConditionVariable {
  public:
   void wait(Mutex& mutex) STEPSCOPE_REQUIRES(mutex) {
@@ -43,7 +43,7 @@ class ConditionVariable {
     changed_.wait(lock);
     lock.release();  // the caller still holds it
   }
-  // False: it is later than `deadline`.
+  // False: `deadline` has passed.
   bool wait_until(Mutex& mutex, std::chrono::steady_clock::time_point deadline)
       STEPSCOPE_REQUIRES(mutex) {
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);

@@ -34,8 +34,8 @@ int fill(int fd, std::string_view content, const PrepareFile& prepare) {
   return error != 0 ? error : prepare(fd);
 }
 
-// Calls make(PATH.new-PROCESS-NUMBER) with the first such name that is free, which comes back in
-// `name`. Returns what `make` does: negative, with errno set, where it failed.
+// Calls make(PATH.new-PROCESS-NUMBER) with the first such name that is free, and stores the name in
+// `name`. Returns the result of `make`, which is negative, with errno set, if it failed.
 template <typename Make>
 int make_beside(const fs::path& path, std::string& name, const Make& make) {
   constexpr int kTries = 100;
@@ -58,7 +58,7 @@ int open_unnamed(const fs::path& path) {
   return ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kMode);
 }
 
-// Of open_unnamed().
+// Whether an error of open_unnamed() means that the file system has no unnamed files.
 bool is_unsupported(int error) { return error == EOPNOTSUPP || error == EISDIR || error == EINVAL; }
 
 // Gives an unnamed file its name.
@@ -76,7 +76,7 @@ int link_unnamed(int fd, const fs::path& path, NameTaken taken) {
   return error;
 }
 
-// Renames a file; never over another that is not to be replaced, where the file system can tell.
+// Renames a file. kRefuse never replaces another, if the file system supports RENAME_NOREPLACE.
 int give_name(const std::string& from, const fs::path& path, NameTaken taken) {
   if (taken == NameTaken::kReplace) return ::rename(from.c_str(), path.c_str()) == 0 ? 0 : errno;
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return 0;

@@ -1,5 +1,5 @@
-// A file that appears at its path whole or not at all, also when the process that makes it is
-// killed. Internal to store/.
+// Makes files that appear at their path complete or not at all, even if the process is killed.
+// Internal to store/.
 #pragma once
 
 #include <cstdint>
@@ -10,30 +10,30 @@
 namespace stepscope {
 
 struct NewFile {
-  int fd = -1;    // open for reading and writing, closed by exec; the caller's
-  int error = 0;  // of errno; EEXIST: there is something at the path. 0: the file is there
+  int fd = -1;    // open for reading and writing, closed on exec; the caller owns it
+  int error = 0;  // an errno value; EEXIST: the path is taken; 0: success
 };
 
-// What make_file() does where there is a file at the path.
+// What make_file() does if there is a file at the path.
 enum class NameTaken : std::uint8_t {
   kRefuse,   // EEXIST
-  kReplace,  // the new one takes its place, in one step: whoever looks finds one or the other
+  kReplace,  // the new file replaces it atomically: readers find one or the other
 };
 
-// What else is done to it before it has its name: 0, or of errno.
+// Called before the file gets its name. Returns 0 or an errno value.
 using PrepareFile = std::function<int(int fd)>;
 
-// Makes a file of `content` at `path`.
+// Makes a file with `content` at `path`.
 NewFile make_file(const std::filesystem::path& path, std::string_view content,
                   const PrepareFile& prepare, NameTaken taken = NameTaken::kRefuse);
 
-// The same where the file system has no files without a name, or cannot name them later: a process
-// that is killed meanwhile leaves a PATH.new-….
+// The same for a file system that has no unnamed files (O_TMPFILE) or cannot name them later. A
+// process that is killed meanwhile leaves a PATH.new-… behind.
 NewFile make_file_beside(const std::filesystem::path& path, std::string_view content,
                          const PrepareFile& prepare, NameTaken taken = NameTaken::kRefuse);
 
-// Makes a file of `content` in the folder of `path` and removes it again; 0, or the error of errno
-// that make_file() would meet.
+// Makes a file with `content` in the folder of `path` and removes it again. Returns 0, or the errno
+// value with which make_file() would fail.
 int try_file(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace stepscope

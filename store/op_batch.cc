@@ -130,7 +130,7 @@ int rowid(sqlite3_vtab_cursor* cursor, sqlite3_int64* out) {
 
 sqlite3_module make_module() {
   sqlite3_module module{};
-  // No xCreate: the table is there by its name alone and cannot be created.
+  // No xCreate: the table exists under the name of its module (eponymous-only).
   module.xConnect = connect;
   module.xBestIndex = best_index;
   module.xDisconnect = disconnect;

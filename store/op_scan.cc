@@ -39,10 +39,10 @@ class ShapesCursor {
   bool there_ = false;
 };
 
-// SQLite hands a function the values of a row as they stand in its registers. To ask for each
-// column from outside takes a mutex and a look for errors a column, which costs more than all the
-// rest of the row. So the visitor is a condition of the statement; the one row that may come out
-// says that it wanted no more.
+// SQLite passes a function the values of a row directly from its registers. Reading the columns
+// from outside takes a mutex and an error check per column, which costs more than all the rest of
+// the row. So the visitor is a condition of the statement; if the statement returns a row, the
+// visitor wanted no more.
 constexpr char kScanOps[] =
     "SELECT 1 FROM op WHERE visit_op(thread_id, name_id, start_ns, dur_ns, self_ns, scope,"
     " phase, depth, sequence, forward_thread, id) AND id > ?1 ORDER BY id";

@@ -1,4 +1,4 @@
-// The bulk way out of a store: a call for each row of `op`.
+// Reads ops in bulk: calls a visitor for each row of `op`.
 #pragma once
 
 #include <functional>
@@ -17,12 +17,13 @@ class OpScanner {
   OpScanner(const OpScanner&) = delete;
   OpScanner& operator=(const OpScanner&) = delete;
 
-  // Once, before the first scan; `database` then holds a pointer to this until it is closed.
+  // Call it once, before the first scan. `database` then holds a pointer to this object until it is
+  // closed.
   Status attach(Database& database);
 
   // Calls `visit` for each op after the id `after`, by id, until it returns false. `visit` may use
-  // the database and scan in turn. What it throws (memory that ran out) comes out here, past
-  // SQLite's frames. Refuses what row_check.h does not let pass.
+  // the database, and may itself scan. If it throws (because memory ran out), the exception
+  // bypasses SQLite's frames and is rethrown here. Refuses rows that row_check.h rejects.
   Status scan(Database& database, const KnownIds& known,
               const std::function<bool(const Op&)>& visit, std::int64_t after = 0);
 
@@ -30,7 +31,7 @@ class OpScanner {
   struct Scan;
   static void visit_op(sqlite3_context* context, int, sqlite3_value** row);  // an SQL function
 
-  Scan* scan_ = nullptr;  // the innermost that is going on
+  Scan* scan_ = nullptr;  // the innermost scan in progress
 };
 
 }  // namespace stepscope

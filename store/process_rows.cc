@@ -12,14 +12,14 @@
 namespace stepscope {
 namespace {
 
-// What ProcessEnd::code is when it is not known; NULL in the store.
+// The value of ProcessEnd::code if it is unknown; NULL in the store.
 std::int64_t unknown_code(EndKind how) { return how == EndKind::kExit ? -1 : 0; }
 
 EndKind end_of_name(const std::string& name, RowCheck& check) {
   for (const EndKind kind : {EndKind::kExit, EndKind::kSignal, EndKind::kReplaced}) {
     if (name == end_name(kind)) return kind;
   }
-  check.fail("ended in a way that is not known");
+  check.fail("ended in an unknown way");
   return EndKind::kExit;
 }
 

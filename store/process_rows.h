@@ -1,5 +1,5 @@
-// What a store says of processes as wholes, as rows: who they and their threads are, how they ended
-// and in which op, and their counters. Internal to store/.
+// Processes as rows: their threads, how they ended and in which op, and their counters. Internal to
+// store/.
 #pragma once
 
 #include <functional>
@@ -18,11 +18,11 @@ class ProcessWriter {
  public:
   Status prepare(Database& database);
 
-  // Each within the open transaction.
+  // All of these write within the open transaction.
   Status add(const Process& process);
   Status add(const Thread& thread);
   Status update(ThreadId id, const Thread& thread);
-  Status add(const ProcessEnd& end);  // replaces what was said of the same process
+  Status add(const ProcessEnd& end);  // replaces an earlier end of the same process
   Status add(const UnfinishedOp& op);
   Status add(const Sample& sample);
 
@@ -30,12 +30,12 @@ class ProcessWriter {
   Statement process_, thread_, update_thread_, end_, unfinished_, sample_;
 };
 
-// Each refuses what row_check.h does not let pass. `known`: the rows that these refer to.
+// Each refuses rows that row_check.h rejects. `known`: the ids that rows may refer to.
 Result<std::vector<StoredProcess>> read_processes(Database& database);
 Result<std::vector<StoredThread>> read_threads(Database& database, const KnownIds& known);
 Result<std::vector<ProcessEnd>> read_process_ends(Database& database, const KnownIds& known);
 Result<std::vector<UnfinishedOp>> read_unfinished_ops(Database& database, const KnownIds& known);
-// Those after the row `after`.
+// The samples after row `after`.
 Status scan_samples(Database& database, const KnownIds& known,
                     const std::function<bool(const Sample&)>& visit, std::int64_t after = 0);
 

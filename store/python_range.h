@@ -1,6 +1,6 @@
-// The ranges that PyTorch's Python side opens by itself, and what they are to us: for who records
-// them and for who imports them. PyTorch makes them whether anybody looks or not, with names of
-// these forms (torch/optim/optimizer.py, torch/utils/data/dataloader.py, since 1.8):
+// The ranges that PyTorch's Python side opens by itself, and what they mean to Stepscope; recorders
+// and importers share this. PyTorch opens them whether or not a profiler runs, with names of these
+// forms (torch/optim/optimizer.py, torch/utils/data/dataloader.py, since 1.8):
 //
 //   Optimizer.step#SGD.step          Optimizer.zero_grad#SGD.zero_grad
 //   enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__

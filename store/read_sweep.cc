@@ -80,18 +80,18 @@ SweepOutcome outcome_of(const std::string& name, RowCheck& check) {
   for (std::size_t i = 0; i < kOutcomes.size(); ++i) {
     if (name == kOutcomes[i]) return static_cast<SweepOutcome>(i);
   }
-  check.fail("ended in a way that is not known");
+  check.fail("ended in an unknown way");
   return SweepOutcome::kCrashed;
 }
 
-// Numbers of which nothing is less than nothing.
+// A number of at least 0; nullopt for NULL.
 std::optional<std::int64_t> amount_or_none(const Statement& row, RowCheck& check, int column) {
   if (row.is_null(column)) return std::nullopt;
   return check.integer(row.value(column), sqlite3_column_name(row.handle(), column), 0,
                        kLargestValue);
 }
 
-// In the order of the table's columns, as the schema has been checked.
+// The columns are in the order of the table, because its schema has been checked.
 SweepRun run_of(const Statement& row, RowCheck& check, std::size_t cells) {
   const auto amount = [&](int column) { return amount_or_none(row, check, column).value_or(0); };
   const auto code = [&](int column) {
@@ -181,7 +181,7 @@ Result<SweepData> read_sweep(const std::filesystem::path& path) {
   Result<Database> database = Database::open_untrusted(path, SQLITE_OPEN_READWRITE);
   if (!database.ok()) return database.status();
   if (Status status = bring_sweep_up_to_date(*database); !status.ok()) return status;
-  // One snapshot, also while the sweep goes on.
+  // One snapshot, even while the sweep goes on.
   if (Status status = database->exec("PRAGMA query_only = ON; BEGIN"); !status.ok()) return status;
   SweepData data;
   if (Status status = read_plan(*database, data.plan); !status.ok()) return status;

@@ -1,4 +1,4 @@
-// Reading the store of a sweep (sweep_store.h), also while it is written.
+// Reads the store of a sweep (sweep_store.h), even while it is being written.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@ struct SweepData {
   std::vector<SweepRun> runs;  // in the order in which they ran
 };
 
-// Errors: kNotFound, kBadInput (no sweep, a newer schema, damaged).
+// Errors: kNotFound, kBadInput (not a sweep, a newer schema, damaged).
 Result<SweepData> read_sweep(const std::filesystem::path& path);
 
 }  // namespace stepscope

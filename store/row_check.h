@@ -1,7 +1,7 @@
-// The one place where values of a store's rows become values of ours. A store may be damaged or
-// made to do harm, so every id must name a row that is there, every kind must be known, and every
-// time and duration must be small enough to reckon with. What passes can be used as an index and be
-// added up. Internal to store/.
+// The one place where values from a store's rows are converted to our types. A store may be damaged
+// or malicious, so every id must name an existing row, every kind must be known, and every time and
+// duration must be small enough to compute with. Values that pass can be used as indexes and added
+// up. Internal to store/.
 //
 //   RowCheck check("kernel", known);
 //   for_each_row(database, "SELECT stream_id, …, id FROM kernel ORDER BY id",
@@ -11,7 +11,7 @@
 //                  if (!check.ok()) return check.status(database);
 //                  …
 //
-// The first thing wrong is kept and said; the values returned after it mean nothing.
+// The first error is kept and reported; values returned after it mean nothing.
 //
 // Thread safety: none.
 #pragma once
@@ -29,7 +29,8 @@
 
 namespace stepscope {
 
-// How many rows the tables have that others refer to. Their ids are 1 to that, without gaps.
+// The number of rows in each table that others refer to. Their ids run from 1 to that number,
+// without gaps.
 struct KnownIds {
   std::int64_t strings = 0;
   std::int64_t processes = 0;
@@ -40,25 +41,25 @@ struct KnownIds {
 
 class RowCheck {
  public:
-  // `table`: what messages call it. `after`: the id that the first row follows.
+  // `table`: its name in messages. `after`: the id that precedes the first row.
   RowCheck(const char* table, const KnownIds& known, std::int64_t after = 0)
       : table_(table), known_(known), row_(after) {}
 
-  // The row whose values are checked next: the one that follows the last, as ids do.
+  // Selects the row whose values are checked next. Its id must follow that of the previous row.
   void next_row(std::int64_t id) {
     if (id != row_ + 1) {
       fail("follows row " + std::to_string(row_) + ", so rows are missing or out of order", id);
     }
     row_ = id;
   }
-  // The same of a table that is kept in memory: no more than kMostEntities.
+  // The same for a table that is kept in memory: at most kMostEntities rows.
   void next_entity(std::int64_t id) {
     next_row(id);
     if (id > kMostEntities) fail("is one more than a store may have");
   }
-  // The same where ids have gaps or come in another order.
+  // The same for ids with gaps or in another order.
   void any_row(std::int64_t id) { row_ = id; }
-  // Where rows must come by start.
+  // For rows that must come in order of start.
   void in_order(SessionTime start) {
     if (start < last_start_) fail("comes before the row that it should follow");
     last_start_ = start;
@@ -68,7 +69,8 @@ class RowCheck {
   // kBadInput; only when !ok().
   [[nodiscard]] Status status(const Database& database) const;
 
-  // Integers from `least` to `most`. NULL and any other type are wrong, but for `otherwise`.
+  // Integers from `least` to `most`. NULL and other types are errors, except that the functions
+  // with `otherwise` return it for NULL.
   std::int64_t integer(sqlite3_value* value, const char* column, std::int64_t least,
                        std::int64_t most) {
     if (sqlite3_value_type(value) != SQLITE_INTEGER) return not_an_integer(value, column);
@@ -91,7 +93,7 @@ class RowCheck {
   }
   bool flag(sqlite3_value* value, const char* column) { return integer(value, column, 0, 1) != 0; }
 
-  // Ids. An absent one (NULL or 0) is kNone, where it may be absent.
+  // Ids. Where an id may be absent, NULL and 0 give kNone.
   StringId string(sqlite3_value* value, const char* column = "name_id") {
     return static_cast<StringId>(integer_or(value, column, 0, 0, known_.strings));
   }
@@ -125,31 +127,31 @@ class RowCheck {
   SessionTime time(sqlite3_value* value, const char* column = "start_ns") {
     return session_time(integer(value, column, -kFarthestNs, kFarthestNs));
   }
-  // Durations of a column add up.
+  // Durations. Also checks their sum over all rows.
   Duration duration(sqlite3_value* value, const char* column = "dur_ns") {
     return Duration(amount(value, column, durations_));
   }
-  // The part of a duration that was checked.
+  // A part of `whole`, a duration that has been checked.
   Duration part(sqlite3_value* value, const char* column, Duration whole) {
     return Duration(integer(value, column, 0, to_ns(whole)));
   }
-  // Bytes, events: the numbers of a column add up.
+  // Numbers of bytes or events. Also checks their sum over all rows.
   std::int64_t count(sqlite3_value* value, const char* column) {
     return amount(value, column, counts_);
   }
-  // Texts of a table that is kept in memory: together no more than kMostNameBytes.
+  // Texts of a table that is kept in memory: at most kMostNameBytes together.
   std::string name(std::string text) {
     name_bytes_ += static_cast<std::int64_t>(text.size());
     if (name_bytes_ > kMostNameBytes)
-      fail("and those before it have longer names than a store may");
+      fail("and those before it have longer names than a store may hold");
     return text;
   }
-  // Numbers of blocks, threads or registers: what an int holds.
+  // Numbers of blocks, threads or registers, which fit into an int.
   std::int32_t small(sqlite3_value* value, const char* column) {
     return static_cast<std::int32_t>(integer(value, column, 0, kLargestNumber));
   }
 
-  // For what only the caller can tell.
+  // For errors that only the caller can detect.
   void fail(const std::string& what) { fail(what, row_); }
 
  private:

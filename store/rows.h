@@ -1,4 +1,4 @@
-// The rows of a query, one call each, and what is NULL in a row. Internal to store/.
+// Visits the rows of a query, and converts absent values to NULL. Internal to store/.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ inline NullableInteger unless(std::int64_t value, std::int64_t none) {
   return value == none ? NullableInteger() : NullableInteger(value);
 }
 
-// NULL for 0, which is "none" of ids and "unknown" of most else.
+// NULL for 0, which means "none" for ids and "unknown" for most other values.
 template <typename Number>
 NullableInteger nullable(Number value) {
   return unless(static_cast<std::int64_t>(value), 0);
 }
 
-// Runs `sql` and gives each row to `visit(const Statement&)`. One that returns a Status ends it
-// with the first that is not ok.
+// Runs `sql` and calls `visit(const Statement&)` for each row. If `visit` returns a Status, the
+// first that is not ok ends the scan and is returned.
 template <typename Visit>
 Status for_each_row(Database& database, std::string_view sql, const Visit& visit) {
   Result<Statement> rows = database.prepare(sql);

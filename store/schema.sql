@@ -1,8 +1,8 @@
 -- The schema of a Stepscope store, version 5. docs/schema.md describes it.
 --
--- Times are integer nanoseconds since the start of the session (`_ns`; the wall clock of that moment
--- is meta 'wall_start_unix_ns'). `name_id` and `shapes_id` lead to string, `thread_id` to thread.
--- An absent value is NULL. No secondary index: a recorder only appends.
+-- Times are integer nanoseconds since the start of the session (`_ns`); meta 'wall_start_unix_ns'
+-- has the wall clock of that moment. `name_id` and `shapes_id` refer to string, `thread_id` to
+-- thread. An absent value is NULL. There is no secondary index, because a recorder only appends.
 
 -- What was recorded. --------------------------------------------------------------------------
 
@@ -19,7 +19,7 @@ CREATE TABLE string (
 CREATE TABLE process (
   id         INTEGER PRIMARY KEY,
   pid        INTEGER NOT NULL,
-  name       TEXT NOT NULL,  -- what ps calls it
+  name       TEXT NOT NULL,  -- as ps shows it
   command    TEXT NOT NULL,  -- its arguments, joined by spaces
   parent_pid INTEGER,        -- NULL: unknown
   rank       INTEGER         -- of a distributed run; NULL: none
@@ -29,7 +29,7 @@ CREATE TABLE thread (
   id         INTEGER PRIMARY KEY,
   process_id INTEGER NOT NULL REFERENCES process,
   tid        INTEGER NOT NULL,  -- the system's id
-  torch_id   INTEGER,           -- libtorch's id; op.forward_thread means this one
+  torch_id   INTEGER,           -- libtorch's id; op.forward_thread refers to it
   name       TEXT NOT NULL      -- may be empty
 ) STRICT;
 
@@ -53,24 +53,25 @@ INSERT INTO op_scope VALUES
   (3, 'kernel_function_dtype'), (4, 'custom_class'), (5, 'build_feature'), (6, 'lite_interpreter'),
   (7, 'user'), (8, 'static_runtime_op'), (9, 'static_runtime_model');
 
--- One row for each finished op. Of one thread in the order of their ends: children before parents.
--- NULL only where it is said: NOT NULL is left out because testing it costs 5 % of the bulk path,
--- which can write nothing else. id is last for the sake of the same path (op_batch.h).
+-- One row for each finished op. Ops of one thread are in the order of their ends: children before
+-- parents. Only columns that mention NULL can be NULL; NOT NULL is left out because checking it
+-- costs 5 % of the bulk path, which never writes NULL elsewhere. id is last to make that path
+-- faster (op_batch.h).
 CREATE TABLE op (
   thread_id      INTEGER REFERENCES thread,
   name_id        INTEGER REFERENCES string,  -- NULL: no name
   start_ns       INTEGER,
   dur_ns         INTEGER,
-  self_ns        INTEGER,  -- outside any child op; NULL: a leaf, all of dur_ns
+  self_ns        INTEGER,  -- outside any child op; NULL: dur_ns, because the op has none
   scope          INTEGER,  -- op_scope.id
-  phase          INTEGER,  -- phase_kind.id: what the thread was in
+  phase          INTEGER,  -- phase_kind.id: the phase that the thread was in
   depth          INTEGER,  -- open ops around this one
   sequence       INTEGER,  -- autograd sequence number of its thread; NULL: none
-  forward_thread INTEGER,  -- a backward node's: thread.torch_id of its forward op; else NULL
+  forward_thread INTEGER,  -- of a backward node: thread.torch_id of its forward op; else NULL
   id             INTEGER PRIMARY KEY
 ) STRICT;
 
--- Apart from op, so that the usual row, which has none, pays nothing.
+-- Separate from op, so that ops without shapes, the usual case, cost nothing.
 CREATE TABLE op_shapes (
   op_id     INTEGER PRIMARY KEY REFERENCES op,
   shapes_id INTEGER NOT NULL REFERENCES string  -- '[[64,784],[128]]'
@@ -81,13 +82,13 @@ CREATE TABLE phase (
   id        INTEGER PRIMARY KEY,
   thread_id INTEGER NOT NULL REFERENCES thread,
   kind      INTEGER NOT NULL REFERENCES phase_kind,
-  name_id   INTEGER REFERENCES string,  -- the scope's or the loader's name
+  name_id   INTEGER REFERENCES string,  -- of the scope, the loader or the optimizer
   start_ns  INTEGER NOT NULL,
   dur_ns    INTEGER NOT NULL,
   cpu_ns    INTEGER NOT NULL            -- CPU time of the thread meanwhile
 ) STRICT;
 
--- Events that happened and are not here.
+-- Events that happened but are not in this store.
 CREATE TABLE loss (
   thread_id INTEGER REFERENCES thread,  -- NULL: of the whole process
   kind      TEXT NOT NULL,
@@ -100,11 +101,11 @@ CREATE TABLE process_end (
   how           TEXT NOT NULL,     -- exit; signal (it was killed); replaced (by exec)
   code          INTEGER,           -- exit code or signal; NULL: not known
   at_ns         INTEGER NOT NULL,
-  step          INTEGER,           -- that its loop was in; NULL: none was seen
-  out_of_memory INTEGER NOT NULL   -- 1: the kernel killed it for memory
+  step          INTEGER,           -- the step its loop was in; NULL: none was seen
+  out_of_memory INTEGER NOT NULL   -- 1: the kernel killed it because memory ran out
 ) STRICT;
 
--- Ops that had begun and not ended when their process died: what it died in.
+-- Ops that were still open when their process died.
 CREATE TABLE unfinished_op (
   id        INTEGER PRIMARY KEY,
   thread_id INTEGER NOT NULL REFERENCES thread,
@@ -120,13 +121,13 @@ CREATE TABLE sample (
   name_id    INTEGER NOT NULL REFERENCES string,  -- 'rss_bytes'
   at_ns      INTEGER NOT NULL,
   value      INTEGER NOT NULL,
-  gpu        INTEGER  -- of a process: what it calls it (device.number); of the machine: the driver's
-                      -- number; NULL: of no GPU
+  gpu        INTEGER  -- in a reading of a process: device.number; of the machine: the driver's
+                      -- number; NULL: no GPU
 ) STRICT;
 
--- For how long a marked thread ran, and was ready without a core, from one mark to the next; the rest
--- of dur_ns it was blocked. Only where it was off its core: from any mark to the next without a row it
--- ran all but 0.1 ms.
+-- How long a marked thread ran, and how long it was ready but had no core, from one mark to the
+-- next. For the rest of dur_ns it was blocked. There is a row only if the thread was off its core:
+-- between two marks without a row, it ran for all but at most 0.1 ms.
 CREATE TABLE thread_stretch (
   id         INTEGER PRIMARY KEY,
   thread_id  INTEGER NOT NULL REFERENCES thread,
@@ -137,26 +138,27 @@ CREATE TABLE thread_stretch (
 ) STRICT;
 
 -- The threads whose scheduling was sampled: those of the recorded processes and of their workers,
--- also the ones that never record anything.
+-- including threads that record nothing themselves.
 CREATE TABLE watched_thread (
   id         INTEGER PRIMARY KEY,
-  process_id INTEGER NOT NULL REFERENCES process,  -- its own, or the one that started its own
-  pid        INTEGER NOT NULL,  -- other than process.pid: a worker that is not recorded
+  process_id INTEGER NOT NULL REFERENCES process,  -- its process, or the one that started it
+  pid        INTEGER NOT NULL,  -- differs from process.pid for a worker that is not recorded
   tid        INTEGER NOT NULL,
   name       TEXT NOT NULL
 ) STRICT;
 
--- Readings of their scheduling, about ten a second; none while a thread does nothing.
+-- Readings of the scheduling of watched threads, about ten per second; none while a thread does
+-- nothing.
 CREATE TABLE thread_reading (
   id                INTEGER PRIMARY KEY,
   watched_thread_id INTEGER NOT NULL REFERENCES watched_thread,
   at_ns             INTEGER NOT NULL,
-  run_ns            INTEGER NOT NULL,  -- that it ran since it began
-  starved_ns        INTEGER NOT NULL,  -- that it was ready since it began, and had no core
-  cores             INTEGER            -- that it may run on; NULL: unknown
+  run_ns            INTEGER NOT NULL,  -- run time since it began
+  starved_ns        INTEGER NOT NULL,  -- time since it began that it was ready but had no core
+  cores             INTEGER            -- cores that it may run on; NULL: unknown
 ) STRICT;
 
--- The frames of call stacks, as a tree: each is a line that was being run, called from `caller_id`.
+-- The frames of call stacks, as a tree. Each is a line that was running, called from `caller_id`.
 CREATE TABLE frame (
   id          INTEGER PRIMARY KEY,             -- callers before what they call
   caller_id   INTEGER REFERENCES frame,        -- NULL: the outermost
@@ -165,19 +167,20 @@ CREATE TABLE frame (
   line        INTEGER                          -- NULL: unknown
 ) STRICT;
 
--- What a thread was doing at an instant. Threads are looked at at random, more often while they are
--- waited for: to be divided within one thread and phase, not added up over several.
+-- What a thread was doing at one moment. Threads are sampled at random times, and more often while
+-- a loop waits for them. So sample counts show shares within one thread and phase; do not add them
+-- up over several.
 CREATE TABLE stack_sample (
   id                INTEGER PRIMARY KEY,
   watched_thread_id INTEGER NOT NULL REFERENCES watched_thread,
   at_ns             INTEGER NOT NULL,
   frame_id          INTEGER NOT NULL REFERENCES frame,  -- the innermost
-  awaited           INTEGER NOT NULL,  -- 1: a loop was waiting for the batch of this thread's process
-  blocked_id        INTEGER REFERENCES string  -- 'read /data/train.bin'; NULL: it ran, or was ready to
+  awaited           INTEGER NOT NULL,  -- 1: a loop was waiting for a batch from this process
+  blocked_id        INTEGER REFERENCES string  -- 'read /data/train.bin'; NULL: running or ready
 ) STRICT;
 
--- A running thread was in code of a native library, which was neither the interpreter's nor PyTorch's.
--- Each row stands for the same CPU time of its thread: meta 'native_period_ns'.
+-- A running thread was in code of a native library other than the interpreter's and PyTorch's. Each
+-- row stands for the same CPU time of its thread: meta 'native_period_ns'.
 CREATE TABLE native_sample (
   id                INTEGER PRIMARY KEY,
   watched_thread_id INTEGER NOT NULL REFERENCES watched_thread,
@@ -185,26 +188,26 @@ CREATE TABLE native_sample (
   library_id        INTEGER NOT NULL REFERENCES string  -- '/venv/lib/…/numpy.libs/libopenblas.so'
 ) STRICT;
 
--- A call of a module (torch.nn.Module) in a Python program, in the steps whose ops were recorded. Of
--- one thread in the order of their ends: modules before those that call them.
+-- Calls of modules (torch.nn.Module) in a Python program, in the steps whose ops were recorded.
+-- Calls of one thread are in the order of their ends: modules before those that call them.
 CREATE TABLE module_call (
   id         INTEGER PRIMARY KEY,
   thread_id  INTEGER NOT NULL REFERENCES thread,
-  root_id    INTEGER REFERENCES string,  -- the class of the module that it is named within: 'Net'
+  root_id    INTEGER REFERENCES string,  -- class of the outermost module that is called: 'Net'
   name_id    INTEGER REFERENCES string,  -- 'encoder.layer.3.attention'; NULL: the root itself
   class_id   INTEGER REFERENCES string,  -- 'MultiheadAttention'
   start_ns   INTEGER NOT NULL,
   dur_ns     INTEGER NOT NULL,
-  phase      INTEGER NOT NULL REFERENCES phase_kind,  -- what the thread was in; backward: recomputed
+  phase      INTEGER NOT NULL REFERENCES phase_kind,  -- the thread's phase; backward: recomputed
   depth      INTEGER NOT NULL,  -- open calls of modules around this one
-  held_bytes INTEGER            -- of tensors, allocated inside and not freed there; NULL: not counted
+  held_bytes INTEGER            -- tensor memory allocated inside and not freed; NULL: not counted
 ) STRICT;
 
 -- A device as one process sees it: the same GPU in two processes is two rows.
 CREATE TABLE device (
   id              INTEGER PRIMARY KEY,
   process_id      INTEGER NOT NULL REFERENCES process,
-  number          INTEGER NOT NULL,  -- what the process calls it: 0 of cuda:0
+  number          INTEGER NOT NULL,  -- as the process numbers it: 0 for cuda:0
   name            TEXT NOT NULL,     -- 'NVIDIA H100 80GB HBM3'
   memory_bytes    INTEGER,
   compute_major   INTEGER,           -- compute capability
@@ -248,8 +251,9 @@ CREATE TABLE sync_kind (
 INSERT INTO sync_kind VALUES
   (0, 'unknown'), (1, 'event'), (2, 'stream_wait'), (3, 'stream'), (4, 'context');
 
--- Calls of the CUDA runtime and driver. correlation, here and below: a call and what it made a
--- device do have the same number, unique in the store; NULL: none. A CUDA graph's launch has many.
+-- Calls of the CUDA runtime and driver. correlation, here and below: a call and the device work
+-- that it caused have the same number, unique in the store; NULL: none. The launch of a CUDA graph
+-- causes many pieces of work.
 CREATE TABLE api_call (
   id          INTEGER PRIMARY KEY,
   thread_id   INTEGER NOT NULL REFERENCES thread,
@@ -268,8 +272,8 @@ CREATE TABLE kernel (
   correlation          INTEGER,
   grid_x  INTEGER NOT NULL, grid_y  INTEGER NOT NULL, grid_z  INTEGER NOT NULL,  -- blocks
   block_x INTEGER NOT NULL, block_y INTEGER NOT NULL, block_z INTEGER NOT NULL,  -- threads
-  registers            INTEGER NOT NULL,  -- a thread
-  static_shared_bytes  INTEGER NOT NULL,  -- a block; the sum where only that is known
+  registers            INTEGER NOT NULL,  -- per thread
+  static_shared_bytes  INTEGER NOT NULL,  -- per block; the sum of both where only that is known
   dynamic_shared_bytes INTEGER NOT NULL,
   graph                INTEGER,           -- the CUDA graph; NULL: none
   graph_node           INTEGER
@@ -296,7 +300,7 @@ CREATE TABLE memset (
   correlation INTEGER
 ) STRICT;
 
--- The host waited for a device, or (stream_wait) one stream for another.
+-- The host waited for a device, or (stream_wait) one stream waited for another.
 CREATE TABLE sync (
   id          INTEGER PRIMARY KEY,
   device_id   INTEGER NOT NULL REFERENCES device,
@@ -316,12 +320,13 @@ CREATE TABLE step (
   start_ns     INTEGER NOT NULL,
   dur_ns       INTEGER NOT NULL,
   marker       TEXT NOT NULL,     -- how it was found: user, loader, optimizer, closure, inferred
-  ops_recorded INTEGER NOT NULL,  -- 1: op by op, from its start to its end
-  steady       INTEGER NOT NULL,  -- 0: warm-up, no part of the verdict
-  paused_ns    INTEGER NOT NULL DEFAULT 0  -- in segments inside it; no part of dur_ns
+  ops_recorded INTEGER NOT NULL,  -- 1: its ops were recorded, from its start to its end
+  steady       INTEGER NOT NULL,  -- 0: warm-up, not part of the verdict
+  paused_ns    INTEGER NOT NULL DEFAULT 0  -- in segments inside it; not part of dur_ns
 ) STRICT;
 
--- What a training loop does between and inside its steps that is not training. They do not overlap.
+-- What a training loop does between and inside its steps that is not training. Segments do not
+-- overlap.
 CREATE TABLE segment (
   id        INTEGER PRIMARY KEY,
   thread_id INTEGER NOT NULL REFERENCES thread,  -- the loop's
@@ -329,29 +334,29 @@ CREATE TABLE segment (
   start_ns  INTEGER NOT NULL,
   dur_ns    INTEGER NOT NULL,
   step      INTEGER,           -- the number of the last step that began before it; NULL: none
-  batches   INTEGER NOT NULL,  -- that it fetched
-  input_ns  INTEGER NOT NULL   -- that it waited for them, or for a loader that was exhausted
+  batches   INTEGER NOT NULL,  -- fetched during it
+  input_ns  INTEGER NOT NULL   -- time it waited for them, or for an exhausted loader
 ) STRICT;
 
--- The exposed_ns of a step (and device) add up to its dur_ns, to the nanosecond.
+-- The exposed_ns of a step and device add up to the step's dur_ns, to the nanosecond.
 CREATE TABLE step_time (
   id         INTEGER PRIMARY KEY,
   step_id    INTEGER NOT NULL REFERENCES step,
   category   TEXT NOT NULL,     -- compute, input, copy, communication, sync, launch, …
   phase      INTEGER NOT NULL REFERENCES phase_kind,
-  label      TEXT,              -- of 'other': the scope
+  label      TEXT,              -- for 'other': the scope
   exposed_ns INTEGER NOT NULL,
   hidden_ns  INTEGER NOT NULL,  -- behind something else; not in the sum
-  device_id  INTEGER REFERENCES device  -- whose time it is; NULL: the loop thread's, no device seen
+  device_id  INTEGER REFERENCES device  -- whose time this is; NULL: the loop thread's (no device)
 ) STRICT;
 
--- What each step alone (and device) is bound by.
+-- What bounds each single step, for each device.
 CREATE TABLE step_kind (
   id         INTEGER PRIMARY KEY,
   step_id    INTEGER NOT NULL REFERENCES step,
   device_id  INTEGER REFERENCES device,  -- as in step_time
   kind       TEXT NOT NULL,              -- as in verdict
-  population INTEGER                     -- population.number; NULL: no part of the verdict
+  population INTEGER                     -- population.number; NULL: not part of the verdict
 ) STRICT;
 
 CREATE TABLE verdict (
@@ -368,7 +373,7 @@ CREATE TABLE verdict (
   device_id  INTEGER REFERENCES device  -- NULL: seen from the host
 ) STRICT;
 
--- The kinds of step that a verdict's loop has: one, or several that are told apart.
+-- The kinds of step that a verdict's loop has: one, or several that differ from each other.
 CREATE TABLE population (
   id         INTEGER PRIMARY KEY,
   verdict_id INTEGER NOT NULL REFERENCES verdict,
@@ -377,9 +382,9 @@ CREATE TABLE population (
   mean_ns    INTEGER NOT NULL,
   share      REAL NOT NULL,     -- of all step time
   label      TEXT NOT NULL,     -- 'every 20th step (20, 40, …): +12.0 ms in input'
-  kind       TEXT NOT NULL,     -- what these steps alone are bound by
+  kind       TEXT NOT NULL,     -- what bounds these steps alone
   degree     TEXT,
-  period     INTEGER,           -- in steps: 20 is every 20th; NULL: irregular
+  period     INTEGER,           -- in steps: 20 is every 20th; NULL: aperiodic
   first_step INTEGER            -- the first of the period
 ) STRICT;
 
@@ -390,8 +395,8 @@ CREATE TABLE advice (
   title             TEXT NOT NULL,
   why               TEXT NOT NULL,
   predicted_step_ns INTEGER NOT NULL,
-  saves_ns          INTEGER NOT NULL, -- a step
-  likely_low_ns     INTEGER,  -- the step is likely between these two; NULL: not known
+  saves_ns          INTEGER NOT NULL, -- per step
+  likely_low_ns     INTEGER,  -- the step time is likely between these two; NULL: unknown
   likely_high_ns    INTEGER
 ) STRICT;
 
@@ -405,7 +410,7 @@ CREATE TABLE evidence (
   query      TEXT NOT NULL   -- SQL on this store that shows it
 ) STRICT;
 
--- The op that an API call was made in: the innermost one of its thread that was open then.
+-- The op in which an API call was made: the innermost open op of its thread.
 CREATE TABLE call_op (
   api_call_id INTEGER PRIMARY KEY REFERENCES api_call,
   op_id       INTEGER NOT NULL REFERENCES op
@@ -425,8 +430,8 @@ CREATE TABLE priority_time (
   other_ns      INTEGER NOT NULL
 ) STRICT;
 
--- The lines of the program that a loop's time went to: the share of a category's time, or of the time
--- that the workers' batches were awaited, that was spent in a line or in what it called.
+-- The lines of the program that took a loop's time. share: the part of a category's time, or of the
+-- time that the workers' batches were awaited, that was spent in the line or in what it called.
 CREATE TABLE line_share (
   id        INTEGER PRIMARY KEY,  -- in the order of their importance
   thread_id INTEGER NOT NULL REFERENCES thread,  -- the loop's
@@ -435,13 +440,13 @@ CREATE TABLE line_share (
   file      TEXT NOT NULL,
   line      INTEGER NOT NULL,
   function  TEXT NOT NULL,
-  inside    TEXT NOT NULL,     -- what it mostly called in libraries: 'PIL/Image.py load'; '': nothing
+  inside    TEXT NOT NULL,     -- library function it mostly called: 'PIL/Image.py load'; '': none
   blocked   TEXT NOT NULL,     -- what it was mostly blocked in: 'read /data/train.bin'; '': it ran
   samples   INTEGER NOT NULL,
   share     REAL NOT NULL,     -- of the category, 0 to 1
   ci_low    REAL NOT NULL,     -- 95 % confidence interval of share
   ci_high   REAL NOT NULL,
-  step_ns   INTEGER NOT NULL   -- in a mean step; of a worker: of the time that it was awaited
+  step_ns   INTEGER NOT NULL   -- per mean step; for a worker, only while its batch was awaited
 ) STRICT;
 
 -- Merged kernel time of a device over the span of a loop's steps.
@@ -453,73 +458,74 @@ CREATE TABLE kernel_time (
   span_ns   INTEGER NOT NULL
 ) STRICT;
 
--- What launched the work of a device: a row for each correlation that a call and a kernel, copy or
--- memset share.
+-- What launched the work of a device. One row for each correlation that a call shares with a
+-- kernel, copy or memset.
 CREATE TABLE launch (
   correlation   INTEGER PRIMARY KEY,
-  api_call_id   INTEGER NOT NULL REFERENCES api_call,    -- the outer one of a call within a call
-  phase         INTEGER NOT NULL REFERENCES phase_kind,  -- what the loop was in at the call
-  op_id         INTEGER REFERENCES op,  -- the innermost op around the call; NULL: its thread was in none
+  api_call_id   INTEGER NOT NULL REFERENCES api_call,    -- of nested calls, the outer one
+  phase         INTEGER NOT NULL REFERENCES phase_kind,  -- the loop's phase at the call
+  op_id         INTEGER REFERENCES op,  -- the innermost op around the call; NULL: none
   node_id       INTEGER REFERENCES op,  -- the innermost autograd node around the call; NULL: none
   forward_op_id INTEGER REFERENCES op,  -- the op of the forward pass that made the node
   activities    INTEGER NOT NULL        -- what it launched: more than 1 for a CUDA graph
 ) STRICT;
 
--- What the name of a kernel says. Only names that say something.
+-- What the name of a kernel says about it. Only for names that say something.
 CREATE TABLE kernel_name (
   name_id      INTEGER PRIMARY KEY REFERENCES string,
-  tensor_cores INTEGER NOT NULL  -- 1: it uses them, 0: it does not
+  tensor_cores INTEGER NOT NULL  -- 1: the kernel uses them, 0: it does not
 ) STRICT;
 
--- How many blocks of a kernel fit on a multiprocessor at once, of each shape that was launched; only
--- where the limits of the device are known. docs/schema.md states the rules.
+-- How many blocks of a kernel fit on a multiprocessor at once, for each shape that was launched;
+-- only for devices whose limits are known. docs/schema.md states the rules.
 CREATE TABLE occupancy (
   device_id     INTEGER NOT NULL REFERENCES device,
   block_threads INTEGER NOT NULL,
-  registers     INTEGER NOT NULL,  -- a thread
-  shared_bytes  INTEGER NOT NULL,  -- a block, static and dynamic
-  blocks        INTEGER NOT NULL,  -- on a multiprocessor
-  warps         INTEGER NOT NULL,  -- the same in warps
-  occupancy     REAL NOT NULL,     -- warps of the most that it can hold
+  registers     INTEGER NOT NULL,  -- per thread
+  shared_bytes  INTEGER NOT NULL,  -- per block, static and dynamic
+  blocks        INTEGER NOT NULL,  -- per multiprocessor
+  warps         INTEGER NOT NULL,  -- the same, in warps
+  occupancy     REAL NOT NULL,     -- warps divided by the most that it can hold
   limited_by    TEXT NOT NULL,     -- warps, blocks, registers, shared memory
   PRIMARY KEY (device_id, block_threads, registers, shared_bytes)
 ) STRICT, WITHOUT ROWID;
 
--- For how much of a copy's time a kernel ran on its device.
+-- How much of a copy's time overlapped with a kernel on its device.
 CREATE TABLE copy_overlap (
   copy_id   INTEGER PRIMARY KEY REFERENCES copy,
   kernel_ns INTEGER NOT NULL
 ) STRICT;
 
--- For how long a stream did anything, of the time from the first to the last thing its device did.
+-- How long a stream was busy (busy_ns), out of the time from the first to the last activity of its
+-- device (span_ns).
 CREATE TABLE stream_time (
   stream_id INTEGER PRIMARY KEY REFERENCES stream,
   busy_ns   INTEGER NOT NULL,
   span_ns   INTEGER NOT NULL
 ) STRICT;
 
--- What the modules of a loop's model took in a mean step, without what recording them cost.
+-- The cost of the modules of a loop's model in a mean step, without the cost of recording them.
 CREATE TABLE module_time (
   id               INTEGER PRIMARY KEY,  -- in the order of the tree: a module before those inside
   thread_id        INTEGER NOT NULL REFERENCES thread,  -- the loop's
-  root             TEXT NOT NULL,     -- the class of the module that it is named within: 'Net'
+  root             TEXT NOT NULL,     -- class of the outermost module that is called: 'Net'
   name             TEXT NOT NULL,     -- 'encoder.layer.3.attention'; '': the root itself
-  class            TEXT NOT NULL,     -- '': never called itself, such as a ModuleList
-  steps            INTEGER NOT NULL,  -- that the figures rest on
-  calls            REAL NOT NULL,     -- a step, as all that follows
-  recomputed       REAL NOT NULL,     -- of the calls, those in the backward pass
-  ops              REAL NOT NULL,     -- that ran inside its calls in the forward pass
+  class            TEXT NOT NULL,     -- '': a module that is never called, such as a ModuleList
+  steps            INTEGER NOT NULL,  -- steps that the figures are based on
+  calls            REAL NOT NULL,     -- per step, as are all columns below
+  recomputed       REAL NOT NULL,     -- part of calls: those in the backward pass
+  ops              REAL NOT NULL,     -- that ran inside its forward calls
   forward_ns       INTEGER NOT NULL,
   forward_self_ns  INTEGER NOT NULL,  -- outside any module that it called
-  backward_ns      INTEGER NOT NULL,  -- of the autograd nodes that its forward pass made
+  backward_ns      INTEGER NOT NULL,  -- of the autograd nodes that its forward pass created
   backward_self_ns INTEGER NOT NULL,
-  held_bytes       INTEGER            -- of tensors, that its forward pass left; NULL: not counted
+  held_bytes       INTEGER            -- tensor memory left by its forward pass; NULL: not counted
 ) STRICT;
 
 -- Views for people. ---------------------------------------------------------------------------
 
--- A row a step, and device that worked for it (NULL: seen from the host); the category columns hold
--- exposed time and add up to dur_ns. Needs an analysis.
+-- One row per step and device that worked for it (device_id NULL: seen from the host). The category
+-- columns hold exposed time and add up to dur_ns. Needs an analysis.
 CREATE VIEW step_breakdown AS
 SELECT
   step.number, step.start_ns, step.dur_ns, step.dur_ns / 1e6 AS dur_ms,
@@ -539,8 +545,8 @@ FROM step LEFT JOIN step_time AS t ON t.step_id = step.id
 LEFT JOIN step_kind AS k ON k.step_id = step.id AND k.device_id IS t.device_id
 GROUP BY step.id, t.device_id;
 
--- A row for each op name, phase and scope. Grouped by numbers first: the names are looked up once a
--- group, not once an op.
+-- One row per op name, phase and scope. The query groups by ids first, so that names are looked up
+-- once per group, not once per op.
 CREATE VIEW op_stats AS
 SELECT
   string.text AS name, phase_kind.name AS phase, op_scope.name AS scope,
@@ -555,8 +561,9 @@ LEFT JOIN string ON string.id = g.name_id
 LEFT JOIN phase_kind ON phase_kind.id = g.phase
 LEFT JOIN op_scope ON op_scope.id = g.scope;
 
--- A row for each wait of a loop for its next batch. step and segment are those it began in; NULL without
--- an analysis. busy_share: near 1 the loop thread did the work itself, near 0 it was blocked.
+-- One row per wait of a loop for its next batch. step and segment: those in which it began; NULL
+-- without an analysis. busy_share: near 1, the loop thread did the work itself; near 0, it was
+-- blocked.
 CREATE VIEW input_stats AS
 SELECT
   string.text AS loader, phase.start_ns, phase.dur_ns, phase.cpu_ns,
@@ -571,9 +578,9 @@ SELECT
 FROM phase LEFT JOIN string ON string.id = phase.name_id
 WHERE phase.kind = 1;
 
--- Everything that has a name and a time, track by track ('step', 'segment', 'phase', 'op', 'api_call';
--- 'unfinished': an op that its process died in; 'kernel', 'copy', 'memset' of a stream, whose thread_id
--- is NULL); add your own order.
+-- Everything that has a name and a time, track by track: 'step', 'segment', 'phase', 'op',
+-- 'api_call'; 'unfinished' (an op that was open when its process died); 'kernel', 'copy', 'memset'
+-- of a stream (thread_id is NULL). Add your own ORDER BY.
 CREATE VIEW timeline AS
 SELECT
   process.name AS process, coalesce(thread.name, e.stream) AS thread, e.track, e.name, e.start_ns,
@@ -606,7 +613,8 @@ FROM (
 LEFT JOIN thread ON thread.id = e.thread_id
 LEFT JOIN process ON process.id = coalesce(thread.process_id, e.process_id);
 
--- A row for each name of a user's scopes and thread: all that ran inside them, whatever its category.
+-- One row per scope name and thread: everything that ran inside the user's scopes, whatever its
+-- category.
 CREATE VIEW scope_stats AS
 SELECT
   string.text AS name, g.calls, g.total_ns, g.total_ns / g.calls AS mean_ns, g.min_ns, g.max_ns,
@@ -619,8 +627,8 @@ FROM (
 ) AS g
 LEFT JOIN string ON string.id = g.name_id;
 
--- A row for each line that was seen innermost in a thread: where the interpreter itself was, in
--- libraries too. share: of the samples of that thread.
+-- One row per line and thread in which the line was innermost: where the interpreter itself was,
+-- even in a library. share: of the samples of that thread.
 CREATE VIEW line_stats AS
 SELECT
   process.name AS process, w.pid, w.tid, w.name AS thread, file.text AS file, g.line,
@@ -638,8 +646,8 @@ LEFT JOIN process ON process.id = w.process_id
 LEFT JOIN string AS file ON file.id = g.file_id
 LEFT JOIN string AS function ON function.id = g.function_id;
 
--- A row for each process that ended and each of its threads that was in an op then (one row when
--- none was): how it ended, in which step and op, and what memory it held when last asked.
+-- One row for each thread that was in an op when its process ended (one row for the process if none
+-- was): how the process ended, in which step and op, and its memory at the last reading.
 CREATE VIEW run_end AS
 SELECT
   process.name AS process, process.pid, process.rank,
@@ -662,8 +670,8 @@ LEFT JOIN (
   GROUP BY u.thread_id
 ) AS inner_op ON inner_op.process_id = e.process_id;
 
--- A row for each sample. per_second is how fast the value moved since the sample before: of a
--- total, the figure that says something.
+-- One row per sample. per_second: the rate of change since the previous sample, which is the
+-- meaningful figure for a total.
 CREATE VIEW counter AS
 SELECT
   coalesce(process.name, 'machine') AS process, process.pid, string.text AS counter,
@@ -679,7 +687,8 @@ FROM (
 JOIN string ON string.id = s.name_id
 LEFT JOIN process ON process.id = s.process_id;
 
--- Everything a device did, in one table. kind: kernel, copy, memset. name: the kernel, 'HtoD', ….
+-- Everything that devices did, in one table. kind: kernel, copy, memset. name: the kernel's name, a
+-- direction such as 'HtoD', or 'memset'.
 CREATE VIEW device_activity AS
 SELECT
   a.kind, coalesce(a.name, string.text) AS name, a.start_ns, a.dur_ns, a.bytes, a.correlation,
@@ -699,8 +708,8 @@ LEFT JOIN stream ON stream.id = a.stream_id
 LEFT JOIN device ON device.id = stream.device_id;
 
 -- The breakdown that other tools print, in their unit: each instant of a step goes to the first of
--- these that is live anywhere. Needs an analysis. docs/attribution.md says why step_breakdown is
--- something else.
+-- these columns that is active anywhere. Needs an analysis. docs/attribution.md says why
+-- step_breakdown differs.
 CREATE VIEW priority_breakdown AS
 SELECT
   step, kernel_ns / 1e3 AS kernel_us, memcpy_ns / 1e3 AS memcpy_us, memset_ns / 1e3 AS memset_us,
@@ -715,8 +724,8 @@ SELECT
   kernel_ns, span_ns, thread_id, device_id
 FROM kernel_time LEFT JOIN device ON device.id = device_id;
 
--- A row for each op name: what the device work that it launched itself took (that of its child ops is
--- theirs), and how many ops did. Needs an analysis.
+-- One row per op name: how many ops launched device work themselves, and the time of that work
+-- (without that of their child ops). Needs an analysis.
 CREATE VIEW op_device_stats AS
 SELECT string.text AS name, count(DISTINCT op.id) AS calls, sum(a.dur_ns) AS device_self_ns
 FROM (
@@ -728,9 +737,10 @@ JOIN op ON op.id = launch.op_id
 LEFT JOIN string ON string.id = op.name_id
 GROUP BY op.name_id;
 
--- A row for each kernel: what launched it. launched_in: 'op'; 'no op' (its thread was in none);
--- 'unknown' (the call was not recorded). node, forward_op: of a kernel of the backward pass, the
--- autograd node it ran for and the op of the forward pass that made that. Needs an analysis.
+-- One row per kernel, with what launched it. launched_in: 'op'; 'no op' (the calling thread was in
+-- none); 'unknown' (the call was not recorded). node, forward_op: for a kernel of the backward
+-- pass, the autograd node it ran for and the op of the forward pass that created that node. Needs
+-- an analysis.
 CREATE VIEW kernel_ops AS
 SELECT
   kernel_name.text AS kernel, kernel.start_ns, kernel.dur_ns, phase_kind.name AS phase,
@@ -755,9 +765,9 @@ LEFT JOIN api_call ON api_call.id = launch.api_call_id
 LEFT JOIN string AS call_name ON call_name.id = api_call.name_id
 LEFT JOIN thread ON thread.id = api_call.thread_id;
 
--- A row for each kernel in each shape that it was launched in by each op. device_share: of the time of
--- all kernels, copies and memsets of the device. op, occupancy, limited_by and tensor_cores need an
--- analysis, and are NULL where they are not known.
+-- One row per kernel, op that launched it, and launch shape. device_share: of the time of all
+-- kernels, copies and memsets of the device. op, occupancy, limited_by and tensor_cores need an
+-- analysis, and are NULL if unknown.
 CREATE VIEW kernel_stats AS
 SELECT
   string.text AS name, op_name.text AS op, device.number AS device,
@@ -790,9 +800,9 @@ LEFT JOIN occupancy ON occupancy.device_id = g.device_id
   AND occupancy.block_threads = g.block_x * g.block_y * g.block_z
   AND occupancy.registers = g.registers AND occupancy.shared_bytes = g.shared_bytes;
 
--- A row for each direction and memory kind of the copies of a stream. gb_per_second: 10^9 bytes.
--- pinned: whether the host's side is (NULL: not known, or it has none). kernel_ns: of total_ns, while a
--- kernel ran on the device; needs an analysis.
+-- One row per stream, direction and memory kinds of its copies. gb_per_second: in 10^9 bytes.
+-- pinned: whether the host memory is pinned (NULL: unknown, or no host memory). kernel_ns: the part
+-- of total_ns in which a kernel ran on the device; needs an analysis.
 CREATE VIEW copy_stats AS
 SELECT
   copy_kind.name AS direction, source.name AS source, target.name AS target,
@@ -814,8 +824,8 @@ LEFT JOIN memory_kind AS target ON target.id = g.target
 LEFT JOIN stream ON stream.id = g.stream_id
 LEFT JOIN device ON device.id = stream.device_id;
 
--- A row for each stream that did anything. idle_ns: of the time from the first to the last thing that
--- its device did; that and busy_ns need an analysis.
+-- One row per stream that did anything. idle_ns: idle time between the first and the last activity
+-- of its device. idle_ns, busy_ns and busy_share need an analysis.
 CREATE VIEW stream_stats AS
 SELECT
   a.device, a.stream, count(*) FILTER (WHERE a.kind = 'kernel') AS kernels,
@@ -828,7 +838,7 @@ SELECT
 FROM device_activity AS a LEFT JOIN stream_time AS t ON t.stream_id = a.stream_id
 GROUP BY a.stream_id;
 
--- A row for each watched thread: for how long it ran and was starved of a core, from its first to its
+-- One row per watched thread: how long it ran and how long it was starved, from its first to its
 -- last reading. starved_share: of the time that it had something to do.
 CREATE VIEW starved_threads AS
 SELECT
@@ -845,8 +855,8 @@ FROM (
 JOIN watched_thread AS w ON w.id = g.watched_thread_id
 LEFT JOIN process ON process.id = w.process_id;
 
--- A row for each module of a loop's model, in the order of the tree; times and counts are those of a mean
--- step. step_share: of the mean step. Needs an analysis.
+-- One row per module of a loop's model, in the order of the tree. Times and counts are those of a
+-- mean step. step_share: of the mean step. Needs an analysis.
 CREATE VIEW module_stats AS
 SELECT
   m.root, m.name, m.class, m.calls, m.forward_ns, m.backward_ns,

@@ -14,13 +14,14 @@ namespace {
 using Shape = std::map<std::string, std::string, std::less<>>;
 
 Status refuse(const Database& database, const std::string& what) {
-  return Status::error(ErrorKind::kBadInput, database.path().string() +
-                                                 ": not as Stepscope makes " + "stores (" + what +
-                                                 "); record again");
+  return Status::error(ErrorKind::kBadInput,
+                       database.path().string() +
+                           ": does not have the schema of a Stepscope store (" + what +
+                           "); record again");
 }
 
-// Only of what is a plain table: of a view SQLite would have to work the columns out, and a virtual
-// table would be started.
+// Call it only for plain tables: for a view SQLite would have to work out the columns, and a
+// virtual table would be started.
 Result<std::string> columns_of(Database& database, std::string_view table) {
   std::string columns;
   Result<Statement> rows =
@@ -53,7 +54,7 @@ Result<Shape> shape_of(const char* schema_sql) {
   return shape;
 }
 
-// What a schema makes does not change, and to find it out takes a millisecond.
+// Cached, because the shape of a schema never changes and computing it takes a millisecond.
 Result<Shape> wanted_shape(const char* schema_sql) {
   struct Known {
     Mutex mutex;
@@ -68,8 +69,8 @@ Result<Shape> wanted_shape(const char* schema_sql) {
   return shape;
 }
 
-// SQLite writes the first words itself, and when it opens a file it runs the text, whatever the row
-// says that it is.
+// Whether a schema row's SQL matches its type. SQLite writes the first words of the SQL itself, and
+// when it opens a file it runs the SQL, whatever type the row claims.
 bool is_as_it_says(const std::string& type, const std::string& sql) {
   if (type == "table") return sql.starts_with("CREATE TABLE ");
   if (type == "view") return sql.starts_with("CREATE VIEW ");
@@ -77,7 +78,7 @@ bool is_as_it_says(const std::string& type, const std::string& sql) {
                              sql.starts_with("CREATE UNIQUE INDEX "));
 }
 
-// The names of `wanted` that are plain tables; the first thing that must not be there is an error.
+// The names of `wanted` that are plain tables; the first object that must not be there is an error.
 Result<std::set<std::string, std::less<>>> plain_tables(Database& database, const Shape& wanted) {
   std::set<std::string, std::less<>> found;
   std::set<std::int64_t> first_pages = {1};  // the schema's own
@@ -87,14 +88,14 @@ Result<std::set<std::string, std::less<>>> plain_tables(Database& database, cons
                      const std::string type = row.text(0), name = row.text(1);
                      const bool ours = wanted.contains(name);
                      if (ours && type != "table")
-                       return refuse(database, name + " is no table, but a " + type);
+                       return refuse(database, name + " is not a table but a " + type);
                      if (!is_as_it_says(type, row.text(2))) {
-                       return refuse(database, name + " is no plain table, view or index");
+                       return refuse(database, name + " is not a plain table, view or index");
                      }
                      // Writing one of two tables that share pages would destroy the other.
                      const std::int64_t first_page = row.integer(3);
                      if (first_page != 0 && !first_pages.insert(first_page).second) {
-                       return refuse(database, name + " lies where another table does");
+                       return refuse(database, name + " shares its pages with another table");
                      }
                      if (ours) found.insert(name);
                      return Status();

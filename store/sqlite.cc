@@ -10,15 +10,15 @@
 namespace stepscope {
 namespace {
 
-// How long a call waits for another program's transaction: readers hold a lock for the length of a
-// query, an analysis for that of its commit.
+// How long a call waits for another program's transaction: a reader holds a lock for the duration
+// of a query, an analysis for that of its commit.
 constexpr int kBusyTimeoutMs = 2000;
 
 // SQLite's URI form of a path: '?', '#' and '%' mean something there.
 std::string uri_of(const std::filesystem::path& path, const char* options) {
   constexpr char kHex[] = "0123456789ABCDEF";
   std::string uri = "file:";
-  std::error_code code;  // without a current folder SQLite says what it makes of the path
+  std::error_code code;  // without a current folder, SQLite reports what is wrong with the path
   const std::filesystem::path absolute = std::filesystem::absolute(path, code);
   for (const char c : (code ? path : absolute).string()) {
     if (c == '?' || c == '#' || c == '%') {
@@ -31,11 +31,11 @@ std::string uri_of(const std::filesystem::path& path, const char* options) {
   return uri + '?' + options;
 }
 
-// A query is asked this often, in steps of SQLite's virtual machine, whether it may go on.
+// How often a query is checked against its limit, in steps of SQLite's virtual machine.
 constexpr int kStepsBetweenLooks = 10'000;
 
-// What a schema's texts and our statements need, with room. Most of it bounds what a file's schema
-// may ask of SQLite's parser.
+// What the texts of a schema and our statements need, with some room. Most of these limits bound
+// what a file's schema may demand of SQLite's parser.
 constexpr std::pair<int, int> kLimits[] = {
     {SQLITE_LIMIT_LENGTH, static_cast<int>(kLongestText)},
     {SQLITE_LIMIT_SQL_LENGTH, 100'000},
@@ -67,8 +67,7 @@ std::int64_t size_with_log(const std::filesystem::path& path) {
   return size;
 }
 
-constexpr char kGone[] =
-    "is not there any more: it was deleted or moved while it was in use; give a file that is there";
+constexpr char kGone[] = "was deleted or moved while it was in use; give an existing file";
 
 bool is_gone(const std::string& file) {
   std::error_code code;
@@ -87,7 +86,7 @@ Status sqlite_status(int code, const std::string& file, const char* detail) {
   const auto error = [&](ErrorKind kind, const std::string& what) {
     return Status::error(kind, file + ": " + what);
   };
-  // What SQLite calls read-only or unreadable may have been taken away from under it.
+  // A file that SQLite reports as read-only or unreadable may have been removed while in use.
   const bool gone = code == SQLITE_READONLY_DBMOVED || is_gone(file);
   switch (code & 0xFF) {
     case SQLITE_FULL:
@@ -96,20 +95,22 @@ Status sqlite_status(int code, const std::string& file, const char* detail) {
     case SQLITE_LOCKED:
       return error(ErrorKind::kBusy, "another program is using it; try again when that has ended");
     case SQLITE_CORRUPT:
-      return error(ErrorKind::kBadInput, "damaged (" + std::string(detail) +
-                                             "); take a copy from elsewhere or record again");
+      return error(ErrorKind::kBadInput,
+                   "damaged (" + std::string(detail) + "); use another copy or record again");
     case SQLITE_NOTADB:
       return error(ErrorKind::kBadInput, "not a Stepscope store; give a file that stepscope made");
     case SQLITE_INTERRUPT:
-      return error(ErrorKind::kBadInput,
-                   "damaged (to read it takes more steps than a file of its size can need); take a "
-                   "copy from elsewhere or record again");
+      return error(
+          ErrorKind::kBadInput,
+          "damaged (reading it takes more steps than a file of its size can need); use another "
+          "copy or record again");
     case SQLITE_TOOBIG:
       return error(ErrorKind::kBadInput, "a text in it is longer than " +
                                              std::to_string(kLongestText >> 20) +
-                                             " MiB, which no store holds; record again");
+                                             " MiB, the limit of a store; record again");
     case SQLITE_NOMEM:
-      return error(ErrorKind::kIo, "memory ran out while reading it; free some and try again");
+      return error(ErrorKind::kIo,
+                   "out of memory while reading it; free some memory and try again");
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
@@ -118,7 +119,8 @@ Status sqlite_status(int code, const std::string& file, const char* detail) {
                    "not writable; check the permissions of the file and its folder");
     case SQLITE_CANTOPEN:
       if (gone) return error(ErrorKind::kNotFound, kGone);
-      return error(ErrorKind::kIo, "cannot be opened; check the permissions of it and its folder");
+      return error(ErrorKind::kIo,
+                   "cannot be opened; check the permissions of the file and its folder");
     case SQLITE_IOERR:
       if (gone) return error(ErrorKind::kNotFound, kGone);
       return error(ErrorKind::kIo, "the system refused to read or write it (" +
@@ -142,7 +144,7 @@ Result<std::string> Database::image() {
   sqlite3_int64 size = 0;
   unsigned char* bytes = sqlite3_serialize(handle(), "main", &size, 0);
   if (bytes == nullptr) {
-    return Status::error(ErrorKind::kIo, path_.string() + ": no memory for a new store");
+    return Status::error(ErrorKind::kIo, path_.string() + ": not enough memory for a new store");
   }
   std::string image(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
   sqlite3_free(bytes);
@@ -155,7 +157,7 @@ Result<Database> Database::open_named(const std::string& name, const std::filesy
   // No mutex: a Database belongs to one thread at a time.
   const int code = sqlite3_open_v2(name.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   Database database;
-  database.handle_.reset(handle);  // SQLite wants a close even after a failed open
+  database.handle_.reset(handle);  // SQLite requires a close even after a failed open
   database.path_ = path;
   if (code != SQLITE_OK) return sqlite_status(code, path.string(), sqlite3_errstr(code));
   sqlite3_extended_result_codes(handle, 1);
@@ -195,7 +197,7 @@ Status Database::distrust() {
   return exec("PRAGMA cell_size_check = ON");
 }
 
-// Anew with each statement, as the file may grow.
+// Called again for each statement, because the file may grow.
 void Database::allow_work() {
   if (work_ == nullptr) return;
   constexpr std::int64_t kMost = INT64_MAX / 2;

@@ -1,4 +1,4 @@
-// SQLite with RAII and our Status: what store/ needs of it, no more. Internal to store/.
+// SQLite with RAII and our Status: only what store/ needs. Internal to store/.
 //
 // Thread safety: none; a Database and its Statements belong to one thread at a time.
 #pragma once
@@ -16,28 +16,28 @@
 
 namespace stepscope {
 
-// What every database begins with; https://www.sqlite.org/fileformat2.html, "The Database Header".
+// The first bytes of every database; https://www.sqlite.org/fileformat2.html, "The Database
+// Header".
 inline constexpr std::string_view kDatabaseMagic = "SQLite format 3";
 
 class Statement;
 
 class Database {
  public:
-  // `flags`: SQLITE_OPEN_…; the file is opened as it is, never made. `uri_options`: "immutable=1",
-  // "mode=memory" or nothing.
+  // `flags`: SQLITE_OPEN_…; the file is never created. `uri_options`: "immutable=1", "mode=memory"
+  // or nothing.
   static Result<Database> open(const std::filesystem::path& path, int flags,
                                const char* uri_options = "");
-  // The same for a file that anybody may have made. What it holds cannot make SQLite run code
-  // (views, triggers, functions in its schema), take a text of more than kLongestText, or search
-  // without end: a statement that takes more steps than the size of the file explains ends with
-  // kBadInput.
+  // The same for an untrusted file. Its content cannot make SQLite run code (views, triggers,
+  // functions in its schema), load a text of more than kLongestText, or search forever: a statement
+  // that takes more steps than the size of the file explains fails with kBadInput.
   static Result<Database> open_untrusted(const std::filesystem::path& path, int flags,
                                          const char* uri_options = "");
 
-  // A database that is in no file. `path`: what its errors name.
+  // A database in memory. `path`: its name in errors.
   static Result<Database> in_memory(const std::filesystem::path& path);
 
-  // What a file of this database holds.
+  // The bytes of a file with this database.
   Result<std::string> image();
 
   // Runs statements that return nothing of interest.
@@ -47,10 +47,10 @@ class Database {
   Result<std::int64_t> query_int(std::string_view sql);
   Result<std::string> query_text(std::string_view sql);
 
-  // As open_untrusted(), for one that was opened by other means.
+  // Restricts a database that was opened by other means as open_untrusted() does.
   Status distrust();
 
-  // The last error of this connection, told about the file.
+  // The last error of this connection, as a message about the file.
   [[nodiscard]] Status error() const;
   [[nodiscard]] sqlite3* handle() const { return handle_.get(); }
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
@@ -62,19 +62,19 @@ class Database {
   struct Close {
     void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
   };
-  // How much longer a query may take; the connection points to it.
+  // How many more steps a query may take; the connection points to it.
   struct Work;
   struct Forget {
     void operator()(Work* work) const;
   };
   void allow_work();
 
-  std::unique_ptr<Work, Forget> work_;  // null: a file that is trusted
+  std::unique_ptr<Work, Forget> work_;  // null: the file is trusted
   std::unique_ptr<sqlite3, Close> handle_;
   std::filesystem::path path_;
 };
 
-// The Status for a result code of SQLite: `what` names the file.
+// The Status for a result code of SQLite: `file` is its name in the message.
 Status sqlite_status(int code, const std::string& file, const char* detail);
 
 // A prepared statement. bind() and run() take int64, double, text and nullopt (NULL); parameters
@@ -104,9 +104,9 @@ class Statement {
     return finish();
   }
 
-  // True: a row is there. False: no more rows; the statement is ready to run again.
+  // True: there is a row. False: no more rows; the statement is ready to run again.
   Result<bool> next();
-  // As next(), as SQLite says it: for loops over millions of rows.
+  // As next(), but returns SQLite's result code: for loops over millions of rows.
   int step() { return sqlite3_step(stmt()); }
   void reset() { sqlite3_reset(stmt()); }
   [[nodiscard]] Status error() const;

@@ -15,8 +15,8 @@ namespace stepscope {
 enum class ErrorKind : std::uint8_t {
   kNone,
   kUsage,        // the call itself makes no sense (bad option value)
-  kNotFound,     // a file or program is not there
-  kBadInput,     // a file is there and is not what it should be (no store, corrupt, newer schema)
+  kNotFound,     // a file or program does not exist
+  kBadInput,     // a file exists but is not what it should be (not a store, corrupt, newer schema)
   kBusy,         // somebody else is using it (another recording)
   kIo,           // the system refused (permission, disk full)
   kUnavailable,  // this machine or build cannot do it (no hooks for this libtorch)

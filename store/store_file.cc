@@ -56,23 +56,23 @@ Status system_error(const std::filesystem::path& path, int code) {
   }
 }
 
-// Of a file that could not be made.
+// The error for a file that could not be made.
 Status make_error(const std::filesystem::path& path, int code) {
   if (code == EEXIST) {
     return Status::error(ErrorKind::kBusy,
-                         path.string() + ": somebody else has just made it; use another file");
+                         path.string() + ": another process has just created it; use another file");
   }
   if (code != ENOENT) return system_error(path, code);
-  // /proc says this of its own folders, where nobody can make a file.
+  // /proc reports this for its own folders, where nobody can make a file.
   std::error_code ignored;
   const std::filesystem::path folder = path.parent_path();
   const bool there = !folder.empty() && std::filesystem::is_directory(folder, ignored);
-  return Status::error(ErrorKind::kIo,
-                       path.string() + (there ? ": no file can be made there; name another folder"
-                                              : ": its folder does not exist; make it"));
+  return Status::error(
+      ErrorKind::kIo, path.string() + (there ? ": no file can be created there; name another folder"
+                                             : ": its folder does not exist; create it"));
 }
 
-// Takes a new file away again; see StoreFile::replace().
+// Removes a new file again; see StoreFile::replace().
 void undo(const std::filesystem::path& path, const std::filesystem::path& before) {
   if (!before.empty() && ::rename(before.c_str(), path.c_str()) == 0) return;
   ::unlink(path.c_str());
@@ -89,13 +89,14 @@ int take_both_locks(int fd) {
 const char* busy_text(StoreLock which) {
   switch (which) {
     case StoreLock::kRecording:
-      return "a recording is going on in it; wait for its end or use another file";
+      return "a recording is writing to it; wait until the recording ends or use another file";
     case StoreLock::kReplacing:
-      return "a recording is about to replace it; wait for its end or use another file";
+      return "a recording is about to replace it; wait until the recording ends or use another "
+             "file";
     case StoreLock::kWriting:
       break;
   }
-  return "somebody is writing into it; wait for the end or use another file";
+  return "another process is writing to it; wait until it has finished or use another file";
 }
 
 std::uint32_t big_endian(const unsigned char* bytes) {
@@ -105,7 +106,7 @@ std::uint32_t big_endian(const unsigned char* bytes) {
 
 }  // namespace
 
-// What this process knows of one file. Guarded by the mutex of the registry.
+// What this process knows about one file. Guarded by the mutex of the registry.
 struct StoreFile::Entry {
   std::pair<dev_t, ino_t> key;
   std::vector<int> descriptors;  // the first is used; more only after a race between stat and open
@@ -155,11 +156,11 @@ class StoreFile::Registry {
   }
 
  private:
-  // A forked child shares its parent's locks through the descriptors; without them it cannot keep
-  // a dead recorder's store busy. Its own StoreFiles are then good for nothing but destruction.
+  // A forked child shares its parent's locks through the descriptors. It closes them, so that it
+  // cannot keep a dead recorder's store busy. Its StoreFiles can then only be destroyed.
   Registry() { pthread_atfork(before_fork, after_fork, after_fork_in_child); }
 
-  // The mutex is held from the first of these to one of the others.
+  // before_fork() locks the mutex; one of the other two unlocks it.
   static void before_fork() STEPSCOPE_NO_THREAD_SAFETY_ANALYSIS { get().mutex.lock(); }
   static void after_fork() STEPSCOPE_NO_THREAD_SAFETY_ANALYSIS { get().mutex.unlock(); }
   static void after_fork_in_child() STEPSCOPE_NO_THREAD_SAFETY_ANALYSIS {
@@ -170,7 +171,7 @@ class StoreFile::Registry {
     get().mutex.unlock();
   }
 
-  // Without memory for its entry the descriptor is closed again.
+  // If there is no memory for the entry, closes the descriptor again.
   Entry* adopt(int fd) STEPSCOPE_REQUIRES(mutex) try {
     struct stat info{};
     ::fstat(fd, &info);
@@ -234,7 +235,7 @@ Result<StoreFile> StoreFile::replace(const std::filesystem::path& path, std::str
 
 Result<StoreFile> StoreFile::make(const std::filesystem::path& path, std::string_view content,
                                   const std::filesystem::path& before, NameTaken taken) {
-  // Before there is a file that would have to go again.
+  // Copied before there is a file, which would have to be removed if this threw.
   std::filesystem::path own_path = path, own_before = before;
   Registry& registry = Registry::get();
   const MutexLock lock(registry.mutex);
@@ -279,7 +280,7 @@ Status StoreFile::lock(StoreLock which) {
   struct flock request = lock_request(which, F_WRLCK);
   if (::fcntl(entry_->descriptors[0], F_OFD_SETLK, &request) != 0) {
     if (errno == EAGAIN || errno == EACCES) return busy();
-    // EBADF: the file could be opened for reading alone.
+    // EBADF: the file could be opened for reading only.
     return system_error(path_, errno == EBADF ? EACCES : errno);
   }
   entry_->held[at] = held_[at] = true;

@@ -1,14 +1,13 @@
-// The file of a store as the system sees it: there or not, ours or not, in whose hands. SQLite has
-// no part in this. Internal to store/.
+// The file of a store as the system sees it: whether it exists, whether it is ours, and who is
+// using it. SQLite is not involved. Internal to store/.
 //
-// Three bytes far behind the data serve as locks: one is held by whoever records into the store,
-// one by whoever writes into it at all, one by whoever is going to replace it. They are
-// open-file-description locks, for three reasons: SQLite's own POSIX locks leave them alone, they
-// go away with the process however it dies, and they do not fall when SQLite closes its own
-// descriptor.
+// Three bytes far beyond the data serve as locks: one for recording into the store, one for writing
+// to it at all, and one for replacing it. They are open-file-description locks, for three reasons:
+// they do not interact with SQLite's own POSIX locks, they are released however the process dies,
+// and they survive when SQLite closes its own descriptor.
 //
 // POSIX locks have a trap: when a process closes *any* descriptor of a file, it loses all its locks
-// on that file, SQLite's included, and another process may then take the write-ahead log away.
+// on that file, SQLite's included, and another process may then remove the write-ahead log.
 // Therefore a process has one entry per file, shared by all its StoreFiles, and its descriptor is
 // closed with the last of them. So: open a StoreFile before the Database, destroy it after.
 //
@@ -34,23 +33,23 @@ class StoreFile {
  public:
   // An existing regular file. Errors: kNotFound, kBadInput (a folder, a device), kIo.
   static Result<StoreFile> open(const std::filesystem::path& path);
-  // A new file that holds `content`, with both locks held. Whoever looks at `path` finds nothing or
-  // all of it, also when this process dies meanwhile. It goes again with the StoreFile unless
-  // keep() is called. Errors: kBusy (somebody made one just now), kIo.
+  // Makes a file with `content`, with kRecording and kWriting locked. Others find nothing or the
+  // complete file at `path`, even if this process dies meanwhile. The destructor removes the file
+  // unless keep() was called. Errors: kBusy (another process has just made one), kIo.
   static Result<StoreFile> create(const std::filesystem::path& path, std::string_view content);
-  // The same in the place of the file at `path`, in one step. If the new file goes again, `before`,
-  // another name of the former file, becomes `path` again; empty: there is none.
+  // The same, atomically replacing the file at `path`. If the new file is removed again, `before`,
+  // another name of the former file, is renamed back to `path`; empty: there is none.
   static Result<StoreFile> replace(const std::filesystem::path& path, std::string_view content,
                                    const std::filesystem::path& before);
-  // Whether create() and replace() could make a file of `bytes`, found out by making one that
-  // nobody sees. Their errors.
+  // Checks whether create() and replace() could make a file of `bytes`, by making one that nobody
+  // sees. Returns their errors.
   static Status try_to_make(const std::filesystem::path& path, std::size_t bytes);
   void keep() { is_provisional_ = false; }
   // The opposite of keep().
   void discard() { is_provisional_ = true; }
 
-  // Around fork() the shared entries are locked. Handlers of whoever calls into the store under a
-  // lock of their own must be installed after these, or the two locks are taken in both orders.
+  // Locks the shared entries around fork(). A caller that uses the store under a lock of its own
+  // must install its fork handlers after these; otherwise the two locks are taken in both orders.
   static void install_fork_handlers();
 
   StoreFile() = default;
@@ -58,13 +57,12 @@ class StoreFile {
   StoreFile(StoreFile&& other) noexcept;
   StoreFile& operator=(StoreFile&& other) noexcept;
 
-  // kBusy when anybody else, in this process or another, holds it.
+  // kBusy if anybody else, in this process or another, holds it.
   Status lock(StoreLock which);
-  // Whether anybody does, *this included.
+  // Whether anybody holds it, *this included.
   [[nodiscard]] bool locked(StoreLock which) const;
 
-  // kBadInput unless the file begins as a Stepscope store of this kind does (of any schema
-  // version).
+  // kBadInput unless the file begins like a Stepscope store of this kind (of any schema version).
   Status check_is_store(StoreKind kind = StoreKind::kRecording) const;
   // Whether `path` still leads to this file.
   [[nodiscard]] bool is_at(const std::filesystem::path& path) const;

@@ -33,7 +33,7 @@ Status lock_all(StoreFile& file) {
   return {};
 }
 
-// PATH.old may only be what an earlier recording left there.
+// Checks that PATH.old is free, or is a store that nobody writes to.
 Status check_replaceable(const fs::path& old, StoreKind kind) {
   if (!is_taken(old)) return {};
   const Result<StoreFile> file = StoreFile::open(old);
@@ -43,13 +43,13 @@ Status check_replaceable(const fs::path& old, StoreKind kind) {
                          status.message() + " (the earlier recording would replace it)");
   }
   if (file->locked(StoreLock::kRecording) || file->locked(StoreLock::kWriting)) {
-    return Status::error(ErrorKind::kBusy, old.string() + ": somebody is writing into it");
+    return Status::error(ErrorKind::kBusy, old.string() + ": another process is writing to it");
   }
   return {};
 }
 
-// A log or journal beside PATH.old belongs to the store that is about to go, and would be applied
-// to the one that takes its name.
+// A log or journal next to PATH.old belongs to the store that is about to be replaced, and would be
+// applied to the store that takes its name.
 void remove_logs(const fs::path& path) {
   std::error_code ignored;
   for (const char* suffix : {"-wal", "-shm", "-journal"}) {
@@ -59,8 +59,8 @@ void remove_logs(const fs::path& path) {
 
 std::string number_of(PhaseKind kind) { return std::to_string(static_cast<int>(kind)); }
 
-// A recording without a single event: its program came to nothing. Whatever cannot be read may hold
-// some.
+// Whether a recording has no events at all, because its program failed to start. False for a store
+// that cannot be read, because it may have some.
 bool is_empty_recording(Database& database) {
   for (const char* table : {"op", "phase", "api_call", "kernel", "copy", "memset", "sync"}) {
     const std::string name(table);
@@ -79,15 +79,15 @@ bool is_empty_recording(Database& database) {
   return true;
 }
 
-// Both names lead to one file: somebody was killed between keeping it and replacing it.
+// Whether both names lead to one file: a process was killed between keeping it and replacing it.
 bool are_one_file(const fs::path& path, const fs::path& other) {
   struct stat one{}, two{};
   return ::lstat(path.c_str(), &one) == 0 && ::lstat(other.c_str(), &two) == 0 &&
          S_ISREG(one.st_mode) && one.st_dev == two.st_dev && one.st_ino == two.st_ino;
 }
 
-// Makes `old` another name of the file at `path`, in one step. Where the file system has no links,
-// its only one.
+// Atomically makes `old` another name of the file at `path`; on a file system without hard links,
+// its only name.
 Status keep_as(const fs::path& path, const fs::path& old) {
   const fs::path link = with_suffix(old, ("-" + std::to_string(::getpid())).c_str());
   ::unlink(link.c_str());
@@ -99,22 +99,22 @@ Status keep_as(const fs::path& path, const fs::path& old) {
                                            ": " + std::strerror(error));
 }
 
-// A file that is to be replaced: locked, and kept as `old`; it is still at its path too, but where
-// the file system has no links.
+// A file that is about to be replaced: locked, and kept as `old`. It is still at its path, too,
+// except on a file system without hard links.
 struct Retired {
   StoreFile file;
   fs::path old;  // empty: it is not kept
 };
 
-// Folds the write-ahead log or journal of a store whose recorder was killed into it: they go by the
-// name of the file. `database` stays open, so that the lock on the file is SQLite's as well as
-// ours.
+// Folds the write-ahead log or journal that a killed recorder left into its store: SQLite finds
+// them by the name of the file. The returned database keeps the file locked for SQLite as well as
+// for us.
 Result<Database> fold_logs_in(const fs::path& path) {
   Result<Database> database = Database::open_untrusted(path, SQLITE_OPEN_READWRITE);
   if (!database.ok()) return database;
   const Result<std::int64_t> read = database->query_int("PRAGMA user_version");
   if (!read.ok()) return read.status();
-  // kBusy: a reader still needs the log under its name.
+  // kBusy: a reader still needs the log under its current name.
   if (Status status = database->exec("PRAGMA journal_mode = DELETE"); !status.ok()) return status;
   return database;
 }
@@ -141,17 +141,18 @@ Result<fs::path> keep_as_old(const fs::path& path, StoreKind kind) {
 Result<Retired> retire(const fs::path& path, ExistingStore existing, StoreKind kind) {
   Result<StoreFile> file = StoreFile::open(path);
   if (!file.ok()) return file.status();
-  // Before its content: a recording that begins just now has written nothing yet.
+  // Checked before the content: a recording that has just begun has written nothing yet.
   if (file->locked(StoreLock::kRecording)) return file->lock(StoreLock::kRecording);
   if (Status status = file->check_is_store(kind); !status.ok()) return status;
   if (existing == ExistingStore::kRefuse) {
     return Status::error(ErrorKind::kBadInput,
-                         path.string() + ": there is a store already; use another file");
+                         path.string() + ": already exists; use another file");
   }
   if (Status status = lock_all(*file); !status.ok()) return status;
-  // Whoever held the lock before us may have put a new one there meanwhile.
+  // The previous holder of the lock may have put a new file there meanwhile.
   if (!file->is_at(path)) {
-    return Status::error(ErrorKind::kBusy, path.string() + ": somebody else has just replaced it");
+    return Status::error(ErrorKind::kBusy,
+                         path.string() + ": another process has just replaced it");
   }
   Result<fs::path> old = keep_as_old(path, kind);
   if (!old.ok()) return old.status();
@@ -172,7 +173,7 @@ Status check_path(const fs::path& path) {
 }
 
 Result<std::optional<StoreFile>> claim_existing(const fs::path& path) {
-  // About what a new store takes; a disk that is full should say so before there is a program.
+  // About the size of a new store: a full disk should be reported before the program starts.
   constexpr std::size_t kNewStoreBytes = std::size_t{4} << 20;
   if (!is_taken(path)) return std::optional<StoreFile>();
   if (Status status = check_path(path); !status.ok()) return status;
@@ -185,7 +186,7 @@ Result<std::optional<StoreFile>> claim_existing(const fs::path& path) {
 }
 
 Status move_store(const fs::path& from, const fs::path& path) {
-  std::optional<Retired> retired;  // locked until the new one is in its place
+  std::optional<Retired> retired;  // locked until the new file is in its place
   if (is_taken(path)) {
     auto before = retire(path, ExistingStore::kKeepAsOld, StoreKind::kRecording);
     if (!before.ok()) return before.status();
@@ -198,13 +199,13 @@ Status move_store(const fs::path& from, const fs::path& path) {
 Result<StoreFile> claim_path(const fs::path& path, ExistingStore existing, std::string_view content,
                              StoreKind kind) {
   if (is_taken(path)) {
-    const auto retired = retire(path, existing, kind);  // locked until the new one is in its place
+    const auto retired = retire(path, existing, kind);  // locked until the new file is in its place
     if (!retired.ok()) return retired.status();
     return StoreFile::replace(path, content, retired->old);
   }
   Result<StoreFile> file = StoreFile::create(path, content);
   if (!file.ok()) return file;
-  // Logs without their file: somebody removed a store by hand. Nothing can be read from them.
+  // Logs without their file are left if somebody removed a store by hand. They are of no use.
   remove_logs(path);
   return file;
 }

@@ -1,4 +1,4 @@
-// What may happen to a path that is to become a store.
+// Claims the path of a new store, and preserves the store that is already there.
 #pragma once
 
 #include <filesystem>
@@ -11,19 +11,19 @@
 
 namespace stepscope {
 
-// A new file of `content` at `path`, locked for recording and writing. What is there already is
-// kept as PATH.old or refused, as TraceWriter::create() says; of another kind it is always refused.
-// At any moment `path` leads to the former store or to the new one, also for whoever looks after a
-// kill; where the file system has no hard links, after a kill PATH.old may be the only one.
+// Makes a file with `content` at `path`, locked for recording and writing. A store that is already
+// there is kept as PATH.old or refused, as TraceWriter::create() says; a file of any other kind is
+// always refused. At any moment `path` leads to the former store or to the new one, even after a
+// kill. If the file system has no hard links, only PATH.old may be left after a kill.
 Result<StoreFile> claim_path(const std::filesystem::path& path, ExistingStore existing,
                              std::string_view content, StoreKind kind = StoreKind::kRecording);
 
-// What TraceWriter::create() would refuse at `path`, without touching anything.
+// The error with which TraceWriter::create() would refuse `path`. Touches nothing.
 Status check_path(const std::filesystem::path& path);
 
-// Where a store is at `path`: claims it for a claim_path() to come, until when it stays as it is.
-// To be released just before. Nothing where the path is free. Errors: what create() would refuse,
-// and kIo where it could make no file.
+// If there is a store at `path`, claims it for a later claim_path(); until then, nobody can replace
+// it. Release the claim just before that call. Returns nothing if the path is free. Errors: those
+// with which create() would refuse, and kIo if it could not make a file.
 Result<std::optional<StoreFile>> claim_existing(const std::filesystem::path& path);
 
 // Moves the finished store at `from` to `path`. An existing file is moved aside, as by

@@ -26,14 +26,14 @@ Result<Database> open_and_look(const fs::path& path, const char* uri_options) {
   Result<Database> database = Database::open_untrusted(path, SQLITE_OPEN_READWRITE, uri_options);
   if (!database.ok()) return database;
   if (Status status = database->exec("PRAGMA query_only = ON"); !status.ok()) return status;
-  // The first look at the file: finds out whether it can be read at all.
+  // The first access to the file, which shows whether it can be read at all.
   const Result<std::int64_t> look = database->query_int("SELECT count(*) FROM sqlite_schema");
   if (!look.ok()) return look.status();
   return database;
 }
 
-// A store that was not finished has a write-ahead log, for which SQLite must make a file beside it.
-// Where it cannot, the store can still be read when all of it is in the file.
+// An unfinished store has a write-ahead log, for which SQLite must create a file next to it. If it
+// cannot, the store can still be read if all of it is in the main file.
 Result<Database> open_for_reading(const fs::path& path) {
   Result<Database> database = open_and_look(path, "");
   if (database.ok() || database.status().kind() != ErrorKind::kIo) return database;
@@ -41,12 +41,12 @@ Result<Database> open_for_reading(const fs::path& path) {
   const auto log_size = fs::file_size(log_of(path), code);
   if (code || log_size == 0) return open_and_look(path, "immutable=1");
   return Status::error(ErrorKind::kIo,
-                       path.string() + ": was not finished, and its folder is not writable; copy " +
+                       path.string() + ": is unfinished, and its folder is not writable; copy " +
                            path.filename().string() + " and " + log_of(path).filename().string() +
-                           " to one that is");
+                           " to a writable folder");
 }
 
-// SQLite would read zeros where the end of the last page is missing.
+// If the end of the last page were missing, SQLite would read zeros there.
 Status check_whole(Database& database, const StoreFile& file) {
   std::error_code code;
   if (fs::exists(log_of(database.path()), code)) return {};  // the rest may be in there
@@ -108,7 +108,7 @@ Status StoreTables::load() {
   return check_facts();
 }
 
-// Numbers among the facts that are reckoned with.
+// Checks the numbers in meta that the analysis computes with.
 Status StoreTables::check_facts() {
   struct Fact {
     const char* key;
@@ -122,9 +122,9 @@ Status StoreTables::check_facts() {
   for (const Fact& fact : kFacts) {
     const std::int64_t value = meta_int(fact.key, 0);
     if (value >= 0 && value <= fact.most) continue;
-    return Status::error(ErrorKind::kBadInput, database.path().string() + ": damaged (meta says " +
+    return Status::error(ErrorKind::kBadInput, database.path().string() + ": damaged (meta has " +
                                                    fact.key + " " + std::to_string(value) +
-                                                   ", which cannot be); record again");
+                                                   ", which is out of range); record again");
   }
   return {};
 }
@@ -140,7 +140,7 @@ Result<std::int64_t> StoreTables::op_count() {
   if (*last >= 0 && *last <= *pages * *page_size) return last;
   return Status::error(ErrorKind::kBadInput,
                        database.path().string() + ": damaged (op " + std::to_string(*last) +
-                           ", where the file has no room for so many); record again");
+                           ", but the file has no room for that many); record again");
 }
 
 std::optional<std::string> StoreTables::meta(std::string_view key) {

@@ -1,5 +1,5 @@
-// An open store and its small tables, in memory: what TraceReader and TraceTail have in common.
-// Internal to store/.
+// An open store with its small tables in memory, shared by TraceReader and TraceTail. Internal to
+// store/.
 //
 // Thread safety: none.
 #pragma once
@@ -30,13 +30,13 @@ class StoreTables {
   StoreTables(const StoreTables&) = delete;
   StoreTables& operator=(const StoreTables&) = delete;
 
-  // Reads the strings that are new since the last call, and the other tables as they stand. Errors:
-  // kBadInput where they are not what a store may hold (limits.h, row_check.h).
+  // Reads the strings that were added since the last call, and all of the other tables. Errors:
+  // kBadInput if they are invalid or exceed a limit (limits.h, row_check.h).
   Status load();
   // As of the last load().
   [[nodiscard]] const KnownIds& known() const { return known_; }
 
-  // Ids count from 1 without gaps. kBadInput where the last is more than the file has room for.
+  // Ids count from 1 without gaps. kBadInput if the last id is more than the file has room for.
   Result<std::int64_t> op_count();
 
   [[nodiscard]] bool being_recorded() const { return file.locked(StoreLock::kRecording); }
@@ -44,7 +44,7 @@ class StoreTables {
   [[nodiscard]] std::int64_t meta_int(std::string_view key, std::int64_t otherwise);
   [[nodiscard]] std::string_view text(StringId id) const;
 
-  StoreFile file;  // before and after SQLite's connection: see StoreFile
+  StoreFile file;  // opened before and closed after SQLite's connection: see StoreFile
   OpScanner ops;   // outlives the connection, which points to it
   Database database;
   std::vector<std::string> strings;  // [id - 1]
@@ -61,9 +61,9 @@ class StoreTables {
   KnownIds known_;
 };
 
-// Of the columns thread_id, kind, name_id, start_ns, dur_ns, cpu_ns.
+// From the columns thread_id, kind, name_id, start_ns, dur_ns, cpu_ns.
 Phase phase_of(const Statement& row, RowCheck& check);
-// In the order of recording, those after `after`: an id, 0 for all.
+// At most `most` phases after the id `after` (0: from the first), in the order of recording.
 Status scan_phases(Database& database, const KnownIds& known, std::int64_t after, std::int64_t most,
                    const std::function<void(const Phase&)>& visit);
 Result<std::vector<Loss>> read_losses(Database& database, const KnownIds& known);

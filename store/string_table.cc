@@ -26,14 +26,14 @@ Status load_strings(Database& database, std::vector<std::string>& texts) {
         const auto id = static_cast<std::int64_t>(texts.size()) + 1;
         if (row.integer(0) != id) {
           return refuse(database, "damaged (string " + std::to_string(id) +
-                                      " is missing); take a copy from elsewhere or record again");
+                                      " is missing); use another copy or record again");
         }
         texts.push_back(row.text(1));
         bytes += static_cast<std::int64_t>(texts.back().size());
         if (id <= kMostStrings && bytes <= kMostNameBytes) return Status();
-        return refuse(database, "its names are more than " + std::to_string(kMostStrings) +
-                                    " or longer than " + std::to_string(kMostNameBytes >> 20) +
-                                    " MiB, which is more than a store may hold");
+        return refuse(database, "it has more than " + std::to_string(kMostStrings) +
+                                    " names, or more than " + std::to_string(kMostNameBytes >> 20) +
+                                    " MiB of them, which is more than a store may hold");
       });
 }
 

@@ -22,25 +22,25 @@ Status load_strings(Database& database, std::vector<std::string>& texts);
 
 class StringTable {
  public:
-  // What the strings of a store may take in a writer's memory, with kBytesBeside for each: some
-  // million names. A program that makes a new one in each step ("iter 12345") comes to it, and
-  // every reader holds them too.
+  // The memory that a writer may use for strings, including kBytesBeside for each: enough for some
+  // million names. A program that makes a new name in each step ("iter 12345") reaches this limit,
+  // and every reader holds the strings too.
   static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
   static constexpr std::size_t kBytesBeside = 100;
   static constexpr std::string_view kFurther = "(further names)";
 
   explicit StringTable(std::size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
 
-  // Ready to add to what the store holds already.
+  // Loads the strings that the store already has. Call it before intern().
   Status load(Database& database);
 
-  // The id of `text`, cleaned to valid UTF-8; a new one is inserted into the open transaction. An
-  // error of that is left in `status`. Once the strings take `most_bytes`, a new one gets the id of
-  // kFurther.
+  // The id of `text`, cleaned to valid UTF-8; a new one is inserted into the open transaction. If
+  // that fails, `status` is set to the error. Once the strings take `most_bytes`, a new one gets
+  // the id of kFurther.
   StringId intern(std::string_view text, Status& status);
-  // The id of a text that is there, else kNone. Looks up bytes as they are.
+  // The id of a text that the store has, else kNone. Does not clean `text`.
   [[nodiscard]] StringId find(std::string_view text) const;
-  // How often intern() gave kFurther out since the last call of this.
+  // How often intern() returned the id of kFurther since the last call of take_merged().
   std::int64_t take_merged() { return std::exchange(merged_, 0); }
 
  private:

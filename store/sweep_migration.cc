@@ -19,7 +19,7 @@ Status bring_sweep_up_to_date(Database& database) {
                    [](Database& migrated) { return check_schema(migrated, kSweepSchemaSql); });
   return Status::error(ErrorKind::kBadInput,
                        database.path().string() + ": a sweep of schema version " +
-                           std::to_string(*version) + ", this Stepscope knows " +
+                           std::to_string(*version) + ", but this Stepscope knows only up to " +
                            std::to_string(kSweepSchemaVersion) + "; update Stepscope");
 }
 

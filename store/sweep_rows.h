@@ -1,5 +1,5 @@
-// What a sweep consists of, as plain values: what `stepscope sweep` writes and what its analysis
-// reads. docs/sweep.md tells the tables they become.
+// The parts of a sweep as plain values: `stepscope sweep` writes them and its analysis reads them.
+// docs/sweep.md describes their tables.
 #pragma once
 
 #include <cstddef>
@@ -34,11 +34,11 @@ struct SweepVariant {
   std::string command;  // with its placeholders
 };
 
-// A setting: values by their place in SweepPlan::parameters[i].values.
+// A setting. `values` are indexes into SweepPlan::parameters[i].values.
 struct SweepCell {
   std::size_t variant = 0;
   std::vector<std::size_t> values;  // one for each parameter
-  std::string command;              // what is run, its words joined by spaces
+  std::string command;              // the command line, its words joined by spaces
 };
 
 enum class SweepOutcome : std::uint8_t { kOk, kOutOfMemory, kTimedOut, kCrashed, kNoSteps };
@@ -47,11 +47,11 @@ const char* outcome_name(SweepOutcome outcome);  // "ok", "out-of-memory", …
 struct SweepStep {
   std::int64_t number = 0;
   std::int64_t dur_ns = 0;
-  std::optional<std::int64_t> input_ns;  // nothing: not known
+  std::optional<std::int64_t> input_ns;  // nullopt: unknown
   bool steady = false;
 };
 
-// One process that ran a cell. The comments of sweep_schema.sql tell the columns of the same names.
+// One process that ran a cell. sweep_schema.sql describes the columns of the same names.
 struct SweepRun {
   std::size_t cell = 0;
   std::int64_t round = 0;  // from 1
@@ -84,7 +84,7 @@ struct SweepRun {
 
 using SweepMeta = std::vector<std::pair<std::string, std::string>>;
 
-// What is to be measured.
+// What a sweep measures.
 struct SweepPlan {
   std::vector<SweepParameter> parameters;
   std::vector<SweepVariant> variants;

@@ -1,7 +1,8 @@
--- The schema of a sweep, version 2: one program at many settings, each of them measured in processes of
--- their own. docs/sweep.md describes it. A sweep is no recording: it has an application_id of its own.
+-- The schema of a sweep, version 2: one program at many settings, each measured in its own
+-- processes. docs/sweep.md describes it. A sweep is not a recording: it has its own application_id.
 --
--- Times are integer nanoseconds (`_ns`), moments since 1970 in UTC (`_unix_ns`). An absent value is NULL.
+-- Times are integer nanoseconds (`_ns`), or nanoseconds since 1970 in UTC (`_unix_ns`). An absent
+-- value is NULL.
 
 CREATE TABLE meta (
   key   TEXT PRIMARY KEY,
@@ -17,8 +18,8 @@ CREATE TABLE parameter (
 CREATE TABLE parameter_value (
   id           INTEGER PRIMARY KEY,
   parameter_id INTEGER NOT NULL REFERENCES parameter,
-  text         TEXT NOT NULL,  -- as it is put into the command
-  number       REAL            -- NULL: it is none
+  text         TEXT NOT NULL,  -- as inserted into the command
+  number       REAL            -- NULL: not a number
 ) STRICT;
 
 -- A command with its placeholders. A sweep without --variant has one, whose name is empty.
@@ -32,7 +33,7 @@ CREATE TABLE variant (
 CREATE TABLE cell (
   id         INTEGER PRIMARY KEY,
   variant_id INTEGER NOT NULL REFERENCES variant,
-  command    TEXT NOT NULL  -- what is run, its words joined by spaces
+  command    TEXT NOT NULL  -- the command line, its words joined by spaces
 ) STRICT;
 
 CREATE TABLE cell_value (
@@ -41,27 +42,27 @@ CREATE TABLE cell_value (
   PRIMARY KEY (cell_id, value_id)
 ) STRICT, WITHOUT ROWID;
 
--- One process that ran a cell. Each is put here in one transaction once it has ended: a sweep that is killed
--- has lost the one that was running.
+-- One process that ran a cell. A row is added in one transaction once the process has ended, so a
+-- sweep that is killed loses only the process that was running.
 CREATE TABLE run (
   id                INTEGER PRIMARY KEY,  -- in the order in which they ran
   cell_id           INTEGER NOT NULL REFERENCES cell,
-  round             INTEGER NOT NULL,  -- from 1; every cell once in each
+  round             INTEGER NOT NULL,  -- from 1; each round runs every cell once
   started_unix_ns   INTEGER NOT NULL,
   wall_ns           INTEGER NOT NULL,  -- from its start to its end
   outcome           TEXT NOT NULL,     -- ok, out-of-memory, timed-out, crashed, no-steps
-  cause             TEXT NOT NULL,     -- a sentence; empty: ok
+  cause             TEXT NOT NULL,     -- a sentence; empty if ok
   exit_code         INTEGER,           -- NULL: a signal ended it
-  signal            INTEGER,           -- NULL: it ended by itself
+  signal            INTEGER,           -- NULL: no signal ended it
   error_tail        TEXT NOT NULL,     -- the end of its standard error
   torch_version     TEXT NOT NULL,     -- may be empty
-  marker            TEXT NOT NULL,     -- what its steps were found by; empty: no steps
+  marker            TEXT NOT NULL,     -- how its steps were found; empty: no steps
   samples_per_step  REAL,              -- NULL: not known
-  input_seen        INTEGER NOT NULL,  -- 1: its waits for input are known
+  input_seen        INTEGER NOT NULL,  -- 1: its input waits are known
   lost_events       INTEGER NOT NULL,
   peak_rss_bytes    INTEGER NOT NULL,  -- the most memory that its largest process held
   peak_address_bytes INTEGER,          -- its largest address space, what a memory limit counts
-  available_bytes   INTEGER,           -- what the machine had to give just before it started
+  available_bytes   INTEGER,           -- available on the machine just before it started
   minor_faults      INTEGER NOT NULL,  -- of all its processes, from start to end
   major_faults      INTEGER NOT NULL,
   cpu_user_ns       INTEGER NOT NULL,
@@ -69,17 +70,17 @@ CREATE TABLE run (
   loop_ns           INTEGER,           -- of its steady steps, from the first to the last
   loop_minor_faults REAL,              -- in that time
   loop_major_faults REAL,
-  loop_pressure_ns  REAL,              -- in that time some task of the machine waited for memory
-  trains            INTEGER            -- 1: its steps train; 0: they are calls; NULL: it has none, or version 1
+  loop_pressure_ns  REAL,              -- in that time, some task on the machine waited for memory
+  trains            INTEGER            -- 1: its steps train; 0: calls; NULL: no steps, or version 1
 ) STRICT;
 
--- Every step of every run, or every call where no training is done.
+-- Every step of every run; for inference, every call.
 CREATE TABLE step (
   run_id   INTEGER NOT NULL REFERENCES run,
   number   INTEGER NOT NULL,
   dur_ns   INTEGER NOT NULL,
-  input_ns INTEGER,           -- of that, waiting for input; NULL: not known
-  steady   INTEGER NOT NULL,  -- 0: warm-up, no part of any figure
+  input_ns INTEGER,           -- part of dur_ns spent waiting for input; NULL: unknown
+  steady   INTEGER NOT NULL,  -- 0: warm-up, not part of any figure
   PRIMARY KEY (run_id, number)
 ) STRICT, WITHOUT ROWID;
 
@@ -95,7 +96,7 @@ LEFT JOIN parameter_value ON parameter_value.id = value_id
 LEFT JOIN parameter ON parameter.id = parameter_id
 GROUP BY cell.id;
 
--- A cell is not available (outcome other than ok) as soon as one of its runs is.
+-- A cell is unavailable (outcome other than ok) if any of its runs is.
 CREATE VIEW cell_outcome AS
 SELECT cell.id AS cell_id, count(run.id) AS runs,
   CASE WHEN count(run.id) = 0 THEN 'not run'
@@ -103,14 +104,14 @@ SELECT cell.id AS cell_id, count(run.id) AS runs,
   coalesce(max(CASE WHEN outcome != 'ok' THEN cause END), '') AS cause
 FROM cell LEFT JOIN run ON run.cell_id = cell.id GROUP BY cell.id;
 
--- The figures of each cell that is available, over the steady steps of all its runs.
+-- The figures of each available cell, over the steady steps of all its runs.
 CREATE VIEW cell_stats AS
 WITH ranked AS (
   SELECT cell_id, dur_ns, input_ns,
     row_number() OVER (PARTITION BY cell_id ORDER BY dur_ns) AS place,
     count(*) OVER (PARTITION BY cell_id) AS steps
   FROM step JOIN run ON run.id = run_id WHERE steady AND outcome = 'ok'),
-means AS (  -- each process counts as much as any other
+means AS (  -- each process has the same weight
   SELECT cell_id, avg(ns) AS mean_ns FROM (
     SELECT cell_id, avg(dur_ns) AS ns FROM step JOIN run ON run.id = run_id
     WHERE steady AND outcome = 'ok' GROUP BY run_id) GROUP BY cell_id),

@@ -14,7 +14,7 @@
 namespace stepscope {
 namespace {
 
-// A run is worth seconds to minutes of measuring: its commit waits for the disk, and long for a
+// A run takes seconds to minutes to measure, so its commit waits for the disk, and waits long for a
 // reader.
 constexpr int kPatienceMs = 60'000;
 
@@ -97,7 +97,8 @@ Status write_plan(Database& database, const SweepPlan& plan) {
   return write_cells(database, plan, *first);
 }
 
-// The bytes of a new sweep, made in memory: what is killed meanwhile leaves nothing at its path.
+// The bytes of a new sweep, built in memory: a process that is killed meanwhile leaves nothing at
+// its path.
 Result<std::string> new_sweep(const std::filesystem::path& path, const SweepPlan& plan) {
   Result<Database> database = Database::in_memory(path);
   if (!database.ok()) return database.status();
@@ -126,14 +127,15 @@ class SweepWriter::Impl {
   Status in_transaction(const Status& begun, const Status& done) {
     if (!begun.ok()) return begun;
     Status status = done.ok() ? database_.exec("COMMIT") : done;
-    // After a full disk SQLite has rolled back already; then this is an error of no interest.
+    // If the disk was full, SQLite has rolled back already, and the error of this ROLLBACK does not
+    // matter.
     if (!status.ok()) static_cast<void>(database_.exec("ROLLBACK"));
     return status;
   }
   Status insert(const SweepRun& run);
 
  private:
-  StoreFile file_;  // before and after SQLite's connection: see StoreFile
+  StoreFile file_;  // opened before and closed after SQLite's connection: see StoreFile
   Database database_;
 };
 

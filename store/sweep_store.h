@@ -1,9 +1,9 @@
-// Writing the store of a sweep: one SQLite file with every setting and every run of it
-// (sweep_schema.sql). No recording; what opens recordings refuses it in one line, and the other way
-// round.
+// Writes the store of a sweep: one SQLite file with all its settings and runs (sweep_schema.sql).
+// It is not a recording: code that opens recordings refuses it with a one-line error, and vice
+// versa.
 //
-// Thread safety: none; one thread at a time. Invariant: a run is there with all of its steps, or
-// not at all, whatever the writer dies of.
+// Thread safety: none; one thread at a time. Invariant: a run is stored with all of its steps or
+// not at all, however the writer dies.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@ class SweepWriter {
   // TraceWriter::create(). A failure leaves nothing behind.
   static Result<std::unique_ptr<SweepWriter>> create(const std::filesystem::path& path,
                                                      const SweepPlan& plan);
-  // One that is there, to go on with it. kBusy while another process does.
+  // Opens an existing sweep to continue it. kBusy while another process writes to it.
   static Result<std::unique_ptr<SweepWriter>> open(const std::filesystem::path& path);
   ~SweepWriter();
   SweepWriter(const SweepWriter&) = delete;
   SweepWriter& operator=(const SweepWriter&) = delete;
 
-  // All of the run in one transaction. After an error it is as if it had not been called.
+  // Adds the whole run in one transaction. If it fails, nothing is added.
   Status add_run(const SweepRun& run);
-  // Takes the runs of these outcomes out again, so that they are made anew. How many there were.
+  // Removes the runs whose outcome is not ok, so that they are run again. Returns their number.
   Result<std::int64_t> forget_failed_runs();
   Status set_meta(const std::string& key, const std::string& value);
 

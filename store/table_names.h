@@ -1,9 +1,9 @@
-// Which row of a table each name has in each phase. Names come from a store, whose ids may be any
-// number, and from programs, some of which make a new one each step ("iter 12345"): so a table has
-// kMostNames names of its own, the first that came, and those that come later share a row a phase.
+// Tables with a row for each name and phase. Names come from a store, whose ids may be any number,
+// and from programs, some of which make a new one each step ("iter 12345"). So only the first
+// kMostNames names get rows of their own, and later ones share one row per phase.
 //
-// Thread safety: none. Memory: some 100 bytes for each name of its own, and 8 bytes for each that
-// shares a row.
+// Thread safety: none. Memory: some 100 bytes for each name with rows of its own, and 8 bytes for
+// each that shares a row.
 #pragma once
 
 #include <algorithm>
@@ -23,10 +23,10 @@ namespace stepscope {
 // at once.
 inline constexpr std::size_t kMostNames = 8192;
 
-// Stands for the names that share a row. No store has a name of this number.
+// Stands for the names that share a row. No store has a name with this number.
 inline constexpr StringId kFurtherNames{std::numeric_limits<std::uint32_t>::max()};
 
-// How many different names there are, of many that may come often.
+// Counts the distinct names among many that may repeat.
 class DistinctNames {
  public:
   void add(StringId name) {
@@ -48,13 +48,13 @@ class DistinctNames {
   }
 
   std::vector<StringId> names_;
-  std::size_t compact_ = 0;  // names_.size() when each was there once
+  std::size_t compact_ = 0;  // names_.size() after the last compact()
 };
 
 // The names of the tables of one loop.
 class TableNames {
  public:
-  // The name whose row takes what `name` did: itself, or kFurtherNames.
+  // The name whose row counts what `name` did: itself, or kFurtherNames.
   StringId row_name(StringId name) {
     if (known_.contains(name)) return name;
     if (known_.size() < kMostNames) {
@@ -76,7 +76,8 @@ class TableNames {
 template <typename Row>
 class RowsByName {
  public:
-  // Adds the row when it is not there: its `name` and `phase` are set then, all else is as made.
+  // Adds the row if it is missing, with its `name` and `phase` set and all other fields at their
+  // defaults.
   Row& at(StringId name, PhaseKind phase) {
     const std::uint64_t key =
         static_cast<std::uint64_t>(name) << 8 | static_cast<std::uint8_t>(phase);
@@ -90,14 +91,14 @@ class RowsByName {
   }
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
   [[nodiscard]] std::vector<Row> take() {
-    // To clear a map takes as long as it has been large.
+    // Clearing a map takes time in proportion to its largest size so far.
     if (index_.bucket_count() > 64 + 16 * rows_.size()) index_ = {};
     index_.clear();
     return std::exchange(rows_, {});
   }
 
  private:
-  std::vector<Row> rows_;  // in the order in which they came
+  std::vector<Row> rows_;  // in the order in which they were added
   std::unordered_map<std::uint64_t, std::size_t> index_;
 };
 

@@ -1,4 +1,4 @@
-// Statements that a writer prepares, and tables that are read whole. Internal to store/.
+// Prepares the statements of a writer, and reads whole tables. Internal to store/.
 #pragma once
 
 #include <array>
@@ -27,7 +27,8 @@ Status prepare_all(Database& database, const StatementText (&statements)[Count])
   return {};
 }
 
-// The rows of a query on `table`, each made by `row_of`. Errors: the first that does not pass.
+// The rows of a query on `table`, each made by `row_of`. Errors: that of the first row that fails
+// its check.
 template <typename Row>
 Result<std::vector<Row>> read_rows(Database& database, const KnownIds& known, const char* table,
                                    std::string_view sql,
@@ -42,7 +43,7 @@ Result<std::vector<Row>> read_rows(Database& database, const KnownIds& known, co
   return rows;
 }
 
-// The columns thread_id, name_id, start_ns, dur_ns and correlation, in this order.
+// From the columns thread_id, name_id, start_ns, dur_ns and correlation, in this order.
 inline ApiCall call_of(const Statement& row, RowCheck& check) {
   ApiCall call;
   call.thread = check.thread_or_none(row.value(0));

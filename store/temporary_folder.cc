@@ -20,14 +20,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a signal's handler has to know of a folder. It may run in any thread, in the middle of
-// anything: so the path lies here, and not where it could be freed.
+// What the signal handler must know about a folder. It may run in any thread at any point, so the
+// path is stored here, where it cannot be freed.
 struct Listed {
   std::atomic<bool> there = false;
   std::array<char, 4096> path{};
 };
-std::array<Listed, 4> listed;  // no verb has more at a time; those beyond stay behind
-Mutex list_mutex;              // of those that change the list
+std::array<Listed, 4> listed;  // no command needs more; on a signal, further ones stay behind
+Mutex list_mutex;              // held while the list is changed
 
 // A record of getdents64(2), which glibc does not declare.
 struct DirectoryEntry {
@@ -38,7 +38,7 @@ struct DirectoryEntry {
   char name[1];
 };
 
-// Only calls that are allowed in a signal's handler: no opendir(), no std::filesystem.
+// Uses only calls that are allowed in a signal handler: no opendir(), no std::filesystem.
 void remove_files(int folder) {
   alignas(DirectoryEntry) std::array<char, 4096> entries;
   while (true) {
@@ -69,10 +69,10 @@ void remove_listed() {
 
 extern "C" void on_ending_signal(int signal) {
   remove_listed();
-  ::raise(signal);  // its own doing again: SA_RESETHAND
+  ::raise(signal);  // now has its default action: SA_RESETHAND
 }
 
-// Where a verb has an answer of its own to a signal, that one stands.
+// If a command handles a signal itself, its handler stays in place.
 void remove_on_signals() {
   struct sigaction action{};
   action.sa_handler = on_ending_signal;
@@ -111,7 +111,8 @@ Result<TemporaryFolder> TemporaryFolder::make() {
     list(folder);
     return TemporaryFolder(folder);
   }
-  return Status::error(ErrorKind::kIo, folder + ": a temporary folder cannot be made; set TMPDIR");
+  return Status::error(ErrorKind::kIo,
+                       folder + ": a temporary folder cannot be created there; set TMPDIR");
 }
 
 void TemporaryFolder::Remove::operator()(const fs::path* path) const {

@@ -1,7 +1,7 @@
-// A folder of its own, private to the user, removed with everything in it: when it goes out of
-// scope, and when SIGINT, SIGTERM or SIGHUP ends the program (files only, no folders in it).
+// A temporary folder, private to the user. It is removed with everything in it when it goes out of
+// scope, and when SIGINT, SIGTERM or SIGHUP ends the program (then only if it has no subfolders).
 //
-// Thread safety: folders may be made and removed by several threads.
+// Thread safety: several threads may make and remove folders.
 #pragma once
 
 #include <filesystem>

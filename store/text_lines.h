@@ -1,5 +1,5 @@
-// A list of texts as one text that people can read: a line each. A line end or a backslash in a
-// text is "\n" or "\\" there.
+// Joins a list of texts into one readable text, a line for each. A line end or a backslash within a
+// text is written as "\n" or "\\".
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace stepscope {
 
 std::string join_lines(const std::vector<std::string>& texts);
-// Of anything, without failing.
+// Accepts any text; never fails.
 std::vector<std::string> split_lines(std::string_view text);
 
 }  // namespace stepscope

@@ -10,24 +10,24 @@
 #define STEPSCOPE_THREAD_ANNOTATION(x)
 #endif
 
-// Of a field: read and written only with the mutex held. PT_: what it points to.
+// For a field that is read and written only with the mutex held. PT_: for what it points to.
 #define STEPSCOPE_GUARDED_BY(mutex) STEPSCOPE_THREAD_ANNOTATION(guarded_by(mutex))
 #define STEPSCOPE_PT_GUARDED_BY(mutex) STEPSCOPE_THREAD_ANNOTATION(pt_guarded_by(mutex))
 
-// Of a function: called with these mutexes held, or with none of them held.
+// For a function that must be called with these mutexes held, or with none of them held.
 #define STEPSCOPE_REQUIRES(...) STEPSCOPE_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
 #define STEPSCOPE_EXCLUDES(...) STEPSCOPE_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 
-// Of a function: it locks or unlocks these mutexes; without any, its own object.
+// For a function that locks or unlocks these mutexes; without arguments, its own object.
 #define STEPSCOPE_ACQUIRE(...) STEPSCOPE_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))
 #define STEPSCOPE_RELEASE(...) STEPSCOPE_THREAD_ANNOTATION(release_capability(__VA_ARGS__))
 
-// Of a mutex: it is locked after this one.
+// For a mutex that is locked after this one.
 #define STEPSCOPE_ACQUIRED_AFTER(...) STEPSCOPE_THREAD_ANNOTATION(acquired_after(__VA_ARGS__))
 
-// Of a type: a mutex, and what holds one for as long as it is in scope.
+// For a type: a mutex, and a lock that holds one as long as it is in scope.
 #define STEPSCOPE_CAPABILITY(name) STEPSCOPE_THREAD_ANNOTATION(capability(name))
 #define STEPSCOPE_SCOPED_CAPABILITY STEPSCOPE_THREAD_ANNOTATION(scoped_lockable)
 
-// Of a function that breaks the rules on purpose; say why beside it.
+// For a function that breaks the rules on purpose; say why next to it.
 #define STEPSCOPE_NO_THREAD_SAFETY_ANALYSIS STEPSCOPE_THREAD_ANNOTATION(no_thread_safety_analysis)

@@ -1,4 +1,5 @@
-// How threads were scheduled and what they were in, as rows. Internal to store/.
+// How threads were scheduled, their stack samples and their module calls, as rows. Internal to
+// store/.
 #pragma once
 
 #include <functional>
@@ -17,7 +18,7 @@ class ThreadWriter {
  public:
   Status prepare(Database& database);
 
-  // Each within the open transaction.
+  // All of these write within the open transaction.
   Status add(const ThreadStretch& stretch);
   Status add(const WatchedThread& thread);
   Status add(const ThreadReading& reading);
@@ -30,10 +31,10 @@ class ThreadWriter {
   Statement stretch_, thread_, reading_, frame_, sample_, native_, module_;
 };
 
-// Each refuses what row_check.h does not let pass. `known`: the rows that these refer to.
+// Each refuses rows that row_check.h rejects. `known`: the ids that rows may refer to.
 Result<std::vector<StoredWatchedThread>> read_watched_threads(Database& database,
                                                               const KnownIds& known);
-// Those with an id above `after`.
+// The rows with an id above `after`.
 Status scan_stretches(Database& database, const KnownIds& known,
                       const std::function<void(const ThreadStretch&)>& visit,
                       std::int64_t after = 0);

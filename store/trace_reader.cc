@@ -15,14 +15,14 @@ namespace stepscope {
 
 namespace fs = std::filesystem;
 
-// A snapshot for as long as it lives, where somebody records into the store.
+// Holds a snapshot as long as it lives, if somebody records into the store.
 class TraceReader::Impl {
  public:
   explicit Impl(std::unique_ptr<StoreTables> opened) : tables(std::move(opened)) {}
 
   Status load() {
-    // A store that nobody records into needs none: what was recorded stays as it is, and an open
-    // transaction would keep an analysis from being written.
+    // A store that nobody records into needs no transaction: its recorded data does not change, and
+    // an open transaction would keep an analysis from being written.
     if (tables->being_recorded()) {
       if (Status status = tables->database.exec("BEGIN"); !status.ok()) return status;
     }
@@ -68,7 +68,8 @@ const std::vector<StoredStream>& TraceReader::streams() const { return impl_->ta
 Result<std::vector<Phase>> TraceReader::phases() const {
   std::vector<Phase> phases;
   RowCheck check("phase", impl_->tables->known());
-  // Of equals the one that ended last is the parent; marks without a length follow one another.
+  // Of phases with equal times, the one that was stored last is the parent; instants stay in the
+  // order in which they were stored.
   const Status status =
       for_each_row(impl_->tables->database,
                    "SELECT thread_id, kind, name_id, start_ns, dur_ns, cpu_ns, id FROM phase"

@@ -1,9 +1,10 @@
 // TraceReader: the only way out of a store. The analyzer and the exporters read through it.
 //
-// Thread safety: none; one thread at a time. Several readers may read one store, also while it is
-// being recorded; each sees what was committed when it opened (one read transaction per reader, so
-// that the write-ahead log grows while one stays open). Of a store that nobody records into, what
-// was recorded does not change, and analysis() is the one in the store when it is called.
+// Thread safety: none; one thread at a time. Several readers may read one store, even while it is
+// being recorded. Each sees what was committed when it opened (one read transaction per reader, so
+// the write-ahead log grows while one stays open). In a store that nobody records into, the
+// recorded data does not change, and analysis() returns the analysis that is in the store at the
+// time of the call.
 #pragma once
 
 #include <filesystem>
@@ -40,8 +41,8 @@ struct StoredStream : Stream {
 
 class TraceReader {
  public:
-  // Errors: kNotFound, kBadInput (no SQLite file, no store, newer schema, corrupt).
-  // A store of an older schema is migrated first, when it can be written.
+  // Errors: kNotFound, kBadInput (not a SQLite file, not a store, newer schema, corrupt).
+  // A store of an older schema is migrated first, if it is writable.
   static Result<std::unique_ptr<TraceReader>> open(const std::filesystem::path& path);
   ~TraceReader();
   TraceReader(const TraceReader&) = delete;
@@ -50,9 +51,9 @@ class TraceReader {
   [[nodiscard]] std::optional<std::string> meta(
       std::string_view key) const;  // keys: docs/schema.md
   [[nodiscard]] std::int64_t meta_int(std::string_view key, std::int64_t otherwise) const;
-  // True while some process holds the store open for recording; false also when a recorder died.
+  // True while some process holds the store open for recording; false also if the recorder died.
   [[nodiscard]] bool being_recorded() const;
-  // The recorder died before it could close the store: what came after its last commit is missing.
+  // The recorder died before it could close the store: everything after its last commit is missing.
   [[nodiscard]] bool is_cut_off() const;
   [[nodiscard]] std::string_view text(StringId id) const;  // "" for kNone; valid as long as *this
   [[nodiscard]] std::size_t string_count() const;          // ids are 1..string_count()
@@ -62,35 +63,36 @@ class TraceReader {
   [[nodiscard]] const std::vector<StoredDevice>& devices() const;
   [[nodiscard]] const std::vector<StoredStream>& streams() const;
 
-  // All phases, by thread and then start; parents before children at equal starts. In memory:
-  // a few a step.
+  // All phases, by thread and then start; parents before children at equal starts. Held in memory:
+  // a few per step.
   Result<std::vector<Phase>> phases() const;
   Result<std::vector<Loss>> losses() const;
   Result<std::int64_t> op_count() const;
   Result<std::vector<ProcessEnd>> process_ends() const;
   Result<std::vector<UnfinishedOp>> unfinished_ops() const;  // by thread, outermost first
-  // In the order of recording: of one process and counter by time. Memory does not grow.
+  // In the order of recording; those of one process and counter are ordered by time. Memory does
+  // not grow.
   Status for_each_sample(const std::function<bool(const Sample&)>& visit) const;
 
-  // How threads were scheduled. Of one thread in the order of time. Memory does not grow.
+  // How threads were scheduled. The rows of one thread are ordered by time. Memory does not grow.
   Result<std::vector<StoredWatchedThread>> watched_threads() const;
   Status for_each_stretch(const std::function<void(const ThreadStretch&)>& visit) const;
   Status for_each_thread_reading(const std::function<void(const ThreadReading&)>& visit) const;
   // The frame with FrameId i is at i - 1.
   Result<std::vector<StackFrame>> frames() const;
-  // As with the readings.
+  // In the same order as the readings.
   Status for_each_stack_sample(const std::function<void(const StackSample&)>& visit) const;
   Status for_each_native_sample(const std::function<void(const NativeSample&)>& visit) const;
 
-  // Calls of modules. Of one thread in the order of their ends. Memory does not grow.
+  // Calls of modules. Those of one thread are in the order of their ends. Memory does not grow.
   Status for_each_module_call(const std::function<void(const ModuleCall&)>& visit) const;
 
-  // Calls `visit` for each op in the order of recording: of one thread in the order of their ends
-  // (children before parents); threads interleave. Memory does not grow with the number of ops.
-  // Stops early when `visit` returns false.
+  // Calls `visit` for each op in the order of recording. The ops of one thread are in the order of
+  // their ends (children before parents); threads interleave. Memory does not grow with the number
+  // of ops. Stops early when `visit` returns false.
   Status for_each_op(const std::function<bool(const Op&)>& visit) const;
 
-  // What devices did, in the order of recording: nothing is said about the order of time. Ids count
+  // What devices did, in the order of recording, which need not be the order of time. Ids count
   // from 1 without gaps, in this order. Memory does not grow.
   Status for_each_api_call(const std::function<void(const ApiCall&)>& visit) const;
   Status for_each_kernel(const std::function<void(const Kernel&)>& visit) const;
@@ -98,12 +100,12 @@ class TraceReader {
   Status for_each_memset(const std::function<void(const Memset&)>& visit) const;
   Status for_each_sync(const std::function<void(const Sync&)>& visit) const;
 
-  // The same in the order of their starts, the longer first; until `visit` returns false. The
-  // sorting takes temporary files, not memory.
+  // The same in the order of their starts, the longer first, until `visit` returns false. Sorting
+  // uses temporary files, not memory.
   Status for_each_slice_by_start(const std::function<bool(const DeviceSlice&)>& visit) const;
   Status for_each_call_by_start(const std::function<bool(const ApiCall&)>& visit) const;
 
-  // The analysis as last written; no steps and no verdicts when there is none.
+  // The analysis as last written; no steps and no verdicts if there is none.
   Result<Analysis> analysis() const;
 
  private:

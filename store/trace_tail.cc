@@ -10,7 +10,7 @@
 
 namespace stepscope {
 
-// Ids count up: what is new has a higher one than what was read.
+// Ids increase: new rows have higher ids than those that were read.
 class TraceTail::Impl {
  public:
   explicit Impl(std::unique_ptr<StoreTables> opened) : tables(std::move(opened)) {}
@@ -24,7 +24,8 @@ class TraceTail::Impl {
   Result<std::int64_t> last_of(const char* table) const {
     return tables->database.query_int(std::string("SELECT coalesce(max(rowid), 0) FROM ") + table);
   }
-  // Where to begin in a table so that at most `most` rows come; moves `read` to its end.
+  // The id after which to begin in a table so that at most `most` rows follow. Moves `read` to the
+  // end of the table.
   Result<std::int64_t> begin_of(const char* table, std::int64_t most, std::int64_t& read,
                                 News& news);
   Status read_phases(std::int64_t most, News& news);
@@ -47,7 +48,7 @@ Result<std::int64_t> TraceTail::Impl::begin_of(const char* table, std::int64_t m
                                                std::int64_t& read, News& news) {
   const auto last = last_of(table);
   if (!last.ok()) return last.status();
-  // A negative last id is a damaged store's, whose rows are then refused.
+  // Only a damaged store has a negative last id; its rows are refused later.
   const std::int64_t begin = std::max(read, std::max<std::int64_t>(*last, 0) - most);
   if (begin > read) news.skipped = true;
   read = *last;
@@ -186,7 +187,8 @@ Result<std::unique_ptr<TraceTail>> TraceTail::open(const std::filesystem::path& 
 Result<TraceTail::News> TraceTail::read(const Most& most) {
   Database& database = impl_->tables->database;
   News news;
-  // Asked before: what is committed after a recording's last breath is then read all the same.
+  // Checked before the transaction, so that if the recording ends in between, its last commit is
+  // still read.
   news.being_recorded = impl_->tables->being_recorded();
   if (Status status = database.exec("BEGIN"); !status.ok()) return status;
   const Status status = impl_->read(most, news);

@@ -1,8 +1,9 @@
-// TraceTail: what a recording adds to a store, time and again. For views that follow a run.
+// TraceTail: reads again and again what a recording has added to a store. For views that follow a
+// run.
 //
-// TraceReader is a snapshot, whose open transaction keeps the recorder's write-ahead log from being
-// folded in for as long as it lives. A TraceTail has one only inside of read(), and reads what came
-// since the last time.
+// A TraceReader is a snapshot: as long as it lives, its open transaction keeps the recorder's
+// write-ahead log from being folded in. A TraceTail has a transaction only during read(), which
+// reads what was added since the last call.
 //
 // Thread safety: none; one thread at a time.
 #pragma once
@@ -21,7 +22,7 @@ namespace stepscope {
 
 class TraceTail {
  public:
-  // How many rows one read() takes in.
+  // How many rows one read() returns at most.
   struct Most {
     std::int64_t phases = 0;  // the oldest first; the rest comes with the next read()
     std::int64_t events = 0;  // of ops, and of each kind of device event: the latest; older ones
@@ -41,13 +42,13 @@ class TraceTail {
     std::vector<Sample> samples;
     std::vector<ThreadStretch> stretches;
     std::vector<ThreadReading> thread_readings;
-    std::vector<StackFrame> frames;          // their ids follow those of all read() before
+    std::vector<StackFrame> frames;          // their ids follow those of earlier calls
     std::vector<StackSample> stack_samples;  // the latest Most::events
     std::vector<NativeSample> native_samples;
-    bool skipped = false;       // events of which there were too many
+    bool skipped = false;       // there were too many events to read all
     std::int64_t op_count = 0;  // of the whole store
 
-    // All of them, each time.
+    // All rows so far, each time.
     std::vector<Loss> losses;
     std::vector<ProcessEnd> ends;
     std::vector<UnfinishedOp> unfinished;

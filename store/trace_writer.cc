@@ -28,16 +28,16 @@
 namespace stepscope {
 namespace {
 
-// journal_mode WAL: readers may query while it is being recorded, and a killed recorder leaves the
-// last commit.
+// journal_mode WAL: readers may query a store that is being recorded, and a killed recorder leaves
+// everything up to its last commit.
 constexpr char kLogged[] = "PRAGMA journal_mode = WAL;";
 
 // synchronous NORMAL: a commit does not wait for the disk, a checkpoint does; a power cut may cost
 // the last commits and never the file.
 // cache_size, in KiB: appending touches the last page of each table; the rest of the cache only
 // delays spilling a large transaction to the log.
-// wal_autocheckpoint, in pages: 8 MiB. Meanwhile nothing is taken from the collector of the rings;
-// with 32 MiB that took longer than 140 ms.
+// wal_autocheckpoint, in pages: 8 MiB. During a checkpoint nothing is taken from the rings'
+// collector; with 32 MiB that took longer than 140 ms.
 constexpr char kEachConnection[] =
     "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 128;";
 
@@ -45,12 +45,12 @@ constexpr char kEachConnection[] =
 
 class TraceWriter::Impl {
  public:
-  // In the order in which they are needed: SQLite's connection lives within the StoreFile.
+  // The StoreFile comes first, because it must outlive SQLite's connection.
   Impl(StoreFile file, Database database, bool recording)
       : file_(std::move(file)), database_(std::move(database)), recording_(recording) {}
 
   Status prepare();
-  // Opens the transaction that the next write belongs to; the sticky error when there was one.
+  // Opens the transaction of the next write. Returns the sticky error if there was one.
   Status begin();
   // The end of every write: remembers the first error.
   Status keep(Status status);
@@ -65,7 +65,8 @@ class TraceWriter::Impl {
   Result<ThreadId> add_thread(const Thread& thread);
   Status update_thread(ThreadId id, const Thread& thread);
   Status add_ops(std::span<const Op> ops);
-  // Few columns or a fraction of the rows of `op`: a prepared statement a row is enough.
+  // These have few columns or far fewer rows than `op`, so running a prepared statement per row is
+  // fast enough.
   template <typename Row>
   Status add(std::span<const Row> rows);
   Result<WatchedThreadId> add_watched_thread(const WatchedThread& thread);
@@ -82,8 +83,8 @@ class TraceWriter::Impl {
   template <typename Row>
   Status insert(const Row& row);
 
-  // Folds the log into the file, and makes it a plain one, which opens also where nothing can be
-  // written.
+  // Folds the log into the file and turns logging off, so that the store opens even where nothing
+  // can be written.
   Status seal();
 
   StoreFile file_;
@@ -97,8 +98,8 @@ class TraceWriter::Impl {
   ProcessWriter processes_;
   ThreadWriter threads_;
   DeviceWriter devices_;
-  Statement begin_, commit_, insert_ops_, insert_shapes_, insert_phase_, update_loss_,
-      insert_loss_, set_meta_;
+  Statement begin_, commit_, insert_ops_, insert_shapes_, insert_phase_, update_loss_, insert_loss_,
+      set_meta_;
 };
 
 Status TraceWriter::Impl::prepare() {
@@ -163,8 +164,8 @@ Status TraceWriter::Impl::commit() {
 Status TraceWriter::Impl::seal() {
   Status status = database_.exec("PRAGMA journal_mode = DELETE");
   if (status.kind() != ErrorKind::kBusy) return status;
-  // A reader has the file open and needs the log. Fold what can be folded; the last of them, or
-  // the next to open it, removes the log.
+  // A reader has the file open and needs the log. Fold what can be folded; the last reader, or the
+  // next process that opens the store, removes the log.
   status = database_.exec("PRAGMA wal_checkpoint(PASSIVE)");
   return status.kind() == ErrorKind::kBusy ? Status() : status;
 }
@@ -173,7 +174,7 @@ Status TraceWriter::Impl::finish() {
   Status status = recording_ ? set_meta("state", "complete") : failure_;
   if (status.ok()) status = commit();
   if (status.ok()) {
-    // Readers that hold it open do so for longer than one would like to wait here.
+    // Readers may hold the file open for long; do not wait for them here.
     sqlite3_busy_timeout(database_.handle(), 100);
     status = seal();
   }
@@ -240,7 +241,7 @@ Status TraceWriter::Impl::insert(const Phase& phase) {
 
 Status TraceWriter::Impl::insert(const Loss& loss) {
   const NullableInteger thread = nullable(loss.thread);
-  // A program that has gone wild says anything. A sum that overflows would end the recording.
+  // A misbehaving program may report any count, and a sum that overflows would end the recording.
   const std::int64_t count = std::clamp<std::int64_t>(loss.count, 0, kMostLost);
   const Status status = update_loss_.run(thread, std::string_view(loss.kind), count, kMostLost);
   if (!status.ok() || sqlite3_changes(database_.handle()) > 0) return status;
@@ -293,7 +294,7 @@ Status TraceWriter::Impl::replace_analysis(const Analysis& analysis) {
 TraceWriter::TraceWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 TraceWriter::~TraceWriter() {
-  // What a forked child has is its parent's: not even its locks and files may be let go of.
+  // A forked child's copy belongs to the parent: not even its locks and files may be released.
   if (impl_ != nullptr && impl_->forked()) static_cast<void>(impl_.release());
   if (impl_ != nullptr) static_cast<void>(contained([this] { return finish(); }));
 }

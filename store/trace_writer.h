@@ -3,7 +3,7 @@
 //
 // Thread safety: none; one thread at a time.
 // Invariants: a reader never sees half a batch (one transaction covers whole add() calls); equal
-// strings have one id; the file is a valid store from create() on, also when the process dies.
+// strings have one id; the file is a valid store from create() on, even if the process dies.
 #pragma once
 
 #include <filesystem>
@@ -32,7 +32,7 @@ enum class ExistingStore : std::uint8_t {
 template <typename Type, typename... Types>
 concept OneOf = (std::is_same_v<Type, Types> || ...);
 
-// What TraceWriter::add() takes.
+// The types that TraceWriter::add() accepts.
 template <typename Type>
 concept StoredRow = OneOf<Type, Op, Phase, ProcessEnd, UnfinishedOp, Sample, ThreadStretch,
                           ThreadReading, StackFrame, StackSample, NativeSample, ApiCall, Kernel,
@@ -47,12 +47,12 @@ class TraceWriter {
   // An existing store, to put an analysis into it. Migrates an older schema.
   static Result<std::unique_ptr<TraceWriter>> open(const std::filesystem::path& path);
 
-  // To be called before pthread_atfork() by who calls create() under a lock that its own fork
-  // handlers take: the store has handlers too, and the order of installing decides the order of
-  // locking.
+  // A caller that calls create() under a lock that its own fork handlers take must call this before
+  // its pthread_atfork(): the store has fork handlers too, and the order of installation decides
+  // the order of locking.
   static void install_fork_handlers();
 
-  ~TraceWriter();  // finish(), its error ignored
+  ~TraceWriter();  // calls finish() and ignores its error
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
@@ -86,9 +86,9 @@ class TraceWriter {
   Status flush();  // commit; the next write begins a new transaction
   // Drops what was written since the last flush(); every later call returns `why`, an error.
   void stop_writing(Status why);
-  // Removes the store; where it took the place of another, that one is back. No call after it.
+  // Removes the store. If it had replaced another, restores that one. No call may follow.
   void discard();
-  Status finish();  // flush, fold the write-ahead log into the file, close. No call after it.
+  Status finish();  // flush, fold the write-ahead log into the file, close. No call may follow.
 
  private:
   class Impl;

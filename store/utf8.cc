@@ -8,7 +8,7 @@ namespace stepscope {
 namespace {
 
 // What may follow a lead byte: how many bytes the sequence has, and the bounds of its second byte
-// (the others are 80..BF). length 0: this byte begins nothing.
+// (the others are 80..BF). length 0: no sequence begins with this byte.
 struct Lead {
   std::size_t length;
   std::uint8_t second_min;
@@ -32,7 +32,8 @@ struct Part {
   bool valid;
 };
 
-// The character at the start of `text`, or the maximal subpart that is none. `text` is not empty.
+// The character at the start of `text`, or the maximal subpart that is ill-formed. `text` is not
+// empty.
 Part first_part(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   const Lead lead = lead_of(byte(0));

@@ -1,4 +1,4 @@
-// Text from outside (op names, thread names, arguments may hold any bytes) made fit to store and
+// Text from outside (op names, thread names, arguments may hold any bytes) made safe to store and
 // show.
 #pragma once
 
@@ -13,10 +13,10 @@ bool is_clean_utf8(std::string_view text);
 
 // `text` with each ill-formed part replaced by U+FFFD: one for each maximal subpart, as the Unicode
 // standard (chapter 3.9) recommends and browsers do. U+0000 is replaced too, because SQLite's shell
-// and C programs would end the text there. The result is clean; a clean text comes back as it is.
+// and C programs would end the text there. The result is clean; a clean text is returned unchanged.
 std::string clean_utf8(std::string_view text);
 
-// With "A" to "Z" for "a" to "z"; all else stays as it is.
+// Replaces "a" to "z" by "A" to "Z"; everything else stays unchanged.
 std::string in_capitals(std::string text);
 
 }  // namespace stepscope

@@ -12,7 +12,7 @@
 namespace stepscope {
 namespace {
 
-// Fewer steady steps than this are worth a word.
+// With fewer steady steps than this, the report says so.
 constexpr std::int64_t kEnoughSteps = 20;
 
 std::int64_t whole_number(const std::string& text) { return text.empty() ? 0 : std::stoll(text); }
@@ -44,7 +44,7 @@ std::string few_steps(const SweepReport& report) {
   if (few == 0) return {};
   return std::to_string(few) + " of " + std::to_string(report.cells.size()) +
          " settings have fewer than " + std::to_string(kEnoughSteps) +
-         in_units(" steady steps; let the program run for more.", report.unit);
+         in_units(" steady steps; let the program run longer.", report.unit);
 }
 
 std::string line_through_two(const SweepReport& report) {

@@ -1,4 +1,4 @@
-// From the runs of a sweep to its report.
+// Makes the report of a sweep from its runs.
 #pragma once
 
 #include "store/read_sweep.h"

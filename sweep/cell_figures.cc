@@ -27,7 +27,7 @@ std::vector<double> steady_steps(const SweepRun& run) {
   return times;
 }
 
-// A part of the whole that some runs know and others do not.
+// A share that is known for some runs and not for others.
 class Share {
  public:
   void add(const std::optional<double>& part, double whole) {
@@ -43,7 +43,7 @@ class Share {
   double part_ = 0, whole_ = 0;
 };
 
-// What is added up over the runs of one setting.
+// Sums over the runs of one setting.
 struct Sums {
   std::vector<double> times;
   std::vector<Estimate> runs;
@@ -93,8 +93,8 @@ void fill(const Sums& sums, const Spread& spread, CellFigures& cell) {
 
 bool is_of_whole_runs(const SweepPlan& plan) { return !plan.meta_text("samples_per_run").empty(); }
 
-// The steps of a run that is measured as a whole are no sample of anything: they are all there are,
-// each with work of its own, and the same in every run. Then only runs differ by chance.
+// The steps of a run that is measured as a whole are not a random sample: they are all of its
+// steps, each does its own work, and they are the same in every run. So only runs differ by chance.
 void forget_steps(std::vector<Sums>& sums) {
   for (Sums& sum : sums) {
     for (Estimate& run : sum.runs) run.error = 0;
@@ -118,7 +118,7 @@ std::optional<double> CellFigures::samples_per_second() const {
 
 double nearest_rank(std::vector<double> values, double p) {
   if (values.empty()) return 0;
-  constexpr double kRounding = 1e-9;  // 0.99 × 100 is 99, and a hair more
+  constexpr double kRounding = 1e-9;  // 0.99 × 100 is slightly more than 99
   const double place = std::ceil(p * static_cast<double>(values.size()) - kRounding);
   const auto index = static_cast<std::ptrdiff_t>(std::max(place, 1.0)) - 1;
   std::nth_element(values.begin(), values.begin() + index, values.end());

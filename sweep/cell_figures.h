@@ -1,8 +1,8 @@
 // The figures of each setting of a sweep. Their error has two sources: steps of one process
-// resemble their neighbours (estimate.h), and processes differ from one another, by where their
-// memory lies and what else runs. The second is estimated from all settings together, relative to
-// their means, as each setting has only a few runs. Where samples are counted per run, only the
-// second applies.
+// resemble their neighbours (estimate.h), and processes differ from one another, depending on where
+// their memory lies and what else runs. The second is estimated from all settings together,
+// relative to their means, because each setting has only a few runs. If samples are counted per
+// run, only the second applies.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -29,10 +29,10 @@ Spread spread_of(std::span<const std::vector<Estimate>> runs_of_cells);
 // A setting whose processes differ by more than this many times the pooled spread gets its own.
 inline constexpr double kUnlikeOthers = 3;
 
-// Of all runs of one setting.
+// The estimate from all runs of one setting.
 Estimate combine_runs(std::span<const Estimate> runs, const Spread& spread);
 
-// The value at place ceil(p × n) of n, in order.
+// The value at position ceil(p × n) of the n sorted values.
 double nearest_rank(std::vector<double> values, double p);
 
 }  // namespace stepscope

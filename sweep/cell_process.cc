@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-// Between asking a program to end and making it.
+// The time between asking a program to end and killing it.
 constexpr auto kGrace = 2s;
 constexpr auto kLookPeriod = 100ms;
 
@@ -35,14 +35,14 @@ std::optional<std::int64_t> bytes_in_line(const std::string& path, std::string_v
   return kib ? std::optional(*kib * 1024) : std::nullopt;
 }
 
-// What a program can have: what the machine has to give, and no more than the limit of our group.
+// The memory that a program can get: what the machine has available, up to the limit of our group.
 std::optional<std::int64_t> available_memory() {
   auto available = bytes_in_line("/proc/meminfo", "MemAvailable:");
   const auto limit = memory_group_limit(getpid());
   return available && limit ? std::min(available, limit) : available;
 }
 
-// What a program writes on standard error: a file that grows with it and has no name.
+// Collects a program's standard error in a file without a name.
 class ErrorFile {
  public:
   explicit ErrorFile(const fs::path& folder)
@@ -66,7 +66,7 @@ class ErrorFile {
   OwnedFd fd_;
 };
 
-// Ends a program that takes too long, or that nobody wants any more.
+// Ends a program that takes too long, or when the sweep is stopped.
 class Ending {
  public:
   Ending(const Child& child, double timeout_s) : child_(child) {

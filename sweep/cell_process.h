@@ -29,15 +29,15 @@ struct CellEnd {
   int stopped_by = 0;  // a signal that was sent to us; 0: it was not stopped
   std::int64_t started_unix_ns = 0;
   std::int64_t wall_ns = 0;
-  std::string error_tail;  // of what it wrote on standard error, at most kTailBytes
+  std::string error_tail;  // the end of its standard error, at most kTailBytes
   std::optional<std::int64_t> peak_address_bytes;
   std::optional<std::int64_t> available_bytes;  // before it started
 };
 
 inline constexpr std::size_t kTailBytes = 4000;
 
-// What the program writes on standard output goes nowhere. Errors: the program cannot be started
-// (kNotFound, kBadInput), the recording cannot be written (kIo: nothing is known of the run then).
+// Discards the program's standard output. Errors: the program cannot be started (kNotFound,
+// kBadInput), the recording cannot be written (kIo: then nothing is known about the run).
 Result<CellEnd> run_cell(const CellRequest& request, const Installation& installed);
 
 }  // namespace stepscope

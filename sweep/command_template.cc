@@ -5,7 +5,7 @@ namespace {
 
 Status lone_brace(const std::string& word) {
   return Status::error(ErrorKind::kUsage,
-                       "\"" + word + "\": a brace alone; write {{ and }} for braces themselves");
+                       "\"" + word + "\": unmatched brace; write {{ and }} for literal braces");
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ class CommandTemplate {
   static Result<CommandTemplate> parse(const std::vector<std::string>& words);
 
   [[nodiscard]] const std::set<std::string>& placeholders() const { return placeholders_; }
-  // `values` has all of them.
+  // `values` must have all placeholders.
   [[nodiscard]] std::vector<std::string> fill(
       const std::map<std::string, std::string>& values) const;
 

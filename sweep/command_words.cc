@@ -40,7 +40,7 @@ class WordReader {
         return;
       }
       const char next = at_ + 1 < text_.size() ? text_[at_ + 1] : '\0';
-      // Between double quotes a backslash is one but before what it can protect.
+      // Between double quotes, a backslash is literal unless it precedes a quote or a backslash.
       const bool protects = quote == '"' && c == '\\' && (next == '"' || next == '\\');
       if (protects) ++at_;
       word += text_[at_];
@@ -66,7 +66,7 @@ Result<std::vector<std::string>> shell_words(const std::string& text) {
   WordReader reader(text);
   for (std::string word; reader.next(word);) words.push_back(word);
   if (!reader.broken()) return words;
-  return Status::error(ErrorKind::kUsage, "\"" + text + "\": a quote has no end");
+  return Status::error(ErrorKind::kUsage, "\"" + text + "\": a quote is not closed");
 }
 
 }  // namespace stepscope

@@ -1,4 +1,4 @@
-// A command as words, as a shell has them.
+// Splits a command into words, like a shell.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace stepscope {
 // Joined by spaces, for people: not quoted.
 std::string command_line(const std::vector<std::string>& words);
 
-// The words of a command that is one text: blanks part them, '…' and "…" hold them together, a
-// backslash takes the next character as it is. Variables, globs and operators mean nothing here.
-// Errors: kUsage (a quote without its end).
+// The words of a command: blanks separate them, '…' and "…" quote, and a backslash makes the next
+// character literal. Variables, globs and operators have no meaning. Errors: kUsage (a quote that
+// is not closed).
 Result<std::vector<std::string>> shell_words(const std::string& text);
 
 }  // namespace stepscope

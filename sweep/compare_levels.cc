@@ -20,7 +20,7 @@ std::size_t level_of(const SweepCell& cell, Dimension dimension) {
   return dimension.variants ? cell.variant : cell.values[dimension.parameter];
 }
 
-// All but the dimension.
+// The position of the cell in all other dimensions.
 std::vector<std::size_t> rest_of(const SweepCell& cell, Dimension dimension) {
   std::vector<std::size_t> rest = cell.values;
   if (dimension.variants) return rest;
@@ -39,7 +39,7 @@ std::string title_of_rest(const SweepPlan& plan, SweepCell cell, Dimension dimen
   return title.empty() ? "the command" : title;
 }
 
-// Of several costs the mean of their logarithms.
+// The mean of the logarithms of several costs.
 Estimate mean_of_logs(const std::vector<Estimate>& costs) {
   Estimate mean;
   const double count = static_cast<double>(costs.size());

@@ -8,7 +8,7 @@
 
 namespace stepscope {
 
-// One for the variants and one for each non-numeric parameter, where there are two or more values.
+// One for the variants and one for each non-numeric parameter, each with two or more values.
 // Needs report.plan and .cells.
 std::vector<LevelComparison> compare_levels(const SweepReport& report);
 

@@ -13,15 +13,15 @@
 namespace stepscope {
 namespace {
 
-// What programs say when there is no memory left: C++, libtorch on CPU and GPUs, Python, the C
+// What programs print when they run out of memory: C++, libtorch on CPU and GPUs, Python, the C
 // library.
 constexpr std::array<std::string_view, 10> kNoMemory = {
     "std::bad_alloc",   "can't allocate memory", "CUDA out of memory",     "out of memory",
     "OutOfMemoryError", "MemoryError",           "Cannot allocate memory", "failed to allocate",
     "bad allocation",   "unable to mmap"};
 
-// From this share of what there was on, a process that was killed without another reason is taken
-// to have run out of it.
+// If a process held this share of the available memory and was killed without another reason, it is
+// taken to have run out of memory.
 constexpr double kNearlyAll = 0.8;
 
 constexpr std::size_t kWidth = 120;
@@ -51,9 +51,9 @@ Failure out_of_memory(const Ended& ended) {
       ended.memory_bytes > 0 && static_cast<double>(ended.peak_rss_bytes) >=
                                     kNearlyAll * static_cast<double>(ended.memory_bytes);
   if (ended.killed_for_memory)
-    return {SweepOutcome::kOutOfMemory, "killed by the kernel for memory" + held};
+    return {SweepOutcome::kOutOfMemory, "killed by the kernel because memory ran out" + held};
   if (ended.signal == SIGKILL && near) {
-    return {SweepOutcome::kOutOfMemory, "killed when memory had run out" + held};
+    return {SweepOutcome::kOutOfMemory, "killed when it had used nearly all memory" + held};
   }
   const std::string_view words =
       failed(ended) ? memory_words(ended.error_tail) : std::string_view();
@@ -70,7 +70,7 @@ std::string last_line(std::string_view text, std::size_t width) {
     text = text.substr(0, end + 1);
     const std::size_t begin = text.find_last_of("\r\n");
     const std::string_view line = begin == std::string_view::npos ? text : text.substr(begin + 1);
-    // What the recorder itself says is no cause of a program's end.
+    // A line of the recorder does not say why the program ended.
     if (!line.starts_with("stepscope: ")) return cut(line, width);
     text = begin == std::string_view::npos ? std::string_view() : text.substr(0, begin);
   }

@@ -9,7 +9,7 @@
 namespace stepscope {
 namespace {
 
-// Waiting for input, whether anything else went on meanwhile or not.
+// The time spent waiting for input, exposed or hidden.
 std::int64_t input_of(const Step& step, DeviceId device) {
   std::int64_t ns = 0;
   for (const StepTime& time : step.times) {
@@ -38,7 +38,7 @@ void add_steps(const LoopReport& loop, const MeasureOptions& options, SweepRun& 
   run.samples_per_step = options.per_run ? *options.samples / steps : *options.samples;
 }
 
-// What a counter moved by in `range`; nothing where it was read fewer than twice by then.
+// The change of a counter in `range`; nothing if it was read fewer than twice there.
 std::optional<double> change(const Counters& counters, ProcessId process, const char* name,
                              TimeRange range) {
   const CounterSeries* series = counters.find(process, name);

@@ -1,5 +1,5 @@
-// From the recording of one run of a sweep to its figures: the time of each step, the part of it
-// spent waiting for input, and the memory use.
+// Measures one run of a sweep from its recording: the time of each step, the part of it spent
+// waiting for input, and the memory use.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ struct MeasureOptions {
   std::optional<std::int64_t> warm_up;  // steps left out at the start; nothing: detected
   std::optional<double> samples;        // of each step, or of the whole run
   bool per_run = false;
-  // Says why a run has no steps: presenting is not this stage's.
+  // Says why a run has no steps. A callback, because wording is the task of present/.
   std::function<std::string(const AnalysisReport&)> why_no_steps = {};
 };
 

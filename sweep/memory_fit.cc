@@ -11,7 +11,7 @@
 namespace stepscope {
 namespace {
 
-constexpr double kFewFreedom = 3;  // below it t is so large that a clear growth may go unseen
+constexpr double kFewFreedom = 3;  // below this, t is so large that clear growth may go unseen
 
 struct Line {
   double mean_x = 0, mean_y = 0;
@@ -45,7 +45,7 @@ Line line_through(const std::vector<MemoryPoint>& points) {
   return line;
 }
 
-// Of all runs of each value, in the order of values.
+// The runs of each value, in the order of values.
 struct Settings {
   explicit Settings(std::span<const MemoryPoint> points) {
     for (const MemoryPoint& p : points) {
@@ -67,7 +67,7 @@ struct Settings {
   std::map<double, std::pair<double, double>> sums;  // by value: of bytes, and of runs
 };
 
-// By the means of each value: choosing single runs by their peak would choose their noise.
+// Selects by the mean of each value: selecting single runs by their peak would select their noise.
 std::vector<MemoryPoint> above_the_floor(std::span<const MemoryPoint> points) {
   const Settings settings(points);
   const std::vector<MemoryPoint> means = settings.means();
@@ -82,8 +82,8 @@ std::vector<MemoryPoint> above_the_floor(std::span<const MemoryPoint> points) {
   return {points.begin(), points.end()};
 }
 
-// Whether the means of the values stray from the line by more than the runs of each value do from
-// their mean, at 5 %.
+// Whether the means of the values deviate from the line by more than the runs of each value deviate
+// from their mean, at the 5 % level.
 bool is_bent(const std::vector<MemoryPoint>& points, const Line& line) {
   const Settings settings(points);
   const double between = static_cast<double>(settings.count()) - 2;
@@ -94,13 +94,14 @@ bool is_bent(const std::vector<MemoryPoint>& points, const Line& line) {
     of_runs += (p.bytes - settings.mean(p.value)) * (p.bytes - settings.mean(p.value));
   }
   const double of_means = std::max(line.variance * line.freedom() - of_runs, 0.0);
-  // Peaks are whole pages: runs that agree better than that do not make a byte's bend one.
+  // Peaks are whole pages: even if runs agree more closely than a page, a deviation of a few bytes
+  // is no bend.
   constexpr double kPage = 4096;
   const double spread = std::max(of_runs / within, kPage * kPage);
   return fisher_p(of_means / between / spread, between, within) < 0.05;
 }
 
-// Down to a whole value; what is one but for rounding is one.
+// Rounds down to a whole value; a value that is whole but for a rounding error counts as whole.
 double whole_value(double value) {
   constexpr double kRounding = 1e-6;
   return std::max(std::floor(value + kRounding), 0.0);

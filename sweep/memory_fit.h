@@ -18,7 +18,7 @@ struct MemoryPoint {
 
 struct MemoryFitResult {
   std::optional<MemoryFit> fit;
-  std::string why_not;  // a few words, where there is no fit
+  std::string why_not;  // a few words, if there is no fit
 };
 
 // Fits a least-squares line through all runs. Small values may not raise the peak at all, if
@@ -28,9 +28,9 @@ struct MemoryFitResult {
 // Analysis, 3.2): the values for which a new run's peak cannot be distinguished from the limit.
 //
 // Runs with the same value resemble each other, whether the growth is linear or not. With three or
-// more values linearity is tested (lack of fit, the same book, 2.1): where the values stray from
-// the line by more than their runs explain, each value counts once, by its mean. Two values allow
-// no such test; their runs show only the spread.
+// more values, linearity is tested (lack of fit, the same book, 2.1): if the means of the values
+// deviate from the line by more than the differences between their runs explain, each value counts
+// once, by its mean. Two values allow no such test; their runs show only the spread.
 MemoryFitResult fit_memory(std::span<const MemoryPoint> points, double limit);
 
 inline constexpr double kFloor = 0.1;  // of the range from the least peak to the greatest

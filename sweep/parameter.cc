@@ -31,7 +31,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return error == std::errc() && rest == end ? std::optional(value) : std::nullopt;
 }
 
-// first..last, or with a step that is added or multiplied with.
+// first..last, optionally with a step that is added or a factor.
 struct Range {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -41,7 +41,7 @@ struct Range {
   [[nodiscard]] bool ends() const { return factor ? step > 1 && first > 0 : step > 0; }
 };
 
-// Nothing: the text is no range, but a value.
+// Nothing if the text is a value, not a range.
 std::optional<Range> range_of(std::string_view text) {
   const std::size_t dots = text.find("..");
   if (dots == std::string_view::npos) return std::nullopt;
@@ -62,8 +62,8 @@ std::optional<Range> range_of(std::string_view text) {
 }
 
 Status add_range(const std::string& option, const Range& range, SweepParameter& parameter) {
-  if (!range.ends()) return refuse(option, "a range that never ends");
-  if (range.last < range.first) return refuse(option, "a range that holds nothing");
+  if (!range.ends()) return refuse(option, "this range never ends");
+  if (range.last < range.first) return refuse(option, "this range is empty");
   const std::int64_t most = range.last / (range.factor ? range.step : 1);
   for (std::int64_t value = range.first; value <= range.last;) {
     if (parameter.values.size() >= kMostCells) {
@@ -88,8 +88,7 @@ Status check_once(const std::string& option, const SweepParameter& parameter) {
   for (const SweepValue& value : parameter.values) texts.push_back(value.text);
   std::sort(texts.begin(), texts.end());
   const auto twice = std::adjacent_find(texts.begin(), texts.end());
-  return twice == texts.end() ? Status()
-                              : refuse(option, "the value " + *twice + " is there twice");
+  return twice == texts.end() ? Status() : refuse(option, "the value " + *twice + " appears twice");
 }
 
 }  // namespace
@@ -154,12 +153,12 @@ Result<double> evaluate_product(const std::string& text) {
   for (const std::string& part : parts_of(text, '*')) {
     const auto factor = number_of(part);
     if (!factor) {
-      return Status::error(ErrorKind::kUsage, "\"" + text + "\" is no product of numbers");
+      return Status::error(ErrorKind::kUsage, "\"" + text + "\" is not a product of numbers");
     }
     product *= *factor;
   }
   if (product > 0 && std::isfinite(product)) return product;
-  return Status::error(ErrorKind::kUsage, "\"" + text + "\" is not more than 0");
+  return Status::error(ErrorKind::kUsage, "\"" + text + "\" is not greater than 0");
 }
 
 }  // namespace stepscope

@@ -1,4 +1,4 @@
-// The texts of a sweep's options as values.
+// Reads the values of a sweep's options.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace stepscope {
 
 inline constexpr std::size_t kMostCells = 10'000;
 
-// A finite number that is the whole of `text`.
+// The finite number that `text` is; nothing if it is anything else.
 std::optional<double> number_of(std::string_view text);
 
 // "batch=1,2,4" or, with ranges of whole numbers, "batch=1..64*2,100..500+100" and "length=1..10".
@@ -23,7 +23,7 @@ Result<SweepParameter> parse_parameter(const std::string& text);
 // "512M", "2G", "1.5g": bytes, by powers of 1024. Errors: kUsage.
 Result<std::int64_t> parse_size(const std::string& text);
 
-// "32" or "32*2*0.5". Errors: kUsage (no product of numbers, not positive).
+// "32" or "32*2*0.5". Errors: kUsage (not a product of numbers, not positive).
 Result<double> evaluate_product(const std::string& text);
 
 }  // namespace stepscope

@@ -28,7 +28,7 @@ Result<std::vector<SweepParameter>> read_parameters(const SweepArguments& argume
     if (!parameter.ok()) return parameter.status();
     for (const SweepParameter& other : parameters) {
       if (other.name == parameter->name)
-        return refuse("-p " + text + ": " + other.name + " is there twice");
+        return refuse("-p " + text + ": " + other.name + " appears twice");
     }
     parameters.push_back(*std::move(parameter));
   }
@@ -41,7 +41,7 @@ Status add_variant(const std::string& name, const std::vector<std::string>& word
   auto command = CommandTemplate::parse(words);
   if (!command.ok()) return command.status();
   for (const Variant& other : variants) {
-    if (other.name == name) return refuse("--variant " + text + ": " + name + " is there twice");
+    if (other.name == name) return refuse("--variant " + text + ": " + name + " appears twice");
   }
   variants.push_back({name, *std::move(command)});
   plan.variants.push_back({name, text});
@@ -57,8 +57,7 @@ Result<std::vector<Variant>> read_variants(const SweepArguments& arguments, Swee
     if (!status.ok()) return status;
     return variants;
   }
-  if (!arguments.program.empty())
-    return refuse("a command after -- and --variant exclude one another");
+  if (!arguments.program.empty()) return refuse("give a command after -- or --variant, not both");
   for (const std::string& text : arguments.variants) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
@@ -78,7 +77,7 @@ std::string known_placeholders(const std::vector<SweepParameter>& parameters) {
   for (const SweepParameter& parameter : parameters) {
     list += (list.empty() ? "" : ", ") + ("{" + parameter.name + "}");
   }
-  return list.empty() ? "there is no -p" : "there is " + list;
+  return list.empty() ? "no -p was given" : "known: " + list;
 }
 
 Status check_known(const std::set<std::string>& placeholders, const std::string& where,
@@ -88,8 +87,8 @@ Status check_known(const std::set<std::string>& placeholders, const std::string&
         std::any_of(parameters.begin(), parameters.end(),
                     [&](const SweepParameter& parameter) { return parameter.name == name; });
     if (known) continue;
-    return refuse(where + ": {" + name + "} is no parameter; " + known_placeholders(parameters) +
-                  " ({{ and }} are braces)");
+    return refuse(where + ": {" + name + "} is not a parameter; " + known_placeholders(parameters) +
+                  " (write {{ and }} for literal braces)");
   }
   return {};
 }
@@ -103,7 +102,7 @@ Status check_placeholders(const std::vector<Variant>& variants,
     for (const SweepParameter& parameter : parameters) {
       if (used.count(parameter.name) > 0) continue;
       return refuse("-p " + parameter.name + ": " + where + " has no {" + parameter.name +
-                    "}; put it where its value belongs");
+                    "}; write it where its value belongs");
     }
   }
   return {};
@@ -142,10 +141,10 @@ std::map<std::string, std::string> values_of(const SweepPlan& plan, const SweepC
   return values;
 }
 
-// Without an option a numeric parameter named "batch" says how many samples a step takes.
+// Without an option, a numeric parameter named "batch" is the number of samples per step.
 Result<std::string> samples_text(const SweepArguments& arguments, const SweepPlan& plan) {
   if (!arguments.samples_per_step.empty() && !arguments.samples_per_run.empty()) {
-    return refuse("--samples-per-step and --samples-per-run exclude one another");
+    return refuse("give --samples-per-step or --samples-per-run, not both");
   }
   if (!arguments.samples_per_step.empty()) return arguments.samples_per_step;
   if (!arguments.samples_per_run.empty()) return arguments.samples_per_run;
@@ -160,7 +159,7 @@ Status add_samples(const SweepArguments& arguments, SweepJob& job) {
   if (!text.ok()) return text.status();
   job.samples.assign(job.plan.cells.size(), std::nullopt);
   job.per_run = !arguments.samples_per_run.empty();
-  // All samples of a run are in all of its steps: none is left out unless asked for.
+  // The samples of a run are spread over all of its steps, so none is left out unless requested.
   if (arguments.warmup >= 0 || job.per_run) job.warm_up = std::max(arguments.warmup, 0);
   if (text->empty()) return {};
   const std::string option = job.per_run ? "--samples-per-run" : "--samples-per-step";
@@ -248,8 +247,9 @@ Result<SweepJob> plan_sweep(const SweepArguments& arguments) {
 Status check_same_sweep(const std::string& path, const SweepPlan& stored, const SweepPlan& wanted) {
   const auto differs = [&](const std::string& what, const std::string& there,
                            const std::string& here) {
-    return refuse(path + ": holds a sweep of another " + what + " (\"" + there + "\" there, \"" +
-                  here + "\" here); name another file with -o, or begin anew with --restart");
+    return refuse(path + ": contains a sweep with another " + what + " (\"" + there +
+                  "\" there, \"" + here +
+                  "\" here); name another file with -o, or start over with --restart");
   };
   if (grid_text(stored) != grid_text(wanted)) {
     return differs("grid", grid_text(stored), grid_text(wanted));

@@ -1,4 +1,4 @@
-// From the command line of a sweep to what is to be measured.
+// Plans a sweep: turns its command line into the runs to measure.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace stepscope {
 
-// As they were written.
+// The options as they were written.
 struct SweepArguments {
   std::string output = "sweep.db";
   std::vector<std::string> parameters;
   std::vector<std::string> variants;
   std::vector<std::string> program;
   int repeats = 3;
-  int warmup = -1;  // -1: found by itself
+  int warmup = -1;  // -1: detected
   double timeout_s = 600;
   std::uint64_t seed = 1;
   std::string memory_limit;
@@ -34,16 +34,16 @@ struct SweepArguments {
 
 struct SweepJob {
   SweepPlan plan;
-  std::vector<std::vector<std::string>> words;  // of each cell: what is run
-  // Of each cell; nothing: not known. Per run when per_run, else per step.
+  std::vector<std::vector<std::string>> words;  // of each cell: the command
+  // Of each cell; nothing: unknown. Per run if per_run, else per step.
   std::vector<std::optional<double>> samples;
   bool per_run = false;
-  std::optional<std::int64_t> warm_up;  // steps; nothing: found by itself
+  std::optional<std::int64_t> warm_up;  // steps; nothing: detected
   std::int64_t memory_limit = 0;        // bytes; 0: none
 };
 
 // Errors: kUsage, one line: no settings, a placeholder that no parameter fills, a parameter without
-// a placeholder, a value that is none.
+// a placeholder, an invalid value.
 Result<SweepJob> plan_sweep(const SweepArguments& arguments);
 
 // Whether a sweep of `stored` can be resumed. Error: kUsage, naming the first difference.

@@ -67,7 +67,7 @@ void find_as_good(const SweepReport& report, Scan& scan) {
                [&](std::size_t cell) { return is_as_good(report, scan, cell); });
 }
 
-// Page faults of a sample, or of a step where samples are not known.
+// Page faults per sample, or per step if the number of samples is unknown.
 std::optional<double> faults_each(const CellFigures& cell) {
   if (!cell.minor_faults) return std::nullopt;
   return *cell.minor_faults / cell.samples_per_step.value_or(1);
@@ -98,7 +98,7 @@ std::vector<std::string> pressure_signs(const CellFigures& cell, const CellFigur
   return signs;
 }
 
-// The first setting beyond the best that surely costs more, with signs of why.
+// The first setting beyond the best that certainly costs more and shows signs of memory pressure.
 std::optional<PressureOnset> find_pressure(const SweepReport& report, const Scan& scan) {
   const CellFigures& best = report.cells[*scan.best];
   for (const std::size_t cell : scan.cells) {
@@ -113,7 +113,7 @@ std::optional<PressureOnset> find_pressure(const SweepReport& report, const Scan
   return std::nullopt;
 }
 
-// Every run is a point: what they differ by is part of what is not known.
+// Every run is a point: the differences between runs are part of the uncertainty.
 std::vector<MemoryPoint> memory_points(const SweepReport& report, const Scan& scan,
                                        const SweepData& data, bool address) {
   std::vector<MemoryPoint> points;
@@ -126,7 +126,7 @@ std::vector<MemoryPoint> memory_points(const SweepReport& report, const Scan& sc
   return points;
 }
 
-// What the machine had to give, as a rule.
+// The memory that the machine usually had available.
 double available_bytes(const SweepData& data) {
   std::vector<double> available;
   for (const SweepRun& run : data.runs) {

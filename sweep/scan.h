@@ -10,7 +10,8 @@
 
 namespace stepscope {
 
-// Numeric, of two or more values: the one named "batch", else the first. Nothing if there is none.
+// Of the numeric parameters with two or more values, the one named "batch", else the first. Nothing
+// if there is none.
 std::optional<std::size_t> scanned_parameter(const SweepPlan& plan);
 
 // Needs report.plan, .cells and .scanned.

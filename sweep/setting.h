@@ -1,4 +1,4 @@
-// How a setting of a sweep is called.
+// The name of a setting of a sweep.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace stepscope {
 
-// "old batch=8 length=64": the variant where there are several, and each value.
+// "old batch=8 length=64": the variant if there are several, and each value.
 std::string setting_title(const SweepPlan& plan, const SweepCell& cell);
 
-// Of the value of one parameter.
+// The value of one parameter.
 const SweepValue& value_of(const SweepPlan& plan, const SweepCell& cell, std::size_t parameter);
 
 }  // namespace stepscope

@@ -18,32 +18,32 @@ struct CellFigures {
   std::size_t cell = 0;                      // in SweepPlan::cells
   std::int64_t runs = 0;                     // that succeeded
   std::int64_t steps = 0;                    // steady ones, of these runs
-  SweepOutcome outcome = SweepOutcome::kOk;  // the first that was not kOk, of any of its runs
+  SweepOutcome outcome = SweepOutcome::kOk;  // of its runs, the first one that was not kOk
   std::string cause;
   bool tried = false;  // false: no run of it has been made yet
 
-  // Only of an available one:
+  // Only if the setting is available:
   Estimate step;  // mean time of a step, ns
   double p50_ns = 0;
   double p99_ns = 0;
   std::optional<double> samples_per_step;
-  std::optional<double> input_share;  // of step time; nothing: its waits are not known
-  double peak_rss_bytes = 0;          // the most of any run
+  std::optional<double> input_share;  // of step time; nothing: its waits are unknown
+  double peak_rss_bytes = 0;          // the largest of all runs
   std::optional<double> peak_address_bytes;
-  std::optional<double> minor_faults;  // a step
+  std::optional<double> minor_faults;  // per step
   std::optional<double> major_faults;
   std::optional<double> pressure_share;  // of step time in which some task waited for memory
   double system_share = 0;               // of all CPU time, in the kernel
 
   [[nodiscard]] bool available() const { return outcome == SweepOutcome::kOk && steps > 0; }
-  // Time of a sample where samples are known, else of a step: what settings are compared by.
+  // What settings are compared by: the time per sample if samples are known, else per step.
   [[nodiscard]] Estimate cost() const;
   [[nodiscard]] std::optional<double> samples_per_second() const;
 };
 
 // Peak memory as a linear function of the scanned parameter, and where it reaches the limit.
 struct MemoryFit {
-  bool of_address_space = false;  // what a memory limit counts; else resident memory
+  bool of_address_space = false;  // which a memory limit counts; else resident memory
   double base_bytes = 0;
   double each_bytes = 0;  // per unit of the parameter
   double limit_bytes = 0;
@@ -63,10 +63,10 @@ struct PressureOnset {
 // The settings that differ only in one numeric parameter.
 struct Scan {
   std::string title;                  // what they share; empty: nothing
-  std::vector<std::size_t> cells;     // by that parameter's value; those that are not available too
+  std::vector<std::size_t> cells;     // by that parameter's value, including unavailable ones
   std::optional<std::size_t> best;    // the cell that costs least
   std::vector<std::size_t> as_good;   // cannot be distinguished from the best; by value
-  double good_from = 0, good_to = 0;  // values without a gap around the best that are as good
+  double good_from = 0, good_to = 0;  // the gapless range of values around the best that is as good
   std::optional<PressureOnset> pressure;
   std::optional<MemoryFit> memory;
   std::string no_memory_fit;  // why there is none: "needs 2 settings"
@@ -96,7 +96,7 @@ struct SweepReport {
   std::int64_t runs_made = 0;
   std::int64_t runs_planned = 0;       // without those that a failure made unnecessary
   bool per_sample = false;             // costs are per sample
-  std::string unit = "step";           // the word for a step: "call" where no run trains
+  std::string unit = "step";           // the word for a step: "call" if no run trains
   std::optional<std::size_t> scanned;  // the parameter
   std::vector<Scan> scans;
   std::vector<LevelComparison> comparisons;

@@ -28,7 +28,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Signals that end a sweep wait until they are asked for: a run is stored or not, never half.
+// Blocks the signals that end a sweep until take() asks for them: a run is stored completely or not
+// at all.
 class StopSignals {
  public:
   StopSignals() {
@@ -40,7 +41,7 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // One that has come meanwhile; 0: none.
+  // A signal that has arrived meanwhile; 0: none.
   [[nodiscard]] int take() const {
     const timespec now{0, 0};
     return std::max(sigtimedwait(&set_, nullptr, &now), 0);
@@ -62,7 +63,7 @@ std::int64_t ns_of(const timeval& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + std::int64_t{time.tv_usec} * 1000;
 }
 
-// What its process alone tells.
+// The part of a run's figures that comes from its process alone.
 SweepRun run_of(const CellEnd& ended, std::size_t cell, std::int64_t round) {
   SweepRun run;
   run.cell = cell;
@@ -84,7 +85,7 @@ SweepRun run_of(const CellEnd& ended, std::size_t cell, std::int64_t round) {
   return run;
 }
 
-// Before anything is made: one that cannot be started is no setting that failed.
+// Called before anything is created: a program that cannot be started is not a setting that failed.
 Status check_programs(const SweepJob& job) {
   std::set<std::string> programs;
   for (const auto& words : job.words) programs.insert(words[0]);
@@ -123,7 +124,7 @@ class Sweeper {
   std::map<std::pair<std::size_t, std::int64_t>, bool> done_;  // cell and round
   std::map<std::size_t, std::pair<SweepOutcome, std::string>>
       failed_;                             // the first cause of each cell
-  std::map<std::size_t, double> seconds_;  // that a cell took the last time
+  std::map<std::size_t, double> seconds_;  // how long a cell took the last time
 };
 
 Status Sweeper::open() {
@@ -148,7 +149,7 @@ Status Sweeper::open_store() {
   if (Status status = check_same_sweep(path.string(), data->plan, job_.plan); !status.ok())
     return status;
   const auto ok = [](const SweepRun& run) { return run.outcome == SweepOutcome::kOk; };
-  // Where nothing ever worked, the command has been mended meanwhile.
+  // If no run ever worked, the user has presumably fixed the command meanwhile.
   if (arguments_.retry || std::none_of(data->runs.begin(), data->runs.end(), ok)) {
     if (const auto forgotten = writer_->forget_failed_runs(); !forgotten.ok())
       return forgotten.status();
@@ -178,7 +179,7 @@ void Sweeper::remember(const SweepRun& run) {
     failed_.emplace(run.cell, std::pair(run.outcome, run.cause));
 }
 
-// A setting that has failed once is not available, so there is no use in trying it again.
+// A setting that has failed once is not available, so it is not tried again.
 std::vector<std::pair<std::size_t, std::int64_t>> Sweeper::remaining() const {
   std::vector<std::pair<std::size_t, std::int64_t>> runs;
   for (std::int64_t round = 1; round <= arguments_.repeats; ++round) {
@@ -240,7 +241,7 @@ Result<SweepRun> Sweeper::measure(std::size_t cell, std::int64_t round, int& sto
   return run;
 }
 
-// As soon as every setting has failed once, the rest would fail too.
+// Once every setting has failed, the remaining runs would fail too.
 Status Sweeper::check_first_round() const {
   if (failed_.size() < job_.plan.cells.size()) return {};
   const std::size_t first = order_of_round(job_.plan.cells.size(), arguments_.seed, 1).front();
@@ -257,7 +258,7 @@ Result<SweepEnd> Sweeper::run() {
     if (failed_.count(cell) > 0) continue;
     show(cell, 0);
     auto run = measure(cell, round, end.stopped_by);
-    if (end.stopped_by != 0) break;  // it did not end by itself: it says nothing of the setting
+    if (end.stopped_by != 0) break;  // it did not end by itself: it says nothing about the setting
     if (!run.ok()) return run.status();
     if (Status status = writer_->add_run(*run); !status.ok()) return status;
     remember(*run);
@@ -273,7 +274,7 @@ Result<SweepEnd> Sweeper::run() {
 std::vector<std::size_t> order_of_round(std::size_t cells, std::uint64_t seed, std::int64_t round) {
   std::vector<std::size_t> order(cells);
   for (std::size_t i = 0; i < cells; ++i) order[i] = i;
-  // Not std::shuffle, whose result each library chooses for itself.
+  // Not std::shuffle, whose result depends on the standard library.
   std::mt19937_64 random(seed * 1'000'003 + static_cast<std::uint64_t>(round));
   for (std::size_t i = cells; i > 1; --i) std::swap(order[i - 1], order[random() % i]);
   return order;

@@ -27,7 +27,7 @@ sigset_t watched_signals() {
   return signals;
 }
 
-// A terminal that has gone takes nothing: nobody is there to be told.
+// Ignores errors: a terminal that is gone cannot show them.
 void write_all(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
@@ -77,7 +77,8 @@ void LiveScreen::measure() {
 }
 
 void LiveScreen::draw(const std::vector<std::string>& lines) {
-  // Over what is there, line by line, and then what is left of it: nothing is blank in between.
+  // Overwrites the old frame line by line, then clears what is left of it, so that nothing
+  // flickers.
   std::string text = "\033[H";
   for (std::size_t i = 0; i < lines.size(); ++i) {
     text += (i > 0 ? "\r\n" : "") + safe_page(lines[i]) + "\033[K";
@@ -121,7 +122,7 @@ LiveScreen::Event LiveScreen::on_signal() {
 LiveScreen::Event LiveScreen::on_key() {
   char key = 0;
   const ssize_t got = ::read(STDIN_FILENO, &key, 1);
-  if (got <= 0) has_keys_ = false;  // its other end has gone
+  if (got <= 0) has_keys_ = false;  // the other end is closed
   return got > 0 && (key == 'q' || key == 'Q') ? Event::kQuit : Event::kTime;
 }
 

@@ -1,9 +1,9 @@
-// A terminal for a view that refreshes: its alternate screen, keys as they are pressed, and the
-// terminal as it was before at the end, whatever ends the program.
+// A terminal for a view that refreshes: it uses the alternate screen, reads keys as they are
+// pressed, and restores the terminal at the end, whatever ends the program.
 //
-// Signals that would end or stop the program are taken in turn with keys, so that the terminal is
-// never left in between: SIGINT, SIGTERM, SIGHUP and SIGQUIT end the view; SIGTSTP (Ctrl-Z)
-// restores the terminal for as long as the program is stopped.
+// Signals that would end or stop the program are handled like keys, one at a time, so that the
+// terminal is never left half restored. SIGINT, SIGTERM, SIGHUP and SIGQUIT end the view; SIGTSTP
+// (Ctrl-Z) restores the terminal for as long as the program is stopped.
 #pragma once
 
 #include <termios.h>
@@ -20,7 +20,7 @@ class LiveScreen {
  public:
   enum class Event : std::uint8_t { kTime, kResized, kQuit };
 
-  // Standard output is a terminal; standard input may be none: then there are no keys.
+  // Standard output must be a terminal. If standard input is not one, there are no keys.
   LiveScreen();
   ~LiveScreen();
   LiveScreen(const LiveScreen&) = delete;
@@ -29,9 +29,9 @@ class LiveScreen {
   [[nodiscard]] std::size_t width() const { return width_; }
   [[nodiscard]] std::size_t height() const { return height_; }
 
-  // In one write. Lines must fit.
+  // Draws in one write. The lines must fit on the screen.
   void draw(const std::vector<std::string>& lines);
-  // Until so much time is over, or something happens before.
+  // Waits for this long, or until something happens earlier.
   Event wait(std::chrono::milliseconds most);
 
  private:

@@ -1,5 +1,5 @@
-// A line on a terminal that says how far a command is, once it takes long enough for a person to
-// wonder; nothing where standard error is no terminal.
+// A line on a terminal that shows the progress of a command, once it takes long enough for a person
+// to wonder. Prints nothing if standard error is not a terminal.
 #pragma once
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  // Shows what `text()` returns, unless that was done a moment ago.
+  // Shows the result of `text()`, at most once per period.
   template <typename Text>
   void update(const Text& text) {
     if (!enabled_ || Clock::now() < next_) return;

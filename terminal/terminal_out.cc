@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kClearLine = "\r\033[K";
 
-// What may stay as it is at the start of `page`: nothing, a line end or a colour of ours.
+// The start of `page` that stays as it is: nothing, a line end, or one of our colours.
 std::string_view own_mark(std::string_view page) {
   if (page.starts_with('\n')) return page.substr(0, 1);
   const auto* const code =
@@ -24,7 +24,7 @@ std::string_view own_mark(std::string_view page) {
 }
 
 void put(std::FILE* file, std::string_view bytes) {
-  // Nobody is there to be told of an error of standard error.
+  // An error of standard error cannot be reported anywhere.
   static_cast<void>(std::fwrite(bytes.data(), 1, bytes.size(), file));
 }
 
@@ -51,7 +51,7 @@ std::string safe_page(std::string_view page) {
     const std::string_view mark = own_mark(page);
     safe += mark;
     page.remove_prefix(mark.size());
-    // A mark that is not ours goes with the text behind it.
+    // An escape sequence that is not ours is treated like the text after it.
     const std::size_t end = page.find_first_of(kMarks, mark.empty() ? 1 : 0);
     safe += printable(page.substr(0, end));
     page.remove_prefix(std::min(end, page.size()));

@@ -1,7 +1,8 @@
-// The way of all text of the program to standard output and standard error: no other file prints
-// (tests/project/check_tree.py), but for the pages that `-o -` asks for.
+// All text of the program reaches standard output and standard error through this file: no other
+// file prints (tests/project/check_tree.py), except for the pages that `-o -` writes.
 //
-// Whatever names, paths and messages hold, no terminal obeys it: printable.h says what is replaced.
+// Names, paths and messages may contain anything, but nothing in them controls a terminal:
+// analyzer/printable.h says what is replaced.
 #pragma once
 
 #include <cstdio>
@@ -11,22 +12,22 @@
 
 namespace stepscope {
 
-// Standard output is a terminal, and its user wants colours there (https://no-color.org).
+// Whether standard output is a terminal and its user wants colours (https://no-color.org).
 bool stdout_wants_color();
 
-// Lines of a page: line ends and the colours of a Palette stay as they are.
+// Makes the lines of a page safe to print. Line ends and the colours of a Palette stay as they are.
 std::string safe_page(std::string_view page);
 
 // Prints lines of a page.
 void print(std::FILE* file, std::string_view page);
-// Prints one line, whose end it adds.
+// Prints one line and ends it.
 void print_line(std::FILE* file, std::string_view line);
 
-// To standard output, all of it. Errors: kIo.
+// Write all of it to standard output. Errors: kIo.
 Status write_page(std::string_view page);
 Status write_json(std::string_view document);
 
-// A line of standard error, a terminal, that whatever comes next is written over.
+// Shows a line on standard error, a terminal. The next output overwrites it.
 void show_status(std::string_view line);
 void clear_status();
 

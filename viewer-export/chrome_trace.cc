@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kProgressEvery = 1 << 17;
 
-// What a store says of its run that is worth having in a trace; all as text.
+// The facts about the run that are copied into the trace, all as text.
 constexpr std::string_view kMetaKeys[] = {"command",           "host",      "torch_version",
                                           "stepscope_version", "cpu_model", "wall_start_unix_ns"};
 
@@ -86,7 +86,7 @@ Status check_not_empty(const TraceReader& reader, const std::vector<Phase>& phas
   if (!ops.ok()) return ops.status();
   if (*ops > 0 || !phases.empty() || !reader.devices().empty()) return {};
   return Status::error(ErrorKind::kBadInput,
-                       "the store holds no events: nothing was recorded, or not yet");
+                       "the store contains no events: nothing was recorded, or nothing yet");
 }
 
 }  // namespace

@@ -35,13 +35,13 @@ struct ChromeTraceSummary {
   std::int64_t flows =
       0;  // arrows from forward ops to their backward nodes, and from calls to kernels
   std::int64_t lanes = 0;  // extra tracks for slices that did not nest
-  // Not drawn, because viewers cannot: of an unknown thread, or with a negative time.
+  // Not drawn, because viewers cannot: events of an unknown thread, or with a negative time.
   std::int64_t skipped = 0;
 };
 
-// Writes the trace and finishes `sink`. `analysis`: what the steps and verdicts are drawn from.
-// Errors: kBadInput (the store holds no events), kUsage (the requested steps do not exist), those
-// of reading and of `sink`.
+// Writes the trace and finishes `sink`. The steps and verdicts are drawn from `analysis`. Errors:
+// kBadInput (the store contains no events), kUsage (the requested steps do not exist), those of
+// reading and of `sink`.
 Result<ChromeTraceSummary> write_chrome_trace(const TraceReader& reader, const Analysis& analysis,
                                               const ChromeTraceOptions& options, ByteSink& sink);
 

@@ -1,4 +1,4 @@
-// The part of a run that an export is about.
+// The part of a run that an export covers.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct Cut {
   [[nodiscard]] bool has(SessionTime start) const { return !range || range->contains(start); }
 };
 
-// From the first start to the last end of these steps, of any loop; all when there are none to
-// choose. Errors: kUsage (the run has no such steps).
+// From the first start to the last end of these steps, of any loop; everything if no steps are
+// given. Errors: kUsage (the run has no such steps).
 Result<Cut> cut_of(const Analysis& analysis, const std::optional<StepRange>& steps);
 
 }  // namespace stepscope

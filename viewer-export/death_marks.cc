@@ -37,7 +37,7 @@ class ThreadEnds {
     if (end >= 0) recording_ = session_time(end);
   }
 
-  // Nothing: not known.
+  // Nothing if unknown.
   [[nodiscard]] std::optional<SessionTime> of(ThreadId thread) const {
     const auto end = ends_.find(thread);
     return end != ends_.end() ? std::optional(end->second) : recording_;
@@ -77,7 +77,7 @@ void write_deaths(const std::vector<ProcessEnd>& ends, const Cut& cut, const Tra
   for (const ProcessEnd& end : ends) {
     const std::string manner = manner_of(end);
     if (manner.empty() || to_ns(end.at) < 0) continue;
-    // In a cut, what ended the run counts as its end, too.
+    // In a cut, a death exactly at the end counts too, because it ended the run.
     if (cut.range && (end.at < cut.range->start || end.at > cut.range->end)) continue;
     std::string args =
         "{\"how\":" + json_quoted(end_name(end.how)) + ",\"code\":" + json_integer(end.code);

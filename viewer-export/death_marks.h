@@ -11,7 +11,7 @@
 
 namespace stepscope {
 
-// Call before the ops: of two that begin together, the unfinished one is the outer one.
+// Call before the ops are written: of two that begin together, the unfinished one is the outer one.
 // `ops` as TraceReader::unfinished_ops() returns them. Returns how many could not be drawn.
 std::int64_t write_unfinished_ops(const TraceReader& reader, const std::vector<UnfinishedOp>& ops,
                                   const std::vector<ProcessEnd>& ends, const Cut& cut,

@@ -37,7 +37,7 @@ std::string extent_json(const std::array<std::int32_t, 3>& extent) {
          std::to_string(extent[2]) + "]";
 }
 
-// What CUPTI called it: correlation_of() without the process.
+// The correlation as CUPTI numbered it: correlation_of() without the process.
 std::string correlation_json(std::int64_t correlation) {
   return "\"correlation\":" + std::to_string(correlation & 0xFFFFFFFF);
 }
@@ -60,7 +60,7 @@ std::string args_of(const DeviceSlice& slice, const std::string& of_stream) {
     json += ",\"grid\":" + extent_json(slice.grid) + ",\"block\":" + extent_json(slice.block);
   } else {
     json += ",\"bytes\":" + json_integer(slice.bytes);
-    // Bytes a ns are GB/s.
+    // Bytes per ns are GB/s.
     const auto ns = static_cast<double>(to_ns(slice.dur));
     if (ns > 0) {
       json += ",\"memory bandwidth (GB/s)\":" + json_number(static_cast<double>(slice.bytes) / ns);
@@ -131,7 +131,7 @@ void DeviceTracks::write_call(const ApiCall& call, EventWriter& writer) {
   CallState& state = calls_of_[call.thread];
   const TimeRange range = range_of(call);
   const std::size_t lane = state.lanes.place(range.start, range.end).value_or(kMostLanes);
-  // Of two that begin together the first one is drawn on, or the longer.
+  // If two calls begin together, arrows start at the first or the longer one.
   if (lane > 0 && call.correlation != 0)
     other_lanes_.try_emplace({call.thread, call.correlation, call.start}, lane);
   if (lane == kMostLanes) {
@@ -192,7 +192,7 @@ const Track* DeviceTracks::track_of_call(const DeviceSlice& slice) const {
   return lane < tracks.size() ? &tracks[lane] : nullptr;
 }
 
-// An arrow needs a slice with a length at each end, that was drawn.
+// An arrow needs a drawn slice of nonzero length at each end.
 void DeviceTracks::write_arrow(const DeviceSlice& slice, const Track& track, EventWriter& writer) {
   if (slice.call.dur <= Duration::zero() || slice.dur <= Duration::zero()) return;
   if (slice.call.start > slice.start) return;

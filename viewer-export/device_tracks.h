@@ -25,7 +25,7 @@ class DeviceTracks {
   // All must outlive this. Adds the groups to `tracks`, which must not have rows yet.
   DeviceTracks(const TraceReader& reader, const Cut& cut, TrackMap& tracks);
 
-  // Once the threads are numbered.
+  // Call once the threads are numbered.
   Status write(EventWriter& writer);
 
   [[nodiscard]] std::int64_t activities() const { return activities_; }
@@ -61,9 +61,9 @@ class DeviceTracks {
   void write_call(const ApiCall& call, EventWriter& writer);
   void write_slice(const DeviceSlice& slice, EventWriter& writer);
   void write_arrow(const DeviceSlice& slice, const Track& track, EventWriter& writer);
-  // The track that the call of `slice` is drawn on; null: it is not drawn.
+  // The track that the call of `slice` is drawn on; null if it is not drawn.
   [[nodiscard]] const Track* track_of_call(const DeviceSlice& slice) const;
-  // Null: there are kMostLanes.
+  // Null if there are kMostLanes already.
   const Track* track_for(StreamState& stream, const TimeRange& range);
   void extend(const TimeRange& range);
 

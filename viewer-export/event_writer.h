@@ -48,7 +48,7 @@ class EventWriter {
   void process_mark(std::int64_t pid, std::string_view name, std::string_view category,
                     SessionTime time, std::string_view args);
   void flow_start(std::uint64_t id, SessionTime time, const Track& track);
-  // A kernel, copy, memset or call; `name`: as a JSON string is inside, `args`: a JSON object.
+  // A kernel, copy, memset or call. `name`: the inside of a JSON string; `args`: a JSON object.
   void slice(std::string_view category, std::string_view name, const TimeRange& range,
              const Track& track, std::string_view args);
   // An arrow from a call to what it launched. `id`: unique among the arrows.

@@ -1,4 +1,4 @@
-// The file that an export goes to, compressed where that is asked for.
+// The output file of an export, compressed if requested.
 #pragma once
 
 #include <filesystem>
@@ -16,9 +16,9 @@ struct ExportFile {
   int level = kGzipFast;         // to kGzipSmall
 };
 
-// Lets `write` write to the file and finish it; it replaces an earlier one only once it is
-// complete. `store`: what errors call the recording. Errors: those of OutputFile::create() and of
-// `write`.
+// Lets `write` write to the file and finish it. The file replaces an earlier one only once it is
+// complete. `store`: the name of the recording in errors. Errors: those of OutputFile::create() and
+// of `write`.
 Status write_export_file(const ExportFile& file, const std::string& store,
                          const std::function<Status(ByteSink&)>& write);
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
 
-// The bytes at `at` of a control character or a line end: C0, C1, U+2028, U+2029; 0: of another.
+// The size of the control character or line end at `at` (C0, C1, U+2028, U+2029); 0 for any other.
 std::size_t control_bytes(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
   if (byte(0) < 0x20 || byte(0) == 0x7f) return 1;
@@ -39,7 +39,7 @@ std::string harmless(std::string_view name) {
   return text;
 }
 
-// The titles of the threads, with the process where two would have one title.
+// The titles of the threads, with the process if two would have the same title.
 std::map<WatchedThreadId, std::string> titles_of(const std::vector<StoredWatchedThread>& threads) {
   std::map<std::string, std::set<std::int64_t>> pids;
   for (const StoredWatchedThread& thread : threads) pids[thread_title(thread)].insert(thread.pid);

@@ -8,7 +8,7 @@
 namespace stepscope {
 
 enum class GzipEngine {
-  kBest,  // ISA-L where it was found at build time (about four times as fast), else zlib
+  kBest,  // ISA-L if it was found at build time (about four times as fast), else zlib
   kIsal,
   kZlib,
 };
@@ -17,7 +17,7 @@ inline constexpr int kGzipFast = 1;  // the default: every level shrinks traces 
 inline constexpr int kGzipSmall = 3;
 
 // `level`: kGzipFast to kGzipSmall. `next` must outlive the result; finish() finishes it too.
-// nullptr when this build does not have `engine`.
+// nullptr if this build does not have `engine`.
 std::unique_ptr<ByteSink> make_gzip_sink(ByteSink& next, int level = kGzipFast,
                                          GzipEngine engine = GzipEngine::kBest);
 

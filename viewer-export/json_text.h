@@ -14,7 +14,7 @@ namespace stepscope {
 std::string json_escaped(std::string_view text);
 std::string json_quoted(std::string_view text);
 
-// An integer, in quotes when a JSON reader that holds numbers as doubles would round it.
+// An integer, in quotes if a JSON reader that stores numbers as doubles would round it.
 std::string json_integer(std::int64_t value);
 
 // A number with at most six decimals, never in exponent form; null when it is not a number.

@@ -21,7 +21,7 @@ inline constexpr std::size_t kMostLanes = 128;
 class FlatLanes {
  public:
   // A lane, from 0, on which [start, end) overlaps no earlier slice. Opens one if there is none;
-  // nothing when there are kMostLanes.
+  // nothing if there are kMostLanes already.
   std::optional<std::size_t> place(SessionTime start, SessionTime end) {
     std::size_t lane = free_from_.size();
     if (!free_from_.empty() && free_from_.top().first <= start) {
@@ -43,7 +43,7 @@ class FlatLanes {
 // strictly. The first lane that fits is used.
 class NestedLanes {
  public:
-  // A lane, from 0; nothing when none of kMostLanes fits.
+  // A lane, from 0; nothing if none of kMostLanes fits.
   std::optional<std::size_t> place(SessionTime start, SessionTime end) {
     std::size_t lane = 0;
     while (lane < open_ends_.size() && !fits(open_ends_[lane], start, end)) ++lane;

@@ -52,7 +52,7 @@ void OpTracks::add(const Op& op) {
   note_forward(op, *state);
 }
 
-// An arrow needs a slice with a length to hold on to.
+// An arrow needs a slice of nonzero length.
 void OpTracks::note_forward(const Op& op, const ThreadState& state) {
   if (op.sequence < 0 || op.dur <= Duration::zero()) return;
   if (op.forward_thread != 0 || state.torch_id == 0) return;
@@ -68,7 +68,7 @@ void OpTracks::link_to_forward(OpSlice& slice, const ThreadState& state) {
   if (!forward) return;
   slice.flow_in = ++last_flow_;
   ThreadState& from = threads_.at(forward->thread);
-  // Written after its slice, as some readers need.
+  // Written after its slice, as some readers require.
   if (OpSlice* held = from.order.find_held(forward->start, forward->sequence); held != nullptr) {
     held->flow_out = slice.flow_in;
   } else {

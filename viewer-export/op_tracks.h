@@ -15,20 +15,20 @@
 
 namespace stepscope {
 
-// Thread safety: none. Memory: that of SliceOrder a thread, and one FlowTable.
+// Thread safety: none. Memory: that of a SliceOrder per thread, and of one FlowTable.
 class OpTracks {
  public:
   // All must outlive this.
   OpTracks(const TraceReader& reader, TrackMap& tracks, EventWriter& writer);
 
-  // Ops in the order in which a store yields them.
+  // Adds an op. The ops must come in the order in which a store yields them.
   void add(const Op& op);
   // Writes the ops still held back.
   void finish();
 
   [[nodiscard]] std::int64_t drawn() const { return drawn_; }
   [[nodiscard]] std::int64_t skipped() const { return skipped_; }
-  // From the first start to the last end of the ops drawn; nothing when there were none.
+  // From the first start to the last end of the ops drawn; nothing if there were none.
   [[nodiscard]] std::optional<TimeRange> extent() const;
 
  private:

@@ -22,7 +22,7 @@ Status io_error(const fs::path& path, const char* what) {
   return Status::error(ErrorKind::kIo, std::move(message));
 }
 
-// A name of its own for each process: two exports to one name do not write into one file.
+// A separate name for each process, so that two exports to one name do not write into one file.
 fs::path partial_name(const fs::path& path) {
   fs::path partial = path;
   partial += ".partial-" + std::to_string(::getpid());
@@ -56,7 +56,7 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(const fs::path& path) {
                              "choose another name");
   }
   fs::path partial = partial_name(target);
-  // Never through a link or into a file that another user has put there: its name can be guessed.
+  // Never through a link, or into a file that another user has put there: the name can be guessed.
   ::unlink(partial.c_str());
   const int fd =
       ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -86,7 +86,7 @@ Status OutputFile::finish() {
   if (fd_ == STDOUT_FILENO) return {};
   const int fd = std::exchange(fd_, -1);
   Status status;
-  // Some file systems tell only here that there was no room.
+  // Some file systems report only here that the disk is full.
   if (::close(fd) != 0) status = failed("cannot be written");
   if (partial_.empty()) return status;
   if (status.ok() && ::rename(partial_.c_str(), path_.c_str()) != 0) {

@@ -13,8 +13,8 @@
 namespace stepscope {
 namespace {
 
-// Where a stall becomes worth a word in a step's name: the analyzer's own threshold for
-// "moderately", and for "highly".
+// The shares from which on a stall shows in the name and the colour of a step: the analyzer's own
+// thresholds for "moderately" and for "highly".
 constexpr double kModerateShare = 0.05;
 constexpr double kHighShare = 0.20;
 
@@ -67,7 +67,7 @@ double share_of(Duration part, Duration whole) {
 
 using Exposed = std::array<Duration, kCategoryCount>;
 
-// Exposed time by category, as each device saw it; one entry where none did.
+// Exposed time by category, as seen by each device; one entry if there is no device.
 std::map<DeviceId, Exposed> exposed_by_device(const Step& step) {
   std::map<DeviceId, Exposed> exposed;
   for (const StepTime& time : step.times) {
@@ -81,7 +81,7 @@ struct Stall {
   double share = 0;
 };
 
-// The largest category that is not the work itself, of the device that it hit most.
+// The largest category other than compute, on the device where it is largest.
 Stall largest_stall(const Step& step) {
   Stall stall;
   for (const auto& [device, exposed] : exposed_by_device(step)) {
@@ -96,7 +96,7 @@ Stall largest_stall(const Step& step) {
 
 std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
 
-// "compute/forward", "other:checkpoint"; of several devices "device_id 2: compute/forward".
+// "compute/forward", "other:checkpoint"; with several devices "device_id 2: compute/forward".
 std::string key_of(const StepTime& time, bool several_devices) {
   std::string key;
   if (several_devices)
@@ -207,7 +207,7 @@ Annotation phase_annotation(const Phase& phase, std::string_view name_of_phase) 
   std::string name = title_of(phase.kind);
   if (!text.empty()) name = scope ? text : name + ": " + text;
   std::string args = "{\"kind\":" + json_quoted(phase_name(phase.kind));
-  if (phase.kind == PhaseKind::kInput || phase.cpu > Duration{0}) {  // else nobody measured it
+  if (phase.kind == PhaseKind::kInput || phase.cpu > Duration{0}) {  // else it was not measured
     const double busy = std::min(1.0, share_of(phase.cpu, phase.dur));
     args +=
         ",\"cpu ns\":" + json_integer(to_ns(phase.cpu)) + ",\"busy share\":" + json_number(busy);

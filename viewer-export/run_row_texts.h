@@ -17,7 +17,7 @@ inline TimeRange range_of(const LoopSegment& segment) {
 }
 inline TimeRange range_of(const Phase& phase) { return {phase.start, phase.start + phase.dur}; }
 
-// How long the loop waited for input in a step, as the device saw it that waited longest.
+// How long the loop waited for input in a step, as seen by the device that waited longest.
 Duration longest_input(const Step& step);
 
 Annotation step_annotation(const Step& step);

@@ -83,7 +83,7 @@ void RunRows::collect(const Analysis& analysis, const std::vector<Phase>& phases
   }
 }
 
-// The names of their threads, when there are several loops.
+// If there are several loops, distinguishes them by the names of their threads.
 void RunRows::name_loops() {
   if (loops_.size() < 2) return;
   for (const StoredThread& thread : reader_.threads()) {
@@ -124,7 +124,7 @@ void RunRows::write_steps(EventWriter& writer) const {
       writer.annotation(step_annotation(step), loop.step_row);
       writer.counter(pid, time_name, "ms", step.start, static_cast<double>(to_ns(step.dur)) / 1e6);
       writer.counter(pid, input_name, "ms", step.start, static_cast<double>(to_ns(input)) / 1e6);
-      // A counter keeps its value until told otherwise: between windows there is none.
+      // A counter keeps its value until the next one, so set it to 0 between windows.
       const SessionTime end = step.end();
       if (i + 1 < loop.steps.size() && loop.steps[i + 1]->start == end) continue;
       writer.counter(pid, time_name, "ms", end, 0);

@@ -30,7 +30,7 @@ class RunRows {
   [[nodiscard]] std::int64_t step_count() const;
   [[nodiscard]] std::int64_t phase_count() const;
   [[nodiscard]] std::int64_t skipped() const { return skipped_; }
-  // From the first start to the last end of the steps and phases; nothing when there are none.
+  // From the first start to the last end of the steps and phases; nothing if there are none.
   [[nodiscard]] std::optional<TimeRange> extent() const;
 
  private:
@@ -38,10 +38,10 @@ class RunRows {
     const Phase* phase = nullptr;
     std::size_t lane = 0;
   };
-  // The rows of one thread. Those it needs not have tid 0.
+  // The rows of one thread. Rows that it does not need have tid 0.
   struct Loop {
     ThreadId thread = ThreadId::kNone;
-    std::vector<const Verdict*> verdicts;  // several: one a device
+    std::vector<const Verdict*> verdicts;  // several: one per device
     std::vector<const Step*> steps;
     std::vector<const LoopSegment*> segments;
     std::vector<PlacedPhase> phases;
@@ -61,7 +61,7 @@ class RunRows {
   const std::vector<Loss>& losses_;
   std::vector<Loop> loops_;
   std::map<ThreadId, std::size_t> loop_at_;  // in loops_
-  Track loss_row_;                           // when there is no verdict row to hold the losses
+  Track loss_row_;                           // if there is no verdict row for the losses
   std::int64_t skipped_ = 0;
 };
 

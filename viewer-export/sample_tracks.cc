@@ -5,7 +5,7 @@
 namespace stepscope {
 namespace {
 
-// What a counter is called in the trace, and what its numbers are multiplied by to be in `unit`.
+// The unit of a counter in the trace, and the factor that converts its values to `unit`.
 struct Drawing {
   const char* unit = "";
   double scale = 1;

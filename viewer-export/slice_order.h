@@ -24,7 +24,7 @@
 
 namespace stepscope {
 
-// An op on its way out, with the ends of flow arrows that were tied to it; 0: none.
+// An op to be written, with the flow arrows that are attached to it; 0: none.
 struct OpSlice {
   Op op;
   std::uint64_t flow_out = 0;  // an arrow begins here
@@ -41,7 +41,7 @@ class SliceOrder {
   [[nodiscard]] bool takes(const Op& op) const;
 
   // Takes the next slice of the thread, which takes() must allow, and calls `emit(const OpSlice&)`
-  // for those that need not wait any longer.
+  // for those that no longer need to wait.
   template <typename Emit>
   void add(const OpSlice& slice, Emit&& emit);
 
@@ -49,7 +49,8 @@ class SliceOrder {
   template <typename Emit>
   void finish(Emit&& emit);
 
-  // The held slice with this start and sequence number, to tie an arrow to it; nullptr: emitted.
+  // The held slice with this start and sequence number, to attach an arrow to it; nullptr if it was
+  // emitted.
   OpSlice* find_held(SessionTime start, std::int64_t sequence);
 
   [[nodiscard]] std::size_t held() const { return held_; }
@@ -65,7 +66,7 @@ class SliceOrder {
   };
 
   [[nodiscard]] bool nests(const Op& op) const;
-  // Whether something that waits begins with `op`, which nests, and is below it.
+  // Whether a waiting op below `op` begins at the same time. `op` must nest.
   [[nodiscard]] bool has_followers(const Op& op) const;
   // Whether `level` holds descendants of an op that ends now.
   static bool is_below(const Level& level, const Op& op);
@@ -82,7 +83,7 @@ class SliceOrder {
 
 inline bool SliceOrder::is_below(const Level& level, const Op& op) {
   if (level.depth != op.depth) return level.depth > op.depth;
-  // From 255 on all depths are stored as 255: what lies inside is a child.
+  // Depths from 255 on are all stored as 255: whatever lies inside is a child.
   return op.depth == 255 && op.start <= level.first_start && op.dur > Duration::zero();
 }
 
@@ -149,8 +150,8 @@ void SliceOrder::add(const OpSlice& slice, Emit&& emit) {
     for (const OpSlice& child : followers_) emit(child);
     held_ -= followers_.size();
   } else {
-    // In front of what it contains, behind the siblings (without a length) that waited already. Few
-    // ops go through this more than once a depth.
+    // In front of what it contains, and behind the siblings (of zero length) that are waiting. Few
+    // ops go through this more than once per depth.
     followers_.push_front(slice);
     if (level.held.empty()) {
       level.held.swap(followers_);

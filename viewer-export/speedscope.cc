@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
 constexpr std::string_view kSchema = "https://www.speedscope.app/file-format-schema.json";
 
-// Samples one after the other with the same stack.
+// Consecutive samples with the same stack.
 struct Run {
   FrameId frame = FrameId::kNone;  // kNone: unknown
   Duration length{0};
@@ -42,8 +42,8 @@ struct Profile {
   }
 };
 
-// "python 4242 · pt_data_worker 4250" by process and thread. A process is called what its main
-// thread is.
+// "python 4242 · pt_data_worker 4250": the process and the thread. A process has the name of its
+// main thread.
 std::map<WatchedThreadId, std::string> titles_of(const std::vector<StoredWatchedThread>& threads) {
   std::map<std::int64_t, std::string> processes;
   for (const StoredWatchedThread& thread : threads) {
@@ -68,7 +68,8 @@ class SpeedscopeWriter {
         ",\n\"exporter\":\"stepscope@" STEPSCOPE_VERSION "\",\n\"name\":" + json_quoted(name) +
         ",\n\"activeProfileIndex\":0,\n");
   }
-  // Those that `profiles` use. The tree has a frame once for each way to it, the file only once.
+  // Writes the frames that `profiles` use. The tree has a frame once for each path to it, the file
+  // only once.
   void write_frames(const std::map<WatchedThreadId, Profile>& profiles);
   void write_profile(const std::string& name, const Profile& profile, bool is_first);
   void put(const std::string& text) {

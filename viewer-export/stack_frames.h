@@ -16,22 +16,22 @@ namespace stepscope {
 class StackFrames {
  public:
   // Recorded stacks have at most 200 frames. Deeper ones in a damaged store would make the output
-  // grow with the square of it.
+  // grow with the square of the depth.
   static constexpr std::uint32_t kMostDepth = 256;
 
   // `reader` must outlive the result.
   static Result<StackFrames> read(const TraceReader& reader);
 
-  // The frame itself; of one below kMostDepth, the one at kMostDepth that led to it.
+  // The frame itself; if it is deeper than kMostDepth, the frame at kMostDepth that led to it.
   [[nodiscard]] FrameId shown(FrameId id) const { return shown_[index(id)]; }
-  // The frame and those it was called from, outermost first. Of a shown one: at most kMostDepth.
+  // The frame and its callers, outermost first; at most kMostDepth for a shown frame.
   void path_to(FrameId id, std::vector<FrameId>& path) const;
 
   [[nodiscard]] const StackFrame& at(FrameId id) const { return frames_[index(id)]; }
   [[nodiscard]] std::size_t size() const { return frames_.size(); }
   [[nodiscard]] std::string_view file(FrameId id) const { return reader_->text(at(id).file); }
   // Plain text. Files are named by their last part, installed ones from their package on, and by
-  // the whole path where two would get one name.
+  // the whole path if two would get the same name.
   [[nodiscard]] std::string name(FrameId id) const;
 
  private:

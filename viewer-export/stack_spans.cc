@@ -8,9 +8,9 @@
 namespace stepscope {
 namespace {
 
-// Of a thread with one sample: the gap at the sampler's usual rate (`run --lines-rate`).
+// For a thread with one sample: the gap at the sampler's usual rate (`run --lines-rate`).
 constexpr Duration kUnknownGap{4'000'000};
-// A sampler that comes less often says nothing of the time between.
+// A sampler that comes less often says nothing about the time in between.
 constexpr Duration kLongestGap{10'000'000'000};
 
 StackSpan span_of(const StackSample& sample, Duration length) {
@@ -30,7 +30,7 @@ Duration StackSpans::Gaps::usual() const {
   return kUnknownGap;
 }
 
-// Calls `visit` for the samples that have a place in the order of time.
+// Calls `visit` for the samples that come in the order of time.
 Status StackSpans::for_each_sample(const std::function<void(const StackSample&)>& visit,
                                    std::int64_t& skipped) const {
   std::unordered_map<WatchedThreadId, SessionTime> last;

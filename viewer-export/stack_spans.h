@@ -1,14 +1,14 @@
 // Stack samples as spans of time: each stands for the time from it to the next one of its thread.
 //
-// Threads are looked at at different rates, and sometimes not at all. So a sample stands for at
-// most kMostGaps times the usual gap (the median) between samples of its thread while it was, or
-// was not, awaited. What lies beyond that is unknown.
+// Threads are sampled at different rates, and sometimes not at all. So a sample stands for at most
+// kMostGaps times the usual gap (the median) between samples of its thread while it was, or was
+// not, awaited. The time beyond that is unknown.
 //
 // Samples that C++ programs took themselves (docs/lines.md) are of single gaps between their ops,
 // in few of their steps: each stands for kNativeSpan, so that all weigh the same, and none covers
 // what came after.
 //
-// Thread safety: none. Memory: one sample a thread, and a small histogram of its gaps.
+// Thread safety: none. Memory: one sample per thread, and a small histogram of its gaps.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ class StackSpans {
  public:
   static constexpr int kMostGaps = 4;
   static constexpr Duration kNativeSpan{200'000};
-  // Viewers become slow beyond a million. Of more samples, only every second, third, … of each
-  // thread is used, for the longer time.
+  // Viewers become slow beyond a million. With more samples, only every second, third, … of each
+  // thread is used, and stands for a longer time.
   static constexpr std::int64_t kMostSpans = 1'000'000;
 
   // Reads the samples once, for their gaps. Both must outlive the result.
@@ -66,7 +66,7 @@ class StackSpans {
   StackSpans(const TraceReader& reader, const Cut& cut) : reader_(reader), cut_(cut) {}
   Status for_each_sample(const std::function<void(const StackSample&)>& visit,
                          std::int64_t& skipped) const;
-  // The usual time to the next one that is used.
+  // The usual time to the next sample that is used.
   [[nodiscard]] Duration usual(const StackSample& sample) const;
 
   const TraceReader& reader_;

@@ -56,7 +56,7 @@ void StackTracks::close_to(ThreadState& state, std::size_t depth, const StackFra
 void StackTracks::add(ThreadState& state, const StackSpan& span, const StackFrames& frames) {
   frames.path_to(frames.shown(span.frame), path_);
   std::vector<Open>& open = state.open;
-  // Nothing is known of the time since the last sample.
+  // The time since the last sample is unknown.
   if (!open.empty() && open.front().slice.range.end < span.range.start) close_to(state, 0, frames);
   std::size_t same = 0;
   while (same < open.size() && same < path_.size() && open[same].slice.frame == path_[same]) ++same;

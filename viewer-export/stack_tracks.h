@@ -1,6 +1,6 @@
 // The stack samples of a run in a trace: a track for each thread, on which each frame is a slice
-// for as long as samples one after the other found it. Perfetto does not read the sample events of
-// the Chrome format ("ph":"P", "stackFrames").
+// for as long as consecutive samples contain it. Perfetto does not read the sample events of the
+// Chrome format ("ph":"P", "stackFrames").
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,22 @@ namespace stepscope {
 // Thread safety: none. Memory: the frames of the store, and the open slices of each thread.
 class StackTracks {
  public:
-  // Of more threads, those with the most samples are drawn.
+  // If there are more threads, those with the most samples are drawn.
   static constexpr std::size_t kMostTracks = 128;
 
-  // A sample takes about three slices. Of more samples, every second, third, … is used.
+  // A sample takes about three slices. With more samples, every second, third, … is used.
   static constexpr std::int64_t kMostSamples = 250'000;
 
   // All must outlive this.
   StackTracks(const TraceReader& reader, const Cut& cut, TrackMap& tracks, EventWriter& writer)
       : reader_(reader), cut_(cut), tracks_(tracks), writer_(writer) {}
 
-  // Reads and draws the samples. Once the threads are numbered.
+  // Reads and draws the samples. Call once the threads are numbered.
   Status write();
 
   // 2: only every second sample was used.
   [[nodiscard]] std::int64_t every() const { return every_; }
-  // Samples of threads without a track, and those without a place in time.
+  // Samples of threads without a track, and those that are out of order or have a negative time.
   [[nodiscard]] std::int64_t skipped() const { return skipped_; }
 
  private:
@@ -46,8 +46,8 @@ class StackTracks {
   };
   struct Open {
     Slice slice;
-    // Closed slices in it that begin when it does. Among equal starts a parent must come first, so
-    // they wait for it.
+    // Closed slices inside it that begin at the same time. Among equal starts, a parent must come
+    // first, so they wait for it.
     std::vector<Slice> held;
   };
   struct ThreadState {

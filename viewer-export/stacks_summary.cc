@@ -10,8 +10,8 @@ Status no_stack_samples(const TraceReader& reader, const Cut& cut) {
   }
   const std::string note = reader.meta("lines_note").value_or("");
   return Status::error(ErrorKind::kBadInput,
-                       "the store holds no stack samples: " +
-                           (note.empty() ? "stepscope run takes them of Python and C++ "
+                       "the store contains no stack samples: " +
+                           (note.empty() ? "stepscope run takes them from Python and C++ "
                                            "programs, unless --no-lines is given"
                                          : note));
 }

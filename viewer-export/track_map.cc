@@ -7,7 +7,7 @@
 namespace stepscope {
 namespace {
 
-// Linux counts tids to 2^22. From here on numbers are ours.
+// Linux numbers threads up to 2^22. Numbers from here on are ours.
 constexpr std::int64_t kFirstSpare = 10'000'000;
 
 Track make_track(std::int64_t pid, std::int64_t tid, std::string name) {
@@ -22,7 +22,7 @@ std::string process_title(const StoredProcess& process) {
 }
 
 // The place of each process in the viewer, from 1: ranks in their order, whichever was recorded
-// first, below what has none (a launcher).
+// first, below processes without a rank (a launcher).
 std::vector<std::int64_t> places_of(const std::vector<StoredProcess>& processes) {
   std::vector<std::size_t> order(processes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

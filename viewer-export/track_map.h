@@ -37,7 +37,8 @@ class TrackMap {
 
   // The group of the machine's counters. Comes before the rows.
   void add_machine();
-  // A separate group below the processes, such as a device: its pid. Comes before the rows.
+  // Adds a separate group below the processes, such as a device, and returns its pid. Comes before
+  // the rows.
   std::int64_t add_group(std::string title);
   // A row of our own in the process of `thread` (kNone: the first process), below the rows before
   // it and above the threads. All rows come before number_threads().
@@ -49,7 +50,7 @@ class TrackMap {
   // A track of a group.
   Track add_track(std::int64_t group, std::string title);
 
-  // Of a process; for kNone, of the machine when it was added. The first one for any other.
+  // The pid of a process; for kNone, that of the machine if it was added. Otherwise the first one.
   [[nodiscard]] std::int64_t pid_of(ProcessId id) const;
   // nullptr for a thread that the store does not know. Stays valid.
   [[nodiscard]] const Track* thread(ThreadId id) const;

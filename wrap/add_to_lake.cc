@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::minutes kPatience(5);
 
-std::string what_failed(const CommandErrors& ended, const std::string& python) {
+std::string failure_text(const CommandErrors& ended, const std::string& python) {
   const int code = ended.exit_code;
   if (code > 128) return python + " was killed";
   if (code == 126 || code == 127) return no_python(python, code == 127 ? ENOENT : EACCES).message();
@@ -29,7 +29,7 @@ std::string what_failed(const CommandErrors& ended, const std::string& python) {
 // "" or why not.
 std::string run_command(const std::vector<std::string>& command) {
   const auto ended = capture_errors(command, kPatience);
-  if (ended.ok()) return ended->exit_code == 0 ? "" : what_failed(*ended, command[0]);
+  if (ended.ok()) return ended->exit_code == 0 ? "" : failure_text(*ended, command[0]);
   const bool too_long = ended.status().kind() == ErrorKind::kUnavailable;
   return too_long ? "it took more than five minutes" : ended.status().message();
 }

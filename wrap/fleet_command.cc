@@ -13,11 +13,11 @@ Result<std::vector<std::string>> fleet_command(const std::string& verb,
   const std::filesystem::path folder = find_installation().libraries / "stepscope" / "fleet";
   if (!std::filesystem::exists(folder / "stepscope_fleet")) {
     return Status::error(ErrorKind::kUnavailable,
-                         folder.string() + ": not there; install Stepscope anew");
+                         folder.string() + ": missing; reinstall Stepscope");
   }
   const char* named = std::getenv("STEPSCOPE_PYTHON");
   const std::string python = named != nullptr && *named != '\0' ? named : "python3";
-  // By its path, not by PYTHONPATH: nothing of the user's surroundings changes.
+  // Started by its path, not through PYTHONPATH, so that the user's environment does not change.
   std::vector<std::string> all{python, (folder / "stepscope_fleet").string(), verb};
   all.insert(all.end(), words.begin(), words.end());
   return all;

@@ -1,4 +1,4 @@
-// The part for many machines, fleet/, is Python: how a program in C++ starts it.
+// Starts the part for many machines, fleet/, which is in Python.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace stepscope {
 // part is not installed.
 Result<std::vector<std::string>> fleet_command(const std::string& verb,
                                                const std::vector<std::string>& words);
-// That `python` could not be started, with errno.
+// The error for a `python` that could not be started. `error`: an errno.
 Status no_python(const std::string& python, int error);
 
 }  // namespace stepscope

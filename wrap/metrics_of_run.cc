@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kVariable[] = "STEPSCOPE_METRICS";
 
-// What the environment asks for where the option is not given.
+// What the environment requests if the option is not given.
 struct Wish {
   bool off = false;
   std::optional<ListenAddress> listen{};
@@ -36,7 +36,7 @@ Result<Wish> read_variable(const std::string& text) {
   return Wish{.listen = *address};
 }
 
-// As `stepscope lake add` names runs and jobs.
+// Names runs and jobs as `stepscope lake add` does.
 RunIdentity identify_run(const std::string& job, const std::vector<std::string>& program) {
   const RunNames names = name_run(job, program);
   const std::string run =

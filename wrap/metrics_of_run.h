@@ -1,4 +1,4 @@
-// The live metrics of `stepscope run`, which its options and the environment ask for.
+// The live metrics of `stepscope run`, as its options and the environment request them.
 #pragma once
 
 #include <memory>
@@ -14,27 +14,28 @@ namespace stepscope {
 
 struct MetricsArguments {
   bool wanted = false;  // --metrics was given
-  std::string address;  // what it was given, or ""
+  std::string address;  // its value, or ""
   double interval_s = 5;
 };
 
-// Does nothing where nobody asked for metrics. Once the program runs, nothing here throws.
+// Does nothing if no metrics were requested. Once the program runs, nothing here throws.
 class MetricsOfRun {
  public:
-  // Errors: kUsage, of an option. Anything else that is wrong becomes a line of start().
-  // `job`: what the user calls it, or "".
+  // Errors: kUsage, for an invalid option. Any other problem becomes a line that start() returns.
+  // `job`: the name that the user gave it, or "".
   static Result<MetricsOfRun> open(const MetricsArguments& arguments, const std::string& job,
                                    const std::vector<std::string>& program);
 
   // Adds the variables by which the program finds the metrics.
   void add_to(Environment& environment);
-  // After the start of the program. Lines for the user; if `quiet`, only about what went wrong.
+  // Call after the program has started. Returns lines for the user; if `quiet`, only about
+  // problems.
   std::vector<std::string> start(bool quiet) noexcept;
-  // The recording is in this store from now on.
+  // From now on, the recording is in this store.
   void follow(const std::string& store);
-  // After the program ended, before the recorder closes the store.
+  // Call after the program has ended, before the recorder closes the store.
   void stop_reading() noexcept;
-  // After the recorder closed the store. Lines about what went wrong.
+  // Call after the recorder has closed the store. Returns lines about problems.
   std::vector<std::string> finish() noexcept;
 
  private:

@@ -18,8 +18,8 @@ std::string start_time() {
   return {text, std::strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &utc)};
 }
 
-// A path must tell runs apart, so {job} is the job's id. Without a launcher there is none but the
-// name and the time.
+// A path must distinguish runs, so {job} is the id of the job. Without a launcher, only the name
+// and the start time identify a run.
 OutputNames output_names(const std::string& job, const std::vector<std::string>& program) {
   const RunNames named = name_run(job, program);
   OutputNames names{.job = named.job_id,
@@ -44,7 +44,7 @@ Result<std::string> output_of(const std::string& text, const std::string& job,
   std::filesystem::create_directories(folder, error);
   if (error) {
     return Status::error(ErrorKind::kIo,
-                         folder.string() + ": cannot be made (" + error.message() + ")");
+                         folder.string() + ": cannot be created (" + error.message() + ")");
   }
   return expanded;
 }

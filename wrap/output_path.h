@@ -1,4 +1,4 @@
-// Where a run is recorded to, and as part of which job.
+// Where a run is recorded, and as part of which job.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace stepscope {
 
-// `text` with its placeholders replaced (profiler/identity/output_name.h). Folders that hold a
-// placeholder are made. `job`: what the user calls it, or "". Errors: kUsage, kIo.
+// `text` with its placeholders replaced (profiler/identity/output_name.h). Creates the folders
+// whose names contain a placeholder. `job`: the name that the user gave it, or "". Errors: kUsage,
+// kIo.
 Result<std::string> output_of(const std::string& text, const std::string& job,
                               const std::vector<std::string>& program);
 

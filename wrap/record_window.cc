@@ -26,12 +26,12 @@ Status read_schedule(const std::string& text, RecordPlan& plan) {
     const std::size_t equals = part.find('=');
     const auto field = fields.find(part.substr(0, equals));
     if (field == fields.end() || equals == std::string::npos) {
-      return bad_schedule(text, "'" + part + "' is none of wait, warmup, active, repeat");
+      return bad_schedule(text, "'" + part + "' is not one of wait, warmup, active, repeat");
     }
     const char* end = part.data() + part.size();
     const auto read = std::from_chars(part.data() + equals + 1, end, *field->second);
     if (read.ec != std::errc() || read.ptr != end || *field->second < 0) {
-      return bad_schedule(text, "'" + part + "' is no number of steps");
+      return bad_schedule(text, "'" + part + "' is not a number of steps");
     }
   }
   if (plan.active == 0) return bad_schedule(text, "active is missing: how many steps to record");

@@ -8,12 +8,12 @@
 
 namespace stepscope {
 
-// Analyses the store, keeps the result in it, and prints the verdict in a few lines on stderr. A
-// long recording is not analysed here: who waits for a prompt should not wait for that.
-// Returns whether the store holds its analysis now.
+// Analyses the store, keeps the result in it, and prints the verdict in a few lines on stderr. Does
+// not analyse a long recording, because the user is waiting for the prompt. Returns whether the
+// store now contains its analysis.
 bool print_summary(const std::string& store, const RunProgress& progress);
 
-// The same without a word, however long the recording is. Errors: those of reading and writing.
+// The same without output, however long the recording is. Errors: those of reading and writing.
 Status analyze_and_keep(const std::string& store);
 
 }  // namespace stepscope

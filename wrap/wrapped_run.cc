@@ -28,7 +28,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-// What a shell returns for these.
+// The exit codes of a shell for these errors.
 constexpr int kCannotExecute = 126;
 constexpr int kNoSuchProgram = 127;
 
@@ -68,7 +68,7 @@ Meta meta_of(const RunArguments& arguments) {
   return meta;
 }
 
-// --duration: ops are recorded for so long from the first step on.
+// --duration: ops are recorded for this long from the first step on.
 class DurationLimit {
  public:
   explicit DurationLimit(double seconds) : seconds_(seconds) {}
@@ -91,7 +91,7 @@ class DurationLimit {
 int watch(const RunArguments& arguments, const Child& child, RunRecorder& recorder,
           MetricsOfRun& metrics) {
   const std::string command = command_line(arguments.program);
-  // The program's own output has the line to itself: it is written over ours.
+  // The program's own output overwrites this line.
   ProgressLine line(2s, 500ms);
   DurationLimit duration(arguments.duration_s);
   recorder.program_started(child.pid());
@@ -120,7 +120,7 @@ WrappedEnd refuse_program(const Status& status) {
   return {status.kind() == ErrorKind::kNotFound ? kNoSuchProgram : kCannotExecute, status};
 }
 
-// Whether the store holds its analysis now.
+// Returns whether the store now contains its analysis.
 bool tell_the_end(const RunArguments& arguments, RunRecorder& recorder, const Status& finished) {
   const std::vector<std::string> notices = recorder.take_notices();
   for (const std::string& notice : notices) say(notice);
@@ -128,13 +128,13 @@ bool tell_the_end(const RunArguments& arguments, RunRecorder& recorder, const St
     say("recording stopped before the program ended: " + finished.message());
     return false;
   }
-  // Whoever reads the store next must know that it is another run's.
+  // The user must know that the store is still that of another run.
   const std::string still =
       recorder.has_store() ? "" : "; " + arguments.output + " is still the earlier recording";
   if (arguments.quiet && still.empty()) return false;
   const RunProgress progress = recorder.progress();
   if (progress.processes == 0) {
-    if (!notices.empty() && still.empty()) return false;  // it came, and was refused
+    if (!notices.empty() && still.empty()) return false;  // a process came, and was refused
     say(name_program(arguments.program).name +
         " never loaded libtorch: there was nothing to record" + still);
     return false;
@@ -142,7 +142,7 @@ bool tell_the_end(const RunArguments& arguments, RunRecorder& recorder, const St
   return !arguments.no_analysis && print_summary(arguments.output, progress);
 }
 
-// With what was recorded until then, where the recording stopped early.
+// If the recording stopped early, adds what was recorded until then.
 void join_lake(const RunArguments& arguments, const RunRecorder& recorder, bool analyzed) {
   if (arguments.lake.empty() || !recorder.has_store()) return;
   if (recorder.progress().processes == 0) return;
@@ -166,7 +166,7 @@ Result<WrappedEnd> run_wrapped(RunArguments arguments) {
   const auto installed = ready_installation();
   if (!installed.ok()) return installed.status();
   if (program->is_static) {
-    say(arguments.program[0] + ": statically linked; it runs, but nothing of it can be seen");
+    say(arguments.program[0] + ": statically linked; it runs, but cannot be recorded");
   }
   const auto folder = PreloadFolder::open(installed->libraries);
   if (!folder.ok()) return folder.status();

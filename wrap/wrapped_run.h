@@ -33,8 +33,8 @@ struct RunArguments {
 };
 
 struct WrappedEnd {
-  // The program's own, or 128 + the signal that killed it; of one that could not be started 126 or
-  // 127, as a shell has it.
+  // The program's own, or 128 + the signal that killed it; 126 or 127 if it could not be started,
+  // as in a shell.
   int exit_code = 0;
   Status refused;  // why it could not be started
 };

@@ -26,7 +26,7 @@ std::vector<AdviceFacts> advise(const AdviceContext& context) {
   std::stable_sort(result.begin(), result.end(), [](const AdviceFacts& a, const AdviceFacts& b) {
     return a.saves_ns > b.saves_ns;
   });
-  // Last, whatever it saves: it says where to work, not what to change.
+  // This advice comes last, whatever it saves: it says where to work, not what to change.
   if (auto advice = faster_line(context)) result.push_back(*std::move(advice));
   return result;
 }
@@ -35,7 +35,7 @@ namespace {
 
 constexpr std::size_t kLeastReadings = 4;
 
-// The counters over the steps from the first to the last analysed one.
+// The counters from the first to the last analysed step.
 class LoopCounters {
  public:
   LoopCounters(const LoopReport& report, const Counters& counters)
@@ -45,14 +45,14 @@ class LoopCounters {
     range_ = {report.steps[report.analysed.front()].start, last.end()};
   }
 
-  // The change of a total per step; 0: unknown, as there are fewer than kLeastReadings readings in
-  // the range.
+  // The change of a total per step; 0: unknown, because the range has fewer than kLeastReadings
+  // readings.
   [[nodiscard]] double a_step(ProcessId process, const char* name) const {
     const CounterSeries* series = counters_.find(process, name);
     if (series == nullptr || series->within(range_).size() < kLeastReadings) return 0;
     return series->change(range_) / steps_;
   }
-  // The mean of a gauge of one of the machine's GPUs; nothing: not sampled.
+  // The mean of a gauge of one of the machine's GPUs; nullopt: not sampled.
   [[nodiscard]] std::optional<double> mean_of_gpu(const char* name, std::int64_t gpu) const {
     const CounterSeries* series = counters_.find(ProcessId::kNone, name, gpu);
     if (series == nullptr) return std::nullopt;
@@ -88,7 +88,7 @@ void add_gpu_use(LoopReport& report, const LoopCounters& counters) {
   }
 }
 
-// Of the loop's process and those it started.
+// The CPU time of the loop's process and those it started.
 double cpu_ns_per_step(const RecordedRun& recording, const LoopReport& report,
                        const LoopCounters& counters) {
   double total = 0;
@@ -115,7 +115,8 @@ int loader_processes(const RecordedRun& recording, const LoopReport& report) {
       [&](const StoredProcess& process) { return process.parent_pid == report.pid; }));
 }
 
-// A thread with a loop of its own is in its phases; scopes and samplers may be anywhere.
+// Counts threads that have ops in most steps but no phases. A thread with phases has a loop of its
+// own; scopes and samplers do not count, because any thread may have them.
 int loader_threads(const RecordedRun& recording, const LoopReport& report,
                    const ThreadMarks& marks) {
   return static_cast<int>(std::count_if(
@@ -146,7 +147,7 @@ std::shared_ptr<const Predictor> make_predictor(const LoopReport& report, const 
                                                 StepSample sample) {
   std::vector<double> times = step_times(report);
   if (split != nullptr && report.recording.removed) {
-    // What a step loses is what the tasks of the loop's thread lose.
+    // A step gets shorter by as much as the tasks of the loop's thread.
     for (SampledStep& step : sample.steps) {
       for (Task& task : step.tasks) {
         if (task.kind != TaskKind::kHost) continue;

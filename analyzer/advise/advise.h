@@ -1,4 +1,4 @@
-// What would make a loop faster, and the step time to expect.
+// Finds what would make a loop faster, and the step time to expect from it.
 #pragma once
 
 #include <memory>

@@ -10,7 +10,7 @@
 namespace stepscope {
 namespace {
 
-// How often a step reads one value with .item(), where that waits for the device.
+// How often a step waits for the device to read one value with .item().
 double waiting_reads(const AdviceContext& context) {
   const PathFlags reads = paths_named(context, {"aten::item"});
   const std::vector<Task>& tasks = context.predictor.graph().tasks;

@@ -24,7 +24,7 @@ double AdviceContext::busy_share() const {
     if (op.phase == phase_name(PhaseKind::kInput)) in_ops += static_cast<double>(op.self_ns);
   }
   const double waits = share(Category::kInput) * step_ns() * report.op_step_count();
-  // Work that waits for a core is work.
+  // Work that waits for a core is still work.
   const double works = report.input.busy_share() + report.input.starved_share();
   return std::max(std::min(works, 1.0), waits > 0 ? std::min(in_ops / waits, 1.0) : 0);
 }
@@ -32,7 +32,7 @@ double AdviceContext::busy_share() const {
 double AdviceContext::cores_left_by_others() const {
   const CoreUse& use = report.starvation.cores;
   if (use.available <= 0 || use.own <= 0) return static_cast<double>(cores());
-  // Whatever others take, the scheduler gives each program a share.
+  // However much others use, the scheduler gives each program a share.
   constexpr double kLeastShare = 0.25;
   return std::max(use.available - use.others - use.stolen, kLeastShare * use.available);
 }

@@ -14,13 +14,13 @@
 namespace stepscope {
 
 inline constexpr double kLeastInputShare = 0.05;  // below it, no advice about input
-inline constexpr int kMostWorkers = 16;           // of a loader, that advice tries
-inline constexpr double kAsGood = 1.01;           // × the best step; not worth another worker
+inline constexpr int kMostWorkers = 16;           // the most workers of a loader that advice tries
+inline constexpr double kAsGood = 1.01;           // up to this × the best step counts as the best
 inline constexpr double kLeastSaving = 0.02;      // of the step; below it, no advice at all
 
 struct AdviceContext {
   const LoopReport& report;
-  const Predictor& predictor;  // one that can predict
+  const Predictor& predictor;  // it can predict
   const RecordedRun& recording;
 
   [[nodiscard]] double step_ns() const { return predictor.measured_ns(); }
@@ -54,11 +54,12 @@ AdviceFacts without_prediction(const AdviceContext& context, AdviceFacts advice)
 // Mean calls per step of the ops with this name, outside input.
 double calls_a_step(const AdviceContext& context, std::string_view name);
 
-// Whether the usual step waits for input about as long as the mean one. Where most wait for less,
-// who makes the batches keeps up but for some of them.
+// Whether the usual step waits for input about as long as the mean step. If most steps wait for
+// less, the producers of the batches keep up with all but a few steps.
 bool most_steps_wait(const LoopReport& report);
 
-// Many values are read from tensors one at a time; reading a loss and a metric takes only a few.
+// Whether many values are read from tensors one at a time; reading a loss and a metric takes only a
+// few.
 bool reads_value_by_value(const AdviceContext& context);
 
 // The paths whose innermost op has one of these names.

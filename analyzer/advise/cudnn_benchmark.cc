@@ -1,9 +1,10 @@
 // Convolutions with the same shapes in every step, where cuDNN guesses the fastest algorithm
 // instead of measuring it.
 //
-// Where the recording does not say whether benchmark mode is on (an imported trace, processes that
-// disagree), the kernels do: the mode tries algorithms the first time a shape occurs, and most of
-// them run kernels that never occur again. If the first step has no such kernels, the mode was off.
+// If the recording does not say whether benchmark mode is on (an imported trace, processes that
+// disagree), the kernels show it: the mode tries algorithms the first time a shape occurs, and most
+// of them run kernels that never occur again. If the first step has no such kernels, the mode was
+// off.
 #include <utility>
 
 #include "analyzer/advise/rules.h"

@@ -11,12 +11,12 @@
 namespace stepscope {
 namespace {
 
-// What torch.nn's dropout layers call (aten/src/ATen/native/Dropout.cpp). In evaluation mode each
-// returns its input.
+// The ops that torch.nn's dropout layers call (aten/src/ATen/native/Dropout.cpp). In evaluation
+// mode each returns its input.
 constexpr std::array<std::string_view, 4> kDropouts = {
     "aten::dropout", "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout"};
 
-// What they call to choose what is dropped, in training mode only.
+// The ops that these call, in training mode only, to choose what to drop.
 constexpr std::array<std::string_view, 3> kChoices = {"aten::bernoulli_", "aten::native_dropout",
                                                       "aten::_fused_dropout"};
 

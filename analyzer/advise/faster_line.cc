@@ -11,11 +11,11 @@
 namespace stepscope {
 namespace {
 
-constexpr double kLeastOfCategory = 0.3;  // less is not where to begin
+constexpr double kLeastOfCategory = 0.3;  // a smaller share is not worth starting with
 constexpr double kTwice = 2;
 
 std::string place_text(const LineShare& line, const AdviceContext& context) {
-  return told_file(line.file, context.recording.facts.working_folder) + ":" +
+  return display_file(line.file, context.recording.facts.working_folder) + ":" +
          std::to_string(line.line);
 }
 
@@ -45,7 +45,7 @@ std::optional<AdviceFacts> faster_line(const AdviceContext& context) {
   if (context.input_matters()) {
     auto advice =
         advice_for(context, LinePlace::kWorker, "input", use.worker_samples, LineTime::kBatch);
-    // Where workers make the batches, the loop's own line is the one that waits for them.
+    // If workers make the batches, the loop's own line only waits for them.
     if (!advice && !loader_option(context.report.input.loader, "num_workers"))
       advice =
           advice_for(context, LinePlace::kLoop, "input", use.loop_samples, LineTime::kInputWait);

@@ -8,9 +8,9 @@
 
 namespace stepscope {
 
-// Only of threads that share the work of one op and wait for one another: taking some away makes
-// room. Workers that are independent of one another keep the cores busy however many there are.
-// What threads spin away while they wait counts as running, so how much is saved is not known.
+// Only for threads that share the work of one op and wait for one another: with fewer of them, each
+// has a core. Independent workers keep the cores busy however many there are. Threads that spin
+// while they wait count as running, so the saving is unknown.
 std::optional<AdviceFacts> fewer_threads(const AdviceContext& context) {
   const Starvation& starvation = context.report.starvation;
   if (!cores_taken_by(context.report, CoreTaker::kOwnThreads) ||

@@ -68,7 +68,7 @@ OptimizerOps optimizer_ops(const LoopReport& report) {
     ns_a_tensor.push_back(static_cast<double>(op.self_ns) / tensors);
   }
   result.calls /= static_cast<std::int64_t>(report.op_steps.size());
-  // The median: an op that makes a new tensor pays for its pages too.
+  // The median, because an op that makes a new tensor also pays for its pages.
   if (!ns_a_tensor.empty()) result.fused_ns = kFusedTensors * upper_median(ns_a_tensor);
   return result;
 }
@@ -78,7 +78,7 @@ OptimizerOps optimizer_ops(const LoopReport& report) {
 std::optional<AdviceFacts> fused_optimizer(const AdviceContext& context) {
   const OptimizerOps ops = optimizer_ops(context.report);
   if (ops.calls < kManyOps || ops.fused) return std::nullopt;
-  // On a device the ops' arithmetic is that of their kernels, which are left as they are.
+  // On a device, the arithmetic is in the kernels, which stay unchanged.
   const bool on_device = !context.predictor.graph().streams.empty();
   const auto arithmetic = paths_inside(context.predictor.paths(), [&](StringId name) {
     return !on_device && tensors_of(context.recording.text(name)) > 0;

@@ -11,10 +11,10 @@
 namespace stepscope {
 namespace {
 
-constexpr double kDrawsForSamples = 1;  // a step; what shuffles or seeds an epoch draws less often
+constexpr double kDrawsForSamples = 1;  // per step; shuffling or seeding an epoch draws less often
 
-// Whether an op of this name draws random numbers: each of torch's functions that do ends in one of
-// these. randperm is a sampler's.
+// Whether an op of this name draws random numbers: all of torch's random functions call one of
+// these. randperm is left out, because samplers use it.
 bool draws(std::string_view op) {
   constexpr std::array<std::string_view, 6> kNames = {"aten::random_",     "aten::uniform_",
                                                       "aten::normal_",     "aten::bernoulli_",
@@ -22,8 +22,8 @@ bool draws(std::string_view op) {
   return std::find(kNames.begin(), kNames.end(), op) != kNames.end();
 }
 
-// Whether samples have a random part, as random crops and flips are. Draws of Python's or NumPy's
-// own are no ops and cannot be seen.
+// Whether samples have a random part, as random crops and flips are. Random numbers from Python or
+// NumPy are not drawn by ops and cannot be seen.
 bool draws_for_samples(const LoopReport& report) {
   std::int64_t calls = 0;
   for (const OpRow& op : report.ops) {
@@ -38,7 +38,7 @@ std::optional<AdviceFacts> input_cache(const AdviceContext& context) {
   const double busy_share = context.busy_share();
   if (!context.input_matters() || context.report.input.inferred || busy_share < 0.5)
     return std::nullopt;
-  // What the loop's thread does then is to take over what its workers have made.
+  // With workers, the loop's thread only takes over the batches that they made.
   if (loader_option(context.report.input.loader, "num_workers")) return std::nullopt;
   const auto collating = paths_inside(context.predictor.paths(), [&](StringId name) {
     return collates(context.recording.text(name));

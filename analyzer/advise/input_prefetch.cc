@@ -12,7 +12,7 @@
 namespace stepscope {
 namespace {
 
-// Work needs a core for each worker; a wait for a disk or a network does not.
+// Workers that compute need a core each; workers that wait for a disk or a network do not.
 int most_workers(const AdviceContext& context) {
   if (context.busy_share() < 0.5) return kMostWorkers;
   return static_cast<int>(std::clamp<std::int64_t>(context.cores(), 1, kMostWorkers));
@@ -49,7 +49,7 @@ std::optional<AdviceFacts> input_prefetch(const AdviceContext& context) {
       .works = context.busy_share() >= 0.5,
       .fills_cores = steps[wanted - 1] <= least_step_ns(context) * kAsGood,
       .cores = context.cores(),
-      // Where the CPU time of the run is known, the cores that training leaves are too, and the
+      // If the CPU time of the run is known, so are the cores that training leaves, and the
       // prediction is not below what they allow.
       .knows_free_cores = use.cpu_ns > 0 && context.report.starvation.cores.available > 0,
       .data_loader = is_data_loader(loader)};

@@ -18,8 +18,8 @@ constexpr double kMostFaultNs = 4000;
 // faults amount to less than this share of the allocated tensor memory, that may explain them.
 constexpr double kLeastOfTensors = 0.25;
 
-// At most half of the memory touched for the first time makes the process larger: the rest is
-// returned.
+// Whether memory is returned: at most half of the memory touched for the first time makes the
+// process larger.
 bool gives_back(const LoopUse& use) {
   const double touched = use.minor_faults * kPageBytes;
   const bool mapped = use.loader_processes > 0 && touched < kLeastOfTensors * use.tensor_bytes;

@@ -1,5 +1,5 @@
-// The range in which a step likely lies that was predicted: by how far earlier predictions were
-// from real steps.
+// The range in which a predicted step time likely lies, from how far earlier predictions were from
+// real steps.
 #pragma once
 
 #include <optional>
@@ -15,16 +15,16 @@ struct RatioRange {
   double high = 1;
 };
 
-// Source: bench/predict/ranges.py, from the rounds in bench/results/epyc-2core-predict*.json. Of
-// programs that a range was not made from, it held more than 80 % of the rounds.
+// Source: bench/predict/ranges.py, from the rounds in bench/results/epyc-2core-predict*.json. For
+// programs that were not used to make a range, it contained more than 80 % of the rounds.
 inline constexpr RatioRange kOfWorkers{1.00, 1.80};  // batches made by threads or processes
 inline constexpr RatioRange kOfOtherRules{0.69, 1.28};
 
 // Nothing for rules that were not compared with real steps: those about devices and starved
-// threads, and bounds.
+// threads, and those that give a bound.
 std::optional<RatioRange> measured_to_predicted(std::string_view rule);
 
-// The range around advice.predicted_step_ns; nothing where its rule has none or nothing is saved.
+// The range around advice.predicted_step_ns; nothing if its rule has none or nothing is saved.
 std::optional<LikelyStep> likely_range(const AdviceFacts& advice);
 
 }  // namespace stepscope

@@ -27,7 +27,7 @@ std::vector<FunctionShare> functions_in(const LoopReport& report, LinePlace plac
   for (const LineShare& line : report.lines) {
     if (line.place != place || line.category != category || is_library_file(line.file)) continue;
     FunctionShare& function = functions[{line.file, line.function}];
-    if (function.share == 0) function.top = line;  // the lines come by size
+    if (function.share == 0) function.top = line;  // lines are sorted by size
     function.share += line.share;
     function.ci_low += line.ci_low;
     function.ci_high = std::min(function.ci_high + line.ci_high, 1.0);
@@ -45,14 +45,14 @@ std::optional<double> step_with_faster(const AdviceContext& context, LinePlace p
   const double saved = share * (1 - 1 / factor);
   const bool of_input = category == "input";
   if (place == LinePlace::kLoop) {
-    // Of a wait that a device did not notice, nothing would be gained.
+    // Shortening a wait that delayed no device would gain nothing.
     double ns = category_ns(context.report.phases, category);
     if (of_input) ns = std::min(ns, context.share(Category::kInput) * step);
     return std::max(step - saved * ns, 0.0);
   }
   if (!of_input || !context.input_matters() || !most_steps_wait(context.report))
     return std::nullopt;
-  // All of a worker's time for a batch is `producers` steps, and it is that which shrinks.
+  // A worker makes a batch while as many steps pass as there are workers; that whole time shrinks.
   const double rest = step * (1 - context.share(Category::kInput));
   return std::max({step * (1 - saved), rest, least_step_ns(context) * (1 - saved)});
 }

@@ -21,9 +21,9 @@ struct FunctionShare {
 std::vector<FunctionShare> functions_in(const LoopReport& report, LinePlace place,
                                         std::string_view category);
 
-// The mean step, ns, if `share` of a place and category took 1 / `factor` of its time. Workers make
-// batches side by side: the loop waits for the slowest part of that. Nothing where the waits do not
-// come from what the workers do all the time.
+// The mean step, in ns, if `share` of a place and category took 1 / `factor` of its time. Workers
+// make batches in parallel with the step, which then takes as long as the slowest of three: the
+// workers, the rest of the step, and the cores. Nothing if most steps do not wait for the workers.
 std::optional<double> step_with_faster(const AdviceContext& context, LinePlace place,
                                        std::string_view category, double share, double factor);
 

@@ -6,7 +6,7 @@ namespace {
 constexpr std::string_view kOpening = "DataLoader(";
 constexpr std::string_view kTrainer = "Trainer: ";
 
-// The loader itself.
+// The name of the loader alone.
 std::string_view without_owner(std::string_view name) {
   return name.starts_with(kTrainer) ? name.substr(kTrainer.size()) : name;
 }

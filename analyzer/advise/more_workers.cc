@@ -23,14 +23,14 @@ int workers_of(std::string_view loader) {
 
 }  // namespace
 
-// The workers are the bottleneck: together they deliver a batch a step, so each takes as many steps
-// for one as there are workers.
+// The workers are the bottleneck: together they deliver one batch per step, so each takes as many
+// steps for a batch as there are workers.
 std::optional<AdviceFacts> more_workers(const AdviceContext& context) {
   const std::string& loader = context.report.input.loader;
   const int workers = workers_of(loader);
   if (workers < 1 || workers >= kMostWorkers || !context.input_matters()) return std::nullopt;
   if (context.busy_share() >= 0.5 || !most_steps_wait(context.report)) return std::nullopt;
-  const double batch = context.step_ns() * workers;  // ns of a worker
+  const double batch = context.step_ns() * workers;  // ns of a worker per batch
   const double rest = context.step_ns() * (1 - context.share(Category::kInput));
   const double least = std::max(rest, least_step_ns(context));
   const auto most = static_cast<int>(

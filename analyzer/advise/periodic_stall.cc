@@ -16,7 +16,7 @@ std::optional<AdviceFacts> periodic_stall(const AdviceContext& context) {
   const auto worst = std::max_element(
       populations.begin(), populations.end(),
       [&](const Population& a, const Population& b) { return excess(a) < excess(b); });
-  // That advice says what to do about it.
+  // The advice on persistent workers says what to do about it.
   if (worst->cause.category == Category::kInput && persistent_workers(context)) return std::nullopt;
   const double saved = excess(*worst) / static_cast<double>(context.report.analysed.size());
 

@@ -1,5 +1,5 @@
-// A PyTorch loader starts its workers anew in each epoch, unless it is told to keep them: the first
-// batch of an epoch takes that much longer.
+// A PyTorch loader restarts its workers in each epoch unless it is told to keep them, so the first
+// batch of an epoch takes longer.
 #include <algorithm>
 #include <utility>
 #include <vector>

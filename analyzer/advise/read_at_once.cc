@@ -1,4 +1,4 @@
-// Results that are read one value at a time: each .item() is an op, and with a device a wait.
+// Results that are read one value at a time: each .item() is an op and, with a device, a wait.
 #include <utility>
 
 #include "analyzer/advise/rules.h"

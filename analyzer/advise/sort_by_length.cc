@@ -1,4 +1,5 @@
-// Batches of samples of any length: each is padded to its longest, and the padding is computed too.
+// Batches of samples with different lengths: each batch is padded to its longest sample, and the
+// padding is computed, too.
 #include <utility>
 
 #include "analyzer/advise/rules.h"

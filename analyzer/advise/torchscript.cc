@@ -16,7 +16,7 @@ constexpr std::int64_t kGap = 50'000;        // ns; a longer gap is not just the
 constexpr double kLeftOfGaps = 0.1;  // TorchScript's interpreter (bench/predict: eager and frozen)
 
 // The share of a call spent in short gaps, over the fastest quarter of the calls. The slower calls
-// also waited, anywhere, for a processor that other programs were using.
+// also waited, at any point, for a processor that other programs were using.
 double gap_share(const StepGraph& graph) {
   struct Call {
     std::int64_t whole = 0;
@@ -45,7 +45,8 @@ std::optional<AdviceFacts> torchscript(const AdviceContext& context) {
   const OpFacts& facts = context.report.op_facts;
   if (context.report.trains || facts.scripted > 0) return std::nullopt;
   if (!facts.ops_are_same() || !facts.shapes_are_same()) return std::nullopt;
-  // The code between the ops is the loop that reads the values, which is no part of the model.
+  // In that case, the code between the ops is the loop that reads the values, not part of the
+  // model.
   if (reads_value_by_value(context)) return std::nullopt;
   const double share = gap_share(context.predictor.graph());
   if (share < kLeastShare) return std::nullopt;

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::int64_t kProgressEvery = 1 << 16;
 
-// The marks of the recording tell. Without them, a windowed recording has the ops of its window
-// only; in any other the ops are all there or not at all.
+// The marks of the recording show it. Without them, a windowed recording has the ops of its window
+// only; any other has all ops or none.
 OpsRecorded ops_recorded(const RecordedRun& recording, const OpCoverage& coverage,
                          ProcessId process, TimeRange step, bool has_ops) {
   const OpsRecorded marked = coverage.of(process, step);
@@ -39,12 +39,12 @@ class Router {
     by_process_[loop.process].push_back(sweeper.get());
     sweepers_.push_back(std::move(sweeper));
   }
-  // The loop of that thread; null: it has none.
+  // The sweeper of the thread's loop; null: the thread has none.
   [[nodiscard]] LoopSweeper* own(ThreadId thread) const {
     const auto known = own_.find(thread);
     return known == own_.end() ? nullptr : known->second;
   }
-  // Of the thread's process.
+  // The sweepers of all loops in the thread's process.
   [[nodiscard]] std::span<LoopSweeper* const> around(ThreadId thread) const {
     const auto process = process_of_.find(thread);
     if (process == process_of_.end()) return {};
@@ -62,7 +62,7 @@ class Router {
   std::unordered_map<ThreadId, ProcessId> process_of_;
 };
 
-// By process: the threads that call a device and have no loop of their own.
+// For each process, the threads that call a device and have no loop of their own.
 std::map<ProcessId, std::set<ThreadId>> launching_threads(const RecordedRun& recording,
                                                           const DeviceWork& devices,
                                                           const std::vector<Loop>& loops) {

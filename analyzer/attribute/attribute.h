@@ -2,9 +2,9 @@
 // category, as the loop thread saw it and as each device that worked for the loop did.
 //
 // Memory: a few slices a step, tables of kMostNames op names, and a reorder window of
-// kReorderWindow ops (24 bytes each); it does not grow with the number of ops. Threads of a store
-// interleave, and a parent comes after its children, so a step is swept only once the stream is a
-// window ahead of it. An op that arrives later than that (its step was swept) is counted in
+// kReorderWindow ops (24 bytes each); it does not grow with the number of ops. The threads in a
+// store interleave, and a parent comes after its children, so a step is swept only when the stream
+// is a window ahead of it. An op that arrives later than that (its step was swept) is counted in
 // late_ops and otherwise left out; the sums stay exact.
 #pragma once
 
@@ -51,11 +51,11 @@ struct AttributeOptions {
 enum class StepRole : std::uint8_t { kSteady, kWarmUp, kLeftOut };
 
 struct AttributedStep {
-  TimeRange range;                   // of Loop::steps, without segments at its edges
+  TimeRange range;                   // as in Loop::steps, without segments at its edges
   Duration paused{0};                // in segments inside it
   std::int64_t op_count = 0;         // of the loop's own thread
-  bool ops_recorded = false;         // its ops, not only its phases
-  bool ops_in_part = false;          // ops_recorded is false: some ops are there, not all
+  bool ops_recorded = false;         // its ops were recorded, not only its phases
+  bool ops_in_part = false;          // some of its ops are there, not all; ops_recorded is false
   StepAccount account;               // of the loop thread
   std::vector<StepAccount> devices;  // of each of AttributedLoop::devices
 
@@ -69,11 +69,11 @@ struct AttributedLoop {
   std::vector<KernelTable> warm_up_kernels;
   OpTable steady_ops;
   OpTable warm_up_ops;
-  std::vector<PhaseKind> call_phases;               // LoopDevices::take_call_phases()
-  std::vector<std::vector<OpBlock>> kernel_blocks;  // of each device; as op_blocks, of kernels
+  std::vector<PhaseKind> call_phases;               // from LoopDevices::take_call_phases()
+  std::vector<std::vector<OpBlock>> kernel_blocks;  // like op_blocks, of each device's kernels
   std::vector<OpBlock> op_blocks;  // of the steps that are not left out and have ops
   std::int64_t late_ops = 0;
-  // Where some steps have ops and others none: what recording them cost, and how to take it out.
+  // If some steps have ops and others none: what recording the ops cost, and how to subtract it.
   std::shared_ptr<const PhaseSplit> split;
   // How many names share the rows of kFurtherNames in the tables and blocks.
   std::int64_t merged_ops = 0;

@@ -12,10 +12,10 @@ namespace {
 class UnmarkedOptimizers {
  public:
   void add(const Phase& optimizer) {
-    // One that ends no later than one before it is never the first around anything.
+    // An optimizer step that ends no later than an earlier one is never the first around a pass.
     if (open_.empty() || end_of(optimizer) > end_of(*open_.back())) open_.push_back(&optimizer);
   }
-  // The first that lies around `backward`; null: none does.
+  // The first optimizer step around `backward`; null: there is none.
   [[nodiscard]] const Phase* around(const Phase& backward) const {
     const auto first = std::partition_point(
         open_.begin(), open_.end(),
@@ -41,7 +41,7 @@ bool has_mark(const std::vector<SessionTime>& marks, const Phase& optimizer) {
   return mark != marks.end() && *mark < end_of(optimizer);
 }
 
-// What begins in [begin, end) of the optimizer step is the forward pass of its closure.
+// Marks what begins in [begin, end) of the optimizer step as the forward pass of its closure.
 void mark_forward(std::vector<Span>& spans, SessionTime begin, SessionTime end) {
   auto span = std::partition_point(spans.begin(), spans.end(),
                                    [begin](const Span& s) { return s.range.start < begin; });
@@ -57,10 +57,10 @@ void mark_forward(std::vector<Span>& spans, SessionTime begin, SessionTime end) 
 void mark_unmarked_closures(std::vector<Span>& spans, const std::vector<Phase>& phases) {
   const std::vector<SessionTime> marks = closure_marks(phases);
   UnmarkedOptimizers optimizers;
-  const Phase* optimizer = nullptr;  // around the last backward pass
-  const Phase* backward = nullptr;   // that one
+  const Phase* optimizer = nullptr;  // the one around the last backward pass
+  const Phase* backward = nullptr;   // the last backward pass
   const Phase* zero_grad = nullptr;  // the last that began
-  bool clears_first = true;          // the closure of `optimizer`
+  bool clears_first = true;          // whether the closure of `optimizer` does
   std::size_t known = 0;
   for (const Phase& phase : phases) {
     if (phase.kind == PhaseKind::kZeroGrad) zero_grad = &phase;

@@ -1,4 +1,4 @@
-// Closures of optimizer steps that nobody marked: of imported traces, of older recordings and of
+// Unmarked closures of optimizer steps: in imported traces, in older recordings, and in those of
 // optimizers that Stepscope does not know. steps/closures.h has the marked ones.
 #pragma once
 
@@ -9,16 +9,17 @@
 
 namespace stepscope {
 
-// Inside an optimizer step that runs backward passes, what leads to the first of them is the
-// forward pass of the closure: on the longer side of its zero_grad. Behind a backward pass,
-// the optimizer's own work comes first. Which part of the time up to the next backward pass is a
-// forward pass again depends on when the closure clears the gradients, which the first shows:
+// Inside an optimizer step that runs backward passes, the time before the first of them is the
+// forward pass of the closure: the part on the longer side of its zero_grad. After a backward pass,
+// the optimizer's own work comes first. Which part of the time up to the next backward pass is
+// again a forward pass depends on when the closure clears the gradients, which the first pass
+// shows:
 //
 //   zero_grad first   step │ zero_grad  forward  backward │ own work  zero_grad  forward  backward
 //   in the middle     step │ forward  zero_grad  backward │ forward   zero_grad  backward
 //
-// Without zero_grad all of it is the optimizer's. `spans` tile a step; `phases` are those that
-// touch it, by start.
+// Without zero_grad, all of that time is the optimizer's. `spans` tile a step; `phases` are those
+// that touch it, by start.
 void mark_unmarked_closures(std::vector<Span>& spans, const std::vector<Phase>& phases);
 
 }  // namespace stepscope

@@ -15,7 +15,7 @@ class Cursor {
  public:
   explicit Cursor(std::span<const Run> runs) : runs_(runs) {}
 
-  // The run at `now`, or null in a gap. `next` is lowered to where that answer changes.
+  // The run at `now`, or null in a gap. Lowers `next` to the time at which that answer changes.
   const Run* at(SessionTime now, SessionTime& next) {
     while (index_ < runs_.size() && runs_[index_].range.end <= now) ++index_;
     if (index_ == runs_.size()) return nullptr;

@@ -18,7 +18,8 @@ std::vector<DeviceRun>& of(DeviceRuns& runs, Category category) {
   }
 }
 
-// Activities come by start. While several run (on other streams), the time is that of the first.
+// Activities come by start. While several run (on different streams), the time counts for the
+// first.
 void add(std::vector<DeviceRun>& runs, const DeviceActivity& activity, TimeRange frame) {
   SessionTime start = std::max(activity.start, frame.start);
   if (!runs.empty()) start = std::max(start, runs.back().range.end);
@@ -26,7 +27,7 @@ void add(std::vector<DeviceRun>& runs, const DeviceActivity& activity, TimeRange
   if (start < end) runs.push_back({{start, end}, activity.call});
 }
 
-// Where a gap ends: of the runs that begin there, the one that was launched first.
+// Of the runs that begin where a gap ends, finds the one that was launched first.
 class NextRun {
  public:
   NextRun(const DeviceWork& work, const DeviceActivity* after)

@@ -8,7 +8,7 @@
 namespace stepscope {
 namespace {
 
-// Without their suffixes: _v2, _ptsz, … Calls of the driver that only differ in those wait alike.
+// Without suffixes such as _v2 and _ptsz: driver calls that differ only in these wait alike.
 constexpr std::array<std::string_view, 6> kSyncCalls = {
     "cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize",
     "cuCtxSynchronize",      "cuStreamSynchronize",   "cuEventSynchronize"};
@@ -24,14 +24,14 @@ bool begins_with_any(std::string_view name, const std::array<std::string_view, k
                      [name](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-// cudaMemcpy, cudaMemcpy2D, cuMemcpyHtoD_v2: return when the copy is done. Those between places on
-// devices do not, which is all that a name does not tell.
+// cudaMemcpy, cudaMemcpy2D, cuMemcpyHtoD_v2 return when the copy is done. Copies within or between
+// devices return earlier, but the name does not always show that.
 bool is_blocking_copy(std::string_view name) {
   const bool copies = name.starts_with("cudaMemcpy") || name.starts_with("cuMemcpy");
   return copies && name.find("Async") == std::string_view::npos;
 }
 
-// A function of a name, called once a name.
+// Caches a function of a name, which is called once per name.
 template <typename Value, typename Function>
 class ByName {
  public:
@@ -80,13 +80,13 @@ class DeviceWork::Builder {
  private:
   void sort_calls(DeviceWork& work, std::vector<std::int64_t>& correlations);
   [[nodiscard]] std::uint32_t launch_of(const DeviceWork& work, std::int64_t correlation);
-  // `describe` sets what is the kind's own: the category, and the name if it has one.
+  // `describe` sets the fields specific to the kind: the category, and the name if it has one.
   template <typename Event, typename Describe>
   Status read_kind(const RecordedRun::Source<Event>& source, DeviceWork& work, Describe describe);
 
   const RecordedRun& recording_;
   std::unordered_map<StreamId, DeviceId> device_of_;
-  std::size_t hint_ = 0;  // activities are recorded about as they were launched
+  std::size_t hint_ = 0;  // activities are recorded roughly in the order of their launches
 };
 
 Status DeviceWork::Builder::read_calls(DeviceWork& work) {
@@ -114,7 +114,7 @@ void DeviceWork::Builder::sort_calls(DeviceWork& work, std::vector<std::int64_t>
     const std::int64_t correlation = correlations[calls[i].row - 1];
     if (correlation != 0) work.launchers_.push_back({correlation, static_cast<std::uint32_t>(i)});
   }
-  // A call of the runtime and the call of the driver inside it may share a number: the outer one.
+  // A runtime call and the driver call inside it may share a number: the outer one counts.
   auto& launchers = work.launchers_;
   std::sort(launchers.begin(), launchers.end(), [&](const Launcher& a, const Launcher& b) {
     if (a.correlation != b.correlation) return a.correlation < b.correlation;

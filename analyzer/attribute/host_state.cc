@@ -11,7 +11,7 @@ struct CallRun {
   CallClass kind = CallClass::kLaunch;
 };
 
-// Calls of the driver lie in calls of the runtime; the inner one knows better.
+// Driver calls lie in runtime calls; the inner one is more specific.
 std::vector<CallRun> flatten_calls(std::span<const HostCall> calls, TimeRange frame) {
   std::vector<CallRun> runs;
   Innermost innermost;
@@ -36,7 +36,7 @@ Category category_of(CallClass kind) {
   return Category::kLaunch;
 }
 
-// With a device, what ops do on the host is launching.
+// With a device, the host time of ops is launching.
 Category without_compute(Category category) {
   return category == Category::kCompute ? Category::kLaunch : category;
 }

@@ -23,8 +23,8 @@ struct HostState {
 };
 
 // The states of the loop thread: they tile the segments. Waiting for input is input, whatever runs
-// inside the wait; else an API call decides; else an op of any kind is kLaunch, since its purpose
-// on the host is to submit work to the device.
+// inside the wait; otherwise an API call decides; otherwise an op of any kind is kLaunch, since its
+// purpose on the host is to submit work to the device.
 std::vector<HostState> loop_states(std::span<const Segment> segments,
                                    std::span<const HostCall> calls);
 

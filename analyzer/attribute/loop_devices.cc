@@ -7,8 +7,8 @@
 namespace stepscope {
 namespace {
 
-// What the loop thread was in, where the segments say that the device (or its delay) was something
-// else: it is hidden behind that.
+// Counts as hidden what the loop thread was in while the segments attribute the time to something
+// else, which it is hidden behind.
 void hide_loop_time(std::span<const DeviceSegment> segments, std::span<const HostState> loop,
                     StepAccount& account) {
   Cursor<HostState> states(loop);
@@ -38,7 +38,7 @@ void add_up(std::span<const DeviceSegment> segments, StepAccount& account) {
   }
 }
 
-// A kernel counts as a whole in the step that it began in.
+// A kernel counts wholly in the step in which it began.
 void count_kernels(std::span<const DeviceActivity> begun, const HostView& host, TableNames& names,
                    KernelTable* kernels, OpSeries* series) {
   if (kernels == nullptr && series == nullptr) return;
@@ -76,7 +76,7 @@ std::span<const HostCall> LoopDevices::CallWindow::advance(TimeRange frame) {
   return rest.first(static_cast<std::size_t>(last - rest.begin()));
 }
 
-// Work belongs to the phase that it was launched in, however much later it runs.
+// Work belongs to the phase in which it was launched, however much later it runs.
 void LoopDevices::note_phases(std::span<const HostCall> calls, TimeRange frame) {
   Cursor<HostState> states{std::span<const HostState>(loop_states_)};
   for (const HostCall& call : calls) {

@@ -18,31 +18,31 @@
 
 namespace stepscope {
 
-// Ops of a frame by thread, sorted for nesting; of the threads that launch, without the loop's own.
+// Ops of a frame by thread, sorted for nesting. Only of threads that launch, except the loop's own.
 using OpsByThread = std::map<ThreadId, std::vector<BufferedOp>>;
 
 class LoopDevices {
  public:
-  // `threads`: those that may work for the loop: its own, and those of its process that have no
-  // loop of their own.
+  // `threads`: those that may work for the loop, namely its own thread and the threads of its
+  // process that have no loop of their own.
   LoopDevices(const DeviceWork& work, ThreadId loop_thread, const std::set<ThreadId>& threads);
 
   // In order; empty: the loop works on the host alone.
   [[nodiscard]] const std::vector<DeviceId>& devices() const { return devices_; }
-  // Whether the ops of another thread than the loop's matter.
+  // Whether the ops of `thread`, which is not the loop's, matter.
   [[nodiscard]] bool launches(ThreadId thread) const { return launchers_.contains(thread); }
 
-  // `segments` tile `frame`; frames come in order, each starts where the one before ended. Adds to
-  // accounts[i] what devices()[i] did, and to kernels[i] and series[i], unless they are null, what
-  // it ran.
+  // `segments` tile `frame`; frames come in order, each starting where the previous one ended. Adds
+  // what devices()[i] did to accounts[i], and the kernels it ran to kernels[i] and series[i],
+  // unless these are null.
   void sweep(TimeRange frame, std::span<const Segment> segments, const OpsByThread& ops,
              std::vector<StepAccount>& accounts, std::vector<KernelTable>* kernels,
              std::vector<OpSeries>* series = nullptr);
 
   // How many names share rows of the tables.
   [[nodiscard]] std::int64_t merged_kernels() const { return kernel_names_.merged(); }
-  // The phase of the loop at each call of its threads, kNone outside the frames; by the index of
-  // the call. sweep() must not be called after it.
+  // The phase of the loop at each call of its threads, by the index of the call; kNone outside the
+  // frames. sweep() must not be called after it.
   std::vector<PhaseKind> take_call_phases() { return std::move(phases_); }
 
  private:
@@ -66,14 +66,14 @@ class LoopDevices {
   std::vector<DeviceCursor> cursors_;       // of devices_
   std::map<ThreadId, CallWindow> windows_;  // of the loop's thread and the launchers
   std::set<ThreadId> launchers_;            // without the loop's thread
-  std::vector<PhaseKind> phases_;           // of each call: what the loop was in
+  std::vector<PhaseKind> phases_;           // of the loop at each call
   TableNames kernel_names_;
 
-  // Of the frame that is being swept.
+  // Of the frame being swept.
   std::map<ThreadId, std::span<const HostCall>> calls_;
   const OpsByThread* ops_ = nullptr;
   std::vector<HostState> loop_states_;
-  std::map<ThreadId, std::vector<HostState>> thread_states_;  // made when first asked for
+  std::map<ThreadId, std::vector<HostState>> thread_states_;  // computed on first use
 };
 
 }  // namespace stepscope

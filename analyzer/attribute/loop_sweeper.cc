@@ -31,7 +31,7 @@ LoopSweeper::LoopSweeper(const Loop& loop, const std::vector<Phase>& phases,
     result_.steps.push_back({own, paused, 0, false, false, {}, {}});
   }
   if (config_.in_parts) {
-    // To record an op costs less than to run the smallest one.
+    // Recording an op costs less than running the smallest one.
     constexpr Duration kUnknown{2000};
     const Duration smallest = config_.launch_overhead;
     split_ = std::make_shared<PhaseSplit>(smallest > Duration{0} ? smallest : kUnknown);
@@ -41,7 +41,7 @@ LoopSweeper::LoopSweeper(const Loop& loop, const std::vector<Phase>& phases,
   if (config_.devices) result_.devices = config_.devices->devices();
 }
 
-// The first step that ends after `time`; the number of steps when there is none.
+// The first step that ends after `time`; the number of steps if there is none.
 std::size_t LoopSweeper::step_at(SessionTime time) {
   const auto& steps = loop_.steps;
   if (hint_ < steps.size() && steps[hint_].contains(time)) return hint_;
@@ -59,7 +59,7 @@ void LoopSweeper::add(const Op& op, OpClass kind) {
   seen_anywhere_ = std::max(seen_anywhere_, end);
   const std::size_t first = step_at(op.start);
   if (first == loop_.steps.size() || end <= loop_.steps.front().start) return;
-  // One that reaches into a third step covers the second.
+  // An op that reaches into a third step covers the second.
   std::size_t last = first;
   if (in_segment(op.start, loop_.segments) && in_segment(end - Duration{1}, loop_.segments)) return;
   while (last < first + 2 && last + 1 < loop_.steps.size() && loop_.steps[last + 1].start < end)
@@ -98,14 +98,14 @@ void LoopSweeper::shrink(std::size_t keep) {
   while (buffered_ > keep && next_step_ < loop_.steps.size()) {
     const std::size_t before = buffered_;
     const SessionTime swept_before = swept_;
-    // An op may reach into the following step: only when that is over too, all of this one is
-    // known.
+    // An op may reach into the following step, so this step is fully known only when that one is
+    // over, too.
     const std::size_t settled = std::min(next_step_ + 1, loop_.steps.size() - 1);
     if (seen_ >= loop_.steps[settled].end) {
       sweep_to(loop_.steps[next_step_].end);
     } else {
-      // A step of very many ops: as far as the loop thread came, or, while it is silent, any
-      // thread.
+      // For a step with very many ops: sweep as far as the loop thread came or, if it has no new
+      // ops, as far as any thread came.
       const SessionTime known = seen_ > swept_ ? seen_ : seen_anywhere_;
       sweep_to(std::clamp(known, swept_, loop_.steps[next_step_].end));
     }
@@ -125,7 +125,7 @@ OpTable* LoopSweeper::table_of(std::size_t step) {
   return nullptr;
 }
 
-// Sweeps what lies in no segment of [swept_, end), which lies in step next_step_.
+// Sweeps the part of [swept_, end) that lies in no segment; the range lies in step next_step_.
 void LoopSweeper::sweep_to(SessionTime end) {
   const std::size_t step = next_step_;
   swept_ = std::max(swept_, loop_.steps[step].start);
@@ -205,7 +205,7 @@ std::vector<OpRun> LoopSweeper::runs_of(Help help, Buffer& ops, TimeRange frame,
   return merge_runs(threads);
 }
 
-// Each op counts once, in the phase that it began in.
+// Each op counts once, in the phase in which it began.
 template <typename AddCall>
 void LoopSweeper::count_calls(const std::vector<BufferedOp>& ops, TimeRange frame,
                               AddCall add_call) const {
@@ -219,7 +219,7 @@ void LoopSweeper::count_calls(const std::vector<BufferedOp>& ops, TimeRange fram
   }
 }
 
-// What ended before `now` is of no more use; what is still open goes into the next frame.
+// Drops ops that ended before `now`; ops that are still open go into the next frame.
 void LoopSweeper::drop_ended(Buffer& ops, SessionTime now) {
   const auto ended = [now](const BufferedOp& op) { return op.range().end <= now; };
   buffered_ -= std::erase_if(ops.own, ended);
@@ -250,8 +250,8 @@ MarkedPhase LoopSweeper::marked_at(SessionTime time) {
   return marked_phase(spans[marked_index_]);
 }
 
-// `ops`: sorted for nesting. A range of the user's is not an op that others lie in: the time
-// between the ops inside it is the range's own.
+// `ops`: sorted for nesting. A user range does not count as an op around others: the time between
+// the ops inside it is the range's own.
 void LoopSweeper::split_ops(const std::vector<BufferedOp>& ops, TimeRange frame) {
   SessionTime inside_until = SessionTime::min();
   for (const BufferedOp& op : ops) {

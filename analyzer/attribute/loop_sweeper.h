@@ -3,7 +3,7 @@
 //
 // Thread safety: none.
 // Invariants: every instant of every step that lies in no segment is swept once, in order;
-// buffered() ops are held, none of them for an instant that was swept.
+// buffered() ops are held, none of them for an instant that has been swept.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class LoopSweeper {
     Duration launch_overhead{0};
     // Were a step's ops recorded?
     std::function<OpsRecorded(TimeRange step, bool has_ops)> ops_recorded;
-    bool in_parts = false;  // some steps have none by intent: fill AttributedLoop::split
+    bool in_parts = false;  // some steps have no ops on purpose: fill AttributedLoop::split
     std::function<StepRole(std::size_t step)> role;
     bool op_series = false;               // fill AttributedLoop::op_blocks and kernel_blocks
     FrameObserver* observer = nullptr;    // null: none
@@ -36,12 +36,12 @@ class LoopSweeper {
     std::optional<LoopDevices> devices;
   };
 
-  // `phases`: of the loop's thread, with what was inferred; `marks`: without.
+  // `phases`: of the loop's thread, with inferred ones; `marks`: without them.
   LoopSweeper(const Loop& loop, const std::vector<Phase>& phases, const std::vector<Phase>& marks,
               Config config);
 
-  // An op of the loop's own thread, or, on another thread of its process, one of a backward pass, a
-  // collective, or any of a thread that it watches.
+  // Takes the ops of the loop's own thread. From other threads of its process, takes ops of
+  // backward passes, collectives, and all ops of threads that it watches.
   void add(const Op& op, OpClass kind);
   // Whether a thread of its process gives work to the loop's devices.
   [[nodiscard]] bool watches(ThreadId thread) const {
@@ -49,7 +49,7 @@ class LoopSweeper {
   }
   // Sweeps the oldest steps until at most `keep` ops are buffered.
   void shrink(std::size_t keep);
-  // Sweeps all that is left. No call of another method after it.
+  // Sweeps all that is left. No other method may be called after it.
   AttributedLoop finish();
 
   [[nodiscard]] std::size_t buffered() const { return buffered_; }
@@ -57,7 +57,7 @@ class LoopSweeper {
  private:
   // The work of another thread for the loop.
   enum class Help : std::uint8_t { kBackward, kCollective };
-  // Of one step: the loop thread's ops, and those of each other thread.
+  // The ops of one step: those of the loop thread, and those of each other thread.
   struct Buffer {
     std::map<std::pair<Help, ThreadId>, std::vector<BufferedOp>> others;
     std::vector<BufferedOp> own;
@@ -72,11 +72,11 @@ class LoopSweeper {
   [[nodiscard]] std::vector<OpRun> runs_of(Help help, Buffer& ops, TimeRange frame,
                                            OpPaths* paths) const;
   OpTable* table_of(std::size_t step);  // null: its ops are in no table
-  // `add_call(name, phase)` for each op that began in `frame`.
+  // Calls `add_call(name, phase)` for each op that began in `frame`.
   template <typename AddCall>
   void count_calls(const std::vector<BufferedOp>& ops, TimeRange frame, AddCall add_call) const;
   void drop_ended(Buffer& ops, SessionTime now);
-  // The marked phase at `time` in the step that is swept; asked in order of time.
+  // The marked phase at `time` in the step being swept. Call it in order of time.
   MarkedPhase marked_at(SessionTime time);
   void split_ops(const std::vector<BufferedOp>& ops, TimeRange frame);
   void split_module_calls(TimeRange frame);
@@ -86,21 +86,21 @@ class LoopSweeper {
   const Loop& loop_;
   Config config_;
   std::vector<std::vector<Span>> spans_;
-  std::vector<std::vector<Span>> marked_;  // as spans_, by marks alone; empty without a split
-  std::vector<MarkedTimes> marked_times_;  // of each step; the same
+  std::vector<std::vector<Span>> marked_;  // like spans_, from marks alone; empty without a split
+  std::vector<MarkedTimes> marked_times_;  // of each step; empty without a split
   std::shared_ptr<PhaseSplit> split_;      // null: none
   std::size_t marked_index_ = 0;           // where marked_at() looks first
-  std::optional<std::size_t> begun_step_;  // the last that a frame was swept of
+  std::optional<std::size_t> begun_step_;  // the last step of which a frame was swept
   std::vector<Buffer> buffers_;
   AttributedLoop result_;
   TableNames table_names_;
   OpSeries op_series_;
   std::vector<OpSeries> kernel_series_;  // of each device
   SweepState state_;
-  SessionTime swept_;          // all before it is done
-  SessionTime seen_;           // the latest end of an op on the loop's thread
+  SessionTime swept_;          // everything before it is done
+  SessionTime seen_;           // the latest end of an op on the loop's thread so far
   SessionTime seen_anywhere_;  // the same, of any thread
-  std::size_t next_step_ = 0;  // the first that is not wholly swept
+  std::size_t next_step_ = 0;  // the first step that is not wholly swept
   std::size_t hint_ = 0;       // where step_at() looks first
   std::size_t buffered_ = 0;
 };

@@ -13,7 +13,7 @@
 
 namespace stepscope {
 
-// Which of the items of a walk are open.
+// Which items of a walk are open.
 class OpenItems {
  public:
   explicit OpenItems(std::size_t items) : open_(items, false) {}
@@ -47,7 +47,7 @@ class Innermost {
 
 // Calls visit(TimeRange, open) for each longest stretch of `frame` in which the same intervals are
 // open; stretches with nothing open are left out. begin(item, open) is called when an item opens,
-// before the stretches in which it is. range_of(item) is the TimeRange of an item.
+// before its stretches. range_of(item) is the TimeRange of an item.
 //
 // `items` are sorted by start, parents before children at equal starts. For intervals that overlap
 // without nesting (imported traces have them), the later one is the inner one, even after its

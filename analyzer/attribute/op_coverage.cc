@@ -6,7 +6,7 @@
 namespace stepscope {
 namespace {
 
-// What switching takes at most, and its share of a step: of very short steps.
+// Switching takes at most this long and, in very short steps, at most this part of the step.
 constexpr Duration kLongestSwitch{1'000'000};
 constexpr std::int64_t kLeastStepParts = 4;
 

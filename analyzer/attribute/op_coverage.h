@@ -1,5 +1,5 @@
-// In which steps the ops of a process were recorded, by the marks that the recording left where it
-// began and ended to record them.
+// In which steps the ops of a process were recorded, from the marks that the recorder left where it
+// began and stopped recording them.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ class OpCoverage {
   explicit OpCoverage(const RecordedRun& recording);
 
   // A switch shortly after the beginning of the step, or shortly before its end, counts as one at
-  // that instant: the profiler acts where a step begins, and needs some time to.
+  // the boundary: the profiler switches where a step begins, and needs some time for it.
   [[nodiscard]] OpsRecorded of(ProcessId process, TimeRange step) const;
-  // Whether any ops of the process were left out by intent.
+  // Whether any ops of the process were left out on purpose.
   [[nodiscard]] bool in_parts(ProcessId process) const;
 
  private:

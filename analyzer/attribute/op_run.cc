@@ -11,16 +11,16 @@ bool does_work(const BufferedOp& op) {
   return op.kind == OpClass::kWork || op.kind == OpClass::kCommunication;
 }
 
-// What is open on a thread, in the eyes of attribution.
+// What is open on a thread, as attribution sees it.
 class OpenOps {
  public:
-  // `paths`: null: nobody asks.
+  // `paths`: null if paths are not needed.
   OpenOps(std::span<const BufferedOp> ops, OpPaths* paths) : ops_(ops), paths_(paths) {
     if (paths != nullptr) path_of_.resize(ops.size(), OpPath::kTop);
   }
 
   void begin(std::size_t op, const OpenItems& open) {
-    // User ranges are no ops, but a name that one may ask for too.
+    // User ranges are not ops, but what-if questions may name them, too.
     if (paths_ != nullptr) path_of_[op] = paths_->inside(path(open), ops_[op].name);
     all_.add(op);
     if (does_work(ops_[op])) workers_.add(op);
@@ -35,7 +35,7 @@ class OpenOps {
   [[nodiscard]] bool labelled(const OpenItems& open) {
     return labels_.of(open) != Innermost::kNone;
   }
-  // What the innermost op began inside of, and itself.
+  // The path of the innermost op.
   [[nodiscard]] OpPath path(const OpenItems& open) {
     const std::size_t op = paths_ == nullptr ? Innermost::kNone : all_.of(open);
     return op == Innermost::kNone ? OpPath::kTop : path_of_[op];

@@ -26,19 +26,19 @@ struct BufferedOp {
 // Sorts by start, parents before children.
 void sort_for_nesting(std::vector<BufferedOp>& ops);
 
-// A stretch of one thread in which the same op was the innermost one and was doing the same.
+// A stretch of one thread in which the same op was the innermost one and did the same thing.
 struct OpRun {
   TimeRange range;
-  StringId op = StringId::kNone;  // the innermost op that does work; none inside user ranges only
+  StringId op = StringId::kNone;  // the innermost op that does work; kNone inside user ranges only
   StringId label = StringId::kNone;     // the innermost user range
   Category category = Category::kHost;  // kCompute, kLaunch or kCommunication; kHost without an op
   OpPath path = OpPath::kTop;           // of `op`, when flatten_ops() was given paths
 };
 
-// The runs of `frame` in order of time; gaps lie where nothing was open. `ops` as
-// sort_for_nesting() leaves them. Of each working op the first `overhead` of its self time is
-// kLaunch, the rest kCompute (docs/attribution.md, "Launch"); an op that began before `frame` has
-// spent it there. `paths`: where to note which ops an op ran inside of; null: nobody asks.
+// The runs of `frame` in order of time, with gaps where nothing was open. `ops` are sorted by
+// sort_for_nesting(). For each working op, the first `overhead` of its self time is kLaunch, the
+// rest kCompute (docs/attribution.md, "Launch"); an op that began before `frame` has spent its
+// overhead already. `paths`: receives the path of each op; null: paths are not needed.
 std::vector<OpRun> flatten_ops(std::span<const BufferedOp> ops, TimeRange frame, Duration overhead,
                                OpPaths* paths = nullptr);
 

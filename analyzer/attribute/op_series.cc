@@ -64,7 +64,7 @@ void OpSeries::end_step(std::size_t step, bool counted) {
   blocks_.push_back(std::move(block));
 }
 
-// Joins each two neighbours. All blocks are whole then, and their number is even.
+// Joins each pair of neighbours. All blocks must be whole, and their number even.
 void OpSeries::halve() {
   for (std::size_t i = 0; i < kMostOpBlocks; ++i) {
     if (i > 0) blocks_[i] = std::move(blocks_[2 * i]);

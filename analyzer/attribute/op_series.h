@@ -1,8 +1,8 @@
 // What each op (or kernel) cost per block of steps, not only in total: a comparison of two runs
 // needs to know how much that varies.
 //
-// Memory: at most 2 × kMostOpBlocks blocks, each with the ops that occurred in it. When there would
-// be more, neighbours are joined, and from then on a block holds twice as many steps.
+// Memory: at most 2 × kMostOpBlocks blocks, each with the ops that occurred in it. Beyond that,
+// neighbours are joined, and from then on a block holds twice as many steps.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,12 @@ namespace stepscope {
 
 inline constexpr std::size_t kMostOpBlocks = 1024;
 
-// Consecutive steps, and the ops in them in no order. An op of a phase is there at most once.
+// Consecutive steps, and the ops in them, in no particular order. There is at most one element for
+// each op and phase.
 struct OpBlock {
   std::size_t first = 0;  // indexes of steps of the loop
   std::size_t last = 0;
-  std::size_t steps = 0;  // that were counted, of first … last
+  std::size_t steps = 0;  // how many of first … last were counted
   std::vector<OpCost> ops;
 };
 
@@ -33,7 +34,8 @@ class OpSeries {
   // The step is over; `counted`: it belongs to the series. Steps come in order.
   void end_step(std::size_t step, bool counted);
 
-  // Takes the blocks out; the last may hold fewer steps than the others. The series is empty then.
+  // Takes the blocks out and leaves the series empty. The last block may hold fewer steps than the
+  // others.
   std::vector<OpBlock> take_blocks();
 
  private:

@@ -10,8 +10,8 @@
 namespace stepscope {
 namespace {
 
-// A program that names a scope anew in each step has as many marked phases. Beyond this many,
-// further labels count as none.
+// A program that uses a new scope name in each step has as many marked phases. Beyond this many,
+// further labels are ignored.
 constexpr std::size_t kMostParts = 4096;
 
 bool is_op_time(const Slice& slice) {
@@ -23,7 +23,7 @@ double sum_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-// The lower quartile. What else happens on a machine only ever adds to a time, so the difference of
+// The lower quartile. Other activity on a machine only ever adds to a time, so the difference of
 // fast steps is less disturbed than that of median ones.
 double lower_quartile(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -32,14 +32,14 @@ double lower_quartile(std::vector<double> values) {
   return *at;
 }
 
-// Over `steps` steps, of which the others have 0.
+// The quartile over `steps` steps; those without a value count as 0.
 double quartile_with_zeros(std::vector<double> values, std::size_t steps) {
   values.resize(std::max(values.size(), steps), 0);
   return lower_quartile(std::move(values));
 }
 
-// Takes `amount` from the slices that `which` chooses, each in proportion. Returns what they did
-// not have.
+// Takes `amount` from the slices that `which` chooses, in proportion to each. Returns the amount
+// that they did not have.
 template <typename Which>
 double take_from(const std::vector<Slice>& slices, std::vector<double>& own, double amount,
                  Which which) {
@@ -51,7 +51,7 @@ double take_from(const std::vector<Slice>& slices, std::vector<double>& own, dou
   return std::max(0.0, amount - available);
 }
 
-// What the phases alone say of a marked phase.
+// What the phases alone say about a marked phase.
 Segment by_phase_alone(const MarkedPhase& phase) {
   const Span span{{}, phase.phase, phase.before_backward, phase.label};
   Instant instant;
@@ -149,7 +149,7 @@ void PhaseSplit::remove_cost(Part& part) const {
   const double most = std::min(sum_of(part.own), ops * most_per_op_ns_);
   const double cost = std::clamp(per_step * static_cast<double>(op_steps_.size()), 0.0, most);
   const double nested = cost * static_cast<double>(part.nested_ops) / ops;
-  // Ops make longer what they lie in: the forward pass, not the wait before it.
+  // Ops make the part that contains them longer: the forward pass, not the wait before it.
   const auto has_ops = [&slices](PhaseKind phase) {
     return std::any_of(slices.begin(), slices.end(), [phase](const Slice& slice) {
       return is_op_time(slice) && slice.phase == phase;
@@ -158,7 +158,7 @@ void PhaseSplit::remove_cost(Part& part) const {
   const bool all_alike = std::none_of(slices.begin(), slices.end(), is_op_time);
   const auto around_ops = [&](const Slice& slice) { return all_alike || has_ops(slice.phase); };
   const auto outside = [&](const Slice& slice) { return !is_op_time(slice) && around_ops(slice); };
-  // An op's own first stretch is its launch; what it waits for its children is behind that.
+  // The first stretch of an op's own time is its launch; the cost of its children comes later.
   const auto computing = [](const Slice& slice) {
     return is_op_time(slice) && slice.category != Category::kLaunch;
   };

@@ -20,7 +20,7 @@ constexpr std::array<Duration PriorityTime::*, kKinds> kColumns = {
     &PriorityTime::kernel,  &PriorityTime::memcpy,     &PriorityTime::memset,
     &PriorityTime::runtime, &PriorityTime::dataloader, &PriorityTime::cpu_op};
 
-// As Cursor walks along them.
+// In the form that Cursor needs.
 struct Run {
   TimeRange range;
 };
@@ -37,7 +37,7 @@ struct LaunchedWork {
   SessionTime end;  // of the activity
 };
 
-// What one process did, of each kind.
+// What one process did, by kind.
 struct ProcessEvents {
   std::array<std::vector<TimeRange>, kKinds> ranges;
   std::vector<LaunchedWork> launches;  // by the time of the call
@@ -68,7 +68,7 @@ void collect_thread(const DeviceWork& work, ThreadId thread, const BusyThreads& 
   busy.insert(busy.end(), ops.of(thread).begin(), ops.of(thread).end());
 }
 
-// What other tools see as ops of the profiler's own is a phase here.
+// Other tools see these as ops of the profiler; here they are phases.
 void collect_phase(const Phase& phase, ProcessEvents& events) {
   const TimeRange range{phase.start, end_of(phase)};
   if (phase.kind == PhaseKind::kInput || phase.kind == PhaseKind::kInputEnd)
@@ -93,7 +93,7 @@ ProcessEvents collect(const RecordedRun& recording, const DeviceWork& work, cons
   return events;
 }
 
-// The marks of the user where they have lengths, else the steps as they were found.
+// The user's marks if they have durations, else the steps as they were found.
 std::vector<TimeRange> marked_steps(const RecordedRun& recording, const Loop& loop) {
   std::vector<TimeRange> marks;
   if (loop.marker == StepMarker::kUser) {

@@ -16,13 +16,13 @@
 
 namespace stepscope {
 
-// Where each thread was in an op, collected while the ops are read: 16 bytes an outermost op. Takes
-// them as a store hands them out: of one thread in the order of their ends.
+// When each thread was in an op, collected while the ops are read: 16 bytes per outermost op. The
+// ops of one thread must come in the order of their ends, as a store returns them.
 class BusyThreads {
  public:
   // Ranges that a profiler puts around everything do not count as ops.
   void add(const Op& op, OpClass kind);
-  // Of one thread: in order, without overlaps.
+  // The ranges of one thread, in order, without overlaps.
   [[nodiscard]] const std::vector<TimeRange>& of(ThreadId thread) const;
 
  private:
@@ -34,10 +34,10 @@ struct PriorityBreakdown {
   std::vector<DeviceUtilization> devices;
 };
 
-// Of each loop with a device. A step runs from where the user's mark begins, or the step before
-// ended if that is later, to the end of its mark or of the last device activity that was launched
-// in it. The last step is left out when it launched fewer than 0.8 times the activities of the one
-// before. Memory: 16 bytes an activity, call and outermost op.
+// The breakdown of each loop with a device. A step begins with the user's mark, or at the end of
+// the previous step if that is later. It ends with its mark or the last device activity that was
+// launched in it. The last step is left out if it launched fewer than 0.8 times the activities of
+// the one before. Memory: 16 bytes per activity, call and outermost op.
 PriorityBreakdown priority_breakdown(const RecordedRun& recording, const DeviceWork& work,
                                      const std::vector<Loop>& loops, const BusyThreads& ops);
 

@@ -15,7 +15,7 @@ struct Segment {
   Category category = Category::kHost;
   PhaseKind phase = PhaseKind::kNone;  // kInput, kForward, kBackward, kOptimizer or kNone
   StringId label = StringId::kNone;    // kOther: the scope
-  StringId op = StringId::kNone;  // the innermost op that was running, also inside an input wait
+  StringId op = StringId::kNone;  // the innermost op that was running, even inside an input wait
 };
 
 // The segments of one step come in order of time, without gaps or overlaps.

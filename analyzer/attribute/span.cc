@@ -19,20 +19,21 @@ bool covers(const Phase& phase, TimeRange step) {
   return phase.start <= step.start && end_of(phase) >= step.end;
 }
 
-// So many phases that are no scopes may lie around a step; of more, those that began last count.
+// How many phases other than scopes may lie around a step. If there are more, those that began last
+// count.
 constexpr std::size_t kMostAround = 64;
 
-// Hands out the phases of a thread step by step.
+// Returns the phases of a thread step by step.
 class PhasesByStep {
  public:
   explicit PhasesByStep(const std::vector<Phase>& phases) : phases_(phases) {}
 
-  // Those that touch `step`, in order, without scopes that cover it. Steps come in order.
+  // The phases that touch `step`, in order, without scopes that cover it. Steps come in order.
   std::vector<Phase> touching(TimeRange step) {
     std::vector<std::size_t> found;
     std::erase_if(around_, [&](std::size_t i) { return end_of(phases_[i]) <= step.start; });
     found = around_;
-    // A scope that goes on beyond the step covers it, for it began before.
+    // A scope that goes on beyond the step covers it, because it began earlier.
     for (; !scopes_.empty() && scopes_.top().first < step.end; scopes_.pop()) {
       if (scopes_.top().first > step.start) found.push_back(scopes_.top().second);
     }
@@ -64,13 +65,13 @@ class PhasesByStep {
 
   using ScopeEnd = std::pair<SessionTime, std::size_t>;
   const std::vector<Phase>& phases_;
-  std::size_t next_ = 0;             // the first that no step has reached
-  std::vector<std::size_t> around_;  // that go on beyond the last step, in order
-  std::priority_queue<ScopeEnd, std::vector<ScopeEnd>, std::greater<>> scopes_;  // the same
+  std::size_t next_ = 0;             // the first phase that no step has reached
+  std::vector<std::size_t> around_;  // phases that go on beyond the last step, in order
+  std::priority_queue<ScopeEnd, std::vector<ScopeEnd>, std::greater<>> scopes_;  // scopes that do
 };
 
-// What the open phases make of an instant. Waiting for input counts wherever it is; else the
-// innermost says what is done.
+// Derives the state of an instant from the open phases. Waiting for input always counts; otherwise
+// the innermost phase decides.
 class OpenPhases {
  public:
   explicit OpenPhases(const std::vector<Phase>& phases) : phases_(phases) {}
@@ -103,7 +104,7 @@ class OpenPhases {
     const std::size_t scope = scopes_.of(open), work = work_.of(open);
     if (scope != Innermost::kNone) span.label = phases_[scope].name;
     if (work != Innermost::kNone) span.phase = phases_[work].kind;
-    // The closure of an optimizer step runs what is the loop's own elsewhere.
+    // The closure of an optimizer step runs what the loop itself runs elsewhere.
     if (span.phase == PhaseKind::kForward) span.phase = PhaseKind::kNone;
     if (inputs_.of(open) != Innermost::kNone) span.phase = PhaseKind::kInput;
     return span;
@@ -114,7 +115,7 @@ class OpenPhases {
   Innermost inputs_, scopes_, work_;
 };
 
-// Cuts what lies in segments out of the spans of a step.
+// Cuts segments out of the spans of a step.
 std::vector<Span> outside_segments(const std::vector<Span>& spans,
                                    const std::vector<LoopSegment>& segments) {
   std::vector<Span> rest;
@@ -146,10 +147,10 @@ std::vector<Span> tile_step(const std::vector<Phase>& phases, TimeRange step) {
   return spans;
 }
 
-// Forward is what leads to a backward pass: unmarked time with a backward pass as the next marked
-// thing (zero_grad may come in between, and a wait for the next batch where the loop waits there).
-// In a loop that never trains it is all that follows the input. Where the loop waits before its
-// backward pass, the next step begins with that wait, behind the forward pass.
+// The forward pass is what leads to a backward pass: unmarked time that is followed by a backward
+// pass (zero_grad may come in between, and a wait for the next batch if the loop waits there). In a
+// loop that never trains, it is everything after the input. If the loop waits before its backward
+// pass, the next step begins with that wait, after the forward pass.
 void mark_before_backward(std::vector<Span>& spans, bool trains, bool waits_before_backward) {
   bool leads_to_backward = !trains || waits_before_backward;
   bool may_wait = false;

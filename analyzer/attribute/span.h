@@ -13,17 +13,17 @@ struct Span {
   TimeRange range;
   PhaseKind phase =
       PhaseKind::kNone;  // kInput, kBackward, kOptimizer or kNone; zero_grad is kOptimizer
-  // Where a forward pass may lie: before a backward pass of the same step. It begins with the first
+  // A forward pass may lie here: before a backward pass of the same step. It begins with the first
   // op.
   bool before_backward = false;
-  StringId label = StringId::kNone;  // the innermost user scope that lies around it
+  StringId label = StringId::kNone;  // the innermost user scope around it
 
   friend bool operator==(const Span&, const Span&) = default;
 };
 
-// The spans of each step of `loop`: they tile what of it lies in no segment. `phases` are those of
-// the loop's thread, by start, parents first. A scope that covers a whole step says nothing about
-// what happens inside it and is left out there.
+// The spans of each step of `loop`: they tile the parts of the step that lie in no segment.
+// `phases` are those of the loop's thread, by start, parents first. A scope that covers a whole
+// step says nothing about what happens inside it and is left out there.
 std::vector<std::vector<Span>> lay_out_spans(const std::vector<Phase>& phases, const Loop& loop);
 
 }  // namespace stepscope

@@ -21,15 +21,15 @@ struct Slice {
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
-// The slices of one step. Usually a handful, where a linear search is the fastest; a scope of
-// another name in each iteration makes many.
+// The slices of one step. Usually there are a handful, for which a linear search is the fastest. A
+// scope with a new name in each iteration makes many.
 class StepAccount {
  public:
   void add(const Segment& segment);
   void add(Category category, PhaseKind phase, StringId label, Duration length);
   void hide(Category category, PhaseKind phase, StringId label, Duration length);
   [[nodiscard]] const std::vector<Slice>& slices() const { return slices_; }
-  [[nodiscard]] Duration total() const;  // exposed, as the two below
+  [[nodiscard]] Duration total() const;  // exposed time, as are the two below
   [[nodiscard]] Duration of(Category category) const;
   [[nodiscard]] Duration of(PhaseKind phase) const;
 

@@ -13,13 +13,13 @@ PhaseKind phase_of(const Instant& instant) {
   return instant.forward_begun ? PhaseKind::kForward : PhaseKind::kNone;
 }
 
-// The phases of the step stand for the ops where none were recorded.
+// Without recorded ops, the phases of the step stand for them.
 bool phase_counts_as_work(const Instant& instant, PhaseKind phase) {
   return !instant.ops_recorded && phase != PhaseKind::kNone;
 }
 
-// A collective runs on a thread of its own. With nothing else to do, the loop thread waits for it:
-// at the end of a backward pass, or because it called it just now.
+// A collective runs on its own thread. If the loop thread has nothing else to do, it waits for the
+// collective: at the end of a backward pass, or because it has just called the collective.
 bool waits_for_collective(const Instant& instant, PhaseKind phase) {
   return works(instant.collective) && (phase == PhaseKind::kBackward || instant.after_collective);
 }

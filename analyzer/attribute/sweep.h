@@ -1,7 +1,6 @@
-// The sweep over one frame (a step, or a part of a very long one) of a loop thread: lays what the
-// phases, the thread's own ops and the ops of its autograd threads say over one another, and emits
-// the segments. These are the rules of attribution on a host; docs/attribution.md describes them in
-// prose.
+// The sweep over one frame (a step, or a part of a very long one) of a loop thread: overlays the
+// phases, the thread's own ops and the ops of its autograd threads, and emits the segments. These
+// are the rules of attribution on a host; docs/attribution.md describes them in prose.
 #pragma once
 
 #include <functional>
@@ -16,11 +15,11 @@ namespace stepscope {
 
 struct Frame {
   TimeRange range;
-  std::span<const Span> spans;      // tile a range around `range`
-  bool ops_recorded = false;        // false: attribution rests on the phases alone
-  std::span<const OpRun> own;       // the loop thread
-  std::span<const OpRun> autograd;  // other threads, merged: what ran of their backward passes
-  std::span<const OpRun> collectives = {};  // the same, of their collectives
+  std::span<const Span> spans;              // tile a range around `range`
+  bool ops_recorded = false;                // false: attribution rests on the phases alone
+  std::span<const OpRun> own;               // the loop thread
+  std::span<const OpRun> autograd;          // other threads, merged: their ops of backward passes
+  std::span<const OpRun> collectives = {};  // the same: their collectives
 };
 
 // What is known about an instant.
@@ -37,11 +36,11 @@ struct Instant {
 // Whether a run is an op that does work; a user's range without ops does none.
 inline bool works(const OpRun* run) { return run != nullptr && run->op != StringId::kNone; }
 
-// Which other thread the loop thread waits for, having nothing of its own to do.
+// Which other thread the loop thread waits for while it has nothing of its own to do.
 enum class Helper : std::uint8_t { kNone, kAutograd, kCollective };
 Helper waits_for(const Instant& instant);
 
-// Each instant has exactly one category. First that applies: input > the loop thread's own op
+// Each instant has exactly one category, the first that applies: input > the loop thread's own op
 // (communication, launch, compute) > in a backward pass, an autograd thread's op > in a backward
 // pass or after the call of a collective, a collective that is still running > labelled scope >
 // host. `range` of the result is left empty.
@@ -53,7 +52,7 @@ struct SweepState {
   bool after_collective = false;
 };
 
-// What is known of each stretch of the frame in which nothing changes, in order of time.
+// Visits each stretch of the frame in which nothing changes, in order of time.
 void for_each_instant(const Frame& frame, SweepState& state,
                       const std::function<void(const Instant&, TimeRange)>& visit);
 
@@ -64,15 +63,15 @@ void sweep(const Frame& frame, SweepState& state, const SegmentSink& sink);
 class FrameObserver {
  public:
   virtual ~FrameObserver() = default;
-  // Called before each frame of a step. Where to note which ops the runs of this step lay inside
-  // of; null: it is not wanted, and on_frame() will not be called. `ops_recorded`: as in Frame.
+  // Called before each frame of a step. Returns where to store the paths of the ops in this step;
+  // null: the step is not wanted, and on_frame() will not be called. `ops_recorded`: as in Frame.
   virtual OpPaths* paths_for(std::size_t step, bool ops_recorded) = 0;
   // The frames of a step come in order and tile it; steps come in order.
   virtual void on_frame(std::size_t step, const Frame& frame) = 0;
 };
 
-// Several threads' runs as one: at each instant the first thread that was in an op. Each is in
-// order.
+// Merges the runs of several threads, each in order: at each instant, the first thread that was in
+// an op counts.
 std::vector<OpRun> merge_runs(const std::vector<std::vector<OpRun>>& threads);
 
 }  // namespace stepscope

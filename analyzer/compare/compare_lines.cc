@@ -19,13 +19,13 @@ constexpr double kZ = 1.96;               // of a 95 % interval
 constexpr double kLeastReported = 0.005;  // of a category: a line with less may not be in a report
 
 using Place = std::pair<LinePlace, std::string>;        // and category
-using Function = std::pair<std::string, std::string>;   // file, as it is told, and name
+using Function = std::pair<std::string, std::string>;   // display_file() and name
 using Key = std::tuple<Place, Function, std::int64_t>;  // and line, as A numbers it
 using Sides = std::array<const LineShare*, 2>;          // in A and B; null: not reported
 using Shifts = std::map<Function, std::int64_t>;        // a function's lines in B minus A's
 
 Function function_of(const LineShare& line, const RunFacts& run) {
-  return {told_file(line.file, run.working_folder), line.function};
+  return {display_file(line.file, run.working_folder), line.function};
 }
 
 // The lines of a run: its functions' times by line, over all places and categories.
@@ -46,7 +46,7 @@ double overlap(const std::map<std::int64_t, double>& a, const std::map<std::int6
   return sum;
 }
 
-// Code that stands where it stood is taken for the same, even if something else fits better.
+// Code in the same place is taken to be the same, even if another shift fits better.
 Shifts find_shifts(const LinesOfRun& a, const LinesOfRun& b) {
   constexpr double kUnmoved = 0.5;
   Shifts shifts;
@@ -80,7 +80,7 @@ std::map<Place, double> samples_of(const LoopReport& loop) {
   return samples;
 }
 
-// What its category took in a step.
+// The time of the line's category in a step.
 Estimate category_time(const std::string& category, bool of_b,
                        const std::vector<PartDifference>& phases) {
   const std::string phase = category == "host" ? "other" : category;
@@ -89,8 +89,8 @@ Estimate category_time(const std::string& category, bool of_b,
   return of_b ? part->ns.b : part->ns.a;
 }
 
-// The time of a line in a step: its share of the category's time, each with its error. Of a line
-// that a run does not report, at most what such a line may have had.
+// The time of a line in a step: its share of the category's time, each with its error. For a line
+// that a run does not report, the most that an unreported line may have.
 Estimate line_time(const LineShare* line, double samples, const Estimate& category) {
   Estimate time = category;
   const double share = line != nullptr ? line->share : 0;
@@ -136,7 +136,7 @@ std::vector<LineDifference> compare_lines(const LinesOfRun& a, const LinesOfRun&
                                           const std::vector<PartDifference>& phases) {
   const LineUse &use_a = a.loop.line_use, &use_b = b.loop.line_use;
   if (std::min(use_a.loop_samples, use_b.loop_samples) < LineUse::kEnough) return {};
-  // A loop that hardly waits has few samples of who makes its batches, and needs none.
+  // A loop that hardly waits has few samples of its workers, and needs none.
   const bool workers = std::max(use_a.worker_samples, use_b.worker_samples) >= LineUse::kEnough;
   const auto samples_a = samples_of(a.loop), samples_b = samples_of(b.loop);
   const auto time_of = [&](const LineShare* line, const Place& place, bool of_b) {

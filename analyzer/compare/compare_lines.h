@@ -1,4 +1,4 @@
-// The lines of the program in two runs, and what each took in a step of either.
+// Compares the lines of the program in two runs: the time that each took in a step of either.
 //
 // Thread safety: a pure function.
 #pragma once
@@ -16,9 +16,9 @@ struct LinesOfRun {
   const LoopReport& loop;
 };
 
-// `phases`: the same two loops', compared. Nothing where either run has too few samples
-// (LineUse::kEnough) of the threads in question. Of code that was edited between the runs, the
-// lines of a function are matched as far below one another as fits most of its time.
+// `phases`: the comparison of the phases of the same two loops. Nothing if either run has too few
+// samples (LineUse::kEnough) of the threads in question. If the code was edited between the runs,
+// the lines of a function are matched with the shift that fits most of its time.
 std::vector<LineDifference> compare_lines(const LinesOfRun& a, const LinesOfRun& b,
                                           const std::vector<PartDifference>& phases);
 

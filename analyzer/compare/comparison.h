@@ -46,11 +46,11 @@ struct CallDifference {
 struct LineDifference {
   LinePlace place = LinePlace::kLoop;
   std::string category;  // LineShare::category
-  std::string file;      // told_file()
+  std::string file;      // display_file()
   std::string function;
-  std::int64_t line_a = 0;  // 0: too little of the run's time, or none, was found in it
+  std::int64_t line_a = 0;  // 0: the line took too little of A's time, or none
   std::int64_t line_b = 0;  // differs from line_a where the code was edited
-  Difference ns;            // per step; of a worker, of the time that its batch was awaited
+  Difference ns;            // per step; for a worker, only while its batch was awaited
   bool trifle = false;      // less than kTrifle of A's step
 
   [[nodiscard]] bool matters() const { return ns.changed && !trifle; }
@@ -87,24 +87,24 @@ struct LoopComparison {
 // A reason why the two runs are hard to compare.
 enum class NoteKind : std::uint8_t {
   kProgram,         // they ran different programs
-  kSetup,           // the same one, otherwise: differences_of()
+  kSetup,           // the same program with a different setup: differences_of()
   kRankCounts,      // they have different numbers of ranks
-  kRanks,           // as many, but others
+  kRanks,           // as many, but different ones
   kLoops,           // different numbers of loops
-  kDevice,          // of the main loops: different devices
-  kMarker,          // and so on: steps cut by different marks
+  kDevice,          // the main loops have different devices
+  kMarker,          // their steps are delimited by different marks
   kTier,            // ops were recorded in one of them, or in neither
   kInput,           // the input of one is inferred
-  kSteps,           // it has few steps
-  kWarmUp,          // it has only warm-up steps
+  kSteps,           // a run has few steps
+  kWarmUp,          // a run has only warm-up steps
   kTorchVersion,    // different versions of libtorch
   kCudnnBenchmark,  // different modes of cuDNN
   kHosts,           // different machines
   kCores,           // different numbers of cores
-  kLosses,          // it lost events
-  kRecording,       // it is still being recorded
-  kIncomplete,      // its recording ended before the program
-  kDied,            // one of its processes died
+  kLosses,          // a run lost events
+  kRecording,       // a run is still being recorded
+  kIncomplete,      // the recording of a run ended before the program
+  kDied,            // a process of a run died
 };
 const char* note_id(NoteKind kind);  // stable: "torch-version"
 
@@ -112,8 +112,8 @@ enum class NoteSide : std::uint8_t { kBoth, kA, kB };
 
 struct Note {
   NoteKind kind = NoteKind::kSetup;
-  NoteSide side = NoteSide::kBoth;  // the run that it is about
-  std::size_t death = 0;            // of kDied: index in AnalysisReport::deaths
+  NoteSide side = NoteSide::kBoth;  // the run that the note is about
+  std::size_t death = 0;            // for kDied: index in AnalysisReport::deaths
 };
 
 struct Comparison {

@@ -10,7 +10,7 @@ namespace {
 
 double square(double value) { return value * value; }
 
-// The standard errors of both figures, each at least what the variance of all steps gives.
+// The standard errors of both figures, each at least as large as the variance of all steps implies.
 struct Errors {
   double a = 0;
   double b = 0;
@@ -23,7 +23,7 @@ struct Errors {
     b = at_least(d.b, pooled);
   }
 
-  // Of b - factor × a.
+  // The standard error of b - factor × a.
   [[nodiscard]] double of_difference(double factor = 1) const { return std::hypot(b, factor * a); }
 
  private:
@@ -34,7 +34,7 @@ struct Errors {
   }
 };
 
-// Welch 1947.
+// The degrees of freedom (Welch 1947).
 double freedom_of(const Difference& d, const Errors& errors) {
   const double a = square(errors.a), b = square(errors.b);
   if (a + b <= 0) return 1;

@@ -16,7 +16,7 @@ inline constexpr double kLevel = 0.95;
 struct Difference {
   Estimate a;
   Estimate b;
-  double p = 1;  // two-sided, of no difference (Welch 1947); 1 if unknown
+  double p = 1;  // two-sided p-value of no difference (Welch 1947); 1 if unknown
   // The coverage of the interval: kLevel, or more for one of many (control_false_discoveries).
   double level = kLevel;
   Interval interval;  // of delta(); just delta() if unknown
@@ -33,11 +33,11 @@ struct Difference {
 // never has any.
 Difference difference_of(const Estimate& a, const Estimate& b, double level = kLevel);
 
-// Of b - factor × a, at the level of the difference. Needs is_known().
+// The interval of b - factor × a, at the level of the difference. Needs is_known().
 Interval interval_against(const Difference& difference, double factor);
 
 // b / a - 1, and its interval (Fieller 1954), which contains 0 exactly when that of the difference
-// does. Nothing where a cannot be distinguished from 0, or the difference is unknown.
+// does. Nothing if a cannot be distinguished from 0, or if the difference is unknown.
 struct Relative {
   double value = 0;
   Interval interval;

@@ -15,7 +15,7 @@ double mean_of(std::span<const double> values) {
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
-// Autocovariances of one series, each computed when first asked for.
+// Autocovariances of one series, each computed on first use.
 class Autocovariance {
  public:
   explicit Autocovariance(std::span<const double> values)
@@ -36,8 +36,8 @@ class Autocovariance {
   std::vector<double> deviations_;
 };
 
-// From how many lags on the autocorrelation is nothing but noise: the least m that is followed by
-// so many insignificant ones (Politis and White 2004, section 3.2). `most` when there is none.
+// The lag after which the autocorrelation is only noise: the least m that is followed by `run`
+// insignificant ones (Politis and White 2004, section 3.2). `most` if there is none.
 std::size_t last_correlated_lag(const std::vector<double>& covariance, std::size_t run,
                                 double count, std::size_t most) {
   const double limit = 2 * std::sqrt(std::log10(count) / count) * covariance[0];
@@ -67,19 +67,19 @@ double nonparametric_length(const Autocovariance& autocovariance, double varianc
     weighted += 2 * flat_top * static_cast<double>(lag) * covariance[lag];
     spectrum += 2 * flat_top * covariance[lag];
   }
-  // A spectrum near 0 belongs to steps that even one another out; the plain error is right for
+  // A spectrum near 0 means steps that compensate for each other; the plain error is right for
   // those.
   return spectrum > 0 ? std::pow(std::abs(weighted) / spectrum, 2.0 / 3) : 0;
 }
 
-// The same of a first-order autoregression with this correlation of neighbours.
+// The same for a first-order autoregression with this correlation of neighbours.
 double autoregressive_length(double correlation, double count) {
   constexpr double kMost = 0.97;
   const double phi = std::clamp(correlation + (1 + 3 * correlation) / count, 0.0, kMost);
   return std::pow(2 * phi / (1 - phi * phi), 2.0 / 3);
 }
 
-// The least p-th part of `sorted` values, interpolated.
+// The p-quantile of `sorted` values, interpolated.
 double quantile(const std::vector<double>& sorted, double p) {
   const double place = std::clamp(p, 0.0, 1.0) * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);
@@ -87,7 +87,7 @@ double quantile(const std::vector<double>& sorted, double p) {
   return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-// The mean of blocks of neighbours that are as equal in length as can be, at most kMostPieces.
+// The means of at most kMostPieces blocks of neighbours, as equal in length as possible.
 std::vector<double> in_blocks(std::span<const double> values) {
   const std::size_t blocks = std::min(values.size(), kMostPieces);
   std::vector<double> result(blocks);
@@ -113,7 +113,7 @@ double bootstrap_variance(std::span<const double> values, double stretch) {
   if (values.empty()) return 0;
   constexpr double kNegligible = 1e-6;
   const double n = static_cast<double>(values.size());
-  const double stay = 1 - 1 / stretch;  // that a stretch goes on for another step
+  const double stay = 1 - 1 / stretch;  // probability that a stretch goes on for another step
   const Autocovariance autocovariance(values);
   double sum = autocovariance.at(0);
   for (std::size_t lag = 1; lag < values.size(); ++lag) {
@@ -136,7 +136,7 @@ Estimate estimate_ratio(std::span<const double> parts, std::span<const double> w
   result.steps = steps > 0 ? steps : static_cast<double>(count);
   if (part.empty() || mean_whole <= 0) return result;
   result.value = mean_of(part) / mean_whole;
-  // What each step moves the ratio by (the delta method); of a mean, its deviation.
+  // By how much each step moves the ratio (the delta method); for a mean, its deviation.
   std::vector<double> moves;
   for (std::size_t i = 0; i < part.size(); ++i) {
     moves.push_back((part[i] - result.value * whole[i]) / mean_whole);
@@ -149,7 +149,7 @@ Estimate estimate_ratio(std::span<const double> parts, std::span<const double> w
   // resamples weigh: 2 × stretch - 1. Without correlation that is Bessel's n / (n - 1).
   const double shrunk = std::max(1 - (2 * stretch - 1) / n, 1 / n);
   const double plain = bootstrap_variance(moves, 1) * n / (n - 1);
-  // Steps that even one another out would allow less than the plain error; it is not taken.
+  // Steps that compensate for each other would give less than the plain error; this is not used.
   result.error = std::sqrt(std::max(bootstrap_variance(moves, stretch) / shrunk, plain));
   return result;
 }
@@ -166,7 +166,7 @@ Estimate estimate_median(std::span<const double> values) {
   std::vector<double> at_most;
   for (const double value : values) at_most.push_back(value <= median ? 1 : 0);
   Estimate result = estimate_mean(at_most);
-  // Where few values are different, half of them may be far from half.
+  // If few values are distinct, the share below the median may be far from half.
   const double error = std::max(result.error, 0.5 / std::sqrt(static_cast<double>(values.size())));
   result.error = (quantile(sorted, 0.5 + error) - quantile(sorted, 0.5 - error)) / 2;
   result.value = median;

@@ -2,7 +2,7 @@
 // busy machine stays busy for a while), so they do not count as independent.
 //
 // The error is that of the stationary bootstrap (Politis and Romano 1994, "The stationary
-// bootstrap", JASA 89): steps are resampled in stretches of geometrically distributed length. Of a
+// bootstrap", JASA 89): steps are resampled in stretches of geometrically distributed length. For a
 // mean, the variance over all possible resamples has a closed form (their Lemma 1), so nothing
 // needs to be drawn, and the same steps always give the same error. docs/comparing.md says how
 // accurate it is.
@@ -21,7 +21,7 @@ struct Estimate {
   double value = 0;
   double error = 0;   // standard error of value
   double pieces = 0;  // number of effectively independent stretches, at most `steps`
-  double steps = 0;   // that it is based on
+  double steps = 0;   // number of steps that it is based on
 
   // With fewer than two there is no way to estimate an error.
   [[nodiscard]] bool has_error() const { return pieces >= 2; }

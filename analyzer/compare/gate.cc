@@ -114,7 +114,7 @@ std::optional<Figures> figures_of(const Gate& gate, const LoopComparison& loop) 
     const Difference& difference = of_share ? part.share : part.ns;
     return Figures{difference.a, difference.b};
   }
-  // A category that neither run has: zero time, known as precisely as the step time.
+  // A category that neither run has takes zero time, known as precisely as the step time.
   return Figures{{0, 0, loop.mean.a.pieces, loop.mean.a.steps},
                  {0, 0, loop.mean.b.pieces, loop.mean.b.steps}};
 }
@@ -123,7 +123,7 @@ bool only_of_b(const Gate& gate) {
   return gate.kind == LimitKind::kShare || gate.kind == LimitKind::kTime;
 }
 
-// The other metrics are known from phases alone.
+// Whether the metric needs ops. The others are known from phases alone.
 bool needs_ops(const Gate& gate) {
   return !is_step_time(gate) && gate.metric != "input" && gate.metric != "backward" &&
          gate.metric != "optimizer";

@@ -43,7 +43,7 @@ enum class GateState : std::uint8_t {
 
 enum class GateDoubt : std::uint8_t {
   kNone,
-  kSingleStep,  // which says nothing about noise
+  kSingleStep,  // a single step says nothing about noise
   kNoOps,       // the metric is unknown without recorded ops
 };
 

@@ -20,18 +20,18 @@ inline constexpr std::size_t kEnoughSteps = 20;
 std::vector<Note> notes_of(const AnalysisReport& a, const AnalysisReport& b,
                            const Comparison& comparison);
 
-// The ranks that a run has loops of; empty where it is not distributed.
+// The ranks that have loops in a run; empty if it is not distributed.
 std::set<std::int64_t> ranks_of(const AnalysisReport& report);
 
 enum class SourceChange : std::uint8_t { kNone, kCommit, kUncommitted };
 
-// What was run, and with what, where two runs differ in it. Runs that do not say, as imported ones,
-// differ in nothing.
+// How two runs differ in their program and its setup. Runs that do not state these, such as
+// imported ones, do not differ.
 struct SetupDifferences {
-  bool program = false;  // the others are then still those of their setup, but for arguments
+  bool program = false;  // different programs; then `arguments` is false
   SourceChange source = SourceChange::kNone;
   bool arguments = false;
-  // By name, in A and in B; "" where the variable is not set.
+  // The values in A and in B, by name; "" if the variable is not set.
   std::map<std::string, std::pair<std::string, std::string>> variables;
 
   [[nodiscard]] bool any() const {

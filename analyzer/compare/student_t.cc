@@ -29,7 +29,7 @@ double beta_fraction(double a, double b, double x) {
   return result;
 }
 
-// The regularised incomplete beta function; `y` is 1 - x, given apart since it may be tiny.
+// The regularised incomplete beta function; `y` is 1 - x, passed separately because it may be tiny.
 double incomplete_beta(double a, double b, double x, double y) {
   if (x <= 0) return 0;
   if (y <= 0) return 1;

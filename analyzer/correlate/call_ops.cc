@@ -22,7 +22,7 @@ void CallOps::Unclaimed::claim(TimeRange range, Claim claim) {
   for (; next_ < calls_.size() && calls_[next_].start < range.end; ++next_) open_.push_back(next_);
   while (!open_.empty()) {
     const HostCall& call = calls_[open_.back()];
-    // Ops of one thread end in order, but those of foreign traces may overlap without nesting.
+    // Ops of one thread end in order, but those of imported traces may overlap without nesting.
     if (call.start < range.start || call.start >= range.end) break;
     claim(call.row);
     open_.pop_back();
@@ -69,8 +69,8 @@ void CallOps::add_node(const Op& op, std::int64_t id, ProcessId process, ThreadC
     nodes_.push_back({{process, op.forward_thread, op.sequence}, op.start, id});
 }
 
-// The latest of its number that began before the node: a number may come again, in a program that
-// reuses its threads. 0: there is none. Needs makers_ in order.
+// The latest maker with the node's number that began before the node: a number may recur in a
+// program that reuses its threads. 0: there is none. makers_ must be sorted.
 std::int64_t CallOps::maker_of(const Maker& node) const {
   const auto after = std::partition_point(makers_.begin(), makers_.end(), [&](const Maker& maker) {
     return std::pair(maker.key, maker.start) < std::pair(node.key, node.start);
@@ -80,7 +80,7 @@ std::int64_t CallOps::maker_of(const Maker& node) const {
 }
 
 CallOrigins CallOps::take() {
-  // Of two that begin together the inner one is the later: it ended, and was added, first.
+  // Of two makers that begin together, the inner one sorts last: it ended, and was added, first.
   std::sort(makers_.begin(), makers_.end(), [](const Maker& a, const Maker& b) {
     return std::tuple(a.key, a.start, -a.op) < std::tuple(b.key, b.start, -b.op);
   });

@@ -33,8 +33,8 @@ struct CallOrigins {
   std::vector<CallNode> nodes;
 };
 
-// Takes the ops as a store hands them out: of one thread in the order of their ends, so that of two
-// ops around a call the inner one comes first.
+// Takes the ops as a store returns them: those of one thread in the order of their ends, so that
+// the inner of two ops around a call comes first.
 //
 // Thread safety: none.
 class CallOps {
@@ -42,7 +42,7 @@ class CallOps {
   // Both must outlive this.
   CallOps(const RecordedRun& recording, const DeviceWork& work);
 
-  // `id`: op.id. Ranges that a profiler puts around everything are no ops.
+  // `id`: op.id. Ranges that a profiler puts around everything do not count as ops.
   void add(const Op& op, std::int64_t id, OpClass kind);
   // No other method may be called after it.
   CallOrigins take();
@@ -58,14 +58,14 @@ class CallOps {
 
    private:
     std::span<const HostCall> calls_;
-    std::size_t next_ = 0;           // the first that begins after every range so far
-    std::vector<std::size_t> open_;  // before it, in no range yet; by start
+    std::size_t next_ = 0;           // the first call that begins after every range so far
+    std::vector<std::size_t> open_;  // earlier calls that are in no range yet, by start
   };
   struct ThreadCalls {
     Unclaimed by_ops;
     Unclaimed by_nodes;
   };
-  // Which autograd node: sequence numbers are those of a thread, threads those of a process.
+  // Identifies an autograd node: sequence numbers are unique per thread, thread ids per process.
   struct NodeKey {
     ProcessId process = ProcessId::kNone;
     std::uint32_t torch_id = 0;
@@ -85,7 +85,7 @@ class CallOps {
   };
 
   ThreadCalls& calls_of(ThreadId thread);
-  // `key`: of the op's thread.
+  // `key`: that of the op's thread.
   void add_maker(const Op& op, std::int64_t id, NodeKey key);
   void add_node(const Op& op, std::int64_t id, ProcessId process, ThreadCalls& calls);
   [[nodiscard]] std::int64_t maker_of(const Maker& node) const;
@@ -95,7 +95,7 @@ class CallOps {
   std::map<ThreadId, ThreadCalls> calls_;
   std::vector<CallOp> found_;
   std::vector<Maker> makers_;
-  std::vector<Maker> nodes_;  // that calls were made in
+  std::vector<Maker> nodes_;  // in which calls were made
   std::vector<InNode> in_nodes_;
 };
 

@@ -68,7 +68,7 @@ class Collector {
   std::map<StreamId, DeviceId> device_of_;
   std::vector<std::int64_t> launched_;  // activities of each of DeviceWork::launchers()
   std::map<StreamId, std::vector<TimeRange>> streams_;
-  std::map<DeviceId, std::vector<TimeRange>> kernels_;  // where any ran
+  std::map<DeviceId, std::vector<TimeRange>> kernels_;  // when any ran
   // How long kernels of each shape ran.
   std::map<DeviceId, std::map<BlockNeeds, std::map<StringId, Duration>>> shapes_;
   std::unordered_set<StringId> names_;
@@ -109,7 +109,7 @@ void Collector::take_overlap(const Copy& copy, std::int64_t row) {
       {copy.start, copy.dur, kernel, copy.bytes, copy.stream, copy.kind, copy.source, copy.target});
 }
 
-// Both lists are by api_call, whose order is not that of the launchers.
+// `rows` are sorted by api_call, which is not the order of the launchers.
 template <typename Row>
 const Row* find_call(const std::vector<Row>& rows, std::int64_t api_call) {
   const auto it =

@@ -23,7 +23,7 @@ using PhaseOfCall = std::function<PhaseKind(std::uint32_t call)>;
 struct CopyUse {
   SessionTime start;
   Duration dur{0};
-  Duration kernel{0};  // of dur: while a kernel ran on the device
+  Duration kernel{0};  // part of dur in which a kernel ran on the device
   std::int64_t bytes = 0;
   StreamId stream = StreamId::kNone;
   CopyKind kind = CopyKind::kUnknown;

@@ -31,8 +31,8 @@ constexpr std::int64_t kRegisters = 65'536;
 
 std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
 
-// Registers are given out in each partition apart: what is left over in one is of no use to a warp
-// in another.
+// Each partition allocates its own registers: those left over in one are of no use to a warp in
+// another.
 std::int64_t blocks_by_registers(const MultiprocessorLimits& limits, const BlockNeeds& block,
                                  std::int64_t warps) {
   const std::int64_t of_warp = round_up(block.registers * kWarpThreads, kWarpRegisterGranularity);

@@ -4,7 +4,7 @@
 // The rules are those of NVIDIA's occupancy calculator (cuda_occupancy.h of the CUDA toolkit), with
 // the carve-out of shared memory at its largest and partitioned global caching off, as it is by
 // default. The limits are from the CUDA C++ Programming Guide 13.0, "Compute Capabilities", table
-// "Technical Specifications per Compute Capability". docs/schema.md tells both.
+// "Technical Specifications per Compute Capability". docs/schema.md describes both.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -34,7 +34,7 @@ std::optional<MultiprocessorLimits> limits_of(const Device& device);
 // What a block needs.
 struct BlockNeeds {
   std::int64_t threads = 0;
-  std::int64_t registers = 0;     // a thread
+  std::int64_t registers = 0;     // per thread
   std::int64_t shared_bytes = 0;  // static and dynamic
 
   friend auto operator<=>(const BlockNeeds&, const BlockNeeds&) = default;
@@ -44,14 +44,14 @@ enum class OccupancyLimit : std::uint8_t { kWarps, kBlocks, kRegisters, kSharedM
 const char* limit_name(OccupancyLimit limit);  // "warps", "blocks", "registers", "shared memory"
 
 struct TheoreticalOccupancy {
-  std::int64_t blocks = 0;  // on a multiprocessor at once
+  std::int64_t blocks = 0;  // per multiprocessor at once
   std::int64_t warps = 0;
-  double share = 0;  // warps of the most
+  double share = 0;  // warps divided by the maximum
   // The limiting resource; of several, the first in the order above.
   OccupancyLimit limited_by = OccupancyLimit::kWarps;
 };
 
-// Nothing when not even one block fits: such a kernel cannot have run.
+// Nothing if not even one block fits: such a kernel cannot have run.
 std::optional<TheoreticalOccupancy> theoretical_occupancy(const MultiprocessorLimits& limits,
                                                           const BlockNeeds& block);
 

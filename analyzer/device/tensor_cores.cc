@@ -21,7 +21,8 @@ constexpr std::string_view kAccumulators = "hsdcziefb";  // "s1688": sums in sin
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
-// As a word: at the beginning or after what is no letter, so that "pragmma" is none.
+// Whether `name` contains `word` at its beginning or after a character that is not a letter, so
+// that "pragmma" does not match.
 bool has_word(std::string_view name, std::string_view word) {
   for (std::size_t at = name.find(word); at != std::string_view::npos;
        at = name.find(word, at + 1)) {
@@ -36,8 +37,8 @@ bool has_any_word(std::string_view name, const std::array<std::string_view, kSiz
                      [name](std::string_view word) { return has_word(name, word); });
 }
 
-// "s1688gemm", "h884cudnn", "s16816fprop": one letter, the shape, then no digit. So neither the
-// "s884" in "…_pass884_…" nor a size of a tile.
+// "s1688gemm", "h884cudnn", "s16816fprop": one letter, the shape, then no digit. This excludes the
+// "s884" in "…_pass884_…" and tile sizes.
 bool has_shape(std::string_view name) {
   for (std::size_t at = 1; at < name.size(); ++at) {
     if (!is_digit(name[at]) || kAccumulators.find(name[at - 1]) == std::string_view::npos) continue;
@@ -50,7 +51,7 @@ bool has_shape(std::string_view name) {
   return false;
 }
 
-// "cutlass::arch::OpClassTensorOp": a word within a word.
+// "cutlass::arch::OpClassTensorOp" contains the class within a longer word.
 bool has_class(std::string_view name, std::string_view op_class) {
   return name.find(op_class) != std::string_view::npos;
 }

@@ -14,19 +14,19 @@
 
 namespace stepscope {
 
-// The comment beside each name says what the figure in AdviceFacts::evidence is. Times are in ns,
+// The comment next to each name says what the figure in AdviceFacts::evidence is. Times are in ns,
 // and times and counts are per step, unless said otherwise.
 
 struct InputPrefetch {        // evidence: the time of a batch
   std::vector<double> steps;  // the step with 1, 2, … workers
   std::size_t wanted = 1;     // workers
-  double step_ns = 0;         // as it is
+  double step_ns = 0;         // as measured
   double rest_ns = 0;         // of the step, without the wait for input
   bool works = false;         // the wait is work, which takes cores; else it is spent blocked
-  bool fills_cores = false;   // all cores are busy then
+  bool fills_cores = false;   // the workers keep all cores busy
   std::int64_t cores = 0;
-  bool knows_free_cores = false;  // the prediction minds the cores that training leaves
-  bool data_loader = false;       // it is PyTorch's
+  bool knows_free_cores = false;  // the prediction considers the cores that training leaves
+  bool data_loader = false;       // the loader is PyTorch's
 };
 
 struct InputCache {    // evidence: the time that the loop thread works during the waits
@@ -34,19 +34,19 @@ struct InputCache {    // evidence: the time that the loop thread works during t
 };
 
 struct MoreWorkers {  // evidence: the time that the loop waits for its workers
-  int workers = 0;    // as they are
+  int workers = 0;    // as measured
   int wanted = 0;
-  double batch_ns = 0;  // that each takes for a batch
+  double batch_ns = 0;  // that each worker takes for a batch
 };
 
 struct PersistentWorkers {  // evidence: by how much the first batches of epochs take longer
   std::int64_t epochs = 0;
-  double usual_ns = 0;  // of another batch
+  double usual_ns = 0;  // of any other batch
 };
 
 enum class LineTime : std::uint8_t { kBatch, kInputWait, kBetweenPhases };
 
-struct FasterLine {   // evidence: its share of that time
+struct FasterLine {   // evidence: the line's share of that time
   std::string place;  // "data.py:41"
   std::string function;
   std::string inside;   // what it mostly called in libraries; "": nothing
@@ -62,11 +62,11 @@ struct FewerTinyOps {  // evidence: the framework's overhead
   NoScript no_script = NoScript::kNone;  // why tracing with TorchScript would not help
 };
 
-struct FusedOptimizer {   // evidence: its ops
-  std::string optimizer;  // the class, where it takes fused=True; else ""
+struct FusedOptimizer {   // evidence: the optimizer's ops
+  std::string optimizer;  // the class, if it takes fused=True; else ""
 };
 
-struct PeriodicStall {         // evidence: the mean of these steps
+struct PeriodicStall {         // evidence: the mean of the slow steps
   std::size_t population = 0;  // the kind of step that costs most: index in LoopReport::populations
 };
 
@@ -78,16 +78,16 @@ struct EvaluationMode {     // evidence: calls of dropout, or of batch norm, in 
 struct GradientsInInference {};  // evidence: autograd nodes
 
 struct Torchscript {     // evidence: the share of calls with the most frequent sequence of ops
-  double gap_share = 0;  // of a call, between its ops
+  double gap_share = 0;  // of a call: the time between its ops
 };
 
 struct SingleSamples {   // evidence: one sample a call
-  bool marked = false;   // by the program
-  bool unequal = false;  // their lengths, so much that they should be sorted
+  bool marked = false;   // the program marked it
+  bool unequal = false;  // their lengths differ so much that they should be sorted
 };
 
 struct SortByLength {      // evidence: the share of padding
-  double bucketed_ns = 0;  // a call, sorted within some batches only
+  double bucketed_ns = 0;  // per call, if sorted only within some batches
 };
 
 struct ReadAtOnce {  // evidence: calls of item()
@@ -106,7 +106,7 @@ struct BlockingSync {        // evidence: by how much the step would be shorter
 
 struct OpsOnCpu {  // evidence: the time of this op
   std::string op;
-  std::int64_t others = 0;  // ops
+  std::int64_t others = 0;  // number of other such ops
 };
 
 enum class CudnnMode : std::uint8_t { kRecordedOff, kTriedNothing, kUnknown };
@@ -117,7 +117,7 @@ struct CudnnBenchmark {  // evidence: the share of kernel time in convolutions
 
 struct IdleGpu {};  // evidence: how busy the busiest GPU is
 
-// Of the following the evidence is that of Starvation.
+// For the following, the evidence is that of Starvation.
 struct FewerThreads {
   std::int64_t computing = 0;  // threads that wait for one another
   std::int64_t wanted = 0;
@@ -128,7 +128,7 @@ struct RaiseCpuQuota {
 };
 
 struct SpreadThreads {
-  bool workers = false;  // it is workers that are tied to few cores
+  bool workers = false;  // workers are tied to few cores
 };
 
 using RuleFacts =
@@ -144,7 +144,7 @@ struct AdviceFacts {
   EvidenceFact evidence;
   std::int64_t predicted_step_ns = 0;
   std::int64_t saves_ns = 0;
-  std::optional<LikelyStep> likely = {};  // nothing: not known
+  std::optional<LikelyStep> likely = {};  // nullopt: unknown
 };
 
 }  // namespace stepscope

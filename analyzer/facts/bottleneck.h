@@ -16,9 +16,9 @@ inline double share_of(const Shares& shares, Category category) {
   return shares[static_cast<std::size_t>(category)];
 }
 
-// The shares that decide a verdict. Input is asked first, with the thresholds of TensorFlow
+// The shares that decide a verdict. Input is checked first, with the thresholds of TensorFlow
 // Profiler. Every other stall counts from a fifth of the step on, since every healthy step has some
-// launch and host time; from a tenth on it is listed beside the verdict (TraceML's thresholds).
+// launch and host time; from a tenth on it is listed with the verdict (TraceML's thresholds).
 inline constexpr double kModeratelyInputBound = 0.05;
 inline constexpr double kHighlyInputBound = 0.20;
 inline constexpr double kStallListed = 0.10;
@@ -26,17 +26,16 @@ inline constexpr double kStallNamed = 0.20;
 
 struct Bottleneck {
   // The deciding category. kHost stands for host and other together: both are code of the loop
-  // outside any op. With memory_pressure or starved: the category that would have decided
-  // otherwise.
+  // outside any op. With memory_pressure or starved: the category that would decide without it.
   Category category = Category::kCompute;
   bool memory_pressure = false;
   bool starved = false;  // of cores
   std::string kind;      // "input-bound"
   std::string degree;    // "highly", "moderately" or empty
   double share = 0;
-  bool straggler = false;  // of category kCommunication: most of it is waiting for other ranks
+  bool straggler = false;  // for kCommunication: most of it is waiting for other ranks
 
-  // Its share is not that of a category.
+  // Whether its share overlaps with those of the categories.
   [[nodiscard]] bool overlaps() const { return memory_pressure || starved; }
   [[nodiscard]] bool is_stall() const { return overlaps() || category != Category::kCompute; }
 };
@@ -46,7 +45,7 @@ enum class StallKind : std::uint8_t { kCategory, kMemoryPressure, kStarved };
 
 struct Stall {
   StallKind kind = StallKind::kCategory;
-  Category category = Category::kCompute;  // of kCategory
+  Category category = Category::kCompute;  // for kCategory
   double share = 0;
 };
 

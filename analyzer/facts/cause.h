@@ -10,7 +10,7 @@ namespace stepscope {
 
 struct Cause {
   Category category = Category::kHost;
-  std::string label;  // of kOther: the scope's name
+  std::string label;  // for kOther: the scope's name
   friend auto operator<=>(const Cause&, const Cause&) = default;
 };
 

@@ -16,11 +16,11 @@ enum class EvidenceKind : std::uint8_t {
   kPagesRead,        // pages that came back from disk
   kMemoryAvailable,  // the least memory available
   kLoopStarved,      // the share of the step in which the loop thread had no core
-  kPoolStarved,      // the same of the threads that compute for it
-  kWorkersStarved,   // the same of the workers that it waited for
+  kPoolStarved,      // the same for the threads that compute for it
+  kWorkersStarved,   // the same for the workers that it waited for
   kRankWait,         // the share of the step in which a rank waited for the last one
   kDeath,            // the exit code or signal of the process
-  kAdvice,           // of the advice that it is part of
+  kAdvice,           // evidence of advice
 };
 
 struct EvidenceFact {
@@ -28,7 +28,7 @@ struct EvidenceFact {
   double value = 0;
   std::string unit;            // "ratio", "ns", "count", "bytes"
   std::string query;           // SQL on this store that shows it
-  std::size_t population = 0;  // of kPopulation: index in LoopReport::populations
+  std::size_t population = 0;  // for kPopulation: index in LoopReport::populations
 };
 
 }  // namespace stepscope

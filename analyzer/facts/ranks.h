@@ -20,10 +20,10 @@ inline constexpr double kLeastRankGap = 0.05;
 // The verdict of a rank that mostly waits for others inside its communication.
 inline constexpr const char* kStragglerBound = "straggler-bound";
 
-// What a rank spends more of than the usual rank, in the steps in which it came last.
+// What a rank spends more time on than the usual rank, in the steps in which it came last.
 struct RankExcess {
   Category category = Category::kCompute;
-  double ns = 0;                  // a step
+  double ns = 0;                  // per step
   std::optional<LineShare> line;  // of the rank's code, if one has a good part of that category
 };
 
@@ -43,7 +43,7 @@ struct RankRow {
   std::optional<std::int64_t> waits_for;  // the rank that it waits for most
 
   std::string kind, degree;  // of its verdict
-  double share = 0;          // the same
+  double share = 0;          // of its verdict
 
   [[nodiscard]] double work_ns() const { return step_ns - communication_ns; }
 };
@@ -73,14 +73,14 @@ struct RankReport {
   double excess_ns = 0;
 };
 
-// What the loop of a rank waits for others, inside its communication.
+// How long the loop of a rank waits for others, inside its communication.
 struct RankWait {
   std::size_t ranks = 0;                              // how many there are
   std::vector<std::pair<std::size_t, double>> steps;  // the compared ones: index, wait in ns
   double share = 0;                                   // of their time
   Interval ci;                                        // of share
   std::int64_t rank = -1;                             // the one that it waits for most
-  double rank_part = 0;                               // of all it waits
+  double rank_part = 0;                               // that rank's part of the wait
   std::optional<RankExcess> excess;                   // why that rank comes last
   std::string query;                                  // SQL on the store that gives `share`
 };

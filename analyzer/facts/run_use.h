@@ -17,8 +17,8 @@ struct SegmentUse {
   std::int64_t batches = 0;
   std::int64_t input_ns = 0;  // part of total_ns
   double run_share = 0;
-  // From kSegmentJudged of the run on: what it is bound by, as far as marks tell. The kind is
-  // "input-bound" or empty.
+  // If they take kSegmentJudged of the run or more: what bounds them, as far as marks show. The
+  // kind is "input-bound" or empty.
   Bottleneck bottleneck;
 
   [[nodiscard]] double input_share() const {
@@ -35,7 +35,7 @@ struct RunUse {
   std::int64_t training_ns = 0;      // in steps, warm-up included
   std::int64_t input_ns = 0;         // part of training_ns: steps that waited for input
   std::int64_t rest_ns = 0;          // after the last step, without segments
-  std::vector<SegmentUse> segments;  // one of each kind that there is
+  std::vector<SegmentUse> segments;  // one for each kind that occurs
 
   // The share of the run in which it trained and did not wait for input.
   [[nodiscard]] double goodput() const {

@@ -25,14 +25,14 @@ enum class DoubtKind : std::uint8_t {
   kIncomplete,
   kNoOps,
   kInputUnknown,   // waiting cannot be distinguished from computing
-  kNativeUnknown,  // which native libraries ran outside the ops
+  kNativeUnknown,  // it is unknown which native libraries ran outside the ops
   kInputInferred,  // no loader was seen
   kInputUnsure,    // inferred, and may be other work
 };
 
 struct Doubt {
   DoubtKind kind = DoubtKind::kWarmUpOnly;
-  std::int64_t count = 0;  // of kFewSteps and kLostEvents
+  std::int64_t count = 0;  // for kFewSteps and kLostEvents
 
   friend bool operator==(const Doubt&, const Doubt&) = default;
 };
@@ -57,13 +57,13 @@ struct LoopVerdict {
   std::vector<AdviceFacts> advice;
 };
 
-// What decided a verdict, and what else is worth a word beside it.
+// What decided a verdict, and what else is worth mentioning.
 struct VerdictBasis {
   Bottleneck bottleneck;
-  std::vector<Stall> further;     // stalls that are too large to be left unsaid
+  std::vector<Stall> further;     // other stalls that are large enough to mention
   std::optional<Stall> near;      // its share is within a point of a threshold
-  bool unsure_input = false;      // the share of input may be other work, and names no verdict
-  std::optional<ScopeShare> top;  // the scope that most of the verdict's time lies in
+  bool unsure_input = false;      // the input share may be other work, so it does not decide
+  std::optional<ScopeShare> top;  // the scope with most of the verdict's time
   std::vector<Doubt> doubts;      // why the confidence is not high
 };
 

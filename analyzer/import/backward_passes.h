@@ -6,7 +6,7 @@
 // the last that is not interrupted by an op which the loop's thread begins outside a node. It omits
 // what backward() does before the first node and after the last, a few µs.
 //
-// Thread safety: none. Memory: a pass a process.
+// Thread safety: none. Memory: one pass per process.
 #pragma once
 
 #include <functional>

@@ -15,9 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kInput = std::size_t{1} << 18;  // as large as one read() need be
-// A trace shrinks to a tenth or a thirtieth. What grows to more than this many times its size is
-// made to keep its reader busy; small files may, since it takes no time.
+constexpr std::size_t kInput = std::size_t{1} << 18;  // large enough for one read()
+// A trace compresses to a tenth or a thirtieth. A file that expands to more than this many times
+// its size is meant to keep its reader busy. Small files may, because reading them takes no time.
 constexpr std::int64_t kMostGrowth = 250;
 constexpr std::int64_t kAnyGrowth = std::int64_t{256} << 20;
 
@@ -47,7 +47,7 @@ class File {
     return {};
   }
 
-  // 0 only at the end.
+  // Returns 0 only at the end.
   Result<std::size_t> read(char* to, std::size_t size) {
     while (true) {
       const ssize_t count = ::read(descriptor_, to, size);
@@ -58,7 +58,7 @@ class File {
     }
   }
 
-  // Reads on until `size` bytes are there or the file ends.
+  // Reads until there are `size` bytes or the file ends.
   Result<std::size_t> read_all(char* to, std::size_t size) {
     std::size_t done = 0;
     while (done < size) {
@@ -83,7 +83,7 @@ class File {
 
 class PlainSource : public ByteSource {
  public:
-  // `head`: what was read of the file already.
+  // `head`: the part of the file that was already read.
   PlainSource(std::unique_ptr<File> file, std::string head)
       : file_(std::move(file)), head_(std::move(head)) {}
 
@@ -158,7 +158,7 @@ class GzipSource : public ByteSource {
     return broken("the gzip data is damaged");
   }
 
-  // Begins another member when there is one; all else that may follow is ignored.
+  // Begins the next member if there is one. Anything else that follows is ignored.
   Status next_member() {
     if (stream_.avail_in < sizeof kGzipMagic) {
       std::memmove(input_.data(), stream_.next_in, stream_.avail_in);

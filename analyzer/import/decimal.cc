@@ -15,8 +15,8 @@ std::string_view unquoted(std::string_view text) {
 // The digits of a number without its sign, taken one by one.
 class Digits {
  public:
-  // Digits beyond what 64 bits hold are only counted, so that 1.000…0 with any number of zeros
-  // works; a value that needs them is out of range.
+  // Digits that do not fit into 64 bits are only counted, so that 1.000…0 with any number of zeros
+  // works. A value that needs them is out of range.
   void add(char c) {
     constexpr std::uint64_t kRoom = (std::numeric_limits<std::uint64_t>::max() - 9) / 10;
     if (value_ <= kRoom) {
@@ -26,7 +26,7 @@ class Digits {
     }
   }
 
-  // Times 10^exponent, rounded; none when that does not fit.
+  // The value times 10^exponent, rounded; none if that does not fit.
   [[nodiscard]] std::optional<std::uint64_t> scaled(std::int64_t exponent) const {
     exponent += dropped_;
     std::uint64_t value = value_;
@@ -44,14 +44,14 @@ class Digits {
   std::int64_t dropped_ = 0;
 };
 
-// "e-3" and the like, at the end of a number. None when it is something else.
+// "e-3" and the like, at the end of a number. None if it is something else.
 std::optional<std::int64_t> parse_exponent(std::string_view text) {
   if (text.empty()) return 0;
   if (text.front() != 'e' && text.front() != 'E') return std::nullopt;
   text.remove_prefix(1);
   const bool negative = !text.empty() && text.front() == '-';
   if (!text.empty() && (text.front() == '-' || text.front() == '+')) text.remove_prefix(1);
-  if (text.empty() || text.size() > 4) return std::nullopt;  // nothing that has four digits fits
+  if (text.empty() || text.size() > 4) return std::nullopt;  // 10^1000 does not fit, either way
   std::int64_t value = 0;
   for (const char c : text) {
     if (!is_digit(c)) return std::nullopt;

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A store in the making, beside the place it is meant for; gone again unless it is kept.
+// A store under construction, next to its final place; removed again unless it is kept.
 class DraftStore {
  public:
   explicit DraftStore(const fs::path& target)
@@ -67,7 +67,7 @@ std::int64_t size_of(const fs::path& path) {
   return code ? 0 : static_cast<std::int64_t>(size);
 }
 
-// Its strings are there whatever was traced.
+// Looks for the table of strings, which an export always has, whatever was traced.
 bool has_nsys_tables(const fs::path& path) {
   Result<Database> database = Database::open_untrusted(path, SQLITE_OPEN_READONLY);
   if (!database.ok()) return false;
@@ -90,8 +90,8 @@ class Import {
   Status read_file(std::size_t number);
   Status read_kineto(const fs::path& path, std::size_t number);
   Status read_nsys(const fs::path& path, std::size_t number);
-  // What to do about a file that was read with this result: an error ends the import, else what is
-  // wrong with it is kept as text.
+  // Decides what to do about a file that was read with this result: an error ends the import;
+  // otherwise returns what is wrong with the file, as text.
   Result<std::string> judge(const Status& status, bool useful, const std::string& not_useful);
   bool keep_going(std::int64_t of_this_file) const {
     return !options_.progress || options_.progress(done_ + of_this_file, total_);
@@ -110,7 +110,7 @@ class Import {
   ImportSummary summary_;
 };
 
-// Of a file that does not say it: from its name, else its place among several.
+// The rank of a file that does not state it: from its name, else its position among several files.
 std::int64_t Import::rank_of(const fs::path& path, std::size_t number) const {
   const auto named = rank_in_file_name(path.filename().string());
   return named.value_or(files_.size() > 1 ? static_cast<std::int64_t>(number) : -1);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kNone = std::string_view::npos;
 
-// Braces only: brackets cannot hide the end of an object.
+// Tracks braces only: brackets cannot hide the end of an object.
 struct BraceWalk {
   bool in_string = false;
   bool escaped = false;
@@ -65,7 +65,7 @@ std::size_t scan_block(BraceWalk& state, std::string_view text, std::size_t from
   for (std::size_t i = 0; i < 4; ++i) {
     bytes[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data() + from + 16 * i));
   }
-  // Which quotes are escaped is left to the walk: backslashes are rare in traces.
+  // With backslashes, walk byte by byte to find escaped quotes: they are rare in traces.
   if (state.escaped || matches(bytes, '\\') != 0) return walk(state, text, from, from + kBlock);
   const std::uint64_t in_string =
       parity_so_far(matches(bytes, '"')) ^ (state.in_string ? ~std::uint64_t{0} : 0);

@@ -45,7 +45,8 @@ std::optional<std::uint32_t> code_unit(std::string_view text) {
   return unit;
 }
 
-// Appends what the "\u…" at the front of `text` stands for; returns its length, 0 when it is none.
+// Appends what the "\u…" at the front of `text` stands for. Returns its length, or 0 if there is
+// none.
 std::size_t append_unicode(std::string_view text, std::string& out) {
   const std::optional<std::uint32_t> unit = code_unit(text);
   if (!unit) return 0;

@@ -14,12 +14,13 @@ namespace {
 
 using std::chrono::hours;
 
-// A run's events lie near each other. One that does not has no time at all: Kineto writes 0 for
-// activities whose times never came, and it must not make the run fifty years long.
+// The events of a run lie near each other in time. An event far away has no valid time: Kineto
+// writes 0 for activities whose times never arrived, and such an event must not make the run fifty
+// years long.
 constexpr Duration kReachBack = hours(1);
 constexpr Duration kReachAhead = hours(24 * 30);
 
-// Times of less µs than this (September 2001) are relative to something.
+// Times before this one (September 2001) are relative to something else.
 constexpr std::int64_t kAbsoluteNs = 1'000'000'000'000'000'000;
 
 // The year 2096; later times could overflow in sums.
@@ -52,7 +53,7 @@ std::array<std::int32_t, 3> extent(std::string_view text) {
   return sizes;
 }
 
-// A thread's marks. kNone: none.
+// The mark that a name stands for; kNone: none.
 PhaseKind mark_of(std::string_view name) {
   return profiler_step(name) ? PhaseKind::kStep : python_range(name).kind;
 }
@@ -85,7 +86,7 @@ Status KinetoReader::read_batch(const TracePiece& piece, const TraceCutter& cutt
   return broken < 0 ? Status() : cutter.error_at(piece.offset + broken, "this event is not JSON");
 }
 
-// The median start of the first events: one of them may be wrong, not most.
+// The median start of the first events: some may be wrong, but not most.
 void KinetoReader::find_anchor(const TracePiece& piece) {
   std::vector<std::int64_t> starts;
   parser_.parse(piece, [&starts](const TraceEvent& event) {
@@ -181,15 +182,15 @@ Status KinetoReader::take_op(const TraceEvent& event, const Placed& at, bool ann
   if (op.scope == OpScope::kUser && op.phase != PhaseKind::kNone) {
     if (Status status = add_mark(op, event.name); !status.ok()) return status;
   }
-  // A step is no phase that its ops could be in: it has all of them.
+  // A step does not count as the phase of its ops, because it contains all of them.
   if (op.phase == PhaseKind::kStep) op.phase = PhaseKind::kNone;
   return run_.add(op);
 }
 
 Status KinetoReader::add_mark(const RankedOp& op, std::string_view name) {
   const std::string_view label = op.phase == PhaseKind::kStep ? name : python_range(name).name;
-  // A trace has no CPU clock. A loader without workers makes the batch on the thread that asks for
-  // it, which is then busy; with workers it waits for them.
+  // A trace has no CPU times. Without workers, the thread that asks for a batch makes it and is
+  // busy; with workers, it waits for them.
   const bool busy = op.phase == PhaseKind::kInput && label == "DataLoader";
   return run_.add(Phase{op.thread, op.phase, run_.intern(label), op.start, op.dur,
                         busy ? op.dur : Duration(0)});
@@ -240,7 +241,7 @@ Status KinetoReader::take_sync(const TraceEvent& event, const Placed& at) {
   return run_.add(sync);
 }
 
-// Of a number that cannot be CUPTI's, an event is kept and joined to nothing.
+// An event whose number cannot be CUPTI's is kept, but not joined to anything.
 std::int64_t KinetoReader::correlation(std::string_view text) {
   const std::int64_t number = integer_or(text, text.empty() ? 0 : -1);
   if (number < 0 || number > std::numeric_limits<std::uint32_t>::max()) {
@@ -340,8 +341,8 @@ void KinetoReader::name_everything() {
 Status KinetoReader::finish(std::int64_t rank) {
   rank_ = header_.rank.value_or(rank);
   name_everything();
-  // Nodes name the thread of their forward op by libtorch's number. Which thread that is follows
-  // where there is only one of each.
+  // Nodes name the thread of their forward op by libtorch's number. If there is only one such
+  // thread and one such number, they belong together.
   if (forward_threads_.size() == 1 && forward_ids_.size() == 1) {
     run_.thread(*forward_threads_.begin()).torch_id = *forward_ids_.begin();
   }

@@ -16,7 +16,7 @@ constexpr std::pair<std::string_view, KinetoKind> kCategories[] = {
     {"ac2g", KinetoKind::kRedundant},
     {"fwdbwd", KinetoKind::kRedundant},
     {"python_function", KinetoKind::kPython},
-    {"cpu_instant_event", KinetoKind::kRedundant},  // "[memory]" has been looked at by then
+    {"cpu_instant_event", KinetoKind::kRedundant},  // "[memory]" has been handled before
     {"user_annotation", KinetoKind::kAnnotation},
     {"gpu_memcpy", KinetoKind::kCopy},
     {"gpu_memset", KinetoKind::kMemset},

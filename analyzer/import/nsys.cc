@@ -65,7 +65,7 @@ NvtxName parse_nvtx_name(std::string_view text) {
 NsysReader::NsysReader(RunBuilder& run, std::filesystem::path path, std::string steps)
     : run_(run), path_(std::move(path)), steps_(std::move(steps)) {}
 
-// A view of that name is none: to read it could take for ever.
+// A view of that name is an error: reading it could take forever.
 Result<bool> NsysReader::is_table(const char* name) {
   Result<Statement> find = database_.prepare("SELECT type, sql FROM sqlite_schema WHERE name = ?1");
   if (!find.ok()) return find.status();
@@ -74,8 +74,9 @@ Result<bool> NsysReader::is_table(const char* name) {
     const Result<bool> row = find->next();
     if (!row.ok() || !*row) return row;
     if (find->text(0) == "table" && find->text(1).starts_with("CREATE TABLE ")) return true;
-    return Status::error(ErrorKind::kBadInput, path_.string() + ": " + name +
-                                                   " is not a plain table, as `nsys export` makes");
+    return Status::error(
+        ErrorKind::kBadInput,
+        path_.string() + ": " + name + " is not a plain table, as `nsys export` writes");
   }
 }
 
@@ -120,7 +121,7 @@ Status NsysReader::read(const std::function<bool()>& keep_going) {
   const Result<bool> strings = is_table("StringIds");
   if (!strings.ok()) return strings.status();
   Result<Statement> find = database_.prepare("SELECT value FROM StringIds WHERE id = ?1");
-  if (find.ok()) find_string_ = *std::move(find);  // else there are no names
+  if (find.ok()) find_string_ = *std::move(find);  // otherwise there are no names
   Status status = read_facts();
   if (status.ok()) status = read_ranges();
   if (status.ok()) status = read_calls();
@@ -159,7 +160,7 @@ Status NsysReader::read_ranges() {
 }
 
 Status NsysReader::take_range(const Statement& row) {
-  // Marks have no end; ranges that begin on one thread and may end on another are in no op.
+  // Marks have no end. Ranges that may end on another thread than they began on lie in no op.
   if (row.is_null(1) || row.integer_or(5, kNvtxPushPop) != kNvtxPushPop) return {};
   RankedOp op;
   if (!place(row, op.start, op.dur)) return {};
@@ -354,7 +355,7 @@ Status NsysReader::finish(std::int64_t rank) {
       return Status();
     });
   }
-  // Of a broken file the events are worth more than the names.
+  // In a damaged file, the events are worth more than the names.
   if (status.kind() != ErrorKind::kNone && status.kind() != ErrorKind::kBadInput) return status;
   if (processes_.size() == 1) run_.process(processes_.begin()->second).rank = rank;
   return run_.end_source(Duration(epoch_ns_ > 0 && epoch_ns_ < kLatestEpochNs ? epoch_ns_ : 0));

@@ -8,10 +8,10 @@
 namespace stepscope {
 namespace {
 
-// A µs: what times lose that were written as whole ones.
+// 1 µs: the rounding error of times that were written as whole µs.
 constexpr Duration kRounding{1000};
 
-// How often threads that have gone quiet are looked at: their last ops would wait for ever.
+// How often threads without new ops are swept, in ops: otherwise their last ops would wait forever.
 constexpr std::int64_t kSweepEvery = 4096;
 
 SessionTime end_of(const Op& op) { return op.start + op.dur; }
@@ -70,7 +70,7 @@ Status OpNester::begin(Op op) {
 }
 
 Status OpNester::end() {
-  // In the order of their ends over all threads, as they were until here.
+  // In the order of their ends over all threads, like the ops so far.
   std::vector<std::pair<SessionTime, std::size_t>> ends;
   for (std::size_t thread = 0; thread < stacks_.size(); ++thread) {
     for (const OpenOp& open : stacks_[thread]) ends.emplace_back(end_of(open.op), thread);

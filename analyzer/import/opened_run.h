@@ -1,5 +1,5 @@
-// A run as somebody names it: the path of a store, or of another profiler's trace, which is
-// imported into a temporary store first.
+// A run that the user names by its path: a store, or a trace of another profiler, which is first
+// imported into a temporary store.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace stepscope {
 
 class OpenedRun {
  public:
-  // Of an import: the bytes read and the total.
+  // Progress of an import: the bytes read and the total.
   using Progress = std::function<void(std::int64_t done, std::int64_t total)>;
 
   // Errors: those of TraceReader::open(), for a trace those of import_traces().
@@ -25,19 +25,19 @@ class OpenedRun {
   OpenedRun(OpenedRun&& other) noexcept = default;
   OpenedRun& operator=(OpenedRun&&) = delete;
 
-  // Not after close_reader().
+  // Must not be called after close_reader().
   [[nodiscard]] const TraceReader& reader() const { return *reader_; }
-  // The file of the store; gone with this object where the run was imported.
+  // The file of the store. If the run was imported, it is deleted with this object.
   [[nodiscard]] const std::filesystem::path& store() const { return store_; }
-  // For whoever looks on for long, and reads store() to know more: a reader of a running recording
-  // keeps its log from being folded in.
+  // For views that stay open for long and read store() themselves: an open reader keeps the log of
+  // a running recording from being folded in.
   void close_reader() { reader_.reset(); }
-  // No call of anything after it: an imported run is gone.
+  // No other method may be called after it: an imported run is deleted.
   void discard() {
     reader_.reset();
     folder_.reset();
   }
-  // A trace, nowhere to be found as a store once this object is gone.
+  // Whether the run was a trace, so that there is no store once this object is gone.
   [[nodiscard]] bool imported() const { return folder_.has_value(); }
 
  private:

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
-// How many rows go into the store at a time, and after how many they are committed: a longer
-// transaction makes the write-ahead log grow.
+// How many rows are added to the store at a time, and after how many rows they are committed: a
+// longer transaction would make the write-ahead log grow.
 constexpr std::size_t kBatch = 2048;
 constexpr std::int64_t kCommitEvery = 1 << 18;
 
@@ -45,7 +45,7 @@ class Batch {
   std::vector<Row> rows_;
 };
 
-// What a trace says of a process, as far as it can be.
+// What a trace says about a process, without impossible values.
 Process plausible(Process process) {
   if (process.rank < -1 || process.rank > kLargestNumber) process.rank = -1;
   return process;
@@ -200,8 +200,8 @@ ImportCounts RunBuilder::counts() const {
           syncs_.count(),  samples_.count()};
 }
 
-// For each process that trains: its loop's thread, which marks most, or without marks runs most of
-// the forward pass; and all its threads.
+// For each process that trains: the thread of its loop, and all its threads. The loop's thread is
+// the one with the most marks, or without marks the one that runs most of the forward pass.
 std::vector<std::pair<ThreadId, std::vector<ThreadId>>> RunBuilder::loops() const {
   std::map<ProcessId, std::vector<ThreadId>> threads_of;
   for (std::size_t i = 0; i < threads_.size(); ++i) {
@@ -225,7 +225,7 @@ std::vector<std::pair<ThreadId, std::vector<ThreadId>>> RunBuilder::loops() cons
   return result;
 }
 
-// Called per batch: commits from time to time, and checks for cancellation.
+// Called for each batch: commits from time to time, and checks for cancellation.
 Status RunBuilder::commit_periodically() {
   unflushed_ += static_cast<std::int64_t>(kBatch);
   if (cancelled_ && cancelled_()) return Status::error(ErrorKind::kIo, "interrupted");

@@ -1,10 +1,10 @@
 // Shared by all importers: collects the events of one or more files, in any order and each file
 // with its own clock, and writes them to a new store as a recorder would have done.
 //
-//   importer --(events as they come)--> RunBuilder: one TimeSorter a kind
+//   importer --(events as they come)--> RunBuilder: one TimeSorter per kind
 //   write():  ops -> OpNester -> store;  nodes -> BackwardPasses -> phases;  the rest by start
 //
-// Thread safety: none. Memory: that of the sorters, the strings, and a few rows a process, thread
+// Thread safety: none. Memory: that of the sorters, the strings, and a few rows per process, thread
 // and stream; it does not grow with the number of events.
 #pragma once
 

@@ -22,7 +22,7 @@ Status SpillFile::failure(const char* what) const {
 Status SpillFile::create() {
   descriptor_ = ::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (descriptor_ >= 0) return {};
-  // Not every file system has files without a name: make one that loses it at once.
+  // Not every file system supports unnamed files: make a named one and unlink it at once.
   std::string name = (folder_ / ".stepscope-import-XXXXXX").string();
   descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
   if (descriptor_ < 0) return failure("made");

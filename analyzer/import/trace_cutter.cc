@@ -108,7 +108,7 @@ Status TraceCutter::start() {
   return {};
 }
 
-// Some editors leave one. The source may hand out less than its three bytes at a time.
+// Some editors write one. The source may return less than its three bytes at a time.
 Status TraceCutter::skip_byte_order_mark() {
   while (unread().size() < kByteOrderMark.size()) {
     const Result<bool> more = fill();
@@ -177,7 +177,7 @@ Result<TracePiece> TraceCutter::next_member() {
   return TracePiece{TracePiece::Kind::kMember, key_, value_, offset};
 }
 
-// What follows the last whole event that was handed out: the end of the array, or something wrong.
+// Handles what follows the last whole event that was handed out: the end of the array, or an error.
 Result<TracePiece> TraceCutter::end_of_events(char next) {
   const bool ended = begin_ == end_;
   if (next != ']' && !(ended && bare_)) return unexpected(next, "an event or ']'");
@@ -203,7 +203,7 @@ Result<TracePiece> TraceCutter::next_events() {
     if (!*more)
       return error_at(offset_of(begin_), "the file ends within this event (was it cut off?)");
   }
-  // As many more as are in the buffer, whole.
+  // Adds as many more whole events as are in the buffer.
   const std::string_view text = unread();
   for (std::size_t at = length; at < text.size() && at < batch_; ++at) {
     if (is_blank(text[at]) || text[at] == ',') continue;
@@ -216,8 +216,8 @@ Result<TracePiece> TraceCutter::next_events() {
   return lend(length);
 }
 
-// Puts the events into brackets where they stand: there is always a byte before the first of them,
-// and the one behind the last is put back before anything else is read.
+// Puts brackets around the events in place: there is always a byte before the first event, and the
+// byte after the last one is restored before anything else is read.
 TracePiece TraceCutter::lend(std::size_t length) {
   const std::size_t from = begin_ - 1;
   begin_ += length;

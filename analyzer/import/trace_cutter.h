@@ -44,8 +44,8 @@ class TraceCutter {
   // Errors name `name`. `batch` is about how long a batch is.
   TraceCutter(ByteSource& source, std::string name, std::size_t batch = std::size_t{1} << 19);
 
-  // Errors: those of the source; kBadInput (no trace, cut off, no JSON) with the offset. All whole
-  // events before the place of an error have been handed out before it is reported.
+  // Errors: those of the source; kBadInput (not a trace, cut off, not JSON) with the offset. All
+  // whole events before the place of an error have been handed out before it is reported.
   Result<TracePiece> next();
 
   [[nodiscard]] Status error_at(std::int64_t offset, const std::string& what) const;

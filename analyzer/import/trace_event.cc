@@ -20,8 +20,8 @@ struct Key {
   Member member = nullptr;
 };
 
-// A perfect hash of a few known keys, made at compile time: an event has twenty keys, and comparing
-// each with all of them would take longer than all the rest.
+// A perfect hash of a few known keys, computed at compile time: an event has twenty keys, and
+// comparing each with all known keys would take longer than everything else.
 template <std::size_t kCount>
 class KeyTable {
  public:
@@ -83,7 +83,7 @@ constexpr KeyTable kArgumentKeys(
                         {"name", &TraceEvent::text_name},
                         {"labels", &TraceEvent::labels}}));
 
-// A key as it is written, without its quotes. Those that matter have no escapes.
+// A key as written, without its quotes. Keys that matter have no escapes.
 std::string_view key_text(ondemand::raw_json_string key, std::string_view batch) {
   const char* const begin = key.raw();
   const auto room = static_cast<std::size_t>(batch.data() + batch.size() - begin);
@@ -97,7 +97,7 @@ std::string_view without_blanks(std::string_view text) {
   return last == std::string_view::npos ? std::string_view() : text.substr(0, last + 1);
 }
 
-// Numbers that are none are no JSON, but Python and C++ write them.
+// NaN and infinity are not JSON, but Python and C++ write them.
 bool is_scalar(std::string_view text) {
   if (text.empty()) return false;
   if (text.front() == '"') return text.size() >= 2 && text.back() == '"';
@@ -106,7 +106,7 @@ bool is_scalar(std::string_view text) {
   return std::find(std::begin(kWords), std::end(kWords), text) != std::end(kWords);
 }
 
-// A value as it is written.
+// A value as written.
 simdjson::simdjson_result<std::string_view> raw_text(ondemand::value& value) {
   const std::string_view token = value.raw_json_token();
   if (token.starts_with('[')) {
@@ -162,8 +162,8 @@ simdjson::error_code read_event(ondemand::object object, std::string_view batch,
   return simdjson::SUCCESS;
 }
 
-// Names may hold any bytes. What no parser of JSON takes is replaced: ill-formed UTF-8 by U+FFFD, a
-// control character in a string by a blank.
+// Names may hold any bytes. Bytes that no JSON parser accepts are replaced: ill-formed UTF-8 by
+// U+FFFD, a control character in a string by a blank.
 std::string cleaned(std::string_view batch) {
   std::string text = clean_utf8(batch);
   JsonWalk walk;
@@ -179,7 +179,7 @@ std::string cleaned(std::string_view batch) {
 struct TraceEventParser::Impl {
   using Visit = std::function<void(const TraceEvent&)>;
 
-  // The result as parse()'s; `error` says what simdjson said about the batch as a whole.
+  // The result is that of parse(); `error` is simdjson's error for the batch as a whole.
   std::int64_t parse(std::string_view batch, std::size_t capacity, const Visit& visit,
                      simdjson::error_code& error);
   void resolve_strings(TraceEvent& event);

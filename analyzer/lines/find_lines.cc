@@ -10,19 +10,20 @@
 #include <utility>
 
 #include "analyzer/steps/loop_parts.h"
+#include "analyzer/steps/segment_ranges.h"
 
 namespace stepscope {
 namespace {
 
 constexpr std::size_t kMostLines = 20;   // of a place and category
 constexpr double kLeastShare = 0.005;    // of a line that is reported
-constexpr double kLeastForeign = 0.05;   // the same of one that is a library's
-constexpr double kMostlyBlocked = 0.5;   // of a line's time, to say what it is blocked in
+constexpr double kLeastForeign = 0.05;   // the same for a library's line
+constexpr double kMostlyBlocked = 0.5;   // of a line's time, to report what it is blocked in
 constexpr double kWaitsOnly = 0.95;      // of a thread's samples, to leave it out
 constexpr std::size_t kMostBlocks = 20;  // of steps, for the intervals
 constexpr double kZ = 1.96;              // of a 95 % interval
 
-// Whether a thread that is sampled is found asleep more often than it is.
+// Whether samples come so late that they find a thread asleep more often than it really is.
 bool samples_come_late(const SamplingFacts& sampling) {
   constexpr double kLatestInPeriods = 5;
   return sampling.rate > 0 && static_cast<double>(sampling.late_p99_ns) >
@@ -75,8 +76,8 @@ std::optional<std::pair<Key, double>> largest(const std::map<Key, double>& share
 // Divides the time of one place and category among lines.
 class Division {
  public:
-  // `blocked`: the part of that time in which the thread was blocked; nothing where only the
-  // samples tell.
+  // `blocked`: the part of that time in which the thread was blocked; nullopt if only the samples
+  // show it.
   Division(const std::vector<Seen>& seen, std::optional<double> blocked, const OwnCode& code)
       : seen_(seen), code_(code) {
     for (const Seen& sample : seen) blocked_ += sample.is_blocked() ? 1 : 0;
@@ -88,7 +89,7 @@ class Division {
     for (const Seen& sample : seen) add(sample);
   }
 
-  // The largest first; those of libraries last.
+  // The largest first; lines of libraries last.
   std::vector<LineShare> lines(ThreadId loop, LinePlace place, const char* category, double step_ns,
                                const RecordedRun& recording) const {
     std::vector<std::pair<bool, LineShare>> found;
@@ -107,7 +108,7 @@ class Division {
       share.samples = tally.samples;
       share.share = std::min(tally.share, 1.0);
       const double error = kZ * standard_error(tally);
-      // Where all samples agree, the formulas below know no error.
+      // If all samples agree, the standard error is 0, so bound the interval.
       const double surest =
           static_cast<double>(seen_.size()) / (static_cast<double>(seen_.size()) + kZ * kZ);
       share.ci_low = std::clamp(tally.share - error, 0.0, surest);
@@ -163,7 +164,7 @@ class Division {
     if (sample.is_blocked()) tally.blocked[sample.blocked] += weight;
   }
 
-  // By the number of samples of each kind, and by how the line's share differs between blocks of
+  // From the number of samples of each kind, or from how the line's share differs between blocks of
   // steps, whichever is larger.
   [[nodiscard]] double standard_error(const LineTally& tally) const {
     const auto drawn = [](double share, double of, double count) {
@@ -183,7 +184,7 @@ class Division {
     return std::sqrt(std::max(by_count, squares * count / (count - 1)));
   }
 
-  // Frames of the same function are one.
+  // Frames of the same function count as one.
   [[nodiscard]] std::string inside(const LineTally& tally, const RecordedRun& recording) const {
     std::map<std::pair<StringId, StringId>, double> functions;
     for (const auto& [id, share] : tally.innermost)
@@ -211,12 +212,13 @@ class Division {
   std::map<Key, LineTally> tallies_;
 };
 
-// The steps of a loop that lines are told of: the steady ones.
+// The steps of a loop for which lines are reported: the steady ones.
 class SteadySteps {
  public:
   explicit SteadySteps(const LoopReport& report) : report_(report) {
     std::set<std::size_t> wanted(report.analysed.begin(), report.analysed.end());
-    // Of a part of the run only that; else all steady steps, more than those that were analysed.
+    // If only a part of the run was analysed, that part; otherwise all steady steps, even those
+    // that were not analysed.
     const std::size_t first = wanted.empty() ? 0 : *wanted.begin();
     const std::size_t last = wanted.empty() ? 0 : *wanted.rbegin();
     for (std::size_t i = first; i <= last && i < report.steps.size(); ++i)
@@ -246,7 +248,7 @@ class SteadySteps {
   std::vector<bool> wanted_;
 };
 
-// What the scheduler says of a part: the share of its time in which the thread was blocked.
+// What the scheduler says about a part: the share of its time in which the thread was blocked.
 std::optional<double> blocked_share(const LoopReport& report, LoopPart part) {
   if (!report.starvation.known) return std::nullopt;
   const PhaseSchedule& phases = report.starvation.phases;
@@ -291,8 +293,8 @@ void add_lines_of_loop(const RecordedRun& recording, const std::vector<StackSamp
         std::partition_point(stretches.begin(), stretches.end(),
                              [&](const LoopStretch& s) { return s.range.end <= sample.at; });
     if (stretch == stretches.end()) continue;
-    // The hooks take stacks outside the passes only. Where the analysis sees a forward pass that
-    // they did not, a stack at its edge would stand for all of it.
+    // The hooks take stacks outside the passes only. If the analysis finds a forward pass that they
+    // did not see, a stack at its edge would stand for all of it.
     if (native && stretch->part != LoopPart::kInput && stretch->part != LoopPart::kOther) continue;
     seen[static_cast<std::size_t>(stretch->part)].push_back(
         {code.of(sample.frame), sample.blocked, *step});
@@ -307,7 +309,7 @@ void add_lines_of_loop(const RecordedRun& recording, const std::vector<StackSamp
   }
 }
 
-// Whether a thread does nothing but wait for others, in one place.
+// Whether a thread only waits for others, in one place.
 bool only_waits(const std::vector<StackSample>& samples, const RecordedRun& recording) {
   std::map<FrameId, std::int64_t> places;
   for (const StackSample& sample : samples) {

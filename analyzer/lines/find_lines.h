@@ -1,4 +1,4 @@
-// The lines of the program that a loop's time went to.
+// The lines of the program that took a loop's time.
 //
 // Marks and the scheduler say exactly how long the loop was in each phase, and for how much of that
 // its thread was blocked; samples only divide these times among lines. docs/attribution.md,
@@ -12,7 +12,8 @@
 
 namespace stepscope {
 
-// Whether the thread may make the loop's batches: another of its process, or one of a child's.
+// Whether the thread may make the loop's batches: another thread of the loop's process, or a thread
+// of a child process.
 bool may_make_batches(const StoredWatchedThread& thread, const LoopReport& report,
                       const RecordedRun& recording);
 

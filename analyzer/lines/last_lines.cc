@@ -15,12 +15,12 @@ constexpr std::chrono::seconds kLongestAgo{1};
 constexpr std::size_t kMostThreads = 32;
 
 std::string text_of(const StackFrame& frame, const RecordedRun& recording) {
-  const std::string file = told_file(recording.text(frame.file), recording.facts.working_folder);
+  const std::string file = display_file(recording.text(frame.file), recording.facts.working_folder);
   return file + (frame.line > 0 ? ":" + std::to_string(frame.line) : "") + " " +
          std::string(recording.text(frame.function));
 }
 
-// Of a sample at most kLongestAgo before `end`.
+// The line of a sample that was taken at most kLongestAgo before `end`.
 std::optional<LastLine> line_of(const StackSample& sample, const StoredWatchedThread& thread,
                                 SessionTime end, const RecordedRun& recording,
                                 const OwnCode& code) {

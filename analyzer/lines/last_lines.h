@@ -9,13 +9,13 @@
 
 namespace stepscope {
 
-// Fills ProcessReport::last_lines of the processes that died. A thread that was not looked at in
-// the last second is left out.
+// Fills ProcessReport::last_lines of the processes that died. A thread that was not sampled in the
+// last second is left out.
 void add_last_lines(const RecordedRun& recording, const StackHistory& history,
                     std::vector<ProcessReport>& processes);
 
-// Where the loop's thread is, and after it who makes the batch that it waits for: as of the latest
-// looks, none older than a second before `now`.
+// Where the loop's thread is, followed by the thread that makes the batch it waits for. From their
+// latest samples, none older than a second before `now`.
 std::vector<LastLine> lines_now(const RecordedRun& recording, const StackHistory& history,
                                 const LoopReport& loop, SessionTime now);
 

@@ -14,7 +14,7 @@ namespace stepscope {
 namespace {
 
 constexpr std::int64_t kEnoughOfStep = 25;  // periods, for a step to be split by its own samples
-constexpr std::int64_t kEnoughOfLoop = 50;  // of fewer, nothing is split
+constexpr std::int64_t kEnoughOfLoop = 50;  // periods; with fewer, nothing is split
 constexpr double kEnoughOfLibrary = 5;      // samples in steps with ops
 constexpr std::size_t kMostLibraries = 8;
 constexpr std::chrono::seconds kLongestPeriod{1};  // a recorder's is far shorter
@@ -33,7 +33,7 @@ class StepsByTime {
     }
   }
 
-  // The step that a sample counts for; nothing: it is in none, in a segment, or in a wait for
+  // The step for which a sample counts; nullopt: it is in no step, in a segment, or in a wait for
   // input.
   [[nodiscard]] std::optional<std::size_t> at(SessionTime time) const {
     const auto after = std::ranges::upper_bound(steps_, time, {}, &Step::start);
@@ -48,7 +48,7 @@ class StepsByTime {
     return static_cast<std::size_t>(std::prev(after) - steps_.begin());
   }
 
-  // Whether a scope names the time. `time` never decreases from call to call.
+  // Whether `time` lies in a scope. `time` must not decrease from call to call.
   [[nodiscard]] bool in_scope(SessionTime time) {
     while (next_scope_ < scopes_.size() && scopes_[next_scope_].start <= time)
       scope_end_ = std::max(scope_end_, scopes_[next_scope_++].end);
@@ -64,14 +64,14 @@ class StepsByTime {
   SessionTime scope_end_ = SessionTime::min();
 };
 
-// Which part of a library's samples lies outside ops, as the steps with ops tell it.
+// The part of a library's samples that lies outside ops, from the steps with ops.
 class OutsideOps {
  public:
   void add(const NativeSamples::Found& sample) {
     for (Known* known : {&libraries_[sample.library], &all_})
       ++(sample.in_op ? known->inside : known->outside);
   }
-  // 1 where no sample says otherwise.
+  // 1 if there are no such samples.
   [[nodiscard]] double part(const std::string& library) const {
     const auto own = libraries_.find(library);
     const bool enough =
@@ -92,10 +92,10 @@ std::int64_t outside_input_ns(const Step& step) {
   return std::max<std::int64_t>(to_ns(step.dur) - exposed_ns(step, Category::kInput), 0);
 }
 
-// The time outside waits for input, starved included, for each of it that the thread ran.
+// The time outside waits for input, starved time included, per unit of run time in it.
 double time_for_each_run(const std::vector<Step>& steps, const StepsByTime& by_time,
                          const std::vector<ThreadStretch>& stretches) {
-  constexpr double kMost = 20;  // there are few samples then
+  constexpr double kMost = 20;  // beyond it there are few samples
   double ran = 0, starved = 0;  // ns
   for (const Step& step : steps) ran += static_cast<double>(outside_input_ns(step));
   for (const ThreadStretch& stretch : stretches) {
@@ -116,7 +116,7 @@ StepTime& compute_of(Step& step, PhaseKind phase, DeviceId device) {
       StepTime{Category::kCompute, phase, "", Duration(0), Duration(0), device});
 }
 
-// Makes `moved` of the step's host time compute, the same part of each of its phases.
+// Turns `moved` of the step's host time into compute, the same part in each phase.
 void make_compute(Step& step, std::int64_t moved) {
   const std::int64_t host = exposed_ns(step, Category::kHost);
   std::int64_t left = std::min(moved, host);

@@ -32,9 +32,9 @@ class NativeSamples {
   // All ops of the recording, in any order.
   void add(const Op& op);
 
-  // CPU time that each sample stands for.
+  // The CPU time that each sample stands for.
   [[nodiscard]] Duration period() const { return period_; }
-  // Of one thread, by time.
+  // The samples of one thread, by time.
   [[nodiscard]] const std::vector<Found>& of(ThreadId thread) const;
 
  private:
@@ -46,32 +46,32 @@ class NativeSamples {
 
 class NativeTime {
  public:
-  // Of the samples in the steps of `report`, outside its segments, its waits for input and what
-  // the program has named by scopes. `phases`: the loop thread's. `stretches`: how it was
-  // scheduled. Samples count CPU time; of what the thread was starved of, a library has the same
-  // part.
+  // Counts the samples in the steps of `report`, outside its segments, its waits for input and the
+  // program's scopes. `phases`: those of the loop thread. `stretches`: how it was scheduled.
+  // Samples measure CPU time only; libraries get the same share of the time in which the thread was
+  // starved.
   NativeTime(const NativeSamples& samples, const std::vector<Phase>& phases,
              const std::vector<ThreadStretch>& stretches, const LoopReport& report);
 
-  // Makes compute of the part of each step's host time that went to such libraries. A step with
-  // few periods is given the part that all those have together.
+  // Turns the part of each step's host time that went to such libraries into compute. Steps with
+  // few periods all get the part that they have together.
   void split_host_time(std::vector<Step>& steps) const;
 
-  // The libraries and runtimes that computed outside ops, of report.analysed, by share. Call it
-  // once the times of the steps are split.
+  // The libraries and runtimes that computed outside ops in report.analysed, by share. Call it
+  // after split_host_time().
   [[nodiscard]] std::vector<NativeShare> shares(const LoopReport& report) const;
 
  private:
   struct Count {
-    double periods = 0;  // outside waits for input
-    double native = 0;   // of them, outside ops
+    double periods = 0;  // periods outside waits for input
+    double native = 0;   // the part of them in native code, outside ops
   };
 
   [[nodiscard]] double share_of_step(std::size_t step) const;
 
-  double period_ns_;          // that a sample stands for, with the time starved
+  double period_ns_;          // time that a sample stands for, starved time included
   std::vector<Count> steps_;  // of each step of the loop
-  Count few_;                 // of those with few periods, together
+  Count few_;                 // of the steps with few periods, together
   std::map<std::string, std::map<std::size_t, double>> libraries_;  // samples by step
 };
 

@@ -19,7 +19,7 @@ bool is_native_library(std::string_view file) {
   return name.ends_with(".so") || contains(name, ".so.");
 }
 
-// Where a file lies below site-packages or dist-packages; "" where it does not.
+// The path of a file below site-packages or dist-packages; "" if it is not below one.
 std::string_view path_in_packages(std::string_view file) {
   for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
     const std::size_t place = file.rfind(folder);
@@ -28,7 +28,8 @@ std::string_view path_in_packages(std::string_view file) {
   return {};
 }
 
-// Headers of the C++ library, of libtorch and of Stepscope, whose code becomes part of the program.
+// Whether a file is a header of the C++ library, of libtorch or of Stepscope, whose code becomes
+// part of the program.
 bool is_library_header(std::string_view file) {
   constexpr std::string_view kFolders[] = {
       "/include/c++/", "/include/torch/",     "/include/ATen/",  "/include/c10/",
@@ -46,7 +47,7 @@ bool is_native_source(std::string_view file) {
   return std::ranges::find(kEndings, name.substr(dot)) != std::end(kEndings);
 }
 
-// Of native code: what is installed with the system, or is libtorch's or the kernel's ("[vdso]").
+// Whether native code is installed with the system, or is libtorch's or the kernel's ("[vdso]").
 bool is_native_library_code(std::string_view file) {
   if (file.starts_with("[") || is_library_header(file)) return true;
   for (const std::string_view folder : {"/usr/include/", "/usr/local/include/"}) {
@@ -69,7 +70,7 @@ bool is_standard_library(std::string_view file) {
   return end != std::string_view::npos;
 }
 
-// "libjpeg" of "libjpeg-4d2a9f1c.so.62.4.0", "_imaging" of "_imaging.cpython-311-x86_64.so".
+// "libjpeg" for "libjpeg-4d2a9f1c.so.62.4.0", "_imaging" for "_imaging.cpython-311-x86_64.so".
 std::string_view stem_of(std::string_view name) {
   name = name.substr(0, name.find('.'));
   const std::size_t dash = name.rfind('-');
@@ -90,9 +91,9 @@ bool is_library_file(std::string_view file) {
 std::string native_library(std::string_view file) {
   const std::string_view name = stem_of(name_of(file));
   const std::string_view place = path_in_packages(file);
-  // A module may lie in no folder of its own: site-packages/_cffi_backend.abi3.so.
+  // A module may have no folder of its own: site-packages/_cffi_backend.abi3.so.
   const bool in_package = place.find('/') != std::string_view::npos;
-  // "numpy.libs" has the libraries that numpy brings.
+  // "numpy.libs" has the libraries that numpy contains.
   const std::string_view package = in_package ? place.substr(0, place.find_first_of("./")) : "";
   if (package.empty() || package == name) return std::string(name);
   return std::string(package) + " (" + std::string(name) + ")";
@@ -107,14 +108,14 @@ std::string short_file(std::string_view file) {
   return std::string(before == std::string_view::npos ? file : file.substr(before + 1));
 }
 
-std::string told_file(std::string_view file, std::string_view folder) {
+std::string display_file(std::string_view file, std::string_view folder) {
   if (is_library_file(file)) return short_file(file);
   const bool is_below = !folder.empty() && file.size() > folder.size() + 1 &&
                         file.starts_with(folder) && file[folder.size()] == '/';
   return std::string(is_below ? file.substr(folder.size() + 1) : file);
 }
 
-// Callers come first, so what is known of the caller answers for a library's frame.
+// Callers come first, so a library's frame takes the result of its caller.
 OwnCode::OwnCode(const std::vector<StackFrame>& frames,
                  const std::function<std::string_view(StringId)>& text)
     : frames_(&frames) {
@@ -133,7 +134,7 @@ OwnCode::OwnCode(const std::vector<StackFrame>& frames,
     }
     OwnFrame found;
     found.innermost = static_cast<FrameId>(i + 1);
-    // Below it are, in a forked process, the frames of the one that forked.
+    // In a forked process, the frames below are those of the process that forked.
     const bool begins_process =
         file->second.starts_processes && text(frame.function).ends_with("_bootstrap");
     if (!file->second.library) {

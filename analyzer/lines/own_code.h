@@ -11,37 +11,40 @@
 
 namespace stepscope {
 
-// Of a source file: installed with a package, with Python or with the system, made up by the
-// interpreter ("<frozen runpy>"), or a header of the C++ library or of libtorch, wherever these
-// are. A cell of a notebook is the program's. Of native code without lines the file is its library
-// or executable.
+// Whether a source file is a library's: installed with a package, with Python or with the system,
+// made up by the interpreter ("<frozen runpy>"), or a header of the C++ library or of libtorch,
+// wherever these are. A notebook cell is the program's. For native code without lines, `file` is
+// its library or executable.
 bool is_library_file(std::string_view file);
 
-// The name of a native library, with the package that brings it: "numpy (libscipy_openblas64_)",
+// The name of a native library, with the package that contains it: "numpy (libscipy_openblas64_)",
 // "tokenizers", "libopenblas".
 std::string native_library(std::string_view file);
 
-// "PIL/Image.py" of ".../site-packages/PIL/Image.py"; of libraries of native code the name; of
-// other files the last two parts.
+// "PIL/Image.py" for ".../site-packages/PIL/Image.py"; for native libraries, the name; for other
+// files, the last two parts.
 std::string short_file(std::string_view file);
 
-// As people are told of it: from the run's folder on where it is below that, a library's without
-// the place of its installation. `folder` may be empty.
-std::string told_file(std::string_view file, std::string_view folder);
+// A file as people see it: relative to the run's folder if it is below that, and without the
+// installation path if it is a library's. `folder` may be empty.
+std::string display_file(std::string_view file, std::string_view folder);
 
-// What a stack says about the program: the innermost frame of its own, and the innermost of all.
+// What a stack says about the program: the innermost frame of its own code, and the innermost of
+// all.
 struct OwnFrame {
   FrameId own = FrameId::kNone;        // kNone: only libraries
-  FrameId innermost = FrameId::kNone;  // differs from `own` where that called a library
+  FrameId innermost = FrameId::kNone;  // differs from `own` if that called a library
 };
 
 class OwnCode {
  public:
-  // `frames`: as TraceReader::frames() gives them. `text`: of their names; outlives this.
+  // `frames`: as TraceReader::frames() gives them. `text`: looks up their names; must outlive this
+  // object.
   OwnCode(const std::vector<StackFrame>& frames,
           const std::function<std::string_view(StringId)>& text);
 
-  // Of the stack whose innermost frame is `frame`. What started a worker process is not its own.
+  // The frames of the stack whose innermost frame is `frame`. Code that started a worker process
+  // does not count as the worker's own.
   [[nodiscard]] OwnFrame of(FrameId frame) const { return found_[index(frame)]; }
   [[nodiscard]] const StackFrame& frame(FrameId id) const { return (*frames_)[index(id)]; }
 

@@ -15,7 +15,7 @@ namespace stepscope {
 // Held in memory; the samples of a thread are by time.
 class StackHistory {
  public:
-  // Of a longer recording every second sample is kept, or every fourth, …
+  // For a longer recording, every second sample is kept, or every fourth, …
   static constexpr std::size_t kMostSamples = 4'000'000;
 
   // `recording` outlives it. Fails only when reading the store fails.

@@ -18,7 +18,7 @@ void append(std::vector<Event>& held, std::vector<Event>& news) {
   held.insert(held.end(), news.begin(), news.end());
 }
 
-// Of a kind that is stored in the order of ends, or nearly so: the latest.
+// Keeps the latest events of a kind that is stored (nearly) in the order of ends.
 template <typename Event>
 void keep_latest(std::vector<Event>& events, std::size_t most) {
   if (events.size() > most)
@@ -78,7 +78,7 @@ Status LiveRun::take_in_phases(News& news) {
   return {};
 }
 
-// By the phases that are held.
+// The loops in the phases that are held.
 std::vector<Loop> LiveRun::marked_loops() const {
   RecordedRun run;
   run.phases = held_.phases;
@@ -90,7 +90,7 @@ std::vector<Loop> LiveRun::marked_loops() const {
   return loops;
 }
 
-// `whole`: nothing will follow, so that the last step of each loop has ended.
+// `whole`: nothing will follow, so the last step of each loop has ended.
 void LiveRun::remember_steps(bool whole) {
   for (const Loop& loop : marked_loops()) {
     if (loop.steps.empty()) continue;
@@ -105,7 +105,7 @@ void LiveRun::remember_steps(bool whole) {
   }
 }
 
-// Always from the start of a step on: what is left of a loop begins with a whole one.
+// Cuts at the start of a step, so that the rest of a loop begins with a whole step.
 void LiveRun::drop_old_phases() {
   if (held_.phases.size() <= kLivePhases) return;
   std::map<ThreadId, SessionTime> keep_from;
@@ -122,7 +122,7 @@ void LiveRun::drop_old_phases() {
     if (own != keep_from.end()) return phase.start < own->second;
     return others_from != SessionTime::max() && phase.start + phase.dur < others_from;
   });
-  // Phases without any steps are of no use to anybody.
+  // Phases without any steps are useless.
   if (keep_from.empty() && held_.phases.size() > 4 * kLivePhases)
     keep_latest(held_.phases, kLivePhases);
 }
@@ -162,7 +162,7 @@ void LiveRun::drop_old_events() {
   keep_latest(held_.copies, most_events_);
   keep_latest(held_.memsets, most_events_);
   keep_latest(held_.syncs, most_events_);
-  // Samples come by time: those that the held events can be asked about.
+  // Samples come by time: keep those that fall into the time of the held events.
   constexpr std::size_t kMostSamples = 16'384;
   keep_latest(held_.samples, kMostSamples);
   keep_latest(held_.stretches, kMostSamples);
@@ -185,7 +185,7 @@ RecordedRun LiveRun::recorded_run() const {
       Duration(std::max<std::int64_t>(tail_->meta_int("native_period_ns", 0), 0));
   run.facts.cudnn_benchmark = parse_switch(tail_->meta("cudnn_benchmark"));
   run.facts.being_recorded = held_.being_recorded;
-  // The ops of the first steps that are held may be gone.
+  // The ops of the first held steps may be gone.
   run.facts.ops_dropped = held_.skipped;
   run.facts.windowed = held_.skipped || !tail_->meta("window").value_or("").empty();
   run.processes = tail_->processes();
@@ -242,13 +242,13 @@ Status LiveRun::analyse_window() {
     steps = std::max(steps, static_cast<std::int64_t>(loop.steps.size()));
     by_loader = by_loader || loop.marker == StepMarker::kLoader;
   }
-  // Of steps that begin with a wait, the last has not ended; an optimizer's step ends with its
+  // If steps begin with a wait, the last one has not ended; a step of the optimizer ends with its
   // mark.
   if (held_.being_recorded && by_loader && steps > 1) options.steps = StepSpan{1, steps - 1};
   auto report = analyze(run, options);
-  if (!report.ok() && options.steps) report = analyze(run);  // marks with numbers of their own
+  if (!report.ok() && options.steps) report = analyze(run);  // the marks have their own numbers
   if (!report.ok()) return report.status();
-  // Few large steps: hold more of them from now on.
+  // There are few, large steps: hold more events from now on.
   const bool few = report->loops.empty() || report->loops.front().analysed.size() < kLiveSteps;
   if (few && held_.skipped && most_events_ < kLiveMostEvents) most_events_ *= 2;
 
@@ -273,7 +273,7 @@ void LiveRun::describe_loops() {
     if (past != past_.end()) {
       live.history.assign(past->second.history.begin(), past->second.history.end());
       const std::int64_t before = past->second.steps_before;
-      // Marks with numbers of their own ("ProfilerStep#7") count themselves.
+      // Marks with their own numbers ("ProfilerStep#7") already count over the whole run.
       const bool numbered = loop.steps.front().number != 1;
       for (Step& step : loop.steps) step.number += numbered ? 0 : before;
       const bool last_is_open = frame_.being_recorded && loop.marker == StepMarker::kLoader;
@@ -290,7 +290,7 @@ Status LiveRun::describe_lines() {
   const RecordedRun run = recorded_run();
   const auto history = StackHistory::read(run);
   if (!history.ok()) return history.status();
-  // Samples come with the other events of their time.
+  // Stack samples arrive with the other events of their time.
   SessionTime latest = session_time(0);
   for (const StackSample& sample : held_.stack_samples) latest = std::max(latest, sample.at);
   for (std::size_t i = 0; i < frame_.loops.size(); ++i)

@@ -37,8 +37,8 @@ struct LiveStep {
 // One of LiveFrame::window.loops.
 struct LiveLoop {
   ThreadId thread = ThreadId::kNone;
-  std::optional<std::int64_t> steps;  // so far, over the whole run; nothing: inferred from
-                                      // ops, of which only the latest are kept
+  std::optional<std::int64_t> steps;  // so far, over the whole run; nullopt: inferred from ops, of
+                                      // which only the latest are kept
   std::vector<LiveStep> history;      // the latest steps, in order
   std::vector<LastLine> now;          // lines_now(); empty for a run that has ended
 };
@@ -47,7 +47,7 @@ struct LiveMemory {
   std::string process;
   std::int64_t pid = 0;
   std::optional<std::int64_t> rss_bytes, tensor_bytes, device_allocated_bytes,
-      device_reserved_bytes;  // nothing: not sampled
+      device_reserved_bytes;  // nullopt: not sampled
 };
 
 struct LiveFrame {
@@ -74,7 +74,7 @@ class LiveRun {
  private:
   using News = TraceTail::News;
   struct LoopPast {
-    std::int64_t steps_before = 0;  // that begin before the phases kept
+    std::int64_t steps_before = 0;  // steps that begin before the phases kept
     std::deque<LiveStep> history;
   };
   using CounterOf = std::pair<ProcessId, std::int64_t>;  // and of which GPU

@@ -16,7 +16,7 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-// A model has some hundred modules; a program that makes new names all the time gets no more.
+// A model has some hundred modules; a program that keeps making new names gets no more than this.
 constexpr std::size_t kMostModules = 8192;
 
 // Root and name.
@@ -29,23 +29,23 @@ struct Named {
 struct Sums {
   std::int64_t calls = 0, recomputed = 0, held_calls = 0, held_bytes = 0;
   std::int64_t forward_ops = 0, backward_ops = 0;
-  // Calls of modules inside its own, in the forward pass; and ops and those outside of them.
+  // In the forward pass: calls of modules inside its calls, and its own ops and direct calls of
+  // modules.
   std::int64_t inner_calls = 0, self_ops = 0, self_calls = 0;
   Duration forward{0}, forward_self{0}, backward_self{0};
 };
 
-// A call, and what is around and inside of it.
+// A call and its surroundings.
 struct Call {
   TimeRange range;
   std::size_t module = kNone;
-  std::size_t caller = kNone;  // of the calls of the thread
+  std::size_t caller = kNone;  // index among the calls of the thread
   bool recomputed = false;
-  bool counts = false;  // it began in a step that is looked at
+  bool counts = false;  // it began in one of the analysed steps
 };
 
-// The autograd sequence numbers of a thread that its latest ops had, and the module that each was
-// in. An op that makes a node has the node's number, and so may those before it: the last one to
-// begin made it.
+// The autograd sequence numbers of a thread's latest ops, each with the module it was in. An op
+// that makes a node has the node's number, and so may earlier ops: the last one to begin made it.
 class Sequences {
  public:
   void note(std::int64_t sequence, SessionTime start, std::size_t module) {
@@ -96,7 +96,7 @@ class Finder {
     }
   }
 
-  // Those of one thread in the order of their ends.
+  // The ops of one thread must come in the order of their ends.
   void add(const Op& op) {
     const auto known = threads_.find(op.thread);
     if (known == threads_.end() || !in_steps(op.start)) return;
@@ -107,15 +107,15 @@ class Finder {
     if (!is_node && op.sequence >= 0) thread.sequences.note(op.sequence, op.start, module);
     if (call != kNone && !thread.calls[call].recomputed) count_op(thread, call);
     ++ops_;
-    ++thread.ops_since_node;  // those inside of a node end before it
+    ++thread.ops_since_node;  // ops inside a node end before it
     if (!is_node) return;
     nodes_.push_back({op.thread, op.start, op.dur, op.sequence, op.forward_thread,
                       std::exchange(thread.ops_since_node, 0)});
     if (nodes_.size() > kMostWaiting) resolve(nodes_.size() / 2);
   }
 
-  // After all ops: what each took in a mean step, in the order of their first calls. `cost`: of
-  // recording, ns a step, which is taken out.
+  // Call it after all ops. Returns what each module took in a mean step, in the order of their
+  // first calls. `cost`: the cost of recording, in ns per step, which is subtracted.
   std::vector<ModuleTime> finish(double cost, const RecordedRun& recording) {
     resolve(nodes_.size());
     std::int64_t calls = 0;
@@ -169,7 +169,7 @@ class Finder {
     std::vector<Call> calls;
     Sequences sequences;
     std::int64_t ops_since_node = 0;
-    std::vector<Node> resolved;     // the latest, of which some lie in one that has not come yet
+    std::vector<Node> resolved;     // the latest; some may lie in a node that has not come yet
     std::size_t last_node = kNone;  // the module of the thread's last node
   };
 
@@ -223,7 +223,7 @@ class Finder {
     }
   }
 
-  // The innermost call that is open then.
+  // The innermost call that is open at `time`.
   static std::size_t call_at(const Thread& thread, SessionTime time) {
     const auto after =
         std::upper_bound(thread.calls.begin(), thread.calls.end(), time,
@@ -235,7 +235,7 @@ class Finder {
     return at;
   }
 
-  // The first `count` nodes, whose forward ops have come by now.
+  // Resolves the first `count` nodes, whose forward ops have come by now.
   void resolve(std::size_t count) {
     for (; count > 0; --count) {
       const Node node = nodes_.front();
@@ -244,8 +244,8 @@ class Finder {
     }
   }
 
-  // Children come first. Nodes within a node, as those of a recomputation are, have their own
-  // modules: their time is not that of the outer one.
+  // Children come first. Nodes within a node, such as those of a recomputation, have their own
+  // modules: their time does not count for the outer one.
   void resolve(Thread& thread, const Node& node) {
     Duration inside{0};
     while (!thread.resolved.empty() && thread.resolved.back().start >= node.start) {
@@ -260,7 +260,7 @@ class Finder {
                              ? kNone
                              : threads_[forward->second].sequences.module_of(node.sequence);
     }
-    // One without a number takes the gradient of the one that ran before it.
+    // A node without a number handles the gradient of the node that ran before it.
     if (thread.last_node == kNone) return;
     Sums& sums = sums_[thread.last_node];
     sums.backward_self += std::max(node.dur - inside, Duration{0});

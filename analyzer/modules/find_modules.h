@@ -1,5 +1,5 @@
-// What the modules of a loop's model (torch.nn.Module) took of its steps. docs/modules.md states
-// the rules.
+// The time that the modules of a loop's model (torch.nn.Module) took in its steps. docs/modules.md
+// states the rules.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ namespace stepscope {
 // The calls of modules of a recording, in memory: those of a thread by start, callers first.
 class ModuleHistory {
  public:
-  // Of a longer recording the rest is left out.
+  // For a longer recording, the rest is left out.
   static constexpr std::size_t kMostCalls = 4'000'000;
 
   // Fails only when reading the store fails.

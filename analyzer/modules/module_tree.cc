@@ -26,7 +26,7 @@ class Tree {
     node->time = std::move(module);
   }
 
-  // A module before those inside it.
+  // Appends the modules, each before those inside it.
   void take(std::vector<ModuleTime>& modules) {
     root_.add_up();
     root_.take(modules);
@@ -34,7 +34,7 @@ class Tree {
 
  private:
   struct Node {
-    ModuleTime time;  // without calls: a ModuleList, say, which is never called
+    ModuleTime time;  // without calls if it is never called, such as a ModuleList
     std::vector<Node> children;
 
     Node& child(std::string_view name, const ModuleTime& like) {

@@ -7,9 +7,10 @@
 
 namespace stepscope {
 
-// `modules`, each with the backward time of those inside it added to its own, and with what lies
-// between a module and its caller, such as a ModuleList, which nobody calls. A module comes before
-// those inside it; of several roots the one that takes the most time comes first.
+// Returns `modules`, with the backward time of the modules inside each added to its own. Adds the
+// modules that lie between a module and its caller but are never called, such as a ModuleList. A
+// module comes before those inside it; of several roots, the one that takes the most time comes
+// first.
 std::vector<ModuleTime> in_trees(std::vector<ModuleTime> modules);
 
 }  // namespace stepscope

@@ -15,8 +15,8 @@ constexpr std::array<std::string_view, 6> kCommunicationPrefixes = {
 constexpr std::array<std::string_view, 4> kTransparentPrefixes = {
     "Optimizer.step#", "Optimizer.zero_grad#", "enumerate(DataLoader)#", "ProfilerStep#"};
 
-// As they begin: "aten::conv" is convolution and conv1d to conv3d, "aten::linear" the layer. Each
-// model begins with one of them, but for what moves, casts or reshapes its batch.
+// Prefixes: "aten::conv" is convolution and conv1d to conv3d, "aten::linear" the layer. Each model
+// begins with one of these ops, apart from ops that move, cast or reshape its batch.
 constexpr std::array<std::string_view, 21> kWeightPrefixes = {
     "aten::linear",      "aten::conv",
     "aten::embedding",   "aten::addmm",

@@ -28,7 +28,7 @@ bool is_runtime_call(std::string_view scope);
 bool uses_weight(std::string_view name);
 
 // Whether an op of this name makes, fills, moves or views tensors, as the initialisation of a model
-// does layer by layer: nothing is computed from anything.
+// does layer by layer: such an op computes nothing.
 bool fills_tensors(std::string_view name);
 
 inline bool is_backward(const Op& op) {
@@ -41,7 +41,7 @@ class OpClasses {
   explicit OpClasses(std::function<std::string_view(StringId)> text) : text_(std::move(text)) {}
 
   OpClass of(const Op& op);
-  bool uses_weight(const Op& op);    // stepscope::uses_weight() of its name; never of a range
+  bool uses_weight(const Op& op);    // stepscope::uses_weight() of its name; false for a range
   bool fills_tensors(const Op& op);  // the same
 
  private:

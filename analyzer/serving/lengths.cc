@@ -9,9 +9,9 @@
 namespace stepscope {
 namespace {
 
-constexpr std::int64_t kMostLength = 1'000'000'000;  // no sample has more; sums stay exact
+constexpr std::int64_t kMostLength = 1'000'000'000;  // no sample is longer; sums stay exact
 
-// The next number of `text`, which it takes away; nothing where none stands there.
+// Removes the next number from `text` and returns it; nothing if there is none.
 std::optional<std::int64_t> take_number(std::string_view& text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -26,7 +26,7 @@ void add_batch(ComputedElements& sum, std::size_t samples, std::int64_t length) 
   sum.pairs += static_cast<double>(samples) * width * width;
 }
 
-// The samples of `batches` in batches of the same sizes, sorted by length.
+// Adds the samples of the batches, in batches of the same sizes but sorted by length.
 void add_sorted(ComputedElements& sum, std::vector<BatchLengths>::const_iterator first,
                 std::vector<BatchLengths>::const_iterator last) {
   std::vector<std::int64_t> lengths;

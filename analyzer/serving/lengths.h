@@ -21,7 +21,7 @@
 namespace stepscope {
 
 struct BatchLengths {
-  std::size_t step = 0;  // index of the loop's
+  std::size_t step = 0;  // index in the steps of the loop
   std::vector<std::int64_t> lengths;
   std::int64_t padded_to = 0;  // 0: the longest
 
@@ -37,13 +37,13 @@ inline bool is_lengths_mark(std::string_view name) {
 }
 
 // What is computed for some batches: elements (samples × length), and pairs of elements (samples ×
-// length²), which attention takes.
+// length²), which attention computes.
 struct ComputedElements {
   double elements = 0;
   double pairs = 0;
 };
 
-inline constexpr std::size_t kAdvisedBatch = 16;  // samples, where each call has one
+inline constexpr std::size_t kAdvisedBatch = 16;  // samples per batch, if each call has one so far
 
 // What a loop's batches hold, over the analysed steps that have a mark.
 struct PaddingUse {
@@ -59,7 +59,7 @@ struct PaddingUse {
   ComputedElements batched;
   ComputedElements batched_sorted;
 
-  // Of what is computed, or would be in other batches.
+  // The share of padding in what is computed, or would be in other batches.
   [[nodiscard]] double padding_share(const ComputedElements& of) const {
     return of.elements > 0 ? 1 - content / of.elements : 0;
   }
@@ -73,8 +73,8 @@ inline constexpr std::size_t kBucket = 16;  // batches
 
 PaddingUse padding_use(const std::vector<BatchLengths>& batches);
 
-// The marks among `phases` (a loop thread's), each with its step of `chosen`; those in other steps
-// are left out.
+// The lengths in `marks` (of a loop's thread), each with its step among `chosen`. Marks in other
+// steps are left out.
 std::vector<BatchLengths> lengths_of(const std::vector<Phase>& marks,
                                      const std::vector<Step>& steps,
                                      const std::vector<std::size_t>& chosen,

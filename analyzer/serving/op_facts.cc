@@ -8,9 +8,10 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t kMostThreads = 1024;  // that are watched beside a loop
+constexpr std::size_t kMostThreads = 1024;  // that are watched in addition to a loop's
 
-// Ops whose first input has the samples in its first dimension (torch.nn's layers call them).
+// Ops whose first input has the samples of a batch in its first dimension (torch.nn's layers call
+// them).
 constexpr std::array<std::string_view, 6> kOnBatches = {"aten::linear",     "aten::conv1d",
                                                         "aten::conv2d",     "aten::conv3d",
                                                         "aten::layer_norm", "aten::batch_norm"};

@@ -18,9 +18,9 @@
 
 namespace stepscope {
 
-// Of the requested steps, without warm-up.
+// Facts about the requested steps, without warm-up.
 struct OpFacts {
-  std::int64_t steps = 0;  // that have ops; 0: unknown
+  std::int64_t steps = 0;  // steps that have ops; 0: unknown
   // Autograd nodes that the loop's thread created: the advance of the sequence numbers of its ops
   // inside steps.
   std::int64_t nodes = 0;
@@ -35,7 +35,7 @@ struct OpFacts {
   // The class of the optimizer that Python's torch.optim steps, "AdamW"; "": unknown.
   std::string optimizer;
   double same_ops = 0;  // share of the steps with the most frequent sequence of ops
-  // Nothing: shapes were not recorded.
+  // nullopt: shapes were not recorded.
   std::optional<double> same_shapes;  // the same for the shapes
   std::optional<double> single;       // of the ops on batches, the share with a batch of one
 
@@ -45,10 +45,10 @@ struct OpFacts {
   static constexpr double kSame = 0.95;
 };
 
-// The first dimension of an op's first input, from "[[1,32,64],…]"; nothing where that has none.
+// The first dimension of an op's first input, from "[[1,32,64],…]"; nothing if that has none.
 std::optional<std::int64_t> leading_dimension(std::string_view shapes);
 
-// Of one loop. Thread safety: none.
+// Collects the facts of one loop. Thread safety: none.
 class OpFactsReader {
  public:
   // `counts(step)`: whether it is a requested step. Both references outlive this.
@@ -64,7 +64,7 @@ class OpFactsReader {
   enum class Kind : std::uint8_t { kOther, kBatched, kBatchNorm, kAddition };
   struct StepOps {
     std::uint64_t ops = 0;     // hash of their names in the order of their ends; 0: none
-    std::uint64_t shapes = 0;  // the same of their shapes
+    std::uint64_t shapes = 0;  // the same for their shapes
     std::int64_t first_sequence = -1;
     std::int64_t last_sequence = -1;
   };

@@ -25,7 +25,7 @@ std::vector<BatchLengths> batches_of(const RecordedRun& recording, const Loop& l
   return lengths_of(marks, steps, all, recording.text);
 }
 
-// Each of `values` as a multiple of their median, where that is more than what `work` has.
+// Raises `work` to each of `values` as a multiple of their median, if that is more.
 void raise(std::vector<double>& work, const std::vector<double>& values,
            const std::vector<BatchLengths>& batches) {
   const double usual = upper_median(values);

@@ -11,12 +11,12 @@
 namespace stepscope {
 namespace {
 
-constexpr std::int64_t kQueued = 5'000;         // ns: a pause between two activities that is none
-constexpr std::int64_t kMostLatency = 200'000;  // ns: more between call and activity is no launch
+constexpr std::int64_t kQueued = 5'000;  // ns: a shorter pause between activities does not count
+constexpr std::int64_t kMostLatency = 200'000;  // ns: a longer delay is not launch latency
 constexpr std::int64_t kUsualLatency = 8'000;   // ns
 constexpr std::int64_t kClockSlack = 2'000;     // ns: clocks of host and device agree this well
 
-// What a call gave a stream to do.
+// A piece of work that a call gave to a stream.
 struct Given {
   std::int64_t start = 0;
   std::int64_t end = 0;
@@ -34,10 +34,10 @@ struct Call {
   std::int64_t correlation = 0;
   Lane lane = kLoopLane;
   CallClass kind = CallClass::kLaunch;
-  std::vector<Given> given;  // usually one; more of a graph's launch
+  std::vector<Given> given;  // usually one; more for the launch of a graph
 };
 
-// The calls of one loop in its sampled steps, and what they gave the streams.
+// The calls of one loop in its sampled steps, and the work they gave to streams.
 class LoopCalls {
  public:
   LoopCalls(const Loop& loop, const StepSample& sample, const RecordedRun& recording)
@@ -71,7 +71,7 @@ class LoopCalls {
     calls_[place->second.first][place->second.second].given.push_back(given);
   }
 
-  // By start, of one step.
+  // The calls of one step, by start.
   std::vector<Call>& of_step(std::size_t position) {
     std::vector<Call>& calls = calls_[position];
     std::stable_sort(calls.begin(), calls.end(),
@@ -84,7 +84,7 @@ class LoopCalls {
   }
 
  private:
-  // The position of the sampled step at `time`; their number when it lies in none.
+  // The position of the sampled step at `time`; the number of sampled steps if it lies in none.
   [[nodiscard]] std::size_t step_at(SessionTime time) const {
     const auto& steps = sample_.steps;
     const auto it =
@@ -101,7 +101,7 @@ class LoopCalls {
   std::unordered_map<std::int64_t, std::pair<std::size_t, std::size_t>> by_correlation_;
 };
 
-// Lays the calls over the host's pieces of one sample, step by step.
+// Weaves the calls into the host's pieces of one sample, step by step.
 class Weaver {
  public:
   explicit Weaver(StepSample& sample) : sample_(sample) {}
@@ -131,7 +131,7 @@ class Weaver {
  private:
   struct Stream {
     Lane lane = kNoLane;
-    std::int64_t end = 0;  // of what was given to it last, as recorded
+    std::int64_t end = 0;  // of the work given to it last, as recorded
   };
 
   // The next call of a lane that begins before `end`; null: none.
@@ -142,7 +142,7 @@ class Weaver {
     return &(*calls_)[at++];
   }
 
-  // One piece of a thread: what lies in a call of it becomes the call's.
+  // Cuts one piece of a thread: the parts within calls become the calls'.
   void cut(const Task& piece) {
     const Lane lane = piece.lane;
     const std::int64_t end = piece.start_ns + piece.dur_ns;
@@ -157,7 +157,7 @@ class Weaver {
       if (in != nullptr) {
         part.kind = TaskKind::kApi;
         part.category = category_of(*in, piece);
-        if (waits(*in)) part.dur_ns = 0;  // it returns when what it waits for is done
+        if (waits(*in)) part.dur_ns = 0;  // it returns when the work it waits for is done
       }
       now = to;
       if (part.dur_ns > 0 || part.awaits != kNoLane) out_.push_back(part);
@@ -178,7 +178,7 @@ class Weaver {
     emit(end, nullptr);
   }
 
-  // Calls that began before `now` while their thread had no piece: only what they gave counts.
+  // Handles calls that began before `now` while their thread had no piece: only their work counts.
   void flush(Lane lane, std::int64_t now, const Task& at) {
     if (open_[lane] != nullptr && open_[lane]->end <= now) finish(*open_[lane], at);
     while (const Call* call = next_call(lane, now)) {
@@ -241,7 +241,7 @@ class Weaver {
       const std::int64_t latency = std::max<std::int64_t>(given.start - call.start, 0);
       const std::int64_t pause = given.start - stream.end;
       if (pause >= 0 && pause <= kQueued && latency > pause) {
-        task.lag_ns = std::min(latency - pause, kUsualLatency);  // the stream decided
+        task.lag_ns = std::min(latency - pause, kUsualLatency);  // the stream was the limit
         task.dur_ns += pause;
       } else {
         task.lag_ns = latency <= kMostLatency ? latency : kUsualLatency;
@@ -267,7 +267,7 @@ class Weaver {
     std::int64_t done = call.start;
     std::vector<Lane> awaited;
     const auto await = [&](const Stream& stream) {
-      if (stream.end > call.end + kClockSlack) return;  // it went on without it
+      if (stream.end > call.end + kClockSlack) return;  // the call did not wait for the stream
       awaited.push_back(stream.lane);
       done = std::max(done, std::min(stream.end, call.end));
     };

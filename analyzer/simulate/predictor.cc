@@ -10,11 +10,11 @@
 namespace stepscope {
 namespace {
 
-// Each prediction looks at each of them. Programs have a few, those that make one a batch some
-// hundred.
+// Each prediction examines all streams. Programs have a few; those that create one per batch have
+// some hundred.
 constexpr std::size_t kMostStreams = 4096;
 
-constexpr double kSlow = 1.2;  // × the median: from here on a step is weighed among the slow ones
+constexpr double kSlow = 1.2;  // × the median: slower steps are weighted as slow ones
 
 double mean_of(const std::vector<double>& values) {
   return values.empty() ? 0
@@ -53,8 +53,8 @@ Predictor::Predictor(StepSample sample, const std::vector<double>& step_ns,
   if (replay_error() > kMostReplayError) withheld_ = Withheld::kUnexplained;
 }
 
-// The last steps stand before the first, as often as it takes, so that these find the pipelines as
-// they are in the middle of a run.
+// Repeats the last steps before the first, as often as needed, so that the first find the pipelines
+// as they are in the middle of a run.
 void Predictor::assemble(std::vector<SampledStep> steps) {
   std::size_t tasks = 0;
   for (const SampledStep& step : steps) tasks += step.tasks.size();
@@ -75,8 +75,8 @@ void Predictor::assemble(std::vector<SampledStep> steps) {
   graph_.first_counted = warm_up;
 }
 
-// Post-stratification: a run with a stall every 50 steps may have more or fewer of them in the
-// sample than it has in all. Usual steps stand for the usual ones, slow steps for the slow ones.
+// Post-stratification: in a run with a stall every 50 steps, the sample may have more or fewer
+// stalls than the run. Usual steps represent the usual ones, slow steps the slow ones.
 void Predictor::set_weights(const std::vector<double>& step_ns,
                             const std::vector<std::size_t>& analysed) {
   std::vector<double> all;

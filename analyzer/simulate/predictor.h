@@ -23,8 +23,8 @@ namespace stepscope {
 
 inline constexpr double kMostReplayError = 0.02;    // of the measured step
 inline constexpr std::size_t kWarmUpReplayed = 32;  // steps, so that batch queues fill
-// At least this many are replayed after them, a short sample several times: workers deliver in
-// turn.
+// After them at least this many are replayed, a short sample several times, because workers deliver
+// in turn.
 inline constexpr std::size_t kLeastReplayed = 128;
 
 struct Prediction {

@@ -8,11 +8,11 @@ namespace {
 
 struct LaneState {
   std::int64_t end = 0;
-  Category category = Category::kHost;  // of what it did last
+  Category category = Category::kHost;  // of its last task
 };
 
-// The sum, or the latest time there is: a damaged recording can have tasks that take longer than
-// 292 years together.
+// The sum, capped at the largest value: a damaged recording can have tasks that together take
+// longer than 292 years.
 std::int64_t plus(std::int64_t ns, std::int64_t more_ns) {
   std::int64_t sum;
   return __builtin_add_overflow(ns, more_ns, &sum) ? INT64_MAX : sum;
@@ -65,7 +65,7 @@ class Player {
     }
   }
 
-  // How much work the loop has given to devices that is not done yet, in time.
+  // How much time the devices still need for the work that the loop has given to them.
   [[nodiscard]] std::int64_t backlog() const {
     std::int64_t most = 0;
     for (const Lane stream : graph_.streams)

@@ -88,7 +88,7 @@ void StepSampler::on_frame(std::size_t, const Frame& frame) {
   if (step.tasks.empty()) step.range.start = frame.range.start;
   step.range.end = frame.range.end;
   for_each_instant(frame, state_, [this](const Instant& instant, TimeRange range) {
-    // A step of more tasks than all may have is dropped at its end; it need not grow till then.
+    // A step with more tasks than the limit is dropped at its end; until then it need not grow.
     if (sample_.steps.back().tasks.size() <= hard_limit()) add_instant(instant, range);
   });
   end_wait(frame.range.end, waited_);
@@ -97,8 +97,8 @@ void StepSampler::on_frame(std::size_t, const Frame& frame) {
 void StepSampler::add_instant(const Instant& instant, TimeRange range) {
   const Segment segment = categorise(instant);
   const Lane helper = lane_of(waits_for(instant));
-  // A helper that begins, or goes on after a pause, does so because the loop's thread got there, be
-  // it by waiting for another one.
+  // A helper begins, or goes on after a pause, because the loop's thread got there, perhaps after
+  // waiting for another helper.
   const bool begins = (works(instant.autograd) && !helper_runs_[kAutogradLane]) ||
                       (works(instant.collective) && !helper_runs_[kCollectiveLane]);
   if (waits_for_ != helper || begins) end_wait(range.start, waited_);
@@ -140,7 +140,7 @@ void StepSampler::add_piece(Lane lane, TimeRange range, const Segment& segment, 
   }
 }
 
-// The loop's thread goes on: it has waited for all that the helper has done so far.
+// The loop's thread goes on: it has waited for everything that the helper has done so far.
 void StepSampler::end_wait(SessionTime now, const Segment& segment) {
   if (waits_for_ == kNoLane) return;
   Task wait;

@@ -33,7 +33,7 @@ struct StepSample {
 
 class StepSampler : public FrameObserver {
  public:
-  // Each piece of advice replays all of them: 5 ms.
+  // Each piece of advice replays all tasks: 5 ms.
   static constexpr std::size_t kMostTasks = std::size_t{1} << 16;
   static constexpr std::size_t kFewSteps = 4;
   static constexpr std::size_t kMostSteps = 512;
@@ -47,7 +47,7 @@ class StepSampler : public FrameObserver {
   OpPaths* paths_for(std::size_t step, bool ops_recorded) override;
   void on_frame(std::size_t step, const Frame& frame) override;
 
-  // The last call.
+  // Takes the sample out. No other method may be called after it.
   StepSample finish();
 
  private:

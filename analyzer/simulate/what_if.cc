@@ -24,7 +24,7 @@ bool is_input(const Task& task) {
   return task.lane == kLoopLane && task.category == Category::kInput;
 }
 
-// What a thread did since the last task that was removed, while that is only code between ops.
+// What a thread did since the last removed task, as long as it is only code between ops.
 struct Between {
   bool after_removed = false;
   std::vector<Task*> gaps;
@@ -38,7 +38,7 @@ struct Between {
   }
 };
 
-// "LogSoftmax" of "aten::_log_softmax" and of "aten::log_softmax_"; empty when it is no op of aten.
+// "LogSoftmax" for "aten::_log_softmax" and "aten::log_softmax_"; empty if it is not an aten op.
 std::string node_of_op(std::string_view op) {
   constexpr std::string_view kAten = "aten::";
   if (!op.starts_with(kAten)) return "";
@@ -52,7 +52,7 @@ std::string node_of_op(std::string_view op) {
   return node;
 }
 
-// "LogSoftmax" of "LogSoftmaxBackward0", also behind the engine's "…evaluate_function: ".
+// "LogSoftmax" for "LogSoftmaxBackward0", also after the engine's "…evaluate_function: ".
 std::string node_of_backward(std::string_view name) {
   constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
   if (name.starts_with(kEvaluate)) name.remove_prefix(kEvaluate.size());
@@ -63,7 +63,7 @@ std::string node_of_backward(std::string_view name) {
   return std::string(name.substr(0, name.size() - kBackward.size()));
 }
 
-// The waits for a batch, each with all that the loop's thread did in it.
+// The waits for a batch, each with everything that the loop's thread did in it.
 class Waits {
  public:
   explicit Waits(const std::vector<Task>& tasks) {
@@ -95,7 +95,7 @@ class WorkerPool {
     const std::vector<Task> tasks = std::move(graph_.tasks);
     graph_.tasks.clear();
     graph_.tasks.reserve(tasks.size() + 3 * waits_.count());
-    // The queues begin empty: whether they fill is what is asked.
+    // The queues begin empty: the question is whether they fill.
     const auto first = std::find_if(tasks.begin(), tasks.end(), is_input);
     for (std::size_t i = 0; i < std::min(slots_.size(), waits_.count()); ++i) prepare(*first, i);
     bool open = false;
@@ -111,7 +111,8 @@ class WorkerPool {
   }
 
  private:
-  // Its slot is free then, and a worker begins the batch that comes into it next.
+  // The loop takes a batch. Its slot is then free, and a worker begins the next batch for that
+  // slot.
   void take(const Task& wait, std::size_t batch) {
     Task taking = wait;
     taking.kind = TaskKind::kWait;
@@ -254,7 +255,7 @@ void remove_syncs(StepGraph& graph) {
 
 void pin_copies(StepGraph& graph) {
   constexpr double kAtLeastFaster = 2;
-  constexpr std::int64_t kLeastBytes = 1 << 20;  // smaller copies tell nothing about a bandwidth
+  constexpr std::int64_t kLeastBytes = 1 << 20;  // smaller copies say nothing about bandwidth
   double fastest = 0;                            // bytes/ns
   for (const Task& task : graph.tasks) {
     if (task.pinned_to_device && task.bytes >= kLeastBytes && task.dur_ns > 0)

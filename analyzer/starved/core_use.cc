@@ -22,7 +22,7 @@ double gauge(const Counters& counters, ProcessId process, const char* name) {
   return series == nullptr ? 0 : series->last();
 }
 
-// The fewest cores that a thread which lacks them is tied to.
+// The fewest cores to which a starved thread is tied.
 std::int64_t tied_to(const LoopReport& report, const Schedule& schedule) {
   const Starvation& starvation = report.starvation;
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max();

@@ -7,8 +7,8 @@
 
 namespace stepscope {
 
-// Over `range`, which has the analysed steps of `report`. Names a taker only when a tenth of the
-// step was starved.
+// Measures over `range`, which contains the analysed steps of `report`. Names a taker only if a
+// tenth of the step or more was starved.
 CoreUse measure_cores(const LoopReport& report, const Schedule& schedule, const Counters& counters,
                       const RecordedRun& recording, TimeRange range);
 

@@ -31,8 +31,8 @@ struct LoopSplit {
   std::array<ScheduleSplit, kLoopPartCount> parts{};  // of the analysed steps
 };
 
-// The steps tile the loop, so that each place belongs to one step and one segment. All three are
-// sorted; the places of a stretch are few.
+// The steps tile the loop, so each instant belongs to one step and one part of it. Steps, phases
+// and stretches are sorted, and a stretch covers few parts.
 LoopSplit split_loop(const LoopReport& report, const std::vector<Phase>& phases,
                      const std::vector<ThreadStretch>& stretches) {
   LoopSplit split;
@@ -83,7 +83,7 @@ LoopSplit split_loop(const LoopReport& report, const std::vector<Phase>& phases,
   return split;
 }
 
-// Where nothing but samples says how the loop thread was scheduled.
+// For a loop thread whose scheduling is known from readings only.
 LoopSplit split_evenly(const LoopReport& report, const std::vector<Phase>& phases,
                        const ScheduleSplit& shares) {
   LoopSplit split = split_loop(report, phases, {});
@@ -98,8 +98,9 @@ LoopSplit split_evenly(const LoopReport& report, const std::vector<Phase>& phase
   return split;
 }
 
-// The part of the loop thread's time that a slice of a step belongs to. What is neither input,
-// backward nor optimizer is one: where the forward pass begins, marks and ops say differently.
+// The starved fraction of the part that a slice of a step belongs to. Everything except input,
+// backward and optimizer is one part, because marks and ops disagree on where the forward pass
+// begins.
 double starved_fraction(const std::array<ScheduleSplit, kLoopPartCount>& parts,
                         const StepTime& time) {
   ScheduleSplit part = parts[index_of(LoopPart::kForward)];
@@ -113,14 +114,14 @@ double starved_fraction(const std::array<ScheduleSplit, kLoopPartCount>& parts,
   return part.sum() > 0 ? part.starved / part.sum() : 0;
 }
 
-// Of a device's time only what the loop thread delayed.
+// In a device's time, only idle time that the loop thread caused counts.
 bool is_delayed_by_thread(Category category) {
   return category == Category::kInput || category == Category::kLaunch ||
          category == Category::kAllocation || category == Category::kHost ||
          category == Category::kOther;
 }
 
-// Takes what was starved out of the shares. Returns its share of the step.
+// Subtracts starved time from the shares. Returns its share of the step.
 double take_out_starved(const LoopReport& report, const LoopSplit& split, Shares& net) {
   double total = 0, starved = 0;
   for (const std::size_t i : report.analysed) {
@@ -138,8 +139,7 @@ double take_out_starved(const LoopReport& report, const LoopSplit& split, Shares
       net[static_cast<std::size_t>(time.category)] -= part;
       starved += part;
     }
-    // An inferred wait is a pause between ops: a thread that was starved there was not seen to
-    // wait.
+    // An inferred wait is a pause between ops: a thread that was starved there may not have waited.
     const double in_pause = std::min(input, split.unmarked_starved[i]);
     net[static_cast<std::size_t>(Category::kInput)] -= in_pause;
     starved += in_pause;
@@ -160,7 +160,7 @@ ScheduleSplit shares_in(const WatchedSeries& series, TimeRange range) {
   return shares;
 }
 
-// The share of the time that a thread was starved, of those that had something to do.
+// The mean starved share of the threads, weighted by how long they had something to do.
 double mean_starved(const std::vector<ThreadShares>& threads) {
   double starved = 0, weight = 0;
   for (const ThreadShares& thread : threads) {
@@ -171,7 +171,7 @@ double mean_starved(const std::vector<ThreadShares>& threads) {
   return weight > 0 ? starved / weight : 0;
 }
 
-// The threads beside the loop's, by what they do for it.
+// Sorts the threads other than the loop's by what they do for it.
 void sort_threads(const LoopReport& report, const Schedule& schedule, const RecordedRun& recording,
                   TimeRange range, Starvation& starvation) {
   std::set<ProcessId> children;
@@ -260,7 +260,7 @@ void measure_starvation(LoopReport& report, const std::vector<Phase>& phases,
   const ScheduleSplit& waits = split.parts[index_of(LoopPart::kInput)];
   const double wait_ns = static_cast<double>(input.wait_ns);
   if (!input.inferred && waits.sum() > 0) {
-    // What the thread's own clock says that it worked stays.
+    // The time that the thread worked, by its own CPU clock, stays.
     const double most = std::max(wait_ns - static_cast<double>(input.busy_ns), 0.0);
     input.starved_ns =
         static_cast<std::int64_t>(std::min(wait_ns * waits.starved / waits.sum(), most));

@@ -1,4 +1,4 @@
-// From schedules to the starvation of a loop.
+// Derives the starvation of a loop from the schedules of threads.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@
 namespace stepscope {
 
 // Fills report.starvation and the starved part of report.input from the steps, shares and input of
-// `report`. `phases`: the loop thread's. Without any reading of the loop thread nothing is known,
-// and the net shares are the shares.
+// `report`. `phases`: those of the loop thread. Without any reading of the loop thread, nothing is
+// known and the net shares equal the shares.
 void measure_starvation(LoopReport& report, const std::vector<Phase>& phases,
                         const Schedule& schedule, const Counters& counters,
                         const RecordedRun& recording);

@@ -6,8 +6,8 @@
 namespace stepscope {
 namespace {
 
-// The stretches of a thread follow one another. Damaged ones do not, and would be counted over and
-// over.
+// The stretches of a thread follow one another. In a damaged store they may overlap, and would be
+// counted repeatedly.
 void put_in_order(std::vector<ThreadStretch>& stretches) {
   std::stable_sort(
       stretches.begin(), stretches.end(),
@@ -22,7 +22,7 @@ void put_in_order(std::vector<ThreadStretch>& stretches) {
   std::erase_if(stretches, [](const ThreadStretch& one) { return one.dur <= Duration{0}; });
 }
 
-// What is known of the watched threads from what they recorded.
+// Adds what the recorded events show about the watched threads.
 void note_recorded(const RecordedRun& recording, std::vector<WatchedSeries>& threads) {
   std::map<std::pair<ProcessId, std::int64_t>, ThreadId> ids;
   for (const StoredThread& thread : recording.threads)

@@ -1,5 +1,5 @@
-// How the threads of a run were scheduled: of the loop threads from mark to mark, of all threads in
-// samples.
+// How the threads of a run were scheduled: the loop threads from mark to mark, and all watched
+// threads as readings.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@ namespace stepscope {
 struct WatchedSeries {
   StoredWatchedThread thread;
   CounterSeries run, starved;  // ns since the thread began
-  std::int64_t cores = 0;      // that it may run on, at the last reading; 0: unknown
+  std::int64_t cores = 0;      // cores that it may run on, at the last reading; 0: unknown
   std::int64_t readings = 0;
   bool recorded = false;  // it has marks or ops of its own
-  bool marked = false;    // with phases other than scopes and a sampler's
+  bool marked = false;    // it has phases other than scopes and a sampler's
 };
 
-// Plain values. Memory: a stretch a step of the loop threads, and CounterSeries::kMostReadings
+// Plain values. Memory: a stretch per step of the loop threads, and CounterSeries::kMostReadings
 // readings of each thread.
 struct Schedule {
-  // More than a recorder watches; of a store from elsewhere the others are left out.
+  // More than a recorder watches. In a store from elsewhere, further threads are left out.
   static constexpr std::size_t kMostThreads = 4096;
 
-  std::map<ThreadId, std::vector<ThreadStretch>> stretches;  // by start, none over another
+  std::map<ThreadId, std::vector<ThreadStretch>> stretches;  // by start, without overlaps
   std::vector<WatchedSeries> threads;                        // those with readings
 
   [[nodiscard]] const std::vector<ThreadStretch>& stretches_of(ThreadId thread) const;

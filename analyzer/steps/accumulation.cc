@@ -9,19 +9,20 @@
 namespace stepscope {
 namespace {
 
-// What shows that a batch is trained on: backward passes, or optimizer steps where there are none.
+// The phases that show that a batch is trained on: backward passes or, without any, optimizer
+// steps.
 std::vector<Phase> trainings(const std::vector<Phase>& phases) {
   auto backwards = outermost(phases, PhaseKind::kBackward);
   return backwards.empty() ? outermost(phases, PhaseKind::kOptimizer) : backwards;
 }
 
-// 0 of none.
+// The upper median; 0 if there are no values.
 template <typename Number>
 Number usual(const std::vector<Number>& values) {
   return values.empty() ? Number{} : upper_median(values);
 }
 
-// Waits without any training between them, and the trainings before the next wait.
+// Waits without any training between them, and the trainings that follow, up to the next wait.
 struct Run {
   std::size_t first = 0, end = 0;  // waits [first, end)
   std::size_t first_training = 0, trainings = 0;
@@ -47,7 +48,7 @@ std::vector<Run> runs_of(const std::vector<Phase>& trainings, const std::vector<
   return runs;
 }
 
-// A training, and the batch that it is for.
+// A training and its batch.
 struct Training {
   SessionTime start;
   std::size_t batch = 0;  // index of Trained::waits
@@ -55,7 +56,7 @@ struct Training {
 
 struct Trained {
   std::vector<Phase> waits;
-  std::vector<Training> trainings;  // those behind a wait
+  std::vector<Training> trainings;  // those after a wait
 };
 
 Trained find_trained(const std::vector<Phase>& phases, const std::vector<Phase>& waits) {
@@ -80,7 +81,7 @@ Trained find_trained(const std::vector<Phase>& phases, const std::vector<Phase>&
   return trained;
 }
 
-// Batches that are trained on, up to an optimizer step.
+// The batches that are trained on until an optimizer step.
 struct Group {
   SessionTime begin;
   std::size_t batches = 0;
@@ -111,8 +112,8 @@ std::size_t usual_batches(const std::vector<Group>& groups) {
   return usual(batches);
 }
 
-// One group in so many has several batches: what a loop that accumulates has, and one that rarely
-// skips an optimizer step has not.
+// In a loop that accumulates, at least one group in this many has several batches. In a loop that
+// only rarely skips an optimizer step, fewer do.
 constexpr std::size_t kAccumulates = 5;
 
 bool accumulates(const std::vector<Group>& groups) {
@@ -130,8 +131,8 @@ std::vector<SessionTime> ends_of(const std::vector<Phase>& phases) {
   return ends;
 }
 
-// Where gradients were cleared, as a cut: at the wait for the batch whose backward pass is the
-// first afterwards.
+// Cuts where gradients were cleared: at the wait for the batch that has the first backward pass
+// after that.
 std::vector<SessionTime> clearings(const std::vector<Phase>& phases, const Trained& trained) {
   std::vector<SessionTime> cuts;
   for (const Phase& zero_grad : outermost(phases, PhaseKind::kZeroGrad)) {
@@ -152,8 +153,8 @@ std::vector<SessionTime> merged(const std::vector<SessionTime>& a,
   return all;
 }
 
-// The last thing that was marked before the loader was asked again: what follows the loop is no
-// part of it.
+// The end of the last phase that was marked before the loader was asked again. Anything after the
+// loop is not part of it.
 SessionTime end_of_last(const std::vector<Phase>& phases, const Phase& wait) {
   SessionTime end = end_of(wait);
   for (const Phase& phase : phases) {
@@ -166,7 +167,7 @@ SessionTime end_of_last(const std::vector<Phase>& phases, const Phase& wait) {
 
 bool is_in(SessionTime time, TimeRange range) { return range.start <= time && time < range.end; }
 
-// The usual number of `times`, in order, in a step.
+// The usual number of `times` (in order) per step.
 std::int64_t usual_number(const std::vector<SessionTime>& times,
                           const std::vector<TimeRange>& steps) {
   std::vector<std::int64_t> numbers;

@@ -11,23 +11,24 @@
 
 namespace stepscope {
 
-// The waits whose batch is trained on, of `waits` (by start; those that waits_of_steps() returns).
-// Of several waits before the backward passes on their batches (an evaluation, a trainer that
-// fetches all batches of a step at once) the last are; as many as the passes tell.
+// Those of `waits` (by start, from waits_of_steps()) whose batch is trained on. If several waits
+// come before the backward passes on their batches (an evaluation, a trainer that fetches all
+// batches of a step at once), the last of them count, as many as the number of passes suggests.
 std::vector<Phase> trained_waits(const std::vector<Phase>& phases, const std::vector<Phase>& waits);
 
-// Where the loop accumulates gradients: steps of all the batches that make one optimizer step, from
-// the start of the first one's wait to the start of the next step's. Empty where the optimizer
-// steps for each batch, or is not seen. Batches at the end without an optimizer step are no step.
+// The steps of a loop that accumulates gradients. A step has all the batches of one optimizer step,
+// from the start of the wait for the first batch to the start of the next step. Empty if the
+// optimizer steps for each batch, or is not seen. Batches at the end without an optimizer step form
+// no step.
 //
-// Gradients that were cleared without an optimizer step were skipped: a step ends there too, unless
-// the program clears them more often than once a step.
+// If gradients are cleared without an optimizer step, that step was skipped. A step ends there too,
+// unless the program clears gradients more than once per step.
 std::vector<TimeRange> accumulated_steps(const std::vector<Phase>& phases,
                                          const std::vector<Phase>& waits);
 
-// The usual number of batches that make one step of `loop`: those that are trained on, in inference
-// all; without a loader the backward passes that end in one optimizer step, and 1 where they are in
-// its closure. 0: unknown.
+// The usual number of batches per step of `loop`: in training, of those that are trained on; in
+// inference, of all. Without a loader: the number of backward passes per optimizer step, or 1 if
+// they run in its closure. 0: unknown.
 std::int64_t batches_per_step(const std::vector<Phase>& phases, const Loop& loop);
 
 }  // namespace stepscope

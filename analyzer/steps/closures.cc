@@ -23,7 +23,7 @@ std::vector<Phase> without_closures(const std::vector<Phase>& phases) {
                                         [&](const Phase* c) { return c->start < phase.start; });
     for (; closure != closures.end() && (*closure)->start < end_of(phase); ++closure) {
       Phase& before = result.back();
-      if ((*closure)->start < before.start) continue;  // inside the closure before
+      if ((*closure)->start < before.start) continue;  // inside the previous closure
       cut_until = end_of(phase);
       Phase after = before;
       before.dur = (*closure)->start - before.start;

@@ -13,24 +13,27 @@
 namespace stepscope {
 namespace {
 
-// Rounds that are equal to the item prove a loop, also a short one. Without them it takes more.
+// Rounds with exactly the same items prove a loop, even a short one. Otherwise more is required.
 constexpr double kEqualShare = 0.5;
 constexpr std::size_t kLeastVaryingRounds = 20;
 constexpr double kVaryingCovered = 0.9;
-// What most rounds hold is most of what there is.
+// The items that most rounds have must be most of all items.
 constexpr double kCoreShare = 0.8;
 constexpr double kLeastCovered = 0.75;
-// Where rounds can begin: a place that so many of them have.
+// Rounds can begin at a place that kPlaceShare of them have.
 constexpr double kPlaceShare = 0.9;
-// A wait that stands out: so many of the gaps, each so many times as long as the others.
+// A wait stands out if kStandingShare of the gaps before rounds are kStanding times as long as
+// others.
 constexpr double kStandingShare = 0.6;
 constexpr double kStanding = 4;
-// A cycle that waits has so much of all idle time in its waits; one that does not may leave so much
-// of it in waits elsewhere, which are so often before the same name.
+// A cycle that waits has at least kCredibleIdle of all idle time in its waits. A cycle that does
+// not is dropped if kUnexplainedIdle of that time is in waits elsewhere, kSamePlace of them before
+// items of the same name.
 constexpr double kCredibleIdle = 0.25;
 constexpr double kUnexplainedIdle = 0.5;
 constexpr double kSamePlace = 0.75;
-// A loop lasts so long, against the longest: initialising ten equal layers repeats too.
+// A loop lasts at least this long compared with the longest: initialising ten equal layers repeats,
+// too.
 constexpr double kLeastOfLongest = 0.5;
 constexpr double kTrifle = 0.125;       // of a round: too little to make a round of its own
 constexpr std::size_t kMostExtras = 8;  // items between the first round and the second
@@ -39,14 +42,14 @@ constexpr std::size_t kMostCompared = std::size_t{1} << 24;  // items, to find t
 struct Found {
   Family family = Family::kName;
   Cycle cycle;
-  std::uint32_t first_at = 0;  // the first anchor
+  std::uint32_t first_at = 0;  // index of the first anchor
   double span = 0;             // from its first round to the last, ns
-  bool leaves_waits = false;   // inside of rounds, with most of the idle time
-  double idle_share = 0;       // of the idle time there, what lies before rounds
+  bool leaves_waits = false;   // waits inside its rounds have most of the idle time
+  double idle_share = 0;       // the share of the idle time that lies before rounds
 };
 
 // Hashes of stretches of the sequence, by prefixes: h(i, j) = P[j] − P[i]·B^(j−i), modulo 2^64 on
-// mixed keys. Only equality among a few hundred thousand stretches is asked.
+// mixed keys. They are only compared for equality among a few hundred thousand stretches.
 class StretchHashes {
  public:
   explicit StretchHashes(std::span<const LoopItem> items) : prefix_{0}, power_{1} {
@@ -73,7 +76,7 @@ class StretchHashes {
   std::vector<std::uint64_t> prefix_, power_;
 };
 
-// One search: the items, and what is made of them once.
+// One search: the items, and what is computed from them once.
 class CycleSearch {
  public:
   explicit CycleSearch(std::span<const LoopItem> items) : given_(items), hashes_(items) {}
@@ -117,17 +120,17 @@ class CycleSearch {
     return covered / static_cast<double>(at.back() - at.front());
   }
 
-  // What stands at one place of the rounds.
+  // The gaps at one place of the rounds.
   struct Place {
     std::uint32_t rounds = 0;
     double sum = 0, longest = 0;
 
-    [[nodiscard]] double mean() const {  // a single pause is no wait
+    [[nodiscard]] double mean() const {  // a single pause is not a wait
       return rounds > 1 ? (sum - longest) / (rounds - 1) : 0;
     }
   };
 
-  // The place with the longest mean gap, of those that nearly all rounds have.
+  // Finds the place with the longest mean gap, among those that nearly all rounds have.
   void find_first(const Candidate& candidate, Cycle& cycle) const {
     const Positions& at = candidate.at;
     std::vector<Place> places(given_.by_name.size() * kMostOccurrences);
@@ -145,7 +148,7 @@ class CycleSearch {
       }
     }
     const std::uint32_t anchor = given_.names[at.front()];
-    std::size_t best = anchor * kMostOccurrences;  // where no other place is better
+    std::size_t best = anchor * kMostOccurrences;  // unless another place is better
     const double least = kPlaceShare * static_cast<double>(at.size() - 1);
     for (std::size_t i = 0; i < places.size(); ++i) {
       if (places[i].rounds >= least && places[i].mean() > places[best].mean()) best = i;
@@ -156,8 +159,8 @@ class CycleSearch {
     cycle.mean_gap = places[best].mean();
   }
 
-  // Do the gaps before the rounds stand out among the gaps in them? And how much of the idle time
-  // is in them, but for the longest of all gaps?
+  // Finds out whether the gaps before rounds stand out from those inside rounds, and how much of
+  // the idle time they have, without the longest of all gaps.
   void compare_gaps(const Positions& at, Found& found) const {
     CycleCutter cutter(found.cycle);
     std::vector<double> at_cuts, others;
@@ -183,8 +186,8 @@ class CycleSearch {
     found.leaves_waits = has_waits(others_at, kStandsOut * usual, kUnexplainedIdle * idle);
   }
 
-  // Are there pauses of more than `least` at these items, of `least_sum` in all? Most come before
-  // items of one name: where the system stopped the thread, they come anywhere.
+  // Whether there are pauses of more than `least` at these items, `least_sum` in total, most of
+  // them before items of one name. Pauses in which the system stopped the thread are anywhere.
   [[nodiscard]] bool has_waits(const Positions& at, double least, double least_sum) const {
     std::vector<std::size_t> pauses(given_.by_name.size());
     std::size_t all = 0;
@@ -201,8 +204,8 @@ class CycleSearch {
            static_cast<double>(most) >= kSamePlace * static_cast<double>(all);
   }
 
-  // Rounds that are the same prove a loop. Where they vary, there have to be more of them, with the
-  // same in all, and each begins with a wait or a call.
+  // Equal rounds prove a loop. If rounds vary, there must be more of them, most items must be
+  // common to most of them, and each must begin with a wait or a call.
   [[nodiscard]] bool proves_loop(const Candidate& candidate, const Found& found) const {
     const double covered = covered_share(candidate.at);
     if (candidate.steady >= kSteadyShare && covered >= kLeastCovered &&
@@ -225,29 +228,30 @@ class CycleSearch {
     find_first(candidate, found.cycle);
     compare_gaps(at, found);
     if (!proves_loop(candidate, found)) return std::nullopt;
-    if (!found.cycle.waits) {  // no place is better than another
+    if (!found.cycle.waits) {  // no place is better than the anchor
       found.cycle.first = candidate.anchor.key;
       found.cycle.nth = 0;
     }
     return found;
   }
 
-  // Of cycles that come about equally often, the one whose anchor tells more: it begins the rounds
-  // itself; without a wait, the loop begins with it.
+  // Whether, of two cycles that occur about equally often, the anchor of `a` tells more: it begins
+  // the rounds itself or, without a wait, comes first.
   static bool tells_more(const Found& a, const Found& b) {
     if (!a.cycle.waits) return std::tuple(a.family, a.first_at) < std::tuple(b.family, b.first_at);
     return std::tuple(a.family, a.cycle.nth, -a.cycle.mean_gap) <
            std::tuple(b.family, b.cycle.nth, -b.cycle.mean_gap);
   }
 
-  // How often `inner` comes in a round of `outer`; 1 when they come about equally often.
+  // How often `inner` occurs in a round of `outer`; 1 if they occur about equally often.
   static double rounds_in(const Found& inner, const Found& outer) {
     const double ratio =
         static_cast<double>(inner.cycle.rounds) / static_cast<double>(outer.cycle.rounds);
     return ratio > 0.9 && ratio < 1 / 0.9 ? 1 : ratio;
   }
 
-  // Is what `outer` has besides rounds of `inner` a trifle (a printed mean), and no part of a step?
+  // Whether `outer` adds only a trifle to rounds of `inner` (a printed mean), and no part of a
+  // step.
   static bool adds_a_trifle(const Found& outer, const Found& inner) {
     const double rest =
         static_cast<double>(outer.cycle.length) -
@@ -255,8 +259,9 @@ class CycleSearch {
     return std::abs(rest) <= kTrifle * static_cast<double>(inner.cycle.length);
   }
 
-  // Among cycles that wait, the one that comes most often. Where none does, the outermost one (of
-  // the scopes, when there are any), unless it is rounds of another and a trifle.
+  // Among cycles that wait, chooses the one that occurs most often. If none waits, chooses the
+  // outermost one (among scopes, if there are any), unless it only adds a trifle to rounds of
+  // another.
   static std::optional<Cycle> choose(std::vector<Found> found) {
     if (found.empty()) return std::nullopt;
     const auto keep = [&found](auto better) {
@@ -267,7 +272,7 @@ class CycleSearch {
       return f.cycle.waits && f.idle_share >= kCredibleIdle;
     };
     keep(waits);
-    // Waits inside of rounds are those of longer rounds that were not found.
+    // Waits inside rounds belong to longer rounds that were not found.
     std::erase_if(found, [&](const Found& f) { return !waits(f) && f.leaves_waits; });
     if (found.empty()) return std::nullopt;
     const bool innermost = waits(found.front());
@@ -319,7 +324,7 @@ std::vector<std::size_t> round_begins(const Cycle& cycle, std::span<const LoopIt
 bool CycleCutter::begins_round(const LoopItem& item) {
   bool at_anchor = cycle_.anchor.is_at(item, std::exchange(before_, item.key));
   ++since_anchor_;
-  // A pause inside a round is no wait before one.
+  // A pause inside a round is not the wait before a round.
   if (cycle_.anchor.least_gap > Duration(0) && since_anchor_ * 4 < cycle_.length * 3)
     at_anchor = false;
   if (at_anchor) since_anchor_ = 0;

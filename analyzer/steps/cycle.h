@@ -39,12 +39,12 @@ struct Cycle {
   std::size_t length = 0;  // items in a round, the median
   bool waits = false;      // the gap before `first` stands out: the thread waits there
 
-  // Of the sequence that it was found in.
+  // Of the sequence in which it was found.
   std::size_t rounds = 0;
   double mean_gap = 0;  // before `first`, ns; the longest left out
 };
 
-// Nothing when the items do not repeat. O(n log n) time, a few words per item.
+// Nothing if the items do not repeat. O(n log n) time, a few words per item.
 std::optional<Cycle> find_cycle(std::span<const LoopItem> items);
 
 // The indexes of the items that begin a round. Items before the first anchor form no round, except

@@ -21,7 +21,7 @@ constexpr double kLeastSpan = 0.25;  // of all items lie between the first and t
 constexpr double kGapSplit = 4;      // ratio between the short and the long gaps of one name
 constexpr std::size_t kGapSplitNames = 8;
 constexpr std::size_t kMostCandidates = 32;
-constexpr std::size_t kMostAlike = 4;  // that come about equally often
+constexpr std::size_t kMostAlike = 4;  // candidates that occur about equally often
 
 class CandidateSearch {
  public:
@@ -80,13 +80,14 @@ class CandidateSearch {
     for (std::uint32_t i = 1; i < given_.items.size(); ++i)
       pairs[{given_.names[i - 1], given_.names[i]}].push_back(i);
     for (auto& [pair, at] : pairs) {
-      if (at.size() == given_.by_name[pair.second].size()) continue;  // the name alone says it
+      if (at.size() == given_.by_name[pair.second].size()) continue;  // the name alone suffices
       const Anchor anchor{given_.items[at.front()].key, before(at.front()), Duration(0)};
       add(Family::kAfter, anchor, std::move(at));
     }
   }
 
-  // The names with the most idle time before them, where it falls into short and long gaps.
+  // For the names with the most idle time before them, adds the long gaps, if they differ clearly
+  // from the short ones.
   void add_gap_splits() {
     std::vector<std::pair<double, std::size_t>> by_idle;
     for (std::size_t name = 0; name < given_.by_name.size(); ++name) {
@@ -107,7 +108,8 @@ class CandidateSearch {
     }
   }
 
-  // Between the two neighbours, by length, that differ most; both sides have enough of them.
+  // The border between short and long gaps: between the two neighbours, by length, that differ
+  // most. Both sides must have enough gaps.
   [[nodiscard]] std::optional<Duration> least_long_gap(const Positions& at) const {
     std::vector<double> gaps;
     for (const std::uint32_t i : at) gaps.push_back(std::max(ns_of(given_.items[i].gap), 1.0));
@@ -123,7 +125,7 @@ class CandidateSearch {
     return least;
   }
 
-  // Of candidates that come about equally often, those that tell most, and the one that comes
+  // Of candidates that occur about equally often, keeps those that tell most and the one that comes
   // first; of all these, the steadiest.
   std::vector<Candidate> most_telling() {
     std::stable_sort(candidates_.begin(), candidates_.end(),

@@ -45,8 +45,8 @@ bool trained_after(const std::vector<Phase>& phases, const std::vector<Phase>& w
                           is_last ? std::nullopt : std::optional(waits[which + 1].start));
 }
 
-// Whether each batch is trained on after the next was fetched, as trainers do that must know which
-// is the last: the first wait is followed by another and no training.
+// Whether each batch is trained on after the next one was fetched, as in trainers that must know
+// which batch is the last. Then the first wait is followed by another, not by training.
 bool fetches_ahead(const std::vector<Phase>& phases, const std::vector<Phase>& waits) {
   for (std::size_t i = 0; i + 1 < waits.size(); ++i) {
     if (waits[i].kind == PhaseKind::kInput && waits[i + 1].kind == PhaseKind::kInput &&
@@ -66,7 +66,7 @@ std::vector<TimeRange> tile(const std::vector<SessionTime>& edges) {
 }
 
 // The last step of a loader has no following wait to end it: it ends with the last thing that was
-// marked in it, before the loader was asked again. What follows the loop is no part of it.
+// marked in it, before the loader was asked again. Anything after the loop is not part of it.
 SessionTime last_loader_step_end(const std::vector<Phase>& phases, const Phase& wait, bool trains) {
   SessionTime end = wait.start;
   for (const Phase& phase : phases) {
@@ -153,15 +153,16 @@ std::vector<Phase> outermost(const std::vector<Phase>& phases, PhaseKind kind, P
   return result;
 }
 
-// One that found the end begins a step where the last batch had been fetched before it.
+// A wait that found the loader exhausted begins a step if the last batch had been fetched before
+// it.
 std::vector<Phase> waits_of_steps(const std::vector<Phase>& phases) {
   const auto all = outermost(phases, PhaseKind::kInput, PhaseKind::kInputEnd);
   return fetches_ahead(phases, all) ? all : outermost(phases, PhaseKind::kInput);
 }
 
-// Hardly anything is left to do between such a wait and the backward pass.
+// In such a loop, there is hardly anything left to do between the wait and the backward pass.
 bool waits_before_backward(const std::vector<Phase>& phases) {
-  constexpr std::int64_t kLeastBackward = 20, kLeastForward = 8;  // times what is left
+  constexpr std::int64_t kLeastBackward = 20, kLeastForward = 8;  // times as long as what is left
   std::size_t waits = 0, such = 0;
   const Phase* before = nullptr;
   const Phase* wait = nullptr;

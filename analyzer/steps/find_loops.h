@@ -1,10 +1,10 @@
 // Finds the steps of each training loop from its phases alone.
 //
 // Order of trust (docs/attribution.md, "Steps"): a user's step() marks > waits for the loader >
-// optimizer steps (> optimizer steps that run a closure) > the marks of a torch::data sampler. The
-// last are inferred, as are those of infer_steps(), which applies where none of these exists. The
-// steps of a loop tile its wall time: each begins where the previous one ended, so the time between
-// two epochs belongs to a step.
+// optimizer steps (> optimizer steps that run a closure) > the marks of a torch::data sampler.
+// Steps from a sampler's marks count as inferred, as do those of infer_steps(), which applies where
+// there are no marks at all. The steps of a loop tile its wall time: each begins where the previous
+// one ended, so the time between two epochs belongs to a step.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ namespace stepscope {
 // Unmarked waits for input.
 struct InferredInput {
   std::vector<Phase> pieces;        // of kind kInput, in order; the time between them is not input
-  std::vector<SessionTime> begins;  // of the waits: one for one or more pieces
+  std::vector<SessionTime> begins;  // of the waits, each of which has one or more pieces
   bool by_fetches = false;  // each wait begins where a sampler's mark says that a fetch does
 };
 
@@ -34,7 +34,7 @@ struct Loop {
   std::int64_t first_number = 1;  // of steps.front()
   std::int64_t batches_per_step = 0;  // batches_per_step()
   std::vector<TimeRange> steps;  // in order, each begins where the one before ended; never empty
-  InferredInput input;           // where no loader was seen: infer_input()
+  InferredInput input;           // if no loader was seen: infer_input()
   std::vector<LoopSegment> segments;  // find_segments(); in order
 };
 
@@ -49,13 +49,14 @@ std::vector<Loop> find_loops(const std::vector<Phase>& phases,
 // The rules, one per marker. `phases` are those of one thread, by start; each may return no steps.
 std::vector<TimeRange> user_steps(const std::vector<Phase>& phases);
 std::vector<TimeRange> loader_steps(const std::vector<Phase>& phases);
-// The phases of a kind, or of two, that lie in no other such, by start: a loader that wraps a
+// The phases of one or two kinds that lie in no other such phase, by start: a loader that wraps a
 // loader waits once.
 std::vector<Phase> outermost(const std::vector<Phase>& phases, PhaseKind kind,
                              PhaseKind or_kind = PhaseKind::kNone);
 // The waits for a loader that may begin a step, by start.
 std::vector<Phase> waits_of_steps(const std::vector<Phase>& phases);
-// Whether the loop waits for the next batch between the forward and the backward pass of this one.
+// Whether the loop waits for the next batch between the forward and the backward pass of the
+// current one.
 bool waits_before_backward(const std::vector<Phase>& phases);
 std::vector<TimeRange> optimizer_steps(const std::vector<Phase>& phases);
 

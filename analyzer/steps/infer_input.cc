@@ -18,8 +18,9 @@ bool trains_here(const Phase& phase) {
   return phase.kind == PhaseKind::kBackward || phase.kind == PhaseKind::kOptimizer;
 }
 
-// Where the next batch may be prepared: from the end of a backward pass or an optimizer step to the
-// next of either, when that is a backward pass or has one inside (the optimizer runs a closure).
+// The time in which the next batch may be prepared: from the end of a backward pass or optimizer
+// step to the start of the next one, if that is a backward pass or contains one (the optimizer runs
+// a closure).
 struct Gap {
   TimeRange range;
   SessionTime follows_until;  // the end of what follows
@@ -65,11 +66,11 @@ std::vector<TimeRange> named_by_end(const std::vector<Phase>& phases) {
   return named;
 }
 
-// Where batches begin to be fetched, as a sampler marked them: when the loader has no workers, and
-// feeds the training (not only an evaluation now and then): at least so many gaps have a mark. Then
-// what comes before the mark is no input, and a gap without one (a second network that trains on
-// the same batch) has none.
-constexpr std::ptrdiff_t kLeastFed = 10;  // one gap in so many
+// The times at which fetches of batches begin, from the marks of a sampler. Known only if the
+// loader has no workers and feeds the training, not just an occasional evaluation: at least one gap
+// in kLeastFed has a mark. Then time before the mark is not input, and a gap without a mark (a
+// second network that trains on the same batch) has no input.
+constexpr std::ptrdiff_t kLeastFed = 10;  // one gap in this many
 
 std::optional<std::vector<SessionTime>> fetches_of(const std::vector<Phase>& phases,
                                                    const std::vector<Gap>& gaps) {
@@ -85,7 +86,7 @@ std::optional<std::vector<SessionTime>> fetches_of(const std::vector<Phase>& pha
   return fetches;
 }
 
-// What is known of an op in a gap.
+// What is known about an op in a gap.
 struct GapOp {
   TimeRange range;
   StringId name = StringId::kNone;
@@ -93,7 +94,7 @@ struct GapOp {
   OpClass kind = OpClass::kWork;
 };
 
-// A gap up to the first op of the forward pass in it.
+// A gap, up to the first op of the forward pass in it.
 struct Wait {
   TimeRange range;
   std::vector<TimeRange> not_input;                  // scopes, communication
@@ -111,8 +112,7 @@ class GapReader {
         named_(named_by_end(phases_)),
         fetches_(fetches_of(phases_, gaps_)) {}
 
-  // Ops come in the order of their ends: the first that ends behind a gap says that all of the gap
-  // are there.
+  // Ops come in the order of their ends: once one ends after a gap, all ops of the gap are there.
   void add(const Op& op) {
     const SessionTime end = op.start + op.dur;
     while (next_ < gaps_.size() && end > gaps_[next_].range.end) {
@@ -135,13 +135,14 @@ class GapReader {
   }
 
  private:
-  // Of an op that runs with autograd on; a node carries that of its forward op.
+  // The number of an op that runs with autograd on. A node carries that of its forward op, so it
+  // does not count.
   static std::int64_t number_of(const Op& op) {
     return op.scope == OpScope::kFunction ? op.sequence : -1;
   }
 
-  // Of the ops of the gap, by start: those inside no other working op, and for each op which of
-  // them it lies in.
+  // Sorts the ops of the gap by start. Finds those that lie in no other working op and, for each
+  // op, in which of these it lies.
   void find_outermost(std::vector<std::size_t>& outermost, std::vector<std::size_t>& around) {
     std::stable_sort(ops_.begin(), ops_.end(), [](const GapOp& a, const GapOp& b) {
       if (a.range.start != b.range.start) return a.range.start < b.range.start;
@@ -156,12 +157,12 @@ class GapReader {
     }
   }
 
-  // Where the forward pass begins: with the outermost op around the last one whose number is still
-  // that of before the gap, when a later one has a higher number. The op that came last before the
-  // gap took its number and then made a node, so the first number here may be one higher. Where it
-  // is higher still, a node was made since that nobody saw: then, to be on the safe side, there.
-  // `follows_ops`: the ops before the gap were recorded. Otherwise the first op in it tells how
-  // many nodes were made meanwhile.
+  // Where the forward pass begins: with the outermost op around the last op that still has the
+  // number from before the gap, if a later op has a higher number. The last op before the gap may
+  // have made a node after it took its number, so the first number here may be one higher. If it is
+  // higher still, a node was made unseen; then, to be safe, the forward pass begins with that op.
+  // `follows_ops`: the ops before the gap were recorded. Otherwise the first number in the gap
+  // shows how many nodes were made before it.
   std::optional<SessionTime> forward_begin(const std::vector<std::size_t>& around,
                                            bool follows_ops) const {
     std::optional<SessionTime> maker;
@@ -179,17 +180,18 @@ class GapReader {
     return std::nullopt;
   }
 
-  // Were the ops recorded when the gap began? In a window they are from a step's start on.
-  // Otherwise something of what came before must have been: a recording that was switched on in
-  // the middle of a forward pass does not know where that began.
+  // Whether the ops were being recorded when the gap began. In a window they are, from the start of
+  // a step. Otherwise some earlier op must have been recorded: a recording that was switched on in
+  // the middle of a forward pass does not know where that pass began.
   bool knows_begin_of(std::size_t gap) const { return windowed_ || follows_ops(gap); }
 
-  // Whether ops were recorded since the gap before began.
+  // Whether ops were recorded since the previous gap began.
   bool follows_ops(std::size_t gap) const {
     return last_end_ > (gap > 0 ? gaps_[gap - 1].range.start : SessionTime::min());
   }
 
-  // Where, before the forward pass, the last batch began to be fetched; its end when none was.
+  // Where the last fetch of a batch began in `range`, which ends with the forward pass; the end of
+  // `range` if there was none.
   SessionTime fetch_begin(TimeRange range) const {
     if (!fetches_) return range.start;
     const auto after = std::lower_bound(fetches_->begin(), fetches_->end(), range.end);
@@ -197,7 +199,7 @@ class GapReader {
     return *(after - 1);
   }
 
-  // `follows_recorded`: ops of what follows the gap were.
+  // `follows_recorded`: ops of what follows the gap were recorded.
   void finish_gap(bool follows_recorded) {
     const std::size_t index = next_++;
     const Gap& gap = gaps_[index];
@@ -251,8 +253,8 @@ class GapReader {
       wait.not_input.push_back(named);
   }
 
-  // An op that has a number elsewhere and none here ran with autograd switched off: an evaluation,
-  // an average of the weights. Input begins behind the last of them.
+  // An op that has a number elsewhere but none here ran with autograd off: an evaluation, an
+  // average of the weights. Input begins after the last of these.
   SessionTime autograd_on(const Wait& wait) const {
     SessionTime since = wait.range.start;
     for (const auto& [name, until] : wait.unnumbered_until) {
@@ -283,11 +285,11 @@ class GapReader {
   const std::vector<Phase> phases_;
   const std::vector<Gap> gaps_;
   const std::vector<TimeRange> named_;
-  const std::optional<std::vector<SessionTime>> fetches_;  // absent: not known
-  std::size_t next_ = 0;                                   // the gap whose ops come
-  std::vector<GapOp> ops_;                                 // those of it that came
-  std::int64_t last_number_ = -1;                          // the highest before it
-  SessionTime last_end_ = SessionTime::min();              // of any op before it
+  const std::optional<std::vector<SessionTime>> fetches_;  // nullopt: unknown
+  std::size_t next_ = 0;                                   // the gap whose ops are coming
+  std::vector<GapOp> ops_;                                 // those of its ops that have come
+  std::int64_t last_number_ = -1;                          // the highest before the gap
+  SessionTime last_end_ = SessionTime::min();              // of any op before the gap
   std::vector<Wait> waits_;
   std::set<StringId> numbered_;  // ops that had a number somewhere
 };

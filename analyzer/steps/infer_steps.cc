@@ -14,7 +14,7 @@ namespace stepscope {
 namespace {
 
 constexpr int kLongestWait =
-    10;  // median steps; in a windowed recording a longer one lies between windows
+    10;  // median steps; in a windowed recording, a longer one lies between windows
 
 // One thread that may turn out to be a loop.
 struct Suspect {
@@ -44,8 +44,8 @@ class ProcessTree {
     }
   }
 
-  // The processes that have one of `leaders` among their ancestors: they work for that (a loader's
-  // workers).
+  // The processes with one of `leaders` among their ancestors: they work for it, as the workers of
+  // a loader do.
   [[nodiscard]] std::set<ProcessId> serving(const std::set<ProcessId>& leaders) const {
     std::map<ProcessId, bool> known;
     for (const auto& [process, parent] : parents_) follow(process, leaders, known);
@@ -61,7 +61,7 @@ class ProcessTree {
   }
 
  private:
-  // Each process is looked at once: the way up ends at one that is known, or comes back to itself.
+  // Each process is visited once: the way up ends at a known process, or returns to itself.
   void follow(ProcessId process, const std::set<ProcessId>& leaders,
               std::map<ProcessId, bool>& known) const {
     std::vector<ProcessId> way;
@@ -88,7 +88,7 @@ std::set<ProcessId> processes_of(const std::vector<Loop>& loops) {
   return processes;
 }
 
-// The threads of the processes that have no loop yet, nor serve one that has.
+// The threads of processes that have no loop yet and do not serve a process with one.
 std::vector<const StoredThread*> unexplained(const RecordedRun& recording,
                                              const ProcessTree& processes,
                                              const std::vector<Loop>& loops) {
@@ -102,7 +102,7 @@ std::vector<const StoredThread*> unexplained(const RecordedRun& recording,
   return threads;
 }
 
-// Where a main thread repeats, the other threads of its process prepare its batches.
+// If a main thread repeats, the other threads of its process prepare its batches.
 void drop_helpers(const RecordedRun& recording, const ProcessTree& processes,
                   std::vector<Loop>& found) {
   std::set<ProcessId> led_by_main;
@@ -144,7 +144,7 @@ bool trains(const RecordedRun& recording, ThreadId thread) {
 void RoundReader::add(std::vector<LoopItem> items) {
   std::vector<std::size_t> begins;
   if (!cycle_) {
-    // Where many parts have none, ever fewer are looked at: the 1st, 2nd, 4th, 8th, …
+    // As long as parts have no cycle, fewer and fewer are examined: the 1st, 2nd, 4th, 8th, …
     if (!std::has_single_bit(++parts_)) return;
     cycle_ = find_cycle(items);
     if (!cycle_) return;
@@ -170,8 +170,8 @@ void RoundReader::place(const LoopItem& item, bool begins_round) {
   if (++round.items <= cycle_->length) round.end = std::max(round.end, item.end);
 }
 
-// What came before the loop may look like a beginning, and the last round may not have been
-// finished: it is much shorter than the median, and than nearly all others.
+// Code before the loop may look like a first round, and the last round may be unfinished: such a
+// round is much shorter than the median, and than nearly all others.
 void RoundReader::drop_odd_ends() {
   std::vector<std::size_t> lengths;
   for (const Round& round : rounds_) lengths.push_back(round.items);
@@ -216,7 +216,7 @@ void RoundReader::finish(Loop& loop) {
   const auto computing = std::count_if(rounds_.begin(), rounds_.end(),
                                        [](const Round& round) { return round.computes; });
   if (computing * 2 < std::ssize(rounds_)) return;
-  // Nobody knows when the wait for the first began.
+  // The start of the wait before the first round is unknown.
   rounds_.front().wait.start = rounds_.front().wait.end;
   for (std::size_t i = 0; i < rounds_.size(); ++i) {
     const TimeRange wait = rounds_[i].wait;

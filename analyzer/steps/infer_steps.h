@@ -19,8 +19,8 @@ namespace stepscope {
 // Fails only when reading the ops fails.
 Status infer_steps(const RecordedRun& recording, std::vector<Loop>& loops);
 
-// The same for the items of one thread, which come in parts: the cycle is that of the first part
-// looked at that has one; rounds before that part are missed.
+// The same for the items of one thread, which come in parts. The cycle is that of the first
+// examined part that has one; rounds before that part are missed.
 class RoundReader {
  public:
   // `windowed`: ops were recorded in some steps only. A pause in recording is not a wait: the loop
@@ -36,7 +36,7 @@ class RoundReader {
   struct Round {
     TimeRange wait;  // the gap before it; empty if that does not stand out
     std::size_t items = 0;
-    bool computes = false;  // any of them does; the layers of a model that is initialised do not
+    bool computes = false;  // any item does; initialising the layers of a model does not
     SessionTime end;        // of its last item, up to the usual number of items
   };
 
@@ -45,7 +45,7 @@ class RoundReader {
   void keep_longest_window();
 
   bool windowed_ = false;
-  std::size_t parts_ = 0;  // that came before the cycle was found
+  std::size_t parts_ = 0;  // parts that came before the cycle was found
   std::optional<Cycle> cycle_;
   std::optional<CycleCutter> cutter_;
   std::vector<Round> rounds_;

@@ -52,7 +52,7 @@ void LoopItems::add(const Op& op, OpClass kind, bool fills) {
   if (work_.size() > window_) hand_out(window_ / 2);
 }
 
-// A phase comes after the ops in it.
+// A phase is added after the ops in it.
 void LoopItems::add_phases_until(SessionTime end) {
   for (; next_phase_ < phases_.size() && end_of(phases_[next_phase_]) < end; ++next_phase_) {
     const Phase& phase = phases_[next_phase_];
@@ -93,7 +93,7 @@ void LoopItems::hand_out(std::size_t count) {
   labels_.erase(later, labels_.end());
   for (const SessionTime end : label_ends) open_labels_.push(end);
 
-  // A scope before what begins with it.
+  // A scope comes before an item that begins with it.
   std::stable_sort(items.begin(), items.end(), [](const LoopItem& a, const LoopItem& b) {
     if (a.start != b.start) return a.start < b.start;
     return a.is_call && !b.is_call;

@@ -1,4 +1,4 @@
-// A loop's timeline as a row of parts: its phases, and what lies between them.
+// A loop's timeline as a sequence of parts: its phases, and the stretches between them.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ inline constexpr std::size_t kLoopPartCount = 5;
 struct LoopStretch {
   TimeRange range;
   LoopPart part = LoopPart::kOther;
-  bool marked = false;  // else between two phases
+  bool marked = false;  // else it lies between two phases
 };
 
-// The parts that tile `range`, in order; some are empty. What lies between a batch and its backward
-// pass or update is its forward pass. `phases`: the loop thread's, by start.
+// The parts that tile `range`, in order; some are empty. The time between a batch and its backward
+// pass or update is its forward pass. `phases`: those of the loop thread, by start.
 std::vector<LoopStretch> loop_stretches(const std::vector<Phase>& phases, TimeRange range);
 
 }  // namespace stepscope

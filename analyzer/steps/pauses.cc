@@ -13,7 +13,7 @@ bool trains(const Phase& phase) {
          phase.kind == PhaseKind::kZeroGrad || phase.kind == PhaseKind::kForward;
 }
 
-// The outermost of the phases that train, then all between and around them.
+// The stretches between and around the outermost phases that train.
 std::vector<Pause> pauses_of(const std::vector<Phase>& phases) {
   std::vector<Pause> pauses;
   SessionTime from = phases.front().start, last = from;
@@ -27,7 +27,7 @@ std::vector<Pause> pauses_of(const std::vector<Phase>& phases) {
   return pauses;
 }
 
-// Adds each of `marks`, by start, to the pause that it lies in as a whole.
+// Adds each of `marks`, which are by start, to the pause in which it wholly lies.
 void add_marks(std::vector<Pause>& pauses, const std::vector<Phase>& marks,
                std::vector<Phase> Pause::* list) {
   auto pause = pauses.begin();
@@ -47,9 +47,9 @@ std::vector<Phase> of_kind(const std::vector<Phase>& phases, PhaseKind kind) {
 }
 
 // Adds the starts of the waits for the batches of an evaluation in `mode`. A trainer may call
-// train() only when it has the next training batches: those behind the end of a loader. Without
-// such an end, and without another wait in the pause, the last one. A model that never comes back
-// (a frozen teacher) shows nothing but what its loader's end shows.
+// train() only after it has fetched the next training batches. Waits after the end of a loader are
+// for these. If there is no such end and no other wait in the pause, the last wait is for them. For
+// a model that never returns to training (a frozen teacher), only the end of its loader counts.
 void add_evaluation_waits(const Pause& pause, const ModeRange& mode, std::set<SessionTime>& waits) {
   const TimeRange range{mode.from, mode.to.value_or(pause.range.end)};
   const auto begin =

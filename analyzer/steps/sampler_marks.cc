@@ -9,14 +9,14 @@ std::vector<TimeRange> marks_of(const std::vector<Phase>& phases) {
   std::vector<TimeRange> marks;
   for (const Phase& phase : phases) {
     if (phase.kind != PhaseKind::kSampler) continue;
-    // A sampler that asks another one.
+    // A sampler asked another one.
     if (!marks.empty() && phase.start < marks.back().end) continue;
     marks.push_back({phase.start, end_of(phase)});
   }
   return marks;
 }
 
-// The longest pause between marks that are one group.
+// The longest pause between marks of one group.
 Duration longest_pause(const std::vector<TimeRange>& marks) {
   std::vector<Duration> distances;
   for (std::size_t i = 1; i < marks.size(); ++i)
@@ -77,7 +77,7 @@ void SamplerInput::add(const Op& op, bool uses_weight) {
     last_end_[index] = std::max(last_end_[index], end);
 }
 
-// Empty where nothing is known.
+// Empty if nothing is known.
 TimeRange SamplerInput::wait_at(std::size_t group) const {
   const TimeRange mark = marks_.groups[group].range;
   if (!marks_.ahead) {

@@ -15,7 +15,7 @@ TimeRange range_of(const LoopSegment& segment);
 
 // The parts of `range` outside of `segments`.
 std::vector<TimeRange> outside_of(TimeRange range, std::span<const LoopSegment> segments);
-// Their sum.
+// The total length of these parts.
 Duration length_outside_of(TimeRange range, std::span<const LoopSegment> segments);
 
 // Whether `time` lies in one of `segments`.

@@ -79,7 +79,7 @@ class SegmentFinder {
     if (!draws.empty()) usual_draws_ = upper_median(draws);
   }
 
-  // Where the pause waits for the first batch from `time` on that is trained on; nothing: nowhere.
+  // Where the pause waits for the first training batch from `time` on; nothing if it does not.
   [[nodiscard]] std::optional<SessionTime> next_trained(const Pause& pause,
                                                         SessionTime time) const {
     const auto next = trained_.lower_bound(time);
@@ -98,7 +98,7 @@ class SegmentFinder {
     return pieces;
   }
 
-  // Pieces of a kind that overlap, as one: a program may have any number of them around each other.
+  // Joins overlapping pieces of the same kind: a program may nest any number of them.
   static std::vector<Piece> joined(std::vector<Piece> pieces) {
     std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
       return a.kind != b.kind ? a.kind < b.kind : a.range.start < b.range.start;
@@ -139,7 +139,7 @@ class SegmentFinder {
     pieces = std::move(cut);
   }
 
-  // By scopes and modes.
+  // The pieces marked by scopes and modes.
   [[nodiscard]] std::vector<Piece> marked_pieces(const Pause& pause) const {
     std::vector<Piece> pieces;
     for (const Phase& scope : pause.scopes) {
@@ -151,9 +151,9 @@ class SegmentFinder {
     return pieces;
   }
 
-  // From eval() to train(), if that is called before the next batch is fetched. Where it is not
-  // called at all, batches must show that this is an evaluation: up to the last of them, because
-  // what comes then may be the next forward pass.
+  // From eval() to train(), if that is called before the next batch is fetched. If train() is not
+  // called at all, batches must show that this is an evaluation. It then ends with the last of
+  // them, because the next forward pass may follow.
   void add_evaluation(const Pause& pause, const ModeRange& mode, std::vector<Piece>& pieces) const {
     auto to = mode.to;
     if (!to) {
@@ -171,8 +171,8 @@ class SegmentFinder {
     if (mode.from < *to) pieces.push_back({SegmentKind::kEvaluation, {mode.from, *to}});
   }
 
-  // Several batches that are not trained on, or one and the end of its loader. Without waits, more
-  // batches than usual that a sampler chose: the last of them is for the next step.
+  // Several batches that are not trained on, or one and the end of its loader. Without waits: more
+  // batches chosen by a sampler than usual, the last of which is for the next step.
   void add_untrained(const Pause& pause, std::vector<Piece>& pieces) const {
     constexpr std::size_t kManyDraws = 4;
     if (pause.waits.empty()) {
@@ -201,11 +201,11 @@ class SegmentFinder {
     pieces.push_back({SegmentKind::kEvaluation, *range});
   }
 
-  // The training loader was exhausted, and is asked again in this pause.
+  // Adds a piece if the training loader was exhausted and is asked again in this pause.
   void add_epoch_end(const Pause& pause, std::vector<Piece>& pieces) const {
     for (const Phase& wait : pause.waits) {
       if (wait.kind != PhaseKind::kInputEnd) {
-        if (!is_trained(wait)) return;  // an end that follows is that of this wait's loader
+        if (!is_trained(wait)) return;  // an end that follows belongs to this wait's loader
         continue;
       }
       if (const auto next = next_trained(pause, end_of(wait)))
@@ -214,8 +214,8 @@ class SegmentFinder {
     }
   }
 
-  // Where two pieces overlap, a checkpoint counts before an evaluation, and both before the time
-  // between epochs. What is between two pieces goes to the first.
+  // Where pieces overlap, a checkpoint takes precedence over an evaluation, and both over the time
+  // between epochs. The time between two pieces goes to the first.
   void add(const Pause& pause, const std::vector<Piece>& pieces,
            std::vector<LoopSegment>& segments) const {
     if (pieces.empty()) return;
@@ -230,7 +230,7 @@ class SegmentFinder {
     const SessionTime begin = edges.begin()->first;
     if (usual_lead_ && pause.range.start + *usual_lead_ < begin && !waits_before(pause, begin))
       add_outside_waits(pause, {kind, {pause.range.start + *usual_lead_, begin}}, segments);
-    // After the last one, it is on its way to its next wait.
+    // After the last piece, it goes on to its next wait.
     if (const auto wait = next_trained(pause, edges.rbegin()->first); wait && goes_on_to_wait_)
       edges[*wait];
 
@@ -255,7 +255,7 @@ class SegmentFinder {
     return std::nullopt;
   }
 
-  // Waits for batches that are trained on are the steps'.
+  // Waits for batches that are trained on belong to steps.
   void add_outside_waits(const Pause& pause, Piece piece,
                          std::vector<LoopSegment>& segments) const {
     for (auto wait = first_wait(pause, piece.range.start);
@@ -303,10 +303,10 @@ class SegmentFinder {
   std::set<SessionTime> trained_;  // the starts of the waits whose batches are trained on
   std::optional<Duration> usual_lead_;
   std::size_t usual_draws_ = 0;
-  bool goes_on_to_wait_ = true;  // else the next forward pass comes before the next wait
+  bool goes_on_to_wait_ = true;  // false: the next forward pass comes before the next wait
 };
 
-// Drops what lies in a segment, and cuts what reaches into one.
+// Drops inferred input that lies in a segment, and cuts what reaches into one.
 void remove_input_in_segments(Loop& loop) {
   std::vector<Phase> pieces;
   for (const Phase& piece : loop.input.pieces) {
@@ -337,7 +337,7 @@ void find_segments(const RecordedRun& recording, std::vector<Loop>& loops) {
     const auto is_step = [&](const TimeRange& range) {
       return length_outside_of(range, loop.segments) > Duration{0};
     };
-    // A program that marks the steps of its evaluations alone means these.
+    // If a program marks only the steps of its evaluations, these are its steps.
     if (std::none_of(loop.steps.begin(), loop.steps.end(), is_step)) loop.segments.clear();
     if (loop.segments.empty()) continue;
     remove_input_in_segments(loop);

@@ -6,7 +6,7 @@
 namespace stepscope {
 namespace {
 
-// But for input, which has rules of its own.
+// All except input, which has its own rules.
 constexpr std::array kStalls = {Category::kCopy,   Category::kCommunication, Category::kSync,
                                 Category::kLaunch, Category::kAllocation,    Category::kHost};
 
@@ -37,7 +37,7 @@ Bottleneck bottleneck_of(Category category, const char* degree, double share) {
   return {category, false, false, bound_kind(category), degree, share};
 }
 
-// The verdict when memory pressure is left out of account.
+// The verdict without regard to memory pressure.
 Bottleneck classify_categories(const Shares& shares) {
   const double input = share_of(shares, Category::kInput);
   if (input >= kHighlyInputBound) return bottleneck_of(Category::kInput, "highly", input);

@@ -16,8 +16,8 @@ inline constexpr std::int64_t kEnoughSteps = 20;
 inline constexpr std::int64_t kLeastSteps = 5;
 
 struct ConfidenceInput {
-  std::int64_t steps = 0;     // the verdict rests on
-  bool warm_up_only = false;  // no other steps exist
+  std::int64_t steps = 0;     // that the verdict rests on
+  bool warm_up_only = false;  // there are no other steps
   bool ops_recorded = true;
   bool input_inferred = false;  // no loader was seen
   bool input_unsure = false;    // inferred, and may be other work
@@ -29,7 +29,7 @@ struct ConfidenceInput {
   std::int64_t ops = 0;         // recorded
   std::int64_t lost = 0;        // events lost, or too late to be assigned to a step
   bool incomplete = false;      // the recording ended before the program
-  bool native_unknown = false;  // which native libraries ran outside the ops
+  bool native_unknown = false;  // it is unknown which native libraries ran outside the ops
 };
 
 struct Confidence {

@@ -55,9 +55,9 @@ class ProcessFacts {
   [[nodiscard]] const ProcessEnd* end(ProcessId process) const { return find(ends_, process); }
   // The loop of the process that took most steps.
   [[nodiscard]] const LoopReport* loop(ProcessId process) const { return find(loops_, process); }
-  // A worker that was told to end by its parent, which went on and ended well itself: loaders do
-  // that with theirs when a program is done. (Which signal it was is known of the wrapped program
-  // only.)
+  // Whether a worker was told to end by its parent, which went on and ended well itself: loaders do
+  // that to their workers when a program is done. (The signal is known only for the wrapped
+  // program.)
   [[nodiscard]] bool was_dismissed(const StoredProcess& process, const ProcessEnd& end) const {
     if (end.how != EndKind::kSignal || end.out_of_memory) return false;
     if (end.code != SIGTERM && end.code != 0) return false;
@@ -65,12 +65,12 @@ class ProcessFacts {
     return parent != ended_well_.end() && parent->second >= end.at;
   }
 
-  // The innermost op of a thread, of those that are open.
+  // The innermost open op of a thread.
   struct OpenOp {
     const StoredThread* thread = nullptr;
     const UnfinishedOp* op = nullptr;
   };
-  // Of the threads of a process, in their order.
+  // The open ops of the threads of a process, in the order of the threads.
   [[nodiscard]] std::span<const OpenOp> open_ops(ProcessId process) const {
     const auto known = open_.find(process);
     return known == open_.end() ? std::span<const OpenOp>() : std::span(known->second);
@@ -85,7 +85,7 @@ class ProcessFacts {
 
   std::map<ProcessId, const LoopReport*> loops_;
   std::map<ProcessId, const ProcessEnd*> ends_;
-  std::map<std::int64_t, SessionTime> ended_well_;  // by pid: when it last did
+  std::map<std::int64_t, SessionTime> ended_well_;  // by pid: the last time that it did
   std::map<ProcessId, std::vector<OpenOp>> open_;
 };
 
@@ -117,7 +117,7 @@ std::vector<const StoredProcess*> reported_processes(const RecordedRun& recordin
     return rank(a) < rank(b);
   });
   chosen.resize(kMostProcesses);
-  std::sort(chosen.begin(), chosen.end());  // as they were recorded
+  std::sort(chosen.begin(), chosen.end());  // in the order of the recording
   return chosen;
 }
 

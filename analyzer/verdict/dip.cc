@@ -69,7 +69,7 @@ class DipSearch {
     }
   }
 
-  // The minorant's from high down to low, the majorant's from low up to high.
+  // Vertices of the minorant from high down to low, of the majorant from low up to high.
   void collect_vertices(Index low, Index high) {
     minorant_.assign(1, high);
     while (minorant_.back() > low)
@@ -129,7 +129,7 @@ class DipSearch {
     return most;
   }
 
-  // And from the majorant right of it.
+  // How far it is from the majorant right of that interval.
   [[nodiscard]] double above_majorant() const {
     double most = 0;
     for (std::size_t i = majorant_at_; i + 1 < majorant_.size(); ++i) {

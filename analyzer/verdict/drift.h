@@ -8,7 +8,7 @@
 namespace stepscope {
 
 // The trend (trend_of) of the usual steps in the report's populations, with the cause that changed
-// most. Nothing where there is no trend.
+// most. Nothing if there is no trend.
 std::optional<Drift> find_drift(const LoopReport& report);
 
 }  // namespace stepscope

@@ -27,7 +27,7 @@ EvidenceFact share_evidence(const LoopReport& report, const Bottleneck& bottlene
               of_loop(report) + " AND steady" + which};
 }
 
-// One row for each kind of step that is not the usual.
+// One row for each kind of step except the usual one.
 void add_population_evidence(const LoopReport& report, std::vector<EvidenceFact>& evidence) {
   for (std::size_t i = 1; i < report.populations.size(); ++i) {
     const Population& kind = report.populations[i];

@@ -49,8 +49,8 @@ std::optional<ScopeShare> costliest_scope(const LoopReport& report, Category cat
   return ScopeShare{most->first, most->second / total};
 }
 
-// The scope that most of a bottleneck's time lies in: of host time what the program has named, of
-// compute the calls of another runtime.
+// The scope with most of a bottleneck's time: for host time, a scope of the program; for compute,
+// the calls of another runtime.
 std::optional<ScopeShare> scope_behind(const LoopReport& report, const Bottleneck& bottleneck) {
   if (bottleneck.overlaps()) return std::nullopt;
   const double named = share_of(report.shares, Category::kOther);
@@ -62,13 +62,13 @@ std::optional<ScopeShare> scope_behind(const LoopReport& report, const Bottlenec
   return runtime && runtime->share >= half ? runtime : std::nullopt;
 }
 
-// Input that is inferred and may be other work.
+// Whether the input is inferred and may be other work.
 bool unsure_input(const LoopReport& report, const Shares& shares) {
   const double input = share_of(shares, Category::kInput);
   return report.input.unsure && input >= kModeratelyInputBound && input < kHighlyInputBound;
 }
 
-// The stalls that are too large to be left unsaid.
+// The other stalls that are large enough to mention.
 std::vector<Stall> further_stalls(const LoopReport& report, const Bottleneck& bottleneck) {
   std::vector<Stall> stalls;
   if (!bottleneck.memory_pressure && report.memory.share >= kStallListed)
@@ -88,9 +88,9 @@ std::vector<Stall> further_stalls(const LoopReport& report, const Bottleneck& bo
   return stalls;
 }
 
-// The shares that name a verdict. Time in which a thread had no core is no stall of another kind,
-// and a small pause that may be anything makes no loop input-bound. The share that is reported is
-// the one of the breakdown all the same.
+// The shares that decide a verdict. Time in which a thread had no core does not count as another
+// kind of stall, and a small pause that may be anything does not make a loop input-bound. The
+// reported share is still that of the breakdown.
 Shares naming_shares(const LoopReport& report, Shares shares) {
   if (unsure_input(report, shares)) shares[static_cast<std::size_t>(Category::kInput)] = 0;
   for (std::size_t i = 0; i < shares.size() && report.starvation.known; ++i) {
@@ -114,7 +114,7 @@ std::optional<Stall> near_bottleneck(const LoopReport& report) {
                         report.starvation.share);
 }
 
-// `ns`: of each step of the loop; may be empty.
+// The share of the time of `members`. `ns`: of each step of the loop; may be empty.
 double share_in(const LoopReport& report, const std::vector<double>& ns,
                 const std::vector<std::size_t>& members) {
   if (ns.empty()) return 0;

@@ -10,7 +10,8 @@ namespace {
 
 using Readings = std::vector<CounterSeries::Reading>;
 
-// The counter used: the machine's or the loop's process's, and the time that one count stands for.
+// The counter used, which is the machine's or that of the loop's process, and the time that one
+// count stands for.
 struct Source {
   const CounterSeries* series = nullptr;
   double ns_each = 0;

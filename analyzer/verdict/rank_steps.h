@@ -23,15 +23,15 @@ struct ComparedStep {
   std::vector<RankTurn> turns;  // by rank
   std::size_t last = 0;         // the rank that came last
   bool held_up = false;         // the others waited for it for kLeastRankGap of the step or more
-  double saved_ns = 0;          // if that rank were as fast as the next
+  double saved_ns = 0;          // what it would save if that rank were as fast as the next
 
   [[nodiscard]] double wait_ns(std::size_t rank) const;
 };
 
-// Those that are analysed on all of the loops, one loop for each rank.
+// The steps that are analysed in every loop; there is one loop per rank.
 std::vector<ComparedStep> compared_steps(const std::vector<const LoopReport*>& ranks);
 
-// How many there are of each kind. `only`: the steps that the user requested.
+// Counts the steps of each kind. `only`: the steps that the user requested.
 RankSteps count_steps(const std::vector<const LoopReport*>& ranks,
                       const std::vector<ComparedStep>& compared,
                       const std::optional<StepSpan>& only);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kCommunicationBound = "communication-bound";
 
-// Of some steps: in ns.
+// Sums over some steps, in ns.
 struct Waited {
   double wait = 0, communication = 0, dur = 0;
 
@@ -49,7 +49,7 @@ void judge_kinds(LoopReport& loop, const std::unordered_map<std::size_t, double>
   }
 }
 
-// Where fewer steps were compared than the loop's verdict rested on.
+// For a verdict that now rests on fewer steps, because only these were compared.
 void lower_confidence(LoopReport& loop) {
   LoopVerdict& verdict = loop.verdict;
   std::vector<Doubt>& doubts = loop.basis.doubts;

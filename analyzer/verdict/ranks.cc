@@ -22,7 +22,8 @@ double mean_ns(const LoopReport& loop, Category category) {
   return share_of(loop.shares, category) * static_cast<double>(loop.wall.mean);
 }
 
-// Of fewer than four ranks the fastest, since half of them may be slow (docs/fleet.md).
+// The usual value. For fewer than four ranks the lowest, because half of them may be slow
+// (docs/fleet.md).
 double usual(std::vector<double> values) {
   if (values.size() < 4) return *std::min_element(values.begin(), values.end());
   return (lower_median(values) + upper_median(values)) / 2;
@@ -37,7 +38,7 @@ double usual_of(const Loops& loops, const Value& value) {
   return usual(std::move(values));
 }
 
-// Where the straggler exceeds the usual rank most.
+// Finds the category in which the straggler exceeds the usual rank most.
 void find_excess(const LoopReport& slow, const Loops& loops, RankReport& report) {
   for (int i = 0; i < kCategoryCount; ++i) {
     const auto category = static_cast<Category>(i);
@@ -67,7 +68,8 @@ bool is_about(const LineShare& line, Category category) {
   }
 }
 
-// The line with the most time of a category; who makes the batches goes before who waits for them.
+// The line with the most time of a category; the makers of batches come before the thread that
+// waits for them.
 std::optional<LineShare> line_of(const LoopReport& loop, Category category) {
   const LineShare* best = nullptr;
   for (const LineShare& line : loop.lines) {
@@ -80,7 +82,7 @@ std::optional<LineShare> line_of(const LoopReport& loop, Category category) {
   return best == nullptr || loop.line_use.withheld ? std::nullopt : std::optional(*best);
 }
 
-// In the steps in which this rank held up the others.
+// The excess of this rank in the steps in which it held up the others.
 std::optional<RankExcess> excess_of(std::size_t rank, const Loops& loops,
                                     const std::vector<ComparedStep>& steps) {
   std::array<double, kCategoryCount> more{};
@@ -121,7 +123,7 @@ std::string wait_query(const LoopReport& own, const Loops& loops) {
          which + ") GROUP BY number HAVING count(*) = " + std::to_string(loops.size()) + ")";
 }
 
-// The ranks and what was compared of them.
+// The ranks, and the steps in which they were compared.
 class Comparison {
  public:
   explicit Comparison(std::vector<LoopReport*> loops)
@@ -191,9 +193,9 @@ class Comparison {
   }
 
   const Loops loops_;
-  const std::vector<LoopReport*> own_;  // the same, to add to
+  const std::vector<LoopReport*> own_;  // the same, writable
   const std::vector<ComparedStep> steps_;
-  std::vector<std::vector<double>> waits_;  // of each rank for each other
+  std::vector<std::vector<double>> waits_;  // the wait of each rank for each other
 };
 
 RankRow row_of(const LoopReport& loop) {

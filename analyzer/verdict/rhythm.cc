@@ -18,8 +18,8 @@ double log_binomial(double n, double k) {
   return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1);
 }
 
-// ln of a bound on the probability that `equal` or more of the distances between `count` places
-// drawn at random of `among` are some one number. With q = count / among, a distance is d with
+// ln of a bound on the probability that at least `equal` of the distances between `count` places,
+// drawn at random from `among`, are the same number. With q = count / among, a distance is d with
 // probability q (1 - q)^(d - 1). Summed over all choices of the equal ones, and over all d.
 double log_chance(double equal, double count, double among) {
   const double q = std::min(0.5, count / among);

@@ -10,7 +10,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t kRhythmsTried = 16;  // the gaps that are likeliest to be one
+constexpr std::size_t kRhythmsTried = 16;  // the gaps that are most likely a border
 constexpr double kLeastDeviation = 0.01;   // of a kind, in logarithms: clocks have a resolution
 
 struct Moments {
@@ -43,7 +43,7 @@ class SortedSeries {
   [[nodiscard]] std::size_t step(std::size_t rank) const { return order_[rank]; }
   [[nodiscard]] bool is_border(std::size_t at) const { return sorted_[at - 1] < sorted_[at]; }
 
-  // Of the logarithms with ranks in [from, to).
+  // The moments of the logarithms with ranks in [from, to).
   [[nodiscard]] Moments moments(std::size_t from, std::size_t to) const {
     Moments m;
     m.count = static_cast<double>(to - from);
@@ -74,7 +74,7 @@ class SortedSeries {
   std::vector<double> sorted_, logs_, sum_, squares_;
 };
 
-// How many runs of neighbours the steps make that were added so far.
+// Counts the runs of neighbours among the steps added so far.
 class RunCount {
  public:
   explicit RunCount(std::size_t steps) : in_(steps + 2, 0) {}
@@ -108,7 +108,7 @@ std::size_t minimum_error_border(const SortedSeries& series) {
   return best;
 }
 
-// As many independent values say as much about the border.
+// The number of independent values that would say as much about the border.
 double effective_count(const SortedSeries& series, std::size_t border) {
   RunCount counted(series.size());
   std::size_t runs = 0;
@@ -135,7 +135,8 @@ struct Gap {
 };
 
 // All gaps that have between kLeastOfAKind and half of the values beyond them. `scale`: the sorted
-// values, or logarithms, of which the gap is taken; `blur`: less is no difference in it.
+// values, or their logarithms, in which gaps are measured; `blur`: smaller differences in it do not
+// count.
 std::vector<Gap> gaps(const SortedSeries& series, std::span<const double> scale, double blur,
                       bool above) {
   std::vector<Gap> result;
@@ -154,7 +155,7 @@ std::vector<Gap> gaps(const SortedSeries& series, std::span<const double> scale,
   return result;
 }
 
-// A rhythm makes a gap of middling size a border, not one of none.
+// A rhythm turns a gap of medium size into a border, but not one without any size.
 double with_rhythm(const SortedSeries& series, const Gap& gap, bool above) {
   const double alone = gap.log_p + gap.weight;
   if (gap.log_p > std::log(0.5)) return alone;
@@ -162,7 +163,7 @@ double with_rhythm(const SortedSeries& series, const Gap& gap, bool above) {
       above ? series.numbers(gap.border, series.size()) : series.numbers(0, gap.border);
   const Rhythm rhythm = rhythm_of(numbers, static_cast<std::int64_t>(series.size()));
   if (rhythm.period == 0) return alone;
-  // That a product of two probabilities is less than q happens with probability q (1 - ln q).
+  // A product of two probabilities is less than q with probability q (1 - ln q).
   const double log_q = gap.log_p + rhythm.log_p;
   return std::min(alone, log_q + std::log1p(-log_q) + gap.weight);
 }

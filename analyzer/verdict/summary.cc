@@ -116,7 +116,7 @@ std::vector<ScopeRow> scope_rows(const std::vector<Phase>& phases, const std::ve
                                  const std::function<std::string_view(StringId)>& text) {
   struct Scope {
     ScopeRow row;
-    SessionTime until = session_time(0);  // the end of the last that counted
+    SessionTime until = session_time(0);  // the end of the last one that was counted
   };
   std::map<StringId, Scope> scopes;
   std::size_t at = 0;
@@ -157,7 +157,7 @@ InputUse inferred_use(const InferredInput& input, const std::vector<Step>& steps
     begin = std::lower_bound(from, input.begins.end(), steps[i].end());
     use.waits += begin - from;
   }
-  // Where the ops of other steps told: each step waits once.
+  // The waits are known only from the ops of other steps: assume one per step.
   if (use.waits == 0 && use.wait_ns > 0) use.waits = std::ssize(chosen);
   return use;
 }

@@ -29,8 +29,8 @@ struct CallMeans {
 };
 CallMeans call_means(const LoopReport& report);
 
-// The scopes of the loop's thread, `phases` as for input_use(). One inside another of the same name
-// counts once.
+// The scopes of the loop's thread, `phases` as for input_use(). A scope inside another with the
+// same name is not counted.
 std::vector<ScopeRow> scope_rows(const std::vector<Phase>& phases, const std::vector<Step>& steps,
                                  const std::vector<std::size_t>& chosen,
                                  const std::function<std::string_view(StringId)>& text);

@@ -10,7 +10,7 @@ HeldTensors held_at(const Counters& counters, ProcessId process, SessionTime tim
   memory.at = time;
   for (std::size_t i = 0; i < memory.by.size(); ++i) {
     const CounterSeries* series = counters.find(process, counter::kTensorBytesBy[i]);
-    // Before its first reading it held nothing: it has none until it holds something.
+    // Before its first reading it held nothing: there are no readings until it holds something.
     if (series == nullptr || time < series->first().at) continue;
     memory.by[i] = series->value_at(time);
     memory.bytes += memory.by[i];

@@ -8,8 +8,8 @@
 
 namespace stepscope {
 
-// On the CPU, of blocks of 16 KiB and more. Nothing where it was not sampled by phase, or nothing
-// was held. Peaks between two readings, a tenth of a second apart, are missed.
+// Tensor memory on the CPU, in blocks of 16 KiB and more. Nothing if it was not sampled by phase,
+// or if none was held. Peaks between two readings, which are a tenth of a second apart, are missed.
 std::optional<HeldTensorsUse> measure_tensor_memory(const Counters& counters, ProcessId process);
 
 // "forward", "other", …: the names of MemoryOwner in documents.

@@ -42,7 +42,7 @@ double compare_pairs(const Points& points, std::vector<double>& slopes) {
   return s;
 }
 
-// From 1; equal values share their mean rank.
+// Ranks from 1; equal values share their mean rank.
 std::vector<double> ranks_of(std::span<const double> values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -57,7 +57,7 @@ std::vector<double> ranks_of(std::span<const double> values) {
   return ranks;
 }
 
-// Of `values` about their mean.
+// Autocorrelation of `values` about their mean.
 class Autocorrelation {
  public:
   explicit Autocorrelation(std::vector<double> values) : values_(std::move(values)) {
@@ -78,7 +78,8 @@ class Autocorrelation {
   double variance_ = 0;
 };
 
-// By how much dependence enlarges the variance of S; at least 1. `rest`: what the trend leaves.
+// By how much dependence enlarges the variance of S; at least 1. `rest`: the residuals of the
+// trend.
 double variance_factor(const std::vector<double>& rest) {
   const Autocorrelation correlation(ranks_of(rest));
   const auto n = static_cast<double>(rest.size());
@@ -96,8 +97,8 @@ double variance_factor(const std::vector<double>& rest) {
   return std::max(hamed_rao, (1 + r) / (1 - r));
 }
 
-// The index from which on the level differs most from that before: where two levels leave the least
-// squares, of the values cut to their 5 % and 95 % quantiles.
+// The index from which the level differs most from the level before: where two levels have the
+// least squared residuals, with the values clipped to their 5 % and 95 % quantiles.
 std::size_t change_point(std::span<const double> values) {
   std::vector<double> cut(values.begin(), values.end());
   std::sort(cut.begin(), cut.end());
@@ -132,7 +133,7 @@ std::vector<double> rest_of_line(const Points& points, double slope) {
   return rest;
 }
 
-// Two levels, parted at index `at`.
+// Two levels, separated at index `at`.
 struct Levels {
   std::size_t at = 0;
   double early = 0, late = 0;
@@ -149,14 +150,14 @@ struct Levels {
   }
 };
 
-// The standard error of a median, from the median absolute deviation, were the values normal.
+// The standard error of a median, from the median absolute deviation, as for normal values.
 double median_error(std::span<const double> rest) {
   std::vector<double> deviations;
   for (const double value : rest) deviations.push_back(std::abs(value));
   return 1.2533 * 1.4826 * upper_median(deviations) / std::sqrt(static_cast<double>(rest.size()));
 }
 
-// `factor`: of the variance, for dependent values.
+// `factor`: enlarges the variance, for dependent values.
 void describe_jump(std::span<const double> values, std::span<const std::int64_t> numbers,
                    double factor, Trend& trend) {
   const Levels levels(values);

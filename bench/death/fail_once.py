@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Lets every call that Stepscope makes of the system fail once, one in each run, and looks what became of the program.
+"""Makes each system call of Stepscope fail once, one per run, and checks the effect on the program.
 
-Every allocation, new thread, open, mmap, write, fsync, reservation of space and socket call of libstepscope, of its
-recorder's library and of `stepscope run` is counted in a first run; then a run for each of them lets that one fail
-(tests/hostile/fail_once.cc). The program's output and exit code must be what they are without us, the store must open,
-and what is not in it must be said: as a loss, as the reason for which the recording stopped, or in a line.
+A first run counts every allocation, new thread, open, mmap, write, fsync, reservation of space and
+socket call of libstepscope, of its recorder library and of `stepscope run`. Then one run for each
+of these calls makes it fail (tests/hostile/fail_once.cc). The program's output and exit code must
+be the same as without Stepscope, the store must open, and everything missing from it must be
+reported: as a loss, as the reason why the recording stopped, or in a line on stderr.
 
     fail_once.py --build build/release               # all of them
-    fail_once.py --build build/release --sample 200  # as many, drawn at random
+    fail_once.py --build build/release --sample 200  # 200 of them, drawn at random
 """
 
 import argparse
@@ -27,14 +28,14 @@ import time
 KINDS = ["memory", "thread", "open", "map", "write", "sync", "space", "socket"]
 ROLES = ["program", "recorder"]
 COUNTERS = len(KINDS) * len(ROLES)
-FILE_FORMAT = f"={2 * COUNTERS + 1}q"  # made, which fails, how many failed: Counts in fail_once.cc
+FILE_FORMAT = f"={2 * COUNTERS + 1}q"  # made, to fail, failed: Counts in fail_once.cc
 MODES = ["wrapped", "embedded"]
 THREADS, SCOPES = 3, 200  # of the program
 
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """The call of one kind, counted from 1, that fails."""
+    """The call that fails: its kind, and its number, counted from 1."""
 
     role: str
     kind: str
@@ -52,7 +53,7 @@ class Outcome:
     out: str
     err: str
     failed: int  # calls that did fail
-    intact: bool  # there is no store, or it is a whole one
+    intact: bool  # there is no store, or it is undamaged
     stored: int  # scopes; -1: there is no store
     lost: int
     state: str
@@ -60,15 +61,15 @@ class Outcome:
 
     @property
     def said(self):
-        """Lines of ours on standard error."""
+        """Stepscope's lines on standard error."""
         return [line for line in self.err.splitlines() if line.startswith("stepscope")]
 
     def wrong(self, bare):
-        """Why this is not as promised; "" when it is."""
+        """How this breaks the promise above; "" if it does not."""
         if self.fault is not None and self.failed != 1:
             return f"{self.failed} calls failed"
         if [line for line in self.err.splitlines() if line not in self.said]:
-            return f"somebody else wrote to standard error: {self.err!r}"
+            return f"other output on standard error: {self.err!r}"
         refused = (
             self.code == 3 and self.out == "" and self.said
         )  # by `stepscope run`, before the program began
@@ -78,7 +79,7 @@ class Outcome:
             return "the store is damaged"
         complete = self.stored == THREADS * SCOPES and self.state == "complete"
         if not complete and not (self.said or self.lost or self.stopped):
-            return f"{self.stored} of {THREADS * SCOPES} scopes are stored, state {self.state}, and nobody says why"
+            return f"{self.stored} of {THREADS * SCOPES} scopes are stored, state {self.state}, for no stated reason"
         if self.stored >= 0 and self.stopped and self.stored + self.lost < THREADS * SCOPES:
             return f"{self.stored} stored and {self.lost} missing of {THREADS * SCOPES} scopes"
         return ""
@@ -125,7 +126,7 @@ class Runner:
         ), numbers[:COUNTERS]
 
     def faults(self):
-        """All, as far as a run without any tells."""
+        """All faults that a run without faults shows."""
         outcome, made = self.run()
         if wrong := outcome.wrong(self.bare):
             raise RuntimeError(f"{self.mode}: without any failure: {wrong}")
@@ -138,7 +139,8 @@ class Runner:
 
 
 def look(path):
-    """Whether the store is whole, scopes stored, events lost, its state, why it was stopped."""
+    """Returns whether the store is intact, scopes stored, events lost, its state, why it
+    stopped."""
     if not path.exists():
         return True, -1, 0, "", ""
     try:
@@ -162,7 +164,8 @@ def look(path):
 
 
 def draw(faults, sample, seed):
-    """So many of them, as evenly among the kinds as there are: allocations outnumber all others by far."""
+    """Draws `sample` faults, as evenly among the kinds as possible: allocations are by far the
+    most."""
     groups = {}
     for fault in random.Random(seed).sample(faults, len(faults)):
         groups.setdefault((fault.role, fault.kind), []).append(fault)
@@ -171,12 +174,13 @@ def draw(faults, sample, seed):
 
 
 def fail_each(build, mode, sample=None, seed=None):
-    """Yields an Outcome and what is wrong with it, for each fault, or for so many of them."""
+    """Yields, for each fault or for `sample` of them, an Outcome and what is wrong with it."""
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(build, folder, mode)
         for fault in draw(runner.faults(), sample, seed):
             outcome, _ = runner.run(fault)
-            # Threads take turns, so a call may be made fewer times than before; then there was nothing to fail.
+            # Threads interleave differently, so a call may come less often than before; then
+            # nothing failed.
             yield outcome, outcome.wrong(runner.bare) if outcome.failed else ""
 
 
@@ -187,10 +191,10 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, required=True, help="the build folder")
     parser.add_argument("--mode", choices=MODES, action="append", help="default: both")
     parser.add_argument(
-        "--sample", type=int, help="so many calls of each mode, drawn at random; default: all"
+        "--sample", type=int, help="how many calls of each mode, drawn at random; default: all"
     )
     parser.add_argument(
-        "--seed", type=int, default=random.randrange(2**32), help="of the draw; default: any"
+        "--seed", type=int, default=random.randrange(2**32), help="of the draw; default: random"
     )
     given = parser.parse_args()
     print(f"seed {given.seed}", flush=True)

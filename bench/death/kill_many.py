@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Kills a recorded program, its recorder, or both at random points, again and again, and compares what the program
-had written with what is stored.
+"""Kills a recorded program, its recorder, or both at random moments, many times, and compares what
+the program had written with what is stored.
 
-The program (tests/hostile/programs.cc, `until-killed`) notes scopes on four threads and keeps count of them in a
-file that survives it. SIGKILL comes at a moment after its start that is drawn at random: while it joins the
-recording, in its first events, or much later. What must hold then:
+The program (tests/hostile/programs.cc, `until-killed`) records scopes on four threads and counts
+them in a file that survives it. SIGKILL comes at a random time after its start: while it joins the
+recording, in its first events, or much later. Then this must hold:
 
-  - where the recorder lives on (the program alone is killed): of each thread there are as many scopes in the store
-    as it had written, or one more, the one that it had written and not yet counted. With a full disk, what is
-    stored and what is stated as lost (`loss`) are together what was written.
-  - where it does not: the store is whole and still says `recording`, and of each thread it holds an unbroken
-    beginning, no more than was written. Missing is what came after the last commit, at most what one of them is
-    apart from the next; how much that was is printed.
-  - a program whose recorder was killed goes on.
+  - If the recorder survives (only the program is killed), the store has as many scopes of each
+    thread as it had written, or one more, which it had written but not yet counted. With a full
+    disk, the stored scopes and those counted as lost (`loss`) add up to what was written.
+  - If the recorder is killed, the store is undamaged and still in the state `recording`. For each
+    thread it has an unbroken beginning of the scopes written, and never more. Only events after the
+    last commit are missing, at most those of one commit period; the output says how much that was.
+  - A program whose recorder was killed continues.
 
     kill_many.py --build build/release --kills 1000
     kill_many.py --build build/release --kills 1000 --victim recorder --full-disk
@@ -38,11 +38,11 @@ import tempfile
 import time
 
 THREADS = 4
-BLOCK = 1000  # scopes of one name
-STEP = 10  # scopes of the first thread in a step
+BLOCK = 1000  # scopes with the same name
+STEP = 10  # scopes per step of the first thread
 FILE_FORMAT = f"={1 + THREADS}q"  # the process id, then what each thread has written
-# The seconds within which the moment is drawn. A recorder commits four times a second, so where it dies too, later ones
-# are worth a visit.
+# The longest life before the kill, in seconds. A recorder commits four times a second, so if it is
+# killed too, later moments are also interesting.
 LONGEST_LIFE_S = {"program": 0.04, "recorder": 0.6, "both": 0.6, "embedded": 0.6}
 LONGEST_LIFE_ON_A_FULL_DISK_S = 0.6
 DISK = "6m"
@@ -52,12 +52,12 @@ PR_SET_CHILD_SUBREAPER = 36
 
 @dataclasses.dataclass
 class Store:
-    """What is in a store."""
+    """The contents of a store."""
 
-    blocks: list  # for each thread {number of the block: scopes}
+    blocks: list  # for each thread {block number: scopes}
     phases: int  # scopes and steps
     lost: int
-    ended: tuple  # how, code; None: no process has
+    ended: tuple  # how, code; None: no process has ended
     intact: bool
     complete: bool
 
@@ -66,7 +66,7 @@ class Store:
         return [sum(blocks.values()) for blocks in self.blocks]
 
     def has_holes(self):
-        """Whether a thread has a block that is not full before its last one."""
+        """Whether a thread has an incomplete block before its last one."""
         return any(
             blocks.get(number, 0) != BLOCK
             for blocks in self.blocks
@@ -76,21 +76,19 @@ class Store:
 
 @dataclasses.dataclass
 class Killed:
-    """What was found after one death."""
+    """The state after one kill."""
 
-    written: (
-        list  # by each thread, as it counted itself, at the most that the recorder can have seen
-    )
-    store: Store  # None: it was killed before there was one
+    written: list  # by each thread, as counted by itself: the most that the recorder can have seen
+    store: Store  # None: killed before there was one
     recorder_lived: bool
-    age_s: float = 0.0  # of what the store holds, at the recorder's death
+    age_s: float = 0.0  # age of the store's contents at the recorder's death
 
     @property
     def phases_written(self):
         return sum(self.written) + self.written[0] // STEP
 
     def missing(self):
-        """Why this is not as promised; "" when it is."""
+        """How this breaks the promise above; "" if it does not."""
         if self.store is None:
             return "there is no store" if self.recorder_lived else ""
         if not self.store.intact:
@@ -112,17 +110,15 @@ class Killed:
         )
         if store.lost == 0 and not exact:
             return self._say("not all is stored")
-        # Of each thread a scope that it had not counted yet, and of the first a step.
+        # Each thread may have one scope that it had not counted yet, and the first thread one step.
         if (
             not self.phases_written
             <= store.phases + store.lost
             <= self.phases_written + THREADS + 1
         ):
-            return self._say(
-                "what is stored and what is counted as lost do not make up what was written"
-            )
+            return self._say("stored and lost events do not add up to what was written")
         if store.ended not in (None, ("signal", signal.SIGKILL)):
-            return f"said to have ended by {store.ended}"
+            return f"the store says that it ended by {store.ended}"
         return ""
 
     def _missing_in_a_beginning(self):
@@ -135,7 +131,7 @@ class Killed:
 
 
 class Counts:
-    """The file in which the program counts."""
+    """The file with the program's counts."""
 
     def __init__(self, path):
         path.write_bytes(bytes(struct.calcsize(FILE_FORMAT)))
@@ -183,18 +179,18 @@ class Life:
         os.kill(self.counts.pid(), signal.SIGKILL)
 
     def kill_recorder(self):
-        """And returns when it is gone."""
+        """Kills the recorder and waits until it is gone."""
         self.process.kill()
         self.process.wait()
         self.history.append((time.monotonic(), sum(self.counts.written())))
 
     def reap_orphan(self):
-        """The program, after its recorder, has us as its parent."""
+        """Reaps the program, whose parent we are after the recorder's death."""
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.counts.pid(), 0)
 
     def age_of(self, scopes):
-        """How long before the death that many had been written."""
+        """How long before the death this many scopes had been written."""
         death = self.history[-1][0]
         return death - max(
             (when for when, count in self.history if count <= scopes), default=self.history[0][0]
@@ -202,7 +198,8 @@ class Life:
 
 
 def kill_one(life, rng):
-    """Kills who is to be killed; returns what was written for the recorder, and whether the recorder lived."""
+    """Kills the victim. Returns what the program had written by then, and whether the recorder
+    survived."""
     if life.victim == "embedded":
         life.kill_recorder()
         return life.counts.written(), False
@@ -230,12 +227,13 @@ def kill_one(life, rng):
 
 
 def counts_path(store):
-    """Not beside the store: its disk may be full."""
+    """A path on another disk than the store's, which may be full."""
     return store.parent.parent / "counts"
 
 
 def look(path):
-    """The Store; None when there is none yet. It is looked at where there is room for what SQLite adds."""
+    """The Store; None if there is none yet. Reads a copy, on a disk with room for SQLite's own
+    files."""
     with tempfile.TemporaryDirectory() as folder:
         copy_store(path, folder)
         with contextlib.closing(sqlite3.connect(pathlib.Path(folder) / path.name)) as store:
@@ -271,8 +269,8 @@ def read(store):
 
 
 def kill_many(stepscope, program, kills, seed, victim="program", disk=None, keep=None):
-    """Yields a Killed for each of so many deaths. `disk`: where the stores go, a small file system; `keep`: where the
-    first store goes that is not as promised."""
+    """Yields a Killed for each of `kills` kills. `disk`: a small file system for the stores.
+    `keep`: a folder for the first store that breaks the promise above."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     rng = random.Random(seed)
     longest = LONGEST_LIFE_S[victim] if disk is None else LONGEST_LIFE_ON_A_FULL_DISK_S
@@ -303,7 +301,7 @@ def kill_many(stepscope, program, kills, seed, victim="program", disk=None, keep
 
 
 def on_a_small_disk(arguments):
-    """Runs this script again where it may mount one; returns its exit code."""
+    """Runs this script again in a namespace with a small disk; returns its exit code."""
     as_root = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
     with tempfile.TemporaryDirectory() as folder:
         disk = pathlib.Path(folder) / "disk"
@@ -330,7 +328,7 @@ def summary(deaths, seconds):
     text = (
         f"{len(deaths)} kills in {seconds:.0f} s: {sum(sum(death.written) for death in deaths)} scopes written,"
         f" {sum(sum(store.scopes) for store in stores)} stored, {sum(store.lost for store in stores)} events counted as"
-        f" lost; {failed} runs with anything missing that should be there"
+        f" lost; {failed} runs with missing events"
     )
     ages = sorted(
         death.age_s
@@ -352,19 +350,19 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, required=True, help="the build folder")
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument(
-        "--seed", type=int, default=random.randrange(2**32), help="of the moments; default: any"
+        "--seed", type=int, default=random.randrange(2**32), help="of the moments; default: random"
     )
     parser.add_argument(
         "--victim",
         choices=LONGEST_LIFE_S,
         default="program",
-        help="whom to kill; embedded: a program that is its own recorder",
+        help="what to kill; embedded: a program that records itself",
     )
     parser.add_argument(
-        "--full-disk", action="store_true", help="on a disk that soon is full (needs unshare)"
+        "--full-disk", action="store_true", help="use a disk that is soon full (needs unshare)"
     )
     parser.add_argument(
-        "--keep", type=pathlib.Path, help="a new folder for the first store that is not as promised"
+        "--keep", type=pathlib.Path, help="a new folder for the first store that fails the check"
     )
     parser.add_argument("--disk", type=pathlib.Path, help=argparse.SUPPRESS)
     given = parser.parse_args()

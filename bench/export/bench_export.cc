@@ -1,5 +1,5 @@
-// How fast ops become trace text, without the reading of the store: in the writer of the export,
-// and, as a baseline in the same run, built and dumped one by one with nlohmann-json.
+// How fast ops become trace text, without reading the store: with the writer of the export and, as
+// a baseline in the same run, built and dumped one by one with nlohmann-json.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class CountingSink final : public ByteSink {
   std::int64_t bytes_ = 0;
 };
 
-// A store and its ops in memory, in the order in which it yields them.
+// A store and its ops in memory, in the order in which the store yields them.
 struct Run {
   Run() {
     const Status made = testing::make_large_store(dir / "run.db", kOps);
@@ -93,7 +93,7 @@ void BM_WriterGzip(benchmark::State& state, GzipEngine engine) {
   report(state, sink.bytes());
 }
 
-// The same members in the same order; no ordering of slices, no arrows.
+// Writes the same members in the same order, but does not sort slices or draw arrows.
 void BM_NlohmannJson(benchmark::State& state) {
   CountingSink sink;
   for (auto _ : state) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Measures `stepscope export` from end to end: ops a second and peak memory, over runs of 10 thousand
-to 10 million ops. Rates are per second of CPU time, so that they are those of one core; the smallest
-of the repetitions counts. Start-up is part of it."""
+"""Measures `stepscope export` from end to end: ops per second and peak memory, for runs of 10
+thousand to 10 million ops. Rates are per second of CPU time, so they are those of one core. The
+fastest repetition counts. Start-up time is included."""
 
 import argparse
 import json
@@ -19,14 +19,14 @@ SIZES = (10_000, 1_000_000, 10_000_000)
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build-dir", type=pathlib.Path, default=ROOT / "build/release")
-    parser.add_argument("--json", type=pathlib.Path, help="write the figures there, too")
+    parser.add_argument("--json", type=pathlib.Path, help="also write the figures to this file")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="OPS")
     return parser.parse_args()
 
 
 def run(command):
-    """Runs a command; its resource usage."""
+    """Runs a command and returns its resource usage."""
     process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     if status != 0:
@@ -56,7 +56,7 @@ def main():
     results = []
     print(f"{'ops':>10}  {'output':<14} {'CPU s':>8} {'M ops/s':>8} {'peak RSS':>9} {'size':>10}")
     for ops in arguments.sizes:
-        # A folder for each size, so that at most one large store is on the disk.
+        # One folder per size, so that at most one large store is on the disk.
         with tempfile.TemporaryDirectory(prefix="stepscope-bench-") as folder:
             store = pathlib.Path(folder) / "run.db"
             run([make_store, "large", store, ops])

@@ -2,9 +2,9 @@
 
 usage: run.py [--ranks 512] [--steps 10000] [--healthy] [--keep FOLDER]
 
-Planted: one host whose eight ranks load slowly from 40 % of the steps on; one rank whose GPU is 8 % slow;
-30 ranks that stall on storage together in one step of a hundred. Prints one JSON document. The answers
-are asked for in a process of its own, whose peak memory is theirs alone.
+Planted faults: one host whose eight ranks load slowly after 40 % of the steps; one rank with an 8 %
+slower GPU; 30 ranks that stall together on storage in one of a hundred steps. Prints one JSON
+document. A separate process computes the answers, so that its peak memory is theirs alone.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from stepscope_fleet.lake import write_table  # noqa: E402
 from stepscope_fleet.tables import TABLES, arrow_schema  # noqa: E402
 
 RUN = "bench"
-NODE = 8  # ranks of a node
+NODE = 8  # ranks per node
 START = 1_760_000_000_000_000_000
 
 

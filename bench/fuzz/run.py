@@ -4,9 +4,10 @@
     cmake --preset fuzz && cmake --build --preset fuzz --target stepscope_fuzzers
     bench/fuzz/run.py --seconds 7200 [--target store export …] [--json figures.json]
 
-Prints a line for each target: runs, runs a second, edges covered, and the inputs that broke a promise, which stay in
-BUILD/tests/fuzz/broken-TARGET. New inputs go to BUILD/tests/fuzz/found-TARGET, where the next campaign goes on;
---minimise then replaces the corpus in the sources by the smallest set of inputs that covers as much.
+Prints a line for each target: runs, runs per second, edges covered, and the number of failing
+inputs, which stay in BUILD/tests/fuzz/broken-TARGET. New inputs go to
+BUILD/tests/fuzz/found-TARGET, from which the next campaign continues. --minimise then replaces the
+corpus in the sources by the smallest set of inputs with the same coverage.
 """
 
 import argparse
@@ -22,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "tests/fuzz/corpus"
 TARGETS = sorted(folder.name for folder in CORPUS.iterdir())
 LONGEST_INPUT = 65536
-MOST_KEPT_BYTES = 16384  # of an input in the sources
+MOST_KEPT_BYTES = 16384  # size of an input in the sources
 
 # "#7595: cov: 77981 ft: 81730 corp: 1471 exec/s 18 oom/timeout/crash: 0/0/7 time: 522s job: 32 dft_time: 0"
 PULSE = re.compile(
@@ -33,7 +34,7 @@ PULSE = re.compile(
 
 
 def fuzz(folder, target, seconds):
-    """Figures of one target. Entropic scheduling costs more time than what is fuzzed here."""
+    """Returns the figures of one target. Entropic scheduling would take longer than the targets."""
     found, broken = folder / f"found-{target}", folder / f"broken-{target}"
     found.mkdir(exist_ok=True)
     broken.mkdir(exist_ok=True)
@@ -63,7 +64,7 @@ def fuzz(folder, target, seconds):
 
 
 def minimise(folder, target):
-    """Keeps in the sources the smallest set of small inputs that covers what all inputs found cover."""
+    """Keeps in the sources the smallest set of small inputs with the coverage of all inputs."""
     smallest = folder / f"smallest-{target}"
     shutil.rmtree(smallest, ignore_errors=True)
     smallest.mkdir()

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What recording costs a training loop on a GPU: bare, under `stepscope run`, under torch.profiler, in turns.
+"""Measures the slowdown of training loops on a GPU: bare, under `stepscope run`, and under
+torch.profiler, in turns.
 
     bench/gpu/slowdown.py --stepscope build/gpu/bin/stepscope --out slowdown.json [--keep run.db] [--rounds 5]
 
-The loops are those of tests/gpu/programs/training.py, which time their own steps. A slowdown is the median over the
-rounds of what a step takes more than the bare one of the same round.
+The loops are those of tests/gpu/programs/training.py, which time their own steps. A slowdown is the
+median over the rounds of the extra time of a step, relative to the bare step of the same round.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-// What recording costs an op: the same loop of small ops without a profiler, with an empty
-// RecordFunction callback (the least any op profiler pays), with Stepscope while its recorder
-// drains on another core, and with the PyTorch profiler. Interleaved round by round in one process,
-// so that what the machine does meanwhile hits all alike; medians over rounds.
+// The cost of recording per op: the same loop of small ops without a profiler, with an empty
+// RecordFunction callback (the minimum cost of any op profiler), with Stepscope while its recorder
+// drains on another core, and with the PyTorch profiler. The rounds are interleaved in one process,
+// so that other load on the machine affects all alike. The result is the median over rounds.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/record_function.h>
@@ -32,7 +32,7 @@ class NoProfiler final : public Mode {
   void stop() override {}
 };
 
-// A RecordFunction callback of two plain functions.
+// A RecordFunction callback that consists of two plain functions.
 class Callback : public Mode {
  public:
   Callback(std::string name, at::RecordFunctionCallback callback)
@@ -47,7 +47,7 @@ class Callback : public Mode {
   at::CallbackHandle handle_ = at::INVALID_CALLBACK_HANDLE;
 };
 
-// The least any op profiler pays.
+// The minimum cost of any op profiler.
 std::unique_ptr<Mode> empty_callback() {
   return std::make_unique<Callback>(
       "empty_callback",
@@ -56,7 +56,7 @@ std::unique_ptr<Mode> empty_callback() {
           [](const at::RecordFunction&, at::ObserverContext*) {}));
 }
 
-// The least one that measures time pays: the clock read twice, nothing kept.
+// The minimum cost of a profiler that measures time: two clock readings, nothing stored.
 volatile std::uint64_t clock_sink = 0;
 std::unique_ptr<Mode> clock_callback() {
   return std::make_unique<Callback>(
@@ -179,12 +179,12 @@ void print(const nlohmann::json& result) {
 }  // namespace stepscope::bench
 
 int main(int argc, char** argv) {
-  CLI::App app{"What recording costs an op, against an empty callback and the PyTorch profiler"};
+  CLI::App app{"The cost of recording per op, against an empty callback and the PyTorch profiler"};
   int rounds = 21;
   int ops = 200'000;
   std::string json;
   app.add_option("--rounds", rounds, "interleaved rounds")->capture_default_str();
-  app.add_option("--ops", ops, "ops a round and mode")->capture_default_str();
+  app.add_option("--ops", ops, "ops per round and mode")->capture_default_str();
   app.add_option("--json", json, "also write the result to this file");
   CLI11_PARSE(app, argc, argv);
 

@@ -1,4 +1,4 @@
-// A way of profiling a loop of ops, to be compared with the others.
+// A way of profiling a loop of ops, for comparison with others.
 #pragma once
 
 #include <memory>
@@ -11,12 +11,12 @@ class Mode {
  public:
   virtual ~Mode() = default;
   [[nodiscard]] virtual std::string name() const = 0;
-  // Around a timed stretch of ops; not timed themselves.
+  // Called before and after the timed ops; not timed themselves.
   virtual void start() = 0;
   virtual void stop() = 0;
 };
 
-// The PyTorch profiler (Kineto) on the CPU; nullptr where libtorch was built without it.
+// The PyTorch profiler (Kineto) on the CPU; nullptr if libtorch was built without it.
 std::unique_ptr<Mode> kineto_mode();
 
 }  // namespace stepscope::bench

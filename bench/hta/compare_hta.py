@@ -4,10 +4,10 @@
     pip install HolisticTraceAnalysis
     bench/hta/compare_hta.py TRACE… [--build build/release] [--rounds 3] [-o bench/results/NAME.json]
 
-Both load a trace and break its time down: `stepscope import` and `stepscope analyze` one after the other, HTA
-its loader and `get_temporal_breakdown`, each from start to exit in processes of their own, in turns. Long
-traces are made by bench/import/scale_trace.py. The times are the best of the rounds; memory is the largest
-resident set of any round.
+Both load a trace and break its time down: Stepscope with `stepscope import`, then `stepscope
+analyze`, HTA with its loader and `get_temporal_breakdown`. Each runs in separate processes from
+start to exit, in turns. bench/import/scale_trace.py makes long traces. The times are the best of
+the rounds; memory is the largest resident set of any round.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from run import machine  # noqa: E402
 
 
 def measure(*command):
-    """Seconds of wall and CPU time, and the peak resident set in MB, of one process."""
+    """Returns seconds of wall and CPU time, and the peak resident set in MB, of one process."""
     begin = time.perf_counter()
     process = subprocess.Popen(
         [*map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE

@@ -1,4 +1,4 @@
-"""What HolisticTraceAnalysis does for the comparison: loads one trace and breaks its time down."""
+"""HolisticTraceAnalysis's part in the comparison: loads one trace and breaks its time down."""
 
 import sys
 

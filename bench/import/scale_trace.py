@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes a long trace of the PyTorch profiler out of a short one, by repeating it.
+"""Makes a long PyTorch profiler trace from a short one by repeating it.
 
     scale_trace.py TRACE -o LONG.json --events 1000000
 
-Each repetition comes after the one before: times move on, and everything that tells events apart
-(correlations, external ids, ids of flows, sequence numbers, numbers of steps) gets new values, so that
-the long trace is as consistent as the short one. Memory does not grow with the number of events wanted.
-A name that ends in .gz is compressed.
+Each repetition follows the one before: times are shifted, and everything that identifies events
+(correlations, external ids, flow ids, sequence numbers, step numbers) gets new values, so that the
+long trace is as consistent as the short one. Memory does not grow with the number of events. If the
+output name ends in .gz, it is compressed.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import json
 import re
 
 STEP = re.compile(r"^ProfilerStep#(\d+)$")
-# Arguments that number events, by what they have in common: all of a group move on together.
+# Arguments that number events. Those of a group share their numbers and are shifted together.
 GROUPS = (("correlation",), ("External id", "external id"), ("Sequence number",), ("Ev Idx",))
 
 
@@ -37,7 +37,7 @@ def step_number(event):
 
 
 class Strides:
-    """By how much each repetition moves on, so that it repeats nothing of the one before."""
+    """How far each repetition is shifted, so that it repeats no number of the one before."""
 
     def __init__(self, events):
         timed = [e for e in events if e.get("ph") == "X" and e.get("ts")]
@@ -58,7 +58,7 @@ class Strides:
                 self.argument[key] = 1 + max(values, default=0)
 
     def moved(self, event, times):
-        """The event as it is in the repetition of that number."""
+        """The event in repetition number `times`."""
         event = dict(event)
         event["ts"] = event["ts"] + times * self.time
         if is_number(event.get("id")):
@@ -86,9 +86,7 @@ def main():
     )
     parser.add_argument("trace")
     parser.add_argument("-o", "--output", required=True)
-    parser.add_argument(
-        "--events", type=int, required=True, help="about how many events are wanted"
-    )
+    parser.add_argument("--events", type=int, required=True, help="approximate number of events")
     arguments = parser.parse_args()
 
     with open_any(arguments.trace, "r") as file:

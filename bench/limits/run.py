@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""How long each verb takes on valid stores of extreme shapes, and how that grows with their size.
+"""Measures how long each verb takes on valid stores of extreme shapes, and how that grows with
+size.
 
     bench/limits/run.py --binary build/release/bin/stepscope [-n 100000] [--shape nested_ops …]
 
-Prints a line for each shape and verb: seconds and memory at n and at 2 n, and the ratio of the times:
-about 2 is linear, 4 is quadratic. Times are the process's own CPU time. --json writes the figures too.
+Prints a line for each shape and verb: seconds and memory with n and with 2 n events, and the ratio
+of the times: about 2 is linear, 4 is quadratic. Times are CPU times of the process. --json also
+writes the figures to a file.
 """
 
 import argparse
@@ -26,7 +28,7 @@ VERBS = {
 
 
 def measure(command, limit_s):
-    """CPU seconds, peak bytes and exit code; seconds None when it took longer than the limit."""
+    """Returns CPU seconds, peak bytes and exit code; None instead of seconds beyond the limit."""
 
     def bound():
         resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s))

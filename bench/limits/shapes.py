@@ -1,7 +1,7 @@
 """Stores of extreme shapes: valid recordings that no program makes by itself.
 
-Each shape is a function (store, n) that fills a Store with about n events. What a shape is for is
-said where it is defined; docs/limits.md has the figures.
+Each shape is a function (store, n) that fills a Store with about n events. Its docstring describes
+the shape; docs/limits.md has the figures.
 """
 
 import re
@@ -64,7 +64,7 @@ class Store:
         self.many("thread", ((i, process(i), 1000 + i, i, "python") for i in range(1, count + 1)))
 
     def ops(self, rows):
-        """Rows (thread, name, start, dur, self, scope, depth), in the order of their ends."""
+        """Adds rows (thread, name, start, dur, self, scope, depth), in the order of their ends."""
         self.many(
             "op",
             (
@@ -74,7 +74,7 @@ class Store:
         )
 
     def steps(self, count, thread=1, length=STEP_NS):
-        """Marked steps of a loop that trains, from 0 on."""
+        """Adds marked steps of a training loop, from time 0 on."""
         rows = []
         for i in range(count):
             end = (i + 1) * length
@@ -86,7 +86,7 @@ class Store:
         self.phases(rows)
 
     def phases(self, rows):
-        """Rows (thread, kind, name, start, dur, cpu)."""
+        """Adds rows (thread, kind, name, start, dur, cpu)."""
         self.many("phase", ((None, *row) for row in rows))
 
     def close(self):
@@ -101,14 +101,14 @@ def _loop(store, steps=4):
 
 
 def nested_ops(store, n):
-    """n ops of one thread, each in the one before, in one step."""
+    """n ops of one thread, each nested in the one before, in one step."""
     _loop(store)
     name = store.name("aten::add")
     store.ops((1, name, STEP_NS + i, STEP_NS // 2 - 2 * i, 2, 0, i) for i in reversed(range(n)))
 
 
 def nested_scopes(store, n):
-    """The same of scopes of different names: paths as long as they are many."""
+    """n nested scopes with different names: n paths of up to n names."""
     _loop(store)
     store.ops(
         (1, store.name(f"scope {i}"), STEP_NS + i, STEP_NS // 2 - 2 * i, 2, 7, i)
@@ -117,7 +117,7 @@ def nested_scopes(store, n):
 
 
 def nested_across_steps(store, n):
-    """n ops around all steps but the edges, each in the one before."""
+    """n nested ops that span all steps except the ends of the first and last."""
     _loop(store, 200)
     name = store.name("aten::add")
     store.ops((1, name, 1 + i, 199 * STEP_NS - 2 * i, 2, 0, i) for i in reversed(range(n)))
@@ -138,7 +138,7 @@ def overlapping_ops(store, n):
 
 
 def nested_phases(store, n):
-    """n scopes, marked as phases, each in the one before."""
+    """n scopes, marked as phases, each nested in the one before."""
     _loop(store)
     name = store.name("evaluate")
     store.phases((1, SCOPE, name, STEP_NS + i, STEP_NS // 2 - 2 * i, 0) for i in range(n))
@@ -155,7 +155,7 @@ def backward_passes(store, n):
 
 
 def names(store, n):
-    """n ops of n names, as record_function(f"iter {i}") makes them, around an op each."""
+    """n ranges with n names, as from record_function(f"iter {i}"), each around an op."""
     _loop(store)
     add = store.name("aten::add")
 
@@ -169,13 +169,13 @@ def names(store, n):
 
 
 def op_names(store, n):
-    """n ops of n names that are no user's ranges: a row each in the table of ops."""
+    """n ops with n names that are not user ranges: n rows in the table of ops."""
     _loop(store)
     store.ops((1, store.name(f"op {i}"), i * (4 * STEP_NS // n), 200, 200, 0, 0) for i in range(n))
 
 
 def processes(store, n):
-    """n processes that did nothing, children of the one that trains."""
+    """n idle processes, children of the one that trains."""
     store.processes(n)
     store.threads(n, lambda i: i)
     store.steps(4)
@@ -184,7 +184,7 @@ def processes(store, n):
 
 
 def killed_processes(store, n):
-    """n processes that were killed, each in an op."""
+    """n processes that were killed, each during an op."""
     store.processes(n)
     store.threads(n, lambda i: i)
     store.steps(4)
@@ -197,7 +197,7 @@ def killed_processes(store, n):
 
 
 def training_processes(store, n):
-    """n / 8 processes that train, two steps each."""
+    """n / 8 training processes with two steps each."""
     count = max(n // 8, 1)
     store.processes(count)
     store.threads(count, lambda i: i)
@@ -208,7 +208,7 @@ def training_processes(store, n):
 
 
 def chain_of_processes(store, n):
-    """n processes, each the child of the one before, none with a mark."""
+    """n processes without marks, each the child of the one before."""
     store.many("process", ((i, 1000 + i, "train", "train", 999 + i, None) for i in range(1, n + 1)))
     store.threads(n, lambda i: i)
     add = store.name("aten::add")
@@ -216,7 +216,7 @@ def chain_of_processes(store, n):
 
 
 def threads(store, n):
-    """n threads of the process that trains, an op each."""
+    """n threads of the training process, with one op each."""
     store.processes(1)
     store.threads(n)
     store.steps(4)
@@ -225,7 +225,7 @@ def threads(store, n):
 
 
 def training_threads(store, n):
-    """n / 8 threads of one process that train, two steps each."""
+    """n / 8 training threads of one process, with two steps each."""
     count = max(n // 8, 1)
     store.processes(1)
     store.threads(count)
@@ -236,7 +236,7 @@ def training_threads(store, n):
 
 
 def steps(store, n):
-    """n steps of a microsecond."""
+    """n / 3 steps of a microsecond."""
     store.processes(1)
     store.threads(1)
     store.steps(n // 3, length=1000)
@@ -256,12 +256,12 @@ def _device(store, streams=1, devices=1):
 
 
 def _kernels(store, rows):
-    """Rows (stream, name, start, dur, correlation)."""
+    """Adds rows (stream, name, start, dur, correlation)."""
     store.many("kernel", ((None, *row, 1, 1, 1, 32, 1, 1, 16, 0, 0, None, None) for row in rows))
 
 
 def overlapping_calls(store, n):
-    """n API calls of one thread that overlap without nesting, a kernel each, which overlap too."""
+    """n API calls of one thread that overlap without nesting, each with a kernel; so do these."""
     _loop(store)
     _device(store)
     launch, kernel = store.name("cudaLaunchKernel"), store.name("gemm")
@@ -272,7 +272,7 @@ def overlapping_calls(store, n):
 
 
 def nested_calls(store, n):
-    """n API calls of one thread, each in the one before."""
+    """n API calls of one thread, each nested in the one before."""
     _loop(store)
     _device(store)
     launch, kernel = store.name("cudaLaunchKernel"), store.name("gemm")
@@ -283,7 +283,7 @@ def nested_calls(store, n):
 
 
 def streams(store, n):
-    """n streams of n / 16 devices, a kernel each."""
+    """n streams on n / 16 devices, with one kernel each."""
     _loop(store)
     _device(store, n, max(n // 16, 1))
     launch, kernel = store.name("cudaLaunchKernel"), store.name("gemm")
@@ -292,7 +292,7 @@ def streams(store, n):
 
 
 def kernel_names(store, n):
-    """n kernels of n names."""
+    """n kernels with n names."""
     _loop(store)
     _device(store)
     launch = store.name("cudaLaunchKernel")
@@ -303,7 +303,7 @@ def kernel_names(store, n):
 
 
 def counters(store, n):
-    """n counters of n names, a reading each."""
+    """n counters with n names, with one reading each."""
     _loop(store)
     store.many("sample", ((1, store.name(f"cpu_tensor_bytes_{i}"), i, 1, None) for i in range(n)))
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Stepscope and py-spy side by side: how exact the lines are, and what looking at them costs the program.
+"""Compares Stepscope and py-spy: how exact the lines are, and how much sampling slows the program.
 
 usage: bench/lines/beside.py [--rounds 3] [--py-spy PATH] [-o FILE.json]
 
-Truth: tests/python/programs/lines.py times each kind of its lines itself. All look 250 times a second, py-spy also at
-threads that wait (--idle), as the truth is in wall-clock time. The slowdown is the program's own total over that of the
-same program beside nothing, medians of the rounds, which take turns. The last column is `import torch`, in seconds; one
-that does not end in a minute is said to hang. py-spy: pip install py-spy.
+Truth: tests/python/programs/lines.py times each kind of its lines itself. All sample 250 times a
+second; py-spy also samples waiting threads (--idle), because the truth is in wall-clock time. The
+slowdown is the program's own total time divided by that without a sampler, as medians of
+interleaved rounds. The last column is the time of `import torch`, in seconds; one that takes more
+than a minute counts as hung. py-spy: pip install py-spy.
 """
 
 import argparse
@@ -44,7 +45,7 @@ def parse_arguments():
 
 
 def wrappers(arguments):
-    """What goes before the command, by name."""
+    """The words before the command, by name."""
     spy = [arguments.py_spy, "record", "-r", str(RATE), "-f", "raw", "-o", "stacks", "--idle"]
     recorder = [str(arguments.binary), "run", "--quiet", "--no-analysis", "-o", "run.db"]
     return {
@@ -61,7 +62,8 @@ def environment():
 
 
 def shares_of_py_spy(folder):
-    """{function: its share of the samples of the main thread}, of the innermost frame of the program's own."""
+    """{function: its share of the main thread's samples}, by the innermost frame of the program
+    itself."""
     counts = collections.Counter()
     for row in (folder / "stacks").read_text().splitlines():
         stack, _, count = row.rpartition(" ")
@@ -85,7 +87,7 @@ def shares_of_stepscope(arguments, folder):
 
 
 def errors_of(shares, times):
-    """The share of each kind less the true one."""
+    """The share of each kind minus its true share."""
     errors = []
     for kind, ns in times.items():
         pattern = re.compile(rf"(^|\.){lines.FUNCTIONS.get(kind, kind)}(\.|$)")
@@ -115,7 +117,7 @@ def run_program(arguments, name, wrapper):
 
 
 def import_torch(wrapper):
-    """Seconds; None: it did not end."""
+    """Returns seconds; None if it did not end."""
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
         process = subprocess.Popen(
@@ -138,7 +140,7 @@ def import_torch(wrapper):
 def main():
     arguments = parse_arguments()
     if arguments.py_spy is None:
-        sys.exit("there is no py-spy: pip install py-spy, or give --py-spy PATH")
+        sys.exit("py-spy is missing: pip install py-spy, or use --py-spy PATH")
     named = wrappers(arguments)
     totals, errors, imports = ({name: [] for name in named} for _ in range(3))
     for _ in range(arguments.rounds):

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""How exact the lines of code are, and what looking at them costs.
+"""Measures how exact the lines of code are, and how much sampling them costs.
 
 usage: bench/lines/run.py [--python PATH ...] [--rounds 5] [-o FILE.json]
 
-Truth: tests/python/programs/lines.py times each kind of its lines itself; the difference of shares is in points, of all
-kinds and rounds. Cost: bench/lines/work.py, a loop of fixed work in one thread, recorded with and without lines in turn;
-the ratio of the medians of its own times, on free cores and with a busy process for each core. The A/A row
-compares recordings without lines with each other: it is the noise.
+Truth: tests/python/programs/lines.py times each kind of its lines itself. The differences of shares
+are in points, over all kinds and rounds. Cost: bench/lines/work.py, a loop of fixed work in one
+thread, is recorded with and without lines in turn. The result is the ratio of the medians of its
+own times, on free cores and with one busy process per core. The A/A row compares recordings without
+lines with each other; it shows the noise.
 """
 
 import argparse
@@ -24,7 +25,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "tests/python/programs/lines.py"
 WORK = ROOT / "bench/lines/work.py"
-# The function of a kind, where it has another name.
+# The functions of kinds that have another name.
 FUNCTIONS = {
     "generator": "(generator|numbers)",
     "read": "wait_for_byte",
@@ -60,7 +61,7 @@ def meta(store):
 
 
 def truth_of(arguments, python, folder):
-    """One run: {kind: its share less the true one}, and how the sampling went."""
+    """One run: {kind: its share minus the true share}, and the facts of the sampling."""
     own = folder / "own.json"
     command = [python, PROGRAM, "--own", own, "--batches", arguments.batches]
     store, _ = record(arguments, folder, command)
@@ -118,7 +119,7 @@ def measure_truth(arguments):
 
 
 def measure_cost(arguments, busy):
-    """Ratios of the program's own times: with lines, and without in the A/A row."""
+    """Ratios of the program's own times: with lines, and without (A/A)."""
     settings = {"with": [], "without": ["--no-lines"], "again": ["--no-lines"]}
     times = {name: [] for name in settings}
     cores = []
@@ -148,7 +149,7 @@ def measure_cost(arguments, busy):
     }
     print(
         f"{busy} busy processes: with lines {100 * row['slowdown']:+.2f} %, A/A {100 * row['noise']:+.2f} %, "
-        f"looking took {100 * row['recorder_share_of_core']:.2f} % of a core"
+        f"sampling took {100 * row['recorder_share_of_core']:.2f} % of a core"
     )
     return row
 

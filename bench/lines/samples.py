@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What is predicted of a faster line, and what the program takes once the line is faster.
+"""Compares the predicted step time with a faster line and the measured one.
 
 usage: bench/lines/samples.py [--rounds 3] [-o FILE.json]
 
-Each program of samples/python/slow_lines is recorded, `what-if` is asked what a step takes with its slow line twice as
-fast, and the program runs again with --mended. A round compares these two; beside it is the step that the program
-measured itself while it was recorded. The Python that runs this needs what the programs need.
+Each round records a program of samples/python/slow_lines, predicts the step with its slow line
+twice as fast (`what-if`), and runs the program again with --mended. It compares the two, and also
+gives the step time that the program measured itself while it was recorded. The Python that runs
+this needs the packages of the programs.
 """
 
 import argparse
@@ -36,7 +37,7 @@ def parse_arguments():
 
 
 def measure(arguments, program):
-    """One round: what is said, and what is true. Steps in milliseconds."""
+    """One round: the prediction and the truth. Steps in milliseconds."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         file, line = programs.top_line(programs.record(arguments.binary, folder, program), program)

@@ -1,4 +1,4 @@
-// What it costs a thread to take its native call stack, by the depth of the stack.
+// The cost for a thread to take its native call stack, by stack depth.
 //
 //   g++ -O2 -std=c++20 -I. bench/lines/stack_cost.cc profiler/ring/stack_walk.cc -o /tmp/stack_cost
 //   && /tmp/stack_cost

@@ -1,4 +1,4 @@
-"""A loop of fixed work for bench/lines/run.py: prints how long it took, in seconds."""
+"""A loop of fixed work for bench/lines/run.py. Prints how long it took, in seconds."""
 
 import sys
 import time

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""What following a recording costs the training: `stepscope top` and `stepscope view --live` against nobody.
+"""Measures how much following a recording slows the training: `stepscope top`, `stepscope view
+--live`, and no follower.
 
 usage: bench/live/follow.py [--build build/release] [--rounds 7] [--epochs 4] [-o FILE.json]
 
-Each round records the MNIST sample, every op of it, once alone and once with each follower, in an order that is
-turned from round to round. The ratio is that of the step times (from the store) of the same round; the median over rounds
-counts. `fast` is the step that nine in ten are slower than: what others on the machine do is only ever added to a time.
-A frame is a second. `--priority` runs the training and its recorder at a real-time priority (chrt -f, needs the
-right to): quieter figures on a machine that others use, but then no follower can take anything from it either.
+Each round records the MNIST sample with all its ops, once alone and once with each follower, in an
+order that rotates from round to round. A ratio compares step times (from the store) of the same
+round; the median over rounds counts. `fast` is the step time at the 10th percentile, because other
+load on the machine only ever adds time. A frame lasts a second. `--priority` runs the training and
+its recorder at a real-time priority (chrt -f, needs permission): the figures are less noisy on a
+shared machine, but then no follower can slow it either.
 """
 
 import argparse
@@ -44,7 +46,7 @@ def parse_arguments():
 
 
 class Follower:
-    """Follows `store` from when it is there; ends with the training."""
+    """Follows `store` once it exists; ends with the training."""
 
     def __init__(self, name, stepscope, store):
         self.process = None
@@ -80,7 +82,7 @@ class Follower:
             time.sleep(1)
 
     def end(self):
-        """CPU seconds it took."""
+        """Ends the follower; returns the CPU seconds that it took."""
         if self.process is None:
             return 0.0
         self.wanted = False

@@ -2,8 +2,8 @@
 //
 //   loss_emitter --seconds S --rate OPS_PER_SECOND --threads N
 //
-// Each thread keeps its core busy and emits an op whenever its share of the rate allows one. Time
-// in which it had no core is not made up for: a real program does no work then either. Prints how
+// Each thread keeps its core busy and emits an op whenever its share of the rate allows one. It
+// does not make up for time without a core, when a real program does no work either. Prints how
 // many ops it emitted.
 #include <ATen/record_function.h>
 
@@ -27,7 +27,7 @@ std::int64_t emit(double seconds, double rate) {
   auto due = Clock::now();
   for (auto now = due; now < end; now = Clock::now()) {
     if (now < due) continue;
-    // A gap of more than one period: the thread had no core.
+    // A gap of more than one period means that the thread had no core.
     due = now - due < period ? due + period : now + period;
     at::RecordFunction op(at::RecordScope::FUNCTION);
     if (op.isActive()) op.before("emitted", -1);
@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
   double rate = 1e6;
   int threads = 1;
   app.add_option("--seconds", seconds);
-  app.add_option("--rate", rate, "ops a second, of all threads together");
+  app.add_option("--rate", rate, "ops per second, of all threads together");
   app.add_option("--threads", threads);
   CLI11_PARSE(app, argc, argv);
 

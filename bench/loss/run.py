@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""How many ops a recording loses on a machine whose cores are all busy.
+"""Measures how many ops a recording loses on a machine whose cores are all busy.
 
 usage: bench/loss/run.py [--builds build/release ...] [--rounds 10] [--seconds 4] [-o FILE.json]
 
-Build with -DSTEPSCOPE_BENCH=ON and the op hooks. Each round records the emitter (emitter.cc) once in each setting with
-each build, in an order that is turned from round to round. A setting is a number of threads that each keep a
-core busy and emit ops, the ops a second that they emit together while they run, and the number of other busy processes.
-A thread emits nothing while it has no core, so the rate that was reached is given too. What the recorder loses is
-counted in the store.
+Build with -DSTEPSCOPE_BENCH=ON and the op hooks. Each round records the emitter (emitter.cc) once
+in each setting with each build, in an order that rotates from round to round. A setting is a number
+of threads that each keep a core busy and emit ops, the ops per second that they emit together while
+they run, and the number of other busy processes. A thread emits nothing while it has no core, so
+the rate reached is given too. The store has the number of lost ops.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Emitting threads, ops a second, other busy processes.
+# Emitting threads, ops per second, other busy processes.
 SETTINGS = (
     (1, 1_000_000, 0),
     (1, 1_000_000, 1),
@@ -37,7 +37,7 @@ def parse_arguments():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--builds", type=pathlib.Path, nargs="+", default=[ROOT / "build/release"])
-    parser.add_argument("--names", nargs="+", help="of the builds, in the result")
+    parser.add_argument("--names", nargs="+", help="names of the builds in the result")
     parser.add_argument(
         "--emitter", type=pathlib.Path, default=ROOT / "build/release/bench/loss/loss_emitter"
     )

@@ -29,7 +29,7 @@ std::int64_t now_ns() {
       .count();
 }
 
-// Many small ops: a step of about 1,000, their autograd nodes included.
+// Many small ops: about 1,000 per step, including autograd nodes.
 nn::Sequential mlp() {
   nn::Sequential network;
   for (int i = 0; i < 16; ++i) {
@@ -55,7 +55,7 @@ nn::Sequential cnn() {
   return network;
 }
 
-// A function of its own, so that bench/overhead/instructions.py can count what it executes.
+// A separate function, so that bench/overhead/instructions.py can count its instructions.
 [[gnu::noinline]] std::vector<std::int64_t> train(nn::Sequential& network,
                                                   const torch::Tensor& batch, int steps) {
   torch::optim::SGD optimizer(network->parameters(), torch::optim::SGDOptions(1e-3).momentum(0.9));
@@ -74,7 +74,7 @@ nn::Sequential cnn() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"A training loop whose slowdown by profilers is measured"};
+  CLI::App app{"A training loop to measure the slowdown of profilers with"};
   std::string model = "mlp";
   std::string report;
   std::string profiled_by = "none";
@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
   app.add_option("--steps", steps);
   app.add_option("--report", report)->required();
   app.add_option("--profiler", profiled_by)->check(CLI::IsMember({"none", "torch"}));
-  app.add_option("--output", output, "where the profiler's result goes");
+  app.add_option("--output", output, "the file for the profiler's result");
   CLI11_PARSE(app, argc, argv);
 
   at::set_num_threads(1);
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
   nn::Sequential network = model == "mlp" ? mlp() : cnn();
   const torch::Tensor batch =
       model == "mlp" ? torch::randn({64, 32}) : torch::randn({24, 3, 32, 32});
-  train(network, batch, 10);  // first touches of memory
+  train(network, batch, 10);  // touches memory for the first time
 
   const bool kineto = profiled_by == "torch";
   if (kineto) {

@@ -16,9 +16,9 @@ import torch
 from torch import nn
 
 
-# One thread: what a profiler costs is seen in the thread that trains, not hidden behind idle cores.
+# One thread: idle cores must not hide the cost of a profiler.
 def mlp():
-    """Many small ops: a step of about 1,000, their autograd nodes included."""
+    """Many small ops: about 1,000 per step, including autograd nodes."""
     layers = [layer for _ in range(16) for layer in (nn.Linear(32, 32), nn.ReLU())]
     return nn.Sequential(*layers, nn.Linear(32, 10)), torch.randn(64, 32)
 
@@ -43,7 +43,7 @@ def cnn():
 
 
 def train(network, batch, steps, around_step, after_step):
-    # foreach=False: one op a parameter, as torch::optim does in C++.
+    # foreach=False: one op per parameter, as torch::optim does in C++.
     optimizer = torch.optim.SGD(network.parameters(), lr=1e-3, momentum=0.9, foreach=False)
     labels = torch.randint(0, 10, (len(batch),))
     took = []
@@ -59,7 +59,8 @@ def train(network, batch, steps, around_step, after_step):
 
 
 def torch_profiler(scheduled, output):
-    """As its documentation shows it: around the loop, or ten steps in a hundred and the trace at their end."""
+    """Used as in its documentation: around the whole loop, or for ten steps in a hundred, with a
+    trace at their end."""
     profiler = torch.profiler
     if not scheduled:
         return profiler.profile(activities=[profiler.ProfilerActivity.CPU])
@@ -80,7 +81,7 @@ def main():
     parser.add_argument(
         "--profiler", choices=["none", "torch", "torch_schedule", "traceml"], default="none"
     )
-    parser.add_argument("--output", help="where the profiler's result goes")
+    parser.add_argument("--output", help="the file for the profiler's result")
     given = parser.parse_args()
 
     torch.set_num_threads(1)

@@ -1,23 +1,24 @@
 #!/usr/bin/env python3
-"""What profilers cost a whole training program, against the same program without one.
+"""Measures the cost of profilers for a whole training program.
 
 usage: bench/overhead/run.py [--build build/release] [--rounds 15] [-o FILE.json]
 
-Build with -DSTEPSCOPE_BENCH=ON; run with a Python that has torch, and traceml-ai and py-spy where they are to
-be compared. Each round runs every profiler once, in an order that is turned from round to round, so that nobody
-always goes first. The slowdown is the median over rounds of the ratio of median step times to those of the
-same round without a profiler. Figures mean something on an idle machine only: the load average is noted.
-What others on the same machine do is only ever added to a time, so the fast steps are compared too. The row
-"none, again" is a second run without a profiler: smaller differences than its own are not told apart.
+Build with -DSTEPSCOPE_BENCH=ON; run with a Python that has torch, and traceml-ai and py-spy to
+compare them too. Each round runs every profiler once, in an order that rotates from round to round,
+so that none always goes first. The slowdown is the median over rounds of the ratio of the median
+step time to that of the same round without a profiler. Figures are meaningful only on an idle
+machine, so the load average is recorded. Other load on the machine only ever adds time, so the fast
+steps are compared too. The row "none, again" is a second run without a profiler: smaller
+differences than its own are noise.
 
   slowdown   of the median step, in percent; the median over rounds
-  all        the same of all steps together: what recording within a budget is judged by
-  fast       the same of the step that nine in ten are slower than: what is left without disturbances
+  all        the same for all steps together, which is how recording within a budget is judged
+  fast       the same for the step time at the 10th percentile, which has the least disturbance
   a step     the slowdown in microseconds
-  disk       what the profiler left there
-  peak RSS   of the training process, above the same without a profiler
-  result     seconds from the end of the loop until everything is written and all processes are gone,
-             above the same without a profiler
+  disk       the size of the profiler's files
+  peak RSS   of the training process, minus that without a profiler
+  result     seconds from the end of the loop until everything is written and all processes are
+             gone, minus those without a profiler
 """
 
 import argparse
@@ -50,8 +51,8 @@ class Profiler:
         default_factory=list
     )  # words before the program; {output} is replaced
     options: list = dataclasses.field(default_factory=list)  # … and after it
-    instead_of_python: bool = False  # `before` runs the script by itself
-    options_after: str = ""  # what its launcher wants before the script's options
+    instead_of_python: bool = False  # `before` runs the script itself
+    options_after: str = ""  # words that its launcher needs before the script's options
 
 
 def profilers(build):
@@ -62,9 +63,7 @@ def profilers(build):
         return [stepscope, "run", "-o", "{output}.db", "--quiet", *options, "--"]
 
     yield Profiler("none", both)
-    yield Profiler(
-        "none, again", both
-    )  # what differs here is what the machine does, and no smaller difference is told
+    yield Profiler("none, again", both)  # differences here are noise; smaller ones mean nothing
     yield Profiler("stepscope phases", both, wrapped("--tier", "phases"))
     yield Profiler("stepscope", both, wrapped())
     yield Profiler("stepscope, all ops", both, wrapped("--ops", "all"))
@@ -88,7 +87,7 @@ def profilers(build):
 
 
 def command_of(name, module):
-    """Beside the interpreter, or on the path."""
+    """The command beside the interpreter, or on PATH."""
     beside = pathlib.Path(sys.executable).with_name(name)
     found = str(beside) if beside.exists() else shutil.which(name)
     if found is None:
@@ -113,13 +112,13 @@ def command(profiler, language, build, model, steps, report, output):
 
 
 def measure(profiler, language, build, model, steps):
-    """One run of one profiler. Raises RuntimeError with the end of its output when it fails."""
+    """One run of one profiler. Raises RuntimeError with the end of its output if it fails."""
     with tempfile.TemporaryDirectory(prefix="stepscope-overhead-") as folder:
         folder = pathlib.Path(folder)
         report = folder / "report.json"
         (folder / "out").mkdir()
         words = command(profiler, language, build, model, steps, report, folder / "out/result")
-        # Its own folder: some leave their results in the current one.
+        # A new folder, because some profilers write their results to the current one.
         done = subprocess.run(
             words,
             cwd=folder / "out",
@@ -147,7 +146,8 @@ def measure(profiler, language, build, model, steps):
 
 
 def run_rounds(language, model, build, rounds, steps):
-    """Per profiler a list of measurements, one a round; a profiler that fails is left out and says why."""
+    """Returns the measurements of each profiler, one per round. Leaves out profilers that fail, and
+    says why."""
     running = [profiler for profiler in profilers(build) if language in profiler.languages]
     taken = {profiler.name: [] for profiler in running}
     for turn in range(rounds):
@@ -167,7 +167,7 @@ def run_rounds(language, model, build, rounds, steps):
 
 
 def summary(taken):
-    """Figures of one loop: each against the run without a profiler of the same round."""
+    """The figures of one loop, each compared with the run without a profiler of the same round."""
     none = taken["none"]
 
     def above(values, key):
@@ -262,7 +262,7 @@ def main():
             print_table(
                 f"{model}, {language}, {steps} steps, {given.rounds} rounds", loop["profilers"]
             )
-            if given.output:  # after each loop: a run that is ended early has lost none before
+            if given.output:  # after each loop, so that an interrupted run keeps the earlier ones
                 given.output.write_text(json.dumps(result, indent=2) + "\n")
 
 

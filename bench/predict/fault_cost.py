@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""What a page fault for fresh memory costs: what kMostFaultNs in analyzer/advise/keep_freed_memory.cc is held against.
+"""Measures the cost of a page fault for fresh memory, to check kMostFaultNs in
+analyzer/advise/keep_freed_memory.cc.
 
     bench/predict/fault_cost.py
 
-Memory is mapped, written to and given back, a page of 4 KiB at a time, less the same writes to memory that is kept.
+Maps memory, writes to it one 4 KiB page at a time, and unmaps it; subtracts the time of the same
+writes to memory that stays mapped.
 """
 
 import mmap

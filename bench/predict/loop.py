@@ -1,12 +1,12 @@
-"""A small training loop with one thing wrong with it, or mended: the before and after of predictions.
+"""A small training loop with one problem, or without it: before and after, to check predictions.
 
 loop.py --workers 2            the loader's workers; 0: the loop decodes itself
-loop.py --epochs 10            so many rounds of --steps
+loop.py --epochs 10            how often to repeat --steps
 loop.py --persistent           workers live for all epochs
-loop.py --decode sleep|busy    what a sample takes: a wait (as for a disk) or work
+loop.py --decode sleep|busy    decoding a sample is a wait (as for a disk) or work
 loop.py --stall-every 20       a scope "checkpoint" of 30 ms in every 20th step
-loop.py --optimizer loop|fused Adam as many small ops a parameter, or as one op
-loop.py --adds 300             so many small ops in the forward pass
+loop.py --optimizer loop|fused Adam as many small ops per parameter, or as one op
+loop.py --adds 300             300 additional small ops in the forward pass
 """
 
 import argparse
@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, Dataset
 
 
 class Samples(Dataset):
-    """Each sample takes `milliseconds` to make."""
+    """Making each sample takes `milliseconds`."""
 
     def __init__(self, count, milliseconds, busy):
         self.count, self.seconds, self.busy = count, milliseconds / 1e3, busy

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What it costs to make an autograd node and to drop it again: the constant of the rule gradients-in-inference
-(kNodeCost in analyzer/advise/gradients_in_inference.cc), which is that over `leaf_op_overhead_ns` of a recording on the
-same machine (sqlite3 run.db "select * from meta").
+"""Measures the cost of creating and destroying an autograd node. The constant kNodeCost of the rule
+gradients-in-inference (analyzer/advise/gradients_in_inference.cc) is this cost divided by
+`leaf_op_overhead_ns` of a recording on the same machine (sqlite3 run.db "select * from meta").
 
     bench/predict/node_cost.py
 
-An op with a node less the same op without; what Python adds to both cancels out.
+Subtracts the time of an op without a node from that with one; the overhead of Python cancels out.
 """
 
 import statistics

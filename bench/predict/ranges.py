@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""In which range real steps lie around predicted ones.
+"""Computes the range of real step times around the predicted ones.
 
 usage: bench/predict/ranges.py [RESULT.json …]     default: bench/results/epyc-2core-predict*.json
 
-A round of bench/predict/run.py predicts a step and then measures it. A range goes from the 5th to the 95th percentile
-of measured ÷ predicted, over all rounds of all pairs of a group, and is widened to hold 1. A group is the advice to let
-workers make the batches, or all other advice. The last column says how many rounds of a pair lie in the range that is
-made without that pair: what to expect of a program that nobody measured.
+A round of bench/predict/run.py predicts a step and then measures it. A range goes from the 5th to
+the 95th percentile of measured ÷ predicted, over all rounds of all pairs of a group, and is widened
+to include 1. One group is the advice to let workers make the batches, the other is all other
+advice. The last column is the share of a pair's rounds that lie in the range computed without that
+pair: what to expect for a program that was not measured.
 
 analyzer/advise/likely_range.h has the ranges as constants; tests/project/test_likely_ranges.py compares them.
 """
@@ -21,20 +22,20 @@ sys.path.append(str(ROOT / "bench/predict"))
 import run as predict  # noqa: E402
 
 WORKERS, OTHERS = "workers", "other rules"
-OUTSIDE = 0.05  # of the rounds, on each side
+OUTSIDE = 0.05  # share of the rounds, on each side
 
 
 def group_of(prediction):
-    """Of a pair: by the rule that predicts it, or by the what-if options that do the same."""
+    """The group of a pair, by the rule that predicts it, or by equivalent what-if options."""
     if isinstance(prediction, str):
         return OTHERS
     if prediction[0] == "--input":
         return OTHERS if prediction[1] == "cached" else WORKERS
-    return None  # an op that is removed: no advice says so
+    return None  # a removed op: there is no such advice
 
 
 def ratios(paths):
-    """Group → pair → measured ÷ predicted of each round."""
+    """Maps group → pair → measured ÷ predicted of each round."""
     groups = {pair[0]: group_of(pair[4]) for pair in predict.PAIRS}
     groups["V100, ResNet-50: workers 0 to 4"] = WORKERS  # two recorded traces
     result = {WORKERS: {}, OTHERS: {}}

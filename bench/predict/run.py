@@ -5,10 +5,10 @@
         --serve build/release/samples/serve --mistakes-cpp build/release/samples/mistakes \
         --rounds 5 --out bench/results/predict.json
 
-Each pair is a program with something wrong with it, the change that mends it, and the same program
-mended. In each round both are recorded, one right after the other; the step of the second is
-predicted from the recording of the first. The error of a pair is the median over the rounds, so that
-other programs on the machine count for little. --traces DIR adds the pair of V100 traces there.
+Each pair is a program with a problem, the change that fixes it, and the fixed program. Each round
+records both, one right after the other, and predicts the step of the second from the recording of
+the first. The error of a pair is the median over the rounds, so that other programs on the machine
+have little effect. --traces DIR adds the pair of V100 traces in that folder.
 """
 
 import argparse
@@ -41,8 +41,8 @@ MISTAKES = [
     ("labels read at once", "item", "read-at-once"),
 ]
 
-# name, program, before, after, what-if options (or the rule of advice that predicts). Options NAME=value in front are
-# the program's environment.
+# name, program, options before, options after, what-if options (or the advice rule that predicts).
+# Options NAME=value are set in the program's environment.
 PAIRS = [
     ("MNIST: decoded images cached", "mnist", [], ["--cache"], ["--input", "cached"]),
     ("MNIST: 1 prefetch thread", "mnist", [], ["--prefetch", "1"], ["--input", "prefetched"]),
@@ -119,11 +119,10 @@ PAIRS = [
         )
         for program in ("mistakes", "mistakes-cpp")
         for name, mistake, rule in MISTAKES
-        if program == "mistakes"
-        or mistake != "eager"  # between the ops of C++ there is next to nothing
+        if program == "mistakes" or mistake != "eager"  # in C++, almost no time passes between ops
     ),
 ]
-# A call of the program after the change has so many samples of a call before it.
+# How many samples a call after the change has, per sample of a call before it.
 SAMPLES = {SINGLE: 16, SINGLE + ", C++": 16}
 
 
@@ -136,7 +135,7 @@ def run(command, **kwargs):
 
 def record(args, program, options, store):
     if program == "mnist":
-        # The second epoch: by then a cache is full.
+        # The second epoch, when the cache is full.
         window = ["--steps", "520-800", "--record", store]
         run([args.binaries["mnist"], *window, *options], cwd=store.parent)
     else:
@@ -168,7 +167,7 @@ def analysis(args, store):
 
 
 def predicted_ns(args, store, change):
-    """The predicted step, or None where nothing is predicted."""
+    """The predicted step, or None without a prediction."""
     if isinstance(change, str):
         for advice in analysis(args, store)["advice"]:
             if advice["rule"] == change:
@@ -254,14 +253,14 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--stepscope", type=Path, required=True, help="that records")
-    parser.add_argument("--analyzer", type=Path, help="that predicts, where it is another one")
+    parser.add_argument("--stepscope", type=Path, required=True, help="the stepscope that records")
+    parser.add_argument("--analyzer", type=Path, help="the stepscope that predicts, if another")
     for binary in BINARIES:
-        parser.add_argument(f"--{binary}", type=Path, help="the sample, for its pairs")
+        parser.add_argument(f"--{binary}", type=Path, help="the sample program, for its pairs")
     parser.add_argument(
         "--only", choices=[*BINARIES, *SCRIPTS], help="only the pairs of this program"
     )
-    parser.add_argument("--python", default=sys.executable, help="one with torch")
+    parser.add_argument("--python", default=sys.executable, help="a Python with torch")
     parser.add_argument("--traces", type=Path)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path)

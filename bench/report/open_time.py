@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""How long a browser takes to open the report of a long run, and how large the report is.
+"""Measures how long a browser takes to open the report of a long run, and the size of the report.
 
 usage: .venv/bin/python bench/report/open_time.py [BUILD_DIR] [--steps N] [--times N]   (default: build/release)
 
-Makes a run of 10,000 steps with 102 ops each, reports it, and opens the page from disk in a fresh Chromium, several
-times: from the start of the navigation until the first frame with the graphs is drawn. Then each other page of the report,
-from the click until it is drawn. Prints one JSON document; times are medians, in ms.
+Makes a run of 10,000 steps with 102 ops each, writes its report, and opens it from disk in a new
+Chromium, several times. Measures from the start of the navigation until the first frame with the
+graphs is drawn, and for each other page of the report from the click until it is drawn. Prints one
+JSON document; times are medians, in ms.
 """
 
 import argparse
@@ -31,7 +32,7 @@ GO = """name => new Promise(done => { const start = performance.now(); location.
 
 
 def open_once(chromium, report):
-    """Milliseconds until the overview is drawn, and until each other page is."""
+    """Milliseconds until the overview is drawn, and until each other page is drawn."""
     browser = chromium.launch(executable_path=viewers.find_chromium(), args=["--no-sandbox"])
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.goto(report.as_uri())

@@ -1,4 +1,4 @@
-// How fast ops become committed rows, how large a row is, and how fast rows are read back.
+// How fast ops become committed rows, how large rows are, and how fast they are read back.
 //
 //   build/release/bench/store/bench_store
 //
@@ -27,7 +27,7 @@ using testing::TempDir;
 
 constexpr std::size_t kOps = 2'000'000;
 constexpr std::size_t kOpsPerStep = 240;
-constexpr std::size_t kBatch = 16'384;        // what one drain of the rings may bring
+constexpr std::size_t kBatch = 16'384;        // as from one drain of the rings
 constexpr std::size_t kBatchesPerFlush = 32;  // half a million ops: a flush every 100 ms at 5 M/s
 constexpr std::int64_t kRunNs = 3'600'000'000'000;  // an hour
 
@@ -37,7 +37,7 @@ void must(const Status& status) {
   std::abort();
 }
 
-// A step as a training loop repeats it: of each op all but the times.
+// A step that a training loop repeats: each op without its times.
 std::vector<Op> make_step(std::mt19937_64& random) {
   const auto up_to = [&](std::uint64_t n) { return random() % n; };
   std::vector<Op> step(kOpsPerStep);
@@ -122,7 +122,7 @@ void BM_AddOps(benchmark::State& state) {
   report(state, dir / "run.db");
 }
 
-// The same with the log folded in and everything on the disk: the whole cost of a store.
+// The same with the log merged and everything on disk: the whole cost of a store.
 void BM_AddOpsAndFinish(benchmark::State& state) {
   const TempDir dir;
   ops();
@@ -203,7 +203,7 @@ void BM_ForEachOp(benchmark::State& state) {
   report(state, dir / "run.db");
 }
 
-// A view over all ops, as a person asks for it.
+// A view over all ops, as in a user's query.
 void BM_View(benchmark::State& state, const char* sql) {
   const TempDir dir;
   {

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""How well the step time of a sweep agrees with timing the same program by hand.
+"""Measures how well the step time of a sweep agrees with timing the same program by hand.
 
 usage: bench/sweep/agree.py [--build build/release] [--rounds 10] [--steps 1500] [-o FILE.json]
 
-By hand, a program is timed as a whole by hyperfine, once with few steps and once with many: the difference over the
-steps between is a step, whatever loading and leaving take. A sweep takes the same program with many steps, and its
-steady steps. Both are done in turns, so that what else the machine does is done to both. The two are compared by the
-median of the rounds' ratios, since a round in which the host was busy tells nothing; the interval is that of order
-statistics, which assumes nothing of their distribution.
+By hand, hyperfine times the whole program, once with few steps and once with many. The difference
+divided by the difference in steps is the step time, without start-up and exit. A sweep runs the
+same program with many steps and uses the steady steps. The two alternate, so that other load on the
+machine affects both. The result is the median of the rounds' ratios, because a round on a busy host
+says nothing; its confidence interval is from order statistics, which assume nothing about the
+distribution.
 """
 
 import argparse
@@ -30,7 +31,8 @@ FEW = 100  # steps of the short run by hand
 
 
 def programs(build, steps_placeholder):
-    """Commands by name; the number of steps is where `steps_placeholder` is, the batch at {batch}."""
+    """Commands by name, with `steps_placeholder` for the number of steps and {batch} for the
+    batch."""
     found = {
         "marks alone": [
             build / "tests/sweep/settings",
@@ -60,7 +62,7 @@ def programs(build, steps_placeholder):
 
 
 def by_hand(words, batch, steps, folder):
-    """Seconds of the whole program, as hyperfine has it."""
+    """Seconds of the whole program, measured by hyperfine."""
     command = [word.replace("{batch}", str(batch)).replace("{steps}", str(steps)) for word in words]
     out = folder / "hyperfine.json"
     subprocess.run(
@@ -136,8 +138,9 @@ def measure(stepscope, words, batch, arguments, folder):
 
 
 def median_interval(values):
-    """Of at least 95 % for the median: the k-th smallest and the k-th largest, by the binomial distribution. With fewer
-    than six values all of them are the interval."""
+    """The confidence interval of the median, of at least 95 %: from the k-th smallest to the k-th
+    largest value, by the binomial distribution. With fewer than six values, the interval spans all
+    of them."""
     ordered, below, k = sorted(values), 0.0, 0
     while k < len(ordered) // 2:
         below += math.comb(len(ordered), k) / 2 ** len(ordered)
@@ -162,7 +165,7 @@ def main():
     arguments = parser.parse_args()
     os.environ.update(STEADY_MALLOC)
     if shutil.which("hyperfine") is None:
-        sys.exit("hyperfine is not there; apt install hyperfine")
+        sys.exit("hyperfine is missing; apt install hyperfine")
     if arguments.rounds < 2 or arguments.steps <= FEW:
         sys.exit(f"--rounds must be 2 or more, --steps more than {FEW}")
     build = (arguments.programs or arguments.build).resolve()

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Whether a program recorded again gets the same verdict, and whether the reported step is the program's own.
+"""Checks that repeated recordings of a program get the same verdict and its true step time.
 
 usage: bench/verdict/run.py [--build build/release] [--rounds 20] [--only NAME …] [-o FILE.json]
 
 Build with -DSTEPSCOPE_BENCH=ON; run with a Python that has torch. Each round runs every program three times: without a
-profiler, under `stepscope run` with its default options, and without a profiler again, so that the machine's own
-differences (the A/A column) stand beside what is reported.
+profiler, under `stepscope run` with its default options, and without a profiler again, to show the noise of the
+machine beside the reported figures (the A/A column).
 
   verdicts   how often each was given
   share      the smallest and the largest deciding share of all rounds
   step       the median step that `stepscope analyze` reports, against that of the run without a profiler just before;
-             the median over rounds. Only of programs that write their own step times (--report)
-  A/A        the same of the second run without a profiler
+             the median over rounds. Only for programs that write their own step times (--report)
+  A/A        the same for the second run without a profiler
   slowdown   of all steps of the recorded run together, by the program's own clock, against the run before
   ops in     the share of steps that had ops
 """
@@ -51,7 +51,7 @@ def programs(build):
 
 
 def run(words, folder, report=None):
-    """Its own step times; none when it does not tell them."""
+    """The program's own step times; none if it does not report them."""
     words = [*words, "--report", str(report)] if report else words
     done = subprocess.run(
         words,
@@ -131,7 +131,7 @@ def main():
         if not given.only or name in given.only
     }
     if not chosen:
-        parser.error(f"--only: no such program; there are {', '.join(programs(build))}")
+        parser.error(f"--only: no such program; choose from {', '.join(programs(build))}")
     load = os.getloadavg()[0]
     results = {name: [] for name in chosen}
     for number in range(given.rounds):

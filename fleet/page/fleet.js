@@ -1,4 +1,4 @@
-// The page of a lake: what its runs waste, which ranks and hosts hold the others up.
+// The page of a lake: what its runs waste, and which ranks and hosts hold the others up.
 import {append, breakable, evidence, facts, h, section} from "./dom.js";
 import {count, percent, plural, time} from "./text.js";
 
@@ -15,7 +15,7 @@ function hours(value) {
 }
 const money = (value) =>
     value.toLocaleString("en", {minimumFractionDigits: 2, maximumFractionDigits: 2});
-// The page has the first of them only.
+// The page lists only the first of them.
 const slowRankCount = (run) => page.slow_ranks[fleet.runs.indexOf(run)];
 const priced = fleet.price !== null;
 
@@ -42,7 +42,7 @@ function table(columns, rows, caption) {
                               column.show(row))))))));
 }
 
-// Our own line ends; those in names are shown as escapes.
+// Keeps our own line ends; those in names are shown as escapes.
 const lines = (text) =>
     text.trim().split("\n").flatMap((line) => [line, document.createTextNode("\n")]);
 const showQueries = (...names) =>
@@ -89,7 +89,7 @@ function runsSection() {
       "What each run wastes",
       h("ul", {class: "legend small"},
         LOSSES.map(([colour, , what]) => h("li", null, swatch(colour), what))),
-      table(columns, fleet.runs, "the most wasteful run first; hours are those of one rank"),
+      table(columns, fleet.runs, "the most wasteful run first; hours are rank-hours"),
       page.runs_left_out > 0 &&
           h("p", {class: "soft"}, `${plural(page.runs_left_out, "run")} that wasted less `,
             page.runs_left_out === 1 ? "is" : "are", " not shown; --json has them all"),
@@ -138,7 +138,7 @@ function regressionsSection() {
                    one.rank !== null && `of rank ${one.rank} `, lineOf(one)]
             },
           ],
-          fleet.regressions, "steps of the same job with as many ranks"),
+          fleet.regressions, "runs of the same job with the same number of ranks"),
       showQueries("job_regression.sql"));
 }
 
@@ -155,7 +155,7 @@ function colour(name) {
   return probe.getImageData(0, 0, 1, 1).data;
 }
 
-// One pixel for a row and column: the page scales it.
+// One pixel for each row and column; the page scales the canvas.
 function paint(canvas, map) {
   const context = canvas.getContext("2d");
   const [cool, hot, none] = [colour("--tint"), colour("--input"), colour("--line")];

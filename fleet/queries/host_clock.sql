@@ -1,6 +1,6 @@
--- How far the clocks of hosts are apart: a row for each run and host with its wall clock at the start of
--- the first step that all ranks of the run have. Ranks are in the same step at the same time, so what
--- differs is the clock, but for a fraction of a step.
+-- How far apart the clocks of hosts are: a row for each run and host with its wall clock at the start of
+-- the first step that all ranks of the run have. Ranks are in the same step at the same time, so the
+-- clocks explain all of the difference except for a fraction of a step.
 WITH began AS (
   SELECT run, rank, min(step) AS step FROM step GROUP BY run, rank
 ),

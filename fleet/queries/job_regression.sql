@@ -1,11 +1,11 @@
--- What a run of a job takes longer for than the run before it: a row for each run that has one before it,
--- and category, in nanoseconds a steady step; category 'step' is the whole step.
---   change_ns  beyond the run before
+-- In what a run of a job takes longer than the run before it: a row for each run that has one before it,
+-- and category, in nanoseconds per steady step; category 'step' is the whole step.
+--   change_ns  the time beyond that of the run before
 --   error_ns   how far off change_ns may be by chance (one standard error): a run's steps are cut into
---              20 blocks, and the means of these differ by so much. Blocks, because neighbouring steps
---              resemble each other.
--- Runs are of the same job where `job` and the number of ranks are the same. The order is that of their
--- starts.
+--              20 blocks, and the error follows from the differences between the means of these blocks.
+--              Blocks, because neighbouring steps resemble each other.
+-- Runs belong to the same job if `job` and the number of ranks are the same. They are ordered by their
+-- start.
 WITH about AS (
   SELECT run, max(job) AS job, min(wall_start_unix_ns) AS start_unix_ns FROM run GROUP BY run
 ),

@@ -1,5 +1,5 @@
--- What a rank spends more of than the usual rank: a row for each run, rank and category of its own time,
--- in nanoseconds a steady step.
+-- What a rank's own time and compute consist of: a row for each run, rank and category, in nanoseconds
+-- per steady step. A rank is slow in the category in which it is furthest above the usual rank.
 WITH mean AS (
   SELECT
     run, rank, avg(input_ns) AS input_ns, avg(copy_ns) AS copy_ns, avg(launch_ns) AS launch_ns,

@@ -3,12 +3,12 @@
 -- Ranks are compared with each other at the same step, by its number, so their clocks may differ.
 --   own_ns     what a rank does by itself before it can join the others: input, copies, launching,
 --              allocation, host, other scopes
---   late_ns    own_ns beyond the usual rank's (the median; of fewer than four ranks the least)
---   slow_ns    compute beyond the usual rank's. Where waiting for a late rank shows inside the backward
---              pass, it shows on most ranks, so the median has it too; of fewer than four ranks, what
---              the lateness of others explains is taken off
+--   late_ns    own_ns beyond the usual rank's (the median; with fewer than four ranks the least)
+--   slow_ns    compute beyond the usual rank's. If waiting for a late rank shows inside the backward
+--              pass, it shows on most ranks, so the median contains it too; with fewer than four ranks,
+--              the part that the lateness of others explains is subtracted
 --   excess_ns  late_ns + slow_ns: what this rank, by itself, adds to a step of everyone
--- Only steady steps that every rank of the run has. Times are means a step.
+-- Only steady steps that every rank of the run has. Times are means per step.
 WITH counted AS (
   SELECT run, count(DISTINCT rank) AS ranks FROM rank GROUP BY run
 ),

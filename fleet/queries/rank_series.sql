@@ -1,5 +1,5 @@
--- How long a rank's own work took over the run, beside the median of all ranks: a row for each run, rank
--- and block of steps. block: 0 to 99, equal numbers of steps.
+-- How long a rank's own work and its compute took over the run: a row for each run, rank and block of
+-- steps. block: 0 to 99, equal numbers of steps.
 WITH last AS (
   SELECT run, min(step) AS first_step, max(step) AS last_step FROM step GROUP BY run
 ),

@@ -1,5 +1,5 @@
--- What each run wastes: a row a run. hours are rank-hours of its steps; lost_input_hours and
--- lost_launch_hours are those of them that wait for input, or for work to be launched.
+-- What each run wastes: one row per run. hours are the rank-hours of its steps; lost_input_hours and
+-- lost_launch_hours are the parts of them spent waiting for input, or for work to be launched.
 SELECT
   s.run, count(DISTINCT s.rank) AS ranks, count(DISTINCT s.host) AS hosts,
   max(s.step) AS last_step, sum(s.dur_ns) / 3.6e12 AS hours,

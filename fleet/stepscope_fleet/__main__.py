@@ -1,4 +1,4 @@
-"""What `stepscope lake` and `stepscope fleet` run."""
+"""The program behind `stepscope lake` and `stepscope fleet`."""
 
 import pathlib
 import sys
@@ -11,8 +11,8 @@ if __name__ == "__main__":
         import pyarrow  # noqa: F401
     except ImportError as error:
         print(
-            f"stepscope: {sys.executable} has no {error.name}; `pip install duckdb pyarrow` there, or"
-            " name another Python in STEPSCOPE_PYTHON",
+            f"stepscope: {sys.executable} has no {error.name}; run `pip install duckdb pyarrow` for it,"
+            " or name another Python in STEPSCOPE_PYTHON",
             file=sys.stderr,
         )
         sys.exit(3)

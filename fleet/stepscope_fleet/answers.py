@@ -1,4 +1,4 @@
-"""Asks the queries about a lake, and works out what they say. Facts only; text.py has the words."""
+"""Runs the queries on a lake, and works out the answers. Facts only: text.py puts them into words."""
 
 import dataclasses
 import pathlib
@@ -27,7 +27,7 @@ class Answers:
 def analyze(
     folder: pathlib.Path, runs: list[str], since_unix_ns: int = 0, price: float | None = None
 ) -> Answers:
-    """`price`: of an hour of a rank."""
+    """`price`: of one rank per hour."""
     for _ in range(TRIES):
         try:
             return _analyze_once(folder, runs, since_unix_ns, price)
@@ -64,7 +64,7 @@ def _analyze_once(
 
 
 class _RunAnswers:
-    """What the queries say of a run."""
+    """What the queries say about a run."""
 
     def __init__(self, name: str, engine: Engine):
         (self._waste,) = engine.ask("run_waste") if engine.has_steps() else (_no_waste(name),)
@@ -112,7 +112,7 @@ class _RunAnswers:
 
     def _slow_rank(self, rank: dict) -> dict:
         cause = self._categories.cause(rank)
-        # Every other rank waits for as long in each of these steps.
+        # Every other rank waits this long in each of these steps.
         others = rank["excess_ns"] * rank["steps"] * (len(self._ranks) - 1)
         return {
             "rank": rank["rank"],
@@ -139,7 +139,7 @@ def _no_waste(run: str) -> dict:
 
 
 def _clocks_apart(rows: Iterable[dict]) -> int | None:
-    """None: as near as it matters."""
+    """None if they are close enough not to matter."""
     starts = [row["start_unix_ns"] for row in rows]
     apart = max(starts, default=0) - min(starts, default=0)
     return apart if apart > CLOCKS_APART_NS else None

@@ -15,13 +15,13 @@ from .tables import TABLES
 
 QUERIES = pathlib.Path(__file__).resolve().parent.parent / "queries"
 MEMORY_LIMIT = "2GB"  # beyond it DuckDB uses a temporary folder
-# Medians hold all their values, which no folder can take. Each part reads the files anew, so few parts.
+# A median keeps all its values in memory, even beyond the limit. Each part reads the files again, so few parts.
 ROWS_AT_ONCE = 12_000_000
 _SQL_TYPES = {"string": "VARCHAR", "int32": "INTEGER", "int64": "BIGINT", "double": "DOUBLE"}
 
 
 class ChangedFiles(Exception):
-    """A file is not there any more, or not as it was: somebody writes to the lake."""
+    """A file has disappeared or changed: somebody is writing to the lake."""
 
 
 class Engine:
@@ -49,7 +49,7 @@ class Engine:
         source = f"read_parquet([{listed}], union_by_name = true, hive_partitioning = false)"
         described = self._database.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
         there = {row[0] for row in described}
-        # What an older Stepscope did not write yet.
+        # Columns that an older Stepscope did not write yet.
         absent = "".join(
             f", CAST(NULL AS {_SQL_TYPES.get(str(kind), 'BOOLEAN')}) AS {name}"
             for name, kind in TABLES[table]
@@ -64,7 +64,7 @@ class Engine:
             self._choose(-(2**62), 2**62)
 
     def _choose(self, first: int, last: int) -> None:
-        """The steps that queries are asked about, both included."""
+        """Chooses the steps that queries see, first and last included."""
         self._database.execute(f"SET VARIABLE first_step = {first}")
         self._database.execute(f"SET VARIABLE last_step = {last}")
 
@@ -87,7 +87,7 @@ class Engine:
         return self._extent()[0] > 0
 
     def in_parts(self, query: str) -> Iterator[list[dict]]:
-        """The same for parts of the steps, so that no part has more than some ROWS_AT_ONCE rows."""
+        """The same for parts of the steps, so that no part has more than about ROWS_AT_ONCE rows."""
         rows, first, last = self._extent()
         if not rows:
             return
@@ -110,7 +110,7 @@ def _changes(query: str = "") -> Iterator[None]:
 
 
 def chosen(files: LakeFiles, runs: list[str], since_unix_ns: int) -> dict[str, list[Node]]:
-    """The nodes of each run that is asked about."""
+    """The nodes of each chosen run."""
     every = files.runs()
     kept = {
         run: nodes
@@ -118,5 +118,5 @@ def chosen(files: LakeFiles, runs: list[str], since_unix_ns: int) -> dict[str, l
         if (not runs or run in runs) and max(n.start_unix_ns for n in nodes) >= since_unix_ns
     }
     if not kept:
-        raise Problem(f"no run is chosen; the lake holds {', '.join(sorted(every)[:20])}")
+        raise Problem(f"no run matches; the lake has {', '.join(sorted(every)[:20])}")
     return kept

@@ -4,7 +4,7 @@ import dataclasses
 
 from .slow_ranks import BLOCKS, Series
 
-MOST_ROWS = 128  # of more ranks, neighbours share a row, which shows the slowest of them
+MOST_ROWS = 128  # with more ranks, neighbours share a row, which shows the slowest of them
 
 
 @dataclasses.dataclass

@@ -1,4 +1,4 @@
-"""Which run and which part of it a store is of, by what the recorder found (docs/schema.md)."""
+"""Which run, and which part of it, a store belongs to, by what the recorder found (docs/schema.md)."""
 
 import re
 
@@ -6,12 +6,12 @@ from .stores import Store
 
 
 def job_of(store: Store) -> str:
-    """What runs of the same job share."""
+    """The name that runs of the same job share."""
     return store.meta.get("job_name") or store.meta.get("program") or store.path.stem
 
 
 def run_of(store: Store) -> str:
-    """What the nodes of a run share. Where nothing says so, a store is a run of its own."""
+    """The name that the nodes of a run share. If there is none, a store is a separate run."""
     job_id = store.meta.get("job_id", "")
     named_by_user = job_id == store.meta.get("job_name")
     world = world_size_of(store) or 0
@@ -22,8 +22,8 @@ def run_of(store: Store) -> str:
 
 
 def node_of(store: Store) -> str:
-    """Of two stores of a run never the same: the rank tells those of one node apart that are recorded by rank, and
-    nodes whose number nobody knows."""
+    """Different for each store of a run. The rank distinguishes the stores of one node if each rank has its own, and
+    nodes whose number is unknown."""
     number, rank = number_of(store, "node_rank"), number_of(store, "rank")
     if number is None:
         return f"{store.meta.get('host') or 'host'}-{store.loops[0].rank:04d}"
@@ -40,11 +40,11 @@ def number_of(store: Store, key: str) -> int | None:
 
 
 def local_ranks_of(store: Store) -> dict[int, int]:
-    """By rank, as far as they are known."""
+    """The local rank of each rank, as far as they are known."""
     pairs = re.findall(r"(\d{1,9}):(\d{1,9})(?: |$)", store.meta.get("local_ranks", ""))
     return {int(rank): int(local) for rank, local in pairs}
 
 
 def safe_name(text: str) -> str:
-    """For a folder or a file: `=` and `/` mean something in a lake."""
+    """For a folder or a file: `=` and `/` have a meaning in a lake."""
     return re.sub(r"[^A-Za-z0-9._-]", "_", text)[:128] or "_"

@@ -26,8 +26,8 @@ from .problem import Problem
 from .stores import Store
 from .tables import TABLES, arrow_schema
 
-ROW_GROUP = 256 * 1024  # an engine's threads share a table by row groups
-# Newer releases of pyarrow end a page after 20,000 rows unless told otherwise; older ones know no such limit.
+ROW_GROUP = 256 * 1024  # an engine's threads divide a table by row groups
+# Newer releases of pyarrow end a page after 20,000 rows by default; older ones have no such limit.
 _PAGES_HAVE_A_LIMIT_OF_ROWS = "max_rows_per_page" in inspect.signature(pq.write_table).parameters
 
 
@@ -48,9 +48,9 @@ def write_table(path: pathlib.Path, table: pa.Table) -> None:
 
 @contextlib.contextmanager
 def whole_file(path: pathlib.Path) -> Iterator[str]:
-    """A name to write to, which becomes `path` at the end: whole or not at all. Readers see the earlier file until
-    then."""
-    # Readers look for *.parquet, so what a killed writer leaves is never read.
+    """Yields the name of a file to write, which replaces `path` at the end, if it is complete. Until then, readers see
+    the earlier file."""
+    # Readers look for *.parquet, so they never read what a killed writer leaves.
     handle, name = tempfile.mkstemp(prefix=".new-", suffix=".part", dir=path.parent)
     os.close(handle)
     try:
@@ -65,8 +65,8 @@ def whole_file(path: pathlib.Path) -> Iterator[str]:
 
 
 def _layout(schema: pa.Schema) -> dict:
-    # Times differ in their lower bytes only, so they are split by bytes. A column of a row group is one page: only
-    # within a page does zstd see what ranks have in common, such as when a step began. 9 bytes a row, not 12.
+    # Times differ only in their lower bytes, so they are split by bytes. A column of a row group is one page, because
+    # zstd sees only within a page what ranks have in common, such as when a step began. 9 bytes per row, not 12.
     numbers = [field.name for field in schema if field.type == pa.int64()]
     layout = {
         "compression": "zstd",
@@ -132,7 +132,7 @@ def tables_of(store: Store, run: str, job: str, node: str) -> dict[str, pa.Table
 
 
 def _refuse_another_recording(lake: pathlib.Path, folder: str, node: str, store: Store) -> None:
-    """Of the same run and node: two programs in one allocation of a scheduler have the same job id."""
+    """Refuses a second recording of a run and node: two programs in one scheduler allocation have the same job id."""
     path = lake / "run" / folder / f"node-{node}.parquet"
     if not path.exists():
         return
@@ -171,7 +171,7 @@ def first_line(error: Exception) -> str:
 
 
 def add(path: pathlib.Path, lake: pathlib.Path, job: str | None, run: str | None) -> str:
-    """Adds a store, or replaces what the lake has of it. Returns a line that says so."""
+    """Adds a store, or replaces its steps in the lake. Returns a line that says what was added."""
     store = Store(path)
     try:
         job = job or job_of(store)
@@ -182,17 +182,20 @@ def add(path: pathlib.Path, lake: pathlib.Path, job: str | None, run: str | None
         _refuse_other_ranks(lake, folder, node, store)
         tables = tables_of(store, run, job, node)
         try:
-            # `run` last: a run is in the lake when that file is.
+            # `run` is written last: a run is in the lake once that file is.
             for name, table in tables.items():
                 write_table(lake / name / folder / f"node-{node}.parquet", table)
         except (OSError, pa.ArrowException) as error:
             raise Problem(f"{lake}: cannot be written ({first_line(error)})") from error
         unfinished = "" if store.meta.get("state") == "complete" else "; it is still being written"
-        restarted = f"; left out: {store.restarts} processes that were restarted"
+        processes = (
+            "1 process that was" if store.restarts == 1 else f"{store.restarts} processes that were"
+        )
+        restarted = f"; left out: {processes} restarted" if store.restarts else ""
         ranks = ", ".join(str(loop.rank) for loop in store.loops)
         return (
             f"{path}: run {run}, node {node}, ranks {ranks}, {len(tables['step'])} steps{unfinished}"
-            f"{restarted if store.restarts else ''}"
+            f"{restarted}"
         )
     finally:
         store.close()

@@ -1,4 +1,4 @@
-"""Which files of a lake can be used: others write to it, and may have stopped half way."""
+"""Which files of a lake can be used: others write to it, and may have stopped halfway."""
 
 import dataclasses
 import os
@@ -14,7 +14,7 @@ from .tables import SCHEMA_VERSION, TABLES, arrow_schema
 
 @dataclasses.dataclass(frozen=True)
 class Node:
-    """What a lake has of a node of a run: a file of each table."""
+    """The files of a node of a run, one for each table."""
 
     run: str
     start_unix_ns: int
@@ -57,7 +57,7 @@ def find_files(lake: pathlib.Path) -> LakeFiles:
         nodes.append(node)
     if not nodes:
         raise Problem(
-            "; ".join(left_out) or f"{lake}: holds no runs; add some with `stepscope lake add`"
+            "; ".join(left_out) or f"{lake}: has no runs; add some with `stepscope lake add`"
         )
     return LakeFiles(nodes, left_out)
 
@@ -70,9 +70,9 @@ def _refuse_unreadable(lake: pathlib.Path) -> None:
     try:
         if not lake.is_dir():
             raise Problem(
-                f"{lake}: no such folder; `stepscope lake add run.db --lake {lake}` makes it"
+                f"{lake}: no such folder; `stepscope lake add run.db --lake {lake}` creates it"
             )
-        for folder in (lake, lake / "run"):  # glob() passes over what it may not read
+        for folder in (lake, lake / "run"):  # glob() skips what it may not read
             if folder.exists():
                 os.scandir(folder).close()
     except PermissionError as error:
@@ -97,7 +97,7 @@ def _read_node(paths: dict[str, pathlib.Path]) -> Node:
     except Problem as problem:
         raise Problem(f"{problem}; left out") from problem
     if len(about) != 1 or about[0]["run"] is None:
-        raise Problem(f"{paths['run']}: left out, has {len(about)} rows, not one with a run")
+        raise Problem(f"{paths['run']}: left out, has {len(about)} rows instead of one with a run")
     return Node(
         about[0]["run"],
         about[0]["wall_start_unix_ns"] or 0,
@@ -119,7 +119,7 @@ def _check(table: str, path: pathlib.Path) -> None:
     version = int(text) if text.isdigit() else 0
     if not 1 <= version <= SCHEMA_VERSION:
         raise Problem(
-            f"{path}: left out, has lake schema version {version}, and this Stepscope knows {SCHEMA_VERSION}"
+            f"{path}: left out, has lake schema version {version}, but this Stepscope knows {SCHEMA_VERSION}"
         )
     for field in arrow_schema(table):
         at = schema.get_field_index(field.name)

@@ -15,7 +15,7 @@ from .problem import Problem
 from .tables import TABLES
 
 _FLEET = pathlib.Path(__file__).resolve().parent.parent
-# What the report of a run is made of too: installed beside ours, or in the source tree.
+# The report of a run uses these parts too: they are installed beside ours, or in the source tree.
 _SHARED = (_FLEET / "page", _FLEET.parent / "viewer-export/report/page")
 # Limits of the page, so that a browser opens it however large the lake is.
 MOST_RUNS = 200
@@ -29,11 +29,11 @@ def _part(name: str) -> str:
     for folder in _SHARED:
         if (folder / name).is_file():
             return (folder / name).read_text(encoding="utf-8")
-    raise Problem(f"{_SHARED[0] / name}: not there; install Stepscope anew")
+    raise Problem(f"{_SHARED[0] / name}: missing; reinstall Stepscope")
 
 
 def _module(name: str) -> str:
-    """Without what a page that opens from disk cannot do: import from other files."""
+    """The module without its imports, because a page that is opened from disk cannot import other files."""
     text = re.sub(r"(?m)^import [^;]*;", "", _part(f"{name}.js"))
     return re.sub(r"(?m)^export ", "", text)
 
@@ -85,7 +85,7 @@ def _quoted(lake: pathlib.Path) -> str:
 def page_text(lake: pathlib.Path, answers: Answers) -> str:
     script = "".join(_module(name) for name in ("dom", "text", "fleet"))
     style = _part("style.css") + _part("fleet.css")
-    # Names come from other machines: none may end the element that holds them.
+    # Names come from other machines: none may end the element that contains them.
     data = json.dumps(_data(lake, answers), separators=(",", ":")).replace("<", "\\u003c")
     parts = {
         "CONNECT": "",
@@ -97,7 +97,7 @@ def page_text(lake: pathlib.Path, answers: Answers) -> str:
         "DATA": f'<script type="application/json" id="fleet-data">{data}</script>\n'
         f'<script type="module">{script}</script>',
     }
-    # In one pass: what is put in is not looked at again.
+    # In one pass, so that inserted text is not searched for placeholders.
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _part("page.html"))
 
 

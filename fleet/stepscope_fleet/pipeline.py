@@ -1,8 +1,9 @@
-"""A recorded job of data and pipeline parallel workers, and how long its steps take with other times of its operations.
+"""A recorded job of data and pipeline parallel workers, and how long its steps would take if its operations took other
+times.
 
 The model is that of "Understanding Stragglers in Large Model Training Using What-if Analysis" (Lin et al., OSDI 2025):
 each worker runs its operations in the recorded order and without pauses, an operation that needs several workers begins
-when the last of them has come to it, and a step ends with its last operation.
+when the last of them has reached it, and a step ends with its last operation.
 """
 
 import collections
@@ -17,8 +18,8 @@ from .problem import Problem
 
 COLUMNS = ("dp_rank", "stage", "rank", "step", "optype", "start_ts", "duration", "seq_id")
 COMPUTE = {"forward-compute", "backward-compute", "optimizer", "gc"}
-# Who takes part beside the worker itself: the neighbouring stage, the workers of its stage, the first and the last
-# stage, or all.
+# The workers that take part besides the worker itself: those of the neighbouring stage, of its own stage, of the first
+# and the last stage, or all.
 _BETWEEN_STAGES = {
     "forward-send": ("forward", 0),
     "forward-recv": ("forward", -1),
@@ -28,17 +29,17 @@ _BETWEEN_STAGES = {
 _OF_A_STAGE = {"params-all-gather", "grads-reduce-scatter"}
 _OF_A_PIPELINE = {"embedding-grads-all-reduce"}
 _OF_ALL = {"optimizer-clip-main-grad"}
-# Operations of a worker overlap only if they do so by more than the resolution of the times (float seconds).
+# Operations of a worker count as overlapping only beyond the resolution of the times (float seconds).
 _RESOLUTION_S = 1e-4
 
 
 @dataclasses.dataclass(frozen=True)
 class Operation:
-    """What one or several workers do together, once."""
+    """What one worker does, or several workers do together, once."""
 
     kind: str
     workers: frozenset  # (dp_rank, stage)
-    seconds: float  # from when the last of them had come to it
+    seconds: float  # since the last of them had reached it
 
 
 class Pipeline:
@@ -52,7 +53,7 @@ class Pipeline:
         self.last_stage = max(stage for _, stage in self.workers)
 
     def ideal_seconds(self) -> list[float]:
-        """As if all operations of a kind took equally long: the mean of computing, the median of communication."""
+        """The times if all operations of a kind took equally long: the mean of compute, the median of communication."""
         of_kind: dict[str, list[float]] = collections.defaultdict(list)
         for one in self.operations:
             of_kind[one.kind].append(one.seconds)
@@ -72,7 +73,7 @@ class Pipeline:
         came: dict[int, dict[int, float]] = collections.defaultdict(dict)
         operations = self.operations
         waiting = collections.deque(ranks)
-        idle = 0  # workers in a row that could not go on
+        idle = 0  # workers in a row that could not continue
         while waiting:
             rank = waiting.popleft()
             slots, before = ranks[rank], done[rank]
@@ -98,7 +99,7 @@ def read(path: pathlib.Path) -> Pipeline:
         table = pq.read_table(path, columns=list(COLUMNS))
     except (pa.ArrowException, OSError, KeyError) as error:
         raise Problem(
-            f"{path}: is no table of operations ({str(error).splitlines()[0]}); it needs the columns"
+            f"{path}: is not a table of operations ({str(error).splitlines()[0]}); it needs the columns"
             f" {', '.join(COLUMNS)}"
         ) from error
     rows = [
@@ -106,7 +107,7 @@ def read(path: pathlib.Path) -> Pipeline:
         for row in zip(*table.to_pydict().values(), strict=True)
     ]
     if not rows:
-        raise Problem(f"{path}: holds no operations")
+        raise Problem(f"{path}: has no operations")
     return _assemble(rows)
 
 
@@ -135,7 +136,7 @@ def _assemble(rows: list[dict]) -> Pipeline:
 
 
 def _meeting(number: int, row: dict) -> tuple:
-    """What rows of one operation have in common."""
+    """The key that the rows of one operation share."""
     kind, dp_rank, stage = row["optype"], row["dp_rank"], row["stage"]
     if kind in _BETWEEN_STAGES:
         way, offset = _BETWEEN_STAGES[kind]
@@ -154,13 +155,13 @@ def _operation(members: list[dict]) -> Operation:
     workers = frozenset((row["dp_rank"], row["stage"]) for row in members)
     if len(members) == 1:
         return Operation(kind, workers, members[0]["duration"])
-    # What came before the last of them was waiting. Sends that are posted with a receive end when both have.
+    # The time before the last of them came was waiting. Sends that are posted with a receive end when both have ended.
     seconds = min(row["end"] for row in members) - max(row["start_ts"] for row in members)
     return Operation(kind, workers, max(seconds, 0.0))
 
 
 def _slots(numbers: list[int], rows: list[dict]) -> list[list[int]]:
-    """Operations of one worker, those together that ran at the same time."""
+    """The operations of one worker. Those that ran at the same time share a slot."""
     slots: list[list[int]] = []
     ends = 0.0
     for number in sorted(numbers, key=lambda n: (rows[n]["start_ts"], rows[n]["end"])):

@@ -1,4 +1,4 @@
-"""What is reported as one line: the file, what is wrong, what to do."""
+"""Errors that are reported as one line: the file, what is wrong, what to do."""
 
 
 class Problem(Exception):

@@ -1,4 +1,4 @@
-"""Which runs of a job are slower than the run before, and in what."""
+"""Which runs of a job are slower than the run before, and in which category."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -6,19 +6,19 @@ from collections.abc import Iterable
 # A run is slower if its step grew by this share, and by more than chance would explain.
 SLOWER_SHARE = 0.03
 ERRORS = 4.0
-FEWEST_BLOCKS = 5  # of steps: of fewer nothing is known about chance
+FEWEST_BLOCKS = 5  # of steps: with fewer, nothing is known about chance
 
 
 @dataclasses.dataclass(frozen=True)
 class RunFacts:
-    """What is known of a run besides its times."""
+    """What is known about a run besides its times."""
 
     slow_ranks: list[dict]  # the slowest first
-    lines: dict[str, dict]  # by category: what its time mostly went to
+    lines: dict[str, dict]  # by category: the line that took most of its time
 
 
 def find_regressions(rows: Iterable[dict], runs: dict[str, RunFacts]) -> list[dict]:
-    """`rows` of job_regression.sql."""
+    """`rows`: the result of job_regression.sql."""
     changes: dict[tuple, dict[str, dict]] = {}
     for row in rows:
         key = (row["job"], row["ranks"], row["before_run"], row["run"])
@@ -49,7 +49,7 @@ def find_regressions(rows: Iterable[dict], runs: dict[str, RunFacts]) -> list[di
 def _cause(
     change_ns: float, categories: dict[str, dict], before: RunFacts, after: RunFacts
 ) -> dict:
-    """A slow rank where it explains half of the change: on the others it shows as waiting. Else what grew most."""
+    """A slow rank if it explains half of the change (on the others it shows as waiting), else what grew most."""
     worst_before = before.slow_ranks[0]["excess_ns"] if before.slow_ranks else 0
     if after.slow_ranks and after.slow_ranks[0]["excess_ns"] - worst_before > 0.5 * change_ns:
         worst = after.slow_ranks[0]

@@ -1,4 +1,4 @@
-"""Which ranks of a run are slow, in what, and since when."""
+"""Which ranks of a run are slow, in which category, and since when."""
 
 import array
 import dataclasses
@@ -7,18 +7,18 @@ import statistics
 from collections.abc import Iterable
 
 BLOCKS = 100  # of steps, in rank_series.sql
-# A rank is slow if it adds this share to a step, and stands out from how ranks differ anyhow.
+# A rank is slow if it adds this share to a step, and stands out from the usual differences between ranks.
 SLOW_SHARE = 0.03
 SLOW_SPREADS = 6.0
 
 
 def usual(values: list[float]) -> float:
-    """Of fewer than four ranks the fastest: half of them may be slow."""
+    """The median; of fewer than four ranks the fastest, since half of them may be slow."""
     return min(values) if len(values) < 4 else statistics.median(values)
 
 
 def merge_parts(parts: Iterable[list[dict]]) -> list[dict]:
-    """Of rank_cost.sql, asked about parts of the steps: the means over all of them."""
+    """Merges the results of rank_cost.sql for parts of the steps into means over all steps."""
     whole: dict[int, dict] = {}
     for part in parts:
         for row in part:
@@ -38,7 +38,7 @@ def merge_parts(parts: Iterable[list[dict]]) -> list[dict]:
 def slow_ones(ranks: list[dict]) -> list[dict]:
     if len(ranks) < 2:
         return []
-    # Against the better half: the slow ones, which may be many, say nothing about what is usual.
+    # Compared with the better half, because the slow ones, which may be many, say nothing about the usual.
     every = sorted(rank["excess_ns"] for rank in ranks)
     better = every[: len(every) // 2] if len(every) >= 4 else every[:1]
     middle = statistics.median(better)
@@ -55,7 +55,7 @@ def slow_ones(ranks: list[dict]) -> list[dict]:
 
 
 class Categories:
-    """What each rank spends on each category, and the usual rank."""
+    """What each rank spends on each category, and what the usual rank does."""
 
     def __init__(self, rows: Iterable[dict]):
         self._own: dict[int, dict[str, float]] = {}
@@ -116,7 +116,7 @@ class Series:
         return sorted(self._ranks)
 
     def excess(self, rank: int) -> list[float]:
-        """Of each block, what the rank took beyond the usual rank; NaN where it has no steps."""
+        """For each block, the rank's time beyond that of the usual rank; NaN if it has no steps."""
         series = self._ranks[rank]
         return [
             max(own - usual_own, 0.0) + max(compute - usual_compute, 0.0) if own == own else own
@@ -136,8 +136,8 @@ class Series:
 
 
 def change_point(series: list[float]) -> int | None:
-    """Where a series steps up: the cut with the largest difference of means, weighed by how much
-    stands on either side. None where it was so from the start, or drifts."""
+    """Where a series steps up: the cut with the largest difference of means, weighted by the number of
+    values on either side. None if the series was high from the start, or drifts."""
     if len(series) < 10:
         return None
     total = sum(series)

@@ -1,4 +1,4 @@
-"""Reads what a lake keeps of a store. Never writes to it."""
+"""Reads the parts of a store that a lake keeps. Never writes to the store."""
 
 import dataclasses
 import pathlib
@@ -35,11 +35,11 @@ class Loop:
 
 
 class Store:
-    """A recording. Raises Problem for what is no store, is damaged or has not been analyzed."""
+    """A recording. Raises Problem if it is not a store, is damaged or has not been analyzed."""
 
     def __init__(self, path: pathlib.Path):
         self.path = path
-        self.restarts = 0  # processes whose rank a later one has
+        self.restarts = 0  # processes whose rank a later process has
         try:
             found = path.is_file()
             path.open("rb").close() if found else None
@@ -64,8 +64,8 @@ class Store:
             return
         if version > STORE_VERSION:
             raise Problem(
-                f"{self.path}: has schema version {version}, and this Stepscope knows {STORE_VERSION};"
-                " install a newer one"
+                f"{self.path}: has schema version {version}, but this Stepscope knows {STORE_VERSION};"
+                " install a newer Stepscope"
             )
         raise Problem(
             f"{self.path}: has schema version {version}, not {STORE_VERSION}; `stepscope analyze"
@@ -106,8 +106,8 @@ class Store:
             before = last.get(loop.rank)
             if before and loop.first_ns < before.end_ns:
                 raise Problem(
-                    f"{self.path}: two processes say at the same time that they are rank {loop.rank}; give each a"
-                    " RANK of its own"
+                    f"{self.path}: two processes say at the same time that they are rank {loop.rank}; give each its"
+                    " own RANK"
                 )
             self.restarts += before is not None
             last[loop.rank] = loop

@@ -12,7 +12,7 @@ SLOWEST_SHARE = 0.03  # of the workers
 
 
 def analyze(job: Pipeline) -> dict:
-    """The document that --json prints. Slowdowns are factors, explained shares are of all that is lost."""
+    """The document that --json prints. Slowdowns are factors, explained shares are shares of the lost time."""
     ideal = job.ideal_seconds()
     recorded_s, ideal_s = job.mean_step(job.seconds), job.mean_step(ideal)
 
@@ -25,7 +25,7 @@ def analyze(job: Pipeline) -> dict:
         return job.mean_step(times) / ideal_s
 
     def explained(mended: Callable[[Operation], bool]) -> float | None:
-        """The share of what is lost that ideal computing of these would win back; None where nothing is lost."""
+        """The share of the lost time that ideal compute in these would win back; None if no time is lost."""
         times = [
             other if one.kind in COMPUTE and mended(one) else recorded
             for one, recorded, other in zip(job.operations, job.seconds, ideal, strict=True)
@@ -81,7 +81,7 @@ def text(name: str, answer: dict) -> str:
         ),
     ):
         if answer[key] is not None:
-            lines.append(f"  {who} {answer[key]:.1%} of what is lost")
+            lines.append(f"  {who} {answer[key]:.1%} of the lost time")
     lines.append("  slowdown by kind of operation")
     lines += [f"    {kind:28} {factor:.3f}" for kind, factor in list(answer["by_kind"].items())[:5]]
     lines.append("  slowdown by stage")

@@ -2,7 +2,7 @@
 
 
 def plain(text: object) -> str:
-    """Names come from other machines: nothing that a terminal would obey."""
+    """Names come from other machines: removes everything that controls a terminal."""
     return "".join(c if c.isprintable() else "?" for c in str(text))
 
 
@@ -39,7 +39,7 @@ def run_text(run: dict) -> str:
         f"  lost: input {_hours(run['lost_input_hours'])} ({run['input_share']:.1%}),"
         f" stragglers {_hours(run['lost_straggler_hours'])} (slowdown {run['slowdown']:.3f}),"
         f" launch {_hours(run['lost_launch_hours'])}"
-        + (f"; it costs {run['lost_cost']:,.2f}" if run["lost_cost"] is not None else ""),
+        + (f"; this costs {run['lost_cost']:,.2f}" if run["lost_cost"] is not None else ""),
     ]
     if run["missing_ranks"]:
         missing = ", ".join(str(rank) for rank in run["missing_ranks"][:8])

@@ -20,7 +20,7 @@ _UNITS_S = {"h": 3600, "d": 86400, "w": 7 * 86400}
 def _ago(text: str) -> float:
     match = re.fullmatch(r"(\d+)([hdw])", text)
     if not match:
-        raise argparse.ArgumentTypeError(f"{text} is no time such as 12h, 7d or 2w")
+        raise argparse.ArgumentTypeError(f"{text} is not a time such as 12h, 7d or 2w")
     return int(match[1]) * _UNITS_S[match[2]]
 
 
@@ -30,7 +30,7 @@ def _price(text: str) -> float:
     except ValueError:
         price = -1.0
     if not 0 <= price < 1e9:
-        raise argparse.ArgumentTypeError(f"{text} is no price of an hour such as 2.50")
+        raise argparse.ArgumentTypeError(f"{text} is not a price per hour such as 2.50")
     return price
 
 
@@ -39,22 +39,27 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", required=True)
     lake = verbs.add_parser("lake", help="gather the steps of many recordings in a folder")
     actions = lake.add_subparsers(dest="action", required=True)
-    adds = actions.add_parser("add", help="add analyzed stores, or replace what is there of them")
+    adds = actions.add_parser("add", help="add analyzed stores, or replace their steps in the lake")
     adds.add_argument("stores", nargs="+", type=pathlib.Path, metavar="STORE")
     adds.add_argument(
-        "--lake", required=True, type=pathlib.Path, help="the folder; made if need be"
+        "--lake",
+        required=True,
+        type=pathlib.Path,
+        help="the folder of the lake; created if it is missing",
     )
     adds.add_argument(
-        "--job", help="what the runs of one job share; default: the name that the run was given"
+        "--job", help="name that all runs of the job share; default: the name given to the run"
     )
-    adds.add_argument("--run", help="what the nodes of one run share; default: the job id")
+    adds.add_argument("--run", help="name that all nodes of the run share; default: the job id")
     fleet = verbs.add_parser("fleet", help="say which ranks and hosts are slow")
     fleet.add_argument("lake", type=pathlib.Path)
     fleet.add_argument("action", nargs="?", choices=["report"])
     fleet.add_argument("-o", "--output", type=pathlib.Path, help="the page to write")
-    fleet.add_argument("--price", type=_price, help="what an hour of a rank costs")
+    fleet.add_argument("--price", type=_price, help="price of one rank per hour")
     fleet.add_argument("--run", nargs="+", default=[], metavar="ID", help="only these runs")
-    fleet.add_argument("--since", type=_ago, help="only runs that began within 12h, 7d or 2w")
+    fleet.add_argument(
+        "--since", type=_ago, help="only runs that began within this time: 12h, 7d, 2w"
+    )
     fleet.add_argument("--json", action="store_true", help="print a JSON document")
     return parser
 
@@ -64,7 +69,7 @@ def _add(arguments: argparse.Namespace) -> int:
     for store in arguments.stores:
         try:
             print(plain(add(store, arguments.lake, arguments.job, arguments.run)))
-        except Problem as problem:  # the others are added all the same
+        except Problem as problem:  # the others are still added
             print(f"stepscope lake: {plain(problem)}", file=sys.stderr)
             code = 3
     return code
@@ -85,7 +90,7 @@ def _fleet(arguments: argparse.Namespace) -> int:
     if arguments.lake.is_file():
         if arguments.action:
             raise Problem(
-                f"{arguments.lake}: a page is made of a lake, not of a file of operations"
+                f"{arguments.lake}: is a file of operations, but `report` needs a lake; omit `report`"
             )
         return _stragglers(arguments)
     since = time.time_ns() - int(arguments.since * 1e9) if arguments.since else 0
@@ -102,7 +107,7 @@ def _fleet(arguments: argparse.Namespace) -> int:
 
 
 def main(words: list[str]) -> int:
-    """Exit codes: 0 fine, 2 wrong usage, 3 a store or a lake that cannot be used."""
+    """Exit codes: 0 success, 2 wrong usage, 3 a store or a lake that cannot be used."""
     parser = _parser()
     arguments = parser.parse_args(words)
     if arguments.verb == "fleet" and (arguments.action == "report") != bool(arguments.output):

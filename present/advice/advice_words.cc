@@ -9,7 +9,7 @@
 
 namespace stepscope {
 
-Advice told_advice(const AdviceFacts& advice, const LoopReport& loop) {
+Advice make_advice(const AdviceFacts& advice, const LoopReport& loop) {
   AdviceWords words =
       std::visit([&](const auto& facts) { return words_of(facts, advice, loop); }, advice.facts);
   return {.rule = advice.rule,
@@ -17,14 +17,14 @@ Advice told_advice(const AdviceFacts& advice, const LoopReport& loop) {
           .why = std::move(words.why),
           .predicted_step_ns = advice.predicted_step_ns,
           .saves_ns = advice.saves_ns,
-          .evidence = told_evidence(advice.evidence, std::move(words.statement)),
+          .evidence = make_evidence(advice.evidence, std::move(words.statement)),
           .likely = advice.likely};
 }
 
-std::vector<Advice> told_advice(const LoopReport& loop) {
-  std::vector<Advice> told;
-  for (const AdviceFacts& advice : loop.verdict.advice) told.push_back(told_advice(advice, loop));
-  return told;
+std::vector<Advice> make_advice(const LoopReport& loop) {
+  std::vector<Advice> made;
+  for (const AdviceFacts& advice : loop.verdict.advice) made.push_back(make_advice(advice, loop));
+  return made;
 }
 
 std::string loader_with(std::initializer_list<std::string> options, std::string_view loader) {

@@ -7,10 +7,10 @@
 
 namespace stepscope {
 
-// As the store and the documents have it. `advice`: of `loop`.
-Advice told_advice(const AdviceFacts& advice, const LoopReport& loop);
+// The advice in the form that the store and the JSON documents have. `advice` belongs to `loop`.
+Advice make_advice(const AdviceFacts& advice, const LoopReport& loop);
 
-// All of the loop's, in its order.
-std::vector<Advice> told_advice(const LoopReport& loop);
+// All advice of the loop, in its order.
+std::vector<Advice> make_advice(const LoopReport& loop);
 
 }  // namespace stepscope

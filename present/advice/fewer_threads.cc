@@ -12,7 +12,7 @@ AdviceWords words_of(const FewerThreads& facts, const AdviceFacts& advice, const
       facts.wanted == 1 ? "compute with one thread" : "compute with at most " + number + " threads",
       count_text(facts.computing) + " threads compute and wait for one another on " +
           cores_text(loop.starvation.cores.available) + ": set OMP_NUM_THREADS=" + number +
-          " or call torch.set_num_threads(" + number + "); what it saves shows only when tried",
+          " or call torch.set_num_threads(" + number + "); the gain is unknown until tried",
       statement_of(advice.evidence, loop)};
 }
 

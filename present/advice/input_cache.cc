@@ -11,8 +11,8 @@ AdviceWords words_of(const InputCache& facts, const AdviceFacts& advice, const L
                                 : "helps if they are reused and fit in memory";
   return {facts.drawn ? "cache the decoded samples" : "cache the prepared samples",
           facts.drawn ? reuse +
-                            "; random numbers are drawn for each, and what these change must be "
-                            "done anew; what it saves shows only when tried"
+                            "; random numbers are drawn for each sample, and whatever depends on "
+                            "them must be computed again; the gain is unknown until tried"
                       : reuse,
           "the loop thread works for " + time_text(advice.evidence.value) +
               in_units(" during the waits of a step", loop.unit())};

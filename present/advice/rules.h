@@ -1,4 +1,4 @@
-// The words of each rule of advice, a file for each.
+// The words of each rule of advice. Each rule has its own file.
 #pragma once
 
 #include <initializer_list>
@@ -13,10 +13,10 @@ namespace stepscope {
 struct AdviceWords {
   std::string title;      // what to do
   std::string why;        // a sentence without its full stop
-  std::string statement;  // of the evidence, the same
+  std::string statement;  // the evidence, also without its full stop
 };
 
-// `facts`: of `advice`, which is of `loop`.
+// `facts` belongs to `advice`, which belongs to `loop`.
 AdviceWords words_of(const InputPrefetch& facts, const AdviceFacts& advice, const LoopReport& loop);
 AdviceWords words_of(const InputCache& facts, const AdviceFacts& advice, const LoopReport& loop);
 AdviceWords words_of(const MoreWorkers& facts, const AdviceFacts& advice, const LoopReport& loop);
@@ -47,9 +47,9 @@ AdviceWords words_of(const FewerThreads& facts, const AdviceFacts& advice, const
 AdviceWords words_of(const RaiseCpuQuota& facts, const AdviceFacts& advice, const LoopReport& loop);
 AdviceWords words_of(const SpreadThreads& facts, const AdviceFacts& advice, const LoopReport& loop);
 
-// "DataLoader(…, num_workers=1, persistent_workers=True)", for people to paste; of a loader of the
-// Trainer "TrainingArguments(…, dataloader_num_workers=1, dataloader_persistent_workers=True)".
-// `options`: those of DataLoader, each with its value.
+// "DataLoader(…, num_workers=1, persistent_workers=True)", to be pasted into the program. For a
+// loader of the Trainer: "TrainingArguments(…, dataloader_num_workers=1,
+// dataloader_persistent_workers=True)". `options`: those of DataLoader, each with its value.
 std::string loader_with(std::initializer_list<std::string> options, std::string_view loader);
 
 }  // namespace stepscope

@@ -8,7 +8,7 @@ AdviceWords words_of(const SpreadThreads& facts, const AdviceFacts& advice,
                      const LoopReport& loop) {
   const CoreUse& cores = loop.starvation.cores;
   return {facts.workers ? "let the workers run on all cores" : "let the program run on all cores",
-          "they are tied to " + cores_text(static_cast<double>(cores.pinned_to)) + " while " +
+          "they are pinned to " + cores_text(static_cast<double>(cores.pinned_to)) + " while " +
               cores_text(cores.idle) +
               " stand idle: look for taskset, numactl, OMP_PROC_BIND, GOMP_CPU_AFFINITY, or a "
               "library that narrows the affinity",

@@ -63,7 +63,7 @@ std::string bash(const DescribedProgram& program) {
   write_bash_verb(out, "''", program.itself, verbs);
   for (const DescribedVerb& verb : program.verbs) write_bash_verb(out, verb.name, verb, {});
   out << "  esac\n"
-         "  # Where a file may stand, options are offered to who begins one.\n"
+         "  # Where a file may be named, offer options only if the word begins with a dash.\n"
          "  [[ -n $verb && -z $value && $word != -* ]] ||\n"
          "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
          "}\n"

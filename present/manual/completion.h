@@ -7,8 +7,8 @@
 
 namespace stepscope {
 
-// `shell`: bash, zsh or fish; else empty. Words are completed to verbs, options and their choices,
-// else to files; after -- to a program.
+// `shell`: bash, zsh or fish; for any other, the result is empty. The script completes verbs,
+// options and their choices, otherwise files; after --, programs.
 std::string completion(const DescribedProgram& program, const std::string& shell);
 
 }  // namespace stepscope

@@ -1,5 +1,5 @@
-// The verbs and options of the program as data, for what is made of them beside --help: the manual
-// page, and what completes the command line in shells.
+// The verbs and options of the program as data. The manual page and the completion scripts of the
+// shells are made from it.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace stepscope {
 
 struct DescribedOption {
   std::vector<std::string> names;  // "-o", "--output"; a positional has one, without dashes
-  std::string value;               // what it takes, "TEXT"; empty: nothing
+  std::string value;               // the type of its value, "TEXT"; empty: it takes none
   std::vector<std::string> choices;
   std::string default_value;
   std::string text;

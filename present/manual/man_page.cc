@@ -6,7 +6,7 @@
 namespace stepscope {
 namespace {
 
-// Text as troff prints it: a dash that can be copied, and no line that is a request.
+// Escapes text for troff, so that dashes can be copied and no line is taken for a request.
 std::string escaped(std::string_view text) {
   std::string out;
   bool at_line_start = true;
@@ -52,7 +52,7 @@ void write_options(std::ostream& out, const DescribedVerb& verb) {
   for (const DescribedOption& option : verb.options) write_option(out, option);
 }
 
-// As it was laid out.
+// Keeps the layout of the footer.
 void write_footer(std::ostream& out, const std::string& footer) {
   if (!footer.empty()) out << ".PP\n.nf\n" << escaped(footer) << "\n.fi\n";
 }

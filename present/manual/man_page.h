@@ -1,4 +1,4 @@
-// The manual page, in the language of man(7), of the same text as --help.
+// The manual page in the language of man(7), with the same text as --help.
 #pragma once
 
 #include <string>

@@ -1,28 +1,29 @@
-// The handshake between a program and the recorder, over a Unix socket (SOCK_SEQPACKET): the
-// program sends Hello and, where it can, descriptors of its own memory and of what is mapped there,
-// both open for reading only (kMemoryFd, kMapsFd); the recorder answers with a Welcome and, as
-// SCM_RIGHTS, the descriptor of the region that the program will write to. Then both close the
-// connection: everything else passes through the region, and the program keeps no descriptor of
-// ours.
+// The handshake between a program and the recorder, over a Unix socket (SOCK_SEQPACKET). The
+// program sends a Hello and, if possible, read-only descriptors of its own memory and its memory
+// map (kMemoryFd, kMapsFd). The recorder answers with a Welcome and, as SCM_RIGHTS, the descriptor
+// of the region that the program will write to. Then both close the connection: everything else
+// passes through the region, and the program keeps no descriptor of ours.
 #pragma once
 
 #include <cstdint>
 
 namespace stepscope {
 
-// Names the socket to the program; set by the wrapper, inherited by children. Empty: not wrapped.
+// The variable that names the socket; set by the wrapper, inherited by children. Empty: not
+// wrapped.
 inline constexpr const char* kSocketVariable = "STEPSCOPE_SOCKET";
 
 inline constexpr std::uint32_t kChannelMagic = 0x48435353;  // "SSCH"
 inline constexpr std::uint32_t kChannelVersion = 3;
 
 // How long a recorder may be silent before a program considers it gone. Long, because writing to a
-// slow disk can take more than a second; short, because a starting program blocks for as long.
+// slow disk can take more than a second; not longer, because a starting program blocks for up to
+// this time.
 inline constexpr std::int64_t kRecorderPatienceSeconds = 10;
 
-// The order of the descriptors that come with a Hello: of /proc/self/mem and /proc/self/maps. Both
-// or none come. The permission to read them is checked when they are opened, so the recorder needs
-// none.
+// The order of the descriptors that come with a Hello: /proc/self/mem, /proc/self/maps. Either both
+// come or neither. The permission to read them is checked when the program opens them, so the
+// recorder needs none.
 inline constexpr int kMemoryFd = 0;
 inline constexpr int kMapsFd = 1;
 inline constexpr int kHelloFds = 2;
@@ -42,7 +43,7 @@ struct Welcome {
   char reason[248];
 };
 
-// On the same socket: commands to the recorder (`stepscope control`).
+// The same socket also takes commands to the recorder (`stepscope control`).
 inline constexpr std::uint32_t kControlMagic = 0x54435353;  // "SSCT"
 
 enum class ControlCommand : std::uint32_t { kStatus, kStartOps, kStopOps, kFollowPlan };
@@ -59,7 +60,7 @@ struct ControlReply {
   char text[248];  // one line of text
 };
 
-// Where the socket of a running recording is found: this key of the store's meta.
+// The key in the store's meta that holds the socket path of a running recording.
 inline constexpr const char* kSocketMeta = "control_socket";
 
 }  // namespace stepscope

@@ -37,7 +37,7 @@ std::int64_t number_in(const char* variable) {
   return *end == '\0' && value >= 0 ? value : -1;
 }
 
-// Of the first launcher that says so.
+// The rank according to the first launcher that sets one.
 std::int64_t rank_of_process() {
   for (const JobVariable& row : kJobVariables) {
     if (row.fact != JobFact::kRank) continue;
@@ -54,14 +54,14 @@ int open_socket(const char* path) {
   std::strcpy(address.sun_path, path);
   const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
-  // One that is gone refuses at once; one that is stuck must not hold the program up for ever.
+  // A recorder that is gone refuses at once; one that hangs must not block the program forever.
   set_patience(fd, std::chrono::seconds(kRecorderPatienceSeconds));
   if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return fd;
   close(fd);
   return -1;
 }
 
-// Of this process, for a Hello. Without them it is recorded all the same.
+// The descriptors that a Hello of this process carries. It can be recorded without them.
 class OwnMemory {
  public:
   OwnMemory() {
@@ -112,7 +112,7 @@ bool say_hello(int socket_fd) {
   return send_hello(socket_fd, hello, OwnMemory());
 }
 
-// The descriptor that came with a Welcome; -1 when the recorder refused or went away.
+// The descriptor that came with a Welcome; -1 if the recorder refused or went away.
 int receive_region(int socket_fd) {
   Welcome welcome{};
   iovec data{&welcome, sizeof(welcome)};
@@ -144,7 +144,8 @@ Region connect_to_recorder() {
   if (!is_wrapped()) return {};
   const char* path = std::getenv(kSocketVariable);
   int socket_fd = open_socket(path);
-  // What the system lacks for a moment it may have the next; a recorder that is gone refuses twice.
+  // Try twice, because a shortage of resources may be momentary; a recorder that is gone refuses
+  // twice.
   if (socket_fd < 0) socket_fd = open_socket(path);
   if (socket_fd < 0) return {};
   const int fd = say_hello(socket_fd) ? receive_region(socket_fd) : -1;

@@ -8,9 +8,9 @@ namespace stepscope {
 // Whether this process was started under `stepscope run`.
 bool is_wrapped();
 
-// Connects, maps the region, closes everything else. Blocks for at most kRecorderPatienceSeconds,
-// allocates nothing, prints nothing; returns nothing when the recorder is absent or refuses.
-// Preserves errno.
+// Connects, maps the region, and closes everything else. Blocks for at most
+// kRecorderPatienceSeconds; does not allocate or print. Returns an empty Region if the recorder is
+// absent or refuses. Preserves errno.
 Region connect_to_recorder();
 
 }  // namespace stepscope

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 
-// The monotonic clock's come first.
+// The line of the monotonic clock comes first.
 std::string offsets_of(const std::string& process) {
   return read_proc_file("/proc/" + process + "/timens_offsets");
 }
@@ -20,7 +20,8 @@ std::string offsets_of(const std::string& process) {
 
 ClockShift clock_shift(std::int64_t recorder_ns, std::int64_t program_ns,
                        std::int64_t between_namespaces_ns) {
-  // On its way the reading grew older; a second more, for two clocks are not read at one moment.
+  // The program's reading aged on its way here. One second more, since two clocks cannot be read at
+  // the same moment.
   constexpr std::int64_t kMostOnTheWay = (kRecorderPatienceSeconds + 1) * kSecondNs;
   std::int64_t seen = 0;
   std::int64_t unexplained = 0;
@@ -33,7 +34,7 @@ ClockShift clock_shift(std::int64_t recorder_ns, std::int64_t program_ns,
 }
 
 std::int64_t namespace_shift_ns(pid_t pid) {
-  // The program's clock is the machine's plus its offset, and so is ours.
+  // Both the program's clock and ours are the machine's clock plus an offset.
   return monotonic_offset_ns(offsets_of("self")) -
          monotonic_offset_ns(offsets_of(std::to_string(pid)));
 }

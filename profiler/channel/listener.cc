@@ -39,15 +39,15 @@ OwnedFd unlinked_file(const fs::path& folder) {
   return named;
 }
 
-// Whether the file takes `bytes`, sparse, but for its first pages: those are looked at from the
-// first moment on, and where the disk is full that would be a SIGBUS.
+// Whether the file can grow to `bytes`. It is sparse except for its first pages, which are
+// allocated: they are accessed at once, and on a full disk that would raise SIGBUS.
 bool has_room(const OwnedFd& fd, std::uint64_t bytes) {
   if (!fd || ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return false;
   errno = posix_fallocate(fd.get(), 0, kRegionHeadBytes);
   return errno == 0;
 }
 
-// A folder that only this user can enter, so that nobody else can take part.
+// A folder that only this user can enter, so that nobody else can connect.
 Result<fs::path> make_private_folder() {
   const char* wanted = std::getenv("TMPDIR");
   for (const char* parent : {wanted, "/tmp", "/dev/shm", "/var/tmp"}) {
@@ -84,7 +84,7 @@ void refuse(int connection, const std::string& reason) {
   (void)send_welcome(connection, welcome, -1);
 }
 
-// What was said on a new connection: a Hello, a request, or nothing that makes sense.
+// The first message on a new connection: a Hello, a request, or nonsense.
 union Greeting {
   std::uint32_t magic;
   Hello hello;
@@ -96,7 +96,7 @@ struct Received {
   OwnedFd fds[kHelloFds];  // all or none
 };
 
-// Descriptors that are more or fewer than a Hello has are closed.
+// Closes the descriptors unless they are exactly as many as a Hello carries.
 Received receive_greeting(int connection, Greeting& greeting) {
   Received received;
   iovec data{&greeting, sizeof(greeting)};
@@ -119,7 +119,7 @@ Received receive_greeting(int connection, Greeting& greeting) {
   return received;
 }
 
-// Whether it is what it is said to be: to read from anything else might never end.
+// Whether `fd` really is a file of /proc: a read from anything else might never return.
 bool is_proc_file(const OwnedFd& fd) {
   struct statfs system{};
   return fd && fstatfs(fd.get(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
@@ -127,8 +127,8 @@ bool is_proc_file(const OwnedFd& fd) {
 
 std::string wrong_clock_notice(pid_t pid) {
   return "process " + std::to_string(pid) +
-         " has a clock of its own (libfaketime?), and this processor has no steady time stamp "
-         "counter: the times of its events cannot be relied on";
+         " has its own clock (libfaketime?), and this processor has no invariant time stamp "
+         "counter: the times of its events are unreliable";
 }
 
 void answer(int connection, const std::string& text) {
@@ -145,9 +145,8 @@ Result<OwnedFd> make_shared_memory(std::uint64_t bytes, const fs::path& folder) 
   if (OwnedFd fd(memfd_create("stepscope", MFD_CLOEXEC)); has_room(fd, bytes)) return fd;
   if (OwnedFd fd = unlinked_file("/dev/shm"); has_room(fd, bytes)) return fd;
   if (OwnedFd fd = unlinked_file(folder); has_room(fd, bytes)) return fd;
-  return failed("no " + std::to_string(bytes >> 20) +
-                " MiB of sparse memory to share: neither memfd_create() nor /dev/shm nor " +
-                folder.string() + " gives any");
+  return failed("cannot get " + std::to_string(bytes >> 20) +
+                " MiB of sparse shared memory from memfd_create(), /dev/shm or " + folder.string());
 }
 
 Result<std::unique_ptr<Listener>> Listener::open() {
@@ -156,9 +155,9 @@ Result<std::unique_ptr<Listener>> Listener::open() {
   const std::string path = *folder / "socket";
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  std::strcpy(address.sun_path, path.c_str());  // make_private_folder() saw to its length
+  std::strcpy(address.sun_path, path.c_str());  // make_private_folder() checked its length
   OwnedFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  // A whole job's processes may start at once.
+  // All processes of a job may start at once.
   if (!socket || bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
       listen(socket.get(), 1024) != 0) {
     const Status status = failed(path);
@@ -182,7 +181,7 @@ Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& la
                                                           std::uint64_t patience_ticks) {
   const OwnedFd connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!connection) return std::optional<Arrival>{};
-  // Who connects and says nothing is not waited for.
+  // Do not wait for a client that connects and sends nothing.
   set_patience(connection.get(), std::chrono::seconds(1));
   Greeting greeting{};
   Received received = receive_greeting(connection.get(), greeting);
@@ -219,7 +218,8 @@ Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& la
                       memory->get(), 0);
   if (mapped == MAP_FAILED) return refused(failed("its memory cannot be mapped").message());
   arrival.region = format_region(mapped, layout, plan);
-  // Before the program has it, which would else take the recorder for dead and record no ops.
+  // Set before the program has the region: without a heartbeat it would take the recorder for dead
+  // and record no ops.
   arrival.region.header->heartbeat = 1;
   arrival.region.header->patience_ticks = patience_ticks;
   const ClockShift shift = clock_shift(read_clock_ns(CLOCK_MONOTONIC), arrival.hello.monotonic_ns,
@@ -245,18 +245,17 @@ Result<std::string> ask_recorder(const std::string& path, ControlCommand command
   if (path.size() >= sizeof(address.sun_path)) return failed(path);
   std::strcpy(address.sun_path, path.c_str());
   const OwnedFd connection(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  // The store names the socket, and whoever made the store chose it: who listens there may be
-  // silent.
+  // The store names the socket, so whoever made the store chose it; its listener may never answer.
   set_patience(connection.get(), patience);
   if (connect(connection.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
-    return Status::error(ErrorKind::kNotFound, path + ": no recorder is there");
+    return Status::error(ErrorKind::kNotFound, path + ": no recorder is running");
   }
   const ControlRequest request{kControlMagic, kChannelVersion, command};
   ControlReply reply{};
   if (send(connection.get(), &request, sizeof(request), MSG_NOSIGNAL) != sizeof(request) ||
       recv(connection.get(), &reply, sizeof(reply), 0) != sizeof(reply) ||
       reply.magic != kControlMagic) {
-    return failed(path + ": the recorder gave no answer");
+    return failed(path + ": the recorder did not answer");
   }
   reply.text[sizeof(reply.text) - 1] = '\0';
   return std::string(reply.text);

@@ -1,7 +1,7 @@
-// The recorder's end of the channel: a socket that programs find by its path, and a region for
-// each.
+// The recorder's end of the channel: a socket that programs find by its path, and one region per
+// program.
 //
-// Thread safety: none; one recorder's.
+// Thread safety: none; used by one recorder.
 #pragma once
 
 #include <sys/types.h>
@@ -20,8 +20,8 @@
 
 namespace stepscope {
 
-// Anonymous memory that can be handed to another process: a memfd, else an unlinked file in
-// /dev/shm or in `folder`, where memfd_create() is unavailable (old kernels, seccomp).
+// Anonymous memory that can be passed to another process: a memfd or, if memfd_create() is
+// unavailable (old kernels, seccomp), an unlinked file in /dev/shm or in `folder`.
 Result<OwnedFd> make_shared_memory(std::uint64_t bytes, const std::filesystem::path& folder);
 
 class Listener {
@@ -31,7 +31,7 @@ class Listener {
     pid_t pid = 0;
     Hello hello{};
     Region region;
-    OwnedFd memory;      // its /proc/PID/mem, for reading; none where it could not be had
+    OwnedFd memory;      // its /proc/PID/mem, for reading; empty if not available
     OwnedFd maps;        // its /proc/PID/maps; the same
     std::string notice;  // a line for the user; empty: none
   };

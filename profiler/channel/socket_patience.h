@@ -1,4 +1,4 @@
-// How long a peer is waited for.
+// Limits how long socket calls wait for a peer.
 #pragma once
 
 #include <sys/socket.h>

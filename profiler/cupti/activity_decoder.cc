@@ -10,7 +10,7 @@
 namespace stepscope {
 namespace {
 
-// A copy: the program may write while we read.
+// Copies the record, since the program may write while we read.
 template <typename Record>
 Record read(const std::byte* bytes) {
   Record record;
@@ -27,7 +27,7 @@ std::int32_t small(std::uint32_t value) {
   return value <= std::numeric_limits<std::int32_t>::max() ? static_cast<std::int32_t>(value) : 0;
 }
 
-// No device has so much: what a program that has gone wild left there is not known.
+// No device has more memory: a larger value comes from corrupted memory and counts as unknown.
 std::int64_t bytes_of(std::uint64_t value) {
   return value <= static_cast<std::uint64_t>(kLargestCopy) ? static_cast<std::int64_t>(value) : 0;
 }
@@ -36,7 +36,7 @@ std::int64_t amount(std::uint64_t value) {
   return value <= std::numeric_limits<std::int64_t>::max() ? static_cast<std::int64_t>(value) : 0;
 }
 
-// What is read of a record of this kind.
+// How much of a record of this kind is read.
 std::size_t bytes_read(ActivityKind kind) {
   switch (kind) {
     case ActivityKind::kCopy:
@@ -158,7 +158,7 @@ void ActivityDecoder::take(const std::byte* record, ActivityKind kind, const Clo
   }
 }
 
-// CUPTI writes 0 for a time that it could not have.
+// CUPTI writes 0 for a time that it could not determine.
 bool ActivityDecoder::place(std::uint64_t start, std::uint64_t end, const ClockMap& clock,
                             Span& span) {
   constexpr std::chrono::hours kLongest{24 * 30};
@@ -206,8 +206,8 @@ void ActivityDecoder::take_call(const std::byte* bytes, ActivityKind kind, const
   out.calls.push_back(call);
 }
 
-// The runtime's calls of one thread nest in nothing, so the last that began before is the only one
-// that a call of the driver may be in.
+// The runtime calls of one thread never nest, so only the last one that began before a driver call
+// can contain it.
 void ActivityDecoder::add_outer_driver_calls(DeviceEvents& out) {
   for (auto& [tid, calls] : runtime_calls_) {
     std::ranges::sort(calls, {}, &TimeRange::start);
@@ -263,7 +263,8 @@ void ActivityDecoder::take_memset(const std::byte* bytes, const ClockMap& clock,
   out.memsets.push_back(memset);
 }
 
-// Its device is known by its context, of which CUPTI tells first, or a kernel has.
+// A sync record names its context, not its device. An earlier context record or kernel gives the
+// device.
 void ActivityDecoder::take_sync(const std::byte* bytes, const ClockMap& clock, DeviceEvents& out) {
   const auto record = read<SyncRecord>(bytes);
   Span span;
@@ -285,8 +286,8 @@ void ActivityDecoder::take_sync(const std::byte* bytes, const ClockMap& clock, D
   out.syncs.push_back(sync);
 }
 
-// A call like others to who reads it, of its own name and without a correlation. What is not a
-// thread's own delays nobody.
+// Readers see overhead as a call with its own name and without a correlation. Overhead that belongs
+// to no thread delays nothing and is skipped.
 void ActivityDecoder::take_overhead(const std::byte* bytes, const ClockMap& clock,
                                     DeviceEvents& out) {
   const auto record = read<OverheadRecord>(bytes);
@@ -306,7 +307,7 @@ void ActivityDecoder::take_context(const std::byte* bytes) {
 }
 
 void ActivityDecoder::know_context(std::uint32_t context, std::uint32_t device) {
-  constexpr std::size_t kMostContexts = 1U << 16;  // more than there are, but for nonsense
+  constexpr std::size_t kMostContexts = 1U << 16;  // more than exist, unless the record is corrupt
   if (device_of_context_.size() < kMostContexts) device_of_context_[context] = device;
 }
 

@@ -1,8 +1,8 @@
-// From the bytes of a CUPTI buffer to the store's device events.
+// Decodes the bytes of a CUPTI buffer into the store's device events.
 //
 // Does not trust the buffer: the program that owns its memory may have corrupted it. Malformed
 // records are counted and skipped; if the next record cannot be found, so is the rest of the
-// buffer. Thread safety: none; the recorder's.
+// buffer. Thread safety: none; only the recorder uses it.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class ActivityContext {
   virtual StringId call_name(NameSpace space, std::uint32_t callback) = 0;
   virtual StringId overhead_name(std::string_view name) = 0;
   virtual std::int64_t correlation(std::uint32_t number) = 0;
-  // What `device` is, but for its process; its name is the text at `name`.
+  // Stores the properties of `device`, all but its process. Its name is the text at address `name`.
   virtual void describe(const Device& device, std::uint64_t name) = 0;
 };
 
@@ -48,14 +48,14 @@ struct DeviceEvents {
   void clear();
 };
 
-// The events of one process. Contexts are kept from buffer to buffer.
+// The events of one process. Contexts carry over from buffer to buffer.
 class ActivityDecoder {
  public:
   // Kinds with an impossible size count as unknown.
   ActivityDecoder(const RecordSizes& sizes, ActivityContext& context);
 
   // Appends the events in `bytes`, one buffer, up to its end or the first place where no record has
-  // been written (a kind of 0). Driver calls made by a runtime call are left out: to the user they
+  // been written (a kind of 0). Leaves out driver calls made by a runtime call: to the user they
   // are one call.
   void decode(std::span<const std::byte> bytes, const ClockMap& clock, DeviceEvents& out);
 
@@ -84,7 +84,7 @@ class ActivityDecoder {
   void take_context(const std::byte* bytes);
   void know_context(std::uint32_t context, std::uint32_t device);
   void take_device(const std::byte* bytes);
-  // False, and counted, when the two ticks cannot be a start and an end.
+  // Returns false, and counts a bad record, if the ticks cannot be a start and an end.
   bool place(std::uint64_t start, std::uint64_t end, const ClockMap& clock, Span& span);
   template <typename Record>
   bool activity(const Record& record, const ClockMap& clock, Activity& activity);

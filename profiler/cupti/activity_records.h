@@ -1,13 +1,13 @@
-// The layout of CUPTI's activity records in its buffers, as far as they are read.
+// The layout of CUPTI's activity records in its buffers, as far as Stepscope reads them.
 //
-// A record begins with its kind; its length depends on the CUPTI in use, as releases append fields.
-// The structs declare the part whose layout has been stable since CUPTI 11.8; the lengths are
-// queried from the library itself (record_sizes.h). So one binary works with every CUPTI, and is
-// built without NVIDIA's headers. tests/profiler/cupti compares the offsets with those headers
-// where available.
+// A record begins with its kind. Its length depends on the CUPTI in use, because releases append
+// fields. The structs declare the part whose layout has been stable since CUPTI 11.8; the lengths
+// are queried from the library itself (record_sizes.h). So one binary works with every CUPTI and is
+// built without NVIDIA's headers. tests/profiler/cupti compares the offsets with those headers if
+// available.
 //
-// Pointers are the program's: numbers here, which are never followed. Ids with all bits set are
-// none.
+// Pointers are addresses in the program: plain numbers here, never followed. An id with all bits
+// set means none.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace stepscope {
 
-// CUpti_ActivityKind, by its numbers: those that are recorded.
+// The recorded kinds, numbered as in CUpti_ActivityKind.
 enum class ActivityKind : std::uint32_t {
   kCopy = 1,
   kMemset = 2,
@@ -23,7 +23,7 @@ enum class ActivityKind : std::uint32_t {
   kRuntimeCall = 5,
   kDevice = 8,
   kContext = 9,
-  kKernel = 10,    // CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL; those of a CUDA graph one by one
+  kKernel = 10,    // CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL; also each one of a CUDA graph
   kOverhead = 17,  // other work of the driver and CUPTI: compile, load, flush
   kPeerCopy = 22,
   kSync = 38,
@@ -134,7 +134,7 @@ struct SyncRecord {
 struct OverheadRecord {
   std::uint32_t kind;
   std::uint32_t type;    // OverheadType
-  std::uint32_t object;  // kThreadObject: what follows is a process and a thread of it
+  std::uint32_t object;  // kThreadObject: a process and one of its threads follow
   std::uint32_t process;
   std::uint32_t thread;  // the system's id
   std::uint32_t unused_stream;
@@ -143,7 +143,7 @@ struct OverheadRecord {
 };
 inline constexpr std::uint32_t kThreadObject = 2;  // CUPTI_ACTIVITY_OBJECT_THREAD
 
-// CUpti_ActivityOverheadKind, as far as CUPTI 13.5 has them.
+// CUpti_ActivityOverheadKind as of CUPTI 13.5.
 enum class OverheadType : std::uint32_t {
   kCompiler = 1,
   kBufferFlush = 1U << 16,

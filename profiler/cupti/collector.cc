@@ -26,10 +26,10 @@ constexpr CuptiResult kNoPrivilegesInVm = 40;  // CUPTI_ERROR_VIRTUALIZED_DEVICE
 
 Status unavailable(const std::string& why) { return Status::error(ErrorKind::kUnavailable, why); }
 
-// CUPTI records times as this clock has them: that of the ops.
+// CUPTI takes its times from this clock, the same as for ops.
 std::uint64_t now() { return to_count(read_ticks()); }
 
-// Never called: nothing is asked for. Who subscribes has CUPTI for itself.
+// Never called, since no callbacks are enabled. Subscribing reserves CUPTI for us.
 void no_callback(void*, int, std::uint32_t, const void*) {}
 
 template <typename Record>
@@ -46,7 +46,7 @@ std::string_view text_at(std::uint64_t address) {
 }  // namespace
 
 Collector& Collector::get() {
-  // In static memory: the first call may come where an exception would end the program.
+  // In static memory: the first call may come from where an exception would end the program.
   alignas(Collector) static std::byte memory[sizeof(Collector)];
   static auto* const collector = new (memory) Collector;
   return *collector;
@@ -63,7 +63,7 @@ std::optional<std::string> Collector::follow(const Region& region, bool wanted) 
   if (status.ok()) status = set_recording(wanted);
   if (status.ok()) return std::nullopt;
   state_ = State::kUnusable;
-  // For a profiler of the program's own that may come.
+  // Leave CUPTI to a profiler that the program may start itself.
   if (subscriber_ != nullptr) cupti_.unsubscribe(std::exchange(subscriber_, nullptr));
   return "no device recording: " + status.message() + "; the rest is recorded, kernels are not";
 }
@@ -88,7 +88,7 @@ Status Collector::check(CuptiResult result, const char* what) const {
   return unavailable(cupti_.path + ": " + what + ": " + text + " (" + std::to_string(result) + ")");
 }
 
-// What is done once in a process. The clock must be CUPTI's before any kind is enabled.
+// Done once per process. CUPTI must have our clock before any kind is enabled.
 Status Collector::prepare_library() {
   if (cupti_.next_record != nullptr) return {};
   auto library = load_cupti();
@@ -115,7 +115,7 @@ Status Collector::prepare_library() {
                    "cuptiActivityRegisterCallbacks");
   }
   if (!status.ok()) return status;
-  // Now, when CUDA is there: its own handlers, registered before, then come after this one.
+  // Registered now that CUDA is initialised, so that this handler runs before CUDA's own.
   std::atexit(stop_at_exit);
   return {};
 }
@@ -150,8 +150,8 @@ Status Collector::set_recording(bool on) {
     for (const ActivityKind kind : kRecordedKinds) cupti_.disable(static_cast<std::uint32_t>(kind));
     return status;
   }
-  // Stays on: what was launched in a window may end after it. Not vital: without it, buffers are
-  // handed over when they are full and at the end.
+  // Flushing stays on after a window: work launched in it may end later. Not vital: without it,
+  // buffers are handed over when they are full and at the end.
   static_cast<void>(cupti_.flush_period(kFlushPeriodMs));
   state_ = on ? State::kRecording : State::kReady;
   area_.load()->recording.store(on ? 1 : 0, std::memory_order_relaxed);
@@ -162,14 +162,14 @@ void Collector::stop() {
   const MutexLock lock(mutex_);
   if (state_ != State::kReady && state_ != State::kRecording) return;
   static_cast<void>(set_recording(false));
-  // Also buffers with records that are not complete: their end will not be seen.
+  // Also flush buffers with incomplete records: their ends will not be recorded.
   static_cast<void>(cupti_.flush_all(kForced));
   count_dropped(*area_.load(), nullptr, 0);
   area_.store(nullptr, std::memory_order_release);
   state_ = State::kIdle;
 }
 
-// Static destructors may still mark phases: they shall not begin anew.
+// Static destructors may still mark phases; they must not start a new recording.
 void Collector::stop_at_exit() {
   Collector& self = get();
   self.stop();
@@ -228,7 +228,7 @@ void Collector::count_dropped(DeviceArea& area, void* context, std::uint32_t str
   }
 }
 
-// A buffer of an earlier recording, or of another profiler, is not ours to touch.
+// Leaves buffers of an earlier recording, or of another profiler, alone.
 void Collector::hand_over(DeviceArea& area, std::uint8_t* buffer, std::size_t valid_bytes) {
   const auto* first = reinterpret_cast<const std::uint8_t*>(area.data);
   const std::ptrdiff_t at = buffer - first;

@@ -1,11 +1,11 @@
 // Makes CUPTI write device activity into the region's DeviceArea. One per process.
 //
-// CUPTI requests and returns buffers on its own threads and sometimes on one of the program's:
-// there, nothing is copied and nothing waits for the recorder. Records without a buffer are dropped
-// and counted.
+// CUPTI requests and returns buffers on its own threads, and sometimes on one of the program's.
+// These callbacks copy nothing and do not wait for the recorder. Without a free buffer, records are
+// dropped and counted.
 //
-// Thread safety: all members. Two locks, taken in this order: mutex_ around what is asked of CUPTI,
-// names_mutex_ in a buffer's completion. CUPTI may complete buffers inside a call of ours, so
+// Thread safety: all members. Two locks, taken in this order: mutex_ around our calls of CUPTI,
+// names_mutex_ while a buffer is completed. CUPTI may complete buffers inside one of our calls, so
 // completion never takes mutex_.
 #pragma once
 
@@ -33,17 +33,17 @@ class Collector {
   // destructors.
   static Collector& get();
 
-  // Records the device into `region` while `wanted`, once CUDA is in use. Call it repeatedly.
-  // Returns one line for the user, once, if that is impossible.
+  // Records the device into `region` while `wanted` is true and once CUDA is in use. Call it
+  // repeatedly. If recording is impossible, returns one line for the user, once.
   std::optional<std::string> follow(const Region& region, bool wanted);
   // Ends the recording and flushes what CUPTI holds. follow() may begin another.
   void stop();
 
-  // Called around fork(), so that the child finds it in a consistent state: the locks are held from
-  // one of these functions to another, which no analysis follows.
+  // Called around fork(), so that the child finds the collector in a consistent state. The locks
+  // are held from one of these functions to the next, which thread-safety analysis cannot follow.
   void lock() STEPSCOPE_NO_THREAD_SAFETY_ANALYSIS;
   void unlock() STEPSCOPE_NO_THREAD_SAFETY_ANALYSIS;
-  // Called in the child of a fork, instead of unlock(). If CUPTI was in use, it belongs to the
+  // Called in the child of a fork instead of unlock(). If CUPTI was in use, it belongs to the
   // parent and is unusable here.
   void abandon_in_child() STEPSCOPE_NO_THREAD_SAFETY_ANALYSIS;
 
@@ -75,7 +75,7 @@ class Collector {
   std::uint32_t version_ = 0;
   void* subscriber_ = nullptr;  // if it is ours
 
-  std::atomic<DeviceArea*> area_{nullptr};  // null: no buffer is given or taken
+  std::atomic<DeviceArea*> area_{nullptr};  // null: no buffers are exchanged
 
   Mutex mutex_;
   State state_ STEPSCOPE_GUARDED_BY(mutex_) = State::kIdle;

@@ -5,7 +5,7 @@
 namespace stepscope {
 namespace {
 
-// Collects the functions; remembers the first that is missing.
+// Looks up the functions and remembers the first that is missing.
 class Symbols {
  public:
   explicit Symbols(void* library) : library_(library) {}

@@ -26,8 +26,8 @@ void add_libraries_in(const fs::path& folder, std::vector<fs::path>& places) {
   places.insert(places.end(), found.begin(), found.end());
 }
 
-// Of the PyPI packages: site-packages/nvidia/cu13/lib, cuda_cupti/lib, beside
-// site-packages/torch/lib.
+// The folders of the PyPI packages, beside site-packages/torch/lib: site-packages/nvidia/cu13/lib
+// and cuda_cupti/lib.
 void add_torchs_own(std::vector<fs::path>& places) {
   const auto torch = find_loaded_torch();
   if (!torch) return;
@@ -53,8 +53,8 @@ void add_toolkits(std::vector<fs::path>& places) {
   }
 }
 
-// Grows with each. To look for a library that is not there opens files, 10 µs and more, and we are
-// asked each step.
+// Grows with each loaded library. Callers search again only when it has grown: a search that finds
+// nothing opens files and takes 10 µs or more, which is too slow for every step.
 unsigned long long libraries_ever_loaded() {
   unsigned long long count = 0;
   const auto take_first = [](dl_phdr_info* info, std::size_t, void* result) {
@@ -100,7 +100,7 @@ Result<CuptiLibrary> load_cupti() {
   }
   return Status::error(ErrorKind::kUnavailable,
                        "no libcupti beside libtorch or in a CUDA toolkit (`stepscope doctor` says "
-                       "how to have one)");
+                       "how to get one)");
 }
 
 }  // namespace stepscope

@@ -41,16 +41,15 @@ struct CuptiLibrary {
   std::string path;
 };
 
-// Whether this process uses CUDA: its driver library is loaded. Before that, CUPTI must not be
-// touched: it would initialise CUDA, which is then unusable in forked children.
+// Whether this process uses CUDA, that is, has loaded its driver library. Before that, CUPTI must
+// not be called: it would initialise CUDA, which is then unusable in forked children.
 bool cuda_is_in_use();
 
-// Where libcupti may be, in search order: the one already loaded, those shipped with PyTorch, the
-// CUDA toolkit's, and whatever the system's loader finds by name.
+// The possible places of libcupti, in search order: the one already loaded, those shipped with
+// PyTorch, the CUDA toolkit's, and the one that the system's loader finds by name.
 std::vector<std::filesystem::path> cupti_places();
 
-// The functions of a loaded libcupti; `path` is its file. Errors: kUnavailable when one is
-// missing.
+// The functions of a loaded libcupti; `path` is its file. Errors: kUnavailable if one is missing.
 Result<CuptiLibrary> find_cupti_functions(void* library, const std::filesystem::path& path);
 
 // Loads the first of cupti_places() that exists, permanently. Errors: kUnavailable.

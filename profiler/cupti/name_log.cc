@@ -5,7 +5,7 @@
 namespace stepscope {
 namespace {
 
-// As many texts as the log holds when they are 100 bytes long, twice.
+// Twice the number of texts that fit in the log at 100 bytes each.
 constexpr std::size_t kEntries = 1U << 15;
 
 std::size_t hash_of(NameSpace space, std::uint64_t key) {

@@ -1,7 +1,7 @@
 // The program's end of the log of names (device_area.h): each text is written once, before the
 // first record that names it is handed over.
 //
-// Thread safety: none; its owner's lock. start() allocates, nothing else does.
+// Thread safety: none; guarded by its owner's lock. Only start() allocates.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,10 @@ namespace stepscope {
 
 class NameLog {
  public:
-  // Writes to `area` from now on; if that is already in use, its contents stay.
+  // Writes to `area` from now on; keeps the contents of an area already in use.
   void start(DeviceArea* area);
-  // An address is only a hint: its text may have changed, so it is compared each time.
+  // Writes `text` unless the log has it already. The text at an address may have changed, so it is
+  // compared each time.
   void note(NameSpace space, std::uint64_t key, std::string_view text);
   // Whether `key` already has a text; for names that cannot change.
   [[nodiscard]] bool knows(NameSpace space, std::uint64_t key) const;
@@ -25,7 +26,7 @@ class NameLog {
   struct Entry {
     std::uint64_t key;
     NameSpace space;
-    std::uint32_t at;  // of its text in the log; 0: the entry is free
+    std::uint32_t at;  // offset of its text in the log; 0: the entry is free
     std::uint32_t length;
   };
   [[nodiscard]] std::size_t find(NameSpace space, std::uint64_t key) const;

@@ -10,10 +10,10 @@ namespace {
 struct KnownSizes {
   ActivityKind kind;
   const char* name;
-  std::uint32_t bytes[6];  // release by release, then 0
+  std::uint32_t bytes[6];  // one per known layout, in the order of releases; then 0
 };
 
-// As measured on CUPTI 11.8, 12.1, 12.4, 12.9 and 13.0, and as the headers of 13.5 have them.
+// Measured with CUPTI 11.8, 12.1, 12.4, 12.9 and 13.0; those of 13.5 are from its headers.
 constexpr KnownSizes kKnown[] = {
     {ActivityKind::kCopy, "copy", {88, 96, 112}},
     {ActivityKind::kMemset, "memset", {88, 104}},
@@ -27,11 +27,11 @@ constexpr KnownSizes kKnown[] = {
     {ActivityKind::kOverhead, "overhead", {40, 48, 56}},
 };
 
-// Longer than two records of any kind, shorter than nonsense.
+// Longer than two records of any kind, but short enough to reject nonsense.
 constexpr std::size_t kProbeBytes = 2048;
 
 std::uint32_t measure(NextRecord next_record, ActivityKind kind) {
-  // The kind at every place where a second record could begin.
+  // Put the kind at every place where a second record could begin.
   alignas(8) std::uint8_t buffer[kProbeBytes] = {};
   for (std::size_t at = 0; at < kProbeBytes; at += 8) std::memcpy(buffer + at, &kind, sizeof(kind));
   void* record = nullptr;

@@ -12,13 +12,13 @@ namespace stepscope {
 // cuptiActivityGetNextRecord(), with plain types: 0 is success.
 using NextRecord = int (*)(std::uint8_t* buffer, std::size_t valid_bytes, void** record);
 
-// Queries the library: lets it step from one made-up record to the next. Needs no GPU and, before
-// CUPTI 13.5, no driver. The version of the library is not sufficient: 11.8 and 12.1 report the
-// same version, and their kernel records differ.
+// Measures the lengths by letting the library step from one made-up record to the next. Needs no
+// GPU and, before CUPTI 13.5, no driver. The version of the library is not enough: 11.8 and 12.1
+// report the same version, but their kernel records differ.
 RecordSizes measure_record_sizes(NextRecord next_record);
 
-// The first kind whose record length occurs in no CUPTI from 11.8 to 13.5, so that its layout is
-// unknown; nothing when all are known.
+// The first kind whose record length occurs in no CUPTI from 11.8 to 13.5, so its layout is
+// unknown; nothing if all are known.
 struct UnknownRecord {
   const char* kind;     // "kernel", "peer copy"
   std::uint32_t bytes;  // 0: the library has no such records

@@ -27,7 +27,7 @@ Status check_what_is_needed(const TorchInstall& torch, const Installation& insta
   }
   if (!fs::exists(installed.hook_project() / "CMakeLists.txt")) {
     return unavailable(installed.sources.string() +
-                       ": the sources of the hooks are not there; install Stepscope anew");
+                       ": the sources of the hooks are missing; reinstall Stepscope");
   }
   if (tools.complete()) return {};
   const std::string command = install_tools_command();
@@ -35,8 +35,8 @@ Status check_what_is_needed(const TorchInstall& torch, const Installation& insta
                      (command.empty() ? "" : "; install with: " + command));
 }
 
-// A folder of its own in the cache, so that what is built there can be renamed into place; gone
-// with the object.
+// A separate folder in the cache, so that the result can be renamed into place. Removed by the
+// destructor.
 class BuildFolder {
  public:
   static Result<BuildFolder> make(const fs::path& cache) {
@@ -83,9 +83,10 @@ Status run_build(const std::vector<std::vector<std::string>>& commands, const fs
   for (const auto& command : commands) {
     const int exit_code = run_logged(command, log, tick);
     if (exit_code == 0) continue;
-    return Status::error(ErrorKind::kIo,
-                         log.string() + ": the hooks could not be built: " + command[0] +
-                             " ended with " + std::to_string(exit_code) + "; its output is there");
+    return Status::error(ErrorKind::kIo, log.string() +
+                                             ": the hooks could not be built: " + command[0] +
+                                             " ended with exit code " + std::to_string(exit_code) +
+                                             "; this log has its output");
   }
   return {};
 }
@@ -94,7 +95,7 @@ Status check_result(const fs::path& built, const TorchInstall& torch,
                     const Installation& installed) {
   const HookTrialResult trial = try_hooks(built, installed.libstepscope(), torch);
   if (trial.outcome != HookTrial::kRefused) return {};
-  return unavailable("the hooks were built and do not work with " + torch.library.string() + ": " +
+  return unavailable("the hooks were built but do not work with " + torch.library.string() + ": " +
                      trial.why);
 }
 
@@ -113,10 +114,10 @@ Result<fs::path> build_hooks(const TorchInstall& torch, const Installation& inst
   const BuildTools tools = find_build_tools();
   if (Status status = check_what_is_needed(torch, installed, tools); !status.ok()) return status;
   const fs::path cache = hook_cache();
-  if (cache.empty()) return unavailable("no place for the hooks: set HOME or XDG_CACHE_HOME");
+  if (cache.empty()) return unavailable("no folder for the hooks; set HOME or XDG_CACHE_HOME");
   const auto folder = BuildFolder::make(cache);
   if (!folder.ok()) return folder.status();
-  // Neither make nor dlopen() takes every path.
+  // Neither make nor dlopen() accepts every path: these folders have one that both accept.
   const auto libraries = PreloadFolder::open(installed.libraries);
   if (!libraries.ok()) return libraries.status();
   const auto sources = PreloadFolder::open(installed.sources);

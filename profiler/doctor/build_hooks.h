@@ -13,8 +13,8 @@ namespace stepscope {
 
 // Builds and tries the hooks, and only then installs them with a single rename: a process that is
 // loading the hooks finds the old ones or the new ones. Takes about a minute; `tick` is called a
-// few times a second. Returns the path of the library. Errors: kUnavailable (no tools or no
-// sources; the result does not work), kIo (the build failed: the message names the log).
+// few times a second. Returns the path of the library. Errors: kUnavailable (tools or sources are
+// missing, or the result does not work), kIo (the build failed: the message names the log).
 Result<std::filesystem::path> build_hooks(const TorchInstall& torch, const Installation& installed,
                                           const std::function<void()>& tick);
 

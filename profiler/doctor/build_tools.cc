@@ -12,7 +12,7 @@
 namespace stepscope {
 namespace {
 
-// The first with what the hooks are written in, and what their CMakeLists.txt asks for.
+// The oldest versions that compile the hooks, and that their CMakeLists.txt accepts.
 constexpr const char* kOldestGcc = "12";
 constexpr const char* kOldestClang = "14";
 constexpr const char* kOldestCMake = "3.21";
@@ -26,7 +26,7 @@ std::string variable(const char* name) {
 
 bool is_in_path(const std::string& program) { return inspect_program(program).ok(); }
 
-// $CXX may hold options too ("ccache g++ -m64").
+// $CXX may also contain options ("ccache g++ -m64").
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> words;
@@ -58,7 +58,7 @@ void look_for_compiler(BuildTools& tools) {
     tools.found.push_back((clang ? "clang++ " : "g++ ") + version);
   } else {
     tools.missing.push_back(wanted + " (" + name + " is " +
-                            (version.empty() ? "no compiler" : version) + ")");
+                            (version.empty() ? "not a compiler" : version) + ")");
   }
 }
 

@@ -23,7 +23,7 @@ std::string in_words(const std::vector<std::string>& tools);
 // The command that installs them all on a Debian-based system; empty elsewhere.
 std::string install_tools_command();
 
-// The first "12.2.0" in a program's answer to --version; empty when there is none.
+// The first "12.2.0" in a program's answer to --version; empty if there is none.
 std::string version_in_text(const std::string& text);
 
 // Whether `version` ("3.25.1") is at least `wanted` ("3.21"); an unknown one is not.

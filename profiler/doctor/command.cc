@@ -26,7 +26,7 @@ constexpr int kCannotExecute = 126;
 constexpr int kNotFound = 127;
 constexpr std::size_t kMostErrors = 4096;  // bytes
 
-// This process's variables, those in `added` replaced.
+// The variables of this process, with those in `added` added or replaced.
 std::vector<std::string> with_environment(const Environment& added) {
   std::vector<std::string> variables;
   for (const auto& [name, value] : added) variables.push_back(name + "=" + value);
@@ -41,7 +41,7 @@ std::vector<std::string> with_environment(const Environment& added) {
   return variables;
 }
 
-// What posix_spawn() shall do in the child before the program begins.
+// What posix_spawn() does in the child before the program begins.
 class SpawnActions {
  public:
   SpawnActions() {
@@ -70,7 +70,7 @@ class SpawnActions {
     posix_spawnattr_setsigmask(&attributes_, &none);
     posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
   }
-  // Below 0: it could not be started, and -errno says why.
+  // Returns the process, or -errno if it could not be started.
   [[nodiscard]] pid_t start(const std::vector<std::string>& words,
                             const Environment& added = {}) const {
     std::vector<char*> argv;
@@ -91,7 +91,7 @@ class SpawnActions {
   posix_spawnattr_t attributes_{};
 };
 
-// Ctrl-C reaches the program and us; as long as this lives it means the program. See system(3).
+// Ctrl-C reaches both the program and us. While this object lives, we ignore it. See system(3).
 class LeaveInterruptsToChild {
  public:
   LeaveInterruptsToChild() {
@@ -133,7 +133,7 @@ std::string read_all(int fd) {
   return text;
 }
 
-// Both at once: who writes much to one waits for its reader.
+// Reads both at once, because a program that writes much to one blocks until it is read.
 void read_both(int output, int errors, CommandOutputs& into) {
   pollfd fds[] = {{output, POLLIN, 0}, {errors, POLLIN, 0}};
   std::string* texts[] = {&into.output, &into.errors};
@@ -149,7 +149,7 @@ void read_both(int output, int errors, CommandOutputs& into) {
   }
 }
 
-// What is there to read of a pipe that does not block.
+// Reads what a non-blocking pipe contains.
 void read_errors(int fd, std::string& text) {
   char part[512];
   for (ssize_t size = 0; (size = read(fd, part, sizeof(part))) > 0;) {
@@ -163,7 +163,7 @@ Result<CommandErrors> capture_errors(const std::vector<std::string>& words,
                                      std::chrono::milliseconds limit) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
-    return Status::error(ErrorKind::kIo, "no pipe could be made");
+    return Status::error(ErrorKind::kIo, "no pipe could be created");
   }
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
   const OwnedFd read_end(ends[0]);
@@ -178,7 +178,8 @@ Result<CommandErrors> capture_errors(const std::vector<std::string>& words,
   CommandErrors result;
   const auto until = std::chrono::steady_clock::now() + limit;
   int status = 0;
-  // Not until the pipe ends: what the program leaves running may keep that open.
+  // Does not wait for the end of the pipe: processes that the program leaves behind may keep it
+  // open.
   while (waitpid(pid, &status, WNOHANG) == 0) {
     read_errors(read_end.get(), result.errors);
     if (std::chrono::steady_clock::now() > until) {

@@ -1,6 +1,6 @@
-// Runs other programs: compilers, Pythons. No shell in between.
+// Runs other programs (compilers, Pythons) without a shell.
 //
-// Thread safety: none; changes the signal handling of the process meanwhile.
+// Thread safety: none; changes the signal handling of the process while it runs them.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ struct CommandResult {
 // Program (found in PATH) and arguments. Discards its standard error.
 CommandResult capture(const std::vector<std::string>& words);
 
-// Captures both outputs; `environment` is added to that of this process.
+// Captures both outputs. Adds `environment` to that of this process.
 struct CommandOutputs {
   int exit_code = 0;
   std::string output;
@@ -32,8 +32,8 @@ CommandOutputs capture_both(const std::vector<std::string>& words, const Environ
 
 // Captures standard error, of which it keeps the first 4 KiB, and discards standard output. The
 // program starts without blocked signals, whatever this process blocks. Errors: kUnavailable (it
-// took longer than `limit`, and was killed), kIo (no pipe). Exit codes as in a shell: also 126, it
-// may not be executed.
+// took longer than `limit`, and was killed), kIo (no pipe). Exit codes as in a shell, including
+// 126: it cannot be executed.
 struct CommandErrors {
   int exit_code = 0;
   std::string errors;

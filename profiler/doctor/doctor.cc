@@ -37,7 +37,8 @@ const char* origin_words(HookOrigin origin) {
 Finding no_torch(const TorchQuery& query) {
   Finding finding{"libtorch", FindingState::kMissing, "libtorch", {}, {}};
   if (!query.folder.empty()) {
-    finding.detail = query.folder + ": holds no lib/libtorch_cpu.so; name the root of a libtorch";
+    finding.detail =
+        query.folder + ": has no lib/libtorch_cpu.so; name the root folder of a libtorch";
     return finding;
   }
   const bool has_python = inspect_program("python").ok();
@@ -47,10 +48,11 @@ Finding no_torch(const TorchQuery& query) {
   if (const auto program = inspect_program(python); !program.ok()) {
     finding.detail = program.status().message();
   } else {
-    finding.detail = python + " imports no torch";
+    finding.detail = python + " cannot import torch";
     finding.fix = shell_word(python) + " -m pip install torch";
   }
-  if (query.python.empty()) finding.detail += "; none in CMAKE_PREFIX_PATH, /usr/local and /usr";
+  if (query.python.empty())
+    finding.detail += "; there is no libtorch in CMAKE_PREFIX_PATH, /usr/local or /usr either";
   return finding;
 }
 
@@ -93,7 +95,7 @@ Coverage ops_of(const HookCheck& check) {
 Finding installed_file(const char* id, const char* what, const fs::path& file,
                        FindingState without) {
   if (is_there(file)) return {id, FindingState::kOk, what, file.string(), {}};
-  return {id, without, what, file.string() + " is not there; install Stepscope anew", {}};
+  return {id, without, what, file.string() + " is missing; reinstall Stepscope", {}};
 }
 
 Finding check_preload_library(const Installation& installed) {
@@ -131,16 +133,16 @@ Finding check_tools(const Installation& installed) {
   Finding finding{"build-tools", FindingState::kOk, "to build hooks", in_words(tools.found), {}};
   if (!is_there(installed.hook_project() / "CMakeLists.txt")) {
     finding.state = FindingState::kNote;
-    finding.detail = installed.sources.string() + " is not there; install Stepscope anew";
+    finding.detail = installed.sources.string() + " is missing; reinstall Stepscope";
   } else if (!tools.complete()) {
     finding.state = FindingState::kNote;
-    finding.detail = "not there: " + in_words(tools.missing);
+    finding.detail = "missing: " + in_words(tools.missing);
     finding.fix = install_tools_command();
   }
   return finding;
 }
 
-// As a wrapped program finds it.
+// The path by which a wrapped program finds the library.
 fs::path as_loaded(const HookPlace& place, const Installation& installed,
                    const Installation& named) {
   if (place.origin != HookOrigin::kInstalled) return place.library;
@@ -169,7 +171,7 @@ HookCheck check_hooks(const TorchInstall& torch, const Installation& installed) 
         try_hooks(as_loaded(place, installed, named), named.libstepscope(), torch);
     if (trial.outcome == HookTrial::kWork) return {place, {}, {}};
     if (trial.outcome == HookTrial::kTorchDoesNotLoad) {
-      return {place, "not tried, libtorch does not load by itself: " + trial.why, {}};
+      return {place, "not tried, because libtorch does not load by itself: " + trial.why, {}};
     }
     check.why = place.library.string() + ": " + trial.why;
   }

@@ -18,7 +18,7 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
-// Debian keeps libraries in a folder of the architecture's.
+// Debian keeps libraries in a folder named after the architecture.
 fs::path library_below(const fs::path& root) {
   const fs::path name = "libtorch_cpu.so";
   for (const fs::path& folder : {root / "lib", root / "lib64"}) {
@@ -70,7 +70,7 @@ std::string version_in_python(const fs::path& file) {
 std::optional<TorchInstall> torch_at(const fs::path& root, const std::string& origin) {
   TorchInstall torch{root, library_below(root), {}, origin, false, false};
   if (torch.library.empty()) return std::nullopt;
-  // The first since 2.8.
+  // The first file exists since 2.8.
   for (const char* header :
        {"torch/headeronly/version.h", "torch/csrc/api/include/torch/version.h"}) {
     if (torch.version.empty()) torch.version = version_in_header(root / "include" / header);
@@ -80,7 +80,8 @@ std::optional<TorchInstall> torch_at(const fs::path& root, const std::string& or
   return torch;
 }
 
-// Adds the libtorch at `root`, unless it is known; `use`: it is in use. Null: there is none.
+// Adds the libtorch at `root`, unless it is listed already. `use`: it is in use. Returns null if
+// there is none.
 TorchInstall* look_at(std::vector<TorchInstall>& found, const fs::path& root,
                       const std::string& origin, bool use) {
   if (root.empty()) return nullptr;
@@ -95,7 +96,7 @@ TorchInstall* look_at(std::vector<TorchInstall>& found, const fs::path& root,
   return &listed;
 }
 
-// The one that `python` imports.
+// Adds the libtorch that `python` imports.
 bool look_at_python(std::vector<TorchInstall>& found, const std::string& python, bool use) {
   TorchInstall* const torch =
       look_at(found, python_package_folder(python, "torch"), "imported by " + python, use);
@@ -125,7 +126,7 @@ void look_at_prefixes(std::vector<TorchInstall>& found) {
   }
 }
 
-// `python` is a virtual environment's own where one is active.
+// If a virtual environment is active, `python` is its own.
 void look_at_pythons(std::vector<TorchInstall>& found) {
   bool any = false;
   for (const std::string python : {"python", "python3"}) {

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first that comes with CUDA 13.
+// The first driver that comes with CUDA 13.
 constexpr const char* kFirstDriverOfCuda13 = "580";
 
 std::string line_with(const fs::path& file, std::string_view words) {
@@ -41,7 +41,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
-// /dev/nvidia0 and so on: a container may have been given the second GPU alone.
+// /dev/nvidia0 and so on. Any number counts: a container may have only the second GPU.
 bool is_gpu(const fs::path& device) {
   const std::string name = device.filename();
   constexpr std::string_view start = "nvidia";
@@ -62,10 +62,10 @@ Finding check_driver(const fs::path& root, const std::string& version) {
   });
   finding.detail = version + ", " + std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs");
   if (gpus == 0) {
-    finding.detail = version + ", and no /dev/nvidia0; in a container, start it with its GPUs";
+    finding.detail = version + ", but no /dev/nvidia0; if this is a container, start it with GPUs";
     finding.fix = "sudo nvidia-modprobe -u -c 0";
   } else if (!may_open) {
-    finding.detail += ", which you may not open";
+    finding.detail += ", which you have no permission to open";
   } else {
     finding.state = FindingState::kOk;
   }
@@ -80,18 +80,19 @@ Findings check_counters(const fs::path& root) {
     return {{"gpu-counters", FindingState::kOk, "GPU counters", "you may read them", {}}};
   }
   return {{"gpu-counters", FindingState::kNote, "GPU counters",
-           "kept for administrators (RmProfilingAdminOnly: 1); after this, restart the machine",
+           "only administrators may read them (RmProfilingAdminOnly: 1); restart the machine after "
+           "the fix",
            "echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 | sudo tee "
            "/etc/modprobe.d/nvidia-profiling.conf"}};
 }
 
-// Where the CUDA toolkit and PyTorch's packages have it.
+// The folders in which the CUDA toolkit and PyTorch's packages keep libcupti.
 std::vector<fs::path> cupti_folders(const fs::path& root,
                                     const std::vector<TorchInstall>& torches) {
   std::vector<fs::path> folders;
   for (const TorchInstall& torch : torches) {
     folders.push_back(torch.root / "lib");
-    // Of the packages nvidia-cuda-cupti-cu12 and nvidia-cuda-cupti (since CUDA 13).
+    // From the packages nvidia-cuda-cupti-cu12 and nvidia-cuda-cupti (since CUDA 13).
     for (const fs::path& package : entries_of(torch.root.parent_path() / "nvidia")) {
       folders.push_back(package / "lib");
     }
@@ -109,7 +110,7 @@ std::vector<fs::path> cupti_folders(const fs::path& root,
   return folders;
 }
 
-// libcupti.so.12 and libcupti.so.2024.1.0 are one: links count once.
+// A file and the links to it count once: libcupti.so.12 and libcupti.so.2024.1.0.
 std::vector<fs::path> find_cupti(const std::vector<fs::path>& folders) {
   std::vector<fs::path> found;
   std::set<fs::path> files;
@@ -132,12 +133,12 @@ Finding check_cupti(const fs::path& root, const std::vector<TorchInstall>& torch
   const std::string install =
       std::string("python3 -m pip install nvidia-cuda-cupti") + (cuda13 ? "" : "-cu12");
   if (found.empty()) {
-    finding.detail = driver.empty() ? "none; there is no GPU to need it"
+    finding.detail = driver.empty() ? "none; not needed without a GPU"
                                     : "none found beside libtorch or in a CUDA toolkit";
     if (!driver.empty()) finding.fix = install;
     return finding;
   }
-  // The first is the one that a program's recording would take.
+  // A recording would use the first one.
   const CuptiTrial trial = try_cupti(found.front(), !driver.empty());
   finding.state = trial.why.empty() ? FindingState::kOk : FindingState::kNote;
   finding.detail = found.front().string();

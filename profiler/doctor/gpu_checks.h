@@ -1,4 +1,5 @@
-// Checks what recording an NVIDIA GPU needs. Only looks for files: loads nothing.
+// Checks what recording an NVIDIA GPU needs. Looks for files; only CUPTI is also loaded, in a child
+// process.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +10,8 @@
 
 namespace stepscope {
 
-// `root` is /, except in tests. All findings are kOk or kNote: without a GPU there is nothing to
-// miss.
+// `root` is /, except in tests. All findings are kOk or kNote, because a machine without a GPU
+// lacks nothing. Thread safety: that of try_cupti().
 Findings check_gpu(const std::filesystem::path& root, const std::vector<TorchInstall>& torches);
 
 }  // namespace stepscope

@@ -14,14 +14,14 @@
 namespace stepscope {
 namespace {
 
-// What libraries say while they are loaded is nobody's concern here.
+// Discards what libraries print while they are loaded.
 void be_quiet() {
   const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
   dup2(nowhere, STDOUT_FILENO);
   dup2(nowhere, STDERR_FILENO);
 }
 
-// A byte, so that an empty answer is one, then the text.
+// Sends one byte, so that an empty text is also an answer, then the text.
 [[noreturn]] void answer(int fd, const std::string& text) {
   const std::string message = "=" + text;
   (void)!write(fd, message.data(), message.size());
@@ -49,7 +49,7 @@ ChildAnswer ask_child(const std::function<std::string()>& work) {
   if (child < 0) return {false, std::strerror(errno)};
   if (child == 0) {
     be_quiet();
-    unsetenv(kSocketVariable);  // nothing to record here, should somebody wrap us
+    unsetenv(kSocketVariable);  // there is nothing to record here, even if we are wrapped
     answer(write_end.get(), work());
   }
   write_end = OwnedFd();

@@ -15,7 +15,7 @@ Result<Installation> ready_installation() {
   const Installation installed = find_installation();
   if (std::filesystem::exists(installed.libstepscope())) return installed;
   return Status::error(ErrorKind::kUnavailable,
-                       installed.libstepscope().string() + ": not there; install Stepscope anew");
+                       installed.libstepscope().string() + ": missing; reinstall Stepscope");
 }
 
 }  // namespace stepscope

@@ -9,10 +9,10 @@ namespace stepscope {
 
 // The installed files and their folders; the same in a build tree.
 struct Installation {
-  std::filesystem::path libraries;  // holds libstepscope.so.0 and stepscope/
+  std::filesystem::path libraries;  // contains libstepscope.so.0 and stepscope/
   std::filesystem::path sources;    // of the hooks, laid out as in the source tree
 
-  // By the name that programs need; the one that they are linked with may not be installed.
+  // Under the name that programs load; the name that they are linked with may not be installed.
   [[nodiscard]] std::filesystem::path libstepscope() const {
     return libraries / "libstepscope.so.0";
   }
@@ -24,15 +24,14 @@ struct Installation {
   [[nodiscard]] std::filesystem::path cmake_package() const {
     return libraries / "cmake" / "Stepscope";
   }
-  // A project of its own.
+  // A separate CMake project.
   [[nodiscard]] std::filesystem::path hook_project() const { return sources / "profiler/hooks"; }
 };
 
-// From the place of the binary, as installed or in the build tree: beside bin/.
+// Derived from the location of the binary, installed or in the build tree: the folders beside bin/.
 Installation find_installation();
 
-// The same for who records with it. Errors: kUnavailable, the library that programs preload is not
-// there.
+// The same, for recording. Errors: kUnavailable, the library that programs preload is missing.
 Result<Installation> ready_installation();
 
 }  // namespace stepscope

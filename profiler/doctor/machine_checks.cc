@@ -36,7 +36,7 @@ Finding check_shared_memory(const fs::path& folder) {
   return {"shared-memory",
           FindingState::kNote,
           "shared memory",
-          "memfd_create is not allowed here; a deleted file takes its place",
+          "memfd_create is not allowed here; a deleted file is used instead",
           {}};
 }
 
@@ -50,11 +50,11 @@ Finding check_pidfd() {
   return {"pidfd",
           FindingState::kNote,
           "watching processes",
-          "no pidfd_open (Linux 5.3): their end is noticed by polling",
+          "no pidfd_open (needs Linux 5.3); polling finds the end of processes instead",
           {}};
 }
 
-// The files are there but cannot be read where the kernel was started with psi=0.
+// If the kernel was started with psi=0, the files exist but cannot be read.
 Finding check_pressure() {
   const OwnedFd file(open("/proc/pressure/memory", O_RDONLY | O_CLOEXEC));
   char first = 0;
@@ -65,12 +65,12 @@ Finding check_pressure() {
       "pressure",
       FindingState::kNote,
       "pressure counters",
-      "the kernel keeps none: memory pressure is judged by page faults alone; they come with psi=1 "
-      "on the kernel's command line",
+      "the kernel keeps none, so memory pressure is judged by page faults alone; to get them, add "
+      "psi=1 to the kernel's command line",
       {}};
 }
 
-// Rings are reserved addresses, an eighth of what the limit leaves (profiler/ring/region.cc).
+// The rings reserve addresses: an eighth of what the limit leaves (profiler/ring/region.cc).
 Finding check_addresses() {
   rlimit limit{};
   const bool unlimited = getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY;

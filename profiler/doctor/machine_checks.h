@@ -5,8 +5,8 @@
 
 namespace stepscope {
 
-// The socket and the shared memory between program and recorder, watching processes, counters of
-// pressure, the limit on addresses.
+// The socket and the shared memory between program and recorder, the watching of processes, the
+// pressure counters, the limit on addresses.
 Findings check_machine();
 
 }  // namespace stepscope

@@ -4,7 +4,7 @@
 
 namespace stepscope {
 
-// "python -c" has the working folder, as an empty entry, first in its path.
+// "python -c" searches the working folder first: an empty entry in its path.
 std::string python_package_folder(const std::string& python, const std::string& package) {
   const CommandResult found = capture(
       {python, "-c",

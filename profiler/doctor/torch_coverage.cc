@@ -13,7 +13,7 @@
 namespace stepscope {
 namespace {
 
-// Those that the phases of C++ programs rest on, and the backward passes of Python's
+// The symbols that the phases of C++ programs and the backward passes of Python programs rely on
 // (preload/phase_symbols.cc).
 constexpr const char* kPhaseSymbols[] = {
     "_ZN5torch8autograd6Engine7executeERKSt6vectorINS0_4EdgeESaIS3_EERKS2_IN2at6TensorESaIS9_EE"
@@ -23,7 +23,7 @@ constexpr const char* kPhaseSymbols[] = {
 
 // --- phases --------------------------------------------------------------------------------------
 
-// "": they are there; else "?" and why it is not known, or why not.
+// "" if the symbols exist; "?" and a reason if that is unknown; else the reason why they do not.
 std::string missing_phase_symbols(const TorchInstall& torch) {
   void* const library = dlopen(torch.library.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {
@@ -46,8 +46,8 @@ Coverage phases_of(const TorchInstall& torch) {
 
 // --- lines ---------------------------------------------------------------------------------------
 
-// Of the Python that imports it, or whose site-packages it is in: "3.11"; "?" if that does not say.
-// Empty if there is none.
+// The version of the Python that imports it, or whose site-packages contain it: "3.11"; "?" if that
+// is unknown. Empty if there is no such Python.
 std::string python_of(const TorchInstall& torch) {
   if (!torch.python.empty()) {
     const std::string version = python_version(torch.python);
@@ -70,17 +70,17 @@ bool is_readable_python(const std::string& version) {
   return is_plain && version_is_at_least(version, "3.10") && !version_is_at_least(version, "3.15");
 }
 
-// In Python by reading the interpreter, in C++ through libdw.
+// Lines of Python are found by reading the interpreter, lines of C++ through libdw.
 Coverage lines_of(const std::string& python) {
   const bool cpp = has_libdw();
-  const std::string no_cpp = "not in C++: libdw.so.1 is not there (Debian: libdw1)";
+  const std::string no_cpp = "not in C++: libdw.so.1 is missing (Debian: libdw1)";
   if (python.empty()) {
     return {"lines", cpp ? CoverageState::kYes : CoverageState::kNo,
-            cpp ? "of what was compiled with -g" : no_cpp};
+            cpp ? "only of code compiled with -g" : no_cpp};
   }
-  if (python == "?") return {"lines", CoverageState::kUnknown, "Python does not say its version"};
+  if (python == "?") return {"lines", CoverageState::kUnknown, "the version of Python is unknown"};
   if (!is_readable_python(python)) {
-    return {"lines", CoverageState::kNo, "need CPython 3.10 to 3.14 with its GIL, not " + python};
+    return {"lines", CoverageState::kNo, "need CPython 3.10 to 3.14 with the GIL, not " + python};
   }
   return {"lines", CoverageState::kYes, cpp ? "" : no_cpp};
 }
@@ -88,11 +88,11 @@ Coverage lines_of(const std::string& python) {
 // --- modules -------------------------------------------------------------------------------------
 
 Coverage modules_of(const TorchInstall& torch, const std::string& python, const Coverage& ops) {
-  if (python.empty()) return {"modules", CoverageState::kNo, "of programs in Python only"};
+  if (python.empty()) return {"modules", CoverageState::kNo, "only of Python programs"};
   if (!version_is_at_least(torch.version, "2.0")) {
     return {"modules", CoverageState::kNo, "need torch 2.0 or newer, which has the hooks"};
   }
-  if (ops.state != CoverageState::kYes) return {"modules", ops.state, "are recorded with ops"};
+  if (ops.state != CoverageState::kYes) return {"modules", ops.state, "are recorded only with ops"};
   return {"modules", CoverageState::kYes, "with stepscope run --modules"};
 }
 

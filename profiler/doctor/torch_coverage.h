@@ -1,4 +1,4 @@
-// What Stepscope records of the programs that load one libtorch.
+// What Stepscope records in programs that load a certain libtorch.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ enum class CoverageState : std::uint8_t {
 struct Coverage {
   const char* id = "";  // for scripts: "ops", "phases", "lines", "modules"
   CoverageState state = CoverageState::kYes;
-  std::string why;  // why not, or what else is needed; empty: nothing to say
+  std::string why;  // why not, or what else is needed; may be empty
 };
 
 struct TorchCoverage {
@@ -26,9 +26,9 @@ struct TorchCoverage {
   std::array<Coverage, 4> parts;  // ops, phases, lines, modules
 };
 
-// `ops`: what was found of its op hooks; the other parts follow from the libtorch, from the Python
-// that imports it, and in part from `ops`. Loads the libtorch in a child process and starts that
-// Python. Thread safety: that of ask_child().
+// `ops`: the part that follows from its op hooks. The other parts follow from the libtorch, from
+// the Python that imports it, and in part from `ops`. Loads the libtorch in a child process and
+// starts that Python. Thread safety: that of ask_child().
 TorchCoverage torch_coverage(const TorchInstall& torch, const Coverage& ops);
 
 }  // namespace stepscope

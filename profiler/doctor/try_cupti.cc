@@ -18,7 +18,7 @@ CuptiTrial load(const std::filesystem::path& path, bool with_driver) {
   if (cupti->get_version(&version) == 0) trial.version = "API version " + std::to_string(version);
   if (!with_driver) return trial;
   if (const auto unknown = find_unknown_record(measure_record_sizes(cupti->next_record))) {
-    trial.why = std::string("is not known to this Stepscope (") + unknown->kind + " records of " +
+    trial.why = std::string("is unknown to this Stepscope (") + unknown->kind + " records of " +
                 std::to_string(unknown->bytes) + " bytes)";
   }
   return trial;

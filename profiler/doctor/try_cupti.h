@@ -7,7 +7,7 @@
 namespace stepscope {
 
 struct CuptiTrial {
-  std::string version;  // "API version 130001"; "" when it does not load
+  std::string version;  // "API version 130001"; "" if it does not load
   std::string why;      // why it is unusable; empty: usable
 };
 

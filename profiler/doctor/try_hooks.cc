@@ -15,7 +15,7 @@ HookTrialResult load_all(const fs::path& hooks, const fs::path& libstepscope,
   if (dlopen(torch.library.c_str(), RTLD_LAZY | RTLD_LOCAL) == nullptr) {
     return {HookTrial::kTorchDoesNotLoad, dlerror()};
   }
-  // Found by its name when the hooks ask for it, as in a wrapped program.
+  // Loaded before the hooks, which then find it by its name, as in a wrapped program.
   if (dlopen(libstepscope.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) {
     return {HookTrial::kRefused, dlerror()};
   }
@@ -32,7 +32,7 @@ HookTrialResult load_all(const fs::path& hooks, const fs::path& libstepscope,
 
 HookTrialResult try_hooks(const fs::path& hooks, const fs::path& libstepscope,
                           const TorchInstall& torch) {
-  // The outcome as a byte, then why.
+  // The outcome as a byte, then the reason.
   const ChildAnswer answer = ask_child([&] {
     const HookTrialResult result = load_all(hooks, libstepscope, torch);
     return static_cast<char>('0' + static_cast<int>(result.outcome)) + result.why;

@@ -22,10 +22,10 @@ constexpr bool kHasSanitizer = __has_feature(address_sanitizer) || __has_feature
 constexpr bool kHasSanitizer = false;
 #endif
 
-// It says which libraries it has.
+// A program that prints which libraries it has loaded.
 const std::vector<std::string> kProgram{"cat", "/proc/self/maps"};
 
-// The lines of `text` that are not in `usual`, as one.
+// The lines of `text` that are not in `usual`, joined into one.
 std::string new_lines(const std::string& text, const std::string& usual) {
   if (text == usual) return {};
   const bool more = text.starts_with(usual);
@@ -64,10 +64,10 @@ PreloadTrialResult try_preload(const Installation& installed) {
   }
   if (tried.exit_code != bare.exit_code) {
     return {PreloadTrial::kFails, kProgram[0] + " ends with code " +
-                                      std::to_string(tried.exit_code) + " where it is loaded"};
+                                      std::to_string(tried.exit_code) + " when it is loaded"};
   }
   if (tried.output.find(file_name_of(named.libstepscope())) == std::string::npos) {
-    return {PreloadTrial::kFails, "the loader leaves it out and does not say why"};
+    return {PreloadTrial::kFails, "the loader does not load it, and does not say why"};
   }
   if (!folder->is_link()) return {};
   return {PreloadTrial::kWorks,

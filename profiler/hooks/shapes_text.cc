@@ -27,7 +27,7 @@ void append_shape(std::string& text, const at::Tensor& tensor) {
   const std::size_t before = text.size();
   try {
     append_list(text, tensor.sizes(), [&](std::int64_t size) { text += std::to_string(size); });
-  } catch (...) {  // nested and symbolic tensors have no plain sizes, and say so by throwing
+  } catch (...) {  // nested and symbolic tensors have no plain sizes and throw
     text.resize(before);
     text += "[]";
   }

@@ -8,7 +8,7 @@
 
 namespace stepscope {
 
-// Only inside a start callback that requested inputs. Valid until the thread's next call.
+// Call only inside a start callback that requested inputs. Valid until the thread's next call.
 std::string_view shapes_text(const at::RecordFunction& fn);
 
 }  // namespace stepscope

@@ -34,20 +34,20 @@ std::int64_t number_of(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() && number >= 0 ? number : -1;
 }
 
-// Of the first variable that says so.
+// The value of the first variable that is set for `fact`.
 std::string_view text_of(const JobVariables& variables, JobFact fact) {
   for (const JobVariable& row : kJobVariables) {
     if (row.fact != fact) continue;
     if (row.tasks != nullptr && number_of(value_of(variables, row.tasks)) <= 1) continue;
     if (row.unless != nullptr && !value_of(variables, row.unless).empty()) continue;
     const std::string_view value = value_of(variables, row.name);
-    // torchrun's run id is "none" unless it was given one.
+    // torchrun's run id is "none" unless the user gives one.
     if (!value.empty() && value != "none" && value != "None") return value;
   }
   return {};
 }
 
-// NAME of a pod NAME-INDEX; "" where the host is called otherwise.
+// NAME of a pod called NAME-INDEX; "" if the host has another form of name.
 std::string_view indexed_job(std::string_view host, std::string_view index) {
   if (index.empty() || host.size() <= index.size() + 1 || !host.ends_with(index)) return {};
   const std::string_view name = host.substr(0, host.size() - index.size());

@@ -1,4 +1,4 @@
-// Which job a process belongs to, and which part of it it is.
+// Identifies the job of a process, and the part of the job that it is.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace stepscope {
 // The variables of kJobVariables that are set, by name.
 using JobVariables = std::map<std::string, std::string, std::less<>>;
 
-// Of a list such as `environ`. Long values are cut.
+// Takes a list such as `environ`. Long values are cut.
 JobVariables job_variables(const char* const* variables);
-// Of the text of /proc/PID/environ.
+// Takes the text of /proc/PID/environ.
 JobVariables job_variables(std::string_view proc_environ);
 
-// Empty, or -1: not known.
+// Fields that are empty or -1 are not known.
 struct JobIdentity {
   std::string job_id;
   std::string job_name;
@@ -31,14 +31,15 @@ struct JobIdentity {
   std::int64_t requeue = -1;
 };
 
-// `host`: an indexed Kubernetes job has no variable with its name, but calls its pods NAME-INDEX.
+// `host` is the host name. An indexed Kubernetes job has no variable with its name, but calls its
+// pods NAME-INDEX.
 JobIdentity identify_job(const JobVariables& variables, std::string_view host);
 
 // The known facts as rows of the store's `meta` (docs/schema.md).
 std::vector<std::pair<std::string, std::string>> identity_meta(const JobIdentity& identity);
 
-// The id of the run: that of its job, and the number of its start where there were several.
-// "" without a job id.
+// The id of the run: the job's id, plus the number of the start if the job was restarted or
+// requeued. "" without a job id.
 std::string run_id(const JobIdentity& identity);
 
 }  // namespace stepscope

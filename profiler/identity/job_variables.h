@@ -1,4 +1,4 @@
-// What launchers and schedulers say about a process of a job: the one table of their variables.
+// The variables by which launchers and schedulers describe a process of a job, in one table.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,15 @@ struct JobVariable {
   JobFact fact;
   const char* name;
   const char* set_by;
-  // Launchers number a single task too, and that one is no rank: the variable counts only where
-  // this one is above 1. nullptr: it always counts.
+  // The variable counts only if this one is above 1: launchers number a single task too, but that
+  // is no rank. nullptr: no such condition.
   const char* tasks = nullptr;
-  // Nor where this one is set. nullptr: it always counts.
+  // The variable counts only if this one is not set. nullptr: no such condition.
   const char* unless = nullptr;
 };
 
-// Of each fact the first variable that is set: what is nearest to the process stands first.
+// For each fact, the first variable that is set counts. Those set closest to the process come
+// first.
 inline constexpr JobVariable kJobVariables[] = {
     {JobFact::kJobId, "SLURM_JOB_ID", "srun"},
     {JobFact::kJobId, "TORCHELASTIC_RUN_ID", "torchrun"},
@@ -39,7 +40,7 @@ inline constexpr JobVariable kJobVariables[] = {
     {JobFact::kNodeRank, "NODE_RANK", "Ray"},
     {JobFact::kNodeRank, "PET_NODE_RANK", "Kubernetes"},
     {JobFact::kNodeRank, "SLURM_NODEID", "srun"},
-    // Of a JobSet, each of several jobs counts its pods from 0.
+    // In a JobSet, each job counts its pods from 0, so the index is no node rank.
     {JobFact::kNodeRank, "JOB_COMPLETION_INDEX", "Kubernetes", nullptr, "JOBSET_NAME"},
     {JobFact::kRank, "RANK", "torchrun"},
     {JobFact::kRank, "SLURM_PROCID", "srun", "SLURM_NTASKS"},

@@ -15,7 +15,7 @@ bool is_plain(char c) {
          c == '_' || c == '-';
 }
 
-// A job's name comes from outside: it must not lead to another folder.
+// The name of a job comes from outside and must not lead to another folder.
 std::string path_part(std::string value) {
   value.resize(std::min(value.size(), kLongestValue));
   std::replace_if(value.begin(), value.end(), [](char c) { return !is_plain(c); }, '_');
@@ -38,8 +38,8 @@ const std::string* value_of(const OutputNames& names, std::string_view placehold
 Status unknown(std::string_view text, std::string_view what) {
   return Status::error(ErrorKind::kUsage,
                        "-o " + std::string(text) + ": " + std::string(what) +
-                           " is no placeholder; use {job}, {host}, {rank}, {node} or {run}, and {{ "
-                           "for a brace");
+                           " is not a placeholder; use {job}, {host}, {rank}, {node} or {run}, and "
+                           "{{ for a brace");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The name of a store with placeholders in it: 'runs/{job}/{host}.db'.
+// Expands placeholders in the name of a store, such as 'runs/{job}/{host}.db'.
 #pragma once
 
 #include <string>
@@ -8,13 +8,14 @@
 
 namespace stepscope {
 
-// What stands for each placeholder. None is empty.
+// The value for each placeholder; never empty.
 struct OutputNames {
   std::string job, host, rank, node, run;
 };
 
-// `text` with {job}, {host}, {rank}, {node} and {run} replaced; {{ and }} are braces. Values become
-// one part of a path: letters, digits, '.', '_' and '-', and no dot at the start. Errors: kUsage.
+// `text` with {job}, {host}, {rank}, {node} and {run} replaced; {{ and }} are braces. Each value
+// becomes a single path component: letters, digits, '.', '_' and '-', with no dot at the start.
+// Errors: kUsage.
 Result<std::string> expand_output(std::string_view text, const OutputNames& names);
 
 }  // namespace stepscope

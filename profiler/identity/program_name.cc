@@ -12,7 +12,7 @@ namespace {
 using Words = std::vector<std::string>;
 using Found = std::optional<ProgramName>;
 
-// They start the program that a later word names.
+// Programs that start another program, which a later word names.
 constexpr std::string_view kLaunchers[] = {
     "accelerate", "catchsegv", "chrt",     "composer",      "conda",    "coverage", "deepspeed",
     "env",        "gdb",       "hatch",    "horovodrun",    "ionice",   "kernprof", "mamba",
@@ -37,7 +37,7 @@ constexpr std::string_view kLaunchingModules[] = {"accelerate.commands.accelerat
                                                   "trace",
                                                   "viztracer"};
 constexpr std::string_view kShells[] = {"sh", "bash", "dash", "zsh", "ksh", "busybox"};
-// What launchers are told to do: `accelerate launch`, `uv run`, `nsys profile`.
+// Subcommands of launchers: `accelerate launch`, `uv run`, `nsys profile`.
 constexpr std::string_view kOrders[] = {"exec", "launch", "profile", "record", "run", "stat"};
 
 template <std::size_t kSize>
@@ -64,7 +64,7 @@ bool is_script(const std::string& word) {
          (word.ends_with(".py") || word.ends_with(".pyc"));
 }
 
-// "pkg.train"
+// Such as "pkg.train".
 bool is_module(const std::string& word) {
   const auto belongs = [](unsigned char c) {
     return c == '.' || c == '_' || (c >= '0' && c <= '9') ||
@@ -78,7 +78,7 @@ ProgramName of_file(const std::string& path) { return {base_name(path), path}; }
 
 Found name_at(const Words& words, std::size_t at);
 
-// A Python or a script among the words from `at` on.
+// The first Python or script among the words from `at` on.
 Found find_script(const Words& words, std::size_t at) {
   for (; at < words.size(); ++at) {
     const std::string& word = words[at];
@@ -91,13 +91,13 @@ Found find_script(const Words& words, std::size_t at) {
   return std::nullopt;
 }
 
-// What may be the program of a launcher: not an option, a number, a variable, an order.
+// Whether a word may be the program of a launcher: it is no option, number, variable or subcommand.
 bool may_be_program(const std::string& word) {
   return !word.empty() && word[0] != '-' && !(word[0] >= '0' && word[0] <= '9') &&
          word.find('=') == std::string::npos && !is_one_of(word, kOrders);
 }
 
-// The program that a launcher starts; its options may have values, and which do is its own affair.
+// The program that a launcher starts. We do not know which of the launcher's options take a value.
 Found find_launched(const Words& words, std::size_t at) {
   if (Found script = find_script(words, at)) return script;
   for (std::size_t i = at; i < words.size(); ++i) {
@@ -108,7 +108,7 @@ Found find_launched(const Words& words, std::size_t at) {
   return std::nullopt;
 }
 
-// A module or a script, or what it launches in its turn.
+// The module or script `found` or, if it is a launcher, the program that it starts.
 Found unless_launcher(ProgramName found, bool launches, const Words& words, std::size_t next) {
   if (launches) {
     if (Found launched = find_launched(words, next)) return launched;
@@ -116,7 +116,7 @@ Found unless_launcher(ProgramName found, bool launches, const Words& words, std:
   return found;
 }
 
-// The options of a Python; see `python --help`.
+// Parses the options of a Python; see `python --help`.
 Found of_python(const Words& words, std::size_t at) {
   const std::string python = base_name(words[at]);
   for (std::size_t i = at + 1; i < words.size(); ++i) {
@@ -148,7 +148,7 @@ Found of_shell(const Words& words, std::size_t at) {
     if (!is_option(words[i])) return of_file(words[i]);
     const bool has_text = words[i][1] != '-' && words[i].ends_with('c') && i + 1 < words.size();
     if (!has_text) continue;
-    // Not parsed: it is a program in its own language. Mostly a plain command is in it.
+    // The text is a shell script, which we do not parse. Usually it contains a plain command.
     std::string text = words[i + 1];
     std::replace_if(
         text.begin(), text.end(),
@@ -172,7 +172,7 @@ Found name_at(const Words& words, std::size_t at) {
 }  // namespace
 
 ProgramName name_program(const std::vector<std::string>& words) {
-  constexpr std::size_t kMostWords = 256;  // the program is long named by then
+  constexpr std::size_t kMostWords = 256;  // the program's name comes long before
   if (words.empty()) return {};
   const std::size_t count = std::min(words.size(), kMostWords);
   const Words first(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count));

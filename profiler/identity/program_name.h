@@ -1,4 +1,4 @@
-// What a run is called: the script, not the interpreter or the launcher in front of it.
+// Names a run after its script, not after the interpreter or launcher in front of it.
 #pragma once
 
 #include <string>
@@ -9,12 +9,13 @@ namespace stepscope {
 struct ProgramName {
   // "train.py"; "pkg.train" of `python -m pkg.train`; "train" of `./build/train`; "python -c".
   std::string name;
-  // Of the script or the program, as the command has it; empty where that names no file.
+  // The path of the script or program, as the command gives it; empty if it names no file.
   std::string path;
 };
 
-// Of a command, program first: looks through Pythons, shells and launchers (torchrun, accelerate,
-// deepspeed, mpirun, srun, env, nice, timeout, numactl, uv, …). Only reads the words.
+// Names the program of a command, given as words, program first. Looks through Pythons, shells and
+// launchers (torchrun, accelerate, deepspeed, mpirun, srun, env, nice, timeout, numactl, uv, …).
+// Accesses no files.
 ProgramName name_program(const std::vector<std::string>& words);
 
 }  // namespace stepscope

@@ -7,9 +7,9 @@ std::vector<std::pair<std::string, std::string>> RankIdentities::add(std::int64_
   if (rank < 0) return {};
   JobIdentity shared = process;
   shared.rank = shared.local_rank = -1;
-  shared.job_name.clear();  // the command has the same, or one that its user gave
+  shared.job_name.clear();  // the command has the same name, or one that the user gave it
   auto meta = identity_meta(shared);
-  // srun numbers one torchrun on each node, which is no rank itself.
+  // srun gives the torchrun on each node a number, which is not a rank.
   if (command_.rank >= 0 && command_.rank != rank) {
     command_.rank = -1;
     meta.emplace_back("rank", "");

@@ -1,5 +1,5 @@
-// What the processes of a run say about the job: a launcher inside the command, such as torchrun,
-// tells its workers more than the command itself was told.
+// Collects what the processes of a run know about the job. A launcher inside the command, such as
+// torchrun, gives its workers more variables than the command itself has.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace stepscope {
 
 class RankIdentities {
  public:
-  // `command`: of the command itself.
+  // `command`: the identity of the command itself.
   explicit RankIdentities(JobIdentity command) : command_(std::move(command)) {}
 
-  // A process with this rank has come, which its environment says more of. Returns the rows of
-  // `meta` to set because of it.
+  // Adds a process with this rank and the identity in its environment. Returns the rows of `meta`
+  // that change.
   std::vector<std::pair<std::string, std::string>> add(std::int64_t rank,
                                                        const JobIdentity& process);
 

@@ -1,5 +1,5 @@
-// The environment variables that change how fast a training program runs, or which part of a job it
-// is.
+// The environment variables that affect the speed of a training program, or identify its part of a
+// job.
 #pragma once
 
 #include <string>
@@ -8,10 +8,12 @@
 
 namespace stepscope {
 
-// Whether a variable is recorded; docs/schema.md has the list. Never one that may hold a secret.
+// Whether a variable is recorded; docs/schema.md has the list. Variables that may hold a secret
+// never are.
 bool is_recorded_variable(std::string_view name);
 
-// Of a list such as `environ`: the recorded ones as "NAME=VALUE", by name. Long values are cut.
+// The recorded variables of a list such as `environ`, as "NAME=VALUE", sorted by name. Long values
+// are cut.
 std::vector<std::string> recorded_environment(const char* const* variables);
 
 }  // namespace stepscope

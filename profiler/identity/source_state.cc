@@ -14,7 +14,7 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
-// "" for what is no regular file: a pipe would be waited for.
+// "" unless `path` is a regular file: reading from a pipe could block.
 std::string first_line(const fs::path& path) {
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored)) return {};
@@ -25,12 +25,12 @@ std::string first_line(const fs::path& path) {
   return line.substr(0, line.find_first_of("\r\n"));
 }
 
-// What follows `key` in `line`; "" where it begins otherwise.
+// The text after `key` in a line that begins with it; else "".
 std::string after(const std::string& line, const std::string& key) {
   return line.starts_with(key) ? line.substr(key.size()) : "";
 }
 
-// A working tree made by `git worktree` and a submodule have a file instead of a folder.
+// In a working tree made by `git worktree`, and in a submodule, .git is a file.
 fs::path git_folder(const fs::path& root) {
   const fs::path git = root / ".git";
   std::error_code ignored;

@@ -1,4 +1,4 @@
-// The version of the program's source: the commit of the git repository that it lies in.
+// The version of the program's source: the commit of the git repository that contains it.
 #pragma once
 
 #include <filesystem>
@@ -12,19 +12,19 @@ namespace stepscope {
 struct SourceState {
   std::filesystem::path root;  // of the working tree
   std::string commit;          // in full; empty: none yet, or unknown
-  std::optional<bool> dirty;   // tracked files were changed since; nothing: unknown
+  std::optional<bool> dirty;   // whether tracked files have changed since; nothing: unknown
 };
 
-// The root of the working tree that `folder` lies in; empty: none.
+// The root of the working tree that contains `folder`; empty: none.
 std::filesystem::path repository_of(const std::filesystem::path& folder);
 
-// What the files of the repository say, without git: never whether it is dirty.
+// Reads the repository's files, without running git. So `dirty` stays unknown.
 SourceState read_source_state(const std::filesystem::path& root);
 
 // Whether `text` is the full name of a commit: 40 or 64 digits.
 bool is_commit(const std::string& text);
 
-// Rows of the store's `meta`: `git_root`, `git_commit`, `git_dirty`, those that are known.
+// The known ones of these rows of the store's `meta`: `git_root`, `git_commit`, `git_dirty`.
 std::vector<std::pair<std::string, std::string>> source_meta(const SourceState& state);
 
 }  // namespace stepscope

@@ -31,9 +31,9 @@ bool is_ignored(int signal) {
   return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-// A blocked signal reaches a signalfd even where it is ignored, as SIGHUP is under nohup. A program
-// that we only wrap may listen to it again, so it gets it; a signal that would end a program that
-// is apart on our account stays ignored.
+// A blocked signal reaches a signalfd even if it is ignored, as SIGHUP is under nohup. A program
+// that we only wrap may handle the signal again, so it is passed on. For a program with its own
+// process group, we would end it ourselves, so an ignored signal stays ignored.
 sigset_t our_signals(bool apart) {
   sigset_t set;
   sigemptyset(&set);
@@ -44,11 +44,10 @@ sigset_t our_signals(bool apart) {
   return set;
 }
 
-// The kernel sends a signal of the terminal's to the whole foreground group: the program has it
-// already, as it has what it sent itself, to its group or to us as its parent. The hang-up is the
-// exception. It goes to the leader of the session alone, SIGHUP and
-// then SIGCONT; the group gets it only when the leader has died, and we live as long as the program
-// does.
+// Whether the program already has the signal: it sent it (to itself, to its group or to us as its
+// parent), or the kernel sent it to the whole foreground group for the terminal. A hang-up is the
+// exception: SIGHUP, then SIGCONT, goes only to the leader of the session. The group gets it when
+// the leader dies, but we live as long as the program.
 bool program_has_it(const signalfd_siginfo& info, pid_t program) {
   if (info.ssi_code <= 0 && static_cast<pid_t>(info.ssi_pid) == program) return true;
   if (info.ssi_code != SI_KERNEL) return false;
@@ -56,7 +55,7 @@ bool program_has_it(const signalfd_siginfo& info, pid_t program) {
   return !hang_up || getsid(0) != getpid();
 }
 
-// In the child, before exec: only what is safe after fork().
+// Runs in the child before exec, so it may only do what is safe after fork().
 void set_up(const ChildSetup& setup, pid_t parent, sigset_t& mask) {
   if (setup.apart) {
     sigemptyset(&mask);
@@ -64,7 +63,7 @@ void set_up(const ChildSetup& setup, pid_t parent, sigset_t& mask) {
     signal(SIGPIPE, SIG_DFL);
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(127);  // it died before we asked to be told
+    if (getppid() != parent) _exit(127);  // the parent died before prctl() took effect
     const int nothing = open("/dev/null", O_RDONLY);
     if (nothing > STDERR_FILENO) {
       dup2(nothing, STDIN_FILENO);
@@ -104,7 +103,7 @@ Environment environment_for(const ProgramFile& program, const std::string& socke
                           {"PYTHONPATH", variable("PYTHONPATH").empty()
                                              ? python_folder
                                              : joined(python_folder, variable("PYTHONPATH"))}};
-  // NVTX knows one tool; where the user has named another, that one stays.
+  // NVTX supports only one tool. If the user has named another, that one stays.
   if (variable("NVTX_INJECTION64_PATH").empty()) {
     environment.push_back({"NVTX_INJECTION64_PATH", library});
   }
@@ -123,7 +122,7 @@ Result<Child> Child::start(const std::vector<std::string>& arguments,
   OwnedFd write_end(report[1]);
   const sigset_t ours = our_signals(setup.apart);
   sigset_t before;
-  sigprocmask(SIG_BLOCK, &ours, &before);  // as it was, for the program
+  sigprocmask(SIG_BLOCK, &ours, &before);  // the program gets the mask as it was
   OwnedFd signals(signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK));
 
   const pid_t parent = getpid();
@@ -141,11 +140,12 @@ Result<Child> Child::start(const std::vector<std::string>& arguments,
     if (setup.apart) sigprocmask(SIG_SETMASK, &before, nullptr);
     return exec_failed(arguments[0], error);
   }
-  // From here on the recorder's own: a full disk is an error it can tell, not its death.
+  // From here on, for the recorder itself: writing past a size limit or to a closed pipe is an
+  // error that it can report, instead of its death.
   signal(SIGXFSZ, SIG_IGN);
   signal(SIGPIPE, SIG_IGN);
   if (!setup.apart) return Child(pid, std::move(signals), std::nullopt);
-  setpgid(pid, pid);  // the child does so too; who comes first does not matter
+  setpgid(pid, pid);  // the child does so too; either may come first
   return Child(pid, std::move(signals), before);
 }
 

@@ -1,4 +1,4 @@
-// The wrapped program as a child process: started with the environment that recording needs, and
+// The wrapped program as a child process: started with the environment that recording needs,
 // otherwise exactly as without us.
 #pragma once
 
@@ -22,32 +22,33 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 
 // The environment variables for the program: the recorder's socket, the library to preload (after
 // the user's own, and after a sanitizer's runtime, which must come first), the Python hooks. Both
-// paths as named by PreloadFolder.
+// paths are those of PreloadFolder.
 Environment environment_for(const ProgramFile& program, const std::string& socket,
                             const std::string& library, const std::string& python_folder);
 
-// Other differences from a program started by a shell.
+// Further differences from a program started by a shell.
 struct ChildSetup {
-  // In its own process group, which end_group() ends; its standard input is empty, it inherits no
-  // blocked or ignored signals from our handling, it is killed when the process that started it
-  // dies, and our signal handling is restored when the Child is destroyed. Signals that we ignore
-  // (SIGHUP under nohup) stay ignored.
+  // Starts it in its own process group, which end_group() ends. Its standard input is empty, it
+  // inherits no signals that we block or ignore for our own purposes, and it is killed when the
+  // process that started it dies. Our signal mask is restored when the Child is destroyed. Signals
+  // that were ignored before (SIGHUP under nohup) stay ignored.
   bool apart = false;
-  int output = -1;  // what becomes its standard output; -1: ours
-  int error = -1;   // the same of standard error
-  std::int64_t address_limit =
-      0;  // bytes that each of its processes may map, as `ulimit -v`; 0: as we
+  int output = -1;  // its standard output; -1: ours
+  int error = -1;   // its standard error; -1: ours
+  // Bytes that each of its processes may map, as with `ulimit -v`; 0: our own limit.
+  std::int64_t address_limit = 0;
 };
 
 struct ChildEnd {
   int wait_status = 0;  // see waitpid(2)
-  rusage usage{};       // of it and its awaited children; ru_maxrss is that of the largest
+  rusage usage{};       // of the program and its awaited children; ru_maxrss is the largest one's
 };
 
 class Child {
  public:
-  // Starts `arguments` (program first) with `environment` added to that of this process. From now
-  // on, this object receives the signals sent to us by users or the system. Errors: kIo, kNotFound.
+  // Starts `arguments` (program first) with `environment` added to the environment of this process.
+  // From now on, this object receives the signals that users or the system send to us. Errors: kIo,
+  // kNotFound.
   static Result<Child> start(const std::vector<std::string>& arguments,
                              const Environment& environment, const ChildSetup& setup = {});
   ~Child();
@@ -57,15 +58,15 @@ class Child {
   [[nodiscard]] pid_t pid() const { return pid_; }
   // Readable when signals() has work to do.
   [[nodiscard]] int fd() const { return signals_.get(); }
-  // Forwards signals sent only to us: those of another process, and the terminal's hang-up if we
-  // lead the session. The program has already received what the terminal sent to the foreground
+  // Forwards signals that only we received: those of another process, and the terminal's hang-up if
+  // we lead the session. The program has already received what the terminal sent to the foreground
   // group.
   void pass_signals_on() const;
-  // Alternative to forwarding: the next signal sent to us, except SIGCHLD; 0: none.
+  // The alternative to forwarding: returns the next signal sent to us, except SIGCHLD; 0: none.
   [[nodiscard]] int take_signal() const;
   // Sends `signal` to its whole group. Only for a child in its own group.
   void end_group(int signal) const;
-  // How it ended, returned once after its end.
+  // How the program ended; returned once, after its end.
   [[nodiscard]] std::optional<ChildEnd> ended() const;
 
  private:
@@ -77,7 +78,8 @@ class Child {
   std::optional<sigset_t> before_;  // our earlier signal mask; nothing: unchanged
 };
 
-// Of waitpid()'s status, as a shell has it: 128 + N when signal N killed the program.
+// The exit code that a shell would give for waitpid()'s status: 128 + N if signal N killed the
+// program.
 int exit_code_of(int wait_status);
 
 }  // namespace stepscope

@@ -27,8 +27,8 @@ bool is_number(const std::string& name) {
   return !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// Whether another process was started with `path` in its environment. Of those that we may not look
-// into nothing is known; they are other users'.
+// Whether another process was started with `path` in its environment. Processes of other users,
+// which we may not read, are ignored.
 bool is_in_some_environment(const std::string& path) {
   const std::string self = std::to_string(getpid());
   std::error_code error;
@@ -41,7 +41,7 @@ bool is_in_some_environment(const std::string& path) {
   return false;
 }
 
-// A folder that everybody may enter and only we may change; empty: none can be made in `parent`.
+// A folder that everybody may enter and only we may change; empty if none can be made in `parent`.
 fs::path make_open_folder(const char* parent) {
   if (parent == nullptr || *parent != '/' || !can_be_preloaded(parent)) return {};
   std::string name = std::string(parent) + "/stepscope-XXXXXX";
@@ -69,9 +69,9 @@ Result<PreloadFolder> PreloadFolder::open(const fs::path& libraries) {
   }
   return Status::error(ErrorKind::kIo,
                        libraries.string() +
-                           ": cannot be preloaded: its path holds a space, a colon or a '$', and "
-                           "no link to it can be made in TMPDIR, /tmp, /dev/shm or /var/tmp (" +
-                           std::strerror(errno) + "); install Stepscope in another place");
+                           ": cannot be preloaded: its path has a space, a colon or a '$', and "
+                           "no link to it can be created in TMPDIR, /tmp, /dev/shm or /var/tmp (" +
+                           std::strerror(errno) + "); install Stepscope elsewhere");
 }
 
 PreloadFolder::PreloadFolder(fs::path path, fs::path made)

@@ -1,11 +1,10 @@
-// A name for the folder of our libraries that works unquoted in LD_PRELOAD, PYTHONPATH and
-// dlopen(). ld.so splits LD_PRELOAD at spaces and colons and replaces $ORIGIN and its like, and
-// Python splits PYTHONPATH at colons; none of them has a way to quote.
+// A path to the folder of our libraries that works unquoted in LD_PRELOAD, PYTHONPATH and dlopen().
+// ld.so splits LD_PRELOAD at spaces and colons and replaces $ORIGIN and the like, and Python splits
+// PYTHONPATH at colons; none of them supports quoting.
 //
-// The name is the folder's own wherever possible. Otherwise it is a symbolic link in a folder that
-// is made for it in TMPDIR, /tmp, /dev/shm or /var/tmp. Unlike the socket's, that folder is open to
-// other users: a program may change its user, and ld.so would then print that it cannot find the
-// library.
+// It is the folder's own path if that works. Otherwise it is a symbolic link in a new folder in
+// TMPDIR, /tmp, /dev/shm or /var/tmp. Unlike the socket's, that folder is open to other users: a
+// program may change its user, and ld.so would then print that it cannot find the library.
 //
 // Thread safety: none.
 #pragma once
@@ -17,15 +16,15 @@
 
 namespace stepscope {
 
-// Whether a path can be named to ld.so and Python.
+// Whether ld.so and Python can be given this path.
 bool can_be_preloaded(std::string_view path);
 
 class PreloadFolder {
  public:
-  // Errors: kIo, a link is needed and cannot be made anywhere.
+  // Errors: kIo if a link is needed and cannot be made anywhere.
   static Result<PreloadFolder> open(const std::filesystem::path& libraries);
   // Removes the link, if any, unless some process still has it in its environment: programs that
-  // this process starts later need it, too. Then the link stays until someone cleans up.
+  // such a process starts later need it too. Then the link stays until someone removes it.
   ~PreloadFolder();
   PreloadFolder(PreloadFolder&& other) noexcept;
   PreloadFolder& operator=(PreloadFolder&&) = delete;

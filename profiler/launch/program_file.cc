@@ -21,7 +21,7 @@ constexpr Elf64_Half kOwnMachine = EM_X86_64;
 constexpr Elf64_Half kOwnMachine = EM_AARCH64;
 #endif
 
-constexpr int kMostInterpreters = 4;  // the kernel's own limit for scripts of scripts
+constexpr int kMostInterpreters = 4;  // the kernel's own limit for nested interpreters
 
 Status not_found(const std::string& name) {
   return Status::error(ErrorKind::kNotFound, name + ": no such program; is it in PATH?");
@@ -48,7 +48,7 @@ Result<fs::path> find_in_path(const std::string& name) {
   }
 }
 
-// Random access to the parts of a file; false past its end.
+// Reads parts of a file at any offset; returns false past its end.
 class File {
  public:
   explicit File(const fs::path& path) : stream_(path, std::ios::binary) {}
@@ -80,7 +80,7 @@ std::vector<Elf64_Phdr> program_headers(File& file, const Elf64_Ehdr& elf) {
   return headers;
 }
 
-// A virtual address as a place in the file.
+// Converts a virtual address to a file offset.
 std::uint64_t offset_of(const std::vector<Elf64_Phdr>& headers, std::uint64_t address) {
   for (const Elf64_Phdr& header : headers) {
     if (header.p_type == PT_LOAD && header.p_vaddr <= address &&
@@ -152,7 +152,7 @@ Result<ProgramFile> inspect_program(const std::string& name) {
       if (program.ok()) program->path = *find_in_path(name);
       return program;
     }
-    if (!head.starts_with("#!")) return ProgramFile{*path, false, {}};  // the shell's to run
+    if (!head.starts_with("#!")) return ProgramFile{*path, false, {}};  // for the shell to run
     next = interpreter_of(head);
     if (next.empty()) break;
   }

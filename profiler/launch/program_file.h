@@ -1,4 +1,4 @@
-// Examines a program before it is started: can it be wrapped at all?
+// Examines a program before it starts, to see whether it can be wrapped.
 #pragma once
 
 #include <filesystem>
@@ -14,9 +14,9 @@ struct ProgramFile {
   std::string sanitizer;   // "libasan.so.8": must be the first library; else ""
 };
 
-// Finds `name` as execvp() would and reads its ELF header; a script is looked at through its
-// interpreter. Errors, with what a shell would say: kNotFound; kBadInput (cannot be executed, built
-// for another kind of machine).
+// Finds `name` as execvp() would and reads its ELF header, or, for a script, that of its
+// interpreter. Errors, worded as in a shell: kNotFound; kBadInput (cannot be executed, built for
+// another kind of machine).
 Result<ProgramFile> inspect_program(const std::string& name);
 
 }  // namespace stepscope

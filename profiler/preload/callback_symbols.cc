@@ -1,10 +1,10 @@
-// The header-free layer: what a callback costs libtorch.
+// The header-free layer: avoids the cost that callbacks cause inside libtorch.
 //
-// Whenever libtorch sets the state of a thread it looks up all callbacks anew, for each of its ten
-// kinds of scope, with an allocation for each that has one. It does so twice for each node of a
-// backward pass, though the state it sets is as a rule the one that the thread has: a third of what
-// recording ops would cost a training of small ones. While ops are recorded, what would change
-// nothing is left out; else everything is as it was.
+// Whenever libtorch sets the callback state of a thread, it looks up all callbacks again for each
+// of its ten kinds of scope, with an allocation for each kind that has one. It does so twice for
+// each node of a backward pass, although the thread usually has the same state already. For a
+// training with small ops, this is a third of the cost of recording ops. While ops are recorded,
+// calls that would change nothing are skipped; otherwise every call goes through.
 #include "profiler/preload/original.h"
 #include "profiler/session/session.h"
 #include "stepscope/c_api.h"

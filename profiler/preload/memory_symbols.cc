@@ -1,8 +1,8 @@
-// The header-free layer: the memory of tensors. libc10's allocators tell their own reporters of
-// every allocation and free, profiled or not, through symbols that a library before it can take.
+// The header-free layer: the memory of tensors. libc10's allocators report every allocation and
+// free, profiled or not, through symbols that a library earlier in the search order can interpose.
 //
-// An allocation may come so early (in a constructor of a library) that libc10's own reporter cannot
-// be found yet; that one only counts, and is then not told.
+// An allocation may come so early (in a library's constructor) that libc10's own reporter cannot be
+// found yet. Then it is counted but not passed on to that reporter.
 #include <cstdint>
 
 #include "profiler/preload/original.h"
@@ -14,7 +14,7 @@ namespace {
 using New = void (*)(void* self, void* pointer, std::size_t bytes);
 using Delete = void (*)(void* self, void* pointer);
 
-// c10::Device: two bytes, passed in a register. Its types are numbers that libtorch keeps.
+// c10::Device: two bytes, passed in a register. libtorch keeps the numbers of its types stable.
 struct Device {
   std::int8_t type;
   std::int8_t index;
@@ -62,8 +62,8 @@ extern "C" void stepscope_memory_delete(void* self, void* pointer) {
 }
 
 // c10::reportMemoryUsageToProfiler(void* pointer, int64_t bytes, allocated, reserved, c10::Device):
-// of the devices' allocators. `allocated` and `reserved` were int64_t before libtorch 2.0, size_t
-// since.
+// called by the devices' allocators. `allocated` and `reserved` were int64_t before libtorch 2.0,
+// size_t since.
 #define STEPSCOPE_MEMORY_REPORT_1 "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE"
 #define STEPSCOPE_MEMORY_REPORT_2 "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
 

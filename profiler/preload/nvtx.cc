@@ -1,13 +1,13 @@
-// Ranges that a program marks for NVIDIA's tools (NVTX): recorded as what PyTorch calls user
+// Records the ranges that a program marks for NVIDIA's tools (NVTX), as what PyTorch calls user
 // scopes.
 //
-// NVTX is a set of empty functions until a tool fills them. With its first call a program loads the
-// library that NVTX_INJECTION64_PATH names (`stepscope run` has it name this one) and hands it
-// tables of function pointers. The numbers and layouts here are those of NVTX 3, the same since 2;
-// tests/profiler/nvtx_test.cc compares them with NVIDIA's headers where there are any.
+// NVTX functions do nothing until a tool fills them in. With its first NVTX call, a program loads
+// the library named in NVTX_INJECTION64_PATH (`stepscope run` sets it to this library) and passes
+// it tables of function pointers. The numbers and layouts here are those of NVTX 3, unchanged since
+// NVTX 2; tests/profiler/nvtx_test.cc compares them with NVIDIA's headers if available.
 //
-// Recorded: ranges that are pushed and popped, of all domains. Not: marks in time, ranges that may
-// end on another thread (nvtxRangeStart), wide characters, categories, colours and payloads.
+// Recorded: pushed and popped ranges of all domains. Not recorded: instant marks, ranges that may
+// end on another thread (nvtxRangeStart), wide-character names, categories, colours and payloads.
 //
 // Thread safety: all of it. Nothing here throws into the program.
 #include "profiler/preload/nvtx.h"
@@ -25,13 +25,13 @@ namespace {
 
 struct OpenRange {
   const void* domain;
-  std::uint64_t number;  // what the recorder knows it by; 0: it is not recorded
+  std::uint64_t number;  // identifies it to the recorder; 0: not recorded
 };
 
-// Plain data, so that a thread's destructors may still push and pop.
+// Plain data, so that destructors of thread_local objects may still push and pop.
 struct ThreadRanges {
   std::array<OpenRange, 64> open;
-  std::size_t depth;  // may exceed the array: such ranges are counted, and not recorded
+  std::size_t depth;  // may exceed the array: deeper ranges are counted but not recorded
   std::uint64_t last_number;
 };
 constinit thread_local ThreadRanges ranges{};
@@ -57,7 +57,7 @@ int push(const void* domain, const char* name) {
   return static_cast<int>(ranges.depth++);
 }
 
-// The last of this domain: those of several domains need not nest.
+// Pops the last range of this domain; ranges of different domains need not nest.
 int pop(const void* domain) {
   if (ranges.depth > ranges.open.size()) return static_cast<int>(--ranges.depth);
   for (std::size_t i = ranges.depth; i-- > 0;) {
@@ -69,8 +69,8 @@ int pop(const void* domain) {
   return kNoPushPopTracking;
 }
 
-// A text that lives as long as the process: whoever registers one uses it again and again. Null,
-// and so not recorded, where there is no memory for it.
+// A copy of `text` that lives as long as the process, because a registered string is used again and
+// again. Null if memory runs out; then it is not recorded.
 const char* keep(const char* text) noexcept try {
   static constinit std::mutex mutex;
   static auto* const texts = new std::set<std::string>;
@@ -98,7 +98,7 @@ int domain_range_pop(const void* domain) { return pop(domain); }
 const void* domain_create(const char* name) { return keep(name); }
 const void* domain_register_string(const void*, const char* text) { return keep(text); }
 
-// A module's table has an entry for each of its functions, an older library's for fewer.
+// The table of a module has an entry for each of its functions; an older library has fewer.
 class Table {
  public:
   Table(const ExportTableCallbacks& callbacks, Module module) {
@@ -137,7 +137,7 @@ bool inject(GetExportTable get_export_table) {
 
 }  // namespace stepscope::nvtx
 
-// NVTX looks for this name. Not 0: the library is used.
+// NVTX looks for this symbol. A result other than 0 means that the library is used.
 extern "C" STEPSCOPE_API int InitializeInjectionNvtx2(
     stepscope::nvtx::GetExportTable get_export_table) {
   return stepscope::nvtx::inject(get_export_table) ? 1 : 0;

@@ -1,4 +1,4 @@
-// The part of NVTX's tool interface in use, by its numbers; see nvtx.cc.
+// The part of NVTX's tool interface that is used, with its numbers; see nvtx.cc.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ using Function = void (*)();
 // NvtxCallbackModule.
 enum class Module { kCore = 1, kCore2 = 5 };
 
-// NvtxCallbackIdCore and NvtxCallbackIdCore2: places in the modules' tables.
+// NvtxCallbackIdCore and NvtxCallbackIdCore2: indices into the modules' tables.
 inline constexpr unsigned kRangePushEx = 8;
 inline constexpr unsigned kRangePushA = 9;
 inline constexpr unsigned kRangePop = 11;
@@ -26,7 +26,8 @@ inline constexpr unsigned kDomainCreateA = 12;
 inline constexpr std::uint32_t kCallbacks = 1;
 struct ExportTableCallbacks {
   std::size_t struct_size;
-  // Not 0 if the module exists. `table` has `size` pointers to the functions to fill in.
+  // Returns 0 if the module does not exist. `table` has `size` pointers to the functions to fill
+  // in.
   int (*get_module_function_table)(int module, Function*** table, unsigned* size);
 };
 using GetExportTable = const void* (*)(std::uint32_t id);
@@ -46,7 +47,7 @@ inline constexpr std::int32_t kRegisteredMessage = 3;
 
 inline constexpr int kNoPushPopTracking = -2;  // NVTX_NO_PUSH_POP_TRACKING
 
-// Fills NVTX's tables. False when it has no known table.
+// Fills NVTX's tables. Returns false if it has no known table.
 STEPSCOPE_INTERNAL bool inject(GetExportTable get_export_table);
 
 }  // namespace stepscope::nvtx

@@ -11,16 +11,17 @@
 namespace stepscope {
 namespace {
 
-// Something that is loaded already, for dlsym(). Never closed: this is the program's code.
+// A handle for dlsym() of a library that is already loaded. Never closed: it is the program's code.
 void* handle_of(const char* path) { return dlopen(path, RTLD_LAZY | RTLD_NOLOAD); }
 
-// Where the object that holds `address` begins; null: in none (compiled at run time).
+// The base of the object that contains `address`; null: none does (compiled at run time).
 const void* base_of(const void* address) {
   Dl_info info{};
   return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-// This library's or another copy's of it, whose definition would lead back to us.
+// Whether `function` belongs to this library or another copy of it, so that it would lead back to
+// us.
 bool is_stepscopes(const void* function) {
   Dl_info info{};
   if (dladdr(function, &info) == 0) return false;
@@ -34,14 +35,14 @@ void* symbol_in(void* handle, const char* name) {
   return function == nullptr || is_stepscopes(function) ? nullptr : function;
 }
 
-// In the object that calls and what it was linked against.
+// Looks in the calling object and in what it was linked against.
 void* find_for_caller(const char* name, const void* return_address) {
   Dl_info caller{};
   if (dladdr(return_address, &caller) == 0) return nullptr;
   return symbol_in(handle_of(caller.dli_fname), name);
 }
 
-// The only place where memory is needed: where there is none the name is not found.
+// Only this lookup allocates; if memory runs out, the name is not found.
 void* find_anywhere(const char* name) noexcept try {
   if (void* function = find_torch_symbol(name); function != nullptr && !is_stepscopes(function)) {
     return function;

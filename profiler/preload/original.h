@@ -1,13 +1,15 @@
-// Finds the definition that a symbol we export would have without us: libtorch's own.
+// Finds the definition that a symbol which we export would have without us: libtorch's own.
 //
-// A call site that is known costs a few instructions: libtorch calls some of these for each tensor.
+// For a known call site, this costs a few instructions: libtorch calls some of these functions for
+// each tensor.
 //
 // The lookup uses the scope of the caller. A process-wide lookup is not enough: Python loads
-// libtorch RTLD_LOCAL, repaired wheels rename it (libtorch_cpu-1a2b3c4d.so), and a process may hold
-// two. So the caller's own scope comes first; each call site is cached. (A tail call looks like a
-// call from its own caller, whose scope is then used.)
+// libtorch with RTLD_LOCAL, repaired wheels rename it (libtorch_cpu-1a2b3c4d.so), and a process may
+// contain two of them. So the caller's own scope comes first; each call site is cached. (A tail
+// call looks like a call from its own caller, whose scope is then used.)
 //
-// Thread safety: all members; constant-initialised, so that it works before any constructor ran.
+// Thread safety: all members. Constant-initialised, so that it works before any constructor has
+// run.
 #pragma once
 
 #include <array>
@@ -47,7 +49,7 @@ class Original {
  private:
   struct CallSite {
     std::atomic<const void*> return_address{nullptr};
-    std::atomic<void*> function{nullptr};  // null: being looked up
+    std::atomic<void*> function{nullptr};  // null: lookup in progress
   };
   // More than libtorch and a program have for any of these names; further call sites are looked up
   // each time.

@@ -1,8 +1,8 @@
 // The header-free layer: phases of a libtorch program, from symbol names alone.
 //
-// libtorch is not linked -Bsymbolic, so a library that comes before it in the search order and
-// exports the same names sees every call, those through vtables included. Each function here notes
-// a phase and goes on to libtorch's own. One binary serves every libtorch.
+// libtorch is not linked with -Bsymbolic, so a library that comes before it in the search order and
+// exports the same names sees every call, including those through vtables. Each function here
+// records a phase and calls libtorch's own function. One binary serves every libtorch.
 //
 // Argument passing, by the Itanium C++ ABI: a class with a non-trivial copy (at::Tensor,
 // std::vector) is returned through a hidden pointer and passed as a pointer to a copy that the
@@ -17,9 +17,9 @@
 namespace stepscope {
 namespace {
 
-// Stands for at::Tensor and std::vector as a result: returned in memory, made by libtorch in place,
-// never here. Only its non-triviality counts; it is no larger than any of them, so that a compiler
-// that believes in its size (AddressSanitizer checks it) touches nothing beyond.
+// Stands for at::Tensor and std::vector as a result: returned in memory, where libtorch constructs
+// it, never we. Only its non-triviality matters. It is no larger than any of them, so that code
+// which relies on its size (AddressSanitizer checks it) touches nothing beyond.
 class Returned {
  public:
   Returned(const Returned&);  // not defined: copies are always elided
@@ -29,7 +29,8 @@ class Returned {
   char storage_[1];
 };
 
-// Notes `kind` for the life of the object; also when libtorch or the user's closure throws.
+// Records the phase `kind` for the life of the object, even if libtorch or the user's closure
+// throws.
 class PhaseGuard {
  public:
   explicit PhaseGuard(PhaseKind kind, std::string_view name = {}) : phase_(begin(kind, name)) {}
@@ -40,19 +41,19 @@ class PhaseGuard {
  private:
   static OpenPhase begin(PhaseKind kind, std::string_view name) {
     Session& session = Session::get();
-    session.torch_is_loaded(false);  // the first we hear of a libtorch that was loaded late
+    session.torch_is_loaded(false);  // the first sign of a libtorch that was loaded late
     return session.begin_phase(kind, name);
   }
 
   OpenPhase phase_;
 };
 
-// An instant that says in which mode a model is from now on.
+// Records an instant: the mode of a model from now on.
 void mark_mode(bool training) {
   const PhaseGuard mark(PhaseKind::kScope, training ? "train()" : "eval()");
 }
 
-// train() calls itself for each submodule.
+// Needed because train() calls itself for each submodule.
 thread_local bool changing_mode = false;
 
 class ModeChange {
@@ -66,7 +67,7 @@ class ModeChange {
 // std::function<at::Tensor()>, whose layout does not depend on its result.
 using Closure = std::function<Returned()>;
 
-// The same closure, its calls noted; empty like `closure`, which must outlive it.
+// A closure that records its calls of `closure`, which must outlive it; empty if `closure` is.
 Closure noted(const Closure& closure) {
   if (!closure) return {};
   return [&closure]() -> Returned {
@@ -99,8 +100,8 @@ STEPSCOPE_OPTIMIZER_STEP(Adagrad, "_ZN5torch5optim7Adagrad4stepESt8functionIFN2a
 STEPSCOPE_OPTIMIZER_STEP(RMSprop, "_ZN5torch5optim7RMSprop4stepESt8functionIFN2at6TensorEvEE")
 
 // An override of Sampler::next(size_t batch_size) -> optional<BatchRequest>, the first thing that a
-// torch::data loader does for a batch. Where it has no workers, and with some for the batches
-// ahead, on the loop's own thread.
+// torch::data loader does for a batch. It runs on the loop's own thread: without workers for each
+// batch, with workers for the batches ahead.
 #define STEPSCOPE_SAMPLER_NEXT(Name, mangled)                                                   \
   extern "C" STEPSCOPE_API stepscope::Returned stepscope_sampler_##Name(                        \
       void*, std::size_t) __asm__(mangled);                                                     \
@@ -120,7 +121,7 @@ STEPSCOPE_SAMPLER_NEXT(DistributedRandom,
 STEPSCOPE_SAMPLER_NEXT(DistributedSequential,
                        "_ZN5torch4data8samplers28DistributedSequentialSampler4nextEm")
 
-// An overload of OutputArchive::save_to(target): what torch::save() ends in.
+// An overload of OutputArchive::save_to(target), which torch::save() calls last.
 #define STEPSCOPE_SAVE_TO(Target, mangled)                                                   \
   extern "C" STEPSCOPE_API void stepscope_save_to_##Target(void*, void*) __asm__(mangled);   \
   extern "C" void stepscope_save_to_##Target(void* self, void* target) {                     \
@@ -140,8 +141,8 @@ STEPSCOPE_SAVE_TO(Function, "_ZN5torch9serialize13OutputArchive7save_toERKSt8fun
 #define STEPSCOPE_MODULE_TRAIN "_ZN5torch2nn6Module5trainEb"
 #define STEPSCOPE_MODULE_IS_TRAINING "_ZNK5torch2nn6Module11is_trainingEv"
 
-// Module::train(bool on), which eval() calls too; virtual, so that it is called for a model of any
-// class. Marked where the outermost call changes the mode: some loops call it before each step.
+// Module::train(bool on), which eval() calls too. It is virtual, so this sees models of any class.
+// Marked only if the outermost call changes the mode, because some loops call it before each step.
 extern "C" STEPSCOPE_API void stepscope_module_train(void*, bool) __asm__(STEPSCOPE_MODULE_TRAIN);
 extern "C" void stepscope_module_train(void* self, bool on) {
   static constinit stepscope::Original original(STEPSCOPE_MODULE_TRAIN);
@@ -185,7 +186,7 @@ extern "C" void stepscope_zero_grad_bool(void* self, bool set_to_none) {
 }
 
 // Engine::execute(roots, inputs, keep_graph, create_graph, accumulate_grad, outputs) ->
-// variable_list: a whole backward pass, and the only way into one.
+// variable_list: a whole backward pass; there is no other entry to one.
 extern "C" STEPSCOPE_API stepscope::Returned stepscope_engine_execute(
     void*, const void*, const void*, bool, bool, bool,
     const void*) __asm__(STEPSCOPE_ENGINE_EXECUTE);

@@ -1,8 +1,9 @@
-// Before main() and at exit: where a wrapped program that was linked against libtorch is joined to
-// the recording. (A Python program is joined when it has imported torch: stepscope_torch_loaded().)
+// Before main(), joins a wrapped program that was linked against libtorch to the recording; at
+// exit, notes its exit code. (A Python program joins once it has imported torch:
+// stepscope_torch_loaded().)
 //
-// Not in a constructor of this library: those of libtorch may run later, and a hook that is active
-// before them crashes. When main() begins, all have run.
+// Joining must not happen in a constructor of this library: those of libtorch may run later, and a
+// hook that is active before them crashes. When main() begins, all have run.
 #include <dlfcn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,8 +30,8 @@ int joined_main(int argc, char** argv, char** environment) {
   return program_main(argc, argv, environment);
 }
 
-// Before there are other threads: a race detector in the program does not see how this library,
-// which is not built with it, makes its objects safely.
+// Runs before there are other threads: a race detector in the program cannot see that this library,
+// which is not built with it, constructs its objects safely.
 __attribute__((constructor)) void make_what_all_threads_share() {
   (void)stepscope::Session::get();
   (void)stepscope::ring_registry();
@@ -42,13 +43,14 @@ void mark_exit(int code, void*) { stepscope::Session::get().mark_exit(code); }
 using Exit = void (*)(int);
 Exit next_exit;
 
-// Registered first and so called last, after the exit handlers and static objects of the program.
+// Registered first and therefore called last, after the program's exit handlers and static
+// destructors.
 __attribute__((constructor)) void see_exits() {
   on_exit(mark_exit, nullptr);
   next_exit = reinterpret_cast<Exit>(dlsym(RTLD_NEXT, "_exit"));
 }
 
-// How Python ends a process that it forked, a loader's worker for one: without exit handlers.
+// Without exit handlers. Python ends its forked processes, such as loader workers, this way.
 [[noreturn]] void exit_at_once(int code) {
   mark_exit(code, nullptr);
   if (next_exit != nullptr) next_exit(code);

@@ -1,9 +1,10 @@
-// The marks of the C interface as functions of CPython's own. A call through ctypes takes some
-// 0.5 µs, and several where the caches are cold, as they are once a step: time that the program
-// waits and that lies outside of the wait's marks. A call of these takes a tenth.
+// The marks of the C interface as built-in functions of CPython. A call through ctypes takes about
+// 0.5 µs, and several with cold caches, which is the case once per step. The program waits during
+// that time, and it lies outside the marks of the wait. A call of a built-in function takes a tenth
+// of it.
 //
-// Without Python's headers: what is used is in its stable ABI (PEP 384), the same in every version,
-// and is found by name in the process.
+// Does not use Python's headers: all functions are in its stable ABI (PEP 384), the same in every
+// version, and are found by name in the process.
 #include <dlfcn.h>
 #include <sys/types.h>
 
@@ -27,19 +28,19 @@ struct Method {
 };
 constexpr int kOneArgument = 0x0008;  // METH_O
 
-// What the interpreter in this process has of it.
+// The functions of the interpreter in this process.
 class Interpreter {
  public:
   int (*as_bytes)(Object*, char** data, ssize_t* size) = nullptr;  // 0, or raises TypeError
   Object* (*make_bytes)(const char* data, ssize_t size) = nullptr;
   long (*as_long)(Object*) = nullptr;  // -1, and raises TypeError
   Object* (*make_function)(Method*, Object* self, Object* module) = nullptr;
-  void (*hold)(Object*) = nullptr;     // one more reference
-  void (*release)(Object*) = nullptr;  // one less
+  void (*hold)(Object*) = nullptr;     // adds a reference
+  void (*release)(Object*) = nullptr;  // removes a reference
   Object* (*make_long)(long) = nullptr;
-  Object* (*call)(Object*, Object*, ...) = nullptr;  // with objects, up to a null
+  Object* (*call)(Object*, Object*, ...) = nullptr;  // takes objects, up to a null
   void (*clear_error)() = nullptr;
-  int (*call_later)(int (*)(void*), void*) = nullptr;  // soon, on the main thread
+  int (*call_later)(int (*)(void*), void*) = nullptr;  // runs soon, on the main thread
   Object* none = nullptr;
 
   [[nodiscard]] bool is_there() const { return is_there_; }
@@ -73,7 +74,7 @@ class Interpreter {
   bool is_there_ = true;
 };
 
-// bytes, a label, to bytes, an open phase. Anything else is a TypeError.
+// Takes bytes (a label), returns bytes (an open phase). Anything else is a TypeError.
 template <stepscope_phase (*Begin)(const char*, size_t)>
 Object* begin(Object*, Object* label) {
   const Interpreter& python = Interpreter::get();
@@ -84,7 +85,7 @@ Object* begin(Object*, Object* label) {
   return python.make_bytes(reinterpret_cast<const char*>(&phase), sizeof(phase));
 }
 
-// bytes, an open phase, to None.
+// Takes bytes (an open phase), returns None.
 template <void (*End)(const stepscope_phase*)>
 Object* end(Object*, Object* open) {
   const Interpreter& python = Interpreter::get();
@@ -100,7 +101,7 @@ Object* end(Object*, Object* open) {
   return python.none;
 }
 
-// One whose name says nothing.
+// For phases without a name.
 template <stepscope_phase (*Begin)()>
 stepscope_phase unnamed(const char*, size_t) {
   return Begin();
@@ -108,7 +109,7 @@ stepscope_phase unnamed(const char*, size_t) {
 void end_input(const stepscope_phase* phase) { stepscope_end_input(phase, 0); }
 void end_of_input(const stepscope_phase* phase) { stepscope_end_input(phase, 1); }
 
-// int to None.
+// Takes an int, returns None.
 template <void (*Tell)(std::int64_t)>
 Object* tell(Object*, Object* number) {
   const Interpreter& python = Interpreter::get();
@@ -124,7 +125,8 @@ Object* none_of(const Interpreter& python) {
   return python.none;
 }
 
-// bytes, the label of a module, to an int, the depth of its call; None: not recorded now.
+// Takes bytes (the label of a module), returns an int (the depth of its call); None: not recorded
+// now.
 Object* begin_module(Object*, Object* label) {
   const Interpreter& python = Interpreter::get();
   char* text = nullptr;
@@ -134,7 +136,7 @@ Object* begin_module(Object*, Object* label) {
   return depth < 0 ? none_of(python) : python.make_long(depth);
 }
 
-// What begin_module() returned, an int.
+// Takes the int that begin_module() returned.
 Object* end_module(Object*, Object* depth) {
   const Interpreter& python = Interpreter::get();
   const long value = python.as_long(depth);
@@ -143,10 +145,10 @@ Object* end_module(Object*, Object* depth) {
   return none_of(python);
 }
 
-// Of watch_ops(); null: none. Guarded by the interpreter's lock.
+// The callable passed to watch_ops(); null: none. Guarded by the interpreter's lock.
 Object* watcher = nullptr;
 
-// On the main thread, between two of its instructions.
+// Runs on the main thread, between two Python instructions.
 int tell_watcher(void*) {
   const Interpreter& python = Interpreter::get();
   if (watcher == nullptr) return 0;
@@ -162,11 +164,12 @@ int tell_watcher(void*) {
   return 0;
 }
 
-// Called from where ops are switched, on any thread, with or without the interpreter's lock.
+// Called when ops are switched on or off, on any thread, with or without the interpreter's lock.
 void ops_changed() { Interpreter::get().call_later(&tell_watcher, nullptr); }
 
-// A callable, to None. It is called on the main thread with 1 when the recording of ops has begun,
-// and at once where it has; with 0 when it has ended. It may not raise. Replaces an earlier one.
+// Takes a callable, returns None. The callable is called on the main thread: with 1 when the
+// recording of ops has begun (at once if it already has), with 0 when it has ended. It must not
+// raise. Replaces an earlier one.
 Object* watch_ops(Object*, Object* callable) {
   const Interpreter& python = Interpreter::get();
   Object* const before = watcher;
@@ -178,7 +181,7 @@ Object* watch_ops(Object*, Object* callable) {
   return none_of(python);
 }
 
-// CPython keeps pointers to these as long as there are functions.
+// Static, because CPython keeps pointers to these as long as the functions exist.
 std::array<Method, 17> methods = {{
     {"begin_scope", begin<stepscope_begin_scope>, kOneArgument, nullptr},
     {"end_scope", end<stepscope_end_scope>, kOneArgument, nullptr},

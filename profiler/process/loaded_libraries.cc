@@ -12,7 +12,7 @@ std::vector<std::string> loaded_library_paths() {
     std::vector<std::string> paths;
     bool out_of_memory = false;
   } found;
-  // No exception may pass the C library's frame, which belongs to another unwinder.
+  // No exception may propagate through the C library's frame, which belongs to another unwinder.
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* data) noexcept {
         auto& to = *static_cast<Found*>(data);

@@ -7,7 +7,7 @@
 
 namespace stepscope {
 
-// The files of the libraries in this process, in the order of their loading.
+// The files of the libraries in this process, in load order.
 std::vector<std::string> loaded_library_paths();
 
 // The path of a library in this process whose file name begins with `prefix`; empty: there is none.

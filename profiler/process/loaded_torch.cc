@@ -31,7 +31,7 @@ bool is_named_like_torch(const std::string& path) {
          (file[stem.size()] == '.' || file[stem.size()] == '-');
 }
 
-// Itself, not one of the libraries that it was linked against.
+// Whether the library itself exports it, not one of those it was linked against.
 bool exports_torch(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return false;
@@ -45,8 +45,8 @@ bool exports_torch(const std::string& path) {
 
 // at::show_config() names the build's settings, TORCH_VERSION among them, in every libtorch
 // since 1.8. Libraries built with the old std::string (PyPI wheels up to 2.6) export it under
-// another name. Their string is one pointer to the characters; it is left alone, as it belongs to
-// code that we cannot call.
+// another name. Their string is one pointer to the characters. We do not free it, because we cannot
+// call its code.
 std::string build_settings(void* torch) {
   if (void* symbol = dlsym(torch, kShowConfig)) {
     return reinterpret_cast<std::string (*)()>(symbol)();

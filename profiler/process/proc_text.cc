@@ -12,7 +12,7 @@ constexpr std::string_view kDigits = "0123456789";
 
 }  // namespace
 
-// Not by iterators, which throw when a read fails, as it does when the process ends.
+// Does not use iterators: they throw when a read fails, which happens when the process ends.
 std::string read_proc_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text;

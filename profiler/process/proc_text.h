@@ -1,6 +1,7 @@
 // Reads the text files of /proc; see proc(5).
 //
-// Whatever a file holds, and whether it is there, nothing throws but for a lack of memory.
+// Nothing here throws, whatever a file contains and even if it is missing, except when memory runs
+// out.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +12,21 @@
 
 namespace stepscope {
 
-// The whole file; "" where it cannot be read, less where its process ends meanwhile.
+// The whole file; "" if it cannot be read; only part of it if its process ends meanwhile.
 std::string read_proc_file(const std::string& path);
 
-// Separated by spaces and line ends.
+// The words of `text`, which spaces and line ends separate.
 std::vector<std::string_view> words_in(std::string_view text);
 
-// The fields of a process's or a thread's file `stat` (proc_pid_stat(5)) from the third on, which
-// is 0 here: those after the name, which may hold anything. Empty where the text is none.
+// The fields of a `stat` file of a process or thread (proc_pid_stat(5)) that come after the name,
+// which may contain anything: its third field has index 0 here. Empty if `text` is not a stat file.
 std::vector<std::string_view> stat_fields(std::string_view text);
 
-// The first run of digits; 0 where there is none.
+// The number in the first run of digits; 0 if there is none.
 std::int64_t number_in(std::string_view text);
 
 // The number in the line that begins with `key`: 123 for "VmPeak:" and "VmPeak:   123 kB". Nothing
-// without such a line, or with one that holds no number.
+// if there is no such line, or if it has no number.
 std::optional<std::int64_t> number_in_line(std::string_view text, std::string_view key);
 
 }  // namespace stepscope

@@ -1,4 +1,4 @@
-// Threads of the recorder take none of the program's signals.
+// Keeps the program's signals away from the recorder's threads.
 #pragma once
 
 #include <pthread.h>
@@ -6,7 +6,8 @@
 
 namespace stepscope {
 
-// Blocks all signals of this thread while it lives. Threads started meanwhile inherit that.
+// Blocks all signals of the calling thread during this object's life. Threads started meanwhile
+// inherit the mask.
 class BlockedSignals {
  public:
   BlockedSignals() {

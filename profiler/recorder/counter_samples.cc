@@ -8,7 +8,7 @@
 namespace stepscope {
 namespace {
 
-// `gpu`: as in Sample.
+// `gpu` is Sample::gpu.
 Status store_readings(TraceWriter& writer, ProcessId process, const std::vector<Reading>& readings,
                       SessionTime at, std::int64_t gpu = -1) {
   std::vector<Sample> samples;

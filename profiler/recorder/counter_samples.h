@@ -1,4 +1,4 @@
-// Counters as samples of a store: of one recorded process, of the machine, of its GPUs.
+// Writes counters to a store: those of one recorded process, of the machine, and of its GPUs.
 #pragma once
 
 #include <sys/types.h>
@@ -16,11 +16,12 @@
 
 namespace stepscope {
 
-// Of one process: CPU, memory, disk, and what its tensors hold. Thread safety: none.
+// The counters of one process: CPU, memory, disk, and the memory of its tensors. Thread safety:
+// none.
 class ProcessCounters {
  public:
   explicit ProcessCounters(pid_t pid) : sampler_(pid) {}
-  // Reads them now, which is `at`. Nothing once the process is gone.
+  // Reads the counters now, at time `at`, and stores them. Stores nothing once the process is gone.
   Status store(TraceWriter& writer, const ProcessDrain& process, SessionTime at);
 
  private:

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A version 1 hierarchy may be mounted under either name.
+// A version 1 hierarchy may be mounted under any of these names.
 constexpr std::array kV1Mounts = {"cpu", "cpu,cpuacct", "cpuacct,cpu"};
 
 bool names_cpu(std::string_view controllers) {
@@ -24,7 +24,7 @@ bool names_cpu(std::string_view controllers) {
   return false;
 }
 
-// Quota over period in thousandths; nothing: unlimited.
+// Quota divided by period, in thousandths of a core; nothing: unlimited.
 std::optional<std::int64_t> millicores(std::int64_t quota, std::int64_t period) {
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   if (quota <= 0 || period <= 0 || quota > kMost) return std::nullopt;
@@ -63,8 +63,8 @@ CpuGroup::CpuGroup(pid_t pid, const SystemFolders& system) {
   const auto add = [&](const fs::path& root, const std::string& group, bool v2) {
     const char* const file = v2 ? "cpu.max" : "cpu.cfs_quota_us";
     std::error_code ignored;
-    // In a container its own group is the root, under a path from outside, which does not exist
-    // here.
+    // In a container, the group is mounted as the root, but its path is the one outside the
+    // container and does not exist here.
     for (fs::path folder = root / fs::path(group).relative_path();; folder = folder.parent_path()) {
       if (fs::exists(folder / file, ignored)) levels_.push_back({folder, v2});
       if (folder == root || !folder.has_relative_path()) return;

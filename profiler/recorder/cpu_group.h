@@ -1,4 +1,4 @@
-// The CPU quota of a process: what its control group (cgroup), and those around it, let it use.
+// The CPU quota of a process, as set by its control group (cgroup) and the groups around that.
 #pragma once
 
 #include <sys/types.h>
@@ -10,7 +10,7 @@
 
 namespace stepscope {
 
-// Where the system keeps its files; tests have folders of their own.
+// The folders of the system's files; tests use others.
 struct SystemFolders {
   std::filesystem::path proc = "/proc";
   std::filesystem::path cgroup = "/sys/fs/cgroup";
@@ -18,7 +18,7 @@ struct SystemFolders {
 
 struct CpuQuota {
   std::int64_t millicores = 0;    // of the tightest quota
-  std::int64_t throttled_ns = 0;  // for which quotas held a group back, since the groups began
+  std::int64_t throttled_ns = 0;  // time that quotas held a group back, since the groups began
 };
 
 // Thread safety: none.
@@ -26,7 +26,7 @@ class CpuGroup {
  public:
   // Finds the groups of `pid` that have quotas, in version 2 (cpu.max) or 1 (cpu.cfs_quota_us).
   explicit CpuGroup(pid_t pid, const SystemFolders& system = {});
-  // Nothing where no group has a quota now.
+  // Nothing if no group has a quota now.
   [[nodiscard]] std::optional<CpuQuota> read() const;
 
  private:

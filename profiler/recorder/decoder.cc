@@ -11,8 +11,8 @@
 namespace stepscope {
 namespace {
 
-// Two ticks that a sane program could have left: a duration of under a year, give or take what the
-// TSCs of two processors differ by, at times that a store may hold.
+// Whether an intact program could have written these times: both can be stored, and the duration is
+// under a year; it may be slightly negative, since the TSCs of two processors differ.
 bool plausible(SessionTime start, SessionTime end) {
   constexpr std::chrono::hours kYear{24 * 365};
   return is_storable(start) && is_storable(end) && end - start < kYear &&
@@ -78,7 +78,7 @@ void RingDecoder::decode_op(const OpSlot& slot, const ClockMap& clock, DecodedEv
   op.shapes = pending_shapes_;
   pending_shapes_ = StringId::kNone;
   if (slot.kind == SlotKind::kForeignOp) {
-    op.self = op.dur;  // it nests in nothing here
+    op.self = op.dur;  // on this thread it is not nested
     const ThreadId began_on = context_.thread_of_torch_id(slot.forward_thread);
     if (began_on != ThreadId::kNone) op.thread = began_on;
   } else {
@@ -110,7 +110,7 @@ void RingDecoder::decode_phase(const PhaseSlot& slot, const ClockMap& clock, Dec
   phase.name = text_of(slot.name);
   phase.start = start;
   phase.dur = std::max(Duration{0}, end - start);
-  // The two clocks differ by a little, and the producer may have gone wild.
+  // The two clocks differ slightly, and the producer may be corrupted.
   const auto most = static_cast<std::uint64_t>(to_ns(phase.dur));
   phase.cpu = Duration{static_cast<std::int64_t>(std::min(slot.cpu_ns, most))};
   out.phases.push_back(phase);
@@ -139,7 +139,7 @@ void RingDecoder::decode_module(const ModuleSlot& slot, const ClockMap& clock, D
   const SessionTime end = clock.to_session(Ticks{slot.end});
   const auto name = modules_.find(static_cast<std::uint32_t>(slot.name));
   if (name == modules_.end() || !plausible(start, end)) {
-    // Without its name a call says nothing; that the name was lost is counted.
+    // A call without its name is useless; the lost name has been counted.
     if (slot.name != NameId::kNone) ++corrupt_slots_;
     return;
   }
@@ -174,7 +174,7 @@ std::size_t RingDecoder::decode_name(std::span<const Slot> slots) {
   const std::size_t taken = name_slots(first.length);
   const auto number = static_cast<std::uint32_t>(first.name);
   if (taken > slots.size() || number == 0) return 0;
-  // Numbers come in order; the first is where an earlier recording left off.
+  // Numbers come in order; the first one continues those of an earlier recording.
   if (names_.empty()) first_name_ = number;
   if (number != first_name_ + names_.size()) return 0;
 

@@ -1,7 +1,7 @@
-// From ring slots to the store's events.
+// Decodes ring slots into the store's events.
 //
 // Does not trust the ring: malformed slots are counted and skipped.
-// Thread safety: none; the recorder's.
+// Thread safety: none; only the recorder uses it.
 #pragma once
 
 #include <array>
@@ -24,17 +24,17 @@ class DecodeContext {
  public:
   virtual ~DecodeContext() = default;
   virtual StringId intern(std::string_view text) = 0;
-  // kNone when no thread with that torch id is known.
+  // kNone if no thread with that torch id is known.
   virtual ThreadId thread_of_torch_id(std::uint32_t torch_id) = 0;
 };
 
-// A stretch of a thread without an event in it, and the call stacks at its ends, as addresses
-// inside the instructions that the frames are in, the innermost first.
+// A stretch (a time of a thread without an event) and the call stacks at its two ends, innermost
+// frame first. Each address lies inside the instruction that its frame is executing.
 struct NativeStack {
   SessionTime start, end;
-  SessionTime due;          // in between: what it was chosen for
+  SessionTime due;          // the moment in between for which it was chosen
   Duration period;          // between such moments
-  std::uint32_t place = 0;  // where it began: the same each time round a loop
+  std::uint32_t place = 0;  // where it began: the same in each iteration of a loop
   std::vector<std::uint64_t> at_end;
   std::vector<std::uint64_t> at_begin;  // empty: not known
 };
@@ -52,9 +52,8 @@ class RingDecoder {
  public:
   RingDecoder(ThreadId thread, DecodeContext& context) : thread_(thread), context_(context) {}
 
-  // Appends the events in `slots`, in the order they were written, to `out`. Self times are
-  // computed here: an op's own time is its duration less that of the ops directly inside it, which
-  // ended before it did.
+  // Appends the events in `slots`, in the order they were written, to `out`. Computes self times:
+  // the duration of an op minus those of the ops directly inside it, which ended earlier.
   void decode(std::span<const Slot> slots, const ClockMap& clock, DecodedEvents& out);
 
   // The text defined for `name`; kNone if undefined.
@@ -68,9 +67,10 @@ class RingDecoder {
   void decode_stretch(const StretchSlot& slot, const ClockMap& clock, DecodedEvents& out);
   void decode_module(const ModuleSlot& slot, const ClockMap& clock, DecodedEvents& out);
   void define_module(std::uint32_t number);
-  // The definition that `slots` begin with. Returns how many it takes; 0 when it is corrupt.
+  // Decodes the definition at the beginning of `slots`. Returns how many slots it takes; 0:
+  // corrupt.
   std::size_t decode_name(std::span<const Slot> slots);
-  // The same of a stack.
+  // The same for a stack.
   std::size_t decode_stack(std::span<const Slot> slots, const ClockMap& clock, DecodedEvents& out);
   Duration take_self_time(const Op& op);
   static constexpr std::size_t kDepths = 256;
@@ -85,7 +85,7 @@ class RingDecoder {
   };
   std::unordered_map<std::uint32_t, ModuleName> modules_;  // by NameId
   StringId pending_shapes_ = StringId::kNone;              // of the op that follows
-  std::array<Duration, kDepths + 1> inside_{};  // [d]: time in finished ops of depth d, parent open
+  std::array<Duration, kDepths + 1> inside_{};  // [d]: finished ops of depth d, parent open
   std::int64_t corrupt_slots_ = 0;
 };
 

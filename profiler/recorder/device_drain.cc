@@ -13,7 +13,7 @@
 namespace stepscope {
 namespace {
 
-// More than a process can have; a program gone wild shall not fill the store with them.
+// More than a process can have. Keeps a corrupted program from filling the store.
 constexpr std::size_t kMostKnownDevices = 1024;
 constexpr std::size_t kMostStreams = 1U << 16;
 
@@ -24,7 +24,8 @@ std::string demangled(const std::string& name) {
   return failed == 0 && text != nullptr ? std::string(text.get()) : name;
 }
 
-// cudaLaunchKernel_v7000 is what a program calls cudaLaunchKernel; cuMemcpyHtoD_v2 is called that.
+// Strips the suffixes that programs do not write: cudaLaunchKernel_v7000 becomes cudaLaunchKernel.
+// cuMemcpyHtoD_v2 stays.
 std::string_view without_release(std::string_view name) {
   constexpr std::string_view kPerThread[] = {"_ptsz", "_ptds"};
   for (const std::string_view ending : kPerThread) {
@@ -46,7 +47,7 @@ DeviceDrain::DeviceDrain(DeviceArea& area, ProcessId process, TraceWriter& write
       clock_(clock),
       find_thread_(std::move(find_thread)) {}
 
-void DeviceDrain::skip_what_is_there() {
+void DeviceDrain::discard_backlog() {
   for (std::size_t i = 0; i < kDeviceBuffers; ++i) {
     if (area_.buffers[i].state.load(std::memory_order_acquire) != DeviceBufferState::kFull)
       continue;
@@ -69,7 +70,7 @@ Status DeviceDrain::drain() {
     }
   }
   std::ranges::sort(full);
-  if (!full.empty()) read_names();  // a buffer's names are written before it is handed over
+  if (!full.empty()) read_names();  // the names in a buffer are written before it is handed over
   for (const auto& [number, index] : full) {
     busy_ = true;
     const Status status = drain_buffer(index, area_.buffers[index].valid_bytes);
@@ -125,7 +126,7 @@ Status DeviceDrain::store_losses() {
 
 Status DeviceDrain::store_loss(const char* kind, std::uint64_t total, std::uint64_t& stored) {
   if (total <= stored) return {};
-  // A program's memory says so: the number may be anything, and what is added up must not overflow.
+  // The number comes from the program's memory and may be anything; the sum must not overflow.
   const auto more = static_cast<std::int64_t>(
       std::min<std::uint64_t>(total - stored, static_cast<std::uint64_t>(kMostLost)));
   stored = total;
@@ -141,7 +142,7 @@ void DeviceDrain::read_names() {
     std::memcpy(&name, area_.names + names_read_, sizeof(name));
     const std::uint64_t next = names_read_ + device_name_bytes(name.length);
     if (name.length > kMaxDeviceNameLength || next > end) {
-      names_read_ = kDeviceNameBytes;  // nonsense: there is no way on from here
+      names_read_ = kDeviceNameBytes;  // corrupt: the next entry cannot be found
       return;
     }
     const auto* text = reinterpret_cast<const char*>(area_.names + names_read_ + sizeof(name));
@@ -168,7 +169,7 @@ StringId DeviceDrain::overhead_name(std::string_view name) {
   return discarding_ ? StringId::kNone : writer_.intern(name);
 }
 
-// What lies at an address is the mangled name of a kernel, if a kernel names it.
+// The text at an address is the mangled name of a kernel if a kernel record refers to it.
 StringId DeviceDrain::name_of(const NameKey& key) {
   if (discarding_) return StringId::kNone;
   if (const auto known = names_.find(key); known != names_.end()) return known->second;

@@ -1,8 +1,8 @@
 // Drains the DeviceArea of one process into a store: buffer after buffer, records to events, losses
 // to rows.
 //
-// Thread safety: none; one recorder's. The program keeps running meanwhile and may write anything:
-// all data in the area is checked before use.
+// Thread safety: none; used by one recorder. The program keeps running meanwhile and may write
+// anything: all data in the area is checked before use.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,9 @@ class DeviceDrain final : private ActivityContext {
   DeviceDrain(const DeviceDrain&) = delete;
   DeviceDrain& operator=(const DeviceDrain&) = delete;
 
-  // Discards the contents of the buffers and the drops so far, which are of an earlier recording.
-  void skip_what_is_there();
+  // Discards the contents of the buffers and the losses so far, which belong to an earlier
+  // recording.
+  void discard_backlog();
   // Writes the buffers handed over since the last call.
   Status drain();
   // After the program's death: also writes the buffers that CUPTI was still filling.
@@ -42,7 +43,7 @@ class DeviceDrain final : private ActivityContext {
   // The store has failed: further events are only counted.
   void discard_from_now_on() { discarding_ = true; }
 
-  // After drain(): there was data.
+  // After drain(): whether there was data.
   [[nodiscard]] bool busy() const { return busy_; }
   [[nodiscard]] std::int64_t events() const { return events_; }
   [[nodiscard]] std::int64_t lost() const { return lost_; }
@@ -83,7 +84,7 @@ class DeviceDrain final : private ActivityContext {
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, StreamId> streams_;
 
   DeviceEvents decoded_;
-  Status failure_;  // of the store, met while decoding
+  Status failure_;  // an error of the store, seen while decoding
   std::uint64_t dropped_before_ = 0;
   std::uint64_t stored_dropped_ = 0, stored_names_ = 0, stored_bad_ = 0;
   std::int64_t events_ = 0;

@@ -1,4 +1,4 @@
-// The frames of all call stacks as a tree: each is known by its line and by what called it.
+// The frames of all call stacks as a tree: a frame is identified by its line and its caller.
 //
 // Thread safety: none.
 #pragma once
@@ -17,13 +17,13 @@ namespace stepscope {
 
 class FrameTree {
  public:
-  // Beyond these a stack is told by those of its outer frames that are known.
+  // Once the tree has this many, a stack is cut to its outer frames that are already in the tree.
   static constexpr std::size_t kMostFrames = 200'000;
 
   // A number for a function, for frame().
   std::uint32_t function_of(const std::string& file, const std::string& name);
-  // The frame of `function` at `line`, called from `caller` (0: by nobody); `caller` itself once
-  // there are too many. A new one is added to `found`.
+  // The frame of `function` at `line`, called from `caller` (0: none); `caller` itself once there
+  // are too many frames. A new frame is added to `found`.
   std::uint32_t frame(std::uint32_t caller, std::uint32_t function, int line,
                       std::vector<StackBatch::Frame>& found);
 

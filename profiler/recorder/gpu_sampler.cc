@@ -11,7 +11,7 @@ namespace stepscope {
 struct GpuSampler::Shared {
   std::mutex mutex;
   std::condition_variable changed;
-  bool stopping = false;  // guarded by mutex, as all that follows
+  bool stopping = false;  // guarded by mutex, like all that follows
   bool ended = false;
   std::vector<GpuSample> samples;
 };
@@ -22,7 +22,7 @@ GpuSampler::GpuSampler(std::string library, std::chrono::nanoseconds period)
     std::thread([shared = shared_, library = std::move(library), period] {
       run(shared, library, period);
     }).detach();
-  } catch (const std::system_error&) {  // without a thread there are no readings
+  } catch (const std::system_error&) {  // no thread, no readings
     shared_->ended = true;
   }
 }
@@ -45,7 +45,7 @@ void GpuSampler::run(const std::shared_ptr<Shared>& shared, const std::string& l
   const std::uint32_t gpus = nvml == nullptr ? 0 : nvml->gpu_count();
   std::unique_lock lock(shared->mutex);
   while (gpus > 0 && !shared->stopping) {
-    lock.unlock();  // the driver takes its time
+    lock.unlock();  // the driver may be slow
     std::vector<GpuSample> samples;
     for (std::uint32_t gpu = 0; gpu < gpus; ++gpu)
       samples.push_back({gpu, read_ticks(), nvml->read(gpu)});

@@ -1,8 +1,8 @@
 // Reads the counters of the machine's GPUs on a separate thread: the first query may take seconds
 // while the driver wakes up, and no query may delay draining the rings.
 //
-// Thread safety: one owner; the thread is internal. Invariants: never fails; does not wait for a
-// driver that does not answer, not even at the end.
+// Thread safety: one owner; the thread is internal. Invariants: never fails; never waits for a
+// driver that does not answer, not even in the destructor.
 #pragma once
 
 #include <chrono>
@@ -31,8 +31,8 @@ class GpuSampler {
   GpuSampler(const GpuSampler&) = delete;
   GpuSampler& operator=(const GpuSampler&) = delete;
 
-  // The readings since the last call, by time. After a long time without a call, only the latest,
-  // at most kMostKept.
+  // The readings since the last call, in time order. After a long time without a call, only the
+  // latest kMostKept at most.
   std::vector<GpuSample> take();
 
   static constexpr std::size_t kMostKept = 4096;

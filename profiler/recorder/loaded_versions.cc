@@ -12,7 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "3.11" in "python3.11", "libpython3.11.so.1.0", "libpython3.13t.so"; "" in other names.
+// "3.11" for "python3.11" and "libpython3.11.so.1.0", "3.13" for "libpython3.13t.so"; "" for other
+// names.
 std::string python_in(std::string_view file) {
   if (file.starts_with("lib")) file.remove_prefix(3);
   if (!file.starts_with("python3.")) return {};
@@ -20,7 +21,7 @@ std::string python_in(std::string_view file) {
   return std::string(version.substr(0, version.find_first_not_of("0123456789", 2)));
 }
 
-// "2.1.3" where the folder has a numpy-2.1.3.dist-info.
+// "2.1.3" if the folder has a numpy-2.1.3.dist-info.
 std::string distribution_version(const fs::path& packages, const std::string& name) {
   const std::string stem = name + "-", end = ".dist-info";
   std::error_code error;
@@ -33,8 +34,8 @@ std::string distribution_version(const fs::path& packages, const std::string& na
   return {};
 }
 
-// PREFIX/lib/python3.11/site-packages: a virtual environment says in PREFIX/pyvenv.cfg which Python
-// it was made with.
+// For PREFIX/lib/python3.11/site-packages of a virtual environment, PREFIX/pyvenv.cfg names the
+// Python that it was made with.
 std::string environment_python(const fs::path& packages) {
   const fs::path file = packages.parent_path().parent_path().parent_path() / "pyvenv.cfg";
   std::error_code ignored;
@@ -53,7 +54,7 @@ std::string environment_python(const fs::path& packages) {
 struct Mapped {
   std::string python;    // "3.11"
   fs::path packages;     // of the first package with a library
-  fs::path numpy_above;  // the folder that numpy lies in
+  fs::path numpy_above;  // the folder that contains numpy
 };
 
 void look_at(const std::string& path, Mapped& mapped) {

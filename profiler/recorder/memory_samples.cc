@@ -8,7 +8,8 @@
 namespace stepscope {
 namespace {
 
-// One of several rings may be ahead of another: what is freed there was allocated here.
+// A sum may be negative for a moment: one ring may already count a free whose allocation another
+// ring does not count yet.
 template <typename Held, typename Seen>
 void add_by_owner(const Held& held, const char* const (&names)[kMemoryOwnerCount], Seen& seen,
                   std::vector<Reading>& readings) {

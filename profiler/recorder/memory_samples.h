@@ -1,6 +1,6 @@
 // The tensor memory of a recorded process as counter readings: in total, and by owner
-// (MemoryOwner). An owner that never allocated has no readings, so that most runs have two or three
-// of the five; once it has one, it stays, even at 0.
+// (MemoryOwner). An owner that has never allocated has no readings, so most runs have two or three
+// of the five counters. Once an owner has a reading, it keeps having them, even at 0.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@ namespace stepscope {
 // Thread safety: none. Implausible values from a corrupted program are dropped.
 class MemorySampler {
  public:
-  // Nothing for a process without tensors.
+  // Returns nothing for a process without tensors.
   std::vector<Reading> of_tensors(const ProcessDrain::Memory& memory);
-  // For its device `number`; nothing if its allocator has reported nothing.
+  // The readings of device `number`; nothing if its allocator has reported nothing.
   std::vector<Reading> of_device(const DeviceMemory& memory, std::size_t number);
 
  private:

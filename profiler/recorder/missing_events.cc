@@ -7,10 +7,10 @@
 namespace stepscope {
 namespace {
 
-// Room for a few pages of the store and their place in its log.
+// Room for a few pages of the store and their copies in its log.
 constexpr off_t kReservedBytes = 1 << 20;
 
-// Nobody sees the file, and its space is free again when it is closed.
+// The file has no name, and its space is freed when it is closed.
 OwnedFd reserve_space(const std::filesystem::path& store) {
   const std::filesystem::path folder = std::filesystem::absolute(store).parent_path();
   OwnedFd file(open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));

@@ -1,7 +1,7 @@
-// Records the gap in a store that could not be written to the end: how many events are missing, and
-// why. The usual reason is a full disk, so a little space is reserved for this.
+// For a store that could not be written to the end: records how many events are missing, and why.
+// The usual reason is a full disk, so a little space is reserved for this record.
 //
-// Thread safety: none; one recorder's.
+// Thread safety: none; used by one recorder.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ namespace stepscope {
 
 class MissingEvents {
  public:
-  // Reserves space on the disk of `store`, if its file system supports that; otherwise the gap
-  // cannot be recorded on a full disk.
+  // Reserves space on the disk of `store`, if its file system supports that. If it does not,
+  // nothing can be recorded on a full disk.
   explicit MissingEvents(const std::filesystem::path& store);
 
-  // Releases the space and stores `events` as the loss "unwritten", `why` as the meta key
-  // "recording_stopped", and marks what was written before as complete. The store's own writer must
-  // be closed. On error the disk is still full, and nothing more can be done.
+  // Releases the space, stores `events` as the loss "unwritten" and `why` as the meta key
+  // "recording_stopped", and marks everything written before as complete. The store's own writer
+  // must be closed. On an error, the disk is still full, and nothing more can be done.
   Status store(std::int64_t events, const std::string& why);
 
  private:

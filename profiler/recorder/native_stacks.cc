@@ -8,9 +8,9 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t kMostSamplesHeld = 100'000;
-// Of a program whose events are never the same.
+// For a program whose events never repeat.
 constexpr std::size_t kMostPlaces = 20'000;
-// A program that sleeps for a day is as well known by fewer.
+// The most samples of one stretch: a program that sleeps for a day needs no more.
 constexpr int kMostOfStretch = 5'000;
 
 }  // namespace
@@ -66,7 +66,7 @@ void NativeStacks::name(pid_t pid, pid_t tid, const NativeStack& stack) {
   }
 }
 
-// Where a stack is cut off, frames of the two do not correspond.
+// If either stack is cut off, the frames of the two do not correspond, so they are not compared.
 std::uint32_t NativeStacks::frame_of(Program& program, pid_t tid, const NativeStack& stack) {
   std::vector<NativeFrame> frames = program.frames.of(stack.at_end);
   if (program.begins.size() >= kMostPlaces) program.begins.clear();

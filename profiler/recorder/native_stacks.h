@@ -1,10 +1,10 @@
-// The native stacks of the recorded C++ programs, as samples of the moments they were taken for.
+// Turns the native stacks of the recorded C++ programs into samples of the moments they stand for.
 //
-// To read the symbols of libtorch takes a core for some tenths of a second, and a program that
-// records itself feels it: page faults of one process wait for one another. So stacks are kept as
-// addresses at first, and a short program's are named when it has ended.
+// Reading the symbols of libtorch occupies a core for some tenths of a second. This slows a program
+// that records itself, because page faults of one process wait for each other. So stacks are kept
+// as addresses at first; those of a short program are named after its end.
 //
-// Thread safety: none; one recorder's.
+// Thread safety: none; used by one recorder.
 #pragma once
 
 #include <sys/types.h>
@@ -24,7 +24,7 @@
 
 namespace stepscope {
 
-// Of one frame per period that a stretch lasts: a StackBatch of session times.
+// Like a StackBatch, but with session times: one sample for each period that a stretch lasts.
 struct NativeBatch {
   struct Sample {
     pid_t pid = 0;
@@ -41,19 +41,19 @@ class NativeStacks {
   static constexpr std::chrono::seconds kFirstNames{10};  // after the first stack
   static constexpr std::size_t kMostHeld = 20'000;        // stacks without names
 
-  // From now on the stacks of `pid` can be told. `maps`: of its /proc/PID/maps.
+  // From now on, the stacks of `pid` can be named. `maps`: its /proc/PID/maps.
   void add(pid_t pid, OwnedFd maps);
   void forget(pid_t pid) { programs_.erase(pid); }
-  // Names the stacks of `pid` that were kept so far, since it has ended; and those of all.
+  // Names the stacks kept so far: those of `pid`, because it has ended, or those of all processes.
   void name_held(pid_t pid);
   void name_all_held();
-  // Stacks of a thread; ignored where its process was not added.
+  // Adds stacks of a thread; ignores them if its process was not added.
   void take(pid_t pid, pid_t tid, const std::vector<NativeStack>& stacks);
-  // What has come since the last call. Frames count from 1 over all batches, in their order.
+  // The samples since the last call. Frames are numbered from 1 over all batches, in their order.
   NativeBatch found();
   // Samples so far.
   [[nodiscard]] std::int64_t samples() const { return samples_; }
-  // Whether stacks came that could not be told, since symbols cannot be read here.
+  // Whether stacks came that could not be named, because symbols cannot be read on this system.
   [[nodiscard]] bool lost() const { return lost_; }
 
  private:

@@ -37,7 +37,7 @@ struct Nvml::Impl {
     return function != nullptr;
   }
 
-  // What every NVML since 2013 has, else it is none.
+  // Every NVML since 2013 has these functions; without them, the library is not NVML.
   bool find_required() {
     return find(init, "nvmlInit_v2") && find(shutdown, "nvmlShutdown") &&
            find(count, "nvmlDeviceGetCount_v2") && find(handle, "nvmlDeviceGetHandleByIndex_v2");
@@ -56,7 +56,7 @@ struct Nvml::Impl {
     if (count(&gpus) != kSuccess) return;
     for (unsigned i = 0; i < std::min(gpus, kMostGpus); ++i) {
       NvmlDevice device = nullptr;
-      // Null holds the place of one that may not be used, so that the others keep their numbers.
+      // Null stands for a device that may not be used, so that the others keep their numbers.
       devices.push_back(handle(i, &device) == kSuccess ? device : nullptr);
     }
   }

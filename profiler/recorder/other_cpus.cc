@@ -24,7 +24,8 @@ int last_cpu_of(pid_t pid, pid_t tid) {
 void OtherCpus::avoid(const std::vector<int>& busy) {
   cpu_set_t now{};
   if (sched_getaffinity(0, sizeof(now), &now) != 0) return;  // more CPUs than the set holds
-  // Somebody else's choice, such as taskset's, holds. At first chosen_ is empty, as no choice is.
+  // A mask that somebody else has set, for example with taskset, is respected. At first chosen_ is
+  // empty and matches no mask.
   if (CPU_EQUAL(&now, &chosen_) == 0) allowed_ = now;
   chosen_ = allowed_;
   for (const int cpu : busy) {

@@ -8,13 +8,14 @@
 
 namespace stepscope {
 
-// At a million ops a second a default ring fills in 65 ms; a busy drain comes back within a few.
+// At a million ops a second, a ring of the default size fills in 65 ms; a busy recorder drains it
+// again within a few ms.
 inline constexpr std::chrono::milliseconds kDrainPeriod{10};
 inline constexpr std::chrono::milliseconds kBusyDrainPeriod{1};
 
-// How long the collector of the rings sleeps after a visit that found the fullest ring `full`, from
-// 0 to 1. It had meant to come after `planned` and came after `took`. At the same rate and as late
-// again, it finds a quarter of a ring.
+// How long the ring collector sleeps after a visit. `full`, from 0 to 1: how full the fullest ring
+// was. The visit was planned `planned` after the one before and came after `took`. If events keep
+// their rate and the next visit is as late, it finds a quarter of a ring.
 inline std::chrono::nanoseconds collect_period(double full, std::chrono::nanoseconds took,
                                                std::chrono::nanoseconds planned) {
   constexpr double kAimedAt = 0.25;
@@ -27,13 +28,13 @@ inline std::chrono::nanoseconds collect_period(double full, std::chrono::nanosec
   return std::max(shortest, std::chrono::duration_cast<std::chrono::nanoseconds>(wanted));
 }
 
-// What the collector may hold while the recorder writes: four million ops.
+// The most that the collector may hold while the recorder writes: four million ops.
 inline constexpr std::size_t kMostCollectedBytes = std::size_t{128} << 20;
 
 inline constexpr std::int64_t kSamplePeriodNs = 100'000'000;
 
-// How old the store is at most to somebody who reads it meanwhile. Four commits a second are cheap,
-// and large transactions are what makes SQLite fast.
+// How far the store lags at most behind the program for somebody who reads it meanwhile. Four
+// commits a second are cheap, and SQLite is fast with large transactions.
 inline constexpr std::int64_t kFlushPeriodNs = 250'000'000;
 
 }  // namespace stepscope

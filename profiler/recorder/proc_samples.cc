@@ -22,7 +22,7 @@ OwnedFd open_file(const std::string& path) {
   return OwnedFd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
 }
 
-// The whole of a small /proc file; "" when it cannot be read.
+// The whole of a small /proc file; "" if it cannot be read.
 std::string_view read_text(const OwnedFd& fd, std::array<char, 8192>& buffer) {
   if (!fd) return {};
   const ssize_t length = pread(fd.get(), buffer.data(), buffer.size(), 0);
@@ -39,7 +39,7 @@ std::optional<std::int64_t> number_after(std::string_view text, std::string_view
 // /proc/PID/stat.
 void read_stat(std::string_view text, std::vector<Reading>& readings) {
   const auto field = stat_fields(text);
-  // Of a process that is about to be gone nothing is left but its row.
+  // A process that is about to disappear has no values left.
   if (field.size() < 22 || number_in(field[20]) == 0) return;
   static const std::int64_t tick_ns = 1'000'000'000 / sysconf(_SC_CLK_TCK);
   static const std::int64_t page = sysconf(_SC_PAGESIZE);
@@ -66,7 +66,8 @@ void read_pressure(std::string_view text, const char* some, const char* full,
   }
 }
 
-// /proc/PID/limits and /proc/PID/stat, whose 20 here is the address space. Nothing without a limit.
+// Reads /proc/PID/limits and /proc/PID/stat, whose field 20 (counted as in stat_fields()) is the
+// address space. Adds nothing without a limit.
 void read_address_space(std::string_view limits, std::string_view stat,
                         std::vector<Reading>& readings) {
   constexpr std::string_view kKey = "Max address space";
@@ -79,7 +80,7 @@ void read_address_space(std::string_view limits, std::string_view stat,
   readings.emplace_back(counter::kAddressLimit, number_in(limit[0]));
 }
 
-// /proc/net/dev: of all interfaces but the loopback one; bytes are the 1st and the 9th figure.
+// /proc/net/dev, summed over all interfaces except loopback. The 1st and the 9th figure are bytes.
 void read_network(std::string_view text, std::vector<Reading>& readings) {
   std::int64_t received = 0;
   std::int64_t sent = 0;
@@ -98,7 +99,7 @@ void read_network(std::string_view text, std::vector<Reading>& readings) {
   readings.emplace_back("net_tx_bytes", sent);
 }
 
-// The first line of /proc/stat; see proc(5). Idle (3) and waiting for a disk (4) are not busy.
+// The first line of /proc/stat; see proc(5). Idle (3) and iowait (4) do not count as busy.
 void read_cpu(std::string_view text, std::vector<Reading>& readings) {
   if (!text.starts_with("cpu ")) return;
   const auto field = words_in(text.substr(4, text.find('\n') - 4));
@@ -111,8 +112,8 @@ void read_cpu(std::string_view text, std::vector<Reading>& readings) {
   readings.emplace_back(counter::kCpuStolen, number_in(field[7]) * tick_ns);
 }
 
-// A file of `pid`'s memory cgroup, by its name in version 2 and in version 1; "" where there is
-// none.
+// The path of a file in the memory cgroup of `pid`, given its names in version 2 and version 1; ""
+// if there is none.
 std::string memory_group_file(pid_t pid, const std::string& in_v2, const std::string& in_v1) {
   std::ifstream groups("/proc/" + std::to_string(pid) + "/cgroup");
   std::string v2;
@@ -129,7 +130,7 @@ std::string memory_group_file(pid_t pid, const std::string& in_v2, const std::st
 
 }  // namespace
 
-// Version 2 writes "max" where there is no limit, version 1 almost 2^63.
+// Without a limit, version 2 has "max", version 1 almost 2^63.
 std::optional<std::int64_t> memory_group_limit(pid_t pid) {
   constexpr std::int64_t kNone = std::int64_t{1} << 60;
   const fs::path root = "/sys/fs/cgroup";
@@ -144,7 +145,7 @@ std::optional<std::int64_t> memory_group_limit(pid_t pid) {
        folder = folder.parent_path()) {
     take(folder);
   }
-  if (!file.empty()) take(root);  // in a container its own group, under a path from outside
+  if (!file.empty()) take(root);  // in a container, the group itself; its path is that outside
   return least < kNone ? std::optional(least) : std::nullopt;
 }
 
@@ -165,7 +166,7 @@ void ProcessSampler::add_limits(std::string_view stat, std::vector<Reading>& rea
   read_address_space(read_text(open_file(folder_ + "/limits"), buffer), stat, readings);
 }
 
-// What it may use of the machine's cores.
+// The machine's cores that the process may use.
 void ProcessSampler::add_cores(std::vector<Reading>& readings) const {
   cpu_set_t set;
   CPU_ZERO(&set);

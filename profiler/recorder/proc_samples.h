@@ -1,7 +1,7 @@
-// Counters of a process and of the machine, from /proc, which the recorder reads besides the
+// Counters of a process and of the machine, from /proc, which the recorder reads in addition to the
 // events. Names and units are those of the store's samples (docs/schema.md).
 //
-// Thread safety: none; one recorder's.
+// Thread safety: none; used by one recorder.
 #pragma once
 
 #include <sys/types.h>
@@ -21,11 +21,11 @@ namespace stepscope {
 // A counter and its current value.
 using Reading = std::pair<const char*, std::int64_t>;
 
-// Keeps the most-read files open, so that each reading is one pread().
+// Keeps the most frequently read files open, so that each reading is one pread().
 class ProcessSampler {
  public:
   explicit ProcessSampler(pid_t pid);
-  // Nothing once the process is gone; unreadable counters are left out.
+  // Returns nothing once the process is gone; leaves out unreadable counters.
   [[nodiscard]] std::vector<Reading> read() const;
 
  private:
@@ -36,7 +36,7 @@ class ProcessSampler {
   pid_t pid_;
   std::string folder_;  // /proc/PID
   OwnedFd stat_, io_, status_;
-  std::optional<std::int64_t> group_limit_;  // when it came
+  std::optional<std::int64_t> group_limit_;  // when the process arrived
   CpuGroup cpu_group_;
 };
 

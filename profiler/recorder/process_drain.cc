@@ -9,8 +9,8 @@
 namespace stepscope {
 namespace {
 
-// How much a counter of the program's has grown. It lies in the program's memory and may be
-// anything; kMostLost can be added up.
+// How much one of the program's counters has grown. It lies in the program's memory and may be
+// anything, so the result is at most kMostLost, which can be summed without overflow.
 std::int64_t growth(std::uint64_t now, std::int64_t before) {
   const std::uint64_t more = now - static_cast<std::uint64_t>(before);
   return static_cast<std::int64_t>(std::min<std::uint64_t>(more, kMostLost));
@@ -18,7 +18,7 @@ std::int64_t growth(std::uint64_t now, std::int64_t before) {
 
 }  // namespace
 
-// What is known of one ring while one thread has it.
+// The state of one ring while one thread owns it.
 struct ProcessDrain::Ring {
   Ring(RingHeader* header, std::uint32_t slot_count, const Thread& described, ThreadId id,
        DecodeContext& context)
@@ -35,7 +35,7 @@ struct ProcessDrain::Ring {
 
   RingConsumer consumer;
   RingDecoder decoder;
-  std::vector<Slot> slots;  // taken from it; not empty: an exception kept them from being decoded
+  std::vector<Slot> slots;  // taken from the ring; left over if an exception prevented decoding
   Thread thread;
   std::uint32_t generation;
   std::array<std::int64_t, kLossKindCount> lost_before{};
@@ -60,7 +60,7 @@ std::uint32_t ProcessDrain::ring_count() const {
                   region_.layout.ring_capacity);
 }
 
-Status ProcessDrain::skip_what_is_there() {
+Status ProcessDrain::discard_backlog() {
   for (std::uint32_t i = 0; i < ring_count(); ++i) {
     const auto ring = known_ring(i);
     if (!ring.ok()) return ring.status();
@@ -68,7 +68,7 @@ Status ProcessDrain::skip_what_is_there() {
     backlog_->discard(i);
     (*ring)->disregard_losses_so_far();
   }
-  device_.skip_what_is_there();
+  device_.discard_backlog();
   refused_before_ = static_cast<std::int64_t>(region_.header->refused_threads.load());
   failures_before_ = static_cast<std::int64_t>(region_.header->failures.load());
   return {};
@@ -105,7 +105,7 @@ Status ProcessDrain::drain(std::uint64_t most_slots) {
   return store_loss(ThreadId::kNone, "failure", failures, stored_failures_);
 }
 
-// After the rings: their threads are known then.
+// Called after the rings are drained, because their threads are known then.
 Status ProcessDrain::drain_device(bool unfinished) {
   const std::int64_t lost_before = device_.lost();
   const Status status = unfinished ? device_.drain_unfinished() : device_.drain();
@@ -136,12 +136,13 @@ Status ProcessDrain::drain_ring(std::uint32_t index, std::uint64_t most_slots) {
   if (!known.ok()) return known.status();
   if (*known == nullptr) return {};
   Ring& ring = **known;
-  // Before the slots: what a thread wrote before it ended is then among them.
+  // Read the state before the slots, so that the slots include all that a thread wrote before it
+  // ended.
   const bool closed =
       ring.consumer.header().state.load(std::memory_order_acquire) == RingState::kClosed;
 
   if (Status status = update_torch_id(ring); !status.ok()) return status;
-  // What is there now; the thread goes on writing.
+  // Only what is there now, since the thread goes on writing.
   const std::uint64_t there = backlog_->size(index) + ring.slots.size();
   busy_ = busy_ || there > ring.consumer.slot_count() / 4;
   for (std::uint64_t drained = 0; drained < std::min(there, most_slots);) {
@@ -199,7 +200,7 @@ Result<ThreadId> ProcessDrain::thread_with_ring(const Thread& thread) {
 }
 
 Result<ThreadId> ProcessDrain::thread_of_tid(std::uint32_t tid) {
-  // More than a machine has; a program gone wild shall not fill the store with them.
+  // More than a machine has. Keeps a corrupted program from filling the store.
   constexpr std::size_t kMostThreads = 1U << 16;
   const auto known = threads_by_tid_.find(tid);
   if (known != threads_by_tid_.end()) return known->second.id;
@@ -212,7 +213,7 @@ Result<ThreadId> ProcessDrain::thread_of_tid(std::uint32_t tid) {
   return id;
 }
 
-// A thread's torch id is known with its first op, its ring perhaps earlier.
+// The torch id of a thread is known from its first op on, its ring perhaps earlier.
 Status ProcessDrain::update_torch_id(Ring& ring) {
   const std::uint32_t torch_id = ring.consumer.header().torch_id.load(std::memory_order_relaxed);
   if (torch_id == ring.thread.torch_id) return {};
@@ -222,7 +223,7 @@ Status ProcessDrain::update_torch_id(Ring& ring) {
 }
 
 Status ProcessDrain::write(Ring& ring) {
-  decoded_.ops.clear();  // what an exception left of an earlier ring is decoded again there
+  decoded_.ops.clear();  // left by an exception; its ring decodes it again
   decoded_.phases.clear();
   decoded_.stretches.clear();
   decoded_.modules.clear();
@@ -292,7 +293,7 @@ std::vector<UnfinishedOp> ProcessDrain::open_ops() const {
     for (std::uint32_t i = 0; i < depth; ++i) {
       const OpenOp& op = header.open_ops[i];
       const SessionTime start = clock_.to_session(Ticks{op.start});
-      if (!is_storable(start)) continue;  // a program that has gone wild may have left anything
+      if (!is_storable(start)) continue;  // a corrupted program may have left anything
       open.push_back({ring->decoder.thread(), ring->decoder.text_of(op.name), start,
                       phase_of_op(op.phase), static_cast<std::uint8_t>(i)});
     }

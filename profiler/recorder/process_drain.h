@@ -1,7 +1,7 @@
 // Drains the region of one process into a store: ring after ring, slots to events, losses to rows.
 //
-// Thread safety: none; one recorder's. The program keeps running meanwhile and may write anything:
-// all data in the region is checked before use.
+// Thread safety: none; used by one recorder. The program keeps running meanwhile and may write
+// anything: all data in the region is checked before use.
 #pragma once
 
 #include <sys/types.h>
@@ -31,7 +31,7 @@ struct DrainTotals {
   std::int64_t phases = 0;
   std::int64_t device = 0;  // calls, kernels, copies, …
   std::int64_t lost = 0;
-  Duration input{0};  // in waits for batches that came, of all threads
+  Duration input{0};  // waits for batches that came, over all threads
 
   [[nodiscard]] std::int64_t events() const { return ops + phases + device + lost; }
 };
@@ -44,40 +44,40 @@ class ProcessDrain final : public DecodeContext {
   ProcessDrain(const ProcessDrain&) = delete;
   ProcessDrain& operator=(const ProcessDrain&) = delete;
 
-  // Called with the native stacks of a thread, by its system id, as they are drained.
+  // Called with the native stacks of a thread (by its system id) as they are drained.
   using OnStacks = std::function<void(pid_t tid, std::vector<NativeStack>&& stacks)>;
   void set_on_stacks(OnStacks on_stacks) { on_stacks_ = std::move(on_stacks); }
 
-  // Discards the contents of the rings and the losses so far, which are of an earlier recording.
-  Status skip_what_is_there();
+  // Discards the contents of the rings and the losses so far, which belong to an earlier recording.
+  Status discard_backlog();
   // Writes everything published since the last call.
   Status drain();
-  // The same, but of each ring at most some hundred thousand events at a time; see behind().
+  // The same, but takes at most a few hundred thousand events from each ring; see behind().
   Status drain_some();
   // After the program's death: also writes the device buffers that were not handed over.
   Status drain_unfinished();
-  // The store has failed: events from now on, and those in the rings, are only counted.
+  // The store has failed: from now on, events, including those in the rings, are only counted.
   void discard_from_now_on();
-  // Its region is about to be unmapped: from now on drain() does nothing, and only totals() may be
-  // asked.
+  // The region is about to be unmapped: from now on drain() does nothing, and only totals() may be
+  // used.
   void close() noexcept;
-  // After drain(): some ring was a quarter full; come back soon.
+  // After drain(): whether some ring was a quarter full, so that the next drain should come soon.
   [[nodiscard]] bool busy() const { return busy_; }
-  // After drain_some(): there is more; come back at once.
+  // After drain_some(): whether there is more to drain at once.
   [[nodiscard]] bool behind() const { return behind_; }
-  // For a RingCollector, which empties the rings while nobody drains. Closed by close().
+  // For a RingCollector, which empties the rings between drains. close() closes it.
   [[nodiscard]] std::shared_ptr<RingBacklog> backlog() const { return backlog_; }
   [[nodiscard]] const DrainTotals& totals() const { return totals_; }
   [[nodiscard]] ProcessId process() const { return process_; }
 
-  // Memory of tensors on the CPU since the process was joined.
+  // CPU memory of tensors since the process joined the recording.
   struct Memory {
     std::int64_t allocations = 0;
     std::int64_t allocated_bytes = 0;
     std::array<std::int64_t, kMemoryOwnerCount> held_bytes{};  // by MemoryOwner
   };
   [[nodiscard]] Memory tensor_memory() const;
-  // Of its device `number`, below kMostDevices.
+  // The memory of device `number`, which is less than kMostDevices.
   [[nodiscard]] const DeviceMemory& device_memory(std::size_t number) const {
     return region_.header->device_memory[number];
   }
@@ -92,13 +92,13 @@ class ProcessDrain final : public DecodeContext {
   ThreadId thread_of_torch_id(std::uint32_t torch_id) override;
 
   [[nodiscard]] std::uint32_t ring_count() const;
-  // The row of a thread that got a ring, or made a call of CUDA.
+  // The row of a thread that got a ring, or of one that made a CUDA call.
   Result<ThreadId> thread_with_ring(const Thread& thread);
   Result<ThreadId> thread_of_tid(std::uint32_t tid);
   Status drain_device(bool unfinished);
   Status drain(std::uint64_t most_slots);
   Status drain_ring(std::uint32_t index, std::uint64_t most_slots);
-  // Our state of the ring; a new one if another thread has taken it over. nullptr: not in use.
+  // Our state for the ring; a new one if another thread has taken it over. nullptr: not in use.
   Result<Ring*> known_ring(std::uint32_t index);
   Status update_torch_id(Ring& ring);
   Status write(Ring& ring);
@@ -113,8 +113,8 @@ class ProcessDrain final : public DecodeContext {
   const ClockMap& clock_;
   std::vector<std::unique_ptr<Ring>> rings_;  // by index; null where none is in use
   std::unordered_map<std::uint32_t, ThreadId> threads_by_torch_id_;
-  // By system tid: the last thread that had it. A row created for a call is kept for the thread's
-  // ring.
+  // By system tid: the last thread with that tid. A row created for a CUDA call also serves the
+  // thread's ring.
   struct KnownThread {
     ThreadId id = ThreadId::kNone;
     bool has_ring = false;

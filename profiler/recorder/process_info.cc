@@ -12,7 +12,7 @@
 namespace stepscope {
 namespace {
 
-// /proc/PID/cmdline separates arguments by NUL and ends with one.
+// In /proc/PID/cmdline, a NUL ends each argument.
 std::string command_line(const std::string& pid = "self") {
   std::string text = read_proc_file("/proc/" + pid + "/cmdline");
   while (!text.empty() && text.back() == '\0') text.pop_back();

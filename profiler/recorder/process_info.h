@@ -1,4 +1,4 @@
-// The facts that a recording states about the process and the machine.
+// The facts that a recording stores about a process and the machine.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace stepscope {
 
 // The calling process: pid, comm, command line, parent.
 Process this_process();
-// Another process, as far as /proc shows; without parent and rank.
+// Another process, as far as /proc describes it; without parent and rank.
 Process process_of(std::int64_t pid);
 
 // Meta keys `host`, `boot_id`, `kernel`, `cpu_model`, `cpu_count` (that this process may use) and

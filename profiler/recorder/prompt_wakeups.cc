@@ -17,12 +17,12 @@ struct SchedulingAttributes {
   std::uint64_t flags;
   std::int32_t nice;
   std::uint32_t priority;
-  std::uint64_t runtime_ns;  // of SCHED_OTHER: the slice
+  std::uint64_t runtime_ns;  // for SCHED_OTHER: the slice
   std::uint64_t deadline_ns;
   std::uint64_t period_ns;
 };
 
-// The least that the kernel grants; see __setparam_fair() in its kernel/sched/syscalls.c.
+// The shortest slice that the kernel grants; see __setparam_fair() in its kernel/sched/syscalls.c.
 constexpr std::uint64_t kShortestSliceNs = 100'000;
 
 }  // namespace
@@ -30,7 +30,8 @@ constexpr std::uint64_t kShortestSliceNs = 100'000;
 void request_prompt_wakeups() noexcept {
 #if defined(SYS_sched_getattr) && defined(SYS_sched_setattr)
   SchedulingAttributes attributes{};
-  // Read first: what is not meant to change, such as the nice value, must be stated.
+  // Read the current attributes first: those that should not change, such as the nice value, must
+  // be set again.
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) != 0) return;
   if (attributes.policy != SCHED_OTHER && attributes.policy != SCHED_BATCH) return;
   attributes.size = sizeof(attributes);

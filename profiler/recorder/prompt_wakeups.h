@@ -3,10 +3,10 @@
 
 namespace stepscope {
 
-// Gives the calling thread the shortest time slice there is. A thread that runs for microseconds
-// and sleeps for milliseconds then runs before others that are ready, and takes nothing else from
-// them. It needs no privilege. No effect on a thread with a real-time or idle policy, and none
-// before Linux 6.12.
+// Gives the calling thread the shortest possible time slice. A thread that runs for microseconds
+// and sleeps for milliseconds then runs before other ready threads, and takes nothing else from
+// them. Needs no privilege. No effect on a thread with a real-time or idle policy, and none before
+// Linux 6.12.
 void request_prompt_wakeups() noexcept;
 
 }  // namespace stepscope

@@ -40,8 +40,8 @@ Status start_thread(std::thread& thread, const std::string& output, Work work) {
 Status Recorder::start(const RecorderStart& start, std::unique_ptr<Recorder>& recorder) noexcept {
   const BlockedSignals blocked;  // inherited by both threads
   Status started = contained([&] {
-    // Not on the caller's thread: who writes past a limit of the file size gets SIGXFSZ, and
-    // blocking would only delay it.
+    // Not on the caller's thread: a write past the file size limit raises SIGXFSZ in the writing
+    // thread, and blocking the signal would only delay it.
     Status opened;
     std::thread opener;
     Status status = start_thread(
@@ -68,7 +68,7 @@ Status Recorder::open(const RecorderStart& start, std::unique_ptr<Recorder>& rec
   recorder->drain_ = &session.open_drain(start.region, *process);
   // Flushed now: readers always find a valid store, and a full disk fails at once.
   if (Status status = session.flush(); !status.ok()) return status;
-  if (Status status = recorder->drain_->skip_what_is_there(); !status.ok()) return status;
+  if (Status status = recorder->drain_->discard_backlog(); !status.ok()) return status;
   recorder->collector_.add(recorder->drain_->backlog());
   recorder->take_stacks(start.region);
   return {};
@@ -100,7 +100,7 @@ Status Recorder::stop(const Meta& meta) noexcept {
 
 void Recorder::run() noexcept {
   pthread_setname_np(pthread_self(), "stepscope");
-  // By reading files alone: a training program must not be forked behind its back.
+  // Only reads files: a training program must not be forked behind its back.
   session_->attempt([this] {
     for (const std::filesystem::path& folder : own_source_folders()) {
       const std::filesystem::path root = repository_of(folder);
@@ -112,7 +112,7 @@ void Recorder::run() noexcept {
   while (!stopping_) {
     wake_.wait_for(lock, drain_->busy() ? kBusyDrainPeriod : kDrainPeriod,
                    [this] { return stopping_; });
-    lock.unlock();  // the store may block on the disk; stop() must not wait for it to ask
+    lock.unlock();  // the store may block on the disk; stop() must not wait for it
     session_->attempt([this] { return look(); });
     lock.lock();
   }
@@ -124,9 +124,9 @@ void Recorder::run() noexcept {
     return stacks_.finish(session_->writer(), threads_, session_->clock());
   });
   session_->attempt([this] { return store_facts(loaded_versions(getpid())); });
-  // On this thread like all writing: the caller's may have SIGXFSZ unblocked.
+  // Written on this thread, like everything: the caller's thread may have SIGXFSZ unblocked.
   outcome_ = session_->finish(*last_meta_, end);
-  drain_->close();  // the rings are the next recording's
+  drain_->close();  // the rings now belong to the next recording
 }
 
 Status Recorder::store_facts(const Meta& facts) {
@@ -137,7 +137,7 @@ Status Recorder::store_facts(const Meta& facts) {
   return {};
 }
 
-// After a failure the rings are still drained, to count what is not written.
+// After a failure, the rings are still drained, to count the events that are not written.
 Status Recorder::look() {
   session_->steer_clock();
   if (Status status = drain_->drain(); !status.ok() || session_->failed()) return status;

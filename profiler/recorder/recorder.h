@@ -1,10 +1,11 @@
 // The recorder of the embedded mode: drains this process's rings into a store and samples its
-// counters, from a thread of its own. (recorder/run_recorder.h drains other processes.)
+// counters, on its own thread. (recorder/run_recorder.h drains other processes.)
 //
-// Thread safety: start() and stop() from any one thread; the rest is its own thread's.
-// Invariants: never touches a training thread, and no exception leaves it. When the store cannot be
-// written any more (disk full, no memory) it says so once through `on_failure`; what was written
-// stays a valid store (recorder/store_session.h).
+// Thread safety: start() and stop() may be called from any thread, but one at a time; the rest runs
+// on the recorder's own thread.
+// Invariants: never touches a training thread, and no exception leaves it. If the store cannot be
+// written any more (disk full, no memory), it calls `on_failure` once; what was written stays a
+// valid store (recorder/store_session.h).
 #pragma once
 
 #include <unistd.h>
@@ -48,7 +49,7 @@ class Recorder final : public EmbeddedRecorder {
   Status look();
   Status sample();
 
-  // The recorder thread's; stop() uses them after joining it.
+  // Used by the recorder thread, and by stop() after joining it.
   std::unique_ptr<StoreSession> session_;
   ProcessDrain* drain_ = nullptr;  // in session_
   ProcessCounters counters_{getpid()};
@@ -62,7 +63,7 @@ class Recorder final : public EmbeddedRecorder {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;            // guarded by mutex_
-  const Meta* last_meta_ = nullptr;  // of stop(); guarded by mutex_ until stopping_ is set
+  const Meta* last_meta_ = nullptr;  // set by stop(); guarded by mutex_ until stopping_ is set
   std::thread thread_;
 };
 

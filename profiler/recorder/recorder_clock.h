@@ -1,6 +1,6 @@
-// The session's clock as a recorder keeps it: started once, steered along CLOCK_MONOTONIC.
+// The session's clock in a recorder: started once, then kept aligned with CLOCK_MONOTONIC.
 //
-// Thread safety: none; one recorder's.
+// Thread safety: none; used by one recorder.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace stepscope {
 
 class RecorderClock {
  public:
-  // Takes two milliseconds: the first rate is good to some 20 ppm after them.
+  // Takes two milliseconds, after which the first rate is accurate to about 20 ppm.
   RecorderClock();
 
   [[nodiscard]] const ClockMap& map() const { return map_; }

@@ -1,4 +1,4 @@
-// The entries of libstepscope_recorder.so (session/recorder_library.h).
+// The entry points of libstepscope_recorder.so (session/recorder_library.h).
 #include "profiler/recorder/recorder.h"
 #include "stepscope/c_api.h"
 #include "store/trace_writer.h"

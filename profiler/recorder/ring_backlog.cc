@@ -6,8 +6,8 @@
 namespace stepscope {
 namespace {
 
-// A batch is what was published at one time, so it ends with a whole event; so does its part that
-// this returns, which has at least `most` slots if the batch has.
+// The beginning of `batch`: at least `most` slots, if it has as many. A batch was published at
+// once, so it ends with a whole event, and so does the part returned.
 RingConsumer::Batch first_of(const RingConsumer& ring, RingConsumer::Batch batch,
                              std::uint64_t most) {
   if (batch.size() <= most) return batch;

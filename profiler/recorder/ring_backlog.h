@@ -1,10 +1,9 @@
-// The slots of one process's rings that have left the rings and are not yet decoded. It lets a
-// thread empty the rings in time (recorder/ring_collector.h) while the recorder is busy with the
-// store.
+// The slots of one process that have left the rings and are not yet decoded. A thread can empty the
+// rings into it in time (recorder/ring_collector.h) while the recorder is busy with the store.
 //
 // Thread safety: all members. Invariants: the slots of a ring are taken in the order in which they
 // were written; the definition of a name is never cut in two. The program may write anything into
-// its rings: slots are copied and not looked into.
+// its rings: slots are copied without interpreting their contents.
 #pragma once
 
 #include <atomic>
@@ -25,24 +24,24 @@ class RingBacklog {
   RingBacklog(const RingBacklog&) = delete;
   RingBacklog& operator=(const RingBacklog&) = delete;
 
-  // Moves what the rings hold into memory, until `most_slots` are held in all; the rest stays in
-  // its ring. Returns how many slots the fullest ring had. Throws std::bad_alloc; what is in the
-  // rings is then still there.
+  // Moves slots from the rings into memory until it holds `most_slots` in all; the rest stays in
+  // the rings. Returns how many slots the fullest ring had. Throws std::bad_alloc; the remaining
+  // slots are then still in the rings.
   std::uint64_t collect(std::uint64_t most_slots);
 
-  // Replaces `slots` by the next ones of ring `index`, those still in the ring included. At most
-  // kMostTaken and the rest of a name; empty: there are none. Throws like collect().
+  // Replaces `slots` by the next ones of ring `index`, including those still in the ring: at most
+  // kMostTaken, plus the rest of the last event; empty if there are none. Throws like collect().
   void take(std::uint32_t index, std::vector<Slot>& slots);
-  // How many slots take() would give in all.
+  // How many slots take() would return in all.
   [[nodiscard]] std::uint64_t size(std::uint32_t index);
 
-  // Forgets what ring `index` holds.
+  // Discards the slots of ring `index`.
   void discard(std::uint32_t index);
-  // The region is about to be unmapped. Forgets everything; no member does anything any more.
+  // The region is about to be unmapped. Discards everything; from now on, all members do nothing.
   void close() noexcept;
   [[nodiscard]] bool closed() const { return closed_.load(std::memory_order_relaxed); }
 
-  // Slots in memory, of all rings.
+  // Slots in memory, over all rings.
   [[nodiscard]] std::uint64_t held() const { return held_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint32_t slot_count() const { return slot_count_; }
 

@@ -56,7 +56,7 @@ double RingCollector::visit() noexcept {
     try {
       const std::uint64_t slots = backlog->collect(kMost - std::min(kMost, others));
       fullest = std::max(fullest, static_cast<double>(slots) / backlog->slot_count());
-    } catch (const std::bad_alloc&) {  // it stays in the rings
+    } catch (const std::bad_alloc&) {  // the slots stay in the rings
     }
   }
   return fullest;

@@ -1,9 +1,10 @@
-// Empties the rings of the recorded processes in time, from a thread of its own: a commit, a
-// checkpoint or a burst of decoding keeps the recorder from them for longer than a ring lasts. The
-// thread does nothing but copy, so the scheduler gives it a core soon also on a full machine.
+// Empties the rings of the recorded processes in time, on its own thread: a commit, a checkpoint or
+// a burst of decoding can occupy the recorder for longer than it takes to fill a ring. The thread
+// only copies, so the scheduler gives it a core soon, even on a busy machine.
 //
-// Thread safety: none; one recorder's. Invariants: it holds at most kMostCollectedBytes; beyond
-// that events stay in their rings, whose policy holds (LossKind). No exception leaves its thread.
+// Thread safety: none; used by one recorder. Invariants: it holds at most kMostCollectedBytes;
+// beyond that, events stay in the rings, whose full-buffer policy applies (LossKind). No exception
+// leaves its thread.
 #pragma once
 
 #include <condition_variable>
@@ -23,8 +24,8 @@ class RingCollector {
   RingCollector(const RingCollector&) = delete;
   RingCollector& operator=(const RingCollector&) = delete;
 
-  // Collects the rings of `backlog` until it is closed. The first call starts the thread. Where
-  // none can be started, the recorder empties the rings by itself.
+  // Collects the rings of `backlog` until that is closed. The first call starts the thread. If no
+  // thread can be started, the recorder empties the rings itself.
   void add(std::shared_ptr<RingBacklog> backlog);
 
  private:
@@ -36,7 +37,7 @@ class RingCollector {
   std::condition_variable wake_;
   std::list<std::shared_ptr<RingBacklog>> backlogs_;  // guarded by mutex_
   bool stopping_ = false;                             // guarded by mutex_
-  std::thread thread_;                                // add()'s and the destructor's
+  std::thread thread_;                                // used by add() and the destructor
 };
 
 }  // namespace stepscope

@@ -17,8 +17,8 @@ Status store_facts(TraceWriter& store,
   return {};
 }
 
-// Of the processes that have a loop, for one that only starts others leaves the setting as it was;
-// of all where none has. "": nobody said.
+// The setting of the processes that have a loop, because one that only starts others leaves it at
+// its default; of all processes if none has a loop. "": unknown.
 std::string cudnn_benchmark(const std::list<WatchedProcess>& processes) {
   std::string said;
   bool by_loops = false;
@@ -40,7 +40,8 @@ RunDescription::RunDescription() : identities_(own_identity()) {}
 Status RunDescription::add(TraceWriter& store, const Process& process,
                            const std::vector<std::filesystem::path>& source_folders) {
   source_.start(source_folders);
-  // What torchrun and the like tell their workers, and not the command that started them.
+  // torchrun and the like give this identity to their workers, but not to the command that started
+  // them.
   if (process.rank < 0) return {};
   return store_facts(store, identities_.add(process.rank, identity_of_process(process.pid)));
 }

@@ -1,8 +1,8 @@
-// What a run's processes say and show of themselves, as rows of the store's `meta`, each stored
-// once or whenever it changes: versions, settings of libtorch, the job's identity, the state of the
-// source.
+// Describes a run by what is known of its processes, in rows of the store's `meta`: versions,
+// libtorch settings, the job's identity, the state of the source. Each row is stored once, or
+// whenever it changes.
 //
-// Thread safety: none; that of the store.
+// Thread safety: none, like the store.
 #pragma once
 
 #include <filesystem>
@@ -23,17 +23,18 @@ class RunDescription {
  public:
   RunDescription();
 
-  // A process has come. The first one starts the look at the source in `source_folders`.
+  // Adds a process. The first one starts the check of the source in `source_folders`.
   Status add(TraceWriter& store, const Process& process,
              const std::vector<std::filesystem::path>& source_folders);
-  // What the process found out about its libtorch; the first that has one speaks for the run.
+  // Stores what the process found out about its libtorch. The first process that has one describes
+  // the run.
   Status describe(TraceWriter& store, const WatchedProcess& process);
-  // Once, of the first process that has a step: by then it has imported what it needs.
+  // Stored once, from the first process that has a step: by then it has imported what it needs.
   Status store_loaded_versions(TraceWriter& store, const WatchedProcess& process);
   Status store_torch_settings(TraceWriter& store, const std::list<WatchedProcess>& processes);
-  // Once, when it is known.
+  // Stored once, when it is known.
   Status store_source_state(TraceWriter& store);
-  // Waits a moment for the state of the source, and stores it or does without.
+  // Waits a moment for the state of the source and stores it, if it came.
   Status finish_source(TraceWriter& store);
 
  private:

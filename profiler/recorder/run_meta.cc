@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostArgumentBytes = std::size_t{64} << 10;
 
-// /proc/PID/cmdline separates arguments by NUL and ends with one.
+// In /proc/PID/cmdline, a NUL ends each argument.
 std::vector<std::string> own_words() {
   const std::string text = read_proc_file("/proc/self/cmdline");
   std::vector<std::string> words;
@@ -28,7 +28,7 @@ std::vector<std::string> own_words() {
   return words;
 }
 
-// In whole words; of thousands of file names the first will do.
+// Cuts a long list after a whole word: of thousands of file names, the first ones are enough.
 std::string argument_lines(const std::vector<std::string>& words) {
   std::vector<std::string> kept;
   std::size_t bytes = 0;

@@ -1,4 +1,4 @@
-// What a recording states about the command that was run: rows of the store's `meta`.
+// The facts that a recording stores about its command: rows of the store's `meta`.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,14 @@ std::vector<std::pair<std::string, std::string>> program_meta(
 // identity_meta().
 std::vector<std::pair<std::string, std::string>> run_meta();
 
-// Of this process, and of another: as it was started.
+// The identity of this process, and of another one, according to its environment at the start.
 JobIdentity own_identity();
 JobIdentity identity_of_process(std::int64_t pid);
 
-// Where the source of a command may lie: the folder of its script, then this process's.
+// The folders that may contain the source of a command: its script's, then the working folder of
+// this process.
 std::vector<std::filesystem::path> source_folders(const std::vector<std::string>& words);
-// The same of this process.
+// The same for this process.
 std::vector<std::filesystem::path> own_source_folders();
 
 }  // namespace stepscope

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::int64_t kRecorderPatienceNs = kRecorderPatienceSeconds * 1'000'000'000;
 
-// Workers and ranks end a moment after the program that started them, as a rule before it.
+// How long to wait for workers and ranks: they usually end before the program that started them, at
+// most a moment after it.
 constexpr std::chrono::milliseconds kLastOnes{200};
 
 }  // namespace
@@ -52,7 +53,7 @@ RunRecorder::RunRecorder(std::unique_ptr<StoreSession> session, std::unique_ptr<
 
 RunRecorder::~RunRecorder() = default;
 
-// Without memory for the list it only sleeps.
+// If memory for the list runs out, it only sleeps.
 void RunRecorder::wait(int also) const noexcept try {
   std::vector<pollfd> fds{{listener_->fd(), POLLIN, 0}, {also, POLLIN, 0}};
   for (const WatchedProcess& process : processes_) {
@@ -74,7 +75,7 @@ void RunRecorder::tick() noexcept {
   });
 }
 
-// What they write is for nothing now.
+// Nothing that they write is recorded any more.
 void RunRecorder::stop_op_callbacks() noexcept {
   for (WatchedProcess& process : processes_) {
     if (process.region) process.region.header->heartbeat = 0;
@@ -84,14 +85,14 @@ void RunRecorder::stop_op_callbacks() noexcept {
 Status RunRecorder::look() {
   busy_ = false;
   behind_ = false;
-  if (!session_->begun()) return {};  // nothing has come yet
+  if (!session_->begun()) return {};  // no process has come yet
   for (WatchedProcess& process : processes_) {
     if (process.ended) continue;
-    // Asked first: what it wrote before it ended is then in the rings.
+    // Checked first: then everything that it wrote before its end is in the rings.
     const bool over = process.is_over();
     if (Status status = drain(process); !status.ok()) return status;
     if (!over || process.pid == program_) continue;
-    // Of a process that is not our child only this is known: whether it asked for its end.
+    // For a process that is not our child, we only know whether it exited by itself.
     const std::int64_t exited = process.region.header->exited.load();
     const Status status =
         exited > 0 ? end(process, EndKind::kExit, exited - 1) : end(process, EndKind::kSignal, 0);
@@ -117,7 +118,7 @@ Status RunRecorder::take_in_arrivals() {
   while (true) {
     auto arrival =
         listener_->accept(layout_, plan, session_->clock().ticks_in(kRecorderPatienceNs));
-    if (!arrival.ok()) {  // the others are recorded all the same
+    if (!arrival.ok()) {  // the others are still recorded
       add_notice(arrival.status().message());
       continue;
     }
@@ -128,23 +129,23 @@ Status RunRecorder::take_in_arrivals() {
   }
 }
 
-// Of a process that came when nothing can be stored any more.
+// Counts the events of a process that came after the store had failed.
 void RunRecorder::count_events_of(const Listener::Arrival& arrival) {
   arrival.region.header->heartbeat = 0;
-  if (!session_->begun()) {  // there is no store to say what is missing
+  if (!session_->begun()) {  // there is no store to record what is missing
     unmap_region(arrival.region);
     return;
   }
   const auto is_it = [&](const WatchedProcess& process) {
     return process.region.header == arrival.region.header;
   };
-  if (std::any_of(processes_.begin(), processes_.end(), is_it)) return;  // added before it failed
+  if (std::any_of(processes_.begin(), processes_.end(), is_it)) return;  // added before the failure
   processes_.emplace_back(arrival, ProcessId::kNone, *session_);
 }
 
 Status RunRecorder::add_process(Listener::Arrival& arrival) {
   if (Status status = session_->begin(); !status.ok()) return status;
-  // The same process again: it has become another program.
+  // The same process again: it has replaced itself with another program (exec).
   if (WatchedProcess* before = find_running(arrival.pid)) {
     if (Status status = drain(*before); !status.ok()) return status;
     if (Status status = end(*before, EndKind::kReplaced, 0); !status.ok()) return status;
@@ -197,7 +198,7 @@ Status RunRecorder::sample() {
     if (!status.ok()) return status;
   }
   if (roots.empty()) return {};
-  // First: the threads that have ended since are forgotten by the other.
+  // Stacks first: threads_ forgets the threads that have ended since.
   if (Status status = stacks_.store(store(), threads_, session_->clock()); !status.ok())
     return status;
   if (Status status = threads_.store(store(), roots, now); !status.ok()) return status;
@@ -236,10 +237,10 @@ std::string RunRecorder::carry_out(ControlCommand command) {
   switch (command) {
     case ControlCommand::kStartOps:
       switch_ops(OpsSwitch::kOn);
-      return "ops are recorded from the next phase of each loop on";
+      return "ops are recorded from each loop's next phase on";
     case ControlCommand::kStopOps:
       switch_ops(OpsSwitch::kOff);
-      return "ops are recorded no more from the next phase of each loop on; phases are";
+      return "from each loop's next phase on, only phases are recorded";
     case ControlCommand::kFollowPlan:
       switch_ops(OpsSwitch::kPlan);
       return "ops are recorded as planned";
@@ -267,8 +268,8 @@ Status RunRecorder::store_program_end(pid_t pid, int wait_status, const std::str
   }
   const auto already = [&](const WatchedProcess& process) { return process.pid == pid; };
   if (std::any_of(processes_.begin(), processes_.end(), already)) return {};
-  if (!session_->begun()) return {};  // there is an earlier recording, and nothing to replace it
-  // It never came: no libtorch of its own. How it ended is told all the same.
+  if (!session_->begun()) return {};  // the earlier recording stays: nothing replaces it
+  // The program never connected, because it has no libtorch itself. Its end is still recorded.
   const auto id =
       store().add_process({pid, command.substr(0, command.find(' ')), command, getpid(), -1});
   if (!id.ok()) return id.status();

@@ -1,10 +1,10 @@
 // The recorder of `stepscope run`: accepts every process of the wrapped program that connects,
-// drains its rings and reads its counters into one store, and notes how each ended.
+// drains its rings and reads its counters into one store, and records how each ended.
 //
-// Driven by its owner's loop: wait(), then tick(), again and again. Thread safety: none; one
-// thread. Invariants: nothing a program does makes it fail, and once the program runs nothing here
-// throws: the owner must live to see the program's end. When the store cannot be written any more,
-// or memory runs out, it stops recording, keeps failure() and goes on answering
+// Its owner calls wait(), then tick(), in a loop. Thread safety: none; one thread. Invariants:
+// nothing that a program does makes it fail, and once the program runs, nothing here throws,
+// because the owner must live until the program's end. If the store cannot be written any more, or
+// memory runs out, it stops recording, keeps failure(), and continues to answer requests
 // (recorder/store_session.h).
 #pragma once
 
@@ -36,27 +36,27 @@ struct RunPlan {
   RecordPlan record{};
   std::size_t ring_bytes = 0;              // 0: the default
   std::string nvml = "libnvidia-ml.so.1";  // NVIDIA's management library, for dlopen()
-  // Where the program's source may be: the state of the first of these folders that lies in a git
-  // repository is recorded. Empty: none.
+  // Folders that may contain the program's source: the state of the first one that lies in a git
+  // repository is recorded.
   std::vector<std::filesystem::path> source_folders{};
-  // An earlier recording stays where it is until a process connects, and for good if none does.
+  // An earlier recording stays in place until a process connects, and for good if none does.
   bool replace_late = false;
-  // How often a second the lines are looked at that a loop is in (stack_sampler.h). 0: never.
+  // How often per second the current line of a loop is sampled (stack_sampler.h). 0: never.
   int lines_rate = StackSampler::kDefaultRate;
 };
 
 // For progress displays.
 struct RunProgress {
-  std::int64_t processes = 0;  // that connected, including ended ones
+  std::int64_t processes = 0;  // all that have connected, including ended ones
   std::int64_t step = 0;       // of the most advanced loop
   std::int64_t ops = 0;
   std::int64_t phases = 0;
   std::int64_t lost = 0;
-  std::int64_t waiting_ns = 0;  // for input, of all loops
-  std::int64_t looping_ns = 0;  // since the first phase of each loop, of all loops
-  bool ops_enabled = false;     // in some process now
-  // With a budget, of the process that it costs most: the share of its steps that had ops, and of
-  // its time what they cost.
+  std::int64_t waiting_ns = 0;  // for input, summed over all loops
+  std::int64_t looping_ns = 0;  // since each loop's first phase, summed over all loops
+  bool ops_enabled = false;     // in some process, now
+  // With a budget, for the process with the highest cost: the share of its steps whose ops were
+  // recorded, and the share of its time that this cost.
   double op_step_share = 0;
   double op_cost = 0;
 };
@@ -79,24 +79,24 @@ class RunRecorder {
   // Polls everything once.
   void tick() noexcept;
 
-  // On demand: ops on or off in every process, or as planned.
+  // On demand: switches ops on or off in every process, or back to the plan.
   void switch_ops(OpsSwitch to);
 
   // The program itself is the caller's child `pid`: only the caller learns how it ended, and
   // reports it with program_ended().
   void program_started(pid_t pid) { program_ = pid; }
-  // It has ended with `wait_status`; see waitpid(2). It need not have connected.
+  // The program has ended with `wait_status`; see waitpid(2). It need not have connected.
   void program_ended(pid_t pid, int wait_status, const std::string& command) noexcept;
   // Briefly waits for processes that are still running, drains the rest and closes the store.
   Status finish() noexcept;
-  // Instead of finish(), where the program could not be started: nothing has happened at `output`.
+  // Instead of finish(), if the program could not be started: leaves `output` as it was.
   void discard() { session_->discard(); }
-  // Whether there is a store at `output` that is this recording's.
+  // Whether the store at `output` belongs to this recording.
   [[nodiscard]] bool has_store() const { return session_->begun(); }
 
   [[nodiscard]] RunProgress progress() const;
   [[nodiscard]] const Status& failure() const { return session_->failure(); }
-  // Lines that the processes had for the user, each once.
+  // The notices of the processes to the user, each returned once.
   std::vector<std::string> take_notices() noexcept;
 
  private:
@@ -130,9 +130,9 @@ class RunRecorder {
   RingCollector collector_;
   MachineSampler machine_;
   ThreadWatch threads_;
-  std::unique_ptr<GpuSampler> gpus_;     // from the first process that came
-  std::list<WatchedProcess> processes_;  // their drains are session_'s
-  StackRecording stacks_;  // after processes_: its thread reads their regions until it is destroyed
+  std::unique_ptr<GpuSampler> gpus_;     // created when the first process comes
+  std::list<WatchedProcess> processes_;  // session_ owns their drains
+  StackRecording stacks_;  // after processes_: its thread reads their regions until destroyed
   std::vector<std::string> notices_;
   OpsSwitch switch_ = OpsSwitch::kPlan;
   pid_t program_ = 0;

@@ -21,10 +21,11 @@ using namespace std::chrono_literals;
 
 constexpr auto kCommitLimit = 2000ms;
 constexpr auto kChangesLimit = 10'000ms;
-constexpr auto kLastWait = 300ms;  // of a program that ends before git
+constexpr auto kLastWait = 300ms;  // if the program ends before git
 constexpr std::size_t kMostOutput = 4096;
 
-// Ours, without what would lead git elsewhere or make it ask or wait.
+// Our environment without variables that would point git elsewhere, and with settings that keep it
+// from prompting or waiting.
 std::vector<std::string> git_environment() {
   std::vector<std::string> variables{"GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
                                      "GIT_NO_LAZY_FETCH=1", "LC_ALL=C"};
@@ -35,7 +36,7 @@ std::vector<std::string> git_environment() {
   return variables;
 }
 
-// The options keep it from running what a repository names: a monitor of the file system, hooks.
+// The options keep git from running programs that a repository names: a file system monitor, hooks.
 std::vector<std::string> git_words(const std::filesystem::path& root,
                                    const std::vector<std::string>& arguments) {
   std::vector<std::string> words{"git", "--no-optional-locks",      "-c", "core.fsmonitor=false",
@@ -51,7 +52,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// In a group of its own, with no signal blocked or ignored, and no stream but `output`.
+// Starts git in its own process group, with no signal blocked or ignored, and with no stream but
+// `output`.
 pid_t spawn(std::vector<std::string> words, int output) {
   std::vector<std::string> variables = git_environment();
   posix_spawn_file_actions_t actions;
@@ -118,7 +120,7 @@ bool GitCommand::is_over() {
   return true;
 }
 
-// It may be stuck in the kernel, on a disk that does not answer: not waited for.
+// Does not wait for git's end: it may be stuck in the kernel, on a disk that does not answer.
 void GitCommand::stop() {
   if (pid_ < 0) return;
   kill(-pid_, SIGKILL);
@@ -145,14 +147,14 @@ void SourceWatch::advance() {
   const bool asking = stage_ == Stage::kCommit || stage_ == Stage::kChanges;
   if (!asking || !git_->is_over()) return;
   if (stage_ == Stage::kChanges) {
-    // An answer that was cut off by the time limit names changes too.
+    // Output that the time limit cut off also proves changes.
     if (git_->exit_code() == 0 || !git_->output().empty()) state_.dirty = !git_->output().empty();
     stage_ = Stage::kKnown;
     return;
   }
   const std::string commit = git_->output().substr(0, git_->output().find('\n'));
   if (git_->exit_code() != 0 || !is_commit(commit)) {
-    // A disk that does not answer git would not answer us.
+    // A disk that does not answer git would not answer us either.
     if (!git_->timed_out()) state_ = read_source_state(state_.root);
     stage_ = Stage::kKnown;
     return;

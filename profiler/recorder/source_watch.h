@@ -1,9 +1,9 @@
-// Asks git for the state of the program's source while the program runs: in a process of its own
-// with the lowest priority, whose answer is awaited for a few seconds at most. It runs no hook,
-// writes nothing (not even the index) and goes to no network. Where git is missing, or refuses the
-// repository, its files are read instead.
+// Asks git for the state of the program's source while the program runs. git runs as a process with
+// the lowest priority and a time limit of a few seconds. It runs no hooks, writes nothing (not even
+// the index), and does not use the network. If git is missing or refuses the repository, the
+// repository's files are read instead.
 //
-// Thread safety: none. Invariants: no call waits, but finish() for a moment.
+// Thread safety: none. Invariants: no call waits, except finish(), for a moment.
 #pragma once
 
 #include <sys/types.h>
@@ -19,15 +19,15 @@
 
 namespace stepscope {
 
-// One run of git; ended with the object.
+// One run of git; the destructor kills it.
 class GitCommand {
  public:
-  // False: git cannot be started.
+  // Returns false if git cannot be started.
   bool start(const std::filesystem::path& root, const std::vector<std::string>& arguments,
              std::chrono::milliseconds limit);
-  // Whether it has ended, or its time is up. Reads what it writes meanwhile.
+  // Whether git has ended or its time is up. Reads its output so far.
   bool is_over();
-  // 0 when it ended well. After is_over().
+  // 0 on success. Valid after is_over().
   [[nodiscard]] int exit_code() const { return exit_code_; }
   [[nodiscard]] bool timed_out() const { return timed_out_; }
   // The beginning of its standard output.
@@ -52,11 +52,12 @@ class GitCommand {
 
 class SourceWatch {
  public:
-  // Once; of the first of `folders` that lies in a repository.
+  // Starts the check of the first of `folders` that lies in a repository. Only the first call
+  // counts.
   void start(const std::vector<std::filesystem::path>& folders);
-  // The state, once it is known; once.
+  // Returns the state once, when it is known.
   std::optional<SourceState> take();
-  // Waits a moment, then does without what is still missing.
+  // Waits a moment for git, then does without the rest.
   void finish();
 
  private:

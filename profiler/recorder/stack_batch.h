@@ -1,4 +1,4 @@
-// Call stacks as a sampler finds them, on their way to the store.
+// Call stacks from a sampler, on their way to the store.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 
 namespace stepscope {
 
-// Frames and samples as they were found. Frames count from 1 over all batches, in their order.
+// Frames and samples in the order they were found. Frames are numbered from 1 over all batches.
 struct StackBatch {
   struct Frame {
     std::uint32_t caller = 0;  // 0: the outermost
@@ -23,10 +23,10 @@ struct StackBatch {
     pid_t tid = 0;
     Ticks at{};
     std::uint32_t frame = 0;
-    bool awaited = false;  // a loop was waiting for what this thread makes
-    std::string blocked;   // "": it ran
+    bool awaited = false;  // a loop was waiting for this thread's work
+    std::string blocked;   // "": it was running
   };
-  // A thread ran code of a native library.
+  // A thread was running code of a native library.
   struct Library {
     pid_t pid = 0;
     pid_t tid = 0;
@@ -41,11 +41,11 @@ struct StackBatch {
 struct SamplerFacts {
   std::int64_t samples = 0;
   std::int64_t torn = 0;         // stacks that changed while they were read
-  std::int64_t cpu_ns = 0;       // that looking took
-  std::int64_t late_p50_ns = 0;  // how late it looked
+  std::int64_t cpu_ns = 0;       // the CPU time of sampling
+  std::int64_t late_p50_ns = 0;  // how late the rounds were
   std::int64_t late_p99_ns = 0;
   std::vector<std::string> notes;  // why some process has no lines; each once
-  std::string native_note;         // why native libraries are not known; "": they are
+  std::string native_note;         // why native libraries are unknown; "": they are known
 };
 
 }  // namespace stepscope

@@ -19,16 +19,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Threads begin with the program; later ones are found within a second.
+// Most threads begin with the program; later ones are found within a second.
 constexpr auto kFirstThreadSearches = 200ms;
 constexpr int kFirstSearches = 10;
 constexpr auto kThreadSearches = 1000ms;
-// An interpreter is there from the start, or comes with a library later.
+// An interpreter exists from the start, or comes later with a library.
 constexpr auto kPythonSearchPeriod = 500ms;
 constexpr int kPythonSearches = 20;
 constexpr std::chrono::nanoseconds kSlowPeriod{1'000'000'000 / StackLooks::kSlowRate};
 constexpr std::uint32_t kUnknown = ~std::uint32_t{0};
-// No process has as many mappings, and other files of /proc that it may send have no end.
+// No process has this many mappings. But it may send another file of /proc, which may never end.
 constexpr std::size_t kMostMapsBytes = std::size_t{16} << 20;
 
 OwnedFd open_of_thread(pid_t pid, pid_t tid, const char* file) {
@@ -47,7 +47,7 @@ std::string read_whole(const OwnedFd& file) {
   return text;
 }
 
-// Our own wrappers around what they mark.
+// Stepscope's own Python wrappers.
 bool is_our_own(std::string_view file) {
   return file.find("/stepscope/python/stepscope/") != std::string_view::npos;
 }
@@ -162,13 +162,13 @@ void StackLooks::take_libraries(Program& program, Thread& thread, StackBatch& fo
   }
 }
 
-// Of one that does nothing, up to four times as long.
+// For a thread that does nothing, the period is up to four times as long.
 std::chrono::nanoseconds StackLooks::slow_period(const Thread& thread) {
   return kSlowPeriod * std::clamp(thread.idle_looks, 1, 4);
 }
 
-// Whether a loop waits for what this thread makes: the main thread of the worker that is known to
-// make the batch, or where none is known, any other thread of the process.
+// Whether a loop waits for this thread's work: it is the main thread of the worker that is known to
+// make the batch or, if no worker is known, any other thread of the loop's process.
 bool StackLooks::is_awaited(const Program& program, const Thread& thread) const {
   if (std::ranges::find(awaited_, program.pid) != awaited_.end()) return thread.tid == program.pid;
   const WaitWords::Words& now = program.now;
@@ -189,7 +189,7 @@ void StackLooks::look_at(Program& program, Thread& thread, bool awaited, StackBa
   const bool blocked = !call.empty() && !says_running(call);
   const auto times = thread.schedule.read();
   const auto ran = times ? std::optional(times->run_ns) : std::nullopt;
-  // It has not run since it was last seen blocked: it is where it was.
+  // The thread has not run since it was last seen blocked, so its stack is the same.
   if (blocked && ran && thread.blocked_since_ran == ran) {
     ++thread.idle_looks;
     if (thread.last_frame == 0) return;

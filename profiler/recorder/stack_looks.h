@@ -1,7 +1,7 @@
-// The threads of the recorded processes that run Python, and what each look at them finds. Used by
-// the sampler's own thread (stack_sampler.h).
+// The Python threads of the recorded processes, and what each look at them finds. Used by the
+// sampler's own thread (stack_sampler.h).
 //
-// Thread safety: none, but for WaitWords.
+// Thread safety: none, except WaitWords: any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -27,7 +27,7 @@
 
 namespace stepscope {
 
-// What a region says of the waits in its process. It may be unmapped at any time.
+// What a region says about the waits in its process. After forget(), it may be unmapped.
 class WaitWords {
  public:
   explicit WaitWords(const RegionHeader* region) : region_(region) {}
@@ -64,14 +64,14 @@ struct Arrived {
 class StackLooks {
  public:
   using Clock = std::chrono::steady_clock;
-  // How often a second a thread is looked at that no loop runs on or waits for.
+  // How often per second to look at a thread that no loop runs on or waits for.
   static constexpr int kSlowRate = 20;
-  // Threads whose program counter is noted: each takes a descriptor and two pages.
+  // The most threads whose program counter is sampled: each takes a descriptor and two pages.
   static constexpr std::ptrdiff_t kMostCounters = 64;
 
   void add(Arrived arrived);
   void forget(pid_t pid);
-  // Looks at all threads that are due. What it finds is added to `found` and `facts`.
+  // Looks at all threads that are due and adds what it finds to `found` and `facts`.
   void round(StackBatch& found, SamplerFacts& facts);
   // The CPUs that the threads of loops run on, or ran on last.
   [[nodiscard]] std::vector<int> cpus_of_loops() const;
@@ -79,18 +79,18 @@ class StackLooks {
  private:
   struct Thread {
     pid_t tid = 0;
-    OwnedFd call;  // its file `syscall`
+    OwnedFd call;  // its `syscall` file in /proc
     ScheduleFile schedule;
-    ProgramCounter counter;  // open where `loops` and allowed
+    ProgramCounter counter;  // open if `loops` and permitted
     bool loops = false;
     Clock::time_point due;
     std::optional<std::int64_t>
-        blocked_since_ran;  // what it had run when it was last found blocked
+        blocked_since_ran;  // its run time (ns) when it was last found blocked
     std::vector<PythonFrame> last_stack;
     std::uint32_t last_frame = 0;
-    std::string last_call;  // the text of its file `syscall`, which last_blocked tells
+    std::string last_call;  // the text of `syscall` that last_blocked describes
     std::string last_blocked;
-    int idle_looks = 0;  // one after the other that found it where it was
+    int idle_looks = 0;  // consecutive looks that found it unchanged
     bool seen = true;
   };
 
@@ -107,7 +107,7 @@ class StackLooks {
     const std::shared_ptr<WaitWords> words;
     std::unique_ptr<PythonStacks> stacks;
     LibraryMap libraries;
-    std::vector<std::uint32_t> functions;  // its functions to those of the tree
+    std::vector<std::uint32_t> functions;  // its function numbers to the tree's
     std::list<Thread> threads;
     WaitWords::Words now;
     int searches = 0;  // for the interpreter
@@ -117,17 +117,17 @@ class StackLooks {
 
   static std::chrono::nanoseconds slow_period(const Thread& thread);
   void search(Program& program, Clock::time_point now, SamplerFacts& facts);
-  // False: there is none yet.
+  // Returns false if there is none yet.
   static bool find_interpreter(Program& program, Clock::time_point now, SamplerFacts& facts);
   [[nodiscard]] bool is_awaited(const Program& program, const Thread& thread) const;
   void look_at(Program& program, Thread& thread, bool awaited, StackBatch& found,
                SamplerFacts& facts);
-  // Which of its threads loops run on.
+  // Finds the threads that loops run on.
   void find_loops(Program& program, SamplerFacts& facts);
   void open_counter(Thread& thread, SamplerFacts& facts);
-  // Which native libraries the thread has run code of.
+  // Finds the native libraries whose code the thread has run.
   void take_libraries(Program& program, Thread& thread, StackBatch& found);
-  // 0: it runs no Python, or changed too fast.
+  // Returns 0 if the thread runs no Python, or changed too fast.
   std::uint32_t frame_of(Program& program, Thread& thread, StackBatch& found, SamplerFacts& facts);
 
   std::list<Program> programs_;

@@ -28,14 +28,14 @@ void StackRecording::take(pid_t pid, pid_t tid, const std::vector<NativeStack>& 
 namespace {
 
 constexpr const char* kNoSymbols =
-    "the symbols of C++ programs are read with libdw.so.1, which is not installed (Debian: "
+    "reading the symbols of C++ programs needs libdw.so.1, which is not installed (Debian: "
     "libdw1)";
 
 FrameId row_of(const std::vector<FrameId>& rows, std::uint32_t number) {
   return number == 0 ? FrameId::kNone : rows[number - 1];
 }
 
-// Calls `visit` for each of `found` with the row of its thread, if that has one.
+// Calls `visit` for each element of `found` whose thread has a row, with that row.
 template <typename Found, typename Visit>
 Status for_each_watched(TraceWriter& writer, ThreadWatch& threads, const std::vector<Found>& found,
                         const Visit& visit) {
@@ -64,7 +64,7 @@ Status StackRecording::write_frames(TraceWriter& writer,
 
 Status StackRecording::write(TraceWriter& writer, ThreadWatch& threads, const ClockMap& clock) {
   const StackBatch batch = sampler_.take();
-  // Frames first: what cannot be stored of the samples leaves no gap in their ids.
+  // Frames first, so that samples which cannot be stored leave no gap in the frames' ids.
   if (Status status = write_frames(writer, batch.frames, sampled_rows_); !status.ok())
     return status;
   std::vector<StackSample> samples;

@@ -30,13 +30,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-// Memory that somebody else provides may never come: then nobody waits for the thread.
+// A page of memory that another process provides (userfaultfd) may never come; then the sampler's
+// thread is not waited for.
 constexpr auto kLongestLastRound = 500ms;
 constexpr std::size_t kMostSamplesHeld = 100'000;
 constexpr int kRoundsOfMean = 64;
 constexpr auto kCpuChoicePeriod = 100ms;
 
-// How late the rounds began: how many by powers of two of a microsecond.
+// A histogram of how late the rounds began, in powers of two of a microsecond.
 class Lateness {
  public:
   void add(std::chrono::nanoseconds late) {
@@ -45,7 +46,7 @@ class Lateness {
     ++counts_[bucket];
     ++total_;
   }
-  // At most that, `share` of them.
+  // An upper bound of the lateness of `share` of the rounds.
   [[nodiscard]] std::int64_t quantile_ns(double share) const {
     std::int64_t seen = 0;
     for (std::size_t bucket = 0; bucket < counts_.size(); ++bucket) {
@@ -63,7 +64,7 @@ class Lateness {
 
 }  // namespace
 
-// What both threads use.
+// The state that both threads use.
 struct StackSampler::Shared {
   std::mutex mutex;
   std::condition_variable wake;
@@ -83,9 +84,9 @@ std::chrono::nanoseconds cpu_time() {
   return std::chrono::nanoseconds(read_clock_ns(CLOCK_THREAD_CPUTIME_ID));
 }
 
-// A real-time thread looks when it means to; one that waits for a core looks when the program does
-// not run, and finds it sleeping too often. It sleeps for 99 % of the time. Where that is not
-// allowed, the shortest slice is asked for.
+// A real-time thread looks on time. One that has to wait for a core looks when the program does not
+// run, so it finds the program sleeping too often. The sampler sleeps for 99 % of the time, so
+// real-time priority does no harm. If it is not permitted, request the shortest slice.
 void request_punctuality() {
   sched_param lowest{};
   lowest.sched_priority = 1;
@@ -99,7 +100,7 @@ StackSampler::StackSampler(int rate) : rate_(rate), shared_(std::make_shared<Sha
 StackSampler::~StackSampler() {
   if (!thread_.joinable()) return;
   std::unique_lock lock(shared_->mutex);
-  // Their owners may unmap them next, whether or not the thread ends in time.
+  // The owners of the regions may unmap them next, whether or not the thread ends in time.
   for (const auto& [pid, words] : shared_->words) words->forget();
   shared_->stopping = true;
   shared_->wake.notify_all();
@@ -125,10 +126,10 @@ void run_sampler(const std::shared_ptr<SharedState>& shared, int rate) {
   StackBatch found;
   SamplerFacts facts;
   std::minstd_rand random(std::random_device{}());
-  // Not in step with what it looks at.
+  // Jitter keeps the rounds from falling into step with the program.
   std::uniform_real_distribution<double> stretch(0.5, 1.5);
   std::chrono::nanoseconds period = shortest;
-  std::chrono::nanoseconds usual{0};  // of a round, lately
+  std::chrono::nanoseconds usual{0};  // the recent mean of a round
   std::chrono::nanoseconds spent{0};
   const auto began = Clock::now();
   auto planned = Clock::now();
@@ -138,7 +139,7 @@ void run_sampler(const std::shared_ptr<SharedState>& shared, int rate) {
     planned += std::chrono::duration_cast<std::chrono::nanoseconds>(period * stretch(random));
     planned = std::max(planned, Clock::now() - period);
     if (shared->wake.wait_until(lock, planned, [&] { return shared->stopping; })) break;
-    // In this order: a process that has become another program is forgotten and arrives again.
+    // Forget first: a process that replaced its program (exec) is forgotten and arrives again.
     for (const pid_t pid : std::exchange(shared->forgotten, {})) looks.forget(pid);
     for (Arrived& arrived : std::exchange(shared->arrived, {})) looks.add(std::move(arrived));
     facts = shared->facts;
@@ -206,7 +207,7 @@ void StackSampler::add(pid_t pid, OwnedFd memory, OwnedFd maps, const RegionHead
 
 void StackSampler::add_unrecorded(pid_t pid) {
   if (rate_ <= 0 || knows(pid) || known_.size() >= kMostProcesses) return;
-  known_.push_back(pid);  // asked once
+  known_.push_back(pid);  // tried only once
   const std::string folder = "/proc/" + std::to_string(pid);
   add(pid, OwnedFd(open((folder + "/mem").c_str(), O_RDONLY | O_CLOEXEC)),
       OwnedFd(open((folder + "/maps").c_str(), O_RDONLY | O_CLOEXEC)), nullptr);

@@ -1,12 +1,13 @@
-// Looks from time to time at what the Python threads of the recorded processes are doing, in a
-// thread of its own: which lines they are in, and what they are blocked in. The programs are not
-// stopped, get no signal, and nothing is written to them (profiler/stacks).
+// Samples what the Python threads of the recorded processes are doing, on its own thread: which
+// lines they are in, and what they are blocked in. The programs are not stopped, get no signal, and
+// nothing is written to them (profiler/stacks).
 //
-// A loop's thread is looked at `rate` times a second, and so is, while a loop waits for a batch,
-// who makes it; other threads StackLooks::kSlowRate times. It takes at most kMostOfCore of a core,
-// and kFirstAllowance at the start: where that is not enough, it looks less often.
+// The thread of a loop is sampled `rate` times a second, and so is, while the loop waits for a
+// batch, the thread that makes the batch; other threads are sampled StackLooks::kSlowRate times.
+// The sampler takes at most kMostOfCore of a core, plus kFirstAllowance at the start. If that is
+// not enough, it samples less often.
 //
-// Thread safety: one thread's, but for its own.
+// Thread safety: one thread may use it; its own thread is internal.
 #pragma once
 
 #include <sys/types.h>
@@ -27,7 +28,7 @@ class StackSampler {
  public:
   static constexpr int kDefaultRate = 250;
   static constexpr double kMostOfCore = 0.01;
-  static constexpr std::chrono::milliseconds kFirstAllowance{100};  // short runs are told of too
+  static constexpr std::chrono::milliseconds kFirstAllowance{100};  // for short runs
   static constexpr std::size_t kMostProcesses = 128;
 
   // `rate` 0: nothing is ever sampled.
@@ -36,13 +37,14 @@ class StackSampler {
   StackSampler(const StackSampler&) = delete;
   StackSampler& operator=(const StackSampler&) = delete;
 
-  // From now on, until it ends. `region`: what it says of its waits, until forget(); may be null.
-  // The first call starts the thread; where none can be started, there are no samples.
+  // Samples `pid` from now on until it ends. `region` says what its loops wait for and must stay
+  // mapped until forget(); may be null. The first call starts the thread; if none can be started,
+  // there are no samples.
   void add(pid_t pid, OwnedFd memory, OwnedFd maps, const RegionHeader* region);
-  // Another process of the program, whose memory this one may open. Nothing where it may not.
+  // Adds another process of the program, if this process may open its memory.
   void add_unrecorded(pid_t pid);
   [[nodiscard]] bool knows(pid_t pid) const;
-  // Its region is about to be unmapped.
+  // Call before the region of `pid` is unmapped.
   void forget(pid_t pid);
   // What has been found since the last call.
   StackBatch take();
@@ -53,7 +55,7 @@ class StackSampler {
 
   const int rate_;
   std::vector<pid_t> known_;
-  std::shared_ptr<Shared> shared_;  // with the thread, which may outlive this
+  std::shared_ptr<Shared> shared_;  // shared with the thread, which may outlive this object
   std::thread thread_;
 };
 

@@ -66,7 +66,7 @@ Status StoreSession::set_meta(const std::string& key, const std::string& value) 
 void StoreSession::keep(Status status) noexcept {
   if (status.ok() || failed()) return;
   failure_ = std::move(status);
-  // An exception leaves a transaction open; what is in it will be counted as missing.
+  // An exception leaves a transaction open; the events in it will be counted as missing.
   static_cast<void>(contained([this] {
     if (writer_ != nullptr) writer_->stop_writing(failure_);
     return Status();
@@ -96,7 +96,7 @@ Status StoreSession::flush() {
 Status StoreSession::finish(const Meta& meta, SessionTime end) noexcept {
   claim_.reset();
   if (!begun_) return std::move(failure_);
-  // The last that can fail: from here on all events are in the store.
+  // Flushing is the last step that can lose events: after it, all are in the store.
   if (!failed()) attempt([this] { return flush(); });
   if (!failed()) attempt([&] { return store_end(meta, end); });
   if (failed()) static_cast<void>(contained([this] { return store_missing(); }));
@@ -118,7 +118,7 @@ Status StoreSession::store_end(const Meta& meta, SessionTime end) {
   return writer_->finish();
 }
 
-// What was rolled back, what still lies in the rings, what did not fit into them.
+// Counts the events that were rolled back, those still in the rings, and those that did not fit.
 Status StoreSession::store_missing() {
   for (ProcessDrain& drain : drains_) {
     static_cast<void>(contained([&drain] { return drain.drain(); }));

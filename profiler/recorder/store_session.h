@@ -1,9 +1,9 @@
-// One recording's store and all that a recorder does with it, wherever the events come from: facts,
-// the clock, commits, the first failure, and what is missing after one.
+// The store of one recording and all that a recorder does with it, independent of the source of the
+// events: facts, the clock, commits, the first failure, and the events missing after a failure.
 //
-// Thread safety: none; one recorder's. Invariants: no exception leaves attempt() or finish(). After
-// the first failure nothing is written any more; the drains then only count, and finish() stores
-// how many events are missing.
+// Thread safety: none; used by one recorder. Invariants: no exception leaves attempt() or finish().
+// After the first failure nothing is written any more; the drains then only count, and finish()
+// stores how many events are missing.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ class StoreSession {
   // flush() makes them visible. Errors: those of TraceWriter::create(), kIo.
   static Result<std::unique_ptr<StoreSession>> create(const std::filesystem::path& output,
                                                       const Meta& meta);
-  // The same, but a store that is at `output` stays there until begin(): a program that turns out
-  // to have nothing to record does not replace it. Errors: those that create() would have.
+  // The same, but an existing store at `output` stays until begin(), so that a program which turns
+  // out to have nothing to record does not replace it. Errors: those of create().
   static Result<std::unique_ptr<StoreSession>> prepare(const std::filesystem::path& output,
                                                        const Meta& meta);
   StoreSession(const StoreSession&) = delete;
@@ -44,8 +44,8 @@ class StoreSession {
   // `on_failure` is called once, with the first failure, and must not throw.
   void set_on_failure(OnFailure on_failure) { on_failure_ = std::move(on_failure); }
 
-  // Runs `work`, which returns a Status, also after a failure. The first error or exception is the
-  // session's failure.
+  // Runs `work`, which returns a Status, even after a failure. The first error or exception becomes
+  // the session's failure.
   template <typename Work>
   void attempt(Work&& work) noexcept {
     keep(contained(std::forward<Work>(work)));
@@ -53,12 +53,12 @@ class StoreSession {
   [[nodiscard]] bool failed() const { return !failure_.ok(); }
   [[nodiscard]] const Status& failure() const { return failure_; }
 
-  // Creates the store, if that is still to be done. No event may be written before.
+  // Creates the store, if that has not been done. No event may be written before.
   Status begin();
   [[nodiscard]] bool begun() const { return begun_; }
-  // From begin() to finish().
+  // Valid from begin() to finish().
   [[nodiscard]] TraceWriter& writer() { return *writer_; }
-  // Also before begin().
+  // May be called before begin().
   Status set_meta(const std::string& key, const std::string& value);
   [[nodiscard]] const ClockMap& clock() const { return clock_.map(); }
   [[nodiscard]] SessionTime now() const { return clock_.now(); }
@@ -69,17 +69,16 @@ class StoreSession {
   // close() it before the region is unmapped. If this throws, nothing has changed.
   ProcessDrain& open_drain(const Region& region, ProcessId process);
 
-  // The last flush is kFlushPeriodNs old.
+  // Whether the last flush is kFlushPeriodNs old.
   [[nodiscard]] bool flush_is_due() const;
-  // Makes everything so far visible to readers. Nothing before begin() and after a failure.
+  // Makes everything so far visible to readers. Does nothing before begin() and after a failure.
   Status flush();
 
-  // Stores `meta` and that the recording ended at `end`, and closes the store; after a failure,
-  // stores how many events are missing. Returns the failure. Once; afterwards only totals() may be
-  // asked of the drains.
-  // Before begin(), `output` stays as it is.
+  // Stores `meta` and `end`, the end of the recording, and closes the store; after a failure,
+  // stores how many events are missing. Returns the failure. Call it once; afterwards only totals()
+  // of the drains may be used. Before begin(), `output` stays as it is.
   Status finish(const Meta& meta, SessionTime end) noexcept;
-  // Leaves nothing at `output` but what was there before. No call after it.
+  // Restores `output` to what was there before. No call may follow.
   void discard();
 
  private:
@@ -92,7 +91,7 @@ class StoreSession {
 
   const std::filesystem::path output_;
   Meta meta_;                       // until begin()
-  std::optional<StoreFile> claim_;  // the same; of the store that is at output_
+  std::optional<StoreFile> claim_;  // until begin(): claims the store at output_
   bool begun_ = false;
   OnFailure on_failure_;
   MissingEvents missing_;

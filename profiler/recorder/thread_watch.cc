@@ -18,11 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Threads begin with the program and the first steps. Later ones are found within a second.
+// Most threads begin with the program and the first steps. Later ones are found within a second.
 constexpr std::int64_t kEagerSearches = 20;
 constexpr std::int64_t kSearchEvery = 10;  // samples
 
-// Less is not worth a row, unless nothing was stored for a second.
+// A smaller change is not worth a row, unless nothing was stored for a second.
 constexpr std::int64_t kLeastNews = 1'000'000;  // ns
 constexpr std::chrono::seconds kLongest{1};
 
@@ -56,7 +56,7 @@ std::vector<pid_t> ThreadWatch::tasks_of(pid_t pid) const {
   return tasks;
 }
 
-// Each thread lists those that it started.
+// Each thread lists the children that it started.
 std::vector<pid_t> ThreadWatch::children_of(pid_t pid) const {
   std::vector<pid_t> children;
   for (const pid_t tid : tasks_of(pid)) {
@@ -97,7 +97,7 @@ void ThreadWatch::search(std::span<const Root> roots) {
       if (known.insert(child).second) found.push_back({child, found[i].process});
     }
   }
-  // An id may come back, of another thread.
+  // A tid may be reused by another thread.
   std::erase_if(threads_, [this](const auto& entry) {
     const auto& [tid, thread] = entry;
     if (!thread.seen) rows_.erase({thread.pid, tid});
@@ -143,7 +143,7 @@ Status ThreadWatch::store(TraceWriter& writer, std::span<const Root> roots, Sess
   readings_.clear();
   for (auto& [tid, thread] : threads_) {
     const auto times = thread.file.read();
-    if (!times) continue;  // it has ended; the next search finds out
+    if (!times) continue;  // it has ended; the next search removes it
     if (Status status = add_reading(writer, tid, thread, *times, at); !status.ok()) return status;
   }
   return readings_.empty() ? Status() : writer.add(readings_);

@@ -1,5 +1,5 @@
-// Samples how the threads of the recorded processes are scheduled, and those of the processes that
-// these started: loader workers need not be recorded themselves.
+// Samples how the threads of the recorded processes, and of the processes that these started, are
+// scheduled: loader workers need not be recorded themselves.
 #pragma once
 
 #include <sys/types.h>
@@ -20,10 +20,10 @@
 
 namespace stepscope {
 
-// Limits: kMostOfProcess threads of one process, the first that are found, and kMostInAll in all.
-// Each has a descriptor. Files that cannot be read are left out; nothing here fails but the store.
+// Limits: the first kMostOfProcess threads of each process, and kMostInAll in all. Each takes a
+// descriptor. Files that cannot be read are left out; only the store can fail.
 //
-// Thread safety: none; one recorder's.
+// Thread safety: none; used by one recorder.
 class ThreadWatch {
  public:
   static constexpr std::size_t kMostOfProcess = 64;
@@ -37,12 +37,12 @@ class ThreadWatch {
 
   explicit ThreadWatch(const SystemFolders& system = {}) : system_(system) {}
 
-  // Reads the threads now, which is `at`. `roots`: the recorded processes that are alive.
+  // Reads the threads now, at time `at`. `roots`: the recorded processes that are alive.
   Status store(TraceWriter& writer, std::span<const Root> roots, SessionTime at);
-  // The row of a thread of the process `pid`; a new one where it has none yet. kNone where the
-  // process was not found last. Errors: the store's.
+  // The row of a thread of process `pid`; a new one if it has none yet. kNone if the last search
+  // did not find the process. Errors: the store's.
   Result<WatchedThreadId> row_of(TraceWriter& writer, pid_t pid, pid_t tid);
-  // The processes that were found last.
+  // The processes that the last search found.
   [[nodiscard]] const std::vector<Root>& processes() const { return processes_; }
 
  private:

@@ -15,7 +15,7 @@
 namespace stepscope {
 namespace {
 
-// A handle that becomes readable when the process ends, whatever it does with its descriptors.
+// A descriptor that becomes readable when the process ends.
 OwnedFd open_pidfd(pid_t pid) {
 #ifdef SYS_pidfd_open
   return OwnedFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
@@ -24,7 +24,7 @@ OwnedFd open_pidfd(pid_t pid) {
 #endif
 }
 
-// Its text may be anything: the program writes there.
+// The program writes the text, so it may be anything.
 template <std::size_t kSize>
 std::string text_in(const char (&text)[kSize]) {
   return {text, strnlen(text, kSize)};
@@ -92,17 +92,17 @@ std::vector<std::string> WatchedProcess::take_notices(std::uint32_t ring_capacit
   return notices;
 }
 
-// A program whose addresses are limited maps what rings it can.
+// A program with a limited address space maps as many rings as it can.
 std::string WatchedProcess::limit_notice(std::uint32_t rings) const {
   const std::string name = "process " + std::to_string(pid) + ": ";
-  if (rings == 0) return name + "it could not map the rings, and is not recorded";
+  if (rings == 0) return name + "it could not map the rings and is not recorded";
   const std::string limited = name + "its address space is limited (ulimit -v); ";
-  if (rings == kNoRingsMapped) return limited + "no rings fit, and it is not recorded";
-  return limited + std::to_string(rings) + " of its threads at a time are recorded";
+  if (rings == kNoRingsMapped) return limited + "no rings fit, so it is not recorded";
+  return limited + std::to_string(rings) + " of its threads are recorded at a time";
 }
 
 Status WatchedProcess::store_end(StoreSession& session, EndKind how, std::int64_t code) {
-  // Also after an exit: not every one comes to the handler that hands the last buffers over.
+  // Also after a normal exit: not every exit runs the handler that hands over the last buffers.
   if (Status status = drain.drain_unfinished(); !status.ok()) return status;
   const bool out_of_memory = how == EndKind::kSignal && (code == SIGKILL || code == 0) &&
                              oom_kills_before >= 0 && oom.read() > oom_kills_before;

@@ -19,8 +19,8 @@
 
 namespace stepscope {
 
-// Thread safety: none; its recorder's. Nothing that the process writes into its region is believed
-// without a look.
+// Thread safety: none; used by its recorder. Nothing that the process writes into its region is
+// trusted without a check.
 struct WatchedProcess {
   // Owns the region of `arrival` from now on. If this throws, nothing has changed.
   WatchedProcess(const Listener::Arrival& arrival, ProcessId process, StoreSession& session);
@@ -28,25 +28,26 @@ struct WatchedProcess {
   WatchedProcess(const WatchedProcess&) = delete;
   WatchedProcess& operator=(const WatchedProcess&) = delete;
 
-  // The system says so; `ended` follows once its end is stored.
+  // Whether the process is over according to the system; `ended` is set once its end is stored.
   [[nodiscard]] bool is_over() const;
-  // Gives the heartbeat, and takes what the process says of itself.
+  // Sends the heartbeat, and reads what the process says about itself.
   void look();
-  // "": it has said nothing yet, or has no libtorch.
+  // "": not known yet, or it has no libtorch.
   [[nodiscard]] std::string torch_version() const;
-  // Lines for the user, each once. `ring_capacity`: of its region, as the recorder made it.
+  // Lines for the user, each returned once. `ring_capacity`: that of its region when the recorder
+  // made it.
   std::vector<std::string> take_notices(std::uint32_t ring_capacity);
-  // Drains what it left, stores how it ended, and gives back its files and the memory of its rings:
-  // thousands may come and go in a recording.
+  // Drains what the process left, stores how it ended, and releases its files and the memory of its
+  // rings: thousands of processes may come and go in a recording.
   Status store_end(StoreSession& session, EndKind how, std::int64_t code);
 
   pid_t pid;
   OwnedFd pidfd;
-  Region region;                            // none: it has ended
-  std::optional<ProcessCounters> counters;  // the same
+  Region region;                            // empty: the process has ended
+  std::optional<ProcessCounters> counters;  // nothing: the process has ended
   OomCounter oom;
   std::int64_t oom_kills_before;
-  ProcessDrain& drain;             // the session's
+  ProcessDrain& drain;             // owned by the session
   std::int64_t first_step_ns = 0;  // CLOCK_MONOTONIC when a step was first seen; 0: none yet
   std::int64_t last_seen_ns = 0;
   std::int64_t step = 0;
@@ -57,7 +58,7 @@ struct WatchedProcess {
   std::string limit_notice(std::uint32_t rings) const;
   void unmap();
 
-  std::uint64_t looks_ = 1;  // at its rings; the listener counted the first
+  std::uint64_t looks_ = 1;  // at its rings; the listener counted the first one
   bool told_of_limits_ = false;
   bool told_of_device_ = false;
   bool told_notice_ = false;

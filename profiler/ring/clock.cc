@@ -14,7 +14,7 @@ __extension__ using Int128 = __int128;  // a day of ticks times a rate does not 
 
 constexpr double kRateOne = 4294967296.0;  // 2^32: rates are 32.32 fixed point ns per tick
 
-// No steering bends time by more than this: 500 ppm is what NTP allows itself too.
+// A correction changes the rate by no more than this. NTP has the same limit, 500 ppm.
 constexpr double kMaxSlew = 500e-6;
 
 std::uint64_t rate_between(ClockReading a, ClockReading b) {
@@ -56,7 +56,7 @@ ClockReading read_clocks() {
 
 std::int64_t ClockMap::Segment::at(std::uint64_t t) const {
   const auto delta = static_cast<Int128>(static_cast<std::int64_t>(t - ticks));
-  // Ticks out of a corrupt ring may lie anywhere; 73 years either way are enough.
+  // Ticks from a corrupt ring may have any value; 73 years either way are enough.
   constexpr Int128 kMost = Int128{1} << 61;
   const Int128 time = Int128{ns} + ((delta * static_cast<Int128>(rate)) >> 32);
   return static_cast<std::int64_t>(std::clamp(time, -kMost, kMost));
@@ -82,7 +82,7 @@ void ClockMap::recalibrate(ClockReading now) {
 SessionTime ClockMap::to_session(Ticks ticks) const {
   const std::uint64_t t = to_count(ticks);
   auto segment = segments_.end() - 1;
-  if (t < segment->ticks) {  // rare: events are mostly younger than the last calibration
+  if (t < segment->ticks) {  // rare: most events are later than the last calibration
     const auto after =
         std::upper_bound(segments_.begin(), segments_.end(), t,
                          [](std::uint64_t v, const Segment& s) { return v < s.ticks; });

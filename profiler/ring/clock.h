@@ -1,7 +1,7 @@
 // The only place where processor ticks become SessionTime.
 //
-// Hooks read the time stamp counter (TSC), which costs a few ns. The recorder converts, with a
-// ClockMap that it steers along CLOCK_MONOTONIC.
+// Hooks read the time stamp counter (TSC), which costs a few ns. The recorder converts ticks with a
+// ClockMap, which it keeps aligned with CLOCK_MONOTONIC.
 #pragma once
 
 #include <time.h>
@@ -31,13 +31,13 @@ inline std::int64_t read_clock_ns(clockid_t clock) {
   return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
-// True when the TSC runs at a constant rate in all power states. Otherwise, and on processors
-// without one, ticks are CLOCK_MONOTONIC nanoseconds. Constant for the life of the process.
+// True if the TSC runs at a constant rate in all power states. If not, or without a TSC, ticks are
+// CLOCK_MONOTONIC nanoseconds. Constant for the life of the process.
 bool tsc_is_invariant();
 STEPSCOPE_INTERNAL extern const bool kTicksAreTsc;
 
-// The recorder's CLOCK_MONOTONIC minus this process's: not 0 where the two are in different time
-// namespaces. Only ticks that are CLOCK_MONOTONIC need it; the TSC is the same for both.
+// The recorder's CLOCK_MONOTONIC minus this process's. Not 0 if the two are in different time
+// namespaces. Used only if ticks are CLOCK_MONOTONIC; the TSC is the same for both.
 STEPSCOPE_INTERNAL extern std::atomic<std::int64_t> monotonic_shift_ns;
 
 inline Ticks read_ticks() {
@@ -55,24 +55,25 @@ struct ClockReading {
   std::int64_t monotonic_ns = 0;
 };
 
-// The pair with the smallest uncertainty of several tries (some tens of ns).
+// Reads both clocks several times and returns the pair with the smallest uncertainty (some tens of
+// ns).
 STEPSCOPE_INTERNAL ClockReading read_clocks();
 
 // A continuous, strictly increasing, piecewise linear map from ticks to SessionTime.
 //
-// Thread safety: none; the recorder's.
+// Thread safety: none; only the recorder uses it.
 // Invariants: recalibrate() changes the map only after the reading it is given, so a converted tick
 // always converts to the same time, and the order of two ticks is never reversed.
 class STEPSCOPE_INTERNAL ClockMap {
  public:
-  // `first` is session time 0. The first rate comes from the two readings; `second` must be later.
+  // `first` is session time 0. The two readings give the first rate; `second` must be later.
   ClockMap(ClockReading first, ClockReading second);
 
-  // Bends the map from `now` on, so that it meets CLOCK_MONOTONIC again within about one interval
-  // between calls. Readings that are not later than the last one are ignored.
+  // Changes the rate from `now` on, so that the map meets CLOCK_MONOTONIC again within about one
+  // interval between calls. Ignores a reading that is not later than the last one.
   void recalibrate(ClockReading now);
 
-  // Ticks before session time 0 (an op that was open at the start) are negative times.
+  // Ticks before session time 0 (from an op that was open at the start) become negative times.
   [[nodiscard]] SessionTime to_session(Ticks ticks) const;
 
   // How many ticks pass in `ns` at the latest rate.
@@ -92,7 +93,7 @@ class STEPSCOPE_INTERNAL ClockMap {
 
   std::int64_t monotonic_start_ns_;
   ClockReading last_;
-  std::vector<Segment> segments_;  // by ticks; one a calibration, never empty
+  std::vector<Segment> segments_;  // by ticks; one per calibration, never empty
 };
 
 }  // namespace stepscope

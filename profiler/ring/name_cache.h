@@ -1,12 +1,12 @@
-// Gives names small numbers on the hot path, by content, without allocating.
+// Numbers names on the hot path by their content, without allocating.
 //
 // RecordFunction::name() may point to a string that dies with the op, and its address may hold
-// another text a moment later. So a pointer is only a hint where to look: the text is always
+// another text a moment later. So a pointer is only a hint for the lookup; the text is always
 // compared.
 //
 // Thread safety: none; one per thread. Invariant: a NameId always stands for the same text. The
-// cache is bounded; an evicted text gets a new number when it recurs, and the recorder merges them
-// (it interns by content).
+// cache is bounded. An evicted text gets a new number when it recurs; the recorder merges the two,
+// since it interns by content.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ namespace stepscope {
 
 class STEPSCOPE_INTERNAL NameCache {
  public:
-  // The number of `name` when it is known by this very pointer and content; else kNone.
+  // The number of `name` if it was last seen at this pointer with this content; else kNone.
   [[nodiscard]] STEPSCOPE_HOT_INLINE NameId find_by_pointer(const char* name) const {
     const Hint& hint = hints_[hint_index(name)];
     if (hint.pointer != name) return NameId::kNone;
@@ -29,15 +29,15 @@ class STEPSCOPE_INTERNAL NameCache {
     return std::strcmp(entry.text, name) == 0 ? entry.name : NameId::kNone;
   }
 
-  // The number of `text`, by content; kNone when it must be defined. `pointer` is remembered as a
+  // The number of `text`, by content; kNone if it must be defined first. Remembers `pointer` as a
   // hint.
   [[nodiscard]] NameId find(std::string_view text, const char* pointer);
 
-  // A fresh number for `text`; the caller writes its definition into the ring. Texts of kMaxCached
-  // bytes or more, or with a NUL inside, are numbered but not remembered.
+  // A new number for `text`; the caller writes its definition into the ring. Texts of kMaxCached
+  // bytes or more, or with a NUL inside, are numbered but not cached.
   NameId define(std::string_view text, const char* pointer);
 
-  // For a new recording, which has none of the definitions so far. Numbers continue.
+  // For a new recording, which has none of the earlier definitions. The numbering continues.
   void forget() {
     hints_.fill({});
     entries_.fill({});
@@ -46,7 +46,7 @@ class STEPSCOPE_INTERNAL NameCache {
   static constexpr std::size_t kMaxCached = 112;
 
  private:
-  // What a lookup by pointer reads comes first: for most names that is one cache line.
+  // A lookup by pointer reads the first fields: for most names, one cache line.
   struct alignas(64) Entry {
     std::uint64_t hash;
     std::uint32_t length;

@@ -1,12 +1,13 @@
-// The allocated blocks by address: a free states neither their size nor their owner.
+// The allocated blocks by address. A free states neither the size nor the owner of its block, so
+// both are kept here.
 //
-// For blocks of at least kLeast bytes. Every free must be looked up, at the cost of the cache lines
-// it touches; with one line per 16 KiB of addresses they are few, and with blocks that large the
-// four places of a line are rarely all taken. When they are, the block is not stored, and its free
-// is ignored, too.
+// Holds only blocks of at least kLeast bytes. Every free must be looked up, at the cost of the
+// cache lines it touches. One line covers 16 KiB of addresses, so that the lookups touch few lines,
+// and blocks this large rarely fill the four entries of a line. If a line is full, the block is not
+// stored, and its free is ignored too.
 //
-// Thread safety: any thread, lock-free. An address has one owner at a time, so the only race is for
-// an empty place.
+// Thread safety: any thread, lock-free. An address has one owner at a time, so threads race only
+// for an empty entry.
 #pragma once
 
 #include <atomic>
@@ -23,13 +24,13 @@ struct HeldBlock {
   MemoryOwner owner = MemoryOwner::kOther;
 };
 
-// Lives in zeroed memory, which needs no further initialisation; unused parts are never touched.
+// Must lie in zeroed memory, which needs no further initialisation; unused parts are never touched.
 class PointerTable {
  public:
   static constexpr std::uint64_t kLeast = std::uint64_t{16} << 10;
 
-  // False: it could not be stored. `before`: the earlier block at this address, whose free was
-  // missed and which is no longer held.
+  // Returns false if the block could not be stored. `before` becomes the earlier block at this
+  // address, if any: its free was missed, and it is no longer held.
   bool insert(const void* pointer, HeldBlock block, HeldBlock& before) {
     const auto key = reinterpret_cast<std::uintptr_t>(pointer);
     for (Entry& entry : line_of(key).entries) {
@@ -44,7 +45,7 @@ class PointerTable {
     return false;
   }
 
-  // The freed block; none for an address that is not stored.
+  // Returns the freed block; an empty one for an address that is not stored.
   HeldBlock erase(const void* pointer) {
     const auto key = reinterpret_cast<std::uintptr_t>(pointer);
     for (Entry& entry : line_of(key).entries) {
@@ -74,7 +75,7 @@ class PointerTable {
     return {packed & ((std::uint64_t{1} << 56) - 1), static_cast<MemoryOwner>(packed >> 56)};
   }
 
-  // The higher bits distinguish addresses 2 GiB apart.
+  // The higher bits separate addresses that are 2 GiB apart.
   Line& line_of(std::uintptr_t key) { return lines_[((key >> 14) ^ (key >> 31)) % kLines]; }
 
   Line lines_[kLines];

@@ -11,8 +11,8 @@
 namespace stepscope {
 namespace {
 
-// Touches a page of memory that nobody uses yet. By a system call, which fails where an instruction
-// would end in SIGBUS: the memory may be a file, and its disk full.
+// Touches a page of memory that nobody uses yet. The memory may be a file on a full disk: a store
+// instruction would then raise SIGBUS, whereas this system call fails.
 bool touch(char* page) {
   if (syscall(SYS_clock_gettime, CLOCK_MONOTONIC, page) != 0) return false;
   std::memset(page, 0, sizeof(timespec));

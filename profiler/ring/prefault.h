@@ -5,9 +5,9 @@
 
 namespace stepscope {
 
-// Touches every page of zeroed, unused memory: the first touch of a page costs as much as a hundred
-// events, so it happens before the first event. False when there is no memory. Preserves errno,
-// since the program may be about to read it.
+// Touches every page of zeroed, unused memory. The first touch of a page costs as much as a hundred
+// events, so this happens before the first event. Returns false if memory runs out. Preserves
+// errno, since the program may be about to read it.
 bool prefault(void* memory, std::size_t bytes);
 
 }  // namespace stepscope

@@ -18,7 +18,7 @@ constexpr std::uint32_t kFewestRings = 4;
 
 std::uint64_t round_up(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
-// What may be mapped without taking the program's last addresses.
+// The bytes that may be mapped without using up the program's address space.
 std::uint64_t address_allowance() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;

@@ -16,7 +16,7 @@ namespace stepscope {
 RingHeader* format_ring(void* memory, std::uint32_t slot_count, std::int32_t pid, std::int32_t tid,
                         std::string_view thread_name);
 // The same for a thread that takes over a closed and drained ring: names, losses and open ops start
-// anew, the slots continue counting.
+// anew; the slot counts continue.
 void reopen_ring(RingHeader* ring, std::int32_t tid, std::string_view thread_name);
 std::size_t ring_bytes(std::uint32_t slot_count);
 
@@ -27,7 +27,7 @@ inline Slot* ring_slots(RingHeader* ring) {
   return reinterpret_cast<Slot*>(reinterpret_cast<char*>(ring) + sizeof(RingHeader));
 }
 
-// Thread safety: the one thread that owns the ring.
+// Thread safety: only the thread that owns the ring may use it.
 class RingProducer {
  public:
   explicit RingProducer(RingHeader* ring)
@@ -37,7 +37,7 @@ class RingProducer {
         head_(ring->head.load(std::memory_order_relaxed)),
         tail_(ring->tail.load(std::memory_order_relaxed)) {}
 
-  // True when `count` more slots fit while `keep_free` stay free.
+  // True if `count` more slots fit and `keep_free` stay free.
   [[nodiscard]] bool has_room(std::uint64_t count, std::uint64_t keep_free) {
     if (head_ + count + keep_free - tail_ <= mask_ + 1) [[likely]]
       return true;
@@ -45,12 +45,12 @@ class RingProducer {
     return head_ + count + keep_free - tail_ <= mask_ + 1;
   }
 
-  // After has_room(): slots are written in place and published together.
+  // After has_room(): the caller writes slots in place and publishes them together.
   [[nodiscard]] Slot& slot(std::uint64_t ahead) { return slots_[(head_ + ahead) & mask_]; }
   void publish(std::uint64_t count) {
     head_ += count;
     ring_->head.store(head_, std::memory_order_release);
-    // The consumer has read the slots to come; take their cache lines back before they are needed.
+    // The consumer has read the next slots; fetch their cache lines back before they are needed.
     __builtin_prefetch(&slots_[(head_ + 8) & mask_], 1);
   }
 
@@ -66,7 +66,7 @@ class RingProducer {
   Slot* slots_;
   std::uint64_t mask_;
   std::uint64_t head_;
-  std::uint64_t tail_;  // as last seen: room may be larger, never smaller
+  std::uint64_t tail_;  // as last seen: there may be more room, never less
 };
 
 // Thread safety: one thread at a time. Does not trust what it reads from the ring: the producer may
@@ -74,7 +74,7 @@ class RingProducer {
 class RingConsumer {
  public:
   explicit RingConsumer(RingHeader* ring) : RingConsumer(ring, ring->slot_count) {}
-  // With the slot count known to the reader, for a ring whose header it does not trust.
+  // For a ring whose header the reader does not trust: the reader supplies the slot count.
   RingConsumer(RingHeader* ring, std::uint32_t slot_count)
       : ring_(ring), slots_(ring_slots(ring)), slot_count_(slot_count) {}
 
@@ -104,7 +104,7 @@ class RingConsumer {
   // From now on, the producer may overwrite everything before `end`.
   void release(std::uint64_t end) { ring_->tail.store(end, std::memory_order_release); }
 
-  // Everything is read: another thread may take the ring.
+  // Everything has been read: another thread may take the ring.
   void free() { ring_->state.store(RingState::kFree, std::memory_order_release); }
 
   [[nodiscard]] const RingHeader& header() const { return *ring_; }

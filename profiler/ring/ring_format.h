@@ -2,9 +2,9 @@
 // consumer (the recorder, which may be another process) both see it. docs/architecture.md
 // describes it in prose.
 //
-// Position independent: offsets, no pointers. All of it is plain memory that may be mapped twice.
-// A ring is a RingHeader followed by slot_count slots of 32 bytes. head and tail
-// count slots since the beginning and never wrap (2^64); slot i lies at i % slot_count.
+// Position independent: offsets, no pointers. All of it is plain memory that may be mapped twice. A
+// ring is a RingHeader followed by slot_count slots of 32 bytes. head and tail count slots since
+// the beginning and never wrap (2^64); slot i lies at i % slot_count.
 #pragma once
 
 #include <atomic>
@@ -16,20 +16,19 @@
 namespace stepscope {
 
 enum class SlotKind : std::uint8_t {
-  kOp = 1,      // OpSlot
-  kPhase = 2,   // PhaseSlot
-  kName = 3,    // NameSlot and the slots its text runs on into
-  kShapes = 4,  // ShapesSlot; belongs to the kOp that follows it
-  kForeignOp =
-      5,  // OpSlot of an op that began on the thread `forward_thread` (a torch id), ended here
-  kStretch = 6,     // StretchSlot
-  kModule = 7,      // ModuleSlot
-  kModuleName = 8,  // as kName; of a module: the class of its root, its name and its class
-  kStack = 9,       // StackSlot and the slots its addresses run on into
+  kOp = 1,         // OpSlot
+  kPhase = 2,      // PhaseSlot
+  kName = 3,       // NameSlot and the following slots, which continue its text
+  kShapes = 4,     // ShapesSlot; belongs to the kOp that follows it
+  kForeignOp = 5,  // OpSlot of an op that began on thread `forward_thread` (a torch id), ended here
+  kStretch = 6,    // StretchSlot
+  kModule = 7,     // ModuleSlot
+  kModuleName = 8,  // as kName, for a module: its root's class, its name and its class
+  kStack = 9,       // StackSlot and the following slots, which hold its addresses
 };
 
 // Op and phase names are numbered per ring; a NameSlot precedes the first use of its number.
-// A number is never given to a second text.
+// A number never stands for a second text.
 enum class NameId : std::uint32_t { kNone = 0 };
 
 inline constexpr std::uint32_t kNoSequence = 0xffffffff;
@@ -53,7 +52,7 @@ struct PhaseSlot {
   NameId name;
   std::uint64_t start;   // ticks
   std::uint64_t end;     // ticks
-  std::uint64_t cpu_ns;  // CLOCK_THREAD_CPUTIME_ID, end minus start; input and scopes alone
+  std::uint64_t cpu_ns;  // CLOCK_THREAD_CPUTIME_ID, end minus start; input and scopes only
 };
 
 struct NameSlot {
@@ -61,7 +60,7 @@ struct NameSlot {
   std::uint8_t reserved[3];
   NameId name;
   std::uint32_t length;  // bytes of text, at most kMaxNameLength
-  char text[20];         // runs on into the following slots
+  char text[20];         // continues in the following slots
 };
 
 struct ShapesSlot {
@@ -75,7 +74,7 @@ struct ShapesSlot {
 struct StretchSlot {
   SlotKind kind;
   std::uint8_t reserved[3];
-  std::uint32_t starved_us;  // saturates, after 71 minutes
+  std::uint32_t starved_us;  // saturates after 71 minutes
   std::uint64_t start;       // ticks
   std::uint64_t end;         // ticks
   std::uint64_t run_ns;
@@ -84,36 +83,36 @@ struct StretchSlot {
 // A call of a Python module (torch.nn.Module) that has ended.
 struct ModuleSlot {
   SlotKind kind;
-  std::uint8_t phase;  // PhaseKind: what the thread was in
+  std::uint8_t phase;  // PhaseKind: the thread's phase
   std::uint8_t depth;  // open calls around this one
   std::uint8_t reserved;
   NameId name;              // a kModuleName
   std::uint64_t start;      // ticks
   std::uint64_t end;        // ticks
-  std::int64_t held_bytes;  // of tensors, that it allocated and left; kHeldUnknown: not counted
+  std::int64_t held_bytes;  // tensor memory it allocated and left held; kHeldUnknown: not counted
 };
 inline constexpr std::int64_t kHeldUnknown = std::numeric_limits<std::int64_t>::min();
-// Parts the texts of a kModuleName.
+// Separates the parts of a kModuleName.
 inline constexpr char kModulePart = '\n';
 
-// Between two moments whose stretch is sampled. It may need two stacks.
+// The time between two sampled moments. A sample may need two stacks.
 inline constexpr std::int64_t kStackPeriodNs = 20'000'000;
-// Where ops are recorded in some steps only, and stacks with them, the moments follow one another
-// so many times faster.
+// If ops, and stacks with them, are recorded in some steps only, moments are sampled this many
+// times as often.
 inline constexpr std::uint8_t kStackRateInSomeSteps = 10;
 
-// A call stack of native code, taken where a stretch of the thread without an event in it ended.
-// The addresses follow, those of the stack at its end first, then those where it began; each is one
-// inside the instruction that the frame is in, the innermost first.
+// A native call stack, taken at the end of a stretch: a time of the thread without an event. The
+// addresses follow: first the stack where the stretch ended, then the stack where it began, each
+// innermost frame first. Each address lies inside the instruction that its frame is executing.
 struct StackSlot {
   SlotKind kind;
   std::uint8_t end_frames;    // at most kMostStackFrames
   std::uint8_t begin_frames;  // the same; 0: that stack was not taken
   std::uint8_t rate;          // the moments were kStackPeriodNs / rate apart; 0 is read as 1
-  std::uint32_t place;  // where it began, by what came before: the same each time round a loop
-  std::uint64_t start;  // ticks
-  std::uint64_t end;    // ticks
-  std::uint64_t due;    // ticks in between: the stretch was chosen for this moment
+  std::uint32_t place;        // where it began, by the events before it: the same in each iteration
+  std::uint64_t start;        // ticks
+  std::uint64_t end;          // ticks
+  std::uint64_t due;          // ticks; a moment in between, for which the stretch was chosen
 };
 
 union Slot {
@@ -125,7 +124,7 @@ union Slot {
   StretchSlot stretch;
   ModuleSlot module;
   StackSlot stack;
-  std::uint64_t addresses[4];  // of a stack
+  std::uint64_t addresses[4];  // of a stack sample
 };
 static_assert(sizeof(Slot) == 32 && sizeof(OpSlot) == 32 && sizeof(PhaseSlot) == 32);
 static_assert(sizeof(NameSlot) == 32 && sizeof(ShapesSlot) == 32);
@@ -139,14 +138,14 @@ constexpr std::uint32_t name_slots(std::uint32_t length) {
   return length <= first ? 1 : 1 + (length - first + slot - 1) / slot;
 }
 
-inline constexpr std::uint32_t kMostStackFrames = 64;  // of a deeper stack the innermost
+inline constexpr std::uint32_t kMostStackFrames = 64;  // of a deeper stack, the innermost
 
 constexpr std::uint32_t stack_slots(std::uint32_t end_frames, std::uint32_t begin_frames) {
   constexpr std::uint32_t slot = sizeof(Slot::addresses) / sizeof(std::uint64_t);
   return 1 + (end_frames + begin_frames + slot - 1) / slot;
 }
 
-// How many slots the event in `first` takes, in a ring that may hold anything.
+// How many slots the event in `first` takes. The ring may hold arbitrary bytes.
 inline std::uint64_t slots_of(const Slot& first) {
   const bool is_name = first.kind == SlotKind::kName || first.kind == SlotKind::kModuleName;
   if (is_name && first.name.length <= kMaxNameLength) return name_slots(first.name.length);
@@ -161,14 +160,14 @@ inline std::uint64_t slots_of(const Slot& first) {
 // Ops leave this many slots free, so that a flood of ops never costs a phase or step mark.
 inline constexpr std::uint64_t kReservedForMarks = 512;
 
-// When a ring is full the event is dropped and counted by kind; the thread never waits. Counted in
-// the header, stored as `loss` rows.
+// If a ring is full, the event is dropped and counted by kind; the thread never waits. The counts
+// are in the header and stored as `loss` rows.
 enum class LossKind : std::uint8_t { kOp, kPhase, kName, kDepth };
 inline constexpr int kLossKindCount = 4;
 const char* loss_name(LossKind kind);  // "op", "phase", "name", "depth"
 
-// An op that has begun and not ended. It is in the ring's memory, so that a reader knows after the
-// program's death what it died in.
+// An op that has begun and not ended. It is in the ring's memory, so that a reader can tell after
+// the program's death which op it died in.
 struct OpenOp {
   std::uint64_t identity;  // address of the RecordFunction
   std::uint64_t start;     // ticks
@@ -180,21 +179,22 @@ struct OpenOp {
   std::uint8_t phase;
 };
 inline constexpr std::uint32_t kMaxOpenOps = 128;
-// Calls of modules inside one another; those further in are not recorded.
+// The most nested module calls; deeper ones are not recorded.
 inline constexpr std::uint32_t kMaxOpenModules = 64;
 
-// kClosed: the thread ended. kFree: and everything was drained; another thread may have it.
+// kClosed: the thread ended. kFree: the thread ended and everything was drained; another thread may
+// take the ring.
 enum class RingState : std::uint32_t { kOpen, kClosed, kFree };
 
 inline constexpr std::uint32_t kRingMagic = 0x47525353;  // "SSRG"
 inline constexpr std::uint32_t kRingVersion = 7;
 
-// CPU tensor memory since the ring was created: it continues counting when another thread takes the
+// CPU tensor memory since the ring was created; the counts continue when another thread takes the
 // ring. One thread may free what another allocated, so only the sum over all rings is meaningful.
 struct TensorMemory {
   std::atomic<std::uint64_t> allocations;
   std::atomic<std::uint64_t> allocated_bytes;
-  // In blocks of PointerTable::kLeast and more, by MemoryOwner.
+  // By MemoryOwner; only blocks of at least PointerTable::kLeast.
   std::atomic<std::int64_t> held_bytes[kMemoryOwnerCount];
 };
 
@@ -204,9 +204,9 @@ struct RingHeader {
   std::uint32_t version;
   std::uint32_t slot_count;  // a power of two
   std::int32_t pid;
-  // Of the thread that has it now; constant while the ring is open.
+  // Of the thread that owns the ring now; constant while the ring is open.
   std::int32_t tid;
-  std::atomic<std::uint32_t> generation;  // counts the threads that had it
+  std::atomic<std::uint32_t> generation;  // counts the threads that have owned it
   char thread_name[16];
 
   std::atomic<std::uint32_t> torch_id;  // at::RecordFunction::currentThreadId(), 0 until known

@@ -102,15 +102,15 @@ void RingRegistry::close(ThreadRecorder* recorder) {
 }
 
 void RingRegistry::end_elsewhere(std::uint64_t torch_id, const void* identity) {
-  const std::scoped_lock lock(mutex_);  // so that no ring changes hands meanwhile
+  const std::scoped_lock lock(mutex_);  // so that no ring changes its thread meanwhile
   recorders_.for_each([&](ThreadRecorder& recorder) {
     const bool began_it = recorder.ring().torch_id.load(std::memory_order_relaxed) == torch_id;
     if (began_it) recorder.take_off(identity);
   });
 }
 
-// The recorders are kept: theirs are threads that do not exist here, and freeing 300 KiB each would
-// be the first thing that a child does, which is often one that only wants to exec(). Kept where a
+// The recorders are kept, although their threads do not exist here. To free 300 KiB each would be
+// the first thing that a child does, and many a child only wants to exec(). They are kept where a
 // leak checker finds them.
 void RingRegistry::abandon_in_child() {
   abandoned_.add_all(recorders_);

@@ -1,6 +1,6 @@
-// The rings of this process, as its threads see them: a thread gets one with its first event and
-// returns it when it ends. The code that drains them (recorder/process_drain.h) uses only the
-// region, from this process or another.
+// The rings of this process, as its threads see them: a thread gets a ring with its first event and
+// returns it when the thread ends. The code that drains them (recorder/process_drain.h) uses only
+// the region, from this process or another.
 //
 // Thread safety: all members. A lock is taken when a thread starts or ends, never for an event.
 #pragma once
@@ -13,8 +13,8 @@
 
 namespace stepscope {
 
-// Recorders, linked through themselves: adding one allocates nothing, so it cannot fail in the
-// middle of a program's step. Thread safety: none.
+// An intrusive list of recorders: adding one allocates nothing, so it cannot fail in the middle of
+// a program's step. Thread safety: none.
 class RecorderList {
  public:
   void add(ThreadRecorder* recorder);
@@ -34,28 +34,28 @@ class RecorderList {
 
 class RingRegistry {
  public:
-  // Rings from now on lie in `region`, which is never unmapped while this process lives: a thread
-  // may be in the middle of an event. Threads that have a ring elsewhere move with their next event
-  // of a new session.
+  // From now on, new rings lie in `region`. It is never unmapped while this process lives, because
+  // a thread may be in the middle of an event. Threads that have a ring elsewhere move with their
+  // first event of a new session.
   void use(const Region& region);
   [[nodiscard]] Region region() const;
 
-  // A ring for the calling thread; nullptr when all are taken or there is no memory (counted in the
+  // Gives the calling thread a ring; nullptr if all are taken or memory runs out (counted in the
   // region's refused_threads).
   ThreadRecorder* add_current_thread();
   // Whether `recorder` writes into the region in use.
   [[nodiscard]] bool is_current(ThreadRecorder* recorder) const;
-  // The thread of `recorder` ends, or moves: its ring is free again once it was drained. Deletes
-  // `recorder`.
+  // Call when the thread of `recorder` ends or moves: its ring becomes free once it is drained.
+  // Deletes `recorder`.
   void close(ThreadRecorder* recorder);
 
-  // The op `identity`, which the thread with `torch_id` began, ended on another thread.
+  // Call when the op `identity`, begun by the thread with `torch_id`, has ended on another thread.
   STEPSCOPE_INTERNAL void end_elsewhere(std::uint64_t torch_id, const void* identity);
 
-  // Called around fork(), so that the child finds it in a consistent state.
+  // Called around fork(), so that the child finds the registry in a consistent state.
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
-  // In the child of a fork, instead of unlock(): the rings stay the parent's.
+  // Called in the child of a fork instead of unlock(): the rings remain the parent's.
   void abandon_in_child();
 
  private:

@@ -41,7 +41,7 @@ void StackTaker::begin(Ticks now) {
   choose_next(last_);
 }
 
-// The moments are not quite as regular as a loop is, so as not to keep step with it.
+// The moments are jittered, so that they do not fall into step with a regular loop.
 void StackTaker::choose_next(std::uint64_t now) {
   random_ ^= random_ << 13;
   random_ ^= random_ >> 17;
@@ -57,7 +57,7 @@ void StackTaker::choose_next(std::uint64_t now) {
 
 void StackTaker::set_wake() { wake_ = due_ - std::min(due_, longest_); }
 
-// A thread that lost its core had a long stretch at a place that has none.
+// A thread that loses its core has a long stretch at a place that usually has none, so places fade.
 void StackTaker::fade_places() {
   long_places_ = 0;
   longest_ = 0;
@@ -79,7 +79,8 @@ StackTaker::Place& StackTaker::known_place() {
   return *shortest;
 }
 
-// A place is known by what most of its stretches take: one that lost its core says little.
+// Keeps the length of most stretches at a place: a single long one, whose thread lost its core,
+// says little.
 void StackTaker::learn(std::uint64_t ticks) {
   Place& known = known_place();
   known.repeats = known.place == place_;
@@ -106,15 +107,15 @@ void StackTaker::begin_stretch() {
   Place& known = known_place();
   if (known.place != place_ || last_ + known.ticks < due_ || begins_left_ == 0) return;
   if (wanted_period.load(std::memory_order_acquire) == 0) return;
-  known.ticks -= known.ticks / 16;  // until it was a long one again
+  known.ticks -= known.ticks / 16;  // until the next long one
   --begins_left_;
   begin_frames_ = walk_stack(begin_);
   begin_at_ = last_;
 }
 
-// A stack may wait for nobody: names and marks have the last slots of the ring.
+// A stack is dropped if the ring is almost full: the last slots are for names and marks.
 void StackTaker::take(Ticks now, RingProducer& ring) const {
-  std::array<std::uint64_t, kMostStackFrames> end;  // NOLINT: filled as far as it is read
+  std::array<std::uint64_t, kMostStackFrames> end;  // NOLINT: read only as far as filled
   const std::uint32_t frames = walk_stack(end);
   const std::uint32_t begin_frames = begin_at_ == last_ ? begin_frames_ : 0;
   const std::uint32_t slots = stack_slots(frames, begin_frames);

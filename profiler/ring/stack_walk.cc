@@ -15,7 +15,7 @@ _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* data) {
   int before_instruction = 0;
   const std::uint64_t address = _Unwind_GetIPInfo(context, &before_instruction);
   if (address == 0 || walk.count == walk.addresses.size()) return _URC_END_OF_STACK;
-  // A return address may be the first of another line, or of another function.
+  // A return address may already belong to the next line, or to the next function.
   walk.addresses[walk.count++] = before_instruction != 0 ? address : address - 1;
   return _URC_NO_REASON;
 }

@@ -14,14 +14,14 @@ std::string_view cut_utf8(std::string_view text, std::size_t limit) {
   return text.substr(0, limit);
 }
 
-// Not a phase of the loop: ops inside keep the phase they are in.
+// Labels are not phases of the loop: ops inside them keep the phase of the thread.
 bool is_label(PhaseKind kind) { return kind == PhaseKind::kScope || kind == PhaseKind::kSampler; }
 
-// How busy the thread was is of use for a wait for input and for what the user has named. The CPU
-// clock is a system call of up to a microsecond, which the loop's other phases do without.
+// Waits for input and the user's scopes record how busy the thread was. Other phases do not,
+// because reading the CPU clock is a system call of up to a microsecond.
 bool has_cpu_time(PhaseKind kind) { return kind == PhaseKind::kInput || kind == PhaseKind::kScope; }
 
-// Writes `text` behind the header of a NameSlot and on into the slots after it.
+// Writes `text` after the header of a NameSlot and on into the following slots.
 void write_name(RingProducer& ring, SlotKind kind, NameId name, std::string_view text) {
   NameSlot& first = ring.slot(0).name;
   first.kind = kind;
@@ -50,7 +50,7 @@ NameId ThreadRecorder::intern_text(std::string_view text, const char* pointer, S
   if (known != NameId::kNone) return known;
   const std::string_view kept = cut_utf8(text, kMaxNameLength);
   const std::uint32_t slots = name_slots(static_cast<std::uint32_t>(kept.size()));
-  // A name leaves half the marks' reserve alone: without its name a mark is still a mark.
+  // A name leaves half of the marks' reserve free: a mark without its name is still useful.
   if (!ring_.has_room(slots, kReservedForMarks / 2)) {
     ring_.count_loss(LossKind::kName);
     return NameId::kNone;
@@ -72,8 +72,8 @@ void ThreadRecorder::start_op(const OpStart& op, std::string_view shapes) {
   stacks_.pass(start, 0);
 }
 
-// Where nothing is marked, the forward pass has begun once the sequence number has moved: only an
-// op that creates an autograd node moves it. (Seen one op late; the analyzer is exact.)
+// Without marks, the forward pass has begun once the sequence number changes: only an op that
+// creates an autograd node changes it. (This is one op late; the analyzer is exact.)
 PhaseKind ThreadRecorder::infer_phase(std::int64_t sequence) {
   if (sequence < 0) return PhaseKind::kNone;
   const bool moved = last_sequence_ >= 0 && sequence != last_sequence_;
@@ -103,7 +103,7 @@ void ThreadRecorder::end_out_of_order(const void* identity, Ticks end) {
     if (kept != i) open_ops()[kept] = frame;
     ++kept;
   }
-  // When nothing was found it was not ours: it began before this recording, or too deep.
+  // If no frame matched, the op began before this recording, or too deep to be recorded.
   set_depth(kept);
 }
 
@@ -134,8 +134,8 @@ OpenPhase ThreadRecorder::begin_phase(PhaseKind kind, std::string_view name, Tic
   phase.outer = phase_;
   phase.name = intern_text(name, name.data());
   if (!is_label(kind)) phase_ = kind;
-  // The ticks lie outside the CPU clock's: that one is a system call, a processor is often lost on
-  // the way out of one, and then the phase has begun already.
+  // The ticks must be read before the CPU clock. Reading that clock is a system call, and a thread
+  // often loses its processor when it returns from one; by then the phase has already begun.
   phase.start = start;
   if (has_cpu_time(kind)) {
     phase.cpu_start_ns = cpu_clock_at_begin(kind, phase.start);
@@ -150,8 +150,8 @@ void ThreadRecorder::end_stretch_at_mark(Ticks now) {
   if (stacks_.stretch_counts(now)) end_stretch(now);
 }
 
-// A scope may be anybody's, also of a thread that has no loop; it is an event within a phase, as an
-// op is.
+// Any thread may open a scope, even one without a loop, so a scope starts no sampling. It is an
+// event within a phase, like an op.
 void ThreadRecorder::begin_stretch_at_mark(Ticks now, PhaseKind kind, bool begins) {
   if (kind != PhaseKind::kScope) stacks_.follow(now);
   const std::uint32_t what = (static_cast<std::uint32_t>(kind) << 1) | (begins ? 1 : 0);
@@ -160,8 +160,8 @@ void ThreadRecorder::begin_stretch_at_mark(Ticks now, PhaseKind kind, bool begin
   if (stacks_.may_be_chosen(now)) stacks_.begin_stretch();
 }
 
-// Scopes may follow one another: one begins where another ended. A clock read so shortly before is
-// as good, but for a wait for input, which may be as short itself and is judged by how busy it was.
+// A scope may begin where another has just ended; the clock that was read then is good enough. Not
+// for a wait for input, which may itself be that short and is judged by how busy it was.
 std::int64_t ThreadRecorder::cpu_clock_at_begin(PhaseKind kind, Ticks now) {
   constexpr std::uint64_t kJustNow = 1 << 15;  // ticks: some 10 µs
   const std::uint64_t since = to_count(now) - to_count(cpu_clock_read_);
@@ -172,8 +172,8 @@ std::int64_t ThreadRecorder::cpu_clock_at_begin(PhaseKind kind, Ticks now) {
   return cpu_ns;
 }
 
-// The schedule of the stretch that ends `now` comes before the phase that begins now, after the one
-// that ends. Names and marks may have the ring's last slots: a stretch can wait.
+// Writes the schedule of the stretch that ends `now`: before the phase that begins now, or after
+// the phase that ends now. The ring's last slots are for names and marks: a stretch can wait.
 void ThreadRecorder::follow_schedule(Ticks now, std::int64_t wall_ns, std::int64_t cpu_ns) {
   const auto stretch =
       schedule_.mark(now, wall_ns, cpu_ns, ring_.has_room(1, kReservedForMarks / 2));
@@ -189,7 +189,7 @@ void ThreadRecorder::follow_schedule(Ticks now, std::int64_t wall_ns, std::int64
   ring_.publish(1);
 }
 
-// Where nobody else needs the CPU clock, it is read once in a long while only.
+// For marks that do not need the CPU clock otherwise: reads it only if a stretch is due.
 void ThreadRecorder::follow_schedule_if_due(Ticks now) {
   const std::int64_t wall_ns = read_clock_ns(CLOCK_MONOTONIC);
   if (schedule_.is_due(wall_ns))
@@ -207,10 +207,11 @@ void ThreadRecorder::end_phase(const OpenPhase& phase, PhaseKind kind) {
   if (has_cpu_time(phase.kind)) cpu_clock_read_ = end;
   end_stretch_at_mark(end);
   if (kind == PhaseKind::kInput) {
-    phase_ = PhaseKind::kForward;  // a batch has come: what follows is made from it
+    phase_ = PhaseKind::kForward;  // a batch has come: what follows works on it
   } else if (!is_label(phase.kind)) {
-    // Nested in an optimizer or an input phase, go back to it; else nothing is known. To clear the
-    // gradients ends no forward pass: some do that between it and the backward pass.
+    // A phase nested in an optimizer or input phase returns to that one; otherwise the phase is
+    // unknown. Clearing the gradients does not end a forward pass: some programs do so before the
+    // backward pass.
     const bool nested = phase.outer == PhaseKind::kOptimizer || phase.outer == PhaseKind::kInput ||
                         phase.kind == PhaseKind::kZeroGrad;
     phase_ = nested ? phase.outer : PhaseKind::kNone;
@@ -231,7 +232,7 @@ void ThreadRecorder::mark(PhaseKind kind) {
   phase_ = PhaseKind::kNone;
   last_sequence_ = -1;
   write_phase(kind, NameId::kNone, now, now, 0);
-  follow_schedule_if_due(now);  // a loop may be marked by nothing else
+  follow_schedule_if_due(now);  // a loop may have no other marks
   begin_stretch_at_mark(now, kind, true);
 }
 
@@ -249,7 +250,7 @@ std::uint32_t ThreadRecorder::begin_module(std::string_view label, std::int64_t 
   open.name = intern_text(label, label.data(), SlotKind::kModuleName);
   open.phase = phase_now();
   open.held_bytes = held_bytes;
-  open.start = read_ticks();  // last, so that none of this counts as the module's
+  open.start = read_ticks();  // last, so that none of this counts as time of the module
   return depth;
 }
 
@@ -305,7 +306,7 @@ void ThreadRecorder::begin_session(std::uint32_t session, std::uint64_t torch_id
   names_.forget();
   phase_ = PhaseKind::kNone;
   last_sequence_ = -1;
-  cpu_clock_read_ = {};  // a fork's child has a clock of its own
+  cpu_clock_read_ = {};  // the child of a fork has its own CPU clock
   schedule_.restart();
   module_depth_ = 0;
   stacks_.restart();

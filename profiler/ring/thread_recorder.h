@@ -2,7 +2,7 @@
 // program, between two of its own instructions.
 //
 // Hot path (start_op, end_op): no allocation, no lock, no system call, no exception.
-// Thread safety: none; each thread has its own. take_off() alone is for other threads.
+// Thread safety: none; each thread has its own. Only take_off() may be called by other threads.
 #pragma once
 
 #include <array>
@@ -24,14 +24,14 @@ namespace stepscope {
 
 // What a hook knows about an op when it begins.
 struct OpStart {
-  const void* identity;  // the same at end_op()
+  const void* identity;  // the same as in end_op()
   const char* name;      // valid during the call only
   std::int64_t sequence;
   std::uint64_t forward_thread;
   OpScope scope;
 };
 
-// A phase that was begun, to be passed to end_phase(). On the caller's stack.
+// An open phase, to be passed to end_phase(). Lies on the caller's stack.
 struct OpenPhase {
   PhaseKind kind = PhaseKind::kNone;  // kNone: not begun, end_phase() does nothing
   PhaseKind outer = PhaseKind::kNone;
@@ -40,8 +40,9 @@ struct OpenPhase {
   std::int64_t cpu_start_ns = 0;
 };
 
-// Called when a thread records a name for the first time: some hundred times per recording, and
-// when a program does something new. It may neither lock nor allocate. Thread safety: any.
+// Called when a thread records a name for the first time: a few hundred times per recording, and
+// when a program does something new. It must not lock or allocate. Thread safety: called on any
+// thread.
 using NewNameFunction = void (*)();
 STEPSCOPE_INTERNAL void set_new_name_function(NewNameFunction function);
 
@@ -51,7 +52,7 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
 
   STEPSCOPE_HOT_INLINE void start_op(const OpStart& op) {
     OpenOp* frame = push(op);
-    // Last, so that our own overhead is not counted as part of the op.
+    // Read the clock last, so that our own overhead does not count as part of the op.
     if (frame == nullptr) [[unlikely]]
       return;
     Ticks start = read_ticks();
@@ -60,7 +61,7 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
     frame->start = to_count(start);
     stacks_.pass(start, 0);
   }
-  // With the op's input shapes as text; interned like a name.
+  // The same with the op's input shapes as text, which is interned like a name.
   void start_op(const OpStart& op, std::string_view shapes);
 
   STEPSCOPE_HOT_INLINE void end_op(const void* identity) {
@@ -84,39 +85,42 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
       stacks_.begin_stretch();
   }
 
-  // An op that could not even be begun.
+  // Counts an op that could not be begun.
   void count_lost_op() { ring_.count_loss(LossKind::kOp); }
 
-  // For another thread: the op `identity`, which began here, has ended there. Its frame is vacant
-  // from now on and is removed when the enclosing ops end.
+  // Called by another thread, on which the op `identity` has ended that began here. Its frame is
+  // vacant from now on and is removed when the enclosing ops end.
   void take_off(const void* identity);
 
-  // An op that began on another thread (a future's completion) and ends now. `start` and the name
-  // are the caller's to keep; `start_thread` is the torch id of the thread it began on.
+  // Records an op that began on another thread (a future's completion) and ends now. The caller
+  // keeps `start` and the name; `start_thread` is the torch id of the thread on which the op began.
   void foreign_op(const OpStart& op, Ticks start, std::uint64_t start_thread);
 
-  // A phase that began at `start`, not long ago. A nested wait for input is not begun: the
-  // loop waits once, however many layers see it.
+  // Begins a phase at `start`, which is now or shortly before. Does not begin a nested wait for
+  // input: the loop waits once, however many layers see it.
   [[nodiscard]] OpenPhase begin_phase(PhaseKind kind, std::string_view name,
                                       Ticks start = read_ticks());
   [[nodiscard]] bool waits_for_input() const { return phase_ == PhaseKind::kInput; }
-  // `kind` may differ from what was begun: a wait for input that found the end.
+  // `kind` may differ from the kind that was begun, when a wait for input finds the loader
+  // exhausted.
   void end_phase(const OpenPhase& phase, PhaseKind kind);
   void end_phase(const OpenPhase& phase) { end_phase(phase, phase.kind); }
-  // An instant: the user's step().
+  // Records an instant: the user's step().
   void mark(PhaseKind kind);
-  // The op callbacks are in place from `at` on, or were until then. Of the process, not of a phase.
+  // Marks that op callbacks are in place from `at` on, or were until then. Applies to the process,
+  // not to a phase.
   void mark_ops(bool on, Ticks at);
 
-  // A call of the module `label` (as a kModuleName). Returns its depth, from 0. `held_bytes`: of
-  // tensors, now; kHeldUnknown: not counted.
+  // Begins a call of the module `label` (as a kModuleName). Returns its depth, from 0.
+  // `held_bytes`: tensor memory held now; kHeldUnknown: not counted.
   std::uint32_t begin_module(std::string_view label, std::int64_t held_bytes);
-  // Ends the call that began at `depth`, and forgets those inside that never ended.
+  // Ends the call at `depth`, and discards calls inside it that never ended.
   void end_module(std::uint32_t depth, std::int64_t held_bytes);
-  // Tensor memory that this thread holds: what it allocated, less what it freed.
+  // The tensor memory that this thread allocated, minus what it freed.
   [[nodiscard]] std::int64_t held_bytes();
 
-  // Tensor memory: the amount allocated, and the amount held from now on, or no longer.
+  // Tensor memory: count_allocation() adds to the amount allocated; count_held() and count_freed()
+  // change the amount held.
   STEPSCOPE_HOT_INLINE void count_allocation(std::uint64_t bytes) {
     TensorMemory& memory = ring_.header().memory;
     add_to(memory.allocations, std::uint64_t{1});
@@ -131,13 +135,13 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   // The owner of memory allocated now.
   [[nodiscard]] MemoryOwner memory_owner_now() { return memory_owner(phase_now()); }
 
-  // A new recording: what is open belongs to an earlier one. `torch_id` may be 0: not known.
+  // Begins a new recording: open ops and phases belong to an earlier one. `torch_id` 0: not known.
   void begin_session(std::uint32_t session, std::uint64_t torch_id);
   [[nodiscard]] std::uint32_t session() const { return session_; }
 
   [[nodiscard]] RingHeader& ring() { return ring_.header(); }
 
-  // Of the list that it is in; guarded by that one's lock.
+  // The link of the list that contains this recorder; guarded by the list's lock.
   [[nodiscard]] ThreadRecorder* next_in_list() const { return next_in_list_; }
   void set_next_in_list(ThreadRecorder* next) { next_in_list_ = next; }
 
@@ -149,7 +153,7 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
     std::int64_t held_bytes;
   };
 
-  // Of a counter that only this thread writes.
+  // For counters that only this thread writes.
   template <typename Number>
   static void add_to(std::atomic<Number>& counter, Number number) {
     counter.store(counter.load(std::memory_order_relaxed) + number, std::memory_order_relaxed);
@@ -158,7 +162,7 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   std::atomic<std::int64_t>& held_by(MemoryOwner owner) {
     return ring_.header().memory.held_bytes[static_cast<std::size_t>(owner)];
   }
-  // On an autograd thread, which is never marked, that of the enclosing op.
+  // The thread's phase; on an autograd thread, which has no marks, that of the enclosing op.
   [[nodiscard]] PhaseKind phase_now() {
     if (phase_ != PhaseKind::kNone || depth_ == 0) return phase_;
     const std::uint32_t innermost = (depth_ < kMaxOpenOps ? depth_ : kMaxOpenOps) - 1;
@@ -188,7 +192,7 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
     return &frame;
   }
 
-  // The phase of an op: the thread's, or on an autograd thread that of the enclosing node.
+  // The phase of an op: the thread's, or, on an autograd thread, that of the enclosing node.
   STEPSCOPE_HOT_INLINE PhaseKind phase_of(const OpStart& op) {
     if (phase_ != PhaseKind::kNone) [[likely]]
       return phase_;
@@ -226,7 +230,7 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   std::int64_t cpu_clock_at_begin(PhaseKind kind, Ticks now);
   void follow_schedule(Ticks now, std::int64_t wall_ns, std::int64_t cpu_ns);
   void follow_schedule_if_due(Ticks now);
-  // The stack belongs to the phase that the stretch was in.
+  // The stack belongs to the phase of the stretch.
   Ticks end_stretch(Ticks now) {
     const bool wanted = phase_ == PhaseKind::kInput || phase_ == PhaseKind::kNone;
     return stacks_.end_stretch(now, wanted, ring_);
@@ -234,7 +238,7 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   void end_stretch_at_mark(Ticks now);
   void begin_stretch_at_mark(Ticks now, PhaseKind kind, bool begins);
 
-  // Another thread may take an open op off by zeroing its identity (take_off()).
+  // Another thread may remove an open op by zeroing its identity (take_off()).
   static std::uint64_t identity_of(OpenOp& frame) {
     return std::atomic_ref(frame.identity).load(std::memory_order_relaxed);
   }
@@ -243,21 +247,21 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   }
 
   RingProducer ring_;
-  // Held while open ops change places, or another thread looks for one of them: rare, and short.
+  // Held while open ops move, or while another thread looks for one of them: rarely and briefly.
   std::mutex open_ops_mutex_;
   ThreadRecorder* next_in_list_ = nullptr;
   std::uint32_t depth_ = 0;
   std::uint32_t session_ = 0;
   PhaseKind phase_ = PhaseKind::kNone;
   std::int64_t last_sequence_ = -1;
-  // The thread's CPU clock when the last phase ended that has a CPU time.
+  // The thread's CPU clock, and when it was read: at the end of the last phase that has a CPU time.
   Ticks cpu_clock_read_{};
   std::int64_t cpu_clock_ns_ = 0;
   ThreadSchedule schedule_;
   std::uint32_t module_depth_ = 0;
   std::array<OpenModule, kMaxOpenModules> open_modules_{};
   StackTaker stacks_;
-  std::uint32_t events_ = 0;  // since the last mark of a phase, and above that which it was
+  std::uint32_t events_ = 0;  // since the last phase mark; that mark's kind is in the top bits
   NameCache names_;
 };
 

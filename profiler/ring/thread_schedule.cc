@@ -13,7 +13,7 @@
 namespace stepscope {
 namespace {
 
-// The program's errno stays as it is.
+// Preserves the program's errno.
 class KeptErrno {
  public:
   KeptErrno() : kept_(errno) {}
@@ -25,17 +25,17 @@ class KeptErrno {
   const int kept_;
 };
 
-// A program that closes every descriptor does so once, when it becomes a daemon.
+// A few are enough: a program that closes every descriptor does so once, when it becomes a daemon.
 constexpr int kMostOpenings = 3;
 
-// Programs count on the numbers that they get: the lowest ones, among them those of streams that
-// they closed.
+// Programs rely on getting the lowest free descriptors, including those of standard streams that
+// they closed. So ours gets a high number.
 int open_out_of_the_way(const char* path) {
   constexpr int kLeast = 512;
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -1;
   int moved = fcntl(fd, F_DUPFD_CLOEXEC, kLeast);
-  if (moved < 0) moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);  // few are allowed (ulimit -n)
+  if (moved < 0) moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);  // the limit is low (ulimit -n)
   close(fd);
   return moved;
 }
@@ -89,7 +89,7 @@ bool ScheduleFile::is_ours() const {
 std::optional<ScheduleTimes> ScheduleFile::read() {
   const KeptErrno kept;
   if (!is_ours()) {
-    fd_ = -1;  // closed by the program: it may be a file of its own now
+    fd_ = -1;  // closed by the program, which may have reused the number
     return std::nullopt;
   }
   char text[96];
@@ -131,11 +131,11 @@ std::optional<ThreadSchedule::Stretch> ThreadSchedule::mark(Ticks now, std::int6
   const Mark from = *std::exchange(from_, std::nullopt);
   const std::int64_t off_before = std::exchange(off_core_ns_, 0);
   if (!times) return std::nullopt;
-  if (!starved_ns_) {  // what was before is of no known stretch
+  if (!starved_ns_) {  // time before the first reading belongs to no known stretch
     starved_ns_ = times->starved_ns;
     return std::nullopt;
   }
-  // A thread may lose its core after the mark and before the reading: that belongs to the next
+  // A thread may lose its core between the mark and the reading: that time belongs to the next
   // stretch.
   const std::int64_t starved_ns =
       std::clamp<std::int64_t>(times->starved_ns - *starved_ns_, 0, off_before);

@@ -16,10 +16,10 @@ namespace {
 struct Call {
   long number;
   const char* name;
-  bool of_descriptor = false;  // its first argument
+  bool of_descriptor = false;  // its first argument is a descriptor
 };
 
-// Those that a program is found waiting in.
+// The calls in which programs are commonly found waiting.
 constexpr Call kCalls[] = {
     {SYS_read, "read", true},
     {SYS_pread64, "pread", true},
@@ -69,7 +69,7 @@ constexpr Call kCalls[] = {
 
 constexpr std::size_t kMostPathBytes = 512;
 
-// What a descriptor of the process is: its path, or of what has none, 'a pipe' or 'a socket'.
+// What a descriptor of the process refers to: a path, or, without one, 'a pipe' or 'a socket'.
 std::string descriptor_name(pid_t pid, std::uint64_t fd) {
   const std::string link = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(fd);
   std::array<char, kMostPathBytes> target{};

@@ -9,12 +9,12 @@
 
 namespace stepscope {
 
-// "running" of that file: it has a core, or is ready for one.
+// Whether the file says "running": the thread has a core, or is ready for one.
 bool says_running(std::string_view text);
 
-// 'futex', or with what its first argument leads to, 'read /data/train.bin' and 'read a pipe', of
-// "0 0x3 0x7f… …". `pid`: whose descriptors they are. 'a page fault' where the thread is in no
-// call. Nothing for any other text.
+// The call in a text such as "0 0x3 0x7f… …": 'futex', or, if its first argument is a descriptor,
+// 'read /data/train.bin' or 'read a pipe'. `pid`: the process whose descriptors they are. 'a page
+// fault' if the thread is in no call. Nothing for any other text.
 std::optional<std::string> blocked_call(std::string_view text, pid_t pid);
 
 }  // namespace stepscope

@@ -1,4 +1,4 @@
-// Which file the code at an address of a process comes from.
+// Finds the file that the code at an address of a process comes from.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ struct MappedCode {
   std::string path;          // "/usr/lib/libz.so.1"; "" or "[vdso]": no file
 };
 
-// The executable mappings in the text of a /proc/PID/maps, by address. Lines that make no sense are
+// The executable mappings in the text of a /proc/PID/maps, sorted by address. Malformed lines are
 // left out.
 std::vector<MappedCode> mapped_code(std::string_view maps);
 
-// nullptr: none of `code`, which is by address, holds it.
+// The mapping in `code`, which is sorted by address, that contains `address`; nullptr: none.
 const MappedCode* find_code(const std::vector<MappedCode>& code, std::uint64_t address);
 
 }  // namespace stepscope

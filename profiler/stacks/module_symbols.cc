@@ -33,7 +33,8 @@ std::string readable(const char* symbol) {
 
 namespace {
 
-// Takes the first of `words` that `text` begins with off it; "" if none.
+// Removes from the front of `text` the first of `words` that it begins with and returns it; "" if
+// none.
 template <std::size_t kCount>
 std::string_view take(std::string_view& text, const std::array<std::string_view, kCount>& words) {
   for (const std::string_view word : words) {
@@ -44,7 +45,7 @@ std::string_view take(std::string_view& text, const std::array<std::string_view,
   return {};
 }
 
-// What has brackets in it, or a space, and is part of a name.
+// Parts of names that contain brackets or a space.
 constexpr std::array<std::string_view, 12> kWhole = {"(anonymous namespace)",
                                                      "operator()",
                                                      "operator<=>",
@@ -119,7 +120,7 @@ struct ModuleSymbols::Impl {
     struct stat status{};
     if (dw == nullptr || !file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
       return;
-    // Not mapped: a file that is cut short while it is read would end the recorder.
+    // Read, not mapped: with a mapping, a file truncated meanwhile would kill the recorder.
     elf = dw->elf_begin(file.get(), ELF_C_READ, nullptr);
     if (elf == nullptr) return;
     read_segments();
@@ -151,7 +152,7 @@ struct ModuleSymbols::Impl {
         if (dw->gelf_getshdr(section, &header) == nullptr || header.sh_type != type) continue;
         add_symbols(section, header);
       }
-      if (!symbols.empty()) break;  // the table of all symbols has those for others, too
+      if (!symbols.empty()) break;  // the full symbol table includes the exported ones
     }
     std::ranges::sort(symbols, {}, &Symbol::address);
   }
@@ -180,17 +181,17 @@ struct ModuleSymbols::Impl {
     const auto after = std::ranges::upper_bound(symbols, address, {}, &Symbol::address);
     if (after == symbols.begin()) return {};
     const Symbol& symbol = *std::prev(after);
-    // Of some written in assembler the size is unknown.
+    // Some functions written in assembly have no size.
     if (symbol.size != 0 && address - symbol.address >= symbol.size) return {};
     std::array<char, 20> digits{};
     const auto end = std::to_chars(digits.begin(), digits.end(), address - symbol.address, 16).ptr;
     return {readable(symbol.name) + "+0x" + std::string(digits.begin(), end), "", 0};
   }
 
-  // The unit whose code holds `address`.
+  // Finds the unit whose code contains `address`.
   bool find_unit(std::uint64_t address, Dwarf_Die& unit) const {
     if (dw->dwarf_addrdie(dwarf, address, &unit) != nullptr) return true;
-    // Clang writes no table of the addresses of units.
+    // Clang writes no address table for its units.
     Dwarf_Off offset = 0, next = 0;
     std::size_t header_size = 0;
     while (dw->dwarf_nextcu(dwarf, offset, &next, &header_size, nullptr, nullptr, nullptr) == 0) {
@@ -223,7 +224,7 @@ struct ModuleSymbols::Impl {
     return (folder == nullptr ? named : folder / named).lexically_normal().string();
   }
 
-  // Where the function that `inlined` stands for was called.
+  // Sets `frame` to the place where the inlined function `inlined` was called.
   void set_call(Dwarf_Die& unit, Dwarf_Die& inlined, NativeFrame& frame) const {
     Dwarf_Attribute attribute;
     Dwarf_Word number = 0;
@@ -240,7 +241,7 @@ struct ModuleSymbols::Impl {
     frame.file = whole_path(unit, dw->dwarf_filesrc(files, number, nullptr, nullptr));
   }
 
-  // Empty where there is no debug information for it.
+  // Empty if there is no debug information for `address`.
   [[nodiscard]] std::vector<NativeFrame> by_lines(std::uint64_t address) const {
     std::vector<NativeFrame> frames;
     Dwarf_Die unit;
@@ -251,7 +252,7 @@ struct ModuleSymbols::Impl {
     NativeFrame next{"", whole_path(unit, dw->dwarf_linesrc(line, nullptr, nullptr)), number};
     add_scopes(unit, address, next, frames);
     if (!frames.empty()) return frames;
-    // Line tables alone, as clang's -gline-tables-only may write them.
+    // There are only line tables, as clang's -gline-tables-only may write them.
     next.function = by_symbol(address).function;
     next.function.resize(std::min(next.function.size(), next.function.rfind("+0x")));
     return {next};
@@ -263,7 +264,8 @@ struct ModuleSymbols::Impl {
     const int found = dw->dwarf_getscopes(&unit, address, &innermost);
     const std::unique_ptr<Dwarf_Die, Free> owned(innermost);
     if (found <= 0) return;
-    // Those around an inlined function are those of its definition: these are those of its call.
+    // dwarf_getscopes() gives the scopes around an inlined function's definition; these are those
+    // around its call.
     Dwarf_Die* around = nullptr;
     const int count = dw->dwarf_getscopes_die(innermost, &around);
     const std::unique_ptr<Dwarf_Die, Free> owned_too(around);

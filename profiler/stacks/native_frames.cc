@@ -10,21 +10,21 @@
 namespace stepscope {
 namespace {
 
-// No process has as many mappings, and other files of /proc that it may send have no end.
+// No process has this many mappings. But it may send another file of /proc, which may never end.
 constexpr std::size_t kMostMapsBytes = std::size_t{16} << 20;
-// Of a program that makes code as it runs every stack may be at an address that is new.
+// In a program that generates code while it runs, every stack may have a new address.
 constexpr std::chrono::milliseconds kBetweenReadings{200};
 
 std::string_view file_name(std::string_view path) {
   return path.substr(path.find_last_of('/') + 1);
 }
 
-// Without debug information a frame's function has the offset in it: "decode+0x1b".
+// Without debug information, the function of a frame includes the offset: "decode+0x1b".
 std::string_view without_offset(std::string_view function) {
   return function.substr(0, function.rfind("+0x"));
 }
 
-// Not moving the descriptor, which others may read too.
+// Does not move the file offset, because others may read the descriptor too.
 std::string read_whole(const OwnedFd& file) {
   std::string text;
   std::array<char, 65536> part{};
@@ -43,7 +43,7 @@ bool is_of_libtorch(std::string_view path) {
 
 bool is_our_own(std::string_view path) { return file_name(path).starts_with("libstepscope"); }
 
-// What libtorch does to call the hooks by which the stack was taken.
+// Whether the frame is libtorch's call of the hooks, from which the stack was taken.
 bool calls_hooks(const NativeFrame& frame) {
   return frame.function.starts_with("at::RecordFunction") ||
          frame.function.starts_with("at::StepCallbacks") ||
@@ -70,7 +70,7 @@ const MappedCode* NativeFrames::code_at(std::uint64_t address) {
   if (!code_.empty() && now - read_at_ < kBetweenReadings) return nullptr;
   read_at_ = now;
   std::vector<MappedCode> code = mapped_code(read_whole(maps_));
-  if (code.empty()) return nullptr;  // it has ended
+  if (code.empty()) return nullptr;  // the process has ended
   code_ = std::move(code);
   for (const MappedCode& mapped : code_) {
     if (!is_of_libtorch(mapped.path)) continue;
@@ -84,7 +84,7 @@ const MappedCode* NativeFrames::code_at(std::uint64_t address) {
 NativeFrames::Module& NativeFrames::module(const std::string& path) {
   std::unique_ptr<Module>& known = modules_[path];
   if (known != nullptr) return *known;
-  // As the program sees it, which may be in a container.
+  // Use the path as the program sees it: it may be in a container.
   const std::string seen = "/proc/" + std::to_string(pid_) + "/root" + path;
   const std::string& readable = access(seen.c_str(), R_OK) == 0 ? seen : path;
   const bool library = is_library_module(path, torch_folders_);
@@ -104,7 +104,7 @@ const std::vector<NativeFrame>& NativeFrames::frames_at(std::uint64_t address) {
     frames = known_module.symbols.at(address - code->begin + code->offset);
     for (NativeFrame& frame : frames) {
       if (frame.file.empty()) frame.file = code->path;
-      // Where in a library's function it was is of no use to anybody.
+      // The offset within a library function is useless.
       const std::size_t offset = frame.function.rfind("+0x");
       if (known_module.library && offset != std::string::npos) frame.function.resize(offset);
       if (frame.function.empty()) frame.function = "?";

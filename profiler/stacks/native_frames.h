@@ -1,6 +1,7 @@
-// Turns the native stacks of one process into functions and lines, while it runs and after its end.
+// Converts the native stacks of one process to functions and lines, while it runs and after its
+// end.
 //
-// Thread safety: none; one recorder's.
+// Thread safety: none; used by one recorder.
 #pragma once
 
 #include <sys/types.h>
@@ -21,19 +22,19 @@
 
 namespace stepscope {
 
-// Of a file that holds code: installed with the system, with Python or with libtorch. Of those only
-// the names of functions are looked up. `torch_folders`: where libtorch's libraries are.
+// Whether a file with code was installed with the system, with Python or with libtorch. In such
+// files, only function names are looked up. `torch_folders`: the folders of libtorch's libraries.
 bool is_library_module(std::string_view path, const std::vector<std::string>& torch_folders);
 
 class NativeFrames {
  public:
-  // `maps`: of its /proc/PID/maps.
+  // `maps`: the /proc/PID/maps of `pid`.
   NativeFrames(pid_t pid, OwnedFd maps) : pid_(pid), maps_(std::move(maps)) {}
 
-  // Learns which libraries the addresses are in, while the program is there to tell. Cheap.
+  // Finds out which libraries contain the addresses, while the program still runs. Cheap.
   void place(std::span<const std::uint64_t> addresses);
-  // The frames of a stack, the outermost first, without Stepscope's own. `addresses`: the innermost
-  // first. A frame whose source is unknown has its module as the file.
+  // The frames of a stack, outermost first, without Stepscope's own. `addresses`: innermost first.
+  // A frame whose source file is unknown has its module as the file.
   std::vector<NativeFrame> of(std::span<const std::uint64_t> addresses);
 
  private:
@@ -56,9 +57,9 @@ class NativeFrames {
   std::unordered_map<std::uint64_t, std::vector<NativeFrame>> known_;  // innermost first
 };
 
-// The frames that a stretch of time belongs to which began in the stack `begin` and ended in `end`
-// (both with the outermost first): those that were on the stack all the time. The innermost of
-// these is in the line that it was in at the beginning.
+// The frames that were on the stack during a whole stretch, which began in the stack `begin` and
+// ended in the stack `end` (both outermost first). The innermost of them has the line from the
+// beginning of the stretch.
 std::vector<NativeFrame> common_frames(const std::vector<NativeFrame>& begin,
                                        const std::vector<NativeFrame>& end);
 

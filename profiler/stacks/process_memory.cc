@@ -8,13 +8,13 @@
 namespace stepscope {
 
 bool ProcessMemory::read(std::uint64_t address, void* to, std::size_t size) const noexcept {
-  constexpr std::uint64_t kHighest = std::uint64_t{1} << 62;  // an offset is signed
+  constexpr std::uint64_t kHighest = std::uint64_t{1} << 62;  // file offsets are signed
   if (!file_ || address == 0 || address > kHighest) return false;
   return pread(file_.get(), to, size, static_cast<off_t>(address)) == static_cast<ssize_t>(size);
 }
 
 bool MemoryWindow::read(std::uint64_t address, void* to, std::size_t size) noexcept {
-  // An address may be anything: nothing is added to it here.
+  // The address may be any number, so adding to it could overflow.
   const auto has = [&] {
     return address >= begin_ && size <= size_ && address - begin_ <= size_ - size;
   };

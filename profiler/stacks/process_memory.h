@@ -1,8 +1,8 @@
-// Reads the memory of another process without stopping it, through a descriptor of its
-// /proc/PID/mem that it opened itself: the permission is checked when that is opened, so none is
+// Reads the memory of another process without stopping it, through a descriptor of /proc/PID/mem
+// that the process opened itself. The permission is checked when the file is opened, so none is
 // needed here. Nothing can be written through it.
 //
-// Thread safety: none; one reader's.
+// Thread safety: none; used by one reader.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ namespace stepscope {
 
 class ProcessMemory {
  public:
-  // `file`: of /proc/PID/mem, open for reading.
+  // `file`: /proc/PID/mem, open for reading.
   explicit ProcessMemory(OwnedFd file) : file_(std::move(file)) {}
 
-  // All `size` bytes at `address`, or false: that is no memory, or the process has ended.
+  // Reads all `size` bytes at `address`; false if they are not mapped, or the process has ended.
   bool read(std::uint64_t address, void* to, std::size_t size) const noexcept;
   template <typename Value>
   [[nodiscard]] std::optional<Value> read(std::uint64_t address) const noexcept {
@@ -35,14 +35,15 @@ class ProcessMemory {
   OwnedFd file_;
 };
 
-// Frames of one call chain lie one below the other: what is read for the innermost serves those
-// that called it. What it holds is of the moment it was read, so it is forgotten for each stack.
+// Caches a piece of memory: the frames of a call chain lie next to each other, so the bytes read
+// for the innermost frame also contain its callers. The content is from the moment it was read, so
+// it must be discarded for each stack.
 class MemoryWindow {
  public:
   explicit MemoryWindow(const ProcessMemory& memory) : memory_(memory), bytes_(kBytes) {}
 
   void forget() { size_ = 0; }
-  // As ProcessMemory::read().
+  // Like ProcessMemory::read().
   bool read(std::uint64_t address, void* to, std::size_t size) noexcept;
 
  private:

@@ -14,7 +14,7 @@
 namespace stepscope {
 namespace {
 
-// What the kernel writes for PERF_SAMPLE_IP and PERF_SAMPLE_TIME.
+// The record that the kernel writes for PERF_SAMPLE_IP and PERF_SAMPLE_TIME.
 struct Noted {
   perf_event_header header;
   std::uint64_t counter;
@@ -28,7 +28,7 @@ perf_event_attr attributes() {
   wanted.config = PERF_COUNT_SW_TASK_CLOCK;
   wanted.sample_period = static_cast<std::uint64_t>(ProgramCounter::kPeriod.count());
   wanted.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME;
-  wanted.exclude_kernel = 1;  // all that is allowed without privilege
+  wanted.exclude_kernel = 1;  // user code is all that is allowed without privilege
   wanted.exclude_hv = 1;
   wanted.use_clockid = 1;
   wanted.clockid = CLOCK_MONOTONIC;
@@ -53,7 +53,7 @@ int ProgramCounter::open(pid_t tid) {
       static_cast<int>(syscall(SYS_perf_event_open, &wanted, tid, -1, -1, PERF_FLAG_FD_CLOEXEC)));
   if (!event_) return errno;
   page_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  // Read-only: the kernel writes on without being told what has been read.
+  // Mapped read-only: the kernel overwrites old records and need not know what has been read.
   void* area = mmap(nullptr, 2 * page_, PROT_READ, MAP_SHARED, event_.get(), 0);
   if (area == MAP_FAILED) {
     const int error = errno;
@@ -81,12 +81,12 @@ void ProgramCounter::take(std::vector<Note>& notes) {
   for (; read_ + sizeof(Noted) <= end; read_ += sizeof(Noted)) {
     std::array<std::byte, sizeof(Noted)> bytes{};
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = ring[(read_ + i) % page_];
-    // Only now is it known not to have been written over meanwhile.
+    // Check after the copy whether the kernel has overwritten it meanwhile.
     if (end_of_ring() - read_ > page_) continue;
     Noted noted{};
     std::memcpy(&noted, bytes.data(), sizeof(noted));
     if (noted.header.type != PERF_RECORD_SAMPLE || noted.header.size != sizeof(noted)) {
-      read_ = end;  // another kind of record: the next ones begin who knows where
+      read_ = end;  // another kind of record: the start of the next one is unknown
       return;
     }
     notes.push_back({noted.counter, static_cast<std::int64_t>(noted.time)});

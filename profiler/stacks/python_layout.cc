@@ -84,9 +84,9 @@ constexpr PythonLayout kPython312{
     .bytes_text = 32,
 };
 
-// A description is a row of 64-bit words: a cookie, the version, whether it is free-threaded, then
-// a group for each structure, its size first. These are the places of the groups, which each
-// version may move, and of words in them.
+// A description is a sequence of 64-bit words: a cookie, the version, whether it is free-threaded,
+// then a group for each structure, its size first. These are the positions of the groups, which may
+// change with each version, and of words in them.
 struct Groups {
   std::size_t interpreter, thread, frame, code, bytes, text;
 };
@@ -96,7 +96,7 @@ constexpr std::size_t kRuntimeGroup = 3;
 constexpr Groups kGroups313{6, 19, 28, 34, 64, 67};
 constexpr Groups kGroups314{6, 22, 31, 39, 74, 77};
 
-// No structure of an interpreter is larger; the largest is that of the interpreter, of 200 kB.
+// No structure of an interpreter is larger; the largest is PyInterpreterState, with 200 kB.
 constexpr std::uint64_t kLargestStructure = std::uint64_t{1} << 22;
 constexpr std::uint64_t kLargestFrame = 256;
 
@@ -112,7 +112,7 @@ class Description {
   }
   [[nodiscard]] std::uint64_t word(std::size_t place) const { return words_[place]; }
 
-  // The word `place` of a group: an offset of `bytes` bytes within its structure.
+  // The word `place` of a group: the offset of a field of `bytes` bytes in its structure.
   std::uint32_t offset(std::size_t group, std::size_t place, std::uint64_t bytes = 8) {
     const std::uint64_t size = words_[group];
     const std::uint64_t offset = words_[group + place];
@@ -154,7 +154,8 @@ std::optional<PythonLayout> layout_of(Description description, const Groups& at)
   layout.text_state = description.offset(at.text, 1, 4);
   layout.text_length = description.offset(at.text, 2);
   layout.ascii_bytes = description.offset(at.text, 3, 0);
-  // A PyCompactUnicodeObject: one for ASCII, then the length of its UTF-8 and a pointer to that.
+  // A PyCompactUnicodeObject is one for ASCII, followed by the length of its UTF-8 and a pointer to
+  // it.
   layout.text_bytes = layout.ascii_bytes + 16;
   if (!description.consistent()) return std::nullopt;
   return layout;

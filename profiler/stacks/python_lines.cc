@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::int64_t kInstructionBytes = 2;
 
-// Reads the numbers of a location table, of six bits a byte, the lowest first.
+// Reads the numbers of a location table, which have six bits per byte, lowest bits first.
 class Numbers {
  public:
   explicit Numbers(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -33,11 +33,11 @@ class Numbers {
   std::size_t place_ = 0;
 };
 
-// The kinds of an entry, in bits 3 to 6 of its first byte. Below kOneLine0 it is short: the same
-// line.
+// The kinds of an entry, in bits 3 to 6 of its first byte. Kinds below kOneLine0 are short entries,
+// on the same line.
 enum : unsigned { kOneLine0 = 10, kOneLine2 = 12, kNoColumns = 13, kLong = 14, kNoLocation = 15 };
 
-// How far the entry's line is from that of the entry before.
+// The line of the entry minus that of the entry before.
 int line_delta(unsigned kind, Numbers& table) {
   if (kind == kNoLocation) return 0;
   if (kind == kLong) {
@@ -58,7 +58,7 @@ int line_delta(unsigned kind, Numbers& table) {
 
 std::optional<int> python_line(std::span<const std::byte> table, int first_line,
                                std::int64_t offset) {
-  if (offset < 0) return first_line;  // it has been called and has not begun
+  if (offset < 0) return first_line;  // the function was called but has not begun
   Numbers numbers(table);
   std::int64_t end = 0;
   std::int64_t line = first_line;

@@ -77,7 +77,7 @@ struct Elf {
     return read_at(file, table.sh_offset, std::span(names.data(), names.size()));
   }
 
-  // The address that the first byte of the file has in its own numbering: 0 of a library.
+  // The virtual address of the first byte of the file, according to the file: 0 for a library.
   [[nodiscard]] std::optional<std::uint64_t> first_address() const {
     if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > kMostSections)
       return std::nullopt;
@@ -149,14 +149,14 @@ FoundPython find_python(const ProcessMemory& memory, std::string_view maps,
     const auto described = described_python_version(start);
     const auto version = described ? described : python_version_of(file.path);
     if (!version) {
-      found.why_not = file.path + ": its name does not tell which version of Python it is";
+      found.why_not = file.path + ": its name does not show its Python version";
       continue;
     }
     const auto layout = described ? described_python_layout(start) : fixed_python_layout(*version);
     if (!layout) {
       const char* const kind =
           describes_free_threading(start) ? "free-threaded Python " : "Python ";
-      found.why_not = kind + text_of(*version) + " is not one whose stacks can be read";
+      found.why_not = kind + text_of(*version) + " is not supported: its stacks cannot be read";
       continue;
     }
     runtime.version = *version;

@@ -1,4 +1,4 @@
-// Finds the interpreter in a process: which CPython it is and where its _PyRuntime lies.
+// Finds the interpreter in a process: its CPython version and the address of its _PyRuntime.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,16 @@ struct MappedFile {
   std::uint64_t begin = 0;  // the address of its first byte
 };
 
-// Those that may hold an interpreter: executables and libraries whose name begins with python or
-// libpython. In the order of the addresses, each once.
+// The files that may contain an interpreter: executables and libraries whose name begins with
+// python or libpython. Sorted by address, each once.
 std::vector<MappedFile> python_files(std::string_view maps);
 
-// 3.11 of /usr/lib/libpython3.11.so.1.0 and /usr/bin/python3.11. Nothing: the name does not tell.
+// 3.11 for /usr/lib/libpython3.11.so.1.0 and /usr/bin/python3.11. Nothing if the name has no
+// version.
 std::optional<PythonVersion> python_version_of(std::string_view path);
 
-// Where the ELF file at `path` has its section .PyRuntime, as an address relative to its first
-// byte in memory. Nothing without one, or where it cannot be read.
+// The address of the section .PyRuntime of the ELF file at `path`, relative to the file's first
+// byte in memory. Nothing without such a section, or if the file cannot be read.
 std::optional<std::uint64_t> python_section_of(const std::string& path);
 
 struct PythonRuntime {
@@ -37,11 +38,12 @@ struct PythonRuntime {
 
 struct FoundPython {
   std::optional<PythonRuntime> runtime;
-  // Why there is none although there is an interpreter: one line; empty: there is no interpreter.
+  // Why there is none, although there is an interpreter: one line. Empty if there is no
+  // interpreter.
   std::string why_not;
 };
 
-// `root`: where the process sees `/`, for the paths in `maps`.
+// `root`: the process's `/`, to which the paths in `maps` are relative.
 FoundPython find_python(const ProcessMemory& memory, std::string_view maps,
                         const std::string& root);
 

@@ -17,21 +17,21 @@ constexpr std::size_t kMostThreadBytes = 1024;
 constexpr std::size_t kMostInterpreters = 16;
 constexpr std::chrono::milliseconds kSearchPeriod{100};
 constexpr std::size_t kMostCodes = 200'000;
-// A code object that was right a moment ago is taken for what it was: to look costs as much as to
-// read the frame.
+// A code object that was checked a moment ago is not checked again: that would cost as much as
+// reading the frame.
 constexpr std::chrono::milliseconds kCheckPeriod{250};
 
-// Where glibc keeps the system's id of a thread in its pthread_t.
+// The offset in glibc's pthread_t of the thread's system id.
 #if defined(__aarch64__)
 constexpr std::uint64_t kTidInPthread = 208;
 #else
 constexpr std::uint64_t kTidInPthread = 720;
 #endif
 
-// From 3.14 on the lowest bits of a reference are flags. Objects are aligned to 16 bytes.
+// From 3.14 on, the lowest bits of a reference are flags. Objects are aligned to 16 bytes.
 constexpr std::uint64_t kReferenceFlags = 7;
 
-// _PyInterpreterFrame.owner of frames that run Python code: a thread's and a generator's.
+// _PyInterpreterFrame.owner of frames that run Python code is at most this (thread, generator).
 constexpr unsigned kLastOwnerOfCode = 1;
 
 template <typename Value, std::size_t kSize>
@@ -41,13 +41,13 @@ Value value_in(const std::array<std::byte, kSize>& bytes, std::uint32_t offset) 
   return value;
 }
 
-// How the characters of a str are stored; from the bits of its state.
+// How the characters of a str are stored, according to its state bits.
 struct TextForm {
   unsigned width = 0;  // bytes a character
   bool ascii = false;
 };
 
-// Where the bits begin depends on the version and its build: after 2, 8 or 16 bits. A name is
+// The position of the bits depends on the version and its build: after 2, 8 or 16 bits. A name is
 // always compact, and its width is 1, 2 or 4.
 std::optional<TextForm> text_form(std::uint32_t state) {
   for (const unsigned shift : {2U, 8U, 16U}) {
@@ -122,7 +122,7 @@ std::vector<pid_t> PythonStacks::threads() {
   return tids;
 }
 
-// Both of the same moment.
+// Reads tid and frame at the same moment.
 std::optional<PythonStacks::ThreadState> PythonStacks::state_of(std::uint64_t thread) const {
   if (layout_.thread_tid == PythonLayout::kNone) {
     const auto tid = tid_at(thread);
@@ -177,7 +177,7 @@ StackOutcome PythonStacks::read(pid_t tid, std::vector<PythonFrame>& frames) {
 }
 
 bool PythonStacks::walk(std::uint64_t frame, std::vector<PythonFrame>& frames) {
-  // Frames that run no code of Python's are between the others.
+  // Frames that run no Python code lie between the others.
   for (std::size_t i = 0; i < 2 * kMostFrames && frame != 0; ++i) {
     std::uint64_t previous = 0;
     if (!add_frame(frame, frames, previous) || previous == frame) return false;
@@ -228,8 +228,8 @@ const PythonStacks::Code* PythonStacks::code_at(std::uint64_t address) {
   found.name = value_in<std::uint64_t>(bytes, layout_.code_name);
   found.line_table = value_in<std::uint64_t>(bytes, layout_.code_line_table);
   found.first_line = value_in<std::int32_t>(bytes, layout_.code_first_line);
-  if (found.first_line < 0) return nullptr;  // no code object
-  // A code object may have been freed and another made in its place.
+  if (found.first_line < 0) return nullptr;  // not a code object
+  // The code object may have been freed and another created in its place.
   if (known != codes_.end()) {
     Code& code = known->second;
     if (code.file == found.file && code.name == found.name && code.line_table == found.line_table &&
@@ -265,7 +265,7 @@ std::optional<std::string> PythonStacks::text_at(std::uint64_t address) const {
   std::string text;
   for (std::size_t i = 0; i < stored.size(); i += form->width) {
     std::uint32_t character = 0;
-    std::memcpy(&character, stored.data() + i, form->width);  // little-endian, as CPython's
+    std::memcpy(&character, stored.data() + i, form->width);  // little-endian, as CPython stores it
     append_utf8(text, character);
   }
   return clean_utf8(text);

@@ -1,9 +1,9 @@
-// Reads the call stacks of CPython threads from another process. No thread is stopped: a stack that
-// changed while it was read is read again, and given up after some attempts.
+// Reads the call stacks of CPython threads of another process. No thread is stopped: if a stack
+// changes while it is read, it is read again, and given up after some attempts.
 //
-// Everything in that memory is checked before use: it may be torn, freed, or made up.
+// Everything in that memory is checked before use: it may be torn, freed, or forged.
 //
-// Thread safety: none; one reader's.
+// Thread safety: none; used by one reader.
 #pragma once
 
 #include <sys/types.h>
@@ -44,7 +44,7 @@ enum class StackOutcome : std::uint8_t {
 
 class PythonStacks {
  public:
-  // Limits. What calls the frames beyond them is left out.
+  // Limits. Frames that call those within the limit are left out.
   static constexpr std::size_t kMostFrames = 200;
   static constexpr std::size_t kMostFunctions = 100'000;
   static constexpr std::size_t kMostNameBytes = 1024;
@@ -54,9 +54,9 @@ class PythonStacks {
   // `memory` outlives it.
   PythonStacks(const ProcessMemory& memory, const PythonRuntime& runtime);
 
-  // The threads that the interpreter knows now, by their system ids.
+  // The system ids of the threads that the interpreter has now.
   std::vector<pid_t> threads();
-  // The innermost frame first. `frames` is only meant to be read after kRead.
+  // Reads the stack of `tid`, innermost frame first. `frames` is valid only after kRead.
   StackOutcome read(pid_t tid, std::vector<PythonFrame>& frames);
   [[nodiscard]] const PythonFunction& function(std::uint32_t id) const { return functions_[id]; }
 
@@ -64,7 +64,7 @@ class PythonStacks {
   using Clock = std::chrono::steady_clock;
 
   struct Code {
-    std::uint64_t file = 0, name = 0, line_table = 0;  // addresses, to recognise it by
+    std::uint64_t file = 0, name = 0, line_table = 0;  // addresses that identify it
     int first_line = 0;
     std::uint32_t function = 0;
     std::vector<std::byte> lines;
@@ -74,7 +74,7 @@ class PythonStacks {
   struct ThreadState {
     pid_t tid = 0;
     std::uint64_t frame = 0;     // the innermost one; 0: it runs no Python
-    std::uint64_t frame_at = 0;  // where that is said
+    std::uint64_t frame_at = 0;  // the address of that pointer
   };
 
   std::optional<pid_t> tid_at(std::uint64_t thread) const;
@@ -82,7 +82,7 @@ class PythonStacks {
   std::optional<std::uint64_t> find_thread(pid_t tid);
   std::optional<ThreadState> state_of(std::uint64_t thread) const;
   bool walk(std::uint64_t frame, std::vector<PythonFrame>& frames);
-  // False: what is there is no frame. Sets `previous` to the frame that called it.
+  // Returns false if there is no frame at that address. Sets `previous` to the calling frame.
   bool add_frame(std::uint64_t frame, std::vector<PythonFrame>& frames, std::uint64_t& previous);
   const Code* code_at(std::uint64_t address);
   std::optional<std::string> text_at(std::uint64_t address) const;
@@ -93,9 +93,9 @@ class PythonStacks {
   const int minor_;
   const std::uint64_t runtime_;
   MemoryWindow window_;
-  std::map<pid_t, std::uint64_t> threads_;  // to their PyThreadState
+  std::map<pid_t, std::uint64_t> threads_;  // system id to PyThreadState
   Clock::time_point searched_at_;
-  Clock::time_point now_;  // of the stack that is being read
+  Clock::time_point now_;  // when the current read began
   std::unordered_map<std::uint64_t, Code> codes_;
   std::deque<PythonFunction> functions_;
   std::map<std::string, std::uint32_t> function_ids_;

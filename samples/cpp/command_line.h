@@ -9,15 +9,15 @@
 namespace samples {
 
 inline void add_threads(CLI::App& app, int& threads) {
-  app.add_option("--threads", threads, "libtorch's threads for one op (0: its own choice)")
+  app.add_option("--threads", threads, "libtorch threads per op (0: libtorch's choice)")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
 }
 
-// The width of an encoder's embeddings, which its `heads` share.
+// The width of an encoder's embeddings, divided among its `heads`.
 inline void add_width(CLI::App& app, std::int64_t& width, std::int64_t heads) {
   const std::string multiple = "a multiple of " + std::to_string(heads);
-  app.add_option("--width", width, "of the embeddings, " + multiple)
+  app.add_option("--width", width, "width of the embeddings, " + multiple)
       ->check(CLI::Range(heads, std::int64_t{4096}))
       ->check([heads, multiple](const std::string& text) {
         return std::stoll(text) % heads == 0 ? std::string() : "'" + text + "' is not " + multiple;

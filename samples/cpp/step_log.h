@@ -1,5 +1,5 @@
-// The program's own stopwatch: the time of each step and of its wait for its batch. For comparison
-// with what Stepscope says about the same steps.
+// The program's own stopwatch: the time of each step and of its wait for its batch. To check
+// Stepscope's figures for the same steps.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class StepLog {
     double input_ms = 0;
     [[nodiscard]] double input_share() const { return step_ms == 0 ? 0 : input_ms / step_ms; }
   };
-  // Over the steps numbered first to last, 1-based, inclusive, as far as they exist.
+  // The mean over the existing steps from `first` to `last`, counted from 1, both included.
   [[nodiscard]] Mean mean(std::size_t first, std::size_t last) const {
     Mean mean;
     for (std::size_t number = first; number <= last && number <= steps_.size(); ++number) {
@@ -45,8 +45,8 @@ class StepLog {
   }
   [[nodiscard]] std::size_t size() const { return steps_.size(); }
 
-  // Milliseconds that `share` of all steps, from 0 to 1, took at most (nearest rank); 0 without
-  // steps.
+  // The time in milliseconds that a `share` of all steps, from 0 to 1, does not exceed (nearest
+  // rank); 0 without steps.
   [[nodiscard]] double percentile_ms(double share) const {
     if (steps_.empty()) return 0;
     std::vector<std::chrono::nanoseconds> times;

@@ -59,7 +59,7 @@ inline const Advice* find(const std::vector<Advice>& advice, const std::string& 
 inline std::vector<Advice> advice_of(RecordingBuilder builder) {
   const auto report = analyze(builder.recording());
   EXPECT_TRUE(report.ok());
-  return told_advice(report->loops.at(0));
+  return make_advice(report->loops.at(0));
 }
 
 // The predicted step of a rule in ms; 0: it is silent.

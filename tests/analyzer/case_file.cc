@@ -262,7 +262,7 @@ void print_loop(std::ostream& out, const LoopReport& loop, const std::vector<std
     for (const std::string& doubt : verdict_doubts(loop)) out << "doubt " << doubt << "\n";
   }
   if (shows(show, "advice")) {
-    for (const Advice& advice : told_advice(loop)) {
+    for (const Advice& advice : make_advice(loop)) {
       out << "advice " << advice.rule << " step " << advice.predicted_step_ns << " saves "
           << advice.saves_ns << ": " << advice.title << ", " << advice.why << "\n";
     }

@@ -279,11 +279,12 @@ TEST(OwnCode, IsWhatIsNotInstalled) {
 }
 
 TEST(OwnCode, PathsAreToldFromTheFolderOfTheRun) {
-  EXPECT_EQ(told_file("/src/a/data.py", "/src"), "a/data.py");
-  EXPECT_EQ(told_file("/srcs/data.py", "/src"), "/srcs/data.py");
-  EXPECT_EQ(told_file("/src/data.py", ""), "/src/data.py");
-  EXPECT_EQ(told_file("/venv/lib/python3.11/site-packages/PIL/Image.py", "/venv"), "PIL/Image.py");
-  EXPECT_EQ(told_file("/usr/lib/python3.11/queue.py", ""), "python3.11/queue.py");
+  EXPECT_EQ(display_file("/src/a/data.py", "/src"), "a/data.py");
+  EXPECT_EQ(display_file("/srcs/data.py", "/src"), "/srcs/data.py");
+  EXPECT_EQ(display_file("/src/data.py", ""), "/src/data.py");
+  EXPECT_EQ(display_file("/venv/lib/python3.11/site-packages/PIL/Image.py", "/venv"),
+            "PIL/Image.py");
+  EXPECT_EQ(display_file("/usr/lib/python3.11/queue.py", ""), "python3.11/queue.py");
 }
 
 }  // namespace

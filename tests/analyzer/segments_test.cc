@@ -124,8 +124,8 @@ TEST(Segments, FromAFifthOfTheRunOnAnEvaluationHasAVerdictOfItsOwn) {
   EXPECT_EQ(large.run_use.segments[0].bottleneck.degree, "highly");
   EXPECT_THAT(
       verdict_sentence(large),
-      HasSubstr("Evaluation takes 29.5 % of the run and is highly input-bound: it waits for "
-                "50.0 % of its time."));
+      HasSubstr("Evaluation takes 29.5 % of the run and is highly input-bound: it waits for input "
+                "for 50.0 % of its time."));
   const LoopReport small = report_of(Training{.evaluation = 300 * kMs}.recorded());
   EXPECT_EQ(small.run_use.segments[0].bottleneck.kind, "");
   EXPECT_EQ(verdict_sentence(small).find("Evaluation"), std::string::npos);

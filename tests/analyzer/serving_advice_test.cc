@@ -420,7 +420,7 @@ TEST(BlockingSync, ItemIsNamedWhereItWaits) {
   std::vector<Advice> all;
   const Advice* advice = advice_on(reads.recorded(), "blocking-sync", all);
   ASSERT_NE(advice, nullptr);
-  EXPECT_THAT(advice->why, HasSubstr(".item() waits for it 1 times a call"));
+  EXPECT_THAT(advice->why, HasSubstr(".item() waits for the device 1 times a call"));
 }
 
 }  // namespace

@@ -193,7 +193,7 @@ TEST(Starvation, ThreadsThatComputeForTheLoopCount) {
   EXPECT_THAT(verdict_sentence(loop),
               HasSubstr("The threads that compute beside the loop thread were ready and had no "
                         "core. 4 busy threads of the program share 2 cores."));
-  const auto told = told_advice(loop);
+  const auto told = make_advice(loop);
   const Advice* advice = find(told, "fewer-threads");
   ASSERT_NE(advice, nullptr);
   EXPECT_EQ(advice->title, "compute with at most 2 threads");
@@ -215,7 +215,7 @@ TEST(Starvation, StarvedWorkersCountWhereTheLoopWaitsForThem) {
   EXPECT_NEAR(loop.starvation.worker_share, 0.4, 1e-2);
   EXPECT_EQ(loop.verdict.kind, "cpu-starved") << verdict_sentence(loop);
   EXPECT_EQ(loop.starvation.workers.size(), 4u);
-  EXPECT_EQ(find(told_advice(loop), "fewer-threads"), nullptr);
+  EXPECT_EQ(find(make_advice(loop), "fewer-threads"), nullptr);
 }
 
 TEST(Starvation, StarvedWorkersWithoutAWaitCostNothing) {
@@ -233,7 +233,7 @@ TEST(Starvation, AQuotaIsNamedAndItsRaisePredicted) {
   EXPECT_THAT(verdict_sentence(loop),
               HasSubstr("The CPU quota of its control group, 0.4 cores, held "
                         "the program back for 60.0 % of the time."));
-  const auto told = told_advice(loop);
+  const auto told = make_advice(loop);
   const Advice* advice = find(told, "cpu-quota");
   ASSERT_NE(advice, nullptr);
   EXPECT_EQ(advice->title, "raise the CPU quota to 1 core");
@@ -246,8 +246,8 @@ TEST(Starvation, ThreadsTiedToOneCoreAreToldToSpread) {
   const LoopReport loop = run.report();
   EXPECT_EQ(loop.starvation.cores.taker, CoreTaker::kPinning);
   EXPECT_THAT(verdict_sentence(loop),
-              HasSubstr("The threads are tied to 1 core while 0.8 cores stood idle."));
-  const auto told = told_advice(loop);
+              HasSubstr("The threads are pinned to 1 core while 0.8 cores stood idle."));
+  const auto told = make_advice(loop);
   const Advice* advice = find(told, "spread-threads");
   ASSERT_NE(advice, nullptr);
   EXPECT_EQ(advice->title, "let the workers run on all cores");
@@ -258,7 +258,7 @@ TEST(Starvation, WorkersGetTheCoresThatOtherProgramsLeave) {
   const auto predicted_ms = [](double others) {
     StarvedRun run({.input = 5 * kMs, .input_busy = 5 * kMs, .machine_busy = 1 + others});
     const LoopReport loop = run.report();
-    const auto told = told_advice(loop);
+    const auto told = make_advice(loop);
     const Advice* prefetch = find(told, "input-prefetch");
     return prefetch == nullptr ? 10 : static_cast<double>(prefetch->predicted_step_ns) / kMs;
   };

@@ -111,7 +111,7 @@ TEST_F(CliExport, BadStoresExitWith3) {
 
   const std::string empty = dir_ / "empty.db";
   ASSERT_TRUE((*TraceWriter::create(empty))->finish().ok());
-  expect_failure({"export", empty, "-o", out_}, 3, "holds no events");
+  expect_failure({"export", empty, "-o", out_}, 3, "contains no events");
 
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(store_.c_str(), &database), SQLITE_OK);

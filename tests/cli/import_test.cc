@@ -143,7 +143,7 @@ TEST_F(ImportVerbTest, WhatIsNoTraceIsSaidInALine) {
 
   const Outcome partly = run_stepscope({"import", cut, "-o", earlier, "--partial"});
   EXPECT_EQ(partly.exit_code, 0) << partly.err;
-  EXPECT_THAT(partly.err, HasSubstr("kept what came before"));
+  EXPECT_THAT(partly.err, HasSubstr("kept the part before the damage"));
   EXPECT_TRUE(fs::exists(earlier + ".old"));
 }
 

@@ -207,10 +207,10 @@ TEST_F(RunTest, TheNameOfTheStoreMayHavePlaceholders) {
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_EQ(unknown.out, "");
   EXPECT_EQ(testing::lines_in(unknown.err), 1U);
-  EXPECT_THAT(unknown.err, HasSubstr("{gpu} is no placeholder"));
+  EXPECT_THAT(unknown.err, HasSubstr("{gpu} is not a placeholder"));
   const Outcome nowhere = run("/proc/{job}/x.db");
   EXPECT_EQ(nowhere.exit_code, 3);
-  EXPECT_THAT(nowhere.err, HasSubstr("/proc/a_b: cannot be made"));
+  EXPECT_THAT(nowhere.err, HasSubstr("/proc/a_b: cannot be created"));
   std::filesystem::remove_all(folder);
 }
 

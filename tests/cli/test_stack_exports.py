@@ -159,8 +159,8 @@ def test_a_store_without_samples_is_one_line(export, store, tmp_path, form):
     (tmp_path / "out").write_text("earlier")
     done = export(form, "-o", tmp_path / "out", code=3)
     assert done.stderr.decode() == (
-        f"stepscope export: {store}: the store holds no stack samples:"
-        " stepscope run takes them of Python and C++ programs, unless --no-lines is given\n"
+        f"stepscope export: {store}: the store contains no stack samples:"
+        " stepscope run takes them from Python and C++ programs, unless --no-lines is given\n"
     )
     assert (tmp_path / "out").read_text() == "earlier"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "run.db"]

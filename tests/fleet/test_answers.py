@@ -89,8 +89,8 @@ def test_runs_by_what_they_waste_and_hosts_slow_in_several(verb, lake, tmp_path,
 
 def test_runs_since(verb, lake, tmp_path):
     add_run(verb, lake, tmp_path)
-    assert "no run is chosen" in verb("fleet", lake, "--since", "1h", expect=3).stderr
-    assert "no time such as" in verb("fleet", lake, "--since", "x", expect=2).stderr
+    assert "no run matches" in verb("fleet", lake, "--since", "1h", expect=3).stderr
+    assert "not a time such as" in verb("fleet", lake, "--since", "x", expect=2).stderr
 
 
 def test_files_that_cannot_be_used_are_left_out_and_named(verb, lake, tmp_path, answers):
@@ -116,4 +116,4 @@ def test_a_column_that_an_older_file_lacks(verb, lake, tmp_path, answers):
 
 def test_no_lake(verb, tmp_path):
     assert "no such folder" in verb("fleet", tmp_path / "none", expect=3).stderr
-    assert "holds no runs" in verb("fleet", tmp_path, expect=3).stderr
+    assert "has no runs" in verb("fleet", tmp_path, expect=3).stderr

@@ -62,7 +62,7 @@ def test_adding_twice_changes_nothing_and_leaves_the_store_alone(verb, lake, tmp
         (lambda path: path.unlink(), "no such file"),
         (lambda path: path.write_bytes(b"no store" * 1000), "cannot be read as a store"),
         (lambda path: path.write_bytes(path.read_bytes()[:9000]), "cannot be read as a store"),
-        (lambda path: execute(path, "PRAGMA user_version = 99"), "install a newer one"),
+        (lambda path: execute(path, "PRAGMA user_version = 99"), "install a newer Stepscope"),
         (lambda path: execute(path, "PRAGMA user_version = 4"), "brings it up to date"),
         (lambda path: execute(path, "DELETE FROM step"), "run `stepscope analyze"),
         (

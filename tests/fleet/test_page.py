@@ -103,7 +103,7 @@ def test_the_page_in_a_browser(lake, tmp_path, page_of, browser):
 
 def test_a_page_needs_a_name_and_only_a_page_has_one(verb, lake):
     assert "go together" in verb("fleet", lake, "report", expect=2).stderr
-    assert "no price" in verb("fleet", lake, "--price", "-1", expect=2).stderr
+    assert "not a price" in verb("fleet", lake, "--price", "-1", expect=2).stderr
 
 
 def test_a_page_that_cannot_be_written_is_one_line(verb, lake, tmp_path):

@@ -233,4 +233,4 @@ def test_the_marks_without_the_program(wheel, tmp_path):
         [shutil.which("python3"), "-m", "stepscope"], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 1
-    assert done.stderr.startswith("stepscope: this package holds the marks for Python alone")
+    assert done.stderr.startswith("stepscope: this package has only the marks for Python")

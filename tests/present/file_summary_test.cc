@@ -35,9 +35,9 @@ TEST(FileSummary, AnImportSaysWhatWasLeftOut) {
   summary.python_functions = 5;
   EXPECT_EQ(import_summary("run.db", summary),
             "run.db: 12 ops, 3 kernels, 0 copies, 0 memsets, 0 API calls of 2 ranks (Kineto)\n"
-            "4 events made no sense and were left out or cut: sqlite3 run.db \"select * from "
-            "loss\"\n"
-            "5 calls of Python functions were left out: they are no ops\n"
+            "4 events were invalid and were left out or shortened; to list them: sqlite3 run.db "
+            "\"select * from loss\"\n"
+            "5 calls of Python functions were left out, because they are not ops\n"
             "next: stepscope analyze run.db\n");
 }
 

@@ -64,11 +64,10 @@ TEST(LinesBlock, OfAWaitForInputTellsOfWhoMakesTheBatch) {
   LoopReport loop = loop_of("input-bound");
   loop.lines[3].inside = "PIL/Image.py load";
   loop.lines[3].blocked = "read /data/train.bin";
-  EXPECT_EQ(block(loop),
-            "\n  the lines of your code   of the input wait, in who makes the batch\n" +
-                row("a/data.py:41 Images.__getitem__", "64.1 % (61–67)", "6.41 ms") +
-                "      → PIL/Image.py load, blocked in read /data/train.bin\n" +
-                row("torch/worker.py:54 fetch", "20.0 % (17–23)", "2.00 ms"));
+  EXPECT_EQ(block(loop), "\n  the lines of your code   of the input wait, in the workers\n" +
+                             row("a/data.py:41 Images.__getitem__", "64.1 % (61–67)", "6.41 ms") +
+                             "      → PIL/Image.py load, blocked in read /data/train.bin\n" +
+                             row("torch/worker.py:54 fetch", "20.0 % (17–23)", "2.00 ms"));
 }
 
 TEST(LinesBlock, WithoutAWorkerOfTheLoopItself) {
@@ -107,7 +106,7 @@ TEST(LinesBlock, WhereWorkersHaveNoCoreTheLinesAreTheirs) {
   LoopReport loop = loop_of("cpu-starved");
   EXPECT_EQ(block(loop).find("of the input wait"), std::string::npos) << "half of the step";
   loop.phases.input = 11'000'000;
-  EXPECT_NE(block(loop).find("of the input wait, in who makes the batch"), std::string::npos);
+  EXPECT_NE(block(loop).find("of the input wait, in the workers"), std::string::npos);
 }
 
 // Shares of different categories can only be compared as shares of the step.
@@ -129,7 +128,7 @@ TEST(LinesBlock, FewSamplesTellOfTheFirstLineOnly) {
   LoopReport loop = loop_of("input-bound");
   loop.line_use.worker_samples = LineUse::kEnough - 1;
   const std::string text = block(loop);
-  EXPECT_NE(text.find("(too few samples for more than the first: 99)"), std::string::npos) << text;
+  EXPECT_NE(text.find("(99 samples, too few for more than one)"), std::string::npos) << text;
   EXPECT_NE(text.find("a/data.py:41"), std::string::npos) << text;
   EXPECT_EQ(text.find("worker.py"), std::string::npos) << text;
   loop.line_use.worker_samples = LineUse::kEnough;
@@ -144,8 +143,7 @@ TEST(LinesBlock, AHandfulOfSamplesNamesNoLine) {
   EXPECT_EQ(block(loop).find("a/data.py:41"), std::string::npos) << "it may be no part of it";
   loop.line_use.worker_samples = 1;
   EXPECT_EQ(block(loop),
-            "\n  no lines of code: only 1 stack sample of the input wait, in who makes "
-            "the batch\n");
+            "\n  no lines of code: only 1 stack sample of the input wait, in the workers\n");
 }
 
 TEST(LinesBlock, AtMostThreeAreTold) {
@@ -164,7 +162,7 @@ TEST(LinesBlock, WithheldLinesAreExplained) {
   EXPECT_EQ(block(loop), "") << "nothing was looked at";
   loop.line_use.withheld = true;
   EXPECT_EQ(block(loop),
-            "\n  no lines of code: Stepscope got a core too late to look at them in time\n");
+            "\n  no lines of code: Stepscope did not get a core in time to sample them\n");
 }
 
 TEST(LinesBlock, WhyThereAreNoneIsSaid) {

@@ -167,7 +167,7 @@ TEST(OutputNameTest, AnUnknownOneIsRefused) {
     const auto refused = expand_output(text, names);
     ASSERT_FALSE(refused.ok()) << text;
     EXPECT_EQ(refused.status().kind(), ErrorKind::kUsage);
-    EXPECT_THAT(refused.status().message(), HasSubstr("is no placeholder; use {job}"));
+    EXPECT_THAT(refused.status().message(), HasSubstr("is not a placeholder; use {job}"));
   }
 }
 

@@ -393,7 +393,7 @@ TEST(AskRecorderTest, WhoDoesNotAnswerIsNotWaitedForForEver) {
   const auto said = ask_recorder(path, ControlCommand::kStatus, std::chrono::seconds(1));
   unlink(path.c_str());
   ASSERT_FALSE(said.ok());
-  EXPECT_THAT(said.status().message(), ::testing::HasSubstr("the recorder gave no answer"));
+  EXPECT_THAT(said.status().message(), ::testing::HasSubstr("the recorder did not answer"));
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ def test_without_libdw_it_says_what_is_missing(stepscope, program, tmp_path, mon
     told = subprocess.run(
         [stepscope, "analyze", tmp_path / "run.db"], capture_output=True, text=True, check=True
     )
-    assert "no lines of code: the symbols of C++ programs are read with libdw.so.1" in told.stdout
+    assert "no lines of code: reading the symbols of C++ programs needs libdw.so.1" in told.stdout
 
 
 def test_no_lines(stepscope, program, tmp_path):

@@ -197,7 +197,7 @@ def test_it_says_where_the_metrics_are(stepscope, tmp_path):
 def test_an_address_that_is_none_is_wrong_usage(stepscope, tmp_path, text):
     done = wrap(stepscope, tmp_path, ["true"], f"--metrics={text}")
     assert done.returncode == 2
-    assert f'--metrics: "{text}" is no address for metrics' in done.stderr
+    assert f'--metrics: "{text}" is not an address for metrics' in done.stderr
 
 
 def test_a_program_is_not_taken_for_the_address(stepscope, tmp_path):
@@ -208,7 +208,7 @@ def test_a_program_is_not_taken_for_the_address(stepscope, tmp_path):
         text=True,
     )
     assert done.returncode == 2
-    assert "-- goes before the program" in done.stderr
+    assert "put -- before the program" in done.stderr
 
 
 def test_without_a_value_it_is_the_usual_port(stepscope, tmp_path):
@@ -223,7 +223,7 @@ def test_the_environment_can_ask_for_metrics(stepscope, tmp_path):
     assert f"metrics at http://127.0.0.1:{port}/metrics" in done.stderr
     assert "metrics" not in wrap(stepscope, tmp_path, ["true"], STEPSCOPE_METRICS="off").stderr
     odd = wrap(stepscope, tmp_path, ["true"], STEPSCOPE_METRICS="odd")
-    assert odd.returncode == 0 and 'STEPSCOPE_METRICS: "odd" is no address' in odd.stderr
+    assert odd.returncode == 0 and 'STEPSCOPE_METRICS: "odd" is not an address' in odd.stderr
 
 
 # --- W&B -----------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ def test_endpoints_that_cannot_be_merged_stay(stepscope, tmp_path):
         stepscope, tmp_path, "--metrics", "0", **{WANDB: "no JSON"}
     )
     assert said == "no JSON"
-    assert f"stepscope: {WANDB} is no JSON object" in lines
+    assert f"stepscope: {WANDB} is not a JSON object" in lines
 
 
 def test_wandb_stores_the_input_share(stepscope, tmp_path):

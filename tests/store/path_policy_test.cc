@@ -85,7 +85,7 @@ TEST(PathPolicy, AnEarlierStoreIsRefusedWhenAskedFor) {
   const TempDir dir;
   testing::make_store(dir / "run.db", run_of(1));
   expect_error(create_error(dir / "run.db", ExistingStore::kRefuse), ErrorKind::kBadInput,
-               dir / "run.db", {"there is a store already"});
+               dir / "run.db", {"already exists"});
   EXPECT_EQ(ops_in(dir / "run.db"), run_of(1).op_count());
 }
 

@@ -160,7 +160,7 @@ TEST(Replacing, AFreePathIsNotClaimed) {
 
 TEST(Replacing, AFolderThatTakesNoFilesIsNamed) {
   expect_error(TraceWriter::create("/proc/x.db").status(), ErrorKind::kIo, "/proc/x.db",
-               {"no file can be made there"});
+               {"no file can be created there"});
   const TempDir dir;
   std::ofstream(dir / "file") << "mine";
   const fs::path below = dir / "file" / "run.db";

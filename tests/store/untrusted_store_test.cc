@@ -176,7 +176,7 @@ TEST(UntrustedStore, NoAnalysisIsWrittenWhereATriggerWouldRun) {
   testing::make_hostile_store(dir / "run.db",
                               "CREATE TRIGGER t AFTER DELETE ON step BEGIN DELETE FROM op; END");
   expect_error(TraceWriter::open(dir / "run.db").status(), ErrorKind::kBadInput, dir / "run.db",
-               {"t is no plain table"});
+               {"t is not a plain table"});
 }
 
 // What would be migrated is looked at before and after, in the transaction that migrates it.

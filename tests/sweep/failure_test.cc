@@ -47,7 +47,8 @@ TEST(Failures, WhatProgramsSayWithoutMemory) {
 TEST(Failures, AKillIsForMemoryWhenTheKernelSaysSoOrLittleWasLeft) {
   Ended by_kernel = killed(SIGKILL);
   by_kernel.killed_for_memory = true;
-  EXPECT_THAT(failure_of(by_kernel).cause, HasSubstr("killed by the kernel for memory"));
+  EXPECT_THAT(failure_of(by_kernel).cause,
+              HasSubstr("killed by the kernel because memory ran out"));
   Ended with_most = killed(SIGKILL);
   with_most.memory_bytes = 10'000'000'000;
   with_most.peak_rss_bytes = 9'500'000'000;

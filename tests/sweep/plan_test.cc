@@ -69,11 +69,11 @@ TEST(SweepParameters, WhatIsNoneIsRefused) {
   expect_refused(parse_parameter("a b=1").status(), "a name has");
   expect_refused(parse_parameter("batch=").status(), "has no values");
   expect_refused(parse_parameter("batch=1,,2").status(), "an empty value");
-  expect_refused(parse_parameter("batch=1,2,1").status(), "the value 1 is there twice");
+  expect_refused(parse_parameter("batch=1,2,1").status(), "the value 1 appears twice");
   expect_refused(parse_parameter("batch=1..8*1").status(), "never ends");
   expect_refused(parse_parameter("batch=0..8*2").status(), "never ends");
   expect_refused(parse_parameter("batch=1..8+0").status(), "never ends");
-  expect_refused(parse_parameter("batch=8..1").status(), "holds nothing");
+  expect_refused(parse_parameter("batch=8..1").status(), "is empty");
   expect_refused(parse_parameter("batch=1..1000000").status(), "more than 10000");
 }
 
@@ -89,8 +89,8 @@ TEST(SweepSizes, ArePowersOf1024) {
 
 TEST(SweepSizes, ProductsAreEvaluated) {
   EXPECT_EQ(*evaluate_product("8*64*0.5"), 256);
-  expect_refused(evaluate_product("8+1").status(), "no product");
-  expect_refused(evaluate_product("0").status(), "not more than 0");
+  expect_refused(evaluate_product("8+1").status(), "not a product");
+  expect_refused(evaluate_product("0").status(), "not greater than 0");
 }
 
 TEST(ShellWords, AreThoseOfAShell) {
@@ -98,7 +98,7 @@ TEST(ShellWords, AreThoseOfAShell) {
               ElementsAre("a", "b c", "d 'e", "f g", "hij", ""));
   EXPECT_THAT(*shell_words("\"a\\\"b\\n\" 'c\\'"), ElementsAre("a\"b\\n", "c\\"));
   EXPECT_THAT(*shell_words(""), ElementsAre());
-  expect_refused(shell_words("a 'b").status(), "a quote has no end");
+  expect_refused(shell_words("a 'b").status(), "a quote is not closed");
 }
 
 TEST(CommandTemplates, PlaceholdersAreFilledAndBracesStay) {
@@ -111,7 +111,7 @@ TEST(CommandTemplates, PlaceholdersAreFilledAndBracesStay) {
 
 TEST(CommandTemplates, ABraceAloneIsRefused) {
   for (const char* word : {"{", "}", "a{b", "a}b", "{a{b}", "{a"}) {
-    expect_refused(CommandTemplate::parse({word}).status(), "a brace alone");
+    expect_refused(CommandTemplate::parse({word}).status(), "unmatched brace");
   }
 }
 
@@ -132,14 +132,14 @@ TEST(SweepPlans, SamplesAreWhatIsAskedFor) {
   arguments.samples_per_step = "{batch}*{length}";
   EXPECT_EQ(plan_sweep(arguments)->samples[1], 32.0);
   arguments.samples_per_run = "100";
-  expect_refused(plan_sweep(arguments).status(), "exclude one another");
+  expect_refused(plan_sweep(arguments).status(), "not both");
   arguments.samples_per_step.clear();
   EXPECT_TRUE(plan_sweep(arguments)->per_run);
   EXPECT_EQ(plan_sweep(arguments)->warm_up, 0) << "all of its steps count";
   arguments.warmup = 3;
   EXPECT_EQ(plan_sweep(arguments)->warm_up, 3);
   arguments.samples_per_run = "{words}";
-  expect_refused(plan_sweep(arguments).status(), "--samples-per-run: {words} is no parameter");
+  expect_refused(plan_sweep(arguments).status(), "--samples-per-run: {words} is not a parameter");
 }
 
 TEST(SweepPlans, WithoutABatchSamplesAreNotKnown) {
@@ -155,7 +155,7 @@ TEST(SweepPlans, VariantsAreWholeCommands) {
   EXPECT_THAT(job->words[1], ElementsAre("./a", "2 x"));
   EXPECT_THAT(job->words[2], ElementsAre("./b", "1"));
   arguments.variants.push_back("old=./c {batch}");
-  expect_refused(plan_sweep(arguments).status(), "old is there twice");
+  expect_refused(plan_sweep(arguments).status(), "old appears twice");
 }
 
 TEST(SweepPlans, WhatMakesNoSweepIsRefused) {
@@ -168,12 +168,12 @@ TEST(SweepPlans, WhatMakesNoSweepIsRefused) {
   expect_refused(refused({"batch=1,2"}, {}), "no command");
   expect_refused(refused({}, {"./p"}), "nothing to sweep");
   expect_refused(refused({"batch=1,2"}, {"./p", "{btach}"}),
-                 "{btach} is no parameter; there is {batch}");
+                 "{btach} is not a parameter; known: {batch}");
   expect_refused(refused({"batch=1,2", "n=1"}, {"./p", "{batch}"}), "-p n: the command has no {n}");
-  expect_refused(refused({"batch=1,2", "batch=3"}, {"./p", "{batch}"}), "batch is there twice");
+  expect_refused(refused({"batch=1,2", "batch=3"}, {"./p", "{batch}"}), "batch appears twice");
   expect_refused(refused({"a=1..200", "b=1..200"}, {"./p", "{a}", "{b}"}),
                  "more than 10000 settings");
-  expect_refused(refused({}, {"./p"}, {"a=x", "b=y"}), "exclude one another");
+  expect_refused(refused({}, {"./p"}, {"a=x", "b=y"}), "not both");
   expect_refused(refused({}, {}, {"a=x", "b="}), "no command");
   expect_refused(refused({}, {}, {"a=x", "y"}), "write NAME='COMMAND'");
   expect_refused(refused({"n=1,2"}, {}, {"a=x {n}", "b=y"}), "--variant b has no {n}");

@@ -190,7 +190,7 @@ TEST_F(SweepStore, DamageIsToldNotRead) {
 TEST_F(SweepStore, WhatNoSweepHoldsIsRefusedAndLeftAsItWas) {
   const std::pair<const char*, const char*> kCases[] = {
       {"UPDATE run SET cell_id = -9223372036854775808", "cell_id"},
-      {"UPDATE run SET outcome = 'vanished'", "not known"},
+      {"UPDATE run SET outcome = 'vanished'", "ended in an unknown way"},
       {"UPDATE run SET wall_ns = -1", "-1 as its wall_ns"},
       {"UPDATE run SET peak_rss_bytes = -9223372036854775808", "peak_rss_bytes"},
       {"UPDATE step SET dur_ns = 9223372036854775807", "dur_ns"},
@@ -200,8 +200,9 @@ TEST_F(SweepStore, WhatNoSweepHoldsIsRefusedAndLeftAsItWas) {
        "more than 64 parameters"},
       {"DROP TABLE step; CREATE VIEW step AS WITH RECURSIVE n(run_id) AS (SELECT 1 UNION ALL SELECT"
        " run_id FROM n) SELECT run_id, 1 AS number, 1 AS dur_ns, 1 AS input_ns, 1 AS steady FROM n",
-       "step is no table, but a view"},
-      {"CREATE TRIGGER t AFTER INSERT ON run BEGIN DELETE FROM step; END", "t is no plain table"}};
+       "step is not a table but a view"},
+      {"CREATE TRIGGER t AFTER INSERT ON run BEGIN DELETE FROM step; END",
+       "t is not a plain table"}};
   for (const auto& [sql, says] : kCases) {
     fs::remove(path_);
     make();

@@ -147,7 +147,7 @@ def test_nothing_else_is_left_behind(sweep, tmp_path):
 @pytest.mark.parametrize(
     "grid, program, says",
     [
-        (["-p", "batch=1,2"], ("--batch", "{btach}"), "{btach} is no parameter; there is {batch}"),
+        (["-p", "batch=1,2"], ("--batch", "{btach}"), "{btach} is not a parameter; known: {batch}"),
         (
             ["-p", "batch=1,2", "-p", "length=8"],
             ("--batch", "{batch}"),
@@ -155,12 +155,12 @@ def test_nothing_else_is_left_behind(sweep, tmp_path):
         ),
         (["-p", "batch="], ("--batch", "{batch}"), "has no values"),
         ([], ("--batch", "1"), "nothing to sweep"),
-        (["-p", "batch=1,2"], ("--batch", "{batch"), "a brace alone"),
+        (["-p", "batch=1,2"], ("--batch", "{batch"), "unmatched brace"),
         (["-p", "batch=1,2", "--memory-limit", "lots"], ("--batch", "{batch}"), "not a size"),
         (
             ["-p", "batch=1,2", "--samples-per-step", "x"],
             ("--batch", "{batch}"),
-            "no product of numbers",
+            "not a product of numbers",
         ),
     ],
 )

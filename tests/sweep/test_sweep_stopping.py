@@ -49,7 +49,7 @@ def test_a_stopped_sweep_keeps_what_it_measured_and_goes_on(sweep, how):
     out, err = started.communicate(timeout=60)
     assert started.returncode == 128 + how
     (line,) = err.splitlines()
-    assert "the same command goes on" in line
+    assert "run the same command again to resume" in line
     before = sweep.query("SELECT id, cell_id, round, wall_ns FROM run ORDER BY id")
     assert 2 <= len(before) < 6
     assert f"{len(before)} of 6 runs" in out.replace("\n  ", " "), "the result so far is printed"
@@ -99,7 +99,7 @@ def test_more_rounds_go_on_with_what_is_there(sweep):
 
 def test_two_cannot_go_on_with_one_sweep(sweep):
     started = start_and_wait(sweep, 1, **SLOW)
-    assert_one_line(sweep.run(**SLOW), 3, "somebody is writing into it")
+    assert_one_line(sweep.run(**SLOW), 3, "another process is writing to it")
     started.terminate()
     started.communicate(timeout=60)
 
@@ -108,7 +108,7 @@ def test_another_sweep_is_refused_and_restart_keeps_the_former(sweep):
     sweep.run()
     others = [{"grid": ["-p", "batch=1,2"]}, {"program": ("--batch", "{batch}", "--steps", 9)}]
     for other in others:
-        assert_one_line(sweep.run(**other), 2, "holds a sweep of another", "--restart")
+        assert_one_line(sweep.run(**other), 2, "contains a sweep with another", "--restart")
     assert sweep.query("SELECT count(*) FROM run") == [(6,)]
     assert sweep.run("--restart", **others[0]).code == 0
     assert sweep.query("SELECT count(*) FROM run") == [(4,)]

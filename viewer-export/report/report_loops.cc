@@ -28,7 +28,7 @@ std::int64_t number_of(std::vector<std::string>& names, const std::string& name)
   return static_cast<std::int64_t>(names.size()) - 1;
 }
 
-// The columns of the page's data; one entry a step, or a group of neighbours.
+// The columns of the page's data; one entry per step, or per group of neighbours.
 struct StepColumns {
   std::vector<std::int64_t> number, gap, dur, kind, population;
   std::array<std::vector<std::int64_t>, kCategoryCount> times;

@@ -25,10 +25,10 @@ const StepKind* kind_of(const Step& step, DeviceId device);
 
 std::vector<ReportLoop> report_loops(const TraceReader& reader, const Analysis& analysis);
 
-// Each step's time, by category, in columns; of more than `most` steps the means of neighbours.
+// Each step's time, by category, in columns; with more than `most` steps, the means of neighbours.
 nlohmann::ordered_json steps_json(const ReportLoop& loop, std::size_t most);
 
-// What the loop did besides its steps, in columns; of more than `most` segments, the longest.
+// What the loop did besides its steps, in columns; with more than `most` segments, the longest.
 nlohmann::ordered_json segments_json(const ReportLoop& loop, std::size_t most);
 
 // When a process was in its analysed steps: decides whether the report counts an event.

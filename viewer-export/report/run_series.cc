@@ -65,7 +65,7 @@ Json series_json(const SeriesKey& key, std::string_view name, const Series& seri
       {"value", values}};
 }
 
-// CPU time between the first and the last sample of a process; of user and system time the sum.
+// CPU time between the first and the last sample of a process; the sum of user and system time.
 struct CpuTime {
   std::map<StringId, std::pair<Point, Point>> ends;  // by counter
 

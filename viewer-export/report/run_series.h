@@ -12,7 +12,7 @@ namespace stepscope {
 
 // {"series": the gauges of memory, at most kReportPoints points each, the extremes kept;
 //  "tensors": what held the memory of tensors (TensorOwners::json());
-//  "processes": who they were, what they used}.
+//  "processes": what they were and what they used}.
 Result<nlohmann::ordered_json> run_series_json(const TraceReader& reader);
 
 // The devices of a process, and how busy each was with kernels while its loops ran.

@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The rows in the order of `weight`, the largest first; no more than the page takes.
+// The rows in the order of `weight`, the largest first; at most kReportRows.
 template <typename Map, typename Weight>
 std::vector<typename Map::const_iterator> largest(const Map& rows, const Weight& weight) {
   std::vector<typename Map::const_iterator> order;

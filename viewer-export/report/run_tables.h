@@ -24,9 +24,9 @@ class RunTables {
   RunTables(const TraceReader& reader, const Analysis& analysis, const AnalysedTime& time,
             ReportNames& names);
 
-  // Before the ops.
+  // Call before adding ops.
   Status read_devices();
-  // `id`: of its row.
+  // `id`: that of the op's row in the store.
   void add_op(const Op& op, std::int64_t id);
 
   [[nodiscard]] nlohmann::ordered_json ops_json() const;
@@ -38,7 +38,7 @@ class RunTables {
  private:
   struct Row {
     std::int64_t calls = 0, total_ns = 0, self_ns = 0, min_ns = INT64_MAX, max_ns = 0;
-    std::int64_t device_ns = 0;   // of an op: what the device work that it launched itself took
+    std::int64_t device_ns = 0;   // of an op: the time of the device work that it launched itself
     std::int64_t bytes = 0;       // of copies
     double occupancy_ns = 0;      // of a kernel: its theoretical occupancies times their times
     std::int64_t beside_ns = 0;   // of copies: while a kernel ran
@@ -54,13 +54,13 @@ class RunTables {
   using ShapeOfBlock = std::tuple<DeviceId, std::int64_t, std::int64_t, std::int64_t>;
   using CopyKey = std::tuple<DeviceId, CopyKind, MemoryKind, MemoryKind>;
 
-  // The op that launched it; 0: none is known. Only of what was begun in analysed steps.
+  // Returns the op that launched it; 0 if unknown. Known only for what began in analysed steps.
   std::int64_t add_activity(const Activity& activity);
   void add_kernel(const Kernel& kernel);
   void add_copy(const Copy& copy, std::int64_t id);
   [[nodiscard]] bool counts(const Activity& activity) const;
   [[nodiscard]] DeviceId device_of(StreamId stream) const;
-  // The number of a row's name in the page; `names`: of its table.
+  // The number of a row's name in the page. `names`: the names of its table.
   [[nodiscard]] std::int64_t number_of(StringId name, const TableNames& names) const;
 
   const TraceReader& reader_;
@@ -78,7 +78,7 @@ class RunTables {
   std::map<ShapeKey, Row> shapes_;
   std::map<KernelKey, Row> kernels_;
   std::map<CopyKey, Row> copies_;
-  std::unordered_map<std::int64_t, StringId> name_of_op_;  // of the ops that kernels ask for
+  std::unordered_map<std::int64_t, StringId> name_of_op_;  // of the ops that kernel rows name
   std::int64_t host_self_ns_ = 0, device_self_ns_ = 0, launching_ops_ = 0, op_count_ = 0;
 };
 

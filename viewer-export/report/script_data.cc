@@ -18,7 +18,7 @@ std::string script_data(std::string_view json) {
   std::string safe;
   safe.reserve(json.size() + json.size() / 64);
   for (std::size_t i = 0; i < json.size(); ++i) {
-    // Outside of strings JSON has neither of these characters.
+    // Outside strings, JSON has neither of these characters.
     if (json[i] == '<') {
       safe += "\\u003c";
     } else if (const auto escape = separator_escape(json.substr(i)); !escape.empty()) {

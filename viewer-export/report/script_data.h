@@ -1,4 +1,4 @@
-// JSON inside of an HTML page.
+// JSON inside an HTML page.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The lines of source around the frames of a flame graph, as far as their files are there.
+// The lines of source around the frames of a flame graph, as far as their files exist.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,9 @@ struct ExcerptLimits {
 };
 
 // [{"file", "changed": after `recorded_ns`, "first": the number of the first line, "lines"}], texts
-// as numbers of `names`, by file and line. `wanted`: the most important first, to which the limits
-// leave room. A store may name any file, so only absolute paths of regular files that end with .py
-// are read. `recorded_ns`: since 1970, 0 is unknown.
+// as numbers of `names`, by file and line. `wanted`: the most important first, because later ones
+// may exceed the limits. A store may name any file, so only absolute paths of regular files that
+// end with .py are read. `recorded_ns`: since 1970, 0 is unknown.
 nlohmann::ordered_json source_excerpts(const std::vector<SourceLine>& wanted,
                                        std::int64_t recorded_ns, const ExcerptLimits& limits,
                                        ReportNames& names);

@@ -9,7 +9,7 @@
 namespace stepscope {
 namespace {
 
-// Below it are, in a forked process, the frames of the one that forked.
+// In a forked process, the frames below this one are those of the process that forked.
 bool starts_a_process(const TraceReader& reader, const StackFrame& frame) {
   return reader.text(frame.function).ends_with("_bootstrap") &&
          reader.text(frame.file).ends_with("/multiprocessing/process.py");
@@ -49,7 +49,7 @@ std::map<WatchedThreadId, std::int64_t> StackTree::samples_by_thread() const {
   return samples;
 }
 
-// Callers come first.
+// Callers come before what they call.
 void StackTree::add_up(std::vector<std::int64_t>& counts) const {
   for (std::size_t i = nodes_.size(); i-- > 0;) {
     if (nodes_[i].caller != StackNode::kNoCaller) counts[nodes_[i].caller] += counts[i];
@@ -79,7 +79,7 @@ void StackTree::keep_threads(std::size_t most) {
   }
 }
 
-// Of each node in the thread that has the largest share of its samples there.
+// For each node, its share of the samples of the thread in which this share is largest.
 std::vector<double> StackTree::largest_shares() const {
   std::vector<double> shares(nodes_.size());
   for (const auto& [thread, samples] : samples_by_thread()) {

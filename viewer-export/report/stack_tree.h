@@ -1,4 +1,4 @@
-// Stack samples, counted as a tree: what a flame graph is drawn from.
+// Stack samples, counted as a tree, from which a flame graph is drawn.
 #pragma once
 
 #include <compare>
@@ -44,21 +44,22 @@ class StackTree {
 
   void add(const StackSample& sample, SampleMoment moment);
 
-  // Keeps the `most` threads with most samples; of a node what is less than `least` of the samples
-  // of each thread counts for its caller, and so does what is beyond `most_nodes`.
+  // Keeps the `most_threads` threads with the most samples. A node with less than `least` of the
+  // samples of each thread is merged into its caller, and so are nodes beyond `most_nodes`.
   void prune(std::size_t most_threads, double least, std::size_t most_nodes);
 
   [[nodiscard]] const std::vector<StackNode>& nodes() const { return nodes_; }
   [[nodiscard]] const std::map<StackGroup, Counts>& groups() const { return groups_; }
   [[nodiscard]] std::map<WatchedThreadId, std::int64_t> samples_by_thread() const;
-  // What the last prune() left out. `least`: as asked, or what it took to have few enough nodes.
+  // What the last prune() left out. `least`: as requested, or as high as was needed to have few
+  // enough nodes.
   struct LeftOut {
     std::size_t threads = 0;
     std::size_t nodes = 0;
     double least = 0;
   };
   [[nodiscard]] const LeftOut& left_out() const { return left_out_; }
-  // Of each node, in all groups, with what it called.
+  // The samples of each node in all groups, including those of what it called.
   [[nodiscard]] std::vector<std::int64_t> totals() const;
 
  private:

@@ -65,7 +65,7 @@ void StepPictures::choose(std::size_t loop, std::string why, const Step* step) {
   pictures_.push_back({loop, std::move(why), step, loops_[loop].process, range, {}, Duration(0)});
 }
 
-// Of steps whose ops were recorded, where there are any: the others have little to show.
+// Chooses from the steps whose ops were recorded, if there are any: the others have little to show.
 void StepPictures::choose_steps(std::size_t loop) {
   std::vector<const Step*> steps;
   for (const Step* step : loops_[loop].analysed) {
@@ -83,7 +83,7 @@ void StepPictures::choose_steps(std::size_t loop) {
   }
 }
 
-// The median step of each kind but the usual.
+// Chooses the median step of each kind except the usual one.
 void StepPictures::choose_kinds(std::size_t loop) {
   std::map<std::int64_t, std::vector<const Step*>> kinds;
   for (const Step* step : loops_[loop].analysed) {
@@ -166,8 +166,8 @@ void StepPictures::sort_by_row(std::vector<Slice>& slices) {
   });
 }
 
-// Left out, short slices would look like idle time. Joined, what was busy still looks busy. The
-// resolution is as fine as so many slices allow.
+// If short slices were left out, they would look like idle time. If they are joined, busy time
+// still looks busy. The resolution is as fine as `most` slices allow.
 void StepPictures::join_short(Picture& picture, std::size_t most) {
   std::vector<Slice>& slices = picture.slices;
   sort_by_row(slices);
@@ -189,8 +189,8 @@ void StepPictures::join_short(Picture& picture, std::size_t most) {
   leave_out_shortest(picture, most);
 }
 
-// What overlaps without being neighbours cannot be joined: ops nested by the ten thousand. Without
-// this each further slice would sort them all again.
+// Slices that overlap without being neighbours cannot be joined, such as tens of thousands of
+// nested ops. Without this, each further slice would sort them all again.
 void StepPictures::leave_out_shortest(Picture& picture, std::size_t most) {
   std::vector<Slice>& slices = picture.slices;
   if (slices.size() <= most) return;

@@ -15,10 +15,10 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kOnCpu = "cpu_tensor_bytes_";
 constexpr std::string_view kOnDevice = "device_tensor_bytes_";
 
-// The phase that a counter is of; empty for any other counter.
+// The phase of a counter of tensors; empty for any other counter.
 std::string_view phase_of(std::string_view counter) {
   for (const std::string_view prefix : {kOnCpu, kOnDevice}) {
-    // Only phases that there are: each is a column of the whole history.
+    // Only known phases, because each is a column of the whole history.
     if (counter.starts_with(prefix) && find_counter(counter) != nullptr)
       return counter.substr(prefix.size());
   }

@@ -16,7 +16,8 @@ namespace stepscope {
 
 class TensorOwners {
  public:
-  // The samples of one process arrive in order of time; those with the same time belong together.
+  // The samples of one process must come in the order of time; those with the same time belong
+  // together.
   // Ignores counters other than those of tensors by phase.
   void add(const Sample& sample, std::string_view counter);
 

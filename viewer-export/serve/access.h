@@ -24,10 +24,10 @@ bool same_token(std::string_view a, std::string_view b);
 // (ssh -L) has another one.
 bool host_is_allowed(std::string_view host);
 
-// `origin` as in the header Origin, "" when there was none; `host` as it came with it.
+// `origin` as in the header Origin, "" if there was none; `host` as in the same request.
 bool origin_is_allowed(std::string_view origin, std::string_view host);
 
-// "/TOKEN/rest" gives "rest"; nothing when it begins otherwise.
+// "/TOKEN/rest" gives "rest"; nothing if the path begins differently.
 std::optional<std::string_view> path_behind_token(std::string_view path, std::string_view token);
 
 }  // namespace stepscope

@@ -26,14 +26,14 @@ Status write_private(const std::filesystem::path& file, const std::string& text)
   return Status::error(ErrorKind::kIo, file.string() + ": cannot be written");
 }
 
-// The address is of digits, letters, ':', '.' and '/': nothing that HTML would take for more.
+// The address consists of digits, letters, ':', '.' and '/', which need no escaping in HTML.
 std::string page_that_leads_to(const std::string& address) {
   return "<!DOCTYPE html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">"
          "<meta http-equiv=\"refresh\" content=\"0; url=" +
          address + "\"><title>Stepscope</title><a href=\"" + address + "\">Open the run</a>\n";
 }
 
-// What the browser says is not the user's concern here; nor does it get our signals' mask.
+// Discards the browser's output, and does not pass our signal mask on to it.
 int spawn_quietly(const std::string& program, const std::string& argument) {
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);

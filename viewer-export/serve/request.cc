@@ -12,7 +12,7 @@ constexpr std::string_view kHeadEnd = "\r\n\r\n";
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-// Of RFC 9110's "token": what methods and names of fields consist of.
+// Whether the text is a "token" of RFC 9110, as methods and names of fields are.
 bool is_token(std::string_view text) {
   constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
   return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
@@ -20,7 +20,7 @@ bool is_token(std::string_view text) {
   });
 }
 
-// Up to `separator`, which is removed with it; nothing without one.
+// Removes the part up to `separator`, and the separator, and returns the part; nothing without one.
 std::optional<std::string_view> cut_at(std::string_view& text, std::string_view separator) {
   const std::size_t end = text.find(separator);
   if (end == std::string_view::npos) return std::nullopt;
@@ -80,14 +80,14 @@ struct Fields {
   std::string accept;  // a list, which may come in several fields
 };
 
-// A field that counts, and comes twice, would leave open which of them is meant.
+// If a field that matters came twice, it would be unclear which of them is meant.
 bool keep_once(std::optional<std::string>& kept, std::string_view value) {
   if (kept) return false;
   kept = value;
   return true;
 }
 
-// A line that begins with a blank would go on with the one before; it has no name, and is refused.
+// A line that begins with a blank would continue the one before; it has no name, and is refused.
 bool read_field(std::string_view line, Fields& fields) {
   const auto name = cut_at(line, ":");
   if (!name || !is_token(*name)) return false;

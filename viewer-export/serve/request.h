@@ -17,9 +17,9 @@ inline constexpr std::size_t kLargestHead = std::size_t{16} << 10;
 struct Request {
   std::string method;
   std::string path;      // decoded, without the query; begins with '/', holds no control characters
-  std::string host;      // "" where it is empty
+  std::string host;      // "" if it is empty
   std::string origin;    // "" without one
-  std::string accept{};  // the same
+  std::string accept{};  // "" without one
 };
 
 // The size of the head in bytes, including its empty line; nothing while it is incomplete.

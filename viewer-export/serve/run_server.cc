@@ -24,13 +24,13 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t kThreads = 16;
-// Requests that wait for a thread; a browser asks for six at a time.
+// Requests that wait for a thread; a browser sends six at a time.
 constexpr std::size_t kMostRequests = 256;
-// A browser that takes nothing for so long has forgotten us.
+// A browser that reads nothing for this long is gone.
 constexpr std::chrono::minutes kPatience{5};
 
-// The way of a trace to the browser, which takes it as fast as it can draw it: as the chunks of
-// RFC 9112, so that the browser can tell a trace that is not whole.
+// Sends a trace to the browser, which reads it as fast as it can draw it. Uses the chunks of RFC
+// 9112, so that the browser can detect an incomplete trace.
 class ChunkSink final : public ByteSink {
  public:
   ChunkSink(const Socket& socket, const std::atomic<bool>& stopping)
@@ -42,7 +42,7 @@ class ChunkSink final : public ByteSink {
     if (Status status = send(bytes); !status.ok()) return status;
     return send("\r\n");
   }
-  // The one who made the trace finishes it, and does not know of chunks.
+  // The exporter calls this, and does not know about chunks.
   Status finish() override { return {}; }
   Status write_last_chunk() { return send("0\r\n\r\n"); }
 
@@ -53,7 +53,7 @@ class ChunkSink final : public ByteSink {
   const std::atomic<bool>& stopping_;
 };
 
-// Of requests that have the right to an answer, the first come first.
+// The authorised requests, in the order of their arrival.
 //
 // Thread safety: all methods may be called from several threads.
 class RequestQueue {
@@ -63,7 +63,7 @@ class RequestQueue {
     Request request;
   };
 
-  // False: too many are in it; `entry` is left as it is.
+  // Returns false if the queue is full; `entry` then stays as it is.
   bool push(Entry& entry) {
     const MutexLock lock(mutex_);
     if (entries_.size() >= kMostRequests) return false;
@@ -93,8 +93,8 @@ class RequestQueue {
   bool closed_ STEPSCOPE_GUARDED_BY(mutex_) = false;
 };
 
-// One thread takes requests in and refuses those without the right; only the others take one of the
-// threads that make answers.
+// One thread receives requests and refuses the unauthorised ones; only authorised requests occupy
+// one of the threads that answer.
 class LoopbackServer final : public RunServer {
  public:
   LoopbackServer(Content content, const std::string& token, Socket listener, int port)
@@ -119,7 +119,7 @@ class LoopbackServer final : public RunServer {
   std::atomic<bool> stopping_ = false;
   RequestQueue queue_;
   Reception reception_;
-  std::vector<std::thread> threads_;  // end before what they use is gone: stop()
+  std::vector<std::thread> threads_;  // stop() ends them before what they use is destroyed
 };
 
 void refuse(Socket socket, const Answer& answer, bool with_body) {
@@ -179,7 +179,7 @@ void LoopbackServer::answer(const RequestQueue::Entry& entry) {
   try {
     if (answer.stream(to_browser).ok()) static_cast<void>(to_browser.write_last_chunk());
   } catch (const std::exception&) {
-    // Without its last chunk, the browser knows that the trace is not whole.
+    // Without the last chunk, the browser knows that the trace is incomplete.
   }
 }
 

@@ -19,7 +19,7 @@ constexpr char kReportPolicy[] = "frame-ancestors 'none'";
 constexpr char kTimelinePolicy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-// The Perfetto UI compiles WebAssembly and makes styles and workers; it reaches this server alone.
+// The Perfetto UI compiles WebAssembly and makes styles and workers; it can reach only this server.
 constexpr char kUiPolicy[] =
     "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; frame-ancestors 'none'";
 
@@ -48,7 +48,7 @@ const char* reason_of(int status) {
   }
 }
 
-// An answer without content yet, that does no harm in a browser.
+// An answer without content yet, with headers that keep it from doing harm in a browser.
 Answer hardened(int status, const char* policy) {
   Answer answer;
   answer.status = status;
@@ -95,7 +95,7 @@ Site::Site(RunServer::Content content, std::string token)
 std::optional<Answer> Site::refuse(const Request& request) const {
   if (!host_is_allowed(request.host)) return refusal(403, "This address serves 127.0.0.1 only.");
   if (!origin_is_allowed(request.origin, request.host))
-    return refusal(403, "This address serves no other pages.");
+    return refusal(403, "Pages from other addresses may not use this one.");
   if (!path_behind_token(request.path, token_)) {
     return refusal(403, "The address lacks its token: open the one that stepscope view printed.");
   }
@@ -110,7 +110,8 @@ Answer Site::answer(const Request& request) const {
   try {
     return path ? answer_path(*path, request) : refusal(403, "The address lacks its token.");
   } catch (const std::exception&) {
-    return refusal(500, "The response could not be made: out of memory, or an internal error.");
+    return refusal(500,
+                   "The response could not be generated: out of memory, or an internal error.");
   }
 }
 

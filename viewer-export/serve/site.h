@@ -17,7 +17,8 @@ struct Answer {
   int status = 200;
   std::vector<std::pair<std::string, std::string>> fields;
   std::string body;
-  // Where set, in place of `body`, whose length is known. Does not finish the sink's connection.
+  // If set, used instead of `body`, for an answer whose length is not known in advance. Does not
+  // finish the sink's connection.
   std::function<Status(ByteSink&)> stream;
 };
 

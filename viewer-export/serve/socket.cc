@@ -64,15 +64,15 @@ Result<Socket> listen_on_loopback(int& port) {
 
 Result<Socket> listen_on(const std::string& host, int& port) {
   const AddressList address = numeric_address(host, port);
-  if (!address) return Status::error(ErrorKind::kUsage, host + " is no IP address");
+  if (!address) return Status::error(ErrorKind::kUsage, host + " is not an IP address");
   const auto failed = [&] {
     const std::string where = host + " port " + std::to_string(port);
     return Status::error(ErrorKind::kIo, "cannot listen on " + where + ": " + std::strerror(errno));
   };
   Socket socket(::socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (socket.fd() < 0) return failed();
-  // The same port again right after an end. Not SO_REUSEPORT: a second program of this user could
-  // listen beside us.
+  // Allows the same port right after a server on it has ended. Not SO_REUSEPORT: a second program
+  // of this user could then listen beside us.
   const int yes = 1;
   ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (::bind(socket.fd(), address->ai_addr, address->ai_addrlen) != 0 ||
@@ -84,7 +84,7 @@ Result<Socket> listen_on(const std::string& host, int& port) {
 }
 
 void send_and_close(Socket socket, std::string_view bytes) {
-  // Whoever asked without a right to it, and does not take the answer, does not get it.
+  // A client that does not read the answer at once does not get all of it.
   [[maybe_unused]] const ssize_t sent =
       ::send(socket.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   close_politely(std::move(socket));
@@ -101,7 +101,7 @@ void close_politely(Socket socket) {
 
 Status send_all(const Socket& socket, std::string_view bytes, std::chrono::milliseconds patience,
                 const std::atomic<bool>& stopping) {
-  constexpr int kLookMs = 100;  // for `stopping`
+  constexpr int kLookMs = 100;  // how often `stopping` is checked
   auto give_up_at = Clock::now() + patience;
   while (!bytes.empty() && !stopping) {
     const ssize_t sent =

@@ -28,11 +28,11 @@ class Socket {
   int fd_ = -1;
 };
 
-// Listens on 127.0.0.1 and does not block. `port`: 0 for any that is free, and then its number.
-// Errors: kIo (the port is in use, or none is free).
+// Listens on 127.0.0.1 and does not block. `port`: 0 for any free one; it is then set to its
+// number. Errors: kIo (the port is in use, or none is free).
 Result<Socket> listen_on_loopback(int& port);
-// The same on `host`, a numeric IPv4 or IPv6 address of this machine. Errors: kUsage (`host` is
-// none), kIo (the port is in use, or the machine does not have the address).
+// The same on `host`, a numeric IPv4 or IPv6 address of this machine. Errors: kUsage (`host` is not
+// an address), kIo (the port is in use, or the machine does not have the address).
 Result<Socket> listen_on(const std::string& host, int& port);
 
 // Sends without blocking, and ends the connection. For answers small enough to fit into the buffer

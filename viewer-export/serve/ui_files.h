@@ -1,4 +1,4 @@
-// The files of a Perfetto UI in a folder, as a browser asks for them.
+// The files of a Perfetto UI in a folder, as a browser requests them.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// The input wrapper: makes every wait for a batch visible.
+// The input wrapper, which records each wait for a batch.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,11 @@ namespace stepscope {
 
 // One wait for a batch, for hand-written readers:
 //
-//   { stepscope::InputWait wait("reader"); have_batch = reader.next(&batch); if (!have_batch)
-//   wait.exhausted(); }
+//   {
+//     stepscope::InputWait wait("reader");
+//     have_batch = reader.next(&batch);
+//     if (!have_batch) wait.exhausted();
+//   }
 class InputWait {
  public:
   explicit InputWait(std::string_view name = "input")
@@ -25,7 +28,7 @@ class InputWait {
   InputWait(const InputWait&) = delete;
   InputWait& operator=(const InputWait&) = delete;
 
-  // No batch arrived: the loader is exhausted. Such a wait begins no step.
+  // Call when no batch came because the loader is exhausted. Such a wait begins no step.
   void exhausted() { exhausted_ = true; }
   // Ends the wait before the end of the scope.
   void end() {
@@ -42,8 +45,8 @@ class InputWait {
 
 namespace detail {
 
-// The wait that an iteration is in, if any. A loader may fetch in ++, in the comparison with end or
-// in *: a wait lasts from the first of them to the last before the loop's body.
+// The current wait of an iteration, if any. A loader may fetch in ++, in the comparison with end or
+// in *, so a wait lasts from the first of these to the last one before the loop's body.
 class WaitOfIteration {
  public:
   explicit WaitOfIteration(std::string name) : name_(std::move(name)) {}
@@ -73,8 +76,8 @@ struct InputSentinel {
   Sentinel end;
 };
 
-// A single-pass view of `Iterator` that reports its waits. Copies share the wait, as copies of an
-// input iterator share their position.
+// A single-pass adaptor of `Iterator` that records its waits. Copies share the wait, as copies of
+// an input iterator share their position.
 template <typename Iterator>
 class InputIterator {
  public:
@@ -87,7 +90,7 @@ class InputIterator {
   InputIterator(Iterator it, std::shared_ptr<WaitOfIteration> wait)
       : it_(std::move(it)), wait_(std::move(wait)) {}
 
-  // The wait ends when the reference is returned: the caller then has the batch.
+  // The wait ends when the reference is returned: then the caller has the batch.
   reference operator*() {
     const EndOfWait end{*wait_};
     return *it_;
@@ -120,7 +123,7 @@ class InputIterator {
   std::shared_ptr<WaitOfIteration> wait_;
 };
 
-// What input() returns. Holds an rvalue range, refers to an lvalue one.
+// Returned by input(). Owns an rvalue range, refers to an lvalue range.
 template <typename Range>
 class InputRange {
  public:
@@ -146,8 +149,8 @@ class InputRange {
 
 }  // namespace detail
 
-// Iterates as `range` does, and reports each wait for the next element as an input wait of the
-// loader `name`. For anything that a range-based for accepts: a torch::data loader (`*loader`), a
+// Iterates like `range`, and records each wait for the next element as an input wait of the loader
+// `name`. `range` is anything that a range-based for accepts: a torch::data loader (`*loader`), a
 // container, a generator. Each begin() starts a new epoch.
 template <typename Range>
 auto input(Range&& range, std::string_view name = "input") {

@@ -3,8 +3,8 @@
 //   #include <stepscope/stepscope.h>
 //
 //   stepscope::Recording recording({.output = "run.db"});          // until the end of its scope
-//   for (auto& batch : stepscope::input(*loader)) {                // each wait for a batch is seen
-//     …forward, loss.backward(), optimizer.step()…                 // seen without marks
+//   for (auto& batch : stepscope::input(*loader)) {                // records each wait for a batch
+//     …forward, loss.backward(), optimizer.step()…                 // recorded without marks
 //     stepscope::step();                                           // optional: the step ends here
 //   }
 //
@@ -22,8 +22,8 @@
 
 namespace stepscope {
 
-// Steps are counted from 1; both ends are included. {500, 520} corresponds to
-// profile_batch='500,520' in other profilers. {0, 0}: every step.
+// The steps whose ops are recorded. Counted from 1; both ends are included. {500, 520} corresponds
+// to profile_batch='500,520' in other profilers. {0, 0}: every step.
 struct StepWindow {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -31,21 +31,22 @@ struct StepWindow {
 
 struct Options {
   std::string output = "run.db";  // an earlier recording there is kept as run.db.old
-  StepWindow window = {};         // ops are recorded in these steps; phases always
+  StepWindow window = {};         // records ops in these steps only; phases are always recorded
   bool ops = true;                // false: phases only
-  double budget = 0.02;  // the share of the run's time that ops may cost: they are recorded in as
-                         // many steps as it allows; 0: in every step. A window has no budget
-  bool shapes = false;   // input shapes of each op; costs about 1 us an op
-  std::size_t ring_bytes = 0;  // buffer per thread; 0: 2 MiB. Full: events are dropped and counted
+  double budget = 0.02;  // the largest share of the run's time that recording ops may cost: ops are
+                         // recorded in only as many steps as it allows; 0: in every step. Ignored
+                         // if a window is set
+  bool shapes = false;   // also records the input shapes of each op; costs about 1 us per op
+  std::size_t ring_bytes = 0;  // buffer per thread; 0: 2 MiB. Drops and counts events when full
 };
 
-// Records the process from its construction to stop() or its destruction. Only one at a time: a
-// second one records nothing and says so.
+// Records the process from its construction to stop() or its destruction. Only one can record at a
+// time: a second one records nothing and says so.
 //
-// Thread safety: none for one object; the recorded threads need none.
+// Thread safety: none. The recorded threads need no synchronization with it.
 class Recording {
  public:
-  // When nothing can be recorded, says so in one line on stderr and in error(); the program
+  // If recording cannot start, says why in one line on stderr and in error(); the program
   // continues.
   explicit Recording(const Options& options = {}) {
     const stepscope_options c_options{
@@ -83,7 +84,7 @@ class Recording {
 // the steps.
 inline void step() { stepscope_step(); }
 
-// Labels a stretch of the calling thread: { stepscope::Scope scope("checkpoint"); save(); }
+// A named scope of the calling thread: { stepscope::Scope scope("checkpoint"); save(); }
 class Scope {
  public:
   explicit Scope(std::string_view name) : phase_(stepscope_begin_scope(name.data(), name.size())) {}
@@ -96,12 +97,13 @@ class Scope {
 };
 
 // The true length of each sample in the current batch: stepscope::lengths(sizes). Shapes do not
-// show which computation is padding; with the true lengths the analysis reports its share and the
-// gain from sorting by length. Call it between a batch's arrival and the end of its step or
-// inference call. `padded_to`: the length that all samples are padded to; 0: the longest of them.
+// show how much of the computation is padding. With the true lengths, the analysis reports this
+// share and the gain from sorting by length. Call it between a batch's arrival and the end of its
+// step or inference call. `padded_to`: the length that all samples are padded to; 0: the longest of
+// them.
 template <typename Lengths>
 void lengths(const Lengths& values, std::int64_t padded_to = 0) {
-  constexpr std::size_t kMostText = 1900;  // of a mark: a name may have 2,000 bytes
+  constexpr std::size_t kMostText = 1900;  // per mark: a name may have 2,000 bytes
   if (stepscope_is_recording() == 0) return;
   const std::string begin = padded_to > 0 ? "lengths/" + std::to_string(padded_to) : "lengths";
   std::string text = begin;

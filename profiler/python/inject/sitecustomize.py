@@ -1,9 +1,11 @@
-"""Runs at the start of each Python of a program wrapped by `stepscope run`, which puts this folder on
-PYTHONPATH. Waits for torch to be imported and tells Stepscope, lets `import stepscope` succeed, and is
-not to be noticed otherwise: no import of its own, nothing printed, no entry left on sys.path, and the
-program's own sitecustomize runs as if this one were not there. Where STEPSCOPE_SOCKET is not set, that is all it does.
+"""Runs at the start of each Python in a program wrapped by `stepscope run`, which puts this folder
+on PYTHONPATH. Tells Stepscope when torch has been imported, and makes `import stepscope` succeed.
+The program must not notice it otherwise: it imports nothing extra, prints nothing, leaves no entry
+on sys.path, and lets the program's own sitecustomize run as usual. Without STEPSCOPE_SOCKET, it
+only removes its entry from sys.path and runs the program's own sitecustomize.
 
-It is read by whatever Python the program brings, so it keeps to the syntax that all of them know.
+The program's Python reads it, whatever its version, so it uses only syntax that all of them
+understand.
 """
 
 import os
@@ -13,7 +15,8 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
 class _ImportWatch(object):
-    """A finder that finds nothing: it sees a module being imported, once, and goes away. `tell` is called then."""
+    """A finder that only watches for the import of one module. Calls `tell` after the import and
+    removes itself."""
 
     def __init__(self, name, tell):
         self._name, self._tell = name, tell
@@ -22,7 +25,7 @@ class _ImportWatch(object):
         if name == self._name:
             try:
                 return self._watched(name, path, target)
-            except Exception:  # whatever it is, the finders that follow are asked again
+            except Exception:  # whatever went wrong, the finders that follow try again
                 pass
         return None
 
@@ -40,8 +43,8 @@ class _ImportWatch(object):
                     return spec
         return None
 
-    # On the loader itself and for this one import: a loader of our own would be seen by the program
-    # in torch.__loader__, and would have to know all that the real one can.
+    # Patches the loader itself, for this one import: the program would see a loader of our own in
+    # torch.__loader__, and that would have to support everything that the real one does.
     def _watch(self, loader):
         exec_module = loader.exec_module
 
@@ -67,8 +70,8 @@ def _torch_imported():
 
 
 class _StepscopePackage(object):
-    """The last finder: `import stepscope` works in a wrapped program that has not installed it. A program's own
-    `stepscope`, whatever that is, is found before."""
+    """The last finder: makes `import stepscope` work in a wrapped program that has not installed
+    it. If the program has its own `stepscope`, that is found first."""
 
     def find_spec(self, name, path=None, target=None):
         return _package_spec(name) if name == "stepscope" else None
@@ -84,8 +87,8 @@ def _package_spec(name):
 
 
 def _load_package():
-    """The package beside this folder, under a name of its own: the program may have another version
-    of it, or a module `stepscope` that has nothing to do with it."""
+    """Loads the package beside this folder under a separate name: the program may have another
+    version of it, or an unrelated module `stepscope`."""
     import importlib.util
 
     name = "_stepscope_injected"
@@ -116,7 +119,8 @@ try:
 except Exception:
     pass
 _leave_path()
-# The program's own, found as Python would have found it. Where there is none, this raises the
-# ImportError that Python expects of a missing sitecustomize; what it raises itself, Python reports.
+# The program's own sitecustomize, found as Python would have found it. If there is none, this
+# raises the ImportError that Python expects then; if it raises an exception itself, Python reports
+# that.
 del sys.modules["sitecustomize"]
 import sitecustomize  # noqa: E402,F401

@@ -1,27 +1,28 @@
 """Optional marks for Python training programs.
 
-`stepscope run -- python train.py` needs none of this: it sees loaders, backward passes and optimizers by
-itself. These say what it cannot know, such as where a hand-written reader fetches its batches:
+`stepscope run -- python train.py` needs no marks: it sees loaders, backward passes and optimizers
+by itself. Marks tell it what it cannot know, such as where a hand-written reader fetches its
+batches:
 
     import stepscope
 
-    for batch in stepscope.input(my_reader()):      # each wait for a batch
-        stepscope.lengths(map(len, batch.texts))    # how much of it is no padding
+    for batch in stepscope.input(my_reader()):      # records each wait for a batch
+        stepscope.lengths(map(len, batch.texts))    # the lengths without padding
         train_step(batch)
         stepscope.step()                            # the step ends here
         if epoch_ends:
-            with stepscope.scope("checkpoint"):     # a labelled stretch
+            with stepscope.scope("checkpoint"):     # a named scope
                 save()
 
-and in a notebook, where nothing wraps the program, `%load_ext stepscope` and a cell that begins with
-`%%stepscope`, or
+In a notebook, where nothing wraps the program, use `%load_ext stepscope` and begin a cell with
+`%%stepscope`, or write
 
     with stepscope.record("run.db"):
         train()
 
-Nothing here raises into the program because of the profiler, prints (but for one line when record()
-cannot record), or waits. Where nothing records, or libstepscope is not there at all, every mark does
-nothing. All may be used from any thread.
+The marks never raise into the program because of the profiler, never wait, and never print (except
+one line if record() cannot record). If nothing is recorded, or libstepscope is not installed, every
+mark does nothing. Any thread may use them.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ __version__ = "0.1.0"
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """What `%load_ext stepscope` calls."""
+    """Called by `%load_ext stepscope`."""
     from . import _notebook  # needs IPython
 
     _notebook.load(shell)

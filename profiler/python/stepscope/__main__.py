@@ -1,4 +1,4 @@
-"""The `stepscope` program, as `python -m stepscope` and as the command that pip makes of it."""
+"""Runs the `stepscope` program for `python -m stepscope` and for the command that pip installs."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from ._library import program_of_package
 
 
 def main() -> None:
-    """Becomes the program; returns an error's line through SystemExit only."""
+    """Replaces this process with the program. Reports errors as one line, through SystemExit."""
     program = program_of_package()
     if program is None:
         sys.exit(
-            "stepscope: this package holds the marks for Python alone; install the wheel that "
-            "packaging/wheel.sh makes, which has the program too"
+            "stepscope: this package has only the marks for Python; install the wheel that "
+            "packaging/wheel.sh makes, which also has the program"
         )
     if sys.argv[1:2] in (
         ["lake"],
         ["fleet"],
-    ):  # whose Python part needs what `stepscope[fleet]` brings
+    ):  # their Python part needs the packages of `stepscope[fleet]`
         os.environ.setdefault("STEPSCOPE_PYTHON", sys.executable)
     try:
         os.execv(program, [str(program), *sys.argv[1:]])

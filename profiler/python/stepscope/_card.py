@@ -1,7 +1,8 @@
-"""The answer about a recording as a card for a notebook: verdict, where the time of a step goes, and what would help.
+"""The analysis of a recording as a card for a notebook: the verdict, where the time of a step goes,
+and what would help.
 
-Made of `stepscope analyze --json` and `stepscope report`. Names come from the recorded program, so all text is escaped. Styles
-are inline: notebooks that are not trusted drop style sheets.
+Made from `stepscope analyze --json` and `stepscope report`. Names come from the recorded program,
+so all text is escaped. Styles are inline, because untrusted notebooks drop style sheets.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import html
 from typing import Any, Dict, List, Optional
 
-# As in the report.
+# The same as in the report.
 _COLOURS = {
     "compute": "#2f6fdb",
     "input": "#d9343a",
@@ -21,15 +22,15 @@ _COLOURS = {
     "host": "#6b7280",
     "other": "#b03f93",
 }
-_LEAST_SHARE = 0.005  # smaller ones have no name in the legend
+_LEAST_SHARE = 0.005  # smaller shares are left out of the legend
 _MOST_ADVICE = 2
-_MOST_REPORT = 4 << 20  # bytes; notebooks keep their outputs
+_MOST_REPORT = 4 << 20  # bytes; notebooks store their outputs
 
 Document = Dict[str, Any]
 
 
 def duration(ns: float) -> str:
-    """As the terminal shows it: "812 ns", "12.3 µs", "4.82 ms"."""
+    """Formats a duration as in the terminal: "812 ns", "12.3 µs", "4.82 ms"."""
     for unit, scale in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if ns >= 0.9995 * scale:
             value = ns / scale
@@ -38,7 +39,7 @@ def duration(ns: float) -> str:
 
 
 def headline(document: Document) -> str:
-    """The verdict in capitals: "HIGHLY INPUT-BOUND"; "" where there is none."""
+    """The verdict in capitals: "HIGHLY INPUT-BOUND"; "" if there is none."""
     verdict = document["verdict"]
     if verdict["kind"] in ("no-steps", "no-verdict"):
         return ""
@@ -46,7 +47,7 @@ def headline(document: Document) -> str:
 
 
 def advice_lines(document: Document) -> List[str]:
-    """What would help, the first few: what to do, what the step would take, and why."""
+    """The first pieces of advice: the change, the step time it would give, and why."""
     unit = document["steps"]["unit"] if document["steps"] else "step"
     lines = []
     for advice in document["advice"][:_MOST_ADVICE]:
@@ -59,7 +60,7 @@ def advice_lines(document: Document) -> List[str]:
 
 
 def step_line(document: Document) -> str:
-    """How many steps there were and what they took; "" without steps."""
+    """The number of steps and how long they took; "" without steps."""
     steps = document["steps"]
     if not steps:
         return ""
@@ -72,7 +73,7 @@ def step_line(document: Document) -> str:
 
 
 def card_text(document: Document) -> str:
-    """For front ends without HTML."""
+    """The card for front ends without HTML."""
     parts = [
         f"{headline(document)}: {document['verdict']['why']}".lstrip(": "),
         step_line(document),
@@ -119,7 +120,8 @@ def _report(page: Optional[str]) -> str:
 
 
 def card_html(document: Document, store: str, page: Optional[str]) -> str:
-    """`store`: the path to name; `page`: what `stepscope report` wrote, shown on a click where it is small enough."""
+    """`store`: the path to show; `page`: the output of `stepscope report`, shown on a click if it
+    is small enough."""
     title = headline(document)
     good = document["verdict"]["kind"] == "compute-bound"
     colour = _COLOURS["compute" if good else "input"]

@@ -41,11 +41,11 @@ def step() -> None: ...
 @overload
 def step(function: Function) -> Function: ...
 def step(function: Optional[Callable[..., Any]] = None) -> Any:
-    """Says that a step of the calling thread's loop ends here. Steps so marked are believed before
-    any other sign of one (loader, optimizer).
+    """Ends the current step of the calling thread's loop. These marks take precedence over other
+    signs of a step (loader, optimizer).
 
-    As a decorator, `@stepscope.step`, of a function that is one training step: each call that
-    returns ends a step.
+    `@stepscope.step` decorates a function that does one training step: each call that returns ends
+    a step.
     """
     if function is not None:
         return _ending_step(function)
@@ -69,11 +69,12 @@ def _ending_step(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class scope:
-    """Labels a stretch of the calling thread: `with stepscope.scope("checkpoint"): save()`.
+    """A named scope of the calling thread: `with stepscope.scope("checkpoint"): save()`.
 
-    As a decorator, `@stepscope.scope("evaluation")`, of a function: each of its calls. (Of a generator
-    or a coroutine function that would label its creation only, which is a TypeError.) One object may
-    be used again, in itself and from several threads. `name`: any text; UTF-8 beyond 2,000 bytes is cut.
+    `@stepscope.scope("evaluation")` decorates a function: each call is a scope. (For a generator or
+    coroutine function, this would cover only its creation, so it raises TypeError.) One object may
+    be reused, nested in itself, and used by several threads. `name`: any text; UTF-8 beyond 2,000
+    bytes is cut.
     """
 
     def __init__(self, name: str) -> None:
@@ -110,7 +111,7 @@ class scope:
 
 
 class _OpenPhases(threading.local):
-    """Those that a thread has entered and not left."""
+    """The scopes that a thread has entered and not left."""
 
     def __init__(self) -> None:
         self.phases: List[Optional[_library.Phase]] = []
@@ -119,15 +120,17 @@ class _OpenPhases(threading.local):
 # --- lengths() -----------------------------------------------------------------------------------
 
 
-_LENGTHS_TEXT = 1900  # characters of one mark; a name may have 2,000
+_LENGTHS_TEXT = 1900  # characters per mark; a name may have 2,000
 
 
 def lengths(values: Iterable[int], padded_to: Optional[int] = None) -> None:
-    """Says how long each sample of the batch in hand really is: `stepscope.lengths(map(len, sentences))`.
+    """Marks the true length of each sample in the current batch:
+    `stepscope.lengths(map(len, sentences))`.
 
-    What a program computes for padding cannot be told from shapes; with the true lengths the analysis
-    says what part of it is padding, and what sorting by length would bring. Between a batch's arrival and
-    the end of its step or call. `padded_to`: what all are padded to; by default the longest of them.
+    Shapes do not show how much of the computation is padding. With the true lengths, the analysis
+    reports this share and the gain from sorting by length. Call it between a batch's arrival and
+    the end of its step or inference call. `padded_to`: the length that all samples are padded to;
+    by default the longest of them.
     """
     library = _library.attached()
     if library is None or not library.is_recording():
@@ -158,16 +161,16 @@ def input(source: Function, name: Optional[str] = None) -> Function: ...
 def input(source: Any, name: Optional[str] = None) -> Any:
     """Marks each wait for a batch as input.
 
-    Of an iterable (a loader, a list, a generator): the same elements; each wait for one is marked, and
-    so is the wait that finds the end. len() works where it worked, other attributes are the
-    iterable's own (`stepscope.input(loader).sampler`), and an iterator stays one. A DataLoader needs it
-    not: its waits are seen by themselves, and count once.
+    An iterable (a loader, a list, a generator) gives the same elements; each wait for an element is
+    marked, and so is the wait that finds the end. len() works if it worked before, other attributes
+    are the iterable's own (`stepscope.input(loader).sampler`), and an iterator stays an iterator. A
+    DataLoader does not need this: its waits are seen anyway, and are counted only once.
 
-    As a decorator of a generator function: its generators. Of any other function: each call is a
-    wait, for a `get_batch()`.
+    Also decorates functions. For a generator function, it marks the waits of its generators; for
+    any other function, such as `get_batch()`, each call is a wait.
 
-    `name` says which loader in reports; by default what the source calls itself. Raises TypeError for
-    what is neither iterable nor callable.
+    `name` is the loader's name in reports; by default the name of the source. Raises TypeError if
+    the source is neither iterable nor callable.
     """
     label = _utf8(name if name is not None else _name_of(source))
     if isinstance(source, Iterator):
@@ -198,7 +201,8 @@ def _waiting(function: Callable[..., Any], label: bytes) -> Callable[..., Any]:
 
 
 def wait(fetch: Callable[[], T], label: bytes) -> T:
-    """What `fetch()` returns or raises; its time is a wait for input. A StopIteration is the end."""
+    """Calls `fetch()` and passes on what it returns or raises; its time is a wait for input.
+    StopIteration means that the loader is exhausted."""
     library = _library.attached()
     if library is None:
         return fetch()
@@ -213,14 +217,14 @@ def wait(fetch: Callable[[], T], label: bytes) -> T:
 
 
 class _Forwarding(Generic[T]):
-    """Everything that is not marked is the source's own."""
+    """Forwards everything that is not marked to the source."""
 
     def __init__(self, source: Any, label: bytes) -> None:
         self._source = source
         self._label = label
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("_source", "_label"):  # not there yet: being copied or unpickled
+        if name in ("_source", "_label"):  # not set yet: the object is being copied or unpickled
             raise AttributeError(name)
         return getattr(self._source, name)
 

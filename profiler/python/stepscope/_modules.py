@@ -1,10 +1,12 @@
-"""Calls of modules, in steps whose ops are recorded: which layer of the model the time goes to.
+"""Records calls of modules, in steps whose ops are recorded, to show which layers take the time.
 
-PyTorch's global hooks see each call of an `nn.Module`, and make each call some 2 µs longer. So they are there only while
-ops are recorded, and gone otherwise. libstepscope says when that begins; the first call after its end takes them away.
+PyTorch's global hooks see each call of an `nn.Module`, and make each call about 2 µs longer. So
+they are installed only while ops are recorded. libstepscope says when that begins; the first call
+after its end removes them.
 
-Nothing here raises into the program, or changes what a module gets or returns. Of a program that compiles anything with
-`torch.compile` no modules are recorded: a compiled graph has none, and hooks would be compiled into it.
+Nothing here raises into the program, or changes a module's arguments or result. In a program that
+compiles anything with `torch.compile`, no modules are recorded: a compiled graph has none, and the
+hooks would be compiled into it.
 """
 
 from __future__ import annotations
@@ -19,18 +21,18 @@ from typing import Any, Callable, Dict, List, Set, Tuple
 from . import _library, _torch
 
 Undo = Callable[[], Any]
-_UNNAMED = 8  # how often a tree is searched anew for modules that it did not have
+_UNNAMED = 8  # how often a tree is searched again for modules that it did not have
 
 
 class _Tree:
-    """The names of the modules within one that was called from outside of any other."""
+    """The names of the modules within a root: a module that was called outside of any other."""
 
     def __init__(self, root: Any, title: str) -> None:
         self.title = title
         self._root = weakref.ref(root)
         self._searches = 0
         self._strangers: Set[Tuple[str, str]] = set()
-        # By id; a module that dies takes its name along, for another may get its id.
+        # By id. When a module dies, its name is removed, because another may get its id.
         self.labels: Dict[int, Tuple[bytes, Any]] = {}
         self._name_all()
 
@@ -47,13 +49,14 @@ class _Tree:
         return label
 
     def label_of(self, module: Any, caller: int) -> bytes:
-        """Of a module that was not there when the tree was searched, called by the one with the id `caller`."""
+        """The label of a module that was not found when the tree was searched. `caller`: the id of
+        the module that called it."""
         if self._searches < _UNNAMED:
             self._name_all()
             known = self.labels.get(id(module))
             if known is not None:
                 return known[0]
-        # Made for this one call, as nn.ReLU()(x) is: named after where it is called.
+        # Created for this one call, as in nn.ReLU()(x): named after its caller.
         around = self.labels.get(caller)
         inside = around[0].decode().split("\n")[1] if around is not None else ""
         kind = f"({type(module).__name__})"
@@ -61,13 +64,14 @@ class _Tree:
 
 
 class _Trees:
-    """Those of a process."""
+    """The trees of a process."""
 
     def __init__(self) -> None:
         self._trees: Dict[int, Tuple[_Tree, Any]] = {}  # by id of the root
 
     def around(self, module: Any) -> _Tree:
-        """The tree that a module belongs to which no other calls: the one that has it, or its own."""
+        """The tree of a module that no other module calls: an existing tree that contains it, or
+        its own."""
         key = id(module)
         known = self._trees.get(key)
         if known is not None:
@@ -77,7 +81,7 @@ class _Trees:
                 return tree
         tree = _Tree(module, self._title(module))
         trees = self._trees
-        # What was called alone before is a part of this one from now on.
+        # Modules that were called alone before are part of this tree from now on.
         for other in [other for other in trees if other in tree.labels]:
             trees.pop(other, None)
         trees[key] = (tree, weakref.ref(module, lambda _: trees.pop(key, None)))
@@ -85,7 +89,7 @@ class _Trees:
 
     def _title(self, module: Any) -> str:
         name = type(module).__name__
-        # Copies that DataParallel makes for each step are all the same model.
+        # The copies that DataParallel makes for each step are all the same model.
         if getattr(module, "_is_replica", False):
             return name
         taken = {tree.title for tree, _ in list(self._trees.values())}
@@ -98,7 +102,8 @@ class _Trees:
 
 
 class _Calls(threading.local):
-    """The calls that a thread has begun and not ended: the id of each module, and what begin_module() said."""
+    """The calls that a thread has begun and not ended: the id of each module, and the result of
+    begin_module()."""
 
     def __init__(self) -> None:
         self.open: List[Tuple[int, int]] = []
@@ -106,7 +111,7 @@ class _Calls(threading.local):
 
 
 class ModuleHooks:
-    """The global hooks, while they are there."""
+    """Installs and removes the global hooks."""
 
     def __init__(self, library: Any, module: Any, is_off: Callable[[], bool]) -> None:
         self._library, self._module, self._is_off = library, module, is_off
@@ -114,7 +119,7 @@ class ModuleHooks:
         self._trees = _Trees()
 
     def follow(self, records: int) -> None:
-        """The recording of ops has begun (1) or ended (0)."""
+        """Called when the recording of ops has begun (1) or ended (0)."""
         try:
             if not records or self._is_off():
                 self.remove()
@@ -136,7 +141,8 @@ class ModuleHooks:
             hook = register(after)
         self._handles = [self._module.register_module_forward_pre_hook(before), hook]
 
-    # What is open belongs to these two alone: what an earlier pair never saw the end of is forgotten.
+    # Each pair of hooks has its own open calls: calls whose end an earlier pair did not see are
+    # forgotten.
     def _hooks(self) -> Tuple[Callable[..., None], Callable[..., None]]:
         calls, trees, remove = _Calls(), self._trees, self.remove
         begin, end = self._library.begin_module, self._library.end_module
@@ -158,7 +164,7 @@ class ModuleHooks:
                     else calls.tree.label_of(module, opened[-1][0] if opened else 0)
                 )
                 depth = begin(label)
-                if depth is None:  # no ops are recorded any more
+                if depth is None:  # ops are no longer recorded
                     return remove()
                 opened.append((id(module), depth))
             except Exception:
@@ -172,7 +178,7 @@ class ModuleHooks:
             if opened and opened[-1][0] == key:
                 end(opened.pop()[1])
                 return
-            # Calls inside of it that were left by something that is no Exception.
+            # Calls inside it were left by a BaseException that is not an Exception.
             if any(entry[0] == key for entry in opened):
                 while opened[-1][0] != key:
                     opened.pop()
@@ -182,8 +188,9 @@ class ModuleHooks:
 
 
 def mark_modules(library: _library.Library) -> List[Undo]:
-    """Records modules from now on, whenever ops are recorded: if asked to, and where PyTorch has global hooks (since 2.0)."""
-    if os.environ.get("STEPSCOPE_MODULES") != "1":  # of `stepscope run --modules`
+    """Records modules from now on, whenever ops are recorded, if requested and if PyTorch has
+    global hooks (since 2.0)."""
+    if os.environ.get("STEPSCOPE_MODULES") != "1":  # set by `stepscope run --modules`
         return []
     module = sys.modules.get("torch.nn.modules.module")
     watch = getattr(library, "watch_ops", None)
@@ -195,7 +202,7 @@ def mark_modules(library: _library.Library) -> List[Undo]:
     hooks = ModuleHooks(library, module, _compiles(when_begun))
     when_begun.append(
         hooks.remove
-    )  # before PyTorch warns of hooks that a compiled module would call
+    )  # before PyTorch warns about hooks that a compiled module would call
     watch(hooks.follow)
 
     def undo() -> None:
@@ -210,7 +217,8 @@ def _ignore(records: int) -> None:
 
 
 def _compiles(when_begun: List[Undo]) -> Callable[[], bool]:
-    """Says whether the program has begun to compile anything; calls `when_begun` when it does."""
+    """Returns a function that says whether the program has begun to compile anything. Calls
+    `when_begun` when it does."""
     torch = sys.modules["torch"]
     begun: List[bool] = []
 

@@ -1,9 +1,10 @@
-"""`%load_ext stepscope`: records a notebook's cell and shows what bounds it.
+"""`%load_ext stepscope`: records a notebook cell and shows what bounds it.
 
-    %%stepscope                     record what the cell runs, then show a card with the verdict
+    %%stepscope                     record the cell, then show a card with the verdict
     %stepscope run.db               show the card of a recording
 
-The cell runs as it would without the first line: its output, what it defines and what it raises are the same.
+The cell runs as it would without its first line: its output, its definitions and its exceptions are
+the same.
 """
 
 from __future__ import annotations
@@ -49,12 +50,13 @@ def _arguments(line: str, is_cell: bool) -> argparse.Namespace:
     parser.add_argument("--no-report", action="store_true")
     try:
         return parser.parse_args(shlex.split(line))
-    except ValueError as error:  # a quotation that does not end
+    except ValueError as error:  # an unclosed quotation
         raise UsageError(f"%%stepscope: {error}") from None
 
 
 def _run(*arguments: str) -> str:
-    """The output of the `stepscope` program. Raises UsageError with its one line."""
+    """Returns the output of the `stepscope` program. If it fails, raises UsageError with its one
+    line."""
     program = _library.program()
     if program is None:
         raise UsageError(
@@ -72,7 +74,7 @@ def _run(*arguments: str) -> str:
 
 
 def _own_frames(error: BaseException) -> Optional[TracebackType]:
-    """The traceback from the cell on, without IPython's frames around it."""
+    """The part of the traceback that begins with the cell, without IPython's frames."""
     traceback = error.__traceback__
     while traceback is not None:
         if "/IPython/" not in traceback.tb_frame.f_code.co_filename:
@@ -82,7 +84,7 @@ def _own_frames(error: BaseException) -> Optional[TracebackType]:
 
 
 class _Card:
-    """What a front end shows: HTML, or plain text."""
+    """A card for the front end to show: HTML, or plain text."""
 
     def __init__(self, store: str, with_report: bool) -> None:
         document = json.loads(_run("analyze", store, "--json"))
@@ -104,7 +106,7 @@ class _Card:
 
 @magics_class
 class StepscopeMagics(Magics):
-    """Holds the folder of recordings that were given no name; it goes with the kernel."""
+    """The magics. Owns the folder of unnamed recordings, which is deleted when the kernel ends."""
 
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
@@ -113,10 +115,11 @@ class StepscopeMagics(Magics):
 
     @line_cell_magic("stepscope")
     def stepscope(self, line: str, cell: Optional[str] = None) -> None:
-        """%%stepscope [-o RUN.db] [--ops auto|all|never] [--no-report]: record the cell and show what bounds it.
+        """%%stepscope [-o RUN.db] [--ops auto|all|never] [--no-report]: record the cell and show
+        what bounds it.
         %stepscope RUN.db [--no-report]: show the card of a recording.
         """
-        __tracebackhide__ = True  # IPython leaves this frame out of what the cell raised
+        __tracebackhide__ = True  # IPython leaves this frame out of the cell's traceback
         arguments = _arguments(line, cell is not None)
         if cell is None:
             display(_Card(arguments.output, not arguments.no_report))
@@ -135,7 +138,8 @@ class StepscopeMagics(Magics):
         return os.path.join(self._folder.name, f"cell-{self._recordings}.db")
 
     def _record(self, cell: str, store: str, ops: str) -> Tuple[bool, Optional[BaseException]]:
-        """Runs the cell. Whether it was recorded, and what it raised, which is not shown yet."""
+        """Runs the cell. Returns whether it was recorded, and its exception, which is not shown
+        yet."""
         recording = record(store, ops=ops != "never", budget=0.02 if ops == "auto" else 0)
         shown: List[Any] = []
         show_traceback, show_syntax_error = self.shell.showtraceback, self.shell.showsyntaxerror
@@ -148,7 +152,7 @@ class StepscopeMagics(Magics):
         return recording.error is None, result.error_before_exec or result.error_in_exec
 
     def _show(self, store: str, with_report: bool) -> None:
-        """A card that cannot be made costs the card, not the cell."""
+        """Shows the card. If it cannot be made, the cell still succeeds."""
         try:
             display(_Card(store, with_report))
         except UsageError as error:

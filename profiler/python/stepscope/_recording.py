@@ -13,11 +13,12 @@ from . import _library, _torch
 
 
 class Recording(contextlib.ContextDecorator):
-    """Records this process from its `with` (or start()) to the end of it (or stop()).
+    """Records this process from the beginning of its `with` block (or start()) to the end (or
+    stop()).
 
-    One at a time: while another recording runs, under `stepscope run` for example, it records nothing
-    and says so. When nothing can be recorded, one line on stderr and `error` say why, and the program goes
-    on as if it had not been asked.
+    Only one recording can run at a time: while another runs, for example under `stepscope run`, it
+    records nothing and says so. If nothing can be recorded, one line on stderr and `error` say why,
+    and the program continues as if nothing had been requested.
     """
 
     def __init__(
@@ -35,11 +36,11 @@ class Recording(contextlib.ContextDecorator):
         first, last = _window(steps)
         if ring_bytes < 0:
             raise ValueError(
-                f"stepscope.record: ring_bytes={ring_bytes}: a size in bytes, or 0 for 2 MiB"
+                f"stepscope.record: ring_bytes={ring_bytes} must be a size in bytes, or 0 for 2 MiB"
             )
         if not 0 <= budget <= 1:
             raise ValueError(
-                f"stepscope.record: budget={budget}: a share of the run's time, from 0 to 1"
+                f"stepscope.record: budget={budget} must be a share of the run's time, from 0 to 1"
             )
         self._options = _library.Options(
             os.fsencode(self.output), first, last, ops, shapes, ring_bytes, budget
@@ -48,7 +49,7 @@ class Recording(contextlib.ContextDecorator):
         self._undo: List[_torch.Undo] = []
 
     def start(self) -> None:
-        """Begins to record. Does nothing while this recording runs already."""
+        """Starts the recording. Does nothing if it is already running."""
         if self._running:
             return
         self.error = None
@@ -67,7 +68,8 @@ class Recording(contextlib.ContextDecorator):
         self._undo = _torch.mark_everything(library)
 
     def stop(self) -> None:
-        """Ends it: the store is complete and closed when this returns. Does nothing the second time."""
+        """Ends the recording: when this returns, the store is complete and closed. A second call
+        does nothing."""
         if not self._running:
             return
         self._running = False
@@ -105,20 +107,21 @@ def record(
     shapes: bool = False,
     ring_bytes: int = 0,
 ) -> Recording:
-    """Records what runs inside `with stepscope.record("run.db"):`, for a notebook or a script of which only a
-    part is of interest. Whole programs need no change: `stepscope run -o run.db -- python train.py`.
+    """Records the code inside `with stepscope.record("run.db"):`, for a notebook or for a part of a
+    script. Whole programs need no change: `stepscope run -o run.db -- python train.py`.
 
     output      the store; an earlier recording there is kept as OUTPUT.old
-    steps       (first, last): record ops in these steps only, counted from 1, both included;
-                phases are recorded always. None: ops in as many steps as the budget allows
+    steps       (first, last): records ops in these steps only, counted from 1, both included;
+                phases are always recorded. None: ops in as many steps as the budget allows
     ops         False: phases only
-    budget      the share of the run's time that recording ops may cost; 0: ops in every step, whatever
-                it costs. It does not limit the ops of a window
-    shapes      True: input shapes of each op, at about 1 us an op
-    ring_bytes  buffer of each thread; 0: 2 MiB. When it is full, events are dropped and counted
+    budget      the largest share of the run's time that recording ops may cost; 0: ops in every
+                step, at any cost. Ignored if `steps` is given
+    shapes      True: also the input shapes of each op; costs about 1 us per op
+    ring_bytes  buffer per thread; 0: 2 MiB. When it is full, events are dropped and counted
 
-    Import torch first: the recording looks for it when it begins. It may decorate a function, too.
-    Raises ValueError for steps or sizes that make no sense; for everything else see Recording.
+    Import torch first: the recording looks for it when it begins. The result may also decorate a
+    function. Raises ValueError for invalid `steps`, `budget` or `ring_bytes`; for other errors see
+    Recording.
     """
     return Recording(
         output, steps=steps, ops=ops, budget=budget, shapes=shapes, ring_bytes=ring_bytes
@@ -135,5 +138,5 @@ def _window(steps: Optional[Tuple[int, int]]) -> Tuple[int, int]:
     except (TypeError, ValueError):
         pass
     raise ValueError(
-        f"stepscope.record: steps={steps!r}: wants (first, last) with 1 <= first <= last"
+        f"stepscope.record: steps={steps!r} must be (first, last) with 1 <= first <= last"
     )

@@ -9,7 +9,7 @@ std::vector<Group> plan_batches(const std::vector<std::size_t>& lengths, Mode mo
                                 std::size_t batch, bool sorted) {
   Group order(lengths.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  // Longest first: what the first batch takes of memory then serves all the others.
+  // Longest first: all later batches can then reuse the memory of the first.
   if (sorted) {
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return lengths[a] > lengths[b]; });

@@ -1,6 +1,6 @@
 // Classifies sentences with a transformer encoder on the CPU: one at a time, in batches, or all at
-// once; as they come or sorted by length. Says what a sentence took, and what of it was tokenizing
-// and padding.
+// once, as they come or sorted by length. Reports the time per sentence, and the shares of
+// tokenizing and padding.
 #include <stepscope/stepscope.h>
 #include <torch/torch.h>
 
@@ -20,7 +20,7 @@ namespace encoder {
 namespace {
 
 constexpr std::size_t kLexicon = 20'000;
-constexpr std::size_t kWholeWords = 4'000;  // the most frequent, which the tokenizer keeps whole
+constexpr std::size_t kWholeWords = 4'000;  // the most frequent; the tokenizer keeps them whole
 constexpr std::size_t kLongest = 256;       // tokens
 
 struct Texts {
@@ -67,7 +67,7 @@ Batch encode(const Texts& texts, const Group& group) {
   return batch;
 }
 
-// The groups of `texts` as batches, each encoded when it is asked for; a single-pass range.
+// The groups of `texts` as batches, each encoded on demand; a single-pass range.
 class Encoded {
  public:
   explicit Encoded(const Texts& texts) : texts_(texts) {}
@@ -102,19 +102,19 @@ class Encoded {
 struct Result {
   samples::StepLog log;
   Padding padding;
-  double score = 0;  // sum of all outputs: the same however sentences are grouped
+  double score = 0;  // sum of all outputs; does not depend on the grouping
 };
 
 Result classify(const Texts& texts, Classifier& model) {
   const torch::NoGradGuard no_grad;
   model->eval();
   model->forward(encode(texts, texts.groups.front().size() > 64 ? Group{0} : texts.groups.front())
-                     .tokens);  // first touches of memory; of a large batch they are its own
+                     .tokens);  // touches memory for the first time; a large batch has its own
   Result result;
   result.log.restart();
   for (const Batch& batch : stepscope::input(Encoded(texts), "tokenizer")) {
     result.log.batch_arrived();
-    stepscope::lengths(batch.lengths);  // what is padding cannot be seen from outside
+    stepscope::lengths(batch.lengths);  // padding cannot be seen from outside
     result.score += model->forward(batch.tokens).sum().item<double>();
     result.padding.tokens += batch.padding.tokens;
     result.padding.computed += batch.padding.computed;

@@ -30,7 +30,7 @@ ClassifierImpl::ClassifierImpl(const ModelSize& size)
 torch::Tensor ClassifierImpl::forward(const torch::Tensor& tokens) {
   const torch::Tensor positions = torch::arange(tokens.size(1), tokens.options());
   const torch::Tensor embedded = tokens_->forward(tokens) + positions_->forward(positions);
-  // [tokens, sentences, width], and a mask [sentences, tokens] that is true where nothing stands.
+  // [tokens, sentences, width], and a mask [sentences, tokens] that is true for padding.
   const torch::Tensor encoded = encoder_->forward(embedded.transpose(0, 1), {}, tokens.eq(kPad));
   return head_->forward(encoded[0]);
 }

@@ -11,9 +11,9 @@ namespace {
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  stepscope run -o batch.db -- encoder                   32 sentences a call, in their order\n"
+    "  stepscope run -o batch.db -- encoder                   32 sentences per call, in order\n"
     "  stepscope run -o sorted.db -- encoder --sort           sentences of similar length\n"
-    "  stepscope run -o single.db -- encoder --mode single    a call a sentence\n"
+    "  stepscope run -o single.db -- encoder --mode single    one sentence per call\n"
     "  stepscope sweep -o sweep.db -p batch=1..256*2 -- encoder --batch {batch}";
 
 }  // namespace
@@ -28,18 +28,18 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--sentences", options.sentences, "how many sentences to classify")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
       ->capture_default_str();
-  app.add_option("--mode", options.mode, "sentences a call: single, batch, or full (all at once)")
+  app.add_option("--mode", options.mode, "sentences per call: single, batch, or full (all at once)")
       ->transform(CLI::CheckedTransformer(modes))
       ->default_str("batch");
-  app.add_option("--batch", options.batch, "sentences a call with --mode batch")
+  app.add_option("--batch", options.batch, "sentences per call with --mode batch")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
       ->capture_default_str();
   app.add_flag("--sort", options.sorted, "classify from long to short");
   samples::add_width(app, options.width, kHeads);
-  app.add_option("--layers", options.layers, "of the encoder")
+  app.add_option("--layers", options.layers, "layers of the encoder")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{96}))
       ->capture_default_str();
-  app.add_option("--seed", options.seed, "of the sentences and the weights")->capture_default_str();
+  app.add_option("--seed", options.seed, "seed of sentences and weights")->capture_default_str();
   samples::add_threads(app, options.threads);
   samples::parse_or_exit(app, argc, argv);
   return options;

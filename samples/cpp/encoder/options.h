@@ -8,7 +8,7 @@
 
 namespace encoder {
 
-inline constexpr std::int64_t kHeads = 4;  // of the attention; a width is a multiple of it
+inline constexpr std::int64_t kHeads = 4;  // of the attention; the width must be a multiple of this
 
 struct Options {
   std::size_t sentences = 512;
@@ -18,7 +18,7 @@ struct Options {
   std::int64_t width = 256;
   std::int64_t layers = 4;
   std::uint64_t seed = 1;
-  int threads = 0;  // libtorch's for one op, 0: its own choice
+  int threads = 0;  // of libtorch per op; 0: libtorch's choice
 };
 
 // Parses the command line. If there is nothing to run, prints help or one line with the error, and

@@ -14,12 +14,13 @@ constexpr double kLogDeviation = 0.65;
 constexpr double kFewestWords = 3;
 constexpr double kMostWords = 120;
 
-// From 0 to 1, both left out. The standard's distributions differ from library to library.
+// Uniform between 0 and 1, both excluded. Not a standard distribution, because those differ between
+// libraries.
 double uniform(std::mt19937_64& random) {
   return (static_cast<double>(random() >> 11) + 0.5) / static_cast<double>(std::uint64_t{1} << 53);
 }
 
-// Box and Muller's.
+// The Box–Muller method.
 double normal(std::mt19937_64& random) {
   const double radius = std::sqrt(-2 * std::log(uniform(random)));
   return radius * std::cos(2 * std::numbers::pi * uniform(random));
@@ -30,7 +31,7 @@ std::size_t draw_length(std::mt19937_64& random) {
   return static_cast<std::size_t>(std::clamp(std::round(words), kFewestWords, kMostWords));
 }
 
-// Sums of 1 / (rank + 1) up to each word.
+// For each word, the sum of 1 / (rank + 1) up to it.
 std::vector<double> zipf_sums(std::size_t words) {
   std::vector<double> sums;
   sums.reserve(words);
@@ -60,7 +61,7 @@ std::vector<std::string> syllables() {
   return all;
 }
 
-// Counting in syllables: one for the first words, then two, then three.
+// Words are numbers written in syllables: one for the first words, then two, then three.
 std::vector<std::string> make_lexicon(std::size_t words) {
   const std::vector<std::string> digits = syllables();
   std::vector<std::string> lexicon;

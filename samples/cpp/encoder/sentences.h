@@ -1,4 +1,4 @@
-// Synthetic sentences: words as frequent, and sentences as long, as in written English.
+// Synthetic sentences with the word frequencies and sentence lengths of written English.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace encoder {
 
-// Words of a made-up language by rank: word 0 is the most frequent and among the shortest. The same
-// on every machine.
+// The words of a made-up language by rank: word 0 is the most frequent and among the shortest. The
+// same on every machine.
 std::vector<std::string> make_lexicon(std::size_t words);
 
 // The syllables that words are built from; a tokenizer can spell any word with them.
 std::vector<std::string> syllables();
 
-// `count` sentences of words of `lexicon` with spaces between, all lower case.
+// `count` sentences of words from `lexicon`, separated by spaces, all lower case.
 //
 // A word of rank r is drawn in proportion to 1 / (r + 1) (Zipf's law). The number of words is
 // log-normal, as sentence lengths are (C. B. Williams, Biometrika 31, 1940), with a median of 18

@@ -18,7 +18,7 @@ inline constexpr TokenId kSeparate = 3;  // the last
 // Thread safety: const after construction.
 class Tokenizer {
  public:
-  // Knows `words` as they are, and `pieces` both at the beginning of a word and inside it.
+  // Knows `words` as whole words, and `pieces` both at the beginning of a word and inside it.
   Tokenizer(const std::vector<std::string>& words, const std::vector<std::string>& pieces);
 
   // The sentence's tokens between kClassify and kSeparate; spaces separate words. A word that
@@ -28,7 +28,7 @@ class Tokenizer {
   [[nodiscard]] TokenId vocabulary_size() const { return next_; }
 
  private:
-  // string_view lookups without a copy.
+  // Allows lookups by string_view without a copy.
   struct Hash : std::hash<std::string_view> {
     using is_transparent = void;
   };

@@ -36,13 +36,13 @@ std::vector<torch::Tensor> random_batches(at::IntArrayRef sizes, bool pinned) {
   return batches;
 }
 
-// Calls `net` and gives the largest of what comes out.
+// Calls `net` and returns the largest output.
 std::function<torch::Tensor(const torch::Tensor&)> largest(torch::nn::Sequential net) {
   return
       [net](const torch::Tensor& batch) mutable { return net->forward(to_device(batch)).amax(); };
 }
 
-// Batches of 32 MB from pageable memory: the call that copies waits.
+// Batches of 32 MB in pageable memory: the copying call waits.
 GpuProgram pageable(bool fixed) {
   torch::nn::Sequential net = dense(2048, 4);
   net->to(torch::kCUDA);
@@ -53,7 +53,7 @@ GpuProgram pageable(bool fixed) {
   return program;
 }
 
-// Each result is read at once: the GPU is idle while the CPU makes the next batch ready.
+// Each result is read at once: the GPU is idle while the CPU prepares the next batch.
 GpuProgram sync(bool fixed) {
   torch::nn::Sequential net = dense(4096, 8);
   net->to(torch::kCUDA);
@@ -62,7 +62,7 @@ GpuProgram sync(bool fixed) {
   return program;
 }
 
-// What follows the model is still on the CPU.
+// The work after the model still runs on the CPU.
 GpuProgram host(bool fixed) {
   torch::nn::Sequential net = dense(4096, 4);
   net->to(torch::kCUDA);
@@ -75,7 +75,7 @@ GpuProgram host(bool fixed) {
   return program;
 }
 
-// Convolutions of one shape, by the algorithm that cuDNN guesses.
+// Convolutions of a single shape, with the algorithm that cuDNN guesses.
 GpuProgram cudnn(bool fixed) {
   at::globalContext().setBenchmarkCuDNN(fixed);
   torch::nn::Sequential net = conv_net(128, 6);

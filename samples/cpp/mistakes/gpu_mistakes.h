@@ -13,12 +13,12 @@ namespace mistakes {
 // The calls and their inputs.
 struct GpuProgram {
   std::vector<torch::Tensor> batches;                          // a few, reused
-  std::function<torch::Tensor(const torch::Tensor&)> prepare;  // on the CPU; empty: they are ready
-  std::function<torch::Tensor(const torch::Tensor&)> call;     // gives one value
-  bool read_each = true;                                       // else once at the end
+  std::function<torch::Tensor(const torch::Tensor&)> prepare;  // on the CPU; may be empty
+  std::function<torch::Tensor(const torch::Tensor&)> call;     // returns one value
+  bool read_each = true;                                       // false: read once, at the end
 };
 
-// By name; `fixed`: without the mistake. Requires a GPU.
+// By the name of the mistake. `fixed`: without it. Requires a GPU.
 extern const std::map<std::string, GpuProgram (*)(bool fixed)> kGpuMistakes;
 
 // The sum of the results of the calls.

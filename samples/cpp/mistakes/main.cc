@@ -1,5 +1,5 @@
-// Inference with one production mistake, or fixed (--fixed): what `stepscope analyze` finds,
-// and what it brings. The C++ twin of samples/python/mistakes.
+// Inference with one production mistake, or without it (--fixed), to show what `stepscope analyze`
+// finds and what the fix gains. The C++ twin of samples/python/mistakes.
 //
 //   stepscope run -o run.db -- mistakes --mistake grad
 #include <stepscope/stepscope.h>
@@ -25,13 +25,13 @@
 namespace mistakes {
 namespace {
 
-constexpr std::int64_t kLength = 32;  // of the sentences, but for `lengths`
+constexpr std::int64_t kLength = 32;  // of the sentences, except for `lengths`
 constexpr std::int64_t kBatch = 16;
 
 struct Options {
   std::string mistake;
   bool fixed = false;
-  int calls = 320;  // with the mistake; the fixed program has the same samples
+  int calls = 320;  // with the mistake; the fixed program processes as many samples
 };
 
 struct Batch {
@@ -39,7 +39,7 @@ struct Batch {
   std::vector<std::int64_t> lengths;  // of sentences; empty: images
 };
 
-// A program: what is called on what, and how its labels are read.
+// A program: the model, its batches, and how the labels are read.
 struct Program {
   std::function<torch::Tensor(const torch::Tensor&)> model;
   std::vector<Batch> batches;
@@ -47,7 +47,7 @@ struct Program {
   bool label_by_label = false;
 };
 
-// Log-normal, as the lengths of real sentences roughly are.
+// Log-normal, as are the lengths of real sentences, roughly.
 std::vector<std::int64_t> lengths_of_all_kinds(std::size_t count) {
   std::mt19937 random(1);
   std::lognormal_distribution<double> lengths(3.2, 0.6);
@@ -58,7 +58,7 @@ std::vector<std::int64_t> lengths_of_all_kinds(std::size_t count) {
   return result;
 }
 
-// Each padded with 0 to its longest.
+// Batches of `size` sentences, each padded with 0 to the longest of its batch.
 std::vector<Batch> batches_of(const std::vector<std::int64_t>& lengths, std::int64_t size) {
   std::vector<Batch> batches;
   for (std::size_t at = 0; at < lengths.size(); at += static_cast<std::size_t>(size)) {
@@ -112,7 +112,7 @@ Program lengths(const Options& options) {
   auto all = lengths_of_all_kinds(static_cast<std::size_t>(options.calls * kBatch));
   if (options.fixed) std::sort(all.begin(), all.end(), std::greater<>());
   std::vector<Batch> batches = batches_of(all, kBatch);
-  // So that time does not go with the length.
+  // Shuffled, so that lengths do not change steadily over time.
   std::shuffle(batches.begin(), batches.end(), std::mt19937(2));
   return {encoder({128, 4, 2}), std::move(batches)};
 }
@@ -210,7 +210,7 @@ int main(int argc, char** argv) {
       ->required()
       ->check(CLI::IsMember(mistakes::names()));
   app.add_flag("--fixed", options.fixed, "without the mistake");
-  app.add_option("--calls", options.calls, "of the program with the mistake")
+  app.add_option("--calls", options.calls, "calls of the program with the mistake")
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));
   samples::parse_or_exit(app, argc, argv);

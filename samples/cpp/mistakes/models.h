@@ -67,7 +67,7 @@ struct LayerImpl : torch::nn::Module {
 };
 TORCH_MODULE(Layer);
 
-// Tokens [batch, length], 0 where there is none, to logits [batch, classes].
+// Maps tokens [batch, length], 0 for padding, to logits [batch, classes].
 struct EncoderImpl : torch::nn::Module {
   explicit EncoderImpl(const EncoderSize& size)
       : words(register_module("words", torch::nn::Embedding(kWords, size.width))),
@@ -89,7 +89,7 @@ struct EncoderImpl : torch::nn::Module {
 };
 TORCH_MODULE(Encoder);
 
-// Images [batch, 3, 32, 32] to logits; with batch norm and dropout.
+// Maps images [batch, 3, 32, 32] to logits; with batch norm and dropout.
 inline torch::nn::Sequential conv_net(std::int64_t width = 24, int blocks = 3) {
   torch::nn::Sequential net;
   std::int64_t channels = 3;

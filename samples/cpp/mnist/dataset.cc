@@ -14,7 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of what draw_digits() makes; counted up when it draws otherwise, so that no older cache is taken.
+// The version of draw_digits(); incremented when its output changes, so that no older cache is
+// used.
 constexpr int kDrawingVersion = 1;
 constexpr std::uint64_t kTrainSeed = 1;
 constexpr std::uint64_t kTestSeed = 2;
@@ -80,8 +81,8 @@ fs::path drawn_dataset(DrawnSize size) {
                            std::to_string(size.train) + "-" + std::to_string(size.test);
   const fs::path folder = cache_folder() / name;
   if (fs::exists(folder)) return folder;
-  // Made beside its place and renamed, so that the folder is whole or not there; when two programs
-  // draw at once, one rename fails and its folder goes.
+  // Created under another name and then renamed, so that the folder is complete or absent. If two
+  // programs draw at once, one rename fails and its folder is removed.
   const fs::path making = folder.string() + ".making-" + std::to_string(getpid());
   try {
     fs::create_directories(making);
@@ -94,7 +95,7 @@ fs::path drawn_dataset(DrawnSize size) {
   } catch (const std::exception& error) {
     std::error_code ignored;
     fs::remove_all(making, ignored);
-    throw std::runtime_error(std::string("cannot keep the drawn digits: ") + error.what());
+    throw std::runtime_error(std::string("cannot store the drawn digits: ") + error.what());
   }
   std::error_code ignored;
   fs::remove_all(making, ignored);

@@ -1,4 +1,4 @@
-// A data set of images and labels in MNIST's files.
+// A data set of images and labels in the format of MNIST's files.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ struct Dataset {
 inline constexpr int kClasses = 10;
 
 // Reads train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
-// t10k-labels-idx1-ubyte, each also with .gz. Throws std::runtime_error with one line when one is
-// missing or bad, or when images and labels do not belong together.
+// t10k-labels-idx1-ubyte, or the same with .gz. Throws std::runtime_error with one line if one is
+// missing or bad, or if images and labels do not match.
 Dataset load_dataset(const std::filesystem::path& folder);
 
 struct DrawnSize {
@@ -35,9 +35,8 @@ struct DrawnSize {
   std::uint32_t test = 10'000;
 };
 
-// The folder of a drawn data set of that size in the user's cache ($XDG_CACHE_HOME/stepscope, else
-// ~/.cache/stepscope); draws it the first time. Throws std::runtime_error when it cannot be
-// written.
+// The folder of a drawn data set of that size in the user's cache ($XDG_CACHE_HOME/stepscope, or
+// ~/.cache/stepscope). Draws it the first time. Throws std::runtime_error if it cannot be written.
 std::filesystem::path drawn_dataset(DrawnSize size);
 
 }  // namespace mnist

@@ -14,15 +14,15 @@ namespace {
 constexpr std::size_t kPixels = std::size_t{kSide} * kSide;
 
 struct Point {
-  double x;  // to the right, the glyph's box is 0 to 1
+  double x;  // to the right; the glyph's box is 0 to 1
   double y;  // downwards
 };
 using Stroke = std::vector<Point>;
 using Glyph = std::vector<Stroke>;
 using Canvas = std::array<double, kPixels>;  // ink, 0 to 1
 
-// SplitMix64 (Steele, Lea, Flood 2014). The standard's distributions differ between libraries; this
-// does not.
+// SplitMix64 (Steele, Lea, Flood 2014). The standard distributions differ between libraries; this
+// one is the same everywhere.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -36,7 +36,8 @@ class Random {
   double uniform(double low, double high) {
     return low + (high - low) * static_cast<double>(bits() >> 11U) * 0x1p-53;
   }
-  // Of mean 0 and deviation 1, nearly normal: the sum of four uniforms of variance 1/4 each.
+  // Nearly normal, with mean 0 and deviation 1: the sum of four uniform numbers of variance 1/4
+  // each.
   double normal() {
     const double spread = std::sqrt(3.0) / 2.0;
     double sum = 0;
@@ -48,7 +49,7 @@ class Random {
   std::uint64_t state_;
 };
 
-// Points of an ellipse's arc; angles in turns, clockwise from the right.
+// Points on an arc of an ellipse; angles in turns, clockwise from the right.
 Stroke arc(Point center, Point radius, double from, double to) {
   constexpr int kPieces = 10;
   Stroke points;
@@ -118,7 +119,7 @@ double distance_to_segment(Point p, Point a, Point b) {
   return std::hypot(p.x - a.x - t * dx, p.y - a.y - t * dy);
 }
 
-// The first and last pixel that ink between two coordinates can reach.
+// The first and last pixel that the ink between two coordinates can reach.
 std::pair<int, int> reach(double a, double b, double radius) {
   const auto first = static_cast<int>(std::floor(std::min(a, b) - radius));
   const auto last = static_cast<int>(std::ceil(std::max(a, b) + radius));
@@ -148,7 +149,7 @@ void draw_glyph(Canvas& canvas, const Glyph& glyph, Random& random) {
   }
 }
 
-// Ink of one darkness with noise on it, and specks of dust on the paper.
+// Turns ink into pixels: one darkness per digit, with noise, and specks of dust on the paper.
 void develop(const Canvas& canvas, Random& random, std::uint8_t* pixels) {
   const double darkness = random.uniform(150, 255);
   const double noise = random.uniform(5, 25);

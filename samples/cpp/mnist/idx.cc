@@ -24,7 +24,7 @@ constexpr std::size_t kChunk = std::size_t{1} << 20;
   throw std::runtime_error(file.string() + ": " + what);
 }
 
-// A gzipped or plain file; zlib passes the latter through.
+// A gzipped or plain file; zlib passes plain files through.
 class Input {
  public:
   explicit Input(const std::filesystem::path& file) : file_(file), gz_(gzopen(file.c_str(), "rb")) {
@@ -34,7 +34,7 @@ class Input {
   Input(const Input&) = delete;
   Input& operator=(const Input&) = delete;
 
-  // As many bytes as there are, at most those asked for.
+  // Reads up to into.size() bytes; returns how many there were.
   std::size_t read(std::span<std::uint8_t> into) {
     std::size_t done = 0;
     while (done < into.size()) {
@@ -98,7 +98,7 @@ std::size_t element_count(const std::vector<std::uint32_t>& shape,
   return count;
 }
 
-// In pieces, so that a header that lies about its size does not allocate what is not there.
+// Reads in pieces, so that a header with a false size does not cause a huge allocation.
 std::vector<std::uint8_t> read_bytes(Input& input, std::size_t count,
                                      const std::filesystem::path& file) {
   std::vector<std::uint8_t> bytes;

@@ -9,11 +9,11 @@
 namespace mnist {
 namespace {
 
-// For each prefetch thread. Deep enough to go on while the scheduler runs something else in a
-// prefetch thread's place for a few milliseconds.
+// Per prefetch thread. Enough for the loop to continue while the scheduler runs something else
+// instead of a prefetch thread for a few milliseconds.
 constexpr std::size_t kBatchesAhead = 16;
 
-// A view: libtorch's type is not const, but nothing writes to it.
+// A view of the array. libtorch's type is not const, but nothing writes to it.
 torch::Tensor view_of(const IdxArray& array) {
   const std::vector<std::int64_t> shape(array.shape.begin(), array.shape.end());
   return torch::from_blob(const_cast<std::uint8_t*>(array.bytes.data()), shape, torch::kUInt8);

@@ -1,4 +1,4 @@
-// From bytes to batches: the input pipeline whose cost this sample is about.
+// The input pipeline, from bytes to batches. This sample is about its cost.
 #pragma once
 
 #include <torch/types.h>
@@ -30,18 +30,18 @@ class BatchMaker {
 
   BatchMaker(const Split& split, Cache cache);  // refers to `split`
 
-  [[nodiscard]] Batch make(const torch::Tensor& indices) const;  // int64: which images
+  [[nodiscard]] Batch make(const torch::Tensor& indices) const;  // int64: the images to use
 
  private:
   [[nodiscard]] torch::Tensor decode(std::int64_t index) const;
 
-  torch::Tensor bytes_;   // [count, rows, columns], uint8, the file's own
+  torch::Tensor bytes_;   // [count, rows, columns], uint8, as in the file
   torch::Tensor labels_;  // [count], int64
   torch::Tensor cache_;   // [count, rows, columns], float; undefined: no cache
 };
 
-// The batches of one pass through the data, as a single-pass range. With prefetch threads they are
-// made ahead, and arrive in the same order.
+// The batches of one pass through the data, as a single-pass range. Prefetch threads make them
+// ahead, in the same order.
 class Epoch {
  public:
   struct Plan {

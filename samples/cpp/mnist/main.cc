@@ -1,5 +1,5 @@
 // Trains Flatten, Dense(128, relu), Dense(10) on MNIST with an input pipeline that decodes each
-// image on the loop thread; --cache and --prefetch mend it.
+// image on the loop thread; --cache and --prefetch fix that.
 #include <cstdio>
 #include <exception>
 #include <filesystem>

@@ -30,7 +30,7 @@ bool parse_steps(const std::string& text, Options& options) {
     options.last_step = std::stoll(last, &used);
     return used == last.size() && options.first_step >= 1 &&
            options.last_step >= options.first_step;
-  } catch (const std::logic_error&) {  // no number, or too large a one
+  } catch (const std::logic_error&) {  // not a number, or too large
     return false;
   }
 }
@@ -63,12 +63,12 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--batch", options.batch, "images in a batch")
       ->check(CLI::Range(1, 65'536))
       ->capture_default_str();
-  app.add_option("--seed", options.seed, "of the weights and the order of the images")
+  app.add_option("--seed", options.seed, "seed of the weights and of the order of the images")
       ->capture_default_str();
   samples::add_threads(app, options.threads);
-  app.add_option("--record", options.record, "where the recording goes")->capture_default_str();
+  app.add_option("--record", options.record, "the file to record to")->capture_default_str();
   app.add_flag("--no-record", no_record, "train without recording");
-  app.add_option("--steps", steps, "steps whose ops are recorded, first and last, or all")
+  app.add_option("--steps", steps, "first and last step whose ops are recorded, or all")
       ->check([&options](const std::string& text) {
         return parse_steps(text, options) ? ""
                                           : "'" + text + "' is neither A-B (1 <= A <= B) nor all";

@@ -17,7 +17,7 @@ struct Options {
   int epochs = 2;
   int batch = 128;
   std::uint64_t seed = 1;
-  int threads = 1;  // libtorch's for one op, 0: its own choice; this model gains nothing from more
+  int threads = 1;  // of libtorch per op; 0: libtorch's choice. This model gains nothing from more
 
   std::string record = "mnist.db";  // empty: record nothing
   std::int64_t first_step = 500;    // 1-based, inclusive; 0: from the start

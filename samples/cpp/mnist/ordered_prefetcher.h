@@ -1,10 +1,11 @@
-// OrderedPrefetcher: makes items on background threads, ahead of the one who takes them.
+// OrderedPrefetcher: makes items on background threads, ahead of the thread that takes them.
 //
 // Items come out in the order 0, 1, 2, … whatever the number of threads, so results do not depend
-// on it. At most `capacity` items are finished or in the making at any time.
+// on it. At any time, at most `capacity` items are finished or being made.
 //
-// Thread safety: next() is for one thread.
-// Invariants: item i lives in slot i % capacity; it is begun only when item i - capacity was taken.
+// Thread safety: only one thread may call next().
+// Invariants: item i lives in slot i % capacity; it is begun only after item i - capacity was
+// taken.
 #pragma once
 
 #include <pthread.h>
@@ -25,7 +26,7 @@ namespace mnist {
 template <typename T>
 class OrderedPrefetcher {
  public:
-  using Produce = std::function<T(std::size_t index)>;  // called on the threads, several at once
+  using Produce = std::function<T(std::size_t index)>;  // called on several threads at once
 
   OrderedPrefetcher(std::size_t count, std::size_t threads, std::size_t capacity, Produce produce)
       : count_(count), produce_(std::move(produce)), slots_(capacity) {
@@ -47,7 +48,7 @@ class OrderedPrefetcher {
   OrderedPrefetcher(const OrderedPrefetcher&) = delete;
   OrderedPrefetcher& operator=(const OrderedPrefetcher&) = delete;
 
-  // The next item, nothing after the last. Rethrows what producing it threw.
+  // The next item; nothing after the last. Rethrows the exception of its production.
   std::optional<T> next() {
     std::unique_lock lock(mutex_);
     if (taken_ == count_) return std::nullopt;
@@ -95,8 +96,8 @@ class OrderedPrefetcher {
   const Produce produce_;
 
   std::mutex mutex_;
-  std::condition_variable ready_;  // an item was finished
-  std::condition_variable room_;   // one was taken, or the end is near
+  std::condition_variable ready_;  // an item has been finished
+  std::condition_variable room_;   // an item was taken, or the threads must stop
   std::vector<Slot> slots_;        // guarded by mutex_, as are those below
   std::size_t begun_ = 0;
   std::size_t taken_ = 0;

@@ -7,7 +7,7 @@
 namespace mnist {
 
 // Trains and tests according to the options, prints the accuracy and the step times, and records
-// itself. Throws what libtorch throws.
+// itself. Exceptions of libtorch pass through.
 void train(const Dataset& dataset, const Options& options);
 
 }  // namespace mnist

@@ -12,8 +12,8 @@
 namespace serve {
 namespace {
 
-// The profiling executor of TorchScript runs twice before it compiles, and the first calls of any
-// format touch their memory for the first time.
+// TorchScript's profiling executor runs twice before it compiles, and with any format the first
+// calls touch memory for the first time.
 constexpr int kWarmUp = 10;
 
 torch::Tensor make_tokens(const Options& options) {
@@ -22,7 +22,7 @@ torch::Tensor make_tokens(const Options& options) {
 
 struct Result {
   samples::StepLog log;
-  double sum = 0;  // of the outputs: what the formats have to agree on
+  double sum = 0;  // of the outputs; must be the same for all formats
 };
 
 Result serve(Model& model, const Options& options) {

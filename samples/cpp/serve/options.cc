@@ -28,20 +28,20 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--format", options.format, "eager or torchscript")
       ->transform(CLI::CheckedTransformer(formats))
       ->default_str("eager");
-  app.add_option("--batch", options.batch, "sequences a call")
+  app.add_option("--batch", options.batch, "sequences per call")
       ->check(CLI::Range(1, 65'536))
       ->capture_default_str();
-  app.add_option("--length", options.length, "tokens of a sequence")
+  app.add_option("--length", options.length, "tokens per sequence")
       ->check(CLI::Range(1, 65'536))
       ->capture_default_str();
   samples::add_width(app, options.width, kHeads);
-  app.add_option("--layers", options.layers, "of the encoder")
+  app.add_option("--layers", options.layers, "layers of the encoder")
       ->check(CLI::Range(1, 96))
       ->capture_default_str();
-  app.add_option("--calls", options.calls, "how many calls are measured, after ten that are not")
+  app.add_option("--calls", options.calls, "how many calls to measure, after ten warm-up calls")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  app.add_option("--seed", options.seed, "of the weights and the tokens")->capture_default_str();
+  app.add_option("--seed", options.seed, "seed of the weights and tokens")->capture_default_str();
   samples::add_threads(app, options.threads);
   samples::parse_or_exit(app, argc, argv);
   return options;

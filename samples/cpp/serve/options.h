@@ -10,7 +10,7 @@ enum class Format {
   kTorchScript,  // compiled from source by TorchScript, frozen
 };
 
-inline constexpr std::int64_t kHeads = 4;  // of the attention; a width is a multiple of it
+inline constexpr std::int64_t kHeads = 4;  // of the attention; the width must be a multiple of this
 
 struct Options {
   Format format = Format::kEager;
@@ -20,7 +20,7 @@ struct Options {
   std::int64_t layers = 4;
   int calls = 200;
   std::uint64_t seed = 1;
-  int threads = 1;  // libtorch's for one op, 0: its own choice
+  int threads = 1;  // of libtorch per op; 0: libtorch's choice
 };
 
 // Parses the command line. If there is nothing to run, prints help or one line with the error, and

@@ -7,7 +7,7 @@
 namespace serve {
 namespace {
 
-// A layer is a module of its own, so that the source names its weights.
+// Each layer is a separate module, so that the source can name its weights.
 constexpr const char* kLayerSource = R"(
 def forward(self, x):
     batch, length, width = x.size()

@@ -1,4 +1,4 @@
-// The TorchScript format, in a file of its own: its headers take long to compile.
+// The TorchScript format, in a separate file because its headers take long to compile.
 #pragma once
 
 #include <memory>

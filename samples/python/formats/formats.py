@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Calls one transformer encoder repeatedly, eagerly, by TorchScript or by ONNX Runtime, and reports the time per call.
+"""Calls a transformer encoder repeatedly, with eager PyTorch, TorchScript or ONNX Runtime, and
+reports the time per call.
 
 Examples:
   formats.py --format torchscript --batch 4 --length 64
@@ -24,17 +25,17 @@ import torch
 from torch import nn
 
 try:
-    import stepscope  # there when `stepscope run` started this program
+    import stepscope  # available under `stepscope run`
 except ImportError:
     stepscope = None
 
 HEADS = 4
 VOCABULARY = 8000
-WARM_UP = 10  # calls: TorchScript compiles in the third, and all of them touch their memory for the first time
+WARM_UP = 10  # calls: TorchScript compiles in the third; memory is touched for the first time
 
 
 class Layer(nn.Module):
-    """A pre-norm encoder layer, written out: formats then differ in how it runs, not in what is called."""
+    """A pre-norm encoder layer, written out so that all formats compute the same ops."""
 
     def __init__(self, width: int):
         super().__init__()
@@ -59,7 +60,7 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Tokens [batch, length] to the encoding of the first [batch, width]."""
+    """Maps tokens [batch, length] to the encoding of the first token [batch, width]."""
 
     def __init__(self, width: int, layers: int, longest: int):
         super().__init__()
@@ -81,10 +82,11 @@ def torchscript(model, example):
 
 
 def onnx(model, example):
-    """ONNX Runtime with as many threads as torch has; its ops are none of libtorch's, so only its calls are seen."""
+    """ONNX Runtime with as many threads as torch. Its ops are not libtorch's, so only its calls are
+    recorded."""
     try:
         import onnxruntime
-        import onnxscript  # noqa: F401  what torch.onnx.export() works with
+        import onnxscript  # noqa: F401  needed by torch.onnx.export()
     except ImportError as missing:
         sys.exit(
             f"formats.py: --format onnx needs {missing.name} (pip install onnx onnxscript onnxruntime)"
@@ -93,7 +95,7 @@ def onnx(model, example):
     options.intra_op_num_threads = torch.get_num_threads()
     logging.getLogger("torch.onnx").setLevel(
         logging.ERROR
-    )  # it warns of each package it can do without
+    )  # it warns about each missing optional package
     with (
         tempfile.TemporaryDirectory() as folder,
         contextlib.redirect_stdout(io.StringIO()),
@@ -113,7 +115,7 @@ FORMATS = {"eager": eager, "torchscript": torchscript, "onnx": onnx}
 
 @torch.no_grad()
 def serve(options):
-    """Seconds that each call took, and the sum of all outputs."""
+    """Returns the seconds of each call, and the sum of all outputs."""
 
     def request():
         return torch.randint(VOCABULARY, (options.batch, options.length))
@@ -123,7 +125,7 @@ def serve(options):
     for _ in range(WARM_UP):
         call(request())
     took, total = [], 0.0
-    torch.manual_seed(options.seed)  # whatever a format drew while it was made
+    torch.manual_seed(options.seed)  # seed again: making a format may draw random numbers
     for _ in range(options.calls):
         begin = time.perf_counter()
         total += float(call(request()).sum())
@@ -142,14 +144,14 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--format", choices=FORMATS, default="eager")
-    parser.add_argument("--batch", type=int, default=1, help="sequences a call (1)")
-    parser.add_argument("--length", type=int, default=32, help="tokens of a sequence (32)")
+    parser.add_argument("--batch", type=int, default=1, help="sequences per call (1)")
+    parser.add_argument("--length", type=int, default=32, help="tokens per sequence (32)")
     parser.add_argument(
-        "--width", type=int, default=128, help=f"of the embeddings, a multiple of {HEADS} (128)"
+        "--width", type=int, default=128, help=f"embedding width, a multiple of {HEADS} (128)"
     )
-    parser.add_argument("--layers", type=int, default=4, help="of the encoder (4)")
-    parser.add_argument("--calls", type=int, default=200, help="how many calls are measured (200)")
-    parser.add_argument("--threads", type=int, default=1, help="for one op (1)")
+    parser.add_argument("--layers", type=int, default=4, help="layers of the encoder (4)")
+    parser.add_argument("--calls", type=int, default=200, help="how many calls to measure (200)")
+    parser.add_argument("--threads", type=int, default=1, help="threads per op (1)")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     for name in ("batch", "length", "width", "layers", "calls", "threads"):

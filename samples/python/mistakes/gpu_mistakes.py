@@ -7,11 +7,11 @@ from torch.utils.data import DataLoader, Dataset
 from models import ConvNet
 
 DEVICE = "cuda"
-DISTINCT = 8  # batches; they are served again and again
+DISTINCT = 8  # batches, which are reused
 
 
 class Served(Dataset):
-    """Batches for `calls` calls, each made ready on the CPU by `prepare`."""
+    """Batches for `calls` calls, each prepared on the CPU by `prepare`."""
 
     def __init__(self, batches, calls, prepare=None):
         self.batches, self.calls, self.prepare = batches, calls, prepare
@@ -35,7 +35,7 @@ def to_device(batch):
 
 
 def pageable(args):
-    """Batches of 32 MB from pageable memory: the call that copies waits."""
+    """Batches of 32 MB in pageable memory: the copying call waits."""
     model = dense(2048, 4).to(DEVICE)
     batches = [torch.rand(4096, 2048) for _ in range(DISTINCT)]
     if args.fixed:
@@ -48,7 +48,7 @@ def pageable(args):
 
 
 def sync(args):
-    """Each result is read at once: the GPU is idle while the CPU makes the next batch ready."""
+    """Each result is read at once: the GPU is idle while the CPU prepares the next batch."""
     model = dense(4096, 8).to(DEVICE)
     batches = [torch.randint(0, 256, (1024, 4096), dtype=torch.uint8) for _ in range(DISTINCT)]
 
@@ -63,7 +63,7 @@ def sync(args):
 
 
 def host(args):
-    """What follows the model is still on the CPU."""
+    """The work after the model still runs on the CPU."""
     model = dense(4096, 4).to(DEVICE)
     batches = [torch.rand(512, 4096).pin_memory() for _ in range(DISTINCT)]
 
@@ -77,7 +77,7 @@ def host(args):
 
 
 def cudnn(args):
-    """Convolutions of one shape, by the algorithm that cuDNN guesses."""
+    """Convolutions of a single shape, with the algorithm that cuDNN guesses."""
     torch.backends.cudnn.benchmark = args.fixed
     model = ConvNet(width=128, blocks=6).to(DEVICE).eval()
     batches = [torch.rand(64, 3, 32, 32).pin_memory() for _ in range(DISTINCT)]
@@ -96,7 +96,7 @@ MISTAKES = {rule.__name__: rule for rule in (pageable, sync, host, cudnn, idle)}
 
 
 def serve(batches, call, read_each):
-    """The sum of what the calls gave: read at each, or once at the end."""
+    """Returns the sum of the results, read after each call or once at the end."""
     total = 0
     with torch.no_grad():
         for batch in DataLoader(batches, batch_size=None):

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Inference with one production mistake, or fixed: what `stepscope analyze` finds, and what it brings.
+"""Inference with one production mistake, or without it, to show what `stepscope analyze` finds.
 
-    mistakes.py --mistake grad       the calls record gradients that nobody asks for    --fixed  no_grad()
-    mistakes.py --mistake train      the model is still in training mode                --fixed  eval()
-    mistakes.py --mistake single     one sentence a call                                --fixed  16
-    mistakes.py --mistake eager      a small model, op by op                            --fixed  TorchScript, frozen
-    mistakes.py --mistake lengths    batches of sentences of all lengths                --fixed  sorted by length
-    mistakes.py --mistake item       each result is read by itself                      --fixed  all at once
+    mistakes.py --mistake grad      the calls record unneeded gradients  --fixed no_grad()
+    mistakes.py --mistake train     the model is still in training mode  --fixed eval()
+    mistakes.py --mistake single    one sentence per call                --fixed 16
+    mistakes.py --mistake eager     a small model, op by op              --fixed TorchScript, frozen
+    mistakes.py --mistake lengths   batches of sentences of all lengths  --fixed sorted by length
+    mistakes.py --mistake item      each result is read separately       --fixed all at once
 
 On a machine with a GPU also:
 
-    mistakes.py --mistake pageable   batches from pageable memory                   --fixed  pinned, non_blocking
-    mistakes.py --mistake sync       each result is read at once                    --fixed  at the end
-    mistakes.py --mistake host       what follows the model is on the CPU           --fixed  on the GPU
-    mistakes.py --mistake cudnn      convolutions by cuDNN's guess                  --fixed  benchmark
-    mistakes.py --mistake idle       the model is on the CPU                        --fixed  on the GPU
+    mistakes.py --mistake pageable  batches in pageable memory           --fixed pinned, async copy
+    mistakes.py --mistake sync      each result is read at once          --fixed at the end
+    mistakes.py --mistake host      work after the model is on the CPU   --fixed on the GPU
+    mistakes.py --mistake cudnn     cuDNN guesses the algorithm          --fixed benchmark
+    mistakes.py --mistake idle      the model is on the CPU              --fixed on the GPU
 
     stepscope run -o run.db -- python3 mistakes.py --mistake grad
 """
@@ -33,10 +33,10 @@ from models import ConvNet, Encoder
 
 try:
     import stepscope
-except ImportError:  # the marks are optional: they tell the true lengths of the sentences
+except ImportError:  # optional: the marks give the true lengths of the sentences
     stepscope = None
 
-LENGTH = 32  # of the sentences, but for --mistake lengths
+LENGTH = 32  # of the sentences, except for --mistake lengths
 BATCH = 16
 
 
@@ -50,14 +50,14 @@ def of_one_length():
 
 
 def of_all_lengths():
-    """Log-normal, as the lengths of real sentences roughly are."""
+    """Log-normal, as are the lengths of real sentences, roughly."""
     source = random.Random(1)
     while True:
         yield min(max(int(source.lognormvariate(3.2, 0.6)), 4), 128)
 
 
 def batches_of(items, size):
-    """Each padded with 0 to its longest."""
+    """Batches of `size` sentences, each padded with 0 to the longest of its batch."""
     return [
         torch.nn.utils.rnn.pad_sequence(items[at : at + size], batch_first=True)
         for at in range(0, len(items), size)
@@ -95,7 +95,7 @@ def lengths(args):
     if args.fixed:
         items.sort(key=len, reverse=True)
     batches = batches_of(items, BATCH)
-    random.Random(2).shuffle(batches)  # so that time does not go with the length
+    random.Random(2).shuffle(batches)  # so that lengths do not change steadily over time
     return Encoder(layers=2).eval(), batches, {}
 
 
@@ -146,7 +146,7 @@ def arguments():
         "--calls",
         type=int,
         default=320,
-        help="calls of the program with the mistake; the fixed one has the same samples",
+        help="calls of the program with the mistake; the fixed one processes as many samples",
     )
     return parser.parse_args()
 

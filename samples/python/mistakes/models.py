@@ -41,7 +41,7 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Tokens [batch, length], 0 where there is none, to logits [batch, classes]."""
+    """Maps tokens [batch, length], 0 for padding, to logits [batch, classes]."""
 
     WORDS, CLASSES = 1000, 4
 
@@ -60,7 +60,7 @@ class Encoder(nn.Module):
 
 
 class ConvNet(nn.Module):
-    """Images [batch, 3, 32, 32] to logits [batch, classes]; with batch norm and dropout."""
+    """Maps images [batch, 3, 32, 32] to logits [batch, classes]; with batch norm and dropout."""
 
     CLASSES = 10
 

@@ -1,5 +1,6 @@
-"""A small residual network on a folder of JPEG files, as people train a classifier: random crops and flips, a loader with
-or without workers, and after each epoch an evaluation on other files and a checkpoint.
+"""Trains a small residual network on a folder of JPEG files, like a typical classifier: random
+crops and flips, a loader with or without workers, and after each epoch an evaluation on other files
+and a checkpoint.
 
     stepscope run -o run.db -- python3 image_folder.py --workers 2 --timers timers.json
 """
@@ -28,7 +29,7 @@ def make_images(root, images):
 
 
 class ImageFolder(Dataset):
-    """As torchvision's, which need not be installed."""
+    """Like torchvision's ImageFolder, which need not be installed."""
 
     def __init__(self, root, transform):
         self.transform = transform

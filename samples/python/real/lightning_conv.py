@@ -1,4 +1,5 @@
-"""A tiny convolutional network under Lightning, on made-up images, with a validation and a checkpoint after each epoch.
+"""Trains a tiny convolutional network with Lightning on made-up images, with validation and a
+checkpoint after each epoch.
 
 stepscope run -o run.db -- python3 lightning_conv.py --timers timers.json
 """
@@ -23,7 +24,7 @@ BATCH, SIZE, CLASSES, EPOCHS = 16, 32, 10, 2
 
 
 class Images(Dataset):
-    """To decode an image takes `image_ms`."""
+    """Decoding an image takes `image_ms`."""
 
     def __init__(self, images, image_ms, seed):
         generator = torch.Generator().manual_seed(seed)

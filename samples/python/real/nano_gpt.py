@@ -1,10 +1,10 @@
-"""A small GPT, trained as nanoGPT does: batches from a memory-mapped file, fetched between the forward and the backward
-pass; gradient accumulation, autocast to bfloat16, clipped gradients, a decaying learning rate, and an evaluation and a
-checkpoint every 25 updates.
+"""Trains a small GPT in the way of nanoGPT: batches from a memory-mapped file, fetched between the
+forward and the backward pass; gradient accumulation, autocast to bfloat16, clipped gradients, a
+decaying learning rate, and an evaluation and a checkpoint every 25 updates.
 
     stepscope run -o run.db -- python3 nano_gpt.py --timers timers.json
 
-get_batch() is this program's own, so that nothing tells that it waits for input but the mark on it.
+get_batch() is the program's own function, so only its mark shows that it waits for input.
 """
 
 import math
@@ -62,7 +62,7 @@ class GPT(nn.Module):
 
 
 class Corpus:
-    """Made-up text on disk. A read takes `read_ms` longer than that of a local disk."""
+    """Made-up text on disk. A read takes `read_ms` longer than from a local disk."""
 
     def __init__(self, folder, read_ms):
         self.read_ms = read_ms
@@ -92,7 +92,7 @@ def main(given):
     timed = timers.Timers(given.timers)
     model = GPT()
     optimizer = torch.optim.AdamW(model.parameters(), fused=True)
-    scaler = torch.amp.GradScaler("cpu", enabled=False)  # bfloat16 needs none
+    scaler = torch.amp.GradScaler("cpu", enabled=False)  # bfloat16 needs no scaling
     context = torch.autocast("cpu", dtype=torch.bfloat16)
     with tempfile.TemporaryDirectory() as folder:
         corpus = Corpus(folder, given.read_ms)

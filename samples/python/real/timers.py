@@ -1,11 +1,11 @@
-"""The programs' own timers: what each measures of itself, so that a profile of it can be checked.
+"""The programs' own timers: each program measures itself, so that a profile of it can be checked.
 
     --timers FILE   {"pid", "batches_per_step", "waits": [[begin, end], …], "untrained": […], "exhausted": […],
                     "updates": […], "phases": {"forward": […], "backward": […], "zero_grad": […]},
                      "segments": {"evaluation": […], "checkpoint": […]}}
 
-Times are time.perf_counter_ns(). `untrained` are waits for batches of an evaluation, `exhausted` those of the training
-that found the loader's end.
+Times are time.perf_counter_ns(). `untrained` are waits for batches of an evaluation; `exhausted`
+are waits of the training that found the loader exhausted.
 """
 
 import argparse
@@ -55,22 +55,22 @@ class Timers:
         return self.time(self._seen["phases"].setdefault(name, []), call)
 
     def segment(self, name, call):
-        """Something that is no training: evaluation, checkpoint."""
+        """Times something other than training: evaluation, checkpoint."""
         return self.time(self._seen["segments"].setdefault(name, []), call)
 
     def segments(self, name, call):
-        """The function, each call of it a segment."""
+        """Wraps a function so that each call is a segment."""
         return functools.wraps(call)(
             lambda *arguments, **named: self.segment(name, lambda: call(*arguments, **named))
         )
 
     def end_segment(self, name, begin):
-        """Of one that began at this time, where it is no call."""
+        """Ends a segment that began at this time and is not a call."""
         self._seen["segments"].setdefault(name, []).append([begin, time.perf_counter_ns()])
 
     def watch(self, optimizer, trains=lambda: True):
-        """For loops that are a framework's: times its waits, backward passes and what it does with the optimizer.
-        `trains`: whether it trains at the moment."""
+        """For loops of a framework: times its waits, its backward passes, and its use of the
+        optimizer. `trains`: whether it is training at the moment."""
         import torch
         from torch.utils.data.dataloader import _BaseDataLoaderIter
 

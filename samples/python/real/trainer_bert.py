@@ -1,5 +1,5 @@
-"""A tiny BERT with random weights under the Hugging Face Trainer, on made-up sentences: two batches to an update, an
-evaluation and a checkpoint every 20 updates.
+"""Trains a tiny BERT with random weights with the Hugging Face Trainer on made-up sentences: two
+batches per update, an evaluation and a checkpoint every 20 updates.
 
     stepscope run -o run.db -- python3 trainer_bert.py --timers timers.json
 """
@@ -23,7 +23,7 @@ LENGTH, VOCABULARY, BATCH, ACCUMULATE = 32, 200, 8, 2
 
 
 class Sentences(Dataset):
-    """To tokenize a sentence takes `sentence_ms`."""
+    """Tokenizing a sentence takes `sentence_ms`."""
 
     def __init__(self, sentences, sentence_ms, seed):
         self.tokens = torch.randint(

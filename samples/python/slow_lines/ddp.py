@@ -1,4 +1,4 @@
-"""Two ranks of DistributedDataParallel, whose samples come from a slow disk elsewhere.
+"""Two ranks of DistributedDataParallel, whose samples come from a slow remote disk.
 
     stepscope run -o run.db -- torchrun --nproc-per-node 2 ddp.py
 
@@ -56,7 +56,7 @@ def main():
     if dist.get_rank() == 0:
         clock.report()
     dist.destroy_process_group()
-    # Where a machine is busy, torch's own threads may abort at the end of a rank.
+    # On a busy machine, torch's own threads may abort at the end of a rank.
     sys.stdout.flush()
     os._exit(0)
 

@@ -29,7 +29,8 @@ def make_images(root):
 
 
 class Folder(Dataset):
-    """As torchvision's ImageFolder, which need not be installed. Each epoch goes `times` through the files."""
+    """Like torchvision's ImageFolder, which need not be installed. Each epoch uses every file
+    `times` times."""
 
     def __init__(self, root, transform, times):
         self.samples = [

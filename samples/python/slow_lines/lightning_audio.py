@@ -1,4 +1,4 @@
-"""A small network on made-up sounds under Lightning, with their spectra computed in a worker.
+"""A small network on made-up sounds with Lightning; a worker computes their spectra.
 
     stepscope run -o run.db -- python3 lightning_audio.py
 

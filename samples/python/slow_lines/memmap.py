@@ -1,4 +1,5 @@
-"""A small language model on a memory-mapped file, in the manner of nanoGPT: no DataLoader, and two batches an update.
+"""A small language model on a memory-mapped file, in the way of nanoGPT: no DataLoader, and two
+batches per update.
 
     stepscope run -o run.db -- python3 memmap.py
 

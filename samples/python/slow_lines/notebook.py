@@ -1,4 +1,5 @@
-"""Runs a notebook, as Jupyter does: its cells train a small network on points that a function of the notebook makes.
+"""Runs a notebook like Jupyter: its cells train a small network on points that a function of the
+notebook makes.
 
     stepscope run -o run.db -- python3 notebook.py
 

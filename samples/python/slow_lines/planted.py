@@ -1,5 +1,5 @@
-"""What the programs in this folder share: the switch that mends the slow line, and the mean time of a step, also in CPU
-time of the process, which other programs do not lengthen as much."""
+"""Shared by the programs in this folder: the switch that speeds up the slow line, and the mean time
+of a step, also in CPU time of the process, which other programs lengthen less."""
 
 import argparse
 import json
@@ -13,7 +13,7 @@ def arguments(description, **options):
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--mended", action="store_true", help="the slow line does half as much as otherwise"
+        "--mended", action="store_true", help="the slow line does half of its usual work"
     )
     for name, default in options.items():
         parser.add_argument("--" + name.replace("_", "-"), type=type(default), default=default)

@@ -1,4 +1,5 @@
-"""A tiny BERT under the Hugging Face Trainer, whose collate function cleans and tokenizes the texts of a batch.
+"""A tiny BERT with the Hugging Face Trainer, whose collate function cleans and tokenizes the texts
+of a batch.
 
     stepscope run -o run.db -- python3 trainer.py
 

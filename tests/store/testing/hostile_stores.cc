@@ -29,7 +29,7 @@ constexpr HostileStore kStores[] = {
     {"op_missing", "DELETE FROM op WHERE id = 3", "op 4 follows row 2"},
     {"op_start", "UPDATE op SET start_ns = 9223372036854775807 WHERE id = 3", "start_ns"},
     {"op_dur", "UPDATE op SET dur_ns = -5 WHERE id = 3", "-5 as its dur_ns"},
-    {"op_durations", "UPDATE op SET dur_ns = 1 << 60", "add up to too much dur_ns"},
+    {"op_durations", "UPDATE op SET dur_ns = 1 << 60", "exceed the limit for the sum of dur_ns"},
     {"op_self", "UPDATE op SET self_ns = dur_ns + 1 WHERE id = 3", "self_ns"},
     {"op_phase", "UPDATE op SET phase = 10 WHERE id = 3", "10 as its phase"},
     {"op_scope", "UPDATE op SET scope = 300 WHERE id = 3", "300 as its scope"},
@@ -51,7 +51,7 @@ constexpr HostileStore kStores[] = {
     {"sample_process", "UPDATE sample SET process_id = -3", "-3 as its process_id"},
     {"sample_value", "UPDATE sample SET value = 9223372036854775807", "as its value"},
     {"end_process", "UPDATE process_end SET process_id = 9", "9 as its process_id"},
-    {"end_how", "UPDATE process_end SET how = 'vanished'", "in a way that is not known"},
+    {"end_how", "UPDATE process_end SET how = 'vanished'", "ended in an unknown way"},
     {"unfinished_thread", "UPDATE unfinished_op SET thread_id = 12", "12 as its thread_id"},
     {"loss_count", "INSERT INTO loss VALUES (1, 'op', -4)", "-4 as its count"},
     {"loss_thread", "INSERT INTO loss VALUES (99, 'op', 4)", "99 as its thread_id"},
@@ -62,7 +62,7 @@ constexpr HostileStore kStores[] = {
     {"table_in_place_of_another",
      "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage ="
      " (SELECT rootpage FROM sqlite_schema WHERE name = 'op') WHERE name = 'step'",
-     "step lies where another table does"},
+     "step shares its pages with another table"},
     {"table_in_place_of_the_schema",
      "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = 1 WHERE name = 'step'",
      "damaged"},
@@ -70,14 +70,14 @@ constexpr HostileStore kStores[] = {
      "DROP TABLE phase; CREATE VIEW phase AS " STEPSCOPE_ENDLESS
      "SELECT i AS id, 1 AS thread_id, 1 AS kind, 1 AS name_id, i AS start_ns, 1 AS dur_ns,"
      " 0 AS cpu_ns FROM n",
-     "phase is no table, but a view"},
+     "phase is not a table but a view"},
     {"strings_are_an_endless_view",
      "DROP TABLE string; CREATE VIEW string AS " STEPSCOPE_ENDLESS
      "SELECT i AS id, 'x' AS text FROM n",
-     "string is no table, but a view"},
+     "string is not a table but a view"},
     {"table_is_virtual",
      "DROP TABLE loss; CREATE VIRTUAL TABLE loss USING fts5(thread_id, kind, count)",
-     "loss is no plain table"},
+     "loss is not a plain table"},
     {"table_is_generated",
      "DROP TABLE loss; CREATE TABLE loss (thread_id INTEGER, kind TEXT NOT NULL, count INTEGER"
      " NOT NULL GENERATED ALWAYS AS (length(zeroblob(100000000)))) STRICT",
@@ -85,7 +85,7 @@ constexpr HostileStore kStores[] = {
     {"table_missing", "DROP TABLE sync", "no table sync"},
     {"another_column", "ALTER TABLE memset ADD COLUMN more INTEGER", "memset has other columns"},
     {"trigger", "CREATE TRIGGER t AFTER INSERT ON verdict BEGIN DELETE FROM op; END",
-     "t is no plain table"},
+     "t is not a plain table"},
     // SQLite runs the text, whatever the row says that it is.
     {"disguised_view",
      "DROP TABLE loss; PRAGMA writable_schema = ON;"

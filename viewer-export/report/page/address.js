@@ -1,12 +1,12 @@
-// What stands behind the # of the page's address: "#steps=507" is a page, and what of it. Our own
-// links stand there, and whatever anybody types or mails.
+// The part of the page's address after #: "#steps=507" is a page, and what to show of it. It comes
+// from our own links, and from whatever people type or mail.
 
-// Of any page and text; what is no text (half of a surrogate pair) becomes U+FFFD.
+// The address for any page and text. Invalid text (half of a surrogate pair) becomes U+FFFD.
 export function addressOf(page, what) {
   return `#${page}=${encodeURIComponent(String(what).replace(/\p{Cs}/gu, "\ufffd"))}`;
 }
 
-// {id, what}; `what` is null without one. What is no escape is taken as it stands.
+// {id, what}; `what` is null if there is none. Invalid escapes are kept as they are.
 export function readAddress(hash) {
   const text = hash.replace(/^#/, "");
   const end = text.indexOf("=");
@@ -19,7 +19,7 @@ function unescaped(text) {
     try {
       return decodeURIComponent(escapes);
     } catch {
-      return escapes;  // no UTF-8
+      return escapes;  // not UTF-8
     }
   });
 }

@@ -15,7 +15,8 @@ export const CATEGORIES = {
 
 // What a training loop does besides its steps.
 export const SEGMENTS = {
-  evaluation: {title: "evaluation", color: "sync", meaning: "batches that nobody trains on"},
+  evaluation:
+      {title: "evaluation", color: "sync", meaning: "batches that the loop does not train on"},
   checkpoint: {title: "checkpoint", color: "copy", meaning: "saving the model"},
   between_epochs: {
     title: "between epochs",
@@ -70,8 +71,8 @@ export function legendOf(entries) {
       entries.map(({color, text, title, look}) => h("li", {title}, swatch(color, look), text)));
 }
 
-// A bar of parts [{name, value, title, look: a class}]; `whole` is its full width. One that is
-// longer ends in a mark.
+// A bar of parts [{name, value, title, look: a class}]; `whole` is its full width. A longer bar
+// ends in a mark.
 export function bar(parts, whole, tall = false) {
   const label = parts.map((part) => part.title).join(", ");
   const clipped = parts.reduce((sum, part) => sum + part.value, 0) > 1.001 * whole;

@@ -15,8 +15,8 @@ export function chartsMissing() {
   return typeof Chart === "undefined";
 }
 
-// `config`: Chart.js's. `label`: what a screen reader says; the same facts are in text nearby.
-// Returns {element, canvas, chart}; the chart is there after drawGraphs().
+// `config`: that of Chart.js. `label`: what a screen reader says; the same facts are in text
+// nearby. Returns {element, canvas, chart}; the chart exists after drawGraphs().
 export function graph(config, label, options = {}) {
   if (chartsMissing()) {
     return {
@@ -40,7 +40,7 @@ export function drawGraphs() {
   while (waiting.length > 0) waiting.shift()();
 }
 
-// Seconds into the recording, from 0. The last tick goes where it would run into the one before.
+// Seconds into the recording, from 0. The last tick is omitted if it would overlap the one before.
 export function secondsAxis(text) {
   return {
     type: "linear",

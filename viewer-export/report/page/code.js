@@ -1,4 +1,4 @@
-// The page of the program's own code: the lines that a loop's time went to, and all samples of call
+// The page of the program's own code: the lines that took a loop's time, and all samples of call
 // stacks as a flame graph, with the source beside it.
 import {figure, inLoopUnits, loop, run, trains} from "./data.js";
 import {absent, breakable, h, section} from "./dom.js";
@@ -23,7 +23,7 @@ function topicOf(line) {
   return MOMENTS[line.category] ?? line.category;
 }
 
-// Those first that the verdict rests on: of a loop that waits for input the lines of who makes it.
+// Those that the verdict rests on come first: if a loop waits for input, the lines that make it.
 function linesByWeight() {
   const lines = (loop().lines ?? []).map((line, index) => ({...line, index}));
   const rank = (line) =>
@@ -83,7 +83,7 @@ function linesTable(rows, onChoose) {
                 " "),
         first: FIRST_LINES,
         caption: inLoopUnits(
-            "A line counts with what it calls in libraries. The time is that in a mean step. Choose a line to find it in the graph below.")
+            "A line includes what it calls in libraries. The time is that in a mean step. Choose a line to find it in the graph below.")
       });
 }
 
@@ -95,13 +95,13 @@ function linesPart(onChoose) {
       title,
       absent(
           loop().line_use?.withheld ?
-              "Not told: Stepscope got a core too late to look at the lines in time." :
+              "Not shown: Stepscope did not get a core in time to sample the lines." :
               "None of your own lines was seen often enough."));
 }
 
 // --- what is drawn
 
-// The choices of threads: the loop, all others that were awaited at some time, each thread.
+// The choices of threads: the loop, each other thread, and all others together.
 function threadChoices() {
   const threads = threadsOfLoop();
   const choices = threads.map((thread) => ({
@@ -252,7 +252,7 @@ class CodeView {
 
   choose(frame) {
     this.found.textContent = this.tree.root.total === 0 ?
-        "No sample is of this kind." :
+        "No samples match these choices." :
         `${plural(this.tree.root.total, "sample")}.` +
             (this.graph.isCut() ? " Deeper calls are drawn once you zoom in." : "");
     this.path.replaceChildren(crumbs(frame, (at) => this.graph.focusOn(at)));
@@ -296,7 +296,7 @@ class CodeView {
 function notes() {
   const {left_out} = run.code;
   return [
-    "A frame is as wide as its share of the samples. Threads are looked at more often while somebody waits for them, so shares hold within one thread and phase. The shares in the table are more exact: they divide measured times, and only those of the analysed steps.",
+    "A frame is as wide as its share of the samples. Threads are sampled more often while another thread waits for them, so compare shares only within one thread and phase. The shares in the table are more exact: they divide measured times, and only those of the analysed steps.",
     left_out.frames > 0 &&
         `${plural(left_out.frames, "frame")} below ${
             (100 * left_out.least)
@@ -309,7 +309,7 @@ function notes() {
 
 export function codePage(what) {
   if (threadsOfLoop().length === 0)
-    return [h("h1", null, "Code"), section(null, absent("No thread of this loop was looked at."))];
+    return [h("h1", null, "Code"), section(null, absent("No thread of this loop was sampled."))];
   const view = new CodeView(what ?? "");
   const part = section(
       "Where the samples were", view.controls,

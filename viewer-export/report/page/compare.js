@@ -30,7 +30,7 @@ export function comparePage() {
   ];
 }
 
-// The loops compared are not always those that the other pages are about.
+// The compared loops are not always those that the other pages show.
 function inComparisonUnits(phrase) {
   return inUnits(phrase, comparison.unit);
 }

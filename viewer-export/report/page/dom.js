@@ -1,7 +1,7 @@
-// Elements from plain values. Whatever comes from a run goes in as text, never as markup.
+// Makes elements from plain values. Whatever comes from a run is inserted as text, never as markup.
 
-// Characters that are invisible or reorder the text around them: shown as escapes. The same ones
-// that the commands keep from terminals (analyzer/printable.h).
+// Characters that are invisible or reorder the text around them, which are shown as escapes. The
+// commands keep the same ones from terminals (analyzer/printable.h).
 const UNSEEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
 
 export function visible(text) {
@@ -57,7 +57,7 @@ export function sentence(text) {
       .map((part, i) => i % 2 === 1 ? h("span", {class: "whole"}, part) : part);
 }
 
-// A table that scrolls sideways where it is wider than the page; the caption stays.
+// A table that scrolls sideways if it is wider than the page; the caption stays.
 export function scrolled(table, caption = null) {
   if (caption) table.setAttribute("aria-label", visible(caption));
   return [caption && h("p", {class: "soft caption"}, caption), h("div", {class: "scroll"}, table)];

@@ -18,8 +18,8 @@ function pathTo(frame) {
   return path;
 }
 
-// The frames to draw, with their places from 0 to 1: what called `focus` in full width, and what it
-// called in proportion. `cut`: whether there are more rows than are drawn.
+// The frames to draw, with their places from 0 to 1: the callers of `focus` in full width, and what
+// it called in proportion. `cut`: whether there are more rows than are drawn.
 function layOut(focus, width) {
   const path = pathTo(focus);
   const callers =
@@ -44,7 +44,7 @@ function layOut(focus, width) {
   return {placed, cut};
 }
 
-// `onChoose(frame)`: once a frame was chosen; it is drawn in full width then.
+// `onChoose(frame)` is called once a frame was chosen; it is then drawn in full width.
 // Returns {element, show(tree), focusOn(frame), mark(frame), isCut(), search(matches)}.
 export function flameGraph(onChoose) {
   const state = {tree: null, focus: null, marked: null, matches: null, width: 0, cut: false};
@@ -109,7 +109,7 @@ export function flameGraph(onChoose) {
     onChoose(frame);
   }
 
-  // The next frame from `frame` by an arrow key: null where there is none.
+  // The next frame from `frame` by an arrow key; null if there is none.
   function neighbour(frame, key) {
     const drawn = [...buttons.keys()];
     if (key === "ArrowUp") return frame.caller;
@@ -155,7 +155,7 @@ export function flameGraph(onChoose) {
   };
 }
 
-// The way to `frame`: all samples, the frames of the user's own code, and itself.
+// The path to `frame`: all samples, the frames of the user's own code, and itself.
 export function crumbs(frame, onChoose) {
   const path = pathTo(frame);
   const shown = path.filter((at) => at.kind === "all" || at.kind === "own" || at === frame);

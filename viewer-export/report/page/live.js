@@ -1,6 +1,6 @@
-// What a recording does right now, above the overview: `stepscope view --live` answers with the
-// frames that `stepscope top --json` prints. When the recording ends, the page reloads and then
-// shows the whole run.
+// Shows above the overview what a recording is doing right now: `stepscope view --live` answers
+// with the frames that `stepscope top --json` prints. When the recording ends, the page reloads and
+// then shows the whole run.
 import {bar, colorVariable, present, swatch} from "./categories.js";
 import {analysis} from "./data.js";
 import {append, capital, h, svg} from "./dom.js";
@@ -87,7 +87,7 @@ function stepsNow(main) {
       h("span", {class: "soft small"}, ` (of the latest ${plural(steps.analysed, steps.unit)})`));
 }
 
-// The course of the step time: a bar for each piece of time.
+// The step time until now: a bar for each interval.
 function trendOf({trend: points, steps}) {
   if (points.length < 2) return null;
   const most = Math.max(...points.map(([, ns]) => ns));

@@ -49,7 +49,7 @@ function drawNavigation(page) {
               (entry) =>
                   h("a", {href: "#" + entry.id, "aria-current": entry === page ? "page" : null},
                     inLoopUnits(entry.title)));
-  // Of a distributed run, the page tells of one rank in detail.
+  // For a distributed run, the page shows one rank in detail.
   const offered = analysis?.loops.map((entry, i) => ({entry, i}))
                       .filter(({entry}) => entry.rank === analysis.loops[0].rank) ??
       [];

@@ -1,4 +1,4 @@
-// The modules of the loop's model as a tree: which layer the time and the memory go to.
+// The modules of the loop's model as a tree: which layers take the time and the memory.
 import {inLoopUnits, loop} from "./data.js";
 import {breakable, h, section} from "./dom.js";
 import {bytes, count, percent, time} from "./text.js";
@@ -78,7 +78,7 @@ export function modulesPage() {
         null,
         h("p", {class: "soft"},
           inLoopUnits(
-              "What each module of the model took in a mean step, those inside it included. Memory: of tensors that its forward pass allocated and left.")),
+              "The time of each module of the model in a mean step, including the modules inside it. Memory: of tensors that its forward pass allocated and did not free.")),
         h("div", {class: "scroll"},
           h("table", {class: "modules"},
             h("thead", null,

@@ -125,7 +125,7 @@ function breakdownPart() {
               "Ops were not recorded: compute cannot be distinguished from the program's own code."));
 }
 
-// Of a run without a loop: where the time of the recording went.
+// For a run without a loop: where the time of the recording went.
 function wholePart() {
   const {whole, shares} = analysis;
   if (!whole) return null;
@@ -203,7 +203,7 @@ function idealPart(names) {
           ]) => [h("span", {class: "soft"}, name), image, h("span", {class: "number"}, value)]));
 }
 
-// The program's own labels, with all that ran inside them.
+// The program's own labels, with everything that ran inside them.
 function scopesPart() {
   const {scopes, steps} = loop();
   if (scopes.length === 0) return null;
@@ -213,7 +213,7 @@ function scopesPart() {
   return section(
       inLoopUnits("Scopes, a step"),
       h("p", {class: "soft small"},
-        "All that runs inside the scopes that the program labels, whatever its category."),
+        "Everything that runs inside the scopes that the program labels, whatever its category."),
       h("div", {class: "stacks"}, scopes.map(row)));
 }
 
@@ -242,10 +242,10 @@ function goodputPart() {
                 .join("; "),
             "."),
       judged.map(
-          ({kind, verdict}) =>
-              h("p", null,
-                capital(`${SEGMENTS[kind].title} is ${verdict.degree} ${
-                    verdict.kind}: it waits for ${percent(verdict.share)} of its time.`))));
+          ({kind, verdict}) => h(
+              "p", null,
+              capital(`${SEGMENTS[kind].title} is ${verdict.degree} ${
+                  verdict.kind}: it waits for input for ${percent(verdict.share)} of its time.`))));
 }
 
 // A row of a stack of bars: its label, a bar of `ns` in `whole`, and the figure shown.

@@ -1,11 +1,11 @@
-// A distributed run: a row for each rank, which of them the others wait for, and how often.
+// A distributed run: a row for each rank, which rank the others wait for, and how often.
 import {bar, CATEGORY_OF_KIND, swatch} from "./categories.js";
 import {analysis, figure, inLoopUnits, loop} from "./data.js";
 import {h, section, sentence} from "./dom.js";
 import {table} from "./table.js";
 import {count, percent, time} from "./text.js";
 
-// Whether the page is of the whole job; else of the only rank whose loops it has.
+// Whether the page covers the whole job; otherwise it covers the only rank whose loops it has.
 export function isOfAllRanks() {
   return analysis.ranks !== null &&
       analysis.loops.some((entry) => entry.rank !== analysis.loops[0].rank);

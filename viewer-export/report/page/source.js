@@ -12,7 +12,7 @@ function sourceOf(frame) {
           frame.line < one.first + one.lines.length);
 }
 
-// Of each line of a file, the share of the samples drawn that were in it or in what it called.
+// For each line of a file, the share of the drawn samples that were in it or in what it called.
 function sharesOfLines(tree, file) {
   const shares = new Map();
   const lines = new Set(tree.frames.filter((frame) => frame.file === file && frame.kind === "own")
@@ -30,7 +30,7 @@ function sourcePart(frame, tree) {
   const source = sourceOf(frame);
   if (source === undefined)
     return absent(
-        "Its source is not in this report: the file was not there, or the line is not among those with most samples.");
+        "Its source is not in this report: the file was missing, or the line is not among those with the most samples.");
   const shares = sharesOfLines(tree, frame.file);
   const rows = source.lines.map((text, i) => {
     const line = source.first + i;

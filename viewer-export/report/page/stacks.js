@@ -2,10 +2,10 @@
 import {loopData, nameOf, run} from "./data.js";
 import {plural} from "./text.js";
 
-// What is installed is a library's; the same rule as the analyzer's.
+// Installed files belong to libraries; the analyzer uses the same rule.
 const LIBRARY_FILE = /^<frozen |^<__|\/(site|dist)-packages\/|\/lib\/python3[^/]*\//;
 const INSTALLED = /^.*\/(site|dist)-packages\//;
-const MOST_PARTS = 3;  // of the path of a file outside of the run's folder
+const MOST_PARTS = 3;  // of the path of a file outside the run's folder
 
 export const MOMENTS = {
   input: "input wait",
@@ -100,8 +100,8 @@ function childOf(caller, kind, name, file, line) {
   return caller.children.get(key);
 }
 
-// Of the groups that `wanted` takes. `folded`: what libraries call of one another is one frame.
-// Returns the frame around all; `frames`: with those in it, callers first.
+// Builds the tree of the groups that `wanted` accepts. `folded`: calls from library to library are
+// one frame. Returns the root frame, and all frames including it, callers first.
 export function treeOf(wanted, folded) {
   const {caller, function: names, file: files, line: lines} = run.code.frames;
   const root = new Frame(null, "all", "", null);
@@ -133,7 +133,7 @@ export function treeOf(wanted, folded) {
   return {root, frames: [...frames]};
 }
 
-// Those that `matches` takes and that no other such frame called: no sample counts twice.
+// The frames that `matches` accepts and that no other such frame called: no sample counts twice.
 export function outermost(tree, matches) {
   const inside = new Set();
   return tree.frames.filter((frame) => {

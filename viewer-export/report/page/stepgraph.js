@@ -8,7 +8,7 @@ import {count, plural, time} from "./text.js";
 const MOST_BARS = 320;
 const MOST_SEGMENTS = 120;  // that have a bar of their own
 
-// Neighbours share a bar where there are more steps than a screen can show.
+// Neighbours share a bar if there are more steps than a screen can show.
 function barsOf(list) {
   const size = Math.max(1, Math.ceil(list.length / MOST_BARS));
   const bars = [];
@@ -25,8 +25,8 @@ function barsOf(list) {
   return {bars, size};
 }
 
-// What the loop did after the steps of each bar, before those of the next: a bar for each kind, as
-// high as it took long. Of very many, the longest have bars.
+// Adds what the loop did between the steps of each bar and those of the next: a bar for each kind,
+// as high as the time it took. If there are very many, only the longest have bars.
 function withSegments(bars, all) {
   const before = {members: [{number: -Infinity}]};
   const places = [before, ...bars].map((bar) => ({bar, kinds: new Map()}));
@@ -65,7 +65,7 @@ function heightOfBar(bar) {
   return bar.segment ? bar.dur : bar.slowest.wall;
 }
 
-// Says on each bar that is higher than the graph how high it is, as far as there is room.
+// Labels each bar that is higher than the graph with its height, as far as there is room.
 function clipMarks(bars) {
   return {
     id: "marks",

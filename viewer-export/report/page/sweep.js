@@ -24,7 +24,7 @@ function costOf(cell) {
   return sweep.per_sample ? cell.figures.sample_ns : cell.figures.step_ns.mean;
 }
 
-// Samples a second where samples are known, else the time of a step.
+// Samples per second if samples are known, else the time of a step.
 function speedOf(cell) {
   return sweep.per_sample ? `${rate(cell.figures.samples_per_second)} samples/s` :
                             time(cell.figures.step_ns.mean.value);
@@ -83,7 +83,7 @@ function answerPart() {
       h("p", {class: "soft"},
         `${plural(sweep.cells.length, "setting")}, ${plural(sweep.runs.made, "run")} in ${
             plural(sweep.rounds, "round")}. `,
-        "A setting is as good when its difference cannot be distinguished from that between processes of one setting (95 %)."),
+        "A setting is as good as the best if their difference cannot be distinguished from the difference between processes of one setting (95 %)."),
       sweep.notes.map((note) => h("p", null, note)));
 }
 

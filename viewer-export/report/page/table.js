@@ -4,9 +4,9 @@ import {count} from "./text.js";
 
 const FIRST_ROWS = 50;
 
-// columns: {title, value(row): what is sorted by, show(row): what is shown, number: right-aligned,
-// name: wide, words: may wrap}. rows: in their first order. options: caption, first: how many at
-// first, search(row): the text that is searched, query.
+// columns: {title, value(row): the value to sort by, show(row): what is shown, number:
+// right-aligned, name: wide, words: may wrap}. rows: in their initial order. options: caption,
+// first: how many are shown at first, search(row): the text that is searched, query.
 export function table(columns, rows, options = {}) {
   const first = options.first ?? FIRST_ROWS;
   const state = {sorted: null, up: false, query: options.query ?? "", all: false};

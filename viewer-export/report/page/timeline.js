@@ -158,7 +158,8 @@ function drawSlice(image, slice, lane, wall, width, detail) {
           name.length > letters ? name.slice(0, letters - 1) + "…" : name));
 }
 
-// Where an event goes on outside of the step. `inwards`: 1 from the left edge, -1 from the right.
+// The edge of an event that continues outside the step. `inwards`: 1 from the left edge, -1 from
+// the right.
 function tornEdge(x, lane, inwards) {
   const tooth = 3 * inwards, half = (LANE - 1) / 4;
   return svg("path", {
