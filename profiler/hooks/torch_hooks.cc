@@ -1,7 +1,7 @@
-// The op hooks: a RecordFunction callback that notes each op in the thread's ring.
+// The op hooks: a RecordFunction callback that records each op in the thread's ring.
 //
-// Built per libtorch version; see hook_api.h. Always compiled with NDEBUG: without it
-// RecordFunction::inputs() asserts on a member that a release libtorch does not maintain.
+// Built per libtorch version; see hook_api.h. Always compiled with NDEBUG: without it,
+// RecordFunction::inputs() checks a member that a release libtorch does not maintain.
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
 #include <torch/version.h>
@@ -29,21 +29,21 @@ OpStart op_start(const at::RecordFunction& fn, const char* name) {
 }
 
 // A user scope may end on another thread than it began on (a future completes there), so its start
-// is kept with it. The one case that allocates; user scopes come a few a step.
+// is kept with it. Only this case allocates; there are just a few user scopes per step.
 struct UserScope final : at::ObserverContext {
   ThreadRecorder* recorder = nullptr;  // compared, never followed: its thread may be gone
   std::uint64_t torch_id = 0;
   Ticks start{};
   std::int64_t sequence = -1;
-  bool is_op = false;  // written as an op too
+  bool is_op = false;  // also written as an op
   std::string name;
-  OpenPhase phase;  // of a range that PyTorch itself opens; else none
+  OpenPhase phase;  // for a range that PyTorch itself opens; else none
 };
 
-// Where there is no memory for it, its op is lost, and counted.
+// If memory runs out, the op is lost and counted.
 template <bool kOps>
 std::unique_ptr<at::ObserverContext> begin_user_scope(const at::RecordFunction& fn) noexcept try {
-  const PythonRange range = python_range(fn.name());
+  const PythonRange range = python_ranges_are_marked() ? PythonRange() : python_range(fn.name());
   if (!kOps && range.kind == PhaseKind::kNone) return nullptr;
   auto scope = std::make_unique<UserScope>();
   scope->name = fn.name();
@@ -134,7 +134,7 @@ HookMode current_mode = HookMode::kOff;
 
 std::atomic<bool> ops_are_recorded{false};
 
-// Without memory for a callback nothing is recorded until the mode is set again.
+// If memory for a callback runs out, nothing is recorded until the mode is set again.
 void set_mode(HookMode mode) noexcept try {
   const std::scoped_lock lock(callback_mutex);
   if (mode == current_mode) return;
@@ -154,7 +154,7 @@ thread_local Ticks probe_start{};
 thread_local std::uint64_t probe_ticks = 0;
 
 std::int64_t measure_leaf_op_overhead_ns() noexcept try {
-  constexpr std::size_t kWarmUp = 100;  // the dispatcher's and the allocator's caches
+  constexpr std::size_t kWarmUp = 100;  // fills the caches of the dispatcher and the allocator
   std::array<std::uint64_t, 201> samples{};
   const at::Tensor one = at::ones({1});
   const auto handle = at::addThreadLocalCallback(at::RecordFunctionCallback(
@@ -172,7 +172,7 @@ std::int64_t measure_leaf_op_overhead_ns() noexcept try {
   }
   const ClockReading after = read_clocks();
   at::removeCallback(handle);
-  // Median: a preemption among 200 ops is likely, among half of them it is not.
+  // Median: among 200 ops, one preemption is likely, but not that half of them are preempted.
   std::nth_element(samples.begin(), samples.begin() + samples.size() / 2, samples.end());
   const auto ticks = static_cast<std::int64_t>(samples[samples.size() / 2]);
   return to_ns(ClockMap(before, after)
@@ -183,7 +183,7 @@ std::int64_t measure_leaf_op_overhead_ns() noexcept try {
 
 bool cudnn_benchmark() { return at::globalContext().benchmarkCuDNN(); }
 
-// Where a thread has callbacks of its own, theirs is the word.
+// False if a thread has its own callbacks: setting its state may then change something.
 bool is_current_tls(const void* record_function_tls) {
   if (!ops_are_recorded.load(std::memory_order_relaxed)) return false;
   const auto& wanted = *static_cast<const at::RecordFunctionTLS*>(record_function_tls);

@@ -1,4 +1,4 @@
-// The C interface: no exception leaves it. Keeps messages alive, hands on to the session.
+// The C interface. No exception leaves it. Keeps messages alive and forwards to the session.
 #include "stepscope/c_api.h"
 
 #include <cstring>
@@ -24,7 +24,8 @@ OpenPhase from_c(const stepscope_phase& c_phase) {
   return phase;
 }
 
-// Runs `work` and returns its error's text, or NULL. The text lives until the thread's next call.
+// Runs `work` and returns the text of its error, or NULL. The text lives until the thread's next
+// call.
 template <typename Work>
 const char* text_of_error(Work work) noexcept try {
   thread_local std::string message;
@@ -35,7 +36,7 @@ const char* text_of_error(Work work) noexcept try {
 } catch (const std::bad_alloc&) {
   return "not recorded: out of memory";
 } catch (...) {
-  return "not recorded: the system refused what a recording needs";
+  return "not recorded: the system refused a resource that recording needs";
 }
 
 stepscope_phase begin(PhaseKind kind, const char* name, std::size_t length) {
@@ -63,8 +64,10 @@ int stepscope_is_recording() { return Session::get().recording() ? 1 : 0; }
 int stepscope_torch_loaded() {
   Session& session = Session::get();
   session.torch_is_loaded(true);
-  return (session.active() ? 1 : 0) | (session.sees_user_scopes() ? 2 : 0);
+  return session.active() ? 1 : 0;
 }
+
+void stepscope_marks_python_ranges(int marked) { Session::get().mark_python_ranges(marked != 0); }
 
 void stepscope_step() { Session::get().step(); }
 

@@ -1,4 +1,4 @@
-// Texts in shared memory, where they have a place of fixed size.
+// Copies text into fixed-size fields of shared memory.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace stepscope {
 
-// As much of `text` as fits, and a NUL.
+// Copies as much of `text` as fits, and a NUL.
 inline void copy_text(char* to, std::size_t size, std::string_view text) {
   const std::size_t length = std::min(text.size(), size - 1);
   std::memcpy(to, text.data(), length);

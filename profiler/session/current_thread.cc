@@ -11,15 +11,15 @@
 namespace stepscope {
 
 constinit thread_local ThreadRecorder* thread_recorder = nullptr;
-// Never 0, which no thread was refused a ring in: one may ask while another begins the first
-// session.
+// Never 0, because refused_in_session is 0 in threads that were never refused a ring. A thread may
+// ask for a ring while another begins the first session.
 std::atomic<std::uint32_t> current_session{1};
 
 namespace {
 
 std::atomic<TorchIdFunction> torch_id_function{nullptr};
 
-// The recording in which the thread found no ring. It is not asked again for each event.
+// The recording in which the thread found no ring. The thread does not ask again for each event.
 thread_local std::uint32_t refused_in_session = 0;
 
 void end_thread(void*) {
@@ -27,15 +27,16 @@ void end_thread(void*) {
   thread_recorder = nullptr;
 }
 
-// Gives the ring back when the thread ends. Not a thread_local object: the program's own may be
-// destroyed after it, and record in their destructors. Keys come after all of those; and one that
-// is set again, because another key's destructor recorded, is called again.
+// Gives the ring back when the thread ends. Uses a pthread key, not a thread_local object:
+// thread_local objects of the program may be destroyed after ours and record in their destructors.
+// The destructors of keys run after all of those, and run again for a key that was set again
+// because another key's destructor recorded.
 void call_at_end_of_thread() {
   static const auto key = [] {
     pthread_key_t made{};
     return pthread_key_create(&made, end_thread) == 0 ? std::optional(made) : std::nullopt;
   }();
-  // Without a key (a process has 1024) the thread keeps its ring: there are as many.
+  // Without a key (a process has 1024), the thread keeps its ring; there are as many rings.
   if (key) pthread_setspecific(*key, &thread_recorder);
 }
 
@@ -55,7 +56,8 @@ ThreadRecorder* claim_recorder() {
 
 ThreadRecorder* attach_current_thread() {
   if (thread_recorder == nullptr) {
-    // A forked child has no region yet. Not in the middle of its parent's recording: see Session.
+    // A forked child has no region yet. It cannot join in the middle of its parent's recording: see
+    // Session.
     if (!ring_registry().region() && !Session::get().join_wrapper()) return nullptr;
     thread_recorder = claim_recorder();
   } else if (!ring_registry().is_current(thread_recorder)) {

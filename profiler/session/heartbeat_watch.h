@@ -1,8 +1,8 @@
-// Whether the recorder of a wrapped program still polls its rings. It counts its polls; a count
-// that does not change for too long means that the recorder is gone, or stopped.
+// Tells whether the recorder of a wrapped program still polls its rings. The recorder counts its
+// polls; if the count does not change for too long, the recorder is gone or stopped.
 //
-// Time is measured only in ticks of this process. The two may be in different time namespaces, and
-// a library may fake the program's clock, but not the time stamp counter.
+// Time is measured only in ticks of this process. Program and recorder may be in different time
+// namespaces, and a library may fake the program's clock, but not the time stamp counter.
 //
 // Thread safety: all members. Concurrent calls may disagree only briefly.
 #pragma once
@@ -16,11 +16,11 @@ namespace stepscope {
 
 class HeartbeatWatch {
  public:
-  // For another recorder.
+  // Call for a new recorder.
   void reset() { last_beat_.store(0, std::memory_order_release); }
 
-  // `beat`: its current count; 0: it has stopped. It has `patience` ticks since the last call that
-  // saw the count change.
+  // `beat`: the recorder's current count; 0: it has stopped. The recorder counts as alive for
+  // `patience` ticks after the last call that saw the count change.
   bool is_alive(std::uint64_t beat, Ticks now, std::uint64_t patience) {
     if (beat == 0) return false;
     if (beat != last_beat_.load(std::memory_order_acquire)) {

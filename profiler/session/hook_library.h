@@ -8,8 +8,8 @@
 
 namespace stepscope {
 
-// The hooks for `torch`, from the first of hook_places() whose library works with it. Errors:
-// kUnavailable, with the command that builds them. A library stays loaded.
+// The hooks for `torch`, from the first of hook_places() whose library works with it. The library
+// stays loaded. Errors: kUnavailable, with the command that builds the hooks.
 Result<const HookApi*> load_hooks(const LoadedTorch& torch);
 
 }  // namespace stepscope

@@ -25,7 +25,7 @@ fs::path hook_file(const std::string& torch_version) {
   return fs::path("torch-" + torch_version) / "libstepscope_torch.so";
 }
 
-// https://specifications.freedesktop.org/basedir-spec: a relative path there is to be ignored.
+// https://specifications.freedesktop.org/basedir-spec: relative paths must be ignored.
 fs::path hook_cache() {
   const fs::path inside = fs::path("stepscope") / STEPSCOPE_VERSION;
   if (const fs::path cache = folder_in("XDG_CACHE_HOME"); cache.is_absolute()) {
@@ -48,7 +48,8 @@ std::vector<HookPlace> hook_places(const fs::path& library_folder,
   return places;
 }
 
-// Python opens it as ".../torch/lib/../lib/libtorch_cpu.so", and Debian has it two folders down.
+// Python opens libtorch as ".../torch/lib/../lib/libtorch_cpu.so"; Debian has it two folders below
+// the root.
 fs::path torch_root(const fs::path& libtorch_cpu) {
   std::error_code error;
   fs::path folder = fs::weakly_canonical(libtorch_cpu.parent_path(), error);
@@ -78,7 +79,7 @@ bool is_trusted(const HookPlace& place) {
 
 std::string no_hooks_text(const std::vector<HookPlace>& places, const std::string& torch_version) {
   const std::string none = "none for libtorch " + torch_version;
-  return are_named(places) ? none + " in STEPSCOPE_HOOKS, the only place looked at" : none;
+  return are_named(places) ? none + " in the folder that STEPSCOPE_HOOKS names" : none;
 }
 
 std::string no_hooks_command(const std::vector<HookPlace>& places, const fs::path& torch_root) {

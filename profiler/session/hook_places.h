@@ -1,7 +1,7 @@
-// Where hook libraries are: next to libstepscope.so for the libtorch that Stepscope was built with,
-// in the user's cache folder for those built by `stepscope doctor --build-hooks`.
+// The places of hook libraries: next to libstepscope.so for the libtorch that Stepscope was built
+// with, in the user's cache folder for those that `stepscope doctor --build-hooks` built.
 //
-// Thread safety: reads the environment, so not while another thread changes it.
+// Thread safety: reads the environment, so no other thread may change it meanwhile.
 #pragma once
 
 #include <filesystem>
@@ -18,32 +18,33 @@ struct HookPlace {
   std::filesystem::path library;
 };
 
-// Where to look for the hooks of libtorch `torch_version` ("2.13.0"), the first that works counts:
-// stepscope/torch-VERSION/ in `library_folder` (that of libstepscope.so), then the cache. With
-// STEPSCOPE_HOOKS in the environment nowhere but in the folder that it names.
+// The places to look for the hooks of libtorch `torch_version` ("2.13.0"); the first that works
+// counts. They are stepscope/torch-VERSION/ in `library_folder` (that of libstepscope.so), then the
+// cache. If STEPSCOPE_HOOKS is set, only the folder that it names.
 std::vector<HookPlace> hook_places(const std::filesystem::path& library_folder,
                                    const std::string& torch_version);
 
-// A cache folder is found through the environment, which may be another user's (sudo -E): false for
-// a library there that belongs neither to us nor to root.
+// False for a library in the cache folder that belongs neither to us nor to root: the environment
+// names that folder, and it may be another user's environment (sudo -E).
 bool is_trusted(const HookPlace& place);
 
-// The error when none of `places` has a library, and the command that fixes it.
+// The error text if none of `places` has a library, and the command that fixes it.
 std::string no_hooks_text(const std::vector<HookPlace>& places, const std::string& torch_version);
 std::string no_hooks_command(const std::vector<HookPlace>& places,
                              const std::filesystem::path& torch_root);
 
-// $XDG_CACHE_HOME/stepscope/VERSION-OF-STEPSCOPE, else the same below ~/.cache; empty when the user
-// has neither.
+// $XDG_CACHE_HOME/stepscope/VERSION-OF-STEPSCOPE, or the same below ~/.cache; empty if the user has
+// neither.
 std::filesystem::path hook_cache();
-// Of a hook library, in hook_cache() and elsewhere: "torch-2.13.0/libstepscope_torch.so".
+// The relative path of a hook library, in hook_cache() and elsewhere:
+// "torch-2.13.0/libstepscope_torch.so".
 std::filesystem::path hook_file(const std::string& torch_version);
 
-// The folder that STEPSCOPE_TORCH_DIR would name, from the path of its libtorch_cpu.so:
-// /usr from /usr/lib/x86_64-linux-gnu/libtorch_cpu.so.1.13.
+// The root of a libtorch, as for STEPSCOPE_TORCH_DIR, from the path of its libtorch_cpu.so: /usr
+// for /usr/lib/x86_64-linux-gnu/libtorch_cpu.so.1.13.
 std::filesystem::path torch_root(const std::filesystem::path& libtorch_cpu);
 
-// `word` as a shell takes it for one argument.
+// `word` quoted so that a shell takes it as one argument.
 std::string shell_word(std::string_view word);
 
 }  // namespace stepscope

@@ -6,13 +6,13 @@
 namespace stepscope {
 namespace {
 
-// How far the measured cost of an op may be from kCostPerOpNs.
+// The measured cost of an op may differ from kCostPerOpNs by these factors.
 constexpr double kLeastFactor = 0.4;
 constexpr double kMostFactor = 8;
-// A step stands out when it takes so many times the median, once that is known.
+// A step stands out if it takes this many times the median, once kKnown steps are known.
 constexpr double kStandsOut = 2;
 constexpr std::size_t kKnown = 20;
-// Even where ops cost nothing, a fifth of the blocks have none: what they cost has to be measured.
+// Even if ops cost nothing, a fifth of the blocks have none, so that the cost can be measured.
 constexpr double kMostShare = 0.8;
 
 }  // namespace
@@ -77,10 +77,10 @@ bool OpBudget::stands_out(std::int64_t ns) const {
          static_cast<double>(ns) > kStandsOut * without_.median();
 }
 
-// Of the steps from now on.
+// The share of the coming steps that should have ops.
 double OpBudget::wanted_share() const {
   double share = cost_ > 0 ? std::min(budget_ / cost_, kMostShare) : kMostShare;
-  if (spent() > budget_) share /= 2;  // until the beginning is paid for
+  if (spent() > budget_) share /= 2;  // until the cost of the first steps is made up for
   if (steps_ < 2 * kLongestBlock) return std::max(share, 0.5);
   if (op_steps_ < kEnoughOpSteps) return std::max(share, 0.1);
   return share;

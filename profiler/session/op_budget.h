@@ -1,15 +1,15 @@
-// Decides step by step whether ops are recorded, so that recording them costs a stated share of the
-// run's time, and so that the cost can be measured in this very run.
+// Decides step by step whether ops are recorded, so that recording them costs at most a given share
+// of the run's time, and so that the cost can be measured in the run itself.
 //
-// Steps come in blocks. A block has ops in all of its steps or in none; which one is drawn at
-// random, so that neither kind of block falls in step with anything that the program does
-// periodically. A round is a number of blocks of which one is different: with expensive ops, one
-// block of the round has ops; with cheap ones, one block has none.
+// Steps come in blocks. A block has ops in all of its steps or in none. A round is a number of
+// blocks of which one is different: with expensive ops, one block of the round has ops; with cheap
+// ops, one block has none. The different block is drawn at random, so that neither kind falls into
+// step with anything that the program does periodically.
 //
-// What ops cost is the median step with ops minus the median step without, over the last
+// The cost of ops is the median step with ops minus the median step without, over the last
 // kRemembered steps of each kind. Medians, because single steps stall. The estimate is kept within
-// factors of what so many ops cost elsewhere (kCostPerOpNs), because steps vary by more than a few
-// percent in many programs.
+// certain factors of what the same number of ops costs elsewhere (kCostPerOpNs), because in many
+// programs steps vary by more than a few percent.
 //
 // Thread safety: none; called under the session's lock.
 #pragma once
@@ -23,26 +23,26 @@ namespace stepscope {
 
 class OpBudget {
  public:
-  static constexpr std::size_t kRemembered = 64;      // steps of each kind
-  static constexpr std::int64_t kFirstOpSteps = 5;    // from the beginning; a short run has ops too
-  static constexpr std::int64_t kEnoughOpSteps = 30;  // whatever they cost, in the first 300 steps
-  static constexpr std::int64_t kMostBlocks = 200;    // of a round
-  static constexpr std::int64_t kLongestBlock = 10;   // steps; half of it in a run's first steps
-  static constexpr std::int64_t kBlockNs = 50'000'000;  // a block of shorter steps lasts so long
-  static constexpr double kCostPerOpNs = 200;           // measured by bench/hooks; varies by 2
+  static constexpr std::size_t kRemembered = 64;        // steps of each kind
+  static constexpr std::int64_t kFirstOpSteps = 5;      // the first steps, for short runs
+  static constexpr std::int64_t kEnoughOpSteps = 30;    // at any cost, within the first 300 steps
+  static constexpr std::int64_t kMostBlocks = 200;      // in a round
+  static constexpr std::int64_t kLongestBlock = 10;     // steps; half of this at the start of a run
+  static constexpr std::int64_t kBlockNs = 50'000'000;  // a block of short steps lasts this long
+  static constexpr double kCostPerOpNs = 200;           // from bench/hooks; varies twofold
 
-  // `budget`: the share of the run's time that ops may cost, above 0.
+  // `budget`: the largest share of the run's time that recording ops may cost; above 0.
   OpBudget(double budget, std::uint64_t seed);
 
-  // A step has ended: it took `ns`, and, when it was recorded op by op, `ops` were recorded in it.
-  // Returns whether the next one is.
+  // A step has ended that took `ns`. `ops`: how many ops were recorded in it, if they were. Returns
+  // whether to record the ops of the next one.
   bool step_ended(std::int64_t ns, std::int64_t ops);
 
   // Whether ops are recorded in the step that has begun.
   [[nodiscard]] bool wants_ops() const { return ops_; }
-  // The last estimate: the extra time of a step with ops, as a share of one without.
+  // The last estimate: the extra time of a step with ops, as a share of a step without.
   [[nodiscard]] double cost() const { return cost_; }
-  // The share of all time so far that recording ops took, by that estimate.
+  // The share of all time so far that recording ops took, according to the estimate.
   [[nodiscard]] double spent() const;
   // The share of the steps so far that had ops.
   [[nodiscard]] double op_step_share() const {
@@ -82,7 +82,7 @@ class OpBudget {
   std::int64_t blocks_ = 0;     // of the current round
   std::int64_t block_ = 0;      // its current block
   std::int64_t different_ = 0;  // the block that differs
-  bool differs_by_ops_ = true;  // it has ops, the others have none
+  bool differs_by_ops_ = true;  // true: it has ops and the others have none
 };
 
 }  // namespace stepscope

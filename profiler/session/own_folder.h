@@ -1,4 +1,4 @@
-// The folder of libstepscope.so, which locates its companions.
+// The folder of libstepscope.so, from which its companion libraries are found.
 #pragma once
 
 #include <filesystem>

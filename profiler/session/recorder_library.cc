@@ -4,7 +4,7 @@
 
 #include "profiler/session/own_folder.h"
 
-// Defined where the recorder is linked in, as in the tests; else found in its library.
+// Defined if the recorder is linked in, as in the tests; else looked up in its library.
 extern "C" {
 __attribute__((weak)) void stepscope_start_recorder(const stepscope::RecorderStart&,
                                                     stepscope::StartedRecorder&) noexcept;
@@ -21,15 +21,16 @@ Result<RecorderLibrary> load_recorder_library() {
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     return Status::error(ErrorKind::kUnavailable,
-                         std::string("not recorded: ") + dlerror() + "; install Stepscope anew");
+                         std::string("not recorded: ") + dlerror() + "; reinstall Stepscope");
   }
   RecorderLibrary library;
   library.start = reinterpret_cast<StartRecorder>(dlsym(handle, "stepscope_start_recorder"));
   library.install_fork_handlers =
       reinterpret_cast<InstallForkHandlers>(dlsym(handle, "stepscope_install_fork_handlers"));
   if (library.start == nullptr || library.install_fork_handlers == nullptr) {
-    return Status::error(ErrorKind::kUnavailable,
-                         "not recorded: " + path + ": not this Stepscope's; install it anew");
+    return Status::error(
+        ErrorKind::kUnavailable,
+        "not recorded: " + path + ": belongs to another Stepscope; reinstall Stepscope");
   }
   return library;
 }

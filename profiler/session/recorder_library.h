@@ -1,9 +1,9 @@
-// The embedded recorder as libstepscope sees it: a library of its own, libstepscope_recorder.so,
+// The embedded recorder as libstepscope sees it: a separate library, libstepscope_recorder.so,
 // loaded when a program starts a recording. It contains SQLite, which must not be loaded into a
 // program that is only wrapped: the program may have another SQLite.
 //
-// Both libraries are always of one build, so C++ types may pass between them. Exceptions may not:
-// each library has a C++ runtime of its own, and one's catch does not see what the other threw.
+// Both libraries are always from the same build, so C++ types may pass between them. Exceptions may
+// not: each library has its own C++ runtime, whose catch does not see exceptions of the other.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ using Meta = std::vector<std::pair<std::string, std::string>>;
 class EmbeddedRecorder {
  public:
   virtual ~EmbeddedRecorder() = default;
-  // Drains everything written so far, stores losses and `meta`, closes the store. Once.
+  // Drains everything written so far, stores losses and `meta`, and closes the store. Call it once.
   virtual Status stop(const Meta& meta) noexcept = 0;
 };
 
@@ -31,18 +31,18 @@ struct RecorderStart {
   std::string output;
   Region region;
   Meta meta;
-  std::function<void(const Status&)> on_failure;  // at most once, from the recorder's thread
+  std::function<void(const Status&)> on_failure;  // called at most once, on the recorder's thread
 };
 
 struct StartedRecorder {
   Status status;
-  std::unique_ptr<EmbeddedRecorder> recorder;  // when status.ok()
+  std::unique_ptr<EmbeddedRecorder> recorder;  // set if status.ok()
 };
 
-// The two entries of the library.
+// The two entry points of the library.
 using StartRecorder = void (*)(const RecorderStart& start, StartedRecorder& result) noexcept;
-// To be called before pthread_atfork() by who starts a recorder under a lock of its own: the store
-// has fork handlers too, and the order of installing decides the order of locking.
+// Must be called before pthread_atfork() by code that starts a recorder while holding its own lock:
+// the store has fork handlers too, and the order of installation determines the order of locking.
 using InstallForkHandlers = void (*)();
 
 struct RecorderLibrary {
@@ -50,7 +50,7 @@ struct RecorderLibrary {
   InstallForkHandlers install_fork_handlers = nullptr;
 };
 
-// Loads it, once. Errors: kUnavailable.
+// Loads the library, once. Errors: kUnavailable.
 Result<RecorderLibrary> load_recorder_library();
 
 }  // namespace stepscope

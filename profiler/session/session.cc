@@ -32,28 +32,28 @@ RecordPlan plan_of(const stepscope_options& options) {
   return plan;
 }
 
-// Only PyTorch's Python side opens user scopes that mean something to us.
-// A lookup that fails reads the symbol tables of every library: not for each step.
+// User scopes only matter in Python programs, where PyTorch opens them. Too slow for each step: a
+// failing lookup reads the symbol tables of every library.
 bool python_is_loaded() { return dlsym(RTLD_DEFAULT, "Py_IsInitialized") != nullptr; }
 
 }  // namespace
 
-// Under a wrapper before there are threads, as a rule: while one of them joins the recording, with
-// the mutex held, another may fork.
+// Under a wrapper, installs the fork handlers now, usually before there are threads: later, one
+// thread may fork while another holds the mutex to join the recording.
 Session::Session() {
   if (is_wrapped()) install_fork_handlers();
 }
 
-// In static memory: the first call may come where an exception would end the program.
+// In static memory: the first call may come from where an exception would end the program.
 Session& Session::get() {
   alignas(Session) static std::byte memory[sizeof(Session)];
   static auto* const session = new (memory) Session;
   return *session;
 }
 
-// Where the process records itself, once that is about to begin; not sooner, because the store's
-// handlers, which come with the recorder's library, must be there first: its lock is taken under
-// ours, at a fork too.
+// In a process that records itself, called just before the recording begins. Not earlier, because
+// the store's handlers, which come with the recorder's library, must be installed first: its lock
+// is taken while ours is held, and a fork must keep that order.
 void Session::install_fork_handlers() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -83,7 +83,7 @@ Status Session::start(const stepscope_options& options) {
     return Status::error(ErrorKind::kUsage, std::string(options.output) + ": not recorded: steps " +
                                                 std::to_string(options.first_step) + "-" +
                                                 std::to_string(options.last_step) +
-                                                " are no window; steps count from 1");
+                                                " are not a window; steps are counted from 1");
   }
   if (!(options.budget >= 0 && options.budget <= 1)) {
     return Status::error(ErrorKind::kUsage, std::string(options.output) +
@@ -124,7 +124,7 @@ Status Session::try_to_start(const RecorderLibrary& library, const stepscope_opt
   return {};
 }
 
-// Reused from one recording to the next: a thread keeps its ring.
+// Regions are reused by later recordings, because threads keep their rings.
 Status Session::prepare_region(const stepscope_options& options) {
   Region& region = private_regions_[options.ring_bytes];
   if (!region) region = map_private_region(lay_out_region(options.ring_bytes), {});
@@ -162,7 +162,7 @@ Status Session::stop() {
   Meta meta;
   {
     const std::scoped_lock lock(mutex_);
-    if (recorder_ == nullptr) return {};  // nothing records, or the wrapper does
+    if (recorder_ == nullptr) return {};  // nothing is recorded, or the wrapper records
     active_ = false;
     if (const HookApi* hooks = hooks_.exchange(nullptr); hooks != nullptr) {
       hooks->set_mode(HookMode::kOff);
@@ -173,11 +173,11 @@ Status Session::stop() {
     try {
       meta = meta_at_end();
     } catch (const std::bad_alloc&) {
-      count_failure();  // the store is closed all the same
+      count_failure();  // the store is still closed
     }
   }
   Collector::get().stop();
-  return recorder->stop(meta);  // without the lock: a training thread may want to mark meanwhile
+  return recorder->stop(meta);  // without the lock: a training thread may need it for a mark
 }
 
 Meta Session::meta_at_end() const {
@@ -203,7 +203,8 @@ Meta Session::meta_of(const stepscope_options& options) const {
   return meta;
 }
 
-// A line for the user. Under a wrapper it is the wrapper's to say: the program's stderr is its own.
+// Shows the user a line. Under a wrapper, the wrapper prints it, because stderr belongs to the
+// program.
 void Session::tell(const char* line) {
   if (wrapper_ != Wrapper::kJoined) {
     std::fprintf(stderr, "stepscope: %s\n", line);
@@ -213,7 +214,7 @@ void Session::tell(const char* line) {
   copy_text(region.notice, sizeof(region.notice), line);
 }
 
-// Without hooks the recording goes on with phases alone, and says so once. mutex_ is held.
+// Without hooks, the recording continues with phases only and says so once. mutex_ is held.
 void Session::find_hooks(bool may_run_ops) noexcept {
   try {
     look_for_hooks(may_run_ops);
@@ -298,13 +299,13 @@ void Session::mark_exit(int code) noexcept {
   if (getpid() == joined_as_) region->exited.store(1 + (static_cast<std::uint32_t>(code) & 0xff));
 }
 
-// On the recorder's thread. Takes no lock: start() may hold it and wait for that thread to end. The
-// order tells apply_window(), which may be at work, to leave the hooks off: either it sees the flag
-// afterwards, or its own set_mode() came first.
+// Called on the recorder's thread. Takes no lock: start() may hold it and wait for that thread to
+// end. The order makes a concurrent apply_window() leave the hooks off: either it sees the flag
+// after its set_mode(), or its set_mode() came before ours.
 void Session::on_recorder_failure(const Status& status) noexcept {
   recorder_failed_ = true;
   if (const HookApi* hooks = hooks_; hooks != nullptr) hooks->set_mode(HookMode::kOff);
-  std::fprintf(stderr, "stepscope: recording stopped, the program goes on: %s\n",
+  std::fprintf(stderr, "stepscope: recording stopped, the program continues: %s\n",
                status.message().c_str());
 }
 
@@ -321,9 +322,9 @@ void Session::after_fork_in_parent() {
 }
 
 // The recorder's thread and its store stay with the parent. The child must not even close them: its
-// copy of the SQLite connection would write into the parent's file. Under a wrapper the child
-// is a process of its own, which joins with its first event; until then it writes nowhere: the
-// rings are shared memory.
+// copy of the SQLite connection would write into the parent's file. Under a wrapper, the child
+// joins as a separate process with its first event. Until then it must write nowhere: the rings are
+// memory shared with the parent.
 void Session::after_fork_in_child() {
   thread_recorder = nullptr;
   Collector::get().abandon_in_child();

@@ -1,12 +1,12 @@
-// The recording of this process: starts and stops it, knows the step, opens and closes the window.
+// The recording of this process: starts and stops it, tracks the step, opens and closes the window.
 //
-// A process is recorded in one of two ways. Embedded: start() makes the rings and loads the
-// recorder, a thread. Wrapped, under `stepscope run`: join_wrapper() asks the recorder process for
-// a region and writes into that; start() and stop() then do nothing, the program's marks go to the
-// wrapper's store.
+// A process is recorded in one of two ways. Embedded: start() creates the rings and loads the
+// recorder, which runs on a thread. Wrapped, under `stepscope run`: join_wrapper() asks the
+// recorder process for a region to write to. Then start() and stop() do nothing, and the program's
+// marks go to the wrapper's store.
 //
 // Thread safety: all members. Marks of training threads take no lock unless the step changes.
-// Invariant: no exception of ours reaches the program. Failures for lack of memory or
+// Invariant: none of our exceptions reaches the program. Failures due to a lack of memory or
 // threads end here; they are counted (RegionHeader::failures) and affect only the recording.
 #pragma once
 
@@ -32,54 +32,59 @@ namespace stepscope {
 
 class Session {
  public:
-  // The one of this process. Never destroyed: threads may outlive static destructors.
+  // The session of this process. Never destroyed: threads may outlive static destructors.
   static Session& get();
 
-  // Errors: kBusy (a recording is running), kUsage (a window that ends before it begins),
-  // kUnavailable (the recorder's library), those of TraceWriter::create().
+  // Errors: kBusy (a recording is running), kUsage (invalid options, such as a window that ends
+  // before it begins), kUnavailable (the recorder's library), those of TraceWriter::create().
   Status start(const stepscope_options& options);
   Status stop();
-  // Whether events are accepted; after a failure of the recorder only phases are, and only counted.
+  // Whether events are accepted. After a failure of the recorder, only phases are, and they are
+  // only counted.
   [[nodiscard]] bool active() const { return active_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool recording() const { return active() && !recorder_failed_; }
 
-  // Begins a phase of the calling thread. Nothing when there is no recording.
+  // Begins a phase of the calling thread. Begins nothing without a recording.
   OpenPhase begin_phase(PhaseKind kind, std::string_view name) noexcept;
-  // `ended_as` may differ from what was begun: a wait for input that found the end.
+  // `ended_as` may differ from the kind that was begun, when a wait for input finds the loader
+  // exhausted.
   void end_phase(const OpenPhase& phase, PhaseKind ended_as) noexcept;
-  // The batch that a thread of this process waits for, or will next, is made by the process `pid`.
+  // Process `pid` makes the batch that a thread of this process waits for now or next.
   void batch_comes_from(std::int64_t pid) noexcept;
-  // A call of the module `label` (ThreadRecorder::begin_module()). Returns its depth; -1: no ops
-  // are recorded now, so none of modules either.
+  // Begins a call of the module `label` (ThreadRecorder::begin_module()). Returns its depth; -1
+  // while no ops, and therefore no modules, are recorded.
   int begin_module(std::string_view label) noexcept;
   void end_module(int depth) noexcept;
-  // `changed` is called when the recording of ops begins or ends, with the session's lock held:
-  // it may only note that.
+  // `changed` is called when the recording of ops begins or ends, with the session's lock held: it
+  // may do no more than set a flag.
   void on_ops_change(void (*changed)()) noexcept { ops_changed_ = changed; }
   [[nodiscard]] bool records_modules() const { return records_ops() && hooks_ != nullptr; }
-  // The user's step() on the calling thread.
+  // The user called step() on the calling thread.
   void step() noexcept;
 
-  // Whether this process is recorded by `stepscope run`; joins it with the first call.
+  // Whether `stepscope run` records this process; the first call joins its recording.
   bool join_wrapper() noexcept;
-  // libtorch is loaded and its constructors have run: loads the hooks for it, once.
-  // `may_run_ops`: no program code is running that the ops of a calibration could disturb.
+  // Call when libtorch is loaded and its constructors have run: loads the hooks for it, once.
+  // `may_run_ops`: no program code is running that calibration ops could disturb.
   void torch_is_loaded(bool may_run_ops) noexcept;
-  // Whether the hooks see the ranges that PyTorch opens in Python.
-  [[nodiscard]] bool sees_user_scopes() const { return hooks_ != nullptr; }
-  // Whether ops are recorded now: it is their window.
+  // The Python package begins or ceases to mark what PyTorch opens ranges around. Calls count.
+  void mark_python_ranges(bool marked) noexcept;
+  [[nodiscard]] bool python_ranges_are_marked() const {
+    return python_marks_.load(std::memory_order_relaxed) > 0;
+  }
+  // Whether ops are recorded now.
   [[nodiscard]] bool records_ops() const {
     return active() && ops_wanted_.load(std::memory_order_relaxed);
   }
-  // Whether a state of callbacks (an at::RecordFunctionTLS) that libtorch is about to set is the
-  // calling thread's already. False also while no ops are recorded.
+  // Whether the callback state (an at::RecordFunctionTLS) that libtorch is about to set equals the
+  // calling thread's current one. Always false while no ops are recorded.
   [[nodiscard]] bool is_current_tls(const void* record_function_tls) const {
     const HookApi* hooks = hooks_.load(std::memory_order_acquire);
     return hooks != nullptr && hooks->is_current_tls(record_function_tls);
   }
-  // The process is about to exit. Async-signal-safe; does nothing in a child of vfork().
+  // Call when the process is about to exit. Async-signal-safe; does nothing in a child of vfork().
   void mark_exit(int code) noexcept;
-  // An exception was caught in our own code, in the program. Async-signal-safe.
+  // Counts an exception that was caught in our own code inside the program. Async-signal-safe.
   void count_failure() noexcept;
 
   Session(const Session&) = delete;
@@ -106,7 +111,7 @@ class Session {
   void judge_step();
   [[nodiscard]] bool budget_allows_ops() const;
   void mark_ops(bool on, Ticks at);
-  // The recorder may have changed its request, or died, since the window was applied.
+  // Applies the window again if the recorder has changed its request or died since.
   void follow_recorder();
   void apply_window();
   void note_torch_settings();
@@ -120,17 +125,18 @@ class Session {
   static void after_fork_in_child();
 
   std::atomic<bool> active_{false};
-  std::atomic<bool> recorder_failed_{false};  // the embedded one: no op is wanted any more
+  std::atomic<bool> recorder_failed_{false};  // the embedded recorder: no more ops are wanted
   std::atomic<Wrapper> wrapper_{Wrapper::kUnknown};
   std::atomic<pid_t> joined_as_{0};
   std::atomic<bool> torch_searched_{false};
   std::atomic<const HookApi*> hooks_{nullptr};
-  std::atomic<RegionHeader*> region_{nullptr};       // where the recording goes
-  std::atomic<const StepCounter*> leader_{nullptr};  // of the loop that is furthest; compared only
+  std::atomic<RegionHeader*> region_{nullptr};       // where the recording is written
+  std::atomic<const StepCounter*> leader_{nullptr};  // of the most advanced loop; only compared
   std::atomic<std::int64_t> step_{0};
   std::atomic<OpsSwitch> applied_switch_{OpsSwitch::kPlan};
   std::atomic<bool> applied_alive_{true};
   HeartbeatWatch heartbeat_;
+  std::atomic<int> python_marks_{0};  // mark_python_ranges()
   std::atomic<bool> ops_wanted_{false};
   std::atomic<void (*)()> ops_changed_{nullptr};
 
@@ -140,13 +146,13 @@ class Session {
   EmbeddedRecorder* parents_recorder_ = nullptr;  // after a fork; only to avoid a leak report
   std::string output_;
   bool wants_ops_ = false;
-  bool python_ = false;              // its interpreter was there when libtorch was looked for
-  bool takes_stacks_ = false;        // it is no Python program, whose frames are read from outside
-  std::optional<OpBudget> budget_;   // where ops are recorded in some steps only
-  std::int64_t step_began_ns_ = 0;   // of the leading loop, CLOCK_MONOTONIC; 0: none has
-  std::uint64_t events_before_ = 0;  // when it began
+  bool python_ = false;              // the interpreter was loaded when libtorch was searched
+  bool takes_stacks_ = false;        // not in Python programs, whose frames are read from outside
+  std::optional<OpBudget> budget_;   // set if ops are recorded in some steps only
+  std::int64_t step_began_ns_ = 0;   // of the leading loop, CLOCK_MONOTONIC; 0: none has begun
+  std::uint64_t events_before_ = 0;  // events_written() when it began
   bool ops_marked_ = false;          // the last mark_ops()
-  std::map<std::size_t, Region> private_regions_;  // by ring size; kept for threads that linger
+  std::map<std::size_t, Region> private_regions_;  // by ring size; threads may still use them
 };
 
 }  // namespace stepscope

@@ -1,4 +1,4 @@
-// What of Session the program's threads call: the marks of phases, steps and modules.
+// The part of Session that the program's threads call: the marks of phases, steps and modules.
 #include <cstdint>
 #include <mutex>
 
@@ -24,7 +24,8 @@ StepCounter& current_counter() {
 
 }  // namespace
 
-// The loop that is furthest says which step it is: a second loop beside it does not count twice.
+// The most advanced loop determines the current step, so that a second loop does not count steps
+// twice.
 void Session::signal_step(StepMarker source) {
   StepCounter& counter = current_counter();
   RegionHeader* region = region_;
@@ -45,7 +46,7 @@ void Session::signal_step(StepMarker source) {
   follow_recorder();
 }
 
-// For who looks at the threads from outside while one of them waits.
+// For the stack sampler, which looks at the threads from outside while one of them waits.
 void Session::note_waiting(std::uint32_t tid) noexcept {
   RegionHeader* region = region_.load(std::memory_order_relaxed);
   if (region == nullptr) return;
@@ -66,12 +67,12 @@ OpenPhase Session::begin_phase(PhaseKind kind, std::string_view name) noexcept {
   const bool ops_were_wanted = ops_wanted_.load(std::memory_order_relaxed);
   const bool nested = recorder != nullptr && recorder->waits_for_input();
   if (kind == PhaseKind::kInput && !nested) signal_step(StepMarker::kLoader);
-  // Trusted least: workers are given many batches at the start of an epoch.
+  // The least trusted source: at the start of an epoch, many batches are requested for the workers.
   if (kind == PhaseKind::kSampler) signal_step(StepMarker::kInferred);
-  // A loop in Python may tell of its steps by nothing but ranges that are seen with the ops.
+  // A Python loop may have no other marks of its steps than ranges that are seen only with the ops.
   if (kind == PhaseKind::kBackward) follow_recorder();
   if (recorder == nullptr) return {};
-  // The program waits from the call on: what is done above is short, unless it opened the window.
+  // The wait begins with the call. The code above takes little time, unless it opened the window.
   const bool opened = ops_wanted_.load(std::memory_order_relaxed) != ops_were_wanted;
   if (kind == PhaseKind::kInput && !nested)
     note_waiting(static_cast<std::uint32_t>(recorder->ring().tid));
@@ -84,7 +85,7 @@ void Session::end_phase(const OpenPhase& phase, PhaseKind ended_as) noexcept {
   if (recorder == nullptr) return;
   recorder->end_phase(phase, ended_as);
   if (phase.kind == PhaseKind::kInput && phase.outer != PhaseKind::kInput) note_waiting(0);
-  // One optimizer may call another, and a GradScaler does: that is one step.
+  // An optimizer may call another, as a GradScaler does: together they are one step.
   const bool nested = phase.outer == PhaseKind::kOptimizer;
   if (phase.kind == PhaseKind::kOptimizer && !nested) signal_step(StepMarker::kOptimizer);
   if (ended_as == PhaseKind::kInputEnd) current_counter().loader_exhausted();
@@ -113,6 +114,8 @@ void Session::step() noexcept {
 OpenPhase begin_phase_mark(PhaseKind kind, std::string_view name) {
   return Session::get().begin_phase(kind, name);
 }
+
+bool python_ranges_are_marked() { return Session::get().python_ranges_are_marked(); }
 
 void end_phase_mark(const OpenPhase& phase) { Session::get().end_phase(phase, phase.kind); }
 

@@ -1,5 +1,5 @@
-// What of Session decides what is recorded right now: the window, the budget, the recorder's
-// wishes.
+// The part of Session that decides what is recorded now: the window, the budget, the recorder's
+// requests.
 #include <time.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace stepscope {
 namespace {
 
-// All events that the threads of this process have written so far: nearly all of them are ops.
+// The number of events that the threads of this process have written so far; nearly all are ops.
 std::uint64_t events_written(const Region& region) {
   std::uint64_t events = 0;
   const std::uint32_t rings = std::min(region.header->ring_count.load(std::memory_order_acquire),
@@ -27,8 +27,8 @@ std::uint64_t events_written(const Region& region) {
 
 }  // namespace
 
-// A recorder looks at the rings each few milliseconds. Should one that was gone come back,
-// recording goes on.
+// A recorder polls the rings every few milliseconds. If one that was gone comes back, recording
+// continues.
 bool Session::recorder_is_alive() {
   if (wrapper_.load(std::memory_order_relaxed) != Wrapper::kJoined) return true;
   const RegionHeader& region = *region_.load();
@@ -49,28 +49,29 @@ void Session::apply_window() {
     if (const auto changed = ops_changed_.load(); changed != nullptr) changed();
   }
   follow_device(
-      planned);  // the budget is for ops: to start and stop CUPTI costs more than it saves
+      planned);  // the budget is for ops only: starting and stopping CUPTI costs more than it saves
   follow_stacks();
   const HookApi* hooks = hooks_;
   if (hooks == nullptr) return;
   if (step_ > 0) note_torch_settings();
-  HookMode mode = python_ && applied_alive_ ? HookMode::kUserScopes : HookMode::kOff;
+  const bool watches_ranges = python_ && applied_alive_ && !python_ranges_are_marked();
+  HookMode mode = watches_ranges ? HookMode::kUserScopes : HookMode::kOff;
   if (wanted) mode = region->plan.shapes != 0 ? HookMode::kOpsAndShapes : HookMode::kOps;
   if (!wanted) mark_ops(false, read_ticks());
   hooks->set_mode(mode);
   if (wanted) mark_ops(true, read_ticks());
-  // Asked again: on_recorder_failure() takes no lock and may have switched the hooks off meanwhile.
+  // Check again: on_recorder_failure() takes no lock and may have switched the hooks off meanwhile.
   if (recorder_failed_) hooks->set_mode(HookMode::kOff);
   region->ops_enabled.store(wanted ? 1 : 0, std::memory_order_relaxed);
 }
 
-// mutex_ is held. On demand ops are recorded whatever they cost.
+// mutex_ is held. Ops that are switched on by request are recorded at any cost.
 bool Session::budget_allows_ops() const {
   return applied_switch_ != OpsSwitch::kPlan || !budget_ || budget_->wants_ops();
 }
 
-// mutex_ is held. From `at` on the ops of this process are recorded, or are not any more. The
-// steps in between have all of their ops, or none.
+// mutex_ is held. Marks that from `at` on, the ops of this process are recorded or no longer
+// recorded. Each step between two marks has all of its ops or none.
 void Session::mark_ops(bool on, Ticks at) {
   if (on == ops_marked_) return;
   ThreadRecorder* recorder = current_thread();
@@ -79,8 +80,9 @@ void Session::mark_ops(bool on, Ticks at) {
   recorder->mark_ops(on, at);
 }
 
-// Late, for programs set them after libtorch was loaded: as a step begins, or, since not every loop
-// tells of its steps, as an op of a new name does, which the first convolution is. Takes no lock.
+// Called late, because programs change the settings after libtorch was loaded: when a step begins
+// or, since not every loop marks its steps, on the first op with a new name, such as the first
+// convolution. Takes no lock.
 void Session::note_torch_settings() {
   const HookApi* hooks = hooks_.load(std::memory_order_relaxed);
   RegionHeader* region = region_.load(std::memory_order_relaxed);
@@ -89,8 +91,8 @@ void Session::note_torch_settings() {
                                 std::memory_order_relaxed);
 }
 
-// mutex_ is held. Where ops are recorded in some steps, stacks are taken in those: in the others,
-// whose stretches last from one mark to the next, they would say less.
+// mutex_ is held. If ops are recorded in some steps only, stacks are taken only in those steps: in
+// the others, stretches last from one mark to the next, so stacks would say less.
 void Session::follow_stacks() noexcept {
   const bool has_ops = hooks_ != nullptr && wants_ops_;
   const bool now =
@@ -127,6 +129,12 @@ void Session::judge_step() {
   RegionHeader& region = *region_.load();
   region.op_steps_ppm.store(budget_ppm(budget_->op_step_share()), std::memory_order_relaxed);
   region.op_cost_ppm.store(budget_ppm(budget_->spent()), std::memory_order_relaxed);
+}
+
+void Session::mark_python_ranges(bool marked) noexcept {
+  python_marks_ += marked ? 1 : -1;
+  const std::scoped_lock lock(mutex_);
+  if (active()) apply_window();
 }
 
 void Session::follow_recorder() {

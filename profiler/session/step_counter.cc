@@ -16,7 +16,7 @@ bool StepCounter::signal(StepMarker source) {
   if (source == StepMarker::kLoader && !wait_begins_step()) return false;
   ++signals_;
   const std::int64_t before = current_;
-  // A batch begins a step, all else ends one.
+  // A wait for a batch begins a step; every other signal ends one.
   const bool begins = source == StepMarker::kLoader || source == StepMarker::kInferred;
   current_ = begins ? signals_ : signals_ + 1;
   return current_ != before;
@@ -25,7 +25,7 @@ bool StepCounter::signal(StepMarker source) {
 void StepCounter::note_update() {
   batches_ = 0;
   updated_ = true;
-  exhausted_ = false;  // a trainer that fetches ahead: the step that began there is one
+  exhausted_ = false;  // for a trainer that fetches ahead: the step that began then is a real one
   if (std::exchange(has_optimizer_, true) || source_ != StepMarker::kLoader) return;
   signals_ = current_ = 1;
 }

@@ -12,7 +12,7 @@ namespace {
 
 std::atomic<PointerTable*> held{nullptr};  // null: not counting
 std::atomic<DeviceMemory*> devices{nullptr};
-std::atomic<int> devices_seen{0};  // the highest number that ever reported, plus 1
+std::atomic<int> devices_seen{0};  // the highest device number that ever reported, plus 1
 
 DeviceMemory* memory_of(int device) {
   DeviceMemory* const all = devices.load(std::memory_order_relaxed);
@@ -20,7 +20,7 @@ DeviceMemory* memory_of(int device) {
   return known ? all + device : nullptr;
 }
 
-// One device's blocks come and go on any thread.
+// Any thread may allocate and free blocks of a device, so this must be atomic.
 void add(DeviceMemory& memory, const HeldBlock& block, std::int64_t sign) {
   memory.held_bytes[static_cast<std::size_t>(block.owner)].fetch_add(
       sign * static_cast<std::int64_t>(block.bytes), std::memory_order_relaxed);
@@ -58,7 +58,7 @@ void note_tensor_memory(const void* pointer, std::size_t bytes) {
 void note_tensor_memory_freed(const void* pointer) {
   PointerTable* table = held.load(std::memory_order_relaxed);
   if (table == nullptr || pointer == nullptr) return;
-  const HeldBlock block = table->erase(pointer);  // also when nobody can count it: it is gone
+  const HeldBlock block = table->erase(pointer);  // even if it cannot be counted below
   if (block.bytes == 0) return;
   if (ThreadRecorder* recorder = current_thread()) recorder->count_freed(block);
 }

@@ -178,22 +178,28 @@ def test_marks_loader_backward_and_optimizer_while_it_records(notebook, version)
     ]
 
 
-def test_leaves_optimizers_to_the_op_hooks(notebook):
-    notebook.environment["STEPSCOPE_FAKE_TORCH"] = "3"
-    notebook.with_fake_torch("2").run(
-        TRAIN
-        + """
+@pytest.mark.parametrize("version", ["1.13", "2"])
+def test_marks_an_optimizer_that_is_made_while_it_records_and_no_longer(notebook, version):
+    notebook.environment["STEPSCOPE_FAKE_RANGES"] = "1"
+    notebook.with_fake_torch(version).run(
+        """
+    import stepscope, torch
+
+    class Lion(torch.optim.Optimizer):
+        def step(self): pass
+
     with stepscope.record("a.db"):
-        for batch in Loader([1]): step()
+        lion = Lion()
+        lion.step()
+    lion.step()
     """
     )
-    assert notebook.calls()[2:-1] == [
-        "begin input DataLoader",
-        "end input",
-        "begin backward",
-        "end backward",
-        "begin input DataLoader",
-        "end input exhausted",
+    assert notebook.calls()[2:] == [
+        "marks_python_ranges 1",
+        "begin optimizer Lion",
+        "end optimizer",
+        "marks_python_ranges 0",
+        "stop",
     ]
 
 

@@ -1,8 +1,10 @@
 """What a wrapped Python program marks by itself: its loaders, and what the op hooks do not see."""
 
+import shutil
+
 import pytest
 
-from pythons import compile_fake
+from pythons import FAKE_TORCHES, compile_fake
 
 VERSIONS = pytest.mark.parametrize("version", ["1.13", "2"])
 
@@ -13,25 +15,34 @@ def wrapped(python, fake_library):
 
 
 @VERSIONS
-@pytest.mark.parametrize(
-    "mask, loader, optimizer",
-    [("0", False, False), ("1", True, True), ("2", False, False), ("3", True, False)],
-)
-def test_marks_only_where_somebody_records_and_the_op_hooks_cannot(
-    wrapped, version, mask, loader, optimizer
-):
-    wrapped.environment["STEPSCOPE_FAKE_TORCH"] = mask
+@pytest.mark.parametrize("recorded", [False, True])
+def test_marks_only_what_is_recorded(wrapped, version, recorded):
+    wrapped.environment["STEPSCOPE_FAKE_TORCH"] = str(int(recorded))
+    wrapped.environment["STEPSCOPE_FAKE_RANGES"] = "1"
     wrapped.with_fake_torch(version).run("""
         import torch
         from torch.utils.data.dataloader import _SingleProcessDataLoaderIter as Loader
         next(Loader([1]))
         torch.optim.SGD().step()
     """)
-    assert wrapped.calls() == (
-        ["torch_loaded"]
-        + ["begin input DataLoader", "end input"] * loader
-        + ["begin optimizer SGD", "end optimizer"] * optimizer
-    )
+    marks = [
+        "marks_python_ranges 1",  # the op hooks need not watch PyTorch's own ranges
+        "begin input DataLoader",
+        "end input",
+        "begin optimizer SGD",
+        "end optimizer",
+    ]
+    assert wrapped.calls() == ["torch_loaded"] + marks * recorded
+
+
+def test_the_op_hooks_watch_for_the_loaders_of_a_torch_that_has_them_elsewhere(wrapped):
+    wrapped.environment["STEPSCOPE_FAKE_RANGES"] = "1"
+    torch = wrapped.folder / "torch"
+    shutil.copytree(FAKE_TORCHES["2"] / "torch", torch)
+    loaders = torch / "utils/data/dataloader.py"
+    loaders.write_text(loaders.read_text().replace("_BaseDataLoaderIter", "_LoaderIterator"))
+    wrapped.run("import torch; torch.optim.SGD().step()")
+    assert wrapped.calls() == ["torch_loaded", "begin optimizer SGD", "end optimizer"]
 
 
 @VERSIONS
@@ -140,11 +151,8 @@ def test_optimizers_of_any_class_and_their_closures(wrapped, version):
 
 
 @VERSIONS
-@pytest.mark.parametrize("mask", ["1", "3"])
 @pytest.mark.parametrize("call", ["step(closure)", "step(closure=closure)"])
-def test_a_closure_is_no_part_of_its_optimizer_step(wrapped, version, mask, call):
-    """Also where the op hooks see the optimizer step itself."""
-    wrapped.environment["STEPSCOPE_FAKE_TORCH"] = mask
+def test_a_closure_is_no_part_of_its_optimizer_step(wrapped, version, call):
     wrapped.with_fake_torch(version).run(f"""
         import torch
 
@@ -158,15 +166,11 @@ def test_a_closure_is_no_part_of_its_optimizer_step(wrapped, version, mask, call
     """)
     closure = ["begin closure", "begin zero_grad", "end zero_grad", "end closure"]
     step = ["begin optimizer SGD", "end optimizer"]
-    if mask == "3":
-        assert wrapped.calls()[1:] == [closure[0], closure[-1]]
-    else:
-        assert wrapped.calls()[1:] == [step[0], *closure, step[1], *step]
+    assert wrapped.calls()[1:] == [step[0], *closure, step[1], *step]
 
 
 @VERSIONS
 def test_a_closure_that_raises(wrapped, version):
-    wrapped.environment["STEPSCOPE_FAKE_TORCH"] = "3"
     wrapped.with_fake_torch(version).run("""
         import torch
         try:
@@ -174,12 +178,11 @@ def test_a_closure_that_raises(wrapped, version):
         except KeyError as error:
             assert error.args == ("gradient",)
     """)
-    assert wrapped.calls()[1:] == ["begin closure", "end closure"]
+    assert wrapped.calls()[1:4] == ["begin optimizer SGD", "begin closure", "end closure"]
 
 
 @VERSIONS
 def test_a_scaler_that_skips_its_optimizer_has_stepped(wrapped, version):
-    wrapped.environment["STEPSCOPE_FAKE_TORCH"] = "3"
     module = "cuda.amp" if version == "1.13" else "amp"
     wrapped.with_fake_torch(version).run(f"""
         import torch
@@ -188,7 +191,8 @@ def test_a_scaler_that_skips_its_optimizer_has_stepped(wrapped, version):
         assert scaler.step(torch.optim.SGD(), skips=True) is None
     """)
     begin, end = "begin optimizer GradScaler", "end optimizer"
-    assert wrapped.calls()[1:] == [begin, "begin closure", "end closure", end, begin, end]
+    step = ["begin optimizer SGD", "begin closure", "end closure", end]
+    assert wrapped.calls()[1:] == [begin, *step, end, begin, end]
 
 
 @VERSIONS
@@ -233,6 +237,25 @@ def test_a_step_that_raises_does_so_and_the_next_one_counts(wrapped, version):
         version == "2"
     ):  # no hook tells the end of one that raised: it counts as a stretch, not as a step
         assert calls.count("end optimizer") == 1
+
+
+@VERSIONS
+def test_a_wrapper_of_an_optimizer_that_pytorch_does_not_know_is_none(wrapped, version):
+    """accelerate's is a subclass without PyTorch's constructor. It steps only once the gradients of several
+    batches are there."""
+    wrapped.with_fake_torch(version).run("""
+        import torch
+
+        class Accelerated(torch.optim.Optimizer):
+            def __init__(self, optimizer): self.optimizer, self.calls = optimizer, 0
+            def step(self):
+                self.calls += 1
+                if self.calls % 2 == 0: self.optimizer.step()
+
+        optimizer = Accelerated(torch.optim.SGD())
+        for _ in range(4): optimizer.step()
+    """)
+    assert wrapped.calls()[1:] == ["begin optimizer SGD", "end optimizer"] * 2
 
 
 @VERSIONS

@@ -1,8 +1,8 @@
-/* The C interface of Stepscope's profiler: what stepscope.h and other languages' bindings stand on.
+/* The C interface of Stepscope's profiler, the base of stepscope.h and of language bindings.
  *
- * No function here throws, blocks on the recorder, or changes what the program computes. All may be
- * called from any thread; a phase is ended on the thread that began it. When nothing records, each
- * is a few instructions.
+ * No function here throws, waits for the recorder, or changes what the program computes. Any thread
+ * may call them; a phase must be ended on the thread that began it. While nothing is recorded, each
+ * call costs a few instructions.
  */
 #pragma once
 
@@ -21,87 +21,97 @@ extern "C" {
 
 typedef struct stepscope_options {
   const char* output; /* path of the store; an earlier store there is kept as PATH.old */
-  int64_t first_step; /* ops are recorded from this step on (1-based); 0: from the start */
-  int64_t last_step;  /* … through this step; 0: to the end */
+  int64_t first_step; /* first step whose ops are recorded, counted from 1; 0: from the start */
+  int64_t last_step;  /* last step whose ops are recorded; 0: to the end */
   int record_ops;     /* 0: phases only */
-  int record_shapes;  /* 1: the shapes of each op's inputs (costs about 1 us an op) */
+  int record_shapes;  /* 1: also the input shapes of each op (costs about 1 us per op) */
   size_t ring_bytes;  /* buffer per thread; 0: 2 MiB, which holds 65,536 events */
-  double budget;      /* the share of the run's time that recording ops may cost, such as 0.02: ops
-                         are recorded in some steps only; 0: in every step. A window has no budget */
+  double budget;      /* the largest share of the run's time that recording ops may cost, such as
+                         0.02: ops are recorded in only as many steps as it allows; 0: in every
+                         step. Ignored if a window is set (first_step, last_step) */
 } stepscope_options;
 
-/* Starts recording. Under `stepscope run` the wrapper records already, and this and
- * stepscope_stop() leave it to do so. Returns NULL, or one line that says why nothing is recorded:
- * a recording is running already, the path cannot be written. The text is valid until the thread's
- * next call. */
+/* Starts recording. Under `stepscope run`, which already records, this function and
+ * stepscope_stop() do nothing. Returns NULL, or one line that says why nothing is recorded: for
+ * example, another recording is running, or the path cannot be written. The text is valid until the
+ * thread's next call. */
 STEPSCOPE_API const char* stepscope_start(const stepscope_options* options);
 
-/* Ends the recording: drains every ring, closes the store. Returns NULL or one line that says what
- * was lost. Without a recording it does nothing and returns NULL. */
+/* Ends the recording: drains every ring and closes the store. Returns NULL, or one line that says
+ * what was lost. Without a recording it does nothing and returns NULL. */
 STEPSCOPE_API const char* stepscope_stop(void);
 
 STEPSCOPE_API int stepscope_is_recording(void);
 
-/* For language bindings: libtorch has come into the process after its start, and its constructors
- * have run. Loads the op hooks for it. Returns 1 while this process is recorded, plus 2 when the
- * ranges that PyTorch opens in Python are seen: optimizers need no further help. */
+/* For language bindings: call this after libtorch was loaded into the running process and its
+ * constructors have run. Loads the matching op hooks. Returns 1 if this process is recorded, else
+ * 0. */
 STEPSCOPE_API int stepscope_torch_loaded(void);
 
-/* The step of the calling loop ends here. */
+/* For language bindings: call with 1 once the binding marks optimizer steps, zero_grad and loaders
+ * itself, and with 0 when it no longer does. Calls count, so each 1 needs its own 0. Meanwhile the
+ * op hooks leave the ranges that PyTorch opens around these alone: to watch for them slows down
+ * every node of a backward pass. */
+STEPSCOPE_API void stepscope_marks_python_ranges(int marked);
+
+/* Ends the current step of the calling loop. */
 STEPSCOPE_API void stepscope_step(void);
 
-/* A stretch of the calling thread that has been begun; opaque. */
+/* An open phase or scope of the calling thread; opaque. */
 typedef struct stepscope_phase {
   uint64_t opaque[4];
 } stepscope_phase;
 
-/* A named stretch: "checkpoint", "evaluation". Names are UTF-8, cut after 2,000 bytes. */
+/* A named scope, such as "checkpoint" or "evaluation". Names are UTF-8, cut after 2,000 bytes. */
 STEPSCOPE_API stepscope_phase stepscope_begin_scope(const char* name, size_t length);
 STEPSCOPE_API void stepscope_end_scope(const stepscope_phase* phase);
 
-/* A wait for the next batch; `name` says which loader. `exhausted`: no batch came, the loader
- * ended. */
+/* A wait for the next batch; `name` is the loader's. `exhausted` is 1 if no batch came because the
+ * loader ended, else 0. */
 STEPSCOPE_API stepscope_phase stepscope_begin_input(const char* name, size_t length);
 STEPSCOPE_API void stepscope_end_input(const stepscope_phase* phase, int exhausted);
 
-/* The batch that is waited for next is made by the process `pid`, a worker: the recorder then looks
- * more closely at what that does. Forgotten when the wait ends. */
+/* Names the worker process that makes the next batch, so that the recorder watches it more closely.
+ * Forgotten when the wait ends. */
 STEPSCOPE_API void stepscope_batch_comes_from(int64_t pid);
 
-/* For bindings to other languages. An optimizer step that is not torch::optim's, which are seen
- * without; `name` says which optimizer. And a backward pass, where libstepscope came into the
- * process too late to see those of libtorch; one inside another counts once. */
+/* For language bindings: an optimizer step, where `name` is the optimizer's (torch::optim needs no
+ * marks); and a backward pass, in a process that loaded libstepscope too late for it to see the
+ * backward passes of libtorch. A backward pass inside another counts once. */
 STEPSCOPE_API stepscope_phase stepscope_begin_optimizer(const char* name, size_t length);
 STEPSCOPE_API void stepscope_end_optimizer(const stepscope_phase* phase);
 STEPSCOPE_API stepscope_phase stepscope_begin_backward(void);
 STEPSCOPE_API void stepscope_end_backward(const stepscope_phase* phase);
 
-/* Two more. A call of the closure that was given to an optimizer step: the forward and backward
- * pass in it are not the optimizer's work. And the clearing of gradients. */
+/* For language bindings: a call of the closure that was passed to an optimizer step, whose forward
+ * and backward pass are not the optimizer's work; and the clearing of gradients. */
 STEPSCOPE_API stepscope_phase stepscope_begin_closure(void);
 STEPSCOPE_API void stepscope_end_closure(const stepscope_phase* phase);
 STEPSCOPE_API stepscope_phase stepscope_begin_zero_grad(void);
 STEPSCOPE_API void stepscope_end_zero_grad(const stepscope_phase* phase);
 
-/* For language bindings: calls of the modules of a model, in steps whose ops are recorded. `label`:
- * the class of the root, the name and the class of the module, a line each. Returns what ends the
- * call; -1: none are recorded now. `changed` is called when that begins or ends, on any thread,
- * under a lock: it may only note it. */
+/* For language bindings: calls of a model's modules, in steps whose ops are recorded. `label` holds
+ * three lines: the class of the root module, the name of the called module, and its class.
+ * stepscope_begin_module() returns the argument for stepscope_end_module(), or -1 while modules are
+ * not recorded. `changed` is called whenever the recording of modules begins or ends. It may run on
+ * any thread, and runs under a lock: it may do no more than set a flag. */
 STEPSCOPE_API int stepscope_records_modules(void);
 STEPSCOPE_API int stepscope_begin_module(const char* label, size_t length);
 STEPSCOPE_API void stepscope_end_module(int call);
 STEPSCOPE_API void stepscope_on_ops_change(void (*changed)(void));
 
-/* For Python: one of the functions above as a callable of the CPython in this process, a new
- * reference; NULL where there is none, or none of that name. "begin_scope", "begin_input",
- * "begin_optimizer", "begin_backward", "begin_closure" and "begin_zero_grad" take the name as bytes
- * (the last three ignore it) and return a phase as bytes; "end_scope", "end_input",
- * "end_optimizer", "end_backward", "end_closure" and "end_zero_grad" take that, and so does
- * "end_of_input", for a wait that found the loader exhausted. "batch_comes_from" takes the process
- * as an int, at least 0. Modules have these alone: "begin_module" takes the class of the root, the
- * name and the class of the module, as lines of bytes, and returns an int for "end_module", or None
- * while no ops are recorded; "watch_ops" takes a function that is called with 1 and 0 when that
- * begins and ends. This, like them, is called with the interpreter's lock held. */
+/* For Python: returns one of the functions above as a callable of the CPython in this process, as a
+ * new reference; NULL without CPython, or for an unknown name. The names:
+ *   "begin_scope", "begin_input", "begin_optimizer", "begin_backward", "begin_closure",
+ *   "begin_zero_grad": take the name as bytes (the last three ignore it), return a phase as bytes;
+ *   "end_scope", "end_input", "end_optimizer", "end_backward", "end_closure", "end_zero_grad": take
+ *   that phase; "end_of_input" takes it too, for a wait that found the loader exhausted;
+ *   "batch_comes_from": takes the process id as an int, at least 0;
+ *   "begin_module": takes a label (see stepscope_begin_module()) as bytes, returns an int for
+ *   "end_module", or None while modules are not recorded;
+ *   "watch_ops": takes a function, which is called with 1 when the recording of modules begins and
+ *   with 0 when it ends.
+ * Hold the interpreter lock (GIL) when calling this function or one that it returned. */
 STEPSCOPE_API void* stepscope_python_function(const char* name);
 
 #ifdef __cplusplus

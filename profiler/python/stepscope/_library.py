@@ -1,8 +1,8 @@
-"""libstepscope through ctypes: found, bound, and absent without a word.
+"""Finds and binds libstepscope through ctypes; its absence is no error.
 
-The C side is profiler/include/stepscope/c_api.h. Functions that are a few instructions are called
-with the interpreter lock held (PyDLL): to give it up and win it back could cost a training thread
-5 ms where others compute. Those that may take long (start, stop) give it up (CDLL).
+The C side is profiler/include/stepscope/c_api.h. Functions of a few instructions are called with
+the interpreter lock (GIL) held (PyDLL): to release and reacquire it could cost a training thread
+5 ms while other threads compute. Functions that may take long (start, stop) release it (CDLL).
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ import shutil
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional
 
 SONAMES = ("libstepscope.so.0", "libstepscope.so")
-WHEEL_PREFIX = pathlib.Path(os.path.abspath(__file__)).parent / "_prefix"  # what a wheel installs
+WHEEL_PREFIX = pathlib.Path(os.path.abspath(__file__)).parent / "_prefix"  # from a wheel
 
 
 def program_of_package() -> Optional[pathlib.Path]:
-    """The `stepscope` program: in a wheel below this package; else PREFIX/bin, with this package in
-    PREFIX/LIB/stepscope/python."""
+    """The `stepscope` program that belongs to this package: below it in a wheel; else in
+    PREFIX/bin, with this package in PREFIX/LIB/stepscope/python."""
     folders = [WHEEL_PREFIX, *list(pathlib.Path(os.path.abspath(__file__)).parents)[4:6]]
     programs = (folder / "bin" / "stepscope" for folder in folders)
     return next((program for program in programs if program.is_file()), None)
 
 
 def program() -> Optional[str]:
-    """The same, or else the one on PATH."""
+    """The same, or the one on PATH."""
     found = program_of_package()
     return str(found) if found is not None else shutil.which("stepscope")
 
 
-Phase = Any  # a stretch that has been begun; opaque
+Phase = Any  # an open phase or scope; opaque
 
 
 class _CPhase(ctypes.Structure):
@@ -55,10 +55,10 @@ class Options(ctypes.Structure):
 
 
 class Library:
-    """The functions of one loaded libstepscope. Raises AttributeError for one that is too old.
+    """The functions of a loaded libstepscope. Raises AttributeError if it is too old.
 
-    Each begin_…(name) takes UTF-8 and returns an open phase, which is given to end_…() once, on the same thread;
-    end_of_input() ends a wait that found the loader exhausted.
+    Each begin_…(name) takes UTF-8 and returns an open phase, which must be passed to end_…() once,
+    on the same thread; end_of_input() ends a wait that found the loader exhausted.
     """
 
     begin_scope: Callable[[bytes], Phase]
@@ -81,6 +81,7 @@ class Library:
         patient = ctypes.CDLL(None, handle=handle)
         self.is_recording = _bind(quick, "is_recording", ctypes.c_int)
         self.step = _bind(quick, "step", None)
+        self.marks_python_ranges = _bind(patient, "marks_python_ranges", None, ctypes.c_int)
         marks = _marks_of(quick)
         quick_marks = _quick_marks_of(quick, (*marks, "begin_module", "end_module", "watch_ops"))
         vars(self).update(marks, **quick_marks)
@@ -88,7 +89,7 @@ class Library:
         self.stop = _bind(patient, "stop", ctypes.c_char_p)
         try:
             self.torch_loaded = _bind(patient, "torch_loaded", ctypes.c_int)
-        except AttributeError:  # it says 1 of itself: recording
+        except AttributeError:  # is_recording() returns 1 as well: recording
             self.torch_loaded = self.is_recording
 
 
@@ -99,7 +100,7 @@ def _bind(dll: Any, name: str, result: Any, *arguments: Any) -> Callable[..., An
 
 
 def _marks_of(dll: Any) -> Dict[str, Callable[..., Any]]:
-    """Through ctypes."""
+    """The marks through ctypes."""
     named, open_phase = (ctypes.c_char_p, ctypes.c_size_t), ctypes.POINTER(_CPhase)
     begin = {
         kind: _bind(dll, "begin_" + kind, _CPhase, *named)
@@ -135,7 +136,8 @@ def _marks_of(dll: Any) -> Dict[str, Callable[..., Any]]:
 
 
 def _quick_marks_of(dll: Any, names: Iterable[str]) -> Dict[str, Callable[..., Any]]:
-    """The same as CPython's own functions, where this is CPython and the library has them."""
+    """The same as built-in functions of CPython, if this is CPython and the library provides
+    them."""
     if not hasattr(dll, "stepscope_python_function"):
         return {}
     make = _bind(dll, "python_function", ctypes.py_object, ctypes.c_char_p)
@@ -149,19 +151,19 @@ _attached: Optional[Library] = None
 
 
 def attached() -> Optional[Library]:
-    """The libstepscope that was in this process already when this module was imported (under `stepscope
-    run` it is from the start), or that load() brought in; else None."""
+    """The libstepscope that was already in this process when this module was imported (under
+    `stepscope run`, it is there from the start), or that load() loaded; else None."""
     return _attached
 
 
 def load() -> Optional[Library]:
-    """attached(), or one that came into the process since, or the first of _candidates() that can be
-    loaded; None when none can."""
+    """Returns attached(), or a library that came into the process since, or the first of
+    _candidates() that can be loaded; None if none can."""
     global _attached
     if _attached is None:
         _attached = _in_process()
     if _attached is None:
-        # Global, so that its stand-ins for libtorch's symbols are found.
+        # RTLD_GLOBAL, so that its replacements of libtorch's symbols are found.
         opened = (_opened(path, ctypes.RTLD_GLOBAL) for path in _candidates())
         _attached = next(filter(None, opened), None)
     return _attached
@@ -182,12 +184,13 @@ def _candidates() -> Iterator[str]:
     named = os.environ.get("STEPSCOPE_LIBRARY")
     if named:
         yield named
-    # LIB/stepscope/python/stepscope/_library.py; links are kept, a build tree has one for `python`.
+    # LIB/stepscope/python/stepscope/_library.py. Links are not resolved: in a build tree, `python`
+    # is one.
     installed = pathlib.Path(os.path.abspath(__file__)).parents[3]
     for folder in (WHEEL_PREFIX / "lib", installed):
         for name in SONAMES:
             yield str(folder / name)
-    yield from SONAMES  # where the loader looks: LD_LIBRARY_PATH, ld.so.conf
+    yield from SONAMES  # found by the system's loader: LD_LIBRARY_PATH, ld.so.conf
 
 
 def _opened(path: str, mode: int) -> Optional[Library]:

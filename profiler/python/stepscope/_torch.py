@@ -1,9 +1,12 @@
-"""Marks a Python training loop from Python, where the op hooks cannot. Known to fit torch 1.13 to 2.13.
+"""Marks the parts of a training loop that the op hooks cannot see. Works with torch 1.13 to 2.13.
 
-PyTorch itself opens ranges inside a loader's `__next__` and an optimizer's step, which the op hooks see. Of an
-optimizer they leave out the closure that it calls, and a GradScaler that may skip it. A loader's leaves out how it
-begins and ends, and with workers the end is long: the GIL is given up there, the thread that feeds the workers takes
-it, and the program waits some 100 µs more in every third batch.
+PyTorch itself opens ranges inside a loader's `__next__` and an optimizer's step, which the op hooks
+can watch for. These marks replace them for three reasons. With any callback, libtorch does more work
+at each node of a backward pass: 3 % more instructions on a loop of small ops. The range of an
+optimizer does not show the closure that it calls, nor a GradScaler that may skip the step. The range
+of a loader omits the beginning and end of `__next__`. With workers, the end is long: it releases the
+GIL, the thread that feeds the workers takes it, and the program waits about 100 µs longer in every
+third batch.
 
 Nothing here raises into the program, or changes what a call returns or raises.
 """
@@ -18,42 +21,44 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import _library
 
-RECORDING, USER_SCOPES = 1, 2  # what stepscope_torch_loaded() says
 Undo = Callable[[], Any]
 
 _MARKED = (
-    "_stepscope_marked"  # an attribute of what is wrapped already, by whichever copy of this module
+    "_stepscope_marked"  # an attribute of all that is already wrapped, by any copy of this module
 )
 
 
 def torch_imported() -> None:
-    """torch has just been imported into a program that `stepscope run` wraps. Backward passes are
-    seen by symbol name there: the library was in the process first."""
+    """Called when torch has just been imported into a program that `stepscope run` wraps. Backward
+    passes need no marks there: the library was in the process first and interposes libtorch's
+    symbols."""
     library = _library.attached()
-    if library is None:
-        return
-    loaded = library.torch_loaded()
-    if loaded & RECORDING:
-        mark_loaders(library)
-        mark_pauses(library)
-        mark_runtimes(library)
-        mark_optimizers(library, bool(loaded & USER_SCOPES))
-        _mark_modules(library)
+    if library is not None and library.torch_loaded():
+        _mark_torch(library)
 
 
 def mark_everything(library: _library.Library) -> List[Undo]:
-    """What a recording needs that began in the middle of a program, and how to take it back."""
+    """Adds the marks for a recording that begins in the middle of a program. Returns how to undo
+    them."""
     if "torch" not in sys.modules:
         return []
+    library.torch_loaded()
     wrapped = os.environ.get("STEPSCOPE_SOCKET")
-    undo = mark_loaders(library) + mark_pauses(library) + mark_runtimes(library)
-    undo += [] if wrapped else mark_backward(library)
-    undo += _mark_modules(library)
-    return undo + mark_optimizers(library, bool(library.torch_loaded() & USER_SCOPES))
+    return _mark_torch(library) + ([] if wrapped else mark_backward(library))
+
+
+def _mark_torch(library: _library.Library) -> List[Undo]:
+    loaders, optimizers = mark_loaders(library), mark_optimizers(library)
+    undo = loaders + optimizers
+    if loaders and optimizers:  # all that PyTorch opens ranges around
+        library.marks_python_ranges(1)
+        undo.append(lambda: library.marks_python_ranges(0))
+    undo += mark_scalers(library) + mark_pauses(library) + mark_runtimes(library)
+    return undo + _mark_modules(library)
 
 
 def _mark_modules(library: _library.Library) -> List[Undo]:
-    from . import _modules  # it wraps with what is below
+    from . import _modules  # it uses _wrap() below
 
     return _modules.mark_modules(library)
 
@@ -62,13 +67,13 @@ def _mark_modules(library: _library.Library) -> List[Undo]:
 
 
 def mark_loaders(library: _library.Library) -> List[Undo]:
-    """Each wait of a DataLoader's iterator is a wait for input."""
+    """Marks each wait of a DataLoader's iterator as a wait for input."""
     iterator = _attribute("torch.utils.data.dataloader", "_BaseDataLoaderIter")
     if iterator is None:
         return []
 
-    # What _marks.wait() does, without its frames: what comes before begin() and after end() is time that the program
-    # waits and nobody counts.
+    # Does the same as _marks.wait(), but without its extra calls: time before begin() and after
+    # end() is time that the program waits and that is not counted.
     with_workers = _attribute(iterator.__module__, "_MultiProcessingDataLoaderIter") or ()
     begin, end_batch, end_epoch = library.begin_input, library.end_input, library.end_of_input
     comes_from = library.batch_comes_from
@@ -100,27 +105,28 @@ def mark_loaders(library: _library.Library) -> List[Undo]:
 
 
 def _awaited_worker(iterator: Any) -> int:
-    """The process that makes the batch that `iterator` gives out next; 0: it is there already, or not asked for yet. With
-    in_order=False any batch may come next: of those that are made, the one that was asked for first."""
+    """The process that makes the next batch of `iterator`; 0: the batch has already come, or has
+    not been requested yet. With in_order=False any batch may come next; this takes the one
+    requested first."""
     try:
         tasks = iterator._task_info
         task = tasks.get(iterator._rcvd_idx)
         if task is None and not getattr(iterator, "_in_order", True):
             task = next(iter(tasks.values()))
-        # (worker,) or, once the batch is there, (worker, batch).
+        # (worker,) or, once the batch has come, (worker, batch).
         return iterator._workers[task[0]].pid if len(task) == 1 else 0
     except Exception:
         return 0
 
 
-# Between the Trainer and the loader's iterator lie accelerate's wrappers of it.
+# accelerate's wrappers lie between the Trainer and the loader's iterator.
 _FRAMES_TO_TRAINER = 16
 
 
 def _loader_label(iterator: Any, with_workers: Any) -> bytes:
-    """DataLoader(batch_size=8, num_workers=2): what the program gave, where it is not PyTorch's default; of the Trainer
-    "Trainer: DataLoader(…)". Advice reads it.
-    Only attributes that are there: a property may be the program's own code."""
+    """The loader's name, which the advice parses: "DataLoader(batch_size=8, num_workers=2)", with
+    the arguments that differ from PyTorch's defaults; for the Trainer "Trainer: DataLoader(…)".
+    Reads only plain attributes: a property could run the program's own code."""
     options: List[str] = []
     try:
         seen = vars(iterator)
@@ -148,7 +154,8 @@ def _loader_label(iterator: Any, with_workers: Any) -> bytes:
 
 
 def _is_of_trainer() -> bool:
-    """Whether Hugging Face's Trainer waits: its arguments make the loader, and advice names those."""
+    """Whether Hugging Face's Trainer waits. Then its arguments configure the loader, and the advice
+    names those."""
     trainer = "transformers.trainer"
     frame = sys._getframe(1) if trainer in sys.modules else None
     for _ in range(_FRAMES_TO_TRAINER):
@@ -166,7 +173,7 @@ def _in_phase(
     end: Callable[[_library.Phase], None],
     name: bytes = b"",
 ) -> Callable[..., Any]:
-    """The function, each call of it a phase."""
+    """Wraps a function so that each call is a phase."""
 
     @functools.wraps(function)
     def phase(*arguments: Any, **named: Any) -> Any:
@@ -183,7 +190,8 @@ def _in_phase(
 
 
 def mark_backward(library: _library.Library) -> List[Undo]:
-    """Each call of torch.autograd.backward(), which Tensor.backward() is one of, is a backward pass."""
+    """Marks each call of torch.autograd.backward(), which Tensor.backward() calls, as a backward
+    pass."""
     autograd = sys.modules.get("torch.autograd")
 
     def marked(backward: Callable[..., Any]) -> Callable[..., Any]:
@@ -196,7 +204,8 @@ def mark_backward(library: _library.Library) -> List[Undo]:
 
 
 def mark_pauses(library: _library.Library) -> List[Undo]:
-    """What a training loop does between its steps: where a model goes into evaluation mode and back, and what saves tensors."""
+    """Marks what a training loop does between its steps: a model's change to evaluation mode and
+    back, and the saving of tensors."""
     return _mark_modes(library) + _mark_saves(library)
 
 
@@ -205,8 +214,9 @@ class _Depth(threading.local):
 
 
 def _mark_modes(library: _library.Library) -> List[Undo]:
-    """Each change of a model's mode by eval() or train() is an instant. They call themselves for each submodule, and
-    trainers call them before each step: only the outermost call counts, and only if the mode changes."""
+    """Marks each change of a model's mode by eval() or train() as an instant. Both call themselves
+    for each submodule, and trainers call them before each step: only the outermost call counts, and
+    only if the mode changes."""
     module = _attribute("torch.nn.modules.module", "Module")
     if module is None:
         return []
@@ -253,7 +263,7 @@ def _mark_saves(library: _library.Library) -> List[Undo]:
 
 def _safetensors_imported() -> None:
     library = _library.attached()
-    if library is not None and library.torch_loaded() & RECORDING:
+    if library is not None and library.torch_loaded():
         _mark_saves(library)
 
 
@@ -263,7 +273,8 @@ _ONNX_RUNTIME = "onnxruntime.capi.onnxruntime_inference_collection"
 
 
 def mark_runtimes(library: _library.Library) -> List[Undo]:
-    """Each call of an ONNX Runtime session is a scope: what it computes is no op of PyTorch's."""
+    """Marks each call of an ONNX Runtime session as a scope, because its work has no PyTorch
+    ops."""
 
     def marked(run: Callable[..., Any]) -> Callable[..., Any]:
         return _in_phase(run, library.begin_scope, library.end_scope, b"onnxruntime::run")
@@ -277,11 +288,11 @@ def mark_runtimes(library: _library.Library) -> List[Undo]:
 
 def _onnxruntime_imported() -> None:
     library = _library.attached()
-    if library is not None and library.torch_loaded() & RECORDING:
+    if library is not None and library.torch_loaded():
         mark_runtimes(library)
 
 
-# What is to be told when one of these is imported after torch.
+# The functions to call if one of these modules is imported after torch.
 LATER_IMPORTS: Dict[str, Callable[[], None]] = {
     "safetensors.torch": _safetensors_imported,
     _ONNX_RUNTIME: _onnxruntime_imported,
@@ -291,79 +302,22 @@ LATER_IMPORTS: Dict[str, Callable[[], None]] = {
 # --- optimizers ----------------------------------------------------------------------------------
 
 
-def mark_optimizers(library: _library.Library, seen: bool = False) -> List[Undo]:
-    """Each step of a torch.optim.Optimizer, the program's own classes included, is an optimizer step, but not the
-    closure that it calls. `seen`: the op hooks see the steps themselves and zero_grad()."""
+def mark_optimizers(library: _library.Library) -> List[Undo]:
+    """Marks each step of a torch.optim.Optimizer, including the program's own classes, as an
+    optimizer step, without the closure that it calls; and each zero_grad()."""
     optimizer = _attribute("torch.optim.optimizer", "Optimizer")
     if optimizer is None:
         return []
     module = sys.modules[optimizer.__module__]
-    undo = _mark_scalers(library) + ([] if seen else _mark_zero_grad(library, optimizer))
-    if not hasattr(module, "register_optimizer_step_pre_hook"):  # before torch 2.0
-        return undo + _wrap_steps(library, optimizer, seen)
-    undo += _hook_closures(library, module)
-    return undo + ([] if seen else _hook_steps(library, module, optimizer))
-
-
-def _hook_closures(library: _library.Library, module: Any) -> List[Undo]:
-    is_compiling = _is_compiling()
-
-    def before(optimizer: Any, arguments: Any, named: Any) -> Any:
-        return None if is_compiling() else _with_marked_closure(library, arguments, named)
-
-    return [module.register_optimizer_step_pre_hook(before).remove]
-
-
-def _with_marked_closure(
-    library: _library.Library, arguments: Any, named: Any
-) -> Optional[Tuple[Any, Any]]:
-    """The arguments of step(self, closure), each call of the closure marked. None: as they are."""
-    positional = len(arguments) > 1
-    closure = arguments[1] if positional else named.get("closure")
-    if not callable(closure) or getattr(closure, _MARKED, False):
-        return None
-
-    marked = _in_phase(closure, library.begin_closure, library.end_closure)
-    setattr(marked, _MARKED, True)
-    if positional:
-        return (arguments[0], marked, *arguments[2:]), named
-    return arguments, {**named, "closure": marked}
-
-
-def _mark_scalers(library: _library.Library) -> List[Undo]:
-    """A GradScaler skips the step of its optimizer where a gradient overflowed. The loop's step is one all the same."""
-
-    def marked(step: Callable[..., Any]) -> Callable[..., Any]:
-        return _in_phase(step, library.begin_optimizer, library.end_optimizer, b"GradScaler")
-
-    undo: List[Undo] = []
-    for module in (
-        "torch.amp.grad_scaler",
-        "torch.cuda.amp.grad_scaler",
-    ):  # since torch 2.3; before
-        scaler = _attribute(module, "GradScaler")
-        if scaler is not None and "step" in vars(scaler):
-            undo += _wrap(scaler, "step", marked)
-    return undo
-
-
-def _mark_zero_grad(library: _library.Library, optimizer_class: Any) -> List[Undo]:
-    is_compiling = _is_compiling()
-
-    def marked(zero_grad: Callable[..., Any]) -> Callable[..., Any]:
-        in_phase = _in_phase(zero_grad, library.begin_zero_grad, library.end_zero_grad)
-
-        @functools.wraps(zero_grad)
-        def phase(*arguments: Any, **named: Any) -> Any:
-            return (zero_grad if is_compiling() else in_phase)(*arguments, **named)
-
-        return phase
-
-    return _wrap(optimizer_class, "zero_grad", marked)
+    if hasattr(module, "register_optimizer_step_pre_hook"):
+        steps = _hook_steps(library, module, optimizer)
+    else:  # before torch 2.0
+        steps = _wrap_steps(library, optimizer)
+    return steps + _mark_zero_grad(library, optimizer)
 
 
 class _OpenSteps(threading.local):
-    """The optimizer steps that a thread has begun and not ended, the innermost last."""
+    """The optimizer steps that a thread has begun and not ended, innermost last."""
 
     def __init__(self) -> None:
         self.begun: List[Tuple[int, _library.Phase]] = []
@@ -375,24 +329,30 @@ def _hook_steps(library: _library.Library, module: Any, optimizer_class: Any) ->
     open_steps = _OpenSteps()
     is_compiling = _is_compiling()
 
-    def end_abandoned(optimizer: Any) -> None:
-        # An earlier step of it raised: no hook told us its end. What was open is no optimizer step.
-        while any(begun == id(optimizer) for begun, _ in open_steps.begun):
-            library.end_scope(open_steps.begun.pop()[1])
+    def end_abandoned(begun: List[Tuple[int, _library.Phase]], optimizer: Any) -> None:
+        # An earlier step of this optimizer raised, so no hook reported its end. Those still open
+        # are not optimizer steps.
+        while any(one == id(optimizer) for one, _ in begun):
+            library.end_scope(begun.pop()[1])
 
-    # torch.compile looks into hooks, and would have to cut its graph at a foreign function.
-    def before(optimizer: Any, arguments: Any, named: Any) -> None:
-        if not is_compiling():
-            end_abandoned(optimizer)
-            phase = _begin_step(library, optimizer)
-            open_steps.begun.append((id(optimizer), phase))
+    # torch.compile traces hooks and would have to break its graph at a foreign function.
+    def before(optimizer: Any, arguments: Any, named: Any) -> Any:
+        if is_compiling():
+            return None
+        begun = open_steps.begun
+        if begun:
+            end_abandoned(begun, optimizer)
+        begun.append((id(optimizer), _begin_step(library, optimizer)))
+        return _with_marked_closure(library, arguments, named)
 
     def after(optimizer: Any, arguments: Any, named: Any) -> None:
-        if not is_compiling():
-            while any(begun == id(optimizer) for begun, _ in open_steps.begun):
-                begun, phase = open_steps.begun.pop()
-                end = library.end_optimizer if begun == id(optimizer) else library.end_scope
-                end(phase)
+        if is_compiling():
+            return
+        begun = open_steps.begun
+        while any(one == id(optimizer) for one, _ in begun):
+            one, phase = begun.pop()
+            end = library.end_optimizer if one == id(optimizer) else library.end_scope
+            end(phase)
 
     setattr(optimizer_class, _MARKED, True)
     hooks = [
@@ -402,31 +362,17 @@ def _hook_steps(library: _library.Library, module: Any, optimizer_class: Any) ->
     return [hook.remove for hook in hooks] + [lambda: delattr(optimizer_class, _MARKED)]
 
 
-def _begin_step(library: _library.Library, optimizer: Any) -> _library.Phase:
-    return library.begin_optimizer(type(optimizer).__name__.encode("utf-8", "replace"))
-
-
-def _is_compiling() -> Callable[[], bool]:
-    compiler = sys.modules.get("torch.compiler")
-    for name in ("is_dynamo_compiling", "is_compiling"):
-        if hasattr(compiler, name):
-            return getattr(compiler, name)
-    return lambda: False
-
-
-def _wrap_steps(library: _library.Library, optimizer_class: Any, seen: bool) -> List[Undo]:
-    """torch 1.13 has no hooks. Each class with a step() of its own gets it wrapped: those that there
-    are, and new ones when their first object is made, which is when PyTorch wraps it too."""
+def _wrap_steps(library: _library.Library, optimizer_class: Any) -> List[Undo]:
+    """torch 1.13 has no hooks, so step() is wrapped in each class in which PyTorch has wrapped it,
+    or wraps it later, when the first object of the class is created."""
 
     def marked(step: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(step)
         def phase(*arguments: Any, **named: Any) -> Any:
-            closure = _with_marked_closure(library, arguments, named)
-            arguments, named = closure or (arguments, named)
-            if seen:
-                return step(*arguments, **named)
             begun = _begin_step(library, arguments[0])
             try:
+                closure = _with_marked_closure(library, arguments, named)
+                arguments, named = closure or (arguments, named)
                 return step(*arguments, **named)
             finally:
                 library.end_optimizer(begun)
@@ -444,10 +390,82 @@ def _wrap_steps(library: _library.Library, optimizer_class: Any, seen: bool) -> 
         return wrapping
 
     for known in _with_subclasses(optimizer_class):
-        if known is not optimizer_class and "step" in vars(known):
+        if "step" in vars(known) and getattr(known.step, "hooked", False):
             undo.extend(_wrap(known, "step", marked))
     undo.extend(_wrap(optimizer_class, "_hook_for_profile", marking))
+
+    def undo_all() -> None:
+        for one in undo:
+            one()
+
+    return [undo_all] if undo else []
+
+
+def _begin_step(library: _library.Library, optimizer: Any) -> _library.Phase:
+    return library.begin_optimizer(type(optimizer).__name__.encode("utf-8", "replace"))
+
+
+def _with_marked_closure(
+    library: _library.Library, arguments: Any, named: Any
+) -> Optional[Tuple[Any, Any]]:
+    """The arguments of step(self, closure) with a closure whose calls are marked. None:
+    unchanged."""
+    positional = len(arguments) > 1
+    closure = arguments[1] if positional else named.get("closure")
+    if not callable(closure) or getattr(closure, _MARKED, False):
+        return None
+
+    marked = _in_phase(closure, library.begin_closure, library.end_closure)
+    setattr(marked, _MARKED, True)
+    if positional:
+        return (arguments[0], marked, *arguments[2:]), named
+    return arguments, {**named, "closure": marked}
+
+
+def mark_scalers(library: _library.Library) -> List[Undo]:
+    """Marks the steps of a GradScaler. It skips the step of its optimizer if a gradient overflowed,
+    but the loop's step still counts."""
+
+    def marked(step: Callable[..., Any]) -> Callable[..., Any]:
+        return _in_phase(step, library.begin_optimizer, library.end_optimizer, b"GradScaler")
+
+    undo: List[Undo] = []
+    for module in (
+        "torch.amp.grad_scaler",
+        "torch.cuda.amp.grad_scaler",
+    ):  # since torch 2.3; before
+        scaler = _attribute(module, "GradScaler")
+        if scaler is not None and "step" in vars(scaler):
+            undo += _wrap(scaler, "step", marked)
     return undo
+
+
+def _mark_zero_grad(library: _library.Library, optimizer_class: Any) -> List[Undo]:
+    is_compiling = _is_compiling()
+    begin, end = library.begin_zero_grad, library.end_zero_grad
+
+    def marked(zero_grad: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(zero_grad)
+        def phase(*arguments: Any, **named: Any) -> Any:
+            if is_compiling():
+                return zero_grad(*arguments, **named)
+            begun = begin(b"")
+            try:
+                return zero_grad(*arguments, **named)
+            finally:
+                end(begun)
+
+        return phase
+
+    return _wrap(optimizer_class, "zero_grad", marked)
+
+
+def _is_compiling() -> Callable[[], bool]:
+    compiler = sys.modules.get("torch.compiler")
+    for name in ("is_dynamo_compiling", "is_compiling"):
+        if hasattr(compiler, name):
+            return getattr(compiler, name)
+    return lambda: False
 
 
 def _with_subclasses(root: Any) -> List[Any]:
@@ -464,7 +482,8 @@ def _attribute(module: str, name: str) -> Any:
 def _wrap(
     owner: Any, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]
 ) -> List[Undo]:
-    """Replaces a function of a class or module by wrapper(function), unless it is one already."""
+    """Replaces a function of a class or module by wrapper(function), unless it is already
+    wrapped."""
     original = getattr(owner, name, None)
     if original is None or getattr(original, _MARKED, False):
         return []
@@ -474,9 +493,7 @@ def _wrap(
     setattr(owner, name, wrapped)
 
     def unwrap() -> None:
-        if (
-            vars(owner).get(name) is not wrapped
-        ):  # somebody wrapped it again: ours stays below theirs
+        if vars(owner).get(name) is not wrapped:  # somebody has wrapped ours: it must stay
             return
         if inherited:
             delattr(owner, name)

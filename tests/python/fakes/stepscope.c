@@ -3,6 +3,7 @@
  *
  *   STEPSCOPE_FAKE_RECORDING   what is_recording() says; default 1
  *   STEPSCOPE_FAKE_TORCH       what torch_loaded() says; default 1
+ *   STEPSCOPE_FAKE_RANGES      1: notes the calls of marks_python_ranges(), too
  *   STEPSCOPE_FAKE_ERROR       what start() and stop() say; default NULL
  */
 #define _GNU_SOURCE
@@ -98,6 +99,9 @@ EXPORT const char* stepscope_start(const Options* options) {
 EXPORT const char* stepscope_stop(void) {
   note("stop");
   return getenv("STEPSCOPE_FAKE_ERROR");
+}
+EXPORT void stepscope_marks_python_ranges(int marked) {
+  if (setting("STEPSCOPE_FAKE_RANGES", 0)) note(marked ? "marks_python_ranges 1" : "marks_python_ranges 0");
 }
 #ifndef WITHOUT_TORCH_LOADED
 EXPORT int stepscope_torch_loaded(void) {
