@@ -94,7 +94,7 @@ void add_run(CLI::App& app, int& exit_code) {
       "record the calls of a Python model's modules in steps with ops (costs 2 to 5 us a "
       "call)");
   verb->add_option("--budget", arguments->budget,
-                   "the share of the run's time that recording ops may cost, for example 0.5%; it "
+                   "the share of the run's time that recording may cost, for example 0.5%; it "
                    "does not limit --steps, --schedule or --duration")
       ->capture_default_str();
   verb->add_flag("--shapes", arguments->shapes,

@@ -156,7 +156,7 @@ std::string lines_block(const RunFacts& run, const LoopReport& loop, const Palet
   }
   const std::string title =
       "  the lines of your code" +
-      (few ? " (" + std::to_string(topic.samples) + " samples, too few for more than one)" : "");
+      (few ? " (" + std::to_string(topic.samples) + " samples: only the top line)" : "");
   std::string text = "\n" + palette.bold(title) + "   " + palette.dim(topic.title) + "\n";
   const std::size_t place_width = width - 6 - kShareWidth - kTimeWidth;
   std::size_t shown = 0;

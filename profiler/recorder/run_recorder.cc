@@ -341,8 +341,8 @@ RunProgress RunRecorder::progress() const {
     if (process.ended) continue;
     const RegionHeader& region = *process.region.header;
     sum.ops_enabled = sum.ops_enabled || region.ops_enabled != 0;
-    if (region.op_cost_ppm.load() < sum.op_cost * 1e6) continue;
-    sum.op_cost = region.op_cost_ppm.load() / 1e6;
+    if (region.cost_ppm.load() < sum.cost * 1e6) continue;
+    sum.cost = region.cost_ppm.load() / 1e6;
     sum.op_step_share = region.op_steps_ppm.load() / 1e6;
   }
   return sum;

@@ -56,9 +56,9 @@ struct RunProgress {
   std::int64_t looping_ns = 0;  // since each loop's first phase, summed over all loops
   bool ops_enabled = false;     // in some process, now
   // With a budget, for the process with the highest cost: the share of its steps whose ops were
-  // recorded, and the share of its time that this cost.
+  // recorded, and the share of its time that recording cost.
   double op_step_share = 0;
-  double op_cost = 0;
+  double cost = 0;
 };
 
 class RunRecorder {

@@ -29,7 +29,7 @@ struct RecordPlan {
   std::int64_t repeat;
   std::uint32_t phases_only;  // 1: no ops in any step
   std::uint32_t shapes;       // 1: input shapes too
-  // The largest share of the run's time that recording ops may cost, in millionths: ops are
+  // The largest share of the run's time that recording may cost, in millionths: ops are
   // recorded in some steps only (session/op_budget.h). 0: in every step of the window.
   std::uint32_t budget_ppm;
   // Ticks between two native stack samples (ring/stack_taker.h); 0: none are taken.
@@ -95,9 +95,9 @@ struct RegionHeader {
   alignas(64) std::atomic<std::uint32_t> ring_count;  // rings [0, ring_count) exist
   std::atomic<std::uint32_t> ops_enabled;             // 1: the op callbacks are in place now
   // With a budget, estimates so far, in millionths: the share of steps whose ops were recorded, and
-  // the share of the time that this cost.
+  // the share of the time that recording cost.
   std::atomic<std::uint32_t> op_steps_ppm;
-  std::atomic<std::uint32_t> op_cost_ppm;
+  std::atomic<std::uint32_t> cost_ppm;
   std::atomic<std::uint64_t> refused_threads;  // threads that found no ring
   std::atomic<std::uint64_t> failures;         // exceptions caught in the profiler's code
   std::atomic<std::int64_t> step;              // the current step of its loop; 0: none has begun

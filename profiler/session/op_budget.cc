@@ -15,6 +15,10 @@ constexpr std::size_t kKnown = 20;
 // Even if ops cost nothing, a fifth of the blocks have none, so that the cost can be measured.
 constexpr double kMostShare = 0.8;
 
+void add_to_mean(double& mean, double value) {
+  mean = mean == 0 ? value : mean + (value - mean) / 8;
+}
+
 }  // namespace
 
 void OpBudget::Times::add(std::int64_t ns) {
@@ -35,11 +39,14 @@ OpBudget::OpBudget(double budget, std::uint64_t seed)
       random_(static_cast<std::minstd_rand::result_type>(seed % 2147483646 + 1)),
       left_in_block_(kFirstOpSteps) {}
 
-double OpBudget::spent() const { return total_ns_ > 0 ? spent_ns_ / total_ns_ : 0; }
+double OpBudget::spent() const {
+  if (total_ns_ <= 0) return 0;
+  return (op_steps_ns_ * cost_ / (1 + cost_) + always_ns_) / total_ns_;
+}
 
-bool OpBudget::step_ended(std::int64_t ns, std::int64_t ops) {
+bool OpBudget::step_ended(std::int64_t ns, Recorded recorded) {
   if (!ops_ && stands_out(ns)) wants_detail_ = true;
-  note(ns, ops);
+  note(ns, recorded);
   if (--left_in_block_ <= 0) {
     estimate_cost();
     begin_block();
@@ -47,19 +54,22 @@ bool OpBudget::step_ended(std::int64_t ns, std::int64_t ops) {
   return ops_;
 }
 
-void OpBudget::note(std::int64_t ns, std::int64_t ops) {
+void OpBudget::note(std::int64_t ns, Recorded recorded) {
   ++steps_;
   total_ns_ += static_cast<double>(ns);
-  if (!ops_) {
+  const auto events = static_cast<double>(recorded.events);
+  if (ops_) {
+    ++op_steps_;
+    op_steps_ns_ += static_cast<double>(ns);
+    add_to_mean(ops_a_step_, std::max(events - marks_a_step_, 0.0));
+    // The first steps are warm-up, much slower than all others.
+    if (steps_ > kFirstOpSteps) with_ops_.add(ns);
+  } else {
+    add_to_mean(marks_a_step_, events);
     without_.add(ns);
-    return;
   }
-  ++op_steps_;
-  const auto count = static_cast<double>(ops);
-  ops_a_step_ = ops_a_step_ == 0 ? count : ops_a_step_ + (count - ops_a_step_) / 8;
-  spent_ns_ += static_cast<double>(ns) * cost_ / (1 + cost_);
-  // The first steps are warm-up, much slower than all others.
-  if (steps_ > kFirstOpSteps) with_ops_.add(ns);
+  always_ns_ += marks_a_step_ * kCostPerMarkNs +
+                static_cast<double>(recorded.allocations) * kCostPerAllocationNs;
 }
 
 void OpBudget::estimate_cost() {
@@ -77,9 +87,14 @@ bool OpBudget::stands_out(std::int64_t ns) const {
          static_cast<double>(ns) > kStandsOut * without_.median();
 }
 
+double OpBudget::budget_of_ops() const {
+  const double always = total_ns_ > 0 ? always_ns_ / total_ns_ : 0;
+  return std::max(budget_ - always, budget_ * kLeastForOps);
+}
+
 // The share of the coming steps that should have ops.
 double OpBudget::wanted_share() const {
-  double share = cost_ > 0 ? std::min(budget_ / cost_, kMostShare) : kMostShare;
+  double share = cost_ > 0 ? std::min(budget_of_ops() / cost_, kMostShare) : kMostShare;
   if (spent() > budget_) share /= 2;  // until the cost of the first steps is made up for
   if (steps_ < 2 * kLongestBlock) return std::max(share, 0.5);
   if (op_steps_ < kEnoughOpSteps) return std::max(share, 0.1);

@@ -1,5 +1,5 @@
-// Decides step by step whether ops are recorded, so that recording them costs at most a given share
-// of the run's time, and so that the cost can be measured in the run itself.
+// Decides step by step whether ops are recorded, so that recording costs at most a given share of
+// the run's time, and so that the cost of ops can be measured in the run itself.
 //
 // Steps come in blocks. A block has ops in all of its steps or in none. A round is a number of
 // blocks of which one is different: with expensive ops, one block of the round has ops; with cheap
@@ -9,7 +9,9 @@
 // The cost of ops is the median step with ops minus the median step without, over the last
 // kRemembered steps of each kind. Medians, because single steps stall. The estimate is kept within
 // certain factors of what the same number of ops costs elsewhere (kCostPerOpNs), because in many
-// programs steps vary by more than a few percent.
+// programs steps vary by more than a few percent. The cost of the marks and of counting tensor
+// memory, which every step has, cannot be measured in the run, so it is computed (kCostPerMarkNs,
+// kCostPerAllocationNs). Ops get the rest of the budget, but at least kLeastForOps of it.
 //
 // Thread safety: none; called under the session's lock.
 #pragma once
@@ -30,19 +32,28 @@ class OpBudget {
   static constexpr std::int64_t kLongestBlock = 10;     // steps; half of this at the start of a run
   static constexpr std::int64_t kBlockNs = 50'000'000;  // a block of short steps lasts this long
   static constexpr double kCostPerOpNs = 200;           // from bench/hooks; varies twofold
+  // From the instructions that bench/overhead/instructions.py counts, at four per ns.
+  static constexpr double kCostPerMarkNs = 300;
+  static constexpr double kCostPerAllocationNs = 40;
+  static constexpr double kLeastForOps = 0.25;
 
-  // `budget`: the largest share of the run's time that recording ops may cost; above 0.
+  // What was recorded in a step.
+  struct Recorded {
+    std::int64_t events = 0;       // ops and marks
+    std::int64_t allocations = 0;  // of tensor memory
+  };
+
+  // `budget`: the largest share of the run's time that recording may cost; above 0.
   OpBudget(double budget, std::uint64_t seed);
 
-  // A step has ended that took `ns`. `ops`: how many ops were recorded in it, if they were. Returns
-  // whether to record the ops of the next one.
-  bool step_ended(std::int64_t ns, std::int64_t ops);
+  // A step has ended that took `ns`. Returns whether to record the ops of the next one.
+  bool step_ended(std::int64_t ns, Recorded recorded);
 
   // Whether ops are recorded in the step that has begun.
   [[nodiscard]] bool wants_ops() const { return ops_; }
   // The last estimate: the extra time of a step with ops, as a share of a step without.
   [[nodiscard]] double cost() const { return cost_; }
-  // The share of all time so far that recording ops took, according to the estimate.
+  // The share of all time so far that recording took, according to the estimates.
   [[nodiscard]] double spent() const;
   // The share of the steps so far that had ops.
   [[nodiscard]] double op_step_share() const {
@@ -62,10 +73,11 @@ class OpBudget {
     std::size_t next_ = 0, count_ = 0;
   };
 
-  void note(std::int64_t ns, std::int64_t ops);
+  void note(std::int64_t ns, Recorded recorded);
   void estimate_cost();
   void begin_block();
   void begin_round();
+  [[nodiscard]] double budget_of_ops() const;
   [[nodiscard]] double wanted_share() const;
   [[nodiscard]] bool stands_out(std::int64_t ns) const;
 
@@ -73,16 +85,17 @@ class OpBudget {
   std::minstd_rand random_;
   Times with_ops_, without_;
   bool ops_ = true;
-  double ops_a_step_ = 0;  // recent mean
+  double ops_a_step_ = 0, marks_a_step_ = 0;  // recent means
   double cost_ = 0;
   std::int64_t steps_ = 0, op_steps_ = 0;
-  double total_ns_ = 0, spent_ns_ = 0;
-  bool wants_detail_ = false;   // a step stood out: the next block has ops
-  std::int64_t left_in_block_;  // steps
-  std::int64_t blocks_ = 0;     // of the current round
-  std::int64_t block_ = 0;      // its current block
-  std::int64_t different_ = 0;  // the block that differs
-  bool differs_by_ops_ = true;  // true: it has ops and the others have none
+  double total_ns_ = 0, op_steps_ns_ = 0;  // of all steps, and of those with ops
+  double always_ns_ = 0;                   // what marks and tensor memory cost in all steps
+  bool wants_detail_ = false;              // a step stood out: the next block has ops
+  std::int64_t left_in_block_;             // steps
+  std::int64_t blocks_ = 0;                // of the current round
+  std::int64_t block_ = 0;                 // its current block
+  std::int64_t different_ = 0;             // the block that differs
+  bool differs_by_ops_ = true;             // true: it has ops and the others have none
 };
 
 }  // namespace stepscope

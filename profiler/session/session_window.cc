@@ -15,14 +15,18 @@
 namespace stepscope {
 namespace {
 
-// The number of events that the threads of this process have written so far; nearly all are ops.
-std::uint64_t events_written(const Region& region) {
-  std::uint64_t events = 0;
+// What all threads of this process have recorded so far. Nearly all events of a step with ops are
+// ops.
+OpBudget::Recorded recorded_so_far(const Region& region) {
+  std::uint64_t events = 0, allocations = 0;
   const std::uint32_t rings = std::min(region.header->ring_count.load(std::memory_order_acquire),
                                        region.layout.ring_capacity);
-  for (std::uint32_t i = 0; i < rings; ++i)
-    events += region.ring(i)->head.load(std::memory_order_relaxed);
-  return events;
+  for (std::uint32_t i = 0; i < rings; ++i) {
+    const RingHeader& ring = *region.ring(i);
+    events += ring.head.load(std::memory_order_relaxed);
+    allocations += ring.memory.allocations.load(std::memory_order_relaxed);
+  }
+  return {static_cast<std::int64_t>(events), static_cast<std::int64_t>(allocations)};
 }
 
 }  // namespace
@@ -121,14 +125,17 @@ void Session::follow_device(bool wanted) noexcept try {
 // mutex_ is held. A step of the leading loop has ended: ops may begin or end here.
 void Session::judge_step() {
   const std::int64_t now = read_clock_ns(CLOCK_MONOTONIC);
-  const std::uint64_t events = events_written(ring_registry().region());
-  if (step_began_ns_ != 0)
-    budget_->step_ended(now - step_began_ns_, static_cast<std::int64_t>(events - events_before_));
+  const OpBudget::Recorded recorded = recorded_so_far(ring_registry().region());
+  if (step_began_ns_ != 0) {
+    budget_->step_ended(now - step_began_ns_,
+                        {recorded.events - recorded_before_.events,
+                         recorded.allocations - recorded_before_.allocations});
+  }
   step_began_ns_ = now;
-  events_before_ = events;
+  recorded_before_ = recorded;
   RegionHeader& region = *region_.load();
   region.op_steps_ppm.store(budget_ppm(budget_->op_step_share()), std::memory_order_relaxed);
-  region.op_cost_ppm.store(budget_ppm(budget_->spent()), std::memory_order_relaxed);
+  region.cost_ppm.store(budget_ppm(budget_->spent()), std::memory_order_relaxed);
 }
 
 void Session::mark_python_ranges(bool marked) noexcept {

@@ -128,7 +128,7 @@ TEST(LinesBlock, FewSamplesTellOfTheFirstLineOnly) {
   LoopReport loop = loop_of("input-bound");
   loop.line_use.worker_samples = LineUse::kEnough - 1;
   const std::string text = block(loop);
-  EXPECT_NE(text.find("(99 samples, too few for more than one)"), std::string::npos) << text;
+  EXPECT_NE(text.find("(99 samples: only the top line)"), std::string::npos) << text;
   EXPECT_NE(text.find("a/data.py:41"), std::string::npos) << text;
   EXPECT_EQ(text.find("worker.py"), std::string::npos) << text;
   loop.line_use.worker_samples = LineUse::kEnough;

@@ -67,8 +67,9 @@ TEST(RunText, WhileItRuns) {
   EXPECT_TRUE(says(live_text(now), "step 101 · 2.00 ms a step")) << live_text(now);
   EXPECT_TRUE(says(live_text(now), "ops on")) << live_text(now);
   now.op_step_share = 0.12;
-  now.op_cost = 0.019;
-  EXPECT_TRUE(says(live_text(now), "ops in 12 % of the steps cost 1.9 %")) << live_text(now);
+  now.cost = 0.019;
+  EXPECT_TRUE(says(live_text(now), "ops in 12 % of the steps · recording cost 1.9 %"))
+      << live_text(now);
 }
 
 }  // namespace

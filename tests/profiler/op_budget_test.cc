@@ -15,6 +15,7 @@ struct Program {
   double cost = 0.26;
   std::int64_t ops = 1000;
   double spread = 0.1;  // of the step times
+  OpBudget::Recorded always{};
 };
 
 struct Done {
@@ -40,7 +41,9 @@ Done run(OpBudget& budget, const Program& program, std::size_t steps) {
     result.had_ops.push_back(ops);
     result.plain_ns += plain;
     result.extra_ns += extra;
-    budget.step_ended(static_cast<std::int64_t>(plain + extra), ops ? program.ops : 0);
+    OpBudget::Recorded recorded = program.always;
+    recorded.events += ops ? program.ops : 0;
+    budget.step_ended(static_cast<std::int64_t>(plain + extra), recorded);
   }
   return result;
 }
@@ -54,6 +57,20 @@ TEST(OpBudget, StaysWithinTheBudget) {
       EXPECT_GT(done.overhead(), share * 0.4) << share << " " << cost;
     }
   }
+}
+
+// 20 marks and 150 allocations of a step of 1 ms are 1.2 % of it; ops get the rest.
+TEST(OpBudget, CountsWhatEveryStepCosts) {
+  OpBudget budget(0.02, 1);
+  const Done done = run(budget, {.always = {20, 150}}, 20'000);
+  EXPECT_NEAR(done.overhead(), 0.008, 0.003);
+  EXPECT_NEAR(budget.spent(), done.overhead() + 0.012, 0.003);
+}
+
+TEST(OpBudget, OpsGetAPartOfTheBudgetWhateverElseCosts) {
+  OpBudget budget(0.02, 1);
+  const Done done = run(budget, {.always = {20, 2000}}, 20'000);
+  EXPECT_NEAR(done.overhead(), 0.02 * OpBudget::kLeastForOps, 0.003);
 }
 
 TEST(OpBudget, SaysWhatOpsCost) {
@@ -95,10 +112,10 @@ TEST(OpBudget, BlocksDoNotFallInStepWithTheProgram) {
 TEST(OpBudget, AStepThatStandsOutIsFollowedByOps) {
   OpBudget budget(0.02, 5);
   run(budget, {1'000'000, 0.02, 100, 0.01}, 3000);
-  while (budget.wants_ops()) budget.step_ended(1'020'000, 100);
-  budget.step_ended(9'000'000, 0);
+  while (budget.wants_ops()) budget.step_ended(1'020'000, {100, 0});
+  budget.step_ended(9'000'000, {});
   int steps = 0;
-  for (; !budget.wants_ops(); ++steps) budget.step_ended(1'000'000, 0);
+  for (; !budget.wants_ops(); ++steps) budget.step_ended(1'000'000, {});
   EXPECT_LE(steps, OpBudget::kLongestBlock);
 }
 

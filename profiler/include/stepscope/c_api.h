@@ -26,7 +26,7 @@ typedef struct stepscope_options {
   int record_ops;     /* 0: phases only */
   int record_shapes;  /* 1: also the input shapes of each op (costs about 1 us per op) */
   size_t ring_bytes;  /* buffer per thread; 0: 2 MiB, which holds 65,536 events */
-  double budget;      /* the largest share of the run's time that recording ops may cost, such as
+  double budget;      /* the largest share of the run's time that recording may cost, such as
                          0.02: ops are recorded in only as many steps as it allows; 0: in every
                          step. Ignored if a window is set (first_step, last_step) */
 } stepscope_options;

@@ -33,7 +33,7 @@ struct Options {
   std::string output = "run.db";  // an earlier recording there is kept as run.db.old
   StepWindow window = {};         // records ops in these steps only; phases are always recorded
   bool ops = true;                // false: phases only
-  double budget = 0.02;  // the largest share of the run's time that recording ops may cost: ops are
+  double budget = 0.02;  // the largest share of the run's time that recording may cost: ops are
                          // recorded in only as many steps as it allows; 0: in every step. Ignored
                          // if a window is set
   bool shapes = false;   // also records the input shapes of each op; costs about 1 us per op

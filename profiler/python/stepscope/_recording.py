@@ -114,7 +114,7 @@ def record(
     steps       (first, last): records ops in these steps only, counted from 1, both included;
                 phases are always recorded. None: ops in as many steps as the budget allows
     ops         False: phases only
-    budget      the largest share of the run's time that recording ops may cost; 0: ops in every
+    budget      the largest share of the run's time that recording may cost; 0: ops in every
                 step, at any cost. Ignored if `steps` is given
     shapes      True: also the input shapes of each op; costs about 1 us per op
     ring_bytes  buffer per thread; 0: 2 MiB. When it is full, events are dropped and counted
