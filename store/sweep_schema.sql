@@ -70,7 +70,7 @@ CREATE TABLE run (
   loop_ns           INTEGER,           -- of its steady steps, from the first to the last
   loop_minor_faults REAL,              -- in that time
   loop_major_faults REAL,
-  loop_pressure_ns  REAL,              -- in that time, some task on the machine waited for memory
+  loop_pressure_ns  REAL,              -- in that time some task on the machine waited for memory
   trains            INTEGER            -- 1: its steps train; 0: calls; NULL: no steps, or version 1
 ) STRICT;
 

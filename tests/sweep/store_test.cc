@@ -149,6 +149,7 @@ TEST_F(SweepStore, AnOlderOneIsBroughtUpToDate) {
   {
     auto database = Database::open(path_, SQLITE_OPEN_READWRITE);
     ASSERT_OK(database.status());
+    // SQLite looks for the comma before the column, also in the comment of the one before it.
     ASSERT_OK(database->exec("ALTER TABLE run DROP COLUMN trains; PRAGMA user_version = 1"));
   }
   const auto old = read_sweep(path_);
