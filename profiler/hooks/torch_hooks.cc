@@ -43,9 +43,12 @@ struct UserScope final : at::ObserverContext {
 // If memory runs out, the op is lost and counted.
 template <bool kOps>
 std::unique_ptr<at::ObserverContext> begin_user_scope(const at::RecordFunction& fn) noexcept try {
-  const PythonRange range = python_ranges_are_marked() ? PythonRange() : python_range(fn.name());
-  if (!kOps && range.kind == PhaseKind::kNone) return nullptr;
+  const PythonRange range = python_range(fn.name());
+  const bool is_marked = range.kind != PhaseKind::kNone && python_ranges_are_marked();
+  if (!kOps && (range.kind == PhaseKind::kNone || is_marked)) return nullptr;
   auto scope = std::make_unique<UserScope>();
+  // The range lies around the phase that is marked. As an op it would reach into the next step.
+  if (is_marked) return scope;
   scope->name = fn.name();
   if (range.kind != PhaseKind::kNone) scope->phase = begin_phase_mark(range.kind, range.name);
   if constexpr (kOps) {
