@@ -18,9 +18,9 @@ import threading
 import weakref
 from typing import Any, Callable, Dict, List, Set, Tuple
 
-from . import _library, _torch
+from . import _library
+from ._wrap import Undo, find_is_compiling, wrap
 
-Undo = Callable[[], Any]
 _UNNAMED = 8  # how often a tree is searched again for modules that it did not have
 
 
@@ -146,7 +146,7 @@ class ModuleHooks:
     def _hooks(self) -> Tuple[Callable[..., None], Callable[..., None]]:
         calls, trees, remove = _Calls(), self._trees, self.remove
         begin, end = self._library.begin_module, self._library.end_module
-        is_compiling, is_off = _torch._is_compiling(), self._is_off
+        is_compiling, is_off = find_is_compiling(), self._is_off
 
         def before(module: Any, arguments: Any) -> None:
             if is_compiling():
@@ -232,7 +232,7 @@ def _compiles(when_begun: List[Undo]) -> Callable[[], bool]:
 
         return compile
 
-    _torch._wrap(torch, "compile", marked)
+    wrap(torch, "compile", marked)
 
     def compiles() -> bool:
         if begun:

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import List, Optional, Tuple, Type, Union
 
 from . import _library, _torch
+from ._wrap import Undo
 
 
 class Recording(contextlib.ContextDecorator):
@@ -46,7 +47,7 @@ class Recording(contextlib.ContextDecorator):
             os.fsencode(self.output), first, last, ops, shapes, ring_bytes, budget
         )
         self._running = False
-        self._undo: List[_torch.Undo] = []
+        self._undo: List[Undo] = []
 
     def start(self) -> None:
         """Starts the recording. Does nothing if it is already running."""

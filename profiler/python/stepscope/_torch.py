@@ -17,15 +17,12 @@ import functools
 import os
 import sys
 import threading
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List
 
 from . import _library
-
-Undo = Callable[[], Any]
-
-_MARKED = (
-    "_stepscope_marked"  # an attribute of all that is already wrapped, by any copy of this module
-)
+from ._modules import mark_modules
+from ._optimizers import mark_optimizers, mark_scalers
+from ._wrap import Undo, attribute, find_is_compiling, in_phase, wrap
 
 
 def torch_imported() -> None:
@@ -54,13 +51,7 @@ def _mark_torch(library: _library.Library) -> List[Undo]:
         library.marks_python_ranges(1)
         undo.append(lambda: library.marks_python_ranges(0))
     undo += mark_scalers(library) + mark_pauses(library) + mark_runtimes(library)
-    return undo + _mark_modules(library)
-
-
-def _mark_modules(library: _library.Library) -> List[Undo]:
-    from . import _modules  # it uses _wrap() below
-
-    return _modules.mark_modules(library)
+    return undo + mark_modules(library)
 
 
 # --- loaders -------------------------------------------------------------------------------------
@@ -68,13 +59,13 @@ def _mark_modules(library: _library.Library) -> List[Undo]:
 
 def mark_loaders(library: _library.Library) -> List[Undo]:
     """Marks each wait of a DataLoader's iterator as a wait for input."""
-    iterator = _attribute("torch.utils.data.dataloader", "_BaseDataLoaderIter")
+    iterator = attribute("torch.utils.data.dataloader", "_BaseDataLoaderIter")
     if iterator is None:
         return []
 
     # Does the same as _marks.wait(), but without its extra calls: time before begin() and after
     # end() is time that the program waits and that is not counted.
-    with_workers = _attribute(iterator.__module__, "_MultiProcessingDataLoaderIter") or ()
+    with_workers = attribute(iterator.__module__, "_MultiProcessingDataLoaderIter") or ()
     begin, end_batch, end_epoch = library.begin_input, library.end_input, library.end_of_input
     comes_from = library.batch_comes_from
 
@@ -101,7 +92,7 @@ def mark_loaders(library: _library.Library) -> List[Undo]:
 
         return __next__
 
-    return _wrap(iterator, "__next__", marked)
+    return wrap(iterator, "__next__", marked)
 
 
 def _awaited_worker(iterator: Any) -> int:
@@ -167,25 +158,6 @@ def _is_of_trainer() -> bool:
     return False
 
 
-def _in_phase(
-    function: Callable[..., Any],
-    begin: Callable[[bytes], _library.Phase],
-    end: Callable[[_library.Phase], None],
-    name: bytes = b"",
-) -> Callable[..., Any]:
-    """Wraps a function so that each call is a phase."""
-
-    @functools.wraps(function)
-    def phase(*arguments: Any, **named: Any) -> Any:
-        begun = begin(name)
-        try:
-            return function(*arguments, **named)
-        finally:
-            end(begun)
-
-    return phase
-
-
 # --- backward ------------------------------------------------------------------------------------
 
 
@@ -195,9 +167,9 @@ def mark_backward(library: _library.Library) -> List[Undo]:
     autograd = sys.modules.get("torch.autograd")
 
     def marked(backward: Callable[..., Any]) -> Callable[..., Any]:
-        return _in_phase(backward, library.begin_backward, library.end_backward)
+        return in_phase(backward, library.begin_backward, library.end_backward)
 
-    return _wrap(autograd, "backward", marked) if autograd is not None else []
+    return wrap(autograd, "backward", marked) if autograd is not None else []
 
 
 # --- pauses --------------------------------------------------------------------------------------
@@ -217,11 +189,11 @@ def _mark_modes(library: _library.Library) -> List[Undo]:
     """Marks each change of a model's mode by eval() or train() as an instant. Both call themselves
     for each submodule, and trainers call them before each step: only the outermost call counts, and
     only if the mode changes."""
-    module = _attribute("torch.nn.modules.module", "Module")
+    module = attribute("torch.nn.modules.module", "Module")
     if module is None:
         return []
     depth = _Depth()
-    is_compiling = _is_compiling()
+    is_compiling = find_is_compiling()
 
     def marked(train: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(train)
@@ -240,12 +212,12 @@ def _mark_modes(library: _library.Library) -> List[Undo]:
 
         return mode
 
-    return _wrap(module, "train", marked)
+    return wrap(module, "train", marked)
 
 
 def _mark_saves(library: _library.Library) -> List[Undo]:
     def marked(save: Callable[..., Any]) -> Callable[..., Any]:
-        return _in_phase(save, library.begin_scope, library.end_scope, b"torch.save")
+        return in_phase(save, library.begin_scope, library.end_scope, b"torch.save")
 
     functions = [
         ("torch", "save"),
@@ -257,7 +229,7 @@ def _mark_saves(library: _library.Library) -> List[Undo]:
         undo
         for module, name in functions
         if module in sys.modules
-        for undo in _wrap(sys.modules[module], name, marked)
+        for undo in wrap(sys.modules[module], name, marked)
     ]
 
 
@@ -277,13 +249,13 @@ def mark_runtimes(library: _library.Library) -> List[Undo]:
     ops."""
 
     def marked(run: Callable[..., Any]) -> Callable[..., Any]:
-        return _in_phase(run, library.begin_scope, library.end_scope, b"onnxruntime::run")
+        return in_phase(run, library.begin_scope, library.end_scope, b"onnxruntime::run")
 
-    session = _attribute(_ONNX_RUNTIME, "Session")
+    session = attribute(_ONNX_RUNTIME, "Session")
     if session is None:
         return []
     functions = ("run", "run_with_ort_values", "run_with_iobinding")
-    return [undo for name in functions for undo in _wrap(session, name, marked)]
+    return [undo for name in functions for undo in wrap(session, name, marked)]
 
 
 def _onnxruntime_imported() -> None:
@@ -297,207 +269,3 @@ LATER_IMPORTS: Dict[str, Callable[[], None]] = {
     "safetensors.torch": _safetensors_imported,
     _ONNX_RUNTIME: _onnxruntime_imported,
 }
-
-
-# --- optimizers ----------------------------------------------------------------------------------
-
-
-def mark_optimizers(library: _library.Library) -> List[Undo]:
-    """Marks each step of a torch.optim.Optimizer, including the program's own classes, as an
-    optimizer step, without the closure that it calls; and each zero_grad()."""
-    optimizer = _attribute("torch.optim.optimizer", "Optimizer")
-    if optimizer is None:
-        return []
-    module = sys.modules[optimizer.__module__]
-    if hasattr(module, "register_optimizer_step_pre_hook"):
-        steps = _hook_steps(library, module, optimizer)
-    else:  # before torch 2.0
-        steps = _wrap_steps(library, optimizer)
-    return steps + _mark_zero_grad(library, optimizer)
-
-
-class _OpenSteps(threading.local):
-    """The optimizer steps that a thread has begun and not ended, innermost last."""
-
-    def __init__(self) -> None:
-        self.begun: List[Tuple[int, _library.Phase]] = []
-
-
-def _hook_steps(library: _library.Library, module: Any, optimizer_class: Any) -> List[Undo]:
-    if getattr(optimizer_class, _MARKED, False):
-        return []
-    open_steps = _OpenSteps()
-    is_compiling = _is_compiling()
-
-    def end_abandoned(begun: List[Tuple[int, _library.Phase]], optimizer: Any) -> None:
-        # An earlier step of this optimizer raised, so no hook reported its end. Those still open
-        # are not optimizer steps.
-        while any(one == id(optimizer) for one, _ in begun):
-            library.end_scope(begun.pop()[1])
-
-    # torch.compile traces hooks and would have to break its graph at a foreign function.
-    def before(optimizer: Any, arguments: Any, named: Any) -> Any:
-        if is_compiling():
-            return None
-        begun = open_steps.begun
-        if begun:
-            end_abandoned(begun, optimizer)
-        begun.append((id(optimizer), _begin_step(library, optimizer)))
-        return _with_marked_closure(library, arguments, named)
-
-    def after(optimizer: Any, arguments: Any, named: Any) -> None:
-        if is_compiling():
-            return
-        begun = open_steps.begun
-        while any(one == id(optimizer) for one, _ in begun):
-            one, phase = begun.pop()
-            end = library.end_optimizer if one == id(optimizer) else library.end_scope
-            end(phase)
-
-    setattr(optimizer_class, _MARKED, True)
-    hooks = [
-        module.register_optimizer_step_pre_hook(before),
-        module.register_optimizer_step_post_hook(after),
-    ]
-    return [hook.remove for hook in hooks] + [lambda: delattr(optimizer_class, _MARKED)]
-
-
-def _wrap_steps(library: _library.Library, optimizer_class: Any) -> List[Undo]:
-    """torch 1.13 has no hooks, so step() is wrapped in each class in which PyTorch has wrapped it,
-    or wraps it later, when the first object of the class is created."""
-
-    def marked(step: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(step)
-        def phase(*arguments: Any, **named: Any) -> Any:
-            begun = _begin_step(library, arguments[0])
-            try:
-                closure = _with_marked_closure(library, arguments, named)
-                arguments, named = closure or (arguments, named)
-                return step(*arguments, **named)
-            finally:
-                library.end_optimizer(begun)
-
-        return phase
-
-    undo: List[Undo] = []
-
-    def marking(wrap_for_profile: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(wrap_for_profile)
-        def wrapping(self: Any) -> None:
-            wrap_for_profile(self)
-            undo.extend(_wrap(type(self), "step", marked))
-
-        return wrapping
-
-    for known in _with_subclasses(optimizer_class):
-        if "step" in vars(known) and getattr(known.step, "hooked", False):
-            undo.extend(_wrap(known, "step", marked))
-    undo.extend(_wrap(optimizer_class, "_hook_for_profile", marking))
-
-    def undo_all() -> None:
-        for one in undo:
-            one()
-
-    return [undo_all] if undo else []
-
-
-def _begin_step(library: _library.Library, optimizer: Any) -> _library.Phase:
-    return library.begin_optimizer(type(optimizer).__name__.encode("utf-8", "replace"))
-
-
-def _with_marked_closure(
-    library: _library.Library, arguments: Any, named: Any
-) -> Optional[Tuple[Any, Any]]:
-    """The arguments of step(self, closure) with a closure whose calls are marked. None:
-    unchanged."""
-    positional = len(arguments) > 1
-    closure = arguments[1] if positional else named.get("closure")
-    if not callable(closure) or getattr(closure, _MARKED, False):
-        return None
-
-    marked = _in_phase(closure, library.begin_closure, library.end_closure)
-    setattr(marked, _MARKED, True)
-    if positional:
-        return (arguments[0], marked, *arguments[2:]), named
-    return arguments, {**named, "closure": marked}
-
-
-def mark_scalers(library: _library.Library) -> List[Undo]:
-    """Marks the steps of a GradScaler. It skips the step of its optimizer if a gradient overflowed,
-    but the loop's step still counts."""
-
-    def marked(step: Callable[..., Any]) -> Callable[..., Any]:
-        return _in_phase(step, library.begin_optimizer, library.end_optimizer, b"GradScaler")
-
-    undo: List[Undo] = []
-    for module in (
-        "torch.amp.grad_scaler",
-        "torch.cuda.amp.grad_scaler",
-    ):  # since torch 2.3; before
-        scaler = _attribute(module, "GradScaler")
-        if scaler is not None and "step" in vars(scaler):
-            undo += _wrap(scaler, "step", marked)
-    return undo
-
-
-def _mark_zero_grad(library: _library.Library, optimizer_class: Any) -> List[Undo]:
-    is_compiling = _is_compiling()
-    begin, end = library.begin_zero_grad, library.end_zero_grad
-
-    def marked(zero_grad: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(zero_grad)
-        def phase(*arguments: Any, **named: Any) -> Any:
-            if is_compiling():
-                return zero_grad(*arguments, **named)
-            begun = begin(b"")
-            try:
-                return zero_grad(*arguments, **named)
-            finally:
-                end(begun)
-
-        return phase
-
-    return _wrap(optimizer_class, "zero_grad", marked)
-
-
-def _is_compiling() -> Callable[[], bool]:
-    compiler = sys.modules.get("torch.compiler")
-    for name in ("is_dynamo_compiling", "is_compiling"):
-        if hasattr(compiler, name):
-            return getattr(compiler, name)
-    return lambda: False
-
-
-def _with_subclasses(root: Any) -> List[Any]:
-    return [root] + [cls for child in root.__subclasses__() for cls in _with_subclasses(child)]
-
-
-# --- wrapping ------------------------------------------------------------------------------------
-
-
-def _attribute(module: str, name: str) -> Any:
-    return getattr(sys.modules.get(module), name, None)
-
-
-def _wrap(
-    owner: Any, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]
-) -> List[Undo]:
-    """Replaces a function of a class or module by wrapper(function), unless it is already
-    wrapped."""
-    original = getattr(owner, name, None)
-    if original is None or getattr(original, _MARKED, False):
-        return []
-    inherited = name not in vars(owner)
-    wrapped = wrapper(original)
-    setattr(wrapped, _MARKED, True)
-    setattr(owner, name, wrapped)
-
-    def unwrap() -> None:
-        if vars(owner).get(name) is not wrapped:  # somebody has wrapped ours: it must stay
-            return
-        if inherited:
-            delattr(owner, name)
-        else:
-            setattr(owner, name, original)
-
-    return [unwrap]

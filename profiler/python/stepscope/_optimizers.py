@@ -1,0 +1,173 @@
+"""Marks the steps of optimizers: torch.optim's, the program's own, and those of GradScaler."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from typing import Any, Callable, List, Optional, Tuple
+
+from . import _library
+from ._wrap import MARKED, Undo, attribute, find_is_compiling, in_phase, wrap
+
+
+def mark_optimizers(library: _library.Library) -> List[Undo]:
+    """Marks each step of a torch.optim.Optimizer, including the program's own classes, as an
+    optimizer step, without the closure that it calls; and each zero_grad()."""
+    optimizer = attribute("torch.optim.optimizer", "Optimizer")
+    if optimizer is None:
+        return []
+    module = sys.modules[optimizer.__module__]
+    if hasattr(module, "register_optimizer_step_pre_hook"):
+        steps = _hook_steps(library, module, optimizer)
+    else:  # before torch 2.0
+        steps = _wrap_steps(library, optimizer)
+    return steps + _mark_zero_grad(library, optimizer)
+
+
+class _OpenSteps(threading.local):
+    """The optimizer steps that a thread has begun and not ended, innermost last."""
+
+    def __init__(self) -> None:
+        self.begun: List[Tuple[int, _library.Phase]] = []
+
+
+def _hook_steps(library: _library.Library, module: Any, optimizer_class: Any) -> List[Undo]:
+    if getattr(optimizer_class, MARKED, False):
+        return []
+    open_steps = _OpenSteps()
+    is_compiling = find_is_compiling()
+
+    def end_abandoned(begun: List[Tuple[int, _library.Phase]], optimizer: Any) -> None:
+        # An earlier step of this optimizer raised, so no hook reported its end. Those still open
+        # are not optimizer steps.
+        while any(one == id(optimizer) for one, _ in begun):
+            library.end_scope(begun.pop()[1])
+
+    # torch.compile traces hooks and would have to break its graph at a foreign function.
+    def before(optimizer: Any, arguments: Any, named: Any) -> Any:
+        if is_compiling():
+            return None
+        begun = open_steps.begun
+        if begun:
+            end_abandoned(begun, optimizer)
+        begun.append((id(optimizer), _begin_step(library, optimizer)))
+        return _with_marked_closure(library, arguments, named)
+
+    def after(optimizer: Any, arguments: Any, named: Any) -> None:
+        if is_compiling():
+            return
+        begun = open_steps.begun
+        while any(one == id(optimizer) for one, _ in begun):
+            one, phase = begun.pop()
+            end = library.end_optimizer if one == id(optimizer) else library.end_scope
+            end(phase)
+
+    setattr(optimizer_class, MARKED, True)
+    hooks = [
+        module.register_optimizer_step_pre_hook(before),
+        module.register_optimizer_step_post_hook(after),
+    ]
+    return [hook.remove for hook in hooks] + [lambda: delattr(optimizer_class, MARKED)]
+
+
+def _wrap_steps(library: _library.Library, optimizer_class: Any) -> List[Undo]:
+    """torch 1.13 has no hooks, so step() is wrapped in each class in which PyTorch has wrapped it,
+    or wraps it later, when the first object of the class is created."""
+
+    def marked(step: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(step)
+        def phase(*arguments: Any, **named: Any) -> Any:
+            begun = _begin_step(library, arguments[0])
+            try:
+                closure = _with_marked_closure(library, arguments, named)
+                arguments, named = closure or (arguments, named)
+                return step(*arguments, **named)
+            finally:
+                library.end_optimizer(begun)
+
+        return phase
+
+    undo: List[Undo] = []
+
+    def marking(wrap_for_profile: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(wrap_for_profile)
+        def wrapping(self: Any) -> None:
+            wrap_for_profile(self)
+            undo.extend(wrap(type(self), "step", marked))
+
+        return wrapping
+
+    for known in _with_subclasses(optimizer_class):
+        if "step" in vars(known) and getattr(known.step, "hooked", False):
+            undo.extend(wrap(known, "step", marked))
+    undo.extend(wrap(optimizer_class, "_hook_for_profile", marking))
+
+    def undo_all() -> None:
+        for one in undo:
+            one()
+
+    return [undo_all] if undo else []
+
+
+def _begin_step(library: _library.Library, optimizer: Any) -> _library.Phase:
+    return library.begin_optimizer(type(optimizer).__name__.encode("utf-8", "replace"))
+
+
+def _with_marked_closure(
+    library: _library.Library, arguments: Any, named: Any
+) -> Optional[Tuple[Any, Any]]:
+    """The arguments of step(self, closure) with a closure whose calls are marked. None:
+    unchanged."""
+    positional = len(arguments) > 1
+    closure = arguments[1] if positional else named.get("closure")
+    if not callable(closure) or getattr(closure, MARKED, False):
+        return None
+
+    marked = in_phase(closure, library.begin_closure, library.end_closure)
+    setattr(marked, MARKED, True)
+    if positional:
+        return (arguments[0], marked, *arguments[2:]), named
+    return arguments, {**named, "closure": marked}
+
+
+def mark_scalers(library: _library.Library) -> List[Undo]:
+    """Marks the steps of a GradScaler. It skips the step of its optimizer if a gradient overflowed,
+    but the loop's step still counts."""
+
+    def marked(step: Callable[..., Any]) -> Callable[..., Any]:
+        return in_phase(step, library.begin_optimizer, library.end_optimizer, b"GradScaler")
+
+    undo: List[Undo] = []
+    for module in (
+        "torch.amp.grad_scaler",
+        "torch.cuda.amp.grad_scaler",
+    ):  # since torch 2.3; before
+        scaler = attribute(module, "GradScaler")
+        if scaler is not None and "step" in vars(scaler):
+            undo += wrap(scaler, "step", marked)
+    return undo
+
+
+def _mark_zero_grad(library: _library.Library, optimizer_class: Any) -> List[Undo]:
+    is_compiling = find_is_compiling()
+    begin, end = library.begin_zero_grad, library.end_zero_grad
+
+    def marked(zero_grad: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(zero_grad)
+        def phase(*arguments: Any, **named: Any) -> Any:
+            if is_compiling():
+                return zero_grad(*arguments, **named)
+            begun = begin(b"")
+            try:
+                return zero_grad(*arguments, **named)
+            finally:
+                end(begun)
+
+        return phase
+
+    return wrap(optimizer_class, "zero_grad", marked)
+
+
+def _with_subclasses(root: Any) -> List[Any]:
+    return [root] + [cls for child in root.__subclasses__() for cls in _with_subclasses(child)]
