@@ -8,7 +8,9 @@
 # page.html is also the frame of fleet's page (fleet/stepscope_fleet/page.py).
 # The page's Content-Security-Policy names the SHA-256 of each script and style: no other can run.
 
-set(MODULES dom text address data categories charts table timeline stepgraph overview input ops tensors memory stacks flame source code modules steps ranks compare live sweep main)
+cmake_minimum_required(VERSION 3.25)
+
+set(MODULES dom text address data categories charts table timeline stepgraph run overview input ops tensors memory stacks flame source code modules steps ranks compare live sweep main)
 
 # The base64 of 64 hexadecimal digits, into `result`.
 function(base64_of_hash hex result)
@@ -32,6 +34,14 @@ function(source_of_hash text result)
   base64_of_hash(${hex} hash)
   set(${result} "'sha256-${hash}'" PARENT_SCOPE)
 endfunction()
+
+file(GLOB present RELATIVE "${PAGE}" "${PAGE}/*.js")
+foreach(file IN LISTS present)
+  get_filename_component(module "${file}" NAME_WE)
+  if(NOT module IN_LIST MODULES)
+    message(FATAL_ERROR "${PAGE}/${file}: not in MODULES (${CMAKE_CURRENT_LIST_FILE}), so the page would lack it")
+  endif()
+endforeach()
 
 set(script "\n")
 foreach(module IN LISTS MODULES)

@@ -1,12 +1,13 @@
 // The first page: what bounds the run, the confidence, where the step time goes, what would help.
 import {addressOf} from "./address.js";
 import {bar, CATEGORIES, present, SEGMENTS, swatch} from "./categories.js";
-import {analysis, figure, inLoopUnits, linkToStep, loop, loopData, lost, pictures, run, stepsInGroup, trains} from "./data.js";
+import {analysis, figure, inLoopUnits, linkToStep, loop, loopData, pictures, run, trains} from "./data.js";
 import {absent, capital, evidence, facts, h, scrolled, section, sentence} from "./dom.js";
 import {paddingLine} from "./input.js";
 import {ranksPart} from "./ranks.js";
+import {runPart} from "./run.js";
 import {stepGraph} from "./stepgraph.js";
-import {bytes, count, percent, plural, time, times} from "./text.js";
+import {count, percent, plural, time, times} from "./text.js";
 
 const NO_STEPS = "No step was found";
 
@@ -403,90 +404,4 @@ function placementPart() {
       "Where the work ran",
       rows.length > 0 ? facts(rows) : absent("No op was recorded, and no device was seen."),
       devices.length === 0 && absent("No GPU was seen."));
-}
-
-function sourceText({root, commit, dirty}) {
-  const state = dirty === null ? ", unknown whether modified" : dirty ? ", modified" : "";
-  return [
-    commit === null ? "no commit" : h("code", {title: commit}, commit.slice(0, 7)), state, " in ",
-    h("code", null, root)
-  ];
-}
-
-function versionsText({torch_version, python_version, numpy_version}) {
-  return [
-    torch_version && `libtorch ${torch_version}`, python_version && `Python ${python_version}`,
-    numpy_version && `NumPy ${numpy_version}`
-  ].filter(Boolean)
-      .join(", ");
-}
-
-function runPart() {
-  const {command, working_folder, git, hosts, cpu_count, processes, being_recorded} = analysis.run;
-  const variables = Object.entries(analysis.run.environment);
-  const versions = versionsText(analysis.run);
-  const growing = processes.filter((process) => process.rss_growth_per_step > 0);
-  return section(
-      "The run", facts([
-        command && ["Command", h("code", null, command)],
-        working_folder && ["In", h("code", null, working_folder)],
-        git && ["Source", ...sourceText(git)],
-        run.imported_from && ["Imported from", run.imported_from],
-        ["Recorded for", figure("run.duration_ns", "time"), being_recorded && ", still going"],
-        run.wall_start_unix_ns > 0 &&
-            [
-              "Started",
-              new Date(run.wall_start_unix_ns / 1e6).toISOString().replace("T", " ").slice(0, 19) +
-                  " UTC"
-            ],
-        versions && ["Versions", versions],
-        variables.length > 0 &&
-            [
-              "Environment",
-              h("ul", {class: "plain"},
-                variables.map(
-                    ([name, value]) => h("li", null, h("code", null, `${name}=${value}`))))
-            ],
-        hosts.length > 0 &&
-            ["Host", hosts.join(", "), cpu_count && ` (${plural(cpu_count, "core")})`],
-        ["Ops recorded", figure("run.ops", "count")],
-        loop().steps.marker &&
-            [
-              inLoopUnits("Steps found by"), markerText(loop().steps.marker),
-              loop().steps.batches_per_step > 1 &&
-                  `; ${loop().steps.batches_per_step} batches a step`,
-              stepsInGroup() > 1 && `; the page shows means of ${stepsInGroup()} neighbours`
-            ],
-        ["Processes", h("ul", {class: "plain"}, processes.map(processText))],
-        ["Lost", lossText()],
-      ]),
-      growing.length > 0 &&
-          h("p", {class: "small"}, h("a", {href: "#memory"}, "Memory over time")));
-}
-
-function markerText(marker) {
-  return {
-    user: "the program's own mark",
-    loader: "the loader",
-    optimizer: "the optimizer",
-    closure: "the optimizer's closure",
-    inferred: "repeating ops (inferred)"
-  }[marker] ??
-      marker;
-}
-
-function processText(process) {
-  const parts = [`${process.name} (pid ${process.pid})`];
-  if (process.rank !== null) parts.push(`rank ${process.rank}`);
-  if (process.exit !== null) parts.push(`ended with ${process.exit}`);
-  if (process.died?.signal)
-    parts.push(`killed by ${process.died.how}`);
-  else if (process.died !== null && process.exit === null)
-    parts.push("was killed");
-  if (process.rss_bytes !== null) parts.push(`held ${bytes(process.rss_bytes)}`);
-  return h("li", null, parts.join(", "));
-}
-
-function lossText() {
-  return lost.replace(/^lost: /, "").replace(/ lost$/, "");
 }
