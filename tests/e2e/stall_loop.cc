@@ -11,8 +11,9 @@
 //   every20     every 20th batch holds the stalls
 //
 // Prints JSON: {"steps": [[wait_ns, step_ns, wait_cpu_ns], …]}: a step is from one training wait's
-// start to the next's, wait_ns what was waited in it in all, wait_cpu_ns what the thread's CPU
-// clock moved by meanwhile.
+// start to the next's, wait_ns is the sum of its stalls, and wait_cpu_ns is what the thread's CPU
+// clock moved by meanwhile. What the recorder does when a wait begins and ends is part of the step,
+// not of the stall: without a recorder it would not be there.
 #include <stepscope/stepscope.h>
 #include <time.h>
 #include <torch/torch.h>
@@ -61,18 +62,19 @@ void stall(const std::string& kind, nanoseconds time) {
 // The loop's own stopwatch.
 class Stopwatch {
  public:
-  // Runs `get`, which waits; with `begins_step` a step begins where it does.
+  void begin_step() {
+    const auto now = Clock::now();
+    end_step(now);
+    steps_.push_back({now});
+  }
+  // Runs `get`, and counts its time as waited.
   template <typename Get>
-  void wait(bool begins_step, Get get) {
-    const auto begin = Clock::now();
-    if (begins_step) {
-      end_step(begin);
-      steps_.push_back({begin});
-    }
+  void wait(Get get) {
     const std::int64_t cpu_begin_ns = thread_cpu_ns();
+    const auto begin = Clock::now();
     get();
-    steps_.back().wait_cpu_ns += thread_cpu_ns() - cpu_begin_ns;
     steps_.back().wait += Clock::now() - begin;
+    steps_.back().wait_cpu_ns += thread_cpu_ns() - cpu_begin_ns;
   }
   void end_step(Clock::time_point now) {
     if (!steps_.empty()) steps_.back().length = now - steps_.back().begin - steps_.back().paused;
@@ -169,8 +171,9 @@ class Loop {
   void run() {
     for (int step = 0; step < given_.steps; ++step) {
       const bool begins_epoch = given_.kase == "epochs" && step % kEpoch == 0;
-      if (begins_epoch && step > 0) stopwatch_.pause([&] { find_exhausted(); });
-      fetch(true, stalls_at(step) ? stall_ : nanoseconds(0), "training");
+      if (begins_epoch && step > 0) stopwatch_.pause([] { find_exhausted(); });
+      stopwatch_.begin_step();
+      fetch(stalls_at(step) ? stall_ : nanoseconds(0), "training");
       train();
       if (given_.kase == "evaluation" && (step + 1) % kEvaluation == 0)
         stopwatch_.pause([&] { evaluate(); });
@@ -194,20 +197,16 @@ class Loop {
     return step % steps_a_stall() == 0;
   }
 
-  void fetch(bool begins_step, nanoseconds time, const char* loader) {
-    stopwatch_.wait(begins_step, [&] {
-      const stepscope::InputWait wait(loader);
-      stall(given_.kind, time);
-    });
+  void fetch(nanoseconds time, const char* loader) {
+    const stepscope::InputWait wait(loader);
+    stopwatch_.wait([&] { stall(given_.kind, time); });
   }
 
   // The end of an epoch: the wait that finds no batch any more. It begins no step; the last one
   // ends there.
-  void find_exhausted() {
-    stopwatch_.wait(false, [&] {
-      stepscope::InputWait wait("training");
-      wait.exhausted();
-    });
+  static void find_exhausted() {
+    stepscope::InputWait wait("training");
+    wait.exhausted();
   }
 
   void train() {
@@ -218,7 +217,7 @@ class Loop {
 
   void evaluate() {
     for (int i = 0; i < kHeldOut; ++i) {
-      fetch(false, stall_, "held out");
+      fetch(stall_, "held out");
       training_.evaluate(batch_);
     }
   }
