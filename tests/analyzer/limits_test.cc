@@ -53,7 +53,7 @@ struct Walk {
 
 TEST(Nesting, IsWhatALookAtEachInstantFinds) {
   std::mt19937 random(11);
-  const auto pick = [&](int below) { return static_cast<std::int64_t>(random() % below); };
+  const auto pick = [&](unsigned below) { return static_cast<std::int64_t>(random() % below); };
   for (int round = 0; round < 2000; ++round) {
     Ranges items;
     for (std::int64_t i = pick(12); i >= 0; --i) {
