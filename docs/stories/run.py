@@ -54,6 +54,8 @@ QUICK = [
     (re.compile(r"--calls \d+"), "--calls 5"),
     (re.compile(r"=(\d+)\.\.(\d+)\*\d+\b"), r"=\1,\2"),
     (re.compile(r"=(\d+)(?:,\d+)+,(\d+)\b"), r"=\1,\2"),
+    (re.compile(r"length=(\d+),\d+\b"), r"length=\1"),
+    (re.compile(r"--sentences 2048\b"), "--sentences 256"),
 ]
 COMMAND = re.compile(r"^\$ (?:.*\\\n)*.*$", re.M)
 
