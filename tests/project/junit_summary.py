@@ -3,9 +3,10 @@
 
 usage: junit_summary.py [--row] SUITES.tsv
 
-A line of SUITES.tsv is one suite: name, seconds, exit code, JUnit file, separated by tabs. Without
-options prints the table of all suites and, as the last line, "N passed, N failed, N skipped"; exits
-with 1 when anything failed or nothing passed. With --row prints the last suite's counts alone.
+A line of SUITES.tsv is one suite: name, seconds, exit code, JUnit file, separated by tabs. The exit
+code of a suite that was left out for lack of time is "-". Without options prints the table of all
+suites and, as the last line, "N passed, N failed, N skipped", and how many suites were left out;
+exits with 1 when anything failed or nothing passed. With --row prints the last suite's counts alone.
 """
 
 import dataclasses
@@ -22,9 +23,13 @@ class Suite:
     failed: int = 0
     skipped: int = 0
     note: str = ""
+    left_out: int = 0  # suites
 
     def counts(self) -> str:
-        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+        text = f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+        if self.left_out:
+            text += f"; suites left out for lack of time: {self.left_out}"
+        return text
 
 
 def outcome(case: ElementTree.Element) -> str:
@@ -41,6 +46,9 @@ def outcome(case: ElementTree.Element) -> str:
 def read_suite(line: str) -> Suite:
     name, seconds, code, junit = line.rstrip("\n").split("\t")
     suite = Suite(name, int(seconds))
+    if code == "-":
+        suite.left_out, suite.note = 1, "left out"
+        return suite
     try:
         cases = list(ElementTree.parse(junit).iter("testcase"))
     except (OSError, ElementTree.ParseError):
@@ -77,6 +85,9 @@ def main(arguments: list[str]) -> int:
     lines = pathlib.Path(arguments[-1]).read_text().splitlines()
     if last_only:
         suite = read_suite(lines[-1])
+        if suite.left_out:
+            print("left out for lack of time")
+            return 0
         print(f"{suite.counts()} in {suite.seconds} s {suite.note}".rstrip())
         return 0
     suites = [read_suite(line) for line in lines]
@@ -85,6 +96,7 @@ def main(arguments: list[str]) -> int:
         total.passed += suite.passed
         total.failed += suite.failed
         total.skipped += suite.skipped
+        total.left_out += suite.left_out
     print(table(suites), total.counts(), sep="\n\n")
     return 0 if total.failed == 0 and total.passed > 0 else 1
 

@@ -75,3 +75,14 @@ def test_a_bad_exit_code_after_passing_tests_is_a_failure(tmp_path, capsys):
 def test_no_test_at_all_is_a_failure(tmp_path, capsys):
     code, lines = summary(tmp_path, capsys, ("<testsuite/>", 0))
     assert (code, lines[-1]) == (1, "0 passed, 1 failed, 0 skipped")
+
+
+def test_a_suite_that_was_left_out_is_said_and_fails_nothing(tmp_path, capsys):
+    code, lines = summary(tmp_path, capsys, (GOOD, 0), (None, "-"))
+    assert (code, lines[-1]) == (
+        0,
+        "1 passed, 0 failed, 0 skipped; suites left out for lack of time: 1",
+    )
+    assert "left out" in lines[2]
+    code, lines = summary(tmp_path, capsys, (None, "-"))
+    assert code == 1, "a run that tests nothing is no success"
