@@ -4,12 +4,12 @@
 usage: bench/overhead/run.py [--build build/release] [--rounds 15] [-o FILE.json]
 
 Build with -DSTEPSCOPE_BENCH=ON; run with a Python that has torch, and traceml-ai and py-spy to
-compare them too. Each round runs every profiler once, in an order that rotates from round to round,
-so that none always goes first. The slowdown is the median over rounds of the ratio of the median
-step time to that of the same round without a profiler. Figures are meaningful only on an idle
-machine, so the load average is recorded. Other load on the machine only ever adds time, so the fast
-steps are compared too. The row "none, again" is a second run without a profiler: smaller
-differences than its own are noise.
+compare them too. Each round runs every profiler once, in an order of its own: a program that follows
+one that has written a large file is slower, and none must always be that program. The slowdown is
+the median over rounds of the ratio of the median step time to that of the same round without a
+profiler. Figures are meaningful only on an idle machine, so the load average is recorded. Other load
+on the machine only ever adds time, so the fast steps are compared too. The row "none, again" is a
+second run without a profiler: smaller differences than its own are noise.
 
   slowdown   of the median step, in percent; the median over rounds
   all        the same for all steps together, which is how recording within a budget is judged
@@ -28,6 +28,7 @@ import json
 import os
 import pathlib
 import platform
+import random
 import shutil
 import statistics
 import subprocess
@@ -150,8 +151,9 @@ def run_rounds(language, model, build, rounds, steps):
     says why."""
     running = [profiler for profiler in profilers(build) if language in profiler.languages]
     taken = {profiler.name: [] for profiler in running}
-    for turn in range(rounds):
-        for profiler in running[turn % len(running) :] + running[: turn % len(running)]:
+    shuffle = random.Random(1).sample
+    for _ in range(rounds):
+        for profiler in shuffle(running, len(running)):
             try:
                 taken[profiler.name].append(measure(profiler, language, build, model, steps))
             except RuntimeError as error:
