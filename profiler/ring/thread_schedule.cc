@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <system_error>
 #include <utility>
 
@@ -24,6 +25,9 @@ class KeptErrno {
  private:
   const int kept_;
 };
+
+// The kernel adds a thread's time to its schedstat at each tick, at least every 10 ms (HZ=100).
+constexpr std::int64_t kMostBehindNs = 10'000'000;
 
 // A few are enough: a program that closes every descriptor does so once, when it becomes a daemon.
 constexpr int kMostOpenings = 3;
@@ -86,16 +90,16 @@ bool ScheduleFile::is_ours() const {
   return fd_ >= 0 && fstat(fd_, &file) == 0 && file.st_dev == device_ && file.st_ino == inode_;
 }
 
-std::optional<ScheduleTimes> ScheduleFile::read() {
+std::optional<ScheduleTimes> ScheduleFile::read(std::optional<std::int64_t> cpu_ns) {
   const KeptErrno kept;
-  if (!is_ours()) {
-    fd_ = -1;  // closed by the program, which may have reused the number
-    return std::nullopt;
-  }
   char text[96];
   const ssize_t length = pread(fd_, text, sizeof(text), 0);
-  if (length <= 0) return std::nullopt;
-  return parse_schedstat({text, static_cast<std::size_t>(length)});
+  std::optional<ScheduleTimes> times;
+  if (length > 0) times = parse_schedstat({text, static_cast<std::size_t>(length)});
+  if (times && cpu_ns && std::abs(*cpu_ns - times->run_ns) <= kMostBehindNs) return times;
+  if (is_ours()) return times;
+  fd_ = -1;  // closed by the program, which may have reused the number
+  return std::nullopt;
 }
 
 void ScheduleFile::close() {
@@ -104,9 +108,9 @@ void ScheduleFile::close() {
   fd_ = -1;
 }
 
-std::optional<ScheduleTimes> ThreadSchedule::read() {
+std::optional<ScheduleTimes> ThreadSchedule::read(std::int64_t cpu_ns) {
   if (file_.is_open()) {
-    if (const auto times = file_.read()) return times;
+    if (const auto times = file_.read(cpu_ns)) return times;
   }
   if (++openings_ <= kMostOpenings && file_.open(path_)) {
     if (const auto times = file_.read()) return times;
@@ -127,7 +131,7 @@ std::optional<ThreadSchedule::Stretch> ThreadSchedule::mark(Ticks now, std::int6
   if (!from_) from_ = before;
   if (!has_room) return std::nullopt;
 
-  const std::optional<ScheduleTimes> times = read();
+  const std::optional<ScheduleTimes> times = read(cpu_ns);
   const Mark from = *std::exchange(from_, std::nullopt);
   const std::int64_t off_before = std::exchange(off_core_ns_, 0);
   if (!times) return std::nullopt;

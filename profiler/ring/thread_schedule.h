@@ -23,8 +23,9 @@ struct ScheduleTimes {
 STEPSCOPE_INTERNAL std::optional<ScheduleTimes> parse_schedstat(std::string_view text);
 
 // A schedstat file that is kept open: a reading is one pread(), which takes half a microsecond. The
-// program may close any descriptor and reuse its number for a file of its own, so the file's
-// identity is checked before it is read or closed.
+// program may close any descriptor and reuse its number for a file of its own. So a reading is
+// believed only if it says what the thread's CPU clock says, or if the file is still the one that
+// was opened; and no other file is closed.
 //
 // Thread safety: none. Never throws.
 class STEPSCOPE_INTERNAL ScheduleFile {
@@ -37,8 +38,9 @@ class STEPSCOPE_INTERNAL ScheduleFile {
   // False when it cannot be opened.
   bool open(const char* path);
   [[nodiscard]] bool is_open() const { return fd_ >= 0; }
-  // Returns nothing if the descriptor is no longer our file, or if the thread has ended.
-  std::optional<ScheduleTimes> read();
+  // Returns nothing if the descriptor is no longer our file, or if the thread has ended. `cpu_ns`,
+  // what the thread's CPU clock reads, saves the system call that checks the file.
+  std::optional<ScheduleTimes> read(std::optional<std::int64_t> cpu_ns = std::nullopt);
   void close();
 
  private:
@@ -87,7 +89,7 @@ class STEPSCOPE_INTERNAL ThreadSchedule {
     std::int64_t wall_ns = 0;
     std::int64_t cpu_ns = 0;
   };
-  std::optional<ScheduleTimes> read();
+  std::optional<ScheduleTimes> read(std::int64_t cpu_ns);
 
   const char* path_;
   ScheduleFile file_;

@@ -127,6 +127,21 @@ TEST_F(ThreadScheduleTest, ADescriptorThatTheProgramTookIsLeftAlone) {
   close(zero);
 }
 
+TEST_F(ThreadScheduleTest, NumbersOfAnotherFileAreNotBelieved) {
+  ScheduleFile file;
+  ASSERT_TRUE(file.open(path_.c_str()));
+  EXPECT_TRUE(file.read(1000)) << "what the CPU clock says";
+  EXPECT_TRUE(file.read(77'000 * kMs)) << "the clock says something else, but it is our file";
+  const std::string other = path_ + "-other";
+  std::ofstream(other) << "60000000000 7 1\n";  // 60 s
+  const int numbers = open(other.c_str(), O_RDONLY);
+  ASSERT_EQ(dup2(numbers, 512), 512);
+  EXPECT_FALSE(file.read(1000));
+  close(512);
+  close(numbers);
+  std::filesystem::remove(other);
+}
+
 TEST_F(ThreadScheduleTest, ItIsFollowedThroughAClosedDescriptor) {
   begin();
   for (int fd = 3; fd < 1024; ++fd) close(fd);  // as a daemon does
