@@ -4,6 +4,7 @@
 #include <charconv>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "analyzer/serving/lengths.h"
 #include "analyzer/steps/segment_marks.h"
@@ -82,6 +83,23 @@ void take_lengths(RecordedRun& recording) {
 }
 
 void take_modes(RecordedRun& recording) { take_marks(recording, is_mode_mark, recording.modes); }
+
+std::map<WatchedThreadId, ThreadId> recorded_threads(const RecordedRun& recording) {
+  std::map<std::pair<ProcessId, std::int64_t>, ThreadId> ids;  // by process and tid
+  for (const StoredThread& thread : recording.threads)
+    ids[{thread.process, thread.tid}] = thread.id;
+  std::map<ProcessId, std::int64_t> pids;
+  for (const StoredProcess& process : recording.processes) pids[process.id] = process.pid;
+  std::map<WatchedThreadId, ThreadId> recorded;
+  for (const StoredWatchedThread& watched : recording.watched_threads) {
+    const auto pid = pids.find(watched.process);
+    const auto id = ids.find({watched.process, watched.tid});
+    // A process that is not recorded is watched as its parent's.
+    if (id == ids.end() || pid == pids.end() || pid->second != watched.pid) continue;
+    recorded[watched.id] = id->second;
+  }
+  return recorded;
+}
 
 std::vector<Phase> phases_of(const RecordedRun& recording, ThreadId thread) {
   const auto& phases = recording.phases;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -128,6 +129,9 @@ void take_modes(RecordedRun& recording);
 
 // Moves the marks where op recording began and ended from `phases` to `op_switches`.
 void take_op_switches(RecordedRun& recording);
+
+// The watched threads that recorded events themselves, and their ids there.
+std::map<WatchedThreadId, ThreadId> recorded_threads(const RecordedRun& recording);
 
 // The phases of one thread, in order.
 std::vector<Phase> phases_of(const RecordedRun& recording, ThreadId thread);

@@ -141,16 +141,7 @@ Result<NativeSamples> NativeSamples::read(const RecordedRun& recording) {
       samples.period_ > kLongestPeriod) {
     return samples;
   }
-  std::map<std::pair<std::int64_t, std::int64_t>, ThreadId> ids;  // by process and thread
-  std::map<ProcessId, std::int64_t> pids;
-  for (const StoredProcess& process : recording.processes) pids[process.id] = process.pid;
-  for (const StoredThread& thread : recording.threads)
-    ids.emplace(std::pair(pids[thread.process], thread.tid), thread.id);
-  std::map<WatchedThreadId, ThreadId> recorded;
-  for (const StoredWatchedThread& watched : recording.watched_threads) {
-    const auto id = ids.find({watched.pid, watched.tid});
-    if (id != ids.end()) recorded[watched.id] = id->second;
-  }
+  const std::map<WatchedThreadId, ThreadId> recorded = recorded_threads(recording);
   std::map<StringId, std::string> libraries;
   const Status status = recording.for_each_native_sample([&](const NativeSample& sample) {
     const auto thread = recorded.find(sample.thread);

@@ -24,23 +24,17 @@ void put_in_order(std::vector<ThreadStretch>& stretches) {
 
 // Adds what the recorded events show about the watched threads.
 void note_recorded(const RecordedRun& recording, std::vector<WatchedSeries>& threads) {
-  std::map<std::pair<ProcessId, std::int64_t>, ThreadId> ids;
-  for (const StoredThread& thread : recording.threads)
-    ids[{thread.process, thread.tid}] = thread.id;
-  std::map<ProcessId, std::int64_t> pids;
-  for (const StoredProcess& process : recording.processes) pids[process.id] = process.pid;
+  const std::map<WatchedThreadId, ThreadId> recorded = recorded_threads(recording);
   std::set<ThreadId> marked;
   for (const Phase& phase : recording.phases) {
     if (phase.kind != PhaseKind::kScope && phase.kind != PhaseKind::kSampler)
       marked.insert(phase.thread);
   }
   for (WatchedSeries& series : threads) {
-    const StoredWatchedThread& thread = series.thread;
-    const auto pid = pids.find(thread.process);
-    const auto id = ids.find({thread.process, thread.tid});
-    if (id == ids.end() || pid == pids.end() || pid->second != thread.pid) continue;
+    const auto thread = recorded.find(series.thread.id);
+    if (thread == recorded.end()) continue;
     series.recorded = true;
-    series.marked = marked.contains(id->second);
+    series.marked = marked.contains(thread->second);
   }
 }
 
