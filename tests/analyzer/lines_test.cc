@@ -250,7 +250,7 @@ TEST(Lines, ALineThatLeadsByThreeStandardErrorsIsTheTopOne) {
     const unsigned of_first = 36 + run % 10, of_second = 34;  // in a hundred
     for (int i = 0; i < training.steps; ++i) {
       for (int k = 0; k < 4; ++k) {
-        const unsigned drawn = random() % 100;
+        const std::uint64_t drawn = random() % 100;
         training.sample(main, i, (1 + 2 * k) * kMs,
                         drawn < of_first               ? first
                         : drawn < of_first + of_second ? second

@@ -208,7 +208,9 @@ TEST(Segments, OfAnyMarksAreApartFromTheStepsAndFromEachOther) {
         Duration sum{0};
         for (const StepTime& time : step.times) sum += time.exposed;
         EXPECT_EQ(sum, step.dur) << seed;
-        if (i > 0) EXPECT_LE(loop.steps[i - 1].end(), step.start) << seed;
+        if (i > 0) {
+          EXPECT_LE(loop.steps[i - 1].end(), step.start) << seed;
+        }
       }
     }
   }
