@@ -167,10 +167,10 @@ mkdir -p "$OUT"
 rm -f "$OUT"/*.tsv "$OUT"/*.xml "$OUT"/*.log
 suite "libtorch $torch_version: ctest" pypi_torch
 suite "libtorch $torch_version: pytest, browser" pypi_pytest
-suite "libtorch $torch_version: pytest, times" pypi_pytest_alone
 if [ $quick = no ]; then
   suite "AddressSanitizer, UBSan: ctest" asan
 fi
+suite "libtorch $torch_version: pytest, times" pypi_pytest_alone
 suite "the wheel, installed: pytest" wheel
 if [ $quick = no ]; then
   use_debian_torch
