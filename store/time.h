@@ -1,7 +1,7 @@
 // The clock of everything that is stored: integer nanoseconds since the start of the session.
 //
 // SessionTime is a type of its own, so that a reading of another clock (the TSC, CLOCK_MONOTONIC, a
-// trace file's microseconds) does not compile where a SessionTime is expected. TSC ticks become
+// trace file's microseconds) does not compile where a SessionTime is expected. Ticks become
 // SessionTime in one place, profiler/ring/clock.h; importers convert at their own boundary.
 #pragma once
 

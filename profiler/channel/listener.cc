@@ -225,7 +225,7 @@ Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& la
   const ClockShift shift = clock_shift(read_clock_ns(CLOCK_MONOTONIC), arrival.hello.monotonic_ns,
                                        namespace_shift_ns(peer.pid));
   arrival.region.header->monotonic_shift_ns = shift.ns;
-  if (!shift.exact && !kTicksAreTsc) arrival.notice = wrong_clock_notice(peer.pid);
+  if (!shift.exact && !kTicksAreCounter) arrival.notice = wrong_clock_notice(peer.pid);
   Welcome welcome{};
   welcome.magic = kChannelMagic;
   welcome.accepted = 1;

@@ -31,7 +31,7 @@ void RecorderClock::steer() {
 Meta RecorderClock::anchors() const {
   const std::int64_t wall_offset = read_clock_ns(CLOCK_REALTIME) - read_clock_ns(CLOCK_MONOTONIC);
   const std::int64_t start = map_.monotonic_start_ns();
-  return {{"clock", kTicksAreTsc ? "tsc" : "monotonic"},
+  return {{"clock", tick_clock_name()},
           {"wall_start_unix_ns", std::to_string(start + wall_offset)},
           {"monotonic_start_ns", std::to_string(start)}};
 }

@@ -23,20 +23,46 @@ std::uint64_t rate_between(ClockReading a, ClockReading b) {
   return static_cast<std::uint64_t>(std::max(1.0, std::round(ns / ticks * kRateOne)));
 }
 
+std::uint64_t ticks_in_ten_us() {
+#if defined(__x86_64__)
+  if (kTicksAreCounter) return 1 << 15;  // at 3.3 GHz
+#elif defined(__aarch64__)
+  std::uint64_t hz = 0;
+  asm("mrs %0, cntfrq_el0" : "=r"(hz));
+  return hz / 100'000;
+#endif
+  return 10'000;  // ticks are nanoseconds
+}
+
 }  // namespace
 
-bool tsc_is_invariant() {
+bool has_constant_counter() {
 #if defined(__x86_64__)
   unsigned a = 0, b = 0, c = 0, d = 0;
   // AMD64 Architecture Programmer's Manual, Vol. 3, CPUID Fn8000_0007: EDX bit 8 is TscInvariant;
   // Intel documents the same leaf.
   return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & (1U << 8)) != 0;
+#elif defined(__aarch64__)
+  // Arm Architecture Reference Manual, "The Generic Timer": the system counter has one rate, does
+  // not stop in low-power states, and is one for all cores.
+  return true;
 #else
   return false;
 #endif
 }
 
-const bool kTicksAreTsc = tsc_is_invariant();
+const bool kTicksAreCounter = has_constant_counter();
+const std::uint64_t kTicksInTenUs = ticks_in_ten_us();
+
+const char* tick_clock_name() {
+  if (!kTicksAreCounter) return "monotonic";
+#if defined(__aarch64__)
+  return "cntvct";
+#else
+  return "tsc";
+#endif
+}
+
 std::atomic<std::int64_t> monotonic_shift_ns{0};
 
 ClockReading read_clocks() {

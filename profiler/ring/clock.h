@@ -1,7 +1,8 @@
 // The only place where processor ticks become SessionTime.
 //
-// Hooks read the time stamp counter (TSC), which costs a few ns. The recorder converts ticks with a
-// ClockMap, which it keeps aligned with CLOCK_MONOTONIC.
+// Hooks read the processor's counter, which costs a few ns: the time stamp counter (TSC) of x86-64,
+// the virtual count (CNTVCT_EL0) of arm64. The recorder converts ticks with a ClockMap, which it
+// keeps aligned with CLOCK_MONOTONIC.
 #pragma once
 
 #include <time.h>
@@ -31,19 +32,29 @@ inline std::int64_t read_clock_ns(clockid_t clock) {
   return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
-// True if the TSC runs at a constant rate in all power states. If not, or without a TSC, ticks are
-// CLOCK_MONOTONIC nanoseconds. Constant for the life of the process.
-bool tsc_is_invariant();
-STEPSCOPE_INTERNAL extern const bool kTicksAreTsc;
+// True if the processor has a counter that runs at a constant rate in all power states, the same on
+// all cores. If not, ticks are CLOCK_MONOTONIC nanoseconds. Constant for the life of the process.
+bool has_constant_counter();
+STEPSCOPE_INTERNAL extern const bool kTicksAreCounter;
+
+// What ticks are: "tsc", "cntvct" or "monotonic".
+STEPSCOPE_INTERNAL const char* tick_clock_name();
+
+// The ticks in some 10 µs: within a factor of two, because hooks do not know the rate of a TSC.
+STEPSCOPE_INTERNAL extern const std::uint64_t kTicksInTenUs;
 
 // The recorder's CLOCK_MONOTONIC minus this process's. Not 0 if the two are in different time
-// namespaces. Used only if ticks are CLOCK_MONOTONIC; the TSC is the same for both.
+// namespaces. Used only if ticks are CLOCK_MONOTONIC; a counter is the same for both.
 STEPSCOPE_INTERNAL extern std::atomic<std::int64_t> monotonic_shift_ns;
 
 inline Ticks read_ticks() {
 #if defined(__x86_64__)
-  if (kTicksAreTsc) [[likely]]
+  if (kTicksAreCounter) [[likely]]
     return Ticks{__rdtsc()};
+#elif defined(__aarch64__)
+  std::uint64_t count = 0;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(count));
+  return Ticks{count};
 #endif
   return Ticks{static_cast<std::uint64_t>(read_clock_ns(CLOCK_MONOTONIC)) +
                static_cast<std::uint64_t>(monotonic_shift_ns.load(std::memory_order_relaxed))};

@@ -163,9 +163,8 @@ void ThreadRecorder::begin_stretch_at_mark(Ticks now, PhaseKind kind, bool begin
 // A scope may begin where another has just ended; the clock that was read then is good enough. Not
 // for a wait for input, which may itself be that short and is judged by how busy it was.
 std::int64_t ThreadRecorder::cpu_clock_at_begin(PhaseKind kind, Ticks now) {
-  constexpr std::uint64_t kJustNow = 1 << 15;  // ticks: some 10 µs
   const std::uint64_t since = to_count(now) - to_count(cpu_clock_read_);
-  if (kind != PhaseKind::kInput && since < kJustNow) return cpu_clock_ns_;
+  if (kind != PhaseKind::kInput && since < kTicksInTenUs) return cpu_clock_ns_;
   const std::int64_t wall_ns = read_clock_ns(CLOCK_MONOTONIC);
   const std::int64_t cpu_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
   follow_schedule(now, wall_ns, cpu_ns);

@@ -9,7 +9,8 @@
 namespace stepscope {
 namespace {
 
-// A ring filled slot by slot with the times we want; a tick is a ns.
+// A ring filled slot by slot with the times we want, in ns since the reader was made. What the
+// ring's recorder writes lies after that too, whatever the processor's counter says.
 class DecoderTest : public testing::Test {
  protected:
   void put(const Slot& slot) {
@@ -18,13 +19,15 @@ class DecoderTest : public testing::Test {
   }
   void put_op(std::uint64_t start, std::uint64_t end, std::uint8_t depth) {
     Slot slot{};
-    slot.op = {SlotKind::kOp, 0, 0, depth, NameId::kNone, start, end, kNoSequence, 0};
+    slot.op = {SlotKind::kOp, 0, 0, depth, NameId::kNone, at(start), at(end), kNoSequence, 0};
     put(slot);
   }
+  [[nodiscard]] std::uint64_t at(std::uint64_t ns) const { return to_count(first_) + ns; }
 
   TestRing ring_;
   RingProducer producer_{ring_.header()};
-  TestDecoder reader_{ring_.header()};
+  const Ticks first_ = read_ticks();
+  TestDecoder reader_{ring_.header(), first_};
 };
 
 TEST_F(DecoderTest, SelfTimeIsWhatNoChildTook) {
@@ -68,8 +71,9 @@ TEST_F(DecoderTest, ShapesBelongToTheirOp) {
 }
 
 TEST_F(DecoderTest, AForeignOpIsTheThreadsThatBeganIt) {
-  ring_.recorder().foreign_op({this, "future", -1, 0, OpScope::kUser}, Ticks{5}, 42);
-  ring_.recorder().foreign_op({this, "future", -1, 0, OpScope::kUser}, Ticks{5}, 43);  // unknown
+  ring_.recorder().foreign_op({this, "future", -1, 0, OpScope::kUser}, Ticks{at(5)}, 42);
+  ring_.recorder().foreign_op({this, "future", -1, 0, OpScope::kUser}, Ticks{at(5)},
+                              43);  // unknown
   const std::vector<Op> ops = reader_.decode().ops;
   EXPECT_EQ(ops[0].thread, ThreadId{42});
   EXPECT_EQ(to_ns(ops[0].start), 5);
@@ -105,7 +109,7 @@ TEST_F(DecoderTest, CallsOfModulesHaveTheirNamesDepthAndMemory) {
 
 TEST_F(DecoderTest, ACallWithoutADefinedModuleIsCorrupt) {
   Slot slot{};
-  slot.module = {SlotKind::kModule, 0, 0, 0, NameId{5}, 1, 2, 0};
+  slot.module = {SlotKind::kModule, 0, 0, 0, NameId{5}, at(1), at(2), 0};
   put(slot);
   EXPECT_TRUE(reader_.decode().modules.empty());
   EXPECT_EQ(reader_.decoder().corrupt_slots(), 1);
@@ -138,7 +142,8 @@ TEST_F(DecoderTest, AnOpIsInNoPhaseThatIsAnInstant) {
   for (const PhaseKind phase : {PhaseKind::kSampler, PhaseKind::kOpsBegin, PhaseKind{200}}) {
     Slot slot{};
     slot.op.kind = SlotKind::kOp;
-    slot.op.end = 10;
+    slot.op.start = at(0);
+    slot.op.end = at(10);
     slot.op.phase = static_cast<std::uint8_t>(phase);
     put(slot);
     const PhaseKind stored = reader_.decode().ops.at(0).phase;

@@ -41,7 +41,7 @@ class StackTakerTest : public testing::Test {
 
   TestRing ring_{8192};
   RingProducer producer_{ring_.header()};
-  TestDecoder reader_{ring_.header()};
+  TestDecoder reader_{ring_.header(), Ticks{0}};
   StackTaker taker_;
   std::uint64_t now_ = 1'000'000'000;
   std::vector<NativeStack> stacks_;
@@ -69,7 +69,7 @@ TEST(StackTakerInSomeSteps, TakesMoreStacksInThem) {
   StackTaker::set_period(kPeriod, 10, Ticks{0});
   TestRing ring(8192);
   RingProducer producer(ring.header());
-  TestDecoder reader(ring.header());
+  TestDecoder reader(ring.header(), Ticks{0});
   StackTaker taker;
   std::uint64_t now = 1'000'000'000;
   taker.follow(Ticks{now});
@@ -137,7 +137,7 @@ TEST_F(StackTakerTest, NothingIsTakenWhileItIsOff) {
 TEST(StackSlots, WhatMakesNoSenseIsSkipped) {
   TestRing ring;
   RingProducer producer(ring.header());
-  TestDecoder reader(ring.header());
+  TestDecoder reader(ring.header(), Ticks{0});
   const auto put = [&](std::uint8_t end, std::uint8_t begin, std::uint64_t to) {
     Slot slot{};
     slot.stack = {SlotKind::kStack, end, begin, 0, 9, 100, to, 150};

@@ -1,11 +1,14 @@
 // A ring with memory of its own and its two ends, for tests.
 #pragma once
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "profiler/recorder/decoder.h"
@@ -41,7 +44,11 @@ class TestRing {
 // Decodes what a TestRing holds; strings are numbered in the order they come.
 class TestDecoder final : public DecodeContext {
  public:
-  explicit TestDecoder(RingHeader* ring) : consumer_(ring), decoder_(ThreadId{7}, *this) {}
+  // Session time 0 is now.
+  explicit TestDecoder(RingHeader* ring) : TestDecoder(ring, real_clock()) {}
+  // Session time 0 is at `first`, and a tick is 1 ns.
+  TestDecoder(RingHeader* ring, Ticks first)
+      : TestDecoder(ring, ClockMap({first, 0}, {Ticks{to_count(first) + 1'000'000}, 1'000'000})) {}
 
   // Everything published so far.
   DecodedEvents decode() {
@@ -60,6 +67,14 @@ class TestDecoder final : public DecodeContext {
   }
 
  private:
+  TestDecoder(RingHeader* ring, ClockMap clock)
+      : consumer_(ring), decoder_(ThreadId{7}, *this), clock_(std::move(clock)) {}
+
+  static ClockMap real_clock() {
+    const ClockReading first = read_clocks();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return {first, read_clocks()};
+  }
   StringId intern(std::string_view text) override {
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       if (texts_[i] == text) return StringId{static_cast<std::uint32_t>(i + 1)};
@@ -74,8 +89,7 @@ class TestDecoder final : public DecodeContext {
   RingConsumer consumer_;
   RingDecoder decoder_;
   std::vector<std::string> texts_;
-  ClockMap clock_{ClockReading{Ticks{0}, 0},
-                  ClockReading{Ticks{1'000'000}, 1'000'000}};  // 1 ns a tick
+  ClockMap clock_;
 };
 
 }  // namespace stepscope
