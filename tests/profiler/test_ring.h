@@ -1,17 +1,16 @@
 // A ring with memory of its own and its two ends, for tests.
 #pragma once
 
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "profiler/recorder/decoder.h"
+#include "profiler/recorder/recorder_clock.h"
 #include "profiler/ring/thread_recorder.h"
 
 namespace stepscope {
@@ -45,7 +44,7 @@ class TestRing {
 class TestDecoder final : public DecodeContext {
  public:
   // Session time 0 is now.
-  explicit TestDecoder(RingHeader* ring) : TestDecoder(ring, real_clock()) {}
+  explicit TestDecoder(RingHeader* ring) : TestDecoder(ring, RecorderClock().map()) {}
   // Session time 0 is at `first`, and a tick is 1 ns.
   TestDecoder(RingHeader* ring, Ticks first)
       : TestDecoder(ring, ClockMap({first, 0}, {Ticks{to_count(first) + 1'000'000}, 1'000'000})) {}
@@ -70,11 +69,6 @@ class TestDecoder final : public DecodeContext {
   TestDecoder(RingHeader* ring, ClockMap clock)
       : consumer_(ring), decoder_(ThreadId{7}, *this), clock_(std::move(clock)) {}
 
-  static ClockMap real_clock() {
-    const ClockReading first = read_clocks();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    return {first, read_clocks()};
-  }
   StringId intern(std::string_view text) override {
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       if (texts_[i] == text) return StringId{static_cast<std::uint32_t>(i + 1)};
