@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyzer/advise/rules.h"
+#include "analyzer/process_tree.h"
 #include "store/counters.h"
 
 namespace stepscope {
@@ -92,10 +93,11 @@ void add_gpu_use(LoopReport& report, const LoopCounters& counters) {
 double cpu_ns_per_step(const RecordedRun& recording, const LoopReport& report,
                        const LoopCounters& counters) {
   double total = 0;
-  for (const StoredProcess& process : recording.processes) {
-    if (process.id != report.process && process.parent_pid != report.pid) continue;
-    total += counters.a_step(process.id, counter::kCpuUser) +
-             counters.a_step(process.id, counter::kCpuSystem);
+  std::set<ProcessId> processes = ProcessTree(recording.processes).started_by(report.pid);
+  processes.insert(report.process);
+  for (const ProcessId process : processes) {
+    total +=
+        counters.a_step(process, counter::kCpuUser) + counters.a_step(process, counter::kCpuSystem);
   }
   return total;
 }
@@ -110,9 +112,7 @@ bool backward_elsewhere(const RecordedRun& recording, const LoopReport& report,
 }
 
 int loader_processes(const RecordedRun& recording, const LoopReport& report) {
-  return static_cast<int>(std::count_if(
-      recording.processes.begin(), recording.processes.end(),
-      [&](const StoredProcess& process) { return process.parent_pid == report.pid; }));
+  return static_cast<int>(ProcessTree(recording.processes).started_by(report.pid).size());
 }
 
 // Counts threads that have ops in most steps but no phases. A thread with phases has a loop of its

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/process_tree.h"
 #include "analyzer/steps/loop_parts.h"
 #include "analyzer/steps/segment_ranges.h"
 
@@ -327,9 +328,10 @@ bool only_waits(const std::vector<StackSample>& samples, const RecordedRun& reco
 void add_lines_of_workers(const RecordedRun& recording, const StackHistory& history,
                           const SteadySteps& steps, LoopReport& report) {
   std::vector<Seen> seen;
+  const BatchMakers makers(recording, report);
   for (const StoredWatchedThread& thread : recording.watched_threads) {
     const auto samples = history.samples().find(thread.id);
-    if (samples == history.samples().end() || !may_make_batches(thread, report, recording) ||
+    if (samples == history.samples().end() || !makers.contains(thread) ||
         only_waits(samples->second, recording)) {
       continue;
     }
@@ -347,13 +349,12 @@ void add_lines_of_workers(const RecordedRun& recording, const StackHistory& hist
 
 }  // namespace
 
-bool may_make_batches(const StoredWatchedThread& thread, const LoopReport& report,
-                      const RecordedRun& recording) {
-  if (thread.tid == report.tid && thread.pid == report.pid) return false;
-  if (thread.process == report.process) return true;
-  return std::ranges::any_of(recording.processes, [&](const StoredProcess& process) {
-    return process.id == thread.process && process.parent_pid == report.pid;
-  });
+BatchMakers::BatchMakers(const RecordedRun& recording, const LoopReport& report)
+    : report_(report), processes_(ProcessTree(recording.processes).started_by(report.pid)) {}
+
+bool BatchMakers::contains(const StoredWatchedThread& thread) const {
+  const bool is_loop = thread.tid == report_.tid && thread.pid == report_.pid;
+  return !is_loop && (thread.process == report_.process || processes_.contains(thread.process));
 }
 
 void find_lines(const RecordedRun& recording, const Loop& loop, const StackHistory& history,

@@ -5,6 +5,8 @@
 // "Lines", states the rules.
 #pragma once
 
+#include <set>
+
 #include "analyzer/lines/stack_history.h"
 #include "analyzer/recording.h"
 #include "analyzer/report.h"
@@ -12,10 +14,18 @@
 
 namespace stepscope {
 
-// Whether the thread may make the loop's batches: another thread of the loop's process, or a thread
-// of a child process.
-bool may_make_batches(const StoredWatchedThread& thread, const LoopReport& report,
-                      const RecordedRun& recording);
+// The threads that may make a loop's batches: the other threads of its process, and those of the
+// processes that it started.
+class BatchMakers {
+ public:
+  BatchMakers(const RecordedRun& recording, const LoopReport& report);
+
+  [[nodiscard]] bool contains(const StoredWatchedThread& thread) const;
+
+ private:
+  const LoopReport& report_;
+  const std::set<ProcessId> processes_;
+};
 
 // Fills report.lines and report.line_use from the steps, phases and starvation of `report`.
 void find_lines(const RecordedRun& recording, const Loop& loop, const StackHistory& history,

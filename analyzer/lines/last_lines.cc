@@ -64,13 +64,14 @@ std::vector<LastLine> lines_now(const RecordedRun& recording, const StackHistory
                                 const LoopReport& loop, SessionTime now) {
   const StackSample *of_loop = nullptr, *awaited = nullptr;
   const StoredWatchedThread *loop_thread = nullptr, *maker = nullptr;
+  const BatchMakers makers(recording, loop);
   for (const StoredWatchedThread& thread : recording.watched_threads) {
     const auto samples = history.samples().find(thread.id);
     if (samples == history.samples().end()) continue;
     if (thread.tid == loop.tid && thread.pid == loop.pid) {
       of_loop = &samples->second.back();
       loop_thread = &thread;
-    } else if (may_make_batches(thread, loop, recording)) {
+    } else if (makers.contains(thread)) {
       const auto latest = std::find_if(samples->second.rbegin(), samples->second.rend(),
                                        [](const StackSample& sample) { return sample.awaited; });
       if (latest == samples->second.rend()) continue;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analyzer/process_tree.h"
 #include "analyzer/starved/core_use.h"
 #include "analyzer/steps/loop_parts.h"
 
@@ -174,16 +175,12 @@ double mean_starved(const std::vector<ThreadShares>& threads) {
 // Sorts the threads other than the loop's by what they do for it.
 void sort_threads(const LoopReport& report, const Schedule& schedule, const RecordedRun& recording,
                   TimeRange range, Starvation& starvation) {
-  std::set<ProcessId> children;
-  for (const StoredProcess& process : recording.processes) {
-    if (process.parent_pid == report.pid && process.id != report.process)
-      children.insert(process.id);
-  }
+  const std::set<ProcessId> started = ProcessTree(recording.processes).started_by(report.pid);
   for (const WatchedSeries& series : schedule.threads) {
     const StoredWatchedThread& thread = series.thread;
     const bool same = thread.process == report.process && thread.pid == report.pid;
     if (same && (thread.tid == report.tid || thread.name == "stepscope")) continue;
-    const bool worker = children.contains(thread.process) ||
+    const bool worker = started.contains(thread.process) ||
                         (thread.process == report.process && !same) ||
                         (same && series.recorded && !series.marked);
     const bool pool = same && !series.recorded;

@@ -9,12 +9,13 @@
 #include <utility>
 
 #include "analyzer/ops/op_class.h"
+#include "analyzer/process_tree.h"
 
 namespace stepscope {
 namespace {
 
-constexpr int kLongestWait =
-    10;  // median steps; in a windowed recording, a longer one lies between windows
+// In a windowed recording, a longer wait lies between windows. In median steps.
+constexpr int kLongestWait = 10;
 
 // One thread that may turn out to be a loop.
 struct Suspect {
@@ -25,62 +26,6 @@ struct Suspect {
 };
 
 using Suspects = std::map<ThreadId, Suspect>;
-
-// Who started whom.
-class ProcessTree {
- public:
-  explicit ProcessTree(const std::vector<StoredProcess>& processes) {
-    std::map<std::int64_t, std::vector<ProcessId>> by_pid;
-    for (const StoredProcess& process : processes) by_pid[process.pid].push_back(process.id);
-    for (const StoredProcess& process : processes) {
-      pids_[process.id] = process.pid;
-      const auto parents = by_pid.find(process.parent_pid);
-      if (parents == by_pid.end()) continue;
-      for (const ProcessId parent : parents->second) {
-        if (parent == process.id) continue;
-        parents_[process.id] = parent;
-        break;
-      }
-    }
-  }
-
-  // The processes with one of `leaders` among their ancestors: they work for it, as the workers of
-  // a loader do.
-  [[nodiscard]] std::set<ProcessId> serving(const std::set<ProcessId>& leaders) const {
-    std::map<ProcessId, bool> known;
-    for (const auto& [process, parent] : parents_) follow(process, leaders, known);
-    std::set<ProcessId> serving;
-    for (const auto& [process, serves] : known) {
-      if (serves) serving.insert(process);
-    }
-    return serving;
-  }
-  [[nodiscard]] bool has_pid(ProcessId process, std::int64_t pid) const {
-    const auto known = pids_.find(process);
-    return known != pids_.end() && known->second == pid;
-  }
-
- private:
-  // Each process is visited once: the way up ends at a known process, or returns to itself.
-  void follow(ProcessId process, const std::set<ProcessId>& leaders,
-              std::map<ProcessId, bool>& known) const {
-    std::vector<ProcessId> way;
-    bool serves = false;
-    for (ProcessId at = process; known.try_emplace(at, false).second;) {
-      way.push_back(at);
-      const auto parent = parents_.find(at);
-      if (parent == parents_.end()) break;
-      at = parent->second;
-      const auto above = known.find(at);
-      serves = leaders.contains(at) || (above != known.end() && above->second);
-      if (serves) break;
-    }
-    for (const ProcessId each : way) known[each] = serves;
-  }
-
-  std::map<ProcessId, ProcessId> parents_;
-  std::map<ProcessId, std::int64_t> pids_;
-};
 
 std::set<ProcessId> processes_of(const std::vector<Loop>& loops) {
   std::set<ProcessId> processes;

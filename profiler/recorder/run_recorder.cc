@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::int64_t kRecorderPatienceNs = kRecorderPatienceSeconds * 1'000'000'000;
 
-// How long to wait for workers and ranks: they usually end before the program that started them, at
-// most a moment after it.
-constexpr std::chrono::milliseconds kLastOnes{200};
+// How long to wait for workers and ranks. They usually end before the program that started them;
+// CPython's fork server, which has imported torch, ends some 0.4 s after it.
+constexpr std::chrono::milliseconds kLastOnes{1000};
 
 }  // namespace
 
@@ -151,7 +151,7 @@ Status RunRecorder::add_process(Listener::Arrival& arrival) {
     if (Status status = end(*before, EndKind::kReplaced, 0); !status.ok()) return status;
   }
   Process process = process_of(arrival.pid);
-  process.parent_pid = arrival.hello.parent_pid;
+  process.parent_pid = closest_recorded_above(arrival);
   process.rank = arrival.hello.rank;
   const auto id = store().add_process(process);
   if (!id.ok()) return id.status();
@@ -167,6 +167,22 @@ Status RunRecorder::add_process(Listener::Arrival& arrival) {
   stacks_.add(arrival.pid, std::move(arrival.memory), std::move(arrival.maps),
               arrival.region.header);
   return {};
+}
+
+// A shell or a fork server, which is not recorded itself, may lie between a worker and the program
+// that it works for.
+std::int64_t RunRecorder::closest_recorded_above(const Listener::Arrival& arrival) const {
+  constexpr int kMostLevels = 16;
+  const auto is_recorded = [&](std::int64_t pid) {
+    return std::any_of(processes_.begin(), processes_.end(),
+                       [&](const WatchedProcess& process) { return process.pid == pid; });
+  };
+  std::int64_t pid = parent_of(arrival.pid);
+  for (int level = 0; level < kMostLevels && pid > 1 && pid != getpid(); ++level) {
+    if (is_recorded(pid)) return pid;
+    pid = parent_of(pid);
+  }
+  return arrival.hello.parent_pid;
 }
 
 Status RunRecorder::drain(WatchedProcess& process) {

@@ -119,6 +119,7 @@ class RunRecorder {
   void add_notice(const std::string& line);
   Status sample();
   Status end(WatchedProcess& process, EndKind how, std::int64_t code);
+  std::int64_t closest_recorded_above(const Listener::Arrival& arrival) const;
   WatchedProcess* find_running(pid_t pid);
 
   // Constant.
