@@ -67,7 +67,7 @@ bool has_libdw() { return dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr
 
 bool is_readable_python(const std::string& version) {
   const bool is_plain = version.find_first_not_of("0123456789.") == std::string::npos;
-  return is_plain && version_is_at_least(version, "3.10") && !version_is_at_least(version, "3.15");
+  return is_plain && version_is_at_least(version, "3.10") && !version_is_at_least(version, "3.16");
 }
 
 // Lines of Python are found by reading the interpreter, lines of C++ through libdw.
@@ -80,7 +80,7 @@ Coverage lines_of(const std::string& python) {
   }
   if (python == "?") return {"lines", CoverageState::kUnknown, "the version of Python is unknown"};
   if (!is_readable_python(python)) {
-    return {"lines", CoverageState::kNo, "need CPython 3.10 to 3.14 with the GIL, not " + python};
+    return {"lines", CoverageState::kNo, "need CPython 3.10 to 3.15 with the GIL, not " + python};
   }
   return {"lines", CoverageState::kYes, cpp ? "" : no_cpp};
 }

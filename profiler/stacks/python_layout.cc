@@ -85,16 +85,18 @@ constexpr PythonLayout kPython312{
 };
 
 // A description is a sequence of 64-bit words: a cookie, the version, whether it is free-threaded,
-// then a group for each structure, its size first. These are the positions of the groups, which may
-// change with each version, and of words in them.
+// then a group for each structure, its size first. These are the positions of the groups, and of
+// the one word in a group that has moved. They may change with each version.
 struct Groups {
   std::size_t interpreter, thread, frame, code, bytes, text;
+  std::size_t tid_in_thread;
 };
 constexpr std::size_t kVersionWord = 1;
 constexpr std::size_t kFreeThreadedWord = 2;
 constexpr std::size_t kRuntimeGroup = 3;
-constexpr Groups kGroups313{6, 19, 28, 34, 64, 67};
-constexpr Groups kGroups314{6, 22, 31, 39, 74, 77};
+constexpr Groups kGroups313{6, 19, 28, 34, 64, 67, 6};
+constexpr Groups kGroups314{6, 22, 31, 39, 74, 77, 6};
+constexpr Groups kGroups315{6, 22, 39, 47, 86, 89, 9};
 
 // No structure of an interpreter is larger; the largest is PyInterpreterState, with 200 kB.
 constexpr std::uint64_t kLargestStructure = std::uint64_t{1} << 22;
@@ -138,7 +140,7 @@ std::optional<PythonLayout> layout_of(Description description, const Groups& at)
   layout.interpreter_threads = description.offset(at.interpreter, 3);
   layout.thread_next = description.offset(at.thread, 2);
   layout.thread_frame = description.offset(at.thread, 4);
-  layout.thread_tid = description.offset(at.thread, 6);
+  layout.thread_tid = description.offset(at.thread, at.tid_in_thread);
   layout.frame_bytes = description.size(at.frame, kLargestFrame);
   layout.frame_previous = description.offset(at.frame, 1);
   layout.frame_code = description.offset(at.frame, 2);
@@ -190,6 +192,7 @@ std::optional<PythonLayout> described_python_layout(std::span<const std::byte> r
     return std::nullopt;
   if (version->minor == 13) return layout_of(description, kGroups313);
   if (version->minor == 14) return layout_of(description, kGroups314);
+  if (version->minor == 15) return layout_of(description, kGroups315);
   return std::nullopt;
 }
 

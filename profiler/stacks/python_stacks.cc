@@ -81,11 +81,7 @@ void append_utf8(std::string& text, std::uint32_t character) {
 }  // namespace
 
 PythonStacks::PythonStacks(const ProcessMemory& memory, const PythonRuntime& runtime)
-    : memory_(memory),
-      layout_(runtime.layout),
-      minor_(runtime.version.minor),
-      runtime_(runtime.address),
-      window_(memory) {
+    : memory_(memory), layout_(runtime.layout), runtime_(runtime.address), window_(memory) {
   functions_.push_back({"", "(too many functions)", 0});
 }
 

@@ -90,7 +90,6 @@ class PythonStacks {
 
   const ProcessMemory& memory_;
   const PythonLayout layout_;
-  const int minor_;
   const std::uint64_t runtime_;
   MemoryWindow window_;
   std::map<pid_t, std::uint64_t> threads_;  // system id to PyThreadState

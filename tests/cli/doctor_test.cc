@@ -299,9 +299,10 @@ TEST_F(DoctorTest, LinesAndModulesDependOnThePythonThatImportsTheLibtorch) {
   };
   make_torch();
   EXPECT_EQ(gets("3.11")["lines"]["recorded"], true);
+  EXPECT_EQ(gets("3.15")["lines"]["recorded"], true);
   EXPECT_EQ(gets("3.14")["modules"],
             Json({{"recorded", true}, {"why", "with stepscope run --modules"}}));
-  for (const char* other : {"3.9", "3.15", "3.14 without the GIL", "pypy 3.11"}) {
+  for (const char* other : {"3.9", "3.16", "3.14 without the GIL", "pypy 3.11"}) {
     const Json found = gets(other)["lines"];
     EXPECT_EQ(found["recorded"], false) << other;
     EXPECT_THAT(found["why"].get<std::string>(), ::testing::EndsWith(other));

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -18,17 +19,25 @@
 
 namespace stepscope::testing {
 
-// The Pythons whose stacks can be read, of those of pyenv; else the one on the PATH.
+inline constexpr std::array kReadablePythons{"python3.10", "python3.11", "python3.12",
+                                             "python3.13", "python3.14", "python3.15"};
+
+// The Pythons whose stacks can be read: those of pyenv and those of test.sh
+// (STEPSCOPE_TEST_PYTHONS); else the one on the PATH.
 inline std::vector<std::string> pythons() {
   namespace fs = std::filesystem;
-  const char* const root = std::getenv("PYENV_ROOT");
+  std::vector<fs::path> folders;
+  if (const char* const root = std::getenv("PYENV_ROOT")) {
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(fs::path(root) / "versions", none))
+      folders.push_back(entry.path() / "bin");
+  }
+  if (const char* const folder = std::getenv("STEPSCOPE_TEST_PYTHONS"))
+    folders.emplace_back(folder);
   std::vector<std::string> found;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(
-           fs::path(root != nullptr ? root : "/nonexistent") / "versions", none)) {
-    for (const char* name :
-         {"python3.10", "python3.11", "python3.12", "python3.13", "python3.14"}) {
-      if (fs::exists(entry.path() / "bin" / name)) found.push_back(entry.path() / "bin" / name);
+  for (const fs::path& folder : folders) {
+    for (const char* name : kReadablePythons) {
+      if (fs::exists(folder / name)) found.push_back(folder / name);
     }
   }
   if (found.empty()) found.emplace_back("python3");

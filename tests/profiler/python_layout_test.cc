@@ -90,36 +90,98 @@ TEST(PythonLayout, IsWhatPython3130SaysOfItself) {
   EXPECT_EQ(layout->text_bytes, 56U);
 }
 
-// 3.14 has longer groups of the same order.
-TEST(PythonLayout, Of314LiesAtOtherPlaces) {
-  Words words{};
-  const auto move = [&words](std::size_t from, std::size_t to, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) words[to + i] = kPython313[from + i];
+// The first words at _PyRuntime of Debian's CPython 3.14.8, x86-64.
+constexpr Words kPython314 = {
+    kCookie, 0x30e08f0, 0,    // of the description
+    316616,  784,       808,  // runtime
+    225864,  7280,      7272, 7344, 7360, 7408, 7688, 7672, 7680, 16,  7784,
+    0,       7800,      7792, 7992, 0,                                     // interpreter
+    832,     0,         8,    16,   72,   152,  160,  232,  32,            // thread
+    88,      8,         0,    56,   80,   74,   64,   0,                   // frame
+    216,     112,       120,  128,  136,  68,   52,   96,   104,  208, 0,  // code
+    16,      8,                                                            // object
+    416,     24,        88,   168,                                         // type
+    40,      32,        16,                                                // tuple
+    40,      24,        16,                                                // list
+    200,     24,        40,   32,                                          // set
+    48,      32,        40,                                                // dict
+    24,      16,                                                           // float
+    32,      16,        24,                                                // long
+    40,      16,        32,                                                // bytes
+    64,      32,        16,   40,                                          // str
+};
+
+// … and of its CPython 3.15.0.
+constexpr Words kPython315 = {
+    kCookie, 0x30f00f0, 0,    // of the description
+    346568,  912,       936,  // runtime
+    226240,  7272,      7264, 7336, 7352, 7400, 7592, 7576, 7584, 16,  7736,
+    0,       7752,      7744, 7944, 0,  // interpreter
+    888,     0,         8,    16,   72,   80,   88,   96,   176,  184, 256,
+    32,      36,        40,   136,  288,                                   // thread
+    0,                                                                     // exception
+    88,      8,         0,    56,   80,   74,   64,   0,                   // frame
+    216,     112,       120,  128,  136,  68,   52,   96,   104,  208, 0,  // code
+    16,      8,                                                            // object
+    424,     24,        88,   168,  32,   288,                             // type
+    944,     888,                                                          // heap type
+    40,      32,        16,                                                // tuple
+    40,      24,        16,                                                // list
+    200,     24,        40,   32,                                          // set
+    48,      32,        40,                                                // dict
+    24,      16,                                                           // float
+    32,      16,        24,                                                // long
+    40,      16,        32,                                                // bytes
+    64,      32,        16,   40,   56,                                    // str
+};
+
+TEST(PythonLayout, OfLaterVersionsLiesAtOtherPlaces) {
+  struct Expected {
+    const Words& words;
+    int minor;
+    std::uint32_t interpreters, next_interpreter, threads, tid;
   };
-  move(0, 0, 6);
-  words[1] = 0x30e00f0;
-  move(kInterpreter, 6, 4);
-  move(kThread, 22, 7);
-  move(kFrame, 31, 6);
-  move(kCode, 39, 10);
-  move(kBytes, 74, 3);
-  move(kText, 77, 4);
-  const auto layout = layout_of(words);
-  ASSERT_TRUE(layout);
-  EXPECT_EQ(layout->thread_tid, 160U);
-  EXPECT_EQ(layout->frame_owner, 70U);
-  EXPECT_EQ(layout->code_instructions, 200U);
-  EXPECT_EQ(layout->bytes_text, 32U);
-  EXPECT_EQ(layout->ascii_bytes, 40U);
-  words[1] = 0x30d00f0;
-  EXPECT_FALSE(layout_of(words)) << "these are not the places of 3.13";
+  for (const Expected& expected : {Expected{kPython314, 14, 808, 7272, 7344, 160},
+                                   Expected{kPython315, 15, 936, 7264, 7336, 184}}) {
+    SCOPED_TRACE(expected.minor);
+    const auto version = described_python_version(bytes_of(expected.words));
+    ASSERT_TRUE(version);
+    EXPECT_EQ(version->minor, expected.minor);
+    const auto layout = layout_of(expected.words);
+    ASSERT_TRUE(layout);
+    EXPECT_EQ(layout->runtime_interpreters, expected.interpreters);
+    EXPECT_EQ(layout->interpreter_next, expected.next_interpreter);
+    EXPECT_EQ(layout->interpreter_threads, expected.threads);
+    EXPECT_EQ(layout->thread_next, 8U);
+    EXPECT_EQ(layout->thread_frame, 72U);
+    EXPECT_EQ(layout->thread_tid, expected.tid);
+    EXPECT_EQ(layout->frame_bytes, 88U);
+    EXPECT_EQ(layout->frame_previous, 8U);
+    EXPECT_EQ(layout->frame_code, 0U);
+    EXPECT_EQ(layout->frame_instruction, 56U);
+    EXPECT_EQ(layout->frame_owner, 74U);
+    EXPECT_EQ(layout->code_filename, 112U);
+    EXPECT_EQ(layout->code_name, 128U);
+    EXPECT_EQ(layout->code_line_table, 136U);
+    EXPECT_EQ(layout->code_first_line, 68U);
+    EXPECT_EQ(layout->code_instructions, 208U);
+    EXPECT_EQ(layout->bytes_size, 16U);
+    EXPECT_EQ(layout->bytes_text, 32U);
+    EXPECT_EQ(layout->text_state, 32U);
+    EXPECT_EQ(layout->text_length, 16U);
+    EXPECT_EQ(layout->ascii_bytes, 40U);
+    EXPECT_EQ(layout->text_bytes, 56U);
+    Words of_313 = expected.words;
+    of_313[1] = 0x30d00f0;
+    EXPECT_FALSE(layout_of(of_313)) << "these are not the places of 3.13";
+  }
 }
 
 TEST(PythonLayout, WhatIsNoDescriptionOfAKnownVersionIsRefused) {
   EXPECT_FALSE(layout_of(changed(0, kCookie + 1)));
   EXPECT_FALSE(described_python_version(bytes_of(changed(0, 0))));
   EXPECT_FALSE(layout_of(changed(1, 0x30c00f0))) << "3.12";
-  EXPECT_FALSE(layout_of(changed(1, 0x30f00f0))) << "3.15";
+  EXPECT_FALSE(layout_of(changed(1, 0x31000f0))) << "3.16";
   EXPECT_FALSE(layout_of(changed(1, 0x40d00f0))) << "4.13";
   EXPECT_FALSE(layout_of(changed(kFreeThreaded, 1)));
   EXPECT_TRUE(describes_free_threading(bytes_of(changed(kFreeThreaded, 1))));
@@ -166,7 +228,7 @@ TEST(PythonLayout, OfATornDescriptionAllOffsetsLieWithin) {
 
 TEST(PythonLayout, IsFixedOnlyForVersionsThatDoNotDescribeThemselves) {
   for (const int minor : {10, 11, 12}) EXPECT_TRUE(fixed_python_layout({3, minor}));
-  for (const int minor : {9, 13, 14}) EXPECT_FALSE(fixed_python_layout({3, minor}));
+  for (const int minor : {9, 13, 14, 15}) EXPECT_FALSE(fixed_python_layout({3, minor}));
   EXPECT_FALSE(fixed_python_layout({2, 11}));
 }
 

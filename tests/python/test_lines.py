@@ -16,15 +16,18 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = HERE / "programs/lines.py"
 POINTS = 0.03  # the promise for 1,100 samples
-VERSIONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
+VERSIONS = ["3.10", "3.11", "3.12", "3.13", "3.14", "3.15"]
 
 
 def interpreters():
-    """The Pythons whose stacks can be read, by version: this one, those on the PATH and those of pyenv."""
+    """The Pythons whose stacks can be read, by version: this one, those of newer_pythons.sh and of pyenv, and those on
+    the PATH."""
     found = {f"{sys.version_info.major}.{sys.version_info.minor}": sys.executable}
     pyenv = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))
     for version in VERSIONS:
         installed = sorted(pyenv.glob(f"versions/{version}.*/bin/python{version}"))
+        if unpacked := os.environ.get("STEPSCOPE_TEST_PYTHONS"):
+            installed += pathlib.Path(unpacked).glob(f"python{version}")
         # A name on the PATH may be a stand-in of pyenv's for a version that is switched off.
         path = str(installed[-1]) if installed else shutil.which(f"python{version}")
         if path and version not in found and runs(path):
@@ -189,6 +192,10 @@ def test_the_line_of_a_worker_however_it_is_started_and_asked(stepscope, tmp_pat
     assert lines, report["line_use"]
     assert lines[0]["function"] == "decode"
     assert all(line["function"] != "<module>" for line in lines)
+    with sqlite3.connect(tmp_path / "run.db") as store:
+        processes = store.execute("SELECT pid, parent_pid FROM process ORDER BY id").fetchall()
+    pids = {pid for pid, _ in processes}
+    assert all(parent in pids for _, parent in processes[1:]), "a fork server may lie between"
 
 
 # The digests are made without the interpreter's lock, which the loop needs to get on to its next wait.
