@@ -16,12 +16,12 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-// A model has some hundred modules; a program that keeps making new names gets no more than this.
+// A model has a few hundred modules; a program that keeps making new names gets no more than this.
 constexpr std::size_t kMostModules = 8192;
 
 // Root and name.
 using Key = std::pair<StringId, StringId>;
-struct Named {
+struct NamedModule {
   Key key;
   StringId class_name = StringId::kNone;
 };
@@ -29,9 +29,10 @@ struct Named {
 struct Sums {
   std::int64_t calls = 0, recomputed = 0, held_calls = 0, held_bytes = 0;
   std::int64_t forward_ops = 0, backward_ops = 0;
-  // In the forward pass: calls of modules inside its calls, and its own ops and direct calls of
-  // modules.
+  // In the forward pass: module calls at any depth inside its calls; its own ops; the module calls
+  // that it makes directly.
   std::int64_t inner_calls = 0, self_ops = 0, self_calls = 0;
+  std::int64_t counted = 0;  // see is_new()
   Duration forward{0}, forward_self{0}, backward_self{0};
 };
 
@@ -107,11 +108,10 @@ class Finder {
     if (!is_node && op.sequence >= 0) thread.sequences.note(op.sequence, op.start, module);
     if (call != kNone && !thread.calls[call].recomputed) count_op(thread, call);
     ++ops_;
-    ++thread.ops_since_node;  // ops inside a node end before it
+    const std::int64_t inside = take_ops_inside(thread, op);
     if (!is_node) return;
-    nodes_.push_back({op.thread, op.start, op.dur, op.sequence, op.forward_thread,
-                      std::exchange(thread.ops_since_node, 0)});
-    if (nodes_.size() > kMostWaiting) resolve(nodes_.size() / 2);
+    nodes_.push_back({op.thread, op.start, op.dur, op.sequence, op.forward_thread, inside + 1});
+    if (nodes_.size() > kMostPending) resolve(nodes_.size() / 2);
   }
 
   // Call it after all ops. Returns what each module took in a mean step, in the order of their
@@ -154,8 +154,9 @@ class Finder {
   }
 
  private:
-  static constexpr std::size_t kMostWaiting = std::size_t{1} << 17;
+  static constexpr std::size_t kMostPending = std::size_t{1} << 17;
   static constexpr std::size_t kMostResolved = 1024;
+  static constexpr std::ptrdiff_t kMostOpStarts = 1 << 16;
 
   struct Node {
     ThreadId thread;
@@ -168,9 +169,9 @@ class Finder {
   struct Thread {
     std::vector<Call> calls;
     Sequences sequences;
-    std::int64_t ops_since_node = 0;
-    std::vector<Node> resolved;     // the latest; some may lie in a node that has not come yet
-    std::size_t last_node = kNone;  // the module of the thread's last node
+    std::vector<SessionTime> op_starts;  // of the latest ops that lie in no node so far
+    std::vector<Node> resolved;          // the latest; some may lie in a node that has not come yet
+    std::size_t last_node_module = kNone;
   };
 
   [[nodiscard]] bool in_steps(SessionTime at) const {
@@ -180,7 +181,7 @@ class Finder {
     return after != steps_.begin() && at < std::prev(after)->end;
   }
 
-  std::size_t module_of(const Named& module) {
+  std::size_t module_of(const NamedModule& module) {
     const auto known = modules_.find(module.key);
     if (known != modules_.end()) return known->second;
     if (modules_.size() >= kMostModules) return kNone;
@@ -197,11 +198,12 @@ class Finder {
       return;
     }
     bool within_itself = false;
+    ++counted_;
     for (std::size_t at = made.caller; at != kNone; at = thread.calls[at].caller) {
       const std::size_t around = thread.calls[at].module;
       if (around == kNone || thread.calls[at].recomputed) continue;
       within_itself = within_itself || around == made.module;
-      ++sums_[around].inner_calls;
+      if (is_new(around)) ++sums_[around].inner_calls;
     }
     sums.forward_self += call.dur;
     if (!within_itself) sums.forward += call.dur;
@@ -218,9 +220,31 @@ class Finder {
 
   void count_op(const Thread& thread, std::size_t call) {
     if (thread.calls[call].module != kNone) ++sums_[thread.calls[call].module].self_ops;
+    ++counted_;
     for (std::size_t at = call; at != kNone; at = thread.calls[at].caller) {
-      if (thread.calls[at].module != kNone) ++sums_[thread.calls[at].module].forward_ops;
+      if (is_new(thread.calls[at].module)) ++sums_[thread.calls[at].module].forward_ops;
     }
+  }
+
+  // A module that calls itself is around an op several times, but counts it once. `counted_`
+  // numbers what is being counted.
+  bool is_new(std::size_t module) {
+    return module != kNone && std::exchange(sums_[module].counted, counted_) != counted_;
+  }
+
+  // Returns how many ops lie in `op` if it is a node, and in no node inside it. Ops inside end
+  // before it, so they are the latest.
+  static std::int64_t take_ops_inside(Thread& thread, const Op& op) {
+    std::vector<SessionTime>& starts = thread.op_starts;
+    if (op.scope != OpScope::kBackwardFunction) {
+      if (std::ssize(starts) >= kMostOpStarts)
+        starts.erase(starts.begin(), starts.begin() + kMostOpStarts / 2);
+      starts.push_back(op.start);
+      return 0;
+    }
+    std::int64_t inside = 0;
+    for (; !starts.empty() && starts.back() >= op.start; ++inside) starts.pop_back();
+    return inside;
   }
 
   // The innermost call that is open at `time`.
@@ -256,22 +280,22 @@ class Finder {
     thread.resolved.push_back(node);
     if (node.sequence >= 0) {
       const auto forward = by_torch_id_.find(node.forward_thread);
-      thread.last_node = forward == by_torch_id_.end()
-                             ? kNone
-                             : threads_[forward->second].sequences.module_of(node.sequence);
+      thread.last_node_module = forward == by_torch_id_.end()
+                                    ? kNone
+                                    : threads_[forward->second].sequences.module_of(node.sequence);
     }
     // A node without a number handles the gradient of the node that ran before it.
-    if (thread.last_node == kNone) return;
-    Sums& sums = sums_[thread.last_node];
+    if (thread.last_node_module == kNone) return;
+    Sums& sums = sums_[thread.last_node_module];
     sums.backward_self += std::max(node.dur - inside, Duration{0});
     sums.backward_ops += node.ops;
   }
 
   std::vector<TimeRange> steps_;
   std::map<Key, std::size_t> modules_;
-  std::vector<Named> named_;  // as sums_
+  std::vector<NamedModule> named_;  // as sums_
   std::vector<Sums> sums_;
-  std::int64_t ops_ = 0;
+  std::int64_t ops_ = 0, counted_ = 0;
   std::map<ThreadId, Thread> threads_;
   std::map<std::uint32_t, ThreadId> by_torch_id_;
   std::deque<Node> nodes_;

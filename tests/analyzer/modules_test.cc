@@ -189,6 +189,32 @@ TEST(Modules, TheCostOfRecordingIsTakenOut) {
   EXPECT_EQ(training.of("").forward, Duration(400 - 4 * 17));
 }
 
+// Of a node these are itself and what runs inside it, not the forward pass before it.
+TEST(Modules, TheCostOfANodesOwnOpsIsTakenOut) {
+  TwoLayers training;
+  training.op("aten::addmm", 110, 150, 3);
+  for (std::int64_t i = 0; i < 6; ++i) training.op("aten::view", 500 + 10 * i, 505 + 10 * i, -1);
+  training.op("aten::addmm", 630, 640, -1);
+  training.node("AddmmBackward0", 620, 660, 3);
+  training.report.recording.removed = true;
+  training.report.recording.ops.per_step_ns = 33;  // 9 ops, and 3 calls as much as 24
+  EXPECT_EQ(training.of("layer.0").backward_self, Duration(40 - 2));
+}
+
+TEST(Modules, AModuleThatCallsItselfCountsWhatIsInsideOnce) {
+  Training training(1);
+  training.call("layer.0", 110, 190, 2);
+  training.call("layer.0", 100, 200, 1);
+  training.call("", 50, 450, 0);
+  training.op("aten::addmm", 120, 150, -1);
+  training.report.recording.removed = true;
+  training.report.recording.ops.per_step_ns = 25;  // 1 op, and 3 calls as much as 24
+  EXPECT_EQ(training.of("layer.0").calls, 2);
+  EXPECT_EQ(training.of("layer.0").ops, 1);
+  EXPECT_EQ(training.of("layer.0").forward, Duration(100 - 1 - 8));
+  EXPECT_EQ(training.of("").forward, Duration(400 - 1 - 16));
+}
+
 TEST(Modules, WithoutCallsThereIsNothing) {
   Training training(1);
   const auto history = ModuleHistory::read(training.run);
