@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -149,16 +150,24 @@ std::string row_name(StringId name, std::int64_t merged, const RecordedRun& reco
   return "(" + std::to_string(merged) + " further names)";
 }
 
-// `split`: takes the cost of recording out of the times; null: they stay as recorded.
-std::vector<OpRow> op_rows(const OpTable& table, std::int64_t merged, const PhaseSplit* split,
+// By self time, the largest first. `split`: takes the cost of recording out of the times; null:
+// they stay as recorded.
+std::vector<OpCost> op_costs(const OpTable& table, const PhaseSplit* split) {
+  std::vector<OpCost> costs = table.sorted();
+  if (split == nullptr) return costs;
+  for (OpCost& cost : costs) {
+    const double net = split->net_share(Category::kCompute, cost.phase);
+    const auto work = static_cast<double>(to_ns(cost.self - cost.launch));
+    cost.self = cost.launch + Duration(std::llround(net * work));
+  }
+  std::ranges::stable_sort(costs, std::greater{}, &OpCost::self);
+  return costs;
+}
+
+std::vector<OpRow> op_rows(const std::vector<OpCost>& costs, std::int64_t merged,
                            const RecordedRun& recording) {
   std::vector<OpRow> rows;
-  for (OpCost cost : table.sorted()) {
-    if (split != nullptr) {
-      const double own = split->own_part(Category::kCompute, cost.phase);
-      const auto work = static_cast<double>(to_ns(cost.self - cost.launch));
-      cost.self = cost.launch + Duration(std::llround(own * work));
-    }
+  for (const OpCost& cost : costs) {
     rows.push_back({row_name(cost.name, merged, recording),
                     phase_name(cost.phase),
                     cost.calls,
@@ -359,12 +368,13 @@ LoopReport report_loop(const LoopFacts& facts, Viewpoint from, const AnalyzeOpti
                      : inferred_use(loop.input, report.steps, report.analysed);
   report.scopes = scope_rows(phases, report.steps, report.analysed, recording.text);
   const OpTable& op_table = first.steady ? attributed.steady_ops : attributed.warm_up_ops;
-  report.ops = op_rows(op_table, attributed.merged_ops, split, recording);
+  const std::vector<OpCost> costs = op_costs(op_table, split);
+  report.ops = op_rows(costs, attributed.merged_ops, recording);
   report.merged_ops = attributed.merged_ops;
   report.merged_kernels = of_device ? attributed.merged_kernels : 0;
   if (of_device)
     add_device_rows(report, attributed, from.index, first.steady, facts.use, recording);
-  add_op_samples(report, op_table.sorted(), attributed.op_blocks);
+  add_op_samples(report, costs, attributed.op_blocks);
   report.populations = describe_populations(report.steps, report.analysed);
   report.drift = find_drift(report);
   report.run_use = measure_run_use(on_host, report.segments, recording.facts.duration_ns);

@@ -152,7 +152,7 @@ std::shared_ptr<const Predictor> make_predictor(const LoopReport& report, const 
       for (Task& task : step.tasks) {
         if (task.kind != TaskKind::kHost) continue;
         const auto before = static_cast<double>(task.dur_ns);
-        task.dur_ns = std::llround(before * split->own_part(task.category, task.phase));
+        task.dur_ns = std::llround(before * split->net_share(task.category, task.phase));
         if (task.lane == kLoopLane) times[step.index] -= before - static_cast<double>(task.dur_ns);
       }
     }

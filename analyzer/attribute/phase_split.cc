@@ -10,8 +10,8 @@
 namespace stepscope {
 namespace {
 
-// A program that uses a new scope name in each step has as many marked phases. Beyond this many,
-// further labels are ignored.
+// A program that uses a new scope name in each step has a new marked phase in each step. Beyond
+// this many, further labels are ignored.
 constexpr std::size_t kMostParts = 4096;
 
 bool is_op_time(const Slice& slice) {
@@ -23,8 +23,8 @@ double sum_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-// The lower quartile. Other activity on a machine only ever adds to a time, so the difference of
-// fast steps is less disturbed than that of median ones.
+// The lower quartile. Other activity on a machine only ever adds to a time, so the difference
+// between the fast steps is less disturbed than that between the medians.
 double lower_quartile(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto at = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
@@ -41,14 +41,18 @@ double quartile_with_zeros(std::vector<double> values, std::size_t steps) {
 // Takes `amount` from the slices that `which` chooses, in proportion to each. Returns the amount
 // that they did not have.
 template <typename Which>
-double take_from(const std::vector<Slice>& slices, std::vector<double>& own, double amount,
+double take_from(const std::vector<Slice>& slices, std::vector<double>& net, double amount,
                  Which which) {
   double available = 0;
-  for (std::size_t i = 0; i < own.size(); ++i) available += which(slices[i]) ? own[i] : 0;
+  for (std::size_t i = 0; i < net.size(); ++i) available += which(slices[i]) ? net[i] : 0;
   if (available <= 0) return amount;
   const double kept = std::max(0.0, 1 - amount / available);
-  for (std::size_t i = 0; i < own.size(); ++i) own[i] *= which(slices[i]) ? kept : 1;
+  for (std::size_t i = 0; i < net.size(); ++i) net[i] *= which(slices[i]) ? kept : 1;
   return std::max(0.0, amount - available);
+}
+
+MarkedPhase without_label(const MarkedPhase& phase) {
+  return {phase.phase, phase.before_backward, StringId::kNone};
 }
 
 // What the phases alone say about a marked phase.
@@ -85,15 +89,25 @@ PhaseSplit::Part& PhaseSplit::part(const MarkedPhase& phase) {
   const auto known = parts_.find(phase);
   if (known != parts_.end()) return known->second;
   if (parts_.size() < kMostParts) return parts_[phase];
-  return parts_[{phase.phase, phase.before_backward, StringId::kNone}];
+  return parts_[without_label(phase)];
+}
+
+const PhaseSplit::Part* PhaseSplit::find(const MarkedPhase& phase) const {
+  auto known = parts_.find(phase);
+  if (known == parts_.end() && parts_.size() >= kMostParts)
+    known = parts_.find(without_label(phase));
+  return known == parts_.end() ? nullptr : &known->second;
 }
 
 double PhaseSplit::add_times(const MarkedTimes& times, std::vector<double> Part::* list) {
   Duration sum{0};
+  std::map<Part*, Duration> by_part;  // labels that are ignored share one
   for (const auto& [phase, time] : times) {
-    (part(phase).*list).push_back(static_cast<double>(to_ns(time)));
+    by_part[&part(phase)] += time;
     sum += time;
   }
+  for (const auto& [part, time] : by_part)
+    (part->*list).push_back(static_cast<double>(to_ns(time)));
   return static_cast<double>(to_ns(sum));
 }
 
@@ -124,8 +138,8 @@ void PhaseSplit::finish() {
   for (const auto& [phase, part] : parts_) {
     const std::vector<Slice>& slices = part.account.slices();
     for (std::size_t i = 0; i < slices.size(); ++i) {
-      auto& [own, all] = kept_[{slices[i].category, slices[i].phase}];
-      own += part.own[i];
+      auto& [net, all] = kept_[{slices[i].category, slices[i].phase}];
+      net += part.net[i];
       all += static_cast<double>(to_ns(slices[i].exposed));
     }
   }
@@ -141,12 +155,12 @@ void PhaseSplit::finish() {
 
 void PhaseSplit::remove_cost(Part& part) const {
   const std::vector<Slice>& slices = part.account.slices();
-  for (const Slice& slice : slices) part.own.push_back(static_cast<double>(to_ns(slice.exposed)));
+  for (const Slice& slice : slices) part.net.push_back(static_cast<double>(to_ns(slice.exposed)));
   const double ops = part.recorded();
   if (ops == 0 || plain_steps_.empty()) return;
   const double per_step = quartile_with_zeros(part.with_ops, op_steps_.size()) -
                           quartile_with_zeros(part.without, plain_steps_.size());
-  const double most = std::min(sum_of(part.own), ops * most_per_op_ns_);
+  const double most = std::min(sum_of(part.net), ops * most_per_op_ns_);
   const double cost = std::clamp(per_step * static_cast<double>(op_steps_.size()), 0.0, most);
   const double nested = cost * static_cast<double>(part.nested_ops) / ops;
   // Ops make the part that contains them longer: the forward pass, not the wait before it.
@@ -155,19 +169,19 @@ void PhaseSplit::remove_cost(Part& part) const {
       return is_op_time(slice) && slice.phase == phase;
     });
   };
-  const bool all_alike = std::none_of(slices.begin(), slices.end(), is_op_time);
-  const auto around_ops = [&](const Slice& slice) { return all_alike || has_ops(slice.phase); };
+  const bool no_op_time = std::none_of(slices.begin(), slices.end(), is_op_time);
+  const auto around_ops = [&](const Slice& slice) { return no_op_time || has_ops(slice.phase); };
   const auto outside = [&](const Slice& slice) { return !is_op_time(slice) && around_ops(slice); };
   // The first stretch of an op's own time is its launch; the cost of its children comes later.
   const auto computing = [](const Slice& slice) {
     return is_op_time(slice) && slice.category != Category::kLaunch;
   };
-  double left = take_from(slices, part.own, nested, computing);
-  left += take_from(slices, part.own, cost - nested, outside);
-  take_from(slices, part.own, left, around_ops);
+  double left = take_from(slices, part.net, nested, computing);
+  left += take_from(slices, part.net, cost - nested, outside);
+  take_from(slices, part.net, left, around_ops);
 }
 
-double PhaseSplit::own_part(Category category, PhaseKind phase) const {
+double PhaseSplit::net_share(Category category, PhaseKind phase) const {
   const auto known = kept_.find({category, phase});
   if (known == kept_.end() || known->second.second <= 0) return 1;
   return known->second.first / known->second.second;
@@ -176,8 +190,8 @@ double PhaseSplit::own_part(Category category, PhaseKind phase) const {
 StepAccount PhaseSplit::account(const MarkedTimes& times) const {
   StepAccount account;
   for (const auto& [phase, time] : times) {
-    const auto known = parts_.find(phase);
-    const double all = known == parts_.end() ? 0 : sum_of(known->second.own);
+    const Part* const part = find(phase);
+    const double all = part == nullptr ? 0 : sum_of(part->net);
     if (all <= 0) {
       const Segment alone = by_phase_alone(phase);
       account.add(alone.category, alone.phase, alone.label, time);
@@ -186,10 +200,10 @@ StepAccount PhaseSplit::account(const MarkedTimes& times) const {
     // Cumulative, so that the rounded pieces add up to the whole.
     double before = 0;
     Duration given{0};
-    const std::vector<Slice>& slices = known->second.account.slices();
+    const std::vector<Slice>& slices = part->account.slices();
     for (std::size_t i = 0; i < slices.size(); ++i) {
       const Slice& slice = slices[i];
-      before += known->second.own[i];
+      before += part->net[i];
       const Duration until{
           std::llround(static_cast<double>(to_ns(time)) * std::min(before / all, 1.0))};
       if (until > given) account.add(slice.category, slice.phase, slice.label, until - given);

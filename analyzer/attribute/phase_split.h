@@ -77,14 +77,14 @@ class PhaseSplit {
   // that of `times`, to the nanosecond.
   [[nodiscard]] StepAccount account(const MarkedTimes& times) const;
   // In steps with ops, the part of a category's time in a phase that is not the cost of recording.
-  [[nodiscard]] double own_part(Category category, PhaseKind phase) const;
+  [[nodiscard]] double net_share(Category category, PhaseKind phase) const;
 
  private:
   struct Part {
     StepAccount account;  // sums over the steps with ops
     std::int64_t outer_ops = 0, nested_ops = 0, module_calls = 0;
     std::vector<double> with_ops, without;  // times of the phase in the steps that have it, ns
-    std::vector<double> own;                // of each slice: its time without the cost of recording
+    std::vector<double> net;                // of each slice: its time without the cost of recording
 
     // What was recorded, as the number of ops that would cost as much.
     [[nodiscard]] double recorded() const {
@@ -93,6 +93,8 @@ class PhaseSplit {
     }
   };
   Part& part(const MarkedPhase& phase);
+  // nullptr: no step with ops had it.
+  [[nodiscard]] const Part* find(const MarkedPhase& phase) const;
   // Adds each time to `list` of its part. Returns the sum in ns.
   double add_times(const MarkedTimes& times, std::vector<double> Part::* list);
   void remove_cost(Part& part) const;
@@ -100,7 +102,7 @@ class PhaseSplit {
   const double most_per_op_ns_;
   std::map<MarkedPhase, Part> parts_;
   std::vector<double> op_steps_, plain_steps_;                                // ns
-  std::map<std::pair<Category, PhaseKind>, std::pair<double, double>> kept_;  // own, all
+  std::map<std::pair<Category, PhaseKind>, std::pair<double, double>> kept_;  // net, all
   OpsCost cost_;
 };
 

@@ -208,7 +208,7 @@ TEST(Lines, LooksThatCameTooLateAreWithheld) {
   const WatchedThreadId main = of_main(training);
   const FrameId line = training.builder.frame(FrameId::kNone, "/src/data.py", 41, "decode");
   for (int i = 0; i < training.steps; ++i) training.sample(main, i, kMs, line);
-  training.builder.facts.sampling = {250, 0, 30 * kMs, ""};
+  training.builder.facts.sampling = {250, 0, 30 * kMs, "", ""};
   const LoopReport report = training.report();
   EXPECT_TRUE(report.line_use.withheld);
   EXPECT_TRUE(report.lines.empty());

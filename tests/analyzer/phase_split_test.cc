@@ -46,10 +46,10 @@ TEST(PhaseSplit, MeasuresWhatRecordingOpsCost) {
 // 20 ns, of which six outermost ops made 12 of the host's time, four nested ones 8 of compute.
 TEST(PhaseSplit, TakesTheCostFromWhereItFalls) {
   const PhaseSplit split = finished_split();
-  EXPECT_DOUBLE_EQ(split.own_part(Category::kHost, PhaseKind::kForward), 28.0 / 40);
-  EXPECT_DOUBLE_EQ(split.own_part(Category::kCompute, PhaseKind::kForward), 152.0 / 160);
-  EXPECT_DOUBLE_EQ(split.own_part(Category::kInput, PhaseKind::kInput), 1);
-  EXPECT_DOUBLE_EQ(split.own_part(Category::kSync, PhaseKind::kNone), 1) << "there is none";
+  EXPECT_DOUBLE_EQ(split.net_share(Category::kHost, PhaseKind::kForward), 28.0 / 40);
+  EXPECT_DOUBLE_EQ(split.net_share(Category::kCompute, PhaseKind::kForward), 152.0 / 160);
+  EXPECT_DOUBLE_EQ(split.net_share(Category::kInput, PhaseKind::kInput), 1);
+  EXPECT_DOUBLE_EQ(split.net_share(Category::kSync, PhaseKind::kNone), 1) << "there is none";
 }
 
 // The hooks of modules run between the ops: their time is none of the program's own code.
@@ -66,8 +66,8 @@ TEST(PhaseSplit, CallsOfModulesMakeTheTimeBetweenOpsLonger) {
   split.finish();
   // Four ops and two calls, each as dear as eight ops: 200 ns, which is no more than 10 each.
   EXPECT_DOUBLE_EQ(split.cost().per_step_ns, 200);
-  EXPECT_DOUBLE_EQ(split.own_part(Category::kCompute, PhaseKind::kForward), 180.0 / 200);
-  EXPECT_DOUBLE_EQ(split.own_part(Category::kHost, PhaseKind::kForward), 120.0 / 300);
+  EXPECT_DOUBLE_EQ(split.net_share(Category::kCompute, PhaseKind::kForward), 180.0 / 200);
+  EXPECT_DOUBLE_EQ(split.net_share(Category::kHost, PhaseKind::kForward), 120.0 / 300);
 }
 
 // A wait that is inferred lies in the same marked phase as the forward pass, and has no ops.
@@ -82,7 +82,7 @@ TEST(PhaseSplit, TakesNothingFromAWaitWithoutOps) {
   }
   split.add_plain_step({{kBefore, Duration{900}}});
   split.finish();
-  EXPECT_DOUBLE_EQ(split.own_part(Category::kInput, PhaseKind::kInput), 1);
+  EXPECT_DOUBLE_EQ(split.net_share(Category::kInput, PhaseKind::kInput), 1);
   const StepAccount account = split.account({{kBefore, Duration{900}}});
   EXPECT_EQ(account.of(Category::kInput), Duration{800});
 }
@@ -128,7 +128,24 @@ TEST(PhaseSplit, NoOpCostsMoreThanTheSmallestOp) {
   split.add_plain_step({{kWait, Duration{100}}, {kBefore, Duration{180}}});
   split.finish();
   EXPECT_DOUBLE_EQ(split.cost().per_step_ns, 10) << "ten ops a step";
-  EXPECT_DOUBLE_EQ(split.own_part(Category::kCompute, PhaseKind::kForward), 156.0 / 160);
+  EXPECT_DOUBLE_EQ(split.net_share(Category::kCompute, PhaseKind::kForward), 156.0 / 160);
+}
+
+// A scope with a new name in each step: beyond some thousand, they are one.
+TEST(PhaseSplit, ScopesBeyondTheLimitDivideAsOne) {
+  PhaseSplit split(Duration{1000});
+  MarkedPhase scope = kBefore;
+  for (std::uint32_t name = 1; name <= 6000; ++name) {
+    scope.label = StringId{name};
+    split.begin_op_step({{scope, Duration{200}}});
+    split.add(scope, segment(Category::kHost, PhaseKind::kForward, 40));
+    split.add(scope, segment(Category::kCompute, PhaseKind::kForward, 160));
+  }
+  split.add_plain_step({{scope, Duration{200}}});
+  split.finish();
+  const StepAccount account = split.account({{scope, Duration{200}}});
+  EXPECT_EQ(account.of(Category::kHost), Duration{40});
+  EXPECT_EQ(account.of(Category::kCompute), Duration{160});
 }
 
 TEST(PhaseSplit, WithoutPlainStepsNothingIsTaken) {
@@ -136,7 +153,7 @@ TEST(PhaseSplit, WithoutPlainStepsNothingIsTaken) {
   add_op_step(split);
   split.finish();
   EXPECT_DOUBLE_EQ(split.cost().per_step_ns, 0);
-  EXPECT_DOUBLE_EQ(split.own_part(Category::kHost, PhaseKind::kNone), 1);
+  EXPECT_DOUBLE_EQ(split.net_share(Category::kHost, PhaseKind::kNone), 1);
 }
 
 }  // namespace
