@@ -23,6 +23,7 @@ std::atomic<TorchIdFunction> torch_id_function{nullptr};
 thread_local std::uint32_t refused_in_session = 0;
 
 void end_thread(void*) {
+  Session::get().thread_ends();
   if (thread_recorder != nullptr) ring_registry().close(thread_recorder);
   thread_recorder = nullptr;
 }

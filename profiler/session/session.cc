@@ -142,6 +142,7 @@ void Session::begin_recording(const Region& region) {
   region_ = region.header;
   region.header->cudnn_benchmark = TorchSwitch::kUnknown;
   step_ = 0;
+  region.header->step = 0;  // a process that records again has the same region
   leader_ = nullptr;
   applied_switch_ = OpsSwitch::kPlan;
   applied_alive_ = true;

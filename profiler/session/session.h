@@ -61,6 +61,8 @@ class Session {
   [[nodiscard]] bool records_modules() const { return records_ops() && hooks_ != nullptr; }
   // The user called step() on the calling thread.
   void step() noexcept;
+  // The calling thread ends: its loop no longer determines the current step.
+  void thread_ends() noexcept;
 
   // Whether `stepscope run` records this process; the first call joins its recording.
   bool join_wrapper() noexcept;

@@ -25,25 +25,32 @@ StepCounter& current_counter() {
 }  // namespace
 
 // The most advanced loop determines the current step, so that a second loop does not count steps
-// twice.
+// twice. When its thread has ended, the next loop begins to count from 1.
 void Session::signal_step(StepMarker source) {
   StepCounter& counter = current_counter();
   RegionHeader* region = region_;
   const bool begins = counter.signal(source);
   if (begins || (source == StepMarker::kLoader && counter.is_in_long_evaluation())) {
-    const bool leads = leader_.load(std::memory_order_relaxed) == &counter;
+    const StepCounter* const leader = leader_.load(std::memory_order_relaxed);
+    const bool leads = leader == nullptr || leader == &counter;
     if (leads || counter.current() > step_.load(std::memory_order_relaxed)) {
       leader_ = &counter;
       step_ = counter.current();
       region->step.store(counter.current(), std::memory_order_relaxed);
       const std::scoped_lock lock(mutex_);
       if (!active()) return;
+      if (leader == nullptr) step_began_ns_ = 0;
       if (budget_) judge_step();
       apply_window();
       return;
     }
   }
   follow_recorder();
+}
+
+void Session::thread_ends() noexcept {
+  const StepCounter* own = &current_counter();
+  leader_.compare_exchange_strong(own, nullptr);
 }
 
 // For the stack sampler, which looks at the threads from outside while one of them waits.
@@ -67,16 +74,19 @@ OpenPhase Session::begin_phase(PhaseKind kind, std::string_view name) noexcept {
   const bool ops_were_wanted = ops_wanted_.load(std::memory_order_relaxed);
   const bool nested = recorder != nullptr && recorder->waits_for_input();
   if (kind == PhaseKind::kInput && !nested) signal_step(StepMarker::kLoader);
-  // The least trusted source: at the start of an epoch, many batches are requested for the workers.
+  // The least trusted source: at the start of an epoch, the sampler is asked for many batches at
+  // once, to fill the workers' queues.
   if (kind == PhaseKind::kSampler) signal_step(StepMarker::kInferred);
-  // A Python loop may have no other marks of its steps than ranges that are seen only with the ops.
+  // In a Python loop, the only step marks may be ranges that are seen only through the op hooks. So
+  // this is where it notices the recorder's requests.
   if (kind == PhaseKind::kBackward) follow_recorder();
   if (recorder == nullptr) return {};
-  // The wait begins with the call. The code above takes little time, unless it opened the window.
-  const bool opened = ops_wanted_.load(std::memory_order_relaxed) != ops_were_wanted;
+  // The wait begins with the call. The code above takes little time, unless it switched ops on or
+  // off.
+  const bool switched = ops_wanted_.load(std::memory_order_relaxed) != ops_were_wanted;
   if (kind == PhaseKind::kInput && !nested)
     note_waiting(static_cast<std::uint32_t>(recorder->ring().tid));
-  return recorder->begin_phase(kind, name, opened ? read_ticks() : called);
+  return recorder->begin_phase(kind, name, switched ? read_ticks() : called);
 }
 
 void Session::end_phase(const OpenPhase& phase, PhaseKind ended_as) noexcept {
@@ -84,11 +94,12 @@ void Session::end_phase(const OpenPhase& phase, PhaseKind ended_as) noexcept {
   ThreadRecorder* recorder = current_thread();
   if (recorder == nullptr) return;
   recorder->end_phase(phase, ended_as);
-  if (phase.kind == PhaseKind::kInput && phase.outer != PhaseKind::kInput) note_waiting(0);
-  // An optimizer may call another, as a GradScaler does: together they are one step.
+  const bool outermost = phase.outer != PhaseKind::kInput;
+  if (phase.kind == PhaseKind::kInput && outermost) note_waiting(0);
+  // One optimizer step may contain another, as GradScaler.step() does: together they are one step.
   const bool nested = phase.outer == PhaseKind::kOptimizer;
   if (phase.kind == PhaseKind::kOptimizer && !nested) signal_step(StepMarker::kOptimizer);
-  if (ended_as == PhaseKind::kInputEnd) current_counter().loader_exhausted();
+  if (ended_as == PhaseKind::kInputEnd && outermost) current_counter().loader_exhausted();
 }
 
 int Session::begin_module(std::string_view label) noexcept {

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -274,6 +275,37 @@ TEST_F(SessionTest, AFullDiskIsToldAtTheStart) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status)) << "killed by " << WTERMSIG(status);
   EXPECT_EQ(WEXITSTATUS(status), 42);
+}
+
+std::int64_t step_now() { return ring_registry().region().header->step.load(); }
+
+TEST_F(SessionTest, WhenTheThreadOfALoopHasEndedTheNextLoopCountsFromOne) {
+  start();
+  const auto train = [](int steps) {
+    for (int i = 0; i < steps; ++i) Session::get().step();
+  };
+  std::thread(train, 30).join();
+  EXPECT_EQ(step_now(), 31);
+  // Gets the memory of the first thread, so that the second loop's has another address.
+  std::atomic<bool> done{false};
+  std::thread other([&done] { done.wait(false); });
+  std::thread(train, 5).join();
+  EXPECT_EQ(step_now(), 6);
+  done = true;
+  done.notify_all();
+  other.join();
+}
+
+TEST_F(SessionTest, AnInnerLoaderThatEndsDoesNotEndTheStep) {
+  start();
+  Session& session = Session::get();
+  for (int step = 1; step <= 3; ++step) {
+    const OpenPhase outer = session.begin_phase(PhaseKind::kInput, "chained");
+    const OpenPhase inner = session.begin_phase(PhaseKind::kInput, "first");
+    session.end_phase(inner, PhaseKind::kInputEnd);
+    session.end_phase(outer, PhaseKind::kInput);
+    EXPECT_EQ(step_now(), step > 1 ? step : 0) << "0: no step has ended";
+  }
 }
 
 }  // namespace
