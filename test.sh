@@ -158,6 +158,13 @@ step "Dependencies"
 ensure_packages "${BUILD_PACKAGES[@]}" "${VENV_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
 ensure_in_venv "${PIP_PACKAGES[@]}" || die "pip could not install what the tests need"
 require_nothing_missing
+# Tests of lines read their stacks too. Without them, those tests are skipped.
+mkdir -p build
+if STEPSCOPE_INSTALL=$STEPSCOPE_INSTALL tests/python/newer_pythons.sh >build/pythons.log 2>&1; then
+  export STEPSCOPE_TEST_PYTHONS=$PWD/build/pythons/bin
+else
+  say "CPython 3.13 to 3.15 from Debian's testing suite: not available (build/pythons.log)"
+fi
 use_venv_torch || die "the torch in .venv has no libtorch for C++; remove .venv and try again"
 readonly pypi_dir=$torch_dir
 say "Nothing is missing; libtorch $torch_version from .venv, Debian's too"

@@ -43,8 +43,8 @@ def parse_arguments():
     parser.add_argument(
         "--binary", type=pathlib.Path, default=lines.ROOT / "build/release/bin/stepscope"
     )
-    parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--py-spy", default=shutil.which("py-spy"))
+    parser.add_argument("--python", type=lines.program, default=sys.executable)
+    parser.add_argument("--py-spy", type=lines.program, default=shutil.which("py-spy"))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--batches", type=int, default=400)
     parser.add_argument("--steps", type=int, default=800)

@@ -16,6 +16,7 @@ import os
 import pathlib
 import platform
 import re
+import shutil
 import sqlite3
 import statistics
 import subprocess
@@ -33,12 +34,20 @@ FUNCTIONS = {
 }
 
 
+def program(text):
+    """An absolute path, because programs run in a folder of their own."""
+    found = shutil.which(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text}: no such program")
+    return os.path.abspath(found)
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--binary", type=pathlib.Path, default=ROOT / "build/release/bin/stepscope")
-    parser.add_argument("--python", nargs="+", default=[sys.executable])
+    parser.add_argument("--python", nargs="+", type=program, default=[sys.executable])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--batches", type=int, default=400)
     parser.add_argument("--steps", type=int, default=800)

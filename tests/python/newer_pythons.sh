@@ -11,7 +11,7 @@ Usage: tests/python/newer_pythons.sh [--no-install] [--help]
 Unpacks CPython 3.13, 3.14 and 3.15 and the libraries that they need from Debian's testing suite into
 build/pythons. Nothing of that suite is installed on this machine.
 
-  --no-install   install nothing; say what is missing and how to install it
+  --no-install   install and unpack nothing; say what is missing
   --help         this text
 
 The tests of lines use these Pythons too if the environment names their folder:
@@ -52,15 +52,18 @@ make_runnable() {  # version
   ln -sf "$python" "$BUILD/bin/python$1"
 }
 
+all_run() {
+  local version
+  for version in "${VERSIONS[@]}"; do "$BUILD/bin/python$version" -c '' 2>/dev/null || return 1; done
+}
+
 [ "$(uname -m)" = x86_64 ] || die "works on x86-64 only"
 ensure_packages mmdebstrap patchelf
 require_nothing_missing
-for version in "${VERSIONS[@]}"; do
-  if ! "$BUILD/bin/python$version" -c '' 2>/dev/null; then
-    unpack_root
-    rm -rf "$BUILD/bin" && mkdir "$BUILD/bin"
-    for version in "${VERSIONS[@]}"; do make_runnable "$version"; done
-    break
-  fi
-done
+if ! all_run; then
+  [ "$STEPSCOPE_INSTALL" = yes ] || die "they are not there, and --no-install was given"
+  unpack_root
+  rm -rf "$BUILD/bin" && mkdir "$BUILD/bin"
+  for version in "${VERSIONS[@]}"; do make_runnable "$version"; done
+fi
 say "$(for python in "$BUILD"/bin/python3.*; do "$python" --version; done | paste -sd ,) are in build/pythons/bin"
