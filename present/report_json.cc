@@ -28,7 +28,7 @@ LoopReport no_loop(const AnalysisReport& report) {
   return loop;
 }
 
-// For a run without loops, the part of the recording that its shares and ops describe.
+// For a run without loops: the thread whose whole recording the shares and ops describe.
 Json whole_json(const AnalysisReport& report) {
   if (!report.whole) return nullptr;
   return {{"process", report.whole->pid},

@@ -92,7 +92,7 @@ std::string loop_page(const AnalysisReport& report, const LoopReport& loop,
                       const TextOptions& options, const Palette& palette) {
   return verdict_lines(loop, palette) + lines_block(report.run, loop, palette) + "\n" +
          breakdown(loop, palette) + tensors_line(report, loop) + cost_line(loop, options.price) +
-         populations(loop) + advice_table(loop) + slowest_steps(loop, options.top) +
+         population_table(loop) + advice_table(loop) + slowest_steps(loop, options.top) +
          top_kernels(loop, options.top) + copies_table(loop, options.top) +
          top_ops(loop, options.top) + left_out(loop) + recording_line(loop);
 }

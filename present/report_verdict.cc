@@ -15,7 +15,7 @@
 namespace stepscope {
 namespace {
 
-// "highly input-bound"; "" if that is the verdict of the whole run.
+// "highly input-bound"; "" if the whole run has a verdict of that kind.
 std::string other_verdict(const LoopReport& loop, const Bottleneck& bottleneck) {
   if (bottleneck.kind == loop.verdict.kind) return "";
   return (bottleneck.degree.empty() ? "" : bottleneck.degree + " ") + bottleneck.kind;
@@ -54,7 +54,7 @@ std::string verdict_lines(const LoopReport& loop, const Palette& palette) {
   return text;
 }
 
-std::string populations(const LoopReport& loop) {
+std::string population_table(const LoopReport& loop) {
   if (loop.populations.size() < 2) return "";
   std::string text = unit_text("\n  kinds of step\n", loop);
   for (std::size_t i = 0; i < loop.populations.size(); ++i) {

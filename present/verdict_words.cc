@@ -69,8 +69,8 @@ std::string input_reason(const LoopReport& report) {
     return "The loop thread prepares the batches itself: it is busy for " + percent_text(busy) +
            " of the wait" +
            (report.device != DeviceId::kNone ? "."
-            : report.trains                  ? ", and nothing overlaps with training."
-                                             : ", and nothing overlaps with the model.");
+            : report.trains                  ? ", and none of it overlaps with training."
+                                             : ", and none of it overlaps with the model's work.");
   }
   if (input.starved_share() >= 0.05) {
     return "The loop thread works for " + percent_text(busy) + " of the wait, has no core for " +
@@ -107,8 +107,8 @@ std::string native_reason(const LoopReport& report) {
     named.push_back(report.native[i].library + " " + percent_text(report.native[i].share));
   }
   if (named.empty()) return "";
-  return in_units("Computed outside PyTorch's ops: " + join(named, ", ") + " of the step.",
-                  report.unit());
+  return "Computed outside PyTorch's ops: " + join(named, ", ") +
+         in_units(" of the step.", report.unit());
 }
 
 std::string ops_reason(const LoopReport& report, bool launch) {
@@ -132,7 +132,7 @@ std::string ops_reason(const LoopReport& report, bool launch) {
   const double compute = share_of(report.shares, Category::kCompute);
   return (share >= compute / 2 ? "Most of it: " : "The largest part: ") + with_meaning(top->name) +
          (top->phase == "none" ? "" : " in " + top->phase) + ", " + time_text(ns) +
-         in_units(" a step, " + percent_text(share) + " of it.", report.unit());
+         in_units(" a step, " + percent_text(share) + " of the step.", report.unit());
 }
 
 std::string scope_reason(const ScopeShare& scope, const char* unit) {
@@ -244,7 +244,8 @@ std::string threshold_reason(const LoopReport& report) {
   const auto& near = report.basis.near;
   if (!near) return "";
   return "The share of " + threshold_name(*near) + ", " + percent_text(near->share) +
-         ", is within a point of a threshold: another recording may get another verdict.";
+         ", is within one percentage point of a threshold: another recording may get a different "
+         "verdict.";
 }
 
 std::string populations_reason(const LoopReport& report) {
@@ -292,7 +293,7 @@ std::string doubt_text(const Doubt& doubt) {
     case DoubtKind::kStarved:
       return "threads had no core";
     case DoubtKind::kLostEvents:
-      return std::to_string(doubt.count) + " events lost";
+      return count_text(doubt.count) + (doubt.count == 1 ? " event lost" : " events lost");
     case DoubtKind::kIncomplete:
       return "the recording ended before the program";
     case DoubtKind::kNoOps:
@@ -304,7 +305,7 @@ std::string doubt_text(const Doubt& doubt) {
     case DoubtKind::kInputInferred:
       return "input inferred, no loader seen";
     case DoubtKind::kInputUnsure:
-      return "input inferred, it may be other work";
+      return "input inferred: it may be other work";
   }
   return "";
 }
@@ -356,7 +357,7 @@ std::vector<std::string> verdict_doubts(const LoopReport& loop) {
 }
 
 std::string threshold_name(const Stall& stall) {
-  return stall.kind == StallKind::kStarved ? "threads without a core" : stall_name(stall);
+  return stall.kind == StallKind::kStarved ? "time without a core" : stall_name(stall);
 }
 
 }  // namespace stepscope

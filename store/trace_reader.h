@@ -1,4 +1,4 @@
-// TraceReader: the only way out of a store. The analyzer and the exporters read through it.
+// TraceReader: the only way to read a store. The analyzer and the exporters read through it.
 //
 // Thread safety: none; one thread at a time. Several readers may read one store, even while it is
 // being recorded. Each sees what was committed when it opened (one read transaction per reader, so
@@ -42,7 +42,7 @@ struct StoredStream : Stream {
 class TraceReader {
  public:
   // Errors: kNotFound, kBadInput (not a SQLite file, not a store, newer schema, corrupt).
-  // A store of an older schema is migrated first, if it is writable.
+  // A store of an older schema is migrated first, which fails if it cannot be written.
   static Result<std::unique_ptr<TraceReader>> open(const std::filesystem::path& path);
   ~TraceReader();
   TraceReader(const TraceReader&) = delete;
@@ -71,10 +71,11 @@ class TraceReader {
   Result<std::vector<ProcessEnd>> process_ends() const;
   Result<std::vector<UnfinishedOp>> unfinished_ops() const;  // by thread, outermost first
   // In the order of recording; those of one process and counter are ordered by time. Memory does
-  // not grow.
+  // not grow with the number of samples.
   Status for_each_sample(const std::function<bool(const Sample&)>& visit) const;
 
-  // How threads were scheduled. The rows of one thread are ordered by time. Memory does not grow.
+  // How threads were scheduled. The rows of one thread are ordered by time. Memory does not grow
+  // with the number of rows.
   Result<std::vector<StoredWatchedThread>> watched_threads() const;
   Status for_each_stretch(const std::function<void(const ThreadStretch&)>& visit) const;
   Status for_each_thread_reading(const std::function<void(const ThreadReading&)>& visit) const;
@@ -84,7 +85,8 @@ class TraceReader {
   Status for_each_stack_sample(const std::function<void(const StackSample&)>& visit) const;
   Status for_each_native_sample(const std::function<void(const NativeSample&)>& visit) const;
 
-  // Calls of modules. Those of one thread are in the order of their ends. Memory does not grow.
+  // Calls of modules. Those of one thread are in the order of their ends. Memory does not grow with
+  // the number of calls.
   Status for_each_module_call(const std::function<void(const ModuleCall&)>& visit) const;
 
   // Calls `visit` for each op in the order of recording. The ops of one thread are in the order of
@@ -93,7 +95,7 @@ class TraceReader {
   Status for_each_op(const std::function<bool(const Op&)>& visit) const;
 
   // What devices did, in the order of recording, which need not be the order of time. Ids count
-  // from 1 without gaps, in this order. Memory does not grow.
+  // from 1 without gaps, in this order. Memory does not grow with the number of rows.
   Status for_each_api_call(const std::function<void(const ApiCall&)>& visit) const;
   Status for_each_kernel(const std::function<void(const Kernel&)>& visit) const;
   Status for_each_copy(const std::function<void(const Copy&)>& visit) const;

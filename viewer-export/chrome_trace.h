@@ -28,14 +28,15 @@ struct ChromeTraceSummary {
   std::int64_t ops = 0;
   std::int64_t phases = 0;
   std::int64_t steps = 0;
-  std::int64_t slices = 0;  // all of these, the verdicts and losses
+  std::int64_t slices = 0;  // of every kind
   std::int64_t counters = 0;
   std::int64_t activities = 0;  // kernels, copies and memsets
   std::int64_t calls = 0;       // of the CUDA runtime and driver
-  std::int64_t flows =
-      0;  // arrows from forward ops to their backward nodes, and from calls to kernels
+  // Arrows from forward ops to their backward nodes, and from calls to kernels.
+  std::int64_t flows = 0;
   std::int64_t lanes = 0;  // extra tracks for slices that did not nest
-  // Not drawn, because viewers cannot: events of an unknown thread, or with a negative time.
+  // Not drawn: events of an unknown thread, with a negative time, or beyond the most tracks of a
+  // thread.
   std::int64_t skipped = 0;
 };
 

@@ -2,9 +2,9 @@
 //
 // Viewers sort the tracks of a process by tid and put the one whose tid equals the pid first. To
 // place our own rows (verdict, steps, phases) above the program's threads, processes are numbered
-// from 1 and rows from the next number; threads keep the system's tid, which other tools show, too,
-// and the process name includes the system's pid. 0 is never used: viewers treat tid 0 as the
-// process itself.
+// from 1 and rows from the next number. Threads keep the system's tid, as in other tools, unless it
+// would collide, and the process name includes the system's pid. 0 is never used: viewers treat tid 0
+// as the process itself.
 #pragma once
 
 #include <cstdint>
@@ -35,13 +35,13 @@ class TrackMap {
  public:
   TrackMap(const std::vector<StoredProcess>& processes, const std::vector<StoredThread>& threads);
 
-  // The group of the machine's counters. Comes before the rows.
+  // The group of the machine's counters. Call it before add_row().
   void add_machine();
-  // Adds a separate group below the processes, such as a device, and returns its pid. Comes before
-  // the rows.
+  // Adds a separate group, such as a device, below the processes and returns its pid. Call it before
+  // add_row().
   std::int64_t add_group(std::string title);
   // A row of our own in the process of `thread` (kNone: the first process), below the rows before
-  // it and above the threads. All rows come before number_threads().
+  // it and above the threads. Add all rows before you call number_threads().
   Track add_row(ThreadId thread, std::string title);
   void number_threads();
   // A further track for slices that do not nest on the thread's own track; the thread must be
@@ -50,9 +50,10 @@ class TrackMap {
   // A track of a group.
   Track add_track(std::int64_t group, std::string title);
 
-  // The pid of a process; for kNone, that of the machine if it was added. Otherwise the first one.
+  // The pid of a process. For kNone, the machine's, if it was added. For any other unknown id, the
+  // first process's.
   [[nodiscard]] std::int64_t pid_of(ProcessId id) const;
-  // nullptr for a thread that the store does not know. Stays valid.
+  // nullptr for a thread that the store does not know. The pointer stays valid.
   [[nodiscard]] const Track* thread(ThreadId id) const;
   [[nodiscard]] const std::vector<TrackedProcess>& processes() const { return processes_; }
   [[nodiscard]] const std::vector<Track>& rows() const { return rows_; }

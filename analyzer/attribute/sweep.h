@@ -1,5 +1,6 @@
 // The sweep over one frame (a step, or a part of a very long one) of a loop thread: overlays the
-// phases, the thread's own ops and the ops of its autograd threads, and emits the segments. These
+// phases, the thread's own ops, those of its autograd threads and of the threads that run
+// collectives, and emits the segments. These
 // are the rules of attribution on a host; docs/attribution.md describes them in prose.
 #pragma once
 
@@ -15,7 +16,7 @@ namespace stepscope {
 
 struct Frame {
   TimeRange range;
-  std::span<const Span> spans;              // tile a range around `range`
+  std::span<const Span> spans;              // tile a range that contains `range`
   bool ops_recorded = false;                // false: attribution rests on the phases alone
   std::span<const OpRun> own;               // the loop thread
   std::span<const OpRun> autograd;          // other threads, merged: their ops of backward passes
@@ -24,7 +25,7 @@ struct Frame {
 
 // What is known about an instant.
 struct Instant {
-  const Span* span = nullptr;  // never null
+  const Span* span = nullptr;  // always set
   const OpRun* own = nullptr;  // null: nothing open
   const OpRun* autograd = nullptr;
   const OpRun* collective = nullptr;
@@ -46,7 +47,7 @@ Helper waits_for(const Instant& instant);
 // host. `range` of the result is left empty.
 Segment categorise(const Instant& instant);
 
-// What a frame passes on to the next one, since it may end anywhere.
+// What a frame passes on to the next one, since it may end in the middle of a forward pass.
 struct SweepState {
   bool forward_begun = false;
   bool after_collective = false;
@@ -70,8 +71,8 @@ class FrameObserver {
   virtual void on_frame(std::size_t step, const Frame& frame) = 0;
 };
 
-// Merges the runs of several threads, each in order: at each instant, the first thread that was in
-// an op counts.
+// Merges the runs of several threads, each in order. Where several threads are in an op, the one that
+// comes first in `threads` counts.
 std::vector<OpRun> merge_runs(const std::vector<std::vector<OpRun>>& threads);
 
 }  // namespace stepscope

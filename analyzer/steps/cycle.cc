@@ -180,10 +180,10 @@ class CycleSearch {
     const auto standing = std::count_if(at_cuts.begin(), at_cuts.end(),
                                         [&](double gap) { return gap > kStanding * usual; });
     found.cycle.waits =
-        found.cycle.mean_gap > kStandsOut * usual &&
+        found.cycle.mean_gap > kWaitFactor * usual &&
         static_cast<double>(standing) >= kStandingShare * static_cast<double>(at_cuts.size());
     found.idle_share = (waited - std::max(longest, 0.0)) / std::max(idle - std::abs(longest), 1.0);
-    found.leaves_waits = has_waits(others_at, kStandsOut * usual, kUnexplainedIdle * idle);
+    found.leaves_waits = has_waits(others_at, kWaitFactor * usual, kUnexplainedIdle * idle);
   }
 
   // Whether there are pauses of more than `least` at these items, `least_sum` in total, most of

@@ -1,9 +1,9 @@
 // Finds the cycle of a repeating sequence of items, which delimits its steps.
 //
 // Candidates are all places that can be identified: an item by its name, an item that follows an
-// item of another name, an item after a long gap. A place that recurs at regular distances, with
-// the same items between, marks a cycle. Cycles nest (the layers of a model, its calls, what is
-// logged every 10 calls); the step is the cycle in which the thread waits in every round.
+// item of another name, an item after a long gap. A place that recurs often enough marks a cycle.
+// Cycles nest (the layers of a model, its calls, what is logged every 10 calls); the step is the
+// cycle in which the thread waits in most rounds, or the outermost one if it waits in none.
 // docs/attribution.md, "Steps from ops", gives the rules and their reasons.
 #pragma once
 
@@ -17,8 +17,8 @@
 namespace stepscope {
 
 inline constexpr std::size_t kLeastRounds = 5;  // fewer do not count as repetition
-inline constexpr double kStandsOut = 8;         // a wait is this many times as long as other gaps
-inline constexpr std::uint32_t kMostOccurrences = 8;  // of one name distinguished in a round
+inline constexpr double kWaitFactor = 8;        // a wait is this many times as long as other gaps
+inline constexpr std::uint32_t kMostOccurrences = 8;  // that a round distinguishes of one name
 
 // A place in the sequence, identified by the item and the one before it.
 struct Anchor {
@@ -47,8 +47,8 @@ struct Cycle {
 // Nothing if the items do not repeat. O(n log n) time, a few words per item.
 std::optional<Cycle> find_cycle(std::span<const LoopItem> items);
 
-// The indexes of the items that begin a round. Items before the first anchor form no round, except
-// the first round if it equals the next one item by item.
+// The indexes of the items that begin a round. Items before the first anchor belong to no round,
+// unless they contain one that equals the next round item by item.
 std::vector<std::size_t> round_begins(const Cycle& cycle, std::span<const LoopItem> items);
 
 // The same for items that arrive one by one, without that first round.

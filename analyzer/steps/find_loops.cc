@@ -46,10 +46,11 @@ bool trained_after(const std::vector<Phase>& phases, const std::vector<Phase>& w
 }
 
 // Whether each batch is trained on after the next one was fetched, as in trainers that must know
-// which batch is the last. Then the first wait is followed by another, not by training.
+// which batch is the last. Then the first wait of an epoch is followed by another, not by training.
 bool fetches_ahead(const std::vector<Phase>& phases, const std::vector<Phase>& waits) {
   for (std::size_t i = 0; i + 1 < waits.size(); ++i) {
-    if (waits[i].kind == PhaseKind::kInput && waits[i + 1].kind == PhaseKind::kInput &&
+    const bool begins_epoch = i == 0 || waits[i - 1].kind == PhaseKind::kInputEnd;
+    if (begins_epoch && waits[i].kind == PhaseKind::kInput && waits[i + 1].kind == PhaseKind::kInput &&
         !trained_after(phases, waits, i) && trained_after(phases, waits, i + 1)) {
       return true;
     }
@@ -86,7 +87,7 @@ std::optional<SessionTime> first_loop_phase(const std::vector<Phase>& phases) {
   return std::nullopt;
 }
 
-// A mark with a length says where its step began; one without, that it ended there.
+// A mark with a duration covers its step; a mark without one only ends it.
 SessionTime first_user_step(const std::vector<Phase>& phases, const Phase& mark) {
   if (mark.dur.count() > 0) return mark.start;
   const SessionTime begin = first_loop_phase(phases).value_or(session_time(0));
@@ -153,17 +154,19 @@ std::vector<Phase> outermost(const std::vector<Phase>& phases, PhaseKind kind, P
   return result;
 }
 
-// A wait that found the loader exhausted begins a step if the last batch had been fetched before
-// it.
+// In a loop that fetches ahead, the wait that finds the loader exhausted begins the last step: the
+// last batch was fetched before it, and is still to be trained on.
 std::vector<Phase> waits_of_steps(const std::vector<Phase>& phases) {
   const auto all = outermost(phases, PhaseKind::kInput, PhaseKind::kInputEnd);
   return fetches_ahead(phases, all) ? all : outermost(phases, PhaseKind::kInput);
 }
 
-// In such a loop, there is hardly anything left to do between the wait and the backward pass.
+// In a loop that waits between forward and backward pass, hardly anything is left to do between the
+// wait and the backward pass.
 bool waits_before_backward(const std::vector<Phase>& phases) {
-  constexpr std::int64_t kLeastBackward = 20, kLeastForward = 8;  // times as long as what is left
-  std::size_t waits = 0, such = 0;
+  // Times as long as what is left.
+  constexpr std::int64_t kLeastBackwardRatio = 20, kLeastForwardRatio = 8;
+  std::size_t waits = 0, matching = 0;
   const Phase* before = nullptr;
   const Phase* wait = nullptr;
   Duration forward{0};
@@ -172,13 +175,13 @@ bool waits_before_backward(const std::vector<Phase>& phases) {
     if (phase.kind == PhaseKind::kBackward && wait != nullptr) {
       const Duration left = phase.start - end_of(*wait);
       ++waits;
-      if (left * kLeastBackward < phase.dur && left * kLeastForward < forward) ++such;
+      if (left * kLeastBackwardRatio < phase.dur && left * kLeastForwardRatio < forward) ++matching;
     }
     wait = phase.kind == PhaseKind::kInput ? &phase : nullptr;
     if (wait != nullptr && before != nullptr) forward = wait->start - end_of(*before);
     before = &phase;
   }
-  return waits > 0 && such * 10 >= waits * 9;
+  return waits > 0 && matching * 10 >= waits * 9;
 }
 
 std::vector<TimeRange> user_steps(const std::vector<Phase>& phases) {

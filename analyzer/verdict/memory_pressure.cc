@@ -15,11 +15,13 @@ using Readings = std::vector<CounterSeries::Reading>;
 struct Source {
   const CounterSeries* series = nullptr;
   double ns_each = 0;
+  bool is_pressure = false;  // the machine's pressure counter; otherwise the process's faults
 };
 
 Source source_of(const LoopReport& report, const Counters& counters) {
-  if (const auto* psi = counters.find(ProcessId::kNone, counter::kPsiMemorySome)) return {psi, 1e3};
-  return {counters.find(report.process, counter::kMajorFaults), kMajorFaultNs};
+  if (const auto* psi = counters.find(ProcessId::kNone, counter::kPsiMemorySome))
+    return {psi, 1e3, true};
+  return {counters.find(report.process, counter::kMajorFaults), kMajorFaultNs, false};
 }
 
 TimeRange range_of(const LoopReport& report) {
@@ -29,7 +31,7 @@ TimeRange range_of(const LoopReport& report) {
 
 TimeRange range_of(const Step& step) { return {step.start, step.end()}; }
 
-std::string from_samples(const char* counter, ProcessId process, TimeRange range) {
+std::string from_counter_clause(const char* counter, ProcessId process, TimeRange range) {
   const std::string whose =
       process == ProcessId::kNone
           ? ""
@@ -44,7 +46,7 @@ void add_stall_evidence(const Readings& readings, TimeRange range, MemoryPressur
                        static_cast<double>(to_ns(readings.back().at - readings.front().at));
   memory.evidence.push_back({EvidenceKind::kMemoryWaits, share, "ratio",
                              "SELECT 1e3 * (max(value) - min(value)) / (max(at_ns) - min(at_ns))" +
-                                 from_samples(counter::kPsiMemorySome, ProcessId::kNone, range)});
+                                 from_counter_clause(counter::kPsiMemorySome, ProcessId::kNone, range)});
 }
 
 void add_fault_evidence(const LoopReport& report, const Counters& counters, TimeRange range,
@@ -56,7 +58,7 @@ void add_fault_evidence(const LoopReport& report, const Counters& counters, Time
   const double count = readings.back().value - readings.front().value;
   memory.evidence.push_back({EvidenceKind::kPagesRead, count, "count",
                              "SELECT max(value) - min(value)" +
-                                 from_samples(counter::kMajorFaults, report.process, range)});
+                                 from_counter_clause(counter::kMajorFaults, report.process, range)});
 }
 
 void add_available_evidence(const Counters& counters, TimeRange range, MemoryPressure& memory) {
@@ -69,7 +71,7 @@ void add_available_evidence(const Counters& counters, TimeRange range, MemoryPre
                        [](const auto& a, const auto& b) { return a.value < b.value; });
   memory.evidence.push_back(
       {EvidenceKind::kMemoryAvailable, least->value, "bytes",
-       "SELECT min(value)" + from_samples(counter::kMemoryAvailable, ProcessId::kNone, range)});
+       "SELECT min(value)" + from_counter_clause(counter::kMemoryAvailable, ProcessId::kNone, range)});
 }
 
 }  // namespace
@@ -92,7 +94,7 @@ MemoryPressure measure_memory_pressure(const LoopReport& report, const Counters&
     total += static_cast<double>(to_ns(report.steps[i].dur));
   }
   memory.share = total > 0 ? stalled / total : 0;
-  if (source.ns_each != kMajorFaultNs) add_stall_evidence(readings, range, memory);
+  if (source.is_pressure) add_stall_evidence(readings, range, memory);
   add_fault_evidence(report, counters, range, memory);
   add_available_evidence(counters, range, memory);
   return memory;

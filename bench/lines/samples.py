@@ -4,7 +4,7 @@
 usage: bench/lines/samples.py [--rounds 3] [-o FILE.json]
 
 Each round records a program of samples/python/slow_lines, predicts the step with its slow line
-twice as fast (`what-if`), and runs the program again with --mended. It compares the two, and also
+twice as fast (`what-if`), and runs the program again with --fixed. It compares the two, and also
 gives the step time that the program measured itself while it was recorded. The Python that runs
 this needs the packages of the programs.
 """
@@ -45,16 +45,16 @@ def measure(arguments, program):
         asked = [arguments.binary, "what-if", "run.db", "--json", "--line", question]
         done = subprocess.run(list(map(str, asked)), cwd=folder, capture_output=True, text=True)
         told = json.loads(done.stdout) if done.returncode == 0 else None
-        mended = json.loads(
-            programs.run(folder, programs.command(program, "--mended")).splitlines()[-1]
+        fixed = json.loads(
+            programs.run(folder, programs.command(program, "--fixed")).splitlines()[-1]
         )
     return {
         "right_line": line == programs.planted_line(program),
         "withheld": None if told else done.stderr.strip(),
         "measured_ms": told and told["measured_step_ns"] / 1e6,
         "predicted_ms": told and told["predicted_step_ns"] / 1e6,
-        "mended_ms": mended["step_ms"],
-        "error": told and told["predicted_step_ns"] / 1e6 / mended["step_ms"] - 1,
+        "mended_ms": fixed["step_ms"],
+        "error": told and told["predicted_step_ns"] / 1e6 / fixed["step_ms"] - 1,
     }
 
 

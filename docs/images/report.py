@@ -3,7 +3,7 @@
 
 usage: .venv/bin/python docs/images/report.py [BUILD_DIR]     (default: build/release)
 
-Records the sample with its naive input pipeline and with its mended one, writes the report of each, and takes
+Records the sample with its naive input pipeline and with its fixed one, writes the report of each, and takes
 docs/images/report-*.webp.
 """
 
@@ -28,7 +28,7 @@ PICTURES = {
     "overview": ("naive", "overview", 1000, 960, "light"),
     "input": ("naive", "input", 1000, 800, "light"),
     "steps": ("naive", "steps", 1000, 560, "light"),
-    "compare": ("mended", "compare", 1000, 760, "light"),
+    "compare": ("fixed", "compare", 1000, 760, "light"),
     "phone": ("naive", "overview", 400, 760, "dark"),
 }
 
@@ -68,16 +68,16 @@ def main(arguments):
         (folder / "mnist").symlink_to(build / "samples" / "mnist")
         for command in (
             ["./mnist", *ALL_STEPS, "--record", "naive.db"],
-            ["./mnist", *ALL_STEPS, "--cache", "--prefetch", "1", "--record", "mended.db"],
+            ["./mnist", *ALL_STEPS, "--cache", "--prefetch", "1", "--record", "fixed.db"],
             [build / "bin" / "stepscope", "report", "naive.db", "-o", "naive.html"],
             [
                 build / "bin" / "stepscope",
                 "report",
-                "mended.db",
+                "fixed.db",
                 "--baseline",
                 "naive.db",
                 "-o",
-                "mended.html",
+                "fixed.html",
             ],
         ):
             subprocess.run(command, cwd=folder, check=True)

@@ -33,7 +33,7 @@ std::string why(const InputPrefetch& facts, const LoopReport& loop) {
   if (facts.fills_cores) {
     return text + (facts.cores == 1
                        ? "; the only core is then fully busy"
-                       : "; all " + std::to_string(facts.cores) + " cores are then fully busy");
+                       : "; " + all_cores(facts.cores) + " are then fully busy");
   }
   if (facts.knows_free_cores) return text;
   return text +

@@ -39,7 +39,7 @@ fs::path git_folder(const fs::path& root) {
   return named.empty() ? fs::path() : root / named;
 }
 
-// Lines of "COMMIT NAME".
+// Looks `name` up in packed-refs, whose lines are "COMMIT NAME".
 std::string packed_commit(const fs::path& folder, const std::string& name) {
   std::error_code ignored;
   if (!fs::is_regular_file(folder / "packed-refs", ignored)) return {};

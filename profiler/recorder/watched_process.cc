@@ -24,7 +24,7 @@ OwnedFd open_pidfd(pid_t pid) {
 #endif
 }
 
-// The program writes the text, so it may be anything.
+// The program writes the text, so it may hold any bytes and may lack the final NUL.
 template <std::size_t kSize>
 std::string text_in(const char (&text)[kSize]) {
   return {text, strnlen(text, kSize)};
@@ -95,10 +95,11 @@ std::vector<std::string> WatchedProcess::take_notices(std::uint32_t ring_capacit
 // A program with a limited address space maps as many rings as it can.
 std::string WatchedProcess::limit_notice(std::uint32_t rings) const {
   const std::string name = "process " + std::to_string(pid) + ": ";
-  if (rings == 0) return name + "it could not map the rings and is not recorded";
-  const std::string limited = name + "its address space is limited (ulimit -v); ";
+  if (rings == 0) return name + "it ended before it could be recorded";
+  const std::string limited =
+      name + "it could not reserve enough address space (ulimit -v, overcommit); ";
   if (rings == kNoRingsMapped) return limited + "no rings fit, so it is not recorded";
-  return limited + std::to_string(rings) + " of its threads are recorded at a time";
+  return limited + "only " + std::to_string(rings) + " of its threads can be recorded at a time";
 }
 
 Status WatchedProcess::store_end(StoreSession& session, EndKind how, std::int64_t code) {

@@ -23,7 +23,7 @@ enum class SlotKind : std::uint8_t {
   kForeignOp = 5,  // OpSlot of an op that began on thread `forward_thread` (a torch id), ended here
   kStretch = 6,    // StretchSlot
   kModule = 7,     // ModuleSlot
-  kModuleName = 8,  // as kName, for a module: its root's class, its name and its class
+  kModuleName = 8,  // as kName, for a module: the root module's class, then its own name and class
   kStack = 9,       // StackSlot and the following slots, which hold its addresses
 };
 
@@ -101,7 +101,7 @@ inline constexpr std::int64_t kStackPeriodNs = 20'000'000;
 // times as often.
 inline constexpr std::uint8_t kStackRateInSomeSteps = 10;
 
-// A native call stack, taken at the end of a stretch: a time of the thread without an event. The
+// A native call stack, taken at the end of a stretch: the time between two events of the thread. The
 // addresses follow: first the stack where the stretch ended, then the stack where it began, each
 // innermost frame first. Each address lies inside the instruction that its frame is executing.
 struct StackSlot {
@@ -109,10 +109,10 @@ struct StackSlot {
   std::uint8_t end_frames;    // at most kMostStackFrames
   std::uint8_t begin_frames;  // the same; 0: that stack was not taken
   std::uint8_t rate;          // the moments were kStackPeriodNs / rate apart; 0 is read as 1
-  std::uint32_t place;        // where it began, by the events before it: the same in each iteration
+  std::uint32_t place;        // where it began, from the events before it; equal in each iteration
   std::uint64_t start;        // ticks
   std::uint64_t end;          // ticks
-  std::uint64_t due;          // ticks; a moment in between, for which the stretch was chosen
+  std::uint64_t due;          // ticks; the sampled moment, which lies inside the stretch
 };
 
 union Slot {
@@ -160,8 +160,9 @@ inline std::uint64_t slots_of(const Slot& first) {
 // Ops leave this many slots free, so that a flood of ops never costs a phase or step mark.
 inline constexpr std::uint64_t kReservedForMarks = 512;
 
-// If a ring is full, the event is dropped and counted by kind; the thread never waits. The counts
-// are in the header and stored as `loss` rows.
+// An event is dropped and counted by kind if the ring is full or (kDepth) if it is nested too deeply.
+// Modules count as kOp. The thread never waits. The counts are in the header and stored as `loss`
+// rows.
 enum class LossKind : std::uint8_t { kOp, kPhase, kName, kDepth };
 inline constexpr int kLossKindCount = 4;
 const char* loss_name(LossKind kind);  // "op", "phase", "name", "depth"
@@ -179,7 +180,7 @@ struct OpenOp {
   std::uint8_t phase;
 };
 inline constexpr std::uint32_t kMaxOpenOps = 128;
-// The most nested module calls; deeper ones are not recorded.
+// The greatest depth of nested module calls that is recorded.
 inline constexpr std::uint32_t kMaxOpenModules = 64;
 
 // kClosed: the thread ended. kFree: the thread ended and everything was drained; another thread may

@@ -1,7 +1,7 @@
 // Counts the memory of tensors, for the counters of `stepscope run`. Active only in processes that
 // `stepscope run` records, because nothing else reads the counters.
 //
-// Thread safety: any thread may call note_*; start and stop need the session's lock. Never throws.
+// Thread safety: any thread may call note_*; the caller of start and stop must hold the session's lock. Never throws.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,11 @@
 
 namespace stepscope {
 
-// CPU memory that is already held is not counted. Does nothing if it cannot allocate its table.
+// CPU memory that is already held is not counted. If it cannot allocate its table, only the totals
+// that the devices report are counted.
 // `devices`: an array of kMostDevices.
 STEPSCOPE_INTERNAL void start_counting_tensor_memory(DeviceMemory* devices);
-// Called in the child of a fork: does not count what its parent held.
+// Also for the child of a fork: forgets the blocks that the parent held.
 STEPSCOPE_INTERNAL void stop_counting_tensor_memory();
 
 STEPSCOPE_INTERNAL void note_tensor_memory(const void* pointer, std::size_t bytes);

@@ -1,5 +1,5 @@
-// The functions of elfutils' libdw and libelf that Stepscope uses. The library is loaded when it is
-// first needed, so neither the recorder nor a program requires it to be installed.
+// The functions of elfutils' libdw and libelf that Stepscope uses. Both are loaded when they are
+// first needed, so neither the recorder nor a program requires them to be installed.
 #pragma once
 
 #ifdef STEPSCOPE_LIBDW
@@ -42,7 +42,7 @@ struct Libdw {
   decltype(&::dwarf_lineno) dwarf_lineno;
 };
 
-// Returns nullptr if the library is not installed. Thread safety: any thread.
+// Returns nullptr if they are not installed. Thread safety: any thread.
 const Libdw* libdw();
 
 }  // namespace stepscope

@@ -23,7 +23,7 @@ constexpr unsigned kRuns = random_runs(40);
 struct LoopShape {
   std::int64_t rounds = 60;
   std::int64_t layers = 12;  // equal ones, in the middle of the model
-  std::int64_t ops_a_layer = 3;
+  std::int64_t ops_per_layer = 3;
   bool has_ends = true;  // ops before and after the layers that come once a round
   std::int64_t least_wait = 4'000, most_wait = 9'000;  // before a round; other gaps: 1 to 20
   std::int64_t extra_every = 0;                        // one more op after so many rounds
@@ -31,7 +31,7 @@ struct LoopShape {
   std::int64_t warm_up = 0;                            // ops before the loop, of other names
   std::int64_t first_extra = 0;                        // ops that only the first round has
   std::int64_t vary = 0;                               // layers more or fewer in a round, at most
-  std::int64_t stops = 0;  // of 1,000 gaps, those in which the system stops the thread
+  std::int64_t stops = 0;  // of 1,000 gaps, how many the system stops the thread in
   std::int64_t shift = 0;
   bool scope = false;       // around each round's ops
   bool main_scope = false;  // around everything
@@ -71,7 +71,7 @@ class GeneratedLoop {
     if (shape_.has_ends) add_op("embedding");
     const std::int64_t layers = shape_.layers + pick(-shape_.vary, shape_.vary);
     for (std::int64_t layer = 0; layer < layers; ++layer) {
-      for (std::int64_t op = 0; op < shape_.ops_a_layer; ++op) add_op("op" + std::to_string(op));
+      for (std::int64_t op = 0; op < shape_.ops_per_layer; ++op) add_op("op" + std::to_string(op));
     }
     if (shape_.has_ends) add_op("head");
   }
@@ -113,8 +113,8 @@ std::int64_t input_of(const Step& step) {
   return sum;
 }
 
-// Every round is a step and every wait is input, to the nanosecond; of the first, nobody knows when
-// the wait began.
+// Every round is a step and every wait is input, to the nanosecond, except the first wait, whose
+// beginning is unknown.
 void expect_exact(GeneratedLoop& loop, const std::string& what) {
   const AnalysisReport report = report_of(loop.builder());
   ASSERT_EQ(report.loops.size(), 1u) << what;
@@ -141,7 +141,7 @@ TEST(InferSteps, EqualLayersAloneAreOneStep) {
   LoopShape shape;
   shape.has_ends = false;
   expect_exact(shape, "layers only");
-  shape.ops_a_layer = 2;
+  shape.ops_per_layer = 2;
   shape.extra_every = 7;
   expect_exact(shape, "layers only, and one op more now and then");
 }
@@ -182,9 +182,9 @@ TEST(InferSteps, RoundsMayVaryInLength) {
   }
 }
 
-// A first or last round that is shorter than all others may be none, or not a whole one. When
-// rounds are too different to be found, their layers repeat, and are still no steps.
-TEST(InferSteps, LayersOfRoundsThatVaryMuchAreNoSteps) {
+// A first or last round that is shorter than all others may be dropped as incomplete. If the rounds
+// differ too much to be found, only the layers repeat, and they must not become steps.
+TEST(InferSteps, LayersOfRoundsThatVaryMuchAreNotSteps) {
   for (const std::int64_t vary : {6, 11}) {
     LoopShape shape;
     shape.vary = vary;
@@ -221,8 +221,8 @@ TEST(InferSteps, AScopeThatRepeatsIsTheStep) {
   }
 }
 
-// Without a wait the layers are told from the model by what comes once a round.
-TEST(InferSteps, LayersAreNoStepsAlsoWithoutAWait) {
+// Without waits, only the ops that occur once a round distinguish the model from its layers.
+TEST(InferSteps, LayersAreNotStepsEvenWithoutAWait) {
   LoopShape shape;
   shape.least_wait = 1;
   shape.most_wait = 20;
@@ -236,7 +236,7 @@ TEST(InferSteps, LayersAreNoStepsAlsoWithoutAWait) {
 }
 
 // A busy machine stops the thread anywhere, for longer than it ever waits.
-TEST(InferSteps, StopsAreNoWaits) {
+TEST(InferSteps, StopsAreNotWaits) {
   LoopShape shape;
   shape.stops = 10;
   expect_exact(shape, "with stops");
@@ -273,7 +273,7 @@ TEST(InferSteps, OfSeveralWindowsTheLongestIsTheLoop) {
     EXPECT_EQ(input_of(steps[i]), loop.waits()[i + 35]);
 }
 
-TEST(InferSteps, FewRoundsAreNoLoop) {
+TEST(InferSteps, FewRoundsAreNotALoop) {
   LoopShape shape;
   for (shape.rounds = 0; shape.rounds < static_cast<std::int64_t>(kLeastRounds); ++shape.rounds) {
     shape.has_ends = shape.rounds % 2 == 0;
@@ -341,7 +341,7 @@ class TwoThreads {
 
 using Names = std::vector<std::string>;
 
-TEST(InferSteps, ThreadsBesideARepeatingMainThreadAreNoLoops) {
+TEST(InferSteps, ThreadsBesideARepeatingMainThreadAreNotLoops) {
   TwoThreads run(1);
   EXPECT_EQ(run.loops(), (Names{"first", "second"})) << "no main thread: a server";
   run.recording().threads[0].tid = run.recording().processes[0].pid;
@@ -378,7 +378,7 @@ TEST(InferSteps, WhereALoopIsMarkedNothingIsInferred) {
   }
 }
 
-// The window only bounds memory: rounds that are cut in parts are cut at the same places.
+// The window only bounds memory: cutting the recording in parts yields the same rounds.
 TEST(InferSteps, ASmallWindowFindsTheSameRounds) {
   for (unsigned seed = 0; seed < kRuns / 4; ++seed) {
     LoopShape shape;
@@ -411,7 +411,7 @@ TEST(InferSteps, ASmallWindowFindsTheSameRounds) {
 }
 
 // Ops in no order, with gaps of several kinds.
-TEST(InferSteps, RandomOpsAreNoLoop) {
+TEST(InferSteps, RandomOpsAreNotALoop) {
   for (unsigned seed = 0; seed < kRuns * 10; ++seed) {
     std::mt19937 random(seed);
     const auto pick = [&random](std::int64_t low, std::int64_t high) {

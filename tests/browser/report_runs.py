@@ -1,13 +1,13 @@
-"""Small training runs, made of numbers, as traces of the PyTorch profiler for `stepscope import`.
+"""Small synthetic training runs, written as traces of the PyTorch profiler for `stepscope import`.
 
-A run is told step by step; all times are in microseconds. What a step of each kind of run consists of
-stands in one place each, so that a test can say what the report must show.
+A run is built step by step; all times are in microseconds. One function defines the steps of each
+kind of run, so a test can tell what the report must show.
 """
 
 import dataclasses
 import json
 
-THREAD, AUTOGRAD, STREAM = 100, 101, 7
+THREAD, STREAM = 100, 7
 
 
 @dataclasses.dataclass
@@ -39,7 +39,7 @@ class Trace:
         )
 
     def op(self, name, duration, shapes=None, tid=THREAD):
-        """An op of the loop's thread, from now on."""
+        """An op that begins now (`at`), by default on the loop's thread."""
         more = {"Input Dims": shapes} if shapes else {}
         self.slice(
             "cpu_op", name, self.at, duration, tid, **{"External id": len(self.events) + 1}, **more
@@ -60,7 +60,7 @@ class Trace:
         )
 
     def launch(self, op, kernel, after, duration, category="kernel", **arguments):
-        """An op that launches work on the device, which begins `after` its launch."""
+        """An op that launches work on the device; the work begins `after` µs after the op."""
         self.correlation += 1
         self.slice("cuda_runtime", "cudaLaunchKernel", self.at + 2, 4, correlation=self.correlation)
         self.slice(
@@ -112,7 +112,7 @@ def on_cpu(
     trace = Trace()
     for number in range(1, steps + 1):
         start = trace.at
-        # No two steps take quite the same.
+        # Neighbouring steps differ slightly.
         trace.wait(wait + 3 * (number * 7 % 5) + (stall if every and number % every == 0 else 0))
         for name in names:
             trace.op(name, (compute + 2 * (number * 3 % 4)) / len(names), shapes)
@@ -123,7 +123,7 @@ def on_cpu(
 
 
 def evaluating(steps=40, every=10, batches=3):
-    """Steps on the CPU; after each `every`th come batches that nobody trains on."""
+    """Steps on the CPU; after each `every`th come batches that are not trained on."""
     trace = Trace()
     for number in range(1, steps + 1):
         start = trace.at
@@ -139,7 +139,7 @@ def evaluating(steps=40, every=10, batches=3):
 
 
 def on_device(steps=25, rank=0, world=1, work=700, until=1000):
-    """Steps whose kernels take `work`; with several ranks an all-reduce fills the rest, `until`."""
+    """Steps whose kernels take `work`; with several ranks an all-reduce fills the rest, up to `until`."""
     trace = Trace(rank=rank, world=world)
     for number in range(1, steps + 1):
         start = trace.at

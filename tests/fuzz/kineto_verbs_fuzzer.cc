@@ -1,6 +1,6 @@
 // Arbitrary bytes as a trace of the PyTorch profiler, plain or gzip, from the file to the last
-// verb. Promise: no crash, nothing without end, and what was imported can be read. The importer
-// alone, which is faster, is kineto_fuzzer.cc.
+// verb. Promise: no crash, nothing that runs forever, and what was imported can be read.
+// kineto_fuzzer.cc covers the importer alone and is faster.
 #include <cstdint>
 
 #include "analyzer/import/import.h"

@@ -25,7 +25,7 @@ def test_a_closed_stream_stays_closed_for_the_program(wrapper, stream):
 
 @pytest.mark.parametrize("verb", ["export", "report"])
 def test_a_store_is_not_written_as_standard_output(stepscope, recorded, verb):
-    """It would be, were it opened in place of the stream."""
+    """With standard output closed, the store could get descriptor 1, and the output be written into it."""
     before = recorded.read_bytes()
     done = hostile.run(["sh", "-c", '"$@" >&-', "sh", stepscope, verb, recorded, "-o", "-"])
     assert done.code != 0
@@ -46,7 +46,7 @@ def test_a_signal_to_the_parent_does_not_come_back(wrapper):
     assert (done.code, done.out) == (0, "0\n")
 
 
-def test_a_limit_of_the_file_size_is_an_error(wrapper, program):
+def test_exceeding_the_file_size_limit_is_an_error(wrapper, program):
     done = wrapper.wrap(
         program, "note", 30, "noted", around=("sh", "-c", 'ulimit -f 8; exec "$@"', "sh")
     )
@@ -57,7 +57,7 @@ def test_a_limit_of_the_file_size_is_an_error(wrapper, program):
 
 
 @pytest.mark.parametrize("verb, suffix", [("export", ".json"), ("report", ".html")])
-def test_an_output_goes_through_no_link_of_anothers(stepscope, recorded, tmp_path, verb, suffix):
+def test_an_output_does_not_follow_a_planted_link(stepscope, recorded, tmp_path, verb, suffix):
     """The name of the unfinished file can be guessed, so anybody may have put something there."""
     output, victim = tmp_path / f"out{suffix}", tmp_path / "victim"
     victim.write_text("mine")
@@ -68,12 +68,13 @@ def test_an_output_goes_through_no_link_of_anothers(stepscope, recorded, tmp_pat
     assert output.is_file() and not output.is_symlink()
 
 
-def test_an_import_from_a_silent_pipe_can_be_ended(stepscope, tmp_path):
+def test_an_import_from_a_silent_pipe_can_be_interrupted(stepscope, tmp_path):
     pipe = tmp_path / "pipe"
     subprocess.run(["mkfifo", pipe], check=True)
     command = [stepscope, "import", pipe, "-o", tmp_path / "run.db"]
     child = subprocess.Popen(command, stderr=subprocess.PIPE)
     time.sleep(0.5)
+    assert child.poll() is None, "it waits for the pipe"
     child.send_signal(signal.SIGTERM)
     child.communicate(timeout=60)
     assert child.returncode != 0
@@ -81,9 +82,9 @@ def test_an_import_from_a_silent_pipe_can_be_ended(stepscope, tmp_path):
 
 
 @pytest.mark.parametrize("duration", ["nan", "inf", "-1", "0", "1e300"])
-def test_a_duration_is_a_time(stepscope, tmp_path, duration):
+def test_an_invalid_duration_is_rejected(stepscope, tmp_path, duration):
     store = tmp_path / "run.db"
     done = hostile.run([stepscope, "run", "-o", store, "--duration", duration, "--", "true"])
     assert done.code == 2
-    assert duration in done.err
+    assert "--duration" in done.err and duration in done.err
     assert not store.exists()

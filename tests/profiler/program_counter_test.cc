@@ -33,8 +33,8 @@ bool is_ours(std::uint64_t address) {
          info.dli_fbase == own.dli_fbase;
 }
 
-// What a thread runs is noted, every kPeriod of its CPU time, and once the reader has let the ring
-// be overwritten, the latest of it.
+// The program counter is noted every kPeriod of the thread's CPU time. If the reader falls behind and
+// the ring is overwritten, the latest notes remain.
 TEST(ProgramCounter, IsNotedWhileTheThreadRuns) {
   std::atomic<bool> stop = false;
   std::atomic<pid_t> tid = 0;
@@ -57,7 +57,7 @@ TEST(ProgramCounter, IsNotedWhileTheThreadRuns) {
   };
   wait_for_notes(10);
   const std::size_t before = notes.size();
-  if (error == 0) std::this_thread::sleep_for(5s);  // the ring holds 3.4
+  if (error == 0) std::this_thread::sleep_for(5s);  // the ring holds 3.4 s of notes
   wait_for_notes(before + 20);
   const std::int64_t ended = read_clock_ns(CLOCK_MONOTONIC);
   stop = true;
@@ -75,10 +75,10 @@ TEST(ProgramCounter, IsNotedWhileTheThreadRuns) {
   notes.clear();
   std::this_thread::sleep_for(3 * ProgramCounter::kPeriod);
   counter.take(notes);
-  EXPECT_TRUE(notes.empty()) << "it does not run";
+  EXPECT_TRUE(notes.empty()) << "the thread has ended";
 }
 
-TEST(ProgramCounter, SaysWhyThereIsNone) {
+TEST(ProgramCounter, OpenReturnsTheError) {
   ProgramCounter counter;
   EXPECT_NE(counter.open(-7), 0);
   EXPECT_FALSE(counter.is_open());

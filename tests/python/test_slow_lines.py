@@ -16,7 +16,7 @@ pytestmark = pytest.mark.torch
 pytest.importorskip("torch", reason="pip install torch")
 
 SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples/python/slow_lines"
-WITHIN = 0.15  # of the step that the mended program takes
+WITHIN = 0.15  # of the step that the fixed program takes
 TORCHRUN = ["-m", "torch.distributed.run", "--nproc-per-node", "2"]
 
 # Each with who has the line, and what it needs besides torch.
@@ -104,6 +104,6 @@ def test_what_is_predicted_is_what_the_mended_program_takes(stepscope, tmp_path,
     file, line = top_line(record(stepscope, tmp_path, program), program)
     question = f"{pathlib.Path(file).name}:{line}=2x"
     told = json.loads(run(tmp_path, [stepscope, "what-if", "run.db", "--json", "--line", question]))
-    mended = json.loads(run(tmp_path, command(program, "--mended")).splitlines()[-1])
-    assert told["predicted_step_ns"] / 1e6 == pytest.approx(mended["step_ms"], rel=WITHIN)
+    fixed = json.loads(run(tmp_path, command(program, "--fixed")).splitlines()[-1])
+    assert told["predicted_step_ns"] / 1e6 == pytest.approx(fixed["step_ms"], rel=WITHIN)
     assert told["predicted_step_ns"] < 0.9 * told["measured_step_ns"]

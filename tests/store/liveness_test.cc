@@ -82,7 +82,7 @@ TEST(Liveness, AReaderSeesTheLastFlushAndKeepsItsSnapshot) {
   EXPECT_EQ(late->meta("state"), "complete");
 }
 
-// What lies in it is copied at one go, and nobody drains the rings meanwhile.
+// A checkpoint copies the whole log in one go, and the rings are not drained meanwhile.
 TEST(Liveness, TheLogStaysSmallWhileMuchIsRecorded) {
   const TempDir dir;
   auto writer = TraceWriter::create(dir / "run.db");
@@ -155,7 +155,7 @@ TEST(Liveness, AKilledRecorderLeavesTheLastFlush) {
     const auto reader = testing::open_store(dir / "run.db");
     EXPECT_FALSE(reader->being_recorded());
     EXPECT_EQ(*reader->op_count(), 1000);
-    EXPECT_EQ(reader->meta("state"), "recording");  // how one sees that it was cut off
+    EXPECT_EQ(reader->meta("state"), "recording");  // this is how a reader sees that it was cut off
   }
   EXPECT_EQ(integrity_of(dir / "run.db"), "ok");
   auto writer = TraceWriter::open(dir / "run.db");  // it can still be analysed
@@ -230,14 +230,15 @@ TEST(Liveness, AForkedChildOfTheRecorderDoesNoHarm) {
 
 TEST(Liveness, AForkedChildThatOutlivesTheRecorderDoesNotKeepTheStoreBusy) {
   const TempDir dir;
-  pid_t* const worker = new pid_t(0);
+  pid_t worker = 0;
   int to_parent[2];
   ASSERT_EQ(::pipe(to_parent), 0);
   {
     Child recorder([&](const Child::Ready& ready) {
       auto writer = TraceWriter::create(dir / "run.db");
       if (!writer.ok()) return 1;
-      if (::fork() == 0) {  // itself says that it runs: only then it has let go of the store
+      // The grandchild reports itself, because only once it runs has it let go of the store.
+      if (::fork() == 0) {
         const pid_t pid = ::getpid();
         [[maybe_unused]] const auto n = ::write(to_parent[1], &pid, sizeof(pid));
         ::pause();
@@ -248,18 +249,17 @@ TEST(Liveness, AForkedChildThatOutlivesTheRecorderDoesNotKeepTheStoreBusy) {
       return 0;
     });
     ASSERT_TRUE(recorder.wait_until_ready());
-    ASSERT_EQ(::read(to_parent[0], worker, sizeof(*worker)), static_cast<ssize_t>(sizeof(pid_t)));
+    ASSERT_EQ(::read(to_parent[0], &worker, sizeof(worker)), static_cast<ssize_t>(sizeof(pid_t)));
     EXPECT_TRUE(testing::open_store(dir / "run.db")->being_recorded());
     recorder.kill();
   }
   EXPECT_FALSE(testing::open_store(dir / "run.db")->being_recorded());
-  ::kill(*worker, SIGKILL);
+  ::kill(worker, SIGKILL);
   ::close(to_parent[0]);
   ::close(to_parent[1]);
-  delete worker;
 }
 
-// Files of this process may not grow beyond `bytes`: as a full disk.
+// Files of this process may not grow beyond `bytes`: this acts like a full disk.
 void limit_file_size(rlim_t bytes) {
   ::signal(SIGXFSZ, SIG_IGN);
   const rlimit limit{bytes, bytes};
@@ -280,7 +280,7 @@ TEST(Liveness, AFullDiskStopsTheRecordingAndKeepsWhatWasFlushed) {
     }
     if (first.kind() != ErrorKind::kIo) return 3;
     if (first.message().find("run.db") == std::string::npos) return 4;
-    // From now on the same answer, whatever is asked.
+    // From now on, every call fails with the same error.
     if (writer.add(some_ops(1)).message() != first.message()) return 5;
     if (writer.flush().message() != first.message()) return 6;
     if (writer.intern("new") != StringId::kNone) return 7;
@@ -326,7 +326,7 @@ TEST(Liveness, ANewRecordingWaitsForNoReaderOfAFinishedStore) {
   SyntheticRun next;
   next.steps = 3;
   testing::make_store(dir / "run.db", next);
-  EXPECT_EQ(*reader->op_count(), SyntheticRun{}.op_count());  // it reads on in PATH.old
+  EXPECT_EQ(*reader->op_count(), SyntheticRun{}.op_count());  // it keeps reading the file, which is now PATH.old
   EXPECT_EQ(ops_in(dir / "run.db"), next.op_count());
 }
 

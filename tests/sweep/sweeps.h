@@ -1,4 +1,4 @@
-// Sweeps made of numbers, for tests.
+// Synthetic sweeps for tests.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ inline SweepParameter words(const std::string& name, const std::vector<std::stri
   return parameter;
 }
 
-// A run that took `steps` steps of about `mean_ns`: the first is warm-up, the others waver by 1 %.
+// A run that took `steps` steps of about `mean_ns`: the first is warm-up, the others vary by ±1 %.
 inline SweepRun good_run(std::size_t cell, std::int64_t round, double mean_ns,
                          std::int64_t steps = 41) {
   SweepRun run;

@@ -41,12 +41,12 @@ def main():
     torch.manual_seed(0)
     dist.init_process_group("gloo")
     ranks = dist.get_world_size()
-    data = Remote(given.steps * BATCH * ranks, delay=0.001 if given.mended else 0.002)
+    data = Remote(given.steps * BATCH * ranks, delay=0.001 if given.fixed else 0.002)
     network = DistributedDataParallel(
         nn.Sequential(nn.Linear(WIDTH, 512), nn.ReLU(), nn.Linear(512, CLASSES))
     )
     optimizer = torch.optim.SGD(network.parameters(), lr=0.05)
-    clock = planted.Clock()
+    clock = planted.StepTimer()
     for samples, labels in DataLoader(data, BATCH, sampler=DistributedSampler(data)):
         loss = nn.functional.cross_entropy(network(samples), labels)
         optimizer.zero_grad()
@@ -56,7 +56,7 @@ def main():
     if dist.get_rank() == 0:
         clock.report()
     dist.destroy_process_group()
-    # On a busy machine, torch's own threads may abort at the end of a rank.
+    # On a busy machine, torch's threads may abort the process while it exits.
     sys.stdout.flush()
     os._exit(0)
 

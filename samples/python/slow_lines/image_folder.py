@@ -71,7 +71,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         root = pathlib.Path(name)
         make_images(root)
-        transform = Transform(passes=2 if given.mended else 4)
+        transform = Transform(passes=2 if given.fixed else 4)
         loader = DataLoader(
             Folder(root, transform, given.times), BATCH, shuffle=True, num_workers=2
         )
@@ -81,7 +81,7 @@ def main():
             nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, CLASSES),
         )  # fmt: skip
         optimizer = torch.optim.SGD(network.parameters(), lr=0.05)
-        clock = planted.Clock()
+        clock = planted.StepTimer()
         for images, labels in loader:
             loss = nn.functional.cross_entropy(network(images), labels)
             optimizer.zero_grad()

@@ -69,8 +69,8 @@ def main():
     given = planted.arguments(__doc__, steps=200)
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    clock = planted.Clock()
-    loader = DataLoader(Sounds(given.steps, passes=6 if given.mended else 12), BATCH, num_workers=1)
+    clock = planted.StepTimer()
+    loader = DataLoader(Sounds(given.steps, passes=6 if given.fixed else 12), BATCH, num_workers=1)
     with tempfile.TemporaryDirectory() as folder:
         lightning.Trainer(
             max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False,

@@ -72,10 +72,10 @@ def main():
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "corpus.bin")
-        corpus = Corpus(path, write_corpus(path, 32), passes=3 if given.mended else 6)
+        corpus = Corpus(path, write_corpus(path, 32), passes=3 if given.fixed else 6)
         model = Model()
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-        clock = planted.Clock()
+        clock = planted.StepTimer()
         for _ in range(given.updates):
             for _ in range(ACCUMULATE):
                 tokens, targets = corpus.get_batch()

@@ -47,7 +47,7 @@ print(json.dumps({"step_ms": (ends[-1] - ends[10]) / (len(ends) - 11) * 1e3}))
 
 def main():
     given = planted.arguments(__doc__, steps=150)
-    settings = f"STEPS, PASSES = {given.steps}, {10 if given.mended else 20}"
+    settings = f"STEPS, PASSES = {given.steps}, {10 if given.fixed else 20}"
     cells = [nbformat.v4.new_code_cell(text.strip()) for text in [settings, *CELLS]]
     done = nbclient.NotebookClient(nbformat.v4.new_notebook(cells=cells)).execute()
     print(done.cells[-1].outputs[0].text.strip())

@@ -1,5 +1,5 @@
-"""Shared by the programs in this folder: the switch that speeds up the slow line, and the mean time
-of a step, also in CPU time of the process, which other programs lengthen less."""
+"""Shared by the programs in this folder: the switch that speeds up the slow line, and the mean step
+time, in wall time and in the CPU time of the process, which other programs disturb less."""
 
 import argparse
 import json
@@ -13,14 +13,14 @@ def arguments(description, **options):
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--mended", action="store_true", help="the slow line does half of its usual work"
+        "--fixed", action="store_true", help="the slow line does half of its usual work"
     )
     for name, default in options.items():
         parser.add_argument("--" + name.replace("_", "-"), type=type(default), default=default)
     return parser.parse_args()
 
 
-class Clock:
+class StepTimer:
     """The mean time between two steps, after the first WARM_UP."""
 
     def __init__(self):
@@ -31,6 +31,9 @@ class Clock:
         self.cpu.append(time.process_time())
 
     def report(self):
+        if len(self.ends) < WARM_UP + 2:
+            raise SystemExit(f"too few steps: {len(self.ends)}, at least {WARM_UP + 2} are needed")
+
         def mean_ms(times):
             counted = times[WARM_UP:]
             return (counted[-1] - counted[0]) / (len(counted) - 1) * 1e3

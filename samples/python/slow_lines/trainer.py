@@ -100,7 +100,7 @@ def main():
             max_position_embeddings=64,
         )  # fmt: skip
     )
-    clock = planted.Clock()
+    clock = planted.StepTimer()
     with tempfile.TemporaryDirectory() as folder:
         settings = TrainingArguments(
             folder, num_train_epochs=1, per_device_train_batch_size=BATCH, use_cpu=True,
@@ -111,7 +111,7 @@ def main():
             network,
             settings,
             train_dataset=Reviews(given.steps),
-            data_collator=Collate(passes=5 if given.mended else 10),
+            data_collator=Collate(passes=5 if given.fixed else 10),
             callbacks=[EachStep(clock)],
         ).train()
     clock.report()

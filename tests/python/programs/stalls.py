@@ -1,13 +1,13 @@
 """Loops that stall by a known share of their time, one after the other, each on a thread of its own.
 
 A cell is PLACE-KIND-STEP_MS-PERCENT, such as loader-busy-5-35: where the waits are (below), sleep or busy, how long a
-step is with its wait, and how much of all time is waited for.
+step is with its wait, and the percentage of the total time that is spent waiting.
 
 loader       each batch of a DataLoader
-outside      the same; a labelled scope is around the training only, the wait lies outside of it
+outside      the same; a labelled scope surrounds the training only, and the wait is outside it
 generator    batches from a plain generator
 numpy        batches that are cut out of a NumPy array and scaled
-evaluation   every 25 steps a loader of held-out data holds the stalls
+evaluation   the stalls are in a loader of held-out data, which is used every 25 steps
 epochs       a DataLoader with a worker that is started anew each epoch of 20 steps, and is slow to start
 every20      every 20th batch of a DataLoader
 """

@@ -9,7 +9,7 @@
 namespace stepscope::testing {
 namespace {
 
-// The view never ends; what reads it in order takes memory without end besides.
+// The view has infinitely many rows; sorting them would also need infinite memory.
 #define STEPSCOPE_ENDLESS "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
 
 constexpr HostileStore kStores[] = {
@@ -86,7 +86,7 @@ constexpr HostileStore kStores[] = {
     {"another_column", "ALTER TABLE memset ADD COLUMN more INTEGER", "memset has other columns"},
     {"trigger", "CREATE TRIGGER t AFTER INSERT ON verdict BEGIN DELETE FROM op; END",
      "t is not a plain table"},
-    // SQLite runs the text, whatever the row says that it is.
+    // SQLite runs the SQL text, whatever the type column says.
     {"disguised_view",
      "DROP TABLE loss; PRAGMA writable_schema = ON;"
      "INSERT INTO sqlite_schema VALUES ('table', 'loss', 'loss', 2,"

@@ -23,7 +23,7 @@ function topicOf(line) {
   return MOMENTS[line.category] ?? line.category;
 }
 
-// Those that the verdict rests on come first: if a loop waits for input, the lines that make it.
+// Those that the verdict rests on come first: if a loop waits for input, the lines that make the batches.
 function linesByWeight() {
   const lines = (loop().lines ?? []).map((line, index) => ({...line, index}));
   const rank = (line) =>
@@ -283,7 +283,7 @@ class CodeView {
     const own = outermost(
         this.tree,
         (frame) => frame.file === line.file && frame.name === line.function &&
-            (frame.kind === "library" || frame.line === line.line));
+            (frame.kind === "library" || frame.line === (line.line ?? 0)));
     if (own.length > 0) {
       const most = own.reduce((a, b) => b.total > a.total ? b : a);
       this.choose(most);
@@ -298,11 +298,11 @@ function notes() {
   return [
     "A frame is as wide as its share of the samples. Threads are sampled more often while another thread waits for them, so compare shares only within one thread and phase. The shares in the table are more exact: they divide measured times, and only those of the analysed steps.",
     left_out.frames > 0 &&
-        `${plural(left_out.frames, "frame")} below ${
+        `Left out: ${plural(left_out.frames, "frame")} below ${
             (100 * left_out.least)
-                .toPrecision(1)} % of a thread's samples count for their callers.`,
+                .toPrecision(1)} % of a thread's samples, which count for their callers.`,
     left_out.threads > 0 &&
-        `${plural(left_out.threads, "thread")} with fewer samples are left out.`,
+        `Left out: ${plural(left_out.threads, "thread")} with the fewest samples.`,
   ].filter(Boolean)
       .join(" ");
 }
