@@ -87,9 +87,9 @@ Result<std::vector<Loop>> loops_of(const RecordedRun& recording) {
   return loops;
 }
 
-// Keeps the kMostLoops loops that last longest, in their order. Returns how many were dropped.
+// Keeps the kMaxLoops loops that last longest, in their order. Returns how many were dropped.
 std::int64_t keep_longest(std::vector<Loop>& loops) {
-  if (loops.size() <= kMostLoops) return 0;
+  if (loops.size() <= kMaxLoops) return 0;
   const auto length = [](const Loop& loop) {
     Duration sum{0};
     for (const TimeRange step : loop.steps) sum += step.length();
@@ -97,11 +97,11 @@ std::int64_t keep_longest(std::vector<Loop>& loops) {
   };
   std::vector<Duration> lengths;
   for (const Loop& loop : loops) lengths.push_back(length(loop));
-  std::nth_element(lengths.begin(), lengths.begin() + kMostLoops - 1, lengths.end(),
+  std::nth_element(lengths.begin(), lengths.begin() + kMaxLoops - 1, lengths.end(),
                    std::greater<>());
-  const Duration least = lengths[kMostLoops - 1];
-  auto equal = static_cast<std::int64_t>(kMostLoops);
-  for (std::size_t i = 0; i < kMostLoops; ++i) equal -= lengths[i] > least ? 1 : 0;
+  const Duration least = lengths[kMaxLoops - 1];
+  auto equal = static_cast<std::int64_t>(kMaxLoops);
+  for (std::size_t i = 0; i < kMaxLoops; ++i) equal -= lengths[i] > least ? 1 : 0;
   const std::size_t before = loops.size();
   std::erase_if(loops, [&](const Loop& loop) {
     const Duration own = length(loop);
@@ -209,7 +209,7 @@ class LoopReporter {
       report_.losses.push_back({facts.loop.thread, "late_op", facts.attributed.late_ops});
     std::shared_ptr<const Predictor> predictor;
     for (const Viewpoint from : viewpoints_of(facts.attributed)) {
-      if (report_.loops.size() >= kMostLoops) {  // counts a loop once per device
+      if (report_.loops.size() >= kMaxLoops) {  // counts a loop once per device
         ++report_.loops_left_out;
         continue;
       }

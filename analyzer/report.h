@@ -32,9 +32,9 @@ class Predictor;
 
 struct WallStats {
   std::int64_t mean = 0, p50 = 0, p90 = 0, min = 0, max = 0;  // ns
-  std::optional<std::int64_t> p99;                            // with kLeastForP99 steps or more
+  std::optional<std::int64_t> p99;                            // with kMinForP99 steps or more
 };
-inline constexpr std::size_t kLeastForP99 = 100;
+inline constexpr std::size_t kMinForP99 = 100;
 
 // Mean time of a step by phase, in ns. They sum to the mean step.
 struct PhaseMeans {
@@ -237,7 +237,7 @@ struct LoopUse {
   double gpu_busy = 0;
 };
 
-inline constexpr std::size_t kMostScopes = 100;
+inline constexpr std::size_t kMaxScopes = 100;
 
 struct LoopReport {
   ProcessId process = ProcessId::kNone;
@@ -283,7 +283,7 @@ struct LoopReport {
   std::vector<NativeShare> native;  // part of the compute share; by share, the largest first
   bool native_unknown = false;      // stacks were sampled, but not the native code that ran
   std::vector<ModuleTime> modules;  // in the order of their tree; empty: none were recorded
-  std::vector<ScopeRow> scopes;     // by time, the largest first; at most kMostScopes
+  std::vector<ScopeRow> scopes;     // by time, the largest first; at most kMaxScopes
   std::vector<OpRow> ops;           // by self time, the largest first
   std::vector<KernelRow> kernels;   // by time, the largest first; empty without a device
   std::vector<CopyRow> copies;      // the same
@@ -324,8 +324,8 @@ struct NoSteps {
 
 // Limits of what is analysed. A machine runs some tens of each; beyond these limits a report would
 // only get longer, not more useful.
-inline constexpr std::size_t kMostLoops = 256;       // those that last longest
-inline constexpr std::size_t kMostProcesses = 4096;  // those with a loop or an end come first
+inline constexpr std::size_t kMaxLoops = 256;       // those that last longest
+inline constexpr std::size_t kMaxProcesses = 4096;  // those with a loop or an end come first
 
 struct AnalysisReport {
   // Events of all kinds that were not recorded, or came too late to be assigned to a step.
@@ -337,8 +337,8 @@ struct AnalysisReport {
 
   RunFacts run;
   std::vector<ProcessReport> processes;  // in the order of the recording
-  std::int64_t processes_left_out = 0;   // beyond kMostProcesses
-  std::int64_t loops_left_out = 0;       // beyond kMostLoops
+  std::int64_t processes_left_out = 0;   // beyond kMaxProcesses
+  std::int64_t loops_left_out = 0;       // beyond kMaxLoops
   std::vector<std::size_t> deaths;       // indexes of those that died, in order of death
   std::vector<Loss> losses;
   std::int64_t op_count = 0;

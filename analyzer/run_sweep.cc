@@ -121,7 +121,7 @@ std::vector<StepSampler> RunSweep::make_samplers() const {
     const auto eligible = [this, i, only_with_ops](std::size_t step, bool ops_recorded) {
       return role_of(i, step) == StepRole::kSteady && (ops_recorded || !only_with_ops);
     };
-    samplers.emplace_back(eligible, StepSampler::kMostTasks / loops_.size());
+    samplers.emplace_back(eligible, StepSampler::kMaxTasks / loops_.size());
   }
   return samplers;
 }

@@ -16,7 +16,7 @@
 namespace stepscope {
 namespace {
 
-constexpr int kMostWorkersAsked = 64;
+constexpr int kMaxWorkersAsked = 64;
 constexpr double kRemoved = 1e9;  // times as fast
 
 Status wrong(std::string message) { return Status::error(ErrorKind::kUsage, std::move(message)); }
@@ -248,7 +248,7 @@ class Asker {
       const char* const begin = text.data() + kWorkers.size();
       const char* const end = text.data() + text.size();
       const auto [stop, error] = std::from_chars(begin, end, workers_);
-      if (error != std::errc() || stop != end || workers_ < 1 || workers_ > kMostWorkersAsked)
+      if (error != std::errc() || stop != end || workers_ < 1 || workers_ > kMaxWorkersAsked)
         return wrong("--input " + text + ": give 1 to 64 workers");
     } else {
       return wrong("--input " + text + ": write prefetched, cached or workers=4");

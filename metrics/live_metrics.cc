@@ -16,8 +16,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// The thread's processor time is at most 1 / kMostOften of the run's time.
-constexpr int kMostOften = 50;
+// The thread's processor time is at most 1 / kMaxOften of the run's time.
+constexpr int kMaxOften = 50;
 
 milliseconds processor_time() {
   timespec time{};
@@ -139,7 +139,7 @@ void LiveMetrics::run() {
   while (wait(pause)) {
     const milliseconds before = processor_time();
     failure_ = refresh();
-    pause = std::max(plan_.interval, (processor_time() - before) * kMostOften);
+    pause = std::max(plan_.interval, (processor_time() - before) * kMaxOften);
   }
 }
 

@@ -51,7 +51,7 @@ void LoopTotalsTable::add(const LiveFrame& frame) {
     entry.frame = frames_;
     add_steps(entry, frame.window.loops[i], frame.loops[i]);
   }
-  while (entries_.size() > kMost) drop_oldest();
+  while (entries_.size() > kMax) drop_oldest();
 }
 
 void LoopTotalsTable::add_steps(Entry& entry, const LoopReport& loop, const LiveLoop& live) {

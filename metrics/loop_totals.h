@@ -35,7 +35,7 @@ inline LoopKey key_of(const LoopReport& loop, const LiveLoop& live) {
 class LoopTotalsTable {
  public:
   // Loops beyond this many begin at 0 when they are seen again.
-  static constexpr std::size_t kMost = 1024;
+  static constexpr std::size_t kMax = 1024;
 
   void add(const LiveFrame& frame);
   // Zeros for a loop that was not seen.

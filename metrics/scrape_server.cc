@@ -14,7 +14,7 @@ namespace {
 // A scraper that reads nothing for this long is gone, and others need its thread.
 constexpr std::chrono::seconds kPatience{5};
 constexpr int kThreads = 2;
-constexpr std::size_t kMostWaiting = 64;
+constexpr std::size_t kMaxWaiting = 64;
 
 // The name in the header Host, without its port: "[::1]" for "[::1]:9478".
 std::string name_in(const std::string& host) {
@@ -88,7 +88,7 @@ void ScrapeServer::arrived(Socket socket, const std::string& head) {
     return send_and_close(std::move(socket), head_of(refused) + refused.body);
   }
   const MutexLock lock(mutex_);
-  if (queue_.size() >= kMostWaiting) queue_.pop_front();  // its scraper sees a closed connection
+  if (queue_.size() >= kMaxWaiting) queue_.pop_front();  // its scraper sees a closed connection
   queue_.push_back({std::move(socket), *std::move(request)});
   changed_.notify_one();
 }

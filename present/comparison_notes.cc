@@ -92,19 +92,19 @@ std::pair<std::string, std::string> different_words(const std::vector<std::strin
 }
 
 std::string variables_text(const SetupDifferences& differences) {
-  constexpr std::size_t kMost = 3, kWidth = 30;
+  constexpr std::size_t kMax = 3, kWidth = 30;
   const auto or_unset = [](const std::string& value) {
     return value.empty() ? "unset" : cut(value, kWidth);
   };
   std::string text;
   std::size_t shown = 0;
   for (const auto& [name, values] : differences.variables) {
-    if (++shown > kMost) break;
+    if (++shown > kMax) break;
     text += (text.empty() ? "" : ", ") + cut(name, kWidth) + " (" + or_unset(values.first) +
             " and " + or_unset(values.second) + ")";
   }
-  if (differences.variables.size() > kMost)
-    text += " and " + counted(differences.variables.size() - kMost, "further variable");
+  if (differences.variables.size() > kMax)
+    text += " and " + counted(differences.variables.size() - kMax, "further variable");
   return text;
 }
 

@@ -12,9 +12,9 @@
 namespace stepscope {
 namespace {
 
-constexpr double kMuchMore = 1.5;     // × the last reading: from here on the peak is reported too
-constexpr double kLeastShare = 0.05;  // of tensor memory: smaller parts are not listed
-constexpr std::size_t kMostDeathsReported = 4;  // if there is no loop to report
+constexpr double kMuchMore = 1.5;   // × the last reading: from here on the peak is reported too
+constexpr double kMinShare = 0.05;  // of tensor memory: smaller parts are not listed
+constexpr std::size_t kMaxDeathsReported = 4;  // if there is no loop to report
 
 std::string who(const ProcessReport& process) {
   const std::string pid = std::to_string(process.pid);
@@ -125,7 +125,7 @@ std::string no_steps_text(const AnalysisReport& report) {
   std::string text = why_no_steps(report);
   if (report.run.is_incomplete()) text += " " + gap_sentence(report.run);
   const std::vector<std::string> deaths = death_sentences(report);
-  for (std::size_t i = 0; i < std::min(kMostDeathsReported, deaths.size()); ++i)
+  for (std::size_t i = 0; i < std::min(kMaxDeathsReported, deaths.size()); ++i)
     text += " " + deaths[i];
   return text;
 }
@@ -133,7 +133,7 @@ std::string no_steps_text(const AnalysisReport& report) {
 std::string owners_text(const HeldTensors& memory) {
   std::vector<std::pair<double, MemoryOwner>> owners;
   for (std::size_t i = 0; i < memory.by.size(); ++i) {
-    if (memory.by[i] >= kLeastShare * memory.bytes)
+    if (memory.by[i] >= kMinShare * memory.bytes)
       owners.emplace_back(memory.by[i], static_cast<MemoryOwner>(i));
   }
   std::stable_sort(owners.begin(), owners.end(),

@@ -17,7 +17,7 @@ constexpr std::size_t kFewRanks = 4;  // with fewer, the fastest one is the usua
 std::string even_sentence(const RankReport& report) {
   const std::vector<RankRow>& rows = report.rows;
   const std::string ranks = "The " + std::to_string(rows.size()) + " ranks";
-  if (report.wait_share >= kLeastRankGap) {
+  if (report.wait_share >= kMinRankGap) {
     return ranks + " take turns finishing last: " + percent_text(report.wait_share) +
            " of their time is spent waiting for the slowest rank of the step.";
   }
@@ -34,7 +34,7 @@ std::string straggler_sentence(const RankReport& report, const RankRow& slow) {
                      " is the straggler: its own work takes " + time_text(slow.work_ns()) +
                      " of a step, that of the " + (one ? "other " : "others ") +
                      time_text(report.usual_work_ns);
-  if (slow.costs_ns >= kLeastRankGap * slow.step_ns) {
+  if (slow.costs_ns >= kMinRankGap * slow.step_ns) {
     text += (one ? "; the other waits " : "; the others wait ") + time_text(slow.costs_ns) +
             " a step for it in communication";
   }
@@ -43,7 +43,7 @@ std::string straggler_sentence(const RankReport& report, const RankRow& slow) {
   if (slow.excess && slow.excess->category == report.excess && slow.excess->line)
     text += ", mostly in " + short_line_text(*slow.excess->line);
   text += ".";
-  if (slow.step_ns - report.step_without_ns >= kLeastRankGap * slow.step_ns) {
+  if (slow.step_ns - report.step_without_ns >= kMinRankGap * slow.step_ns) {
     text += " If it were as fast as the next rank, a step would take " +
             time_text(report.step_without_ns) + " instead of " + time_text(slow.step_ns) + ".";
   }
@@ -120,7 +120,7 @@ std::string rank_steps_sentence(const RankReport& report) {
   if (steps.held_up > 0) parts.push_back(last_ranks(report));
   if (steps.even > 0) {
     parts.push_back("in " + count_text(steps.even) + " no rank held up the others by " +
-                    percent_text(kLeastRankGap) + " of the step");
+                    percent_text(kMinRankGap) + " of the step");
   }
   if (steps.warm_up > 0) parts.push_back(were(steps.warm_up, "warm-up"));
   if (steps.missing > 0) {

@@ -90,10 +90,10 @@ std::string batches_line(const LoopReport& loop) {
 
 // "scopes    "augment" 307 ms · "logging" 1.20 ms": per step, with all that runs inside them.
 std::string scopes_line(const LoopReport& loop) {
-  constexpr std::size_t kMost = 4;
+  constexpr std::size_t kMax = 4;
   std::vector<std::string> texts;
   for (const ScopeRow& scope : loop.scopes) {
-    if (texts.size() == kMost) break;
+    if (texts.size() == kMax) break;
     const double ns = static_cast<double>(scope.total_ns) / steps_of(loop);
     texts.push_back(in_quotes(scope.name) + " " + time_text(ns));
   }

@@ -14,8 +14,8 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t kMost = 3;
-constexpr double kLeast = 0.02;  // of the block's time: smaller lines are not listed
+constexpr std::size_t kMax = 3;
+constexpr double kMin = 0.02;  // of the block's time: smaller lines are not listed
 constexpr std::size_t kShareWidth = 22;
 constexpr std::size_t kTimeWidth = 12;
 
@@ -58,18 +58,18 @@ Topic whole_step(const LoopReport& loop) {
 
 // The threads without a core may be the ones that make the input.
 bool is_about_input(const LoopReport& loop) {
-  constexpr double kMostOfStep = 0.5;
+  constexpr double kMaxOfStep = 0.5;
   return loop.verdict.kind == "input-bound" ||
          (loop.verdict.kind == "cpu-starved" &&
-          loop.phases.input > kMostOfStep * static_cast<double>(loop.wall.mean));
+          loop.phases.input > kMaxOfStep * static_cast<double>(loop.wall.mean));
 }
 
 // In a loop without a backward pass, most of the time between the ops is in the forward pass.
 bool is_about_time_between_phases(const LoopReport& loop) {
-  constexpr double kMostOfHost = 0.5;
+  constexpr double kMaxOfHost = 0.5;
   const double host_ns =
       loop.shares[static_cast<std::size_t>(Category::kHost)] * static_cast<double>(loop.wall.mean);
-  return loop.verdict.kind == "host-bound" && loop.phases.other > kMostOfHost * host_ns;
+  return loop.verdict.kind == "host-bound" && loop.phases.other > kMaxOfHost * host_ns;
 }
 
 // If the loop waits for input, the lines that make the batches; else the lines that took the step.
@@ -162,7 +162,7 @@ std::string lines_block(const RunFacts& run, const LoopReport& loop, const Palet
   std::size_t shown = 0;
   bool no_debug_information = false;
   for (const LineShare& line : topic.lines) {
-    if (shown == (few ? 1 : kMost) || line.share < kLeast) break;
+    if (shown == (few ? 1 : kMax) || line.share < kMin) break;
     ++shown;
     no_debug_information = no_debug_information || lacks_debug_information(line);
     const std::string place = place_text(line, run, place_width - 1);

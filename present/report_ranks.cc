@@ -11,16 +11,16 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t kMostRows = 16;
+constexpr std::size_t kMaxRows = 16;
 
 // The ranks that cost the others most, in the order of rank.
 std::vector<const RankRow*> chosen_rows(const RankReport& ranks) {
   std::vector<const RankRow*> rows;
   for (const RankRow& row : ranks.rows) rows.push_back(&row);
-  if (rows.size() <= kMostRows) return rows;
+  if (rows.size() <= kMaxRows) return rows;
   std::stable_sort(rows.begin(), rows.end(),
                    [](const RankRow* a, const RankRow* b) { return a->costs_ns > b->costs_ns; });
-  rows.resize(kMostRows);
+  rows.resize(kMaxRows);
   std::sort(rows.begin(), rows.end(),
             [](const RankRow* a, const RankRow* b) { return a->rank < b->rank; });
   return rows;

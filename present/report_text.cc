@@ -35,19 +35,19 @@ std::string program_name(const AnalysisReport& report, const LoopReport* loop) {
 // How the recording ended early, and how processes died, the first to die first. This comes before
 // the verdict, because it is the news.
 std::string death_lines(const AnalysisReport& report, const Palette& palette) {
-  constexpr std::size_t kMost = 4;
+  constexpr std::size_t kMax = 4;
   std::string text;
   if (const std::string gap = gap_sentence(report.run); !gap.empty()) {
     for (const std::string& line : wrap(gap, kPageWidth - 2))
       text += "  " + palette.red(line) + "\n";
   }
   const std::vector<std::string> deaths = death_sentences(report);
-  for (std::size_t i = 0; i < std::min(kMost, deaths.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMax, deaths.size()); ++i) {
     for (const std::string& line : wrap(deaths[i], kPageWidth - 2))
       text += "  " + palette.red(line) + "\n";
   }
-  if (report.deaths.size() > kMost)
-    text += "  and " + std::to_string(report.deaths.size() - kMost) + " more processes died\n";
+  if (report.deaths.size() > kMax)
+    text += "  and " + std::to_string(report.deaths.size() - kMax) + " more processes died\n";
   const auto of_memory = [](const ProcessReport& process) { return process.of_memory; };
   if (std::any_of(report.processes.begin(), report.processes.end(), of_memory))
     text +=

@@ -17,9 +17,9 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t kWidth = 100;
-constexpr std::size_t kMostRows = 60;   // of the table of all settings
-constexpr std::size_t kMostLines = 12;  // of settings that are not available
-constexpr std::size_t kAsGood = 18;     // columns
+constexpr std::size_t kMaxRows = 60;   // of the table of all settings
+constexpr std::size_t kMaxLines = 12;  // of settings that are not available
+constexpr std::size_t kAsGood = 18;    // columns
 
 std::string line_of(std::string text) {
   text.erase(text.find_last_not_of(' ') + 1);
@@ -180,13 +180,13 @@ std::string missing_lines(const SweepReport& report, const Palette& palette) {
   }
   if (lines.empty()) return "";
   std::string text = "\n";
-  for (std::size_t i = 0; i < std::min(lines.size(), kMostLines); ++i) {
+  for (std::size_t i = 0; i < std::min(lines.size(), kMaxLines); ++i) {
     std::string line =
         paragraph(printable(lines[i].first + ": " + lines[i].second), "  N/A  ", "       ");
     text += line.replace(2, 3, palette.red("N/A"));
   }
-  if (lines.size() > kMostLines) {
-    text += "  …    " + std::to_string(lines.size() - kMostLines) + " more; --json has all\n";
+  if (lines.size() > kMaxLines) {
+    text += "  …    " + std::to_string(lines.size() - kMaxLines) + " more; --json has all\n";
   }
   return text;
 }
@@ -237,11 +237,11 @@ std::string all_settings(const SweepReport& report, const Palette& palette) {
                      pad_left(report.unit + "s", 7) + pad_left("mean", 9) + pad_left("p50", 9) +
                      pad_left("p99", 9) + pad_left("samples/s", 10) + pad_left("peak", 8) +
                      pad_left("faults", 9) + pad_left("input", 7));
-  for (std::size_t i = 0; i < std::min(report.cells.size(), kMostRows); ++i) {
+  for (std::size_t i = 0; i < std::min(report.cells.size(), kMaxRows); ++i) {
     text += figure_row(report, report.cells[i]);
   }
-  if (report.cells.size() > kMostRows) {
-    text += "  … " + std::to_string(report.cells.size() - kMostRows) + " more; --json has all\n";
+  if (report.cells.size() > kMaxRows) {
+    text += "  … " + std::to_string(report.cells.size() - kMaxRows) + " more; --json has all\n";
   }
   return text;
 }

@@ -20,7 +20,7 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t kLabel = 12;
-constexpr std::size_t kLeastWidth = 40;
+constexpr std::size_t kMinWidth = 40;
 constexpr double kTold = 0.001;  // of the step: smaller categories have no line
 
 enum class Tone : std::uint8_t { kPlain, kBold, kRed, kYellow, kGreen };
@@ -227,12 +227,12 @@ void add_code(const LiveFrame& frame, Lines& lines) {
 }
 
 void add_memory(const LiveFrame& frame, Lines& lines) {
-  constexpr std::size_t kMost = 4;
+  constexpr std::size_t kMax = 4;
   std::string label = "memory";
   const auto part = [](const std::optional<std::int64_t>& bytes, const char* what) {
     return bytes ? kDot + bytes_text(static_cast<double>(*bytes)) + what : std::string();
   };
-  for (std::size_t i = 0; i < std::min(kMost, frame.memory.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMax, frame.memory.size()); ++i) {
     const LiveMemory& memory = frame.memory[i];
     lines.add(pad_right(label, kLabel) + memory.process + " " + std::to_string(memory.pid) +
               part(memory.rss_bytes, " held") + part(memory.tensor_bytes, " in tensors") +
@@ -240,19 +240,19 @@ void add_memory(const LiveFrame& frame, Lines& lines) {
               part(memory.device_reserved_bytes, " reserved there"));
     label.clear();
   }
-  if (frame.memory.size() > kMost)
-    lines.add(std::string(kLabel, ' ') + "and " + std::to_string(frame.memory.size() - kMost) +
+  if (frame.memory.size() > kMax)
+    lines.add(std::string(kLabel, ' ') + "and " + std::to_string(frame.memory.size() - kMax) +
               " more processes");
   if (frame.memory_available_bytes && !frame.memory.empty())
     lines.add(pad_right("", kLabel) + "machine" + part(frame.memory_available_bytes, " available"));
 }
 
 void add_other_loops(const LiveFrame& frame, Lines& lines) {
-  constexpr std::size_t kMost = 8;
+  constexpr std::size_t kMax = 8;
   const auto& loops = frame.window.loops;
   if (loops.size() < 2) return;
   lines.gap();
-  for (std::size_t i = 0; i < std::min(kMost, loops.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMax, loops.size()); ++i) {
     const LoopReport& loop = loops[i];
     std::string who =
         loop.rank >= 0 ? "rank " + std::to_string(loop.rank) : "pid " + std::to_string(loop.pid);
@@ -263,8 +263,8 @@ void add_other_loops(const LiveFrame& frame, Lines& lines) {
               (loop.verdict.degree.empty() ? "" : loop.verdict.degree + " ") + loop.verdict.kind +
               (loop.verdict.kind == kNoVerdict ? "" : " " + percent_text(loop.verdict.share)));
   }
-  if (loops.size() > kMost)
-    lines.add("  and " + std::to_string(loops.size() - kMost) + " more loops");
+  if (loops.size() > kMax)
+    lines.add("  and " + std::to_string(loops.size() - kMax) + " more loops");
 }
 
 void add_ops(const LoopReport& loop, std::size_t most, Lines& lines) {
@@ -288,7 +288,7 @@ void add_ops(const LoopReport& loop, std::size_t most, Lines& lines) {
 }  // namespace
 
 std::vector<std::string> top_lines(const LiveFrame& frame, const TopOptions& options) {
-  Lines lines(std::max(options.width, kLeastWidth), options.color);
+  Lines lines(std::max(options.width, kMinWidth), options.color);
   add_header(frame, lines);
   if (frame.window.loops.empty()) {
     lines.gap();

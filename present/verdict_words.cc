@@ -98,12 +98,12 @@ bool computes_elsewhere(const LoopReport& report) {
 
 // The libraries that compute outside the ops, if that is much of the step.
 std::string native_reason(const LoopReport& report) {
-  constexpr std::size_t kMostNamed = 3;
-  constexpr double kLeastNamed = 0.02;
+  constexpr std::size_t kMaxNamed = 3;
+  constexpr double kMinNamed = 0.02;
   if (report.basis.top || native_share(report) < kStallListed) return "";
   std::vector<std::string> named;
-  for (std::size_t i = 0; i < std::min(report.native.size(), kMostNamed); ++i) {
-    if (report.native[i].share < kLeastNamed) continue;
+  for (std::size_t i = 0; i < std::min(report.native.size(), kMaxNamed); ++i) {
+    if (report.native[i].share < kMinNamed) continue;
     named.push_back(report.native[i].library + " " + percent_text(report.native[i].share));
   }
   if (named.empty()) return "";

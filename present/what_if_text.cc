@@ -13,7 +13,7 @@
 namespace stepscope {
 namespace {
 
-constexpr double kLeastShown = 0.001;  // of a step: a category that changes by less is not listed
+constexpr double kMinShown = 0.001;  // of a step: a category that changes by less is not listed
 
 std::string signed_percent(double fraction) {
   // Adding 0 turns a rounded -0 into 0.
@@ -28,7 +28,7 @@ std::string changed_categories(const WhatIfAnswer& answer) {
   std::string text;
   for (std::size_t i = 0; i < answer.predicted.exposed.size(); ++i) {
     const double before = answer.baseline.exposed[i], after = answer.predicted.exposed[i];
-    if (std::abs(after - before) < kLeastShown * answer.baseline.step_ns) continue;
+    if (std::abs(after - before) < kMinShown * answer.baseline.step_ns) continue;
     text += "    " + pad_right(category_name(static_cast<Category>(i)), 14) +
             pad_left(time_text(before), 9) + "  →" + pad_left(time_text(after), 9) + "\n";
   }

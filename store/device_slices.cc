@@ -44,7 +44,7 @@ DeviceSlice slice_of(const Statement& row, RowCheck& check) {
   slice.call.correlation = slice.correlation;
   if (!row.is_null(17)) {  // the call is known
     slice.call.start = check.time(row.value(17));
-    slice.call.dur = Duration(check.integer(row.value(18), "dur_ns", 0, kMostInAll));
+    slice.call.dur = Duration(check.integer(row.value(18), "dur_ns", 0, kMaxInAll));
   }
   check.in_order(slice.start);
   return slice;

@@ -175,7 +175,7 @@ struct ModuleCall {
   std::uint8_t depth = 0;                  // open calls of modules around this one
   std::optional<std::int64_t> held_bytes;  // tensor memory allocated inside and not freed there
 };
-inline constexpr std::int64_t kMostHeldBytes = std::int64_t{1} << 50;  // positive or negative
+inline constexpr std::int64_t kMaxHeldBytes = std::int64_t{1} << 50;  // positive or negative
 
 // How a marked thread was scheduled from one mark to the next. Starved: ready to run without a
 // core, waiting for its turn or held back by a quota. For the rest of `dur` the thread was blocked.

@@ -35,8 +35,8 @@ Status read_plan(Database& database, SweepPlan& plan) {
   status = for_each_row(database, "SELECT name FROM parameter ORDER BY id",
                         [&](Statement& row) { plan.parameters.push_back({row.text(0), {}}); });
   if (!status.ok()) return status;
-  if (plan.parameters.size() > kMostSweepParameters) {
-    return damaged(database, "more than " + std::to_string(kMostSweepParameters) + " parameters");
+  if (plan.parameters.size() > kMaxSweepParameters) {
+    return damaged(database, "more than " + std::to_string(kMaxSweepParameters) + " parameters");
   }
   return for_each_row(database, "SELECT name, command FROM variant ORDER BY id",
                       [&](Statement& row) { plan.variants.push_back({row.text(0), row.text(1)}); });
@@ -59,7 +59,7 @@ Status read_cells(Database& database, SweepPlan& plan) {
       database, "SELECT variant_id - 1, command FROM cell ORDER BY id", [&](Statement& row) {
         const auto variant = static_cast<std::size_t>(row.integer(0));
         if (variant >= plan.variants.size()) return damaged(database, "a variant is missing");
-        if (plan.cells.size() == kMostSweepCells) return damaged(database, "too many settings");
+        if (plan.cells.size() == kMaxSweepCells) return damaged(database, "too many settings");
         plan.cells.push_back(
             {variant, std::vector<std::size_t>(plan.parameters.size()), row.text(1)});
         return Status();

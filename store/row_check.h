@@ -52,10 +52,10 @@ class RowCheck {
     }
     row_ = id;
   }
-  // The same for a table that is kept in memory: at most kMostEntities rows.
+  // The same for a table that is kept in memory: at most kMaxEntities rows.
   void next_entity(std::int64_t id) {
     next_row(id);
-    if (id > kMostEntities) fail("is one more than a store may have");
+    if (id > kMaxEntities) fail("is one more than a store may have");
   }
   // The same for ids with gaps or in another order.
   void any_row(std::int64_t id) { row_ = id; }
@@ -139,10 +139,10 @@ class RowCheck {
   std::int64_t count(sqlite3_value* value, const char* column) {
     return amount(value, column, counts_);
   }
-  // Texts of a table that is kept in memory: at most kMostNameBytes together.
+  // Texts of a table that is kept in memory: at most kMaxNameBytes together.
   std::string name(std::string text) {
     name_bytes_ += static_cast<std::int64_t>(text.size());
-    if (name_bytes_ > kMostNameBytes)
+    if (name_bytes_ > kMaxNameBytes)
       fail("and those before it have longer names than a store may hold");
     return text;
   }
@@ -159,8 +159,8 @@ class RowCheck {
   std::int64_t not_an_integer(sqlite3_value* value, const char* column);
   std::int64_t out_of_range(std::int64_t number, const char* column);
   std::int64_t amount(sqlite3_value* value, const char* column, std::int64_t& sum) {
-    const std::int64_t number = integer(value, column, 0, kMostInAll);
-    if (number > kMostInAll - sum) return too_much(column);
+    const std::int64_t number = integer(value, column, 0, kMaxInAll);
+    if (number > kMaxInAll - sum) return too_much(column);
     sum += number;
     return number;
   }

@@ -200,11 +200,10 @@ Status Database::distrust() {
 // Called again for each statement, because the file may grow.
 void Database::allow_work() {
   if (work_ == nullptr) return;
-  constexpr std::int64_t kMost = INT64_MAX / 2;
+  constexpr std::int64_t kMax = INT64_MAX / 2;
   const std::int64_t size = size_with_log(path_);
-  work_->left = size > kMost / kQueryStepsPerByte
-                    ? kMost
-                    : std::max(kLeastQuerySteps, size * kQueryStepsPerByte);
+  work_->left =
+      size > kMax / kQueryStepsPerByte ? kMax : std::max(kMinQuerySteps, size * kQueryStepsPerByte);
 }
 
 Status Database::exec(const char* sql) {

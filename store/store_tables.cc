@@ -116,8 +116,8 @@ Status StoreTables::check_facts() {
   };
   constexpr Fact kFacts[] = {{"end_ns", kFarthestNs},
                              {"leaf_op_overhead_ns", kFarthestNs},
-                             {"cpu_count", kMostEntities},
-                             {"step_count", kMostInAll},
+                             {"cpu_count", kMaxEntities},
+                             {"step_count", kMaxInAll},
                              {"wall_start_unix_ns", kLatestUnixNs}};
   for (const Fact& fact : kFacts) {
     const std::int64_t value = meta_int(fact.key, 0);

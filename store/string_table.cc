@@ -30,9 +30,9 @@ Status load_strings(Database& database, std::vector<std::string>& texts) {
         }
         texts.push_back(row.text(1));
         bytes += static_cast<std::int64_t>(texts.back().size());
-        if (id <= kMostStrings && bytes <= kMostNameBytes) return Status();
-        return refuse(database, "it has more than " + std::to_string(kMostStrings) +
-                                    " names, or more than " + std::to_string(kMostNameBytes >> 20) +
+        if (id <= kMaxStrings && bytes <= kMaxNameBytes) return Status();
+        return refuse(database, "it has more than " + std::to_string(kMaxStrings) +
+                                    " names, or more than " + std::to_string(kMaxNameBytes >> 20) +
                                     " MiB of them, which is more than a store may hold");
       });
 }

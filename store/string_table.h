@@ -25,11 +25,11 @@ class StringTable {
   // The memory that a writer may use for strings, including kBytesBeside for each: enough for some
   // million names. A program that makes a new name in each step ("iter 12345") reaches this limit,
   // and every reader holds the strings too.
-  static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+  static constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
   static constexpr std::size_t kBytesBeside = 100;
   static constexpr std::string_view kFurther = "(further names)";
 
-  explicit StringTable(std::size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
+  explicit StringTable(std::size_t most_bytes = kMaxBytes) : most_bytes_(most_bytes) {}
 
   // Loads the strings that the store already has. Call it before intern().
   Status load(Database& database);

@@ -1,6 +1,6 @@
 // Tables with a row for each name and phase. Names come from a store, whose ids may be any number,
 // and from programs, some of which make a new one each step ("iter 12345"). So only the first
-// kMostNames names get rows of their own, and later ones share one row per phase.
+// kMaxNames names get rows of their own, and later ones share one row per phase.
 //
 // Thread safety: none. Memory: some 100 bytes for each name with rows of its own, and 8 bytes for
 // each that shares a row.
@@ -21,7 +21,7 @@ namespace stepscope {
 
 // A model has some hundred ops and kernels; tables of this size are still read, sorted and shown
 // at once.
-inline constexpr std::size_t kMostNames = 8192;
+inline constexpr std::size_t kMaxNames = 8192;
 
 // Stands for the names that share a row. No store has a name with this number.
 inline constexpr StringId kFurtherNames{std::numeric_limits<std::uint32_t>::max()};
@@ -57,7 +57,7 @@ class TableNames {
   // The name whose row counts what `name` did: itself, or kFurtherNames.
   StringId row_name(StringId name) {
     if (known_.contains(name)) return name;
-    if (known_.size() < kMostNames) {
+    if (known_.size() < kMaxNames) {
       known_.insert(name);
       return name;
     }

@@ -215,9 +215,9 @@ Status scan_module_calls(Database& database, const KnownIds& known,
         call.dur = check.duration(row.value(5));
         call.phase = check.kind(row.value(6), "phase", kLastPhaseOfOps);
         call.depth = static_cast<std::uint8_t>(check.integer(row.value(7), "depth", 0, 255));
-        constexpr std::int64_t kNone = kMostHeldBytes + 1;
+        constexpr std::int64_t kNone = kMaxHeldBytes + 1;
         const std::int64_t held =
-            check.integer_or(row.value(8), "held_bytes", kNone, -kMostHeldBytes, kMostHeldBytes);
+            check.integer_or(row.value(8), "held_bytes", kNone, -kMaxHeldBytes, kMaxHeldBytes);
         if (held != kNone) call.held_bytes = held;
         if (!check.ok()) return check.status(database);
         visit(call);

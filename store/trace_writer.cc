@@ -242,8 +242,8 @@ Status TraceWriter::Impl::insert(const Phase& phase) {
 Status TraceWriter::Impl::insert(const Loss& loss) {
   const NullableInteger thread = nullable(loss.thread);
   // A misbehaving program may report any count, and a sum that overflows would end the recording.
-  const std::int64_t count = std::clamp<std::int64_t>(loss.count, 0, kMostLost);
-  const Status status = update_loss_.run(thread, std::string_view(loss.kind), count, kMostLost);
+  const std::int64_t count = std::clamp<std::int64_t>(loss.count, 0, kMaxLost);
+  const Status status = update_loss_.run(thread, std::string_view(loss.kind), count, kMaxLost);
   if (!status.ok() || sqlite3_changes(database_.handle()) > 0) return status;
   return insert_loss_.run(thread, std::string_view(loss.kind), count);
 }

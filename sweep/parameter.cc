@@ -66,8 +66,8 @@ Status add_range(const std::string& option, const Range& range, SweepParameter& 
   if (range.last < range.first) return refuse(option, "this range is empty");
   const std::int64_t most = range.last / (range.factor ? range.step : 1);
   for (std::int64_t value = range.first; value <= range.last;) {
-    if (parameter.values.size() >= kMostCells) {
-      return refuse(option, "more than " + std::to_string(kMostCells) + " values");
+    if (parameter.values.size() >= kMaxCells) {
+      return refuse(option, "more than " + std::to_string(kMaxCells) + " values");
     }
     parameter.values.push_back({std::to_string(value), static_cast<double>(value)});
     if (range.factor ? value > most : value > range.last - range.step) break;

@@ -11,7 +11,7 @@
 
 namespace stepscope {
 
-inline constexpr std::size_t kMostCells = 10'000;
+inline constexpr std::size_t kMaxCells = 10'000;
 
 // The finite number that `text` is; nothing if it is anything else.
 std::optional<double> number_of(std::string_view text);

@@ -113,8 +113,8 @@ Result<std::vector<SweepCell>> cells_of(const SweepPlan& plan) {
   std::size_t each = 1;
   for (const SweepParameter& parameter : plan.parameters) {
     each *= parameter.values.size();
-    if (each * plan.variants.size() > kMostCells) {
-      return refuse("more than " + std::to_string(kMostCells) + " settings; sweep fewer at a time");
+    if (each * plan.variants.size() > kMaxCells) {
+      return refuse("more than " + std::to_string(kMaxCells) + " settings; sweep fewer at a time");
     }
   }
   std::vector<SweepCell> cells;

@@ -130,11 +130,11 @@ void DeviceTracks::write_call(const ApiCall& call, EventWriter& writer) {
   }
   CallState& state = calls_of_[call.thread];
   const TimeRange range = range_of(call);
-  const std::size_t lane = state.lanes.place(range.start, range.end).value_or(kMostLanes);
+  const std::size_t lane = state.lanes.place(range.start, range.end).value_or(kMaxLanes);
   // If two calls begin together, arrows start at the first or the longer one.
   if (lane > 0 && call.correlation != 0)
     other_lanes_.try_emplace({call.thread, call.correlation, call.start}, lane);
-  if (lane == kMostLanes) {
+  if (lane == kMaxLanes) {
     ++skipped_;
     return;
   }
@@ -153,7 +153,7 @@ void DeviceTracks::write_call(const ApiCall& call, EventWriter& writer) {
 const Track* DeviceTracks::track_for(StreamState& stream, const TimeRange& range) {
   std::size_t at = 0;
   while (at < stream.free_from.size() && stream.free_from[at] > range.start) ++at;
-  if (at == kMostLanes) return nullptr;
+  if (at == kMaxLanes) return nullptr;
   if (at == stream.free_from.size()) {
     stream.free_from.emplace_back();
     stream.tracks.push_back(

@@ -63,7 +63,7 @@ class DeviceTracks {
   void write_arrow(const DeviceSlice& slice, const Track& track, EventWriter& writer);
   // The track that the call of `slice` is drawn on; null if it is not drawn.
   [[nodiscard]] const Track* track_of_call(const DeviceSlice& slice) const;
-  // Null if there are kMostLanes already.
+  // Null if there are kMaxLanes already.
   const Track* track_for(StreamState& stream, const TimeRange& range);
   void extend(const TimeRange& range);
 
@@ -72,7 +72,7 @@ class DeviceTracks {
   TrackMap& tracks_;
   std::unordered_map<StreamId, StreamState> streams_;  // of a known device
   std::unordered_map<ThreadId, CallState> calls_of_;
-  // Calls that are not on lane 0, which are few; kMostLanes: on none.
+  // Calls that are not on lane 0, which are few; kMaxLanes: on none.
   std::map<CallKey, std::size_t> other_lanes_;
   std::uint64_t arrows_ = 0;
   std::int64_t activities_ = 0;

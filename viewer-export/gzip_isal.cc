@@ -36,9 +36,9 @@ class IsalSink final : public ByteSink {
   }
 
   Status write(std::string_view bytes) override {
-    constexpr std::size_t kMost = std::size_t{1} << 30;  // avail_in has 32 bits
+    constexpr std::size_t kMax = std::size_t{1} << 30;  // avail_in has 32 bits
     while (!bytes.empty()) {
-      const std::string_view part = bytes.substr(0, kMost);
+      const std::string_view part = bytes.substr(0, kMax);
       bytes.remove_prefix(part.size());
       if (Status status = compress(part, false); !status.ok()) return status;
     }

@@ -28,9 +28,9 @@ class ZlibSink final : public ByteSink {
   ZlibSink& operator=(const ZlibSink&) = delete;
 
   Status write(std::string_view bytes) override {
-    constexpr std::size_t kMost = std::size_t{1} << 30;  // avail_in has 32 bits
+    constexpr std::size_t kMax = std::size_t{1} << 30;  // avail_in has 32 bits
     while (!bytes.empty()) {
-      const std::string_view part = bytes.substr(0, kMost);
+      const std::string_view part = bytes.substr(0, kMax);
       bytes.remove_prefix(part.size());
       if (Status status = compress(part, Z_NO_FLUSH); !status.ok()) return status;
     }

@@ -15,19 +15,19 @@ namespace stepscope {
 
 // The limit for one thread or stream. More would be unreadable, each costs a track in the viewer,
 // and the search for a free one is linear.
-inline constexpr std::size_t kMostLanes = 128;
+inline constexpr std::size_t kMaxLanes = 128;
 
 // Assigns slices, sorted by end, to flat lanes.
 class FlatLanes {
  public:
   // A lane, from 0, on which [start, end) overlaps no earlier slice. Opens one if there is none;
-  // nothing if there are kMostLanes already.
+  // nothing if there are kMaxLanes already.
   std::optional<std::size_t> place(SessionTime start, SessionTime end) {
     std::size_t lane = free_from_.size();
     if (!free_from_.empty() && free_from_.top().first <= start) {
       lane = free_from_.top().second;
       free_from_.pop();
-    } else if (lane == kMostLanes) {
+    } else if (lane == kMaxLanes) {
       return std::nullopt;
     }
     free_from_.emplace(end, lane);
@@ -43,11 +43,11 @@ class FlatLanes {
 // strictly. The first lane that fits is used.
 class NestedLanes {
  public:
-  // A lane, from 0; nothing if none of kMostLanes fits.
+  // A lane, from 0; nothing if none of kMaxLanes fits.
   std::optional<std::size_t> place(SessionTime start, SessionTime end) {
     std::size_t lane = 0;
     while (lane < open_ends_.size() && !fits(open_ends_[lane], start, end)) ++lane;
-    if (lane == kMostLanes) return std::nullopt;
+    if (lane == kMaxLanes) return std::nullopt;
     if (lane == open_ends_.size()) open_ends_.emplace_back();
     open_ends_[lane].push_back(end);
     return lane;

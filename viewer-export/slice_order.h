@@ -7,8 +7,8 @@
 // else waits.
 //
 // Memory: usually one waiting op per level of depth. Zero-length ops at the very start of their
-// parent wait too, up to kMostHeld of them (those beyond are drawn correctly, but not inside it).
-// If many ops begin in the same nanosecond, up to kMostTied per thread wait; takes() refuses ops
+// parent wait too, up to kMaxHeld of them (those beyond are drawn correctly, but not inside it).
+// If many ops begin in the same nanosecond, up to kMaxTied per thread wait; takes() refuses ops
 // beyond that.
 //
 // Time: constant per op, plus a walk along the depths (at most 256) where it closes them.
@@ -33,11 +33,11 @@ struct OpSlice {
 
 class SliceOrder {
  public:
-  static constexpr std::size_t kMostHeld = 1024;
-  static constexpr std::size_t kMostTied = 8192;
+  static constexpr std::size_t kMaxHeld = 1024;
+  static constexpr std::size_t kMaxTied = 8192;
 
   // Whether the next op of the thread nests in the previous ones. If not, it belongs on a separate
-  // track: it overlaps another partly, came out of order, or would exceed kMostTied.
+  // track: it overlaps another partly, came out of order, or would exceed kMaxTied.
   [[nodiscard]] bool takes(const Op& op) const;
 
   // Takes the next slice of the thread, which takes() must allow, and calls `emit(const OpSlice&)`
@@ -114,7 +114,7 @@ inline bool SliceOrder::has_followers(const Op& op) const {
 }
 
 inline bool SliceOrder::takes(const Op& op) const {
-  return nests(op) && (held_ < kMostTied || !has_followers(op));
+  return nests(op) && (held_ < kMaxTied || !has_followers(op));
 }
 
 template <typename Emit>
@@ -144,7 +144,7 @@ void SliceOrder::add(const OpSlice& slice, Emit&& emit) {
   Level& level = has_siblings ? levels_[open_ - 1] : open_level(op);
   level.last_end = op.start + op.dur;
   const bool first = op.start == level.first_start;
-  const bool may_wait = held_ < kMostHeld || op.dur > Duration::zero();
+  const bool may_wait = held_ < kMaxHeld || op.dur > Duration::zero();
   if (op.depth == 0 || !first || !may_wait) {
     emit(slice);
     for (const OpSlice& child : followers_) emit(child);

@@ -2,7 +2,7 @@
 // thread, in which the weight of each sample is the time that it stands for.
 // Format: https://www.speedscope.app/file-format-schema.json
 //
-// Memory: the frames of the store, and 16 bytes for each of at most StackSpans::kMostSpans samples.
+// Memory: the frames of the store, and 16 bytes for each of at most StackSpans::kMaxSpans samples.
 #pragma once
 
 #include "store/trace_reader.h"

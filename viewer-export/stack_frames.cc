@@ -36,7 +36,7 @@ StackFrames::StackFrames(const TraceReader& reader, std::vector<StackFrame> fram
     const FrameId caller = frames_[i].caller;
     const std::uint32_t depth = caller == FrameId::kNone ? 1 : depths[index(caller)] + 1;
     depths[i] = depth;
-    shown_.push_back(depth <= kMostDepth ? static_cast<FrameId>(i + 1) : shown_[index(caller)]);
+    shown_.push_back(depth <= kMaxDepth ? static_cast<FrameId>(i + 1) : shown_[index(caller)]);
   }
   name_files();
 }

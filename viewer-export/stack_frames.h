@@ -17,14 +17,14 @@ class StackFrames {
  public:
   // Recorded stacks have at most 200 frames. Deeper ones in a damaged store would make the output
   // grow with the square of the depth.
-  static constexpr std::uint32_t kMostDepth = 256;
+  static constexpr std::uint32_t kMaxDepth = 256;
 
   // `reader` must outlive the result.
   static Result<StackFrames> read(const TraceReader& reader);
 
-  // The frame itself; if it is deeper than kMostDepth, the frame at kMostDepth that led to it.
+  // The frame itself; if it is deeper than kMaxDepth, the frame at kMaxDepth that led to it.
   [[nodiscard]] FrameId shown(FrameId id) const { return shown_[index(id)]; }
-  // The frame and its callers, outermost first; at most kMostDepth for a shown frame.
+  // The frame and its callers, outermost first; at most kMaxDepth for a shown frame.
   void path_to(FrameId id, std::vector<FrameId>& path) const;
 
   [[nodiscard]] const StackFrame& at(FrameId id) const { return frames_[index(id)]; }

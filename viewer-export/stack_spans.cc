@@ -90,7 +90,7 @@ Status StackSpans::for_each(const std::function<void(const StackSpan&)>& visit) 
         if (state.seen++ % every_ != 0) return;
         const StackSample last = std::exchange(state.last, sample);
         if (last.thread == WatchedThreadId::kNone) return;
-        const Duration longest = (native_ ? 1 : kMostGaps) * usual(last);
+        const Duration longest = (native_ ? 1 : kMaxGaps) * usual(last);
         visit(span_of(last, std::min(sample.at - last.at, longest)));
       },
       skipped);

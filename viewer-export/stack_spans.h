@@ -1,7 +1,7 @@
 // Stack samples as spans of time: each stands for the time from it to the next one of its thread.
 //
 // Threads are sampled at different rates, and sometimes not at all. So a sample stands for at most
-// kMostGaps times the usual gap (the median) between samples of its thread while it was, or was
+// kMaxGaps times the usual gap (the median) between samples of its thread while it was, or was
 // not, awaited. The time beyond that is unknown.
 //
 // Samples that C++ programs took themselves (docs/lines.md) are of single gaps between their ops,
@@ -30,15 +30,15 @@ struct StackSpan {
 
 class StackSpans {
  public:
-  static constexpr int kMostGaps = 4;
+  static constexpr int kMaxGaps = 4;
   static constexpr Duration kNativeSpan{200'000};
   // Viewers become slow beyond a million. With more samples, only every second, third, … of each
   // thread is used, and stands for a longer time.
-  static constexpr std::int64_t kMostSpans = 1'000'000;
+  static constexpr std::int64_t kMaxSpans = 1'000'000;
 
   // Reads the samples once, for their gaps. Both must outlive the result.
   static Result<StackSpans> read(const TraceReader& reader, const Cut& cut,
-                                 std::int64_t most = kMostSpans);
+                                 std::int64_t most = kMaxSpans);
 
   // The spans of one thread in the order of time, without overlaps; threads interleave.
   Status for_each(const std::function<void(const StackSpan&)>& visit) const;

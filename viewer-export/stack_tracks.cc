@@ -17,10 +17,10 @@ void StackTracks::add_tracks(const std::vector<StoredWatchedThread>& threads,
   for (const StoredWatchedThread& thread : threads) {
     if (spans.samples().contains(thread.id)) drawn.push_back(&thread);
   }
-  if (drawn.size() > kMostTracks) {
+  if (drawn.size() > kMaxTracks) {
     std::ranges::stable_sort(drawn, std::ranges::greater{}, samples_of);
-    for (std::size_t i = kMostTracks; i < drawn.size(); ++i) skipped_ += samples_of(drawn[i]);
-    drawn.resize(kMostTracks);
+    for (std::size_t i = kMaxTracks; i < drawn.size(); ++i) skipped_ += samples_of(drawn[i]);
+    drawn.resize(kMaxTracks);
     std::ranges::sort(drawn, {}, &StoredWatchedThread::id);
   }
   for (const StoredWatchedThread* thread : drawn) {
@@ -72,7 +72,7 @@ void StackTracks::add(ThreadState& state, const StackSpan& span, const StackFram
 }
 
 Status StackTracks::write() {
-  const auto spans = StackSpans::read(reader_, cut_, kMostSamples);
+  const auto spans = StackSpans::read(reader_, cut_, kMaxSamples);
   if (!spans.ok()) return spans.status();
   every_ = spans->every();
   skipped_ = spans->skipped();

@@ -20,10 +20,10 @@ namespace stepscope {
 class StackTracks {
  public:
   // If there are more threads, those with the most samples are drawn.
-  static constexpr std::size_t kMostTracks = 128;
+  static constexpr std::size_t kMaxTracks = 128;
 
   // A sample takes about three slices. With more samples, every second, third, … is used.
-  static constexpr std::int64_t kMostSamples = 250'000;
+  static constexpr std::int64_t kMaxSamples = 250'000;
 
   // All must outlive this.
   StackTracks(const TraceReader& reader, const Cut& cut, TrackMap& tracks, EventWriter& writer)

@@ -14,7 +14,7 @@ namespace stepscope {
 namespace {
 
 // The analysis reads some two million ops a second.
-constexpr std::int64_t kMostOps = 1'500'000;
+constexpr std::int64_t kMaxOps = 1'500'000;
 
 Status keep(const std::string& store, const AnalysisReport& report) {
   auto writer = TraceWriter::open(store);
@@ -32,7 +32,7 @@ Result<AnalysisReport> analyze_store(const std::string& store) {
 }  // namespace
 
 bool print_summary(const std::string& store, const RunProgress& progress) {
-  if (progress.ops > kMostOps) {
+  if (progress.ops > kMaxOps) {
     print(stderr, long_run_summary(store, progress));
     return false;
   }

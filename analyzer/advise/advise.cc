@@ -34,7 +34,7 @@ std::vector<AdviceFacts> advise(const AdviceContext& context) {
 
 namespace {
 
-constexpr std::size_t kLeastReadings = 4;
+constexpr std::size_t kMinReadings = 4;
 
 // The counters from the first to the last analysed step.
 class LoopCounters {
@@ -46,11 +46,11 @@ class LoopCounters {
     range_ = {report.steps[report.analysed.front()].start, last.end()};
   }
 
-  // The change of a total per step; 0: unknown, because the range has fewer than kLeastReadings
+  // The change of a total per step; 0: unknown, because the range has fewer than kMinReadings
   // readings.
   [[nodiscard]] double a_step(ProcessId process, const char* name) const {
     const CounterSeries* series = counters_.find(process, name);
-    if (series == nullptr || series->within(range_).size() < kLeastReadings) return 0;
+    if (series == nullptr || series->within(range_).size() < kMinReadings) return 0;
     return series->change(range_) / steps_;
   }
   // The mean of a gauge of one of the machine's GPUs; nullopt: not sampled.
@@ -58,7 +58,7 @@ class LoopCounters {
     const CounterSeries* series = counters_.find(ProcessId::kNone, name, gpu);
     if (series == nullptr) return std::nullopt;
     const auto readings = series->within(range_);
-    if (readings.size() < kLeastReadings) return std::nullopt;
+    if (readings.size() < kMinReadings) return std::nullopt;
     double sum = 0;
     for (const auto& reading : readings) sum += reading.value;
     return sum / static_cast<double>(readings.size());
@@ -80,8 +80,8 @@ void add_memory_use(LoopReport& report, const LoopCounters& counters) {
 }
 
 void add_gpu_use(LoopReport& report, const LoopCounters& counters) {
-  constexpr std::int64_t kMostGpus = 64;
-  for (std::int64_t gpu = 0; gpu < kMostGpus; ++gpu) {
+  constexpr std::int64_t kMaxGpus = 64;
+  for (std::int64_t gpu = 0; gpu < kMaxGpus; ++gpu) {
     const auto percent = counters.mean_of_gpu(counter::kGpuUtilization, gpu);
     if (!percent) break;
     ++report.use.gpus;

@@ -13,7 +13,7 @@ namespace stepscope {
 
 namespace {
 
-constexpr double kLeastUsualWait = 0.5;  // of the mean wait
+constexpr double kMinUsualWait = 0.5;  // of the mean wait
 
 }  // namespace
 
@@ -33,13 +33,13 @@ double AdviceContext::cores_left_by_others() const {
   const CoreUse& use = report.starvation.cores;
   if (use.available <= 0 || use.own <= 0) return static_cast<double>(cores());
   // However much others use, the scheduler gives each program a share.
-  constexpr double kLeastShare = 0.25;
-  return std::max(use.available - use.others - use.stolen, kLeastShare * use.available);
+  constexpr double kMinShare = 0.25;
+  return std::max(use.available - use.others - use.stolen, kMinShare * use.available);
 }
 
 std::optional<AdviceFacts> with_prediction(const AdviceContext& context, double predicted_ns,
                                            AdviceFacts advice) {
-  if (context.step_ns() - predicted_ns < kLeastSaving * context.step_ns()) return std::nullopt;
+  if (context.step_ns() - predicted_ns < kMinSaving * context.step_ns()) return std::nullopt;
   return with_any_prediction(context, predicted_ns, std::move(advice));
 }
 
@@ -109,7 +109,7 @@ bool most_steps_wait(const LoopReport& report) {
     sum += waits.back();
   }
   const double mean = sum / static_cast<double>(waits.size());
-  return lower_median(std::move(waits)) >= kLeastUsualWait * mean;
+  return lower_median(std::move(waits)) >= kMinUsualWait * mean;
 }
 
 }  // namespace stepscope

@@ -13,10 +13,10 @@
 
 namespace stepscope {
 
-inline constexpr double kLeastInputShare = 0.05;  // below it, no advice about input
-inline constexpr int kMostWorkers = 16;           // the most workers of a loader that advice tries
-inline constexpr double kAsGood = 1.01;           // up to this × the best step counts as the best
-inline constexpr double kLeastSaving = 0.02;      // of the step; below it, no advice at all
+inline constexpr double kMinInputShare = 0.05;  // below it, no advice about input
+inline constexpr int kMaxWorkers = 16;          // the most workers of a loader that advice tries
+inline constexpr double kAsGood = 1.01;         // up to this × the best step counts as the best
+inline constexpr double kMinSaving = 0.02;      // of the step; below it, no advice at all
 
 struct AdviceContext {
   const LoopReport& report;
@@ -33,14 +33,14 @@ struct AdviceContext {
   // allow, without what other programs and the hypervisor took. 0: unknown.
   [[nodiscard]] double cores_left_by_others() const;
   [[nodiscard]] bool input_matters() const {
-    return report.input.waits > 0 && share(Category::kInput) >= kLeastInputShare;
+    return report.input.waits > 0 && share(Category::kInput) >= kMinInputShare;
   }
   // The share of the waits in which the loop's thread works: its CPU time, or, where other programs
   // preempted it, the ops it ran there. Unknown time counts as work.
   [[nodiscard]] double busy_share() const;
 };
 
-// Completes `advice` with the predicted step; nothing if that saves less than kLeastSaving.
+// Completes `advice` with the predicted step; nothing if that saves less than kMinSaving.
 std::optional<AdviceFacts> with_prediction(const AdviceContext& context, double predicted_ns,
                                            AdviceFacts advice);
 
@@ -65,7 +65,7 @@ bool reads_value_by_value(const AdviceContext& context);
 // The paths whose innermost op has one of these names.
 PathFlags paths_named(const AdviceContext& context, const std::set<std::string_view>& names);
 
-inline constexpr double kLeastPadding = 0.05;  // of the computed elements; below it, no advice
+inline constexpr double kMinPadding = 0.05;  // of the computed elements; below it, no advice
 
 // The ops on pairs of elements (attention scores): their time grows with the square of the length.
 PathFlags ops_on_pairs(const AdviceContext& context);

@@ -12,7 +12,7 @@
 namespace stepscope {
 namespace {
 
-constexpr double kLeastShare = 0.10;  // of the device's kernel time, spent in convolutions
+constexpr double kMinShare = 0.10;  // of the device's kernel time, spent in convolutions
 
 struct Convolutions {
   double share = 0;  // of the time of kernels
@@ -50,7 +50,7 @@ std::optional<AdviceFacts> cudnn_benchmark(const AdviceContext& context) {
   if (!facts.ops_are_same() || !facts.shapes_are_same()) return std::nullopt;
   if (measures_already(context)) return std::nullopt;
   const Convolutions found = convolutions(context);
-  if (found.share < kLeastShare) return std::nullopt;
+  if (found.share < kMinShare) return std::nullopt;
 
   AdviceFacts advice;
   advice.rule = "cudnn-benchmark";

@@ -11,7 +11,7 @@
 namespace stepscope {
 namespace {
 
-constexpr double kLeastOfCategory = 0.3;  // a smaller share is not worth starting with
+constexpr double kMinOfCategory = 0.3;  // a smaller share is not worth starting with
 constexpr double kTwice = 2;
 
 std::string place_text(const LineShare& line, const AdviceContext& context) {
@@ -24,7 +24,7 @@ std::optional<AdviceFacts> advice_for(const AdviceContext& context, LinePlace pl
   const auto functions = functions_in(context.report, place, category);
   if (samples < LineUse::kEnough || functions.empty()) return std::nullopt;
   const FunctionShare& function = functions.front();
-  if (function.share < kLeastOfCategory) return std::nullopt;
+  if (function.share < kMinOfCategory) return std::nullopt;
   const auto predicted = step_with_faster(context, place, category, function.share, kTwice);
   if (!predicted) return std::nullopt;
   AdviceFacts advice;

@@ -7,7 +7,7 @@
 namespace stepscope {
 namespace {
 
-constexpr double kLeastLaunchShare = 0.10;  // the share from which the verdict reports it, too
+constexpr double kMinLaunchShare = 0.10;  // the share from which the verdict reports it, too
 
 std::int64_t calls_a_step(const LoopReport& report) {
   std::int64_t calls = 0;
@@ -27,7 +27,7 @@ NoScript why_no_script(const LoopReport& report) {
 
 std::optional<AdviceFacts> fewer_tiny_ops(const AdviceContext& context) {
   const double launch = context.share(Category::kLaunch) * context.step_ns();
-  if (context.share(Category::kLaunch) < kLeastLaunchShare) return std::nullopt;
+  if (context.share(Category::kLaunch) < kMinLaunchShare) return std::nullopt;
   const double predicted = context.predictor.step_ns(launch_as_graph);
 
   AdviceFacts advice;

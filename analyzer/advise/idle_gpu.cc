@@ -6,8 +6,8 @@
 namespace stepscope {
 namespace {
 
-constexpr double kIdle = 0.05;          // busy for less than this
-constexpr double kLeastCompute = 0.30;  // of the step, on the CPU
+constexpr double kIdle = 0.05;        // busy for less than this
+constexpr double kMinCompute = 0.30;  // of the step, on the CPU
 
 }  // namespace
 
@@ -15,7 +15,7 @@ std::optional<AdviceFacts> idle_gpu(const AdviceContext& context) {
   const LoopReport& report = context.report;
   const bool uses_one = report.device != DeviceId::kNone || !context.recording.devices.empty();
   if (uses_one || report.use.gpus == 0 || report.use.gpu_busy >= kIdle) return std::nullopt;
-  if (context.share(Category::kCompute) < kLeastCompute) return std::nullopt;
+  if (context.share(Category::kCompute) < kMinCompute) return std::nullopt;
 
   AdviceFacts advice;
   advice.rule = "idle-gpu";

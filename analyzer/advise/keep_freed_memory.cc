@@ -13,16 +13,16 @@ constexpr double kPageBytes = 4096;  // at least; one fault may bring a huge pag
 // The longest that the kernel takes for a fault that maps a page of 4 KiB: 0.2 to 0.7 µs on bare
 // metal, 2 to 3.5 µs in a virtual machine (bench/predict/fault_cost.py). Kernel time beyond that
 // has other causes.
-constexpr double kMostFaultNs = 4000;
+constexpr double kMaxFaultNs = 4000;
 // Where other processes deliver the batches, each batch comes in newly mapped shared memory: if the
 // faults amount to less than this share of the allocated tensor memory, that may explain them.
-constexpr double kLeastOfTensors = 0.25;
+constexpr double kMinOfTensors = 0.25;
 
 // Whether memory is returned: at most half of the memory touched for the first time makes the
 // process larger.
 bool gives_back(const LoopUse& use) {
   const double touched = use.minor_faults * kPageBytes;
-  const bool mapped = use.loader_processes > 0 && touched < kLeastOfTensors * use.tensor_bytes;
+  const bool mapped = use.loader_processes > 0 && touched < kMinOfTensors * use.tensor_bytes;
   return use.tensor_bytes > 0 && !mapped && use.growth_bytes <= touched / 2;
 }
 
@@ -30,7 +30,7 @@ bool gives_back(const LoopUse& use) {
 // in the caches. The kernel's time is that of all threads, which fault in parallel.
 double fault_ns(const AdviceContext& context) {
   const LoopUse& use = context.report.use;
-  const double kernel = std::min(use.system_ns, use.minor_faults * kMostFaultNs);
+  const double kernel = std::min(use.system_ns, use.minor_faults * kMaxFaultNs);
   return kernel / std::max(1.0, use.cpu_ns / context.step_ns());
 }
 

@@ -12,7 +12,7 @@
 namespace stepscope {
 namespace {
 
-constexpr int kMostPerCore = 4;
+constexpr int kMaxPerCore = 4;
 // 0: none, or not a number.
 int workers_of(std::string_view loader) {
   const auto text = loader_option(loader, "num_workers").value_or("");
@@ -28,13 +28,13 @@ int workers_of(std::string_view loader) {
 std::optional<AdviceFacts> more_workers(const AdviceContext& context) {
   const std::string& loader = context.report.input.loader;
   const int workers = workers_of(loader);
-  if (workers < 1 || workers >= kMostWorkers || !context.input_matters()) return std::nullopt;
+  if (workers < 1 || workers >= kMaxWorkers || !context.input_matters()) return std::nullopt;
   if (context.busy_share() >= 0.5 || !most_steps_wait(context.report)) return std::nullopt;
   const double batch = context.step_ns() * workers;  // ns of a worker per batch
   const double rest = context.step_ns() * (1 - context.share(Category::kInput));
   const double least = std::max(rest, least_step_ns(context));
   const auto most = static_cast<int>(
-      std::clamp<std::int64_t>(kMostPerCore * context.cores(), workers + 1, kMostWorkers));
+      std::clamp<std::int64_t>(kMaxPerCore * context.cores(), workers + 1, kMaxWorkers));
   int wanted = workers + 1;
   const auto step_with = [&](int count) { return std::max(batch / count, least); };
   while (wanted < most && step_with(wanted) > kAsGood * least) ++wanted;

@@ -1,4 +1,4 @@
-// The rules, one per file. A rule that does not apply, or would save less than kLeastSaving of the
+// The rules, one per file. A rule that does not apply, or would save less than kMinSaving of the
 // step, returns nothing; one whose saving is unknown predicts 0. docs/advice.md describes when each
 // rule applies, what it assumes, and when it does not apply.
 #pragma once

@@ -39,7 +39,7 @@ std::optional<AdviceFacts> single_samples(const AdviceContext& context) {
   if (context.report.trains || !computes_single_samples(context.report)) return std::nullopt;
   const PathFlags tiny = tiny_ops(context);
   const PaddingUse& padding = context.report.padding;
-  const bool unequal = padding.padding_share(padding.batched) >= kLeastPadding;
+  const bool unequal = padding.padding_share(padding.batched) >= kMinPadding;
   const double predicted = context.predictor.step_ns([&](StepGraph& graph) {
     if (unequal) {
       scale_loop_work(graph, ops_on_pairs(context),

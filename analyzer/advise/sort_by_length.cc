@@ -21,7 +21,7 @@ double predicted_ns(const AdviceContext& context, const ComputedElements& then) 
 std::optional<AdviceFacts> sort_by_length(const AdviceContext& context) {
   const PaddingUse& use = context.report.padding;
   if (context.report.trains || use.batches == 0 || use.samples == use.batches) return std::nullopt;
-  if (use.padding_share() < kLeastPadding) return std::nullopt;
+  if (use.padding_share() < kMinPadding) return std::nullopt;
   const double bucketed = predicted_ns(context, use.bucketed);
 
   AdviceFacts advice;

@@ -11,8 +11,8 @@
 namespace stepscope {
 namespace {
 
-constexpr double kLeastShare = kStallNamed;  // of the step, spent between the ops
-constexpr std::int64_t kGap = 50'000;        // ns; a longer gap is not just the call of the next op
+constexpr double kMinShare = kStallNamed;  // of the step, spent between the ops
+constexpr std::int64_t kGap = 50'000;      // ns; a longer gap is not just the call of the next op
 constexpr double kLeftOfGaps = 0.1;  // TorchScript's interpreter (bench/predict: eager and frozen)
 
 // The share of a call spent in short gaps, over the fastest quarter of the calls. The slower calls
@@ -49,7 +49,7 @@ std::optional<AdviceFacts> torchscript(const AdviceContext& context) {
   // model.
   if (reads_value_by_value(context)) return std::nullopt;
   const double share = gap_share(context.predictor.graph());
-  if (share < kLeastShare) return std::nullopt;
+  if (share < kMinShare) return std::nullopt;
   const double predicted = context.predictor.step_ns(
       [](StepGraph& graph) { scale_short_gaps(graph, kGap, kLeftOfGaps); });
 

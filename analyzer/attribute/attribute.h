@@ -1,7 +1,7 @@
 // Attribution of a whole run: streams the ops once and gives every instant of every step to one
 // category, as the loop thread saw it and as each device that worked for the loop did.
 //
-// Memory: a few slices a step, tables of kMostNames op names, and a reorder window of
+// Memory: a few slices a step, tables of kMaxNames op names, and a reorder window of
 // kReorderWindow ops (24 bytes each); it does not grow with the number of ops. The threads in a
 // store interleave, and a parent comes after its children, so a step is swept only when the stream
 // is a window ahead of it. An op that arrives later than that (its step was swept) is counted in

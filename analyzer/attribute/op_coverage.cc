@@ -8,7 +8,7 @@ namespace {
 
 // Switching takes at most this long and, in very short steps, at most this part of the step.
 constexpr Duration kLongestSwitch{1'000'000};
-constexpr std::int64_t kLeastStepParts = 4;
+constexpr std::int64_t kMinStepParts = 4;
 
 }  // namespace
 
@@ -34,7 +34,7 @@ OpCoverage::OpCoverage(const RecordedRun& recording) {
 OpsRecorded OpCoverage::of(ProcessId process, TimeRange step) const {
   const auto known = recorded_.find(process);
   if (known == recorded_.end()) return OpsRecorded::kUnknown;
-  const Duration slack = std::min(kLongestSwitch, Duration(step.length() / kLeastStepParts));
+  const Duration slack = std::min(kLongestSwitch, Duration(step.length() / kMinStepParts));
   const SessionTime begin = step.start + slack, end = step.end - slack;
   const auto range =
       std::partition_point(known->second.begin(), known->second.end(),

@@ -14,15 +14,15 @@ namespace stepscope {
 enum class OpPath : std::uint32_t { kTop = 0 };
 
 // All paths that occur, each once, as a tree of names. Its size is bounded by the number of
-// different call chains, not by the number of ops, and by kMostPaths.
+// different call chains, not by the number of ops, and by kMaxPaths.
 class OpPaths {
  public:
   // More than sampled steps have, unless their names are new in each step.
-  static constexpr std::size_t kMostPaths = std::size_t{1} << 20;
+  static constexpr std::size_t kMaxPaths = std::size_t{1} << 20;
 
   OpPaths() : nodes_(1) {}
 
-  // The path of an op with this name directly inside `parent`; `parent` once there are kMostPaths.
+  // The path of an op with this name directly inside `parent`; `parent` once there are kMaxPaths.
   OpPath inside(OpPath parent, StringId name);
 
   // The innermost op; kNone for kTop.

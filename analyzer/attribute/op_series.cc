@@ -60,17 +60,17 @@ void OpSeries::end_step(std::size_t step, bool counted) {
     join(blocks_.back(), block);
     return;
   }
-  if (blocks_.size() == 2 * kMostOpBlocks) halve();
+  if (blocks_.size() == 2 * kMaxOpBlocks) halve();
   blocks_.push_back(std::move(block));
 }
 
 // Joins each pair of neighbours. All blocks must be whole, and their number even.
 void OpSeries::halve() {
-  for (std::size_t i = 0; i < kMostOpBlocks; ++i) {
+  for (std::size_t i = 0; i < kMaxOpBlocks; ++i) {
     if (i > 0) blocks_[i] = std::move(blocks_[2 * i]);
     join(blocks_[i], blocks_[2 * i + 1]);
   }
-  blocks_.resize(kMostOpBlocks);
+  blocks_.resize(kMaxOpBlocks);
   stride_ *= 2;
 }
 

@@ -1,7 +1,7 @@
 // What each op (or kernel) cost per block of steps, not only in total: a comparison of two runs
 // needs to know how much that varies.
 //
-// Memory: at most 2 × kMostOpBlocks blocks, each with the ops that occurred in it. Beyond that,
+// Memory: at most 2 × kMaxOpBlocks blocks, each with the ops that occurred in it. Beyond that,
 // neighbours are joined, and from then on a block holds twice as many steps.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace stepscope {
 
-inline constexpr std::size_t kMostOpBlocks = 1024;
+inline constexpr std::size_t kMaxOpBlocks = 1024;
 
 // Consecutive steps, and the ops in them, in no particular order. There is at most one element for
 // each op and phase.

@@ -12,7 +12,7 @@ namespace {
 
 // A program that uses a new scope name in each step has a new marked phase in each step. Beyond
 // this many, further labels are ignored.
-constexpr std::size_t kMostParts = 4096;
+constexpr std::size_t kMaxParts = 4096;
 
 bool is_op_time(const Slice& slice) {
   return slice.category == Category::kCompute || slice.category == Category::kLaunch ||
@@ -88,13 +88,13 @@ MarkedTimes marked_times(std::span<const Span> spans) {
 PhaseSplit::Part& PhaseSplit::part(const MarkedPhase& phase) {
   const auto known = parts_.find(phase);
   if (known != parts_.end()) return known->second;
-  if (parts_.size() < kMostParts) return parts_[phase];
+  if (parts_.size() < kMaxParts) return parts_[phase];
   return parts_[without_label(phase)];
 }
 
 const PhaseSplit::Part* PhaseSplit::find(const MarkedPhase& phase) const {
   auto known = parts_.find(phase);
-  if (known == parts_.end() && parts_.size() >= kMostParts)
+  if (known == parts_.end() && parts_.size() >= kMaxParts)
     known = parts_.find(without_label(phase));
   return known == parts_.end() ? nullptr : &known->second;
 }
@@ -121,7 +121,7 @@ void PhaseSplit::add_plain_step(const MarkedTimes& times) {
 
 void PhaseSplit::add(const MarkedPhase& phase, const Segment& segment) {
   StepAccount& account = part(phase).account;
-  const bool full = account.slices().size() >= kMostParts;
+  const bool full = account.slices().size() >= kMaxParts;
   account.add(segment.category, segment.phase, full ? StringId::kNone : segment.label,
               segment.range.length());
 }

@@ -21,7 +21,7 @@ bool covers(const Phase& phase, TimeRange step) {
 
 // How many phases other than scopes may lie around a step. If there are more, those that began last
 // count.
-constexpr std::size_t kMostAround = 64;
+constexpr std::size_t kMaxAround = 64;
 
 // Returns the phases of a thread step by step.
 class PhasesByStep {
@@ -42,8 +42,8 @@ class PhasesByStep {
       if (!is_covering_scope(phases_[next_], step)) found.push_back(next_);
       keep(next_, step);
     }
-    if (around_.size() > kMostAround)
-      around_.erase(around_.begin(), around_.end() - static_cast<std::ptrdiff_t>(kMostAround));
+    if (around_.size() > kMaxAround)
+      around_.erase(around_.begin(), around_.end() - static_cast<std::ptrdiff_t>(kMaxAround));
     std::sort(found.begin(), found.end());
     std::vector<Phase> result;
     for (const std::size_t i : found) result.push_back(phases_[i]);

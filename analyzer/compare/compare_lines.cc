@@ -15,8 +15,8 @@
 namespace stepscope {
 namespace {
 
-constexpr double kZ = 1.96;               // of a 95 % interval
-constexpr double kLeastReported = 0.005;  // of a category: a line with less may not be in a report
+constexpr double kZ = 1.96;             // of a 95 % interval
+constexpr double kMinReported = 0.005;  // of a category: a line with less may not be in a report
 
 using Place = std::pair<LinePlace, std::string>;        // and category
 using Function = std::pair<std::string, std::string>;   // display_file() and name
@@ -95,7 +95,7 @@ Estimate line_time(const LineShare* line, double samples, const Estimate& catego
   Estimate time = category;
   const double share = line != nullptr ? line->share : 0;
   const double error = line != nullptr ? (line->ci_high - line->ci_low) / 2 / kZ
-                                       : std::max(kLeastReported / kZ, kZ / (samples + kZ * kZ));
+                                       : std::max(kMinReported / kZ, kZ / (samples + kZ * kZ));
   time.value = share * category.value;
   time.error = std::hypot(error * category.value, share * category.error);
   time.steps = std::max(samples, 1.0);

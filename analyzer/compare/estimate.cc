@@ -74,8 +74,8 @@ double nonparametric_length(const Autocovariance& autocovariance, double varianc
 
 // The same for a first-order autoregression with this correlation of neighbours.
 double autoregressive_length(double correlation, double count) {
-  constexpr double kMost = 0.97;
-  const double phi = std::clamp(correlation + (1 + 3 * correlation) / count, 0.0, kMost);
+  constexpr double kMax = 0.97;
+  const double phi = std::clamp(correlation + (1 + 3 * correlation) / count, 0.0, kMax);
   return std::pow(2 * phi / (1 - phi * phi), 2.0 / 3);
 }
 
@@ -87,9 +87,9 @@ double quantile(const std::vector<double>& sorted, double p) {
   return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-// The means of at most kMostPieces blocks of neighbours, as equal in length as possible.
+// The means of at most kMaxPieces blocks of neighbours, as equal in length as possible.
 std::vector<double> in_blocks(std::span<const double> values) {
-  const std::size_t blocks = std::min(values.size(), kMostPieces);
+  const std::size_t blocks = std::min(values.size(), kMaxPieces);
   std::vector<double> result(blocks);
   for (std::size_t i = 0; i < values.size(); ++i) result[i * blocks / values.size()] += values[i];
   return result;

@@ -29,8 +29,8 @@ struct Estimate {
 };
 
 // sum(parts) / sum(wholes), where the i-th of both belong to one step (or block of steps): a share
-// of the step time, or with wholes of 1 a mean. More than kMostPieces steps are first summed into
-// kMostPieces blocks of neighbours. 0 for no steps. `steps`: the number of steps in all, where the
+// of the step time, or with wholes of 1 a mean. More than kMaxPieces steps are first summed into
+// kMaxPieces blocks of neighbours. 0 for no steps. `steps`: the number of steps in all, where the
 // values are blocks.
 Estimate estimate_ratio(std::span<const double> parts, std::span<const double> wholes,
                         double steps = 0);
@@ -40,7 +40,7 @@ Estimate estimate_mean(std::span<const double> values);
 // (Woodruff 1952), which is a mean.
 Estimate estimate_median(std::span<const double> values);
 
-inline constexpr std::size_t kMostPieces = 1024;
+inline constexpr std::size_t kMaxPieces = 1024;
 
 // The confidence interval at `level`. Needs has_error().
 Interval interval_of(const Estimate& estimate, double level);

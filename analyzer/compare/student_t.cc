@@ -10,12 +10,12 @@ namespace {
 // from the front by Lentz's method. Converges fast for x < (a + 1) / (a + b + 2).
 double beta_fraction(double a, double b, double x) {
   constexpr double kTiny = 1e-300;
-  constexpr int kMostTerms = 10'000;
+  constexpr int kMaxTerms = 10'000;
   const auto nonzero = [](double value) { return std::abs(value) < kTiny ? kTiny : value; };
   double c = 1;
   double d = 1 / nonzero(1 - (a + b) * x / (a + 1));
   double result = d;
-  for (int m = 1; m < kMostTerms; ++m) {
+  for (int m = 1; m < kMaxTerms; ++m) {
     const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
     d = 1 / nonzero(1 + even * d);
     c = nonzero(1 + even / c);

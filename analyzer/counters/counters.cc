@@ -11,7 +11,7 @@ void CounterSeries::add(SessionTime at, std::int64_t value) {
   if (!readings_.empty() && ++left_out_ < stride_) return;
   left_out_ = 0;
   readings_.push_back(last_);
-  if (readings_.size() < kMostReadings) return;
+  if (readings_.size() < kMaxReadings) return;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < readings_.size(); i += 2) readings_[kept++] = readings_[i];
   readings_.resize(kept);

@@ -12,7 +12,7 @@
 
 namespace stepscope {
 
-// The readings of one counter, sorted by time. Memory is bounded: beyond kMostReadings every second
+// The readings of one counter, sorted by time. Memory is bounded: beyond kMaxReadings every second
 // one is dropped (at ten per second, after 14 minutes); the first and the last are always kept.
 class CounterSeries {
  public:
@@ -20,7 +20,7 @@ class CounterSeries {
     SessionTime at;
     double value = 0;
   };
-  static constexpr std::size_t kMostReadings = 8192;
+  static constexpr std::size_t kMaxReadings = 8192;
 
   void add(SessionTime at, std::int64_t value);
 

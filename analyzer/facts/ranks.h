@@ -15,7 +15,7 @@
 namespace stepscope {
 
 // Differences between ranks below this share of the step are noise.
-inline constexpr double kLeastRankGap = 0.05;
+inline constexpr double kMinRankGap = 0.05;
 
 // The verdict of a rank that mostly waits for others inside its communication.
 inline constexpr const char* kStragglerBound = "straggler-bound";
@@ -52,7 +52,7 @@ struct RankRow {
 struct RankSteps {
   std::int64_t total = 0;
   std::int64_t held_up = 0;     // one rank came last, and the others waited for it
-  std::int64_t even = 0;        // they waited for less than kLeastRankGap of the step
+  std::int64_t even = 0;        // they waited for less than kMinRankGap of the step
   std::int64_t warm_up = 0;     // of some rank
   std::int64_t missing = 0;     // not all ranks have it
   std::int64_t unmeasured = 0;  // ops were recorded on some ranks only, or on none

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kInput = std::size_t{1} << 18;  // large enough for one read()
 // A trace compresses to a tenth or a thirtieth. A file that expands to more than this many times
 // its size is meant to keep its reader busy. Small files may, because reading them takes no time.
-constexpr std::int64_t kMostGrowth = 250;
+constexpr std::int64_t kMaxGrowth = 250;
 constexpr std::int64_t kAnyGrowth = std::int64_t{256} << 20;
 
 constexpr unsigned char kGzipMagic[] = {0x1f, 0x8b};
@@ -129,7 +129,7 @@ class GzipSource : public ByteSource {
     }
     const std::size_t count = size - stream_.avail_out;
     inflated_ += static_cast<std::int64_t>(count);
-    if (inflated_ > kAnyGrowth && inflated_ / kMostGrowth > file_position()) {
+    if (inflated_ > kAnyGrowth && inflated_ / kMaxGrowth > file_position()) {
       return broken("the gzip data expands to more than 250 times the file size; no trace does");
     }
     return count;

@@ -26,7 +26,7 @@ constexpr std::int64_t kAbsoluteNs = 1'000'000'000'000'000'000;
 // The year 2096; later times could overflow in sums.
 constexpr std::int64_t kLatestNs = 4'000'000'000'000'000'000;
 
-constexpr std::int64_t kMostDevices = 1024;
+constexpr std::int64_t kMaxDevices = 1024;
 
 std::int64_t integer_or(std::string_view text, std::int64_t otherwise) {
   return text.empty() ? otherwise : parse_integer(text).value_or(otherwise);
@@ -279,7 +279,7 @@ ProcessId KinetoReader::process_of(std::string_view pid) {
 DeviceId KinetoReader::device_of(const TraceEvent& event) {
   // The device's number is also the process of its events.
   std::int64_t number = integer_or(event.device, integer_or(event.process, 0));
-  if (number < 0 || number >= kMostDevices) number = 0;
+  if (number < 0 || number >= kMaxDevices) number = 0;
   DeviceId& device = devices_[number];
   if (device == DeviceId::kNone) device = run_.add_device(process_, number);
   return device;
@@ -311,7 +311,7 @@ void KinetoReader::take_memory(const TraceEvent& event) {
   const std::optional<Placed> at = place(event);
   const std::int64_t allocated = integer_or(event.total_allocated, -1);
   const std::int64_t device = integer_or(event.device_id, 0);
-  if (!at || allocated < 0 || device < 0 || device >= kMostDevices) return;
+  if (!at || allocated < 0 || device < 0 || device >= kMaxDevices) return;
   const bool on_host = integer_or(event.device_type, 0) == 0;
   status_ =
       memory_.take({on_host, device, at->start, allocated, integer_or(event.total_reserved, -1)});

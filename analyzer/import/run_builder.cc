@@ -74,12 +74,12 @@ RunBuilder::RunBuilder(TraceWriter& writer, std::filesystem::path folder)
 
 template <typename Id, typename Row>
 Id RunBuilder::add_entity(std::vector<Row>& rows, Row row, const char* what) {
-  if (static_cast<std::int64_t>(rows.size()) < kMostEntities) {
+  if (static_cast<std::int64_t>(rows.size()) < kMaxEntities) {
     rows.push_back(std::move(row));
     return static_cast<Id>(rows.size());
   }
   too_many_ = Status::error(ErrorKind::kBadInput, "the traces have more than " +
-                                                      std::to_string(kMostEntities) + " " + what +
+                                                      std::to_string(kMaxEntities) + " " + what +
                                                       ", which is more than a store may hold");
   return Id{1};
 }
@@ -113,7 +113,7 @@ StringId RunBuilder::intern(std::string_view text) {
   if (static_cast<std::int64_t>(id) <= names_) return id;
   names_ = static_cast<std::int64_t>(id);
   name_bytes_ += 3 * static_cast<std::int64_t>(text.size());  // if each byte became U+FFFD
-  if (names_ > kMostStrings || name_bytes_ > kMostNameBytes) {
+  if (names_ > kMaxStrings || name_bytes_ > kMaxNameBytes) {
     too_many_ = Status::error(ErrorKind::kBadInput,
                               "the traces have more names, or longer ones, than a store may hold");
   }

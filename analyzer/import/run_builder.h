@@ -158,7 +158,7 @@ class RunBuilder {
   TimeSorter<Sync, NoRank> syncs_;
   TimeSorter<TimedSample, NoRank> samples_;
 
-  static constexpr Duration kLongest{kMostInAll};
+  static constexpr Duration kLongest{kMaxInAll};
   static Status too_long();
 
   Status too_many_;        // a limit was exceeded: the next add() returns this

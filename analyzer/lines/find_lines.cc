@@ -16,13 +16,13 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t kMostLines = 20;   // of a place and category
-constexpr double kLeastShare = 0.005;    // of a line that is reported
-constexpr double kLeastForeign = 0.05;   // the same for a library's line
-constexpr double kMostlyBlocked = 0.5;   // of a line's time, to report what it is blocked in
-constexpr double kWaitsOnly = 0.95;      // of a thread's samples, to leave it out
-constexpr std::size_t kMostBlocks = 20;  // of steps, for the intervals
-constexpr double kZ = 1.96;              // of a 95 % interval
+constexpr std::size_t kMaxLines = 20;   // of a place and category
+constexpr double kMinShare = 0.005;     // of a line that is reported
+constexpr double kMinForeign = 0.05;    // the same for a library's line
+constexpr double kMostlyBlocked = 0.5;  // of a line's time, to report what it is blocked in
+constexpr double kWaitsOnly = 0.95;     // of a thread's samples, to leave it out
+constexpr std::size_t kMaxBlocks = 20;  // of steps, for the intervals
+constexpr double kZ = 1.96;             // of a 95 % interval
 
 // Whether samples come so late that they find a thread asleep more often than it really is.
 bool samples_come_late(const SamplingFacts& sampling) {
@@ -96,7 +96,7 @@ class Division {
     std::vector<std::pair<bool, LineShare>> found;
     for (const auto& [key, tally] : tallies_) {
       const auto& [own, file, line, function] = key;
-      if (tally.share < (own ? kLeastShare : kLeastForeign)) continue;
+      if (tally.share < (own ? kMinShare : kMinForeign)) continue;
       LineShare share;
       share.thread = loop;
       share.place = place;
@@ -122,7 +122,7 @@ class Division {
     });
     std::vector<LineShare> lines;
     for (auto& [own, line] : found) {
-      if (lines.size() < kMostLines) lines.push_back(std::move(line));
+      if (lines.size() < kMaxLines) lines.push_back(std::move(line));
     }
     return lines;
   }
@@ -143,7 +143,7 @@ class Division {
       last = std::max(last, sample.step);
     }
     steps_ = last - first_step_ + 1;
-    blocks_.resize(std::min(kMostBlocks, steps_));
+    blocks_.resize(std::min(kMaxBlocks, steps_));
   }
   [[nodiscard]] std::size_t block_of(const Seen& sample) const {
     return (sample.step - first_step_) * blocks_.size() / steps_;

@@ -12,7 +12,7 @@ namespace stepscope {
 namespace {
 
 constexpr std::chrono::seconds kLongestAgo{1};
-constexpr std::size_t kMostThreads = 32;
+constexpr std::size_t kMaxThreads = 32;
 
 std::string text_of(const StackFrame& frame, const RecordedRun& recording) {
   const std::string file = display_file(recording.text(frame.file), recording.facts.working_folder);
@@ -45,7 +45,7 @@ std::vector<LastLine> last_lines_of(const ProcessReport& process, const Recorded
     const auto samples = history.samples().find(thread.id);
     if (thread.pid != process.pid || samples == history.samples().end()) continue;
     auto line = line_of(samples->second.back(), thread, process.end->at, recording, history.code());
-    if (line && lines.size() < kMostThreads) lines.push_back(*std::move(line));
+    if (line && lines.size() < kMaxThreads) lines.push_back(*std::move(line));
   }
   return lines;
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kEnoughOfStep = 25;  // periods, for a step to be split by its own samples
 constexpr std::int64_t kEnoughOfLoop = 50;  // periods; with fewer, nothing is split
 constexpr double kEnoughOfLibrary = 5;      // samples in steps with ops
-constexpr std::size_t kMostLibraries = 8;
+constexpr std::size_t kMaxLibraries = 8;
 constexpr std::chrono::seconds kLongestPeriod{1};  // a recorder's is far shorter
 
 // The steps and the parts of a loop, for samples in the order of time.
@@ -95,7 +95,7 @@ std::int64_t outside_input_ns(const Step& step) {
 // The time outside waits for input, starved time included, per unit of run time in it.
 double time_for_each_run(const std::vector<Step>& steps, const StepsByTime& by_time,
                          const std::vector<ThreadStretch>& stretches) {
-  constexpr double kMost = 20;  // beyond it there are few samples
+  constexpr double kMax = 20;   // beyond it there are few samples
   double ran = 0, starved = 0;  // ns
   for (const Step& step : steps) ran += static_cast<double>(outside_input_ns(step));
   for (const ThreadStretch& stretch : stretches) {
@@ -104,7 +104,7 @@ double time_for_each_run(const std::vector<Step>& steps, const StepsByTime& by_t
     starved += static_cast<double>(to_ns(stretch.starved));
   }
   if (starved <= 0) return 1;
-  return starved < (kMost - 1) * ran ? 1 + starved / ran : kMost;
+  return starved < (kMax - 1) * ran ? 1 + starved / ran : kMax;
 }
 
 StepTime& compute_of(Step& step, PhaseKind phase, DeviceId device) {
@@ -241,7 +241,7 @@ std::vector<NativeShare> NativeTime::shares(const LoopReport& report) const {
     }
   }
   std::ranges::stable_sort(shares, std::ranges::greater(), &NativeShare::share);
-  if (shares.size() > kMostLibraries) shares.resize(kMostLibraries);
+  if (shares.size() > kMaxLibraries) shares.resize(kMaxLibraries);
   return shares;
 }
 

@@ -10,7 +10,7 @@ Result<StackHistory> StackHistory::read(const RecordedRun& recording) {
   const Status status = recording.for_each_stack_sample([&](const StackSample& sample) {
     if (number++ % stride != 0) return;
     history.samples_[sample.thread].push_back(sample);
-    if (++held < kMostSamples) return;
+    if (++held < kMaxSamples) return;
     held = 0;
     stride *= 2;
     for (auto& [thread, samples] : history.samples_) {

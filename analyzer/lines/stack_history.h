@@ -16,7 +16,7 @@ namespace stepscope {
 class StackHistory {
  public:
   // For a longer recording, every second sample is kept, or every fourth, …
-  static constexpr std::size_t kMostSamples = 4'000'000;
+  static constexpr std::size_t kMaxSamples = 4'000'000;
 
   // `recording` outlives it. Fails only when reading the store fails.
   static Result<StackHistory> read(const RecordedRun& recording);

@@ -163,12 +163,12 @@ void LiveRun::drop_old_events() {
   keep_latest(held_.memsets, most_events_);
   keep_latest(held_.syncs, most_events_);
   // Samples come by time: keep those that fall into the time of the held events.
-  constexpr std::size_t kMostSamples = 16'384;
-  keep_latest(held_.samples, kMostSamples);
-  keep_latest(held_.stretches, kMostSamples);
-  keep_latest(held_.thread_readings, 4 * kMostSamples);
-  keep_latest(held_.stack_samples, 4 * kMostSamples);
-  keep_latest(held_.native_samples, kMostSamples);
+  constexpr std::size_t kMaxSamples = 16'384;
+  keep_latest(held_.samples, kMaxSamples);
+  keep_latest(held_.stretches, kMaxSamples);
+  keep_latest(held_.thread_readings, 4 * kMaxSamples);
+  keep_latest(held_.stack_samples, 4 * kMaxSamples);
+  keep_latest(held_.native_samples, kMaxSamples);
 }
 
 RecordedRun LiveRun::recorded_run() const {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 // A model has a few hundred modules; a program that keeps making new names gets no more than this.
-constexpr std::size_t kMostModules = 8192;
+constexpr std::size_t kMaxModules = 8192;
 
 // Root and name.
 using Key = std::pair<StringId, StringId>;
@@ -111,7 +111,7 @@ class Finder {
     const std::int64_t inside = take_ops_inside(thread, op);
     if (!is_node) return;
     nodes_.push_back({op.thread, op.start, op.dur, op.sequence, op.forward_thread, inside + 1});
-    if (nodes_.size() > kMostPending) resolve(nodes_.size() / 2);
+    if (nodes_.size() > kMaxPending) resolve(nodes_.size() / 2);
   }
 
   // Call it after all ops. Returns what each module took in a mean step, in the order of their
@@ -154,9 +154,9 @@ class Finder {
   }
 
  private:
-  static constexpr std::size_t kMostPending = std::size_t{1} << 17;
-  static constexpr std::size_t kMostResolved = 1024;
-  static constexpr std::ptrdiff_t kMostOpStarts = 1 << 16;
+  static constexpr std::size_t kMaxPending = std::size_t{1} << 17;
+  static constexpr std::size_t kMaxResolved = 1024;
+  static constexpr std::ptrdiff_t kMaxOpStarts = 1 << 16;
 
   struct Node {
     ThreadId thread;
@@ -184,7 +184,7 @@ class Finder {
   std::size_t module_of(const NamedModule& module) {
     const auto known = modules_.find(module.key);
     if (known != modules_.end()) return known->second;
-    if (modules_.size() >= kMostModules) return kNone;
+    if (modules_.size() >= kMaxModules) return kNone;
     sums_.emplace_back();
     named_.push_back(module);
     return modules_[module.key] = sums_.size() - 1;
@@ -237,8 +237,8 @@ class Finder {
   static std::int64_t take_ops_inside(Thread& thread, const Op& op) {
     std::vector<SessionTime>& starts = thread.op_starts;
     if (op.scope != OpScope::kBackwardFunction) {
-      if (std::ssize(starts) >= kMostOpStarts)
-        starts.erase(starts.begin(), starts.begin() + kMostOpStarts / 2);
+      if (std::ssize(starts) >= kMaxOpStarts)
+        starts.erase(starts.begin(), starts.begin() + kMaxOpStarts / 2);
       starts.push_back(op.start);
       return 0;
     }
@@ -276,7 +276,7 @@ class Finder {
       inside += thread.resolved.back().dur;
       thread.resolved.pop_back();
     }
-    if (thread.resolved.size() >= kMostResolved) thread.resolved.clear();
+    if (thread.resolved.size() >= kMaxResolved) thread.resolved.clear();
     thread.resolved.push_back(node);
     if (node.sequence >= 0) {
       const auto forward = by_torch_id_.find(node.forward_thread);
@@ -308,7 +308,7 @@ Result<ModuleHistory> ModuleHistory::read(const RecordedRun& recording) {
   if (!recording.for_each_module_call) return history;
   std::size_t count = 0;
   const Status status = recording.for_each_module_call([&](const ModuleCall& call) {
-    if (++count <= kMostCalls) history.calls_[call.thread].push_back(call);
+    if (++count <= kMaxCalls) history.calls_[call.thread].push_back(call);
   });
   if (!status.ok()) return status;
   for (auto& [thread, calls] : history.calls_) {

@@ -17,7 +17,7 @@ namespace stepscope {
 class ModuleHistory {
  public:
   // For a longer recording, the rest is left out.
-  static constexpr std::size_t kMostCalls = 4'000'000;
+  static constexpr std::size_t kMaxCalls = 4'000'000;
 
   // Fails only when reading the store fails.
   static Result<ModuleHistory> read(const RecordedRun& recording);

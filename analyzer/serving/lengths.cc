@@ -9,13 +9,13 @@
 namespace stepscope {
 namespace {
 
-constexpr std::int64_t kMostLength = 1'000'000'000;  // no sample is longer; sums stay exact
+constexpr std::int64_t kMaxLength = 1'000'000'000;  // no sample is longer; sums stay exact
 
 // Removes the next number from `text` and returns it; nothing if there is none.
 std::optional<std::int64_t> take_number(std::string_view& text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || number < 0 || number > kMostLength) return std::nullopt;
+  if (error != std::errc() || number < 0 || number > kMaxLength) return std::nullopt;
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   return number;
 }

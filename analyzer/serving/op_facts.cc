@@ -8,7 +8,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t kMostThreads = 1024;  // that are watched in addition to a loop's
+constexpr std::size_t kMaxThreads = 1024;  // that are watched in addition to a loop's
 
 // Ops whose first input has the samples of a batch in its first dimension (torch.nn's layers call
 // them).
@@ -80,7 +80,7 @@ void OpFactsReader::add_elsewhere(const Op& op) {
   const auto known = facts_.elsewhere.find(op.thread);
   if (known != facts_.elsewhere.end()) {
     ++known->second;
-  } else if (facts_.elsewhere.size() < kMostThreads) {
+  } else if (facts_.elsewhere.size() < kMaxThreads) {
     facts_.elsewhere.emplace(op.thread, 1);
   }
 }

@@ -12,9 +12,9 @@ namespace stepscope {
 namespace {
 
 constexpr std::int64_t kQueued = 5'000;  // ns: a shorter pause between activities does not count
-constexpr std::int64_t kMostLatency = 200'000;  // ns: a longer delay is not launch latency
-constexpr std::int64_t kUsualLatency = 8'000;   // ns
-constexpr std::int64_t kClockSlack = 2'000;     // ns: clocks of host and device agree this well
+constexpr std::int64_t kMaxLatency = 200'000;  // ns: a longer delay is not launch latency
+constexpr std::int64_t kUsualLatency = 8'000;  // ns
+constexpr std::int64_t kClockSlack = 2'000;    // ns: clocks of host and device agree this well
 
 // A piece of work that a call gave to a stream.
 struct Given {
@@ -244,7 +244,7 @@ class Weaver {
         task.lag_ns = std::min(latency - pause, kUsualLatency);  // the stream was the limit
         task.dur_ns += pause;
       } else {
-        task.lag_ns = latency <= kMostLatency ? latency : kUsualLatency;
+        task.lag_ns = latency <= kMaxLatency ? latency : kUsualLatency;
       }
       stream.end = std::max(stream.end, given.end);
       out_.push_back(task);

@@ -12,7 +12,7 @@ namespace {
 
 // Each prediction examines all streams. Programs have a few; those that create one per batch have
 // some hundred.
-constexpr std::size_t kMostStreams = 4096;
+constexpr std::size_t kMaxStreams = 4096;
 
 constexpr double kSlow = 1.2;  // × the median: slower steps are weighted as slow ones
 
@@ -34,7 +34,7 @@ Predictor::Predictor(StepSample sample, const std::vector<double>& step_ns,
   std::erase_if(sample.steps, [&](const SampledStep& step) {
     return !std::binary_search(replayed.begin(), replayed.end(), step.index);
   });
-  if (sample.streams.size() > kMostStreams) {
+  if (sample.streams.size() > kMaxStreams) {
     withheld_ = Withheld::kTooManyStreams;
     return;
   }
@@ -50,7 +50,7 @@ Predictor::Predictor(StepSample sample, const std::vector<double>& step_ns,
   assemble(std::move(sample.steps));
   set_weights(step_ns, analysed);
   baseline_ = summarise(replay(graph_));
-  if (replay_error() > kMostReplayError) withheld_ = Withheld::kUnexplained;
+  if (replay_error() > kMaxReplayError) withheld_ = Withheld::kUnexplained;
 }
 
 // Repeats the last steps before the first, as often as needed, so that the first find the pipelines
@@ -59,9 +59,9 @@ void Predictor::assemble(std::vector<SampledStep> steps) {
   std::size_t tasks = 0;
   for (const SampledStep& step : steps) tasks += step.tasks.size();
   const std::size_t affordable = std::max<std::size_t>(
-      1, StepSampler::kMostTasks * steps.size() / std::max<std::size_t>(tasks, 1));
+      1, StepSampler::kMaxTasks * steps.size() / std::max<std::size_t>(tasks, 1));
   const std::size_t warm_up = std::min(kWarmUpReplayed, affordable);
-  const std::size_t wanted = std::min(kLeastReplayed, affordable);
+  const std::size_t wanted = std::min(kMinReplayed, affordable);
   const std::size_t rounds = std::max<std::size_t>(1, wanted / steps.size());
   for (std::size_t i = 0; i < warm_up + rounds * steps.size(); ++i) {
     // Counts backwards from the end for the warm-up: … n-2 n-1 | 0 1 2 … n-1

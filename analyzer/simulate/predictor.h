@@ -21,11 +21,11 @@
 
 namespace stepscope {
 
-inline constexpr double kMostReplayError = 0.02;    // of the measured step
+inline constexpr double kMaxReplayError = 0.02;     // of the measured step
 inline constexpr std::size_t kWarmUpReplayed = 32;  // steps, so that batch queues fill
 // After them at least this many are replayed, a short sample several times, because workers deliver
 // in turn.
-inline constexpr std::size_t kLeastReplayed = 128;
+inline constexpr std::size_t kMinReplayed = 128;
 
 struct Prediction {
   double step_ns = 0;

@@ -32,7 +32,7 @@ bool StepSampler::in_sample(std::size_t ordinal) const {
 
 bool StepSampler::takes_too_much() const {
   const std::size_t steps = sample_.steps.size();
-  return steps >= kMostSteps || tasks_ > (steps > kFewSteps ? most_tasks_ : hard_limit());
+  return steps >= kMaxSteps || tasks_ > (steps > kFewSteps ? most_tasks_ : hard_limit());
 }
 
 OpPaths* StepSampler::paths_for(std::size_t step, bool ops_recorded) {

@@ -1,6 +1,6 @@
 // Selects steps of a loop for replay during the sweep of attribution, and records them as tasks.
 //
-// Memory: at most kMostTasks tasks of at most kMostSteps steps; with kFewSteps large steps, four
+// Memory: at most kMaxTasks tasks of at most kMaxSteps steps; with kFewSteps large steps, four
 // times as many. Beyond that, every second block of kBlockSteps neighbours is dropped, and from
 // then on half as many blocks are taken: the replayed steps stay spread over the run, however long
 // it is. Neighbours are taken together because one step may defer work to the next.
@@ -28,20 +28,20 @@ struct StepSample {
   OpPaths paths;
   Lane lanes = kFirstFreeLane;
   std::vector<Lane> streams;  // lanes of devices
-  bool too_large = false;     // a step had more than four times kMostTasks tasks
+  bool too_large = false;     // a step had more than four times kMaxTasks tasks
 };
 
 class StepSampler : public FrameObserver {
  public:
   // Each piece of advice replays all tasks: 5 ms.
-  static constexpr std::size_t kMostTasks = std::size_t{1} << 16;
+  static constexpr std::size_t kMaxTasks = std::size_t{1} << 16;
   static constexpr std::size_t kFewSteps = 4;
-  static constexpr std::size_t kMostSteps = 512;
+  static constexpr std::size_t kMaxSteps = 512;
   static constexpr std::size_t kBlockSteps = 8;
 
   // `eligible(step, ops_recorded)`: whether the step may be taken.
   explicit StepSampler(std::function<bool(std::size_t, bool)> eligible,
-                       std::size_t most_tasks = kMostTasks)
+                       std::size_t most_tasks = kMaxTasks)
       : eligible_(std::move(eligible)), most_tasks_(most_tasks) {}
 
   OpPaths* paths_for(std::size_t step, bool ops_recorded) override;

@@ -146,7 +146,7 @@ class WorkerPool {
 }  // namespace
 
 std::int64_t scaled(std::int64_t ns, double factor) {
-  return std::llround(std::min(static_cast<double>(ns) * factor, static_cast<double>(kMostInAll)));
+  return std::llround(std::min(static_cast<double>(ns) * factor, static_cast<double>(kMaxInAll)));
 }
 
 PathFlags paths_inside(const OpPaths& paths, const std::function<bool(StringId)>& matches) {
@@ -255,10 +255,10 @@ void remove_syncs(StepGraph& graph) {
 
 void pin_copies(StepGraph& graph) {
   constexpr double kAtLeastFaster = 2;
-  constexpr std::int64_t kLeastBytes = 1 << 20;  // smaller copies say nothing about bandwidth
-  double fastest = 0;                            // bytes/ns
+  constexpr std::int64_t kMinBytes = 1 << 20;  // smaller copies say nothing about bandwidth
+  double fastest = 0;                          // bytes/ns
   for (const Task& task : graph.tasks) {
-    if (task.pinned_to_device && task.bytes >= kLeastBytes && task.dur_ns > 0)
+    if (task.pinned_to_device && task.bytes >= kMinBytes && task.dur_ns > 0)
       fastest =
           std::max(fastest, static_cast<double>(task.bytes) / static_cast<double>(task.dur_ns));
   }

@@ -14,7 +14,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t kMostThreadsReported = 64;
+constexpr std::size_t kMaxThreadsReported = 64;
 
 std::size_t index_of(LoopPart part) { return static_cast<std::size_t>(part); }
 
@@ -283,7 +283,7 @@ void measure_starvation(LoopReport& report, const std::vector<Phase>& phases,
   }
   starvation.cores = measure_cores(report, schedule, counters, recording, range);
   for (auto* threads : {&starvation.workers, &starvation.pool})
-    threads->resize(std::min(threads->size(), kMostThreadsReported));
+    threads->resize(std::min(threads->size(), kMaxThreadsReported));
   add_evidence(report, starvation);
 }
 

@@ -59,7 +59,7 @@ Result<Schedule> read_schedule(const RecordedRun& recording,
   for (auto& [thread, stretches] : schedule.stretches) put_in_order(stretches);
   std::map<WatchedThreadId, std::size_t> places;
   for (const StoredWatchedThread& thread : recording.watched_threads) {
-    if (schedule.threads.size() >= Schedule::kMostThreads) break;
+    if (schedule.threads.size() >= Schedule::kMaxThreads) break;
     places[thread.id] = schedule.threads.size();
     schedule.threads.push_back({thread, {}, {}});
   }

@@ -23,11 +23,11 @@ struct WatchedSeries {
   bool marked = false;    // it has phases other than scopes and a sampler's
 };
 
-// Plain values. Memory: a stretch per step of the loop threads, and CounterSeries::kMostReadings
+// Plain values. Memory: a stretch per step of the loop threads, and CounterSeries::kMaxReadings
 // readings of each thread.
 struct Schedule {
   // More than a recorder watches. In a store from elsewhere, further threads are left out.
-  static constexpr std::size_t kMostThreads = 4096;
+  static constexpr std::size_t kMaxThreads = 4096;
 
   std::map<ThreadId, std::vector<ThreadStretch>> stretches;  // by start, without overlaps
   std::vector<WatchedSeries> threads;                        // those with readings

@@ -15,11 +15,11 @@ namespace {
 
 // Rounds with exactly the same items prove a loop, even a short one. Otherwise more is required.
 constexpr double kEqualShare = 0.5;
-constexpr std::size_t kLeastVaryingRounds = 20;
+constexpr std::size_t kMinVaryingRounds = 20;
 constexpr double kVaryingCovered = 0.9;
 // The items that most rounds have must be most of all items.
 constexpr double kCoreShare = 0.8;
-constexpr double kLeastCovered = 0.75;
+constexpr double kMinCovered = 0.75;
 // Rounds can begin at a place that kPlaceShare of them have.
 constexpr double kPlaceShare = 0.9;
 // A wait stands out if kStandingShare of the gaps before rounds are kStanding times as long as
@@ -34,10 +34,10 @@ constexpr double kUnexplainedIdle = 0.5;
 constexpr double kSamePlace = 0.75;
 // A loop lasts at least this long compared with the longest: initialising ten equal layers repeats,
 // too.
-constexpr double kLeastOfLongest = 0.5;
-constexpr double kTrifle = 0.125;       // of a round: too little to make a round of its own
-constexpr std::size_t kMostExtras = 8;  // items between the first round and the second
-constexpr std::size_t kMostCompared = std::size_t{1} << 24;  // items, to find the first round
+constexpr double kMinOfLongest = 0.5;
+constexpr double kTrifle = 0.125;      // of a round: too little to make a round of its own
+constexpr std::size_t kMaxExtras = 8;  // items between the first round and the second
+constexpr std::size_t kMaxCompared = std::size_t{1} << 24;  // items, to find the first round
 
 struct Found {
   Family family = Family::kName;
@@ -88,7 +88,7 @@ class CycleSearch {
     }
     double longest = 0;
     for (const Found& f : found) longest = std::max(longest, f.span);
-    std::erase_if(found, [&](const Found& f) { return f.span < kLeastOfLongest * longest; });
+    std::erase_if(found, [&](const Found& f) { return f.span < kMinOfLongest * longest; });
     return choose(std::move(found));
   }
 
@@ -133,14 +133,14 @@ class CycleSearch {
   // Finds the place with the longest mean gap, among those that nearly all rounds have.
   void find_first(const Candidate& candidate, Cycle& cycle) const {
     const Positions& at = candidate.at;
-    std::vector<Place> places(given_.by_name.size() * kMostOccurrences);
+    std::vector<Place> places(given_.by_name.size() * kMaxOccurrences);
     std::vector<std::uint32_t> seen(given_.by_name.size()), last(given_.by_name.size());
     for (std::size_t s = 0; s + 1 < at.size(); ++s) {
       for (std::uint32_t i = at[s]; i < at[s + 1]; ++i) {
         const std::uint32_t name = given_.names[i];
         if (std::exchange(last[name], static_cast<std::uint32_t>(s + 1)) != s + 1) seen[name] = 0;
-        if (seen[name] >= kMostOccurrences) continue;
-        Place& place = places[name * kMostOccurrences + seen[name]++];
+        if (seen[name] >= kMaxOccurrences) continue;
+        Place& place = places[name * kMaxOccurrences + seen[name]++];
         const double gap = ns_of(given_.items[i].gap);
         ++place.rounds;
         place.sum += gap;
@@ -148,14 +148,14 @@ class CycleSearch {
       }
     }
     const std::uint32_t anchor = given_.names[at.front()];
-    std::size_t best = anchor * kMostOccurrences;  // unless another place is better
+    std::size_t best = anchor * kMaxOccurrences;  // unless another place is better
     const double least = kPlaceShare * static_cast<double>(at.size() - 1);
     for (std::size_t i = 0; i < places.size(); ++i) {
       if (places[i].rounds >= least && places[i].mean() > places[best].mean()) best = i;
     }
-    cycle.first = given_.items[given_.by_name[best / kMostOccurrences].front()].key;
-    cycle.nth = static_cast<std::uint32_t>(best % kMostOccurrences);
-    if (best / kMostOccurrences != anchor) ++cycle.nth;  // the anchor itself is its own first
+    cycle.first = given_.items[given_.by_name[best / kMaxOccurrences].front()].key;
+    cycle.nth = static_cast<std::uint32_t>(best % kMaxOccurrences);
+    if (best / kMaxOccurrences != anchor) ++cycle.nth;  // the anchor itself is its own first
     cycle.mean_gap = places[best].mean();
   }
 
@@ -200,7 +200,7 @@ class CycleSearch {
       sum += gap;
     }
     const std::size_t most = *std::max_element(pauses.begin(), pauses.end());
-    return most >= kLeastRounds && sum >= least_sum &&
+    return most >= kMinRounds && sum >= least_sum &&
            static_cast<double>(most) >= kSamePlace * static_cast<double>(all);
   }
 
@@ -208,11 +208,11 @@ class CycleSearch {
   // common to most of them, and each must begin with a wait or a call.
   [[nodiscard]] bool proves_loop(const Candidate& candidate, const Found& found) const {
     const double covered = covered_share(candidate.at);
-    if (candidate.steady >= kSteadyShare && covered >= kLeastCovered &&
+    if (candidate.steady >= kSteadyShare && covered >= kMinCovered &&
         equal_share(candidate.at) >= kEqualShare)
       return true;
     const bool marked = found.cycle.waits || candidate.family == Family::kCall;
-    return marked && candidate.at.size() >= kLeastVaryingRounds &&
+    return marked && candidate.at.size() >= kMinVaryingRounds &&
            candidate.varying >= kVaryingShare && covered >= kVaryingCovered;
   }
 
@@ -296,7 +296,7 @@ class CycleSearch {
 }  // namespace
 
 std::optional<Cycle> find_cycle(std::span<const LoopItem> items) {
-  if (items.size() < kLeastRounds) return std::nullopt;
+  if (items.size() < kMinRounds) return std::nullopt;
   return CycleSearch(items).find();
 }
 
@@ -311,7 +311,7 @@ std::vector<std::size_t> round_begins(const Cycle& cycle, std::span<const LoopIt
   const auto same_key = [](const LoopItem& a, const LoopItem& b) { return a.key == b.key; };
   const std::size_t length = begins[1] - begins[0];
   const std::size_t extras =
-      std::max(kMostExtras, std::min(length / 8, kMostCompared / std::max<std::size_t>(length, 1)));
+      std::max(kMaxExtras, std::min(length / 8, kMaxCompared / std::max<std::size_t>(length, 1)));
   for (std::size_t extra = 0; extra <= extras && length + extra <= begins[0]; ++extra) {
     const std::size_t first = begins[0] - length - extra;
     if (!std::equal(at(begins[0]), at(begins[1]), at(first), same_key)) continue;

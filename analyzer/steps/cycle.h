@@ -16,9 +16,9 @@
 
 namespace stepscope {
 
-inline constexpr std::size_t kLeastRounds = 5;  // fewer do not count as repetition
-inline constexpr double kWaitFactor = 8;        // a wait is this many times as long as other gaps
-inline constexpr std::uint32_t kMostOccurrences = 8;  // that a round distinguishes of one name
+inline constexpr std::size_t kMinRounds = 5;  // fewer do not count as repetition
+inline constexpr double kWaitFactor = 8;      // a wait is this many times as long as other gaps
+inline constexpr std::uint32_t kMaxOccurrences = 8;  // that a round distinguishes of one name
 
 // A place in the sequence, identified by the item and the one before it.
 struct Anchor {

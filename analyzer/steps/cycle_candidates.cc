@@ -16,12 +16,12 @@ namespace {
 
 constexpr double kLengthSlack = 0.25;  // near the median length
 constexpr double kVaryingFactor = 2;   // not far from it
-constexpr std::size_t kLeastItems = 16;
-constexpr double kLeastSpan = 0.25;  // of all items lie between the first and the last
-constexpr double kGapSplit = 4;      // ratio between the short and the long gaps of one name
+constexpr std::size_t kMinItems = 16;
+constexpr double kMinSpan = 0.25;  // of all items lie between the first and the last
+constexpr double kGapSplit = 4;    // ratio between the short and the long gaps of one name
 constexpr std::size_t kGapSplitNames = 8;
-constexpr std::size_t kMostCandidates = 32;
-constexpr std::size_t kMostAlike = 4;  // candidates that occur about equally often
+constexpr std::size_t kMaxCandidates = 32;
+constexpr std::size_t kMaxAlike = 4;  // candidates that occur about equally often
 
 class CandidateSearch {
  public:
@@ -40,7 +40,7 @@ class CandidateSearch {
   }
 
   void add(Family family, const Anchor& anchor, Positions at) {
-    if (at.size() < kLeastRounds) return;
+    if (at.size() < kMinRounds) return;
     std::vector<std::uint32_t> distances;
     for (std::size_t i = 1; i < at.size(); ++i) distances.push_back(at[i] - at[i - 1]);
     Candidate candidate;
@@ -58,9 +58,9 @@ class CandidateSearch {
     candidate.varying = share_within(length / kVaryingFactor, length * kVaryingFactor);
     if (candidate.steady < kSteadyShare && candidate.varying < kVaryingShare) return;
     const bool whole = family == Family::kCall;
-    if (at.back() - at.front() < kLeastSpan * static_cast<double>(given_.items.size())) return;
+    if (at.back() - at.front() < kMinSpan * static_cast<double>(given_.items.size())) return;
     if (!whole && candidate.length < 2) return;
-    if (!whole && candidate.length * at.size() < kLeastItems) return;
+    if (!whole && candidate.length * at.size() < kMinItems) return;
     for (const std::uint32_t i : at) candidate.gap += ns_of(given_.items[i].gap);
     candidate.gap /= static_cast<double>(at.size());
     candidate.at = std::move(at);
@@ -116,7 +116,7 @@ class CandidateSearch {
     std::sort(gaps.begin(), gaps.end());
     double widest = kGapSplit;
     std::optional<Duration> least;
-    for (std::size_t i = kLeastRounds; i + kLeastRounds <= gaps.size(); ++i) {
+    for (std::size_t i = kMinRounds; i + kMinRounds <= gaps.size(); ++i) {
       const double ratio = gaps[i] / gaps[i - 1];
       if (ratio < widest) continue;
       widest = ratio;
@@ -147,12 +147,12 @@ class CandidateSearch {
     std::vector<Candidate> result;
     for (Candidate& candidate : candidates_) {
       Alike& others = alike[often(candidate)];
-      if (others.count++ < kMostAlike || candidate.at.front() == others.first)
+      if (others.count++ < kMaxAlike || candidate.at.front() == others.first)
         result.push_back(std::move(candidate));
     }
     std::stable_sort(result.begin(), result.end(),
                      [](const Candidate& a, const Candidate& b) { return a.steady > b.steady; });
-    if (result.size() > kMostCandidates) result.resize(kMostCandidates);
+    if (result.size() > kMaxCandidates) result.resize(kMaxCandidates);
     return result;
   }
 

@@ -50,8 +50,9 @@ bool trained_after(const std::vector<Phase>& phases, const std::vector<Phase>& w
 bool fetches_ahead(const std::vector<Phase>& phases, const std::vector<Phase>& waits) {
   for (std::size_t i = 0; i + 1 < waits.size(); ++i) {
     const bool begins_epoch = i == 0 || waits[i - 1].kind == PhaseKind::kInputEnd;
-    if (begins_epoch && waits[i].kind == PhaseKind::kInput && waits[i + 1].kind == PhaseKind::kInput &&
-        !trained_after(phases, waits, i) && trained_after(phases, waits, i + 1)) {
+    if (begins_epoch && waits[i].kind == PhaseKind::kInput &&
+        waits[i + 1].kind == PhaseKind::kInput && !trained_after(phases, waits, i) &&
+        trained_after(phases, waits, i + 1)) {
       return true;
     }
   }
@@ -165,7 +166,7 @@ std::vector<Phase> waits_of_steps(const std::vector<Phase>& phases) {
 // wait and the backward pass.
 bool waits_before_backward(const std::vector<Phase>& phases) {
   // Times as long as what is left.
-  constexpr std::int64_t kLeastBackwardRatio = 20, kLeastForwardRatio = 8;
+  constexpr std::int64_t kMinBackwardRatio = 20, kMinForwardRatio = 8;
   std::size_t waits = 0, matching = 0;
   const Phase* before = nullptr;
   const Phase* wait = nullptr;
@@ -175,7 +176,7 @@ bool waits_before_backward(const std::vector<Phase>& phases) {
     if (phase.kind == PhaseKind::kBackward && wait != nullptr) {
       const Duration left = phase.start - end_of(*wait);
       ++waits;
-      if (left * kLeastBackwardRatio < phase.dur && left * kLeastForwardRatio < forward) ++matching;
+      if (left * kMinBackwardRatio < phase.dur && left * kMinForwardRatio < forward) ++matching;
     }
     wait = phase.kind == PhaseKind::kInput ? &phase : nullptr;
     if (wait != nullptr && before != nullptr) forward = wait->start - end_of(*before);

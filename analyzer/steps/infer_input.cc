@@ -68,9 +68,9 @@ std::vector<TimeRange> named_by_end(const std::vector<Phase>& phases) {
 
 // The times at which fetches of batches begin, from the marks of a sampler. Known only if the
 // loader has no workers and feeds the training, not just an occasional evaluation: at least one gap
-// in kLeastFed has a mark. Then time before the mark is not input, and a gap without a mark (a
+// in kMinFed has a mark. Then time before the mark is not input, and a gap without a mark (a
 // second network that trains on the same batch) has no input.
-constexpr std::ptrdiff_t kLeastFed = 10;  // one gap in this many
+constexpr std::ptrdiff_t kMinFed = 10;  // one gap in this many
 
 std::optional<std::vector<SessionTime>> fetches_of(const std::vector<Phase>& phases,
                                                    const std::vector<Gap>& gaps) {
@@ -82,7 +82,7 @@ std::optional<std::vector<SessionTime>> fetches_of(const std::vector<Phase>& pha
     const auto fetch = std::lower_bound(fetches.begin(), fetches.end(), gap.range.start);
     return fetch != fetches.end() && *fetch < gap.range.end;
   });
-  if (marked == 0 || marked * kLeastFed < std::ssize(gaps)) return std::nullopt;
+  if (marked == 0 || marked * kMinFed < std::ssize(gaps)) return std::nullopt;
   return fetches;
 }
 

@@ -156,7 +156,7 @@ void RoundReader::finish(Loop& loop) {
   if (!cycle_) return;
   if (windowed_) keep_longest_window();
   drop_odd_ends();
-  if (rounds_.size() < kLeastRounds) return;
+  if (rounds_.size() < kMinRounds) return;
   // Layers that are initialised one after the other repeat, too.
   const auto computing = std::count_if(rounds_.begin(), rounds_.end(),
                                        [](const Round& round) { return round.computes; });

@@ -30,7 +30,7 @@ class Random {
 
 std::vector<Pair> make_blocks(std::span<const double> parts, std::span<const double> wholes) {
   const std::size_t count = std::min(parts.size(), wholes.size());
-  const std::size_t blocks = std::min(count, kMostBlocks);
+  const std::size_t blocks = std::min(count, kMaxBlocks);
   std::vector<Pair> result(blocks);
   for (std::size_t i = 0; i < count; ++i) {
     Pair& block = result[i * blocks / count];

@@ -17,7 +17,7 @@ std::map<Cause, std::vector<double>> cause_times(const std::vector<Step>& steps,
   for (const auto& [cause, total] : totals) largest.emplace_back(-total, &cause);
   std::sort(largest.begin(), largest.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
-  largest.resize(std::min(largest.size(), kMostCauses));
+  largest.resize(std::min(largest.size(), kMaxCauses));
 
   std::map<Cause, std::vector<double>> times;
   for (const auto& [total, cause] : largest) times[*cause].resize(chosen.size());

@@ -32,8 +32,8 @@ Confidence confidence_of(const ConfidenceInput& input) {
                       : static_cast<double>(input.lost) /
                             static_cast<double>(std::max<std::int64_t>(input.ops + input.lost, 1));
   lower(input.warm_up_only, kLow, DoubtKind::kWarmUpOnly);
-  lower(input.steps < kEnoughSteps, input.steps < kLeastSteps ? kLow : kMedium,
-        DoubtKind::kFewSteps, input.steps);
+  lower(input.steps < kEnoughSteps, input.steps < kMinSteps ? kLow : kMedium, DoubtKind::kFewSteps,
+        input.steps);
   lower(width > 0.10, width > 0.20 ? kLow : kMedium, DoubtKind::kStepsVary);
   lower(input.near_threshold || holds_threshold(input.ci, input.bottleneck), kMedium,
         DoubtKind::kNearThreshold);

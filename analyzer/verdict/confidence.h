@@ -13,7 +13,7 @@ namespace stepscope {
 
 // Fewer steps lower the confidence to medium, and to low.
 inline constexpr std::int64_t kEnoughSteps = 20;
-inline constexpr std::int64_t kLeastSteps = 5;
+inline constexpr std::int64_t kMinSteps = 5;
 
 struct ConfidenceInput {
   std::int64_t steps = 0;     // that the verdict rests on

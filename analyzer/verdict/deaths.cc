@@ -16,7 +16,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t kMostPairs = 200;  // readings compared pairwise
+constexpr std::size_t kMaxPairs = 200;  // readings compared pairwise
 
 bool is_death(const ProcessEnd& end) {
   return end.how == EndKind::kSignal || (end.how == EndKind::kExit && end.code > 0);
@@ -109,14 +109,14 @@ std::vector<const StoredProcess*> reported_processes(const RecordedRun& recordin
                                                      const ProcessFacts& facts) {
   std::vector<const StoredProcess*> chosen;
   for (const StoredProcess& process : recording.processes) chosen.push_back(&process);
-  if (chosen.size() <= kMostProcesses) return chosen;
+  if (chosen.size() <= kMaxProcesses) return chosen;
   std::stable_sort(chosen.begin(), chosen.end(), [&](const auto* a, const auto* b) {
     const auto rank = [&](const StoredProcess* process) {
       return facts.loop(process->id) != nullptr ? 0 : facts.end(process->id) != nullptr ? 1 : 2;
     };
     return rank(a) < rank(b);
   });
-  chosen.resize(kMostProcesses);
+  chosen.resize(kMaxProcesses);
   std::sort(chosen.begin(), chosen.end());  // in the order of the recording
   return chosen;
 }
@@ -152,7 +152,7 @@ void measure_memory(const Counters& counters, const LoopReport* loop, ProcessRep
                [](const Step& step) { return step.steady; });
   report.rss_growth_per_step = growth_per_step(*memory, steady);
   report.grows = report.rss_growth_per_step * static_cast<double>(steady.size()) >=
-                 kLeastGrowth * report.rss_bytes;
+                 kMinGrowth * report.rss_bytes;
 }
 
 }  // namespace
@@ -160,8 +160,8 @@ void measure_memory(const Counters& counters, const LoopReport* loop, ProcessRep
 double growth_per_step(const CounterSeries& memory, const std::vector<Step>& steps) {
   if (steps.empty()) return 0;
   auto readings = memory.within({steps.front().start, steps.back().end()});
-  if (readings.size() < kLeastReadings) return 0;
-  const std::size_t stride = (readings.size() + kMostPairs - 1) / kMostPairs;
+  if (readings.size() < kMinReadings) return 0;
+  const std::size_t stride = (readings.size() + kMaxPairs - 1) / kMaxPairs;
   std::vector<double> slopes;
   for (std::size_t i = 0; i < readings.size(); i += stride) {
     for (std::size_t j = 0; j < i; j += stride) {

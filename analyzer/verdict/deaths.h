@@ -10,7 +10,7 @@
 
 namespace stepscope {
 
-// One report for each process, in the order of the recording, at most kMostProcesses. `loops`: the
+// One report for each process, in the order of the recording, at most kMaxProcesses. `loops`: the
 // reports so far; memory growth is measured over their steady steps.
 std::vector<ProcessReport> describe_processes(const RecordedRun& recording,
                                               const Counters& counters,
@@ -18,12 +18,12 @@ std::vector<ProcessReport> describe_processes(const RecordedRun& recording,
 
 // How fast memory grows, in bytes per step: the median of the slopes between all pairs of readings
 // (Theil 1950, Sen 1968), which is robust against a checkpoint's peak and steps of another kind. 0
-// for fewer than kLeastReadings readings within `steps`, which are in order.
+// for fewer than kMinReadings readings within `steps`, which are in order.
 double growth_per_step(const CounterSeries& memory, const std::vector<Step>& steps);
-inline constexpr std::size_t kLeastReadings = 5;
+inline constexpr std::size_t kMinReadings = 5;
 
 // The least growth over all steps, as a share of the memory held, that is reported.
-inline constexpr double kLeastGrowth = 0.05;
+inline constexpr double kMinGrowth = 0.05;
 
 // The indexes of the processes that died, in order of death.
 std::vector<std::size_t> order_of_deaths(const std::vector<ProcessReport>& processes);

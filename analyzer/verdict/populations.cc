@@ -71,7 +71,7 @@ class KindSearch {
       (split->upper[i] ? halves.upper : halves.lower).push_back(members[i]);
     const double lower = median_time(profiles_, halves.lower);
     const double upper = median_time(profiles_, halves.upper);
-    if (std::max(lower, upper) < kLeastRatio * std::min(lower, upper)) return std::nullopt;
+    if (std::max(lower, upper) < kMinRatio * std::min(lower, upper)) return std::nullopt;
     return halves;
   }
 
@@ -87,7 +87,7 @@ std::vector<std::vector<std::size_t>> find_populations(const StepProfiles& profi
   kinds[0].resize(profiles.times.size());
   std::iota(kinds[0].begin(), kinds[0].end(), std::size_t{0});
   KindSearch search(profiles);
-  while (kinds.size() < kMostKinds && search.refine(kinds)) {
+  while (kinds.size() < kMaxKinds && search.refine(kinds)) {
   }
   const auto usual = std::max_element(
       kinds.begin(), kinds.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });

@@ -23,13 +23,13 @@ struct StepProfiles {
 // by their median time. A single element: all steps are of one kind.
 //
 // Divides the steps where one series, the step times or one cause, shows two kinds (split_series)
-// and the median times of the two differ by kLeastRatio; of several such series it uses the one
-// that separates best. Then divides each part again, up to kMostKinds. In a run of one kind, the
+// and the median times of the two differ by kMinRatio; of several such series it uses the one
+// that separates best. Then divides each part again, up to kMaxKinds. In a run of one kind, the
 // gaps find a second kind with a probability of at most kFalseKinds. O(series · n log n).
 std::vector<std::vector<std::size_t>> find_populations(const StepProfiles& profiles);
 
-inline constexpr double kLeastRatio = 1.1;
-inline constexpr std::size_t kMostKinds = 4;
+inline constexpr double kMinRatio = 1.1;
+inline constexpr std::size_t kMaxKinds = 4;
 inline constexpr double kFalseKinds = 0.01;
 
 }  // namespace stepscope

@@ -37,7 +37,7 @@ ComparedStep compare(std::vector<RankTurn> turns) {
   double waited = 0;
   for (std::size_t rank = 0; rank < step.turns.size(); ++rank) waited += step.wait_ns(rank);
   const auto others = static_cast<double>(step.turns.size() - 1);
-  step.held_up = waited > 0 && waited / others >= kLeastRankGap * longest;
+  step.held_up = waited > 0 && waited / others >= kMinRankGap * longest;
   return step;
 }
 

@@ -22,7 +22,7 @@ struct RankTurn {
 struct ComparedStep {
   std::vector<RankTurn> turns;  // by rank
   std::size_t last = 0;         // the rank that came last
-  bool held_up = false;         // the others waited for it for kLeastRankGap of the step or more
+  bool held_up = false;         // the others waited for it for kMinRankGap of the step or more
   double saved_ns = 0;          // what it would save if that rank were as fast as the next
 
   [[nodiscard]] double wait_ns(std::size_t rank) const;

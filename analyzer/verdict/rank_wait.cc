@@ -56,7 +56,7 @@ void lower_confidence(LoopReport& loop) {
   if (verdict.steps >= kEnoughSteps || verdict.steps == std::ssize(loop.analysed)) return;
   std::erase_if(doubts, [](const Doubt& doubt) { return doubt.kind == DoubtKind::kFewSteps; });
   doubts.push_back({DoubtKind::kFewSteps, verdict.steps});
-  if (verdict.steps < kLeastSteps) verdict.confidence = "low";
+  if (verdict.steps < kMinSteps) verdict.confidence = "low";
   if (verdict.confidence == "high") verdict.confidence = "medium";
 }
 

@@ -163,7 +163,7 @@ class Comparison {
     for (const RankRow& row : report.rows) works.push_back(row.work_ns());
     report.usual_work_ns = usual(std::move(works));
     report.gap_ns = slow->work_ns() - report.usual_work_ns;
-    if (report.gap_ns < kLeastRankGap * slow->step_ns) return;
+    if (report.gap_ns < kMinRankGap * slow->step_ns) return;
     const auto rank = static_cast<std::size_t>(slow - report.rows.begin());
     double saved = 0;
     for (const ComparedStep& step : steps_) saved += step.last == rank ? step.saved_ns : 0;

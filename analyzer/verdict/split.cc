@@ -11,7 +11,7 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t kRhythmsTried = 16;  // the gaps that are most likely a border
-constexpr double kLeastDeviation = 0.01;   // of a kind, in logarithms: clocks have a resolution
+constexpr double kMinDeviation = 0.01;     // of a kind, in logarithms: clocks have a resolution
 
 struct Moments {
   double count = 0, mean = 0, variance = 0;
@@ -49,7 +49,7 @@ class SortedSeries {
     m.count = static_cast<double>(to - from);
     m.mean = (sum_[to] - sum_[from]) / m.count;
     m.variance = (squares_[to] - squares_[from]) / m.count - m.mean * m.mean;
-    m.variance = std::max(m.variance, kLeastDeviation * kLeastDeviation);
+    m.variance = std::max(m.variance, kMinDeviation * kMinDeviation);
     return m;
   }
 
@@ -95,7 +95,7 @@ std::size_t minimum_error_border(const SortedSeries& series) {
   std::size_t best = 0;
   double least = 0;
   const auto count = static_cast<double>(series.size());
-  for (std::size_t at = kLeastOfAKind; at + kLeastOfAKind <= series.size(); ++at) {
+  for (std::size_t at = kMinOfAKind; at + kMinOfAKind <= series.size(); ++at) {
     if (!series.is_border(at)) continue;
     double error = 0;
     for (const Moments& m : {series.moments(0, at), series.moments(at, series.size())})
@@ -134,7 +134,7 @@ struct Gap {
   double weight = 0;  // ln of how many gaps it stands for
 };
 
-// All gaps that have between kLeastOfAKind and half of the values beyond them. `scale`: the sorted
+// All gaps that have between kMinOfAKind and half of the values beyond them. `scale`: the sorted
 // values, or their logarithms, in which gaps are measured; `blur`: smaller differences in it do not
 // count.
 std::vector<Gap> gaps(const SortedSeries& series, std::span<const double> scale, double blur,
@@ -146,7 +146,7 @@ std::vector<Gap> gaps(const SortedSeries& series, std::span<const double> scale,
   for (std::size_t k = 1; k <= count / 2; ++k) {
     const std::size_t runs = counted.add(series.step(above ? count - k : k - 1));
     const std::size_t border = above ? count - k : k;
-    if (k < kLeastOfAKind || !series.is_border(border)) continue;
+    if (k < kMinOfAKind || !series.is_border(border)) continue;
     const double gap = scale[border] - scale[border - 1];
     const double range = above ? scale[count - 1] - scale[border - 1] : scale[border] - scale[0];
     const double log_p = static_cast<double>(runs - 1) * std::log1p(-gap / (range + blur));
@@ -170,7 +170,7 @@ double with_rhythm(const SortedSeries& series, const Gap& gap, bool above) {
 
 std::size_t border_of_rare_kind(const SortedSeries& series, bool above, double chance) {
   std::vector<Gap> found = above ? gaps(series, series.sorted(), series.floor(), above)
-                                 : gaps(series, series.logs(), kLeastDeviation, above);
+                                 : gaps(series, series.logs(), kMinDeviation, above);
   const std::size_t most = std::min(found.size(), kRhythmsTried);
   std::partial_sort(
       found.begin(), found.begin() + static_cast<std::ptrdiff_t>(most), found.end(),
@@ -190,10 +190,10 @@ std::size_t border_of_rare_kind(const SortedSeries& series, bool above, double c
 }  // namespace
 
 std::optional<SeriesSplit> split_series(const StepSeries& series, double chance) {
-  if (series.values.size() < kLeastSteps) return std::nullopt;
+  if (series.values.size() < kMinSteps) return std::nullopt;
   const SortedSeries sorted(series);
   std::size_t border = 0;
-  double separation = kLeastSeparation;
+  double separation = kMinSeparation;
   if (series.whole) chance /= 2;  // two tests for a rare kind
   for (const std::size_t found :
        {border_of_frequent_kinds(sorted), border_of_rare_kind(sorted, true, chance),

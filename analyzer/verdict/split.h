@@ -44,12 +44,12 @@ struct SeriesSplit {
 //
 // Whichever test finds them, the kinds must be separate: D > 2 (Ashman, Bird and Zepf 1994).
 //
-// Returns the clearest split, or nothing. Fewer than kLeastSteps values are never split; no kind
-// has fewer than kLeastOfAKind. O(n log n).
+// Returns the clearest split, or nothing. Fewer than kMinSteps values are never split; no kind
+// has fewer than kMinOfAKind. O(n log n).
 std::optional<SeriesSplit> split_series(const StepSeries& series, double chance);
 
-inline constexpr std::size_t kLeastSteps = 20;
-inline constexpr std::size_t kLeastOfAKind = 3;
-inline constexpr double kLeastSeparation = 2;
+inline constexpr std::size_t kMinSteps = 20;
+inline constexpr std::size_t kMinOfAKind = 3;
+inline constexpr double kMinSeparation = 2;
 
 }  // namespace stepscope

@@ -40,7 +40,7 @@ WallStats wall_stats(const std::vector<Step>& steps, const std::vector<std::size
   };
   const double mean = sum_of(steps, chosen) / static_cast<double>(chosen.size());
   WallStats stats{std::llround(mean), rank(0.5), rank(0.9), times.front(), times.back(), {}};
-  if (times.size() >= kLeastForP99) stats.p99 = rank(0.99);
+  if (times.size() >= kMinForP99) stats.p99 = rank(0.99);
   return stats;
 }
 
@@ -141,7 +141,7 @@ std::vector<ScopeRow> scope_rows(const std::vector<Phase>& phases, const std::ve
   }
   std::stable_sort(rows.begin(), rows.end(),
                    [](const ScopeRow& a, const ScopeRow& b) { return a.total_ns > b.total_ns; });
-  if (rows.size() > kMostScopes) rows.resize(kMostScopes);
+  if (rows.size() > kMaxScopes) rows.resize(kMaxScopes);
   return rows;
 }
 

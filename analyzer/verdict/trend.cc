@@ -16,7 +16,7 @@ struct Points {
 
 Points blocks_of(std::span<const double> values, std::span<const std::int64_t> numbers) {
   const std::size_t count = values.size();
-  const std::size_t blocks = std::min(count, kMostBlocksOfTrend);
+  const std::size_t blocks = std::min(count, kMaxBlocksOfTrend);
   Points points;
   for (std::size_t block = 0; block < blocks; ++block) {
     const std::size_t from = block * count / blocks, to = (block + 1) * count / blocks;
@@ -175,7 +175,7 @@ void describe_jump(std::span<const double> values, std::span<const std::int64_t>
 
 std::optional<Trend> trend_of(std::span<const double> values,
                               std::span<const std::int64_t> numbers) {
-  if (values.size() < kLeastOfTrend) return std::nullopt;
+  if (values.size() < kMinOfTrend) return std::nullopt;
   const Points points = blocks_of(values, numbers);
   std::vector<double> slopes;
   const double s = compare_pairs(points, slopes);
@@ -203,7 +203,7 @@ std::optional<Trend> trend_of(std::span<const double> values,
   trend.change = trend.slope * span;
   trend.change_ci = {trend.slope_ci.low * span, trend.slope_ci.high * span};
   if (jumps) describe_jump(values, numbers, factor, trend);
-  if (std::abs(trend.change) < kLeastDrift * trend.level) return std::nullopt;
+  if (std::abs(trend.change) < kMinDrift * trend.level) return std::nullopt;
   return trend;
 }
 

@@ -14,19 +14,19 @@ namespace stepscope {
 // interval. It is a trend when the Mann-Kendall test (Mann 1945, Kendall 1975) says so at the
 // 0.05 % level, its variance enlarged for the dependence of neighbours (Hamed and Rao 1998, and at
 // least as much as a first-order autoregression needs: Yue and Wang 2004), and the change is at
-// least kLeastDrift of the level. It is a jump when two levels, separated by least squares
+// least kMinDrift of the level. It is a jump when two levels, separated by least squares
 // (Hawkins 1977), leave a sum of absolute differences that is smaller than the line's by a fifth or
 // more.
 //
-// `numbers`: the step of each value, ascending. More than kMostBlocksOfTrend values are first
-// reduced to the medians of kMostBlocksOfTrend blocks of neighbours. Nothing for fewer than
-// kLeastOfTrend values. O(n log n).
+// `numbers`: the step of each value, ascending. More than kMaxBlocksOfTrend values are first
+// reduced to the medians of kMaxBlocksOfTrend blocks of neighbours. Nothing for fewer than
+// kMinOfTrend values. O(n log n).
 std::optional<Trend> trend_of(std::span<const double> values,
                               std::span<const std::int64_t> numbers);
 
-inline constexpr std::size_t kLeastOfTrend = 50;
-inline constexpr std::size_t kMostBlocksOfTrend = 400;
-inline constexpr double kLeastDrift = 0.05;
+inline constexpr std::size_t kMinOfTrend = 50;
+inline constexpr std::size_t kMaxBlocksOfTrend = 400;
+inline constexpr double kMinDrift = 0.05;
 inline constexpr double kJumpRest = 0.8;
 inline constexpr double kTrendZ = 3.5;  // two-sided 0.05 % of the normal distribution
 

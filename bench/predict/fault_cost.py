@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the cost of a page fault for fresh memory, to check kMostFaultNs in
+"""Measures the cost of a page fault for fresh memory, to check kMaxFaultNs in
 analyzer/advise/keep_freed_memory.cc.
 
     bench/predict/fault_cost.py

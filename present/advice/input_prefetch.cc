@@ -23,6 +23,10 @@ std::string marginal_gains(const std::vector<double>& steps, std::size_t wanted)
   return text;
 }
 
+std::string all_cores(std::int64_t cores) {
+  return cores == 2 ? "both cores" : "all " + std::to_string(cores) + " cores";
+}
+
 std::string why(const InputPrefetch& facts, const LoopReport& loop) {
   const double left = facts.steps[facts.wanted - 1] - facts.rest_ns;
   std::string text = left < 0.01 * facts.step_ns ? "hides the whole wait"

@@ -22,14 +22,14 @@ ClockShift clock_shift(std::int64_t recorder_ns, std::int64_t program_ns,
                        std::int64_t between_namespaces_ns) {
   // The program's reading aged on its way here. One second more, since two clocks cannot be read at
   // the same moment.
-  constexpr std::int64_t kMostOnTheWay = (kRecorderPatienceSeconds + 1) * kSecondNs;
+  constexpr std::int64_t kMaxOnTheWay = (kRecorderPatienceSeconds + 1) * kSecondNs;
   std::int64_t seen = 0;
   std::int64_t unexplained = 0;
   if (__builtin_sub_overflow(recorder_ns, program_ns, &seen) ||
       __builtin_sub_overflow(seen, between_namespaces_ns, &unexplained)) {
     return {0, false};
   }
-  const bool agree = unexplained > -kSecondNs && unexplained < kMostOnTheWay;
+  const bool agree = unexplained > -kSecondNs && unexplained < kMaxOnTheWay;
   return agree ? ClockShift{between_namespaces_ns, true} : ClockShift{seen, false};
 }
 

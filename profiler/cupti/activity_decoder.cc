@@ -307,8 +307,8 @@ void ActivityDecoder::take_context(const std::byte* bytes) {
 }
 
 void ActivityDecoder::know_context(std::uint32_t context, std::uint32_t device) {
-  constexpr std::size_t kMostContexts = 1U << 16;  // more than exist, unless the record is corrupt
-  if (device_of_context_.size() < kMostContexts) device_of_context_[context] = device;
+  constexpr std::size_t kMaxContexts = 1U << 16;  // more than exist, unless the record is corrupt
+  if (device_of_context_.size() < kMaxContexts) device_of_context_[context] = device;
 }
 
 void ActivityDecoder::take_device(const std::byte* bytes) {

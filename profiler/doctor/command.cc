@@ -24,7 +24,7 @@ constexpr int kTickMs = 200;
 constexpr int kShortTickMs = 10;
 constexpr int kCannotExecute = 126;
 constexpr int kNotFound = 127;
-constexpr std::size_t kMostErrors = 4096;  // bytes
+constexpr std::size_t kMaxErrors = 4096;  // bytes
 
 // The variables of this process, with those in `added` added or replaced.
 std::vector<std::string> with_environment(const Environment& added) {
@@ -153,7 +153,7 @@ void read_both(int output, int errors, CommandOutputs& into) {
 void read_errors(int fd, std::string& text) {
   char part[512];
   for (ssize_t size = 0; (size = read(fd, part, sizeof(part))) > 0;) {
-    if (text.size() < kMostErrors) text.append(part, static_cast<std::size_t>(size));
+    if (text.size() < kMaxErrors) text.append(part, static_cast<std::size_t>(size));
   }
 }
 

@@ -172,9 +172,9 @@ Found name_at(const Words& words, std::size_t at) {
 }  // namespace
 
 ProgramName name_program(const std::vector<std::string>& words) {
-  constexpr std::size_t kMostWords = 256;  // the program's name comes long before
+  constexpr std::size_t kMaxWords = 256;  // the program's name comes long before
   if (words.empty()) return {};
-  const std::size_t count = std::min(words.size(), kMostWords);
+  const std::size_t count = std::min(words.size(), kMaxWords);
   const Words first(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count));
   return name_at(first, 0).value_or(of_file(words[0]));
 }

@@ -21,7 +21,7 @@ constexpr Elf64_Half kOwnMachine = EM_X86_64;
 constexpr Elf64_Half kOwnMachine = EM_AARCH64;
 #endif
 
-constexpr int kMostInterpreters = 4;  // the kernel's own limit for nested interpreters
+constexpr int kMaxInterpreters = 4;  // the kernel's own limit for nested interpreters
 
 Status not_found(const std::string& name) {
   return Status::error(ErrorKind::kNotFound, name + ": no such program; is it in PATH?");
@@ -142,7 +142,7 @@ std::string interpreter_of(const std::string& head) {
 
 Result<ProgramFile> inspect_program(const std::string& name) {
   std::string next = name;
-  for (int depth = 0; depth <= kMostInterpreters; ++depth) {
+  for (int depth = 0; depth <= kMaxInterpreters; ++depth) {
     const auto path = find_in_path(next);
     if (!path.ok()) return path.status();
     File file(*path);

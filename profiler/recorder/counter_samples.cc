@@ -26,7 +26,7 @@ Status ProcessCounters::store(TraceWriter& writer, const ProcessDrain& process, 
   Status status = store_readings(writer, id, sampler_.read(), at);
   if (!status.ok()) return status;
   status = store_readings(writer, id, memory_.of_tensors(process.tensor_memory()), at);
-  for (std::size_t i = 0; status.ok() && i < kMostDevices; ++i) {
+  for (std::size_t i = 0; status.ok() && i < kMaxDevices; ++i) {
     status = store_readings(writer, id, memory_.of_device(process.device_memory(i), i), at,
                             static_cast<std::int64_t>(i));
   }

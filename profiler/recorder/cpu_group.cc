@@ -26,8 +26,8 @@ bool names_cpu(std::string_view controllers) {
 
 // Quota divided by period, in thousandths of a core; nothing: unlimited.
 std::optional<std::int64_t> millicores(std::int64_t quota, std::int64_t period) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;
-  if (quota <= 0 || period <= 0 || quota > kMost) return std::nullopt;
+  constexpr std::int64_t kMax = std::int64_t{1} << 40;
+  if (quota <= 0 || period <= 0 || quota > kMax) return std::nullopt;
   return std::max<std::int64_t>(quota * 1000 / period, 1);
 }
 

@@ -153,8 +153,8 @@ void RingDecoder::decode_module(const ModuleSlot& slot, const ClockMap& clock, D
   call.phase = phase_of_op(slot.phase);
   call.depth = slot.depth;
   const bool known = slot.held_bytes != kHeldUnknown;
-  constexpr std::int64_t kMost = kMostHeldBytes;
-  if (known) call.held_bytes = std::clamp(slot.held_bytes, -kMost, kMost);
+  constexpr std::int64_t kMax = kMaxHeldBytes;
+  if (known) call.held_bytes = std::clamp(slot.held_bytes, -kMax, kMax);
   out.modules.push_back(call);
 }
 
@@ -195,8 +195,8 @@ std::size_t RingDecoder::decode_stack(std::span<const Slot> slots, const ClockMa
                                       DecodedEvents& out) {
   const StackSlot& first = slots.front().stack;
   const std::uint32_t count = first.end_frames + first.begin_frames;
-  if (first.end_frames == 0 || first.end_frames > kMostStackFrames ||
-      first.begin_frames > kMostStackFrames ||
+  if (first.end_frames == 0 || first.end_frames > kMaxStackFrames ||
+      first.begin_frames > kMaxStackFrames ||
       stack_slots(first.end_frames, first.begin_frames) > slots.size()) {
     return 0;
   }

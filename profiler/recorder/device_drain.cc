@@ -14,8 +14,8 @@ namespace stepscope {
 namespace {
 
 // More than a process can have. Keeps a corrupted program from filling the store.
-constexpr std::size_t kMostKnownDevices = 1024;
-constexpr std::size_t kMostStreams = 1U << 16;
+constexpr std::size_t kMaxKnownDevices = 1024;
+constexpr std::size_t kMaxStreams = 1U << 16;
 
 std::string demangled(const std::string& name) {
   int failed = 0;
@@ -128,9 +128,9 @@ Status DeviceDrain::store_loss(const char* kind, std::uint64_t total, std::uint6
   if (total <= stored) return {};
   // The number comes from the program's memory and may be anything; the sum must not overflow.
   const auto more = static_cast<std::int64_t>(
-      std::min<std::uint64_t>(total - stored, static_cast<std::uint64_t>(kMostLost)));
+      std::min<std::uint64_t>(total - stored, static_cast<std::uint64_t>(kMaxLost)));
   stored = total;
-  lost_ = std::min(lost_ + more, kMostLost);
+  lost_ = std::min(lost_ + more, kMaxLost);
   return discarding_ ? Status() : writer_.add(Loss{ThreadId::kNone, kind, more});
 }
 
@@ -189,7 +189,7 @@ Id DeviceDrain::keep(const Result<Id>& result) {
 DeviceId DeviceDrain::device(std::uint32_t number) {
   const auto known = devices_.find(number);
   if (known != devices_.end()) return known->second;
-  if (discarding_ || devices_.size() >= kMostKnownDevices) return DeviceId::kNone;
+  if (discarding_ || devices_.size() >= kMaxKnownDevices) return DeviceId::kNone;
   Device device;
   device.process = process_;
   device.number = number;
@@ -201,7 +201,7 @@ StreamId DeviceDrain::stream(std::uint32_t device_number, std::uint32_t context,
   const std::tuple key(device_number, context, number);
   const auto known = streams_.find(key);
   if (known != streams_.end()) return known->second;
-  if (discarding_ || streams_.size() >= kMostStreams) return StreamId::kNone;
+  if (discarding_ || streams_.size() >= kMaxStreams) return StreamId::kNone;
   return streams_[key] = keep(writer_.add_stream({device(device_number), context, number}));
 }
 

@@ -14,7 +14,7 @@ std::uint32_t FrameTree::frame(std::uint32_t caller, std::uint32_t function, int
   const std::tuple key(caller, function, line);
   const auto known = ids_.find(key);
   if (known != ids_.end()) return known->second;
-  if (ids_.size() >= kMostFrames) return caller;
+  if (ids_.size() >= kMaxFrames) return caller;
   const auto& [file, name] = functions_[function];
   found.push_back({caller, name.empty() ? "?" : name, file.empty() ? "?" : file, line});
   const auto id = static_cast<std::uint32_t>(ids_.size() + 1);

@@ -18,7 +18,7 @@ namespace stepscope {
 class FrameTree {
  public:
   // Once the tree has this many, a stack is cut to its outer frames that are already in the tree.
-  static constexpr std::size_t kMostFrames = 200'000;
+  static constexpr std::size_t kMaxFrames = 200'000;
 
   // A number for a function, for frame().
   std::uint32_t function_of(const std::string& file, const std::string& name);

@@ -50,7 +50,7 @@ void GpuSampler::run(const std::shared_ptr<Shared>& shared, const std::string& l
     for (std::uint32_t gpu = 0; gpu < gpus; ++gpu)
       samples.push_back({gpu, read_ticks(), nvml->read(gpu)});
     lock.lock();
-    if (shared->samples.size() + samples.size() > kMostKept) shared->samples.clear();
+    if (shared->samples.size() + samples.size() > kMaxKept) shared->samples.clear();
     shared->samples.insert(shared->samples.end(), samples.begin(), samples.end());
     shared->changed.wait_for(lock, period, [&shared] { return shared->stopping; });
   }

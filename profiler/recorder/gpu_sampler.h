@@ -32,10 +32,10 @@ class GpuSampler {
   GpuSampler& operator=(const GpuSampler&) = delete;
 
   // The readings since the last call, in time order. After a long time without a call, only the
-  // latest kMostKept at most.
+  // latest kMaxKept at most.
   std::vector<GpuSample> take();
 
-  static constexpr std::size_t kMostKept = 4096;
+  static constexpr std::size_t kMaxKept = 4096;
   static constexpr std::chrono::milliseconds kPatience{200};
 
  private:

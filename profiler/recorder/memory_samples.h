@@ -26,7 +26,7 @@ class MemorySampler {
   using Seen = std::array<bool, kMemoryOwnerCount>;
 
   Seen seen_{};
-  std::array<Seen, kMostDevices> seen_on_{};
+  std::array<Seen, kMaxDevices> seen_on_{};
 };
 
 }  // namespace stepscope

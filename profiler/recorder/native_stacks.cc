@@ -7,11 +7,11 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t kMostSamplesHeld = 100'000;
+constexpr std::size_t kMaxSamplesHeld = 100'000;
 // For a program whose events never repeat.
-constexpr std::size_t kMostPlaces = 20'000;
+constexpr std::size_t kMaxPlaces = 20'000;
 // The most samples of one stretch: a program that sleeps for a day needs no more.
-constexpr int kMostOfStretch = 5'000;
+constexpr int kMaxOfStretch = 5'000;
 
 }  // namespace
 
@@ -36,7 +36,7 @@ void NativeStacks::take(pid_t pid, pid_t tid, const std::vector<NativeStack>& st
     program->second->frames.place(stack.at_begin);
     held_.push_back({pid, tid, stack});
   }
-  if (!holds_ || (held_.size() < kMostHeld && now - first_ < kFirstNames)) return;
+  if (!holds_ || (held_.size() < kMaxHeld && now - first_ < kFirstNames)) return;
   holds_ = false;
   name_all_held();
 }
@@ -59,8 +59,8 @@ void NativeStacks::name(pid_t pid, pid_t tid, const NativeStack& stack) {
   const std::uint32_t frame = frame_of(*program->second, tid, stack);
   if (frame == 0) return;
   SessionTime at = stack.due;
-  for (int i = 0; at <= stack.end && i < kMostOfStretch; ++i, at = at + stack.period) {
-    if (found_.samples.size() >= kMostSamplesHeld) return;
+  for (int i = 0; at <= stack.end && i < kMaxOfStretch; ++i, at = at + stack.period) {
+    if (found_.samples.size() >= kMaxSamplesHeld) return;
     found_.samples.push_back({pid, tid, at, frame});
     ++samples_;
   }
@@ -69,10 +69,10 @@ void NativeStacks::name(pid_t pid, pid_t tid, const NativeStack& stack) {
 // If either stack is cut off, the frames of the two do not correspond, so they are not compared.
 std::uint32_t NativeStacks::frame_of(Program& program, pid_t tid, const NativeStack& stack) {
   std::vector<NativeFrame> frames = program.frames.of(stack.at_end);
-  if (program.begins.size() >= kMostPlaces) program.begins.clear();
+  if (program.begins.size() >= kMaxPlaces) program.begins.clear();
   std::vector<std::uint64_t>& begin = program.begins[{tid, stack.place}];
   if (!stack.at_begin.empty()) begin = stack.at_begin;
-  const bool whole = stack.at_end.size() < kMostStackFrames && begin.size() < kMostStackFrames;
+  const bool whole = stack.at_end.size() < kMaxStackFrames && begin.size() < kMaxStackFrames;
   if (whole && !begin.empty()) {
     std::vector<NativeFrame> common = common_frames(program.frames.of(begin), frames);
     if (!common.empty()) frames = std::move(common);

@@ -39,7 +39,7 @@ struct NativeBatch {
 class NativeStacks {
  public:
   static constexpr std::chrono::seconds kFirstNames{10};  // after the first stack
-  static constexpr std::size_t kMostHeld = 20'000;        // stacks without names
+  static constexpr std::size_t kMaxHeld = 20'000;         // stacks without names
 
   // From now on, the stacks of `pid` can be named. `maps`: its /proc/PID/maps.
   void add(pid_t pid, OwnedFd maps);

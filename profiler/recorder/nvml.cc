@@ -21,7 +21,7 @@ enum NvmlClock : unsigned { kSmClock = 1, kMemoryClock = 2 };
 constexpr unsigned kGpuTemperature = 0;
 constexpr int kSuccess = 0;
 
-constexpr std::uint32_t kMostGpus = 64;
+constexpr std::uint32_t kMaxGpus = 64;
 
 }  // namespace
 
@@ -54,7 +54,7 @@ struct Nvml::Impl {
   void find_gpus() {
     unsigned gpus = 0;
     if (count(&gpus) != kSuccess) return;
-    for (unsigned i = 0; i < std::min(gpus, kMostGpus); ++i) {
+    for (unsigned i = 0; i < std::min(gpus, kMaxGpus); ++i) {
       NvmlDevice device = nullptr;
       // Null stands for a device that may not be used, so that the others keep their numbers.
       devices.push_back(handle(i, &device) == kSuccess ? device : nullptr);

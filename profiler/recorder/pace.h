@@ -29,7 +29,7 @@ inline std::chrono::nanoseconds collect_period(double full, std::chrono::nanosec
 }
 
 // The most that the collector may hold while the recorder writes: four million ops.
-inline constexpr std::size_t kMostCollectedBytes = std::size_t{128} << 20;
+inline constexpr std::size_t kMaxCollectedBytes = std::size_t{128} << 20;
 
 inline constexpr std::int64_t kSamplePeriodNs = 100'000'000;
 

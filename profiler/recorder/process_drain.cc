@@ -10,10 +10,10 @@ namespace stepscope {
 namespace {
 
 // How much one of the program's counters has grown. It lies in the program's memory and may be
-// anything, so the result is at most kMostLost, which can be summed without overflow.
+// anything, so the result is at most kMaxLost, which can be summed without overflow.
 std::int64_t growth(std::uint64_t now, std::int64_t before) {
   const std::uint64_t more = now - static_cast<std::uint64_t>(before);
-  return static_cast<std::int64_t>(std::min<std::uint64_t>(more, kMostLost));
+  return static_cast<std::int64_t>(std::min<std::uint64_t>(more, kMaxLost));
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ ProcessDrain::Memory ProcessDrain::tensor_memory() const {
 
 Status ProcessDrain::drain() { return drain(UINT64_MAX); }
 
-Status ProcessDrain::drain_some() { return drain(4 * RingBacklog::kMostTaken); }
+Status ProcessDrain::drain_some() { return drain(4 * RingBacklog::kMaxTaken); }
 
 Status ProcessDrain::drain(std::uint64_t most_slots) {
   busy_ = false;
@@ -201,10 +201,10 @@ Result<ThreadId> ProcessDrain::thread_with_ring(const Thread& thread) {
 
 Result<ThreadId> ProcessDrain::thread_of_tid(std::uint32_t tid) {
   // More than a machine has. Keeps a corrupted program from filling the store.
-  constexpr std::size_t kMostThreads = 1U << 16;
+  constexpr std::size_t kMaxThreads = 1U << 16;
   const auto known = threads_by_tid_.find(tid);
   if (known != threads_by_tid_.end()) return known->second.id;
-  if (threads_by_tid_.size() >= kMostThreads) return ThreadId::kNone;
+  if (threads_by_tid_.size() >= kMaxThreads) return ThreadId::kNone;
   Thread thread;
   thread.process = process_;
   thread.tid = tid;
@@ -279,7 +279,7 @@ Status ProcessDrain::store_loss(ThreadId thread, const char* kind, std::int64_t 
   if (total <= stored) return {};
   const std::int64_t more = total - stored;
   stored = total;
-  totals_.lost = std::min(totals_.lost + more, kMostLost);
+  totals_.lost = std::min(totals_.lost + more, kMaxLost);
   return discarding_ ? Status() : writer_.add(Loss{thread, kind, more});
 }
 

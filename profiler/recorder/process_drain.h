@@ -77,7 +77,7 @@ class ProcessDrain final : public DecodeContext {
     std::array<std::int64_t, kMemoryOwnerCount> held_bytes{};  // by MemoryOwner
   };
   [[nodiscard]] Memory tensor_memory() const;
-  // The memory of device `number`, which is less than kMostDevices.
+  // The memory of device `number`, which is less than kMaxDevices.
   [[nodiscard]] const DeviceMemory& device_memory(std::size_t number) const {
     return region_.header->device_memory[number];
   }

@@ -53,10 +53,10 @@ std::uint64_t RingBacklog::collect(std::uint64_t most_slots) {
     RingConsumer ring = consumer(i);
     fullest = std::max(fullest, ring.published().size());
     while (true) {
-      const RingConsumer::Batch batch = first_of(ring, ring.published(), kMostTaken);
+      const RingConsumer::Batch batch = first_of(ring, ring.published(), kMaxTaken);
       if (batch.size() == 0 || held() + batch.size() > most_slots) break;
       Pieces& waiting = pieces(i);
-      if (waiting.empty() || waiting.back().size() + batch.size() > kMostTaken) {
+      if (waiting.empty() || waiting.back().size() + batch.size() > kMaxTaken) {
         waiting.push_back(std::exchange(spare_, {}));
       }
       move_to(waiting.back(), ring, batch);
@@ -79,7 +79,7 @@ void RingBacklog::take(std::uint32_t index, std::vector<Slot>& slots) {
     return;
   }
   RingConsumer ring = consumer(index);
-  move_to(slots, ring, first_of(ring, ring.published(), kMostTaken));
+  move_to(slots, ring, first_of(ring, ring.published(), kMaxTaken));
 }
 
 std::uint64_t RingBacklog::size(std::uint32_t index) {

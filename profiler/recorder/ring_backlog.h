@@ -30,7 +30,7 @@ class RingBacklog {
   std::uint64_t collect(std::uint64_t most_slots);
 
   // Replaces `slots` by the next ones of ring `index`, including those still in the ring: at most
-  // kMostTaken, plus the rest of the last event; empty if there are none. Throws like collect().
+  // kMaxTaken, plus the rest of the last event; empty if there are none. Throws like collect().
   void take(std::uint32_t index, std::vector<Slot>& slots);
   // How many slots take() would return in all.
   [[nodiscard]] std::uint64_t size(std::uint32_t index);
@@ -45,7 +45,7 @@ class RingBacklog {
   [[nodiscard]] std::uint64_t held() const { return held_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint32_t slot_count() const { return slot_count_; }
 
-  static constexpr std::size_t kMostTaken = 1 << 16;
+  static constexpr std::size_t kMaxTaken = 1 << 16;
 
  private:
   using Pieces = std::deque<std::vector<Slot>>;

@@ -52,9 +52,9 @@ double RingCollector::visit() noexcept {
   double fullest = 0;
   for (const auto& backlog : backlogs_) {
     const std::uint64_t others = held - std::min(held, backlog->held());
-    constexpr std::uint64_t kMost = kMostCollectedBytes / sizeof(Slot);
+    constexpr std::uint64_t kMax = kMaxCollectedBytes / sizeof(Slot);
     try {
-      const std::uint64_t slots = backlog->collect(kMost - std::min(kMost, others));
+      const std::uint64_t slots = backlog->collect(kMax - std::min(kMax, others));
       fullest = std::max(fullest, static_cast<double>(slots) / backlog->slot_count());
     } catch (const std::bad_alloc&) {  // the slots stay in the rings
     }

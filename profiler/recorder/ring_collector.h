@@ -2,7 +2,7 @@
 // a burst of decoding can occupy the recorder for longer than it takes to fill a ring. The thread
 // only copies, so the scheduler gives it a core soon, even on a busy machine.
 //
-// Thread safety: none; used by one recorder. Invariants: it holds at most kMostCollectedBytes;
+// Thread safety: none; used by one recorder. Invariants: it holds at most kMaxCollectedBytes;
 // beyond that, events stay in the rings, whose full-buffer policy applies (LossKind). No exception
 // leaves its thread.
 #pragma once

@@ -14,7 +14,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t kMostArgumentBytes = std::size_t{64} << 10;
+constexpr std::size_t kMaxArgumentBytes = std::size_t{64} << 10;
 
 // In /proc/PID/cmdline, a NUL ends each argument.
 std::vector<std::string> own_words() {
@@ -34,7 +34,7 @@ std::string argument_lines(const std::vector<std::string>& words) {
   std::size_t bytes = 0;
   for (const std::string& word : words) {
     bytes += word.size() + 1;
-    if (bytes > kMostArgumentBytes) break;
+    if (bytes > kMaxArgumentBytes) break;
     kept.push_back(word);
   }
   return join_lines(kept);

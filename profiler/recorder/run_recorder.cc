@@ -172,13 +172,13 @@ Status RunRecorder::add_process(Listener::Arrival& arrival) {
 // A shell or a fork server, which is not recorded itself, may lie between a worker and the program
 // that it works for.
 std::int64_t RunRecorder::closest_recorded_above(const Listener::Arrival& arrival) const {
-  constexpr int kMostLevels = 16;
+  constexpr int kMaxLevels = 16;
   const auto is_recorded = [&](std::int64_t pid) {
     return std::any_of(processes_.begin(), processes_.end(),
                        [&](const WatchedProcess& process) { return process.pid == pid; });
   };
   std::int64_t pid = parent_of(arrival.pid);
-  for (int level = 0; level < kMostLevels && pid > 1 && pid != getpid(); ++level) {
+  for (int level = 0; level < kMaxLevels && pid > 1 && pid != getpid(); ++level) {
     if (is_recorded(pid)) return pid;
     pid = parent_of(pid);
   }

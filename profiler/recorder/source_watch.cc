@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 constexpr auto kCommitLimit = 2000ms;
 constexpr auto kChangesLimit = 10'000ms;
 constexpr auto kLastWait = 300ms;  // if the program ends before git
-constexpr std::size_t kMostOutput = 4096;
+constexpr std::size_t kMaxOutput = 4096;
 
 // Our environment without variables that would point git elsewhere, and with settings that keep it
 // from prompting or waiting.
@@ -96,10 +96,10 @@ bool GitCommand::start(const std::filesystem::path& root, const std::vector<std:
 }
 
 void GitCommand::read_output() {
-  char part[kMostOutput];
+  char part[kMaxOutput];
   ssize_t size = 0;
   while ((size = read(pipe_.get(), part, sizeof(part))) > 0) {
-    const std::size_t room = kMostOutput - output_.size();
+    const std::size_t room = kMaxOutput - output_.size();
     output_.append(part, std::min(static_cast<std::size_t>(size), room));
   }
 }

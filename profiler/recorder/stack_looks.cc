@@ -29,7 +29,7 @@ constexpr int kPythonSearches = 20;
 constexpr std::chrono::nanoseconds kSlowPeriod{1'000'000'000 / StackLooks::kSlowRate};
 constexpr std::uint32_t kUnknown = ~std::uint32_t{0};
 // No process has this many mappings. But it may send another file of /proc, which may never end.
-constexpr std::size_t kMostMapsBytes = std::size_t{16} << 20;
+constexpr std::size_t kMaxMapsBytes = std::size_t{16} << 20;
 
 OwnedFd open_of_thread(pid_t pid, pid_t tid, const char* file) {
   const std::string path =
@@ -42,7 +42,7 @@ std::string read_whole(const OwnedFd& file) {
   std::array<char, 65536> part{};
   if (lseek(file.get(), 0, SEEK_SET) != 0) return text;
   for (ssize_t size = 0;
-       text.size() < kMostMapsBytes && (size = read(file.get(), part.data(), part.size())) > 0;)
+       text.size() < kMaxMapsBytes && (size = read(file.get(), part.data(), part.size())) > 0;)
     text.append(part.data(), static_cast<std::size_t>(size));
   return text;
 }
@@ -142,7 +142,7 @@ void StackLooks::open_counter(Thread& thread, SamplerFacts& facts) {
     open += std::ranges::count_if(program.threads,
                                   [](const Thread& other) { return other.counter.is_open(); });
   }
-  if (open >= kMostCounters) return;
+  if (open >= kMaxCounters) return;
   const int error = thread.counter.open(thread.tid);
   const bool has_ended = error == ESRCH;
   if (error != 0 && !has_ended)

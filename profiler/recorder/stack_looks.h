@@ -67,7 +67,7 @@ class StackLooks {
   // How often per second to look at a thread that no loop runs on or waits for.
   static constexpr int kSlowRate = 20;
   // The most threads whose program counter is sampled: each takes a descriptor and two pages.
-  static constexpr std::ptrdiff_t kMostCounters = 64;
+  static constexpr std::ptrdiff_t kMaxCounters = 64;
 
   void add(Arrived arrived);
   void forget(pid_t pid);

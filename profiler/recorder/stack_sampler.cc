@@ -33,7 +33,7 @@ using namespace std::chrono_literals;
 // A page of memory that another process provides (userfaultfd) may never come; then the sampler's
 // thread is not waited for.
 constexpr auto kLongestLastRound = 500ms;
-constexpr std::size_t kMostSamplesHeld = 100'000;
+constexpr std::size_t kMaxSamplesHeld = 100'000;
 constexpr int kRoundsOfMean = 64;
 constexpr auto kCpuChoicePeriod = 100ms;
 
@@ -157,18 +157,18 @@ void run_sampler(const std::shared_ptr<SharedState>& shared, int rate) {
     period = shortest;
     const auto allowed =
         StackSampler::kFirstAllowance + std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                            (Clock::now() - began) * StackSampler::kMostOfCore);
+                                            (Clock::now() - began) * StackSampler::kMaxOfCore);
     if (spent > allowed) {
       period = std::max(period, std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                    usual / StackSampler::kMostOfCore));
+                                    usual / StackSampler::kMaxOfCore));
     }
     facts.cpu_ns = spent.count();
     facts.late_p50_ns = lateness.quantile_ns(0.5);
     facts.late_p99_ns = lateness.quantile_ns(0.99);
     lock.lock();
     shared->facts = facts;
-    if (shared->found.samples.size() > kMostSamplesHeld) found.samples.clear();
-    if (shared->found.libraries.size() > kMostSamplesHeld) found.libraries.clear();
+    if (shared->found.samples.size() > kMaxSamplesHeld) found.samples.clear();
+    if (shared->found.libraries.size() > kMaxSamplesHeld) found.libraries.clear();
     std::ranges::move(found.frames, std::back_inserter(shared->found.frames));
     std::ranges::move(found.samples, std::back_inserter(shared->found.samples));
     std::ranges::move(found.libraries, std::back_inserter(shared->found.libraries));
@@ -181,7 +181,7 @@ void run_sampler(const std::shared_ptr<SharedState>& shared, int rate) {
 }  // namespace
 
 void StackSampler::add(pid_t pid, OwnedFd memory, OwnedFd maps, const RegionHeader* region) {
-  if (rate_ <= 0 || !memory || !maps || known_.size() >= kMostProcesses) return;
+  if (rate_ <= 0 || !memory || !maps || known_.size() >= kMaxProcesses) return;
   Arrived arrived{pid, std::move(memory), std::move(maps), std::make_shared<WaitWords>(region)};
   if (!knows(pid)) known_.push_back(pid);
   {
@@ -206,7 +206,7 @@ void StackSampler::add(pid_t pid, OwnedFd memory, OwnedFd maps, const RegionHead
 }
 
 void StackSampler::add_unrecorded(pid_t pid) {
-  if (rate_ <= 0 || knows(pid) || known_.size() >= kMostProcesses) return;
+  if (rate_ <= 0 || knows(pid) || known_.size() >= kMaxProcesses) return;
   known_.push_back(pid);  // tried only once
   const std::string folder = "/proc/" + std::to_string(pid);
   add(pid, OwnedFd(open((folder + "/mem").c_str(), O_RDONLY | O_CLOEXEC)),

@@ -4,7 +4,7 @@
 //
 // The thread of a loop is sampled `rate` times a second, and so is, while the loop waits for a
 // batch, the thread that makes the batch; other threads are sampled StackLooks::kSlowRate times.
-// The sampler takes at most kMostOfCore of a core, plus kFirstAllowance at the start. If that is
+// The sampler takes at most kMaxOfCore of a core, plus kFirstAllowance at the start. If that is
 // not enough, it samples less often.
 //
 // Thread safety: one thread may use it; its own thread is internal.
@@ -27,9 +27,9 @@ namespace stepscope {
 class StackSampler {
  public:
   static constexpr int kDefaultRate = 250;
-  static constexpr double kMostOfCore = 0.01;
+  static constexpr double kMaxOfCore = 0.01;
   static constexpr std::chrono::milliseconds kFirstAllowance{100};  // for short runs
-  static constexpr std::size_t kMostProcesses = 128;
+  static constexpr std::size_t kMaxProcesses = 128;
 
   // `rate` 0: nothing is ever sampled.
   explicit StackSampler(int rate);

@@ -23,7 +23,7 @@ constexpr std::int64_t kEagerSearches = 20;
 constexpr std::int64_t kSearchEvery = 10;  // samples
 
 // A smaller change is not worth a row, unless nothing was stored for a second.
-constexpr std::int64_t kLeastNews = 1'000'000;  // ns
+constexpr std::int64_t kMinNews = 1'000'000;  // ns
 constexpr std::chrono::seconds kLongest{1};
 
 struct CloseFolder {
@@ -51,7 +51,7 @@ std::vector<pid_t> ThreadWatch::tasks_of(pid_t pid) const {
     pid_t tid = 0;
     const auto parsed = std::from_chars(entry->d_name, end, tid);
     if (parsed.ec == std::errc() && parsed.ptr == end) tasks.push_back(tid);
-    if (tasks.size() >= kMostOfProcess) break;
+    if (tasks.size() >= kMaxOfProcess) break;
   }
   return tasks;
 }
@@ -61,7 +61,7 @@ std::vector<pid_t> ThreadWatch::children_of(pid_t pid) const {
   std::vector<pid_t> children;
   for (const pid_t tid : tasks_of(pid)) {
     std::ifstream file(folder_of(system_, pid) / std::to_string(tid) / "children");
-    for (pid_t child = 0; file >> child && children.size() < kMostProcesses;)
+    for (pid_t child = 0; file >> child && children.size() < kMaxProcesses;)
       children.push_back(child);
   }
   return children;
@@ -75,7 +75,7 @@ void ThreadWatch::add_threads(Root process) {
       known->second.cores = cores_of(tid);
       continue;
     }
-    if (threads_.size() >= kMostInAll) return;
+    if (threads_.size() >= kMaxInAll) return;
     Watched thread;
     thread.pid = process.pid;
     thread.process = process.process;
@@ -92,7 +92,7 @@ void ThreadWatch::search(std::span<const Root> roots) {
   std::vector<Root> found(roots.begin(), roots.end());
   for (std::size_t i = 0; i < found.size(); ++i) {
     add_threads(found[i]);
-    if (found.size() >= roots.size() + kMostProcesses) continue;
+    if (found.size() >= roots.size() + kMaxProcesses) continue;
     for (const pid_t child : children_of(found[i].pid)) {
       if (known.insert(child).second) found.push_back({child, found[i].process});
     }
@@ -124,7 +124,7 @@ Status ThreadWatch::add_reading(TraceWriter& writer, pid_t tid, Watched& thread,
   const std::int64_t news =
       times.run_ns + times.starved_ns - thread.stored.run_ns - thread.stored.starved_ns;
   const bool long_ago = news > 0 && at - thread.stored_at >= kLongest;
-  if (!is_new && news < kLeastNews && !long_ago) return {};
+  if (!is_new && news < kMinNews && !long_ago) return {};
   if (is_new) {
     const auto id = row_of(writer, thread.pid, tid);
     if (!id.ok()) return id.status();

@@ -20,15 +20,15 @@
 
 namespace stepscope {
 
-// Limits: the first kMostOfProcess threads of each process, and kMostInAll in all. Each takes a
+// Limits: the first kMaxOfProcess threads of each process, and kMaxInAll in all. Each takes a
 // descriptor. Files that cannot be read are left out; only the store can fail.
 //
 // Thread safety: none; used by one recorder.
 class ThreadWatch {
  public:
-  static constexpr std::size_t kMostOfProcess = 64;
-  static constexpr std::size_t kMostInAll = 256;
-  static constexpr std::size_t kMostProcesses = 64;
+  static constexpr std::size_t kMaxOfProcess = 64;
+  static constexpr std::size_t kMaxInAll = 256;
+  static constexpr std::size_t kMaxProcesses = 64;
 
   struct Root {
     pid_t pid = 0;

@@ -83,9 +83,9 @@ ClockReading read_clocks() {
 std::int64_t ClockMap::Segment::at(std::uint64_t t) const {
   const auto delta = static_cast<Int128>(static_cast<std::int64_t>(t - ticks));
   // Ticks from a corrupt ring may have any value; 73 years either way are enough.
-  constexpr Int128 kMost = Int128{1} << 61;
+  constexpr Int128 kMax = Int128{1} << 61;
   const Int128 time = Int128{ns} + ((delta * static_cast<Int128>(rate)) >> 32);
-  return static_cast<std::int64_t>(std::clamp(time, -kMost, kMost));
+  return static_cast<std::int64_t>(std::clamp(time, -kMax, kMax));
 }
 
 ClockMap::ClockMap(ClockReading first, ClockReading second)

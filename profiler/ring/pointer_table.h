@@ -1,7 +1,7 @@
 // The allocated blocks by address. A free states neither the size nor the owner of its block, so
 // both are kept here.
 //
-// Holds only blocks of at least kLeast bytes. Every free must be looked up, at the cost of the
+// Holds only blocks of at least kMin bytes. Every free must be looked up, at the cost of the
 // cache lines it touches. One line covers 16 KiB of addresses, so that the lookups touch few lines,
 // and blocks this large rarely fill the four entries of a line. If a line is full, the block is not
 // stored, and its free is ignored too.
@@ -27,7 +27,7 @@ struct HeldBlock {
 // Must lie in zeroed memory, which needs no further initialisation; unused parts are never touched.
 class PointerTable {
  public:
-  static constexpr std::uint64_t kLeast = std::uint64_t{16} << 10;
+  static constexpr std::uint64_t kMin = std::uint64_t{16} << 10;
 
   // Returns false if the block could not be stored. `before` becomes the earlier block at this
   // address, if any: its free was missed, and it is no longer held.

@@ -13,7 +13,7 @@ namespace stepscope {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{4} << 30;
 constexpr std::uint32_t kFewestRings = 4;
 
 std::uint64_t round_up(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
@@ -59,7 +59,7 @@ RegionLayout lay_out_region(std::size_t ring_bytes_wanted) {
       slots_that_fit(ring_bytes_wanted == 0 ? kDefaultRingBytes : ring_bytes_wanted);
   layout.rings_offset = kDeviceAreaOffset + kDeviceAreaBytes;
   layout.ring_stride = round_up(ring_bytes(layout.slot_count));
-  const std::uint64_t fit = std::max<std::uint64_t>(kMostBytes / layout.ring_stride, kFewestRings);
+  const std::uint64_t fit = std::max<std::uint64_t>(kMaxBytes / layout.ring_stride, kFewestRings);
   layout.ring_capacity = static_cast<std::uint32_t>(std::min<std::uint64_t>(fit, kMaxRings));
   return layout;
 }

@@ -67,11 +67,11 @@ struct DeviceMemory {
   std::atomic<std::int64_t> allocated;  // bytes, for tensors
   std::atomic<std::int64_t> reserved;   // bytes, held by the allocator
   std::atomic<std::uint64_t> reports;   // 0: never reported
-  // The part of `allocated` by owner, in blocks of at least PointerTable::kLeast.
+  // The part of `allocated` by owner, in blocks of at least PointerTable::kMin.
   std::atomic<std::int64_t> held_bytes[kMemoryOwnerCount];
 };
 
-inline constexpr std::size_t kMostDevices = 16;
+inline constexpr std::size_t kMaxDevices = 16;
 
 struct RegionHeader {
   // Constant once the program has the region.
@@ -110,11 +110,11 @@ struct RegionHeader {
   std::atomic<std::uint32_t> awaited_pid;
   // How many rings the program could map, if its address space is limited; 0: not known yet.
   std::atomic<std::uint32_t> mapped_rings;
-  std::atomic<std::uint32_t> described;      // 1: the fields below are written
-  std::int64_t leaf_op_overhead_ns;          // -1: not calibrated
-  char torch_version[32];                    // "": no libtorch
-  char notice[512];                          // one line for the user, or ""
-  DeviceMemory device_memory[kMostDevices];  // by device number
+  std::atomic<std::uint32_t> described;     // 1: the fields below are written
+  std::int64_t leaf_op_overhead_ns;         // -1: not calibrated
+  char torch_version[32];                   // "": no libtorch
+  char notice[512];                         // one line for the user, or ""
+  DeviceMemory device_memory[kMaxDevices];  // by device number
 };
 
 }  // namespace stepscope

@@ -25,8 +25,8 @@ std::size_t ring_bytes(std::uint32_t slot_count) {
 }
 
 std::uint32_t slots_that_fit(std::size_t bytes) {
-  constexpr std::size_t kMost = std::size_t{1} << 26;  // 2 GiB per thread; more must be a mistake
-  const std::size_t fit = std::min(bytes / sizeof(Slot), kMost);
+  constexpr std::size_t kMax = std::size_t{1} << 26;  // 2 GiB per thread; more must be a mistake
+  const std::size_t fit = std::min(bytes / sizeof(Slot), kMax);
   return static_cast<std::uint32_t>(
       std::max<std::size_t>(std::bit_floor(fit), 2 * kReservedForMarks));
 }

@@ -101,12 +101,12 @@ inline constexpr std::int64_t kStackPeriodNs = 20'000'000;
 // times as often.
 inline constexpr std::uint8_t kStackRateInSomeSteps = 10;
 
-// A native call stack, taken at the end of a stretch: the time between two events of the thread. The
-// addresses follow: first the stack where the stretch ended, then the stack where it began, each
-// innermost frame first. Each address lies inside the instruction that its frame is executing.
+// A native call stack, taken at the end of a stretch: the time between two events of the thread.
+// The addresses follow: first the stack where the stretch ended, then the stack where it began,
+// each innermost frame first. Each address lies inside the instruction that its frame is executing.
 struct StackSlot {
   SlotKind kind;
-  std::uint8_t end_frames;    // at most kMostStackFrames
+  std::uint8_t end_frames;    // at most kMaxStackFrames
   std::uint8_t begin_frames;  // the same; 0: that stack was not taken
   std::uint8_t rate;          // the moments were kStackPeriodNs / rate apart; 0 is read as 1
   std::uint32_t place;        // where it began, from the events before it; equal in each iteration
@@ -138,7 +138,7 @@ constexpr std::uint32_t name_slots(std::uint32_t length) {
   return length <= first ? 1 : 1 + (length - first + slot - 1) / slot;
 }
 
-inline constexpr std::uint32_t kMostStackFrames = 64;  // of a deeper stack, the innermost
+inline constexpr std::uint32_t kMaxStackFrames = 64;  // of a deeper stack, the innermost
 
 constexpr std::uint32_t stack_slots(std::uint32_t end_frames, std::uint32_t begin_frames) {
   constexpr std::uint32_t slot = sizeof(Slot::addresses) / sizeof(std::uint64_t);
@@ -150,8 +150,8 @@ inline std::uint64_t slots_of(const Slot& first) {
   const bool is_name = first.kind == SlotKind::kName || first.kind == SlotKind::kModuleName;
   if (is_name && first.name.length <= kMaxNameLength) return name_slots(first.name.length);
   const StackSlot& stack = first.stack;
-  if (stack.kind == SlotKind::kStack && stack.end_frames <= kMostStackFrames &&
-      stack.begin_frames <= kMostStackFrames) {
+  if (stack.kind == SlotKind::kStack && stack.end_frames <= kMaxStackFrames &&
+      stack.begin_frames <= kMaxStackFrames) {
     return stack_slots(stack.end_frames, stack.begin_frames);
   }
   return 1;
@@ -160,9 +160,9 @@ inline std::uint64_t slots_of(const Slot& first) {
 // Ops leave this many slots free, so that a flood of ops never costs a phase or step mark.
 inline constexpr std::uint64_t kReservedForMarks = 512;
 
-// An event is dropped and counted by kind if the ring is full or (kDepth) if it is nested too deeply.
-// Modules count as kOp. The thread never waits. The counts are in the header and stored as `loss`
-// rows.
+// An event is dropped and counted by kind if the ring is full or (kDepth) if it is nested too
+// deeply. Modules count as kOp. The thread never waits. The counts are in the header and stored as
+// `loss` rows.
 enum class LossKind : std::uint8_t { kOp, kPhase, kName, kDepth };
 inline constexpr int kLossKindCount = 4;
 const char* loss_name(LossKind kind);  // "op", "phase", "name", "depth"
@@ -195,7 +195,7 @@ inline constexpr std::uint32_t kRingVersion = 7;
 struct TensorMemory {
   std::atomic<std::uint64_t> allocations;
   std::atomic<std::uint64_t> allocated_bytes;
-  // By MemoryOwner; only blocks of at least PointerTable::kLeast.
+  // By MemoryOwner; only blocks of at least PointerTable::kMin.
   std::atomic<std::int64_t> held_bytes[kMemoryOwnerCount];
 };
 

@@ -49,7 +49,7 @@ void StackTaker::choose_next(std::uint64_t now) {
   due_ += (now - due_) / period_ * period_ + period_;
   due_ += random_ % (period_ / 2);
   due_ = std::max(due_ - period_ / 4, now + 1);
-  begins_left_ = std::min(begins_left_ + 1, kMostBegins);
+  begins_left_ = std::min(begins_left_ + 1, kMaxBegins);
   constexpr std::uint32_t kChoicesOfPlace = 256;  // 5 s
   if (++choices_ % kChoicesOfPlace == 0) fade_places();
   set_wake();
@@ -115,7 +115,7 @@ void StackTaker::begin_stretch() {
 
 // A stack is dropped if the ring is almost full: the last slots are for names and marks.
 void StackTaker::take(Ticks now, RingProducer& ring) const {
-  std::array<std::uint64_t, kMostStackFrames> end;  // NOLINT: read only as far as filled
+  std::array<std::uint64_t, kMaxStackFrames> end;  // NOLINT: read only as far as filled
   const std::uint32_t frames = walk_stack(end);
   const std::uint32_t begin_frames = begin_at_ == last_ ? begin_frames_ : 0;
   const std::uint32_t slots = stack_slots(frames, begin_frames);

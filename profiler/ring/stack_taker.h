@@ -73,7 +73,7 @@ class STEPSCOPE_INTERNAL StackTaker {
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   static constexpr std::uint32_t kPlaces = 256;
   static constexpr std::uint32_t kWays = 8;  // a place may be kept at its index or the 7 after it
-  static constexpr int kMostBegins = 4;      // unused ones are saved up to this many
+  static constexpr int kMaxBegins = 4;       // unused ones are saved up to this many
 
   struct Place {
     std::uint32_t place = 0;
@@ -105,7 +105,7 @@ class STEPSCOPE_INTERNAL StackTaker {
   std::array<Place, kPlaces> places_{};
   std::uint64_t begin_at_ = 0;  // the event at which begin_ was taken
   std::uint32_t begin_frames_ = 0;
-  std::array<std::uint64_t, kMostStackFrames> begin_{};
+  std::array<std::uint64_t, kMaxStackFrames> begin_{};
 };
 
 }  // namespace stepscope

@@ -177,14 +177,13 @@ void ThreadRecorder::follow_schedule(Ticks now, std::int64_t wall_ns, std::int64
   const auto stretch =
       schedule_.mark(now, wall_ns, cpu_ns, ring_.has_room(1, kReservedForMarks / 2));
   if (!stretch) return;
-  constexpr std::int64_t kMostUs = std::numeric_limits<std::uint32_t>::max();
-  ring_.slot(0).stretch = {
-      SlotKind::kStretch,
-      {},
-      static_cast<std::uint32_t>(std::min(stretch->starved_ns / 1000, kMostUs)),
-      to_count(stretch->start),
-      to_count(stretch->end),
-      static_cast<std::uint64_t>(stretch->run_ns)};
+  constexpr std::int64_t kMaxUs = std::numeric_limits<std::uint32_t>::max();
+  ring_.slot(0).stretch = {SlotKind::kStretch,
+                           {},
+                           static_cast<std::uint32_t>(std::min(stretch->starved_ns / 1000, kMaxUs)),
+                           to_count(stretch->start),
+                           to_count(stretch->end),
+                           static_cast<std::uint64_t>(stretch->run_ns)};
   ring_.publish(1);
 }
 

@@ -27,18 +27,18 @@ class KeptErrno {
 };
 
 // The kernel adds a thread's time to its schedstat at each tick, at least every 10 ms (HZ=100).
-constexpr std::int64_t kMostBehindNs = 10'000'000;
+constexpr std::int64_t kMaxBehindNs = 10'000'000;
 
 // A few are enough: a program that closes every descriptor does so once, when it becomes a daemon.
-constexpr int kMostOpenings = 3;
+constexpr int kMaxOpenings = 3;
 
 // Programs rely on getting the lowest free descriptors, including those of standard streams that
 // they closed. So ours gets a high number.
 int open_out_of_the_way(const char* path) {
-  constexpr int kLeast = 512;
+  constexpr int kMin = 512;
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -1;
-  int moved = fcntl(fd, F_DUPFD_CLOEXEC, kLeast);
+  int moved = fcntl(fd, F_DUPFD_CLOEXEC, kMin);
   if (moved < 0) moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);  // the limit is low (ulimit -n)
   close(fd);
   return moved;
@@ -96,7 +96,7 @@ std::optional<ScheduleTimes> ScheduleFile::read(std::optional<std::int64_t> cpu_
   const ssize_t length = pread(fd_, text, sizeof(text), 0);
   std::optional<ScheduleTimes> times;
   if (length > 0) times = parse_schedstat({text, static_cast<std::size_t>(length)});
-  if (times && cpu_ns && std::abs(*cpu_ns - times->run_ns) <= kMostBehindNs) return times;
+  if (times && cpu_ns && std::abs(*cpu_ns - times->run_ns) <= kMaxBehindNs) return times;
   if (is_ours()) return times;
   fd_ = -1;  // closed by the program, which may have reused the number
   return std::nullopt;
@@ -112,7 +112,7 @@ std::optional<ScheduleTimes> ThreadSchedule::read(std::int64_t cpu_ns) {
   if (file_.is_open()) {
     if (const auto times = file_.read(cpu_ns)) return times;
   }
-  if (++openings_ <= kMostOpenings && file_.open(path_)) {
+  if (++openings_ <= kMaxOpenings && file_.open(path_)) {
     if (const auto times = file_.read()) return times;
   }
   given_up_ = true;

@@ -7,13 +7,13 @@ namespace stepscope {
 namespace {
 
 // The measured cost of an op may differ from kCostPerOpNs by these factors.
-constexpr double kLeastFactor = 0.4;
-constexpr double kMostFactor = 8;
+constexpr double kMinFactor = 0.4;
+constexpr double kMaxFactor = 8;
 // A step stands out if it takes this many times the median, once kKnown steps are known.
 constexpr double kStandsOut = 2;
 constexpr std::size_t kKnown = 20;
 // Even if ops cost nothing, a fifth of the blocks have none, so that the cost can be measured.
-constexpr double kMostShare = 0.8;
+constexpr double kMaxShare = 0.8;
 
 void add_to_mean(double& mean, double value) {
   mean = mean == 0 ? value : mean + (value - mean) / 8;
@@ -78,8 +78,7 @@ void OpBudget::estimate_cost() {
   const double expected = ops_a_step_ * kCostPerOpNs / plain;
   cost_ = expected;
   if (with_ops_.count() == 0) return;
-  cost_ =
-      std::clamp(with_ops_.median() / plain - 1, expected * kLeastFactor, expected * kMostFactor);
+  cost_ = std::clamp(with_ops_.median() / plain - 1, expected * kMinFactor, expected * kMaxFactor);
 }
 
 bool OpBudget::stands_out(std::int64_t ns) const {
@@ -89,12 +88,12 @@ bool OpBudget::stands_out(std::int64_t ns) const {
 
 double OpBudget::budget_of_ops() const {
   const double always = total_ns_ > 0 ? always_ns_ / total_ns_ : 0;
-  return std::max(budget_ - always, budget_ * kLeastForOps);
+  return std::max(budget_ - always, budget_ * kMinForOps);
 }
 
 // The share of the coming steps that should have ops.
 double OpBudget::wanted_share() const {
-  double share = cost_ > 0 ? std::min(budget_of_ops() / cost_, kMostShare) : kMostShare;
+  double share = cost_ > 0 ? std::min(budget_of_ops() / cost_, kMaxShare) : kMaxShare;
   if (spent() > budget_) share /= 2;  // until the cost of the first steps is made up for
   if (steps_ < 2 * kLongestBlock) return std::max(share, 0.5);
   if (op_steps_ < kEnoughOpSteps) return std::max(share, 0.1);
@@ -105,7 +104,7 @@ void OpBudget::begin_round() {
   const double share = wanted_share();
   differs_by_ops_ = share <= 0.5;
   const double rare = differs_by_ops_ ? share : 1 - share;
-  blocks_ = std::clamp<std::int64_t>(std::llround(1 / rare), 2, kMostBlocks);
+  blocks_ = std::clamp<std::int64_t>(std::llround(1 / rare), 2, kMaxBlocks);
   block_ = 0;
   different_ = std::uniform_int_distribution<std::int64_t>(0, blocks_ - 1)(random_);
 }

@@ -11,7 +11,7 @@
 // certain factors of what the same number of ops costs elsewhere (kCostPerOpNs), because in many
 // programs steps vary by more than a few percent. The cost of the marks and of counting tensor
 // memory, which every step has, cannot be measured in the run, so it is computed (kCostPerMarkNs,
-// kCostPerAllocationNs). Ops get the rest of the budget, but at least kLeastForOps of it.
+// kCostPerAllocationNs). Ops get the rest of the budget, but at least kMinForOps of it.
 //
 // Thread safety: none; called under the session's lock.
 #pragma once
@@ -28,14 +28,14 @@ class OpBudget {
   static constexpr std::size_t kRemembered = 64;        // steps of each kind
   static constexpr std::int64_t kFirstOpSteps = 5;      // the first steps, for short runs
   static constexpr std::int64_t kEnoughOpSteps = 30;    // at any cost, within the first 300 steps
-  static constexpr std::int64_t kMostBlocks = 200;      // in a round
+  static constexpr std::int64_t kMaxBlocks = 200;       // in a round
   static constexpr std::int64_t kLongestBlock = 10;     // steps; half of this at the start of a run
   static constexpr std::int64_t kBlockNs = 50'000'000;  // a block of short steps lasts this long
   static constexpr double kCostPerOpNs = 200;           // from bench/hooks; varies twofold
   // From the instructions that bench/overhead/instructions.py counts, at four per ns.
   static constexpr double kCostPerMarkNs = 300;
   static constexpr double kCostPerAllocationNs = 40;
-  static constexpr double kLeastForOps = 0.25;
+  static constexpr double kMinForOps = 0.25;
 
   // What was recorded in a step.
   struct Recorded {

@@ -28,7 +28,7 @@ class StepCounter {
   // belongs to the step before it. Waiting for the end of that step before ops can be switched off
   // would cost too much.
   [[nodiscard]] bool is_in_long_evaluation() const {
-    return has_optimizer_ && batches_ > kMostBatchesAStep;
+    return has_optimizer_ && batches_ > kMaxBatchesAStep;
   }
 
   // The last wait found the loader exhausted. If no optimizer step follows, the wait belongs to no
@@ -41,7 +41,7 @@ class StepCounter {
   [[nodiscard]] std::int64_t completed() const;
 
  private:
-  static constexpr std::int64_t kMostBatchesAStep = 64;
+  static constexpr std::int64_t kMaxBatchesAStep = 64;
 
   void note_update();
   [[nodiscard]] bool wait_begins_step();

@@ -16,7 +16,7 @@ std::atomic<int> devices_seen{0};  // the highest device number that ever report
 
 DeviceMemory* memory_of(int device) {
   DeviceMemory* const all = devices.load(std::memory_order_relaxed);
-  const bool known = all != nullptr && device >= 0 && device < static_cast<int>(kMostDevices);
+  const bool known = all != nullptr && device >= 0 && device < static_cast<int>(kMaxDevices);
   return known ? all + device : nullptr;
 }
 
@@ -47,7 +47,7 @@ void note_tensor_memory(const void* pointer, std::size_t bytes) {
   ThreadRecorder* const recorder = current_thread();
   if (recorder == nullptr) return;
   recorder->count_allocation(bytes);
-  if (bytes < PointerTable::kLeast) return;
+  if (bytes < PointerTable::kMin) return;
   const HeldBlock block{bytes, recorder->memory_owner_now()};
   HeldBlock before;
   if (!table->insert(pointer, block, before)) return;
@@ -89,7 +89,7 @@ void note_device_block(int device, const void* pointer, std::int64_t bytes) {
   DeviceMemory* const memory = memory_of(device);
   if (table == nullptr || memory == nullptr || pointer == nullptr) return;
   if (bytes <= 0) return add(*memory, table->erase(pointer), -1);
-  if (bytes < static_cast<std::int64_t>(PointerTable::kLeast)) return;
+  if (bytes < static_cast<std::int64_t>(PointerTable::kMin)) return;
   ThreadRecorder* const recorder = current_thread();
   const HeldBlock block{static_cast<std::uint64_t>(bytes),
                         recorder == nullptr ? MemoryOwner::kOther : recorder->memory_owner_now()};

@@ -1,7 +1,8 @@
 // Counts the memory of tensors, for the counters of `stepscope run`. Active only in processes that
 // `stepscope run` records, because nothing else reads the counters.
 //
-// Thread safety: any thread may call note_*; the caller of start and stop must hold the session's lock. Never throws.
+// Thread safety: any thread may call note_*; the caller of start and stop must hold the session's
+// lock. Never throws.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace stepscope {
 
 // CPU memory that is already held is not counted. If it cannot allocate its table, only the totals
 // that the devices report are counted.
-// `devices`: an array of kMostDevices.
+// `devices`: an array of kMaxDevices.
 STEPSCOPE_INTERNAL void start_counting_tensor_memory(DeviceMemory* devices);
 // Also for the child of a fork: forgets the blocks that the parent held.
 STEPSCOPE_INTERNAL void stop_counting_tensor_memory();
@@ -23,7 +24,7 @@ STEPSCOPE_INTERNAL void stop_counting_tensor_memory();
 STEPSCOPE_INTERNAL void note_tensor_memory(const void* pointer, std::size_t bytes);
 STEPSCOPE_INTERNAL void note_tensor_memory_freed(const void* pointer);
 
-// The CPU tensor memory that `thread` holds, in blocks of at least PointerTable::kLeast, plus all
+// The CPU tensor memory that `thread` holds, in blocks of at least PointerTable::kMin, plus all
 // that the process holds on devices; kHeldUnknown: not counted.
 STEPSCOPE_INTERNAL std::int64_t held_tensor_memory(ThreadRecorder& thread);
 

@@ -67,12 +67,12 @@ constexpr Call kCalls[] = {
 #endif
 };
 
-constexpr std::size_t kMostPathBytes = 512;
+constexpr std::size_t kMaxPathBytes = 512;
 
 // What a descriptor of the process refers to: a path, or, without one, 'a pipe' or 'a socket'.
 std::string descriptor_name(pid_t pid, std::uint64_t fd) {
   const std::string link = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(fd);
-  std::array<char, kMostPathBytes> target{};
+  std::array<char, kMaxPathBytes> target{};
   const ssize_t size = readlink(link.c_str(), target.data(), target.size());
   if (size <= 0) return {};
   const std::string_view path(target.data(), static_cast<std::size_t>(size));

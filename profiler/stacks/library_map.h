@@ -23,13 +23,13 @@ class LibraryMap {
   using Clock = std::chrono::steady_clock;
   // The mappings of a process are not read more often than this. A program may load libraries while
   // it runs, but addresses in generated code belong to none.
-  static constexpr std::chrono::seconds kLeastAge{1};
+  static constexpr std::chrono::seconds kMinAge{1};
 
   // `maps`: the text of /proc/PID/maps. Replaces what was known.
   void set(std::string_view maps, Clock::time_point now);
   // Whether set() may help with an address that no known mapping contains.
   [[nodiscard]] bool may_be_old(Clock::time_point now) const {
-    return code_.empty() || now - read_at_ >= kLeastAge;
+    return code_.empty() || now - read_at_ >= kMinAge;
   }
 
   [[nodiscard]] bool knows(std::uint64_t address) const {

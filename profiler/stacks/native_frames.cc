@@ -11,7 +11,7 @@ namespace stepscope {
 namespace {
 
 // No process has this many mappings. But it may send another file of /proc, which may never end.
-constexpr std::size_t kMostMapsBytes = std::size_t{16} << 20;
+constexpr std::size_t kMaxMapsBytes = std::size_t{16} << 20;
 // In a program that generates code while it runs, every stack may have a new address.
 constexpr std::chrono::milliseconds kBetweenReadings{200};
 
@@ -29,8 +29,8 @@ std::string read_whole(const OwnedFd& file) {
   std::string text;
   std::array<char, 65536> part{};
   ssize_t size = 0;
-  while (text.size() < kMostMapsBytes && (size = pread(file.get(), part.data(), part.size(),
-                                                       static_cast<off_t>(text.size()))) > 0) {
+  while (text.size() < kMaxMapsBytes && (size = pread(file.get(), part.data(), part.size(),
+                                                      static_cast<off_t>(text.size()))) > 0) {
     text.append(part.data(), static_cast<std::size_t>(size));
   }
   return text;

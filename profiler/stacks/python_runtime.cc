@@ -16,8 +16,8 @@ namespace stepscope {
 namespace {
 
 // More sections than any interpreter has.
-constexpr std::size_t kMostSections = 4096;
-constexpr std::size_t kMostNameBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxSections = 4096;
+constexpr std::size_t kMaxNameBytes = std::size_t{1} << 20;
 
 std::string_view file_name(std::string_view path) {
   return path.substr(path.find_last_of('/') + 1);
@@ -66,20 +66,20 @@ struct Elf {
     if (!read_at(file, 0, std::span(&header, 1))) return false;
     if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
         header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shentsize != sizeof(Elf64_Shdr) ||
-        header.e_shnum > kMostSections || header.e_shstrndx >= header.e_shnum) {
+        header.e_shnum > kMaxSections || header.e_shstrndx >= header.e_shnum) {
       return false;
     }
     sections.resize(header.e_shnum);
     if (!read_at(file, header.e_shoff, std::span(sections))) return false;
     const Elf64_Shdr& table = sections[header.e_shstrndx];
-    if (table.sh_size > kMostNameBytes) return false;
+    if (table.sh_size > kMaxNameBytes) return false;
     names.resize(table.sh_size);
     return read_at(file, table.sh_offset, std::span(names.data(), names.size()));
   }
 
   // The virtual address of the first byte of the file, according to the file: 0 for a library.
   [[nodiscard]] std::optional<std::uint64_t> first_address() const {
-    if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > kMostSections)
+    if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > kMaxSections)
       return std::nullopt;
     std::vector<Elf64_Phdr> segments(header.e_phnum);
     if (!read_at(file, header.e_phoff, std::span(segments))) return std::nullopt;

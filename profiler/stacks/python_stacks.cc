@@ -12,11 +12,11 @@ namespace stepscope {
 namespace {
 
 constexpr int kAttempts = 8;
-constexpr std::size_t kMostFrameBytes = 256;
-constexpr std::size_t kMostThreadBytes = 1024;
-constexpr std::size_t kMostInterpreters = 16;
+constexpr std::size_t kMaxFrameBytes = 256;
+constexpr std::size_t kMaxThreadBytes = 1024;
+constexpr std::size_t kMaxInterpreters = 16;
 constexpr std::chrono::milliseconds kSearchPeriod{100};
-constexpr std::size_t kMostCodes = 200'000;
+constexpr std::size_t kMaxCodes = 200'000;
 // A code object that was checked a moment ago is not checked again: that would cost as much as
 // reading the frame.
 constexpr std::chrono::milliseconds kCheckPeriod{250};
@@ -100,9 +100,9 @@ void PythonStacks::find_threads() {
   searched_at_ = Clock::now();
   threads_.clear();
   auto interpreter = memory_.read<std::uint64_t>(runtime_ + layout_.runtime_interpreters);
-  for (std::size_t i = 0; i < kMostInterpreters && interpreter && *interpreter != 0; ++i) {
+  for (std::size_t i = 0; i < kMaxInterpreters && interpreter && *interpreter != 0; ++i) {
     auto thread = memory_.read<std::uint64_t>(*interpreter + layout_.interpreter_threads);
-    while (thread && *thread != 0 && threads_.size() < kMostThreads) {
+    while (thread && *thread != 0 && threads_.size() < kMaxThreads) {
       const auto tid = tid_at(*thread);
       if (!tid || !threads_.emplace(*tid, *thread).second) break;
       thread = memory_.read<std::uint64_t>(*thread + layout_.thread_next);
@@ -126,10 +126,10 @@ std::optional<PythonStacks::ThreadState> PythonStacks::state_of(std::uint64_t th
     if (!tid || !frame) return std::nullopt;
     return ThreadState{*tid, *frame, thread + layout_.thread_frame};
   }
-  std::array<std::byte, kMostThreadBytes> bytes{};
+  std::array<std::byte, kMaxThreadBytes> bytes{};
   const std::uint32_t begin = std::min(layout_.thread_frame, layout_.thread_tid);
   const std::uint32_t end = std::max(layout_.thread_frame, layout_.thread_tid) + 8;
-  if (end - begin > kMostThreadBytes || !memory_.read(thread + begin, bytes.data(), end - begin))
+  if (end - begin > kMaxThreadBytes || !memory_.read(thread + begin, bytes.data(), end - begin))
     return std::nullopt;
   ThreadState state{static_cast<pid_t>(value_in<std::uint64_t>(bytes, layout_.thread_tid - begin)),
                     value_in<std::uint64_t>(bytes, layout_.thread_frame - begin),
@@ -174,10 +174,10 @@ StackOutcome PythonStacks::read(pid_t tid, std::vector<PythonFrame>& frames) {
 
 bool PythonStacks::walk(std::uint64_t frame, std::vector<PythonFrame>& frames) {
   // Frames that run no Python code lie between the others.
-  for (std::size_t i = 0; i < 2 * kMostFrames && frame != 0; ++i) {
+  for (std::size_t i = 0; i < 2 * kMaxFrames && frame != 0; ++i) {
     std::uint64_t previous = 0;
     if (!add_frame(frame, frames, previous) || previous == frame) return false;
-    if (frames.size() >= kMostFrames) return true;
+    if (frames.size() >= kMaxFrames) return true;
     frame = previous;
   }
   return true;
@@ -185,8 +185,8 @@ bool PythonStacks::walk(std::uint64_t frame, std::vector<PythonFrame>& frames) {
 
 bool PythonStacks::add_frame(std::uint64_t frame, std::vector<PythonFrame>& frames,
                              std::uint64_t& previous) {
-  std::array<std::byte, kMostFrameBytes> bytes{};
-  const std::size_t size = std::min<std::size_t>(layout_.frame_bytes, kMostFrameBytes);
+  std::array<std::byte, kMaxFrameBytes> bytes{};
+  const std::size_t size = std::min<std::size_t>(layout_.frame_bytes, kMaxFrameBytes);
   if (!window_.read(frame, bytes.data(), size)) return false;
   previous = value_in<std::uint64_t>(bytes, layout_.frame_previous);
   if (layout_.frame_owner != PythonLayout::kNone &&
@@ -215,10 +215,10 @@ const PythonStacks::Code* PythonStacks::code_at(std::uint64_t address) {
   const auto known = codes_.find(address);
   if (known != codes_.end() && now_ - known->second.checked_at < kCheckPeriod)
     return &known->second;
-  std::array<std::byte, kMostFrameBytes> bytes{};
+  std::array<std::byte, kMaxFrameBytes> bytes{};
   const std::uint32_t end = 8 + std::max({layout_.code_filename, layout_.code_name,
                                           layout_.code_line_table, layout_.code_first_line});
-  if (end > kMostFrameBytes || !memory_.read(address, bytes.data(), end)) return nullptr;
+  if (end > kMaxFrameBytes || !memory_.read(address, bytes.data(), end)) return nullptr;
   Code found;
   found.file = value_in<std::uint64_t>(bytes, layout_.code_filename);
   found.name = value_in<std::uint64_t>(bytes, layout_.code_name);
@@ -238,13 +238,13 @@ const PythonStacks::Code* PythonStacks::code_at(std::uint64_t address) {
   const auto file = text_at(found.file);
   const auto name = text_at(found.name);
   const auto size = memory_.read<std::uint64_t>(found.line_table + layout_.bytes_size);
-  if (!file || !name || !size || *size > kMostLineTableBytes) return nullptr;
+  if (!file || !name || !size || *size > kMaxLineTableBytes) return nullptr;
   found.lines.resize(*size);
   if (!memory_.read(found.line_table + layout_.bytes_text, found.lines.data(), *size) && *size > 0)
     return nullptr;
   found.checked_at = now_;
   found.function = function_of({*file, *name, found.first_line});
-  if (codes_.size() >= kMostCodes) codes_.clear();
+  if (codes_.size() >= kMaxCodes) codes_.clear();
   return &codes_.emplace(address, std::move(found)).first->second;
 }
 
@@ -254,7 +254,7 @@ std::optional<std::string> PythonStacks::text_at(std::uint64_t address) const {
   if (!state || !length) return std::nullopt;
   const auto form = text_form(*state);
   if (!form) return std::nullopt;
-  const std::size_t characters = std::min<std::uint64_t>(*length, kMostNameBytes / form->width);
+  const std::size_t characters = std::min<std::uint64_t>(*length, kMaxNameBytes / form->width);
   std::string stored(characters * form->width, '\0');
   const std::uint64_t begin = address + (form->ascii ? layout_.ascii_bytes : layout_.text_bytes);
   if (characters > 0 && !memory_.read(begin, stored.data(), stored.size())) return std::nullopt;
@@ -272,7 +272,7 @@ std::uint32_t PythonStacks::function_of(PythonFunction function) {
       function.file + '\0' + function.name + '\0' + std::to_string(function.first_line);
   const auto known = function_ids_.find(key);
   if (known != function_ids_.end()) return known->second;
-  if (functions_.size() >= kMostFunctions) return 0;
+  if (functions_.size() >= kMaxFunctions) return 0;
   functions_.push_back(std::move(function));
   const auto id = static_cast<std::uint32_t>(functions_.size() - 1);
   function_ids_.emplace(key, id);

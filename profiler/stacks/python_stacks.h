@@ -45,11 +45,11 @@ enum class StackOutcome : std::uint8_t {
 class PythonStacks {
  public:
   // Limits. Frames that call those within the limit are left out.
-  static constexpr std::size_t kMostFrames = 200;
-  static constexpr std::size_t kMostFunctions = 100'000;
-  static constexpr std::size_t kMostNameBytes = 1024;
-  static constexpr std::size_t kMostLineTableBytes = std::size_t{1} << 18;
-  static constexpr std::size_t kMostThreads = 1024;
+  static constexpr std::size_t kMaxFrames = 200;
+  static constexpr std::size_t kMaxFunctions = 100'000;
+  static constexpr std::size_t kMaxNameBytes = 1024;
+  static constexpr std::size_t kMaxLineTableBytes = std::size_t{1} << 18;
+  static constexpr std::size_t kMaxThreads = 1024;
 
   // `memory` outlives it.
   PythonStacks(const ProcessMemory& memory, const PythonRuntime& runtime);

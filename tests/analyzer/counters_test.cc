@@ -27,8 +27,8 @@ TEST(CounterSeries, MemoryIsBoundedAndNothingIsLostButResolution) {
   for (std::int64_t i = 0; i <= kReadings; ++i) series.add(session_time(10 * i), 3 * i);
   const TimeRange all{session_time(0), session_time(10 * kReadings)};
   const auto kept = series.within(all);
-  EXPECT_LE(kept.size(), CounterSeries::kMostReadings);
-  EXPECT_GE(kept.size(), CounterSeries::kMostReadings / 4);
+  EXPECT_LE(kept.size(), CounterSeries::kMaxReadings);
+  EXPECT_GE(kept.size(), CounterSeries::kMaxReadings / 4);
   EXPECT_EQ(series.last(), 3 * kReadings);
   EXPECT_EQ(series.change(all), 3.0 * kReadings);
   EXPECT_NEAR(series.value_at(session_time(123'455)), 0.3 * 123'455, 1e-6);

@@ -118,7 +118,7 @@ TEST(Estimate, ManyStepsAreAddedUpAndTheFigureStaysTheSame) {
   for (const double value : values) sum += value;
   EXPECT_NEAR(estimate.value, sum / 50'001, 1e-12);
   EXPECT_NEAR(estimate.error, 0.05 / std::sqrt(50'001), 0.05 / std::sqrt(50'001) * 0.25);
-  EXPECT_LE(estimate.pieces, static_cast<double>(kMostPieces));
+  EXPECT_LE(estimate.pieces, static_cast<double>(kMaxPieces));
 }
 
 // How often two series of the same kind are told apart.
@@ -135,8 +135,8 @@ double false_alarms(Estimator estimate, double phi, std::size_t count_a, std::si
 }
 
 // 5 % is nominal. 600 pairs of a true 7 % give more than 9.5 % once in a hundred times.
-constexpr double kMostAlarms = 0.095;
-constexpr double kLeastAlarms = 0.005;  // below it, the intervals are useless
+constexpr double kMaxAlarms = 0.095;
+constexpr double kMinAlarms = 0.005;  // below it, the intervals are useless
 
 TEST(Comparison, LikeWithLikeIsNoiseWhateverTheCorrelation) {
   if (kSanitized) GTEST_SKIP() << "a rate over thousands of cases";
@@ -147,16 +147,16 @@ TEST(Comparison, LikeWithLikeIsNoiseWhateverTheCorrelation) {
       const double median =
           false_alarms([](const auto& v) { return estimate_median(v); }, phi, a, b);
       std::printf("%.1f  %3zu, %3zu  %.1f %%  %.1f %%\n", phi, a, b, 100 * mean, 100 * median);
-      EXPECT_LE(mean, kMostAlarms) << "mean, phi " << phi << ", " << a << " and " << b << " steps";
-      EXPECT_GE(mean, kLeastAlarms) << "mean, phi " << phi << ", " << a << " and " << b << " steps";
-      EXPECT_LE(median, kMostAlarms) << "p50, phi " << phi << ", " << a << " and " << b << " steps";
+      EXPECT_LE(mean, kMaxAlarms) << "mean, phi " << phi << ", " << a << " and " << b << " steps";
+      EXPECT_GE(mean, kMinAlarms) << "mean, phi " << phi << ", " << a << " and " << b << " steps";
+      EXPECT_LE(median, kMaxAlarms) << "p50, phi " << phi << ", " << a << " and " << b << " steps";
     }
   }
 }
 
 TEST(Comparison, FewStepsRaiseNoMoreAlarmsWhenTheyAreIndependent) {
   for (const auto& [a, b] : {Pair{2, 2}, Pair{3, 5}, Pair{5, 5}, Pair{4, 200}, Pair{10, 30}}) {
-    EXPECT_LE(false_alarms([](const auto& v) { return estimate_mean(v); }, 0, a, b), kMostAlarms)
+    EXPECT_LE(false_alarms([](const auto& v) { return estimate_mean(v); }, 0, a, b), kMaxAlarms)
         << a << " and " << b << " steps";
   }
 }
@@ -185,7 +185,7 @@ TEST(Comparison, RareStallsRaiseNoAlarms) {
     }
     alarms += difference_of(estimate_mean(a), estimate_mean(b)).changed ? 1 : 0;
   }
-  EXPECT_LE(alarms, kMostAlarms * kPairs);
+  EXPECT_LE(alarms, kMaxAlarms * kPairs);
 }
 
 // 2.4 standard errors, if A were as exact as its own steps say.

@@ -275,13 +275,13 @@ TEST(InferSteps, OfSeveralWindowsTheLongestIsTheLoop) {
 
 TEST(InferSteps, FewRoundsAreNotALoop) {
   LoopShape shape;
-  for (shape.rounds = 0; shape.rounds < static_cast<std::int64_t>(kLeastRounds); ++shape.rounds) {
+  for (shape.rounds = 0; shape.rounds < static_cast<std::int64_t>(kMinRounds); ++shape.rounds) {
     shape.has_ends = shape.rounds % 2 == 0;
     shape.layers = 1;
     GeneratedLoop loop(7, shape);
     EXPECT_TRUE(report_of(loop.builder()).loops.empty()) << shape.rounds;
   }
-  shape.rounds = kLeastRounds;
+  shape.rounds = kMinRounds;
   GeneratedLoop loop(7, shape);
   EXPECT_EQ(report_of(loop.builder()).loops.size(), 1u);
 }

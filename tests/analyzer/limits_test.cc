@@ -40,13 +40,13 @@ struct Walk {
         },
         [&](std::size_t item, const OpenItems&) { innermost.add(item); },
         [&](TimeRange stretch, const OpenItems& open) {
-          for (std::int64_t t = to_ns(stretch.start); t < to_ns(stretch.end) && t < kMostSeen; ++t)
+          for (std::int64_t t = to_ns(stretch.start); t < to_ns(stretch.end) && t < kMaxSeen; ++t)
             at[t] = innermost.of(open);
           ++stretches;
         });
   }
 
-  static constexpr std::int64_t kMostSeen = 1000;
+  static constexpr std::int64_t kMaxSeen = 1000;
   std::map<std::int64_t, std::size_t> at;  // by ns
   std::size_t looks = 0, stretches = 0;
 };
@@ -137,8 +137,8 @@ TEST(TableNames, BeyondTheLimitNamesShareARow) {
     for (const std::uint32_t name : {i, i % 100 + 1, i})
       ++rows.at(names.row_name(StringId{name}), PhaseKind::kForward).calls;
   }
-  ASSERT_EQ(rows.rows().size(), kMostNames + 1);
-  EXPECT_EQ(names.merged(), static_cast<std::int64_t>(kNames - kMostNames));
+  ASSERT_EQ(rows.rows().size(), kMaxNames + 1);
+  EXPECT_EQ(names.merged(), static_cast<std::int64_t>(kNames - kMaxNames));
   std::int64_t calls = 0;
   for (const OpCost& row : rows.rows()) calls += row.calls;
   EXPECT_EQ(calls, std::int64_t{3} * kNames) << "nothing is lost";
@@ -162,8 +162,8 @@ TEST(Limits, OpsOfEndlessNamesHaveABoundedTableThatAddsUp) {
   const auto report = analyze(builder.recording(), options);
   ASSERT_TRUE(report.ok());
   const LoopReport& loop = report->loops.at(0);
-  EXPECT_EQ(loop.merged_ops, kSteps * kOps - static_cast<std::int64_t>(kMostNames));
-  EXPECT_LE(loop.ops.size(), kMostNames + 1);
+  EXPECT_EQ(loop.merged_ops, kSteps * kOps - static_cast<std::int64_t>(kMaxNames));
+  EXPECT_LE(loop.ops.size(), kMaxNames + 1);
   const std::string merged = "(" + std::to_string(loop.merged_ops) + " further names)";
   std::int64_t calls = 0, sampled = 0, of_merged = 0;
   for (const OpRow& row : loop.ops) {
@@ -178,7 +178,7 @@ TEST(Limits, OpsOfEndlessNamesHaveABoundedTableThatAddsUp) {
 
 TEST(Limits, TheLongestLoopsAreAnalysed) {
   RecordingBuilder builder;
-  constexpr std::int64_t kLoops = kMostLoops + 5;
+  constexpr std::int64_t kLoops = kMaxLoops + 5;
   for (std::int64_t i = 0; i < kLoops; ++i) {
     const ThreadId thread = builder.thread("t" + std::to_string(i), i + 1);
     const std::int64_t step = i == 7 ? 10 : 100;  // the eighth is the shortest
@@ -189,14 +189,14 @@ TEST(Limits, TheLongestLoopsAreAnalysed) {
   }
   const auto report = analyze(builder.recording());
   ASSERT_TRUE(report.ok());
-  EXPECT_EQ(report->loops.size(), kMostLoops);
+  EXPECT_EQ(report->loops.size(), kMaxLoops);
   EXPECT_EQ(report->loops_left_out, 5);
   for (const LoopReport& loop : report->loops) EXPECT_NE(loop.thread_name, "t7");
 }
 
 TEST(Limits, OfTooManyProcessesThoseThatEndedAreTold) {
   RecordingBuilder builder;
-  constexpr auto kCount = static_cast<std::int64_t>(kMostProcesses) + 10;
+  constexpr auto kCount = static_cast<std::int64_t>(kMaxProcesses) + 10;
   for (std::int64_t i = 1; i <= kCount; ++i) builder.process(i);
   ProcessEnd end;
   end.process = ProcessId{static_cast<std::uint32_t>(kCount)};
@@ -205,7 +205,7 @@ TEST(Limits, OfTooManyProcessesThoseThatEndedAreTold) {
   builder.ends.push_back(end);
   const auto report = analyze(builder.recording());
   ASSERT_TRUE(report.ok());
-  EXPECT_EQ(report->processes.size(), kMostProcesses);
+  EXPECT_EQ(report->processes.size(), kMaxProcesses);
   EXPECT_EQ(report->processes_left_out, 10);
   EXPECT_EQ(report->processes.back().id, end.process);
   EXPECT_EQ(report->deaths.size(), 1u);

@@ -57,8 +57,7 @@ TEST(OpSeries, AStepThatDoesNotCountLeavesNoTrace) {
 }
 
 TEST(OpSeries, BlocksStayBoundedAndHoldEveryStepOnce) {
-  for (const std::size_t steps :
-       {2 * kMostOpBlocks, 2 * kMostOpBlocks + 1, 9 * kMostOpBlocks + 5}) {
+  for (const std::size_t steps : {2 * kMaxOpBlocks, 2 * kMaxOpBlocks + 1, 9 * kMaxOpBlocks + 5}) {
     OpSeries series;
     std::mt19937 random(7);
     std::map<StringId, Duration> truth;
@@ -72,8 +71,8 @@ TEST(OpSeries, BlocksStayBoundedAndHoldEveryStepOnce) {
       series.end_step(i, true);
     }
     const auto blocks = series.take_blocks();
-    EXPECT_LE(blocks.size(), 2 * kMostOpBlocks);
-    EXPECT_GT(blocks.size(), kMostOpBlocks);
+    EXPECT_LE(blocks.size(), 2 * kMaxOpBlocks);
+    EXPECT_GT(blocks.size(), kMaxOpBlocks);
     std::size_t next = 0;
     std::map<StringId, Duration> sums;
     for (const OpBlock& block : blocks) {

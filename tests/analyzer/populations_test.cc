@@ -171,7 +171,7 @@ TEST(Populations, ALevelThatChangesOnceIsNone) {
 }
 
 TEST(Populations, TooFewStepsAreNotTakenApart) {
-  Mixture run(kLeastSteps - 1);
+  Mixture run(kMinSteps - 1);
   run.add(kInput, [](auto number) { return number % 2 == 0; }, [] { return 20e6; });
   EXPECT_EQ(run.kinds().size(), 1u);
 }

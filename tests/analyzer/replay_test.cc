@@ -142,7 +142,7 @@ TEST(Replay, OfMoreTimeThanCanBeCountedEndsAtTheLastThatCan) {
 }
 
 TEST(ScaleOps, ToMoreThanAnyTimeIsTheLongestThereIs) {
-  EXPECT_EQ(scaled(1'000'000'000, 1e30), kMostInAll);
+  EXPECT_EQ(scaled(1'000'000'000, 1e30), kMaxInAll);
   EXPECT_EQ(scaled(1'000, 0.25), 250);
 }
 

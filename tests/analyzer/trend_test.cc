@@ -71,7 +71,7 @@ TEST(Trend, AChangeOfLessThanKLeastDriftIsNone) {
 TEST(Trend, EqualStepsHaveNone) {
   EXPECT_FALSE(trend_of(std::vector<double>(100, 5e6), numbered(100)).has_value());
   EXPECT_FALSE(trend_of({}, {}).has_value());
-  std::vector<double> growing(kLeastOfTrend - 1);
+  std::vector<double> growing(kMinOfTrend - 1);
   std::iota(growing.begin(), growing.end(), 1.0);
   EXPECT_FALSE(trend_of(growing, numbered(growing.size())).has_value()) << "too few";
 }

@@ -9,7 +9,7 @@
 namespace stepscope::testing {
 namespace {
 
-constexpr int kMostMutations = 12;
+constexpr int kMaxMutations = 12;
 
 class Bytes {
  public:
@@ -137,7 +137,7 @@ void mutate_by_sql(Bytes bytes, const std::filesystem::path& path) {
   std::vector<Table>& tables = known[path.string()];
   if (tables.empty()) tables = tables_of(*database);
   static_cast<void>(database->exec("PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF"));
-  for (int i = 0; i < kMostMutations && !bytes.empty(); ++i) {
+  for (int i = 0; i < kMaxMutations && !bytes.empty(); ++i) {
     static_cast<void>(database->exec(mutation(bytes, tables).c_str()));
   }
 }

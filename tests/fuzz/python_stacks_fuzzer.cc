@@ -33,10 +33,10 @@ void read_stacks(const ProcessMemory& memory, PythonVersion version, const Pytho
   PythonStacks stacks(memory, {kRuntime, version, layout});
   std::vector<PythonFrame> frames;
   const std::vector<pid_t> threads = stacks.threads();
-  require(threads.size() <= PythonStacks::kMostThreads, "threads have an end");
+  require(threads.size() <= PythonStacks::kMaxThreads, "threads have an end");
   for (std::size_t i = 0; i < threads.size() && i < 4; ++i) {
     if (stacks.read(threads[i], frames) != StackOutcome::kRead) continue;
-    require(!frames.empty() && frames.size() <= PythonStacks::kMostFrames, "a stack has an end");
+    require(!frames.empty() && frames.size() <= PythonStacks::kMaxFrames, "a stack has an end");
     for (const PythonFrame& frame : frames) {
       const PythonFunction& function = stacks.function(frame.function);
       require(frame.line >= 0, "a line is not negative");

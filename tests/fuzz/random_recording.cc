@@ -12,7 +12,7 @@
 namespace stepscope::fuzz {
 namespace {
 
-constexpr int kMostEvents = 600;
+constexpr int kMaxEvents = 600;
 constexpr std::int64_t kYear = std::int64_t{365} * 24 * 3600 * 1'000'000'000;
 
 // What the analyzer and the exporter know by name, and what they must carry whatever it is.
@@ -60,7 +60,7 @@ class Generator {
 
   void write() {
     add_places();
-    for (int i = 0; i < kMostEvents && !from_.empty(); ++i) add_event();
+    for (int i = 0; i < kMaxEvents && !from_.empty(); ++i) add_event();
     end_threads();
     store();
   }

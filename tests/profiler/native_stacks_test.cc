@@ -16,7 +16,7 @@ namespace stepscope {
 namespace {
 
 NativeStack stack_of(std::int64_t ms, Duration period) {
-  std::array<std::uint64_t, kMostStackFrames> addresses{};
+  std::array<std::uint64_t, kMaxStackFrames> addresses{};
   const std::uint32_t count = walk_stack(addresses);
   NativeStack stack;
   stack.start = SessionTime{Duration{1'000'000}};
@@ -60,10 +60,10 @@ TEST_F(NativeStacksTest, FirstStacksWaitForTheEndOfTheirProcess) {
 }
 
 TEST_F(NativeStacksTest, ManyStacksDoNotWait) {
-  const std::vector<NativeStack> stacks(NativeStacks::kMostHeld,
+  const std::vector<NativeStack> stacks(NativeStacks::kMaxHeld,
                                         stack_of(3, Duration{kStackPeriodNs}));
   stacks_.take(getpid(), 7, stacks);
-  EXPECT_EQ(stacks_.found().samples.size(), NativeStacks::kMostHeld);
+  EXPECT_EQ(stacks_.found().samples.size(), NativeStacks::kMaxHeld);
 }
 
 TEST_F(NativeStacksTest, AnotherProcessIsIgnored) {

@@ -70,7 +70,7 @@ TEST(OpBudget, CountsWhatEveryStepCosts) {
 TEST(OpBudget, OpsGetAPartOfTheBudgetWhateverElseCosts) {
   OpBudget budget(0.02, 1);
   const Done done = run(budget, {.always = {20, 2000}}, 20'000);
-  EXPECT_NEAR(done.overhead(), 0.02 * OpBudget::kLeastForOps, 0.003);
+  EXPECT_NEAR(done.overhead(), 0.02 * OpBudget::kMinForOps, 0.003);
 }
 
 TEST(OpBudget, SaysWhatOpsCost) {

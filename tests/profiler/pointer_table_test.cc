@@ -48,12 +48,12 @@ TEST_F(PointerTableTest, AnUnseenFreeIsMadeUpForByTheNextOwner) {
 }
 
 TEST_F(PointerTableTest, WhatMadeABlockIsKeptWithIt) {
-  constexpr std::uint64_t kMost = (std::uint64_t{1} << 56) - 1;
+  constexpr std::uint64_t kMax = (std::uint64_t{1} << 56) - 1;
   HeldBlock before{7, MemoryOwner::kInput};
-  ASSERT_TRUE(table().insert(address(0x1000), {kMost, MemoryOwner::kOptimizer}, before));
+  ASSERT_TRUE(table().insert(address(0x1000), {kMax, MemoryOwner::kOptimizer}, before));
   EXPECT_EQ(before.bytes, 0U);
   ASSERT_TRUE(table().insert(address(0x1000), {64, MemoryOwner::kBackward}, before));
-  EXPECT_EQ(before.bytes, kMost);
+  EXPECT_EQ(before.bytes, kMax);
   EXPECT_EQ(before.owner, MemoryOwner::kOptimizer);
   EXPECT_EQ(table().erase(address(0x1000)).owner, MemoryOwner::kBackward);
 }

@@ -162,7 +162,7 @@ TEST_P(PythonVersions, ANameOfAnyLengthIsCutOff) {
   std::vector<PythonFrame> frames;
   ASSERT_EQ(stacks.read(child.pid(), frames), StackOutcome::kRead);
   ASSERT_EQ(frames.size(), 2U);
-  EXPECT_EQ(stacks.function(frames[0].function).name, name.substr(0, PythonStacks::kMostNameBytes));
+  EXPECT_EQ(stacks.function(frames[0].function).name, name.substr(0, PythonStacks::kMaxNameBytes));
 }
 
 INSTANTIATE_TEST_SUITE_P(Installed, PythonVersions, ::testing::ValuesIn(testing::pythons()),

@@ -232,11 +232,11 @@ TEST_F(StackSamplerTest, AtARateOf0NothingIsSampled) {
 }
 
 TEST_F(StackSamplerTest, NotMoreProcessesAreSampledThanItCanLookAt) {
-  for (int i = 0; i < 3 * static_cast<int>(StackSampler::kMostProcesses); ++i)
+  for (int i = 0; i < 3 * static_cast<int>(StackSampler::kMaxProcesses); ++i)
     sampler_->add(1'000'000 + i, PythonChild::open_of(getpid(), "status"),
                   PythonChild::open_of(getpid(), "maps"), nullptr);
   EXPECT_TRUE(sampler_->knows(1'000'000));
-  EXPECT_FALSE(sampler_->knows(1'000'000 + 2 * static_cast<int>(StackSampler::kMostProcesses)));
+  EXPECT_FALSE(sampler_->knows(1'000'000 + 2 * static_cast<int>(StackSampler::kMaxProcesses)));
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ TEST_F(ThreadWatchTest, NoProcessTakesMoreThanItsShare) {
     ASSERT_TRUE(watch.store(**writer, roots, session_time(100)).ok());
     ASSERT_TRUE((*writer)->finish().ok());
   }
-  EXPECT_EQ(told(root_ / "run.db").size(), ThreadWatch::kMostOfProcess);
+  EXPECT_EQ(told(root_ / "run.db").size(), ThreadWatch::kMaxOfProcess);
 }
 
 TEST_F(ThreadWatchTest, AQuotaOfVersionTwoMayBeAnAncestors) {

@@ -457,7 +457,7 @@ TEST(RoundTrip, LossesBeyondCountingAreKept) {
   }
   const auto losses = testing::open_store(dir / "run.db")->losses();
   ASSERT_OK(losses.status());
-  EXPECT_EQ(losses->at(0).count, kMostLost);
+  EXPECT_EQ(losses->at(0).count, kMaxLost);
   EXPECT_EQ(losses->at(1).count, 0);
 }
 

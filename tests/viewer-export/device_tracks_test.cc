@@ -221,17 +221,17 @@ TEST_F(DeviceTrace, AnArrowBeginsAtTheFirstCallOfItsNumber) {
 }
 
 TEST_F(DeviceTrace, AThreadHasSoManyTracksAndNoMore) {
-  const int calls = static_cast<int>(kMostLanes) + 3;
+  const int calls = static_cast<int>(kMaxLanes) + 3;
   for (int i = 0; i < calls; ++i) {
     call("cudaLaunchKernel", i, 1000, static_cast<std::uint32_t>(i + 1));  // each overlaps all
     kernel("k", 2000 + i, 1000, static_cast<std::uint32_t>(i + 1));
   }
   export_run();
-  EXPECT_EQ(summary_.lanes, static_cast<std::int64_t>(2 * kMostLanes));
+  EXPECT_EQ(summary_.lanes, static_cast<std::int64_t>(2 * kMaxLanes));
   EXPECT_EQ(summary_.skipped, 6);
-  EXPECT_THAT(slices("cuda_runtime"), SizeIs(kMostLanes));
-  EXPECT_THAT(slices("kernel"), SizeIs(kMostLanes));
-  EXPECT_THAT(arrows(), SizeIs(kMostLanes));  // none from or to what is not drawn
+  EXPECT_THAT(slices("cuda_runtime"), SizeIs(kMaxLanes));
+  EXPECT_THAT(slices("kernel"), SizeIs(kMaxLanes));
+  EXPECT_THAT(arrows(), SizeIs(kMaxLanes));  // none from or to what is not drawn
 }
 
 TEST_F(DeviceTrace, IdsOfAnySizeNeverReachTheTracks) {

@@ -103,22 +103,22 @@ TEST(SliceOrder, ManyOpsWithoutALengthDoNotWaitWithoutABound) {
   Ordered ordered;
   for (std::uint32_t i = 0; i < 100'000; ++i) {
     ASSERT_TRUE(ordered.add(slice(i, 10, 10, static_cast<std::uint8_t>(1 + i % 2))));
-    ASSERT_LE(ordered.order().held(), SliceOrder::kMostHeld);
+    ASSERT_LE(ordered.order().held(), SliceOrder::kMaxHeld);
   }
 }
 
 TEST(SliceOrder, EverDeeperOpsOfOneStartDoNotWaitWithoutABound) {
   Ordered ordered;
-  constexpr std::uint32_t kDepth = 3 * SliceOrder::kMostTied;
+  constexpr std::uint32_t kDepth = 3 * SliceOrder::kMaxTied;
   std::uint32_t taken = 0;
   for (std::uint32_t i = kDepth; i-- > 0;) {
     const auto depth = static_cast<std::uint8_t>(std::min(i, 255u));
     if (ordered.add(slice(i, 10, 1'000'000 - i, depth))) ++taken;
-    ASSERT_LE(ordered.order().held(), SliceOrder::kMostTied);
+    ASSERT_LE(ordered.order().held(), SliceOrder::kMaxTied);
   }
-  EXPECT_EQ(taken, SliceOrder::kMostTied);
+  EXPECT_EQ(taken, SliceOrder::kMaxTied);
   const auto ids = ordered.finish();
-  EXPECT_EQ(ids.size(), SliceOrder::kMostTied);
+  EXPECT_EQ(ids.size(), SliceOrder::kMaxTied);
   EXPECT_TRUE(std::is_sorted(ids.begin(), ids.end()));  // parents first
 }
 

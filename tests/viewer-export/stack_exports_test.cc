@@ -302,10 +302,10 @@ TEST_F(StackExports, DeepStacksAndManyThreadsAreBounded) {
   }
   finished();
   const Exported trace = export_store(path_);
-  EXPECT_THAT(trace.slices("line"), SizeIs(StackTracks::kMostTracks * StackFrames::kMostDepth));
-  EXPECT_EQ(trace.summary.skipped, 200 - static_cast<std::int64_t>(StackTracks::kMostTracks));
+  EXPECT_THAT(trace.slices("line"), SizeIs(StackTracks::kMaxTracks * StackFrames::kMaxDepth));
+  EXPECT_EQ(trace.summary.skipped, 200 - static_cast<std::int64_t>(StackTracks::kMaxTracks));
   expect_strict_nesting(trace);
-  EXPECT_THAT(speedscope()["profiles"][0]["samples"][0], SizeIs(StackFrames::kMostDepth));
+  EXPECT_THAT(speedscope()["profiles"][0]["samples"][0], SizeIs(StackFrames::kMaxDepth));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostExcerpts = 50;  // of the lines with most samples
+constexpr std::size_t kMaxExcerpts = 50;  // of the lines with most samples
 
 // The loops by the watched threads that they run on.
 std::map<WatchedThreadId, LoopMoments> moments_of_loops(
@@ -110,7 +110,7 @@ std::vector<SourceLine> lines_to_show(const TraceReader& reader, const Analysis&
     std::vector<std::pair<std::int64_t, Line>> order;
     for (const auto& [line, count] : *counts) order.emplace_back(-count, line);
     std::ranges::sort(order);
-    if (order.size() > kMostExcerpts) order.resize(kMostExcerpts);
+    if (order.size() > kMaxExcerpts) order.resize(kMaxExcerpts);
     for (const auto& [count, line] : order) {
       wanted.push_back({std::string(reader.text(line.first)), line.second});
     }

@@ -18,13 +18,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostSegments = 1000;  // a graph has some 320 bars
+constexpr std::size_t kMaxSegments = 1000;  // a graph has some 320 bars
 
 Json loop_json(const TraceReader& reader, const ReportLoop& loop, const std::vector<Phase>& phases,
                std::size_t most_steps) {
   return {{"process", static_cast<std::int64_t>(loop.process)},
           {"steps", steps_json(loop, most_steps)},
-          {"segments", segments_json(loop, kMostSegments)},
+          {"segments", segments_json(loop, kMaxSegments)},
           {"waits", input_waits_json(reader, loop, phases)}};
 }
 

@@ -11,9 +11,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostLoops = 8;
-constexpr std::size_t kMostSlices = 2'500;  // of one picture
-constexpr std::size_t kHeld = 40'000;       // of one picture, before its short ones are joined
+constexpr std::size_t kMaxLoops = 8;
+constexpr std::size_t kMaxSlices = 2'500;  // of one picture
+constexpr std::size_t kHeld = 40'000;      // of one picture, before its short ones are joined
 constexpr std::int64_t kFinestResolution = 4'000;  // of a step: finer than a screen's
 
 TimeRange range_of(const Step& step) { return {step.start, step.end()}; }
@@ -44,11 +44,11 @@ Json times_json(const Step& step, DeviceId device) {
 StepPictures::StepPictures(const TraceReader& reader, const std::vector<ReportLoop>& loops,
                            ReportNames& names)
     : reader_(reader), loops_(loops), names_(names) {
-  for (std::size_t i = 0; i < std::min(loops.size(), kMostLoops); ++i) {
+  for (std::size_t i = 0; i < std::min(loops.size(), kMaxLoops); ++i) {
     choose_steps(i);
     choose_kinds(i);
   }
-  slices_each_ = std::min(kMostSlices, kReportSlices / std::max<std::size_t>(pictures_.size(), 1));
+  slices_each_ = std::min(kMaxSlices, kReportSlices / std::max<std::size_t>(pictures_.size(), 1));
   std::map<DeviceId, ProcessId> process_of_device;
   for (const StoredDevice& device : reader.devices()) process_of_device[device.id] = device.process;
   for (const StoredStream& stream : reader.streams()) {

@@ -58,9 +58,9 @@ int Reception::ms_to_next() const {
 }
 
 void Reception::accept_all() {
-  constexpr int kMost = 64;  // then the waiting connections are read again
+  constexpr int kMax = 64;  // then the waiting connections are read again
   starved_ = false;
-  for (int i = 0; i < kMost; ++i) {
+  for (int i = 0; i < kMax; ++i) {
     Socket socket(::accept4(listener_.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (socket.fd() < 0) {
       if (!is_starvation(errno)) return;  // there are no more, or the next one has gone again

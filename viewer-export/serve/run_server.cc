@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kThreads = 16;
 // Requests that wait for a thread; a browser sends six at a time.
-constexpr std::size_t kMostRequests = 256;
+constexpr std::size_t kMaxRequests = 256;
 // A browser that reads nothing for this long is gone.
 constexpr std::chrono::minutes kPatience{5};
 
@@ -66,7 +66,7 @@ class RequestQueue {
   // Returns false if the queue is full; `entry` then stays as it is.
   bool push(Entry& entry) {
     const MutexLock lock(mutex_);
-    if (entries_.size() >= kMostRequests) return false;
+    if (entries_.size() >= kMaxRequests) return false;
     entries_.push_back(std::move(entry));
     changed_.notify_one();
     return true;

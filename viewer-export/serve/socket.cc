@@ -91,10 +91,10 @@ void send_and_close(Socket socket, std::string_view bytes) {
 }
 
 void close_politely(Socket socket) {
-  constexpr int kMostReads = 16;
+  constexpr int kMaxReads = 16;
   ::shutdown(socket.fd(), SHUT_WR);
   std::array<char, 4096> ignored;
-  for (int i = 0; i < kMostReads; ++i) {
+  for (int i = 0; i < kMaxReads; ++i) {
     if (::recv(socket.fd(), ignored.data(), ignored.size(), MSG_DONTWAIT) <= 0) return;
   }
 }

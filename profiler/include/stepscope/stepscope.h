@@ -103,13 +103,13 @@ class Scope {
 // them.
 template <typename Lengths>
 void lengths(const Lengths& values, std::int64_t padded_to = 0) {
-  constexpr std::size_t kMostText = 1900;  // per mark: a name may have 2,000 bytes
+  constexpr std::size_t kMaxText = 1900;  // per mark: a name may have 2,000 bytes
   if (stepscope_is_recording() == 0) return;
   const std::string begin = padded_to > 0 ? "lengths/" + std::to_string(padded_to) : "lengths";
   std::string text = begin;
   for (const auto value : values) {
     const std::string word = " " + std::to_string(value);
-    if (text.size() + word.size() > kMostText) {
+    if (text.size() + word.size() > kMaxText) {
       const Scope mark(text);
       text = begin;
     }

@@ -12,7 +12,7 @@ namespace {
 constexpr double kMedianWords = 18;
 constexpr double kLogDeviation = 0.65;
 constexpr double kFewestWords = 3;
-constexpr double kMostWords = 120;
+constexpr double kMaxWords = 120;
 
 // Uniform between 0 and 1, both excluded. Not a standard distribution, because those differ between
 // libraries.
@@ -28,7 +28,7 @@ double normal(std::mt19937_64& random) {
 
 std::size_t draw_length(std::mt19937_64& random) {
   const double words = kMedianWords * std::exp(kLogDeviation * normal(random));
-  return static_cast<std::size_t>(std::clamp(std::round(words), kFewestWords, kMostWords));
+  return static_cast<std::size_t>(std::clamp(std::round(words), kFewestWords, kMaxWords));
 }
 
 // For each word, the sum of 1 / (rank + 1) up to it.
