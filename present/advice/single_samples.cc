@@ -12,7 +12,7 @@ AdviceWords words_of(const SingleSamples& facts, const AdviceFacts& /*advice*/,
   const PaddingUse& padding = loop.padding;
   const std::string batch = "batch " + std::to_string(kAdvisedBatch);
   std::string why =
-      "each call has one; in a batch, a sample takes at most this long, because the launch "
+      "each call has one; in a batch, a sample would take about this long, because the launch "
       "overhead and the code between the ops are paid once per batch";
   if (facts.unequal) {
     why += "; unsorted, " + percent_text(padding.padding_share(padding.batched)) +
