@@ -22,6 +22,7 @@ second run without a profiler: smaller differences than its own are noise.
 """
 
 import argparse
+import contextlib
 import dataclasses
 import importlib.util
 import json
@@ -34,7 +35,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
@@ -42,6 +45,8 @@ sys.path.append(str(ROOT / "bench"))
 from steady_malloc import STEADY_MALLOC  # noqa: E402
 
 STEPS = {"mlp": 1000, "cnn": 100}
+SCRAPED_PORT = 29478
+SCRAPE_PERIOD = 5  # seconds; metrics are updated as often
 
 
 @dataclasses.dataclass
@@ -54,6 +59,7 @@ class Profiler:
     options: list = dataclasses.field(default_factory=list)  # … and after it
     instead_of_python: bool = False  # `before` runs the script itself
     options_after: str = ""  # words that its launcher needs before the script's options
+    scraped: bool = False  # its metrics are read every SCRAPE_PERIOD seconds
 
 
 def profilers(build):
@@ -65,8 +71,12 @@ def profilers(build):
 
     yield Profiler("none", both)
     yield Profiler("none, again", both)  # differences here are noise; smaller ones mean nothing
+    # Started by it, but not recorded: what the preloaded library and its environment cost.
+    yield Profiler("stepscope, unrecorded", both, [*wrapped(), "env", "STEPSCOPE_SOCKET="])
     yield Profiler("stepscope phases", both, wrapped("--tier", "phases"))
     yield Profiler("stepscope", both, wrapped())
+    metrics = f"127.0.0.1:{SCRAPED_PORT}"
+    yield Profiler("stepscope, metrics", both, wrapped("--metrics", metrics), scraped=True)
     yield Profiler("stepscope, all ops", both, wrapped("--ops", "all"))
     yield Profiler("torch.profiler", both, options=["--profiler", "torch", "--output", "{output}"])
     yield Profiler(
@@ -112,6 +122,25 @@ def command(profiler, language, build, model, steps, report, output):
     ]
 
 
+@contextlib.contextmanager
+def scraping():
+    """Reads the metrics as Prometheus does. They are there once the program runs."""
+    done = threading.Event()
+
+    def scrape():
+        while not done.wait(SCRAPE_PERIOD):
+            with contextlib.suppress(OSError):
+                urllib.request.urlopen(f"http://127.0.0.1:{SCRAPED_PORT}/metrics").read()
+
+    thread = threading.Thread(target=scrape)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
 def measure(profiler, language, build, model, steps):
     """One run of one profiler. Raises RuntimeError with the end of its output if it fails."""
     with tempfile.TemporaryDirectory(prefix="stepscope-overhead-") as folder:
@@ -120,15 +149,16 @@ def measure(profiler, language, build, model, steps):
         (folder / "out").mkdir()
         words = command(profiler, language, build, model, steps, report, folder / "out/result")
         # A new folder, because some profilers write their results to the current one.
-        done = subprocess.run(
-            words,
-            cwd=folder / "out",
-            env=os.environ | STEADY_MALLOC,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-        )
-        ended = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        with scraping() if profiler.scraped else contextlib.nullcontext():
+            done = subprocess.run(
+                words,
+                cwd=folder / "out",
+                env=os.environ | STEADY_MALLOC,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+            )
+            ended = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         if done.returncode != 0 or not report.exists():
             raise RuntimeError(
                 f"{' '.join(words)} exited with {done.returncode}:\n{(done.stdout + done.stderr)[-2000:]}"
@@ -146,10 +176,14 @@ def measure(profiler, language, build, model, steps):
         }
 
 
-def run_rounds(language, model, build, rounds, steps):
+def run_rounds(language, model, build, rounds, steps, only):
     """Returns the measurements of each profiler, one per round. Leaves out profilers that fail, and
-    says why."""
-    running = [profiler for profiler in profilers(build) if language in profiler.languages]
+    says why. `only`: names of profilers; None: all."""
+    running = [
+        profiler
+        for profiler in profilers(build)
+        if language in profiler.languages and (only is None or profiler.name in {"none", *only})
+    ]
     taken = {profiler.name: [] for profiler in running}
     shuffle = random.Random(1).sample
     for _ in range(rounds):
@@ -240,6 +274,7 @@ def main():
     parser.add_argument(
         "--languages", nargs="+", choices=["cpp", "python"], default=["cpp", "python"]
     )
+    parser.add_argument("--profilers", nargs="+", metavar="NAME", help="only these, and none")
     parser.add_argument("--models", nargs="+", choices=["mlp", "cnn"], default=["mlp", "cnn"])
     parser.add_argument(
         "-o", "--output", type=pathlib.Path, help="also write the results to this file"
@@ -253,7 +288,7 @@ def main():
             sys.exit(f"{sys.executable} has no torch: run this with a Python that has")
         for model in given.models:
             steps = given.steps or STEPS[model]
-            taken = run_rounds(language, model, build, given.rounds, steps)
+            taken = run_rounds(language, model, build, given.rounds, steps, given.profilers)
             loop = {
                 "language": language,
                 "model": model,

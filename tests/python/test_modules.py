@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import sqlite3
 import subprocess
 import sys
@@ -112,3 +113,35 @@ def test_forward_shares_are_those_of_the_program(stepscope, tmp_path):
     for name, seconds in own.items():
         told = net[name]["forward_ns"] / net[""]["forward_ns"]
         assert told == pytest.approx(seconds / own[""], abs=POINTS), name
+
+
+def calls_of_torch_profiler(trace):
+    """{class: [(number of calls, their time) of each of its modules, in the order of the first calls]}"""
+    calls = {}
+    for event in sorted(
+        json.loads(trace.read_text())["traceEvents"], key=lambda e: e["ts"] if "ts" in e else 0
+    ):
+        found = re.fullmatch(r"nn\.Module: (\w+)_\d+", event.get("name", ""))
+        if event.get("cat") == "python_function" and found:
+            of_class = calls.setdefault(found[1], {})
+            number, time = of_class.get(event["name"], (0, 0))
+            of_class[event["name"]] = (number + 1, time + event["dur"])
+    return {name: list(modules.values()) for name, modules in calls.items()}
+
+
+@pytest.mark.shares
+def test_forward_shares_are_those_of_torch_profiler(stepscope, tmp_path):
+    """It records the calls of modules too, with_modules; in a run of its own."""
+    net = list(of_model(record(stepscope, tmp_path, "200")).values())
+    trace = tmp_path / "trace.json"
+    program = [sys.executable, PROGRAM, tmp_path / "own.json", "60", "profile", trace]
+    subprocess.run(program, check=True, capture_output=True, timeout=300)
+    theirs = calls_of_torch_profiler(trace)
+    ((steps, whole),) = theirs["Net"]
+    for name in ("Block", "Attention", "Linear", "LayerNorm"):
+        ours = [module for module in net if module["class"] == name]
+        assert [calls for calls, _ in theirs[name]] == [steps] * len(ours), name
+        for module, (_, time) in zip(ours, theirs[name]):
+            assert module["calls"] == pytest.approx(1, abs=0.1)
+            share = module["forward_ns"] / net[0]["forward_ns"]
+            assert share == pytest.approx(time / whole, abs=POINTS), module["name"]

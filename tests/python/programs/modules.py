@@ -1,8 +1,11 @@
-"""A training that times the forward pass of its own modules: python modules.py OWN.json STEPS [compile]
+"""A training that times the forward pass of its own modules.
 
-In its last step it also asks torch.profiler which ops ran in which module's backward pass.
+python modules.py OWN.json STEPS [compile | profile TRACE.json]
+
+`profile`: torch.profiler records it, with the calls of modules, and writes TRACE.json.
 """
 
+import contextlib
 import json
 import sys
 import threading
@@ -76,6 +79,18 @@ def main():
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
     loss = nn.MSELoss()
     batches = torch.utils.data.DataLoader(torch.randn(128 * int(sys.argv[2]), 256), batch_size=128)
+    profiler = contextlib.nullcontext()
+    if "profile" in sys.argv:
+        profiler = torch.profiler.profile(with_stack=True, with_modules=True)
+    with profiler:
+        train(model, stepped, optimizer, loss, batches)
+    if "profile" in sys.argv:
+        profiler.export_chrome_trace(sys.argv[4])
+    with open(sys.argv[1], "w") as file:
+        json.dump(own, file)
+
+
+def train(model, stepped, optimizer, loss, batches):
     for batch in batches:
         optimizer.zero_grad()
         loss(stepped(batch), torch.zeros(128, 8)).backward()
@@ -87,8 +102,6 @@ def main():
     beside = threading.Thread(target=lambda: model(torch.randn(2, 256)))
     beside.start()
     beside.join()
-    with open(sys.argv[1], "w") as file:
-        json.dump(own, file)
 
 
 main()
