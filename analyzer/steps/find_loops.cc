@@ -48,13 +48,13 @@ bool trained_after(const std::vector<Phase>& phases, const std::vector<Phase>& w
 // Whether each batch is trained on after the next one was fetched, as in trainers that must know
 // which batch is the last. Then the first wait of an epoch is followed by another, not by training.
 bool fetches_ahead(const std::vector<Phase>& phases, const std::vector<Phase>& waits) {
-  for (std::size_t i = 0; i + 1 < waits.size(); ++i) {
+  bool untrained = false;  // so far, each wait of this epoch was followed by another
+  for (std::size_t i = 0; i < waits.size(); ++i) {
     const bool begins_epoch = i == 0 || waits[i - 1].kind == PhaseKind::kInputEnd;
-    if (begins_epoch && waits[i].kind == PhaseKind::kInput &&
-        waits[i + 1].kind == PhaseKind::kInput && !trained_after(phases, waits, i) &&
-        trained_after(phases, waits, i + 1)) {
-      return true;
-    }
+    if (waits[i].kind != PhaseKind::kInput) continue;
+    const bool trained = trained_after(phases, waits, i);
+    if (trained && untrained && !begins_epoch) return true;
+    untrained = !trained && (begins_epoch || untrained);
   }
   return false;
 }
