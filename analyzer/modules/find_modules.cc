@@ -2,20 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <iterator>
-#include <limits>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "analyzer/modules/backward_modules.h"
 #include "analyzer/modules/module_tree.h"
 
 namespace stepscope {
 namespace {
 
-constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t kNone = BackwardModules::kNone;
 // A model has a few hundred modules; a program that keeps making new names gets no more than this.
 constexpr std::size_t kMaxModules = 8192;
 
@@ -45,46 +44,23 @@ struct Call {
   bool counts = false;  // it began in one of the analysed steps
 };
 
-// The autograd sequence numbers of a thread's latest ops, each with the module it was in. An op
-// that makes a node has the node's number, and so may earlier ops: the last one to begin made it.
-class Sequences {
- public:
-  void note(std::int64_t sequence, SessionTime start, std::size_t module) {
-    const auto at = static_cast<std::size_t>(sequence) % kKept;
-    if (at >= entries_.size())
-      entries_.resize(std::min(std::max(2 * at, std::size_t{1024}), kKept));
-    Entry& entry = entries_[at];
-    if (entry.sequence == sequence && entry.start > start) return;
-    entry = {sequence, start, module};
-  }
-  [[nodiscard]] std::size_t module_of(std::int64_t sequence) const {
-    const auto at = static_cast<std::size_t>(sequence) % kKept;
-    return at < entries_.size() && entries_[at].sequence == sequence ? entries_[at].module : kNone;
-  }
-
- private:
-  static constexpr std::size_t kKept = std::size_t{1} << 20;
-  struct Entry {
-    std::int64_t sequence = -1;
-    SessionTime start;
-    std::size_t module = kNone;
-  };
-  std::vector<Entry> entries_;
-};
-
 class Finder {
  public:
-  explicit Finder(const LoopReport& report) {
+  explicit Finder(const LoopReport& report)
+      : backward_([this](std::size_t module, Duration own, std::int64_t ops) {
+          sums_[module].backward_self += own;
+          sums_[module].backward_ops += ops;
+        }) {
     for (const std::size_t i : report.op_steps)
       steps_.push_back({report.steps[i].start, report.steps[i].end()});
   }
 
   void add_thread(ThreadId thread, std::uint32_t torch_id, const std::vector<ModuleCall>& calls) {
-    Thread& own = threads_[thread];
-    if (torch_id != 0) by_torch_id_[torch_id] = thread;
+    Calls& own = threads_[thread];
+    backward_.add_thread(thread, torch_id);
     std::vector<std::size_t> open;
     for (const ModuleCall& call : calls) {
-      while (!open.empty() && own.calls[open.back()].range.end <= call.start) open.pop_back();
+      while (!open.empty() && own[open.back()].range.end <= call.start) open.pop_back();
       Call made;
       made.range = {call.start, call.start + call.dur};
       made.module = module_of({{call.root, call.name}, call.class_name});
@@ -92,8 +68,8 @@ class Finder {
       made.recomputed = call.phase == PhaseKind::kBackward;
       made.counts = made.module != kNone && in_steps(call.start);
       if (made.counts) count(call, made, own);
-      open.push_back(own.calls.size());
-      own.calls.push_back(made);
+      open.push_back(own.size());
+      own.push_back(made);
     }
   }
 
@@ -101,23 +77,17 @@ class Finder {
   void add(const Op& op) {
     const auto known = threads_.find(op.thread);
     if (known == threads_.end() || !in_steps(op.start)) return;
-    Thread& thread = known->second;
-    const bool is_node = op.scope == OpScope::kBackwardFunction;
-    const std::size_t call = call_at(thread, op.start);
-    const std::size_t module = call == kNone ? kNone : thread.calls[call].module;
-    if (!is_node && op.sequence >= 0) thread.sequences.note(op.sequence, op.start, module);
-    if (call != kNone && !thread.calls[call].recomputed) count_op(thread, call);
+    const Calls& calls = known->second;
+    const std::size_t call = call_at(calls, op.start);
+    if (call != kNone && !calls[call].recomputed) count_op(calls, call);
     ++ops_;
-    const std::int64_t inside = take_ops_inside(thread, op);
-    if (!is_node) return;
-    nodes_.push_back({op.thread, op.start, op.dur, op.sequence, op.forward_thread, inside + 1});
-    if (nodes_.size() > kMaxPending) resolve(nodes_.size() / 2);
+    backward_.add(op, call == kNone ? kNone : calls[call].module);
   }
 
   // Call it after all ops. Returns what each module took in a mean step, in the order of their
   // first calls. `cost`: the cost of recording, in ns per step, which is subtracted.
   std::vector<ModuleTime> finish(double cost, const RecordedRun& recording) {
-    resolve(nodes_.size());
+    backward_.finish();
     std::int64_t calls = 0;
     for (const Sums& sums : sums_) calls += sums.calls;
     const auto steps = static_cast<double>(std::max<std::size_t>(steps_.size(), 1));
@@ -154,25 +124,7 @@ class Finder {
   }
 
  private:
-  static constexpr std::size_t kMaxPending = std::size_t{1} << 17;
-  static constexpr std::size_t kMaxResolved = 1024;
-  static constexpr std::ptrdiff_t kMaxOpStarts = 1 << 16;
-
-  struct Node {
-    ThreadId thread;
-    SessionTime start;
-    Duration dur;
-    std::int64_t sequence;
-    std::uint32_t forward_thread;
-    std::int64_t ops;
-  };
-  struct Thread {
-    std::vector<Call> calls;
-    Sequences sequences;
-    std::vector<SessionTime> op_starts;  // of the latest ops that lie in no node so far
-    std::vector<Node> resolved;          // the latest; some may lie in a node that has not come yet
-    std::size_t last_node_module = kNone;
-  };
+  using Calls = std::vector<Call>;  // of a thread
 
   [[nodiscard]] bool in_steps(SessionTime at) const {
     const auto after =
@@ -190,7 +142,7 @@ class Finder {
     return modules_[module.key] = sums_.size() - 1;
   }
 
-  void count(const ModuleCall& call, const Call& made, const Thread& thread) {
+  void count(const ModuleCall& call, const Call& made, const Calls& calls) {
     Sums& sums = sums_[made.module];
     ++sums.calls;
     if (made.recomputed) {
@@ -199,16 +151,16 @@ class Finder {
     }
     bool within_itself = false;
     ++counted_;
-    for (std::size_t at = made.caller; at != kNone; at = thread.calls[at].caller) {
-      const std::size_t around = thread.calls[at].module;
-      if (around == kNone || thread.calls[at].recomputed) continue;
+    for (std::size_t at = made.caller; at != kNone; at = calls[at].caller) {
+      const std::size_t around = calls[at].module;
+      if (around == kNone || calls[at].recomputed) continue;
       within_itself = within_itself || around == made.module;
       if (is_new(around)) ++sums_[around].inner_calls;
     }
     sums.forward_self += call.dur;
     if (!within_itself) sums.forward += call.dur;
-    if (made.caller != kNone && thread.calls[made.caller].counts) {
-      Sums& caller = sums_[thread.calls[made.caller].module];
+    if (made.caller != kNone && calls[made.caller].counts) {
+      Sums& caller = sums_[calls[made.caller].module];
       caller.forward_self -= call.dur;
       ++caller.self_calls;
     }
@@ -218,11 +170,11 @@ class Finder {
     }
   }
 
-  void count_op(const Thread& thread, std::size_t call) {
-    if (thread.calls[call].module != kNone) ++sums_[thread.calls[call].module].self_ops;
+  void count_op(const Calls& calls, std::size_t call) {
+    if (calls[call].module != kNone) ++sums_[calls[call].module].self_ops;
     ++counted_;
-    for (std::size_t at = call; at != kNone; at = thread.calls[at].caller) {
-      if (is_new(thread.calls[at].module)) ++sums_[thread.calls[at].module].forward_ops;
+    for (std::size_t at = call; at != kNone; at = calls[at].caller) {
+      if (is_new(calls[at].module)) ++sums_[calls[at].module].forward_ops;
     }
   }
 
@@ -232,63 +184,15 @@ class Finder {
     return module != kNone && std::exchange(sums_[module].counted, counted_) != counted_;
   }
 
-  // Returns how many ops lie in `op` if it is a node, and in no node inside it. Ops inside end
-  // before it, so they are the latest.
-  static std::int64_t take_ops_inside(Thread& thread, const Op& op) {
-    std::vector<SessionTime>& starts = thread.op_starts;
-    if (op.scope != OpScope::kBackwardFunction) {
-      if (std::ssize(starts) >= kMaxOpStarts)
-        starts.erase(starts.begin(), starts.begin() + kMaxOpStarts / 2);
-      starts.push_back(op.start);
-      return 0;
-    }
-    std::int64_t inside = 0;
-    for (; !starts.empty() && starts.back() >= op.start; ++inside) starts.pop_back();
-    return inside;
-  }
-
   // The innermost call that is open at `time`.
-  static std::size_t call_at(const Thread& thread, SessionTime time) {
+  static std::size_t call_at(const Calls& calls, SessionTime time) {
     const auto after =
-        std::upper_bound(thread.calls.begin(), thread.calls.end(), time,
+        std::upper_bound(calls.begin(), calls.end(), time,
                          [](SessionTime t, const Call& call) { return t < call.range.start; });
-    std::size_t at = after == thread.calls.begin()
-                         ? kNone
-                         : static_cast<std::size_t>(after - thread.calls.begin()) - 1;
-    while (at != kNone && thread.calls[at].range.end <= time) at = thread.calls[at].caller;
+    std::size_t at =
+        after == calls.begin() ? kNone : static_cast<std::size_t>(after - calls.begin()) - 1;
+    while (at != kNone && calls[at].range.end <= time) at = calls[at].caller;
     return at;
-  }
-
-  // Resolves the first `count` nodes, whose forward ops have come by now.
-  void resolve(std::size_t count) {
-    for (; count > 0; --count) {
-      const Node node = nodes_.front();
-      nodes_.pop_front();
-      resolve(threads_[node.thread], node);
-    }
-  }
-
-  // Children come first. Nodes within a node, such as those of a recomputation, have their own
-  // modules: their time does not count for the outer one.
-  void resolve(Thread& thread, const Node& node) {
-    Duration inside{0};
-    while (!thread.resolved.empty() && thread.resolved.back().start >= node.start) {
-      inside += thread.resolved.back().dur;
-      thread.resolved.pop_back();
-    }
-    if (thread.resolved.size() >= kMaxResolved) thread.resolved.clear();
-    thread.resolved.push_back(node);
-    if (node.sequence >= 0) {
-      const auto forward = by_torch_id_.find(node.forward_thread);
-      thread.last_node_module = forward == by_torch_id_.end()
-                                    ? kNone
-                                    : threads_[forward->second].sequences.module_of(node.sequence);
-    }
-    // A node without a number handles the gradient of the node that ran before it.
-    if (thread.last_node_module == kNone) return;
-    Sums& sums = sums_[thread.last_node_module];
-    sums.backward_self += std::max(node.dur - inside, Duration{0});
-    sums.backward_ops += node.ops;
   }
 
   std::vector<TimeRange> steps_;
@@ -296,9 +200,8 @@ class Finder {
   std::vector<NamedModule> named_;  // as sums_
   std::vector<Sums> sums_;
   std::int64_t ops_ = 0, counted_ = 0;
-  std::map<ThreadId, Thread> threads_;
-  std::map<std::uint32_t, ThreadId> by_torch_id_;
-  std::deque<Node> nodes_;
+  std::map<ThreadId, Calls> threads_;
+  BackwardModules backward_;
 };
 
 }  // namespace

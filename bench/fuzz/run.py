@@ -4,6 +4,8 @@
     cmake --preset fuzz && cmake --build --preset fuzz --target stepscope_fuzzers
     bench/fuzz/run.py --seconds 7200 [--target store export …] [--json figures.json]
 
+--json adds to the figures that the file holds, so that campaigns add up.
+
 Prints a line for each target: runs, runs per second, edges covered, and the number of failing
 inputs, which stay in BUILD/tests/fuzz/broken-TARGET. New inputs go to
 BUILD/tests/fuzz/found-TARGET, from which the next campaign continues. --minimise then replaces the
@@ -94,6 +96,19 @@ def is_hash(name):
     return re.fullmatch(r"[0-9a-f]{40}", name) is not None
 
 
+def added_up(before, figures):
+    """The figures of all campaigns, the targets in the order of TARGETS."""
+    sums = {row["target"]: row for row in before}
+    for row in figures:
+        known = sums.setdefault(row["target"], dict.fromkeys(row, 0) | {"target": row["target"]})
+        for key, value in row.items():
+            if key == "edges":
+                known[key] = max(known[key], value)
+            elif key != "target":
+                known[key] += value
+    return sorted(sums.values(), key=lambda row: row["target"])
+
+
 def line(row):
     return (
         f"{row['target']:17} {row['seconds']:6} s {row['runs']:10,} runs {row['runs'] / row['seconds']:8.1f} /s "
@@ -118,7 +133,8 @@ def main():
         if arguments.minimise:
             minimise(folder, target)
     if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=1) + "\n")
+        before = json.loads(arguments.json.read_text()) if arguments.json.exists() else []
+        arguments.json.write_text(json.dumps(added_up(before, figures), indent=1) + "\n")
     return 1 if any(row["crashes"] + row["slow"] + row["memory"] for row in figures) else 0
 
 

@@ -11,7 +11,7 @@
 
 #include "analyzer/analyze.h"
 #include "present/advice/advice_words.h"
-#include "tests/analyzer/case_file.h"
+#include "tests/analyzer/recording_builder.h"
 
 namespace stepscope::testing {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analyzer/attribute/priority_breakdown.h"
-#include "tests/analyzer/case_file.h"
+#include "tests/analyzer/recording_builder.h"
 
 namespace stepscope::testing {
 namespace {

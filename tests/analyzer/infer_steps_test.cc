@@ -11,7 +11,7 @@
 #include "analyzer/analyze.h"
 #include "analyzer/steps/cycle.h"
 #include "present/verdict_words.h"
-#include "tests/analyzer/case_file.h"
+#include "tests/analyzer/recording_builder.h"
 #include "tests/random_runs.h"
 
 namespace stepscope::testing {

@@ -17,7 +17,7 @@
 #include "analyzer/attribute/step_account.h"
 #include "analyzer/verdict/deaths.h"
 #include "store/table_names.h"
-#include "tests/analyzer/case_file.h"
+#include "tests/analyzer/recording_builder.h"
 
 namespace stepscope::testing {
 namespace {

@@ -11,7 +11,7 @@
 #include "analyzer/lines/own_code.h"
 #include "analyzer/what_if.h"
 #include "present/what_if_answer.h"
-#include "tests/analyzer/case_file.h"
+#include "tests/analyzer/recording_builder.h"
 
 namespace stepscope::testing {
 namespace {

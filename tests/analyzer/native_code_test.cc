@@ -10,7 +10,7 @@
 #include "analyzer/analyze.h"
 #include "analyzer/lines/own_code.h"
 #include "analyzer/verdict/summary.h"
-#include "tests/analyzer/case_file.h"
+#include "tests/analyzer/recording_builder.h"
 
 namespace stepscope::testing {
 namespace {

@@ -10,7 +10,7 @@
 #include "analyzer/steps/infer_input.h"
 #include "analyzer/verdict/summary.h"
 #include "present/verdict_words.h"
-#include "tests/analyzer/case_file.h"
+#include "tests/analyzer/recording_builder.h"
 #include "tests/random_runs.h"
 
 namespace stepscope::testing {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/analyzer/case_file.h"
+#include "tests/analyzer/recording_builder.h"
 
 namespace stepscope::testing {
 

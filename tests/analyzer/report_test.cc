@@ -9,7 +9,7 @@
 #include "present/population_words.h"
 #include "present/stored_analysis.h"
 #include "present/verdict_words.h"
-#include "tests/analyzer/case_file.h"
+#include "tests/analyzer/recording_builder.h"
 
 namespace stepscope::testing {
 namespace {

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "tests/analyzer/case_file.h"
+#include "tests/analyzer/recording_builder.h"
 #include "tests/random_runs.h"
 
 namespace stepscope::testing {

@@ -12,7 +12,7 @@
 #include "analyzer/steps/segment_ranges.h"
 #include "analyzer/verdict/run_use.h"
 #include "present/verdict_words.h"
-#include "tests/analyzer/case_file.h"
+#include "tests/analyzer/recording_builder.h"
 
 namespace stepscope::testing {
 namespace {

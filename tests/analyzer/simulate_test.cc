@@ -15,7 +15,7 @@
 #include "analyzer/simulate/what_if.h"
 #include "present/replay_words.h"
 #include "store/limits.h"
-#include "tests/analyzer/case_file.h"
+#include "tests/analyzer/recording_builder.h"
 
 namespace stepscope::testing {
 namespace {

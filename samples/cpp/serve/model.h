@@ -15,7 +15,7 @@ namespace serve {
 inline constexpr std::int64_t kVocabulary = 8'000;
 
 struct Linear {
-  torch::Tensor weight;  // [out, in]
+  torch::Tensor weight;  // [out, in]; of a layer norm [width]
   torch::Tensor bias;    // [out]
 };
 

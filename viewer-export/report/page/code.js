@@ -23,7 +23,8 @@ function topicOf(line) {
   return MOMENTS[line.category] ?? line.category;
 }
 
-// Those that the verdict rests on come first: if a loop waits for input, the lines that make the batches.
+// Those that the verdict rests on come first: if a loop waits for input, the lines that make the
+// batches.
 function linesByWeight() {
   const lines = (loop().lines ?? []).map((line, index) => ({...line, index}));
   const rank = (line) =>
@@ -145,9 +146,14 @@ const STATES = {
   blocked: {text: "blocked", takes: (group) => group.blocked},
 };
 
+// The threads that may make the batches.
+function makersIn(choices) {
+  return choices.find((one) => one.id === "others") ?? choices.find((one) => !one.loop);
+}
+
 // Where the verdict's first line was seen.
 function firstChoice(choices) {
-  const makers = choices.find((one) => one.id === "others") ?? choices.find((one) => !one.loop);
+  const makers = makersIn(choices);
   if (linesByWeight()[0]?.where === "worker" && makers) return makers;
   return choices.find((one) => one.loop) ??
       choices.reduce(
@@ -271,9 +277,8 @@ class CodeView {
 
   // Goes to a line of the table.
   showLine(line) {
-    const makers =
-        this.choices.find((one) => one.id === "others") ?? this.choices.find((one) => !one.loop);
-    const choice = line.where === "worker" ? makers : this.choices.find((one) => one.loop);
+    const choice =
+        line.where === "worker" ? makersIn(this.choices) : this.choices.find((one) => one.loop);
     if (choice) this.selectThread(choice.id, momentOf(line));
     this.state = "any";
     if (isLibrary(line.file)) this.folded = false;

@@ -1,0 +1,24 @@
+// Takes arbitrary bytes for an executable or library. Promise: its functions and lines are looked
+// up without a crash or an endless search, whatever its symbols and debug information say.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+
+#include "profiler/channel/owned_fd.h"
+#include "profiler/stacks/module_symbols.h"
+#include "tests/fuzz/require.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace stepscope;
+  const OwnedFd file(memfd_create("library", MFD_CLOEXEC));
+  if (write(file.get(), data, size) != static_cast<ssize_t>(size)) return 0;
+  const std::string path = "/proc/self/fd/" + std::to_string(file.get());
+  for (const bool with_lines : {false, true}) {
+    const ModuleSymbols symbols(path, with_lines);
+    for (std::uint64_t offset = 0; offset < size + 64; offset += size / 16 + 1)
+      fuzz::require(!symbols.at(offset).empty(), "there is always a frame");
+  }
+  return 0;
+}
