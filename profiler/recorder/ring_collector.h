@@ -27,6 +27,8 @@ class RingCollector {
   // Collects the rings of `backlog` until that is closed. The first call starts the thread. If no
   // thread can be started, the recorder empties the rings itself.
   void add(std::shared_ptr<RingBacklog> backlog);
+  // Whether its thread runs.
+  [[nodiscard]] bool is_running() const { return thread_.joinable(); }
 
  private:
   void run() noexcept;

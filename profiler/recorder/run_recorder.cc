@@ -59,9 +59,10 @@ void RunRecorder::wait(int also) const noexcept try {
   for (const WatchedProcess& process : processes_) {
     if (!process.ended && process.pidfd) fds.push_back({process.pidfd.get(), POLLIN, 0});
   }
-  const auto period = behind_ ? std::chrono::milliseconds(0)
-                      : busy_ ? kBusyDrainPeriod
-                              : kDrainPeriod;
+  const auto period = behind_                   ? std::chrono::milliseconds(0)
+                      : busy_                   ? kBusyDrainPeriod
+                      : collector_.is_running() ? kLookPeriod
+                                                : kDrainPeriod;
   poll(fds.data(), fds.size(), static_cast<int>(period.count()));
 } catch (const std::bad_alloc&) {
   poll(nullptr, 0, static_cast<int>(kBusyDrainPeriod.count()));

@@ -8,8 +8,9 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(CollectPeriod, IsLongWhereNothingHappens) {
-  EXPECT_EQ(collect_period(0, 10ms, 10ms), kDrainPeriod);
-  EXPECT_EQ(collect_period(0.001, 10ms, 10ms), kDrainPeriod);
+  EXPECT_EQ(collect_period(0, 10ms, 10ms), kIdleDrainPeriod);
+  EXPECT_EQ(collect_period(0.001, 10ms, 10ms), kIdleDrainPeriod);
+  EXPECT_EQ(collect_period(0.02, 10ms, 10ms), kDrainPeriod) << "ops are being recorded";
 }
 
 TEST(CollectPeriod, LetsAQuarterOfARingFill) {
@@ -26,7 +27,7 @@ TEST(CollectPeriod, AllowsForALateWakeUp) {
 TEST(CollectPeriod, StaysWithinItsBounds) {
   EXPECT_EQ(collect_period(1, 1ms, 1ms), kBusyDrainPeriod);
   EXPECT_EQ(collect_period(1, 60ms, 1ms), kBusyDrainPeriod) << "later than a quarter lasts";
-  EXPECT_EQ(collect_period(1e-9, 10s, 1ms), kDrainPeriod);
+  EXPECT_EQ(collect_period(1e-9, 10s, 1ms), kIdleDrainPeriod);
   EXPECT_EQ(collect_period(0.5, 0ms, 10ms), kBusyDrainPeriod) << "sooner than planned";
 }
 
