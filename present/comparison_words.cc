@@ -133,7 +133,7 @@ std::string appearance_reason(const LoopComparison& loop, bool gone) {
   if (found.empty()) return "";
   const CallDifference& most = *found.front();
   const std::string others =
-      found.size() > 1 ? " and " + count_text(static_cast<std::int64_t>(found.size() - 1)) +
+      found.size() > 1 ? ", and " + count_text(static_cast<std::int64_t>(found.size() - 1)) +
                              (found.size() == 2 ? " other op" : " other ops")
                        : "";
   return (gone ? "No longer called: " : "New in B: ") + named(most) + ", " +

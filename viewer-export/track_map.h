@@ -3,8 +3,8 @@
 // Viewers sort the tracks of a process by tid and put the one whose tid equals the pid first. To
 // place our own rows (verdict, steps, phases) above the program's threads, processes are numbered
 // from 1 and rows from the next number. Threads keep the system's tid, as in other tools, unless it
-// would collide, and the process name includes the system's pid. 0 is never used: viewers treat tid 0
-// as the process itself.
+// would collide, and the process name includes the system's pid. 0 is never used: viewers treat tid
+// 0 as the process itself.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ class TrackMap {
 
   // The group of the machine's counters. Call it before add_row().
   void add_machine();
-  // Adds a separate group, such as a device, below the processes and returns its pid. Call it before
-  // add_row().
+  // Adds a separate group, such as a device, below the processes and returns its pid. Call it
+  // before add_row().
   std::int64_t add_group(std::string title);
   // A row of our own in the process of `thread` (kNone: the first process), below the rows before
   // it and above the threads. Add all rows before you call number_threads().

@@ -71,8 +71,8 @@ class FrameObserver {
   virtual void on_frame(std::size_t step, const Frame& frame) = 0;
 };
 
-// Merges the runs of several threads, each in order. Where several threads are in an op, the one that
-// comes first in `threads` counts.
+// Merges the runs of several threads, each in order. Where several threads are in an op, the one
+// that comes first in `threads` counts.
 std::vector<OpRun> merge_runs(const std::vector<std::vector<OpRun>>& threads);
 
 }  // namespace stepscope

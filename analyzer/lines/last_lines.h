@@ -14,9 +14,9 @@ namespace stepscope {
 void add_last_lines(const RecordedRun& recording, const StackHistory& history,
                     std::vector<ProcessReport>& processes);
 
-// Where the loop's thread is, by its latest sample, then where the thread is that makes its batch, by
-// the latest sample that was taken while the loop waited for it. A sample from more than a second
-// before `now` is left out.
+// Where the loop's thread is, by its latest sample, then where the thread is that makes its batch,
+// by the latest sample that was taken while the loop waited for it. A sample from more than a
+// second before `now` is left out.
 std::vector<LastLine> lines_now(const RecordedRun& recording, const StackHistory& history,
                                 const LoopReport& loop, SessionTime now);
 

@@ -44,9 +44,10 @@ std::string from_counter_clause(const char* counter, ProcessId process, TimeRang
 void add_stall_evidence(const Readings& readings, TimeRange range, MemoryPressure& memory) {
   const double share = 1e3 * (readings.back().value - readings.front().value) /
                        static_cast<double>(to_ns(readings.back().at - readings.front().at));
-  memory.evidence.push_back({EvidenceKind::kMemoryWaits, share, "ratio",
-                             "SELECT 1e3 * (max(value) - min(value)) / (max(at_ns) - min(at_ns))" +
-                                 from_counter_clause(counter::kPsiMemorySome, ProcessId::kNone, range)});
+  memory.evidence.push_back(
+      {EvidenceKind::kMemoryWaits, share, "ratio",
+       "SELECT 1e3 * (max(value) - min(value)) / (max(at_ns) - min(at_ns))" +
+           from_counter_clause(counter::kPsiMemorySome, ProcessId::kNone, range)});
 }
 
 void add_fault_evidence(const LoopReport& report, const Counters& counters, TimeRange range,
@@ -56,9 +57,10 @@ void add_fault_evidence(const LoopReport& report, const Counters& counters, Time
   const Readings readings = faults->within(range);
   if (readings.size() < 2) return;
   const double count = readings.back().value - readings.front().value;
-  memory.evidence.push_back({EvidenceKind::kPagesRead, count, "count",
-                             "SELECT max(value) - min(value)" +
-                                 from_counter_clause(counter::kMajorFaults, report.process, range)});
+  memory.evidence.push_back(
+      {EvidenceKind::kPagesRead, count, "count",
+       "SELECT max(value) - min(value)" +
+           from_counter_clause(counter::kMajorFaults, report.process, range)});
 }
 
 void add_available_evidence(const Counters& counters, TimeRange range, MemoryPressure& memory) {
@@ -69,9 +71,9 @@ void add_available_evidence(const Counters& counters, TimeRange range, MemoryPre
   const auto least =
       std::min_element(readings.begin(), readings.end(),
                        [](const auto& a, const auto& b) { return a.value < b.value; });
-  memory.evidence.push_back(
-      {EvidenceKind::kMemoryAvailable, least->value, "bytes",
-       "SELECT min(value)" + from_counter_clause(counter::kMemoryAvailable, ProcessId::kNone, range)});
+  memory.evidence.push_back({EvidenceKind::kMemoryAvailable, least->value, "bytes",
+                             "SELECT min(value)" + from_counter_clause(counter::kMemoryAvailable,
+                                                                       ProcessId::kNone, range)});
 }
 
 }  // namespace

@@ -35,9 +35,8 @@ std::string why(const InputPrefetch& facts, const LoopReport& loop) {
     text += "; " + marginal_gains(facts.steps, std::min<std::size_t>(facts.wanted, 4));
   if (!facts.works) return text + ", unless something already prefetches";
   if (facts.fills_cores) {
-    return text + (facts.cores == 1
-                       ? "; the only core is then fully busy"
-                       : "; " + all_cores(facts.cores) + " are then fully busy");
+    return text + (facts.cores == 1 ? "; the only core is then fully busy"
+                                    : "; " + all_cores(facts.cores) + " are then fully busy");
   }
   if (facts.knows_free_cores) return text;
   return text +

@@ -33,8 +33,8 @@ bool is_ours(std::uint64_t address) {
          info.dli_fbase == own.dli_fbase;
 }
 
-// The program counter is noted every kPeriod of the thread's CPU time. If the reader falls behind and
-// the ring is overwritten, the latest notes remain.
+// The program counter is noted every kPeriod of the thread's CPU time. If the reader falls behind
+// and the ring is overwritten, the latest notes remain.
 TEST(ProgramCounter, IsNotedWhileTheThreadRuns) {
   std::atomic<bool> stop = false;
   std::atomic<pid_t> tid = 0;

@@ -326,7 +326,8 @@ TEST(Liveness, ANewRecordingWaitsForNoReaderOfAFinishedStore) {
   SyntheticRun next;
   next.steps = 3;
   testing::make_store(dir / "run.db", next);
-  EXPECT_EQ(*reader->op_count(), SyntheticRun{}.op_count());  // it keeps reading the file, which is now PATH.old
+  EXPECT_EQ(*reader->op_count(),
+            SyntheticRun{}.op_count());  // it keeps reading the file, which is now PATH.old
   EXPECT_EQ(ops_in(dir / "run.db"), next.op_count());
 }
 
