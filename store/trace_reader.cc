@@ -29,7 +29,8 @@ class TraceReader::Impl {
     return tables->load();
   }
   [[nodiscard]] Result<std::int64_t> rows_of(const char* table) const {
-    return tables->database.query_int(std::string("SELECT count(*) FROM ") + table);
+    return tables->database.query_int(std::string("SELECT count(*) FROM ") + table +
+                                      " WHERE id > 0");  // others are not read
   }
 
   std::unique_ptr<StoreTables> tables;

@@ -82,6 +82,11 @@ constexpr HostileStore kStores[] = {
      "DROP TABLE loss; CREATE TABLE loss (thread_id INTEGER, kind TEXT NOT NULL, count INTEGER"
      " NOT NULL GENERATED ALWAYS AS (length(zeroblob(100000000)))) STRICT",
      "loss has other columns"},
+    {"frame_id_negative",
+     "DELETE FROM stack_sample; DELETE FROM frame;"
+     "INSERT INTO frame VALUES (-1, NULL, 1, 1, 5);"
+     "INSERT INTO stack_sample VALUES (1, 1, 100, 1, 0, NULL)",
+     "stack_sample 1 has 1 as its frame_id"},
     {"table_missing", "DROP TABLE sync", "no table sync"},
     {"another_column", "ALTER TABLE memset ADD COLUMN more INTEGER", "memset has other columns"},
     {"trigger", "CREATE TRIGGER t AFTER INSERT ON verdict BEGIN DELETE FROM op; END",
