@@ -90,15 +90,14 @@ void add_gpu_use(LoopReport& report, const LoopCounters& counters) {
 }
 
 // The CPU time of the loop's process and those it started.
-double cpu_ns_per_step(const RecordedRun& recording, const LoopReport& report,
+double cpu_ns_per_step(const std::set<ProcessId>& started, const LoopReport& report,
                        const LoopCounters& counters) {
-  double total = 0;
-  std::set<ProcessId> processes = ProcessTree(recording.processes).started_by(report.pid);
-  processes.insert(report.process);
-  for (const ProcessId process : processes) {
-    total +=
-        counters.a_step(process, counter::kCpuUser) + counters.a_step(process, counter::kCpuSystem);
-  }
+  const auto of = [&](ProcessId process) {
+    return counters.a_step(process, counter::kCpuUser) +
+           counters.a_step(process, counter::kCpuSystem);
+  };
+  double total = of(report.process);
+  for (const ProcessId process : started) total += of(process);
   return total;
 }
 
@@ -109,10 +108,6 @@ bool backward_elsewhere(const RecordedRun& recording, const LoopReport& report,
         return thread.process == report.process && thread.id != report.verdict.thread &&
                marks.backward.contains(thread.id);
       });
-}
-
-int loader_processes(const RecordedRun& recording, const LoopReport& report) {
-  return static_cast<int>(ProcessTree(recording.processes).started_by(report.pid).size());
 }
 
 // Counts threads that have ops in most steps but no phases. A thread with phases has a loop of its
@@ -173,12 +168,13 @@ void add_advice(LoopReport& report, const RecordedRun& recording, const Counters
                 const ThreadMarks& marks, const std::shared_ptr<const Predictor>& predictor) {
   report.use.sees_data_again = sees_data_again(phases_of(recording, report.verdict.thread));
   const LoopCounters of_loop(report, counters);
-  report.use.cpu_ns = cpu_ns_per_step(recording, report, of_loop);
+  const std::set<ProcessId> started = ProcessTree(recording.processes).started_by(report.pid);
+  report.use.cpu_ns = cpu_ns_per_step(started, report, of_loop);
   report.use.backward_elsewhere = backward_elsewhere(recording, report, marks);
   add_memory_use(report, of_loop);
   add_gpu_use(report, of_loop);
   report.use.loader_threads = loader_threads(recording, report, marks);
-  report.use.loader_processes = loader_processes(recording, report);
+  report.use.loader_processes = static_cast<int>(started.size());
 
   report.replay = {static_cast<std::int64_t>(predictor->steps()), predictor->replayed_ns(),
                    predictor->replay_error(), predictor->measured_ns(), predictor->withheld()};

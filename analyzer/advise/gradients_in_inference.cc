@@ -17,14 +17,14 @@ constexpr double kNodeCost = 1.1;
 // is in no cache, at about this rate. Tensors beyond this size do not fit into the caches either
 // way.
 constexpr double kBytesPerNs = 10;
-constexpr double kMaxCachedValues = 1 << 20;  // bytes
+constexpr double kMaxCachedBytes = 1 << 20;
 
 // The part of a step that recording gradients takes, as far as the counters show.
 double recording_ns(const AdviceContext& context, double nodes) {
   const LoopUse& use = context.report.use;
   const double made =
       nodes * kNodeCost * static_cast<double>(to_ns(context.recording.facts.leaf_op_overhead));
-  const bool cached = use.tensor_size > 0 && use.tensor_size <= kMaxCachedValues;
+  const bool cached = use.tensor_size > 0 && use.tensor_size <= kMaxCachedBytes;
   return made + (cached ? use.tensor_bytes / kBytesPerNs : 0);
 }
 

@@ -1,7 +1,7 @@
 // The sweep over one frame (a step, or a part of a very long one) of a loop thread: overlays the
 // phases, the thread's own ops, those of its autograd threads and of the threads that run
-// collectives, and emits the segments. These
-// are the rules of attribution on a host; docs/attribution.md describes them in prose.
+// collectives, and emits the segments. These are the rules of attribution on a host;
+// docs/attribution.md describes them in prose.
 #pragma once
 
 #include <functional>

@@ -18,7 +18,7 @@ inline constexpr std::chrono::milliseconds kBusyDrainPeriod{1};
 // without ops, they are visited less often. A flood of ops that begins meanwhile fills a third of a
 // ring.
 inline constexpr std::chrono::milliseconds kIdleDrainPeriod{20};
-inline constexpr double kIdle = 0.01;
+inline constexpr double kIdleFullness = 0.01;
 // A recorder whose rings are emptied by a collector has only to keep its store up to date. What
 // happens to a process wakes it at once.
 inline constexpr std::chrono::milliseconds kLookPeriod{50};
@@ -29,7 +29,7 @@ inline constexpr std::chrono::milliseconds kLookPeriod{50};
 inline std::chrono::nanoseconds collect_period(double full, std::chrono::nanoseconds took,
                                                std::chrono::nanoseconds planned) {
   constexpr double kAimedAt = 0.25;
-  const std::chrono::nanoseconds longest = full < kIdle ? kIdleDrainPeriod : kDrainPeriod;
+  const std::chrono::nanoseconds longest = full < kIdleFullness ? kIdleDrainPeriod : kDrainPeriod;
   const std::chrono::nanoseconds shortest = kBusyDrainPeriod;
   if (full <= 0) return longest;
   const std::chrono::duration<double, std::nano> late = took - std::min(took, planned);

@@ -39,7 +39,7 @@ class RingCollector {
   std::condition_variable wake_;
   std::list<std::shared_ptr<RingBacklog>> backlogs_;  // guarded by mutex_
   bool stopping_ = false;                             // guarded by mutex_
-  std::thread thread_;                                // used by add() and the destructor
+  std::thread thread_;                                // not used by itself
 };
 
 }  // namespace stepscope

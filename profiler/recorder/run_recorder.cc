@@ -174,13 +174,9 @@ Status RunRecorder::add_process(Listener::Arrival& arrival) {
 // that it works for.
 std::int64_t RunRecorder::closest_recorded_above(const Listener::Arrival& arrival) const {
   constexpr int kMaxLevels = 16;
-  const auto is_recorded = [&](std::int64_t pid) {
-    return std::any_of(processes_.begin(), processes_.end(),
-                       [&](const WatchedProcess& process) { return process.pid == pid; });
-  };
   std::int64_t pid = parent_of(arrival.pid);
   for (int level = 0; level < kMaxLevels && pid > 1 && pid != getpid(); ++level) {
-    if (is_recorded(pid)) return pid;
+    if (has_recorded(pid)) return pid;
     pid = parent_of(pid);
   }
   return arrival.hello.parent_pid;
@@ -224,6 +220,11 @@ Status RunRecorder::sample() {
   }
   const Status status = store_gpu_samples(store(), gpus_->take(), session_->clock());
   return status.ok() ? store_machine_samples(store(), machine_, now) : status;
+}
+
+bool RunRecorder::has_recorded(std::int64_t pid) const {
+  return std::any_of(processes_.begin(), processes_.end(),
+                     [&](const WatchedProcess& process) { return process.pid == pid; });
 }
 
 WatchedProcess* RunRecorder::find_running(pid_t pid) {
@@ -283,8 +284,7 @@ Status RunRecorder::store_program_end(pid_t pid, int wait_status, const std::str
     if (Status status = drain(*process); !status.ok()) return status;
     return end(*process, how, code);
   }
-  const auto already = [&](const WatchedProcess& process) { return process.pid == pid; };
-  if (std::any_of(processes_.begin(), processes_.end(), already)) return {};
+  if (has_recorded(pid)) return {};
   if (!session_->begun()) return {};  // the earlier recording stays: nothing replaces it
   // The program never connected, because it has no libtorch itself. Its end is still recorded.
   const auto id =

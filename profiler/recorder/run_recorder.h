@@ -120,6 +120,8 @@ class RunRecorder {
   Status sample();
   Status end(WatchedProcess& process, EndKind how, std::int64_t code);
   std::int64_t closest_recorded_above(const Listener::Arrival& arrival) const;
+  // Whether a process with this pid is recorded, or was until it ended.
+  [[nodiscard]] bool has_recorded(std::int64_t pid) const;
   WatchedProcess* find_running(pid_t pid);
 
   // Constant.
