@@ -189,9 +189,9 @@ void ThreadRecorder::follow_schedule(Ticks now, std::int64_t wall_ns, std::int64
 
 // For marks that do not need the CPU clock otherwise: reads it only if a stretch is due.
 void ThreadRecorder::follow_schedule_if_due(Ticks now) {
+  if (!schedule_.is_due(now)) return;
   const std::int64_t wall_ns = read_clock_ns(CLOCK_MONOTONIC);
-  if (schedule_.is_due(wall_ns))
-    follow_schedule(now, wall_ns, read_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+  follow_schedule(now, wall_ns, read_clock_ns(CLOCK_THREAD_CPUTIME_ID));
 }
 
 void ThreadRecorder::end_phase(const OpenPhase& phase, PhaseKind kind) {

@@ -246,23 +246,25 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
     std::atomic_ref(frame.identity).store(identity, std::memory_order_relaxed);
   }
 
+  // First the fields that each mark needs. A loop touches more memory in a step than the caches
+  // hold, so each line of ours that a mark reads is a miss.
   RingProducer ring_;
-  // Held while open ops move, or while another thread looks for one of them: rarely and briefly.
-  std::mutex open_ops_mutex_;
-  ThreadRecorder* next_in_list_ = nullptr;
   std::uint32_t depth_ = 0;
   std::uint32_t session_ = 0;
+  std::uint32_t events_ = 0;  // since the last phase mark; that mark's kind is in the top bits
   PhaseKind phase_ = PhaseKind::kNone;
   std::int64_t last_sequence_ = -1;
   // The thread's CPU clock, and when it was read: at the end of the last phase that has a CPU time.
   Ticks cpu_clock_read_{};
   std::int64_t cpu_clock_ns_ = 0;
   ThreadSchedule schedule_;
+  StackTaker stacks_;
+  NameCache names_;
   std::uint32_t module_depth_ = 0;
   std::array<OpenModule, kMaxOpenModules> open_modules_{};
-  StackTaker stacks_;
-  std::uint32_t events_ = 0;  // since the last phase mark; that mark's kind is in the top bits
-  NameCache names_;
+  // Held while open ops move, or while another thread looks for one of them: rarely and briefly.
+  std::mutex open_ops_mutex_;
+  ThreadRecorder* next_in_list_ = nullptr;
 };
 
 }  // namespace stepscope

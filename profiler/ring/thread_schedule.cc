@@ -120,13 +120,30 @@ std::optional<ScheduleTimes> ThreadSchedule::read(std::int64_t cpu_ns) {
   return std::nullopt;
 }
 
+// Where the time off the core before `now` begins: at the last reading of the clock, or at a mark
+// since then if the time from there on is the only long one. The thread ran until that mark.
+ThreadSchedule::Mark ThreadSchedule::stretch_start(const Mark& now) const {
+  const bool is_long = to_count(now.at) - to_count(passed_) > kLongTensOfUs * kTicksInTenUs;
+  if (passed_ <= last_.at || !is_long) return last_;
+  const auto ran = static_cast<double>(to_count(passed_) - to_count(last_.at));
+  const auto all = static_cast<double>(to_count(now.at) - to_count(last_.at));
+  const double wall_ns = static_cast<double>(now.wall_ns - last_.wall_ns);
+  const auto ran_ns = static_cast<std::int64_t>(wall_ns * ran / all);
+  return {passed_, last_.wall_ns + ran_ns, last_.cpu_ns + ran_ns};
+}
+
 std::optional<ThreadSchedule::Stretch> ThreadSchedule::mark(Ticks now, std::int64_t wall_ns,
                                                             std::int64_t cpu_ns, bool has_room) {
   if (given_up_) return std::nullopt;
-  const Mark before = std::exchange(last_, Mark{now, wall_ns, cpu_ns});
+  const Mark mark{now, wall_ns, cpu_ns};
+  const Mark before = stretch_start(mark);
+  last_ = mark;
+  passed_ = now;
   if (!std::exchange(started_, true)) return std::nullopt;
+  if (close_marks_left_ > 0) --close_marks_left_;
   const std::int64_t off_core_ns = (wall_ns - before.wall_ns) - (cpu_ns - before.cpu_ns);
   off_core_ns_ += std::max<std::int64_t>(off_core_ns, 0);
+  if (off_core_ns > kIgnoredNs) close_marks_left_ = kCloseMarks;
   if (off_core_ns_ <= kIgnoredNs) return std::nullopt;
   if (!from_) from_ = before;
   if (!has_room) return std::nullopt;
@@ -150,9 +167,11 @@ std::optional<ThreadSchedule::Stretch> ThreadSchedule::mark(Ticks now, std::int6
 void ThreadSchedule::restart() {
   file_.close();
   last_ = {};
+  passed_ = {};
   from_.reset();
   off_core_ns_ = 0;
   starved_ns_.reset();
+  close_marks_left_ = kCloseMarks;
   openings_ = 0;
   started_ = false;
   given_up_ = false;

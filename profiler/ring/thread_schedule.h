@@ -52,7 +52,10 @@ class STEPSCOPE_INTERNAL ScheduleFile {
 };
 
 // Decides at each mark of a thread whether the file is worth reading: only after the thread was off
-// its core. While it runs, a mark costs one comparison.
+// its core. That needs its CPU clock, and reading it is a system call, which takes microseconds
+// once a step has filled the caches. So while the thread keeps its core, the clock is read only
+// after a millisecond without a mark, and every few milliseconds. Once the thread has lost its
+// core, the next marks are followed closely, so that the time is divided by phases.
 //
 // Thread safety: none; each thread has its own.
 class STEPSCOPE_INTERNAL ThreadSchedule {
@@ -75,10 +78,16 @@ class STEPSCOPE_INTERNAL ThreadSchedule {
   // `cpu_ns`. Returns the stretch that ends here, if it is worth recording. If `has_room` is false,
   // a later mark returns it.
   std::optional<Stretch> mark(Ticks now, std::int64_t wall_ns, std::int64_t cpu_ns, bool has_room);
-  // Whether mark() may return a stretch at `wall_ns`, for callers that would have to read the CPU
-  // clock first.
-  [[nodiscard]] bool is_due(std::int64_t wall_ns) const {
-    return !given_up_ && wall_ns - last_.wall_ns > kIgnoredNs;
+  // For callers that would have to read the CPU clock first: whether to call mark(). If not, notes
+  // that the thread has passed a mark.
+  [[nodiscard]] bool is_due(Ticks now) {
+    const bool close = close_marks_left_ > 0;
+    const std::uint64_t since_read = to_count(now) - to_count(last_.at);
+    const std::uint64_t since_mark = to_count(now) - to_count(passed_);
+    const bool due = since_read > (close ? 10 : 400) * kTicksInTenUs ||
+                     (!close && since_mark > kLongTensOfUs * kTicksInTenUs);
+    if (!due) passed_ = now;
+    return due && !given_up_;
   }
   // For another thread, as after a fork, or another recording.
   void restart();
@@ -90,13 +99,19 @@ class STEPSCOPE_INTERNAL ThreadSchedule {
     std::int64_t cpu_ns = 0;
   };
   std::optional<ScheduleTimes> read(std::int64_t cpu_ns);
+  [[nodiscard]] Mark stretch_start(const Mark& now) const;
+
+  static constexpr std::uint64_t kLongTensOfUs = 100;
+  static constexpr int kCloseMarks = 200;  // some 50 steps
 
   const char* path_;
   ScheduleFile file_;
   Mark last_;
-  std::optional<Mark> from_;                // start of the stretch not yet read
-  std::int64_t off_core_ns_ = 0;            // since the last reading
+  Ticks passed_{};                // the last mark, whether the clock was read there or not
+  std::optional<Mark> from_;      // start of the stretch not yet read
+  std::int64_t off_core_ns_ = 0;  // since the last reading
   std::optional<std::int64_t> starved_ns_;  // total of the stretches so far
+  int close_marks_left_ = kCloseMarks;
   int openings_ = 0;
   bool started_ = false;
   bool given_up_ = false;

@@ -149,6 +149,7 @@ void Session::begin_recording(const Region& region) {
   heartbeat_.reset();
   current_session.fetch_add(1, std::memory_order_relaxed);
   takes_stacks_ = region.header->plan.stack_period_ticks != 0 && !python_is_loaded();
+  applied_window_.reset();
   budget_.reset();
   const double budget = region.header->plan.budget_ppm / 1e6;
   if (budget > 0) budget_.emplace(budget, to_count(read_ticks()));

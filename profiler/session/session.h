@@ -94,6 +94,14 @@ class Session {
 
  private:
   enum class Wrapper : std::uint8_t { kUnknown, kAbsent, kJoined };
+  // What apply_window() depends on.
+  struct AppliedWindow {
+    const HookApi* hooks = nullptr;
+    bool wanted = false;
+    bool recorder_is_alive = false;
+    bool watches_ranges = false;
+    bool operator==(const AppliedWindow&) const = default;
+  };
 
   Session();
 
@@ -148,12 +156,13 @@ class Session {
   EmbeddedRecorder* parents_recorder_ = nullptr;  // after a fork; only to avoid a leak report
   std::string output_;
   bool wants_ops_ = false;
-  bool python_ = false;             // the interpreter was loaded when libtorch was searched
-  bool takes_stacks_ = false;       // not in Python programs, whose frames are read from outside
-  std::optional<OpBudget> budget_;  // set if ops are recorded in some steps only
-  std::int64_t step_began_ns_ = 0;  // of the leading loop, CLOCK_MONOTONIC; 0: none has begun
-  OpBudget::Recorded recorded_before_;             // by all threads, when it began
-  bool ops_marked_ = false;                        // the last mark_ops()
+  bool python_ = false;        // the interpreter was loaded when libtorch was searched
+  bool takes_stacks_ = false;  // not in Python programs, whose frames are read from outside
+  std::optional<AppliedWindow> applied_window_;  // unset: none in this recording
+  std::optional<OpBudget> budget_;               // set if ops are recorded in some steps only
+  std::int64_t step_began_ns_ = 0;      // of the leading loop, CLOCK_MONOTONIC; 0: none has begun
+  OpBudget::Recorded recorded_before_;  // by all threads, when it began
+  bool ops_marked_ = false;             // the last mark_ops()
   std::map<std::size_t, Region> private_regions_;  // by ring size; threads may still use them
 };
 

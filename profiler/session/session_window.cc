@@ -29,6 +29,11 @@ OpBudget::Recorded recorded_so_far(const Region& region) {
   return {static_cast<std::int64_t>(events), static_cast<std::int64_t>(allocations)};
 }
 
+// A program may change a setting at any time, but most do so before the loop or in its first steps.
+bool is_time_to_note_settings(std::int64_t step) {
+  return step > 0 && (step <= 8 || step % 64 == 0);
+}
+
 }  // namespace
 
 // A recorder polls the rings every few milliseconds. If one that was gone comes back, recording
@@ -49,16 +54,22 @@ void Session::apply_window() {
   const bool planned =
       applied_alive_ && !recorder_failed_ && ops_wanted(region->plan, applied_switch_, step_);
   const bool wanted = planned && budget_allows_ops();
+  // The budget is for ops only: starting and stopping CUPTI costs more than it saves.
+  follow_device(planned);
+  const HookApi* hooks = hooks_;
+  const bool watches_ranges = python_ && applied_alive_ && !python_ranges_are_marked();
+  if (hooks != nullptr && is_time_to_note_settings(step_)) note_torch_settings();
+  // Most steps end here: what follows would read a lot of memory that a step has pushed out of the
+  // caches, and change nothing.
+  const AppliedWindow window{hooks, wanted, applied_alive_, watches_ranges};
+  const bool marked = hooks == nullptr || ops_marked_ == wanted;
+  if (applied_window_ == window && marked) return;
+  applied_window_ = window;
   if (ops_wanted_.exchange(wanted, std::memory_order_relaxed) != wanted) {
     if (const auto changed = ops_changed_.load(); changed != nullptr) changed();
   }
-  follow_device(
-      planned);  // the budget is for ops only: starting and stopping CUPTI costs more than it saves
   follow_stacks();
-  const HookApi* hooks = hooks_;
   if (hooks == nullptr) return;
-  if (step_ > 0) note_torch_settings();
-  const bool watches_ranges = python_ && applied_alive_ && !python_ranges_are_marked();
   HookMode mode = watches_ranges ? HookMode::kUserScopes : HookMode::kOff;
   if (wanted) mode = region->plan.shapes != 0 ? HookMode::kOpsAndShapes : HookMode::kOps;
   if (!wanted) mark_ops(false, read_ticks());
@@ -84,9 +95,9 @@ void Session::mark_ops(bool on, Ticks at) {
   recorder->mark_ops(on, at);
 }
 
-// Called late, because programs change the settings after libtorch was loaded: when a step begins
-// or, since not every loop marks its steps, on the first op with a new name, such as the first
-// convolution. Takes no lock.
+// Called late, because programs change the settings after libtorch was loaded: when some of the
+// steps begin and, since not every loop marks its steps, on the first op with a new name, such as
+// the first convolution. Takes no lock.
 void Session::note_torch_settings() {
   const HookApi* hooks = hooks_.load(std::memory_order_relaxed);
   RegionHeader* region = region_.load(std::memory_order_relaxed);

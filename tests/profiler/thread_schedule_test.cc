@@ -90,6 +90,61 @@ TEST_F(ThreadScheduleTest, AStretchThatFindsNoRoomIsToldLater) {
   EXPECT_EQ(to_count(stretch->end) - to_count(stretch->start), 5 * kMs);
 }
 
+// Marks as a caller makes them that asks first: times in ticks of the machine.
+class MarksThatAsk : public ThreadScheduleTest {
+ protected:
+  MarksThatAsk() {
+    EXPECT_FALSE(mark_after(0, 0));
+    for (int i = 0; i < 1000; ++i) EXPECT_FALSE(mark_after(5 * kMs, 5 * kMs));
+    readings_ = 0;
+  }
+  std::optional<ThreadSchedule::Stretch> mark_after(std::int64_t wall_ns, std::int64_t cpu_ns) {
+    wall_ns_ += wall_ns;
+    cpu_ns_ += cpu_ns;
+    const Ticks now = ticks_of(wall_ns_);
+    if (!schedule_.is_due(now)) return std::nullopt;
+    ++readings_;
+    return schedule_.mark(now, wall_ns_, cpu_ns_, true);
+  }
+  static Ticks ticks_of(std::int64_t ns) {
+    return Ticks{static_cast<std::uint64_t>(ns) * kTicksInTenUs / 10'000};
+  }
+
+  int readings_ = 0;
+};
+
+TEST_F(MarksThatAsk, WhileTheThreadKeepsItsCoreFewReadTheClock) {
+  for (int i = 0; i < 1000; ++i) mark_after(300'000, 300'000);
+  EXPECT_GT(readings_, 60);
+  EXPECT_LT(readings_, 80);
+}
+
+TEST_F(MarksThatAsk, TheTimeOffTheCoreIsThatOfTheOneLongStretch) {
+  mark_after(5 * kMs, 5 * kMs);
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(mark_after(500'000, 500'000));
+  starved(5 * kMs + 9 * kMs);
+  EXPECT_FALSE(mark_after(9 * kMs + 200'000, 200'000)) << "the first reading of the file";
+  for (int i = 0; i < 1000; ++i) mark_after(5 * kMs, 5 * kMs);
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(mark_after(500'000, 500'000));
+  starved(5 * kMs + 12 * kMs);
+  const Ticks before = ticks_of(wall_ns_);
+  const auto stretch = mark_after(3 * kMs + 200'000, 200'000);
+  ASSERT_TRUE(stretch);
+  EXPECT_EQ(stretch->start, before);
+  EXPECT_EQ(stretch->end, ticks_of(wall_ns_));
+  EXPECT_EQ(stretch->starved_ns, 3 * kMs);
+  EXPECT_NEAR(static_cast<double>(stretch->run_ns), 200'000, 1000);
+}
+
+TEST_F(MarksThatAsk, OnceTheThreadHasLostItsCoreTheNextMarksAreFollowedClosely) {
+  mark_after(5 * kMs, kMs);
+  readings_ = 0;
+  for (int i = 0; i < 100; ++i) mark_after(150'000, 150'000);
+  EXPECT_EQ(readings_, 100);
+  for (int i = 0; i < 1000; ++i) mark_after(150'000, 150'000);
+  EXPECT_LT(readings_, 300);
+}
+
 TEST_F(ThreadScheduleTest, WithoutTheFileNothingIsKnown) {
   std::filesystem::remove(path_);
   begin();
