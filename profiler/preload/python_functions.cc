@@ -26,12 +26,19 @@ struct Method {
   int flags;
   const char* doc;
 };
+using FunctionWithCount = Object* (*)(Object* self, Object* const* arguments, ssize_t count);
+// As PyMethodDef holds functions whatever they take. (Through void (*)(), as compilers want it.)
+Function with_count(FunctionWithCount function) {
+  return reinterpret_cast<Function>(reinterpret_cast<void (*)()>(function));
+}
 constexpr int kOneArgument = 0x0008;  // METH_O
+constexpr int kArguments = 0x0080;    // METH_FASTCALL
 
 // The functions of the interpreter in this process.
 class Interpreter {
  public:
   int (*as_bytes)(Object*, char** data, ssize_t* size) = nullptr;  // 0, or raises TypeError
+  const char* (*as_utf8)(Object*, ssize_t* size) = nullptr;        // null, and raises: not a str
   Object* (*make_bytes)(const char* data, ssize_t size) = nullptr;
   long (*as_long)(Object*) = nullptr;  // -1, and raises TypeError
   Object* (*make_function)(Method*, Object* self, Object* module) = nullptr;
@@ -53,6 +60,7 @@ class Interpreter {
  private:
   Interpreter() {
     find(as_bytes, "PyBytes_AsStringAndSize");
+    find(as_utf8, "PyUnicode_AsUTF8AndSize");
     find(make_bytes, "PyBytes_FromStringAndSize");
     find(as_long, "PyLong_AsLong");
     find(make_function, "PyCFunction_NewEx");
@@ -125,6 +133,25 @@ Object* none_of(const Interpreter& python) {
   return python.none;
 }
 
+// Takes an optimizer and its name (a str), returns None.
+Object* begin_optimizer_step(Object*, Object* const* arguments, ssize_t count) {
+  const Interpreter& python = Interpreter::get();
+  if (count == 2) {
+    ssize_t length = 0;
+    const char* name = python.as_utf8(arguments[1], &length);
+    if (name == nullptr) python.clear_error();  // it holds half of a surrogate pair
+    const auto size = static_cast<size_t>(name == nullptr ? 0 : length);
+    stepscope_begin_optimizer_step(arguments[0], name, size);
+  }
+  return none_of(python);
+}
+
+// Takes an optimizer, returns None.
+Object* end_optimizer_step(Object*, Object* optimizer) {
+  stepscope_end_optimizer_step(optimizer);
+  return none_of(Interpreter::get());
+}
+
 // Takes bytes (the label of a module), returns an int (the depth of its call); None: not recorded
 // now.
 Object* begin_module(Object*, Object* label) {
@@ -182,7 +209,7 @@ Object* watch_ops(Object*, Object* callable) {
 }
 
 // Static, because CPython keeps pointers to these as long as the functions exist.
-std::array<Method, 17> methods = {{
+std::array<Method, 19> methods = {{
     {"begin_scope", begin<stepscope_begin_scope>, kOneArgument, nullptr},
     {"end_scope", end<stepscope_end_scope>, kOneArgument, nullptr},
     {"begin_input", begin<stepscope_begin_input>, kOneArgument, nullptr},
@@ -190,6 +217,8 @@ std::array<Method, 17> methods = {{
     {"end_of_input", end<end_of_input>, kOneArgument, nullptr},
     {"begin_optimizer", begin<stepscope_begin_optimizer>, kOneArgument, nullptr},
     {"end_optimizer", end<stepscope_end_optimizer>, kOneArgument, nullptr},
+    {"begin_optimizer_step", with_count(begin_optimizer_step), kArguments, nullptr},
+    {"end_optimizer_step", end_optimizer_step, kOneArgument, nullptr},
     {"begin_backward", begin<unnamed<stepscope_begin_backward>>, kOneArgument, nullptr},
     {"end_backward", end<stepscope_end_backward>, kOneArgument, nullptr},
     {"begin_closure", begin<unnamed<stepscope_begin_closure>>, kOneArgument, nullptr},

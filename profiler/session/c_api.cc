@@ -5,6 +5,7 @@
 #include <new>
 #include <string>
 
+#include "profiler/session/optimizer_steps.h"
 #include "profiler/session/session.h"
 
 namespace stepscope {
@@ -96,6 +97,14 @@ stepscope_phase stepscope_begin_optimizer(const char* name, std::size_t length) 
 
 void stepscope_end_optimizer(const stepscope_phase* phase) {
   Session::get().end_phase(stepscope::from_c(*phase), PhaseKind::kOptimizer);
+}
+
+void stepscope_begin_optimizer_step(const void* optimizer, const char* name, std::size_t length) {
+  stepscope::begin_optimizer_step(optimizer, {name, length});
+}
+
+void stepscope_end_optimizer_step(const void* optimizer) {
+  stepscope::end_optimizer_step(optimizer);
 }
 
 stepscope_phase stepscope_begin_backward() {

@@ -10,13 +10,14 @@
 namespace stepscope {
 namespace {
 
+struct Counted {
+  std::uint32_t session = 0;
+  StepCounter counter;
+};
+
 // The calling thread's steps in the current recording.
 StepCounter& current_counter() {
-  struct Counted {
-    std::uint32_t session = 0;
-    StepCounter counter;
-  };
-  thread_local Counted counted;
+  constinit thread_local Counted counted __attribute__((tls_model("initial-exec")));
   const std::uint32_t session = current_session.load(std::memory_order_relaxed);
   if (counted.session != session) counted = {session, {}};
   return counted.counter;
@@ -98,7 +99,7 @@ void Session::end_phase(const OpenPhase& phase, PhaseKind ended_as) noexcept {
   if (phase.kind == PhaseKind::kInput && outermost) note_waiting(0);
   // One optimizer step may contain another, as GradScaler.step() does: together they are one step.
   const bool nested = phase.outer == PhaseKind::kOptimizer;
-  if (phase.kind == PhaseKind::kOptimizer && !nested) signal_step(StepMarker::kOptimizer);
+  if (ended_as == PhaseKind::kOptimizer && !nested) signal_step(StepMarker::kOptimizer);
   if (ended_as == PhaseKind::kInputEnd && outermost) current_counter().loader_exhausted();
 }
 

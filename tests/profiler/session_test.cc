@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -236,6 +237,47 @@ TEST_F(SessionTest, AnOptimizerInsideAnotherIsOneStep) {
   const auto reader = TraceReader::open(path_);
   ASSERT_TRUE(reader.ok()) << reader.status().message();
   EXPECT_EQ((*reader)->meta("step_count"), "3");
+}
+
+// A binding that reports steps by optimizer learns nothing of a step that raises.
+TEST_F(SessionTest, AStepThatRaisedEndsWhenItsOptimizerBeginsAnother) {
+  start();
+  int outer = 0, inner = 0;  // stand for optimizers
+  stepscope_begin_optimizer_step(&outer, "Lookahead", 9);
+  stepscope_begin_optimizer_step(&inner, "SGD", 3);  // raises
+  stepscope_begin_optimizer_step(&outer, "Lookahead", 9);
+  stepscope_begin_optimizer_step(&inner, "SGD", 3);
+  stepscope_end_optimizer_step(&inner);
+  stepscope_end_optimizer_step(&outer);
+  stepscope_end_optimizer_step(&outer);  // has none open
+  stop();
+  const auto reader = TraceReader::open(path_);
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  const auto phases = (*reader)->phases();
+  ASSERT_TRUE(phases.ok());
+  std::vector<std::pair<PhaseKind, std::string>> stored;
+  for (const Phase& phase : *phases) stored.emplace_back(phase.kind, (*reader)->text(phase.name));
+  EXPECT_THAT(stored,
+              testing::UnorderedElementsAre(testing::Pair(PhaseKind::kScope, "Lookahead"),
+                                            testing::Pair(PhaseKind::kScope, "SGD"),
+                                            testing::Pair(PhaseKind::kOptimizer, "Lookahead"),
+                                            testing::Pair(PhaseKind::kOptimizer, "SGD")));
+  EXPECT_EQ((*reader)->meta("step_count"), "1");
+}
+
+TEST_F(SessionTest, OptimizersThatStepInsideEachOtherTooDeepAreNotMarked) {
+  start();
+  std::array<int, 9> optimizers{};
+  for (const int& optimizer : optimizers) stepscope_begin_optimizer_step(&optimizer, "Nested", 6);
+  for (auto inner = optimizers.rbegin(); inner != optimizers.rend(); ++inner)
+    stepscope_end_optimizer_step(&*inner);
+  stop();
+  const auto reader = TraceReader::open(path_);
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  const auto phases = (*reader)->phases();
+  ASSERT_TRUE(phases.ok());
+  EXPECT_EQ(phases->size(), 4U);
+  EXPECT_EQ((*reader)->meta("step_count"), "1");
 }
 
 // The disk fills up in mid-run: recording stops, says so, and the program's result is what it was.

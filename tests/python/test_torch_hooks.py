@@ -231,12 +231,10 @@ def test_a_step_that_raises_does_so_and_the_next_one_counts(wrapped, version):
     """)
     calls = [call for call in wrapped.calls()[1:] if not call.endswith(" closure")]
     assert calls.count("begin optimizer SGD") == 3
-    assert len(calls) == 6, "each was ended"
     assert calls[-2:] == ["begin optimizer SGD", "end optimizer"]
-    if (
-        version == "2"
-    ):  # no hook tells the end of one that raised: it counts as a stretch, not as a step
-        assert calls.count("end optimizer") == 1
+    # In torch 2, no hook tells the end of one that raised: libstepscope ends it when the optimizer
+    # begins another (tests/profiler/session_test.cc).
+    assert calls.count("end optimizer") == (1 if version == "2" else 3)
 
 
 @VERSIONS

@@ -80,6 +80,11 @@ STEPSCOPE_API void stepscope_batch_comes_from(int64_t pid);
  * backward passes of libtorch. A backward pass inside another counts once. */
 STEPSCOPE_API stepscope_phase stepscope_begin_optimizer(const char* name, size_t length);
 STEPSCOPE_API void stepscope_end_optimizer(const stepscope_phase* phase);
+/* The same by the optimizer, which is only compared. If its last step on this thread raised, so
+ * that nothing has ended it, that step ends now and is not an optimizer step. */
+STEPSCOPE_API void stepscope_begin_optimizer_step(const void* optimizer, const char* name,
+                                                  size_t length);
+STEPSCOPE_API void stepscope_end_optimizer_step(const void* optimizer);
 STEPSCOPE_API stepscope_phase stepscope_begin_backward(void);
 STEPSCOPE_API void stepscope_end_backward(const stepscope_phase* phase);
 
@@ -106,6 +111,8 @@ STEPSCOPE_API void stepscope_on_ops_change(void (*changed)(void));
  *   "begin_zero_grad": take the name as bytes (the last three ignore it), return a phase as bytes;
  *   "end_scope", "end_input", "end_optimizer", "end_backward", "end_closure", "end_zero_grad": take
  *   that phase; "end_of_input" takes it too, for a wait that found the loader exhausted;
+ *   "begin_optimizer_step": takes the optimizer, and its name as a str; "end_optimizer_step": takes
+ *   the optimizer;
  *   "batch_comes_from": takes the process id as an int, at least 0;
  *   "begin_module": takes a label (see stepscope_begin_module()) as bytes, returns an int for
  *   "end_module", or None while modules are not recorded;

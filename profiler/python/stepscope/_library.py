@@ -66,6 +66,8 @@ class Library:
     begin_input: Callable[[bytes], Phase]
     end_input: Callable[[Phase], None]
     end_of_input: Callable[[Phase], None]
+    begin_optimizer_step: Callable[[Any, str], None]  # (optimizer, name)
+    end_optimizer_step: Callable[[Any], None]
     begin_optimizer: Callable[[bytes], Phase]
     end_optimizer: Callable[[Phase], None]
     begin_backward: Callable[[bytes], Phase]
@@ -113,6 +115,12 @@ def _marks_of(dll: Any) -> Dict[str, Callable[..., Any]]:
         for kind in ("scope", "optimizer", *unnamed)
     }
     end_input = _bind(dll, "end_input", None, open_phase, ctypes.c_int)
+    begin_step = _bind(dll, "begin_optimizer_step", None, ctypes.c_void_p, *named)
+    end_step = _bind(dll, "end_optimizer_step", None, ctypes.c_void_p)
+
+    def begin_optimizer_step(optimizer: Any, name: str) -> None:
+        text = name.encode("utf-8", "replace")
+        begin_step(id(optimizer), text, len(text))
 
     def beginning(function: Callable[..., Any]) -> Callable[[bytes], Phase]:
         return lambda name: function(name, len(name))
@@ -129,6 +137,8 @@ def _marks_of(dll: Any) -> Dict[str, Callable[..., Any]]:
         **{
             "begin_" + kind: beginning_unnamed(function) for kind, function in begin_unnamed.items()
         },
+        "begin_optimizer_step": begin_optimizer_step,
+        "end_optimizer_step": lambda optimizer: end_step(id(optimizer)),
         "end_input": ending(end_input, 0),
         "end_of_input": ending(end_input, 1),
         "batch_comes_from": _bind(dll, "batch_comes_from", None, ctypes.c_int64),

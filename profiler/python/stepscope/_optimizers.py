@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import sys
-import threading
 from typing import Any, Callable, List, Optional, Tuple
 
 from . import _library
@@ -25,43 +24,24 @@ def mark_optimizers(library: _library.Library) -> List[Undo]:
     return steps + _mark_zero_grad(library, optimizer)
 
 
-class _OpenSteps(threading.local):
-    """The optimizer steps that a thread has begun and not ended, innermost last."""
-
-    def __init__(self) -> None:
-        self.begun: List[Tuple[int, _library.Phase]] = []
-
-
 def _hook_steps(library: _library.Library, module: Any, optimizer_class: Any) -> List[Undo]:
     if getattr(optimizer_class, MARKED, False):
         return []
-    open_steps = _OpenSteps()
     is_compiling = find_is_compiling()
-
-    def end_abandoned(begun: List[Tuple[int, _library.Phase]], optimizer: Any) -> None:
-        # An earlier step of this optimizer raised, so no hook reported its end. Those still open
-        # are not optimizer steps.
-        while any(one == id(optimizer) for one, _ in begun):
-            library.end_scope(begun.pop()[1])
+    begin_step, end_step = library.begin_optimizer_step, library.end_optimizer_step
 
     # torch.compile traces hooks and would have to break its graph at a foreign function.
     def before(optimizer: Any, arguments: Any, named: Any) -> Any:
         if is_compiling():
             return None
-        begun = open_steps.begun
-        if begun:
-            end_abandoned(begun, optimizer)
-        begun.append((id(optimizer), _begin_step(library, optimizer)))
-        return _with_marked_closure(library, arguments, named)
+        begin_step(optimizer, type(optimizer).__name__)
+        if named or len(arguments) > 1:
+            return _with_marked_closure(library, arguments, named)
+        return None
 
     def after(optimizer: Any, arguments: Any, named: Any) -> None:
-        if is_compiling():
-            return
-        begun = open_steps.begun
-        while any(one == id(optimizer) for one, _ in begun):
-            one, phase = begun.pop()
-            end = library.end_optimizer if one == id(optimizer) else library.end_scope
-            end(phase)
+        if not is_compiling():
+            end_step(optimizer)
 
     setattr(optimizer_class, MARKED, True)
     hooks = [

@@ -73,6 +73,21 @@ EXPORT Phase stepscope_begin_optimizer(const char* name, size_t length) {
   return begin("optimizer", name, length);
 }
 EXPORT void stepscope_end_optimizer(const Phase* phase) { end("optimizer", phase); }
+static _Thread_local const void* stepped[8];  // optimizers that have begun a step on this thread
+EXPORT void stepscope_begin_optimizer_step(const void* optimizer, const char* name, size_t length) {
+  begin("optimizer", name, length);
+  for (int i = 0; i < 8; ++i) {
+    if (stepped[i] != NULL && stepped[i] != optimizer) continue;
+    stepped[i] = optimizer;
+    return;
+  }
+}
+EXPORT void stepscope_end_optimizer_step(const void* optimizer) {
+  int i = 0;
+  while (i < 8 && stepped[i] != optimizer) ++i;
+  note(i < 8 ? "end optimizer" : "end optimizer ON ANOTHER THREAD");
+  if (i < 8) stepped[i] = NULL;
+}
 EXPORT Phase stepscope_begin_backward(void) { return begin("backward", "", 0); }
 EXPORT void stepscope_end_backward(const Phase* phase) { end("backward", phase); }
 EXPORT Phase stepscope_begin_closure(void) { return begin("closure", "", 0); }
