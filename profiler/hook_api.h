@@ -35,7 +35,9 @@ struct HookApi {
 
 // The only symbol of a hook library. `id` is the caller's STEPSCOPE_HOOKS_ID: its version and a
 // hash of the sources that both share. `torch_version` is that of the libtorch in this process
-// ("2.13.0"). Returns nullptr and sets *error if the library was built for other versions.
+// ("2.13.0"). Returns nullptr and sets *error if the library was built for other versions, or if
+// this build of that version has another layout (hooks/layout_check.h). Call when no constructor of
+// libtorch is still to run.
 using GetHooks = const HookApi* (*)(const char* id, const char* torch_version, const char** error);
 inline constexpr const char* kGetHooksSymbol = "stepscope_torch_hooks";
 

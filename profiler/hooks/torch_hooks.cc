@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "profiler/hook_api.h"
+#include "profiler/hooks/layout_check.h"
 #include "profiler/hooks/shapes_text.h"
 #include "profiler/session/current_thread.h"
 #include "profiler/session/phase_marks.h"
@@ -208,6 +209,11 @@ extern "C" __attribute__((visibility("default"))) const stepscope::HookApi* step
   }
   if (std::strcmp(torch_version, TORCH_VERSION) != 0) {
     *error = "they were built for libtorch " TORCH_VERSION;
+    return nullptr;
+  }
+  if (!stepscope::libtorch_has_the_compiled_layout()) {
+    *error =
+        "they do not fit this build of libtorch " TORCH_VERSION ", which differs from the release";
     return nullptr;
   }
   stepscope::set_torch_id_function(&at::RecordFunction::currentThreadId);

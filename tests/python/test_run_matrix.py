@@ -117,6 +117,25 @@ def test_the_op_hooks_are_not_needed(run, tmp_path):
     assert done.report["phases"]["optimizer"] > 0
 
 
+def test_hooks_for_another_build_of_this_torch_are_refused(
+    stepscope, build_dir, python_ops, tmp_path
+):
+    """RecordFunction differs between builds of one version: one line says so, and phases are recorded."""
+    python = Python(tmp_path)
+    python.options = []
+    python.environment["STEPSCOPE_HOOKS"] = str(build_dir / "tests/profiler/layout/hooks")
+    command = [str(PROGRAMS / "loader.py"), "--own", "own.json"]
+    wrapper = [stepscope, "run", "-o", "run.db", "--quiet", "--ops", "all", "--"]
+    done = run_in(python, tmp_path / "wrapped", command, wrapper)
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert "they do not fit this build of libtorch" in line
+    assert "phases are recorded, ops are not" in line
+    report = recorded.analyze(stepscope, tmp_path / "wrapped").report
+    assert (report["run"]["ops"], report["steps"]["marker"]) == (0, "loader")
+    assert report["phases"]["optimizer"] > 0
+
+
 @shares
 @pytest.mark.parametrize("mistake", ["none", "training"])
 def test_inference_in_training_mode_is_told(run, mistake):
