@@ -13,6 +13,10 @@ namespace stepscope {
 namespace {
 
 constexpr char kVariable[] = "STEPSCOPE_METRICS";
+// For the program's Python, which logs the metrics into trackers
+// (profiler/python/stepscope/_trackers.py).
+constexpr char kUrlVariable[] = "STEPSCOPE_METRICS_URL";
+constexpr char kIntervalVariable[] = "STEPSCOPE_METRICS_INTERVAL";
 
 // What the environment requests if the option is not given.
 struct Wish {
@@ -55,6 +59,7 @@ Result<MetricsOfRun> MetricsOfRun::open(const MetricsArguments& arguments, const
   MetricsOfRun run;
   MetricsPlan plan;
   plan.interval = milliseconds_of(arguments.interval_s);
+  run.interval_s_ = arguments.interval_s;
   plan.version = STEPSCOPE_VERSION;
   plan.identity = identify_run(job, program);
   if (arguments.wanted) {
@@ -78,6 +83,8 @@ Result<MetricsOfRun> MetricsOfRun::open(const MetricsArguments& arguments, const
 void MetricsOfRun::add_to(Environment& environment) {
   const auto address = metrics_ ? metrics_->address() : std::nullopt;
   if (!address) return;
+  environment.emplace_back(kUrlVariable, address->url());
+  environment.emplace_back(kIntervalVariable, std::to_string(interval_s_));
   const auto value = add_wandb_endpoint(variable_of_this_process(kWandbVariable), address->url());
   if (value.ok()) {
     environment.emplace_back(kWandbVariable, *value);

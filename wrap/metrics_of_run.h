@@ -40,6 +40,7 @@ class MetricsOfRun {
 
  private:
   std::unique_ptr<LiveMetrics> metrics_;  // null: none
+  double interval_s_ = 0;
   std::vector<std::string> problems_;
 };
 

@@ -1,4 +1,4 @@
-"""Marks the parts of a training loop that the op hooks cannot see. Works with torch 1.13 to 2.13.
+"""Marks the parts of a training loop that the op hooks cannot see. Works with torch 1.13 to 2.15.
 
 PyTorch itself opens ranges inside a loader's `__next__` and an optimizer's step, which the op hooks
 can watch for. These marks replace them for three reasons. With any callback, libtorch does more work
@@ -19,7 +19,7 @@ import sys
 import threading
 from typing import Any, Callable, Dict, List
 
-from . import _library
+from . import _library, _trackers
 from ._modules import mark_modules
 from ._optimizers import mark_optimizers, mark_scalers
 from ._wrap import Undo, attribute, find_is_compiling, in_phase, wrap
@@ -32,6 +32,9 @@ def torch_imported() -> None:
     library = _library.attached()
     if library is not None and library.torch_loaded():
         _mark_torch(library)
+    if _trackers.is_wanted():
+        LATER_IMPORTS.update(_trackers.LATER_IMPORTS)
+        _trackers.follow_imported()
 
 
 def mark_everything(library: _library.Library) -> List[Undo]:
