@@ -43,7 +43,7 @@ readonly PIP_PACKAGES=(pytest pytest-xdist pytest-rerunfailures playwright viztr
   "${SAMPLE_PACKAGES[@]}" transformers accelerate lightning nvtx
   pillow nbclient ipykernel  # for samples/python/slow_lines
   duckdb pyarrow  # `stepscope fleet`: 25 and 55 MB
-  prometheus-client opentelemetry-proto  # to read live metrics, like wandb and Debian's prometheus
+  prometheus-client opentelemetry-proto wandb mlflow-skinny tensorboard  # to read live metrics
   clang-format==19.1.7 ruff==0.14.0  # tests/project/format.py says why these versions
   mkdocs-material==9.8.2  # the documentation as a site
   # NVIDIA's headers and libcupti, to check the decoder of device records.
@@ -164,6 +164,12 @@ if STEPSCOPE_INSTALL=$STEPSCOPE_INSTALL tests/python/newer_pythons.sh >build/pyt
   export STEPSCOPE_TEST_PYTHONS=$PWD/build/pythons/bin
 else
   say "CPython 3.13 to 3.15 from Debian's testing suite: not available (build/pythons.log)"
+fi
+# What scrapes live metrics. Without it, those tests are skipped.
+if STEPSCOPE_INSTALL=$STEPSCOPE_INSTALL tests/python/prometheus.sh >build/prometheus.log 2>&1; then
+  export PATH=$PWD/build/prometheus/usr/bin:$PATH
+else
+  say "Debian's prometheus: not available (build/prometheus.log)"
 fi
 use_venv_torch || die "the torch in .venv has no libtorch for C++; remove .venv and try again"
 readonly pypi_dir=$torch_dir
