@@ -55,14 +55,16 @@ std::string version_in_header(const fs::path& header) {
   return patch.empty() ? "" : major + "." + minor + "." + patch;
 }
 
-// torch/version.py has a line: __version__ = '2.13.0+cpu'
+// torch/version.py has a line: __version__ = '2.13.0+cpu'. Debian's says '1.13.0a0', a nightly
+// '2.16.0.dev20261101': libtorch itself reports only the numbers.
 std::string version_in_python(const fs::path& file) {
   constexpr std::string_view start = "__version__ = '";
   std::ifstream stream(file);
   for (std::string line; std::getline(stream, line);) {
     if (!line.starts_with(start)) continue;
     const std::string rest = line.substr(start.size());
-    return rest.substr(0, rest.find_first_of("+'"));
+    const std::string numbers = rest.substr(0, rest.find_first_not_of("0123456789."));
+    return numbers.substr(0, numbers.find_last_not_of('.') + 1);
   }
   return {};
 }

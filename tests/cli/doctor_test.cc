@@ -182,6 +182,19 @@ TEST_F(DoctorTest, ALibtorchWithoutHeadersIsToldSo) {
   EXPECT_EQ(said.finding("op-hooks")["fix"], nullptr);
 }
 
+// As Debian's python3-torch and nightlies: libtorch itself reports only the numbers.
+TEST_F(DoctorTest, HooksAreFoundForATorchWhosePythonNamesMoreThanTheNumbers) {
+  const fs::path torch = make_torch();
+  fs::remove_all(torch / "include");
+  put_hooks(cache(), "2.99.1");
+  for (const char* version : {"2.99.1a0", "2.99.1.dev20261101+cu132", "2.99.1rc2", "2.99.1"}) {
+    std::ofstream(torch / "version.py") << "__version__ = '" << version << "'\n";
+    const Said said = ask({"--torch", torch});
+    EXPECT_EQ(said.finding("libtorch")["what"], "libtorch 2.99.1") << version;
+    EXPECT_EQ(said.finding("op-hooks")["state"], "ok") << version;
+  }
+}
+
 TEST_F(DoctorTest, AFolderWithoutLibtorch) {
   const Said said = ask({"--torch", home_});
   EXPECT_EQ(said.exit_code, 1);
