@@ -68,9 +68,11 @@ quietly "$BUILD/install.log" cmake --install "$BUILD" --prefix "$PREFIX" --strip
 
 step "3/4 Op hooks for the other releases of torch"
 readonly HOOKS=$PWD/$BUILD/hooks
+readonly RUNTIME=$PWD/$BUILD/old_cxx_runtime.o
 rm -rf "$HOOKS"
+g++ -O2 -fPIC -fvisibility=hidden -c packaging/old_cxx_runtime.cc -o "$RUNTIME"
 for torch in "${torches[@]:1}"; do
-  XDG_CACHE_HOME=$HOOKS CMAKE_CXX_COMPILER_LAUNCHER=$(command -v ccache || true) \
+  XDG_CACHE_HOME=$HOOKS LDFLAGS=$RUNTIME CMAKE_CXX_COMPILER_LAUNCHER=$(command -v ccache || true) \
     "$PREFIX/bin/stepscope" doctor --build-hooks --torch "$torch"
 done
 for library in "$HOOKS"/stepscope/*/torch-*/libstepscope_torch.so; do
