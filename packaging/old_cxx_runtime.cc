@@ -1,5 +1,6 @@
-// What the op hooks for torch 2.6 take from a C library and a C++ library that are newer than those of
-// manylinux_2_28. Later releases of torch bring both. Hidden symbols, linked into each hook library.
+// What the op hooks for torch 2.6 take from a C library and a C++ library that are newer than those
+// of manylinux_2_28. Later releases of torch bring both. Hidden symbols, linked into each hook
+// library.
 #include <new>
 
 // Since GCC 11; the inline code of containers calls it.
