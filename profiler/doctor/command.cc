@@ -24,7 +24,7 @@ constexpr int kTickMs = 200;
 constexpr int kShortTickMs = 10;
 constexpr int kCannotExecute = 126;
 constexpr int kNotFound = 127;
-constexpr std::size_t kMaxErrors = 4096;  // bytes
+constexpr std::size_t kMaxOutput = 4096;  // bytes
 
 // The variables of this process, with those in `added` added or replaced.
 std::vector<std::string> with_environment(const Environment& added) {
@@ -149,39 +149,50 @@ void read_both(int output, int errors, CommandOutputs& into) {
   }
 }
 
-// Reads what a non-blocking pipe contains.
-void read_errors(int fd, std::string& text) {
-  char part[512];
-  for (ssize_t size = 0; (size = read(fd, part, sizeof(part))) > 0;) {
-    if (text.size() < kMaxErrors) text.append(part, static_cast<std::size_t>(size));
+// The reading end of a pipe whose writing end a program has; reading never blocks.
+struct OutputPipe {
+  OwnedFd reading, writing;
+  std::string text;  // the first kMaxOutput bytes
+
+  bool open() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return false;
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    reading = OwnedFd(ends[0]);
+    writing = OwnedFd(ends[1]);
+    return true;
   }
-}
+  void read_some() {
+    char part[512];
+    for (ssize_t size = 0; (size = read(reading.get(), part, sizeof(part))) > 0;) {
+      if (text.size() < kMaxOutput) text.append(part, static_cast<std::size_t>(size));
+    }
+  }
+};
 
 }  // namespace
 
-Result<CommandErrors> capture_errors(const std::vector<std::string>& words,
-                                     std::chrono::milliseconds limit) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
+Result<CommandOutputs> capture_within(const std::vector<std::string>& words,
+                                      std::chrono::milliseconds limit) {
+  OutputPipe output, errors;
+  if (!output.open() || !errors.open()) {
     return Status::error(ErrorKind::kIo, "no pipe could be created");
   }
-  fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  const OwnedFd read_end(ends[0]);
-  OwnedFd write_end(ends[1]);
   SpawnActions actions;
-  actions.to_file(STDOUT_FILENO, "/dev/null");
-  actions.to_fd(STDERR_FILENO, write_end.get());
+  actions.to_fd(STDOUT_FILENO, output.writing.get());
+  actions.to_fd(STDERR_FILENO, errors.writing.get());
   actions.unblock_signals();
   const pid_t pid = actions.start(words);
-  write_end = OwnedFd();
-  if (pid < 0) return CommandErrors{pid == -ENOENT ? kNotFound : kCannotExecute, {}};
-  CommandErrors result;
+  output.writing = OwnedFd();
+  errors.writing = OwnedFd();
+  if (pid < 0) return CommandOutputs{pid == -ENOENT ? kNotFound : kCannotExecute, {}, {}};
   const auto until = std::chrono::steady_clock::now() + limit;
   int status = 0;
-  // Does not wait for the end of the pipe: processes that the program leaves behind may keep it
+  // Does not wait for the end of the pipes: processes that the program leaves behind may keep them
   // open.
   while (waitpid(pid, &status, WNOHANG) == 0) {
-    read_errors(read_end.get(), result.errors);
+    output.read_some();
+    errors.read_some();
     if (std::chrono::steady_clock::now() > until) {
       kill(pid, SIGKILL);
       wait_for(pid);
@@ -189,9 +200,9 @@ Result<CommandErrors> capture_errors(const std::vector<std::string>& words,
     }
     poll(nullptr, 0, kShortTickMs);
   }
-  read_errors(read_end.get(), result.errors);
-  result.exit_code = exit_code_of(status);
-  return result;
+  output.read_some();
+  errors.read_some();
+  return CommandOutputs{exit_code_of(status), output.text, errors.text};
 }
 
 CommandOutputs capture_both(const std::vector<std::string>& words, const Environment& environment) {

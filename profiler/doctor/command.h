@@ -30,16 +30,11 @@ struct CommandOutputs {
 };
 CommandOutputs capture_both(const std::vector<std::string>& words, const Environment& environment);
 
-// Captures standard error, of which it keeps the first 4 KiB, and discards standard output. The
-// program starts without blocked signals, whatever this process blocks. Errors: kUnavailable (it
-// took longer than `limit`, and was killed), kIo (no pipe). Exit codes as in a shell, including
-// 126: it cannot be executed.
-struct CommandErrors {
-  int exit_code = 0;
-  std::string errors;
-};
-Result<CommandErrors> capture_errors(const std::vector<std::string>& words,
-                                     std::chrono::milliseconds limit);
+// Captures the first 4 KiB of each output. The program starts without blocked signals, whatever
+// this process blocks. Errors: kUnavailable (it took longer than `limit`, and was killed), kIo (no
+// pipe). Exit codes as in a shell, including 126: it cannot be executed.
+Result<CommandOutputs> capture_within(const std::vector<std::string>& words,
+                                      std::chrono::milliseconds limit);
 
 // Appends both outputs to the file `log`, and calls `tick` a few times a second. Ctrl-C ends the
 // program and not us, so that we can clean up after it. Returns its exit code.

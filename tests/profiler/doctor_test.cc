@@ -63,23 +63,27 @@ TEST(CommandTest, CodesAreAShells) {
   EXPECT_EQ(capture({"no-such-program"}).exit_code, 127);
 }
 
-TEST(CommandTest, ErrorsAreKeptUpToALimit) {
+TEST(CommandTest, OutputsAreKeptUpToALimit) {
   using std::chrono::minutes;
-  const auto failed = capture_errors({"sh", "-c", "echo out; echo err >&2; exit 3"}, minutes(1));
+  const auto failed = capture_within({"sh", "-c", "echo out; echo err >&2; exit 3"}, minutes(1));
   ASSERT_TRUE(failed.ok());
   EXPECT_EQ(failed->exit_code, 3);
+  EXPECT_EQ(failed->output, "out\n");
   EXPECT_EQ(failed->errors, "err\n");
-  const auto loud = capture_errors({"sh", "-c", "head -c 100000 /dev/zero >&2"}, minutes(1));
+  const auto loud = capture_within(
+      {"sh", "-c", "head -c 100000 /dev/zero >&2; head -c 100000 /dev/zero"}, minutes(1));
   ASSERT_TRUE(loud.ok());
   EXPECT_EQ(loud->exit_code, 0);
   EXPECT_GE(loud->errors.size(), 4096U);
   EXPECT_LE(loud->errors.size(), 8192U);
-  EXPECT_EQ(capture_errors({"no-such-program"}, minutes(1))->exit_code, 127);
-  EXPECT_EQ(capture_errors({"/"}, minutes(1))->exit_code, 126);
+  EXPECT_GE(loud->output.size(), 4096U);
+  EXPECT_LE(loud->output.size(), 8192U);
+  EXPECT_EQ(capture_within({"no-such-program"}, minutes(1))->exit_code, 127);
+  EXPECT_EQ(capture_within({"/"}, minutes(1))->exit_code, 126);
 }
 
 TEST(CommandTest, ACommandThatTakesTooLongIsKilled) {
-  const auto slow = capture_errors({"sleep", "3600"}, std::chrono::milliseconds(1));
+  const auto slow = capture_within({"sleep", "3600"}, std::chrono::milliseconds(1));
   ASSERT_FALSE(slow.ok());
   EXPECT_EQ(slow.status().kind(), ErrorKind::kUnavailable);
 }
@@ -91,7 +95,7 @@ TEST(CommandTest, ACommandHasNoBlockedSignals) {
   sigaddset(&term, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &term, &before);
   const auto killed =
-      capture_errors({"sh", "-c", "kill -TERM $$; exit 3"}, std::chrono::minutes(1));
+      capture_within({"sh", "-c", "kill -TERM $$; exit 3"}, std::chrono::minutes(1));
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ASSERT_TRUE(killed.ok());
   EXPECT_EQ(killed->exit_code, 128 + SIGTERM);
