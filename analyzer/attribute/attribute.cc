@@ -20,10 +20,12 @@ constexpr std::int64_t kProgressEvery = 1 << 16;
 OpsRecorded ops_recorded(const RecordedRun& recording, const OpCoverage& coverage,
                          ProcessId process, TimeRange step, bool has_ops) {
   const OpsRecorded marked = coverage.of(process, step);
-  if (marked == OpsRecorded::kAll && recording.facts.ops_dropped && !has_ops)
+  if (marked != OpsRecorded::kNone && recording.facts.ops_dropped && !has_ops)
     return OpsRecorded::kPart;
   if (marked != OpsRecorded::kUnknown) return marked;
-  const bool recorded = recording.facts.windowed ? has_ops : recording.op_count > 0;
+  // If the ops of another process were switched, this one has ops in all steps, or in none.
+  const bool in_parts = recording.facts.windowed || !recording.op_switches.empty();
+  const bool recorded = in_parts ? has_ops : recording.op_count > 0;
   return recorded ? OpsRecorded::kAll : OpsRecorded::kNone;
 }
 
@@ -89,7 +91,7 @@ Router make_router(const RecordedRun& recording, const std::vector<Loop>& loops,
     config.ops_recorded = [&recording, coverage, process](TimeRange step, bool has_ops) {
       return ops_recorded(recording, *coverage, process, step, has_ops);
     };
-    config.in_parts = coverage->in_parts(process);
+    config.in_parts = coverage->in_parts(process) || recording.facts.ops_dropped;
     config.op_series = options.op_series;
     if (options.modules != nullptr) {
       const auto calls = options.modules->find(loops[i].thread);

@@ -277,7 +277,10 @@ void LoopSweeper::model_plain_steps() {
   split_->finish();
   if (split_->cost().op_steps == 0) return;
   for (std::size_t i = 0; i < loop_.steps.size(); ++i) {
-    if (result_.steps[i].is_plain()) result_.steps[i].account = split_->account(marked_times_[i]);
+    AttributedStep& step = result_.steps[i];
+    // Some steps had ops that are no longer held (RunFacts::ops_dropped).
+    const bool has_no_ops = step.is_plain() || (step.ops_in_part && step.op_count == 0);
+    if (has_no_ops) step.account = split_->account(marked_times_[i]);
   }
   result_.split = split_;
 }

@@ -46,17 +46,18 @@ SessionTime latest_end(const std::vector<Event>& events, SessionTime latest) {
 
 }  // namespace
 
-Result<std::unique_ptr<LiveRun>> LiveRun::open(const std::filesystem::path& path) {
+Result<std::unique_ptr<LiveRun>> LiveRun::open(const std::filesystem::path& path,
+                                               std::size_t phases) {
   auto tail = TraceTail::open(path);
   if (!tail.ok()) return tail.status();
-  return std::unique_ptr<LiveRun>(new LiveRun(*std::move(tail)));
+  return std::unique_ptr<LiveRun>(new LiveRun(*std::move(tail), phases));
 }
 
 Result<const LiveFrame*> LiveRun::refresh() {
   News news;
   do {
     auto read = tail_->read(
-        {static_cast<std::int64_t>(kLivePhases) * 4, static_cast<std::int64_t>(most_events_)});
+        {static_cast<std::int64_t>(most_phases_) * 4, static_cast<std::int64_t>(most_events_)});
     if (!read.ok()) return read.status();
     news = *std::move(read);
     if (Status status = take_in_phases(news); !status.ok()) return status;
@@ -107,7 +108,7 @@ void LiveRun::remember_steps(bool whole) {
 
 // Cuts at the start of a step, so that the rest of a loop begins with a whole step.
 void LiveRun::drop_old_phases() {
-  if (held_.phases.size() <= kLivePhases) return;
+  if (held_.phases.size() <= most_phases_) return;
   std::map<ThreadId, SessionTime> keep_from;
   SessionTime others_from = SessionTime::max();
   for (const Loop& loop : marked_loops()) {
@@ -123,8 +124,8 @@ void LiveRun::drop_old_phases() {
     return others_from != SessionTime::max() && phase.start + phase.dur < others_from;
   });
   // Phases without any steps are useless.
-  if (keep_from.empty() && held_.phases.size() > 4 * kLivePhases)
-    keep_latest(held_.phases, kLivePhases);
+  if (keep_from.empty() && held_.phases.size() > 4 * most_phases_)
+    keep_latest(held_.phases, most_phases_);
 }
 
 void LiveRun::take_in(News& news) {

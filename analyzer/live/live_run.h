@@ -65,11 +65,14 @@ struct LiveFrame {
 // Thread safety: none.
 class LiveRun {
  public:
-  // Errors: those of TraceTail::open().
-  static Result<std::unique_ptr<LiveRun>> open(const std::filesystem::path& path);
+  // Holds the latest `phases` phases. Errors: those of TraceTail::open().
+  static Result<std::unique_ptr<LiveRun>> open(const std::filesystem::path& path,
+                                               std::size_t phases = kLivePhases);
 
   // Errors: reading the store failed. The frame is valid until the next call.
   Result<const LiveFrame*> refresh();
+  // The recording as of the last refresh().
+  [[nodiscard]] const TraceTail& recording() const { return *tail_; }
 
  private:
   using News = TraceTail::News;
@@ -79,7 +82,8 @@ class LiveRun {
   };
   using CounterOf = std::pair<ProcessId, std::int64_t>;  // and of which GPU
 
-  explicit LiveRun(std::unique_ptr<TraceTail> tail) : tail_(std::move(tail)) {}
+  LiveRun(std::unique_ptr<TraceTail> tail, std::size_t phases)
+      : most_phases_(phases), tail_(std::move(tail)) {}
 
   Status take_in_phases(News& news);
   void take_in(News& news);
@@ -93,6 +97,7 @@ class LiveRun {
   Status describe_lines();
   void describe_memory();
 
+  const std::size_t most_phases_;
   std::unique_ptr<TraceTail> tail_;
   std::size_t most_events_ = kLiveEvents;
   News held_;  // the latest of all kinds; phases by thread and start

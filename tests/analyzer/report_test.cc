@@ -245,6 +245,60 @@ TEST(Report, OpsAreInTheOrderOfTheirTimeWithoutTheCostOfRecording) {
   EXPECT_GT(loop.ops[0].self_ns, loop.ops[1].self_ns);
 }
 
+// A block of steps with ops may concern one rank only.
+TEST(Report, AProcessWithoutOpsIsNotOneThatDoesNothing) {
+  RecordingBuilder builder;
+  const ThreadId with = builder.thread("with", 1);
+  const ThreadId without = builder.thread("without", 2);
+  builder.phase(with, PhaseKind::kOpsBegin, 0, 0);
+  for (std::int64_t i = 0; i < 40; ++i) {
+    const std::int64_t at = i * 100'000;
+    for (const ThreadId thread : {with, without}) {
+      builder.phase(thread, PhaseKind::kInput, at, at + 10'000, 0, "train");
+      builder.phase(thread, PhaseKind::kBackward, at + 10'000, at + 90'000);
+      builder.phase(thread, PhaseKind::kOptimizer, at + 90'000, at + 100'000);
+    }
+    builder.op(with, "MulBackward0", at + 10'000, at + 90'000, OpScope::kBackwardFunction);
+  }
+  const auto report = analyze(builder.recording());
+  ASSERT_TRUE(report.ok());
+  ASSERT_EQ(report->loops.size(), 2u);
+  for (const LoopReport& loop : report->loops) {
+    EXPECT_EQ(loop.ops_recorded, loop.steps.front().thread == with);
+    EXPECT_GT(loop.shares[static_cast<std::size_t>(Category::kCompute)], 0.7);
+  }
+}
+
+// The live view holds only the latest ops. Steps whose ops are gone divide as the others do.
+TEST(Report, AStepWhoseOpsAreNoLongerHeldDividesAsTheOthers) {
+  RecordingBuilder builder;
+  builder.facts.windowed = true;
+  builder.facts.ops_dropped = true;
+  const ThreadId main = builder.thread("main");
+  builder.phase(main, PhaseKind::kOpsBegin, 0, 0);
+  for (std::int64_t i = 0; i < 40; ++i) {
+    const std::int64_t at = i * 100'000;
+    builder.phase(main, PhaseKind::kInput, at, at + 10'000, 0, "train");
+    builder.phase(main, PhaseKind::kBackward, at + 10'000, at + 90'000);
+    builder.phase(main, PhaseKind::kOptimizer, at + 90'000, at + 100'000);
+    if (i < 20) continue;
+    builder.op(main, "MulBackward0", at + 10'000, at + 30'000, OpScope::kBackwardFunction);
+    builder.op(main, "c10d::allreduce_", at + 30'000, at + 90'000);
+  }
+  const auto report = analyze(builder.recording());
+  ASSERT_TRUE(report.ok());
+  const auto communication = [](const Step& step) {
+    Duration sum{0};
+    for (const StepTime& time : step.times)
+      if (time.category == Category::kCommunication) sum += time.exposed;
+    return sum;
+  };
+  const std::vector<Step>& steps = report->loops[0].steps;
+  EXPECT_GT(communication(steps[30]), Duration(50'000));
+  EXPECT_FALSE(steps[10].ops_recorded);
+  EXPECT_NEAR(to_ns(communication(steps[10])), to_ns(communication(steps[30])), 1000);
+}
+
 TEST(Report, LateOpsAreALoss) {
   RecordingBuilder builder = training(3, [](int) { return 0; });
   RecordedRun recording = builder.recording();
