@@ -100,6 +100,7 @@ Status RunRecorder::look() {
     if (!status.ok()) return status;
   }
   if (Status status = description_.store_source_state(store()); !status.ok()) return status;
+  if (Status status = end_ops_blocks(); !status.ok()) return status;
   const std::int64_t now = read_clock_ns(CLOCK_MONOTONIC);
   if (now - last_sample_ns_ >= kSamplePeriodNs) {
     last_sample_ns_ = now;
@@ -251,6 +252,28 @@ void RunRecorder::switch_ops(OpsSwitch to) {
   }
 }
 
+void RunRecorder::record_ops_block(std::int64_t rank) {
+  for (const OpsBlocks::Process& process : running_processes()) {
+    if (process.rank == rank) blocks_.begin(process, session_->now());
+  }
+}
+
+std::vector<OpsBlocks::Process> RunRecorder::running_processes() {
+  std::vector<OpsBlocks::Process> running;
+  for (WatchedProcess& process : processes_) {
+    if (process.ended) continue;
+    running.push_back(
+        {process.pid, process.rank, process.step, &process.region.header->ops_switch});
+  }
+  return running;
+}
+
+Status RunRecorder::end_ops_blocks() {
+  if (blocks_.all_over()) return {};
+  if (!blocks_.end_due(running_processes(), switch_, session_->now())) return {};
+  return session_->set_meta(kOpsBlocksMeta, blocks_.text());
+}
+
 std::string RunRecorder::carry_out(ControlCommand command) {
   switch (command) {
     case ControlCommand::kStartOps:
@@ -307,6 +330,7 @@ Status RunRecorder::finish() noexcept {
     for (const WatchedProcess& process : processes_) steps = std::max(steps, process.step - 1);
     last = {{"step_count", std::to_string(steps)}};
     if (session_->failed() || !session_->begun()) return Status();
+    if (!blocks_.empty()) last.emplace_back(kOpsBlocksMeta, blocks_.text());
     if (Status status = stacks_.finish(store(), threads_, session_->clock()); !status.ok())
       return status;
     return description_.store_torch_settings(store(), processes_);

@@ -20,6 +20,7 @@
 
 #include "profiler/channel/listener.h"
 #include "profiler/recorder/gpu_sampler.h"
+#include "profiler/recorder/ops_blocks.h"
 #include "profiler/recorder/proc_samples.h"
 #include "profiler/recorder/ring_collector.h"
 #include "profiler/recorder/run_description.h"
@@ -81,6 +82,9 @@ class RunRecorder {
 
   // On demand: switches ops on or off in every process, or back to the plan.
   void switch_ops(OpsSwitch to);
+  // The same for one rank: records its ops for a block of steps (ops_blocks.h). Does nothing if no
+  // running process has the rank.
+  void record_ops_block(std::int64_t rank);
 
   // The program itself is the caller's child `pid`: only the caller learns how it ended, and
   // reports it with program_ended().
@@ -119,6 +123,8 @@ class RunRecorder {
   void add_notice(const std::string& line);
   Status sample();
   Status end(WatchedProcess& process, EndKind how, std::int64_t code);
+  Status end_ops_blocks();
+  std::vector<OpsBlocks::Process> running_processes();
   std::int64_t closest_recorded_above(const Listener::Arrival& arrival) const;
   // Whether a process with this pid is recorded, or was until it ended.
   [[nodiscard]] bool has_recorded(std::int64_t pid) const;
@@ -138,6 +144,7 @@ class RunRecorder {
   StackRecording stacks_;  // after processes_: its thread reads their regions until destroyed
   std::vector<std::string> notices_;
   OpsSwitch switch_ = OpsSwitch::kPlan;
+  OpsBlocks blocks_;
   pid_t program_ = 0;
   RunDescription description_;
   bool busy_ = false;

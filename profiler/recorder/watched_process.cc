@@ -35,6 +35,7 @@ std::string text_in(const char (&text)[kSize]) {
 WatchedProcess::WatchedProcess(const Listener::Arrival& arrival, ProcessId process,
                                StoreSession& session)
     : pid(arrival.pid),
+      rank(arrival.hello.rank),
       pidfd(open_pidfd(arrival.pid)),
       region(arrival.region),
       counters(std::in_place, arrival.pid),

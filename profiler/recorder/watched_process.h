@@ -42,6 +42,7 @@ struct WatchedProcess {
   Status store_end(StoreSession& session, EndKind how, std::int64_t code);
 
   pid_t pid;
+  std::int64_t rank;  // -1: none
   OwnedFd pidfd;
   Region region;                            // empty: the process has ended
   std::optional<ProcessCounters> counters;  // nothing: the process has ended

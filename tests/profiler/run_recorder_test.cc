@@ -346,6 +346,28 @@ TEST_F(RunRecorderTest, ItAnswersWhoAsks) {
   EXPECT_EQ((*ends)[0].code, 42);
 }
 
+// The process sees the switch by itself: nothing waits for it.
+TEST_F(RunRecorderTest, TheOpsOfOneRankAreRecordedOnRequest) {
+  const pid_t pid = start([this] {
+    setenv("RANK", "5", 1);
+    note_scope();
+    const auto is_on = [] { return ring_registry().region().header->ops_switch == OpsSwitch::kOn; };
+    for (int i = 0; i < 10'000 && !is_on(); ++i) usleep(1000);
+    _exit(is_on() ? 42 : 2);
+  });
+  int status = 0;
+  while (waitpid(pid, &status, WNOHANG) == 0) {
+    recorder_->wait(-1);
+    recorder_->tick();
+    recorder_->record_ops_block(4);  // no process has this rank
+    if (recorder_->progress().phases > 0) recorder_->record_ops_block(5);
+  }
+  finish(pid, status);
+  EXPECT_EQ((*reader_->process_ends()).at(0).code, 42);
+  EXPECT_THAT(reader_->meta(kOpsBlocksMeta).value_or(""),
+              ::testing::MatchesRegex("5:[0-9]+-[0-9]+"));
+}
+
 // A loop may have nothing that tells of its steps until its ops are recorded.
 TEST_F(RunRecorderTest, ABackwardPassIsEnoughToFollowTheRecorder) {
   record([this] {
