@@ -43,6 +43,19 @@ const CLI::Option* add_metrics_options(CLI::App& verb, MetricsArguments& argumen
   return metrics;
 }
 
+void add_watch_option(CLI::App& verb, CLI::Option& lake, double& seconds) {
+  constexpr double kShortestS = 2;
+  constexpr double kLongestS = 86'400;
+  verb.add_option("--watch-lake", seconds,
+                  "record the ops of a rank for a block of steps after it has been slower than the "
+                  "others for this many seconds (120)")
+      ->expected(0, 1)
+      ->check(CLI::Range(kShortestS, kLongestS))
+      ->type_name("[SECONDS]")
+      ->default_str("120")
+      ->needs(&lake);
+}
+
 int run(const RunArguments& arguments) {
   const auto end = run_wrapped(arguments);
   if (!end.ok()) return report_error(kVerb, end.status());
@@ -64,8 +77,11 @@ void add_run(CLI::App& app, int& exit_code) {
   verb->add_option(
       "--job", arguments->job,
       "name of the job, for this run and later ones; default: the scheduler's job name");
-  verb->add_option("--lake", arguments->lake,
-                   "add the store to this lake at the end (see `stepscope lake --help`)");
+  CLI::Option* lake =
+      verb->add_option("--lake", arguments->lake,
+                       "add the run to this lake, every minute and at the end (see `stepscope lake "
+                       "--help`)");
+  add_watch_option(*verb, *lake, arguments->watch_lake_s);
   verb->add_option(
       "--steps", arguments->steps,
       "record ops only in these steps, for example 500-520; phases are always recorded");

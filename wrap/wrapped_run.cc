@@ -1,7 +1,9 @@
 #include "wrap/wrapped_run.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <memory>
 #include <optional>
 
 #include "analyzer/recording.h"
@@ -18,6 +20,7 @@
 #include "terminal/progress_line.h"
 #include "terminal/terminal_out.h"
 #include "wrap/add_to_lake.h"
+#include "wrap/lake_follower.h"
 #include "wrap/output_path.h"
 #include "wrap/record_window.h"
 #include "wrap/run_summary.h"
@@ -88,8 +91,31 @@ class DurationLimit {
   Clock::time_point begin_;
 };
 
+void say(const std::string& line) { print_line(stderr, "stepscope: " + line); }
+
+// Null without --lake.
+std::unique_ptr<LakeFollower> follower_of(const RunArguments& arguments) {
+  if (arguments.lake.empty()) return nullptr;
+  LakePlan plan;
+  plan.lake = arguments.lake;
+  plan.watch_s = arguments.watch_lake_s;
+  // Slow for that long means: in two or more pieces.
+  if (plan.watch_s > 0) {
+    const auto half = std::chrono::milliseconds(static_cast<std::int64_t>(plan.watch_s * 500));
+    plan.period = std::min(plan.period, half);
+  }
+  return std::make_unique<LakeFollower>(plan);
+}
+
+void follow_in_lake(const RunArguments& arguments, RunRecorder& recorder, LakeFollower& follower) {
+  if (recorder.has_store()) follower.follow(arguments.output);
+  for (const std::int64_t rank : follower.take_slow_ranks()) recorder.record_ops_block(rank);
+  const std::string problem = follower.take_problem();
+  if (!problem.empty()) say("not added to the lake yet: " + problem + "; trying again");
+}
+
 int watch(const RunArguments& arguments, const Child& child, RunRecorder& recorder,
-          MetricsOfRun& metrics) {
+          MetricsOfRun& metrics, LakeFollower* follower) {
   const std::string command = command_line(arguments.program);
   // The program's own output overwrites this line.
   ProgressLine line(2s, 500ms);
@@ -103,6 +129,7 @@ int watch(const RunArguments& arguments, const Child& child, RunRecorder& record
     duration.apply(recorder);
     static_cast<void>(contained([&] {
       if (recorder.has_store()) metrics.follow(arguments.output);
+      if (follower != nullptr) follow_in_lake(arguments, recorder, *follower);
       if (arguments.quiet) return Status();
       if (const RunProgress now = recorder.progress(); now.processes > 0) {
         line.update([&now] { return live_text(now); });
@@ -113,8 +140,6 @@ int watch(const RunArguments& arguments, const Child& child, RunRecorder& record
   recorder.program_ended(child.pid(), ended->wait_status, command);
   return ended->wait_status;
 }
-
-void say(const std::string& line) { print_line(stderr, "stepscope: " + line); }
 
 WrappedEnd refuse_program(const Status& status) {
   return {status.kind() == ErrorKind::kNotFound ? kNoSuchProgram : kCannotExecute, status};
@@ -186,8 +211,13 @@ Result<WrappedEnd> run_wrapped(RunArguments arguments) {
   }
   // From here on the program's exit code is ours, whatever happens to the recording.
   for (const std::string& line : metrics->start(arguments.quiet)) say(line);
-  const int wait_status = watch(arguments, *child, **recorder, *metrics);
+  const auto follower = follower_of(arguments);
+  if (follower) {
+    if (Status status = follower->start(); !status.ok()) say("no live lake: " + status.message());
+  }
+  const int wait_status = watch(arguments, *child, **recorder, *metrics, follower.get());
   metrics->stop_reading();
+  if (follower) follower->stop();
   const Status finished = (*recorder)->finish();
   for (const std::string& line : metrics->finish()) say(line);
   const Status told = contained([&] {

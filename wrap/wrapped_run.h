@@ -15,6 +15,7 @@ struct RunArguments {
   std::string output = "run.db";
   std::string job;
   std::string lake;
+  double watch_lake_s = 0;  // 0: do not watch it
   std::string steps;
   std::string schedule;
   double duration_s = 0;

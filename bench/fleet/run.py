@@ -23,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "fleet"))
 
 from stepscope_fleet.answers import analyze  # noqa: E402
-from stepscope_fleet.lake import write_table  # noqa: E402
+from stepscope_fleet.parquet_files import write_table  # noqa: E402
 from stepscope_fleet.tables import TABLES, arrow_schema  # noqa: E402
 
 RUN = "bench"

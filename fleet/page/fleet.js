@@ -216,6 +216,11 @@ function heatMap(run, map) {
   ];
 }
 
+const opsOf = ({rank, ops}) => ops &&
+    h("code", null,
+      breakable(`stepscope analyze ${ops.store} --rank ${rank} --steps ${ops.first_step}-${
+          ops.last_step}`));
+
 function slowRanks(run) {
   if (run.slow_ranks.length === 0)
     return h("p", null, run.ranks > 1 ? "No rank holds the others up." : "");
@@ -235,7 +240,9 @@ function slowRanks(run) {
           rank.since_step === null ? "the start" : `about step ${count(rank.since_step)}`
     },
     {title: "line", class: "where", show: lineOf},
+    {title: "slowdown", number: true, show: (rank) => rank.slowdown.toFixed(3)},
     {title: "the others waited", number: true, show: (rank) => hours(rank.costs_others_hours)},
+    run.slow_ranks.some((rank) => rank.ops) && {title: "its ops", class: "where", show: opsOf},
     priced && {
       title: "costs",
       number: true,
@@ -247,6 +254,12 @@ function slowRanks(run) {
     run.slow_ranks.length < all &&
         h("p", {class: "soft"}, `and ${all - run.slow_ranks.length} more; --json has them all`)
   ];
+}
+
+// The categories in which differences between ranks make a step at least 1 % longer.
+function kinds(run) {
+  const shown = Object.entries(run.slowdown_by_kind).filter(([, factor]) => factor >= 1.01);
+  return shown.map(([kind, factor]) => `${kind} ${factor.toFixed(3)}`).join(", ");
 }
 
 function aboutRun(run) {
@@ -261,6 +274,7 @@ function aboutRun(run) {
       `${hours(run.lost_hours)} of ${hours(run.hours)}: ` +
           LOSSES.map(([, key, what]) => `${hours(run[key])} ${what}`).join(", ")
     ],
+    run.slow_ranks.length > 0 && kinds(run) !== "" && ["slowdown by kind", kinds(run)],
     priced && ["costs", money(run.lost_cost)],
     run.missing_ranks.length > 0 &&
         ["missing", `rank ${missing}${run.missing_ranks.length > 20 ? ", …" : ""}`],
@@ -281,7 +295,9 @@ function runSection(run, index) {
   return h(
       "section", {id: `run-${index}`}, h("h2", null, breakable(run.run)), aboutRun(run),
       map && heatMap(run, map), slowRanks(run),
-      showQueries("rank_cost.sql", "rank_category.sql", "rank_series.sql", "slow_line.sql"));
+      showQueries(
+          "rank_cost.sql", "kind_cost.sql", "rank_category.sql", "rank_series.sql", "slow_line.sql",
+          "rank_ops.sql"));
 }
 
 // --- the page ------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ TRIES = 3  # to read a lake that others write to
 NS_PER_HOUR = 3.6e12
 CLOCKS_APART_NS = 10_000_000_000
 _LINE = ("file", "line", "function", "place", "share")
+_OPS = ("store", "first_step", "last_step")
 
 
 @dataclasses.dataclass
@@ -73,6 +74,8 @@ class _RunAnswers:
         self._categories = Categories(engine.ask("rank_category"))
         self._series = Series(engine.ask("rank_series"))
         self._clocks_apart_ns = _clocks_apart(engine.ask("host_clock"))
+        self._extra_ns = {row["category"]: row["extra_ns"] for row in engine.ask("kind_cost")}
+        self._ops = {row["rank"]: {key: row[key] for key in _OPS} for row in engine.ask("rank_ops")}
         self._lines: dict[tuple[int, str], dict] = {}
         self.main_lines: dict[str, dict] = {}
         for row in engine.ask("slow_line"):
@@ -84,8 +87,9 @@ class _RunAnswers:
         self.heat = heat_map(self._series, self._step_ns()) if self._ranks else None
 
     def document(self, price: float | None) -> dict:
-        slow = [self._slow_rank(rank) for rank in slow_ones(self._ranks)]
-        worst = max((one["excess_ns"] for one in slow), default=0)
+        found = slow_ones(self._ranks)
+        worst = max((round(rank["excess_ns"]) for rank in found), default=0)
+        slow = [self._slow_rank(rank, worst) for rank in found]
         step_ns = self._step_ns()
         straggler_hours = worst * sum(rank["steps"] for rank in self._ranks) / NS_PER_HOUR
         lost = self._waste["lost_input_hours"] + self._waste["lost_launch_hours"] + straggler_hours
@@ -100,6 +104,7 @@ class _RunAnswers:
             "compared_steps": self._ranks[0]["steps"] if self._ranks else 0,
             "step_ns": step_ns,
             "slowdown": step_ns / (step_ns - worst) if step_ns and worst < step_ns else 1.0,
+            "slowdown_by_kind": self._slowdown_by_kind(worst),
             "lost_straggler_hours": straggler_hours,
             "lost_hours": lost,
             "lost_cost": None if price is None else lost * price,
@@ -110,7 +115,15 @@ class _RunAnswers:
     def _step_ns(self) -> float | None:
         return statistics.fmean(rank["step_ns"] for rank in self._ranks) if self._ranks else None
 
-    def _slow_rank(self, rank: dict) -> dict:
+    def _slowdown_by_kind(self, worst_ns: float) -> dict[str, float]:
+        """The factor by which differences between ranks in a category alone make a step longer, the largest first."""
+        step_ns = self._step_ns() or 0.0
+        if worst_ns >= step_ns:
+            return {}
+        kinds = sorted(self._extra_ns.items(), key=lambda item: (-item[1], item[0]))
+        return {kind: 1.0 + extra_ns / (step_ns - worst_ns) for kind, extra_ns in kinds}
+
+    def _slow_rank(self, rank: dict, worst_ns: float) -> dict:
         cause = self._categories.cause(rank)
         # Every other rank waits this long in each of these steps.
         others = rank["excess_ns"] * rank["steps"] * (len(self._ranks) - 1)
@@ -123,6 +136,9 @@ class _RunAnswers:
             "since_step": self._series.since(rank["rank"], cause),
             "line": self._lines.get((rank["rank"], cause)),
             "costs_others_hours": others / NS_PER_HOUR,
+            # If no other rank were slow.
+            "slowdown": 1.0 + rank["excess_ns"] / max(rank["step_ns"] - worst_ns, 1.0),
+            "ops": self._ops.get(rank["rank"]),
             "query": "rank_cost.sql",
         }
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import duckdb
 
-from .lake import first_line
+from .parquet_files import first_line
 from .lake_files import LakeFiles, Node
 from .problem import Problem
 from .tables import TABLES

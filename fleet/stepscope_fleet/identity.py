@@ -7,7 +7,7 @@ from .stores import Store
 
 def job_of(store: Store) -> str:
     """The name that runs of the same job share."""
-    return store.meta.get("job_name") or store.meta.get("program") or store.path.stem
+    return store.meta.get("job_name") or store.meta.get("program") or store.whole_path.stem
 
 
 def run_of(store: Store) -> str:

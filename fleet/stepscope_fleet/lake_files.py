@@ -7,7 +7,7 @@ import pathlib
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .lake import first_line, read_file
+from .parquet_files import first_line, read_file
 from .problem import Problem
 from .tables import SCHEMA_VERSION, TABLES, arrow_schema
 

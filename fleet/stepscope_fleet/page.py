@@ -10,7 +10,7 @@ import re
 
 from .answers import Answers
 from .engine import QUERIES
-from .lake import first_line, whole_file
+from .parquet_files import first_line, whole_file
 from .problem import Problem
 from .tables import TABLES
 

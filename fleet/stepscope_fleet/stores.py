@@ -2,6 +2,7 @@
 
 import dataclasses
 import pathlib
+import re
 import sqlite3
 from collections.abc import Iterator
 
@@ -54,6 +55,36 @@ class Store:
             self.loops = self._find_loops()
         except sqlite3.Error as error:
             raise Problem(f"{path}: cannot be read as a store ({error})") from error
+
+    @property
+    def is_piece(self) -> bool:
+        """Whether it has only the latest steps of a run that is being recorded (pieces.py)."""
+        return "piece_of" in self.meta
+
+    @property
+    def whole_path(self) -> pathlib.Path:
+        """The store of the whole run."""
+        return pathlib.Path(self.meta["piece_of"]) if self.is_piece else self.path
+
+    @property
+    def state(self) -> str:
+        return "recording" if self.is_piece else self.meta.get("state", "")
+
+    def ops_block(self, rank: int) -> tuple[int, int] | None:
+        """The first and last step of the latest block of steps whose ops were recorded because the rank was slow."""
+        blocks = re.findall(
+            r"(?:^| )(\d{1,9}):(\d{1,18})-(\d{1,18})(?= |$)", self.meta.get("ops_blocks", "")
+        )
+        loop = next(loop for loop in self.loops if loop.rank == rank)
+        for _, begin, end in reversed([block for block in blocks if int(block[0]) == rank]):
+            first, last = self._database.execute(
+                "SELECT min(number), max(number) FROM step"
+                " WHERE thread_id = ? AND ops_recorded AND start_ns BETWEEN ? AND ?",
+                (loop.thread, int(begin), int(end)),
+            ).fetchone()
+            if first is not None:
+                return first, last
+        return None
 
     def close(self) -> None:
         self._database.close()

@@ -37,6 +37,9 @@ TABLES = {
         ("pid", pa.int64()),
         ("steps", pa.int64()),
         ("local_rank", pa.int32()),
+        # The steps whose ops were recorded because the rank was slow.
+        ("ops_first_step", pa.int64()),
+        ("ops_last_step", pa.int64()),
     ],
     "line": [
         *_KEY,

@@ -1,5 +1,9 @@
 """The answers as text for a terminal."""
 
+import shlex
+
+LEAST_SLOWDOWN = 1.01  # that is worth a word
+
 
 def plain(text: object) -> str:
     """Names come from other machines: removes everything that controls a terminal."""
@@ -29,7 +33,25 @@ def _rank_lines(rank: dict) -> list[str]:
             f"    {plain(at['file'])}:{at['line']} {plain(at['function'])}"
             f"  {at['share']:.0%} of its {rank['category']} time"
         )
+    if rank["ops"]:
+        lines.append(f"    its ops: {_analyze_command(rank)}")
     return lines
+
+
+def _analyze_command(rank: dict) -> str:
+    ops = rank["ops"]
+    store = shlex.quote(plain(ops["store"]))
+    steps = f"{ops['first_step']}-{ops['last_step']}"
+    return f"stepscope analyze {store} --rank {rank['rank']} --steps {steps}"
+
+
+def _kinds_line(run: dict) -> list[str]:
+    kinds = [
+        f"{kind} {factor:.3f}"
+        for kind, factor in run["slowdown_by_kind"].items()
+        if factor >= LEAST_SLOWDOWN
+    ]
+    return [f"  slowdown by kind: {', '.join(kinds)}"] if kinds and run["slow_ranks"] else []
 
 
 def run_text(run: dict) -> str:
@@ -52,6 +74,7 @@ def run_text(run: dict) -> str:
     if run["clocks_apart_ns"]:
         apart = _hours(run["clocks_apart_ns"] / 3.6e12)
         lines.append(f"  the clocks of its hosts are {apart} apart; steps are compared by number")
+    lines += _kinds_line(run)
     for rank in run["slow_ranks"][:10]:
         lines += _rank_lines(rank)
     if len(run["slow_ranks"]) > 10:

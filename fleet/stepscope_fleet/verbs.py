@@ -51,6 +51,8 @@ def _parser() -> argparse.ArgumentParser:
         "--job", help="name that all runs of the job share; default: the name given to the run"
     )
     adds.add_argument("--run", help="name that all nodes of the run share; default: the job id")
+    # What `stepscope run --watch-lake` asks with each piece: "ops RANK" for each rank that has become slow.
+    adds.add_argument("--watch", type=float, metavar="SECONDS", help=argparse.SUPPRESS)
     fleet = verbs.add_parser("fleet", help="say which ranks and hosts are slow")
     fleet.add_argument("lake", type=pathlib.Path)
     fleet.add_argument("action", nargs="?", choices=["report"])
@@ -68,7 +70,10 @@ def _add(arguments: argparse.Namespace) -> int:
     code = 0
     for store in arguments.stores:
         try:
-            print(plain(add(store, arguments.lake, arguments.job, arguments.run)))
+            added = add(store, arguments.lake, arguments.job, arguments.run, arguments.watch)
+            print(plain(added.text))
+            for rank in added.slow_ranks:
+                print(f"ops {rank}")
         except Problem as problem:  # the others are still added
             print(f"stepscope lake: {plain(problem)}", file=sys.stderr)
             code = 3

@@ -27,9 +27,12 @@ def make_store(
     line_function="load",
     longer=0,
     meta=None,
+    first=1,
+    pid=101,
+    ops_recorded=0,
 ):
     """`ranks`: of each its process; `slow`: {rank: (category, ns more a step)}, from a step on. `longer`: ns that every
-    rank takes more in each step, for input."""
+    rank takes more in each step, for input. The steps have the numbers from `first` on."""
     database = sqlite3.connect(path)
     database.executescript(SCHEMA)
     database.execute(f"PRAGMA user_version = {version}")
@@ -47,10 +50,10 @@ def make_store(
     for thread, rank in enumerate(ranks, 1):
         database.execute(
             "INSERT INTO process VALUES (?, ?, 'python', 'python', 1, ?)",
-            (thread, 100 + thread, rank),
+            (thread, pid - 1 + thread, rank),
         )
         database.execute(
-            "INSERT INTO thread VALUES (?, ?, ?, NULL, 'main')", (thread, thread, 100 + thread)
+            "INSERT INTO thread VALUES (?, ?, ?, NULL, 'main')", (thread, thread, pid - 1 + thread)
         )
         database.execute(
             "INSERT INTO line_share VALUES (NULL, ?, 'loop', 'input', 'data.py', 41, ?, '', '', 9, 0.9,"
@@ -61,15 +64,16 @@ def make_store(
             "INSERT INTO verdict VALUES (NULL, ?, 'compute-bound', NULL, 0.1, 0, 1, 'high', 'x', 9, NULL)",
             (thread,),
         )
-        add_steps(database, thread, rank, steps, slow or {}, slow_from, longer)
+        numbers = range(first, first + steps)
+        add_steps(database, thread, rank, numbers, slow or {}, slow_from, longer, ops_recorded)
     database.commit()
     database.close()
     return pathlib.Path(path)
 
 
-def add_steps(database, thread, rank, steps, slow, slow_from, longer=0):
+def add_steps(database, thread, rank, numbers, slow, slow_from, longer, ops_recorded):
     longest = max((more for _, more in slow.values()), default=0)
-    for number in range(1, steps + 1):
+    for number in numbers:
         parts = {
             "input": 2 * MS + longer,
             "compute": 90 * MS,
@@ -83,8 +87,8 @@ def add_steps(database, thread, rank, steps, slow, slow_from, longer=0):
         parts["communication"] = length - sum(parts.values())
         (step,) = database.execute(
             "INSERT INTO step (thread_id, number, start_ns, dur_ns, marker, ops_recorded, steady)"
-            " VALUES (?, ?, ?, ?, 'user', 0, 1) RETURNING id",
-            (thread, number, number * 200 * MS, length),
+            " VALUES (?, ?, ?, ?, 'user', ?, 1) RETURNING id",
+            (thread, number, number * 200 * MS, length, ops_recorded),
         ).fetchone()
         database.executemany(
             "INSERT INTO step_time (step_id, category, phase, exposed_ns, hidden_ns) VALUES (?, ?, 3, ?, 0)",

@@ -56,11 +56,30 @@ def test_two_ranks(verb, lake, tmp_path, answers):
     assert (slow["rank"], slow["category"]) == (1, "input")
 
 
+def test_the_slowdown_by_kind_and_by_rank(verb, lake, tmp_path, answers):
+    """One of eight ranks is 30 ms late, another 8 ms slow: 28 and 7 ms more than the mean of all ranks."""
+    slow = {5: ("input", 32 * MS), 2: ("compute", 8 * MS)}
+    add_run(verb, lake, tmp_path, slow=slow)
+    (run,) = answers()["runs"]
+    usual_ms = 95
+    kinds = run["slowdown_by_kind"]
+    assert list(kinds)[:2] == ["input", "compute"]
+    assert kinds["input"] == pytest.approx(1 + 28 / usual_ms, abs=0.002)
+    assert kinds["compute"] == pytest.approx(1 + 7 / usual_ms, abs=0.002)
+    assert kinds["launch"] == kinds["copy"] == 1
+    ranks = {rank["rank"]: rank["slowdown"] for rank in run["slow_ranks"]}
+    assert ranks[5] == pytest.approx(run["slowdown"]) == pytest.approx(1 + 32 / usual_ms, abs=0.002)
+    assert ranks[2] == pytest.approx(1 + 8 / usual_ms, abs=0.002)
+    text = verb("fleet", lake).stdout
+    assert "slowdown by kind: input 1.29" in text and "compute 1.07" in text
+
+
 def test_a_healthy_run_has_no_slow_rank(verb, lake, tmp_path, answers):
     add_run(verb, lake, tmp_path)
     (run,) = answers()["runs"]
     assert run["slow_ranks"] == [] and run["slowdown"] == 1.0
-    assert "no rank holds the others up" in verb("fleet", lake).stdout
+    text = verb("fleet", lake).stdout
+    assert "no rank holds the others up" in text and "slowdown by kind" not in text
 
 
 def test_clocks_hours_apart_change_nothing(verb, lake, tmp_path, answers):

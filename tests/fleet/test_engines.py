@@ -37,6 +37,8 @@ def files(tmp_path_factory):
                 node=node,
                 job=job,
                 start=START + at * DAY_NS + node * 1000,
+                meta={"ops_blocks": f"{2 * node}:0-9000000000"},
+                ops_recorded=1,
                 **given | {"steps": steps},
             )
             add(store, folder / "lake", None, None)

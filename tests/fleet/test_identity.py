@@ -16,7 +16,7 @@ FACTS = {"host": "train-5", "program": "train.py", "wall_start_unix_ns": "17"}
 def store_of(meta, ranks=1):
     return types.SimpleNamespace(
         meta=FACTS | meta,
-        path=pathlib.Path("run.db"),
+        whole_path=pathlib.Path("run.db"),
         loops=[types.SimpleNamespace(rank=8 + rank) for rank in range(ranks)],
     )
 

@@ -65,7 +65,15 @@ def test_one_file_with_the_figures_of_the_document(lake, tmp_path, page_of, answ
 
 
 def test_the_page_in_a_browser(lake, tmp_path, page_of, browser):
-    add_run(lake, tmp_path, nodes=4, slow={5: ("input", 30 * MS)}, host="h{}" + HOSTILE)
+    add_run(
+        lake,
+        tmp_path,
+        nodes=4,
+        slow={5: ("input", 30 * MS)},
+        host="h{}" + HOSTILE,
+        meta={"ops_blocks": "5:2000000000-3000000000"},
+        ops_recorded=1,
+    )
     add_run(lake, tmp_path, job=HOSTILE, name=HOSTILE, line_function=HOSTILE)
     path = page_of("--price", "2.50")
     for width in (1280, 400):
@@ -86,6 +94,9 @@ def test_the_page_in_a_browser(lake, tmp_path, page_of, browser):
         text = shown.inner_text("body")
         assert "</script><script>alert(1)" in text and "\u202e" not in text
         assert "30.0 ms (24.0 %)" in text and "data.py:41" in text
+        plain = text.replace("\u200b", "")
+        assert "--rank 5 --steps 10-15" in plain
+        assert "slowdown by kind" in plain.lower() and "input 1.276" in plain
         assert shown.locator("canvas").count() == 2
         assert shown.locator("main img, main script").count() == 0
         painted = shown.evaluate(

@@ -1,0 +1,74 @@
+"""Reads and writes the files of a lake. A file is complete or not there at all."""
+
+import contextlib
+import inspect
+import os
+import pathlib
+import tempfile
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .problem import Problem
+
+ROW_GROUP = 256 * 1024  # an engine's threads divide a table by row groups
+# Newer releases of pyarrow end a page after 20,000 rows by default; older ones have no such limit.
+_PAGES_HAVE_A_LIMIT_OF_ROWS = "max_rows_per_page" in inspect.signature(pq.write_table).parameters
+
+
+def write_table(path: pathlib.Path, table: pa.Table) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as name:
+        pq.write_table(table, name, **_layout(table.schema))
+
+
+@contextlib.contextmanager
+def whole_file(path: pathlib.Path) -> Iterator[str]:
+    """Yields the name of a file to write, which replaces `path` at the end, if it is complete. Until then, readers see
+    the earlier file."""
+    # Readers look for *.parquet, so they never read what a killed writer leaves.
+    handle, name = tempfile.mkstemp(prefix=".new-", suffix=".part", dir=path.parent)
+    os.close(handle)
+    try:
+        yield name
+        with open(name, "rb") as written:
+            os.fsync(written.fileno())
+        pathlib.Path(name).chmod(0o666 & ~_umask())
+        pathlib.Path(name).replace(path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            pathlib.Path(name).unlink()
+
+
+def _layout(schema: pa.Schema) -> dict:
+    # Times differ only in their lower bytes, so they are split by bytes. A column of a row group is one page, because
+    # zstd sees only within a page what ranks have in common, such as when a step began. 9 bytes per row, not 12.
+    numbers = [field.name for field in schema if field.type == pa.int64()]
+    layout = {
+        "compression": "zstd",
+        "row_group_size": ROW_GROUP,
+        "data_page_size": 8 * ROW_GROUP,
+        "use_dictionary": [field.name for field in schema if field.type == pa.string()],
+        "column_encoding": dict.fromkeys(numbers, "BYTE_STREAM_SPLIT"),
+    }
+    if _PAGES_HAVE_A_LIMIT_OF_ROWS:
+        layout["max_rows_per_page"] = ROW_GROUP
+    return layout
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def read_file(path: pathlib.Path, columns: list[str] | None = None) -> pa.Table:
+    try:
+        return pq.ParquetFile(path).read(columns)
+    except (pa.ArrowException, OSError) as error:
+        raise Problem(f"{path}: cannot be read as Parquet ({first_line(error)})") from error
+
+
+def first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -1,0 +1,109 @@
+#include "wrap/step_pieces.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "present/stored_analysis.h"
+#include "store/trace_writer.h"
+
+namespace stepscope {
+namespace {
+
+// What a lake keeps of a store's `meta`, and what names the run and the node.
+constexpr std::string_view kKeys[] = {
+    "host", "boot_id",   "wall_start_unix_ns", "program",       "job_id",        "job_name",
+    "rank", "node_rank", "world_size",         "restart_count", "requeue_count", "local_ranks"};
+
+// The threads of loops whose steps have numbers. If steps begin with a wait, the last one has not
+// ended: `open` has it.
+struct NumberedLoops {
+  std::set<ThreadId> threads;
+  std::map<ThreadId, std::int64_t> open;
+};
+
+NumberedLoops numbered_loops(const LiveFrame& frame) {
+  NumberedLoops loops;
+  for (std::size_t i = 0; i < frame.loops.size(); ++i) {
+    const LoopReport& loop = frame.window.loops[i];
+    if (!frame.loops[i].steps || loop.steps.empty()) continue;
+    const ThreadId thread = frame.loops[i].thread;
+    loops.threads.insert(thread);
+    if (frame.being_recorded && loop.marker == StepMarker::kLoader)
+      loops.open[thread] = loop.steps.back().number;
+  }
+  return loops;
+}
+
+// Rows keep their ids: those of the analysis refer to them.
+template <typename Rows, typename Add>
+Status copy_rows(const Rows& rows, Add add) {
+  for (const auto& row : rows) {
+    const auto id = add(row);
+    if (!id.ok()) return id.status();
+    if (*id != row.id) return Status::error(ErrorKind::kBadInput, "the rows have gaps");
+  }
+  return {};
+}
+
+}  // namespace
+
+void StepPieces::add(const LiveFrame& frame) {
+  const NumberedLoops loops = numbered_loops(frame);
+  std::set<ThreadId> old_loops;
+  for (const auto& [thread, step] : last_) old_loops.insert(thread);
+  Analysis window = to_analysis(frame.window);
+  for (Step& step : window.steps) {
+    if (!loops.threads.contains(step.thread)) continue;
+    const auto open = loops.open.find(step.thread);
+    if (open != loops.open.end() && step.number >= open->second) continue;
+    const auto last = last_.find(step.thread);
+    if (last != last_.end() && step.start < last->second.end()) continue;
+    // The first steps of a later window are no warm-up.
+    step.steady = step.steady || old_loops.contains(step.thread);
+    step.kinds.clear();
+    last_[step.thread] = step;
+    news_.steps.push_back(std::move(step));
+  }
+  news_.lines = std::move(window.lines);
+  news_.verdicts.clear();
+  for (Verdict& verdict : window.verdicts) {
+    if (!loops.threads.contains(verdict.thread)) continue;
+    verdict.evidence.clear();
+    verdict.advice.clear();
+    verdict.populations.clear();
+    news_.verdicts.push_back(std::move(verdict));
+  }
+}
+
+Status StepPieces::write(const std::filesystem::path& path, const TraceTail& run) const {
+  const auto created = TraceWriter::create(path, ExistingStore::kRefuse);
+  if (!created.ok()) return created.status();
+  TraceWriter& writer = **created;
+  Status status = writer.set_meta(kPieceOfMeta, std::filesystem::absolute(store_).string());
+  for (const std::string_view key : kKeys) {
+    const auto value = run.meta(key);
+    if (status.ok() && value) status = writer.set_meta(key, *value);
+  }
+  if (status.ok()) {
+    status = copy_rows(run.processes(), [&](const auto& row) { return writer.add_process(row); });
+  }
+  if (status.ok()) {
+    status = copy_rows(run.threads(), [&](const auto& row) { return writer.add_thread(row); });
+  }
+  if (status.ok()) {
+    status = copy_rows(run.devices(), [&](const auto& row) { return writer.add_device(row); });
+  }
+  Analysis all = news_;
+  for (const auto& [thread, step] : last_) {
+    const bool is_new = std::any_of(news_.steps.begin(), news_.steps.end(),
+                                    [&](const Step& other) { return other.thread == thread; });
+    if (!is_new) all.steps.push_back(step);
+  }
+  if (status.ok()) status = writer.replace_analysis(all);
+  return status.ok() ? writer.finish() : status;
+}
+
+}  // namespace stepscope
