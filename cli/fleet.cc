@@ -31,7 +31,7 @@ struct LakeArguments {
 };
 
 struct FleetArguments {
-  std::string lake, action, output, price, since;
+  std::string lake, action, output, price, since, engine, master;
   Words runs;
   bool json = false;
 };
@@ -85,11 +85,17 @@ void add_fleet(CLI::App& app, int& exit_code) {
   verb->add_option("--run", arguments->runs, "only these runs");
   verb->add_option("--since", arguments->since,
                    "only runs that began within this time: 12h, 7d, 2w");
+  verb->add_option("--engine", arguments->engine,
+                   "duckdb (the default), or spark for a lake that is too large for one machine")
+      ->check(CLI::IsMember({"duckdb", "spark"}));
+  verb->add_option("--master", arguments->master,
+                   "with --engine spark: the address of its master; default: local[*]");
   verb->add_flag("--json", arguments->json, "print a JSON document");
   verb->footer(
       "Examples:\n"
       "  stepscope fleet /shared/lake --since 7d\n"
       "  stepscope fleet lake --run tuesday --json\n"
+      "  stepscope fleet /shared/lake --engine spark --master spark://head:7077\n"
       "  stepscope fleet /shared/lake report -o fleet.html --price 2.50");
   verb->callback([arguments, &exit_code] {
     Words words{arguments->lake};
@@ -97,6 +103,8 @@ void add_fleet(CLI::App& app, int& exit_code) {
     append(words, "--output", arguments->output);
     append(words, "--price", arguments->price);
     append(words, "--since", arguments->since);
+    append(words, "--engine", arguments->engine);
+    append(words, "--master", arguments->master);
     if (arguments->json) words.emplace_back("--json");
     if (!arguments->runs.empty()) words.emplace_back("--run");
     words.insert(words.end(), arguments->runs.begin(), arguments->runs.end());

@@ -3,7 +3,7 @@
 import dataclasses
 import pathlib
 import statistics
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from .engine import ChangedFiles, Engine, chosen
 from .heat import HeatMap, heat_map
@@ -12,6 +12,8 @@ from .problem import Problem
 from .regressions import RunFacts, find_regressions
 from .slow_ranks import Categories, Series, merge_parts, slow_ones
 
+# Makes the engine for the queries on some nodes: Engine, or what has the same methods.
+Engines = Callable[[list[Node]], Engine]
 TRIES = 3  # to read a lake that others write to
 NS_PER_HOUR = 3.6e12
 CLOCKS_APART_NS = 10_000_000_000
@@ -26,19 +28,27 @@ class Answers:
 
 
 def analyze(
-    folder: pathlib.Path, runs: list[str], since_unix_ns: int = 0, price: float | None = None
+    folder: pathlib.Path,
+    runs: list[str],
+    since_unix_ns: int = 0,
+    price: float | None = None,
+    engines: Engines = Engine,
 ) -> Answers:
     """`price`: of one rank per hour."""
     for _ in range(TRIES):
         try:
-            return _analyze_once(folder, runs, since_unix_ns, price)
+            return _analyze_once(folder, runs, since_unix_ns, price, engines)
         except ChangedFiles as error:
             problem = str(error)
     raise Problem(f"{folder}: others write to it all the time; try again ({problem})")
 
 
 def _analyze_once(
-    folder: pathlib.Path, chosen_runs: list[str], since_unix_ns: int, price: float | None
+    folder: pathlib.Path,
+    chosen_runs: list[str],
+    since_unix_ns: int,
+    price: float | None,
+    engines: Engines,
 ) -> Answers:
     files = find_files(folder)
     nodes = chosen(files, chosen_runs, since_unix_ns)
@@ -46,7 +56,7 @@ def _analyze_once(
     facts: dict[str, RunFacts] = {}
     runs = []
     for name, there in nodes.items():
-        with Engine(there) as engine:
+        with engines(there) as engine:
             found = _RunAnswers(name, engine)
         runs.append(found.document(price))
         facts[name] = RunFacts(runs[-1]["slow_ranks"], found.main_lines)
@@ -58,7 +68,7 @@ def _analyze_once(
         "price": price,
         "runs": runs,
         "slow_hosts": _slow_hosts(runs),
-        "regressions": _regressions(nodes, runs, facts),
+        "regressions": _regressions(nodes, runs, facts, engines),
         "left_out": files.left_out,
     }
     return Answers(document, heat)
@@ -176,7 +186,7 @@ def _slow_hosts(runs: list[dict]) -> list[dict]:
 
 
 def _regressions(
-    nodes: dict[str, list[Node]], runs: list[dict], facts: dict[str, RunFacts]
+    nodes: dict[str, list[Node]], runs: list[dict], facts: dict[str, RunFacts], engines: Engines
 ) -> list[dict]:
     jobs: dict[tuple, list[str]] = {}
     for run in runs:
@@ -185,5 +195,5 @@ def _regressions(
     several = [run for names in jobs.values() if len(names) > 1 for run in names]
     if not several:
         return []
-    with Engine([node for run in several for node in nodes[run]]) as engine:
+    with engines([node for run in several for node in nodes[run]]) as engine:
         return find_regressions(engine.ask("job_regression"), facts)

@@ -1,14 +1,17 @@
 """The command lines of `stepscope lake` and `stepscope fleet`."""
 
 import argparse
+import contextlib
 import json
 import pathlib
 import re
 import sys
 import time
+from collections.abc import Iterator
 
 from . import pipeline, stragglers
-from .answers import analyze
+from .answers import Engines, analyze
+from .engine import Engine
 from .lake import add
 from .page import write_page
 from .problem import Problem
@@ -62,6 +65,12 @@ def _parser() -> argparse.ArgumentParser:
     fleet.add_argument(
         "--since", type=_ago, help="only runs that began within this time: 12h, 7d, 2w"
     )
+    fleet.add_argument(
+        "--engine", choices=["duckdb", "spark"], default="duckdb", help="what runs the queries"
+    )
+    fleet.add_argument(
+        "--master", help="with --engine spark: the address of its master; default: local[*]"
+    )
     fleet.add_argument("--json", action="store_true", help="print a JSON document")
     return parser
 
@@ -91,6 +100,21 @@ def _stragglers(arguments: argparse.Namespace) -> int:
     return 0
 
 
+@contextlib.contextmanager
+def _engines(arguments: argparse.Namespace) -> Iterator[Engines]:
+    if arguments.engine == "duckdb":
+        yield Engine
+        return
+    try:
+        from .spark_engine import SparkEngines
+    except ImportError as error:
+        raise Problem(
+            f"{sys.executable} has no {error.name}; run `pip install pyspark` for it, or omit --engine spark"
+        ) from error
+    with SparkEngines(arguments.master or "local[*]") as engines:
+        yield engines
+
+
 def _fleet(arguments: argparse.Namespace) -> int:
     if arguments.lake.is_file():
         if arguments.action:
@@ -99,7 +123,8 @@ def _fleet(arguments: argparse.Namespace) -> int:
             )
         return _stragglers(arguments)
     since = time.time_ns() - int(arguments.since * 1e9) if arguments.since else 0
-    answers = analyze(arguments.lake, arguments.run, since, arguments.price)
+    with _engines(arguments) as engines:
+        answers = analyze(arguments.lake, arguments.run, since, arguments.price, engines)
     for line in answers.document["left_out"]:
         print(f"stepscope fleet: {plain(line)}", file=sys.stderr)
     if arguments.action == "report":
@@ -117,6 +142,8 @@ def main(words: list[str]) -> int:
     arguments = parser.parse_args(words)
     if arguments.verb == "fleet" and (arguments.action == "report") != bool(arguments.output):
         parser.error("fleet LAKE report and -o FILE go together: name the page to write")
+    if arguments.verb == "fleet" and arguments.master and arguments.engine != "spark":
+        parser.error("--master is for --engine spark")
     try:
         return _add(arguments) if arguments.verb == "lake" else _fleet(arguments)
     except Problem as problem:

@@ -1,5 +1,9 @@
 """`stepscope fleet`: who is slow, since when, in what, and what it costs."""
 
+import os
+import subprocess
+import sys
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -136,3 +140,20 @@ def test_a_column_that_an_older_file_lacks(verb, lake, tmp_path, answers):
 def test_no_lake(verb, tmp_path):
     assert "no such folder" in verb("fleet", tmp_path / "none", expect=3).stderr
     assert "has no runs" in verb("fleet", tmp_path, expect=3).stderr
+
+
+def test_an_engine_that_is_not_installed_is_one_line(stepscope, verb, lake, tmp_path):
+    add_run(verb, lake, tmp_path)
+    missing = tmp_path / "modules/pyspark"
+    missing.mkdir(parents=True)
+    (missing / "__init__.py").write_text("raise ImportError('not here', name='pyspark')\n")
+    done = subprocess.run(
+        [stepscope, "fleet", lake, "--engine", "spark", "--master", "local[1]"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"STEPSCOPE_PYTHON": sys.executable, "PYTHONPATH": str(missing.parent)},
+        check=False,
+    )
+    assert done.returncode == 3 and "pip install pyspark" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "--engine spark" in verb("fleet", lake, "--master", "local[1]", expect=2).stderr

@@ -4,16 +4,18 @@ import pathlib
 import shutil
 import sys
 
+import pyarrow.parquet as pq
 import pytest
 from stores import MS, START, make_store
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "fleet"))
 
-from stepscope_fleet.engine import QUERIES, Engine
+from stepscope_fleet.answers import analyze
+from stepscope_fleet.engine import QUERIES, ChangedFiles, Engine
 from stepscope_fleet.lake import add
 from stepscope_fleet.lake_files import find_files
 
-sql = pytest.importorskip("pyspark.sql", reason="pip install pyspark")
+pytest.importorskip("pyspark", reason="pip install pyspark")
 DAY_NS = 86_400_000_000_000
 
 
@@ -46,22 +48,16 @@ def files(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def spark(files):
+def spark():
+    """Two executors, each a process of its own."""
     if shutil.which("java") is None:
         pytest.skip("no Java: install it (apt install default-jre-headless)")
-    session = (
-        sql.SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .getOrCreate()
-    )
-    for table in ("step", "rank", "line", "verdict", "run"):
-        paths = [node.files[table] for node in files.nodes]
-        session.read.parquet(*paths).createOrReplaceTempView(table)
-    yield session
-    session.stop()
+    from stepscope_fleet.spark_engine import SparkEngines
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        with SparkEngines("local-cluster[2,1,1024]") as engines:
+            yield engines
 
 
 def rows_of(rows):
@@ -72,12 +68,57 @@ def rows_of(rows):
 def test_a_query_means_the_same_to_both(files, spark, query):
     with Engine(files.nodes) as engine:
         ours = rows_of(engine.ask(query))
-    text = (QUERIES / f"{query}.sql").read_text(encoding="utf-8")
-    theirs = rows_of(row.asDict() for row in spark.sql(text).collect())
+    with spark(files.nodes) as engine:
+        theirs = rows_of(engine.ask(query))
     assert len(ours) == len(theirs) and len(ours) > 0
     for mine, other in zip(ours, theirs, strict=True):
+        assert_same(mine, other)
+
+
+def assert_same(mine, other):
+    """The same, but for the last digits of floats."""
+    if isinstance(mine, dict):
         assert mine.keys() == other.keys()
-        for name, value in mine.items():
-            if isinstance(value, float):
-                value = pytest.approx(float(value), rel=1e-9, abs=1e-9)
-            assert other[name] == value, (name, mine, other)
+        for name in mine:
+            assert_same(mine[name], other[name])
+    elif isinstance(mine, list):
+        assert len(mine) == len(other)
+        for one, another in zip(mine, other, strict=True):
+            assert_same(one, another)
+    elif isinstance(mine, float):
+        assert other == pytest.approx(mine, rel=1e-9, abs=1e-9)
+    else:
+        assert other == mine
+
+
+def test_the_answers_are_the_same(files, spark):
+    lake = pathlib.Path(files.nodes[0].files["run"]).parents[2]
+    ours = analyze(lake, []).document
+    assert len(ours["runs"]) == 3 and ours["regressions"] and ours["runs"][0]["slow_ranks"]
+    assert_same(ours, analyze(lake, [], engines=spark).document)
+
+
+def test_spark_knows_a_column_that_an_older_file_lacks(lake, spark, tmp_path):
+    add(make_store(tmp_path / "a.db", [0, 1]), lake, None, None)
+    path = lake / "run/run=77/node-0000.parquet"
+    table = pq.read_table(path, partitioning=None)
+    pq.write_table(table.drop_columns(["boot_id", "restarts"]), path)
+    with spark(find_files(lake).nodes) as engine:
+        (about,) = engine.ask("run_about")
+    assert about["restarts"] is None and about["host"] == "node-a"
+
+
+def test_spark_notices_a_file_that_vanishes(lake, spark, tmp_path):
+    add(make_store(tmp_path / "a.db", [0, 1]), lake, None, None)
+    with spark(find_files(lake).nodes) as engine:
+        (lake / "step/run=77/node-0000.parquet").unlink()
+        with pytest.raises(ChangedFiles):
+            list(engine.ask("run_waste"))
+
+
+def test_a_run_without_steps_on_spark(lake, spark, tmp_path):
+    add(make_store(tmp_path / "a.db", [0, 1]), lake, None, None)
+    path = lake / "step/run=77/node-0000.parquet"
+    pq.write_table(pq.read_schema(path).empty_table(), path)
+    (run,) = analyze(lake, [], engines=spark).document["runs"]
+    assert run["ranks"] == 0 and run["slow_ranks"] == []
