@@ -6,8 +6,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analyzer/verdict/ranks.h"
+#include "cli/lake_run.h"
 #include "cli/open_run.h"
 #include "cli/verb.h"
 #include "present/death_words.h"
@@ -52,7 +54,22 @@ void write_back(const AnalyzeArguments& arguments, const AnalysisReport& report)
   if (!status.ok()) note("the results are printed, not stored: " + status.message());
 }
 
+// A lake has the steps of many stores, and no ops.
+int analyze_lake(const AnalyzeArguments& arguments, const LakeRun& run) {
+  if (arguments.rank || arguments.modules || !arguments.steps.empty()) {
+    return report_error(
+        kVerb, Status::error(ErrorKind::kUsage, arguments.store +
+                                                    ": is in a lake; --rank, --steps and --modules "
+                                                    "need one of its stores"));
+  }
+  std::vector<std::string> words{run.lake};
+  if (arguments.json) words.emplace_back("--json");
+  if (!run.run.empty()) words.insert(words.end(), {"--run", run.run});
+  return become_fleet(words);
+}
+
 int run_analyze(const AnalyzeArguments& arguments) {
+  if (const auto run = lake_run_of(arguments.store)) return analyze_lake(arguments, *run);
   AnalyzeOptions options;
   const auto steps = read_step_window("--steps", arguments.steps);
   if (!steps.ok()) return report_error(kVerb, steps.status());
@@ -96,7 +113,8 @@ void add_analyze(CLI::App& app, int& exit_code) {
   CLI::App* verb =
       app.add_subcommand(kVerb, "Say where each step's time went, why, and what would help");
   verb->add_option("store", arguments->store,
-                   "the recording, for example run.db, or another profiler's trace")
+                   "the recording, for example run.db, another profiler's trace, or a run in a "
+                   "lake: LAKE/run=ID")
       ->required();
   verb->add_flag("--json", arguments->json, "print one JSON document (docs/cli.md lists its keys)");
   verb->add_flag("--modules", arguments->modules,
@@ -128,6 +146,7 @@ void add_analyze(CLI::App& app, int& exit_code) {
       "  stepscope analyze run.db --modules\n"
       "  stepscope analyze run.db --rank 3\n"
       "  stepscope analyze trace.json.gz\n"
+      "  stepscope analyze /shared/lake/run=4711\n"
       "  stepscope analyze run.db --price-per-hour 1.20 --samples-per-step 64\n"
       "  stepscope analyze run.db --json | jq '.verdict.kind, .shares.input'\n"
       "Exit codes: 0 success; 2 wrong usage; 3 the store is missing, broken, or has no training "

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyzer/compare/gate.h"
+#include "cli/lake_run.h"
 #include "cli/open_run.h"
 #include "cli/verb.h"
 #include "present/comparison_json.h"
@@ -94,7 +95,26 @@ int exit_code_of(const CompareArguments& arguments, const std::vector<GateOutcom
   return kOk;
 }
 
+int compare_in_lake(const CompareArguments& arguments, const std::optional<LakeRun>& a,
+                    const std::optional<LakeRun>& b) {
+  const auto usage = [](const std::string& message) {
+    return report_error(kVerb, Status::error(ErrorKind::kUsage, message));
+  };
+  if (!a || !b || a->lake != b->lake || a->run.empty() || b->run.empty())
+    return usage("name two runs of one lake, such as LAKE/run=4711 and LAKE/run=4740");
+  if (!arguments.gates.empty() || !arguments.steps_a.empty() || !arguments.steps_b.empty() ||
+      !arguments.per_hour.empty())
+    return usage("--fail-if, --steps-a, --steps-b and --price-per-hour need stores, not a lake");
+  std::vector<std::string> words{a->lake, "compare"};
+  if (arguments.json) words.emplace_back("--json");
+  words.insert(words.end(), {"--run", a->run, b->run});
+  return become_fleet(words);
+}
+
 int run_compare(const CompareArguments& arguments) {
+  const auto lake_a = lake_run_of(arguments.a);
+  const auto lake_b = lake_run_of(arguments.b);
+  if (lake_a || lake_b) return compare_in_lake(arguments, lake_a, lake_b);
   const auto request = read_request(arguments);
   if (!request.ok()) return report_error(kVerb, request.status());
   const auto a = read_run(arguments.a, request->steps_a, "A");
@@ -120,7 +140,8 @@ void add_compare(CLI::App& app, int& exit_code) {
   CLI::App* verb =
       app.add_subcommand(kVerb, "Say what changed between two runs, and whether it is noise");
   verb->add_option("a", arguments->a,
-                   "the baseline: a recording (before.db) or another profiler's trace")
+                   "the baseline: a recording (before.db), another profiler's trace, or a run in a "
+                   "lake (LAKE/run=ID)")
       ->required();
   verb->add_option("b", arguments->b, "the run to judge, for example after.db")->required();
   verb->add_option("--fail-if", arguments->gates,
@@ -155,6 +176,7 @@ void add_compare(CLI::App& app, int& exit_code) {
       "Examples:\n"
       "  stepscope compare before.db after.db\n"
       "  stepscope compare main.db branch.db --fail-if 'step_time>+5%' --fail-if 'input>10%'\n"
+      "  stepscope compare /shared/lake/run=4711 /shared/lake/run=4740\n"
       "  stepscope compare run.db run.db --steps-a 2-400 --steps-b 401-800\n"
       "  stepscope compare cpus.db gpu.db --price-per-hour 3.40,2.10 --samples-per-step 512,128\n"
       "  stepscope compare before.db after.db --json | jq '.change, .step_time.mean.relative'\n"

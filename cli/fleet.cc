@@ -1,29 +1,15 @@
 // stepscope lake, stepscope fleet: start the Python part in fleet/.
-#include <unistd.h>
-
-#include <cerrno>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "cli/become_python.h"
 #include "cli/verb.h"
-#include "wrap/fleet_command.h"
 
 namespace stepscope::cli {
 namespace {
 
 using Words = std::vector<std::string>;
-
-// Returns only if there is no interpreter.
-int become_python(const char* verb, const Words& words) {
-  auto command = fleet_command(verb, words);
-  if (!command.ok()) return report_error(verb, command.status());
-  std::vector<char*> argv;
-  for (std::string& word : *command) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  execvp(argv[0], argv.data());
-  return report_error(verb, no_python((*command)[0], errno));
-}
 
 struct LakeArguments {
   std::string action, lake, job, run;
@@ -78,8 +64,10 @@ void add_fleet(CLI::App& app, int& exit_code) {
   verb->add_option("LAKE", arguments->lake,
                    "a folder that stepscope lake add wrote, or a Parquet file of operations")
       ->required();
-  verb->add_option("ACTION", arguments->action, "report: write an HTML page instead of printing")
-      ->check(CLI::IsMember({"report"}));
+  verb->add_option("ACTION", arguments->action,
+                   "report: write an HTML page instead of printing; compare: say what differs "
+                   "between two runs")
+      ->check(CLI::IsMember({"report", "compare"}));
   verb->add_option("-o,--output", arguments->output, "the page to write, one HTML file");
   verb->add_option("--price", arguments->price, "price of one rank per hour, in any currency");
   verb->add_option("--run", arguments->runs, "only these runs");
@@ -95,6 +83,7 @@ void add_fleet(CLI::App& app, int& exit_code) {
       "Examples:\n"
       "  stepscope fleet /shared/lake --since 7d\n"
       "  stepscope fleet lake --run tuesday --json\n"
+      "  stepscope fleet lake compare --run monday tuesday\n"
       "  stepscope fleet /shared/lake --engine spark --master spark://head:7077\n"
       "  stepscope fleet /shared/lake report -o fleet.html --price 2.50");
   verb->callback([arguments, &exit_code] {

@@ -139,7 +139,7 @@ function regressionsSection() {
             },
           ],
           fleet.regressions, "runs of the same job with the same number of ranks"),
-      showQueries("job_regression.sql"));
+      showQueries("run_profile.sql"));
 }
 
 // --- one run -------------------------------------------------------------------------------------
@@ -262,6 +262,13 @@ function kinds(run) {
   return shown.map(([kind, factor]) => `${kind} ${factor.toFixed(3)}`).join(", ");
 }
 
+const verdicts = (run) =>
+    run.verdicts
+        .map(
+            ({kind, ranks, share}) =>
+                `${kind} ${plural(ranks, "rank")} (${percent(share)} of the step)`)
+        .join(", ");
+
 function aboutRun(run) {
   const missing = run.missing_ranks.slice(0, 20).join(", ");
   return facts([
@@ -274,6 +281,7 @@ function aboutRun(run) {
       `${hours(run.lost_hours)} of ${hours(run.hours)}: ` +
           LOSSES.map(([, key, what]) => `${hours(run[key])} ${what}`).join(", ")
     ],
+    run.verdicts.length > 0 && ["verdicts", verdicts(run)],
     run.slow_ranks.length > 0 && kinds(run) !== "" && ["slowdown by kind", kinds(run)],
     priced && ["costs", money(run.lost_cost)],
     run.missing_ranks.length > 0 &&
@@ -297,7 +305,7 @@ function runSection(run, index) {
       map && heatMap(run, map), slowRanks(run),
       showQueries(
           "rank_cost.sql", "kind_cost.sql", "rank_category.sql", "rank_series.sql", "slow_line.sql",
-          "rank_ops.sql"));
+          "rank_ops.sql", "rank_verdict.sql"));
 }
 
 // --- the page ------------------------------------------------------------------------------------

@@ -1,11 +1,15 @@
 """The program behind `stepscope lake` and `stepscope fleet`."""
 
 import pathlib
+import signal
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 if __name__ == "__main__":
+    signal.signal(
+        signal.SIGPIPE, signal.SIG_DFL
+    )  # as other programs whose reader, such as head, has ended
     try:
         import duckdb  # noqa: F401
         import pyarrow  # noqa: F401

@@ -9,6 +9,7 @@ from .engine import ChangedFiles, Engine, chosen
 from .heat import HeatMap, heat_map
 from .lake_files import Node, find_files
 from .problem import Problem
+from .profiles import Profile
 from .regressions import RunFacts, find_regressions
 from .slow_ranks import Categories, Series, merge_parts, slow_ones
 
@@ -25,6 +26,7 @@ _OPS = ("store", "first_step", "last_step")
 class Answers:
     document: dict  # what --json prints
     heat: dict[str, HeatMap]  # of each run with ranks to compare
+    facts: dict[str, RunFacts]  # of each run
 
 
 def analyze(
@@ -59,7 +61,7 @@ def _analyze_once(
         with engines(there) as engine:
             found = _RunAnswers(name, engine)
         runs.append(found.document(price))
-        facts[name] = RunFacts(runs[-1]["slow_ranks"], found.main_lines)
+        facts[name] = found.facts(runs[-1])
         if found.heat:
             heat[name] = found.heat
     runs.sort(key=lambda run: (-run["lost_hours"], run["run"]))
@@ -68,10 +70,10 @@ def _analyze_once(
         "price": price,
         "runs": runs,
         "slow_hosts": _slow_hosts(runs),
-        "regressions": _regressions(nodes, runs, facts, engines),
+        "regressions": find_regressions(facts),
         "left_out": files.left_out,
     }
-    return Answers(document, heat)
+    return Answers(document, heat, facts)
 
 
 class _RunAnswers:
@@ -94,6 +96,8 @@ class _RunAnswers:
             most = self.main_lines.setdefault(row["category"], line)
             if line["share"] > most["share"]:
                 self.main_lines[row["category"]] = line
+        self._profile = Profile.of(engine.ask("run_profile"))
+        self._verdicts = _verdicts(engine.ask("rank_verdict"))
         self.heat = heat_map(self._series, self._step_ns()) if self._ranks else None
 
     def document(self, price: float | None) -> dict:
@@ -108,6 +112,8 @@ class _RunAnswers:
             "job": self._about[0]["job"],
             "program": self._about[0]["program"],
             "missing_ranks": self._missing(),
+            "verdicts": self._verdicts,
+            "nodes": self._nodes(),
             "unfinished_nodes": [n["node"] for n in self._about if n["state"] != "complete"],
             "restarts": max((n["restarts"] or 0 for n in self._about), default=0),
             "clocks_apart_ns": self._clocks_apart_ns,
@@ -121,6 +127,21 @@ class _RunAnswers:
             "slow_ranks": slow,
             "query": "run_waste.sql",
         }
+
+    def facts(self, document: dict) -> RunFacts:
+        return RunFacts(
+            document["job"],
+            document["ranks"],
+            min(node["wall_start_unix_ns"] or 0 for node in self._about),
+            self._profile,
+            document["slow_ranks"],
+            self.main_lines,
+        )
+
+    def _nodes(self) -> list[dict]:
+        return [
+            {key: node[key] for key in ("node", "host", "state", "store")} for node in self._about
+        ]
 
     def _step_ns(self) -> float | None:
         return statistics.fmean(rank["step_ns"] for rank in self._ranks) if self._ranks else None
@@ -164,6 +185,18 @@ def _no_waste(run: str) -> dict:
     return {"run": run} | dict.fromkeys(numbers, 0) | dict.fromkeys(hours, 0.0)
 
 
+def _verdicts(rows: Iterable[dict]) -> list[dict]:
+    """How many ranks have which verdict, and their mean share; that of the most ranks first."""
+    shares: dict[str, list[float]] = {}
+    for row in rows:
+        shares.setdefault(row["kind"], []).append(row["share"] or 0.0)
+    found = [
+        {"kind": kind, "ranks": len(each), "share": statistics.fmean(each)}
+        for kind, each in shares.items()
+    ]
+    return sorted(found, key=lambda one: (-one["ranks"], -one["share"], one["kind"]))
+
+
 def _clocks_apart(rows: Iterable[dict]) -> int | None:
     """None if they are close enough not to matter."""
     starts = [row["start_unix_ns"] for row in rows]
@@ -183,17 +216,3 @@ def _slow_hosts(runs: list[dict]) -> list[dict]:
         for host, costs in sorted(hosts.items(), key=lambda item: (-len(item[1]), item[0]))
         if len(costs) > 1
     ]
-
-
-def _regressions(
-    nodes: dict[str, list[Node]], runs: list[dict], facts: dict[str, RunFacts], engines: Engines
-) -> list[dict]:
-    jobs: dict[tuple, list[str]] = {}
-    for run in runs:
-        if run["hours"]:
-            jobs.setdefault((run["job"], run["ranks"]), []).append(run["run"])
-    several = [run for names in jobs.values() if len(names) > 1 for run in names]
-    if not several:
-        return []
-    with engines([node for run in several for node in nodes[run]]) as engine:
-        return find_regressions(engine.ask("job_regression"), facts)

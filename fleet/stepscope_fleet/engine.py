@@ -4,11 +4,12 @@ import contextlib
 import itertools
 import pathlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import duckdb
 
 from .parquet_files import first_line
+from .identity import safe_name
 from .lake_files import LakeFiles, Node
 from .problem import Problem
 from .tables import TABLES
@@ -112,11 +113,27 @@ def _changes(query: str = "") -> Iterator[None]:
 def chosen(files: LakeFiles, runs: list[str], since_unix_ns: int) -> dict[str, list[Node]]:
     """The nodes of each chosen run."""
     every = files.runs()
+    wanted = {run_named(run, every) for run in runs} or set(every)
     kept = {
         run: nodes
         for run, nodes in every.items()
-        if (not runs or run in runs) and max(n.start_unix_ns for n in nodes) >= since_unix_ns
+        if run in wanted and max(n.start_unix_ns for n in nodes) >= since_unix_ns
     }
     if not kept:
-        raise Problem(f"no run matches; the lake has {', '.join(sorted(every)[:20])}")
+        raise no_such_run("the chosen time", every)
     return kept
+
+
+def run_named(name: str, runs: Iterable[str]) -> str:
+    """The run with this name. The name may also be that of its folder, which lacks some characters."""
+    every = list(runs)
+    found = [run for run in every if run == name] or [
+        run for run in every if safe_name(run) == name
+    ]
+    if not found:
+        raise no_such_run(name, every)
+    return found[0]
+
+
+def no_such_run(what: str, runs: Iterable[str]) -> Problem:
+    return Problem(f"no run matches {what}; the lake has {', '.join(sorted(runs)[:20])}")

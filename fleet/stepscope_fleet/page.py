@@ -74,6 +74,7 @@ def _cut(run: dict) -> dict:
     return run | {
         "slow_ranks": run["slow_ranks"][:MOST_SLOW_RANKS],
         "missing_ranks": run["missing_ranks"][:MOST_ROWS],
+        "nodes": run["nodes"][:MOST_ROWS],
         "unfinished_nodes": run["unfinished_nodes"][:MOST_ROWS],
     }
 

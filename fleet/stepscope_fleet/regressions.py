@@ -1,54 +1,55 @@
 """Which runs of a job are slower than the run before, and in which category."""
 
 import dataclasses
-from collections.abc import Iterable
+import itertools
 
-# A run is slower if its step grew by this share, and by more than chance would explain.
-SLOWER_SHARE = 0.03
-ERRORS = 4.0
-FEWEST_BLOCKS = 5  # of steps: with fewer, nothing is known about chance
+from .profiles import Profile, change
+
+SLOWER_SHARE = 0.03  # of a step
 
 
 @dataclasses.dataclass(frozen=True)
 class RunFacts:
-    """What is known about a run besides its times."""
+    """What is known about a run for comparisons with others."""
 
+    job: str
+    ranks: int
+    start_unix_ns: int
+    profile: Profile | None
     slow_ranks: list[dict]  # the slowest first
     lines: dict[str, dict]  # by category: the line that took most of its time
 
 
-def find_regressions(rows: Iterable[dict], runs: dict[str, RunFacts]) -> list[dict]:
-    """`rows`: the result of job_regression.sql."""
-    changes: dict[tuple, dict[str, dict]] = {}
-    for row in rows:
-        key = (row["job"], row["ranks"], row["before_run"], row["run"])
-        changes.setdefault(key, {})[row["category"]] = row
-    found = []
-    for (job, ranks, before, run), categories in changes.items():
-        step = categories.pop("step")
-        limit = max(SLOWER_SHARE * step["before_ns"], ERRORS * step["error_ns"])
-        if step["change_ns"] <= limit or step["blocks"] < FEWEST_BLOCKS:
-            continue
-        found.append(
-            {
-                "job": job,
-                "ranks": ranks,
-                "before_run": before,
-                "run": run,
-                "before_step_ns": round(step["before_ns"]),
-                "step_ns": round(step["ns"]),
-                "change_share": step["change_ns"] / step["before_ns"],
-                "error_ns": round(step["error_ns"]),
-                **_cause(step["change_ns"], categories, runs[before], runs[run]),
-                "query": "job_regression.sql",
-            }
-        )
-    return sorted(found, key=lambda one: -one["change_share"])
+def find_regressions(runs: dict[str, RunFacts]) -> list[dict]:
+    """Each run is compared with the run of the same job and number of ranks that began before it."""
+    jobs: dict[tuple, list[str]] = {}
+    for run in sorted(runs, key=lambda run: (runs[run].start_unix_ns, run)):
+        if runs[run].profile:
+            jobs.setdefault((runs[run].job, runs[run].ranks), []).append(run)
+    pairs = (pair for names in jobs.values() for pair in itertools.pairwise(names))
+    found = (_regression(before, run, runs[before], runs[run]) for before, run in pairs)
+    return sorted((one for one in found if one), key=lambda one: -one["change_share"])
 
 
-def _cause(
-    change_ns: float, categories: dict[str, dict], before: RunFacts, after: RunFacts
-) -> dict:
+def _regression(before: str, run: str, old: RunFacts, new: RunFacts) -> dict | None:
+    step = change(old.profile, new.profile, "step")
+    if not step.beyond_chance or step.ns <= SLOWER_SHARE * step.before_ns:
+        return None
+    return {
+        "job": new.job,
+        "ranks": new.ranks,
+        "before_run": before,
+        "run": run,
+        "before_step_ns": round(step.before_ns),
+        "step_ns": round(step.after_ns),
+        "change_share": step.ns / step.before_ns,
+        "error_ns": round(step.error_ns),
+        **_cause(step.ns, old, new),
+        "query": "run_profile.sql",
+    }
+
+
+def _cause(change_ns: float, before: RunFacts, after: RunFacts) -> dict:
     """A slow rank if it explains half of the change (on the others it shows as waiting), else what grew most."""
     worst_before = before.slow_ranks[0]["excess_ns"] if before.slow_ranks else 0
     if after.slow_ranks and after.slow_ranks[0]["excess_ns"] - worst_before > 0.5 * change_ns:
@@ -59,10 +60,13 @@ def _cause(
             "category_change_ns": worst["excess_ns"] - worst_before,
             "line": worst["line"],
         }
-    most = max(categories.values(), key=lambda row: row["change_ns"])
+    changes = {
+        name: change(before.profile, after.profile, name).ns for name in after.profile.categories()
+    }
+    most = max(changes, key=changes.get)
     return {
         "rank": None,
-        "category": most["category"],
-        "category_change_ns": round(most["change_ns"]),
-        "line": after.lines.get(most["category"]),
+        "category": most,
+        "category_change_ns": round(changes[most]),
+        "line": after.lines.get(most),
     }

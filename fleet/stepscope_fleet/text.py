@@ -3,6 +3,7 @@
 import shlex
 
 LEAST_SLOWDOWN = 1.01  # that is worth a word
+MOST_NODES = 8  # of a run's nodes that are listed
 
 
 def plain(text: object) -> str:
@@ -20,13 +21,17 @@ def _count(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
-def _rank_lines(rank: dict) -> list[str]:
+def slow_rank_line(rank: dict) -> str:
     since = f" since about step {rank['since_step']}" if rank["since_step"] is not None else ""
-    lines = [
-        f"  rank {rank['rank']} on {plain(rank['host'])}: {rank['category']}"
-        f" +{rank['excess_ns'] / 1e6:.2f} ms a step ({rank['step_share']:.1%}){since};"
-        f" the other ranks waited {_hours(rank['costs_others_hours'])} for it"
-    ]
+    return (
+        f"rank {rank['rank']} on {plain(rank['host'])}: {rank['category']}"
+        f" +{rank['excess_ns'] / 1e6:.2f} ms a step ({rank['step_share']:.1%}){since}"
+    )
+
+
+def _rank_lines(rank: dict) -> list[str]:
+    waited = f"the other ranks waited {_hours(rank['costs_others_hours'])} for it"
+    lines = [f"  {slow_rank_line(rank)}; {waited}"]
     if rank["line"]:
         at = rank["line"]
         lines.append(
@@ -63,6 +68,11 @@ def run_text(run: dict) -> str:
         f" launch {_hours(run['lost_launch_hours'])}"
         + (f"; this costs {run['lost_cost']:,.2f}" if run["lost_cost"] is not None else ""),
     ]
+    if run["verdicts"]:
+        verdicts = [
+            f"{plain(one['kind'])} {_count(one['ranks'], 'rank')}" for one in run["verdicts"][:3]
+        ]
+        lines.append(f"  verdicts: {', '.join(verdicts)}")
     if run["missing_ranks"]:
         missing = ", ".join(str(rank) for rank in run["missing_ranks"][:8])
         more = "" if len(run["missing_ranks"]) <= 8 else ", …"
@@ -98,8 +108,31 @@ def _regression_text(one: dict) -> str:
     return line
 
 
+def _node_lines(run: dict) -> list[str]:
+    lines = [
+        f"  {plain(node['node'])} on {plain(node['host'])}: stepscope analyze"
+        f" {shlex.quote(plain(node['store']))}"
+        for node in run["nodes"][:MOST_NODES]
+    ]
+    more = len(run["nodes"]) - MOST_NODES
+    return ["stores of its nodes:", *lines] + (
+        [f"  and {_count(more, 'more node')}"] if more > 0 else []
+    )
+
+
+def _input_bound_line(runs: list[dict]) -> str:
+    bound = sum(
+        1 for run in runs if run["verdicts"] and run["verdicts"][0]["kind"] == "input-bound"
+    )
+    return f"{bound} of {len(runs)} runs {'is' if bound == 1 else 'are'} input-bound"
+
+
 def fleet_text(answers: dict) -> str:
     parts = [run_text(run) for run in answers["runs"]]
+    if len(parts) == 1:
+        parts.append("\n".join(_node_lines(answers["runs"][0])))
+    else:
+        parts.insert(0, _input_bound_line(answers["runs"]))
     parts += [
         f"{plain(host['host'])} has slow ranks in {len(host['runs'])} runs:"
         f" {plain(', '.join(host['runs']))}"

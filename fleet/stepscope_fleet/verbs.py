@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from . import pipeline, stragglers
 from .answers import Engines, analyze
-from .engine import Engine
+from .comparison import compare, compared_text
+from .engine import Engine, run_named
 from .lake import add
 from .page import write_page
 from .problem import Problem
@@ -58,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     adds.add_argument("--watch", type=float, metavar="SECONDS", help=argparse.SUPPRESS)
     fleet = verbs.add_parser("fleet", help="say which ranks and hosts are slow")
     fleet.add_argument("lake", type=pathlib.Path)
-    fleet.add_argument("action", nargs="?", choices=["report"])
+    fleet.add_argument("action", nargs="?", choices=["report", "compare"])
     fleet.add_argument("-o", "--output", type=pathlib.Path, help="the page to write")
     fleet.add_argument("--price", type=_price, help="price of one rank per hour")
     fleet.add_argument("--run", nargs="+", default=[], metavar="ID", help="only these runs")
@@ -115,14 +116,26 @@ def _engines(arguments: argparse.Namespace) -> Iterator[Engines]:
         yield engines
 
 
+def _compare(arguments: argparse.Namespace) -> int:
+    with _engines(arguments) as engines:
+        answers = analyze(arguments.lake, arguments.run, engines=engines)
+    names = [run_named(name, answers.facts) for name in arguments.run]
+    document = compare(*names, answers.facts)
+    print(json.dumps(document, indent=2) if arguments.json else compared_text(document))
+    return 0
+
+
 def _fleet(arguments: argparse.Namespace) -> int:
     if arguments.lake.is_file():
         if arguments.action:
             raise Problem(
-                f"{arguments.lake}: is a file of operations, but `report` needs a lake; omit `report`"
+                f"{arguments.lake}: is a file of operations, but `{arguments.action}` needs a lake;"
+                f" omit `{arguments.action}`"
             )
         return _stragglers(arguments)
     since = time.time_ns() - int(arguments.since * 1e9) if arguments.since else 0
+    if arguments.action == "compare":
+        return _compare(arguments)
     with _engines(arguments) as engines:
         answers = analyze(arguments.lake, arguments.run, since, arguments.price, engines)
     for line in answers.document["left_out"]:
@@ -140,6 +153,8 @@ def main(words: list[str]) -> int:
     """Exit codes: 0 success, 2 wrong usage, 3 a store or a lake that cannot be used."""
     parser = _parser()
     arguments = parser.parse_args(words)
+    if arguments.verb == "fleet" and arguments.action == "compare" and len(arguments.run) != 2:
+        parser.error("fleet LAKE compare needs --run BEFORE AFTER: two runs of the lake")
     if arguments.verb == "fleet" and (arguments.action == "report") != bool(arguments.output):
         parser.error("fleet LAKE report and -o FILE go together: name the page to write")
     if arguments.verb == "fleet" and arguments.master and arguments.engine != "spark":

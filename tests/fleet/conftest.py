@@ -26,6 +26,7 @@ def verb(stepscope):
         assert done.returncode == expect, done.stderr
         return done
 
+    run.python = sys.executable
     return run
 
 

@@ -30,6 +30,7 @@ def make_store(
     first=1,
     pid=101,
     ops_recorded=0,
+    verdict="compute-bound",
 ):
     """`ranks`: of each its process; `slow`: {rank: (category, ns more a step)}, from a step on. `longer`: ns that every
     rank takes more in each step, for input. The steps have the numbers from `first` on."""
@@ -61,8 +62,8 @@ def make_store(
             (thread, line_function),
         )
         database.execute(
-            "INSERT INTO verdict VALUES (NULL, ?, 'compute-bound', NULL, 0.1, 0, 1, 'high', 'x', 9, NULL)",
-            (thread,),
+            "INSERT INTO verdict VALUES (NULL, ?, ?, NULL, 0.1, 0, 1, 'high', 'x', 9, NULL)",
+            (thread, verdict),
         )
         numbers = range(first, first + steps)
         add_steps(database, thread, rank, numbers, slow or {}, slow_from, longer, ops_recorded)

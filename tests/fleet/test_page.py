@@ -143,9 +143,9 @@ def test_a_full_disk_keeps_the_earlier_page(lake, tmp_path):
 def test_a_page_of_many_slow_ranks_is_bounded():
     rank = {"rank": 1, "host": "h", "category": "input"}
     run = {"run": "77", "slow_ranks": [rank] * 4000, "missing_ranks": [5] * 4000}
-    run |= {"unfinished_nodes": []}
+    run |= {"unfinished_nodes": [], "nodes": [{}] * 512}
     document = {"runs": [run] * 300, "slow_hosts": [], "regressions": [], "left_out": ["x"] * 101}
-    data = page._data(pathlib.Path("lake"), Answers(document, {}))
+    data = page._data(pathlib.Path("lake"), Answers(document, {}, {}))
     assert len(data["fleet"]["runs"]) == 200 and data["runs_left_out"] == 100
     assert data["slow_ranks"] == [4000] * 200
     assert len(data["fleet"]["runs"][0]["slow_ranks"]) == page.MOST_SLOW_RANKS

@@ -1,0 +1,41 @@
+#include "cli/lake_run.h"
+
+#include <filesystem>
+#include <string_view>
+
+#include "cli/become_python.h"
+
+namespace stepscope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "run=";
+
+// A lake has this table, whatever else it has.
+bool is_lake(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::is_directory(folder / "run", ignored);
+}
+
+}  // namespace
+
+std::optional<LakeRun> lake_run_of(const std::string& path) {
+  fs::path named(path);
+  if (!named.has_filename()) named = named.parent_path();  // it ends with a slash
+  std::error_code ignored;
+  const std::string name = named.filename().string();
+  if (!name.starts_with(kPrefix)) {
+    if (!fs::is_directory(named, ignored) || !is_lake(named)) return std::nullopt;
+    return LakeRun{named.string(), ""};
+  }
+  fs::path lake = named.has_parent_path() ? named.parent_path() : fs::path(".");
+  if (!is_lake(lake) && fs::is_directory(named, ignored))  // the folder of a table
+    lake = lake.has_parent_path() ? lake.parent_path() : fs::path(".");
+  if (!is_lake(lake)) return std::nullopt;
+  return LakeRun{lake.string(), name.substr(kPrefix.size())};
+}
+
+int become_fleet(const std::vector<std::string>& words) { return become_python("fleet", words); }
+
+}  // namespace stepscope::cli
