@@ -1,10 +1,12 @@
 """Makes a lake of many ranks with planted faults, and measures the answers to it.
 
-usage: run.py [--ranks 512] [--steps 10000] [--healthy] [--keep FOLDER]
+usage: run.py [--ranks 512] [--steps 10000] [--healthy [LAKES]] [--keep FOLDER] [--engine spark --master URL]
 
 Planted faults: one host whose eight ranks load slowly after 40 % of the steps; one rank with an 8 %
-slower GPU; 30 ranks that stall together on storage in one of a hundred steps. Prints one JSON
-document. A separate process computes the answers, so that its peak memory is theirs alone.
+slower GPU; 30 ranks that stall together on storage in one of a hundred steps; an eighth of the ranks,
+a stage of a pipeline, that compute 5 % more. With --healthy there are none, in each of LAKES lakes
+with other random times. Prints one JSON document. A separate process computes the answers, so that
+its peak memory is theirs alone (without that of Spark's own processes).
 """
 
 import argparse
@@ -36,24 +38,26 @@ def planted(ranks: int) -> dict[str, list[int]]:
         "slow_host": list(range(NODE, 2 * NODE)),
         "slow_gpu": [3],
         "stalled": list(range(ranks - min(30, ranks // 4), ranks)),
+        "uneven_stage": list(range(ranks // 2, ranks // 2 + ranks // 8)),
     }
 
 
-def work(ranks: int, steps: int, healthy: bool) -> tuple[np.ndarray, np.ndarray]:
+def work(ranks: int, steps: int, healthy: bool, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Nanoseconds of input and of compute, by rank and step."""
-    random = np.random.default_rng(7)
+    random = np.random.default_rng(seed)
     load = random.gamma(40, 50e3, (ranks, steps)).astype(np.int64)  # 2 ms
     compute = random.normal(90e6, 0.5e6, (ranks, steps)).astype(np.int64)
     if not healthy:
         faults = planted(ranks)
         load[faults["slow_host"], steps * 4 // 10 :] += 20_000_000
         compute[faults["slow_gpu"]] += 7_200_000
+        compute[faults["uneven_stage"]] += 4_500_000
         load[np.ix_(faults["stalled"], range(50, steps, 100))] += 800_000_000
     return load, compute
 
 
-def make(lake: pathlib.Path, ranks: int, steps: int, healthy: bool) -> None:
-    load, compute = work(ranks, steps, healthy)
+def make(lake: pathlib.Path, ranks: int, steps: int, healthy: bool, seed: int = 7) -> None:
+    load, compute = work(ranks, steps, healthy, seed)
     step_ns = (load + compute).max(axis=0)  # the ranks wait for the last one
     starts = START + np.concatenate([[0], np.cumsum(step_ns[:-1])])
     for node in range(0, ranks, NODE):
@@ -104,10 +108,21 @@ def make(lake: pathlib.Path, ranks: int, steps: int, healthy: bool) -> None:
             write_table(lake / table / f"run={RUN}" / f"node-{name}.parquet", rows_of_node)
 
 
-def ask(folder: pathlib.Path) -> dict:
+def ask(folder: pathlib.Path, engine: str, master: str) -> dict:
     began = time.monotonic()
-    run = analyze(folder, []).document["runs"][0]
+    if engine == "spark":
+        from stepscope_fleet.spark_engine import SparkEngines
+
+        with SparkEngines(master) as engines:
+            started = time.monotonic()
+            run = analyze(folder, [], engines=engines).document["runs"][0]
+            took = {"start_seconds": round(started - began, 1)}
+            began = started
+    else:
+        run = analyze(folder, []).document["runs"][0]
+        took = {}
     return {
+        **took,
         "seconds": round(time.monotonic() - began, 1),
         "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "slow": [
@@ -117,35 +132,56 @@ def ask(folder: pathlib.Path) -> dict:
     }
 
 
-def measure(folder: pathlib.Path, ranks: int, steps: int, healthy: bool) -> dict:
+def measure(folder: pathlib.Path, given: argparse.Namespace) -> dict:
+    ranks, steps, healthy = given.ranks, given.steps, given.healthy > 0
     make(folder, ranks, steps, healthy)
     size = sum(path.stat().st_size for path in folder.glob("**/*.parquet"))
-    asked = subprocess.run(
-        [sys.executable, __file__, "--ask", folder], check=True, stdout=subprocess.PIPE
-    )
+    words = ["--ask", folder, "--engine", given.engine, "--master", given.master]
+    asked = subprocess.run([sys.executable, __file__, *words], check=True, stdout=subprocess.PIPE)
+    found = json.loads(asked.stdout)
+    faults = {} if healthy else planted(ranks)
+    slow = {rank["rank"] for rank in found["slow"]}
+    known = {rank for those in faults.values() for rank in those}
     return {
         "ranks": ranks,
         "steps": steps,
         "bytes_a_row": size / (ranks * steps),
-        **json.loads(asked.stdout),
-        "planted": {} if healthy else planted(ranks),
+        "planted": len(known),
+        "found": len(slow & known),
+        "wrongly_named": len(slow - known),
+        **found,
+        "faults": faults,
     }
+
+
+def count_false(ranks: int, steps: int, lakes: int) -> dict:
+    """How many of the lakes, none of which has a fault, have a rank that is called slow."""
+    false = 0
+    for seed in range(lakes):
+        with tempfile.TemporaryDirectory() as folder:
+            make(pathlib.Path(folder), ranks, steps, healthy=True, seed=seed)
+            false += bool(analyze(pathlib.Path(folder), []).document["runs"][0]["slow_ranks"])
+    return {"ranks": ranks, "steps": steps, "healthy_lakes": lakes, "with_a_slow_rank": false}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ranks", type=int, default=512)
     parser.add_argument("--steps", type=int, default=10_000)
-    parser.add_argument("--healthy", action="store_true")
+    parser.add_argument("--healthy", type=int, nargs="?", const=1, default=0, metavar="LAKES")
     parser.add_argument("--keep", type=pathlib.Path)
+    parser.add_argument("--engine", choices=["duckdb", "spark"], default="duckdb")
+    parser.add_argument("--master", default="local[*]")
     parser.add_argument("--ask", type=pathlib.Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.ask:
-        print(json.dumps(ask(given.ask)))
+        print(json.dumps(ask(given.ask, given.engine, given.master)))
+        return
+    if given.healthy > 1:
+        print(json.dumps(count_false(given.ranks, given.steps, given.healthy)))
         return
     with tempfile.TemporaryDirectory() as temporary:
-        folder = given.keep or pathlib.Path(temporary)
-        print(json.dumps(measure(folder, given.ranks, given.steps, given.healthy), indent=1))
+        print(json.dumps(measure(given.keep or pathlib.Path(temporary), given), indent=1))
 
 
 if __name__ == "__main__":
