@@ -1,25 +1,22 @@
 // The live metrics of a run that is being recorded: reads the store as `stepscope top` does, and
 // serves and pushes the result. Runs in the process that records, never in the program.
 //
-// Every few seconds it reads what was added to the store, in a separate thread at low priority, and
-// takes at most a fiftieth of a core. An error ends the metrics and nothing else.
+// An error ends the metrics and nothing else.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "analyzer/live/live_follower.h"
 #include "metrics/latest_metrics.h"
 #include "metrics/listen_address.h"
 #include "metrics/otlp_push.h"
 #include "metrics/run_metrics.h"
 #include "metrics/scrape_server.h"
-#include "store/mutex.h"
 
 namespace stepscope {
 
@@ -46,7 +43,7 @@ class LiveMetrics {
   // Starts the threads. Call after the program was started, because that is a fork(). Errors: kIo.
   Status start();
   // From now on, the recording is in this store. Only the first call counts.
-  void follow(const std::filesystem::path& store);
+  void follow(const std::filesystem::path& store) { follower_.follow(store); }
   // Call before the recorder closes the store: a reader would keep it from being folded into one
   // file.
   void stop_reading();
@@ -56,27 +53,16 @@ class LiveMetrics {
 
  private:
   explicit LiveMetrics(const MetricsPlan& plan);
-  void run();
   void read_the_end();
-  // Both return false if it is time to stop.
-  bool wait_for_store();
-  bool wait(std::chrono::milliseconds duration);
-  Status refresh();
 
   const MetricsPlan plan_;
   LatestMetrics latest_;
   std::unique_ptr<ScrapeServer> server_;
   std::unique_ptr<OtlpPush> push_;
-  std::atomic<bool> stopping_ = false;
-  Mutex mutex_;
-  ConditionVariable changed_;
-  std::filesystem::path followed_ STEPSCOPE_GUARDED_BY(mutex_);
-  // Only the thread uses these until it has ended.
-  std::filesystem::path store_;
+  // Only the follower's thread uses these until it has ended.
   RunMetrics metrics_;
-  std::unique_ptr<LiveRun> run_;
   Status failure_;
-  std::thread thread_;
+  LiveFollower follower_;  // last: its thread uses the others
 };
 
 }  // namespace stepscope

@@ -2,20 +2,18 @@
 // a run that dies has its steps up to the last minute in the lake. With `--watch-lake`, the lake
 // also says which ranks of this node have become slow.
 //
-// A thread at low priority reads what was added to the store, as `stepscope top` does, and starts
-// the Python part for each piece. An error has no effect on the run.
+// The thread that follows the store starts the Python part for each piece. An error has no effect
+// on the run.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
+#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "analyzer/live/live_run.h"
+#include "analyzer/live/live_follower.h"
 #include "store/mutex.h"
 #include "store/status.h"
 #include "wrap/step_pieces.h"
@@ -31,13 +29,12 @@ struct LakePlan {
 // Thread safety: for one thread. From start() on, it has its own thread.
 class LakeFollower {
  public:
-  explicit LakeFollower(LakePlan plan) : plan_(std::move(plan)) {}
-  ~LakeFollower();
+  explicit LakeFollower(LakePlan plan);
 
   // Call after the program was started, because that is a fork(). Errors: kIo.
   Status start();
   // From now on, the recording is in this store. Only the first call counts.
-  void follow(const std::filesystem::path& store);
+  void follow(const std::filesystem::path& store) { follower_.follow(store); }
   // The ranks of this node that have become slow, each returned once.
   std::vector<std::int64_t> take_slow_ranks();
   // Why the first piece could not be added; returned once, else "".
@@ -47,27 +44,33 @@ class LakeFollower {
   void stop();
 
  private:
-  void run();
-  // Both return false if it is time to stop.
-  bool wait_for_store();
-  bool wait(std::chrono::milliseconds duration);
-  Status look();
-  Status add_piece(const std::filesystem::path& folder);
+  // A folder for the pieces, removed at the end.
+  class PieceFolder {
+   public:
+    PieceFolder();
+    ~PieceFolder();
+    PieceFolder(const PieceFolder&) = delete;
+    PieceFolder& operator=(const PieceFolder&) = delete;
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+   private:
+    std::filesystem::path path_;
+  };
+
+  Status take(const LiveFrame& frame);
+  Status add_piece();
   void keep_problem(const Status& status);
 
   const LakePlan plan_;
   Mutex mutex_;
-  ConditionVariable changed_;
-  bool stopping_ STEPSCOPE_GUARDED_BY(mutex_) = false;
   bool problem_was_taken_ STEPSCOPE_GUARDED_BY(mutex_) = false;
-  std::filesystem::path followed_ STEPSCOPE_GUARDED_BY(mutex_);
   std::vector<std::int64_t> slow_ranks_ STEPSCOPE_GUARDED_BY(mutex_);
   std::string problem_ STEPSCOPE_GUARDED_BY(mutex_);
-  // Only the thread uses these until it has ended.
-  std::filesystem::path store_;
-  std::unique_ptr<LiveRun> run_;
-  std::unique_ptr<StepPieces> pieces_;
-  std::thread thread_;
+  // Only the follower's thread uses these.
+  const PieceFolder folder_;
+  std::optional<StepPieces> pieces_;
+  std::chrono::steady_clock::time_point next_;  // when the next piece is due
+  LiveFollower follower_;                       // last: its thread uses the others
 };
 
 }  // namespace stepscope

@@ -72,8 +72,8 @@ bool libtorch_has_the_compiled_layout() noexcept try {
   const bool callbacks = thread_callbacks_are_read_right();
   at::removeCallback(callback);
   // libtorch counts handles up from 1.
-  constexpr at::RecordFunctionHandle kMost = std::uint64_t{1} << 56;
-  const bool handles = 0 < first.handle && first.handle < second.handle && second.handle < kMost;
+  constexpr at::RecordFunctionHandle kMax = std::uint64_t{1} << 56;
+  const bool handles = 0 < first.handle && first.handle < second.handle && second.handle < kMax;
   return first.is_complete && second.is_complete && handles && callbacks;
 } catch (...) {
   return false;

@@ -19,7 +19,7 @@ void OpsBlocks::begin(const Process& process, SessionTime now) {
 
 bool OpsBlocks::is_long_enough(const Block& block, std::int64_t step, SessionTime now) {
   const auto length = now - block.begin;
-  return length >= kMost || (length >= kLeast && step - block.first_step >= kSteps);
+  return length >= kMaxLength || (length >= kMinLength && step - block.first_step >= kSteps);
 }
 
 bool OpsBlocks::end_due(std::span<const Process> running, OpsSwitch usual, SessionTime now) {

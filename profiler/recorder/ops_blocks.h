@@ -25,10 +25,11 @@ inline constexpr const char* kOpsBlocksMeta = "ops_blocks";
 // Thread safety: none.
 class OpsBlocks {
  public:
-  // A block ends when it has both this many steps and this length, and at the latest after kMost.
+  // A block ends when it has both this many steps and this length, and at the latest after
+  // kMaxLength.
   static constexpr std::int64_t kSteps = 10;
-  static constexpr std::chrono::seconds kLeast{20};
-  static constexpr std::chrono::seconds kMost{300};
+  static constexpr std::chrono::seconds kMinLength{20};
+  static constexpr std::chrono::seconds kMaxLength{300};
 
   // A running process.
   struct Process {

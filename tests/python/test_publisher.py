@@ -135,7 +135,7 @@ def test_a_tracker_that_does_not_answer_does_not_hold_up_the_end(
 def test_runs_that_never_end_are_bounded(make_publisher, trackers):
     publisher, first = make_publisher(interval_s=3600), Tracker()
     publisher.add(("run", "first"), lambda: first)
-    for number in range(trackers._MOST):
+    for number in range(trackers._MAX_TRACKERS):
         publisher.add(("run", str(number)), Tracker)
     assert first.closed.wait(60)
 

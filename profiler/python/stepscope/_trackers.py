@@ -27,7 +27,7 @@ _INTERVAL = "STEPSCOPE_METRICS_INTERVAL"  # seconds between two updates there
 _SWITCH = "STEPSCOPE_TRACKERS"  # the user's: "off"
 
 _LAST_WAIT_S = 5.0  # how long the end of a tracker's run may wait for its last figures
-_MOST = 16  # trackers at a time; a program that ends none of its runs loses the first ones
+_MAX_TRACKERS = 16  # trackers at a time; a program that ends none of its runs loses the first ones
 
 _MLFLOW_CLIENT = "mlflow.tracking.client"
 _MLFLOW_RUNS = "mlflow.tracking.fluent"
@@ -195,7 +195,7 @@ class Publisher:
             if key in self._known:
                 return
             self._known[key] = True
-            if len(self._known) > _MOST:
+            if len(self._known) > _MAX_TRACKERS:
                 oldest = next(iter(self._known))
                 del self._known[oldest]
                 self._commands.put(lambda: self._close(oldest))
