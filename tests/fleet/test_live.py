@@ -12,6 +12,7 @@ import pytest
 from test_programs import PROGRAM, free_port
 
 LIMIT_S = 240  # a limit of waiting, so that nothing hangs
+BATCHES = "8000"  # of 60 ms: more than the limit; each takes 35 KB of each rank's memory
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def nodes(stepscope, tmp_path):
                 subprocess.Popen(
                     [stepscope, "run", "--quiet", "-o", tmp_path / f"{node}.db"]
                     + ["--lake", tmp_path / "lake", *options, "--", *launcher, PROGRAM]
-                    + ["--slow-rank", "2", "--slow-ms", "60", "--batches", "100000"],
+                    + ["--slow-rank", "2", "--slow-ms", "60", "--batches", BATCHES],
                     env=os.environ | {"NODE_RANK": str(node), "STEPSCOPE_PYTHON": sys.executable},
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
