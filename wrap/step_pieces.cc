@@ -1,6 +1,5 @@
 #include "wrap/step_pieces.h"
 
-#include <algorithm>
 #include <memory>
 #include <set>
 #include <string_view>
@@ -97,10 +96,10 @@ Status StepPieces::write(const std::filesystem::path& path, const TraceTail& run
     status = copy_rows(run.devices(), [&](const auto& row) { return writer.add_device(row); });
   }
   Analysis all = news_;
+  std::set<ThreadId> with_news;
+  for (const Step& step : news_.steps) with_news.insert(step.thread);
   for (const auto& [thread, step] : last_) {
-    const bool is_new = std::any_of(news_.steps.begin(), news_.steps.end(),
-                                    [&](const Step& other) { return other.thread == thread; });
-    if (!is_new) all.steps.push_back(step);
+    if (!with_news.contains(thread)) all.steps.push_back(step);
   }
   if (status.ok()) status = writer.replace_analysis(all);
   return status.ok() ? writer.finish() : status;

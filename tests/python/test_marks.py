@@ -144,7 +144,7 @@ def test_the_real_library_has_every_mark_as_a_function_of_cpythons_own(python, b
         from stepscope import _library
         library = _library.attached()
         marks = [mark for name, mark in vars(library).items() if name.startswith(("begin_", "end_"))]
-        assert len(marks) == 15
+        assert len(marks) == 17
         for mark in marks:
             assert isinstance(mark, types.BuiltinFunctionType), mark
 
@@ -156,6 +156,15 @@ def test_the_real_library_has_every_mark_as_a_function_of_cpythons_own(python, b
             library.end_of_input(library.begin_input(label))
         after = sys.getrefcount(label), sys.getrefcount(None)
         assert after[0] == before[0] and abs(after[1] - before[1]) < 100, (before, after)
+        optimizer, name = object(), str(label)
+        before = sys.getrefcount(optimizer), sys.getrefcount(name), sys.getrefcount(None)
+        for _ in range(1000):
+            library.begin_optimizer_step(optimizer, name)
+            library.end_optimizer_step(optimizer)
+        after = sys.getrefcount(optimizer), sys.getrefcount(name), sys.getrefcount(None)
+        assert after[:2] == before[:2] and abs(after[2] - before[2]) < 100, (before, after)
+        library.begin_optimizer_step(optimizer, "\\udc80")  # cannot be UTF-8
+        library.end_optimizer_step(optimizer)
 
         for wrong in "text", None, 3:
             for mark in library.begin_scope, library.end_scope:
