@@ -339,7 +339,9 @@ def test_a_real_torch_is_marked(wrapped):
 BARE_OUTPUT = {}  # of programs without Stepscope
 
 
+# Once, because it takes long, and the hooks ask before they call any mark.
 @pytest.mark.torch
+@pytest.mark.parametrize("fake_library", ["functions"], indirect=True)
 def test_a_compiled_optimizer_keeps_its_graph(python, fake_library):
     """torch.compile looks into optimizer hooks: ours must not cut the graph in pieces."""
     torch = pytest.importorskip("torch", reason="pip install torch")
