@@ -94,7 +94,9 @@ def main():
     environment = os.environ | STEADY_MALLOC
     environment |= {INSIDE: "1", "LD_PRELOAD": str(library), "PYTHONPATH": str(package)}
     command = [sys.executable, __file__, "--seconds", str(arguments.seconds)]
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0 or "no op hooks" in done.stderr:
+        sys.exit(done.stderr.splitlines()[-1] if done.stderr else "the loop failed")
     periods = json.loads(done.stdout)
     step = statistics.median(mean for kind, mean in periods if kind is None)
     print(f"step {step:.0f} µs")
