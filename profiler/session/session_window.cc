@@ -53,9 +53,16 @@ void Session::apply_window() {
   applied_alive_ = recorder_is_alive();
   const bool planned =
       applied_alive_ && !recorder_failed_ && ops_wanted(region->plan, applied_switch_, step_);
-  const bool wanted = planned && budget_allows_ops();
-  // The budget is for ops only: starting and stopping CUPTI costs more than it saves.
+  apply_ops(planned && budget_allows_ops());
+  // Not before the ops, whose first step should have all of them: to look for CUDA for the first
+  // time takes a millisecond. The budget is for ops only: starting and stopping CUPTI costs more
+  // than it saves.
   follow_device(planned);
+}
+
+// mutex_ is held.
+void Session::apply_ops(bool wanted) {
+  RegionHeader* region = region_;
   const HookApi* hooks = hooks_;
   const bool watches_ranges = python_ && applied_alive_ && !python_ranges_are_marked();
   if (hooks != nullptr && is_time_to_note_settings(step_)) note_torch_settings();
