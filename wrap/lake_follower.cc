@@ -1,7 +1,5 @@
 #include "wrap/lake_follower.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <system_error>
 #include <utility>
@@ -25,17 +23,6 @@ constexpr std::size_t kPhases = 4 * kLivePhases;
 constexpr std::size_t kMaxSteps = 20'000;
 
 }  // namespace
-
-LakeFollower::PieceFolder::PieceFolder() {
-  std::error_code error;
-  std::string name = std::filesystem::temp_directory_path(error) / "stepscope-lake-XXXXXX";
-  if (!error && mkdtemp(name.data()) != nullptr) path_ = name;
-}
-
-LakeFollower::PieceFolder::~PieceFolder() {
-  std::error_code ignored;
-  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-}
 
 LakeFollower::LakeFollower(LakePlan plan)
     : plan_(std::move(plan)),
@@ -81,9 +68,12 @@ Status LakeFollower::take(const LiveFrame& frame) {
 
 // A piece that could not be added goes with the next one.
 Status LakeFollower::add_piece() {
-  if (folder_.path().empty())
-    return Status::error(ErrorKind::kIo, "no temporary folder could be created");
-  const std::filesystem::path piece = folder_.path() / "piece.db";
+  if (!folder_) {
+    auto made = TemporaryFolder::make();
+    if (!made.ok()) return made.status();
+    folder_ = *std::move(made);
+  }
+  const std::filesystem::path piece = folder_->path() / "piece.db";
   Status status = pieces_->write(piece, follower_.recording());
   if (status.ok()) {
     const auto added = add_piece_to_lake(piece.string(), plan_.lake, plan_.watch_s);

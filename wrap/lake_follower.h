@@ -16,6 +16,7 @@
 #include "analyzer/live/live_follower.h"
 #include "store/mutex.h"
 #include "store/status.h"
+#include "store/temporary_folder.h"
 #include "wrap/step_pieces.h"
 
 namespace stepscope {
@@ -44,19 +45,6 @@ class LakeFollower {
   void stop();
 
  private:
-  // A folder for the pieces, removed at the end.
-  class PieceFolder {
-   public:
-    PieceFolder();
-    ~PieceFolder();
-    PieceFolder(const PieceFolder&) = delete;
-    PieceFolder& operator=(const PieceFolder&) = delete;
-    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
-   private:
-    std::filesystem::path path_;
-  };
-
   Status take(const LiveFrame& frame);
   Status add_piece();
   void keep_problem(const Status& status);
@@ -67,7 +55,7 @@ class LakeFollower {
   std::vector<std::int64_t> slow_ranks_ STEPSCOPE_GUARDED_BY(mutex_);
   std::string problem_ STEPSCOPE_GUARDED_BY(mutex_);
   // Only the follower's thread uses these.
-  const PieceFolder folder_;
+  std::optional<TemporaryFolder> folder_;  // of the pieces
   std::optional<StepPieces> pieces_;
   std::chrono::steady_clock::time_point next_;  // when the next piece is due
   LiveFollower follower_;                       // last: its thread uses the others

@@ -25,8 +25,8 @@ milliseconds processor_time() {
 // On a busy machine, this thread gets a tenth of what the training gets, like `stepscope top`.
 void yield_to_training() {
   constexpr int kNice = 10;
-  ::setpriority(PRIO_PROCESS, 0,
-                kNice);  // on Linux, of this thread and of processes that it starts
+  // On Linux, of this thread and of the processes that it starts.
+  ::setpriority(PRIO_PROCESS, 0, kNice);
 }
 
 }  // namespace
