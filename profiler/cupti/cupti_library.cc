@@ -53,8 +53,8 @@ void add_toolkits(std::vector<fs::path>& places) {
   }
 }
 
-// Grows with each loaded library. Callers search again only when it has grown: a search that finds
-// nothing opens files and takes 10 µs or more, which is too slow for every step.
+// Grows with each loaded library. Callers search again only when it has grown: to walk through
+// hundreds of libraries takes too long for every step.
 unsigned long long libraries_ever_loaded() {
   unsigned long long count = 0;
   const auto take_first = [](dl_phdr_info* info, std::size_t, void* result) {
@@ -71,13 +71,11 @@ bool cuda_is_in_use() {
   static std::atomic<unsigned long long> looked_through{0};
   const unsigned long long loaded = libraries_ever_loaded();
   if (loaded == looked_through.load(std::memory_order_relaxed)) return false;
-  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  if (driver == nullptr) {
-    looked_through.store(loaded, std::memory_order_relaxed);
-    return false;
-  }
-  dlclose(driver);
-  return true;
+  // Not dlopen() with RTLD_NOLOAD: where the library is not loaded, that looks for its file in
+  // every folder that the loader knows, which takes milliseconds in the first step with ops.
+  if (!loaded_library_path("libcuda.so").empty()) return true;
+  looked_through.store(loaded, std::memory_order_relaxed);
+  return false;
 }
 
 std::vector<fs::path> cupti_places() {

@@ -124,6 +124,7 @@ class Session {
   // Applies the window again if the recorder has changed its request or died since.
   void follow_recorder();
   void apply_window();
+  void look_around();
   void apply_ops(bool wanted);
   void note_torch_settings();
   void follow_device(bool wanted) noexcept;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "profiler/cupti/collector.h"
+#include "profiler/cupti/cupti_library.h"
 #include "profiler/ring/stack_taker.h"
 #include "profiler/session/copy_text.h"
 #include "profiler/session/current_thread.h"
@@ -29,10 +30,9 @@ OpBudget::Recorded recorded_so_far(const Region& region) {
   return {static_cast<std::int64_t>(events), static_cast<std::int64_t>(allocations)};
 }
 
-// A program may change a setting at any time, but most do so before the loop or in its first steps.
-bool is_time_to_note_settings(std::int64_t step) {
-  return step > 0 && (step <= 8 || step % 64 == 0);
-}
+// A program may change a setting or load a library at any time, but most do so before the loop or
+// in its first steps.
+bool is_time_to_look_around(std::int64_t step) { return step > 0 && (step <= 8 || step % 64 == 0); }
 
 }  // namespace
 
@@ -51,13 +51,21 @@ void Session::apply_window() {
   if (region == nullptr) return;
   applied_switch_ = region->ops_switch.load(std::memory_order_relaxed);
   applied_alive_ = recorder_is_alive();
+  if (is_time_to_look_around(step_)) look_around();
   const bool planned =
       applied_alive_ && !recorder_failed_ && ops_wanted(region->plan, applied_switch_, step_);
   apply_ops(planned && budget_allows_ops());
-  // Not before the ops, whose first step should have all of them: to look for CUDA for the first
-  // time takes a millisecond. The budget is for ops only: starting and stopping CUPTI costs more
-  // than it saves.
+  // Not before the ops, whose first step should have all of them: starting CUPTI takes
+  // milliseconds. The budget is for ops only: starting and stopping CUPTI costs more than it saves.
   follow_device(planned);
+}
+
+// mutex_ is held. CUDA is looked for before the first step that needs to know, because the first
+// walk through hundreds of libraries takes up to half a millisecond, and the program takes it for
+// its own.
+void Session::look_around() {
+  note_torch_settings();
+  cuda_is_in_use();
 }
 
 // mutex_ is held.
@@ -65,7 +73,6 @@ void Session::apply_ops(bool wanted) {
   RegionHeader* region = region_;
   const HookApi* hooks = hooks_;
   const bool watches_ranges = python_ && applied_alive_ && !python_ranges_are_marked();
-  if (hooks != nullptr && is_time_to_note_settings(step_)) note_torch_settings();
   // Most steps end here: what follows would read a lot of memory that a step has pushed out of the
   // caches, and change nothing.
   const AppliedWindow window{hooks, wanted, applied_alive_, watches_ranges};
