@@ -23,6 +23,16 @@ inline constexpr double kIdleFullness = 0.01;
 // happens to a process wakes it at once.
 inline constexpr std::chrono::milliseconds kLookPeriod{50};
 
+// How long a recorder sleeps after a look. `busy`: it found much. `collected`: a collector empties
+// the rings.
+inline std::chrono::milliseconds look_period(bool busy, bool collected) {
+  if (busy) return kBusyDrainPeriod;
+  return collected ? kLookPeriod : kDrainPeriod;
+}
+
+// How often a thread that wakes up often looks for a CPU that no recorded thread computes on.
+inline constexpr std::chrono::milliseconds kCpuChoicePeriod{100};
+
 // How long the ring collector sleeps after a visit. `full`, from 0 to 1: how full the fullest ring
 // was. The visit was planned `planned` after the one before and came after `took`. If events keep
 // their rate and the next visit is as late, it finds a quarter of a ring.

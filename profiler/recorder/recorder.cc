@@ -14,6 +14,7 @@
 #include "profiler/identity/source_state.h"
 #include "profiler/recorder/blocked_signals.h"
 #include "profiler/recorder/loaded_versions.h"
+#include "profiler/recorder/other_cpus.h"
 #include "profiler/recorder/pace.h"
 #include "profiler/recorder/process_info.h"
 #include "profiler/recorder/run_meta.h"
@@ -108,12 +109,14 @@ void Recorder::run() noexcept {
     }
     return Status();
   });
+  OtherCpus cpus;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    wake_.wait_for(lock, drain_->busy() ? kBusyDrainPeriod : kDrainPeriod,
+    wake_.wait_for(lock, look_period(drain_->busy(), collector_.is_running()),
                    [this] { return stopping_; });
     lock.unlock();  // the store may block on the disk; stop() must not wait for it
     session_->attempt([this] { return look(); });
+    collector_.keep_off_writers(cpus);
     lock.lock();
   }
   lock.unlock();

@@ -46,12 +46,17 @@ std::uint64_t RingBacklog::collect(std::uint64_t most_slots) {
   const std::scoped_lock lock(mutex_);
   if (!region_) return 0;
   std::uint64_t fullest = 0;
+  writer_count_ = 0;
   const std::uint32_t count = std::min(region_.header->ring_count.load(std::memory_order_acquire),
                                        region_.layout.ring_capacity);
   for (std::uint32_t i = 0; i < count; ++i) {
     if (!in_use(i)) continue;
     RingConsumer ring = consumer(i);
-    fullest = std::max(fullest, ring.published().size());
+    const std::uint64_t published = ring.published().size();
+    fullest = std::max(fullest, published);
+    if (published > 0 && writer_count_ < kMaxWriters) {
+      writers_[writer_count_++] = {region_.ring(i)->pid, region_.ring(i)->tid};
+    }
     while (true) {
       const RingConsumer::Batch batch = first_of(ring, ring.published(), kMaxTaken);
       if (batch.size() == 0 || held() + batch.size() > most_slots) break;
@@ -64,6 +69,11 @@ std::uint64_t RingBacklog::collect(std::uint64_t most_slots) {
     }
   }
   return fullest;
+}
+
+std::vector<RingBacklog::Writer> RingBacklog::writers() {
+  const std::scoped_lock lock(mutex_);
+  return {writers_.begin(), writers_.begin() + writer_count_};
 }
 
 void RingBacklog::take(std::uint32_t index, std::vector<Slot>& slots) {

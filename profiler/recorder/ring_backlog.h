@@ -6,6 +6,9 @@
 // its rings: slots are copied without interpreting their contents.
 #pragma once
 
+#include <sys/types.h>
+
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +32,12 @@ class RingBacklog {
   // slots are then still in the rings.
   std::uint64_t collect(std::uint64_t most_slots);
 
+  // The threads whose rings had events at the last collect(), at most kMaxWriters.
+  struct Writer {
+    pid_t pid, tid;  // as the program says
+  };
+  [[nodiscard]] std::vector<Writer> writers();
+
   // Replaces `slots` by the next ones of ring `index`, including those still in the ring: at most
   // kMaxTaken, plus the rest of the last event; empty if there are none. Throws like collect().
   void take(std::uint32_t index, std::vector<Slot>& slots);
@@ -46,6 +55,7 @@ class RingBacklog {
   [[nodiscard]] std::uint32_t slot_count() const { return slot_count_; }
 
   static constexpr std::size_t kMaxTaken = 1 << 16;
+  static constexpr std::size_t kMaxWriters = 16;
 
  private:
   using Pieces = std::deque<std::vector<Slot>>;
@@ -58,9 +68,11 @@ class RingBacklog {
   void change_held(std::int64_t slots);
 
   std::mutex mutex_;
-  Region region_;             // guarded by mutex_; none: closed
-  std::deque<Pieces> rings_;  // by index; guarded by mutex_
-  std::vector<Slot> spare_;   // memory for the next piece; guarded by mutex_
+  Region region_;                              // guarded by mutex_; none: closed
+  std::deque<Pieces> rings_;                   // by index; guarded by mutex_
+  std::vector<Slot> spare_;                    // memory for the next piece; guarded by mutex_
+  std::array<Writer, kMaxWriters> writers_{};  // guarded by mutex_
+  std::size_t writer_count_ = 0;               // guarded by mutex_
   std::atomic<std::uint64_t> held_{0};
   std::atomic<bool> closed_{false};
   const std::uint32_t slot_count_ = region_.layout.slot_count;

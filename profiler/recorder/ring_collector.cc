@@ -39,10 +39,35 @@ void RingCollector::run() noexcept {
   std::unique_lock lock(mutex_);
   std::chrono::nanoseconds period = kDrainPeriod;
   auto last_visit = Clock::now();
+  auto next_choice = last_visit;
+  OtherCpus cpus;
   while (!wake_.wait_for(lock, period, [this] { return stopping_; })) {
     const auto now = Clock::now();
-    period = collect_period(visit(), now - std::exchange(last_visit, now), period);
+    const double fullest = visit();
+    if (now >= next_choice) {
+      cpus_of_writers_.clear();
+      if (fullest < kIdleFullness) cpus_of_writers_ = cpus_of_writers();
+      cpus.avoid(cpus_of_writers_);
+      next_choice = now + kCpuChoicePeriod;
+    }
+    period = collect_period(fullest, now - std::exchange(last_visit, now), period);
   }
+}
+
+// Empty if memory runs out.
+std::vector<int> RingCollector::cpus_of_writers() const noexcept try {
+  std::vector<int> cpus;
+  for (const auto& backlog : backlogs_) {
+    for (const auto& [pid, tid] : backlog->writers()) cpus.push_back(last_cpu_of(pid, tid));
+  }
+  return cpus;
+} catch (const std::bad_alloc&) {
+  return {};
+}
+
+void RingCollector::keep_off_writers(OtherCpus& own) noexcept {
+  const std::scoped_lock lock(mutex_);
+  own.avoid(cpus_of_writers_);
 }
 
 double RingCollector::visit() noexcept {

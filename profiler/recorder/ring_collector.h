@@ -12,7 +12,9 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
+#include "profiler/recorder/other_cpus.h"
 #include "profiler/recorder/ring_backlog.h"
 
 namespace stepscope {
@@ -29,16 +31,23 @@ class RingCollector {
   void add(std::shared_ptr<RingBacklog> backlog);
   // Whether its thread runs.
   [[nodiscard]] bool is_running() const { return thread_.joinable(); }
+  // Moves the calling thread, whose CPUs `own` chooses, off those that recorded threads compute on,
+  // as long as they write few events. While they write many, it may run anywhere: then it matters
+  // more that it gets a CPU soon.
+  void keep_off_writers(OtherCpus& own) noexcept;
 
  private:
   void run() noexcept;
   // Visits all rings. Returns how full the fullest one was, from 0 to 1. Requires mutex_.
   double visit() noexcept;
+  // Requires mutex_.
+  [[nodiscard]] std::vector<int> cpus_of_writers() const noexcept;
 
   std::mutex mutex_;
   std::condition_variable wake_;
   std::list<std::shared_ptr<RingBacklog>> backlogs_;  // guarded by mutex_
   bool stopping_ = false;                             // guarded by mutex_
+  std::vector<int> cpus_of_writers_;                  // empty: they write much; guarded by mutex_
   std::thread thread_;                                // not used by itself
 };
 

@@ -59,10 +59,8 @@ void RunRecorder::wait(int also) const noexcept try {
   for (const WatchedProcess& process : processes_) {
     if (!process.ended && process.pidfd) fds.push_back({process.pidfd.get(), POLLIN, 0});
   }
-  const auto period = behind_                   ? std::chrono::milliseconds(0)
-                      : busy_                   ? kBusyDrainPeriod
-                      : collector_.is_running() ? kLookPeriod
-                                                : kDrainPeriod;
+  const auto period =
+      behind_ ? std::chrono::milliseconds(0) : look_period(busy_, collector_.is_running());
   poll(fds.data(), fds.size(), static_cast<int>(period.count()));
 } catch (const std::bad_alloc&) {
   poll(nullptr, 0, static_cast<int>(kBusyDrainPeriod.count()));
@@ -74,6 +72,7 @@ void RunRecorder::tick() noexcept {
     Status status = take_in_arrivals();
     return status.ok() && !session_->failed() ? look() : status;
   });
+  collector_.keep_off_writers(cpus_);
 }
 
 // Nothing that they write is recorded any more.
@@ -335,6 +334,7 @@ Status RunRecorder::finish() noexcept {
       return status;
     return description_.store_torch_settings(store(), processes_);
   });
+  cpus_.avoid({});  // what comes next on this thread may run anywhere, and its children too
   return session_->finish(last, session_->now());
 }
 

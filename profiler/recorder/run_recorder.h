@@ -21,6 +21,7 @@
 #include "profiler/channel/listener.h"
 #include "profiler/recorder/gpu_sampler.h"
 #include "profiler/recorder/ops_blocks.h"
+#include "profiler/recorder/other_cpus.h"
 #include "profiler/recorder/proc_samples.h"
 #include "profiler/recorder/ring_collector.h"
 #include "profiler/recorder/run_description.h"
@@ -137,6 +138,7 @@ class RunRecorder {
   std::unique_ptr<StoreSession> session_;
   std::unique_ptr<Listener> listener_;
   RingCollector collector_;
+  OtherCpus cpus_;  // of the thread that calls tick()
   MachineSampler machine_;
   ThreadWatch threads_;
   std::unique_ptr<GpuSampler> gpus_;     // created when the first process comes

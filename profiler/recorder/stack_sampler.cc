@@ -19,6 +19,7 @@
 
 #include "profiler/recorder/blocked_signals.h"
 #include "profiler/recorder/other_cpus.h"
+#include "profiler/recorder/pace.h"
 #include "profiler/recorder/prompt_wakeups.h"
 #include "profiler/recorder/stack_looks.h"
 #include "profiler/ring/clock.h"
@@ -35,7 +36,6 @@ using namespace std::chrono_literals;
 constexpr auto kLongestLastRound = 500ms;
 constexpr std::size_t kMaxSamplesHeld = 100'000;
 constexpr int kRoundsOfMean = 64;
-constexpr auto kCpuChoicePeriod = 100ms;
 
 // A histogram of how late the rounds began, in powers of two of a microsecond.
 class Lateness {

@@ -49,5 +49,11 @@ TEST(CollectPeriod, SettlesAtAQuarterOfARing) {
   }
 }
 
+TEST(LookPeriod, IsLongWhereACollectorEmptiesTheRings) {
+  EXPECT_EQ(look_period(/*busy=*/false, /*collected=*/true), kLookPeriod);
+  EXPECT_EQ(look_period(/*busy=*/false, /*collected=*/false), kDrainPeriod);
+  EXPECT_EQ(look_period(/*busy=*/true, /*collected=*/true), kBusyDrainPeriod);
+}
+
 }  // namespace
 }  // namespace stepscope

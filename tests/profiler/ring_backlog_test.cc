@@ -1,13 +1,17 @@
 #include "profiler/recorder/ring_backlog.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "profiler/recorder/other_cpus.h"
 #include "profiler/recorder/ring_collector.h"
 #include "profiler/ring/ring_registry.h"
 
@@ -186,6 +190,63 @@ TEST(LargeRingBacklog, NeverCutsANameInTwo) {
   backlog.close();
   registry.close(recorder);
   unmap_region(region);
+}
+
+TEST_F(RingBacklogTest, KnowsWhoWroteSinceTheLastTime) {
+  backlog_->collect(kAnyNumber);
+  EXPECT_TRUE(backlog_->writers().empty());
+  write(1);
+  backlog_->collect(kAnyNumber);
+  ASSERT_EQ(backlog_->writers().size(), 1U);
+  EXPECT_EQ(backlog_->writers()[0].pid, getpid());
+  EXPECT_EQ(backlog_->writers()[0].tid, gettid());
+  backlog_->collect(kAnyNumber);
+  EXPECT_TRUE(backlog_->writers().empty());
+}
+
+// A thread that asks the collector each millisecond where it may run.
+class Asking {
+ public:
+  explicit Asking(RingCollector& collector)
+      : thread_([this, &collector] {
+          OtherCpus own;
+          while (!stopping_) {
+            collector.keep_off_writers(own);
+            cpu_set_t allowed{};
+            sched_getaffinity(0, sizeof(allowed), &allowed);
+            cpus_ = CPU_COUNT(&allowed);
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          }
+        }) {}
+  ~Asking() {
+    stopping_ = true;
+    thread_.join();
+  }
+  [[nodiscard]] int cpus() const { return cpus_; }
+
+ private:
+  std::atomic<bool> stopping_{false};
+  std::atomic<int> cpus_{0};
+  std::thread thread_;
+};
+
+TEST_F(RingBacklogTest, ACollectorKeepsThreadsOffTheCpuOfWhoWritesLittle) {
+  cpu_set_t all{};
+  ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "there is one CPU only";
+  RingCollector collector;
+  collector.add(backlog_);
+  const Asking asking(collector);
+  const auto writes_until_allowed = [&](int ops, int cpus) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (asking.cpus() != cpus && std::chrono::steady_clock::now() < deadline) {
+      write(ops);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return asking.cpus() == cpus;
+  };
+  EXPECT_TRUE(writes_until_allowed(1, CPU_COUNT(&all) - 1));
+  EXPECT_TRUE(writes_until_allowed(500, CPU_COUNT(&all))) << "anywhere, to lose nothing";
 }
 
 }  // namespace
