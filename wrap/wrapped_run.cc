@@ -91,10 +91,23 @@ class DurationLimit {
   Clock::time_point begin_;
 };
 
-void say(const std::string& line) { print_line(stderr, "stepscope: " + line); }
+void say(const std::string& line) noexcept {
+  static_cast<void>(contained([&] {
+    print_line(stderr, "stepscope: " + line);
+    return Status();
+  }));
+}
+
+void say_if_failed(const char* what, const Status& status) noexcept {
+  if (status.ok()) return;
+  static_cast<void>(contained([&] {
+    say(std::string(what) + ": " + status.message());
+    return Status();
+  }));
+}
 
 // Null without --lake.
-std::unique_ptr<LakeFollower> follower_of(const RunArguments& arguments) {
+std::unique_ptr<LakeFollower> make_follower(const RunArguments& arguments) {
   if (arguments.lake.empty()) return nullptr;
   LakePlan plan;
   plan.lake = arguments.lake;
@@ -107,6 +120,15 @@ std::unique_ptr<LakeFollower> follower_of(const RunArguments& arguments) {
   return std::make_unique<LakeFollower>(plan);
 }
 
+std::unique_ptr<LakeFollower> start_follower(const RunArguments& arguments) noexcept {
+  std::unique_ptr<LakeFollower> follower;
+  say_if_failed("no live lake", contained([&] {
+                  follower = make_follower(arguments);
+                  return follower ? follower->start() : Status();
+                }));
+  return follower;
+}
+
 void follow_in_lake(const RunArguments& arguments, RunRecorder& recorder, LakeFollower& follower) {
   if (recorder.has_store()) follower.follow(arguments.output);
   for (const std::int64_t rank : follower.take_slow_ranks()) recorder.record_ops_block(rank);
@@ -114,9 +136,10 @@ void follow_in_lake(const RunArguments& arguments, RunRecorder& recorder, LakeFo
   if (!problem.empty()) say("not added to the lake yet: " + problem + "; trying again");
 }
 
-int watch(const RunArguments& arguments, const Child& child, RunRecorder& recorder,
-          MetricsOfRun& metrics, LakeFollower* follower) {
-  const std::string command = command_line(arguments.program);
+// Allocates nothing outside contained(): an exception would end the wrapper with an exit code of
+// its own, while the program runs on. `command`: the program's.
+int watch(const RunArguments& arguments, const std::string& command, const Child& child,
+          RunRecorder& recorder, MetricsOfRun& metrics, LakeFollower* follower) {
   // The program's own output overwrites this line.
   ProgressLine line(2s, 500ms);
   DurationLimit duration(arguments.duration_s);
@@ -204,6 +227,7 @@ Result<WrappedEnd> run_wrapped(RunArguments arguments) {
                                      named.libstepscope().string(), named.python_hooks().string());
   if (arguments.modules) environment.emplace_back("STEPSCOPE_MODULES", "1");
   metrics->add_to(environment);
+  const std::string command = command_line(arguments.program);
   const auto child = Child::start(arguments.program, environment);
   if (!child.ok()) {
     (*recorder)->discard();
@@ -211,20 +235,16 @@ Result<WrappedEnd> run_wrapped(RunArguments arguments) {
   }
   // From here on the program's exit code is ours, whatever happens to the recording.
   for (const std::string& line : metrics->start(arguments.quiet)) say(line);
-  const auto follower = follower_of(arguments);
-  if (follower) {
-    if (Status status = follower->start(); !status.ok()) say("no live lake: " + status.message());
-  }
-  const int wait_status = watch(arguments, *child, **recorder, *metrics, follower.get());
+  const auto follower = start_follower(arguments);
+  const int wait_status = watch(arguments, command, *child, **recorder, *metrics, follower.get());
   metrics->stop_reading();
   if (follower) follower->stop();
   const Status finished = (*recorder)->finish();
   for (const std::string& line : metrics->finish()) say(line);
-  const Status told = contained([&] {
-    join_lake(arguments, **recorder, tell_the_end(arguments, **recorder, finished));
-    return Status();
-  });
-  if (!told.ok()) say("no summary: " + told.message());
+  say_if_failed("no summary", contained([&] {
+                  join_lake(arguments, **recorder, tell_the_end(arguments, **recorder, finished));
+                  return Status();
+                }));
   return WrappedEnd{exit_code_of(wait_status), {}};
 }
 

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "profiler/channel/clock_shift.h"
@@ -178,7 +179,7 @@ Listener::~Listener() {
 
 Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& layout,
                                                           const RecordPlan& plan,
-                                                          std::uint64_t patience_ticks) {
+                                                          std::uint64_t patience_ticks) try {
   const OwnedFd connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!connection) return std::optional<Arrival>{};
   // Do not wait for a client that connects and sends nothing.
@@ -236,6 +237,8 @@ Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& la
                              " is not recorded: it did not wait for the recorder's answer");
   }
   return std::optional<Arrival>(std::move(arrival));
+} catch (const std::bad_alloc&) {
+  return Status::error(ErrorKind::kIo, "a process is not recorded: out of memory");
 }
 
 Result<std::string> ask_recorder(const std::string& path, ControlCommand command,
