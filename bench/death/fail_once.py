@@ -9,6 +9,7 @@ reported: as a loss, as the reason why the recording stopped, or in a line on st
 
     fail_once.py --build build/release               # all of them
     fail_once.py --build build/release --sample 200  # 200 of them, drawn at random
+    fail_once.py --build build/release --while-running  # all that are made while the program runs
 """
 
 import argparse
@@ -28,7 +29,8 @@ import time
 KINDS = ["memory", "thread", "open", "map", "write", "sync", "space", "socket"]
 ROLES = ["program", "recorder"]
 COUNTERS = len(KINDS) * len(ROLES)
-FILE_FORMAT = f"={2 * COUNTERS + 1}q"  # made, to fail, failed: Counts in fail_once.cc
+# Made, to fail, failed, made before the program's start: Counts in fail_once.cc.
+FILE_FORMAT = f"={2 * COUNTERS + 1 + len(KINDS)}q"
 MODES = ["wrapped", "embedded"]
 THREADS, SCOPES = 3, 200  # of the program
 
@@ -40,6 +42,7 @@ class Fault:
     role: str
     kind: str
     number: int
+    program_runs: bool  # the call comes after the program's start
 
     @property
     def index(self):
@@ -103,11 +106,11 @@ class Runner:
         self.bare = done.returncode, done.stdout
 
     def run(self, fault=None):
-        """Returns the Outcome and how often each call was made."""
+        """Returns the Outcome, how often each call was made, and how often before the program's start."""
         counts, store = self.folder / "counts", self.folder / "run.db"
         for file in self.folder.glob("run.db*"):
             file.unlink()
-        numbers = [0] * (2 * COUNTERS + 1)
+        numbers = [0] * (2 * COUNTERS + 1 + len(KINDS))
         if fault:
             numbers[COUNTERS + fault.index] = fault.number
         counts.write_bytes(struct.pack(FILE_FORMAT, *numbers))
@@ -122,16 +125,16 @@ class Runner:
         numbers = struct.unpack(FILE_FORMAT, counts.read_bytes())
         looked = look(store)
         return Outcome(
-            fault, done.returncode, done.stdout, done.stderr, numbers[-1], *looked
-        ), numbers[:COUNTERS]
+            fault, done.returncode, done.stdout, done.stderr, numbers[2 * COUNTERS], *looked
+        ), (numbers[:COUNTERS], numbers[2 * COUNTERS + 1 :])
 
     def faults(self):
         """All faults that a run without faults shows."""
-        outcome, made = self.run()
+        outcome, (made, before_start) = self.run()
         if wrong := outcome.wrong(self.bare):
             raise RuntimeError(f"{self.mode}: without any failure: {wrong}")
         return [
-            Fault(role, kind, number + 1)
+            Fault(role, kind, number + 1, role == "program" or number >= before_start[k])
             for r, role in enumerate(ROLES)
             for k, kind in enumerate(KINDS)
             for number in range(made[r * len(KINDS) + k])
@@ -164,20 +167,23 @@ def look(path):
 
 
 def draw(faults, sample, seed):
-    """Draws `sample` faults, as evenly among the kinds as possible: allocations are by far the
-    most."""
+    """Draws `sample` faults, as evenly as possible among the kinds, and among the times before and after
+    the program's start: most calls are allocations that make the store, before any program could be
+    harmed."""
     groups = {}
     for fault in random.Random(seed).sample(faults, len(faults)):
-        groups.setdefault((fault.role, fault.kind), []).append(fault)
+        group = fault.role, fault.kind, fault.program_runs
+        groups.setdefault(group, []).append(fault)
     turns = itertools.zip_longest(*groups.values())
     return list(itertools.islice((fault for turn in turns for fault in turn if fault), sample))
 
 
-def fail_each(build, mode, sample=None, seed=None):
+def fail_each(build, mode, sample=None, seed=None, while_running=False):
     """Yields, for each fault or for `sample` of them, an Outcome and what is wrong with it."""
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(build, folder, mode)
-        for fault in draw(runner.faults(), sample, seed):
+        faults = [fault for fault in runner.faults() if fault.program_runs or not while_running]
+        for fault in draw(faults, sample, seed):
             outcome, _ = runner.run(fault)
             # Threads interleave differently, so a call may come less often than before; then
             # nothing failed.
@@ -196,12 +202,16 @@ def main():
     parser.add_argument(
         "--seed", type=int, default=random.randrange(2**32), help="of the draw; default: random"
     )
+    parser.add_argument(
+        "--while-running", action="store_true", help="only calls made after the program's start"
+    )
     given = parser.parse_args()
     print(f"seed {given.seed}", flush=True)
     failed = 0
     for mode in given.mode or MODES:
         begin, made, wrong = time.monotonic(), {}, 0
-        for outcome, why in fail_each(given.build, mode, given.sample, given.seed):
+        faults = fail_each(given.build, mode, given.sample, given.seed, given.while_running)
+        for outcome, why in faults:
             key = outcome.fault.role, outcome.fault.kind
             made[key] = made.get(key, 0) + (outcome.failed > 0)
             if why:

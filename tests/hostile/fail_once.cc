@@ -22,7 +22,7 @@
 
 namespace {
 
-// Their order, and that of Counts, are known to tests/hostile/fail_once.py.
+// Their order, and that of Counts, are known to bench/death/fail_once.py.
 enum Kind { kMemory, kThread, kOpen, kMap, kWrite, kSync, kSpace, kSocket, kKinds };
 enum Role { kProgram, kRecorder, kRoles };
 
@@ -30,6 +30,7 @@ struct Counts {
   std::atomic<std::int64_t> made[kRoles][kKinds];
   std::int64_t fails[kRoles][kKinds];  // which call fails, from 1; 0: none
   std::atomic<std::int64_t> failed;
+  std::atomic<std::int64_t> made_before_start[kKinds];  // by `stepscope run`, before the program
 };
 
 Counts* counts = nullptr;
@@ -115,6 +116,14 @@ EXPORTED int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
   static const auto create = next<Create>("pthread_create");
   if (fails(kThread, __builtin_return_address(0))) return EAGAIN;
   return create(thread, attributes, start, argument);
+}
+
+EXPORTED pid_t fork() {
+  for (int kind = 0; counts != nullptr && role == kRecorder && kind < kKinds; ++kind) {
+    counts->made_before_start[kind] = counts->made[kRecorder][kind].load();
+  }
+  static const auto real = next<pid_t (*)()>("fork");
+  return real();
 }
 
 using Main = int (*)(int, char**, char**);
