@@ -1,9 +1,9 @@
 #include "store/sqlite.h"
 
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
+#include "store/absolute_path.h"
 #include "store/limits.h"
 #include "store/utf8.h"
 
@@ -18,9 +18,7 @@ constexpr int kBusyTimeoutMs = 2000;
 std::string uri_of(const std::filesystem::path& path, const char* options) {
   constexpr char kHex[] = "0123456789ABCDEF";
   std::string uri = "file:";
-  std::error_code code;  // without a current folder, SQLite reports what is wrong with the path
-  const std::filesystem::path absolute = std::filesystem::absolute(path, code);
-  for (const char c : (code ? path : absolute).string()) {
+  for (const char c : absolute_path(path).string()) {
     if (c == '?' || c == '#' || c == '%') {
       const auto byte = static_cast<unsigned char>(c);
       uri.append({'%', kHex[byte >> 4], kHex[byte & 15]});

@@ -56,8 +56,18 @@ Status system_error(const std::filesystem::path& path, int code) {
   }
 }
 
+bool current_folder_is_gone() {
+  std::error_code error;
+  static_cast<void>(std::filesystem::current_path(error));
+  return error == std::errc::no_such_file_or_directory;
+}
+
 // The error for a file that could not be made.
 Status make_error(const std::filesystem::path& path, int code) {
+  if (path.is_relative() && current_folder_is_gone()) {
+    return Status::error(ErrorKind::kIo,
+                         path.string() + ": the current folder was removed; change to another");
+  }
   if (code == EEXIST) {
     return Status::error(ErrorKind::kBusy,
                          path.string() + ": another process has just created it; use another file");

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "present/stored_analysis.h"
+#include "store/absolute_path.h"
 #include "store/trace_writer.h"
 
 namespace stepscope {
@@ -81,7 +82,7 @@ Status StepPieces::write(const std::filesystem::path& path, const TraceTail& run
   const auto created = TraceWriter::create(path, ExistingStore::kRefuse);
   if (!created.ok()) return created.status();
   TraceWriter& writer = **created;
-  Status status = writer.set_meta(kPieceOfMeta, std::filesystem::absolute(store_).string());
+  Status status = writer.set_meta(kPieceOfMeta, absolute_path(store_).string());
   for (const std::string_view key : kKeys) {
     const auto value = run.meta(key);
     if (status.ok() && value) status = writer.set_meta(key, *value);

@@ -88,6 +88,11 @@ void set_up(const ChildSetup& setup, pid_t parent, sigset_t& mask) {
 }
 
 Status exec_failed(const std::string& program, int error) {
+  if (error == EMFILE) {
+    return Status::error(ErrorKind::kIo, program +
+                                             ": not started, because Stepscope itself needs "
+                                             "more files; raise the limit (ulimit -n)");
+  }
   const ErrorKind kind = error == ENOENT ? ErrorKind::kNotFound : ErrorKind::kIo;
   return Status::error(kind, program + ": cannot be started: " + std::strerror(error));
 }

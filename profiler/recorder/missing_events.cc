@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include "store/absolute_path.h"
 #include "store/trace_writer.h"
 
 namespace stepscope {
@@ -11,9 +12,8 @@ namespace {
 constexpr off_t kReservedBytes = 1 << 20;
 
 // The file has no name, and its space is freed when it is closed.
-OwnedFd reserve_space(const std::filesystem::path& store) {
-  const std::filesystem::path folder = std::filesystem::absolute(store).parent_path();
-  OwnedFd file(open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+OwnedFd reserve_space(const std::filesystem::path& store) {  // absolute
+  OwnedFd file(open(store.parent_path().c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file && posix_fallocate(file.get(), 0, kReservedBytes) != 0) return {};
   return file;
 }
@@ -21,7 +21,7 @@ OwnedFd reserve_space(const std::filesystem::path& store) {
 }  // namespace
 
 MissingEvents::MissingEvents(const std::filesystem::path& store)
-    : store_(std::filesystem::absolute(store)), reserved_(reserve_space(store_)) {}
+    : store_(absolute_path(store)), reserved_(reserve_space(store_)) {}
 
 Status MissingEvents::store(std::int64_t events, const std::string& why) {
   reserved_ = OwnedFd();

@@ -155,6 +155,25 @@ def test_an_address_space_limit(wrapper, program, kib, noted):
     assert "address space" in said and "ulimit -v" in said
 
 
+def test_too_few_files(wrapper, program):
+    done = wrapper.wrap(program, "note", 50, around=["sh", "-c", 'ulimit -n 12; exec "$@"', "sh"])
+    assert (done.code, done.out) == (126, "")
+    assert "ulimit -n" in done.err and len(done.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("embedded", [False, True])
+def test_a_current_folder_that_was_removed(wrapper, program, tmp_path, embedded):
+    command = [program, "noting-threads", 1, 50, "run.db"]
+    if not embedded:
+        command = wrapper.command("run.db", program, "note", 50)
+    (tmp_path / "gone").mkdir()
+    removed = ["sh", "-c", 'cd "$0/gone" && rmdir "$0/gone" && exec "$@"', tmp_path]
+    done = hostile.run([*removed, *command])
+    assert done.code == (21 if embedded else 3)
+    (line,) = [line for line in done.err.splitlines() if "run.db" in line]
+    assert line.endswith("run.db: the current folder was removed; change to another")
+
+
 @pytest.mark.parametrize("error", [errno.EPERM, errno.ENOSYS], ids=errno.errorcode.get)
 def test_a_container_without_memfd(wrapper, programs, program, error):
     """Shared memory is then an unlinked file."""
