@@ -1,5 +1,7 @@
 #include "profiler/recorder/cpu_group.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <fstream>
@@ -8,8 +10,6 @@
 
 namespace stepscope {
 namespace {
-
-namespace fs = std::filesystem;
 
 // A version 1 hierarchy may be mounted under any of these names.
 constexpr std::array kV1Mounts = {"cpu", "cpu,cpuacct", "cpuacct,cpu"};
@@ -31,22 +31,22 @@ std::optional<std::int64_t> millicores(std::int64_t quota, std::int64_t period) 
   return std::max<std::int64_t>(quota * 1000 / period, 1);
 }
 
-std::optional<std::int64_t> quota_of(const fs::path& folder, bool v2) {
+std::optional<std::int64_t> quota_of(const std::string& folder, bool v2) {
   if (!v2) {
     std::int64_t quota = -1, period = 0;
-    std::ifstream(folder / "cpu.cfs_quota_us") >> quota;
-    std::ifstream(folder / "cpu.cfs_period_us") >> period;
+    std::ifstream(folder + "/cpu.cfs_quota_us") >> quota;
+    std::ifstream(folder + "/cpu.cfs_period_us") >> period;
     return millicores(quota, period);
   }
-  std::ifstream file(folder / "cpu.max");
+  std::ifstream file(folder + "/cpu.max");
   std::int64_t quota = -1, period = 0;
   if (!(file >> quota)) return std::nullopt;  // "max"
   file >> period;
   return millicores(quota, period);
 }
 
-std::int64_t throttled_ns_of(const fs::path& folder, bool v2) {
-  std::ifstream file(folder / "cpu.stat");
+std::int64_t throttled_ns_of(const std::string& folder, bool v2) {
+  std::ifstream file(folder + "/cpu.stat");
   std::string key;
   for (std::int64_t value = 0; file >> key >> value;) {
     if (v2 && key == "throttled_usec")
@@ -59,15 +59,16 @@ std::int64_t throttled_ns_of(const fs::path& folder, bool v2) {
 }  // namespace
 
 CpuGroup::CpuGroup(pid_t pid, const SystemFolders& system) {
-  std::ifstream groups(system.proc / std::to_string(pid) / "cgroup");
-  const auto add = [&](const fs::path& root, const std::string& group, bool v2) {
-    const char* const file = v2 ? "cpu.max" : "cpu.cfs_quota_us";
-    std::error_code ignored;
+  std::ifstream groups(system.proc + "/" + std::to_string(pid) + "/cgroup");
+  const auto add = [&](const std::string& root, const std::string& group, bool v2) {
+    const char* const file = v2 ? "/cpu.max" : "/cpu.cfs_quota_us";
     // In a container, the group is mounted as the root, but its path is the one outside the
     // container and does not exist here.
-    for (fs::path folder = root / fs::path(group).relative_path();; folder = folder.parent_path()) {
-      if (fs::exists(folder / file, ignored)) levels_.push_back({folder, v2});
-      if (folder == root || !folder.has_relative_path()) return;
+    std::string folder = root + group;
+    while (true) {
+      if (::access((folder + file).c_str(), F_OK) == 0) levels_.push_back({folder, v2});
+      if (folder.size() <= root.size()) return;
+      folder.resize(std::max(folder.rfind('/'), root.size()));
     }
   };
   for (std::string line; std::getline(groups, line);) {
@@ -76,15 +77,15 @@ CpuGroup::CpuGroup(pid_t pid, const SystemFolders& system) {
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
     std::string group = line.substr(second + 1);
-    while (group.size() > 1 && group.back() == '/') group.pop_back();
-    if (group == "/") group.clear();
+    while (!group.empty() && group.back() == '/') group.pop_back();
+    if (!group.empty() && group.front() != '/') continue;
     if (controllers.empty()) {
       add(system.cgroup, group, true);
     } else if (names_cpu(controllers)) {
       for (const char* const mount : kV1Mounts) {
-        std::error_code ignored;
-        if (!fs::is_directory(system.cgroup / mount, ignored)) continue;
-        add(system.cgroup / mount, group, false);
+        const std::string root = system.cgroup + "/" + mount;
+        if (::access((root + "/.").c_str(), F_OK) != 0) continue;
+        add(root, group, false);
         break;
       }
     }

@@ -4,16 +4,17 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace stepscope {
 
-// The folders of the system's files; tests use others.
+// The folders of the system's files; tests use others. Strings: where memory runs out while
+// libstdc++ 12 appends to a std::filesystem::path, it frees a part of it twice.
 struct SystemFolders {
-  std::filesystem::path proc = "/proc";
-  std::filesystem::path cgroup = "/sys/fs/cgroup";
+  std::string proc = "/proc";
+  std::string cgroup = "/sys/fs/cgroup";
 };
 
 struct CpuQuota {
@@ -31,7 +32,7 @@ class CpuGroup {
 
  private:
   struct Level {
-    std::filesystem::path folder;
+    std::string folder;
     bool v2 = false;
   };
   std::vector<Level> levels_;

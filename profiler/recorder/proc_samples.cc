@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <fstream>
 #include <optional>
 
@@ -15,8 +14,6 @@
 
 namespace stepscope {
 namespace {
-
-namespace fs = std::filesystem;
 
 OwnedFd open_file(const std::string& path) {
   return OwnedFd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -133,19 +130,20 @@ std::string memory_group_file(pid_t pid, const std::string& in_v2, const std::st
 // Without a limit, version 2 has "max", version 1 almost 2^63.
 std::optional<std::int64_t> memory_group_limit(pid_t pid) {
   constexpr std::int64_t kNone = std::int64_t{1} << 60;
-  const fs::path root = "/sys/fs/cgroup";
-  const fs::path file = memory_group_file(pid, "memory.max", "memory.limit_in_bytes");
+  constexpr std::string_view kRoot = "/sys/fs/cgroup";
+  const std::string path = memory_group_file(pid, "memory.max", "memory.limit_in_bytes");
+  if (path.empty()) return std::nullopt;
+  const std::size_t slash = path.rfind('/');
+  const std::string file = path.substr(slash);
   std::int64_t least = kNone;
-  const auto take = [&](const fs::path& folder) {
+  // In a container, the root is the group itself; its path is that outside.
+  for (std::string folder = path.substr(0, slash);;) {
     std::int64_t limit = 0;
-    std::ifstream(folder / file.filename()) >> limit;
+    std::ifstream(folder + file) >> limit;
     if (limit > 0) least = std::min(least, limit);
-  };
-  for (fs::path folder = file.parent_path(); folder.has_relative_path() && folder != root;
-       folder = folder.parent_path()) {
-    take(folder);
+    if (folder.size() <= kRoot.size()) break;
+    folder.resize(std::max(folder.rfind('/'), kRoot.size()));
   }
-  if (!file.empty()) take(root);  // in a container, the group itself; its path is that outside
   return least < kNone ? std::optional(least) : std::nullopt;
 }
 

@@ -81,6 +81,8 @@ void RingBacklog::take(std::uint32_t index, std::vector<Slot>& slots) {
   slots.clear();
   if (!region_) return;
   Pieces& waiting = pieces(index);
+  // collect() leaves one that is empty if memory ran out before it could be filled.
+  while (!waiting.empty() && waiting.front().empty()) waiting.pop_front();
   if (!waiting.empty()) {
     change_held(-static_cast<std::int64_t>(waiting.front().size()));
     slots.swap(waiting.front());

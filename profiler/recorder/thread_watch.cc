@@ -16,8 +16,6 @@
 namespace stepscope {
 namespace {
 
-namespace fs = std::filesystem;
-
 // Most threads begin with the program and the first steps. Later ones are found within a second.
 constexpr std::int64_t kEagerSearches = 20;
 constexpr std::int64_t kSearchEvery = 10;  // samples
@@ -30,8 +28,12 @@ struct CloseFolder {
   void operator()(DIR* folder) const { closedir(folder); }
 };
 
-fs::path folder_of(const SystemFolders& system, pid_t pid) {
-  return system.proc / std::to_string(pid) / "task";
+std::string folder_of(const SystemFolders& system, pid_t pid) {
+  return system.proc + "/" + std::to_string(pid) + "/task";
+}
+
+std::string file_of(const SystemFolders& system, pid_t pid, pid_t tid, const char* name) {
+  return folder_of(system, pid) + "/" + std::to_string(tid) + "/" + name;
 }
 
 std::int64_t cores_of(pid_t tid) {
@@ -60,7 +62,7 @@ std::vector<pid_t> ThreadWatch::tasks_of(pid_t pid) const {
 std::vector<pid_t> ThreadWatch::children_of(pid_t pid) const {
   std::vector<pid_t> children;
   for (const pid_t tid : tasks_of(pid)) {
-    std::ifstream file(folder_of(system_, pid) / std::to_string(tid) / "children");
+    std::ifstream file(file_of(system_, pid, tid, "children"));
     for (pid_t child = 0; file >> child && children.size() < kMaxProcesses;)
       children.push_back(child);
   }
@@ -80,7 +82,7 @@ void ThreadWatch::add_threads(Root process) {
     thread.pid = process.pid;
     thread.process = process.process;
     thread.cores = cores_of(tid);
-    const fs::path file = folder_of(system_, process.pid) / std::to_string(tid) / "schedstat";
+    const std::string file = file_of(system_, process.pid, tid, "schedstat");
     if (thread.file.open(file.c_str())) threads_.insert_or_assign(tid, std::move(thread));
   }
 }
@@ -112,7 +114,7 @@ Result<WatchedThreadId> ThreadWatch::row_of(TraceWriter& writer, pid_t pid, pid_
   const auto process = std::ranges::find(processes_, pid, &Root::pid);
   if (process == processes_.end()) return WatchedThreadId::kNone;
   std::string name;
-  std::getline(std::ifstream(folder_of(system_, pid) / std::to_string(tid) / "comm"), name);
+  std::getline(std::ifstream(file_of(system_, pid, tid, "comm")), name);
   const auto id = writer.add_watched_thread({process->process, pid, tid, name});
   if (id.ok()) rows_.emplace(std::pair(pid, tid), *id);
   return id;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "profiler/recorder/other_cpus.h"
 #include "profiler/recorder/ring_collector.h"
 #include "profiler/ring/ring_registry.h"
+#include "tests/profiler/failing_allocations.h"
 
 namespace stepscope {
 namespace {
@@ -49,9 +51,9 @@ class RingBacklogTest : public testing::Test {
     }
     return numbers;
   }
-  // Takes everything, and expects the ops [0, next_) in order.
-  void expect_all() {
-    std::uint32_t expected = 0;
+  // Takes everything, and expects the ops [first, next_) in order.
+  void expect_all(std::int64_t first = 0) {
+    std::int64_t expected = first;
     for (auto numbers = take(); !numbers.empty(); numbers = take()) {
       for (const std::uint32_t number : numbers) ASSERT_EQ(number, expected++);
     }
@@ -190,6 +192,24 @@ TEST(LargeRingBacklog, NeverCutsANameInTwo) {
   backlog.close();
   registry.close(recorder);
   unmap_region(region);
+}
+
+TEST_F(RingBacklogTest, LosesNothingWhereMemoryRunsOut) {
+  int failures = 0;
+  for (int i = 0; i < 10; ++i) {
+    backlog_ = std::make_shared<RingBacklog>(region_);
+    const std::int64_t first = next_;
+    write(300);
+    allocations_until_failure = i;
+    try {
+      backlog_->collect(kAnyNumber);
+    } catch (const std::bad_alloc&) {
+      ++failures;
+    }
+    allocations_until_failure = -1;
+    expect_all(first);
+  }
+  EXPECT_GT(failures, 1);
 }
 
 TEST_F(RingBacklogTest, KnowsWhoWroteSinceTheLastTime) {

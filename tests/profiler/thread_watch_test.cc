@@ -36,7 +36,7 @@ class ThreadWatchTest : public ::testing::Test {
     write(folder / "comm", "t" + std::to_string(tid) + "\n");
     write(folder / "children", children);
   }
-  SystemFolders system() const { return {root_ / "proc", root_ / "cgroup"}; }
+  SystemFolders system() const { return {(root_ / "proc").string(), (root_ / "cgroup").string()}; }
 
   const fs::path root_ = ::testing::TempDir() + "/system-" + std::to_string(getpid());
 };

@@ -1,0 +1,10 @@
+// Lets an allocation of a test fail.
+#pragma once
+
+namespace stepscope {
+
+// How many allocations by operator new on this thread succeed before one fails; negative: none
+// fails.
+extern thread_local int allocations_until_failure;
+
+}  // namespace stepscope
