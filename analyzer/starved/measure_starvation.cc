@@ -99,21 +99,57 @@ LoopSplit split_evenly(const LoopReport& report, const std::vector<Phase>& phase
   return split;
 }
 
-// The starved fraction of the part that a slice of a step belongs to. Everything except input,
-// backward and optimizer is one part, because marks and ops disagree on where the forward pass
-// begins.
-double starved_fraction(const std::array<ScheduleSplit, kLoopPartCount>& parts,
-                        const StepTime& time) {
-  ScheduleSplit part = parts[index_of(LoopPart::kForward)];
-  part.starved += parts[index_of(LoopPart::kOther)].starved;
-  part.running += parts[index_of(LoopPart::kOther)].running;
-  part.blocked += parts[index_of(LoopPart::kOther)].blocked;
-  if (time.phase == PhaseKind::kInput) part = parts[index_of(LoopPart::kInput)];
-  if (time.phase == PhaseKind::kBackward) part = parts[index_of(LoopPart::kBackward)];
-  if (time.phase == PhaseKind::kOptimizer || time.phase == PhaseKind::kZeroGrad)
-    part = parts[index_of(LoopPart::kOptimizer)];
-  return part.sum() > 0 ? part.starved / part.sum() : 0;
+// Whether the waits were inferred in other steps, those with ops: then nobody knows where in a step
+// they lie.
+bool waits_are_somewhere(const LoopReport& report, const LoopSplit& split) {
+  return report.input.inferred && split.parts[index_of(LoopPart::kInput)].sum() == 0;
 }
+
+// What such a wait, a pause between ops, has of a step.
+struct Pause {
+  double ns = 0;
+  double starved = 0;  // at most: a thread that was starved there may not have waited
+};
+
+Pause pause_in(const LoopReport& report, const LoopSplit& split, std::size_t step) {
+  Pause pause;
+  for (const StepTime& time : report.steps[step].times) {
+    if (time.category == Category::kInput) pause.ns += static_cast<double>(to_ns(time.exposed));
+  }
+  pause.starved = std::min(pause.ns, split.unmarked_starved[step]);
+  return pause;
+}
+
+// The starved fraction of each part of the analysed steps.
+class StarvedFractions {
+ public:
+  // `pauses`: of the analysed steps. They lie outside the marked phases, and are not part of what
+  // surrounds them there.
+  StarvedFractions(const LoopSplit& split, const Pause& pauses)
+      : input_(split.parts[index_of(LoopPart::kInput)]),
+        backward_(split.parts[index_of(LoopPart::kBackward)]),
+        optimizer_(split.parts[index_of(LoopPart::kOptimizer)]),
+        rest_(split.parts[index_of(LoopPart::kForward)]) {
+    // Everything else is one part, because marks and ops disagree on where the forward pass begins.
+    const ScheduleSplit& other = split.parts[index_of(LoopPart::kOther)];
+    rest_.starved = std::max(rest_.starved + other.starved - pauses.starved, 0.0);
+    const double awake = rest_.running + rest_.blocked + other.running + other.blocked;
+    rest_.running = std::max(awake - (pauses.ns - pauses.starved), 0.0);
+    rest_.blocked = 0;
+  }
+
+  [[nodiscard]] double of(const StepTime& time) const {
+    const bool updates = time.phase == PhaseKind::kOptimizer || time.phase == PhaseKind::kZeroGrad;
+    const ScheduleSplit& part = time.phase == PhaseKind::kInput      ? input_
+                                : time.phase == PhaseKind::kBackward ? backward_
+                                : updates                            ? optimizer_
+                                                                     : rest_;
+    return part.sum() > 0 ? part.starved / part.sum() : 0;
+  }
+
+ private:
+  ScheduleSplit input_, backward_, optimizer_, rest_;
+};
 
 // In a device's time, only idle time that the loop thread caused counts.
 bool is_delayed_by_thread(Category category) {
@@ -124,26 +160,27 @@ bool is_delayed_by_thread(Category category) {
 
 // Subtracts starved time from the shares. Returns its share of the step.
 double take_out_starved(const LoopReport& report, const LoopSplit& split, Shares& net) {
-  double total = 0, starved = 0;
+  const bool has_pauses = waits_are_somewhere(report, split);
+  Pause pauses;
+  for (const std::size_t i : report.analysed) {
+    if (!has_pauses) break;
+    const Pause pause = pause_in(report, split, i);
+    pauses.ns += pause.ns;
+    pauses.starved += pause.starved;
+  }
+  const StarvedFractions fractions(split, pauses);
+  double total = 0, starved = pauses.starved;
+  net[static_cast<std::size_t>(Category::kInput)] -= pauses.starved;
   for (const std::size_t i : report.analysed) {
     const Step& step = report.steps[i];
     total += static_cast<double>(to_ns(step.dur));
-    double input = 0;
     for (const StepTime& time : step.times) {
       if (report.device != DeviceId::kNone && !is_delayed_by_thread(time.category)) continue;
-      const double exposed = static_cast<double>(to_ns(time.exposed));
-      if (time.category == Category::kInput && report.input.inferred) {
-        input += exposed;  // below
-        continue;
-      }
-      const double part = exposed * starved_fraction(split.parts, time);
+      if (time.category == Category::kInput && has_pauses) continue;
+      const double part = static_cast<double>(to_ns(time.exposed)) * fractions.of(time);
       net[static_cast<std::size_t>(time.category)] -= part;
       starved += part;
     }
-    // An inferred wait is a pause between ops: a thread that was starved there may not have waited.
-    const double in_pause = std::min(input, split.unmarked_starved[i]);
-    net[static_cast<std::size_t>(Category::kInput)] -= in_pause;
-    starved += in_pause;
   }
   if (total <= 0) return 0;
   for (std::size_t i = 0; i < net.size(); ++i)

@@ -182,6 +182,34 @@ TEST(Starvation, ALargerWaitForInputIsTheVerdict) {
   EXPECT_EQ(loop.verdict.confidence, "low");
 }
 
+// In each step of 10 ms 4 ms without ops, which is taken for a wait, and then 4 ms of ops; for half
+// of these 8 ms, the thread had no core. Each starved moment counts once, where it was.
+TEST(Starvation, AnInferredWaitIsStarvedLikeWhatFollowsIt) {
+  RecordingBuilder builder;
+  builder.facts.leaf_op_overhead = Duration(1000);
+  const ThreadId thread = builder.thread("main");
+  for (int i = 0; i < kSteps; ++i) {
+    const std::int64_t at = i * kStep;
+    // The first makes a node, so the second has a higher number: the forward pass begins with it.
+    builder.op(thread, "aten::linear", at + 4 * kMs, at + 7 * kMs);
+    builder.ops().back().sequence = i;
+    builder.op(thread, "aten::sum", at + 7 * kMs, at + 8 * kMs);
+    builder.ops().back().sequence = i + 1;
+    builder.phase(thread, PhaseKind::kBackward, at + 8 * kMs, at + 9 * kMs);
+    builder.op(thread, "aten::mm", at + 8 * kMs, at + 9 * kMs);
+    builder.phase(thread, PhaseKind::kOptimizer, at + 9 * kMs, at + kStep);
+    builder.stretches.push_back(
+        {thread, session_time(at), Duration(8 * kMs), Duration(4 * kMs), Duration(4 * kMs)});
+  }
+  const auto report = analyze(builder.recording());
+  ASSERT_TRUE(report.ok());
+  const LoopReport& loop = report->loops.at(0);
+  EXPECT_TRUE(loop.input.inferred);
+  EXPECT_NEAR(share_of(loop.shares, Category::kInput), 0.4, 0.01);
+  EXPECT_NEAR(share_of(loop.starvation.net, Category::kInput), 0.2, 0.01);
+  EXPECT_NEAR(loop.starvation.loop_share, 0.4, 1e-3);
+}
+
 // Spinning beside starved threads is starvation in effect.
 TEST(Starvation, ThreadsThatComputeForTheLoopCount) {
   StarvedRun run({});
