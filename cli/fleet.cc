@@ -38,7 +38,9 @@ void add_lake(CLI::App& app, int& exit_code) {
       ->required()
       ->check(CLI::IsMember({"add"}));
   verb->add_option("STORES", arguments->stores, "analyzed stores")->required();
-  verb->add_option("--lake", arguments->lake, "the folder of the lake; created if it is missing")
+  verb->add_option("--lake", arguments->lake,
+                   "the folder of the lake, created if it is missing, or its address in an object "
+                   "store: s3://bucket/lake")
       ->required();
   verb->add_option("--job", arguments->job,
                    "name that all runs of the job share; default: the name given to the run");
@@ -47,7 +49,8 @@ void add_lake(CLI::App& app, int& exit_code) {
   verb->footer(
       "Examples:\n"
       "  stepscope lake add node0.db node1.db --lake /shared/lake\n"
-      "  stepscope lake add run.db --lake lake --run tuesday");
+      "  stepscope lake add run.db --lake lake --run tuesday\n"
+      "  stepscope lake add run.db --lake s3://bucket/lake");
   verb->callback([arguments, &exit_code] {
     Words words{arguments->action};
     words.insert(words.end(), arguments->stores.begin(), arguments->stores.end());
@@ -62,7 +65,8 @@ void add_fleet(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<FleetArguments>();
   CLI::App* verb = app.add_subcommand("fleet", "Say which ranks and hosts of a lake are slow");
   verb->add_option("LAKE", arguments->lake,
-                   "a folder that stepscope lake add wrote, or a Parquet file of operations")
+                   "a folder or an address that stepscope lake add wrote to, or a Parquet file of "
+                   "operations")
       ->required();
   verb->add_option("ACTION", arguments->action,
                    "report: write an HTML page instead of printing; compare: say what differs "

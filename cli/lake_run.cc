@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "cli/become_python.h"
+#include "wrap/add_to_lake.h"
 
 namespace stepscope::cli {
 namespace {
@@ -28,6 +29,9 @@ std::optional<LakeRun> lake_run_of(const std::string& path) {
   if (!name.starts_with(kPrefix)) {
     if (!fs::is_directory(named, ignored) || !is_lake(named)) return std::nullopt;
     return LakeRun{named.string(), ""};
+  }
+  if (is_address(path)) {  // of an object store: only Python can say whether there is such a run
+    return LakeRun{path.substr(0, path.rfind('/' + name)), name.substr(kPrefix.size())};
   }
   fs::path lake = named.has_parent_path() ? named.parent_path() : fs::path(".");
   if (!is_lake(lake) && fs::is_directory(named, ignored))  // the folder of a table

@@ -5,6 +5,7 @@
 
 #include "cli/verb.h"
 #include "metrics/listen_address.h"
+#include "wrap/add_to_lake.h"
 #include "wrap/wrapped_run.h"
 
 namespace stepscope::cli {
@@ -57,6 +58,12 @@ void add_watch_option(CLI::App& verb, CLI::Option& lake, double& seconds) {
 }
 
 int run(const RunArguments& arguments) {
+  if (arguments.watch_lake_s > 0 && is_address(arguments.lake)) {
+    return report_error(
+        kVerb, Status::error(ErrorKind::kUsage,
+                             arguments.lake + ": is in an object store, but --watch-lake needs a "
+                                              "folder that all nodes share; omit --watch-lake"));
+  }
   const auto end = run_wrapped(arguments);
   if (!end.ok()) return report_error(kVerb, end.status());
   if (!end->refused.ok()) static_cast<void>(report_error(kVerb, end->refused));

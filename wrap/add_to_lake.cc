@@ -56,6 +56,8 @@ std::vector<std::int64_t> ranks_in(const std::string& text) {
 
 }  // namespace
 
+bool is_address(const std::string& lake) { return lake.find("://") != std::string::npos; }
+
 std::string add_to_lake(const std::string& store, const std::string& lake, bool analyzed) {
   const Status status = contained([&] {
     if (!analyzed) {

@@ -10,6 +10,9 @@
 
 namespace stepscope {
 
+// Whether `lake` is not a folder but an address in an object store, such as s3://bucket/lake.
+bool is_address(const std::string& lake);
+
 // Analyzes the store unless `analyzed`, and adds it to the lake. Returns "", or a line that says
 // why that failed; a failure has no other effect. Gives up after five minutes if the lake does not
 // respond.

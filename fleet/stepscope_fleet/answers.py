@@ -1,20 +1,19 @@
 """Runs the queries on a lake, and works out the answers. Facts only: text.py puts them into words."""
 
 import dataclasses
-import pathlib
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from .engine import ChangedFiles, Engine, chosen
 from .heat import HeatMap, heat_map
-from .lake_files import Node, find_files
+from .lake_files import LakeFiles
+from .lake_place import Lake, reading
 from .problem import Problem
 from .profiles import Profile
 from .regressions import RunFacts, find_regressions
+from .remote_lake import Engines
 from .slow_ranks import Categories, Series, merge_parts, slow_ones
 
-# Makes the engine for the queries on some nodes: Engine, or what has the same methods.
-Engines = Callable[[list[Node]], Engine]
 TRIES = 3  # to read a lake that others write to
 NS_PER_HOUR = 3.6e12
 CLOCKS_APART_NS = 10_000_000_000
@@ -30,7 +29,7 @@ class Answers:
 
 
 def analyze(
-    folder: pathlib.Path,
+    lake: Lake,
     runs: list[str],
     since_unix_ns: int = 0,
     price: float | None = None,
@@ -39,20 +38,20 @@ def analyze(
     """`price`: of one rank per hour."""
     for _ in range(TRIES):
         try:
-            return _analyze_once(folder, runs, since_unix_ns, price, engines)
+            with reading(lake, runs, since_unix_ns, engines) as (files, engines_there):
+                return _analyze_once(files, runs, since_unix_ns, price, engines_there)
         except ChangedFiles as error:
             problem = str(error)
-    raise Problem(f"{folder}: others write to it all the time; try again ({problem})")
+    raise Problem(f"{lake}: others write to it all the time; try again ({problem})")
 
 
 def _analyze_once(
-    folder: pathlib.Path,
+    files: LakeFiles,
     chosen_runs: list[str],
     since_unix_ns: int,
     price: float | None,
     engines: Engines,
 ) -> Answers:
-    files = find_files(folder)
     nodes = chosen(files, chosen_runs, since_unix_ns)
     heat: dict[str, HeatMap] = {}
     facts: dict[str, RunFacts] = {}

@@ -1,4 +1,4 @@
-"""A lake: a folder of Parquet, one file per table, run and node.
+"""A lake: a folder of Parquet, or one in an object store; one file per table, run and node.
 
 LAKE/step/run=ID/node-0003.parquet      and rank, line, verdict, run beside step
 """
@@ -10,10 +10,12 @@ import pyarrow as pa
 
 from . import pieces, watch
 from .identity import job_of, node_of, run_of, safe_name
+from .lake_place import Lake, changing
 from .parquet_files import first_line, read_file, write_table
 from .problem import Problem
 from .store_tables import tables_of
 from .stores import Store
+from .tables import TABLES
 
 
 def _refuse_another_recording(lake: pathlib.Path, folder: str, node: str, store: Store) -> None:
@@ -52,7 +54,7 @@ class Added:
 
 def add(
     path: pathlib.Path,
-    lake: pathlib.Path,
+    lake: Lake,
     job: str | None,
     run: str | None,
     watch_s: float | None = None,
@@ -65,18 +67,19 @@ def add(
         run = run or run_of(store)
         node = safe_name(node_of(store))
         folder = f"run={safe_name(run)}"
-        _refuse_another_recording(lake, folder, node, store)
-        _refuse_other_ranks(lake, folder, node, store)
-        tables = tables_of(store, run, job, node)
-        try:
-            _write(lake, folder, node, tables, store)
-        except (OSError, pa.ArrowException) as error:
-            raise Problem(f"{lake}: cannot be written ({first_line(error)})") from error
         slow = []
-        if not store.is_piece:
-            watch.forget(lake, folder, node)
-        elif watch_s:
-            slow = watch.slow_ranks(lake, folder, node, watch_s, tables["step"])
+        with changing(lake, folder, node, TABLES if store.is_piece else ()) as place:
+            _refuse_another_recording(place, folder, node, store)
+            _refuse_other_ranks(place, folder, node, store)
+            tables = tables_of(store, run, job, node)
+            try:
+                _write(place, folder, node, tables, store)
+            except (OSError, pa.ArrowException) as error:
+                raise Problem(f"{lake}: cannot be written ({first_line(error)})") from error
+            if not store.is_piece:
+                watch.forget(place, folder, node)
+            elif watch_s and place is lake:  # an object store is not watched
+                slow = watch.slow_ranks(place, folder, node, watch_s, tables["step"])
         return Added(_text(store, run, node, len(tables["step"])), slow)
     finally:
         store.close()

@@ -10,6 +10,7 @@ import re
 
 from .answers import Answers
 from .engine import QUERIES
+from .lake_place import Lake
 from .parquet_files import first_line, whole_file
 from .problem import Problem
 from .tables import TABLES
@@ -43,7 +44,7 @@ def _source(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def _data(lake: pathlib.Path, answers: Answers) -> dict:
+def _data(lake: Lake, answers: Answers) -> dict:
     runs = answers.document["runs"]
     pictured = [run["run"] for run in runs[:MOST_PICTURES] if run["run"] in answers.heat]
     left_out = answers.document["left_out"]
@@ -79,11 +80,11 @@ def _cut(run: dict) -> dict:
     }
 
 
-def _quoted(lake: pathlib.Path) -> str:
-    return str(lake.resolve()).replace("'", "''")
+def _quoted(lake: Lake) -> str:
+    return str(lake.resolve() if isinstance(lake, pathlib.Path) else lake).replace("'", "''")
 
 
-def page_text(lake: pathlib.Path, answers: Answers) -> str:
+def page_text(lake: Lake, answers: Answers) -> str:
     script = "".join(_module(name) for name in ("dom", "text", "fleet"))
     style = _part("style.css") + _part("fleet.css")
     # Names come from other machines: none may end the element that contains them.
@@ -102,7 +103,7 @@ def page_text(lake: pathlib.Path, answers: Answers) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _part("page.html"))
 
 
-def write_page(path: pathlib.Path, lake: pathlib.Path, answers: Answers) -> None:
+def write_page(path: pathlib.Path, lake: Lake, answers: Answers) -> None:
     text = page_text(lake, answers).encode()
     try:
         if path.exists() and not path.is_file():  # /dev/stdout

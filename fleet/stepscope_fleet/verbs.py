@@ -14,8 +14,10 @@ from .answers import Engines, analyze
 from .comparison import compare, compared_text
 from .engine import Engine, run_named
 from .lake import add
+from .lake_place import Lake, lake_at
 from .page import write_page
 from .problem import Problem
+from .remote_lake import RemoteLake
 from .text import fleet_text, plain
 
 _UNITS_S = {"h": 3600, "d": 86400, "w": 7 * 86400}
@@ -48,8 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     adds.add_argument(
         "--lake",
         required=True,
-        type=pathlib.Path,
-        help="the folder of the lake; created if it is missing",
+        help="the folder of the lake, created if it is missing, or its address in an object store",
     )
     adds.add_argument(
         "--job", help="name that all runs of the job share; default: the name given to the run"
@@ -58,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     # What `stepscope run --watch-lake` asks with each piece: "ops RANK" for each rank that has become slow.
     adds.add_argument("--watch", type=float, metavar="SECONDS", help=argparse.SUPPRESS)
     fleet = verbs.add_parser("fleet", help="say which ranks and hosts are slow")
-    fleet.add_argument("lake", type=pathlib.Path)
+    fleet.add_argument("lake")
     fleet.add_argument("action", nargs="?", choices=["report", "compare"])
     fleet.add_argument("-o", "--output", type=pathlib.Path, help="the page to write")
     fleet.add_argument("--price", type=_price, help="price of one rank per hour")
@@ -78,9 +79,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add(arguments: argparse.Namespace) -> int:
     code = 0
+    lake = lake_at(arguments.lake)
     for store in arguments.stores:
         try:
-            added = add(store, arguments.lake, arguments.job, arguments.run, arguments.watch)
+            added = add(store, lake, arguments.job, arguments.run, arguments.watch)
             print(plain(added.text))
             for rank in added.slow_ranks:
                 print(f"ops {rank}")
@@ -90,13 +92,9 @@ def _add(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _stragglers(arguments: argparse.Namespace) -> int:
-    answer = stragglers.analyze(pipeline.read(arguments.lake))
-    told = (
-        json.dumps(answer, indent=2)
-        if arguments.json
-        else stragglers.text(arguments.lake.name, answer)
-    )
+def _stragglers(file: pathlib.Path, arguments: argparse.Namespace) -> int:
+    answer = stragglers.analyze(pipeline.read(file))
+    told = json.dumps(answer, indent=2) if arguments.json else stragglers.text(file.name, answer)
     print(told)
     return 0
 
@@ -116,9 +114,9 @@ def _engines(arguments: argparse.Namespace) -> Iterator[Engines]:
         yield engines
 
 
-def _compare(arguments: argparse.Namespace) -> int:
+def _compare(lake: Lake, arguments: argparse.Namespace) -> int:
     with _engines(arguments) as engines:
-        answers = analyze(arguments.lake, arguments.run, engines=engines)
+        answers = analyze(lake, arguments.run, engines=engines)
     names = [run_named(name, answers.facts) for name in arguments.run]
     document = compare(*names, answers.facts)
     print(json.dumps(document, indent=2) if arguments.json else compared_text(document))
@@ -126,22 +124,27 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _fleet(arguments: argparse.Namespace) -> int:
-    if arguments.lake.is_file():
+    lake = lake_at(arguments.lake)
+    if isinstance(lake, pathlib.Path) and lake.is_file():
         if arguments.action:
             raise Problem(
-                f"{arguments.lake}: is a file of operations, but `{arguments.action}` needs a lake;"
+                f"{lake}: is a file of operations, but `{arguments.action}` needs a lake;"
                 f" omit `{arguments.action}`"
             )
-        return _stragglers(arguments)
+        return _stragglers(lake, arguments)
+    if arguments.engine == "spark" and isinstance(lake, RemoteLake):
+        raise Problem(
+            f"{lake}: Spark reads a lake from a folder that all executors see; copy it there, or omit --engine spark"
+        )
     since = time.time_ns() - int(arguments.since * 1e9) if arguments.since else 0
     if arguments.action == "compare":
-        return _compare(arguments)
+        return _compare(lake, arguments)
     with _engines(arguments) as engines:
-        answers = analyze(arguments.lake, arguments.run, since, arguments.price, engines)
+        answers = analyze(lake, arguments.run, since, arguments.price, engines)
     for line in answers.document["left_out"]:
         print(f"stepscope fleet: {plain(line)}", file=sys.stderr)
     if arguments.action == "report":
-        write_page(arguments.output, arguments.lake, answers)
+        write_page(arguments.output, lake, answers)
     elif arguments.json:
         print(json.dumps(answers.document, indent=2))
     else:
