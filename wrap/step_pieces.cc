@@ -14,8 +14,9 @@ namespace {
 
 // What a lake keeps of a store's `meta`, and what names the run and the node.
 constexpr std::string_view kKeys[] = {
-    "host", "boot_id",   "wall_start_unix_ns", "program",       "job_id",        "job_name",
-    "rank", "node_rank", "world_size",         "restart_count", "requeue_count", "local_ranks"};
+    "host",   "boot_id",   "wall_start_unix_ns", "program",       "job_id",        "job_name",
+    "rank",   "node_rank", "world_size",         "restart_count", "requeue_count", "local_ranks",
+    "groups", "gpu_uuids"};
 
 // The threads of loops whose steps have numbers. If steps begin with a wait, the last one has not
 // ended: `open` has it.

@@ -4,6 +4,9 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
+#include <span>
+#include <string>
+#include <string_view>
 
 #include "store/limits.h"
 
@@ -34,6 +37,19 @@ std::int64_t bytes_of(std::uint64_t value) {
 
 std::int64_t amount(std::uint64_t value) {
   return value <= std::numeric_limits<std::int64_t>::max() ? static_cast<std::int64_t>(value) : 0;
+}
+
+// As nvidia-smi writes it; "": CUPTI does not know it.
+std::string uuid_text(std::span<const std::uint8_t, 16> uuid) {
+  if (std::all_of(uuid.begin(), uuid.end(), [](std::uint8_t byte) { return byte == 0; })) return {};
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text = "GPU";
+  for (std::size_t i = 0; i < uuid.size(); ++i) {
+    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += kDigits[uuid[i] / 16];
+    text += kDigits[uuid[i] % 16];
+  }
+  return text;
 }
 
 // How much of a record of this kind is read.
@@ -323,7 +339,7 @@ void ActivityDecoder::take_device(const std::byte* bytes) {
       amount(std::uint64_t{record.max_warps_per_multiprocessor} * record.threads_per_warp);
   device.registers_per_multiprocessor = record.registers_per_multiprocessor;
   device.shared_bytes_per_multiprocessor = record.shared_bytes_per_multiprocessor;
-  context_.describe(device, record.name);
+  context_.describe(device, record.name, uuid_text(record.uuid));
 }
 
 }  // namespace stepscope

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -32,7 +33,8 @@ class ActivityContext {
   virtual StringId overhead_name(std::string_view name) = 0;
   virtual std::int64_t correlation(std::uint32_t number) = 0;
   // Stores the properties of `device`, all but its process. Its name is the text at address `name`.
-  virtual void describe(const Device& device, std::uint64_t name) = 0;
+  // `uuid`: "GPU-…"; "": unknown.
+  virtual void describe(const Device& device, std::uint64_t name, const std::string& uuid) = 0;
 };
 
 struct DeviceEvents {

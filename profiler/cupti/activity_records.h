@@ -180,7 +180,8 @@ struct DeviceRecord {
   std::uint32_t compute_major;
   std::uint32_t compute_minor;
   std::uint32_t number;
-  std::uint32_t unused_ecc[5];
+  std::uint32_t unused_ecc;
+  std::uint8_t uuid[16];
   std::uint64_t name;  // the text's address
 };
 

@@ -213,7 +213,7 @@ std::int64_t DeviceDrain::correlation(std::uint32_t number) {
   return number == 0 ? 0 : correlation_of(process_, number);
 }
 
-void DeviceDrain::describe(const Device& described, std::uint64_t name) {
+void DeviceDrain::describe(const Device& described, std::uint64_t name, const std::string& uuid) {
   if (discarding_) return;
   const DeviceId id = device(static_cast<std::uint32_t>(described.number));
   Device device = described;
@@ -221,6 +221,7 @@ void DeviceDrain::describe(const Device& described, std::uint64_t name) {
   const auto text = texts_.find({NameSpace::kAddress, name});
   if (text != texts_.end()) device.name = text->second;
   if (id == DeviceId::kNone) return;
+  if (!uuid.empty()) uuids_[static_cast<std::uint32_t>(device.number)] = uuid;
   if (Status status = writer_.update_device(id, device); !status.ok() && failure_.ok()) {
     failure_ = status;
   }

@@ -43,6 +43,8 @@ class DeviceDrain final : private ActivityContext {
   // The store has failed: further events are only counted.
   void discard_from_now_on() { discarding_ = true; }
 
+  // The UUIDs of the devices that CUPTI described, by number.
+  [[nodiscard]] const std::map<std::uint32_t, std::string>& uuids() const { return uuids_; }
   // After drain(): whether there was data.
   [[nodiscard]] bool busy() const { return busy_; }
   [[nodiscard]] std::int64_t events() const { return events_; }
@@ -56,7 +58,7 @@ class DeviceDrain final : private ActivityContext {
   StringId call_name(NameSpace space, std::uint32_t function) override;
   StringId overhead_name(std::string_view name) override;
   std::int64_t correlation(std::uint32_t number) override;
-  void describe(const Device& device, std::uint64_t name) override;
+  void describe(const Device& device, std::uint64_t name, const std::string& uuid) override;
 
   using NameKey = std::pair<NameSpace, std::uint64_t>;
 
@@ -81,6 +83,7 @@ class DeviceDrain final : private ActivityContext {
   std::map<NameKey, std::string> texts_;
   std::map<NameKey, StringId> names_;  // of the names in use
   std::map<std::uint32_t, DeviceId> devices_;
+  std::map<std::uint32_t, std::string> uuids_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, StreamId> streams_;
 
   DeviceEvents decoded_;

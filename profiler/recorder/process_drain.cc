@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string_view>
 
 #include "store/limits.h"
 
@@ -14,6 +15,16 @@ namespace {
 std::int64_t growth(std::uint64_t now, std::int64_t before) {
   const std::uint64_t more = now - static_cast<std::uint64_t>(before);
   return static_cast<std::int64_t>(std::min<std::uint64_t>(more, kMaxLost));
+}
+
+// The name of a scope of our Python module (profiler/python/stepscope/_groups.py).
+constexpr std::string_view kGroupsMark = "parallel groups: ";
+
+// The text comes from the program.
+bool is_group_list(std::string_view text) {
+  constexpr std::size_t kLongest = 1024;
+  return text.size() <= kLongest &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_=/,") == text.npos;
 }
 
 }  // namespace
@@ -302,6 +313,8 @@ std::vector<UnfinishedOp> ProcessDrain::open_ops() const {
 }
 
 StringId ProcessDrain::intern(std::string_view text) {
+  if (text.starts_with(kGroupsMark) && is_group_list(text.substr(kGroupsMark.size())))
+    groups_ = text.substr(kGroupsMark.size());
   return discarding_ ? StringId::kNone : writer_.intern(text);
 }
 

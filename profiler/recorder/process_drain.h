@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -70,6 +71,13 @@ class ProcessDrain final : public DecodeContext {
   [[nodiscard]] const DrainTotals& totals() const { return totals_; }
   [[nodiscard]] ProcessId process() const { return process_; }
 
+  // What the Python module said of this rank's process groups: "dp=1/4,tp=0/2"; "": nothing.
+  [[nodiscard]] const std::string& groups() const { return groups_; }
+  // The UUIDs of its GPUs, by the process's numbers.
+  [[nodiscard]] const std::map<std::uint32_t, std::string>& gpu_uuids() const {
+    return device_.uuids();
+  }
+
   // CPU memory of tensors since the process joined the recording.
   struct Memory {
     std::int64_t allocations = 0;
@@ -123,6 +131,7 @@ class ProcessDrain final : public DecodeContext {
   DeviceDrain device_;
   DecodedEvents decoded_;
   OnStacks on_stacks_;
+  std::string groups_;
   DrainTotals totals_;
   std::int64_t refused_before_ = 0;
   std::int64_t stored_refused_ = 0;

@@ -1,5 +1,8 @@
 #include "profiler/recorder/run_description.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <map>
 #include <utility>
 
 #include "profiler/identity/source_state.h"
@@ -31,6 +34,28 @@ std::string cudnn_benchmark(const std::list<WatchedProcess>& processes) {
     by_loops = loops;
   }
   return said;
+}
+
+// "0=GPU-…,1=GPU-…"
+std::string gpu_list(const std::map<std::uint32_t, std::string>& uuids) {
+  std::string text;
+  for (const auto& [number, uuid] : uuids) {
+    if (!text.empty()) text += ',';
+    text += std::to_string(number) + '=' + uuid;
+  }
+  return text;
+}
+
+Status store_by_rank(TraceWriter& store, const char* key,
+                     const std::map<std::int64_t, std::string>& facts, std::string& stored) {
+  std::string text;
+  for (const auto& [rank, fact] : facts) {
+    if (!text.empty()) text += ' ';
+    text += std::to_string(rank) + ':' + fact;
+  }
+  if (text == stored) return {};
+  stored = text;
+  return store.set_meta(key, text);
 }
 
 }  // namespace
@@ -68,6 +93,20 @@ Status RunDescription::store_torch_settings(TraceWriter& store,
   if (benchmark == stored_benchmark_) return {};
   stored_benchmark_ = benchmark;
   return store.set_meta("cudnn_benchmark", benchmark);
+}
+
+Status RunDescription::store_rank_facts(TraceWriter& store,
+                                        const std::list<WatchedProcess>& processes) {
+  // A launcher that restarts its workers gives them the ranks of the earlier ones.
+  std::map<std::int64_t, std::string> groups, gpus;
+  for (const WatchedProcess& process : processes) {
+    const std::int64_t rank = std::max<std::int64_t>(process.rank, 0);
+    if (!process.drain.groups().empty()) groups[rank] = process.drain.groups();
+    if (!process.drain.gpu_uuids().empty()) gpus[rank] = gpu_list(process.drain.gpu_uuids());
+  }
+  if (Status status = store_by_rank(store, "groups", groups, stored_groups_); !status.ok())
+    return status;
+  return store_by_rank(store, "gpu_uuids", gpus, stored_gpus_);
 }
 
 Status RunDescription::store_source_state(TraceWriter& store) {

@@ -32,6 +32,8 @@ class RunDescription {
   // Stored once, from the first process that has a step: by then it has imported what it needs.
   Status store_loaded_versions(TraceWriter& store, const WatchedProcess& process);
   Status store_torch_settings(TraceWriter& store, const std::list<WatchedProcess>& processes);
+  // What is known of each rank: its process groups and its GPUs.
+  Status store_rank_facts(TraceWriter& store, const std::list<WatchedProcess>& processes);
   // Stored once, when it is known.
   Status store_source_state(TraceWriter& store);
   // Waits a moment for the state of the source and stores it, if it came.
@@ -41,6 +43,7 @@ class RunDescription {
   bool described_ = false;
   bool versions_stored_ = false;
   std::string stored_benchmark_;
+  std::string stored_groups_, stored_gpus_;
   RankIdentities identities_;
   SourceWatch source_;
 };

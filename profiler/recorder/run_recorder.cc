@@ -108,6 +108,8 @@ Status RunRecorder::look() {
   if (!session_->flush_is_due()) return {};
   if (Status status = description_.store_torch_settings(store(), processes_); !status.ok())
     return status;
+  if (Status status = description_.store_rank_facts(store(), processes_); !status.ok())
+    return status;
   return session_->flush();
 }
 
@@ -331,6 +333,8 @@ Status RunRecorder::finish() noexcept {
     if (session_->failed() || !session_->begun()) return Status();
     if (!blocks_.empty()) last.emplace_back(kOpsBlocksMeta, blocks_.text());
     if (Status status = stacks_.finish(store(), threads_, session_->clock()); !status.ok())
+      return status;
+    if (Status status = description_.store_rank_facts(store(), processes_); !status.ok())
       return status;
     return description_.store_torch_settings(store(), processes_);
   });

@@ -20,6 +20,7 @@ import threading
 from typing import Any, Callable, Dict, List
 
 from . import _library, _trackers
+from ._groups import mark_groups
 from ._modules import mark_modules
 from ._optimizers import mark_optimizers, mark_scalers
 from ._wrap import Undo, attribute, find_is_compiling, in_phase, wrap
@@ -54,7 +55,7 @@ def _mark_torch(library: _library.Library) -> List[Undo]:
         library.marks_python_ranges(1)
         undo.append(lambda: library.marks_python_ranges(0))
     undo += mark_scalers(library) + mark_pauses(library) + mark_runtimes(library)
-    return undo + mark_modules(library)
+    return undo + mark_groups(library) + mark_modules(library)
 
 
 # --- loaders -------------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ class TestActivityContext final : public ActivityContext {
     return static_cast<StringId>(20'000 + overheads.size());
   }
   std::int64_t correlation(std::uint32_t number) override { return number; }
-  void describe(const Device& device, std::uint64_t name) override {
+  void describe(const Device& device, std::uint64_t name, const std::string& /*uuid*/) override {
     described = device;
     described_name = name;
   }

@@ -166,6 +166,7 @@ TEST_F(DeviceRecordingTest, WhatADeviceDoesIsInTheStore) {
   EXPECT_EQ(device.name, "Stand-in GPU");
   EXPECT_EQ(device.memory_bytes, std::int64_t{16} << 30);
   EXPECT_EQ(device.max_threads_per_multiprocessor, 2048);
+  EXPECT_EQ(store_->meta("gpu_uuids"), "0:0=GPU-00112233-4455-6677-8899-aabbccddeeff");
   EXPECT_EQ(store_->streams().size(), 2U);
 
   ASSERT_EQ(kernels_.size(), 3U);

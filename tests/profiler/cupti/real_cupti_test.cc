@@ -94,6 +94,7 @@ SAME_PLACE(DeviceRecord, registers_per_multiprocessor, CUpti_ActivityDevice4,
 SAME_PLACE(DeviceRecord, compute_major, CUpti_ActivityDevice4, computeCapabilityMajor);
 SAME_PLACE(DeviceRecord, compute_minor, CUpti_ActivityDevice4, computeCapabilityMinor);
 SAME_PLACE(DeviceRecord, number, CUpti_ActivityDevice4, id);
+SAME_PLACE(DeviceRecord, uuid, CUpti_ActivityDevice4, uuid);
 SAME_PLACE(DeviceRecord, name, CUpti_ActivityDevice4, name);
 
 #define SAME_KIND(ours, theirs) static_assert(static_cast<int>(ActivityKind::ours) == theirs)

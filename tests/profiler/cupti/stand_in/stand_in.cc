@@ -263,6 +263,7 @@ class Gpu {
     device.max_warps_per_multiprocessor = 64;
     device.multiprocessors = 100;
     device.compute_major = 9;
+    for (std::uint8_t i = 0; i < 16; ++i) device.uuid[i] = static_cast<std::uint8_t>(17 * i);
     device.name = reinterpret_cast<std::uint64_t>(&kName[0]);
     write(ActivityKind::kDevice, device);
   }
