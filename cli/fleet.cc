@@ -12,7 +12,7 @@ namespace {
 using Words = std::vector<std::string>;
 
 struct LakeArguments {
-  std::string action, lake, job, run;
+  std::string action, lake, job, run, groups;
   Words stores;
 };
 
@@ -46,6 +46,9 @@ void add_lake(CLI::App& app, int& exit_code) {
                    "name that all runs of the job share; default: the name given to the run");
   verb->add_option("--run", arguments->run,
                    "name that all nodes of the run share; default: the job id");
+  verb->add_option("--groups", arguments->groups,
+                   "sizes of the parallel groups if the recording does not have them, that of "
+                   "neighbouring ranks first: tp=2,dp=4,pp=2");
   verb->footer(
       "Examples:\n"
       "  stepscope lake add node0.db node1.db --lake /shared/lake\n"
@@ -57,6 +60,7 @@ void add_lake(CLI::App& app, int& exit_code) {
     append(words, "--lake", arguments->lake);
     append(words, "--job", arguments->job);
     append(words, "--run", arguments->run);
+    append(words, "--groups", arguments->groups);
     exit_code = become_python("lake", words);
   });
 }

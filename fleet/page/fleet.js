@@ -221,6 +221,18 @@ const opsOf = ({rank, ops}) => ops &&
       breakable(`stepscope analyze ${ops.store} --rank ${rank} --steps ${ops.first_step}-${
           ops.last_step}`));
 
+function inStage({stage, excess_ns: excess, whole_stage: whole}) {
+  if (excess !== null) return `${stage}: +${time(excess)}`;
+  return `${stage}: ${whole ? "all its ranks are slow" : "not slow within it"}`;
+}
+
+const apartClock = ({node, offset_ns: offset, error_ns: error}) =>
+    `node ${node} ${time(Math.abs(offset))} ${offset > 0 ? "ahead" : "behind"} (± ${time(error)})`;
+
+// Those that `fleet` prints too.
+const apartClocks = (run) => run.node_clocks.filter(
+    ({offset_ns: offset, error_ns: error}) => Math.abs(offset) > Math.max(1e6, 2 * error));
+
 function slowRanks(run) {
   if (run.slow_ranks.length === 0)
     return h("p", null, run.ranks > 1 ? "No rank holds the others up." : "");
@@ -228,6 +240,12 @@ function slowRanks(run) {
   const columns = [
     {title: "rank", number: true, show: (rank) => String(rank.rank)},
     {title: "host", class: "where", show: (rank) => breakable(rank.host)},
+    run.slow_ranks.some((rank) => rank.gpu_uuid) &&
+        {title: "GPU", class: "where", show: (rank) => breakable(rank.gpu_uuid ?? "")},
+    run.slow_ranks.some((rank) => rank.within_stage) && {
+      title: "in its pipeline stage",
+      show: ({within_stage: within}) => within && inStage(within)
+    },
     {title: "in", class: "kind", show: (rank) => [swatch(rank.category), rank.category]},
     {
       title: "adds to a step",
@@ -294,6 +312,8 @@ function aboutRun(run) {
           "clocks",
           `${hours(run.clocks_apart_ns / NS_PER_HOUR)} apart; steps are compared by number`
         ],
+    apartClocks(run).length > 0 &&
+        ["clocks of nodes", breakable(apartClocks(run).slice(0, 8).map(apartClock).join(", "))],
   ]);
 }
 

@@ -4,6 +4,7 @@ import dataclasses
 import statistics
 from collections.abc import Iterable
 
+from .clocks import node_clocks
 from .engine import ChangedFiles, Engine, chosen
 from .heat import HeatMap, heat_map
 from .lake_files import LakeFiles
@@ -13,12 +14,14 @@ from .profiles import Profile
 from .regressions import RunFacts, find_regressions
 from .remote_lake import Engines
 from .slow_ranks import Categories, Series, merge_parts, slow_ones
+from .stages import Stages
 
 TRIES = 3  # to read a lake that others write to
 NS_PER_HOUR = 3.6e12
 CLOCKS_APART_NS = 10_000_000_000
 _LINE = ("file", "line", "function", "place", "share")
 _OPS = ("store", "first_step", "last_step")
+_GROUPS = ("dp_rank", "pp_rank", "tp_rank", "gpu_uuid")
 
 
 @dataclasses.dataclass
@@ -82,9 +85,20 @@ class _RunAnswers:
         (self._waste,) = engine.ask("run_waste") if engine.has_steps() else (_no_waste(name),)
         self._about = list(engine.ask("run_about"))
         self._ranks = merge_parts(engine.in_parts("rank_cost"))
-        self._categories = Categories(engine.ask("rank_category"))
+        categories = list(engine.ask("rank_category"))
+        self._categories = Categories(categories)
+        groups = list(engine.ask("rank_groups"))
+        has_stages = any(row["pp_rank"] is not None for row in groups)
+        self._stages = Stages(
+            groups, engine.in_parts("stage_cost") if has_stages else [], categories
+        )
+        self._groups = {row["rank"]: {key: row[key] for key in _GROUPS} for row in groups}
         self._series = Series(engine.ask("rank_series"))
         self._clocks_apart_ns = _clocks_apart(engine.ask("host_clock"))
+        self._node_clocks = node_clocks(
+            engine.ask("node_clock"), {node["node"]: node["host"] for node in self._about}
+        )
+        self._arrivals = {row["rank"]: row for row in engine.ask("rank_arrival")}
         self._extra_ns = {row["category"]: row["extra_ns"] for row in engine.ask("kind_cost")}
         self._ops = {row["rank"]: {key: row[key] for key in _OPS} for row in engine.ask("rank_ops")}
         self._lines: dict[tuple[int, str], dict] = {}
@@ -102,7 +116,8 @@ class _RunAnswers:
     def document(self, price: float | None) -> dict:
         found = slow_ones(self._ranks)
         worst = max((round(rank["excess_ns"]) for rank in found), default=0)
-        slow = [self._slow_rank(rank, worst) for rank in found]
+        numbers = {rank["rank"] for rank in found}
+        slow = [self._slow_rank(rank, worst, numbers) for rank in found]
         step_ns = self._step_ns()
         straggler_hours = worst * sum(rank["steps"] for rank in self._ranks) / NS_PER_HOUR
         lost = self._waste["lost_input_hours"] + self._waste["lost_launch_hours"] + straggler_hours
@@ -116,6 +131,7 @@ class _RunAnswers:
             "unfinished_nodes": [n["node"] for n in self._about if n["state"] != "complete"],
             "restarts": max((n["restarts"] or 0 for n in self._about), default=0),
             "clocks_apart_ns": self._clocks_apart_ns,
+            "node_clocks": self._node_clocks,
             "compared_steps": self._ranks[0]["steps"] if self._ranks else 0,
             "step_ns": step_ns,
             "slowdown": step_ns / (step_ns - worst) if step_ns and worst < step_ns else 1.0,
@@ -124,6 +140,7 @@ class _RunAnswers:
             "lost_hours": lost,
             "lost_cost": None if price is None else lost * price,
             "slow_ranks": slow,
+            "slow_within_stage": self._stages.slow_within(numbers),
             "query": "run_waste.sql",
         }
 
@@ -153,8 +170,9 @@ class _RunAnswers:
         kinds = sorted(self._extra_ns.items(), key=lambda item: (-item[1], item[0]))
         return {kind: 1.0 + extra_ns / (step_ns - worst_ns) for kind, extra_ns in kinds}
 
-    def _slow_rank(self, rank: dict, worst_ns: float) -> dict:
+    def _slow_rank(self, rank: dict, worst_ns: float, slow_ranks: set[int]) -> dict:
         cause = self._categories.cause(rank)
+        arrival = self._arrivals.get(rank["rank"])
         # Every other rank waits this long in each of these steps.
         others = rank["excess_ns"] * rank["steps"] * (len(self._ranks) - 1)
         return {
@@ -169,6 +187,10 @@ class _RunAnswers:
             # If no other rank were slow.
             "slowdown": 1.0 + rank["excess_ns"] / max(rank["step_ns"] - worst_ns, 1.0),
             "ops": self._ops.get(rank["rank"]),
+            **self._groups.get(rank["rank"], dict.fromkeys(_GROUPS)),
+            "arrives_late_ns": round(arrival["late_ns"]) if arrival else None,
+            "arrives_last_share": arrival["last_share"] if arrival else None,
+            "within_stage": self._stages.about(rank["rank"], slow_ranks),
             "query": "rank_cost.sql",
         }
 

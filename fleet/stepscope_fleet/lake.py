@@ -9,7 +9,8 @@ import pathlib
 import pyarrow as pa
 
 from . import pieces, watch
-from .identity import job_of, node_of, run_of, safe_name
+from .groups import layout_of
+from .identity import job_of, node_of, run_of, safe_name, world_size_of
 from .lake_place import Lake, changing
 from .parquet_files import first_line, read_file, write_table
 from .problem import Problem
@@ -58,20 +59,24 @@ def add(
     job: str | None,
     run: str | None,
     watch_s: float | None = None,
+    groups: str | None = None,
 ) -> Added:
     """Adds a store, or replaces its steps in the lake; adds a piece of a store to earlier pieces. `watch_s`: a rank is
-    slow after this many seconds; None: the lake is not watched."""
+    slow after this many seconds; None: the lake is not watched. `groups`: as groups.Layout takes it."""
+    layout = layout_of(groups)
     store = Store(path)
     try:
         job = job or job_of(store)
         run = run or run_of(store)
         node = safe_name(node_of(store))
         folder = f"run={safe_name(run)}"
+        if layout:
+            layout.check(world_size_of(store))
         slow = []
         with changing(lake, folder, node, TABLES if store.is_piece else ()) as place:
             _refuse_another_recording(place, folder, node, store)
             _refuse_other_ranks(place, folder, node, store)
-            tables = tables_of(store, run, job, node)
+            tables = tables_of(store, run, job, node, layout)
             try:
                 _write(place, folder, node, tables, store)
             except (OSError, pa.ArrowException) as error:

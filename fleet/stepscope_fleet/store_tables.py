@@ -2,19 +2,31 @@
 
 import pyarrow as pa
 
+from .collectives import Collectives
+from .groups import KINDS, Layout, recorded_groups
 from .identity import local_ranks_of, number_of, world_size_of
 from .stores import Store
 from .tables import TABLES, arrow_schema
 
 
-def tables_of(store: Store, run: str, job: str, node: str) -> dict[str, pa.Table]:
+def tables_of(
+    store: Store, run: str, job: str, node: str, layout: Layout | None = None
+) -> dict[str, pa.Table]:
     host = store.meta.get("host", "")
     start = int(store.meta.get("wall_start_unix_ns", 0))
-    steps = [
-        (run, host, rank, row[0], start + row[1], row[2], bool(row[3]), *row[4:])
-        for rank, row in store.steps()
-    ]
+    collectives = Collectives(store)
+    steps = []
+    for loop, (number, begin, length, steady, *times) in store.steps():
+        last = collectives.last_in(loop, begin, begin + length)
+        meeting = (start + last[0], start + last[1]) if last else (None, None)
+        key = (run, host, loop.rank, number)
+        steps.append((*key, start + begin, length, bool(steady), *times, *meeting))
     local = local_ranks_of(store)
+    recorded = recorded_groups(store.meta.get("groups", ""))
+    groups = {
+        loop.rank: layout.places(loop.rank) if layout else recorded.get(loop.rank, {})
+        for loop in store.loops
+    }
     ranks = [
         (
             run,
@@ -25,6 +37,8 @@ def tables_of(store: Store, run: str, job: str, node: str) -> dict[str, pa.Table
             loop.steps,
             local.get(loop.rank),
             *(store.ops_block(loop.rank) or (None, None)),
+            *(groups[loop.rank].get(kind) for kind in KINDS),
+            store.gpu_uuid(loop),
         )
         for loop in store.loops
     ]

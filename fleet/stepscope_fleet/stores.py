@@ -4,7 +4,7 @@ import dataclasses
 import pathlib
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from .problem import Problem
 from .tables import CATEGORIES, PHASES
@@ -28,6 +28,7 @@ class Loop:
     """The training loop of a rank: of several in a process, the one with the most steps."""
 
     thread: int
+    process: int
     rank: int
     pid: int
     steps: int
@@ -86,6 +87,24 @@ class Store:
                 return first, last
         return None
 
+    def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple]:
+        try:
+            return self._database.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise Problem(f"{self.path}: cannot be read as a store ({error})") from error
+
+    def gpu_uuid(self, loop: Loop) -> str | None:
+        """Of the first device that works for the loop."""
+        found = self.rows(
+            "SELECT d.number FROM step AS s JOIN step_time AS t ON t.step_id = s.id"
+            " JOIN device AS d ON d.id = t.device_id WHERE s.thread_id = ? ORDER BY d.id LIMIT 1",
+            (loop.thread,),
+        )
+        every = re.findall(r"(?:^| )(\d{1,9}):(\S+)", self.meta.get("gpu_uuids", ""))
+        uuids = next((uuids for rank, uuids in every if int(rank) == loop.rank), "")
+        named = dict(re.findall(r"(?:^|,)(\d{1,9})=([^,]{1,64})", uuids))
+        return named.get(str(found[0][0])) if found else None
+
     def close(self) -> None:
         self._database.close()
 
@@ -117,7 +136,9 @@ class Store:
             )
         loops: dict[int, Loop] = {}
         for thread, process, rank, pid, *numbers in rows:
-            loops.setdefault(process, Loop(thread, -1 if rank is None else rank, pid, *numbers))
+            loops.setdefault(
+                process, Loop(thread, process, -1 if rank is None else rank, pid, *numbers)
+            )
         return self._with_ranks(list(loops.values()))
 
     def _with_ranks(self, loops: list[Loop]) -> list[Loop]:
@@ -144,24 +165,18 @@ class Store:
             last[loop.rank] = loop
         return sorted(last.values(), key=lambda loop: loop.rank)
 
-    def steps(self) -> Iterator[tuple[int, tuple]]:
-        """(rank, row) of each step of the loops, by rank and number."""
+    def steps(self) -> Iterator[tuple[Loop, tuple]]:
+        """(loop, row) of each step of the loops, by rank and number."""
         rows: dict[int, list[tuple]] = {}
-        try:
-            for thread, *row in self._database.execute(_STEPS):
-                rows.setdefault(thread, []).append(tuple(row))
-        except sqlite3.Error as error:
-            raise Problem(f"{self.path}: cannot be read as a store ({error})") from error
+        for thread, *row in self.rows(_STEPS):
+            rows.setdefault(thread, []).append(tuple(row))
         for loop in self.loops:
             for row in rows[loop.thread]:
-                yield loop.rank, row
+                yield loop, row
 
     def of_loops(self, columns: str, table: str) -> Iterator[tuple[int, tuple]]:
         """(rank, row) of each row of a table that has a thread_id."""
+        query = f"SELECT {columns} FROM {table} WHERE thread_id = ? ORDER BY id"
         for loop in self.loops:
-            query = f"SELECT {columns} FROM {table} WHERE thread_id = ? ORDER BY id"
-            try:
-                for row in self._database.execute(query, (loop.thread,)):
-                    yield loop.rank, row
-            except sqlite3.Error as error:
-                raise Problem(f"{self.path}: cannot be read as a store ({error})") from error
+            for row in self.rows(query, (loop.thread,)):
+                yield loop.rank, row

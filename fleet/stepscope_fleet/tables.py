@@ -30,6 +30,9 @@ TABLES = {
         ("dur_ns", pa.int64()),
         ("steady", pa.bool_()),
         *((name, pa.int64()) for name in _NUMBERS),
+        # Of the last collective of the step that ends on all ranks together (collectives.py).
+        ("collective_start_unix_ns", pa.int64()),
+        ("collective_end_unix_ns", pa.int64()),
     ],
     "rank": [
         *_KEY,
@@ -40,6 +43,11 @@ TABLES = {
         # The steps whose ops were recorded because the rank was slow.
         ("ops_first_step", pa.int64()),
         ("ops_last_step", pa.int64()),
+        # Its place in its parallel groups (groups.py).
+        ("dp_rank", pa.int32()),
+        ("pp_rank", pa.int32()),
+        ("tp_rank", pa.int32()),
+        ("gpu_uuid", pa.string()),
     ],
     "line": [
         *_KEY,

@@ -3,6 +3,8 @@
 import shlex
 
 LEAST_SLOWDOWN = 1.01  # that is worth a word
+MOST_SLOW_RANKS = 10
+LEAST_OFFSET_NS = 1_000_000
 MOST_NODES = 8  # of a run's nodes that are listed
 
 
@@ -38,9 +40,32 @@ def _rank_lines(rank: dict) -> list[str]:
             f"    {plain(at['file'])}:{at['line']} {plain(at['function'])}"
             f"  {at['share']:.0%} of its {rank['category']} time"
         )
+    if rank["arrives_late_ns"] is not None:
+        lines.append(
+            f"    arrives {rank['arrives_late_ns'] / 1e6:.2f} ms after the first rank at the last collective of a"
+            f" step; the last one in {rank['arrives_last_share']:.0%} of the steps"
+        )
     if rank["ops"]:
         lines.append(f"    its ops: {_analyze_command(rank)}")
+    if rank["within_stage"]:
+        lines.append(f"    {_stage_text(rank['within_stage'])}")
+    if rank["gpu_uuid"]:
+        lines.append(f"    {plain(rank['gpu_uuid'])}")
     return lines
+
+
+def _stage_text(within: dict) -> str:
+    stage = f"pipeline stage {within['stage']}"
+    if within["excess_ns"] is not None:
+        return f"+{within['excess_ns'] / 1e6:.2f} ms a step within {stage}"
+    return f"as all of {stage}" if within["whole_stage"] else f"not slow within {stage}"
+
+
+def _within_stage_line(rank: dict) -> str:
+    return (
+        f"  rank {rank['rank']} on {plain(rank['host'])}: {rank['category']} +{rank['excess_ns'] / 1e6:.2f} ms a"
+        f" step ({rank['step_share']:.1%}) within pipeline stage {rank['stage']}; other stages take longer"
+    )
 
 
 def _analyze_command(rank: dict) -> str:
@@ -57,6 +82,23 @@ def _kinds_line(run: dict) -> list[str]:
         if factor >= LEAST_SLOWDOWN
     ]
     return [f"  slowdown by kind: {', '.join(kinds)}"] if kinds and run["slow_ranks"] else []
+
+
+def _clock_lines(run: dict) -> list[str]:
+    """Clocks that are further apart than a millisecond, and than the collectives that say so differ."""
+    apart = [
+        node
+        for node in run["node_clocks"]
+        if abs(node["offset_ns"]) > max(LEAST_OFFSET_NS, 2 * node["error_ns"])
+    ]
+    lines = [
+        f"  the clock of node {plain(node['node'])} is {abs(node['offset_ns']) / 1e6:,.2f} ms"
+        f" {'ahead' if node['offset_ns'] > 0 else 'behind'} (± {node['error_ns'] / 1e6:.2f} ms, from"
+        f" {_count(node['collectives'], 'collective')}); arrival times are corrected"
+        for node in apart[:MOST_NODES]
+    ]
+    more = len(apart) - MOST_NODES
+    return lines + ([f"  so are those of {_count(more, 'more node')}"] if more > 0 else [])
 
 
 def run_text(run: dict) -> str:
@@ -84,11 +126,14 @@ def run_text(run: dict) -> str:
     if run["clocks_apart_ns"]:
         apart = _hours(run["clocks_apart_ns"] / 3.6e12)
         lines.append(f"  the clocks of its hosts are {apart} apart; steps are compared by number")
+    lines += _clock_lines(run)
     lines += _kinds_line(run)
-    for rank in run["slow_ranks"][:10]:
+    for rank in run["slow_ranks"][:MOST_SLOW_RANKS]:
         lines += _rank_lines(rank)
-    if len(run["slow_ranks"]) > 10:
-        lines.append(f"  and {len(run['slow_ranks']) - 10} more slow ranks (--json has them all)")
+    more = len(run["slow_ranks"]) - MOST_SLOW_RANKS
+    if more > 0:
+        lines.append(f"  and {more} more slow ranks (--json has them all)")
+    lines += [_within_stage_line(rank) for rank in run["slow_within_stage"][:MOST_SLOW_RANKS]]
     if not run["slow_ranks"] and run["ranks"] > 1:
         lines.append("  no rank holds the others up")
     return "\n".join(lines)

@@ -56,6 +56,10 @@ def _parser() -> argparse.ArgumentParser:
         "--job", help="name that all runs of the job share; default: the name given to the run"
     )
     adds.add_argument("--run", help="name that all nodes of the run share; default: the job id")
+    adds.add_argument(
+        "--groups",
+        help="sizes of the parallel groups, such as tp=2,dp=4,pp=2; the first has neighbouring ranks",
+    )
     # What `stepscope run --watch-lake` asks with each piece: "ops RANK" for each rank that has become slow.
     adds.add_argument("--watch", type=float, metavar="SECONDS", help=argparse.SUPPRESS)
     fleet = verbs.add_parser("fleet", help="say which ranks and hosts are slow")
@@ -82,7 +86,9 @@ def _add(arguments: argparse.Namespace) -> int:
     lake = lake_at(arguments.lake)
     for store in arguments.stores:
         try:
-            added = add(store, lake, arguments.job, arguments.run, arguments.watch)
+            added = add(
+                store, lake, arguments.job, arguments.run, arguments.watch, arguments.groups
+            )
             print(plain(added.text))
             for rank in added.slow_ranks:
                 print(f"ops {rank}")

@@ -31,9 +31,11 @@ def make_store(
     pid=101,
     ops_recorded=0,
     verdict="compute-bound",
+    collectives=None,
 ):
     """`ranks`: of each its process; `slow`: {rank: (category, ns more a step)}, from a step on. `longer`: ns that every
-    rank takes more in each step, for input. The steps have the numbers from `first` on."""
+    rank takes more in each step, for input. The steps have the numbers from `first` on. `collectives`: ns by which the clock is ahead at a step of the
+    given number; each step has one collective. None: no step has one."""
     database = sqlite3.connect(path)
     database.executescript(SCHEMA)
     database.execute("CREATE INDEX step_time_by_step ON step_time(step_id)")  # as `analyze` does
@@ -68,6 +70,8 @@ def make_store(
         )
         numbers = range(first, first + steps)
         add_steps(database, thread, rank, numbers, slow or {}, slow_from, longer, ops_recorded)
+        if collectives:
+            add_collectives(database, thread, rank, collectives)
     database.commit()
     database.close()
     return pathlib.Path(path)
@@ -95,4 +99,26 @@ def add_steps(database, thread, rank, numbers, slow, slow_from, longer, ops_reco
         database.executemany(
             "INSERT INTO step_time (step_id, category, phase, exposed_ns, hidden_ns) VALUES (?, ?, 3, ?, 0)",
             [(step, category, ns) for category, ns in parts.items()],
+        )
+
+
+def add_collectives(database, thread, rank, ahead_ns):
+    """Each begins when the rank has done its own work, and ends on all ranks within 40 us."""
+    database.execute("INSERT OR IGNORE INTO string VALUES (1, 'gloo:all_reduce')")
+    steps = database.execute(
+        "SELECT s.number, s.start_ns, s.dur_ns, sum(t.exposed_ns) FROM step AS s"
+        " JOIN step_time AS t ON t.step_id = s.id AND t.category <> 'communication'"
+        " WHERE s.thread_id = ? GROUP BY s.id",
+        (thread,),
+    ).fetchall()
+    for number, start, length, own in steps:
+        ahead = ahead_ns(number)
+        end = start + length - MS + (number * 3 + rank) % 5 * 10_000
+        database.execute(
+            "INSERT INTO op (thread_id, name_id, start_ns, dur_ns) VALUES (?, 1, ?, ?)",
+            (
+                thread,
+                start + min(own, length - 2 * MS) + ahead,
+                end - start - min(own, length - 2 * MS),
+            ),
         )

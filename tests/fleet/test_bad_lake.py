@@ -164,7 +164,7 @@ def test_a_lake_that_changes_while_it_is_read_is_read_again(lake, tmp_path, monk
 
     monkeypatch.setattr(Engine, "ask", vanish)
     (run,) = document(lake)["runs"]
-    assert run["ranks"] == 2 and len(times) == 12
+    assert run["ranks"] == 2 and len(times) == 15
 
     def never(*unused):
         raise ChangedFiles("gone")

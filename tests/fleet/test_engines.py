@@ -39,8 +39,14 @@ def files(tmp_path_factory):
                 node=node,
                 job=job,
                 start=START + at * DAY_NS + node * 1000,
-                meta={"ops_blocks": f"{2 * node}:0-9000000000"},
+                meta={
+                    "ops_blocks": f"{2 * node}:0-9000000000",
+                    "groups": " ".join(
+                        f"{rank}:pp={node % 2}/2" for rank in (2 * node, 2 * node + 1)
+                    ),
+                },
                 ops_recorded=1,
+                collectives=lambda number: 0,
                 **given | {"steps": steps},
             )
             add(store, folder / "lake", None, None)

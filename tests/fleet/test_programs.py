@@ -19,15 +19,25 @@ def free_port():
         return server.getsockname()[1]
 
 
-def start_node(stepscope, folder, node, port):
+@pytest.fixture
+def clock_ahead(tmp_path):
+    """The environment of a program whose wall clock is ahead."""
+    library = tmp_path / "ahead.so"
+    source = pathlib.Path(__file__).resolve().parent / "ahead.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    return lambda seconds: {"LD_PRELOAD": str(library), "AHEAD_S": str(seconds)}
+
+
+def start_node(stepscope, folder, node, port, environment):
     launcher = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2"]
     launcher += ["--nproc-per-node", "2", "--node-rank", str(node), "--rdzv-id", "job7"]
     launcher += ["--master-addr", "127.0.0.1", "--master-port", str(port)]
     return subprocess.Popen(
         [stepscope, "run", "--quiet", "-o", folder / "runs/{job}/{node}.db", "--job", "nightly"]
+        + ["--ops", "all"]
         + ["--lake", folder / "lake", "--", *launcher, PROGRAM]
         + ["--slow-rank", "2", "--slow-ms", "60", "--batches", "50"],
-        env=os.environ | {"NODE_RANK": str(node), "STEPSCOPE_PYTHON": sys.executable},
+        env=os.environ | {"NODE_RANK": str(node), "STEPSCOPE_PYTHON": sys.executable} | environment,
         stdout=subprocess.DEVNULL,
     )
 
@@ -37,9 +47,12 @@ def meta_of(store):
 
 
 @pytest.mark.shares
-def test_two_nodes_of_torchrun(stepscope, verb, lake, tmp_path):
+def test_two_nodes_of_torchrun(stepscope, verb, lake, tmp_path, clock_ahead):
     port = free_port()
-    nodes = [start_node(stepscope, tmp_path, node, port) for node in (0, 1)]
+    nodes = [
+        start_node(stepscope, tmp_path, node, port, clock_ahead(90) if node else {})
+        for node in (0, 1)
+    ]
     try:
         assert [node.wait(timeout=240) for node in nodes] == [0, 0]
     finally:
@@ -59,6 +72,11 @@ def test_two_nodes_of_torchrun(stepscope, verb, lake, tmp_path):
     assert slow["line"]["file"].endswith("small.py") and slow["line"]["function"] == "stall"
     assert slow["costs_others_hours"] > 0
     assert run["slowdown"] > 1.2
+    # The two nodes have one clock, which one of them sees 90 s ahead.
+    first, second = run["node_clocks"]
+    assert (first["node"], first["offset_ns"]) == ("0000", 0)
+    assert second["offset_ns"] == pytest.approx(90e9, abs=20e6) and second["collectives"] > 20
+    assert slow["arrives_late_ns"] > 20e6 and slow["arrives_last_share"] > 0.5
 
 
 IMPORT = [sys.executable, "-c", "import sys, torch; sys.exit(7)"]
