@@ -31,6 +31,7 @@ from stepscope_fleet.tables import TABLES, arrow_schema  # noqa: E402
 RUN = "bench"
 NODE = 8  # ranks per node
 START = 1_760_000_000_000_000_000
+ABSENT = ("collective_start_unix_ns", "collective_end_unix_ns")  # known only of steps with ops
 
 
 def planted(ranks: int) -> dict[str, list[int]]:
@@ -42,25 +43,37 @@ def planted(ranks: int) -> dict[str, list[int]]:
     }
 
 
-def work(ranks: int, steps: int, healthy: bool, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nanoseconds of input and of compute, by rank and step."""
-    random = np.random.default_rng(seed)
-    load = random.gamma(40, 50e3, (ranks, steps)).astype(np.int64)  # 2 ms
-    compute = random.normal(90e6, 0.5e6, (ranks, steps)).astype(np.int64)
+def work(
+    node: int, ranks: int, steps: int, healthy: bool, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Nanoseconds of input and of compute of a node's ranks, by rank and step. `node`: its first rank."""
+    random = np.random.default_rng([seed, node])
+    there = range(node, min(node + NODE, ranks))
+    load = random.gamma(40, 50e3, (len(there), steps)).astype(np.int64)  # 2 ms
+    compute = random.normal(90e6, 0.5e6, (len(there), steps)).astype(np.int64)
     if not healthy:
-        faults = planted(ranks)
-        load[faults["slow_host"], steps * 4 // 10 :] += 20_000_000
-        compute[faults["slow_gpu"]] += 7_200_000
-        compute[faults["uneven_stage"]] += 4_500_000
-        load[np.ix_(faults["stalled"], range(50, steps, 100))] += 800_000_000
+        faults = {name: set(slow) for name, slow in planted(ranks).items()}
+        for at, rank in enumerate(there):
+            if rank in faults["slow_host"]:
+                load[at, steps * 4 // 10 :] += 20_000_000
+            if rank in faults["slow_gpu"]:
+                compute[at] += 7_200_000
+            if rank in faults["uneven_stage"]:
+                compute[at] += 4_500_000
+            if rank in faults["stalled"]:
+                load[at, 50::100] += 800_000_000
     return load, compute
 
 
 def make(lake: pathlib.Path, ranks: int, steps: int, healthy: bool, seed: int = 7) -> None:
-    load, compute = work(ranks, steps, healthy, seed)
-    step_ns = (load + compute).max(axis=0)  # the ranks wait for the last one
+    # The work of all ranks may not fit in memory, so that of each node is made twice.
+    step_ns = np.zeros(steps, np.int64)
+    for node in range(0, ranks, NODE):
+        load, compute = work(node, ranks, steps, healthy, seed)
+        step_ns = np.maximum(step_ns, (load + compute).max(axis=0))  # they wait for the last one
     starts = START + np.concatenate([[0], np.cumsum(step_ns[:-1])])
     for node in range(0, ranks, NODE):
+        load, compute = work(node, ranks, steps, healthy, seed)
         there = range(node, min(node + NODE, ranks))
         rows = len(there) * steps
         host = f"host-{node // NODE:04d}"
@@ -70,11 +83,9 @@ def make(lake: pathlib.Path, ranks: int, steps: int, healthy: bool, seed: int = 
             "start_unix_ns": np.tile(starts, len(there)),
             "dur_ns": np.tile(step_ns, len(there)),
             "steady": np.ones(rows, bool),
-            "input_ns": load[node : node + NODE].reshape(-1),
-            "compute_ns": compute[node : node + NODE].reshape(-1),
-            "communication_ns": (
-                step_ns - load[node : node + NODE] - compute[node : node + NODE]
-            ).reshape(-1),
+            "input_ns": load.reshape(-1),
+            "compute_ns": compute.reshape(-1),
+            "communication_ns": (step_ns - load - compute).reshape(-1),
         }
         tables = {name: arrow_schema(name).empty_table() for name in TABLES}
         name = f"{node // NODE:04d}"
@@ -88,6 +99,8 @@ def make(lake: pathlib.Path, ranks: int, steps: int, healthy: bool, seed: int = 
             [
                 pa.repeat(texts[field.name], rows)
                 if field.name in texts
+                else pa.nulls(rows, field.type)
+                if field.name in ABSENT
                 else pa.array(columns.get(field.name, np.zeros(rows, np.int64))).cast(field.type)
                 for field in schema
             ],
