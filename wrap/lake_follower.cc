@@ -59,7 +59,7 @@ Status LakeFollower::take(const LiveFrame& frame) {
   pieces_->add(frame);
   const auto began = Clock::now();
   const bool is_due = began >= next_ || pieces_->size() > kMaxSteps;
-  if (pieces_->size() == 0 || !is_due) return {};
+  if (pieces_->empty() || !is_due) return {};
   Status status = add_piece();
   const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - began);
   next_ = began + std::max(plan_.period, took * kRestOfPieces);

@@ -94,6 +94,33 @@ TEST_F(StepPiecesTest, OnlyTheFirstStepsOfTheRunAreWarmUp) {
   for (const Step& step : later.steps) EXPECT_TRUE(step.steady);
 }
 
+TEST_F(StepPiecesTest, ALoopWithInferredStepsHasThoseOfTheLatestFrame) {
+  run_.rounds(60, kInput, kCompute);
+  const std::vector<std::int64_t> first = numbers(*next_piece());
+  ASSERT_GT(first.size(), 50U);
+  EXPECT_THAT(first, ElementsAreArray(range(1, first.back())));
+  run_.rounds(40, kInput, kCompute);
+  const auto second = next_piece();
+  // From 1 again, so that they replace the earlier ones in the lake.
+  EXPECT_THAT(numbers(*second), ElementsAreArray(range(1, numbers(*second).back())));
+  EXPECT_GT(numbers(*second).size(), 90U);
+  const Analysis analysis = *second->analysis();
+  EXPECT_EQ(analysis.steps.back().dur, kInput + kCompute);
+  for (const Step& step : analysis.steps) EXPECT_TRUE(step.steady);
+  EXPECT_EQ(analysis.verdicts.size(), 1U);
+}
+
+TEST_F(StepPiecesTest, InferredStepsAreLeftOutOnceTheLoopHasMarks) {
+  run_.rounds(60, kInput, kCompute);
+  next_piece();
+  EXPECT_TRUE(pieces_.empty());
+  run_.steps(50, kInput, kCompute);
+  const auto piece = next_piece();
+  EXPECT_THAT(numbers(*piece), ElementsAreArray(range(1, 49)));
+  const Analysis analysis = *piece->analysis();
+  for (const Step& step : analysis.steps) EXPECT_NE(step.marker, StepMarker::kInferred);
+}
+
 TEST_F(StepPiecesTest, AFileThatIsThereIsKept) {
   run_.steps(50, kInput, kCompute);
   next_piece();

@@ -47,6 +47,21 @@ void GrowingRun::steps(int count, Duration input, Duration compute) {
   flush();
 }
 
+void GrowingRun::rounds(int count, Duration wait, Duration compute) {
+  const StringId names[] = {writer_->intern("aten::embedding"), op_,
+                            writer_->intern("aten::softmax")};
+  for (int i = 0; i < count; ++i) {
+    now_ += wait;
+    for (const StringId name : names) {
+      const Duration dur = compute / 3;
+      must(writer_->add(
+          Op{.thread = thread_, .name = name, .start = now_, .dur = dur, .self = dur}));
+      now_ += dur;
+    }
+  }
+  flush();
+}
+
 void GrowingRun::wait_for_input(Duration input) {
   phase(PhaseKind::kInput, loader_, input);
   flush();

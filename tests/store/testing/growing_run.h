@@ -22,6 +22,8 @@ class GrowingRun {
 
   // Each of these is seen by readers when it returns.
   void steps(int count, Duration input, Duration compute);
+  // Rounds of the same ops, without any mark; a wait before each.
+  void rounds(int count, Duration wait, Duration compute);
   void wait_for_input(
       Duration input);  // the batch came; what is done with it is yet to be recorded
   void sample(const char* counter, std::int64_t value);
