@@ -7,7 +7,6 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -15,7 +14,6 @@
 #include "profiler/recorder/other_cpus.h"
 #include "profiler/recorder/ring_collector.h"
 #include "profiler/ring/ring_registry.h"
-#include "tests/profiler/failing_allocations.h"
 
 namespace stepscope {
 namespace {
@@ -192,25 +190,6 @@ TEST(LargeRingBacklog, NeverCutsANameInTwo) {
   backlog.close();
   registry.close(recorder);
   unmap_region(region);
-}
-
-TEST_F(RingBacklogTest, LosesNothingWhereMemoryRunsOut) {
-  if (!allocations_can_fail()) GTEST_SKIP() << "a sanitizer has an operator new of its own";
-  int failures = 0;
-  for (int i = 0; i < 10; ++i) {
-    backlog_ = std::make_shared<RingBacklog>(region_);
-    const std::int64_t first = next_;
-    write(300);
-    allocations_until_failure = i;
-    try {
-      backlog_->collect(kAnyNumber);
-    } catch (const std::bad_alloc&) {
-      ++failures;
-    }
-    allocations_until_failure = -1;
-    expect_all(first);
-  }
-  EXPECT_GT(failures, 1);
 }
 
 TEST_F(RingBacklogTest, KnowsWhoWroteSinceTheLastTime) {
