@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "analyzer/process_tree.h"
 #include "analyzer/starved/core_use.h"
 #include "analyzer/steps/loop_parts.h"
+#include "analyzer/verdict/summary.h"
 
 namespace stepscope {
 namespace {
@@ -99,33 +101,31 @@ LoopSplit split_evenly(const LoopReport& report, const std::vector<Phase>& phase
   return split;
 }
 
-// Whether the waits were inferred in other steps, those with ops: then nobody knows where in a step
-// they lie.
-bool waits_are_somewhere(const LoopReport& report, const LoopSplit& split) {
-  return report.input.inferred && split.parts[index_of(LoopPart::kInput)].sum() == 0;
-}
-
-// What such a wait, a pause between ops, has of a step.
-struct Pause {
+// What inferred waits, pauses between ops, have of the analysed steps.
+struct Pauses {
   double ns = 0;
   double starved = 0;  // at most: a thread that was starved there may not have waited
 };
 
-Pause pause_in(const LoopReport& report, const LoopSplit& split, std::size_t step) {
-  Pause pause;
-  for (const StepTime& time : report.steps[step].times) {
-    if (time.category == Category::kInput) pause.ns += static_cast<double>(to_ns(time.exposed));
+// Nothing if it is known where in a step the waits lie. It is not if they were inferred in other
+// steps, those with ops.
+std::optional<Pauses> unplaced_pauses(const LoopReport& report, const LoopSplit& split) {
+  const bool placed = split.parts[index_of(LoopPart::kInput)].sum() > 0;
+  if (!report.input.inferred || placed) return std::nullopt;
+  Pauses pauses;
+  for (const std::size_t i : report.analysed) {
+    const double ns = static_cast<double>(exposed_ns(report.steps[i], Category::kInput));
+    pauses.ns += ns;
+    pauses.starved += std::min(ns, split.unmarked_starved[i]);
   }
-  pause.starved = std::min(pause.ns, split.unmarked_starved[step]);
-  return pause;
+  return pauses;
 }
 
 // The starved fraction of each part of the analysed steps.
 class StarvedFractions {
  public:
-  // `pauses`: of the analysed steps. They lie outside the marked phases, and are not part of what
-  // surrounds them there.
-  StarvedFractions(const LoopSplit& split, const Pause& pauses)
+  // `pauses` lie outside the marked phases, and are not part of what surrounds them there.
+  StarvedFractions(const LoopSplit& split, const Pauses& pauses)
       : input_(split.parts[index_of(LoopPart::kInput)]),
         backward_(split.parts[index_of(LoopPart::kBackward)]),
         optimizer_(split.parts[index_of(LoopPart::kOptimizer)]),
@@ -160,14 +160,8 @@ bool is_delayed_by_thread(Category category) {
 
 // Subtracts starved time from the shares. Returns its share of the step.
 double take_out_starved(const LoopReport& report, const LoopSplit& split, Shares& net) {
-  const bool has_pauses = waits_are_somewhere(report, split);
-  Pause pauses;
-  for (const std::size_t i : report.analysed) {
-    if (!has_pauses) break;
-    const Pause pause = pause_in(report, split, i);
-    pauses.ns += pause.ns;
-    pauses.starved += pause.starved;
-  }
+  const std::optional<Pauses> unplaced = unplaced_pauses(report, split);
+  const Pauses pauses = unplaced.value_or(Pauses());
   const StarvedFractions fractions(split, pauses);
   double total = 0, starved = pauses.starved;
   net[static_cast<std::size_t>(Category::kInput)] -= pauses.starved;
@@ -176,7 +170,7 @@ double take_out_starved(const LoopReport& report, const LoopSplit& split, Shares
     total += static_cast<double>(to_ns(step.dur));
     for (const StepTime& time : step.times) {
       if (report.device != DeviceId::kNone && !is_delayed_by_thread(time.category)) continue;
-      if (time.category == Category::kInput && has_pauses) continue;
+      if (time.category == Category::kInput && unplaced) continue;
       const double part = static_cast<double>(to_ns(time.exposed)) * fractions.of(time);
       net[static_cast<std::size_t>(time.category)] -= part;
       starved += part;
