@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "profiler/recorder/group_levels.h"
+
 namespace stepscope {
 namespace {
 
@@ -62,14 +64,9 @@ CpuGroup::CpuGroup(pid_t pid, const SystemFolders& system) {
   std::ifstream groups(system.proc + "/" + std::to_string(pid) + "/cgroup");
   const auto add = [&](const std::string& root, const std::string& group, bool v2) {
     const char* const file = v2 ? "/cpu.max" : "/cpu.cfs_quota_us";
-    // In a container, the group is mounted as the root, but its path is the one outside the
-    // container and does not exist here.
-    std::string folder = root + group;
-    while (true) {
+    visit_group_levels(root + group, root, [&](const std::string& folder) {
       if (::access((folder + file).c_str(), F_OK) == 0) levels_.push_back({folder, v2});
-      if (folder.size() <= root.size()) return;
-      folder.resize(std::max(folder.rfind('/'), root.size()));
-    }
+    });
   };
   for (std::string line; std::getline(groups, line);) {
     const std::size_t first = line.find(':');

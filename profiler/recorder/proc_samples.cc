@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "profiler/process/proc_text.h"
+#include "profiler/recorder/group_levels.h"
 #include "store/counters.h"
 
 namespace stepscope {
@@ -136,14 +137,11 @@ std::optional<std::int64_t> memory_group_limit(pid_t pid) {
   const std::size_t slash = path.rfind('/');
   const std::string file = path.substr(slash);
   std::int64_t least = kNone;
-  // In a container, the root is the group itself; its path is that outside.
-  for (std::string folder = path.substr(0, slash);;) {
+  visit_group_levels(path.substr(0, slash), kRoot, [&](const std::string& folder) {
     std::int64_t limit = 0;
     std::ifstream(folder + file) >> limit;
     if (limit > 0) least = std::min(least, limit);
-    if (folder.size() <= kRoot.size()) break;
-    folder.resize(std::max(folder.rfind('/'), kRoot.size()));
-  }
+  });
   return least < kNone ? std::optional(least) : std::nullopt;
 }
 
