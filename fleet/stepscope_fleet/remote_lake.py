@@ -23,9 +23,8 @@ from .tables import TABLES
 
 Engines = Callable[[list[Node]], Engine]
 
-FOOTER = (
-    64 * 1024
-)  # bytes that contain the footer of a Parquet file, or else the whole file is copied
+# Bytes that contain the footer of a Parquet file, or else the whole file is copied.
+FOOTER = 64 * 1024
 _NAME = re.compile(r"(?:^|/)((\w+)/(run=[^/]+)/node-[^/]+\.parquet)$")
 # For whoever has no fsspec; fsspec knows the package of the others.
 _PACKAGES = {
@@ -78,10 +77,7 @@ class RemoteLake:
             with self._names(folder):
                 files = find_files(copy)
                 files.left_out[:] = [line.replace(folder, self._address) for line in files.left_out]
-                yield files, lambda nodes: self._engine(nodes, copy, engines)
-
-    def _engine(self, nodes: list[Node], copy: pathlib.Path, engines: Engines):
-        return _OfRun(self, nodes, copy, engines)
+                yield files, lambda nodes: _OfRun(self, nodes, copy, engines)
 
     def copy_steps(self, nodes: list[Node], copy: pathlib.Path) -> None:
         with self._failures("read"):
