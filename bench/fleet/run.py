@@ -115,6 +115,7 @@ def make(lake: pathlib.Path, ranks: int, steps: int, healthy: bool, seed: int = 
             "world_size": ranks,
             "wall_start_unix_ns": START,
             "state": "complete",
+            "store": f"/runs/{name}.db",
         }
         tables["run"] = pa.Table.from_pylist([about], schema=arrow_schema("run"))
         for table, rows_of_node in tables.items():

@@ -303,7 +303,11 @@ function aboutRun(run) {
     run.slow_ranks.length > 0 && kinds(run) !== "" && ["slowdown by kind", kinds(run)],
     priced && ["costs", money(run.lost_cost)],
     run.missing_ranks.length > 0 &&
-        ["missing", `rank ${missing}${run.missing_ranks.length > 20 ? ", …" : ""}`],
+        [
+          "missing",
+          `rank ${missing}${
+              run.missing_ranks.length > 20 ? `, … (${count(run.missing_rank_count)} in all)` : ""}`
+        ],
     run.unfinished_nodes.length > 0 &&
         ["still being written", breakable(`node ${run.unfinished_nodes.join(", ")}`)],
     run.restarts > 0 && ["restarted", plural(run.restarts, "time")],

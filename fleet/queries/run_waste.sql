@@ -4,5 +4,6 @@ SELECT
   s.run, count(DISTINCT s.rank) AS ranks, count(DISTINCT s.host) AS hosts,
   max(s.step) AS last_step, sum(s.dur_ns) / 3.6e12 AS hours,
   sum(s.input_ns) / 3.6e12 AS lost_input_hours, sum(s.launch_ns) / 3.6e12 AS lost_launch_hours,
-  1e0 * sum(s.input_ns) / sum(s.dur_ns) AS input_share, min(s.start_unix_ns) AS start_unix_ns
+  coalesce(1e0 * sum(s.input_ns) / nullif(sum(s.dur_ns), 0), 0e0) AS input_share,
+  min(s.start_unix_ns) AS start_unix_ns
 FROM step AS s GROUP BY s.run ORDER BY s.run

@@ -2,22 +2,24 @@
 
 import dataclasses
 import statistics
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from .clocks import node_clocks
 from .engine import ChangedFiles, Engine, chosen
 from .heat import HeatMap, heat_map
-from .lake_files import LakeFiles
+from .lake_files import LakeFiles, Node
 from .lake_place import Lake, reading
 from .problem import Problem
 from .profiles import Profile
 from .regressions import RunFacts, find_regressions
-from .remote_lake import Engines
 from .slow_ranks import Categories, Series, merge_parts, slow_ones
 from .stages import Stages
 
+Engines = Callable[[list[Node]], Engine]
+
 TRIES = 3  # to read a lake that others write to
 NS_PER_HOUR = 3.6e12
+MOST_MISSING_RANKS = 1000  # that an answer lists
 CLOCKS_APART_NS = 10_000_000_000
 _LINE = ("file", "line", "function", "place", "share")
 _OPS = ("store", "first_step", "last_step")
@@ -41,8 +43,8 @@ def analyze(
     """`price`: of one rank per hour."""
     for _ in range(TRIES):
         try:
-            with reading(lake, runs, since_unix_ns, engines) as (files, engines_there):
-                return _analyze_once(files, runs, since_unix_ns, price, engines_there)
+            with reading(lake, runs, since_unix_ns) as files:
+                return _analyze_once(files, runs, since_unix_ns, price, engines)
         except ChangedFiles as error:
             problem = str(error)
     raise Problem(f"{lake}: others write to it all the time; try again ({problem})")
@@ -60,12 +62,17 @@ def _analyze_once(
     facts: dict[str, RunFacts] = {}
     runs = []
     for name, there in nodes.items():
-        with engines(there) as engine:
-            found = _RunAnswers(name, engine)
+        with files.sound(there) as sound:
+            if not sound:
+                continue
+            with engines(sound) as engine:
+                found = _RunAnswers(name, engine)
         runs.append(found.document(price))
         facts[name] = found.facts(runs[-1])
         if found.heat:
             heat[name] = found.heat
+    if not runs:
+        raise Problem("; ".join(files.left_out))
     runs.sort(key=lambda run: (-run["lost_hours"], run["run"]))
     document = {
         "schema": "stepscope.fleet/1",
@@ -125,7 +132,7 @@ class _RunAnswers:
             **self._waste,
             "job": self._about[0]["job"],
             "program": self._about[0]["program"],
-            "missing_ranks": self._missing(),
+            **self._missing(),
             "verdicts": self._verdicts,
             "nodes": self._nodes(),
             "unfinished_nodes": [n["node"] for n in self._about if n["state"] != "complete"],
@@ -148,7 +155,7 @@ class _RunAnswers:
         return RunFacts(
             document["job"],
             document["ranks"],
-            min(node["wall_start_unix_ns"] or 0 for node in self._about),
+            min(node["wall_start_unix_ns"] for node in self._about),
             self._profile,
             document["slow_ranks"],
             self.main_lines,
@@ -194,10 +201,23 @@ class _RunAnswers:
             "query": "rank_cost.sql",
         }
 
-    def _missing(self) -> list[int]:
-        there = set(self._categories.ranks())
+    def _missing(self) -> dict:
+        there = self._categories.ranks()
         world = max([n["world_size"] or 0 for n in self._about] + [max(there, default=-1) + 1])
-        return [rank for rank in range(world) if rank not in there]
+        return {
+            "missing_ranks": first_missing(there, world, MOST_MISSING_RANKS),
+            "missing_rank_count": world - len(there),
+        }
+
+
+def first_missing(there: list[int], world: int, most: int) -> list[int]:
+    """The first `most` numbers below `world` that are not in `there`, which is sorted."""
+    found: list[int] = []
+    next_rank = 0
+    for rank in [*there, world]:
+        found.extend(range(next_rank, min(rank, next_rank + most - len(found))))
+        next_rank = rank + 1
+    return found
 
 
 def _no_waste(run: str) -> dict:

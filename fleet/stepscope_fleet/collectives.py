@@ -3,26 +3,20 @@ such starts which rank arrives last."""
 
 import bisect
 
+from .store_schema import COLLECTIVE_KERNELS, COLLECTIVE_OPS
 from .stores import Loop, Store
 
-# Collectives that no rank can leave before the last one has arrived.
-_KINDS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier")
-# Their ops begin when the rank arrives, and end with the collective. Those of NCCL end at the launch: its kernels count.
-_BACK_ENDS = ("gloo", "mpi", "ucc")
-_OPS = """
+_OPS = f"""
 SELECT t.process_id, o.start_ns, o.start_ns, o.start_ns + o.dur_ns
-FROM op AS o JOIN thread AS t ON t.id = o.thread_id
-WHERE o.name_id IN (SELECT id FROM string WHERE text IN ({names})) AND o.dur_ns IS NOT NULL
+FROM op AS o JOIN thread AS t ON t.id = o.thread_id WHERE {COLLECTIVE_OPS}
 """
 # A kernel belongs to the step that launched it.
-_KERNELS = """
+_KERNELS = f"""
 SELECT d.process_id, coalesce(min(a.start_ns), k.start_ns), k.start_ns, k.start_ns + k.dur_ns
 FROM kernel AS k JOIN stream AS s ON s.id = k.stream_id JOIN device AS d ON d.id = s.device_id
 LEFT JOIN api_call AS a ON a.correlation = k.correlation
   AND (SELECT process_id FROM thread WHERE id = a.thread_id) = d.process_id
-WHERE k.name_id IN (SELECT id FROM string WHERE text GLOB 'nccl*AllReduce*' OR text GLOB 'nccl*AllGather*'
-  OR text GLOB 'nccl*ReduceScatter*')
-GROUP BY k.id
+WHERE k.{COLLECTIVE_KERNELS} GROUP BY k.id
 """
 
 
@@ -30,9 +24,7 @@ class Collectives:
     """The collectives that a store has. Times are those of the session."""
 
     def __init__(self, store: Store):
-        names = [f"{back_end}:{kind}" for back_end in _BACK_ENDS for kind in _KINDS]
-        marks = ", ".join("?" * len(names))
-        rows = [*store.rows(_OPS.format(names=marks), names), *store.rows(_KERNELS)]
+        rows = [*store.rows(_OPS), *store.rows(_KERNELS)]
         self._of: dict[int, list[tuple[int, int, int]]] = {}
         for process, *times in sorted(rows):
             self._of.setdefault(process, []).append(tuple(times))

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator
 
 import duckdb
 
-from .parquet_files import first_line
+from .columns import MOST_STEPS
 from .identity import safe_name
 from .lake_files import LakeFiles, Node
+from .parquet_files import first_line
 from .problem import Problem
 from .tables import TABLES
 
@@ -50,19 +51,20 @@ class Engine:
         source = f"read_parquet([{listed}], union_by_name = true, hive_partitioning = false)"
         described = self._database.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
         there = {row[0] for row in described}
-        # Columns that an older Stepscope did not write yet.
-        absent = "".join(
-            f", CAST(NULL AS {_SQL_TYPES.get(str(kind), 'BOOLEAN')}) AS {name}"
-            for name, kind in TABLES[table]
-            if name not in there
+        # Files of an older Stepscope lack columns, and those of other programs may have more.
+        columns = ", ".join(
+            column.name
+            if column.name in there
+            else f"CAST(NULL AS {_SQL_TYPES.get(str(column.type), 'BOOLEAN')}) AS {column.name}"
+            for column in TABLES[table]
         )
         within = " WHERE step BETWEEN getvariable('first_step') AND getvariable('last_step')"
         self._database.execute(
-            f"CREATE VIEW {table} AS SELECT *{absent} FROM {source}"
+            f"CREATE VIEW {table} AS SELECT {columns} FROM {source}"
             f"{within if table == 'step' else ''}"
         )
         if table == "step":
-            self._choose(-(2**62), 2**62)
+            self._choose(0, MOST_STEPS)
 
     def _choose(self, first: int, last: int) -> None:
         """Chooses the steps that queries see, first and last included."""
@@ -104,6 +106,10 @@ class Engine:
 def _changes(query: str = "") -> Iterator[None]:
     try:
         yield
+    except RuntimeError as error:
+        if "interrupted" in str(error):  # what DuckDB makes of Ctrl-C
+            raise KeyboardInterrupt from error
+        raise
     except (duckdb.IOException, duckdb.InvalidInputException) as error:
         raise ChangedFiles(first_line(error)) from error
     except duckdb.Error as error:

@@ -14,29 +14,20 @@ def run_of(store: Store) -> str:
     """The name that the nodes of a run share. If there is none, a store is a separate run."""
     job_id = store.meta.get("job_id", "")
     named_by_user = job_id == store.meta.get("job_name")
-    world = world_size_of(store) or 0
+    world = store.numbers.get("world_size", 0)
     if not job_id or (named_by_user and world <= len(store.loops)):
-        return f"{job_of(store)}-{store.meta.get('wall_start_unix_ns', '0')}"
-    requeue = number_of(store, "requeue_count") or 0
+        return f"{job_of(store)}-{store.wall_start_unix_ns}"
+    requeue = store.numbers.get("requeue_count", 0)
     return f"{job_id}.{requeue}" if requeue else job_id
 
 
 def node_of(store: Store) -> str:
     """Different for each store of a run. The rank distinguishes the stores of one node if each rank has its own, and
     nodes whose number is unknown."""
-    number, rank = number_of(store, "node_rank"), number_of(store, "rank")
+    number, rank = store.numbers.get("node_rank"), store.numbers.get("rank")
     if number is None:
         return f"{store.meta.get('host') or 'host'}-{store.loops[0].rank:04d}"
     return f"{number:04d}" if rank is None else f"{number:04d}-rank-{rank:04d}"
-
-
-def world_size_of(store: Store) -> int | None:
-    return number_of(store, "world_size")
-
-
-def number_of(store: Store, key: str) -> int | None:
-    text = store.meta.get(key, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 def local_ranks_of(store: Store) -> dict[int, int]:

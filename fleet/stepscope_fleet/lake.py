@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from . import pieces, watch
 from .groups import layout_of
-from .identity import job_of, node_of, run_of, safe_name, world_size_of
+from .identity import job_of, node_of, run_of, safe_name
+from .lake_check import read_whole
 from .lake_place import Lake, changing
-from .parquet_files import first_line, read_file, write_table
-from .problem import Problem
+from .parquet_files import first_line, write_table
+from .problem import Problem, UnusableFile
 from .store_tables import tables_of
 from .stores import Store
 from .tables import TABLES
@@ -24,9 +25,8 @@ def _refuse_another_recording(lake: pathlib.Path, folder: str, node: str, store:
     path = lake / "run" / folder / f"node-{node}.parquet"
     if not path.exists():
         return
-    before = read_file(path, ["wall_start_unix_ns", "store"]).to_pylist()
-    ours = (int(store.meta.get("wall_start_unix_ns", 0)), str(store.whole_path.resolve()))
-    for row in before:
+    ours = (store.wall_start_unix_ns, store.whole_name)
+    for row in read_whole("run", path).to_pylist():
         if row["wall_start_unix_ns"] != ours[0] and row["store"] != ours[1]:
             raise Problem(
                 f"{store.path}: node {node} of this run is in the lake already, from another recording"
@@ -34,23 +34,32 @@ def _refuse_another_recording(lake: pathlib.Path, folder: str, node: str, store:
             )
 
 
-def _refuse_other_ranks(lake: pathlib.Path, folder: str, node: str, store: Store) -> None:
+def _refuse_other_ranks(lake: pathlib.Path, folder: str, node: str, store: Store) -> list[str]:
+    """Returns a line for each file of another node that cannot be used: `fleet` leaves that node out too."""
     ours = {loop.rank for loop in store.loops}
+    left_out = []
     for path in sorted((lake / "rank" / folder).glob("node-*.parquet")):
         if path.name == f"node-{node}.parquet":
             continue
-        twice = sorted(ours & set(read_file(path, ["rank"]).column("rank").to_pylist()))
+        try:
+            theirs = set(read_whole("rank", path)["rank"].to_pylist())
+        except UnusableFile as unusable:
+            left_out.append(unusable.left_out)
+            continue
+        twice = sorted(ours & theirs)
         if twice:
             raise Problem(
                 f"{store.path}: rank {twice[0]} of this run is in the lake already, from another node"
                 f" ({path}); name another run with --run"
             )
+    return left_out
 
 
 @dataclasses.dataclass
 class Added:
     text: str  # a line that says what was added
     slow_ranks: list[int]  # those whose ops are to be recorded now
+    left_out: list[str]  # a line for each file of the run that cannot be used
 
 
 def add(
@@ -71,11 +80,11 @@ def add(
         node = safe_name(node_of(store))
         folder = f"run={safe_name(run)}"
         if layout:
-            layout.check(world_size_of(store))
+            layout.check(store.numbers.get("world_size"))
         slow = []
         with changing(lake, folder, node, TABLES if store.is_piece else ()) as place:
             _refuse_another_recording(place, folder, node, store)
-            _refuse_other_ranks(place, folder, node, store)
+            left_out = _refuse_other_ranks(place, folder, node, store)
             tables = tables_of(store, run, job, node, layout)
             try:
                 _write(place, folder, node, tables, store)
@@ -85,7 +94,7 @@ def add(
                 watch.forget(place, folder, node)
             elif watch_s and place is lake:  # an object store is not watched
                 slow = watch.slow_ranks(place, folder, node, watch_s, tables["step"])
-        return Added(_text(store, run, node, len(tables["step"])), slow)
+        return Added(_text(store, run, node, len(tables["step"])), slow, left_out)
     finally:
         store.close()
 
@@ -95,7 +104,7 @@ def _write(
 ) -> None:
     paths = {name: lake / name / folder / f"node-{node}.parquet" for name in tables}
     if store.is_piece:
-        earlier = pieces.earlier_tables(paths, tables, read_file)
+        earlier = pieces.earlier_tables(paths, tables, read_whole)
         tables = pieces.merge(earlier, tables) if earlier else tables
     # `run` is written last: a run is in the lake once that file is.
     for name, table in tables.items():

@@ -1,15 +1,17 @@
 """Which files of a lake can be used: others write to it, and may have stopped halfway."""
 
+import contextlib
 import dataclasses
 import os
 import pathlib
+from collections.abc import Callable, Iterator
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+from .lake_check import check_head, check_rows, read_whole
+from .problem import Problem, UnusableFile
+from .tables import TABLES
 
-from .parquet_files import first_line, read_file
-from .problem import Problem
-from .tables import SCHEMA_VERSION, TABLES, arrow_schema
+# The rows of these are checked only for the runs that a question is about.
+_OF_STEPS = ("line", "verdict", "step")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,10 +24,31 @@ class Node:
     files: dict[str, str]
 
 
+def _there(_nodes: list[Node]) -> contextlib.AbstractContextManager[None]:
+    return contextlib.nullcontext()
+
+
 @dataclasses.dataclass(frozen=True)
 class LakeFiles:
     nodes: list[Node]
     left_out: list[str]  # a line for each file that cannot be used
+    # The steps of some nodes are there while its result is entered.
+    fetch: Callable[[list[Node]], contextlib.AbstractContextManager[None]] = _there
+    shown: Callable[[str], str] = str  # names the files as the user knows them
+
+    @contextlib.contextmanager
+    def sound(self, nodes: list[Node]) -> Iterator[list[Node]]:
+        """Those of the nodes whose rows can be used, which are there meanwhile. Adds the others to left_out."""
+        with self.fetch(nodes):
+            found = []
+            for node in nodes:
+                try:
+                    for table in _OF_STEPS:
+                        check_rows(table, pathlib.Path(node.files[table]), node.run, node.ranks)
+                    found.append(node)
+                except UnusableFile as unusable:
+                    self.left_out.append(self.shown(unusable.left_out))
+            yield found
 
     def runs(self) -> dict[str, list[Node]]:
         by_run: dict[str, list[Node]] = {}
@@ -43,8 +66,8 @@ def find_files(lake: pathlib.Path) -> LakeFiles:
         paths = {name: lake / name / about.parent.name / about.name for name in TABLES}
         try:
             node = _read_node(paths)
-        except Problem as problem:
-            left_out.append(f"{problem}")
+        except UnusableFile as unusable:
+            left_out.append(unusable.left_out)
             continue
         taken = ranks.setdefault(node.run, {})
         twice = sorted(node.ranks & taken.keys())
@@ -89,42 +112,19 @@ def _unfinished(lake: pathlib.Path) -> list[str]:
 
 
 def _read_node(paths: dict[str, pathlib.Path]) -> Node:
-    for name, path in paths.items():
-        _check(name, path)
-    try:
-        about = read_file(paths["run"], ["run", "wall_start_unix_ns"]).to_pylist()
-        ranks = read_file(paths["rank"], ["rank"]).column("rank").to_pylist()
-    except Problem as problem:
-        raise Problem(f"{problem}; left out") from problem
-    if len(about) != 1 or about[0]["run"] is None:
-        raise Problem(f"{paths['run']}: left out, has {len(about)} rows instead of one with a run")
+    about, ranks = (read_whole(table, paths[table]) for table in ("run", "rank"))
+    for table in _OF_STEPS:
+        check_head(table, paths[table])
+    if len(about) != 1:
+        raise UnusableFile(paths["run"], f"has {len(about)} rows instead of one")
+    (run,) = about.to_pylist()
+    numbers = frozenset(ranks["rank"].to_pylist())
+    if len(numbers) != len(ranks):
+        raise UnusableFile(paths["rank"], "has a rank twice")
+    check_rows("rank", paths["rank"], run["run"], numbers)
     return Node(
-        about[0]["run"],
-        about[0]["wall_start_unix_ns"] or 0,
-        frozenset(ranks),
+        run["run"],
+        run["wall_start_unix_ns"],
+        numbers,
         {name: str(path) for name, path in paths.items()},
     )
-
-
-def _check(table: str, path: pathlib.Path) -> None:
-    try:
-        schema = pq.read_schema(path)
-    except PermissionError as error:
-        raise Problem(f"{path}: left out, may not be read") from error
-    except (pa.ArrowException, OSError) as error:
-        raise Problem(
-            f"{path}: left out, cannot be read as Parquet ({first_line(error)})"
-        ) from error
-    text = (schema.metadata or {}).get(b"schema_version", b"0")
-    version = int(text) if text.isdigit() else 0
-    if not 1 <= version <= SCHEMA_VERSION:
-        raise Problem(
-            f"{path}: left out, has lake schema version {version}, but this Stepscope knows {SCHEMA_VERSION}"
-        )
-    for field in arrow_schema(table):
-        at = schema.get_field_index(field.name)
-        if at >= 0 and schema.field(at).type != field.type:
-            raise Problem(
-                f"{path}: left out, its column {field.name} has the type {schema.field(at).type}, not"
-                f" {field.type}; another program wrote it"
-            )

@@ -5,7 +5,7 @@ import pathlib
 from collections.abc import Iterable
 
 from .lake_files import LakeFiles, find_files
-from .remote_lake import Engines, RemoteLake
+from .remote_lake import RemoteLake
 
 Lake = pathlib.Path | RemoteLake
 
@@ -27,9 +27,9 @@ def changing(
 
 
 def reading(
-    lake: Lake, runs: list[str], since_unix_ns: int, engines: Engines
-) -> contextlib.AbstractContextManager[tuple[LakeFiles, Engines]]:
-    """The files of at least the chosen runs, and what makes engines for them."""
+    lake: Lake, runs: list[str], since_unix_ns: int
+) -> contextlib.AbstractContextManager[LakeFiles]:
+    """The files of at least the chosen runs."""
     if isinstance(lake, RemoteLake):
-        return lake.reading(runs, since_unix_ns, engines)
-    return contextlib.nullcontext((find_files(lake), engines))
+        return lake.reading(runs, since_unix_ns)
+    return contextlib.nullcontext(find_files(lake))

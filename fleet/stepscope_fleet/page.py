@@ -3,15 +3,14 @@
 import base64
 import dataclasses
 import hashlib
-import json
-import os
 import pathlib
 import re
 
 from .answers import Answers
 from .engine import QUERIES
+from .json_text import json_text
 from .lake_place import Lake
-from .parquet_files import first_line, whole_file
+from .output_file import write_output
 from .problem import Problem
 from .tables import TABLES
 
@@ -88,7 +87,7 @@ def page_text(lake: Lake, answers: Answers) -> str:
     script = "".join(_module(name) for name in ("dom", "text", "fleet"))
     style = _part("style.css") + _part("fleet.css")
     # Names come from other machines: none may end the element that contains them.
-    data = json.dumps(_data(lake, answers), separators=(",", ":")).replace("<", "\\u003c")
+    data = json_text(_data(lake, answers), indent=None).replace("<", "\\u003c")
     parts = {
         "CONNECT": "",
         "SCRIPT_SOURCES": _source(script),
@@ -104,13 +103,4 @@ def page_text(lake: Lake, answers: Answers) -> str:
 
 
 def write_page(path: pathlib.Path, lake: Lake, answers: Answers) -> None:
-    text = page_text(lake, answers).encode()
-    try:
-        if path.exists() and not path.is_file():  # /dev/stdout
-            path.write_bytes(text)
-            return
-        with whole_file(path) as name, open(name, "wb") as file:
-            file.write(text)
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else first_line(error)
-        raise Problem(f"{path}: cannot be written ({reason})") from error
+    write_output(path, page_text(lake, answers).encode(), lake)

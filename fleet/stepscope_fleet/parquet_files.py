@@ -1,4 +1,4 @@
-"""Reads and writes the files of a lake. A file is complete or not there at all."""
+"""Writes the files of a lake. A file is complete or not there at all."""
 
 import contextlib
 import inspect
@@ -10,11 +10,10 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .problem import Problem
 
 ROW_GROUP = 256 * 1024  # an engine's threads divide a table by row groups
 # Newer releases of pyarrow end a page after 20,000 rows by default; older ones have no such limit.
-_PAGES_HAVE_A_LIMIT_OF_ROWS = "max_rows_per_page" in inspect.signature(pq.write_table).parameters
+_OPTIONS = inspect.signature(pq.write_table).parameters
 
 
 def write_table(path: pathlib.Path, table: pa.Table) -> None:
@@ -26,7 +25,7 @@ def write_table(path: pathlib.Path, table: pa.Table) -> None:
 @contextlib.contextmanager
 def whole_file(path: pathlib.Path) -> Iterator[str]:
     """Yields the name of a file to write, which replaces `path` at the end, if it is complete. Until then, readers see
-    the earlier file."""
+    the earlier file. The new file has the permissions of the earlier one."""
     # Readers look for *.parquet, so they never read what a killed writer leaves.
     handle, name = tempfile.mkstemp(prefix=".new-", suffix=".part", dir=path.parent)
     os.close(handle)
@@ -34,7 +33,7 @@ def whole_file(path: pathlib.Path) -> Iterator[str]:
         yield name
         with open(name, "rb") as written:
             os.fsync(written.fileno())
-        pathlib.Path(name).chmod(0o666 & ~_umask())
+        pathlib.Path(name).chmod(_permissions(path))
         pathlib.Path(name).replace(path)
     finally:
         with contextlib.suppress(FileNotFoundError):
@@ -52,22 +51,20 @@ def _layout(schema: pa.Schema) -> dict:
         "use_dictionary": [field.name for field in schema if field.type == pa.string()],
         "column_encoding": dict.fromkeys(numbers, "BYTE_STREAM_SPLIT"),
     }
-    if _PAGES_HAVE_A_LIMIT_OF_ROWS:
+    if "write_page_checksum" in _OPTIONS:  # without it, a reader may not notice damaged bytes
+        layout["write_page_checksum"] = True
+    if "max_rows_per_page" in _OPTIONS:
         layout["max_rows_per_page"] = ROW_GROUP
     return layout
 
 
-def _umask() -> int:
+def _permissions(path: pathlib.Path) -> int:
+    """Those of the file that is there, or else those of any new file."""
+    with contextlib.suppress(FileNotFoundError):
+        return path.stat().st_mode & 0o777
     mask = os.umask(0)
     os.umask(mask)
-    return mask
-
-
-def read_file(path: pathlib.Path, columns: list[str] | None = None) -> pa.Table:
-    try:
-        return pq.ParquetFile(path).read(columns)
-    except (pa.ArrowException, OSError) as error:
-        raise Problem(f"{path}: cannot be read as Parquet ({first_line(error)})") from error
+    return 0o666 & ~mask
 
 
 def first_line(error: Exception) -> str:

@@ -14,9 +14,22 @@ import statistics
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from .columns import FARTHEST_NS, Column, any_integer, place, step_number, text
+from .parquet_files import first_line
 from .problem import Problem
 
-COLUMNS = ("dp_rank", "stage", "rank", "step", "optype", "start_ts", "duration", "seq_id")
+_LONGEST_S = FARTHEST_NS / 1e9
+_COLUMNS = [
+    place("dp_rank"),
+    place("stage"),
+    place("rank"),
+    step_number("step"),
+    text("optype"),
+    Column("start_ts", pa.float64(), -_LONGEST_S, _LONGEST_S),
+    Column("duration", pa.float64(), 0, _LONGEST_S),
+    any_integer("seq_id", nullable=True),
+]
+COLUMNS = tuple(column.name for column in _COLUMNS)
 COMPUTE = {"forward-compute", "backward-compute", "optimizer", "gc"}
 # The workers that take part besides the worker itself: those of the neighbouring stage, of its own stage, of the first
 # and the last stage, or all.
@@ -95,13 +108,7 @@ class Pipeline:
 
 def read(path: pathlib.Path) -> Pipeline:
     """A Parquet file with a row for each operation of each worker: COLUMNS, times in seconds within the step."""
-    try:
-        table = pq.read_table(path, columns=list(COLUMNS))
-    except (pa.ArrowException, OSError, KeyError) as error:
-        raise Problem(
-            f"{path}: is not a table of operations ({str(error).splitlines()[0]}); it needs the columns"
-            f" {', '.join(COLUMNS)}"
-        ) from error
+    table = _read_table(path)
     rows = [
         dict(zip(COLUMNS, row, strict=True))
         for row in zip(*table.to_pydict().values(), strict=True)
@@ -109,6 +116,23 @@ def read(path: pathlib.Path) -> Pipeline:
     if not rows:
         raise Problem(f"{path}: has no operations")
     return _assemble(rows)
+
+
+def _read_table(path: pathlib.Path) -> pa.Table:
+    schema = pa.schema([(column.name, column.type) for column in _COLUMNS])
+    try:
+        # Names and numbers may be stored in other types that can hold them.
+        table = pq.read_table(path, columns=list(COLUMNS)).select(COLUMNS).cast(schema)
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+        raise Problem(
+            f"{path}: is not a table of operations ({first_line(error)}); it needs the columns"
+            f" {', '.join(COLUMNS)}"
+        ) from error
+    for column in _COLUMNS:
+        wrong = column.wrong(table[column.name])
+        if wrong:
+            raise Problem(f"{path}: its column {column.name} {wrong}")
+    return table
 
 
 def _assemble(rows: list[dict]) -> Pipeline:

@@ -6,22 +6,21 @@ parts may be of two versions.
 """
 
 import contextlib
+import dataclasses
 import datetime
 import math
 import pathlib
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
-from .engine import ChangedFiles, Engine, no_such_run
+from .engine import ChangedFiles, no_such_run
 from .identity import safe_name
 from .lake_files import LakeFiles, Node, find_files
 from .parquet_files import first_line
 from .problem import Problem
 from .tables import TABLES
-
-Engines = Callable[[list[Node]], Engine]
 
 # Bytes that contain the footer of a Parquet file, or else the whole file is copied.
 FOOTER = 64 * 1024
@@ -63,9 +62,7 @@ class RemoteLake:
                     self._put(pathlib.Path(copy) / name, name)
 
     @contextlib.contextmanager
-    def reading(
-        self, runs: list[str], since_unix_ns: int, engines: Engines
-    ) -> Iterator[tuple[LakeFiles, Engines]]:
+    def reading(self, runs: list[str], since_unix_ns: int) -> Iterator[LakeFiles]:
         with tempfile.TemporaryDirectory(prefix="stepscope-lake-") as folder:
             copy = pathlib.Path(folder)
             with self._failures("read"):
@@ -76,13 +73,26 @@ class RemoteLake:
                 self._copy_footers({n: a for n, a in there.items() if n.startswith("step/")}, copy)
             with self._names(folder):
                 files = find_files(copy)
-                files.left_out[:] = [line.replace(folder, self._address) for line in files.left_out]
-                yield files, lambda nodes: _OfRun(self, nodes, copy, engines)
 
-    def copy_steps(self, nodes: list[Node], copy: pathlib.Path) -> None:
+                def shown(line: str) -> str:
+                    return line.replace(folder, self._address)
+
+                yield dataclasses.replace(
+                    files,
+                    left_out=[shown(line) for line in files.left_out],
+                    fetch=lambda nodes: self._steps(nodes, copy),
+                    shown=shown,
+                )
+
+    @contextlib.contextmanager
+    def _steps(self, nodes: list[Node], copy: pathlib.Path) -> Iterator[None]:
+        """Copies the steps of a run, and removes them at the end."""
+        files = [pathlib.Path(node.files["step"]) for node in nodes]
         with self._failures("read"):
-            steps = [str(pathlib.Path(node.files["step"]).relative_to(copy)) for node in nodes]
-            self._copy(steps, copy)
+            self._copy([str(file.relative_to(copy)) for file in files], copy)
+        yield
+        for file in files:
+            file.unlink()
 
     def _objects(self, table: str, folder: str = "") -> dict[str, dict]:
         """What the store says about each file of a table."""
@@ -150,24 +160,8 @@ class RemoteLake:
         try:
             yield
         except (Problem, ChangedFiles) as error:
-            raise type(error)(str(error).replace(copy, self._address)) from error
-
-
-class _OfRun:
-    """An engine that has the steps of a run: copies them first, and removes them at the end."""
-
-    def __init__(self, lake: RemoteLake, nodes: list[Node], copy: pathlib.Path, engines: Engines):
-        self._files = [pathlib.Path(node.files["step"]) for node in nodes]
-        lake.copy_steps(nodes, copy)
-        self._engine = engines(nodes)
-
-    def __enter__(self) -> Engine:
-        return self._engine.__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        self._engine.__exit__(*error)
-        for file in self._files:
-            file.unlink()
+            kind = ChangedFiles if isinstance(error, ChangedFiles) else Problem
+            raise kind(str(error).replace(copy, self._address)) from error
 
 
 def _open(address: str) -> tuple:

@@ -81,7 +81,7 @@ class SparkEngine:
         with _changes():
             for table, columns in TABLES.items():
                 # With a schema, columns that an older Stepscope did not write are NULL.
-                schema = ", ".join(f"{name} {_type(kind)}" for name, kind in columns)
+                schema = ", ".join(f"{column.name} {_type(column.type)}" for column in columns)
                 paths = [node.files[table] for node in nodes]
                 session.read.schema(schema).parquet(*paths).createOrReplaceTempView(table)
 

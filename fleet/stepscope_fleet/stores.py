@@ -1,12 +1,16 @@
 """Reads the parts of a store that a lake keeps. Never writes to the store."""
 
+import bisect
 import dataclasses
+import os
 import pathlib
 import re
-import sqlite3
 from collections.abc import Iterator, Sequence
 
 from .problem import Problem
+from .store_database import StoreDatabase
+from .store_meta import check_lengths, numbers_in
+from .store_schema import META, check_store
 from .tables import CATEGORIES, PHASES
 
 STORE_VERSION = 5
@@ -16,8 +20,9 @@ SELECT s.thread_id, s.number, s.start_ns, s.dur_ns, s.steady,
   {", ".join(f"coalesce(sum(t.exposed_ns) FILTER (WHERE t.category = '{c}'), 0)" for c in CATEGORIES)},
   {", ".join(f"coalesce(sum(t.exposed_ns) FILTER (WHERE k.name = '{p}'), 0)" for p in PHASES)}
 FROM step AS s
-LEFT JOIN step_time AS t ON t.step_id = s.id
-  AND t.device_id IS (SELECT min(d.device_id) FROM step_time AS d WHERE d.step_id = s.id)
+LEFT JOIN (SELECT step_id, min(device_id) AS device_id FROM step_time GROUP BY step_id) AS d
+  ON d.step_id = s.id
+LEFT JOIN step_time AS t ON t.step_id = s.id AND t.device_id IS d.device_id
 LEFT JOIN phase_kind AS k ON k.id = t.phase
 GROUP BY s.id ORDER BY s.number
 """
@@ -49,13 +54,16 @@ class Store:
             raise Problem(f"{path}: may not be read; ask its owner to permit that") from error
         if not found:
             raise Problem(f"{path}: no such file")
+        self._database = StoreDatabase(path)
         try:
-            self._database = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
             self._check_version()
-            self.meta = dict(self._database.execute("SELECT key, value FROM meta"))
+            check_store(self._database)
+            self.meta: dict[str, str] = self._read_meta()
+            self.numbers = self._read_numbers()
             self.loops = self._find_loops()
-        except sqlite3.Error as error:
-            raise Problem(f"{path}: cannot be read as a store ({error})") from error
+        except Problem:
+            self.close()
+            raise
 
     @property
     def is_piece(self) -> bool:
@@ -68,6 +76,19 @@ class Store:
         return pathlib.Path(self.meta["piece_of"]) if self.is_piece else self.path
 
     @property
+    def whole_name(self) -> str:
+        """Where the store of the whole run is, as a lake names it."""
+        try:
+            path = self.whole_path.resolve()
+        except (OSError, RuntimeError):  # links that lead to each other
+            path = self.whole_path.absolute()
+        return os.fsencode(path).decode(errors="replace")
+
+    @property
+    def wall_start_unix_ns(self) -> int:
+        return self.numbers.get("wall_start_unix_ns", 0)
+
+    @property
     def state(self) -> str:
         return "recording" if self.is_piece else self.meta.get("state", "")
 
@@ -77,21 +98,21 @@ class Store:
             r"(?:^| )(\d{1,9}):(\d{1,18})-(\d{1,18})(?= |$)", self.meta.get("ops_blocks", "")
         )
         loop = next(loop for loop in self.loops if loop.rank == rank)
+        recorded = self.rows(
+            "SELECT start_ns, number FROM step WHERE thread_id = ? AND ops_recorded ORDER BY start_ns",
+            (loop.thread,),
+        )
+        starts = [start for start, _ in recorded]
         for _, begin, end in reversed([block for block in blocks if int(block[0]) == rank]):
-            first, last = self._database.execute(
-                "SELECT min(number), max(number) FROM step"
-                " WHERE thread_id = ? AND ops_recorded AND start_ns BETWEEN ? AND ?",
-                (loop.thread, int(begin), int(end)),
-            ).fetchone()
-            if first is not None:
-                return first, last
+            inside = recorded[
+                bisect.bisect_left(starts, int(begin)) : bisect.bisect_right(starts, int(end))
+            ]
+            if inside:
+                return min(number for _, number in inside), max(number for _, number in inside)
         return None
 
     def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple]:
-        try:
-            return self._database.execute(query, values).fetchall()
-        except sqlite3.Error as error:
-            raise Problem(f"{self.path}: cannot be read as a store ({error})") from error
+        return self._database.rows(query, values)
 
     def gpu_uuid(self, loop: Loop) -> str | None:
         """Of the first device that works for the loop."""
@@ -109,7 +130,7 @@ class Store:
         self._database.close()
 
     def _check_version(self) -> None:
-        (version,) = self._database.execute("PRAGMA user_version").fetchone()
+        ((version,),) = self.rows("PRAGMA user_version")
         if version == STORE_VERSION:
             return
         if version > STORE_VERSION:
@@ -122,13 +143,24 @@ class Store:
             f" {self.path}` brings it up to date"
         )
 
+    def _read_meta(self) -> dict[str, str]:
+        marks = ", ".join("?" * len(META))
+        return dict(self.rows(f"SELECT key, value FROM meta WHERE key IN ({marks})", META))
+
+    def _read_numbers(self) -> dict[str, int]:
+        try:
+            check_lengths(self.meta)
+            return numbers_in(self.meta)
+        except ValueError as error:
+            raise self._database.damaged(str(error)) from error
+
     def _find_loops(self) -> list[Loop]:
-        rows = self._database.execute(
+        rows = self.rows(
             "SELECT s.thread_id, p.id, p.rank, p.pid, count(*) AS steps, min(s.start_ns),"
             " max(s.start_ns + s.dur_ns) FROM step AS s"
             " JOIN thread AS t ON t.id = s.thread_id JOIN process AS p ON p.id = t.process_id"
             " GROUP BY s.thread_id ORDER BY steps DESC"
-        ).fetchall()
+        )
         if not rows:
             raise Problem(
                 f"{self.path}: has no steps; run `stepscope analyze {self.path}` first, unless it is"

@@ -7,6 +7,8 @@ take equally long), and with ideal times for some operations only.
 from collections.abc import Callable
 
 from .pipeline import COMPUTE, Operation, Pipeline
+from .problem import Problem
+from .text import plain
 
 SLOWEST_SHARE = 0.03  # of the workers
 
@@ -15,6 +17,8 @@ def analyze(job: Pipeline) -> dict:
     """The document that --json prints. Slowdowns are factors, explained shares are shares of the lost time."""
     ideal = job.ideal_seconds()
     recorded_s, ideal_s = job.mean_step(job.seconds), job.mean_step(ideal)
+    if ideal_s <= 0:
+        raise Problem("its operations take no time, so there is nothing to compare")
 
     def only(kept: Callable[[Operation], bool]) -> float:
         """The slowdown if all but these operations were ideal."""
@@ -66,7 +70,7 @@ def _largest(figures: dict) -> list:
 def text(name: str, answer: dict) -> str:
     """The same in words."""
     lines = [
-        f"{name} · {answer['workers']} workers",
+        f"{plain(name)} · {answer['workers']} workers",
         f"  a step takes {answer['step_s']:.2f} s; {answer['ideal_step_s']:.2f} s if all operations of a kind took"
         f" equally long: slowdown {answer['slowdown']:.3f}",
     ]
@@ -83,7 +87,9 @@ def text(name: str, answer: dict) -> str:
         if answer[key] is not None:
             lines.append(f"  {who} {answer[key]:.1%} of the lost time")
     lines.append("  slowdown by kind of operation")
-    lines += [f"    {kind:28} {factor:.3f}" for kind, factor in list(answer["by_kind"].items())[:5]]
+    lines += [
+        f"    {plain(kind):28} {factor:.3f}" for kind, factor in list(answer["by_kind"].items())[:5]
+    ]
     lines.append("  slowdown by stage")
     lines += [f"    {stage:28} {factor:.3f}" for stage, factor in answer["by_stage"].items()]
     lines.append("  slowest workers")

@@ -5,6 +5,23 @@ Times are int64 nanoseconds: no engine agrees with another on timestamps of that
 
 import pyarrow as pa
 
+from .columns import (
+    LATEST_UNIX_NS,
+    LINE,
+    MOST_RANKS,
+    MOST_RESTARTS,
+    VERDICT,
+    Column,
+    any_integer,
+    duration,
+    flag,
+    integer,
+    place,
+    step_number,
+    text,
+    unix_time,
+)
+
 SCHEMA_VERSION = 1
 CATEGORIES = (
     "compute",
@@ -19,71 +36,70 @@ CATEGORIES = (
 )
 PHASES = ("forward", "backward", "optimizer")
 
-_KEY = [("run", pa.string()), ("host", pa.string()), ("rank", pa.int32())]
-_NUMBERS = [f"{name}_ns" for name in (*CATEGORIES, *(f"in_{phase}" for phase in PHASES))]
+_KEY = (text("run"), text("host"), place("rank"))
 
-TABLES = {
+# Files of older versions lack some of the columns that may be NULL.
+TABLES: dict[str, list[Column]] = {
     "step": [
         *_KEY,
-        ("step", pa.int64()),
-        ("start_unix_ns", pa.int64()),
-        ("dur_ns", pa.int64()),
-        ("steady", pa.bool_()),
-        *((name, pa.int64()) for name in _NUMBERS),
+        step_number("step"),
+        unix_time("start_unix_ns"),
+        duration("dur_ns"),
+        flag("steady"),
+        *(duration(f"{name}_ns") for name in (*CATEGORIES, *(f"in_{phase}" for phase in PHASES))),
         # Of the last collective of the step that ends on all ranks together (collectives.py).
-        ("collective_start_unix_ns", pa.int64()),
-        ("collective_end_unix_ns", pa.int64()),
+        unix_time("collective_start_unix_ns", nullable=True),
+        unix_time("collective_end_unix_ns", nullable=True),
     ],
     "rank": [
         *_KEY,
-        ("node", pa.string()),
-        ("pid", pa.int64()),
-        ("steps", pa.int64()),
-        ("local_rank", pa.int32()),
+        text("node"),
+        any_integer("pid", nullable=True),
+        step_number("steps"),
+        place("local_rank", nullable=True),
         # The steps whose ops were recorded because the rank was slow.
-        ("ops_first_step", pa.int64()),
-        ("ops_last_step", pa.int64()),
+        step_number("ops_first_step", nullable=True),
+        step_number("ops_last_step", nullable=True),
         # Its place in its parallel groups (groups.py).
-        ("dp_rank", pa.int32()),
-        ("pp_rank", pa.int32()),
-        ("tp_rank", pa.int32()),
-        ("gpu_uuid", pa.string()),
+        place("dp_rank", nullable=True),
+        place("pp_rank", nullable=True),
+        place("tp_rank", nullable=True),
+        text("gpu_uuid", nullable=True),
     ],
     "line": [
         *_KEY,
-        ("place", pa.string()),
-        ("category", pa.string()),
-        ("file", pa.string()),
-        ("line", pa.int64()),
-        ("function", pa.string()),
-        ("share", pa.float64()),
-        ("step_ns", pa.int64()),
+        *LINE,
     ],
     "verdict": [
         *_KEY,
-        ("kind", pa.string()),
-        ("degree", pa.string()),
-        ("share", pa.float64()),
-        ("confidence", pa.string()),
+        *VERDICT,
     ],
     "run": [
-        ("run", pa.string()),
-        ("job", pa.string()),
-        ("node", pa.string()),
-        ("host", pa.string()),
-        ("boot_id", pa.string()),
-        ("program", pa.string()),
-        ("world_size", pa.int64()),
-        ("wall_start_unix_ns", pa.int64()),
-        ("state", pa.string()),
-        ("store", pa.string()),
-        ("job_id", pa.string()),
-        ("node_rank", pa.int64()),
-        ("restarts", pa.int64()),
-        ("requeues", pa.int64()),
+        text("run"),
+        text("job"),
+        text("node"),
+        text("host"),
+        text("boot_id", nullable=True),
+        text("program"),
+        integer("world_size", 0, MOST_RANKS, nullable=True),
+        integer("wall_start_unix_ns", 0, LATEST_UNIX_NS),
+        text("state"),
+        text("store"),
+        text("job_id", nullable=True),
+        integer("node_rank", 0, MOST_RANKS - 1, nullable=True),
+        integer("restarts", 0, MOST_RESTARTS, nullable=True),
+        integer("requeues", 0, MOST_RESTARTS, nullable=True),
     ],
+}
+# Columns of which a row has both or none.
+PAIRS = {
+    "step": [("collective_start_unix_ns", "collective_end_unix_ns")],
+    "rank": [("ops_first_step", "ops_last_step")],
 }
 
 
 def arrow_schema(table: str) -> pa.Schema:
-    return pa.schema(TABLES[table], metadata={"schema_version": str(SCHEMA_VERSION)})
+    return pa.schema(
+        [(column.name, column.type) for column in TABLES[table]],
+        metadata={"schema_version": str(SCHEMA_VERSION)},
+    )

@@ -117,7 +117,8 @@ def run_text(run: dict) -> str:
         lines.append(f"  verdicts: {', '.join(verdicts)}")
     if run["missing_ranks"]:
         missing = ", ".join(str(rank) for rank in run["missing_ranks"][:8])
-        more = "" if len(run["missing_ranks"]) <= 8 else ", …"
+        count = run["missing_rank_count"]
+        more = "" if count <= 8 else f", … ({count} in all)"
         lines.append(f"  missing in the lake: rank {missing}{more}")
     if run["unfinished_nodes"]:
         lines.append(f"  still being written: node {plain(', '.join(run['unfinished_nodes']))}")

@@ -2,24 +2,28 @@
 
 import argparse
 import contextlib
-import json
 import pathlib
 import re
 import sys
 import time
 from collections.abc import Iterator
+from typing import NoReturn
 
 from . import pipeline, stragglers
-from .answers import Engines, analyze
+from .answers import Answers, Engines, analyze
 from .comparison import compare, compared_text
+from .console import write_error, write_out, write_out_bytes
 from .engine import Engine, run_named
+from .json_text import json_text
 from .lake import add
 from .lake_place import Lake, lake_at
-from .page import write_page
-from .problem import Problem
+from .output_file import refuse_output
+from .page import page_text, write_page
+from .problem import Problem, line_about
 from .remote_lake import RemoteLake
 from .text import fleet_text, plain
 
+_STDOUT = "-"
 _UNITS_S = {"h": 3600, "d": 86400, "w": 7 * 86400}
 
 
@@ -40,16 +44,29 @@ def _price(text: str) -> float:
     return price
 
 
+def _name(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("an empty name; name a file or a folder")
+    return text
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        write_error("".join(self.prog.split()[1:2]), message)  # "stepscope lake add"
+        sys.exit(2)
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="stepscope")
+    parser = _Parser(prog="stepscope")
     verbs = parser.add_subparsers(dest="verb", required=True)
     lake = verbs.add_parser("lake", help="gather the steps of many recordings in a folder")
     actions = lake.add_subparsers(dest="action", required=True)
     adds = actions.add_parser("add", help="add analyzed stores, or replace their steps in the lake")
-    adds.add_argument("stores", nargs="+", type=pathlib.Path, metavar="STORE")
+    adds.add_argument("stores", nargs="+", type=_name, metavar="STORE")
     adds.add_argument(
         "--lake",
         required=True,
+        type=_name,
         help="the folder of the lake, created if it is missing, or its address in an object store",
     )
     adds.add_argument(
@@ -63,9 +80,9 @@ def _parser() -> argparse.ArgumentParser:
     # What `stepscope run --watch-lake` asks with each piece: "ops RANK" for each rank that has become slow.
     adds.add_argument("--watch", type=float, metavar="SECONDS", help=argparse.SUPPRESS)
     fleet = verbs.add_parser("fleet", help="say which ranks and hosts are slow")
-    fleet.add_argument("lake")
+    fleet.add_argument("lake", type=_name, metavar="LAKE")
     fleet.add_argument("action", nargs="?", choices=["report", "compare"])
-    fleet.add_argument("-o", "--output", type=pathlib.Path, help="the page to write")
+    fleet.add_argument("-o", "--output", help="the page to write; - is standard output")
     fleet.add_argument("--price", type=_price, help="price of one rank per hour")
     fleet.add_argument("--run", nargs="+", default=[], metavar="ID", help="only these runs")
     fleet.add_argument(
@@ -87,21 +104,29 @@ def _add(arguments: argparse.Namespace) -> int:
     for store in arguments.stores:
         try:
             added = add(
-                store, lake, arguments.job, arguments.run, arguments.watch, arguments.groups
+                pathlib.Path(store),
+                lake,
+                arguments.job,
+                arguments.run,
+                arguments.watch,
+                arguments.groups,
             )
-            print(plain(added.text))
-            for rank in added.slow_ranks:
-                print(f"ops {rank}")
-        except Problem as problem:  # the others are still added
-            print(f"stepscope lake: {plain(problem)}", file=sys.stderr)
+            for line in added.left_out:
+                write_error("lake", line)
+            write_out("\n".join([plain(added.text), *(f"ops {rank}" for rank in added.slow_ranks)]))
+        except (Problem, OSError) as error:  # the others are still added
+            write_error("lake", line_about(error))
             code = 3
     return code
 
 
 def _stragglers(file: pathlib.Path, arguments: argparse.Namespace) -> int:
-    answer = stragglers.analyze(pipeline.read(file))
-    told = json.dumps(answer, indent=2) if arguments.json else stragglers.text(file.name, answer)
-    print(told)
+    job = pipeline.read(file)
+    try:
+        answer = stragglers.analyze(job)
+    except Problem as problem:
+        raise Problem(f"{file}: {problem}") from problem
+    write_out(json_text(answer) if arguments.json else stragglers.text(file.name, answer))
     return 0
 
 
@@ -123,9 +148,10 @@ def _engines(arguments: argparse.Namespace) -> Iterator[Engines]:
 def _compare(lake: Lake, arguments: argparse.Namespace) -> int:
     with _engines(arguments) as engines:
         answers = analyze(lake, arguments.run, engines=engines)
+    _write_left_out(answers)
     names = [run_named(name, answers.facts) for name in arguments.run]
     document = compare(*names, answers.facts)
-    print(json.dumps(document, indent=2) if arguments.json else compared_text(document))
+    write_out(json_text(document) if arguments.json else compared_text(document))
     return 0
 
 
@@ -142,34 +168,54 @@ def _fleet(arguments: argparse.Namespace) -> int:
         raise Problem(
             f"{lake}: Spark reads a lake from a folder that all executors see; copy it there, or omit --engine spark"
         )
+    if arguments.output and arguments.output != _STDOUT:
+        refuse_output(pathlib.Path(arguments.output), lake)
     since = time.time_ns() - int(arguments.since * 1e9) if arguments.since else 0
     if arguments.action == "compare":
         return _compare(lake, arguments)
     with _engines(arguments) as engines:
         answers = analyze(lake, arguments.run, since, arguments.price, engines)
-    for line in answers.document["left_out"]:
-        print(f"stepscope fleet: {plain(line)}", file=sys.stderr)
+    _write_left_out(answers)
     if arguments.action == "report":
-        write_page(arguments.output, lake, answers)
-    elif arguments.json:
-        print(json.dumps(answers.document, indent=2))
+        _report(arguments.output, lake, answers)
     else:
-        print(fleet_text(answers.document))
+        document = answers.document
+        write_out(json_text(document) if arguments.json else fleet_text(document))
     return 0
+
+
+def _write_left_out(answers: Answers) -> None:
+    for line in answers.document["left_out"]:
+        write_error("fleet", line)
+
+
+def _report(output: str, lake: Lake, answers: Answers) -> None:
+    if output == _STDOUT:
+        write_out_bytes(page_text(lake, answers).encode())
+    else:
+        write_page(pathlib.Path(output), lake, answers)
+
+
+def _misuse(arguments: argparse.Namespace) -> str | None:
+    """What is wrong with options that do not go together."""
+    if arguments.action == "compare" and len(arguments.run) != 2:
+        return "LAKE compare needs --run BEFORE AFTER: two runs of the lake"
+    if (arguments.action == "report") != bool(arguments.output):
+        return "LAKE report and -o FILE go together: name the page to write"
+    if arguments.master and arguments.engine != "spark":
+        return "--master is for --engine spark"
+    return None
 
 
 def main(words: list[str]) -> int:
     """Exit codes: 0 success, 2 wrong usage, 3 a store or a lake that cannot be used."""
-    parser = _parser()
-    arguments = parser.parse_args(words)
-    if arguments.verb == "fleet" and arguments.action == "compare" and len(arguments.run) != 2:
-        parser.error("fleet LAKE compare needs --run BEFORE AFTER: two runs of the lake")
-    if arguments.verb == "fleet" and (arguments.action == "report") != bool(arguments.output):
-        parser.error("fleet LAKE report and -o FILE go together: name the page to write")
-    if arguments.verb == "fleet" and arguments.master and arguments.engine != "spark":
-        parser.error("--master is for --engine spark")
+    arguments = _parser().parse_args(words)
+    misuse = _misuse(arguments) if arguments.verb == "fleet" else None
+    if misuse:
+        write_error("fleet", misuse)
+        return 2
     try:
         return _add(arguments) if arguments.verb == "lake" else _fleet(arguments)
-    except Problem as problem:
-        print(f"stepscope {arguments.verb}: {plain(problem)}", file=sys.stderr)
+    except (Problem, OSError) as error:
+        write_error(arguments.verb, line_about(error))
         return 3

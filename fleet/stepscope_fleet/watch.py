@@ -13,6 +13,7 @@ import time
 
 import pyarrow as pa
 
+from .json_text import json_text
 from .parquet_files import whole_file
 from .slow_ranks import slow_ones, usual
 
@@ -205,16 +206,22 @@ def _costs(blocks: list[int], ranks: dict) -> list[dict]:
 def _read(path: pathlib.Path) -> dict | None:
     """None if there is no such file, or another program or another version wrote it."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        if not path.is_file():  # reading a pipe might never end
+            return None
+        document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
     except (OSError, ValueError):
         return None
     known = isinstance(document, dict) and document.get("schema") == SCHEMA
     return document if known else None
 
 
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number")
+
+
 def _write(path: pathlib.Path, document: dict) -> None:
     with whole_file(path) as name:
-        pathlib.Path(name).write_text(json.dumps(document, separators=(",", ":")), encoding="utf-8")
+        pathlib.Path(name).write_text(json_text(document, indent=None), encoding="utf-8")
 
 
 def _modified(path: pathlib.Path) -> float:

@@ -8,14 +8,18 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "fleet"))
 
-from stepscope_fleet.identity import job_of, local_ranks_of, node_of, run_of, world_size_of
+from stepscope_fleet.identity import job_of, local_ranks_of, node_of, run_of
+from stepscope_fleet.store_meta import numbers_in
 
 FACTS = {"host": "train-5", "program": "train.py", "wall_start_unix_ns": "17"}
 
 
 def store_of(meta, ranks=1):
+    numbers = numbers_in(FACTS | meta)
     return types.SimpleNamespace(
         meta=FACTS | meta,
+        numbers=numbers,
+        wall_start_unix_ns=numbers["wall_start_unix_ns"],
         whole_path=pathlib.Path("run.db"),
         loops=[types.SimpleNamespace(rank=8 + rank) for rank in range(ranks)],
     )
@@ -50,7 +54,23 @@ def test_run_and_node(meta, job, run, node):
 
 def test_numbers():
     store = store_of({"world_size": "64", "local_ranks": "8:0 9:1"})
-    assert world_size_of(store) == 64
+    assert store.numbers["world_size"] == 64
     assert local_ranks_of(store) == {8: 0, 9: 1}
-    assert world_size_of(store_of({"world_size": "-4"})) is None
+    assert "world_size" not in store_of({"world_size": "-4"}).numbers
     assert local_ranks_of(store_of({"local_ranks": "8:0 nonsense 9:"})) == {8: 0}
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        {"world_size": "999999999"},
+        {"world_size": "9" * 5000},
+        {"node_rank": "1048576"},
+        {"wall_start_unix_ns": "abc"},
+        {"wall_start_unix_ns": "-1"},
+        {"wall_start_unix_ns": "9223372036854775807"},
+    ],
+)
+def test_numbers_that_cannot_be_true(meta):
+    with pytest.raises(ValueError, match=f"its {next(iter(meta))} is .*, not an integer from 0 to"):
+        numbers_in(FACTS | meta)

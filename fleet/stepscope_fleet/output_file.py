@@ -1,0 +1,63 @@
+"""Writes a file that the user names, and never replaces a recording or a part of a lake by it."""
+
+import contextlib
+import os
+import pathlib
+from collections.abc import Iterator
+
+from .lake_place import Lake
+from .parquet_files import first_line, whole_file
+from .problem import Problem
+
+# The first bytes of files that are not replaced.
+_KEPT = {"database": b"SQLite format 3\0", "Parquet file": b"PAR1"}
+
+
+def refuse_output(path: pathlib.Path, lake: Lake) -> None:
+    """Refuses a name that the output must not have. Links count as the files that they lead to."""
+    with _failures(path):
+        target = path.resolve()
+        if target.is_dir():
+            raise Problem(f"{path}: is a folder; name a file in it")
+        if isinstance(lake, pathlib.Path) and target.is_relative_to(lake.resolve()):
+            raise Problem(
+                f"{path}: is in the lake, where only its own files are; choose another name"
+            )
+        if not target.is_file():
+            return
+        # A table of the lake may be a link to another disk.
+        for kind, magic in _KEPT.items():
+            if _begins_with(target, magic):
+                raise Problem(
+                    f"{path}: is a {kind}, which an export does not replace; choose another name"
+                )
+
+
+def write_output(path: pathlib.Path, content: bytes, lake: Lake) -> None:
+    """The earlier file stays if this one cannot be written completely."""
+    refuse_output(path, lake)
+    with _failures(path):
+        target = path.resolve()
+        if target.exists() and not target.is_file():  # /dev/stdout
+            target.write_bytes(content)
+            return
+        with whole_file(target) as name, open(name, "wb") as file:
+            file.write(content)
+
+
+@contextlib.contextmanager
+def _failures(path: pathlib.Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, RuntimeError) as error:  # RuntimeError: links that lead to each other
+        number = getattr(error, "errno", None)
+        reason = os.strerror(number) if number else first_line(error)
+        raise Problem(f"{path}: cannot be written ({reason})") from error
+
+
+def _begins_with(file: pathlib.Path, magic: bytes) -> bool:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(len(magic)) == magic
+    except PermissionError:  # as the exporters in C++: who may write the folder may replace it
+        return False

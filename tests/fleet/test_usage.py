@@ -1,0 +1,110 @@
+"""Wrong usage is one line, and Ctrl-C ends the verbs as it ends other programs."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from stores import make_store
+
+# Python runs this when it starts: it stands for a disk that takes long to write.
+SLOW_DISK = """\
+import os, time
+def fsync(file):
+    os.write(2, b"writing\\n")
+    time.sleep(60)
+os.fsync = fsync
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["fleet", ""], "fleet: argument LAKE: an empty name"),
+        (["fleet", "lake", "report"], "fleet: LAKE report and -o FILE go together"),
+        (["fleet", "lake", "compare", "--run", "one"], "fleet: LAKE compare needs --run"),
+        (["fleet", "lake", "--price", "nan"], "fleet: argument --price: nan is not a price"),
+        (["fleet", "lake", "--since", "5y"], "fleet: argument --since: 5y is not a time"),
+        (["fleet", "lake", "--master", "local"], "fleet: --master is for --engine spark"),
+        (["lake", "add", "", "--lake", "lake"], "lake: argument STORE: an empty name"),
+        (["lake", "add", "run.db", "--lake", ""], "lake: the following arguments are required"),
+    ],
+)
+def test_wrong_usage_is_one_line(verb, words, says):
+    done = verb(*words, expect=2)
+    assert done.stderr.startswith(f"stepscope {says}") and done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_a_name_that_is_too_long_is_one_line(verb, lake, tmp_path):
+    name = "x" * 300
+    add_it = ["lake", "add", make_store(tmp_path / "a.db", [0]), "--lake"]
+    verb(*add_it, lake)
+    for words in (
+        ["fleet", name],
+        ["fleet", lake, "report", "-o", name],
+        [*add_it, name],
+        ["lake", "add", name, "--lake", lake],
+    ):
+        done = verb(*words, expect=3)
+        assert done.stderr.count("\n") == 1 and "File name too long" in done.stderr
+
+
+def interrupt(words, said, environment):
+    """Sends the signal of Ctrl-C when the program has said that. Returns its exit code and what else it said."""
+    started = subprocess.Popen(
+        list(map(str, words)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"STEPSCOPE_PYTHON": sys.executable} | environment,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert started.stderr.readline().decode() == said
+    started.send_signal(signal.SIGINT)
+    output, errors = started.communicate(timeout=30)
+    return started.returncode, output + errors
+
+
+def test_ctrl_c_leaves_no_traceback_and_no_part(verb, stepscope, lake, tmp_path):
+    store = make_store(tmp_path / "a.db", [0, 1])
+    verb("lake", "add", store, "--lake", lake)
+    (tmp_path / "slow").mkdir()
+    (tmp_path / "slow/sitecustomize.py").write_text(SLOW_DISK)
+    (tmp_path / "tmp").mkdir()
+    slow = {"PYTHONPATH": str(tmp_path / "slow"), "TMPDIR": str(tmp_path / "tmp")}
+    before = sorted(tmp_path.rglob("*"))
+    for words in (
+        ["lake", "add", store, "--lake", lake],
+        ["fleet", lake, "report", "-o", tmp_path / "page.html"],
+    ):
+        code, said = interrupt([stepscope, *words], "writing\n", slow)
+        assert (code, said) == (-signal.SIGINT, b"")
+        assert [
+            path for path in sorted(tmp_path.rglob("*")) if "__pycache__" not in str(path)
+        ] == before
+
+
+@pytest.mark.parametrize("where", ["query", "store"])
+def test_ctrl_c_ends_a_query(lake, tmp_path, where):
+    """SQLite and DuckDB both meet the signal before Python does."""
+    fleet = os.path.join(os.path.dirname(__file__), "../../fleet")
+    store = make_store(tmp_path / "a.db", [0])
+    program = f"""
+import pathlib, sys
+sys.path.insert(0, {fleet!r})
+from stepscope_fleet import console, engine, store_database
+database = store_database.StoreDatabase(pathlib.Path({str(store)!r}))
+store_database._LEAST_STEPS = 1 << 60
+try:
+    print("asking", file=sys.stderr, flush=True)
+    if {where!r} == "store":
+        database.rows("WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT max(x) FROM r")
+    else:
+        with engine._changes():
+            engine.duckdb.connect().execute("SELECT sum(a.range * b.range % 7) FROM range(1000000) a, range(1000000) b")
+except KeyboardInterrupt:
+    console.die_of_interrupt()
+"""
+    code, said = interrupt([sys.executable, "-c", program], "asking\n", {})
+    assert (code, said) == (-signal.SIGINT, b"")
