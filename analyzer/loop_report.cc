@@ -5,7 +5,6 @@
 #include <functional>
 #include <iterator>
 #include <map>
-#include <numeric>
 #include <set>
 #include <string>
 #include <tuple>
@@ -247,11 +246,6 @@ void add_device_rows(LoopReport& report, const AttributedLoop& attributed, std::
   }
   report.copies = copy_rows(report, use, recording);
   report.tried_kernels = tried_kernels(report, attributed, device);
-}
-
-std::int64_t lost_events(const std::vector<Loss>& losses) {
-  return std::accumulate(losses.begin(), losses.end(), std::int64_t{0},
-                         [](std::int64_t sum, const Loss& loss) { return sum + loss.count; });
 }
 
 std::vector<Phase> lengths_of_thread(const RecordedRun& recording, ThreadId thread) {

@@ -25,6 +25,7 @@
 #include "analyzer/serving/lengths.h"
 #include "analyzer/serving/op_facts.h"
 #include "store/analysis.h"
+#include "store/loss_kinds.h"
 
 namespace stepscope {
 
@@ -329,11 +330,7 @@ inline constexpr std::size_t kMaxProcesses = 4096;  // those with a loop or an e
 
 struct AnalysisReport {
   // Events of all kinds that were not recorded, or came too late to be assigned to a step.
-  [[nodiscard]] std::int64_t lost() const {
-    std::int64_t sum = 0;
-    for (const Loss& loss : losses) sum += loss.count;
-    return sum;
-  }
+  [[nodiscard]] std::int64_t lost() const { return lost_events(losses); }
 
   RunFacts run;
   std::vector<ProcessReport> processes;  // in the order of the recording

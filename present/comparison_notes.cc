@@ -9,6 +9,7 @@
 #include "analyzer/text_width.h"
 #include "analyzer/words.h"
 #include "present/death_words.h"
+#include "present/losses.h"
 #include "present/report_words.h"
 
 namespace stepscope {
@@ -144,6 +145,7 @@ std::string cudnn_text(const RunFacts& a) {
 
 std::string losses_note(const std::string& run, const AnalysisReport& report) {
   const std::int64_t lost = report.lost();
+  if (lost == 0) return run + " is incomplete (" + losses_text(report.losses, true) + ").";
   return run + " lost " + count_text(lost) + " of about " + count_text(lost + report.op_count) +
          " events: missing events appear to take no time.";
 }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "analyzer/words.h"
+#include "store/loss_kinds.h"
 
 namespace stepscope {
 namespace {
@@ -21,6 +22,8 @@ constexpr std::array kKinds = {
     KindWords{"thread", "thread without a buffer", "threads without a buffer"},
     KindWords{"failure", "event due to lack of memory", "events due to lack of memory"},
     KindWords{"corrupt", "malformed event", "malformed events"},
+    KindWords{kUnrecordedProcess, "process not recorded", "processes not recorded"},
+    KindWords{kOutlivingProcess, "process left running", "processes left running"},
     KindWords{"unwritten", "event that could not be written", "events that could not be written"},
     KindWords{"late_op", "op stored too late", "ops stored too late"},
     KindWords{"kernel", "kernel", "kernels"},

@@ -7,6 +7,7 @@
 #include "analyzer/words.h"
 #include "present/death_words.h"
 #include "present/json_value.h"
+#include "store/loss_kinds.h"
 
 namespace stepscope {
 namespace {
@@ -137,6 +138,7 @@ Json losses_json(const AnalysisReport& report) {
   std::int64_t events = 0, kernels = 0, samples = 0;
   for (const Loss& loss : report.losses) {
     kinds[loss.kind] += loss.count;
+    if (!counts_events(loss)) continue;  // only by_kind has processes
     const bool kernel = loss.kind == "kernel" || loss.kind == "device_record";
     (kernel ? kernels : loss.kind == "sample" ? samples : events) += loss.count;
   }

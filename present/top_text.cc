@@ -92,7 +92,7 @@ void add_header(const LiveFrame& frame, Lines& lines) {
             count_text(*frame.loops.front().steps);
   text += kDot + count_text(frame.op_count) + " ops" + kDot +
           losses_text(frame.window.losses, frame.window.run.is_incomplete());
-  const Tone tone = frame.window.lost() > 0 ? Tone::kYellow : Tone::kBold;
+  const Tone tone = !nothing_lost(frame.window.losses) ? Tone::kYellow : Tone::kBold;
   lines.add(text, tone);
   for (const std::string& death : death_sentences(frame.window)) {
     for (const std::string& line : wrap(death, lines.width())) lines.add(line, Tone::kRed);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analyzer/verdict/classify.h"
 #include "analyzer/words.h"
 #include "present/device_words.h"
 #include "present/evidence_words.h"
@@ -240,10 +241,17 @@ std::string further_stalls(const LoopReport& report) {
   return "Also: " + text + "." + (taker.empty() ? "" : " " + taker);
 }
 
+// Whether the share that decides is shown elsewhere with the time in which a thread had no core.
+bool lacks_starved_time(const LoopReport& report, const Stall& stall) {
+  return stall.kind == StallKind::kCategory &&
+         percent_text(deciding_share(report.shares, stall.category)) != percent_text(stall.share);
+}
+
 std::string threshold_reason(const LoopReport& report) {
   const auto& near = report.basis.near;
   if (!near) return "";
   return "The share of " + threshold_name(*near) + ", " + percent_text(near->share) +
+         (lacks_starved_time(report, *near) ? " without starved time" : "") +
          ", is within one percentage point of a threshold: another recording may get a different "
          "verdict.";
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "store/row_check.h"
@@ -22,6 +23,13 @@ std::optional<double> real_at(const Statement& row, int column) {
   return row.is_null(column) ? std::nullopt : std::optional(row.real(column));
 }
 
+// Or nothing.
+bool is_whole_number(std::string_view text) {
+  constexpr std::size_t kMostDigits = 18;  // fit an int64
+  return text.size() <= kMostDigits &&
+         text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 Status damaged(const Database& database, const std::string& what) {
   return Status::error(ErrorKind::kBadInput,
                        database.path().string() + ": damaged (" + what + "); sweep again");
@@ -32,6 +40,10 @@ Status read_plan(Database& database, SweepPlan& plan) {
     plan.meta.emplace_back(row.text(0), row.text(1));
   });
   if (!status.ok()) return status;
+  for (const char* key : {"rounds", "cpu_count", "memory_bytes", "memory_limit_bytes"}) {
+    if (!is_whole_number(plan.meta_text(key)))
+      return damaged(database, std::string(key) + " is no number");
+  }
   status = for_each_row(database, "SELECT name FROM parameter ORDER BY id",
                         [&](Statement& row) { plan.parameters.push_back({row.text(0), {}}); });
   if (!status.ok()) return status;
@@ -114,6 +126,9 @@ SweepRun run_of(const Statement& row, RowCheck& check, std::size_t cells) {
   run.torch_version = row.text(10);
   run.marker = row.text(11);
   run.samples_per_step = real_at(row, 12);
+  constexpr double kMostSamples = 1e15;
+  if (run.samples_per_step && !(*run.samples_per_step > 0 && *run.samples_per_step <= kMostSamples))
+    check.fail("has an impossible number of samples");
   run.input_seen = row.integer(13) != 0;
   run.lost_events = amount(14);
   run.peak_rss_bytes = amount(15);

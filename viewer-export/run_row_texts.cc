@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "store/loss_kinds.h"
 #include "store/utf8.h"
 #include "viewer-export/json_text.h"
 #include "viewer-export/lanes.h"
@@ -218,10 +219,14 @@ Annotation phase_annotation(const Phase& phase, std::string_view name_of_phase) 
 }
 
 Annotation loss_annotation(const std::vector<Loss>& losses, const TimeRange& range) {
-  std::int64_t count = 0;
-  for (const Loss& loss : losses) count += loss.count;
-  return {"LOST: " + std::to_string(count) + " events were not recorded", "loss", kTerrible, range,
-          losses_json(losses)};
+  const std::int64_t events = lost_events(losses);
+  std::int64_t processes = -events;
+  for (const Loss& loss : losses) processes += loss.count;
+  std::string name = "LOST:";
+  if (events > 0) name += ' ' + std::to_string(events) + " events were not recorded";
+  if (events > 0 && processes > 0) name += ';';
+  if (processes > 0) name += ' ' + std::to_string(processes) + " processes were not fully recorded";
+  return {std::move(name), "loss", kTerrible, range, losses_json(losses)};
 }
 
 Annotation segment_annotation(const LoopSegment& segment) {

@@ -54,7 +54,7 @@ void note_machine(const AnalysisReport& a, const AnalysisReport& b, Notes& notes
 }
 
 void note_recording(NoteSide side, const AnalysisReport& report, Notes& notes) {
-  if (report.lost() > 0) notes.push_back({NoteKind::kLosses, side});
+  if (!nothing_lost(report.losses)) notes.push_back({NoteKind::kLosses, side});
   if (report.run.being_recorded) notes.push_back({NoteKind::kRecording, side});
   if (report.run.is_incomplete()) notes.push_back({NoteKind::kIncomplete, side});
   for (std::size_t i = 0; i < report.deaths.size(); ++i)

@@ -8,7 +8,9 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
+#include "store/loss_kinds.h"
 #include "tests/source_folder.h"
 
 namespace stepscope {
@@ -18,6 +20,7 @@ TEST(Losses, HaveASingularAndAPlural) {
   EXPECT_EQ(loss_text("unwritten", 47'649), "47,649 events that could not be written");
   EXPECT_EQ(loss_text("unwritten", 1), "1 event that could not be written");
   EXPECT_EQ(loss_text("op", 7), "7 ops");
+  EXPECT_EQ(loss_text("process", 2), "2 processes not recorded");
   EXPECT_EQ(loss_text("device_record", 2), "2 device activities");
   EXPECT_EQ(loss_text("from\nlater", 3), "3 events of kind \"from?later\"");
   EXPECT_EQ(loss_text("later", 1), "1 event of kind \"later\"");
@@ -30,6 +33,16 @@ TEST(Losses, OfAllThreadsAreAddedUp) {
   EXPECT_EQ(losses_text({{ThreadId(1), "phase", 1}, {ThreadId(1), "op", 3}, {ThreadId(2), "op", 4}},
                         true),
             "lost: 7 ops, 1 phase");
+}
+
+// A process that was not recorded lowers nobody's confidence in the steps of another.
+TEST(Losses, ProcessesAreNoEvents) {
+  const std::vector<Loss> losses = {{ThreadId::kNone, kUnrecordedProcess, 2},
+                                    {ThreadId::kNone, kOutlivingProcess, 1}};
+  EXPECT_EQ(lost_events(losses), 0);
+  EXPECT_FALSE(nothing_lost(losses));
+  EXPECT_EQ(losses_text(losses, false), "lost: 1 process left running, 2 processes not recorded");
+  EXPECT_EQ(lost_events({{ThreadId(1), "op", 3}, losses[0]}), 3);
 }
 
 std::string passage(const char* page, const std::string& from, const std::string& to) {

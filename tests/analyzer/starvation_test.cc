@@ -175,6 +175,20 @@ TEST(Starvation, AWaitThatWasStarvedIsNoWaitForInput) {
   EXPECT_NEAR(share_of(loop.shares, Category::kInput), 0.15, 1e-3) << "of the breakdown it is";
 }
 
+// Two shares of input are then in one text, and the smaller one says why.
+TEST(Starvation, AShareNearAThresholdIsSaidWithoutTheStarvedTime) {
+  const LoopReport starved =
+      StarvedRun({.input = 22 * kMs / 10, .input_starved = 28 * kMs / 100}).report();
+  EXPECT_EQ(starved.verdict.degree, "moderately");
+  EXPECT_NEAR(starved.verdict.share, 0.22, 1e-3);
+  EXPECT_THAT(verdict_sentence(starved),
+              HasSubstr("The share of input, 19.2 % without starved time, is within one percentage "
+                        "point of a threshold"));
+  const LoopReport quiet = StarvedRun({.input = 192 * kMs / 100}).report();
+  EXPECT_THAT(verdict_sentence(quiet),
+              HasSubstr("The share of input, 19.2 %, is within one percentage point"));
+}
+
 TEST(Starvation, ALargerWaitForInputIsTheVerdict) {
   const LoopReport loop = StarvedRun({.input = 6 * kMs, .compute_starved = 3 * kMs}).report();
   EXPECT_EQ(loop.verdict.kind, "input-bound");

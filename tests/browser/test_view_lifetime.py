@@ -1,6 +1,8 @@
 """`stepscope view` from its beginning to its end, and the overview that follows a recording."""
 
+import gzip
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -30,6 +32,26 @@ def test_it_ends_while_a_trace_is_being_sent(stepscope, run_db):
         reader.recv(100)  # and takes no more
         assert view.end() == 0
         reader.close()
+
+
+def test_what_replaces_the_store_is_shown(stepscope, make_store, tmp_path):
+    """Not the verdict of the one with the ops of the other."""
+
+    def shown(view):
+        return view.get("")[2], gzip.decompress(view.get("trace.json.gz")[2])
+
+    store, other = tmp_path / "run.db", tmp_path / "other.db"
+    shutil.copy(make_store("served"), store)
+    shutil.copy(make_store("code"), other)
+    with viewing(stepscope, other, "--no-browser") as view:
+        _, wanted_trace = shown(view)
+    with viewing(stepscope, store, "--no-browser") as view:
+        page, trace = shown(view)
+        assert trace != wanted_trace
+        os.replace(other, store)
+        other_page, other_trace = shown(view)
+        assert other_trace == wanted_trace
+        assert other_page != page
 
 
 class Hold:

@@ -94,6 +94,22 @@ TEST_F(SweepStore, WhatGoesInComesOut) {
   EXPECT_EQ(data->runs[1].cause, "took longer than 1 s");
 }
 
+TEST_F(SweepStore, ANumberThatIsNoneIsDamage) {
+  for (const char* damage :
+       {"UPDATE meta SET value = 'many' WHERE key = 'rounds'",
+        "UPDATE meta SET value = '9e9' WHERE key = 'memory_bytes'",
+        "UPDATE meta SET value = '-2' WHERE key = 'cpu_count'",
+        "UPDATE run SET samples_per_step = 9e999", "UPDATE run SET samples_per_step = 0"}) {
+    make();
+    auto database = Database::open(path_, SQLITE_OPEN_READWRITE);
+    ASSERT_OK(database.status());
+    ASSERT_OK(database->exec(damage));
+    const auto data = read_sweep(path_);
+    ASSERT_FALSE(data.ok()) << damage;
+    EXPECT_THAT(data.status().message(), ::testing::HasSubstr("damaged")) << damage;
+  }
+}
+
 TEST_F(SweepStore, ItsViewsLeaveOutWhatIsNotAvailable) {
   make();
   EXPECT_EQ(query("SELECT count(*) FROM cell_stats"), 1);

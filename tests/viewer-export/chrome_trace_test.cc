@@ -502,6 +502,15 @@ TEST_F(ChromeTrace, LossesAreDrawnWithoutAVerdictToo) {
   EXPECT_EQ(trace.document["otherData"]["losses"]["op"], 5);
 }
 
+TEST_F(ChromeTrace, LostProcessesAreNoEvents) {
+  add(op("fine", 10, 20));
+  ASSERT_TRUE(writer_->add(Loss{ThreadId::kNone, "op", 5}).ok());
+  ASSERT_TRUE(writer_->add(Loss{ThreadId::kNone, "process", 2}).ok());
+  ASSERT_TRUE(writer_->add(Loss{ThreadId::kNone, "outlived", 1}).ok());
+  EXPECT_THAT(exported().text,
+              HasSubstr("LOST: 5 events were not recorded; 3 processes were not fully recorded\""));
+}
+
 TEST_F(ChromeTrace, StopsAtTheFirstErrorOfItsSink) {
   class Full final : public ByteSink {
    public:
