@@ -17,12 +17,16 @@ namespace stepscope {
 namespace {
 
 constexpr int kMaxWorkersAsked = 64;
-constexpr double kRemoved = 1e9;  // times as fast
+constexpr double kRemoved = 1e9;                   // times as fast
+constexpr std::size_t kLongestCompared = 128;      // bytes of a name
+constexpr double kSlowest = 1e-3, kFastest = 1e6;  // times as fast; beyond, nobody has a question
 
 Status wrong(std::string message) { return Status::error(ErrorKind::kUsage, std::move(message)); }
 
-// The Levenshtein distance, computed with a single row.
+// The Levenshtein distance of their beginnings, computed with a single row.
 std::size_t distance(std::string_view a, std::string_view b) {
+  a = a.substr(0, kLongestCompared);
+  b = b.substr(0, kLongestCompared);
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -53,6 +57,10 @@ Result<NamedChange> parse_change(const char* option, const std::string& text) {
   if (equals == 0 || (!removed && !faster)) {
     return wrong(option + (" " + text) +
                  ": not a change; write NAME=2x for twice as fast, NAME=0 to remove it");
+  }
+  if (faster && (times < kSlowest || times > kFastest)) {
+    return wrong(option + (" " + text) +
+                 ": choose a factor from 0.001x to 1000000x, or NAME=0 to remove it");
   }
   return NamedChange{text.substr(0, equals), removed ? 0 : 1 / times};
 }
@@ -196,6 +204,7 @@ class Asker {
                    ": no ops were recorded in these steps; record them with "
                    "`stepscope run`");
     }
+    if (name.size() > kLongestCompared) return wrong("--op: no such op ran in these steps");
     const auto nearest =
         std::min_element(known.begin(), known.end(), [&](std::string_view a, std::string_view b) {
           return distance(a, name) < distance(b, name);

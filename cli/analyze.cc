@@ -10,6 +10,7 @@
 
 #include "analyzer/verdict/ranks.h"
 #include "cli/lake_run.h"
+#include "cli/number_check.h"
 #include "cli/open_run.h"
 #include "cli/verb.h"
 #include "present/death_words.h"
@@ -131,10 +132,10 @@ void add_analyze(CLI::App& app, int& exit_code) {
   CLI::Option* price =
       verb->add_option("--price-per-hour", arguments->price.per_hour,
                        "price of the machines per hour, to show the cost of a sample")
-          ->check(CLI::PositiveNumber);
+          ->check(positive_number());
   verb->add_option("--samples-per-step", arguments->price.samples_per_step,
                    "samples per batch, if the program does not mark their lengths")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->needs(price);
   verb->add_flag("--no-color", arguments->no_color,
                  "no colours (also: NO_COLOR in the environment)");

@@ -10,6 +10,7 @@
 
 #include "analyzer/compare/gate.h"
 #include "cli/lake_run.h"
+#include "cli/number_check.h"
 #include "cli/open_run.h"
 #include "cli/verb.h"
 #include "present/comparison_json.h"
@@ -156,13 +157,13 @@ void add_compare(CLI::App& app, int& exit_code) {
                            ->delimiter(',')
                            ->expected(2)
                            ->type_name("A,B")
-                           ->check(CLI::PositiveNumber);
+                           ->check(positive_number());
   verb->add_option("--samples-per-step", arguments->samples_per_step,
                    "samples per step of all ranks together, to show the cost of a sample")
       ->delimiter(',')
       ->expected(2)
       ->type_name("A,B")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->needs(price);
   verb->add_flag("--json", arguments->json, "print one JSON document (docs/cli.md lists its keys)");
   verb->add_option("--steps-a", arguments->steps_a, "only these steps of A, for example 500-520");

@@ -1,6 +1,5 @@
 // `stepscope export`: writes a store as a file for other viewers.
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -160,8 +159,6 @@ void add_export(CLI::App& app, int& exit_code) {
       "  stepscope export run.db --folded -o - | flamegraph.pl > run.svg\n"
       "The output replaces an existing file only once it is complete.");
   verb->callback([arguments, &exit_code] {
-    // At a limit of the file size, write() then fails; without this, SIGXFSZ ends the program.
-    std::signal(SIGXFSZ, SIG_IGN);
     const Status status = export_run(*arguments);
     exit_code = status.ok() ? kOk : report_error("export", status);
   });

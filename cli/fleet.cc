@@ -76,7 +76,8 @@ void add_fleet(CLI::App& app, int& exit_code) {
                    "report: write an HTML page instead of printing; compare: say what differs "
                    "between two runs")
       ->check(CLI::IsMember({"report", "compare"}));
-  verb->add_option("-o,--output", arguments->output, "the page to write, one HTML file");
+  verb->add_option("-o,--output", arguments->output,
+                   "the page to write, one HTML file; - is standard output");
   verb->add_option("--price", arguments->price, "price of one rank per hour, in any currency");
   verb->add_option("--run", arguments->runs, "only these runs");
   verb->add_option("--since", arguments->since,

@@ -25,7 +25,7 @@ struct ImportArguments {
   bool partial = false;
 };
 
-std::atomic<bool> interrupted = false;
+std::atomic<int> interrupted_by = 0;  // a signal
 
 std::string progress_text(std::int64_t done, std::int64_t total) {
   if (done >= total && total > 0) return "importing: sorting the events";
@@ -42,6 +42,8 @@ void print_summary(const ImportArguments& arguments, const ImportSummary& summar
 }
 
 Status import_files(const ImportArguments& arguments) {
+  if (arguments.output == "-")
+    return Status::error(ErrorKind::kUsage, "-o -: a store cannot be a stream; name a file");
   ImportOptions options;
   options.partial = arguments.partial;
   options.steps_nvtx = arguments.steps_nvtx;
@@ -50,7 +52,7 @@ Status import_files(const ImportArguments& arguments) {
     ProgressLine line(std::chrono::seconds(1));
     options.progress = [&line](std::int64_t done, std::int64_t total) {
       line.update([&] { return progress_text(done, total); });
-      return !interrupted;
+      return interrupted_by == 0;
     };
     summary =
         import_traces({arguments.files.begin(), arguments.files.end()}, arguments.output, options);
@@ -84,12 +86,21 @@ void add_import(CLI::App& app, int& exit_code) {
       "  stepscope import cut_off.json -o run.db --partial\n"
       "Then: stepscope analyze run.db");
   verb->callback([arguments, &exit_code] {
-    std::signal(SIGXFSZ, SIG_IGN);  // at a limit of the file size, write() fails instead
     // Without SA_RESTART, so that a signal also interrupts reading a pipe that nobody writes to.
     struct sigaction on_interrupt{};
-    on_interrupt.sa_handler = [](int) { interrupted = true; };
-    for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &on_interrupt, nullptr);
+    on_interrupt.sa_handler = [](int signal) { interrupted_by = signal; };
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction before{};
+      sigaction(signal, nullptr, &before);
+      if (before.sa_handler != SIG_IGN) sigaction(signal, &on_interrupt, nullptr);
+    }
     const Status status = import_files(*arguments);
+    // The unfinished store is gone by now. A shell is to see what ended the command.
+    if (const int signal = interrupted_by; signal != 0 && !status.ok()) {
+      print_line(stderr, "stepscope import: " + status.message());
+      std::signal(signal, SIG_DFL);
+      std::raise(signal);
+    }
     exit_code = status.ok() ? kOk : report_error("import", status);
   });
 }

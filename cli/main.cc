@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <exception>
@@ -105,9 +106,11 @@ int run_verb(int argc, char** argv) {
                              "`? `stepscope --help` lists the verbs");
       return kUsageError;
     }
-    print(stdout, out.str());
     print(stderr, wrong.str());
-    return code == 0 ? kOk : kUsageError;
+    if (code != 0) return kUsageError;
+    const Status written = write_page(out.str());
+    if (!written.ok()) print_line(stderr, "stepscope: " + written.message());
+    return written.ok() ? kOk : kBadInput;
   }
   return exit_code;
 }
@@ -120,6 +123,13 @@ void occupy_closed_streams() {
     if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
     open("/dev/null", (stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
   }
+}
+
+// At a limit of the file size, write() then fails; without this, SIGXFSZ ends the process. A
+// handler, not SIG_IGN: exec() resets a handler, but a program that is started would inherit
+// SIG_IGN.
+void survive_size_limit() {
+  if (std::signal(SIGXFSZ, [](int) {}) == SIG_IGN) std::signal(SIGXFSZ, SIG_IGN);
 }
 
 int report_exception(int argc, char** argv, const char* what, const char* detail) {
@@ -141,6 +151,7 @@ int report_exception(int argc, char** argv, const char* what, const char* detail
 int main(int argc, char** argv) {
   using namespace stepscope::cli;
   occupy_closed_streams();
+  survive_size_limit();
   try {
     return run_verb(argc, argv);
   } catch (const std::bad_alloc&) {

@@ -1,7 +1,6 @@
 // stepscope report: writes a run as one HTML file to view, keep and mail.
 #include "viewer-export/report/report.h"
 
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -89,7 +88,7 @@ Status report_sweep(const ReportArguments& arguments) {
   }
   const auto data = read_sweep(arguments.store);
   if (!data.ok()) return data.status();
-  auto file = OutputFile::create(arguments.output);
+  auto file = OutputFile::create(arguments.output, {arguments.store});
   if (!file.ok()) return file.status();
   const Status status =
       write_sweep_report(sweep_json(analyze_sweep(*data), arguments.store), **file);
@@ -112,7 +111,7 @@ Status report(const ReportArguments& arguments) {
   const auto comparison = comparison_of(arguments, *run);
   if (!comparison.ok()) return comparison.status();
 
-  auto file = OutputFile::create(arguments.output);
+  auto file = OutputFile::create(arguments.output, {arguments.store, arguments.baseline});
   if (!file.ok()) return file.status();
   const ReportDocuments documents{json_report(*run, kPageTop), *comparison, std::nullopt,
                                   losses_text(run->losses, run->run.is_incomplete())};
@@ -150,8 +149,6 @@ void add_report(CLI::App& app, int& exit_code) {
       "Exit codes: 0 success; 2 wrong usage; 3 a store is missing or broken, the output cannot be\n"
       "written, or a run to compare has no training step.");
   verb->callback([arguments, &exit_code] {
-    // At a limit of the file size, write() then fails; without this, SIGXFSZ ends the program.
-    std::signal(SIGXFSZ, SIG_IGN);
     const Status status = report(*arguments);
     exit_code = status.ok() ? kOk : report_error(kVerb, status);
   });

@@ -1,8 +1,8 @@
 // stepscope run: wraps a program, unchanged, and records it.
-#include <csignal>
 #include <memory>
 #include <string>
 
+#include "cli/number_check.h"
 #include "cli/verb.h"
 #include "metrics/listen_address.h"
 #include "wrap/add_to_lake.h"
@@ -39,7 +39,7 @@ const CLI::Option* add_metrics_options(CLI::App& verb, MetricsArguments& argumen
           ->default_str(std::to_string(kMetricsPort));
   verb.add_option("--metrics-interval", arguments.interval_s,
                   "seconds between two updates of the metrics")
-      ->check(CLI::Range(0.2, 3600.0))
+      ->check(number_in(0.2, 3600))
       ->capture_default_str();
   return metrics;
 }
@@ -51,7 +51,7 @@ void add_watch_option(CLI::App& verb, CLI::Option& lake, double& seconds) {
                   "record the ops of a rank for a block of steps after it has been slower than the "
                   "others for this many seconds (120)")
       ->expected(0, 1)
-      ->check(CLI::Range(kShortestS, kLongestS))
+      ->check(number_in(kShortestS, kLongestS))
       ->type_name("[SECONDS]")
       ->default_str("120")
       ->needs(&lake);
@@ -143,9 +143,6 @@ void add_run(CLI::App& app, int& exit_code) {
       "be\n"
       "started; 2 wrong usage; 3 the store cannot be written.");
   verb->callback([arguments, metrics, &exit_code] {
-    // At a limit of the file size, write() then fails; without this, SIGXFSZ ends this process. A
-    // handler, not SIG_IGN: exec() resets a handler, but the program would inherit SIG_IGN.
-    if (std::signal(SIGXFSZ, [](int) {}) == SIG_IGN) std::signal(SIGXFSZ, SIG_IGN);
     arguments->metrics.wanted = metrics->count() > 0;
     exit_code = run(*arguments);
   });

@@ -1,12 +1,12 @@
 // stepscope sweep: runs one program at many settings, and says which is best.
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "cli/number_check.h"
 #include "cli/verb.h"
 #include "present/death_words.h"
 #include "present/sweep_json.h"
@@ -52,7 +52,6 @@ Result<SweepEnd> measure(const SweepArguments& arguments, const SweepJob& job) {
 
 // Reports the measurements even if the sweep was interrupted.
 int sweep(const SweepArguments& arguments) {
-  std::signal(SIGXFSZ, SIG_IGN);  // at a limit of the file size, write() fails instead
   const auto job = plan_sweep(arguments);
   if (!job.ok()) return report_error(kVerb, job.status());
   const auto end = measure(arguments, *job);
@@ -103,7 +102,7 @@ void add_how(CLI::App& verb, SweepArguments& arguments) {
                   "steps to leave out at the start of each run (default: detected)")
       ->check(CLI::Range(0, 1'000'000'000));
   verb.add_option("--timeout", arguments.timeout_s, "time limit of a run, in seconds; 0: none")
-      ->check(CLI::Range(0.0, 1e9))
+      ->check(number_in(0, 1e9))
       ->capture_default_str();
   verb.add_option("--memory-limit", arguments.memory_limit,
                   "limit on the address space of each process, like `ulimit -v`: 512M, 2G");

@@ -12,6 +12,7 @@
 
 #include "analyzer/live/live_run.h"
 #include "cli/low_priority.h"
+#include "cli/number_check.h"
 #include "cli/open_run.h"
 #include "cli/verb.h"
 #include "present/terminal_text.h"
@@ -110,7 +111,7 @@ void add_top(CLI::App& app, int& exit_code) {
       ->required();
   verb->add_option("--interval", arguments->interval_s, "seconds between frames")
       ->capture_default_str()
-      ->check(CLI::Range(0.1, 3600.0));
+      ->check(number_in(0.1, 3600));
   verb->add_flag("--once", arguments->once, "print one frame and exit");
   verb->add_flag(
       "--json", arguments->json,

@@ -24,10 +24,12 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
+  // Whether update() would show something.
+  [[nodiscard]] bool is_due() const { return enabled_ && Clock::now() >= next_; }
   // Shows the result of `text()`, at most once per period.
   template <typename Text>
   void update(const Text& text) {
-    if (!enabled_ || Clock::now() < next_) return;
+    if (!is_due()) return;
     next_ = Clock::now() + period_;
     shown_ = true;
     show_status(text());

@@ -17,8 +17,8 @@ struct ExportFile {
 };
 
 // Lets `write` write to the file and finish it. The file replaces an earlier one only once it is
-// complete. `store`: the name of the recording in errors. Errors: those of OutputFile::create() and
-// of `write`.
+// complete. `store`: the recording, which names it in errors. Errors: those of OutputFile::create()
+// and of `write`.
 Status write_export_file(const ExportFile& file, const std::string& store,
                          const std::function<Status(ByteSink&)>& write);
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "store/database_file.h"
+#include "store/remove_on_signal.h"
 
 namespace stepscope {
 namespace {
@@ -31,10 +33,12 @@ fs::path partial_name(const fs::path& path) {
 
 }  // namespace
 
-Result<std::unique_ptr<OutputFile>> OutputFile::create(const fs::path& path) {
+Result<std::unique_ptr<OutputFile>> OutputFile::create(const fs::path& path,
+                                                       const std::vector<fs::path>& inputs) {
   using std::unique_ptr;
   if (path == "-")
     return unique_ptr<OutputFile>(new OutputFile("standard output", {}, STDOUT_FILENO));
+  if (path.empty()) return Status::error(ErrorKind::kUsage, "the name of the output is empty");
 
   std::error_code ignored;
   const fs::path resolved =
@@ -55,19 +59,33 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(const fs::path& path) {
                              ": is a database, which an export does not replace; "
                              "choose another name");
   }
+  const auto is_output = [&](const fs::path& input) {
+    return fs::equivalent(input, path, ignored);
+  };
+  if (std::any_of(inputs.begin(), inputs.end(), is_output))
+    return Status::error(ErrorKind::kUsage, path.string() + " is both input and output");
   fs::path partial = partial_name(target);
   // Never through a link, or into a file that another user has put there: the name can be guessed.
   ::unlink(partial.c_str());
   const int fd =
       ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (fd < 0) return io_error(path, "cannot be written");
+  remove_on_signal(partial);
+  // What others were not to read stays so. Where the file is another user's, that may be refused.
+  struct stat before{};
+  if (::stat(target.c_str(), &before) == 0) static_cast<void>(::fchmod(fd, before.st_mode & 07777));
   return unique_ptr<OutputFile>(new OutputFile(target, std::move(partial), fd));
 }
 
 OutputFile::~OutputFile() {
   if (fd_ < 0) return;
   if (fd_ != STDOUT_FILENO) ::close(fd_);
-  if (!partial_.empty()) ::unlink(partial_.c_str());
+  if (!partial_.empty()) forget_partial(true);
+}
+
+void OutputFile::forget_partial(bool remove) {
+  if (remove) ::unlink(partial_.c_str());
+  keep_on_signal(partial_);
 }
 
 Status OutputFile::failed(const char* what) const { return io_error(path_, what); }
@@ -92,7 +110,7 @@ Status OutputFile::finish() {
   if (status.ok() && ::rename(partial_.c_str(), path_.c_str()) != 0) {
     status = failed("cannot be moved into place");
   }
-  if (!status.ok()) ::unlink(partial_.c_str());
+  forget_partial(!status.ok());
   return status;
 }
 

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "viewer-export/byte_sink.h"
 
@@ -12,11 +14,14 @@ namespace stepscope {
 class OutputFile final : public ByteSink {
  public:
   // "-" is standard output. A symbolic link is followed; anything but a regular file (a
-  // pipe, /dev/null) is written in place. Errors: kIo (not writable), kBadInput (a folder or a
-  // database is there, which is never replaced).
-  static Result<std::unique_ptr<OutputFile>> create(const std::filesystem::path& path);
+  // pipe, /dev/null) is written in place. A file that is replaced keeps its permissions.
+  // `inputs`: what the output is made from. Errors: kIo (not writable), kUsage (no name, or one of
+  // the inputs), kBadInput (a folder or a database is there, which is never replaced).
+  static Result<std::unique_ptr<OutputFile>> create(
+      const std::filesystem::path& path, const std::vector<std::filesystem::path>& inputs = {});
 
-  ~OutputFile() override;  // without finish(): removes the unfinished file
+  // Without finish(), removes the unfinished file. So does a signal that ends the program.
+  ~OutputFile() override;
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
@@ -26,6 +31,7 @@ class OutputFile final : public ByteSink {
  private:
   OutputFile(std::filesystem::path path, std::filesystem::path partial, int fd)
       : path_(std::move(path)), partial_(std::move(partial)), fd_(fd) {}
+  void forget_partial(bool remove);
   [[nodiscard]] Status failed(const char* what) const;  // with errno
 
   const std::filesystem::path path_;

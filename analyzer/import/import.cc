@@ -40,7 +40,7 @@ class DraftStore {
   Status create() {
     if (Status status = check_path(target_); !status.ok()) return status;
     Result<std::unique_ptr<TraceWriter>> writer = TraceWriter::create(path_);
-    if (!writer.ok()) return writer.status();
+    if (!writer.ok()) return with_target(writer.status());
     writer_ = *std::move(writer);
     return {};
   }
@@ -55,6 +55,14 @@ class DraftStore {
   }
 
  private:
+  // Nobody knows the name of the draft.
+  [[nodiscard]] Status with_target(const Status& status) const {
+    const std::string& message = status.message();
+    const std::string& draft = path_.native();
+    if (!message.starts_with(draft)) return status;
+    return Status::error(status.kind(), target_.string() + message.substr(draft.size()));
+  }
+
   const fs::path target_;
   const fs::path path_;
   std::unique_ptr<TraceWriter> writer_;

@@ -10,10 +10,50 @@
 namespace stepscope::testing {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // An address space too small for the store
 // stands for a machine without memory.
+Outcome run_in_shell(const std::string& script, const std::string& store) {
+  return run_program({"/bin/sh", "-c", script, STEPSCOPE_BINARY, store});
+}
+
+TEST(CliBoundary, ATextThatNobodyGetsIsNoSuccess) {
+  for (const char* option : {"--version", "--man", "--cmake-dir", "analyze --help"}) {
+    for (const char* where : {">/dev/full", ">&-"}) {
+      const Outcome outcome = run_in_shell("\"$0\" " + std::string(option) + " " + where, "");
+      EXPECT_EQ(outcome.exit_code, 3) << option << where;
+      EXPECT_EQ(outcome.err, "stepscope: standard output: cannot be written\n") << option << where;
+    }
+  }
+}
+
+// Nothing but the store is lost, and that is said.
+TEST(CliBoundary, ALimitOfTheFileSizeKillsNoVerb) {
+  const TempDir dir;
+  make_store(dir / "run.db", {.steps = 300, .ops_per_phase = 1});
+  const std::string store = dir / "run.db";
+  const Outcome outcome = run_in_shell("ulimit -f 8; exec \"$0\" analyze \"$1\"", store);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("INPUT-BOUND"));
+  EXPECT_EQ(lines_in(outcome.err), 1u) << outcome.err;
+  EXPECT_THAT(outcome.err, StartsWith("stepscope analyze: the results are printed, not stored: "));
+}
+
+TEST(CliBoundary, NotANumberIsOutsideEveryRange) {
+  const TempDir dir;
+  make_store(dir / "run.db", {.steps = 20});
+  const std::string store = dir / "run.db";
+  for (const char* wrong :
+       {"analyze --price-per-hour nan", "analyze --price-per-hour inf", "top --interval nan",
+        "analyze --price-per-hour 1 --samples-per-step nan", "sweep --timeout nan"}) {
+    const Outcome outcome = run_in_shell("\"$0\" " + std::string(wrong) + " \"$1\"", store);
+    EXPECT_EQ(outcome.exit_code, 2) << wrong;
+    EXPECT_THAT(outcome.err, HasSubstr("is not a number from")) << wrong;
+  }
+}
+
 TEST(CliBoundary, MemoryThatRunsOutIsALine) {
   const TempDir dir;
   make_store(dir / "run.db", {.steps = 8000, .ops_per_phase = 1});

@@ -96,6 +96,16 @@ TEST_F(ImportVerbTest, AByteOrderMarkBeforeATraceIsSkipped) {
   EXPECT_EQ(lines_in(nothing.err), 1u) << nothing.err;
 }
 
+TEST_F(ImportVerbTest, AnOutputThatCannotBeIsNamedAsTheUserDid) {
+  const std::string trace = write_trace("t.json");
+  const Outcome none = run_stepscope({"import", trace, "-o", path("none/run.db")});
+  EXPECT_EQ(none.exit_code, 3);
+  EXPECT_THAT(none.err, HasSubstr(path("none/run.db") + ": "));
+  const Outcome stream = run_stepscope({"import", trace, "-o", "-"});
+  EXPECT_EQ(stream.exit_code, 2);
+  EXPECT_THAT(stream.err, HasSubstr("a store cannot be a stream; name a file"));
+}
+
 TEST_F(ImportVerbTest, AGzipBombIsRefused) {
   // A trace that begins well, then blanks without end: 400 MB that fit into 400 kB.
   const std::string bomb = path("bomb.json.gz");

@@ -80,6 +80,9 @@ TEST_F(WhatIfTest, WhatIsWrongIsOneLine) {
   const std::string store = make();
   expect_error({"what-if", store, "--op", "aten::liner=2x"}, 2, "the nearest is aten::linear");
   expect_error({"what-if", store, "--op", "aten::linear"}, 2, "NAME=2x");
+  for (const char* factor : {"1e-14x", "infx", "nanx", "1e300x"})
+    expect_error({"what-if", store, "--op", "aten::linear=" + std::string(factor)}, 2, "0");
+  expect_error({"what-if", store, "--op", std::string(60'000, 'a') + "=2x"}, 2, "no such op");
   expect_error({"what-if", store, "--input", "sooner"}, 2, "prefetched, cached or workers=4");
   expect_error({"what-if", store, "--copies", "pinned"}, 2, "no device was recorded");
   expect_error({"what-if", store, "--launch", "fast"}, 2, "write graphs");

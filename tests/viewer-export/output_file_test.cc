@@ -1,5 +1,6 @@
 #include "viewer-export/output_file.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -78,6 +79,50 @@ TEST(OutputFile, NeverReplacesADatabaseOrAFolder) {
   EXPECT_EQ(store.status().kind(), ErrorKind::kBadInput);
   EXPECT_EQ(content(dir / "run.db"), before);
   EXPECT_EQ(OutputFile::create(dir.path()).status().kind(), ErrorKind::kBadInput);
+}
+
+TEST(OutputFile, NeverReplacesWhatItIsMadeFrom) {
+  const TempDir dir;
+  put(dir / "trace.json", "{}");
+  fs::create_symlink("trace.json", dir / "link.json");
+  for (const char* output : {"trace.json", "link.json", "./trace.json"}) {
+    const auto file = OutputFile::create(dir / output, {dir / "none.json", dir / "trace.json"});
+    EXPECT_EQ(file.status().kind(), ErrorKind::kUsage) << output;
+    EXPECT_THAT(file.status().message(), ::testing::EndsWith("is both input and output"));
+  }
+  EXPECT_EQ(content(dir / "trace.json"), "{}");
+  EXPECT_EQ(file_count(dir.path()), 2u);
+}
+
+TEST(OutputFile, NeedsAName) {
+  EXPECT_EQ(OutputFile::create("").status().message(), "the name of the output is empty");
+}
+
+TEST(OutputFile, AFileThatIsReplacedKeepsItsPermissions) {
+  const TempDir dir;
+  put(dir / "t.json", "earlier");
+  fs::permissions(dir / "t.json", fs::perms::owner_read | fs::perms::owner_write);
+  const auto file = OutputFile::create(dir / "t.json");
+  ASSERT_TRUE(file.ok() && (*file)->write("new").ok() && (*file)->finish().ok());
+  EXPECT_EQ(fs::status(dir / "t.json").permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
+}
+
+// Ends the process by the signal.
+[[noreturn]] void end_while_writing(const fs::path& path, int signal) {
+  std::signal(signal, SIG_DFL);
+  const auto file = OutputFile::create(path);
+  if (!file.ok() || !(*file)->write("half").ok()) _exit(1);
+  std::raise(signal);
+  _exit(2);
+}
+
+TEST(OutputFile, ASignalThatEndsTheProgramLeavesNothing) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const TempDir dir;
+    EXPECT_EXIT(end_while_writing(dir / "t.json", signal), ::testing::KilledBySignal(signal), "");
+    EXPECT_EQ(file_count(dir.path()), 0u);
+  }
 }
 
 TEST(OutputFile, AFolderThatIsNotThereIsOneClearLine) {
