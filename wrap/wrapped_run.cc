@@ -24,6 +24,7 @@
 #include "wrap/output_path.h"
 #include "wrap/record_window.h"
 #include "wrap/run_summary.h"
+#include "wrap/terminal_wait.h"
 
 namespace stepscope {
 namespace {
@@ -53,7 +54,8 @@ Result<RunPlan> plan_of(const RunArguments& arguments) {
   const auto budget = read_budget(arguments.budget);
   if (!budget.ok()) return budget.status();
   const bool windowed = *steps || plan.record.active > 0 || arguments.duration_s > 0;
-  if (arguments.ops == "auto" && !windowed) plan.record.budget_ppm = budget_ppm(*budget);
+  if (arguments.ops == "auto" && !windowed && plan.record.phases_only == 0)
+    plan.record.budget_ppm = budget_ppm(*budget);
   return plan;
 }
 
@@ -140,7 +142,7 @@ void follow_in_lake(const RunArguments& arguments, RunRecorder& recorder, LakeFo
 // its own, while the program runs on. `command`: the program's.
 int watch(const RunArguments& arguments, const std::string& command, const Child& child,
           RunRecorder& recorder, MetricsOfRun& metrics, LakeFollower* follower) {
-  // The program's own output overwrites this line.
+  // The program's own output overwrites this line, and it must not overwrite what the program asks.
   ProgressLine line(2s, 500ms);
   DurationLimit duration(arguments.duration_s);
   recorder.program_started(child.pid());
@@ -153,7 +155,7 @@ int watch(const RunArguments& arguments, const std::string& command, const Child
     static_cast<void>(contained([&] {
       if (recorder.has_store()) metrics.follow(arguments.output);
       if (follower != nullptr) follow_in_lake(arguments, recorder, *follower);
-      if (arguments.quiet) return Status();
+      if (arguments.quiet || !line.is_due() || waits_for_terminal(child.pid())) return Status();
       if (const RunProgress now = recorder.progress(); now.processes > 0) {
         line.update([&now] { return live_text(now); });
       }
@@ -213,8 +215,9 @@ Result<WrappedEnd> run_wrapped(RunArguments arguments) {
   if (!plan.ok()) return plan.status();
   const auto installed = ready_installation();
   if (!installed.ok()) return installed.status();
-  if (program->is_static) {
-    say(arguments.program[0] + ": statically linked; it runs, but cannot be recorded");
+  const std::string unrecordable = program->is_static ? "statically linked" : program->foreign;
+  if (!unrecordable.empty()) {
+    say(arguments.program[0] + ": " + unrecordable + "; it runs, but cannot be recorded");
   }
   const auto folder = PreloadFolder::open(installed->libraries);
   if (!folder.ok()) return folder.status();
@@ -225,8 +228,10 @@ Result<WrappedEnd> run_wrapped(RunArguments arguments) {
   const Installation named{folder->path(), installed->sources};
   auto environment = environment_for(*program, (*recorder)->socket_path(),
                                      named.libstepscope().string(), named.python_hooks().string());
-  if (arguments.modules) environment.emplace_back("STEPSCOPE_MODULES", "1");
-  metrics->add_to(environment);
+  if (program->foreign.empty()) {
+    if (arguments.modules) environment.emplace_back("STEPSCOPE_MODULES", "1");
+    metrics->add_to(environment);
+  }
   const std::string command = command_line(arguments.program);
   const auto child = Child::start(arguments.program, environment);
   if (!child.ok()) {

@@ -101,6 +101,7 @@ Status exec_failed(const std::string& program, int error) {
 
 Environment environment_for(const ProgramFile& program, const std::string& socket,
                             const std::string& library, const std::string& python_folder) {
+  if (!program.foreign.empty()) return {};
   const std::string users = joined(program.sanitizer, variable("LD_PRELOAD"));
   Environment environment{{kSocketVariable, socket},
                           {"STEPSCOPE_LIBRARY", library},

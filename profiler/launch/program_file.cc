@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -17,8 +18,10 @@ namespace fs = std::filesystem;
 
 #if defined(__x86_64__)
 constexpr Elf64_Half kOwnMachine = EM_X86_64;
+constexpr Elf64_Half k32BitMachine = EM_386;
 #elif defined(__aarch64__)
 constexpr Elf64_Half kOwnMachine = EM_AARCH64;
+constexpr Elf64_Half k32BitMachine = EM_ARM;
 #endif
 
 constexpr int kMaxInterpreters = 4;  // the kernel's own limit for nested interpreters
@@ -110,7 +113,25 @@ std::vector<std::string> needed_libraries(File& file, const std::vector<Elf64_Ph
   return libraries;
 }
 
+// Whether this is a 32-bit program that the kernel may be able to run. x32 programs name the 64-bit
+// machine.
+bool is_32_bit(File& file) {
+  Elf32_Ehdr elf{};
+  return file.read(0, elf) && elf.e_ident[EI_CLASS] == ELFCLASS32 &&
+         (elf.e_machine == k32BitMachine || elf.e_machine == kOwnMachine);
+}
+
+// musl's loader has no symbols of glibc, which our library needs.
+bool is_musl_loader(const fs::path& loader) {
+  return loader.filename().string().starts_with("ld-musl");
+}
+
 Result<ProgramFile> inspect_elf(const std::string& name, const fs::path& path, File& file) {
+  if (is_32_bit(file)) {
+    ProgramFile program{.path = path};
+    program.foreign = "32-bit";
+    return program;
+  }
   Elf64_Ehdr elf{};
   const bool whole = file.read(0, elf);
   if (!whole || elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_machine != kOwnMachine) {
@@ -118,9 +139,13 @@ Result<ProgramFile> inspect_elf(const std::string& name, const fs::path& path, F
                          name + ": built for another kind of machine than this Stepscope");
   }
   const auto headers = program_headers(file, elf);
-  ProgramFile program{path, true, {}};
+  ProgramFile program{.path = path, .is_static = true};
   for (const Elf64_Phdr& header : headers) {
-    if (header.p_type == PT_INTERP) program.is_static = false;
+    if (header.p_type != PT_INTERP) continue;
+    program.is_static = false;
+    const std::string loader =
+        file.text(header.p_offset, std::min<std::size_t>(header.p_filesz, 256));
+    if (is_musl_loader(loader.c_str())) program.foreign = "linked with musl";
   }
   for (const std::string& library : needed_libraries(file, headers)) {
     if (library.starts_with("libasan.so") || library.starts_with("libtsan.so")) {
@@ -152,7 +177,7 @@ Result<ProgramFile> inspect_program(const std::string& name) {
       if (program.ok()) program->path = *find_in_path(name);
       return program;
     }
-    if (!head.starts_with("#!")) return ProgramFile{*path, false, {}};  // for the shell to run
+    if (!head.starts_with("#!")) return ProgramFile{.path = *path};  // for the shell to run
     next = interpreter_of(head);
     if (next.empty()) break;
   }

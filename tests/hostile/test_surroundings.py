@@ -4,8 +4,10 @@ Stepscope, and what they noted is in the store.
 
 import errno
 import os
+import platform
 import shutil
 import signal
+import struct
 
 import pytest
 
@@ -46,6 +48,22 @@ def test_a_process_that_outlives_the_program_is_mentioned(wrapper, program):
     (line,) = done.said
     assert "outlived" in line
     assert done.scopes()["work"] > 10
+    assert done.lost() == {"outlived": 1}
+    page = hostile.run([wrapper.stepscope, "analyze", done.store]).out
+    assert "lost: 1 process left running" in page
+    assert "nothing lost" not in page
+
+
+def test_processes_that_get_no_memory_are_counted(wrapper, program):
+    """The recorder cannot map a region for them, and the store says how many there were."""
+    done = wrapper.compare(
+        program, "fork", around=["sh", "-c", 'ulimit -v 1500000; exec "$@"', "sh"]
+    )
+    assert done.scopes() == {}
+    assert len(done.said) == 21 and all("is not recorded" in line for line in done.said)
+    assert done.lost() == {"process": 21}
+    page = hostile.run([wrapper.stepscope, "analyze", done.store]).out
+    assert "lost: 21 processes not recorded" in page
 
 
 # --- threads -------------------------------------------------------------------------------------
@@ -153,6 +171,7 @@ def test_an_address_space_limit(wrapper, program, kib, noted):
     assert done.scopes() == ({"work": 50} if noted else {})
     (said,) = done.said
     assert "address space" in said and "ulimit -v" in said
+    assert done.lost() == ({} if noted else {"process": 1})
 
 
 def test_too_few_files(wrapper, program):
@@ -246,3 +265,50 @@ def test_no_shared_memory_at_all(wrapper, programs, program, tmp_path):
     assert done.scopes() == {}
     (said,) = done.said
     assert "not recorded" in said and "memfd_create" in said
+    assert done.lost() == {"process": 1}
+
+
+# --- programs that our library cannot be loaded into ---------------------------------------------
+
+
+def compare_unrecorded(wrapper, program, kind):
+    done = wrapper.compare(program)
+    (line,) = done.said[:1]
+    assert line.endswith(f": {kind}; it runs, but cannot be recorded")
+    assert not any("ld.so" in line or "relocating" in line for line in done.err.splitlines())
+    return done
+
+
+def test_a_program_linked_with_musl(wrapper, tmp_path):
+    if shutil.which("musl-gcc") is None:
+        pytest.skip("there is no musl-gcc here")
+    source = tmp_path / "musl.c"
+    source.write_text('#include <stdio.h>\nint main(void) { puts("of musl"); return 7; }\n')
+    program = tmp_path / "musl"
+    assert hostile.run(["musl-gcc", source, "-o", program]).code == 0
+    if hostile.run([program]).code != 7:
+        pytest.skip("musl's loader is not installed here")
+    assert compare_unrecorded(wrapper, program, "linked with musl").code == 7
+
+
+def test_a_32_bit_program(wrapper, tmp_path):
+    """Made by hand, because few machines have a 32-bit C library: write(1, "32\\n", 3), then exit(5)."""
+    if platform.machine() != "x86_64":
+        pytest.skip("the program is one for x86")
+    at = 0x08048000
+    code = bytes.fromhex("b804000000bb01000000b9") + struct.pack("<I", at + 84 + 34)
+    code += bytes.fromhex("ba03000000cd80b801000000bb05000000cd80")
+    code += b"32\n"
+    size = 84 + len(code)
+    header = b"\x7fELF\x01\x01\x01" + bytes(9)
+    header += struct.pack("<HHIIIIIHHHHHH", 2, 3, 1, at + 84, 52, 0, 0, 52, 32, 1, 0, 0, 0)
+    header += struct.pack("<IIIIIIII", 1, 0, at, at, size, size, 5, 0x1000)
+    program = tmp_path / "program32"
+    program.write_bytes(header + code)
+    program.chmod(0o755)
+    try:
+        bare = hostile.run([program])
+    except OSError:
+        pytest.skip("this kernel runs no 32-bit programs")
+    assert (bare.code, bare.out) == (5, "32\n")
+    assert compare_unrecorded(wrapper, program, "32-bit").code == 5
