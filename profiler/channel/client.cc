@@ -5,6 +5,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -47,7 +48,36 @@ std::int64_t rank_of_process() {
   return -1;
 }
 
-int open_socket(const char* path) {
+// A recorder that is running and has little to do answers within 1 ms.
+constexpr std::chrono::milliseconds kBriefPatience{20};
+
+// What this process and those that it was forked from have found out about the recorder.
+class RecorderSilence {
+ public:
+  explicit RecorderSilence(RegionHeader* inherited)
+      : inherited_(inherited), beat_(inherited == nullptr ? 0 : inherited->heartbeat.load()) {}
+
+  [[nodiscard]] std::chrono::milliseconds patience() const {
+    const bool silent = beat_ == 0 ? was_silent.load() : inherited_->silent_beat.load() == beat_;
+    if (silent) return kBriefPatience;
+    return std::chrono::seconds(kRecorderPatienceSeconds);
+  }
+  void has_ended() { was_silent = false; }
+  // The recorder did not answer within patience().
+  void note() {
+    was_silent = true;
+    if (beat_ != 0) inherited_->silent_beat = beat_;
+  }
+
+ private:
+  // Also for the processes that are forked from this one.
+  static inline std::atomic<bool> was_silent{false};
+
+  RegionHeader* inherited_;
+  std::uint64_t beat_;  // before waiting; 0: not known
+};
+
+int open_socket(const char* path, std::chrono::milliseconds patience) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (std::strlen(path) >= sizeof(address.sun_path)) return -1;
@@ -55,9 +85,11 @@ int open_socket(const char* path) {
   const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
   // A recorder that is gone refuses at once; one that hangs must not block the program forever.
-  set_patience(fd, std::chrono::seconds(kRecorderPatienceSeconds));
+  set_patience(fd, patience);
   if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return fd;
+  const int why = errno;
   close(fd);
+  errno = why;
   return -1;
 }
 
@@ -139,18 +171,22 @@ bool is_wrapped() {
   return path != nullptr && *path != '\0';
 }
 
-Region connect_to_recorder() {
+Region connect_to_recorder(RegionHeader* inherited) {
   const KeepErrno keep;
   if (!is_wrapped()) return {};
   const char* path = std::getenv(kSocketVariable);
-  int socket_fd = open_socket(path);
+  RecorderSilence silence(inherited);
+  const std::chrono::milliseconds patience = silence.patience();
+  errno = 0;
+  int socket_fd = open_socket(path, patience);
   // Try twice, because a shortage of resources may be momentary; a recorder that is gone refuses
   // twice.
-  if (socket_fd < 0) socket_fd = open_socket(path);
-  if (socket_fd < 0) return {};
-  const int fd = say_hello(socket_fd) ? receive_region(socket_fd) : -1;
-  close(socket_fd);
+  if (socket_fd < 0 && errno != EAGAIN) socket_fd = open_socket(path, patience);
+  const int fd = socket_fd >= 0 && say_hello(socket_fd) ? receive_region(socket_fd) : -1;
+  if (fd < 0 && errno == EAGAIN) silence.note();
+  if (socket_fd >= 0) close(socket_fd);
   if (fd < 0) return {};
+  silence.has_ended();
   const Region region = map_shared_region(fd);
   close(fd);
   if (region) monotonic_shift_ns = region.header->monotonic_shift_ns;

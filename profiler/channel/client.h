@@ -11,6 +11,10 @@ bool is_wrapped();
 // Connects, maps the region, and closes everything else. Blocks for at most
 // kRecorderPatienceSeconds; does not allocate or print. Returns an empty Region if the recorder is
 // absent or refuses. Preserves errno.
-Region connect_to_recorder();
+//
+// `inherited`: the region of the process that this one was forked from, still mapped, or nullptr.
+// If that process, or another one forked from it, has waited for the recorder in vain, this process
+// waits only briefly until the recorder shows a sign of life.
+Region connect_to_recorder(RegionHeader* inherited);
 
 }  // namespace stepscope

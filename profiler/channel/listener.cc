@@ -29,6 +29,8 @@ Status failed(const std::string& what) {
   return Status::error(ErrorKind::kIo, what + ": " + std::strerror(errno));
 }
 
+OwnedFd open_spare() { return OwnedFd(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+
 OwnedFd unlinked_file(const fs::path& folder) {
 #ifdef O_TMPFILE
   OwnedFd fd(open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
@@ -170,7 +172,10 @@ Result<std::unique_ptr<Listener>> Listener::open() {
 }
 
 Listener::Listener(fs::path folder, std::string path, OwnedFd socket)
-    : folder_(std::move(folder)), path_(std::move(path)), socket_(std::move(socket)) {}
+    : folder_(std::move(folder)),
+      path_(std::move(path)),
+      socket_(std::move(socket)),
+      spare_(open_spare()) {}
 
 Listener::~Listener() {
   unlink(path_.c_str());
@@ -180,7 +185,12 @@ Listener::~Listener() {
 Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& layout,
                                                           const RecordPlan& plan,
                                                           std::uint64_t patience_ticks) try {
-  const OwnedFd connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!spare_) spare_ = open_spare();
+  OwnedFd connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!connection && (errno == EMFILE || errno == ENFILE)) {
+    spare_ = OwnedFd();
+    connection = OwnedFd(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  }
   if (!connection) return std::optional<Arrival>{};
   // Do not wait for a client that connects and sends nothing.
   set_patience(connection.get(), std::chrono::seconds(1));
@@ -204,15 +214,12 @@ Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& la
     arrival.memory = std::move(received.fds[kMemoryFd]);
     arrival.maps = std::move(received.fds[kMapsFd]);
   }
-  if (arrival.hello.version != kChannelVersion) {
-    refuse(connection.get(), "another version of Stepscope");
-    return std::optional<Arrival>{};
-  }
   const auto refused = [&](const std::string& why) {
     refuse(connection.get(), why);
     return Status::error(ErrorKind::kIo,
                          "process " + std::to_string(peer.pid) + " is not recorded: " + why);
   };
+  if (arrival.hello.version != kChannelVersion) return refused("it has another Stepscope");
   auto memory = make_shared_memory(layout.bytes(), folder_);
   if (!memory.ok()) return refused(memory.status().message());
   void* mapped = mmap(nullptr, layout.bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,

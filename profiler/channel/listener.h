@@ -64,6 +64,7 @@ class Listener {
   std::filesystem::path folder_;
   std::string path_;
   OwnedFd socket_;
+  OwnedFd spare_;  // closed to accept, and refuse, a program when no descriptor is left
   ControlHandler control_;
 };
 

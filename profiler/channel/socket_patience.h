@@ -9,8 +9,9 @@
 namespace stepscope {
 
 // From now on connect(), send() and recv() on `socket` give up after `patience`.
-inline void set_patience(int socket, std::chrono::seconds patience) {
-  const timeval limit{patience.count(), 0};
+inline void set_patience(int socket, std::chrono::milliseconds patience) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience);
+  const timeval limit{seconds.count(), std::chrono::microseconds(patience - seconds).count()};
   setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
   setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 }

@@ -11,6 +11,7 @@
 #include "profiler/recorder/pace.h"
 #include "profiler/recorder/process_info.h"
 #include "profiler/ring/stack_taker.h"
+#include "store/loss_kinds.h"
 
 namespace stepscope {
 namespace {
@@ -98,6 +99,7 @@ Status RunRecorder::look() {
         exited > 0 ? end(process, EndKind::kExit, exited - 1) : end(process, EndKind::kSignal, 0);
     if (!status.ok()) return status;
   }
+  if (Status status = store_unrecorded(); !status.ok()) return status;
   if (Status status = description_.store_source_state(store()); !status.ok()) return status;
   if (Status status = end_ops_blocks(); !status.ok()) return status;
   const std::int64_t now = read_clock_ns(CLOCK_MONOTONIC);
@@ -123,6 +125,7 @@ Status RunRecorder::take_in_arrivals() {
         listener_->accept(layout_, plan, session_->clock().ticks_in(kRecorderPatienceNs));
     if (!arrival.ok()) {  // the others are still recorded
       add_notice(arrival.status().message());
+      ++unrecorded_;
       continue;
     }
     if (!arrival->has_value()) return {};
@@ -196,6 +199,7 @@ Status RunRecorder::drain(WatchedProcess& process) {
 
 void RunRecorder::collect_notices(WatchedProcess& process) {
   for (const std::string& line : process.take_notices(layout_.ring_capacity)) add_notice(line);
+  if (process.take_unrecorded()) ++unrecorded_;
 }
 
 void RunRecorder::add_notice(const std::string& line) {
@@ -326,11 +330,12 @@ Status RunRecorder::finish() noexcept {
                                                     : description_.finish_source(store());
   });
   session_->attempt([&] {
-    if (!session_->failed()) note_survivors();
     std::int64_t steps = 0;
     for (const WatchedProcess& process : processes_) steps = std::max(steps, process.step - 1);
     last = {{"step_count", std::to_string(steps)}};
     if (session_->failed() || !session_->begun()) return Status();
+    if (Status status = store_unrecorded(); !status.ok()) return status;
+    if (Status status = store_survivors(); !status.ok()) return status;
     if (!blocks_.empty()) last.emplace_back(kOpsBlocksMeta, blocks_.text());
     if (Status status = stacks_.finish(store(), threads_, session_->clock()); !status.ok())
       return status;
@@ -350,14 +355,24 @@ Status RunRecorder::drain_survivors() {
   return {};
 }
 
-void RunRecorder::note_survivors() {
+// A process that has written nothing, such as a fork server, is not one of them.
+Status RunRecorder::store_survivors() {
   std::int64_t survivors = 0;
   for (const WatchedProcess& process : processes_) {
     if (!process.ended && process.drain.totals().events() > 0) ++survivors;
   }
-  if (survivors == 0) return;
+  if (survivors == 0) return {};
   add_notice((survivors == 1 ? "a process" : std::to_string(survivors) + " processes") +
              " of the program outlived it; what came after its end is not recorded");
+  return store().add(Loss{ThreadId::kNone, kOutlivingProcess, survivors});
+}
+
+// Not where a process is refused, because the store may not exist yet.
+Status RunRecorder::store_unrecorded() {
+  const std::int64_t more = unrecorded_ - stored_unrecorded_;
+  if (more == 0) return {};
+  stored_unrecorded_ = unrecorded_;
+  return store().add(Loss{ThreadId::kNone, kUnrecordedProcess, more});
 }
 
 void RunRecorder::wait_for_last_ones() noexcept {
@@ -373,6 +388,7 @@ void RunRecorder::wait_for_last_ones() noexcept {
 
 RunProgress RunRecorder::progress() const {
   RunProgress sum;
+  sum.lost = unrecorded_;
   sum.processes = static_cast<std::int64_t>(processes_.size());
   for (const WatchedProcess& process : processes_) {
     const DrainTotals& drained = process.drain.totals();

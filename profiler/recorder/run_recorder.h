@@ -114,7 +114,8 @@ class RunRecorder {
   Status store_program_end(pid_t pid, int wait_status, const std::string& command);
   void wait_for_last_ones() noexcept;
   Status drain_survivors();
-  void note_survivors();
+  Status store_survivors();
+  Status store_unrecorded();
   Status look();
   Status take_in_arrivals();
   Status add_process(Listener::Arrival& arrival);
@@ -145,6 +146,8 @@ class RunRecorder {
   std::list<WatchedProcess> processes_;  // session_ owns their drains
   StackRecording stacks_;  // after processes_: its thread reads their regions until destroyed
   std::vector<std::string> notices_;
+  std::int64_t unrecorded_ = 0;  // processes that were refused, or could not map their rings
+  std::int64_t stored_unrecorded_ = 0;
   OpsSwitch switch_ = OpsSwitch::kPlan;
   OpsBlocks blocks_;
   pid_t program_ = 0;

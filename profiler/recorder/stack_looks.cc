@@ -84,6 +84,16 @@ void StackLooks::round(StackBatch& found, SamplerFacts& facts) {
   }
 }
 
+StackLooks::Clock::time_point StackLooks::next_round() const {
+  auto next = Clock::time_point::max();
+  for (const Program& program : programs_) {
+    next = std::min(next, program.next_search);
+    for (const Thread& thread : program.threads)
+      next = std::min(next, thread.loops ? Clock::time_point() : thread.due);
+  }
+  return next;
+}
+
 std::vector<int> StackLooks::cpus_of_loops() const {
   std::vector<int> cpus;
   for (const Program& program : programs_) {

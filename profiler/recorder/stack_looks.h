@@ -73,6 +73,9 @@ class StackLooks {
   void forget(pid_t pid);
   // Looks at all threads that are due and adds what it finds to `found` and `facts`.
   void round(StackBatch& found, SamplerFacts& facts);
+  // Before this moment, a round finds nothing to look at; long ago if there is a loop, which is
+  // looked at in each round.
+  [[nodiscard]] Clock::time_point next_round() const;
   // The CPUs that the threads of loops run on, or ran on last.
   [[nodiscard]] std::vector<int> cpus_of_loops() const;
 

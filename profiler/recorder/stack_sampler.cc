@@ -36,6 +36,7 @@ using namespace std::chrono_literals;
 constexpr auto kLongestLastRound = 500ms;
 constexpr std::size_t kMaxSamplesHeld = 100'000;
 constexpr int kRoundsOfMean = 64;
+constexpr auto kLongestSleep = 1h;
 
 // A histogram of how late the rounds began, in powers of two of a microsecond.
 class Lateness {
@@ -116,6 +117,34 @@ StackSampler::~StackSampler() {
 
 namespace {
 
+// When the next round begins.
+class NextRound {
+ public:
+  [[nodiscard]] Clock::time_point at() const { return at_; }
+  // Whether it is later than the rate asks for, because nothing is to be looked at before.
+  [[nodiscard]] bool idle() const { return idle_; }
+
+  // `period` after the last one, but no missed rounds are made up for; and not before `look`, when
+  // something is to be looked at: a program without Python must not be disturbed for nothing.
+  void plan(std::chrono::nanoseconds period, Clock::time_point look) {
+    const auto now = Clock::now();
+    at_ += std::chrono::duration_cast<std::chrono::nanoseconds>(period * stretch_(random_));
+    at_ = std::max(at_, now - period);
+    look = std::min(look, now + kLongestSleep);
+    idle_ = at_ < look;
+    at_ = std::max(at_, look);
+  }
+  // It begins now where there was news before.
+  void begin() { at_ = std::min(at_, Clock::now()); }
+
+ private:
+  Clock::time_point at_ = Clock::now();
+  bool idle_ = false;
+  std::minstd_rand random_{std::random_device{}()};
+  // Jitter keeps the rounds from falling into step with the program.
+  std::uniform_real_distribution<double> stretch_{0.5, 1.5};
+};
+
 template <typename SharedState>
 void run_sampler(const std::shared_ptr<SharedState>& shared, int rate) {
   request_punctuality();
@@ -125,31 +154,32 @@ void run_sampler(const std::shared_ptr<SharedState>& shared, int rate) {
   Lateness lateness;
   StackBatch found;
   SamplerFacts facts;
-  std::minstd_rand random(std::random_device{}());
-  // Jitter keeps the rounds from falling into step with the program.
-  std::uniform_real_distribution<double> stretch(0.5, 1.5);
   std::chrono::nanoseconds period = shortest;
   std::chrono::nanoseconds usual{0};  // the recent mean of a round
   std::chrono::nanoseconds spent{0};
   const auto began = Clock::now();
-  auto planned = Clock::now();
-  auto next_choice = planned;
+  NextRound next;
+  auto next_choice = next.at();
   std::unique_lock lock(shared->mutex);
   while (true) {
-    planned += std::chrono::duration_cast<std::chrono::nanoseconds>(period * stretch(random));
-    planned = std::max(planned, Clock::now() - period);
-    if (shared->wake.wait_until(lock, planned, [&] { return shared->stopping; })) break;
+    next.plan(period, looks.next_round());
+    shared->wake.wait_until(lock, next.at(), [&] {
+      const bool has_news = !shared->arrived.empty() || !shared->forgotten.empty();
+      return shared->stopping || (next.idle() && has_news);
+    });
+    if (shared->stopping) break;
+    next.begin();
     // Forget first: a process that replaced its program (exec) is forgotten and arrives again.
     for (const pid_t pid : std::exchange(shared->forgotten, {})) looks.forget(pid);
     for (Arrived& arrived : std::exchange(shared->arrived, {})) looks.add(std::move(arrived));
     facts = shared->facts;
     lock.unlock();
-    lateness.add(Clock::now() - planned);
+    lateness.add(Clock::now() - next.at());
     const auto before = cpu_time();
     looks.round(found, facts);
-    if (planned >= next_choice) {
+    if (next.at() >= next_choice) {
       cpus.avoid(looks.cpus_of_loops());
-      next_choice = planned + kCpuChoicePeriod;
+      next_choice = next.at() + kCpuChoicePeriod;
     }
     const auto took = cpu_time() - before;
     usual += (took - usual) / kRoundsOfMean;
@@ -188,6 +218,7 @@ void StackSampler::add(pid_t pid, OwnedFd memory, OwnedFd maps, const RegionHead
     const std::scoped_lock lock(shared_->mutex);
     shared_->words[pid] = arrived.words;
     shared_->arrived.push_back(std::move(arrived));
+    shared_->wake.notify_all();
   }
   if (thread_.joinable()) return;
   try {
@@ -224,6 +255,7 @@ void StackSampler::forget(pid_t pid) {
   shared_->words.erase(words);
   std::erase_if(shared_->arrived, [&](const Arrived& arrived) { return arrived.pid == pid; });
   shared_->forgotten.push_back(pid);
+  shared_->wake.notify_all();
 }
 
 StackBatch StackSampler::take() {

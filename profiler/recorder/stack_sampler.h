@@ -4,6 +4,7 @@
 //
 // The thread of a loop is sampled `rate` times a second, and so is, while the loop waits for a
 // batch, the thread that makes the batch; other threads are sampled StackLooks::kSlowRate times.
+// While there is neither, the sampler sleeps.
 // The sampler takes at most kMaxOfCore of a core, plus kFirstAllowance at the start. If that is
 // not enough, it samples less often.
 //

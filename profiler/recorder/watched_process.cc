@@ -93,6 +93,12 @@ std::vector<std::string> WatchedProcess::take_notices(std::uint32_t ring_capacit
   return notices;
 }
 
+bool WatchedProcess::take_unrecorded() {
+  const std::uint32_t rings = region.header->mapped_rings.load(std::memory_order_relaxed);
+  const bool unrecorded = rings == kNoRingsMapped || (rings == 0 && ended);
+  return unrecorded && !std::exchange(counted_as_unrecorded_, true);
+}
+
 // A program with a limited address space maps as many rings as it can.
 std::string WatchedProcess::limit_notice(std::uint32_t rings) const {
   const std::string name = "process " + std::to_string(pid) + ": ";

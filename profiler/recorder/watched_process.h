@@ -37,6 +37,8 @@ struct WatchedProcess {
   // Lines for the user, each returned once. `ring_capacity`: that of its region when the recorder
   // made it.
   std::vector<std::string> take_notices(std::uint32_t ring_capacity);
+  // Whether it has turned out that the process is not recorded at all; true only once.
+  bool take_unrecorded();
   // Drains what the process left, stores how it ended, and releases its files and the memory of its
   // rings: thousands of processes may come and go in a recording.
   Status store_end(StoreSession& session, EndKind how, std::int64_t code);
@@ -63,6 +65,7 @@ struct WatchedProcess {
   bool told_of_limits_ = false;
   bool told_of_device_ = false;
   bool told_notice_ = false;
+  bool counted_as_unrecorded_ = false;
 };
 
 }  // namespace stepscope

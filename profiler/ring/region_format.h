@@ -57,7 +57,7 @@ inline constexpr std::uint64_t kDeviceAreaOffset = 4096;
 inline constexpr std::uint64_t kDeviceAreaBytes = (std::uint64_t{18} << 20) + 4096;
 
 inline constexpr std::uint32_t kRegionMagic = 0x47525253;  // "SRRG"
-inline constexpr std::uint32_t kRegionVersion = 9;
+inline constexpr std::uint32_t kRegionVersion = 10;
 
 // A libtorch setting that a program may turn on and off.
 enum class TorchSwitch : std::uint32_t { kUnknown, kOff, kOn };
@@ -110,6 +110,9 @@ struct RegionHeader {
   std::atomic<std::uint32_t> awaited_pid;
   // How many rings the program could map, if its address space is limited; 0: not known yet.
   std::atomic<std::uint32_t> mapped_rings;
+  // Written by this process and those forked from it: the heartbeat at which one of them gave up
+  // waiting for the recorder. While the heartbeat is still the same, no other needs to wait.
+  std::atomic<std::uint64_t> silent_beat;
   std::atomic<std::uint32_t> described;     // 1: the fields below are written
   std::int64_t leaf_op_overhead_ns;         // -1: not calibrated
   char torch_version[32];                   // "": no libtorch

@@ -89,7 +89,7 @@ TEST_F(HelloTest, AProgramsMemoryCanBeReadOnceItHasCome) {
     hold = OwnedFd();
     setenv(kSocketVariable, listener_->path().c_str(), 1);
     word = 0x5ca1ab1e;
-    const bool joined = static_cast<bool>(connect_to_recorder());
+    const bool joined = static_cast<bool>(connect_to_recorder(nullptr));
     char none = 0;
     (void)!read(held.get(), &none, 1);  // until the test has looked
     _exit(joined ? 0 : 1);

@@ -1,9 +1,11 @@
 // Programs that come to the recorder of `stepscope run`, note events and end in many ways.
 #include "profiler/recorder/run_recorder.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -11,14 +13,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <barrier>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "profiler/channel/client.h"
@@ -29,6 +35,33 @@ namespace stepscope {
 namespace {
 
 class RunRecorderTest : public testing::RecordedProgram {};
+
+// Shared memory of this process, in KiB.
+std::int64_t shared_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("RssShmem:")) return std::stoll(line.substr(9));
+  }
+  return -1;
+}
+
+// Calls `work` while `count` threads are there, each of which has called `begin`.
+void beside_threads(int count, const std::function<void()>& begin,
+                    const std::function<void()>& work) {
+  std::barrier all(count + 1);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i) {
+    threads.emplace_back([&] {
+      begin();
+      all.arrive_and_wait();
+      all.arrive_and_wait();
+    });
+  }
+  all.arrive_and_wait();
+  work();
+  all.arrive_and_wait();
+  for (auto& thread : threads) thread.join();
+}
 
 TEST_F(RunRecorderTest, AProgramsEventsAreStored) {
   record([this] {
@@ -42,6 +75,118 @@ TEST_F(RunRecorderTest, AProgramsEventsAreStored) {
   EXPECT_EQ((*reader_->phases()).size(), 1000U);
   EXPECT_EQ(*reader_->op_count(), 1000);
   expect_all_stored();
+}
+
+// As of a server with a thread for each client: only what they note takes memory.
+TEST_F(RunRecorderTest, AThreadThatNotesLittleTakesLittleMemory) {
+  constexpr int kThreads = 200;
+  const int status = record([this] {
+    std::int64_t mib = 0;
+    beside_threads(kThreads, [this] { note_op(); }, [&mib] { mib = shared_kib() / 1024; });
+    _exit(static_cast<int>(std::min<std::int64_t>(mib, 255)));
+  });
+  EXPECT_LT(WEXITSTATUS(status), 16 * 2 + kThreads / 10);
+  EXPECT_EQ(*reader_->op_count(), kThreads);
+  EXPECT_EQ(stored_lost(), 0);
+}
+
+// Its ring gets memory as it is filled, and is then used anew.
+TEST_F(RunRecorderTest, ALateThreadMayNoteMuch) {
+  constexpr int kOthers = 20, kOps = 200'000;
+  record([this] {
+    const auto note_much = [this] {
+      std::thread([this] {
+        for (int i = 0; i < kOps; ++i) {
+          note_op();
+          const RingHeader& ring = current_thread()->ring();
+          while (ring.head - ring.tail > 50'000) usleep(1000);
+        }
+      }).join();
+    };
+    beside_threads(kOthers, [this] { note_op(); }, note_much);
+  });
+  EXPECT_EQ(*reader_->op_count(), kOthers + kOps);
+  EXPECT_EQ(stored_lost(), 0);
+}
+
+// As when the recorder is stopped: the first child waits for it in vain, the others know.
+TEST_F(RunRecorderTest, ASilentRecorderIsWaitedForOnce) {
+  void* shared = mmap(nullptr, sizeof(std::atomic<bool>), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  auto* is_silent = new (shared) std::atomic<bool>(false);
+  const pid_t pid = start([this, is_silent] {
+    note_scope();
+    while (!*is_silent) usleep(1000);
+    std::vector<std::chrono::nanoseconds> took;
+    for (int i = 0; i < 4; ++i) {
+      const auto began = std::chrono::steady_clock::now();
+      const pid_t child = fork();
+      if (child == 0) {
+        note_scope();
+        _exit(0);
+      }
+      waitpid(child, nullptr, 0);
+      took.push_back(std::chrono::steady_clock::now() - began);
+    }
+    // Each would take as long as the first.
+    _exit(took[1] + took[2] + took[3] < took[0] ? 0 : 1);
+  });
+  while (recorder_->progress().phases == 0) {
+    recorder_->wait(-1);
+    recorder_->tick();
+  }
+  *is_silent = true;
+  int status = 0;
+  waitpid(pid, &status, 0);  // the recorder does nothing meanwhile
+  munmap(shared, sizeof(std::atomic<bool>));
+  finish(pid, status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ((*reader_->losses()).size(), 1U);
+  EXPECT_EQ((*reader_->losses())[0].kind, "process");
+  EXPECT_EQ(stored_lost(), 4);
+}
+
+TEST_F(RunRecorderTest, OnceTheRecorderIsBackChildrenAreRecorded) {
+  record([this] {
+    note_scope();
+    RegionHeader& region = *ring_registry().region().header;
+    region.silent_beat = region.heartbeat.load();
+    const std::uint64_t silent = region.silent_beat;
+    while (region.heartbeat == silent) usleep(1000);
+    const pid_t child = fork();
+    if (child == 0) {
+      note_scope();
+      _exit(0);
+    }
+    waitpid(child, nullptr, 0);
+  });
+  EXPECT_EQ(reader_->processes().size(), 2U);
+  EXPECT_EQ(stored_lost(), 0);
+}
+
+// A recorder without a descriptor to spare refuses at once, and counts it.
+TEST_F(RunRecorderTest, AProcessIsRefusedWhenNoFileCanBeOpened) {
+  if (testing::kSanitized) {
+    GTEST_SKIP() << "a sanitizer opens files too, and takes their lack for an error of ours";
+  }
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{100, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<OwnedFd> others;
+  while (OwnedFd other{open("/dev/null", O_RDONLY | O_CLOEXEC)}) others.push_back(std::move(other));
+  const pid_t pid = start([this, &before] {
+    setrlimit(RLIMIT_NOFILE, &before);
+    note_scope();
+  });
+  int status = 0;
+  while (waitpid(pid, &status, WNOHANG) == 0) recorder_->tick();
+  setrlimit(RLIMIT_NOFILE, &before);
+  others.clear();
+  finish(pid, status);
+  EXPECT_EQ(stored_lost(), 1);
+  EXPECT_THAT(recorder_->take_notices(),
+              ::testing::ElementsAre(::testing::HasSubstr("is not recorded")));
 }
 
 // Loaders start workers anew in each epoch: what an ended process has is given back at once.
@@ -389,7 +534,7 @@ TEST(ListenerTest, AProgramIsGivenALivingRecorder) {
   setenv(kSocketVariable, (*listener)->path().c_str(), 1);
   std::uint64_t seen = 0;
   std::thread program([&] {
-    const Region region = connect_to_recorder();
+    const Region region = connect_to_recorder(nullptr);
     if (region && region.header->patience_ticks == 1'000) seen = region.header->heartbeat;
     unmap_region(region);
   });

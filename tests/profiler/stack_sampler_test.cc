@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -14,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "profiler/process/proc_text.h"
 #include "profiler/ring/region_format.h"
 #include "profiler/stacks/python_runtime.h"
 #include "tests/profiler/python_child.h"
@@ -218,6 +221,28 @@ TEST_F(StackSamplerTest, FilesThatAreNotWhatTheyShouldBeAreNoHarm) {
   EXPECT_FALSE(sampler_->knows(1'000'004));
   add(*child);
   EXPECT_TRUE(wait_for(2, child->pid()));
+}
+
+// How often the other threads of this process have gone to sleep.
+std::int64_t sleeps_of_other_threads() {
+  std::int64_t sleeps = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (task.path().filename() == std::to_string(gettid())) continue;
+    const std::string status = read_proc_file(task.path() / "status");
+    sleeps += number_in_line(status, "voluntary_ctxt_switches:").value_or(0);
+  }
+  return sleeps;
+}
+
+// A wake-up disturbs the program, and one without Python has nothing to sample.
+TEST_F(StackSamplerTest, BesideAProgramWithoutPythonItSleeps) {
+  sampler_->add(getpid(), PythonChild::open_of(getpid(), "mem"),
+                PythonChild::open_of(getpid(), "maps"), nullptr);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const std::int64_t before = sleeps_of_other_threads();
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  // A sanitizer has a thread of its own, which wakes up too.
+  EXPECT_LE(sleeps_of_other_threads() - before, 40) << "of 150 rounds";
 }
 
 TEST_F(StackSamplerTest, AtARateOf0NothingIsSampled) {
