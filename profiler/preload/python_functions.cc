@@ -12,6 +12,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "profiler/visibility.h"
 #include "stepscope/c_api.h"
 
 namespace {
@@ -46,6 +47,7 @@ class Interpreter {
   void (*release)(Object*) = nullptr;  // removes a reference
   Object* (*make_long)(long) = nullptr;
   Object* (*call)(Object*, Object*, ...) = nullptr;  // takes objects, up to a null
+  Object* (*call_with)(Object*, Object* tuple, Object* dict) = nullptr;
   void (*clear_error)() = nullptr;
   int (*call_later)(int (*)(void*), void*) = nullptr;  // runs soon, on the main thread
   Object* none = nullptr;
@@ -68,6 +70,7 @@ class Interpreter {
     find(release, "Py_DecRef");
     find(make_long, "PyLong_FromLong");
     find(call, "PyObject_CallFunctionObjArgs");
+    find(call_with, "PyObject_Call");
     find(clear_error, "PyErr_Clear");
     find(call_later, "Py_AddPendingCall");
     find(none, "_Py_NoneStruct");
@@ -84,7 +87,7 @@ class Interpreter {
 
 // Takes bytes (a label), returns bytes (an open phase). Anything else is a TypeError.
 template <stepscope_phase (*Begin)(const char*, size_t)>
-Object* begin(Object*, Object* label) {
+STEPSCOPE_HOT Object* begin(Object*, Object* label) {
   const Interpreter& python = Interpreter::get();
   char* text = nullptr;
   ssize_t length = 0;
@@ -95,7 +98,7 @@ Object* begin(Object*, Object* label) {
 
 // Takes bytes (an open phase), returns None.
 template <void (*End)(const stepscope_phase*)>
-Object* end(Object*, Object* open) {
+STEPSCOPE_HOT Object* end(Object*, Object* open) {
   const Interpreter& python = Interpreter::get();
   char* text = nullptr;
   ssize_t length = 0;
@@ -119,7 +122,7 @@ void end_of_input(const stepscope_phase* phase) { stepscope_end_input(phase, 1);
 
 // Takes an int, returns None.
 template <void (*Tell)(std::int64_t)>
-Object* tell(Object*, Object* number) {
+STEPSCOPE_HOT Object* tell(Object*, Object* number) {
   const Interpreter& python = Interpreter::get();
   const long value = python.as_long(number);
   if (value < 0) return nullptr;
@@ -133,8 +136,20 @@ Object* none_of(const Interpreter& python) {
   return python.none;
 }
 
+// Takes a callable, a tuple and a dict. Returns or raises what the call does. The call is a phase:
+// one function here costs a loop less than one that begins the phase and one that ends it.
+template <stepscope_phase (*Begin)(), void (*End)(const stepscope_phase*)>
+STEPSCOPE_HOT Object* call_in_phase(Object*, Object* const* arguments, ssize_t count) {
+  const Interpreter& python = Interpreter::get();
+  if (count != 3) return none_of(python);
+  const stepscope_phase phase = Begin();
+  Object* const result = python.call_with(arguments[0], arguments[1], arguments[2]);
+  End(&phase);
+  return result;
+}
+
 // Takes an optimizer and its name (a str), returns None.
-Object* begin_optimizer_step(Object*, Object* const* arguments, ssize_t count) {
+STEPSCOPE_HOT Object* begin_optimizer_step(Object*, Object* const* arguments, ssize_t count) {
   const Interpreter& python = Interpreter::get();
   if (count == 2) {
     ssize_t length = 0;
@@ -147,14 +162,14 @@ Object* begin_optimizer_step(Object*, Object* const* arguments, ssize_t count) {
 }
 
 // Takes an optimizer, returns None.
-Object* end_optimizer_step(Object*, Object* optimizer) {
+STEPSCOPE_HOT Object* end_optimizer_step(Object*, Object* optimizer) {
   stepscope_end_optimizer_step(optimizer);
   return none_of(Interpreter::get());
 }
 
 // Takes bytes (the label of a module), returns an int (the depth of its call); None: not recorded
 // now.
-Object* begin_module(Object*, Object* label) {
+STEPSCOPE_HOT Object* begin_module(Object*, Object* label) {
   const Interpreter& python = Interpreter::get();
   char* text = nullptr;
   ssize_t length = 0;
@@ -164,7 +179,7 @@ Object* begin_module(Object*, Object* label) {
 }
 
 // Takes the int that begin_module() returned.
-Object* end_module(Object*, Object* depth) {
+STEPSCOPE_HOT Object* end_module(Object*, Object* depth) {
   const Interpreter& python = Interpreter::get();
   const long value = python.as_long(depth);
   if (value < 0) return nullptr;
@@ -209,7 +224,7 @@ Object* watch_ops(Object*, Object* callable) {
 }
 
 // Static, because CPython keeps pointers to these as long as the functions exist.
-std::array<Method, 19> methods = {{
+std::array<Method, 18> methods = {{
     {"begin_scope", begin<stepscope_begin_scope>, kOneArgument, nullptr},
     {"end_scope", end<stepscope_end_scope>, kOneArgument, nullptr},
     {"begin_input", begin<stepscope_begin_input>, kOneArgument, nullptr},
@@ -223,8 +238,8 @@ std::array<Method, 19> methods = {{
     {"end_backward", end<stepscope_end_backward>, kOneArgument, nullptr},
     {"begin_closure", begin<unnamed<stepscope_begin_closure>>, kOneArgument, nullptr},
     {"end_closure", end<stepscope_end_closure>, kOneArgument, nullptr},
-    {"begin_zero_grad", begin<unnamed<stepscope_begin_zero_grad>>, kOneArgument, nullptr},
-    {"end_zero_grad", end<stepscope_end_zero_grad>, kOneArgument, nullptr},
+    {"in_zero_grad", with_count(call_in_phase<stepscope_begin_zero_grad, stepscope_end_zero_grad>),
+     kArguments, nullptr},
     {"batch_comes_from", tell<stepscope_batch_comes_from>, kOneArgument, nullptr},
     {"begin_module", begin_module, kOneArgument, nullptr},
     {"end_module", end_module, kOneArgument, nullptr},

@@ -37,6 +37,8 @@ def compile_python_functions(folder):
             "-fPIC",
             "-c",
             "-I",
+            ROOT,
+            "-I",
             ROOT / "profiler/include",
             "-o",
             built,

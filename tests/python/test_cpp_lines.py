@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+import recorded
 import test_lines
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -51,6 +52,8 @@ def line_of(text):
 @pytest.mark.shares
 def test_functions_get_the_time_that_they_took(stepscope, program, tmp_path):
     report = test_lines.record(stepscope, tmp_path, program("-g"), "own.json", 700)
+    if recorded.is_starved(report):
+        pytest.skip("other programs had the cores")
     own = json.loads((tmp_path / "own.json").read_text())
     total = own["decode"] + own["read_file"] + own["wait_for_network"]
     for name in "decode", "read_file", "wait_for_network":

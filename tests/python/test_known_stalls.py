@@ -93,8 +93,15 @@ def what_is_wrong(loop, own_share):
         return ""
     # Steps of 1 ms are a good part Python, and a loop that did not get the processor is host-bound too.
     other = max(shares["host"] + shares["other"], *(shares[stall] for stall in STALLS))
-    # Two are right where the loop's own share is as near to a threshold as the reported one may be to that.
-    right = {degree_of(own_share + error, other) for error in (-recorded.POINT, 0, recorded.POINT)}
+    # Two are right where the loop's own share is as near to a threshold as the reported one may be to that. Time
+    # without a core, which these programs do not measure, counts for no stall.
+    starved = own_share * (loop["input"]["starved_share"] or 0)
+    elsewhere = (loop["starvation"] or {}).get("loop_share", 0)
+    right = {
+        degree_of(share, stall)
+        for share in (own_share - starved - recorded.POINT, own_share, own_share + recorded.POINT)
+        for stall in (other - elsewhere, other)
+    }
     if loop["input"]["inferred"]:  # a small pause that may be anything is not called input
         right = {None if degree == "moderately" else degree for degree in right}
     said = verdict["degree"] if verdict["kind"] == "input-bound" else None

@@ -17,6 +17,7 @@ pytest.importorskip("torch", reason="pip install torch")
 
 PROGRAM = pathlib.Path(__file__).resolve().parent / "programs/starved.py"
 SPIN = "while True: pass"
+BUSY = "other programs had the cores"
 
 if not os.path.exists("/proc/thread-self/schedstat"):
     pytest.skip("the kernel does not say how threads are scheduled", allow_module_level=True)
@@ -54,6 +55,8 @@ def run(tmp_path, stepscope):
             missed = wrong(done.loop_of(own["pid"], own["tid"]), own["share"])
             if not missed:
                 return
+        if missed == BUSY:
+            pytest.skip(f"{recorded.ATTEMPTS} times: {missed}")
         pytest.fail(f"{recorded.ATTEMPTS} times: {missed}")
 
     return run
@@ -99,6 +102,6 @@ def test_a_quiet_machine_starves_nobody(run):
         if own_share < 0.05 and said >= 0.10:
             return f"share {said:.4f}, own {own_share:.4f}"
         # Other programs may have had the cores meanwhile: the thread itself says so.
-        return f"not quiet: {own_share:.4f}" if own_share >= 0.05 else ""
+        return BUSY if own_share >= 0.05 else ""
 
     run("plain", 400, 1, wrong)

@@ -1,6 +1,8 @@
 """What a wrapped Python program marks by itself: its loaders, and what the op hooks do not see."""
 
 import shutil
+import sys
+import textwrap
 
 import pytest
 
@@ -181,6 +183,115 @@ def test_a_closure_that_raises(wrapped, version):
     assert wrapped.calls()[1:4] == ["begin optimizer SGD", "begin closure", "end closure"]
 
 
+# An optimizer of the program's that looks at its closure, calls it, and counts its own calls on it.
+INSPECTING = """
+    import functools, inspect, torch
+
+    class Inspecting(torch.optim.Optimizer):
+        def step(self, closure):
+            self.saw = type(closure), str(inspect.signature(closure)), set(dir(closure))
+            return closure()
+
+    def bare_sight(closure):
+        return type(closure), str(inspect.signature(closure)), set(dir(closure))
+
+    optimizer = Inspecting()
+"""
+
+
+@VERSIONS
+@pytest.mark.parametrize("call", ["step(model)", "step(closure=model)"])
+def test_an_object_given_to_an_optimizer_stays_that_object(wrapped, version, call):
+    """A model, or a closure with state of its own. Its attributes may be the program's code."""
+    wrapped.with_fake_torch(version).run(f"""
+        import torch
+
+        class Model:
+            def __call__(self):
+                return 42
+            def __getattr__(self, name):
+                raise SystemExit(name)
+
+        class Own(torch.optim.Optimizer):
+            def step(self, closure):
+                assert closure is model
+                return closure()
+
+        model = Model()
+        assert Own().{call} == 42
+        assert vars(model) == {{}}
+    """)
+    assert wrapped.calls()[1:] == ["begin optimizer Own", "end optimizer"]
+
+
+@VERSIONS
+@pytest.mark.parametrize(
+    "closure",
+    [
+        "def closure(): return 42",
+        "closure = lambda answer=42: answer",
+        "def closure(*rest, answer: int = 42, **more): return answer",
+        "class Loss:\n    def of(self): return 42\nloss = Loss()\nclosure = loss.of",
+        "def pair(one, two): return one * two\nclosure = functools.partial(pair, 6, two=7)",
+        "class Loss:\n    def of(self, x): return x\nclosure = functools.partial(Loss().of, 42)",
+    ],
+    ids=["plain", "default", "any", "method", "partial", "partial of a method"],
+)
+def test_an_optimizer_sees_no_difference_in_a_marked_closure(wrapped, version, closure):
+    wrapped.with_fake_torch(version).run(
+        INSPECTING
+        + textwrap.indent(closure, "    ")
+        + """
+    sight = bare_sight(closure)
+    for _ in range(2):
+        assert optimizer.step(closure) == 42
+        assert optimizer.saw == sight, (optimizer.saw, sight)
+    assert bare_sight(closure) == sight
+    """
+    )
+    step = ["begin optimizer Inspecting", "begin closure", "end closure", "end optimizer"]
+    assert wrapped.calls()[1:] == step * 2
+
+
+@VERSIONS
+@pytest.mark.parametrize("kept_on", ["closure", "functools.partial(closure)"])
+def test_attributes_of_a_closure_are_those_of_the_marked_one(wrapped, version, kept_on):
+    wrapped.with_fake_torch(version).run(f"""
+        import functools, torch
+
+        class Counting(torch.optim.Optimizer):
+            def step(self, closure):
+                for _ in range(2):
+                    closure()
+                    closure.calls_by_optimizer = closure.calls
+                del closure.unused
+
+        def closure():
+            given.calls += 1
+
+        given = {kept_on}
+        given.calls, given.unused = 0, None
+        Counting().step(given)
+        assert vars(given) == {{"calls": 2, "calls_by_optimizer": 2}}, vars(given)
+        assert vars(closure) in (vars(given), {{}})
+    """)
+    assert wrapped.calls().count("begin closure") == 2
+
+
+@VERSIONS
+def test_a_closure_that_an_optimizer_passes_on_is_marked_once(wrapped, version):
+    wrapped.with_fake_torch(version).run("""
+        import torch
+
+        class Lookahead(torch.optim.Optimizer):
+            inner = torch.optim.SGD()
+            def step(self, closure): return self.inner.step(closure)
+
+        assert Lookahead().step(lambda: 42) == 42
+    """)
+    assert wrapped.calls().count("begin closure") == wrapped.calls().count("end closure") == 1
+
+
 @VERSIONS
 def test_a_scaler_that_skips_its_optimizer_has_stepped(wrapped, version):
     module = "cuda.amp" if version == "1.13" else "amp"
@@ -298,6 +409,59 @@ def test_the_program_may_have_the_package_too(wrapped, version):
     assert wrapped.calls().count("begin input DataLoader") == 1
 
 
+# --- tracebacks ----------------------------------------------------------------------------------
+
+RAISING = {
+    "next(loader)": """
+        from torch.utils.data.dataloader import _SingleProcessDataLoaderIter as Loader
+        loader = Loader([ValueError("bad sample")])
+    """,
+    "next(empty)": """
+        from torch.utils.data.dataloader import _SingleProcessDataLoaderIter as Loader
+        empty = Loader([])
+    """,
+    "sgd.step(closure)": """
+        sgd = torch.optim.SGD()
+        def closure():
+            raise ValueError("loss is nan")
+    """,
+    "sgd.zero_grad(None, None)": "sgd = torch.optim.SGD()",
+    "model.eval()": """
+        class Frozen(torch.nn.modules.module.Module):
+            def train(self, mode=True):
+                raise ValueError("frozen")
+        model = torch.nn.modules.module.Module(Frozen())
+    """,
+    "torch.save('weights', None)": "",
+}
+
+
+@VERSIONS
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="raise restores the traceback")
+@pytest.mark.parametrize("call", RAISING)
+def test_a_traceback_is_the_one_without_stepscope(python, fake_library, version, call):
+    code = (
+        "import sys, torch\n"
+        + textwrap.dedent(RAISING[call])
+        + textwrap.dedent(f"""
+        import traceback
+        try:
+            try:
+                1 / 0
+            except ZeroDivisionError:
+                {call}
+        except Exception as error:
+            print(repr(error), repr(error.__context__), error.__cause__)
+            for frame in traceback.extract_tb(error.__traceback__):
+                print(frame)
+        """)
+    )
+    bare = python.with_fake_torch(version).run(code)
+    assert "ZeroDivisionError" in bare.stdout and "program.py" in bare.stdout
+    assert python.wrapped(fake_library).run(code).stdout == bare.stdout
+    assert any(call.startswith("end ") for call in python.calls())
+
+
 # --- a real torch --------------------------------------------------------------------------------
 
 
@@ -393,6 +557,44 @@ def test_a_change_of_mode_is_an_instant(wrapped, version):
 
 
 @VERSIONS
+def test_a_mode_that_is_a_property_is_not_read(wrapped, version):
+    """A compiled module has such a mode. It is that of the module inside it."""
+    wrapped.with_fake_torch(version).run("""
+        import torch
+        from torch.nn.modules.module import Module
+
+        class Own(Module):
+            def __init__(self, *children):
+                self._modules = dict(enumerate(children))
+                super().__init__(*children)
+            @property
+            def training(self):
+                raise SystemExit("read")
+            @training.setter
+            def training(self, mode):
+                for child in self._modules.values():
+                    child.training = mode
+            def __getattribute__(self, name):
+                if name == "__dict__": raise SystemExit(name)
+                return super().__getattribute__(name)
+
+        alone = Own()
+        assert alone.eval() is alone
+        compiled = Own(Module(Module()))
+        compiled.eval()
+        compiled.eval()
+        assert not compiled.children[0].children[0].training
+        compiled.train()
+    """)
+    assert wrapped.calls()[1:] == [
+        "begin scope eval()",
+        "end scope",
+        "begin scope train()",
+        "end scope",
+    ]
+
+
+@VERSIONS
 def test_a_mode_that_cannot_be_set_raises_as_before(wrapped, version):
     wrapped.with_fake_torch(version).run("""
         import torch
@@ -444,3 +646,74 @@ def test_what_else_saves_tensors_may_be_imported_later(wrapped):
         assert "torch" not in watched and "safetensors.torch" not in watched
     """)
     assert wrapped.calls() == ["torch_loaded"] * 2 + ["begin scope torch.save", "end scope"]
+
+
+PICKLED = """
+    import copy, pickle
+
+    def assert_found_by_name(*functions):
+        for function in functions:
+            assert pickle.loads(pickle.dumps(function)) is function, function
+            assert copy.copy(function) is function
+"""
+
+
+@VERSIONS
+def test_wrapped_functions_can_be_pickled(wrapped, version):
+    """As `multiprocessing` does. pickle looks for a function under its own name."""
+    wrapped.with_fake_torch(version).run(
+        PICKLED
+        + """
+    import torch
+    from torch.utils.data import dataloader
+
+    assert torch.save is torch.serialization.save
+    scaler = (torch.cuda if hasattr(torch, "cuda") else torch).amp.GradScaler
+    sgd = torch.optim.SGD()
+    assert_found_by_name(
+        torch.save,
+        torch.autograd.backward,
+        torch.nn.modules.module.Module.train,
+        torch.optim.SGD.step,
+        torch.optim.SGD.zero_grad,
+        scaler.step,
+        dataloader._BaseDataLoaderIter.__next__,
+    )
+    """
+    )
+    assert wrapped.calls() == ["torch_loaded"]
+
+
+@VERSIONS
+def test_functions_that_the_program_has_imported_can_be_pickled(python, fake_library, version):
+    """Those that it imported before a recording began, while it runs, and the other way around."""
+    python.with_package(fake_library).with_fake_torch(version)
+    package = python.folder / "safetensors"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "torch.py").write_text("def save_file(tensors, path): pass\n")
+    python.run(
+        PICKLED
+        + """
+    import safetensors.torch, stepscope, torch
+    from safetensors.torch import save_file
+    from torch import save as write
+    from torch.autograd import backward
+
+    def check():
+        assert write is torch.save is torch.serialization.save
+        assert save_file is safetensors.torch.save_file
+        assert backward is torch.autograd.backward
+        assert_found_by_name(write, save_file, backward)
+
+    bare = write, save_file, backward
+    with stepscope.record("a.db"):
+        check()
+        from torch import save as later
+        assert later is write is not bare[0]
+        assert_found_by_name(later)
+    check()
+    assert later is write
+    assert (write, save_file, backward) == bare
+    """
+    )

@@ -107,10 +107,11 @@ STEPSCOPE_API void stepscope_on_ops_change(void (*changed)(void));
 
 /* For Python: returns one of the functions above as a callable of the CPython in this process, as a
  * new reference; NULL without CPython, or for an unknown name. The names:
- *   "begin_scope", "begin_input", "begin_optimizer", "begin_backward", "begin_closure",
- *   "begin_zero_grad": take the name as bytes (the last three ignore it), return a phase as bytes;
- *   "end_scope", "end_input", "end_optimizer", "end_backward", "end_closure", "end_zero_grad": take
- *   that phase; "end_of_input" takes it too, for a wait that found the loader exhausted;
+ *   "begin_scope", "begin_input", "begin_optimizer", "begin_backward", "begin_closure": take the
+ *   name as bytes (the last two ignore it), return a phase as bytes;
+ *   "end_scope", "end_input", "end_optimizer", "end_backward", "end_closure": take that phase;
+ *   "end_of_input" takes it too, for a wait that found the loader exhausted;
+ *   "in_zero_grad": takes a callable, a tuple and a dict, and returns or raises what the call does;
  *   "begin_optimizer_step": takes the optimizer, and its name as a str; "end_optimizer_step": takes
  *   the optimizer;
  *   "batch_comes_from": takes the process id as an int, at least 0;

@@ -11,6 +11,7 @@ import sys
 from typing import Any, Callable, Dict, List
 
 from . import _library
+from ._frames import hide_frame
 from ._wrap import Undo, attribute, wrap
 
 MARK = "parallel groups: "  # profiler/recorder/process_drain.cc reads scopes with this name
@@ -49,7 +50,11 @@ def mark_groups(library: _library.Library) -> List[Undo]:
     def mesh_marked(create: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(create)
         def __init__(self: Any, *arguments: Any, **named: Any) -> None:
-            create(self, *arguments, **named)
+            try:
+                create(self, *arguments, **named)
+            except BaseException:
+                hide_frame()
+                raise
             try:
                 tell_of_mesh(self)
             except Exception:
@@ -61,7 +66,11 @@ def mark_groups(library: _library.Library) -> List[Undo]:
     def group_marked(create: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(create)
         def created(size: Any, rank: Any, *arguments: Any, **named: Any) -> Any:
-            group = create(size, rank, *arguments, **named)
+            try:
+                group = create(size, rank, *arguments, **named)
+            except BaseException:
+                hide_frame()
+                raise
             kind = _MEGATRON.get(named.get("group_desc") or "")
             if kind:
                 try:

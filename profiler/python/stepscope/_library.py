@@ -13,6 +13,8 @@ import pathlib
 import shutil
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional
 
+from ._frames import hide_frame
+
 SONAMES = ("libstepscope.so.0", "libstepscope.so")
 WHEEL_PREFIX = pathlib.Path(os.path.abspath(__file__)).parent / "_prefix"  # from a wheel
 
@@ -74,8 +76,7 @@ class Library:
     end_backward: Callable[[Phase], None]
     begin_closure: Callable[[bytes], Phase]
     end_closure: Callable[[Phase], None]
-    begin_zero_grad: Callable[[bytes], Phase]
-    end_zero_grad: Callable[[Phase], None]
+    in_zero_grad: Callable[[Callable[..., Any], Any, Any], Any]  # (function, arguments, named)
     batch_comes_from: Callable[[int], None]
 
     def __init__(self, handle: int) -> None:
@@ -108,12 +109,14 @@ def _marks_of(dll: Any) -> Dict[str, Callable[..., Any]]:
         kind: _bind(dll, "begin_" + kind, _CPhase, *named)
         for kind in ("scope", "input", "optimizer")
     }
-    unnamed = ("backward", "closure", "zero_grad")
+    unnamed = ("backward", "closure")
     begin_unnamed = {kind: _bind(dll, "begin_" + kind, _CPhase) for kind in unnamed}
     end = {
         kind: _bind(dll, "end_" + kind, None, open_phase)
         for kind in ("scope", "optimizer", *unnamed)
     }
+    begin_zero_grad = _bind(dll, "begin_zero_grad", _CPhase)
+    end_zero_grad = _bind(dll, "end_zero_grad", None, open_phase)
     end_input = _bind(dll, "end_input", None, open_phase, ctypes.c_int)
     begin_step = _bind(dll, "begin_optimizer_step", None, ctypes.c_void_p, *named)
     end_step = _bind(dll, "end_optimizer_step", None, ctypes.c_void_p)
@@ -121,6 +124,16 @@ def _marks_of(dll: Any) -> Dict[str, Callable[..., Any]]:
     def begin_optimizer_step(optimizer: Any, name: str) -> None:
         text = name.encode("utf-8", "replace")
         begin_step(id(optimizer), text, len(text))
+
+    def in_zero_grad(function: Callable[..., Any], arguments: Any, named: Any) -> Any:
+        begun = begin_zero_grad()
+        try:
+            return function(*arguments, **named)
+        except BaseException:
+            hide_frame()
+            raise
+        finally:
+            end_zero_grad(ctypes.byref(begun))
 
     def beginning(function: Callable[..., Any]) -> Callable[[bytes], Phase]:
         return lambda name: function(name, len(name))
@@ -137,6 +150,7 @@ def _marks_of(dll: Any) -> Dict[str, Callable[..., Any]]:
         **{
             "begin_" + kind: beginning_unnamed(function) for kind, function in begin_unnamed.items()
         },
+        "in_zero_grad": in_zero_grad,
         "begin_optimizer_step": begin_optimizer_step,
         "end_optimizer_step": lambda optimizer: end_step(id(optimizer)),
         "end_input": ending(end_input, 0),

@@ -19,6 +19,7 @@ import weakref
 from typing import Any, Callable, Dict, List, Set, Tuple
 
 from . import _library
+from ._frames import hide_frame
 from ._wrap import Undo, find_is_compiling, wrap
 
 _UNNAMED = 8  # how often a tree is searched again for modules that it did not have
@@ -228,7 +229,11 @@ def _compiles(when_begun: List[Undo]) -> Callable[[], bool]:
             begun.append(True)
             for call in when_begun:
                 call()
-            return compiling(*arguments, **named)
+            try:
+                return compiling(*arguments, **named)
+            except BaseException:
+                hide_frame()
+                raise
 
         return compile
 

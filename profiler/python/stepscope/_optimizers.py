@@ -7,6 +7,8 @@ import sys
 from typing import Any, Callable, List, Optional, Tuple
 
 from . import _library
+from ._closures import marked_closure
+from ._frames import hide_frame
 from ._wrap import MARKED, Undo, attribute, find_is_compiling, in_phase, wrap
 
 
@@ -63,6 +65,9 @@ def _wrap_steps(library: _library.Library, optimizer_class: Any) -> List[Undo]:
                 closure = _with_marked_closure(library, arguments, named)
                 arguments, named = closure or (arguments, named)
                 return step(*arguments, **named)
+            except BaseException:
+                hide_frame()
+                raise
             finally:
                 library.end_optimizer(begun)
 
@@ -100,12 +105,9 @@ def _with_marked_closure(
     """The arguments of step(self, closure) with a closure whose calls are marked. None:
     unchanged."""
     positional = len(arguments) > 1
-    closure = arguments[1] if positional else named.get("closure")
-    if not callable(closure) or getattr(closure, MARKED, False):
+    marked = marked_closure(library, arguments[1] if positional else named.get("closure"))
+    if marked is None:
         return None
-
-    marked = in_phase(closure, library.begin_closure, library.end_closure)
-    setattr(marked, MARKED, True)
     if positional:
         return (arguments[0], marked, *arguments[2:]), named
     return arguments, {**named, "closure": marked}
@@ -131,18 +133,18 @@ def mark_scalers(library: _library.Library) -> List[Undo]:
 
 def _mark_zero_grad(library: _library.Library, optimizer_class: Any) -> List[Undo]:
     is_compiling = find_is_compiling()
-    begin, end = library.begin_zero_grad, library.end_zero_grad
+    in_zero_grad = library.in_zero_grad
 
     def marked(zero_grad: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(zero_grad)
         def phase(*arguments: Any, **named: Any) -> Any:
             if is_compiling():
                 return zero_grad(*arguments, **named)
-            begun = begin(b"")
             try:
-                return zero_grad(*arguments, **named)
-            finally:
-                end(begun)
+                return in_zero_grad(zero_grad, arguments, named)
+            except BaseException:
+                hide_frame()
+                raise
 
         return phase
 

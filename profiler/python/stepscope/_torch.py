@@ -23,6 +23,7 @@ from . import _library, _trackers
 from ._groups import mark_groups
 from ._modules import mark_modules
 from ._optimizers import mark_optimizers, mark_scalers
+from ._frames import hide_frame
 from ._wrap import Undo, attribute, find_is_compiling, in_phase, wrap
 
 
@@ -90,6 +91,10 @@ def mark_loaders(library: _library.Library) -> List[Undo]:
                 return fetch(self)
             except StopIteration:
                 end = end_epoch
+                hide_frame()
+                raise
+            except BaseException:
+                hide_frame()
                 raise
             finally:
                 end(phase)
@@ -204,19 +209,39 @@ def _mark_modes(library: _library.Library) -> List[Undo]:
         def mode(self: Any, *arguments: Any, **named: Any) -> Any:
             if is_compiling() or depth.value:
                 return train(self, *arguments, **named)
-            before = getattr(self, "training", None)
+            before = _mode_of(self)
             depth.value = 1
             try:
                 return train(self, *arguments, **named)
+            except BaseException:
+                hide_frame()
+                raise
             finally:
                 depth.value = 0
-                after = getattr(self, "training", None)
+                after = _mode_of(self)
                 if after is not before:
-                    library.end_scope(library.begin_scope(b"train()" if after else b"eval()"))
+                    mark = b"train()" if after is True else b"eval()"
+                    library.end_scope(library.begin_scope(mark))
 
         return mode
 
     return wrap(module, "train", marked)
+
+
+def _mode_of(module: Any) -> Any:
+    """None: unknown. Reads only the module's `__dict__`: a property would run the program's own
+    code. A compiled module has such a property, which returns the mode of its only submodule."""
+    try:
+        own = object.__getattribute__(module, "__dict__")
+        if "training" in own:
+            return own["training"]
+        submodules = own.get("_modules")
+        # A TorchScript module has neither, and keeps its submodules in a class of its own.
+        if issubclass(type(submodules), dict):
+            return _mode_of(next(iter(dict.values(submodules))))
+    except Exception:
+        pass
+    return None
 
 
 def _mark_saves(library: _library.Library) -> List[Undo]:

@@ -20,6 +20,7 @@ import time
 from typing import Any, Callable, Dict, Optional, Tuple
 
 from . import _live_figures
+from ._frames import hide_frame
 from ._wrap import attribute, wrap
 
 URL = "STEPSCOPE_METRICS_URL"  # set by `stepscope run` if it serves metrics
@@ -66,7 +67,11 @@ def _seen(look: Callable[..., None]) -> Callable[[Callable[..., Any]], Callable[
     def wrapper(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def seen(*arguments: Any, **named: Any) -> Any:
-            result = function(*arguments, **named)
+            try:
+                result = function(*arguments, **named)
+            except BaseException:
+                hide_frame()
+                raise
             try:
                 look(result, arguments[0] if arguments else None)
             except Exception:
@@ -124,7 +129,11 @@ def _run_ends(set_terminated: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(set_terminated)
     def ending(self: Any, run_id: Any, *arguments: Any, **named: Any) -> Any:
         _finish("mlflow", run_id)
-        return set_terminated(self, run_id, *arguments, **named)
+        try:
+            return set_terminated(self, run_id, *arguments, **named)
+        except BaseException:
+            hide_frame()
+            raise
 
     return ending
 
@@ -165,7 +174,11 @@ def _writer_closes(close: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(close)
     def closing(self: Any, *arguments: Any, **named: Any) -> Any:
         _finish("tensorboard", getattr(self, "log_dir", ""))
-        return close(self, *arguments, **named)
+        try:
+            return close(self, *arguments, **named)
+        except BaseException:
+            hide_frame()
+            raise
 
     return closing
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import Any, Callable, List
+from types import ModuleType
+from typing import Any, Callable, Dict, Iterator, List
 
 from . import _library
+from ._frames import hide_frame
 
 Undo = Callable[[], Any]
 
@@ -23,8 +25,9 @@ def attribute(module: str, name: str) -> Any:
 def wrap(
     owner: Any, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]
 ) -> List[Undo]:
-    """Replaces a function of a class or module by wrapper(function), unless it is already
-    wrapped."""
+    """Replaces a function of a class or module by wrapper(function), unless it is already wrapped.
+    A module's function is replaced in all modules that hold it, under any name: pickle finds a
+    function by its `__module__` and `__qualname__`, and refuses it if another object is there."""
     original = getattr(owner, name, None)
     if original is None or getattr(original, MARKED, False):
         return []
@@ -32,6 +35,10 @@ def wrap(
     wrapped = wrapper(original)
     setattr(wrapped, MARKED, True)
     setattr(owner, name, wrapped)
+    if isinstance(owner, ModuleType):
+        _replace_in_modules(original, wrapped)
+        # If somebody has wrapped ours, that stays.
+        return [lambda: _replace_in_modules(wrapped, original)]
 
     def unwrap() -> None:
         if vars(owner).get(name) is not wrapped:  # somebody has wrapped ours: it must stay
@@ -42,6 +49,22 @@ def wrap(
             setattr(owner, name, original)
 
     return [unwrap]
+
+
+def _replace_in_modules(function: Any, replacement: Any) -> None:
+    for names in _names_of_modules():
+        for name, value in list(names.items()):
+            if value is function:
+                names[name] = replacement
+
+
+def _names_of_modules() -> Iterator[Dict[str, Any]]:
+    """Runs no code of the modules: vars() would load one that is imported lazily, and isinstance()
+    may read an attribute."""
+    names_of = vars(ModuleType)["__dict__"].__get__
+    for module in list(sys.modules.values()):
+        if issubclass(type(module), ModuleType):
+            yield names_of(module) or {}
 
 
 def in_phase(
@@ -57,6 +80,9 @@ def in_phase(
         begun = begin(name)
         try:
             return function(*arguments, **named)
+        except BaseException:
+            hide_frame()
+            raise
         finally:
             end(begun)
 

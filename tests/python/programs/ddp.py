@@ -3,7 +3,9 @@
 Each rank writes what it saw to FILE.RANK.
 """
 
+import ctypes
 import os
+import signal
 import sys
 
 import own
@@ -14,7 +16,12 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 
 
+PR_SET_PDEATHSIG = 1
+
+
 def main(given):
+    # Where torchrun is killed, its ranks would go on and take the cores from other tests.
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     dist.init_process_group("gloo")
     rank = dist.get_rank()
     small.prepare()
