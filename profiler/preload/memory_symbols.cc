@@ -9,6 +9,11 @@
 #include "profiler/session/tensor_memory.h"
 #include "stepscope/c_api.h"
 
+// c10::ProfiledCPUMemoryReporter::New(void* pointer, size_t bytes)
+#define STEPSCOPE_MEMORY_NEW "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm"
+// c10::ProfiledCPUMemoryReporter::Delete(void* pointer)
+#define STEPSCOPE_MEMORY_DELETE "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv"
+
 namespace {
 
 using New = void (*)(void* self, void* pointer, std::size_t bytes);
@@ -34,31 +39,45 @@ void report_memory(void* original, void* pointer, std::int64_t bytes, std::int64
   }
 }
 
-}  // namespace
+constinit stepscope::Original original_new(STEPSCOPE_MEMORY_NEW);
+constinit stepscope::Original original_delete(STEPSCOPE_MEMORY_DELETE);
 
-// c10::ProfiledCPUMemoryReporter::New(void* pointer, size_t bytes)
-#define STEPSCOPE_MEMORY_NEW "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm"
-// c10::ProfiledCPUMemoryReporter::Delete(void* pointer)
-#define STEPSCOPE_MEMORY_DELETE "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv"
-
-extern "C" STEPSCOPE_API void stepscope_memory_new(void*, void*,
-                                                   std::size_t) __asm__(STEPSCOPE_MEMORY_NEW);
-extern "C" void stepscope_memory_new(void* self, void* pointer, std::size_t bytes) {
-  static constinit stepscope::Original original(STEPSCOPE_MEMORY_NEW);
+// Not inlined, so that the usual way through the two functions below saves no registers.
+[[gnu::noinline]] void report_new(void* self, void* pointer, std::size_t bytes,
+                                  const void* caller) {
   stepscope::note_tensor_memory(pointer, bytes);
-  if (const auto report = reinterpret_cast<New>(original.find(__builtin_return_address(0)))) {
+  if (const auto report = reinterpret_cast<New>(original_new.find(caller))) {
     report(self, pointer, bytes);
   }
 }
 
-extern "C" STEPSCOPE_API void stepscope_memory_delete(void*,
-                                                      void*) __asm__(STEPSCOPE_MEMORY_DELETE);
-extern "C" void stepscope_memory_delete(void* self, void* pointer) {
-  static constinit stepscope::Original original(STEPSCOPE_MEMORY_DELETE);
+[[gnu::noinline]] void report_delete(void* self, void* pointer, const void* caller) {
   stepscope::note_tensor_memory_freed(pointer);
-  if (const auto report = reinterpret_cast<Delete>(original.find(__builtin_return_address(0)))) {
+  if (const auto report = reinterpret_cast<Delete>(original_delete.find(caller))) {
     report(self, pointer);
   }
+}
+
+}  // namespace
+
+extern "C" STEPSCOPE_API void stepscope_memory_new(void*, void*,
+                                                   std::size_t) __asm__(STEPSCOPE_MEMORY_NEW);
+extern "C" STEPSCOPE_HOT void stepscope_memory_new(void* self, void* pointer, std::size_t bytes) {
+  const void* const caller = __builtin_return_address(0);
+  const auto report = reinterpret_cast<New>(original_new.known(caller));
+  if (report != nullptr && stepscope::note_small_tensor(pointer, bytes)) [[likely]]
+    return report(self, pointer, bytes);
+  report_new(self, pointer, bytes, caller);
+}
+
+extern "C" STEPSCOPE_API void stepscope_memory_delete(void*,
+                                                      void*) __asm__(STEPSCOPE_MEMORY_DELETE);
+extern "C" STEPSCOPE_HOT void stepscope_memory_delete(void* self, void* pointer) {
+  const void* const caller = __builtin_return_address(0);
+  const auto report = reinterpret_cast<Delete>(original_delete.known(caller));
+  if (report != nullptr && stepscope::note_freed_unheld(pointer)) [[likely]]
+    return report(self, pointer);
+  report_delete(self, pointer, caller);
 }
 
 // c10::reportMemoryUsageToProfiler(void* pointer, int64_t bytes, allocated, reserved, c10::Device):

@@ -15,6 +15,8 @@
 #include <array>
 #include <atomic>
 
+#include "profiler/visibility.h"
+
 namespace stepscope {
 
 class Original {
@@ -24,18 +26,21 @@ class Original {
   Original(const Original&) = delete;
   Original& operator=(const Original&) = delete;
 
-  // The definition for a call that returns to `return_address`; nullptr if there is none (yet).
-  void* find(const void* return_address) noexcept {
+  // The definition for a call that returns to `return_address`, if such a call came before; else
+  // nullptr.
+  [[nodiscard]] STEPSCOPE_HOT_INLINE void* known(const void* return_address) const noexcept {
     for (const CallSite& site : call_sites_) {
-      const void* known = site.return_address.load(std::memory_order_relaxed);
-      if (known == return_address) [[likely]] {
-        if (void* function = site.function.load(std::memory_order_acquire)) [[likely]]
-          return function;
-        break;
-      }
-      if (known == nullptr) break;
+      const void* address = site.return_address.load(std::memory_order_relaxed);
+      if (address == return_address) [[likely]]
+        return site.function.load(std::memory_order_acquire);
+      if (address == nullptr) break;
     }
-    return look_up(return_address);
+    return nullptr;
+  }
+  // The same, looked up if need be; nullptr if there is none (yet).
+  void* find(const void* return_address) noexcept {
+    void* const function = known(return_address);
+    return function != nullptr ? function : look_up(return_address);
   }
   // The same for a function that must exist. If nothing defines it, the program ends as the dynamic
   // linker would end it without us: with one line and exit code 127.

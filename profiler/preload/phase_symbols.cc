@@ -83,7 +83,8 @@ Closure noted(const Closure& closure) {
 #define STEPSCOPE_OPTIMIZER_STEP(Name, mangled)                                                    \
   extern "C" STEPSCOPE_API stepscope::Returned stepscope_optimizer_##Name(void*,                   \
                                                                           void*) __asm__(mangled); \
-  extern "C" stepscope::Returned stepscope_optimizer_##Name(void* self, void* closure) {           \
+  extern "C" STEPSCOPE_HOT stepscope::Returned stepscope_optimizer_##Name(void* self,              \
+                                                                          void* closure) {         \
     using Step = stepscope::Returned (*)(void*, void*);                                            \
     static constinit stepscope::Original original(mangled);                                        \
     const auto step = reinterpret_cast<Step>(original.get(__builtin_return_address(0)));           \
@@ -102,15 +103,16 @@ STEPSCOPE_OPTIMIZER_STEP(RMSprop, "_ZN5torch5optim7RMSprop4stepESt8functionIFN2a
 // An override of Sampler::next(size_t batch_size) -> optional<BatchRequest>, the first thing that a
 // torch::data loader does for a batch. It runs on the loop's own thread: without workers for each
 // batch, with workers for the batches ahead.
-#define STEPSCOPE_SAMPLER_NEXT(Name, mangled)                                                   \
-  extern "C" STEPSCOPE_API stepscope::Returned stepscope_sampler_##Name(                        \
-      void*, std::size_t) __asm__(mangled);                                                     \
-  extern "C" stepscope::Returned stepscope_sampler_##Name(void* self, std::size_t batch_size) { \
-    using Next = stepscope::Returned (*)(void*, std::size_t);                                   \
-    static constinit stepscope::Original original(mangled);                                     \
-    const auto next = reinterpret_cast<Next>(original.get(__builtin_return_address(0)));        \
-    const stepscope::PhaseGuard guard(stepscope::PhaseKind::kSampler);                          \
-    return next(self, batch_size);                                                              \
+#define STEPSCOPE_SAMPLER_NEXT(Name, mangled)                                                     \
+  extern "C" STEPSCOPE_API stepscope::Returned stepscope_sampler_##Name(                          \
+      void*, std::size_t) __asm__(mangled);                                                       \
+  extern "C" STEPSCOPE_HOT stepscope::Returned stepscope_sampler_##Name(void* self,               \
+                                                                        std::size_t batch_size) { \
+    using Next = stepscope::Returned (*)(void*, std::size_t);                                     \
+    static constinit stepscope::Original original(mangled);                                       \
+    const auto next = reinterpret_cast<Next>(original.get(__builtin_return_address(0)));          \
+    const stepscope::PhaseGuard guard(stepscope::PhaseKind::kSampler);                            \
+    return next(self, batch_size);                                                                \
   }
 
 STEPSCOPE_SAMPLER_NEXT(Random, "_ZN5torch4data8samplers13RandomSampler4nextEm")
@@ -144,7 +146,7 @@ STEPSCOPE_SAVE_TO(Function, "_ZN5torch9serialize13OutputArchive7save_toERKSt8fun
 // Module::train(bool on), which eval() calls too. It is virtual, so this sees models of any class.
 // Marked only if the outermost call changes the mode, because some loops call it before each step.
 extern "C" STEPSCOPE_API void stepscope_module_train(void*, bool) __asm__(STEPSCOPE_MODULE_TRAIN);
-extern "C" void stepscope_module_train(void* self, bool on) {
+extern "C" STEPSCOPE_HOT void stepscope_module_train(void* self, bool on) {
   static constinit stepscope::Original original(STEPSCOPE_MODULE_TRAIN);
   static constinit stepscope::Original is_training(STEPSCOPE_MODULE_IS_TRAINING);
   const void* const caller = __builtin_return_address(0);
@@ -167,7 +169,7 @@ extern "C" void stepscope_module_train(void* self, bool on) {
   "bbbS7_"
 
 extern "C" STEPSCOPE_API void stepscope_zero_grad(void*) __asm__(STEPSCOPE_ZERO_GRAD);
-extern "C" void stepscope_zero_grad(void* self) {
+extern "C" STEPSCOPE_HOT void stepscope_zero_grad(void* self) {
   static constinit stepscope::Original original(STEPSCOPE_ZERO_GRAD);
   const auto zero_grad =
       reinterpret_cast<void (*)(void*)>(original.get(__builtin_return_address(0)));
@@ -177,7 +179,7 @@ extern "C" void stepscope_zero_grad(void* self) {
 
 extern "C" STEPSCOPE_API void stepscope_zero_grad_bool(void*,
                                                        bool) __asm__(STEPSCOPE_ZERO_GRAD_BOOL);
-extern "C" void stepscope_zero_grad_bool(void* self, bool set_to_none) {
+extern "C" STEPSCOPE_HOT void stepscope_zero_grad_bool(void* self, bool set_to_none) {
   static constinit stepscope::Original original(STEPSCOPE_ZERO_GRAD_BOOL);
   const auto zero_grad =
       reinterpret_cast<void (*)(void*, bool)>(original.get(__builtin_return_address(0)));
@@ -190,10 +192,9 @@ extern "C" void stepscope_zero_grad_bool(void* self, bool set_to_none) {
 extern "C" STEPSCOPE_API stepscope::Returned stepscope_engine_execute(
     void*, const void*, const void*, bool, bool, bool,
     const void*) __asm__(STEPSCOPE_ENGINE_EXECUTE);
-extern "C" stepscope::Returned stepscope_engine_execute(void* self, const void* roots,
-                                                        const void* inputs, bool keep_graph,
-                                                        bool create_graph, bool accumulate_grad,
-                                                        const void* outputs) {
+extern "C" STEPSCOPE_HOT stepscope::Returned stepscope_engine_execute(
+    void* self, const void* roots, const void* inputs, bool keep_graph, bool create_graph,
+    bool accumulate_grad, const void* outputs) {
   using Execute =
       stepscope::Returned (*)(void*, const void*, const void*, bool, bool, bool, const void*);
   static constinit stepscope::Original original(STEPSCOPE_ENGINE_EXECUTE);

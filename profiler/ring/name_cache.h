@@ -31,7 +31,7 @@ class STEPSCOPE_INTERNAL NameCache {
 
   // The number of `text`, by content; kNone if it must be defined first. Remembers `pointer` as a
   // hint.
-  [[nodiscard]] NameId find(std::string_view text, const char* pointer);
+  STEPSCOPE_HOT [[nodiscard]] NameId find(std::string_view text, const char* pointer);
 
   // A new number for `text`; the caller writes its definition into the ring. Texts of kMaxCached
   // bytes or more, or with a NUL inside, are numbered but not cached.
@@ -65,7 +65,7 @@ class STEPSCOPE_INTERNAL NameCache {
     const auto bits = reinterpret_cast<std::uintptr_t>(pointer);
     return (bits ^ (bits >> 10)) % kHints;
   }
-  static std::uint64_t hash_of(std::string_view text);
+  STEPSCOPE_HOT static std::uint64_t hash_of(std::string_view text);
   void remember(const char* pointer, std::size_t entry) {
     hints_[hint_index(pointer)] = {pointer, static_cast<std::uint32_t>(entry)};
   }

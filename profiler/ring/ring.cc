@@ -31,6 +31,11 @@ std::uint32_t slots_that_fit(std::size_t bytes) {
       std::max<std::size_t>(std::bit_floor(fit), 2 * kReservedForMarks));
 }
 
+std::uint32_t slots_within(std::size_t bytes, std::uint32_t slot_count) {
+  if (bytes >= ring_bytes(slot_count)) return slot_count;
+  return static_cast<std::uint32_t>((bytes - sizeof(RingHeader)) / sizeof(Slot));
+}
+
 namespace {
 
 void name_owner(RingHeader* ring, std::int32_t tid, std::string_view thread_name) {
@@ -43,10 +48,11 @@ void name_owner(RingHeader* ring, std::int32_t tid, std::string_view thread_name
 }  // namespace
 
 RingHeader* format_ring(void* memory, std::uint32_t slot_count, std::int32_t pid, std::int32_t tid,
-                        std::string_view thread_name) {
+                        std::string_view thread_name, std::size_t ready_bytes) {
   auto* ring = new (memory) RingHeader{};
   ring->version = kRingVersion;
   ring->slot_count = slot_count;
+  ring->ready_slots = slots_within(ready_bytes, slot_count);
   ring->pid = pid;
   name_owner(ring, tid, thread_name);
   ring->magic = kRingMagic;

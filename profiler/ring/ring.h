@@ -8,17 +8,25 @@
 #include <vector>
 
 #include "profiler/ring/ring_format.h"
+#include "profiler/visibility.h"
 
 namespace stepscope {
 
 // Lays out a ring in zeroed `memory` of ring_bytes(slot_count) bytes, aligned to 64.
-// `slot_count` must be a power of two of at least 2 * kReservedForMarks.
+// `slot_count` must be a power of two of at least 2 * kReservedForMarks. `ready_bytes`: how much of
+// the memory is allocated, page by page; the producer allocates the rest as it needs it.
 RingHeader* format_ring(void* memory, std::uint32_t slot_count, std::int32_t pid, std::int32_t tid,
-                        std::string_view thread_name);
+                        std::string_view thread_name, std::size_t ready_bytes = SIZE_MAX);
 // The same for a thread that takes over a closed and drained ring: names, losses and open ops start
 // anew; the slot counts continue.
 void reopen_ring(RingHeader* ring, std::int32_t tid, std::string_view thread_name);
 std::size_t ring_bytes(std::uint32_t slot_count);
+// How many of its slots lie in the first `bytes` bytes of a ring.
+std::uint32_t slots_within(std::size_t bytes, std::uint32_t slot_count);
+
+// Memory for a ring that is not allocated as a whole comes in parts of this size: whole pages, more
+// than kReservedForMarks slots and the longest event take. Allocating one takes some 10 µs.
+inline constexpr std::size_t kRingPartBytes = std::size_t{32} << 10;
 
 // The largest slot count whose ring fits in `bytes`, at least the minimum.
 std::uint32_t slots_that_fit(std::size_t bytes);
@@ -35,14 +43,13 @@ class RingProducer {
         slots_(ring_slots(ring)),
         mask_(ring->slot_count - 1),
         head_(ring->head.load(std::memory_order_relaxed)),
-        tail_(ring->tail.load(std::memory_order_relaxed)) {}
+        limit_(known_limit(ring->tail.load(std::memory_order_relaxed))) {}
 
   // True if `count` more slots fit and `keep_free` stay free.
   [[nodiscard]] bool has_room(std::uint64_t count, std::uint64_t keep_free) {
-    if (head_ + count + keep_free - tail_ <= mask_ + 1) [[likely]]
+    if (head_ + count + keep_free <= limit_) [[likely]]
       return true;
-    tail_ = ring_->tail.load(std::memory_order_acquire);
-    return head_ + count + keep_free - tail_ <= mask_ + 1;
+    return make_room(head_ + count + keep_free);
   }
 
   // After has_room(): the caller writes slots in place and publishes them together.
@@ -62,11 +69,22 @@ class RingProducer {
   [[nodiscard]] RingHeader& header() { return *ring_; }
 
  private:
+  // Whether slots up to `end` may be written. Allocates memory if the ring has not been filled
+  // once.
+  STEPSCOPE_INTERNAL bool make_room(std::uint64_t end);
+  bool allocate(std::uint64_t slots);
+  // Up to where slots may be written if the consumer has released everything before `tail`.
+  [[nodiscard]] std::uint64_t known_limit(std::uint64_t tail) const {
+    const std::uint64_t ready = ring_->ready_slots.load(std::memory_order_relaxed);
+    const std::uint64_t free = tail + mask_ + 1;
+    return ready > mask_ ? free : std::min(free, ready);
+  }
+
   RingHeader* ring_;
   Slot* slots_;
   std::uint64_t mask_;
   std::uint64_t head_;
-  std::uint64_t tail_;  // as last seen: there may be more room, never less
+  std::uint64_t limit_;  // as last seen: there may be more room, never less
 };
 
 // Thread safety: one thread at a time. Does not trust what it reads from the ring: the producer may

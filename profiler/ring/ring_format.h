@@ -188,7 +188,7 @@ inline constexpr std::uint32_t kMaxOpenModules = 64;
 enum class RingState : std::uint32_t { kOpen, kClosed, kFree };
 
 inline constexpr std::uint32_t kRingMagic = 0x47525353;  // "SSRG"
-inline constexpr std::uint32_t kRingVersion = 7;
+inline constexpr std::uint32_t kRingVersion = 8;
 
 // CPU tensor memory since the ring was created; the counts continue when another thread takes the
 // ring. One thread may free what another allocated, so only the sum over all rings is meaningful.
@@ -212,6 +212,9 @@ struct RingHeader {
 
   std::atomic<std::uint32_t> torch_id;  // at::RecordFunction::currentThreadId(), 0 until known
   std::atomic<RingState> state;
+
+  // Written by the producer: slots [0, ready_slots) have memory. Only they may be touched.
+  std::atomic<std::uint32_t> ready_slots;
 
   // Written by the producer.
   alignas(64) std::atomic<std::uint64_t> head;

@@ -10,6 +10,13 @@
 #include "profiler/ring/prefault.h"
 
 namespace stepscope {
+namespace {
+
+// The header of a ring and its first slots, in whole pages.
+constexpr std::size_t kFirstPartBytes = kRingPartBytes + (std::size_t{8} << 10);
+static_assert(sizeof(RingHeader) <= kFirstPartBytes - kRingPartBytes);
+
+}  // namespace
 
 void RecorderList::add(ThreadRecorder* recorder) {
   recorder->set_next_in_list(first_);
@@ -59,13 +66,24 @@ RingHeader* RingRegistry::claim_ring() {
   return region_.ring(made);
 }
 
+// Of the first threads, the whole ring: they do nearly all the work of a training process, and an
+// allocation would delay an event. A process with hundreds of threads must not get 2 MiB larger for
+// each of them: their rings grow with what they record.
+std::size_t RingRegistry::bytes_for_next_ring() const {
+  constexpr std::uint32_t kWholeRings = 16;
+  const std::size_t whole = region_.layout.ring_stride;
+  if (region_.header->ring_count.load(std::memory_order_relaxed) < kWholeRings) return whole;
+  return std::min(whole, kFirstPartBytes);
+}
+
 ThreadRecorder* RingRegistry::add_current_thread() {
   const std::scoped_lock lock(mutex_);
   if (!region_) return nullptr;
   RegionHeader& header = *region_.header;
   RingHeader* ring = claim_ring();
   const bool taken_over = ring != nullptr && ring->magic == kRingMagic;
-  if (ring == nullptr || (!taken_over && !prefault(ring, region_.layout.ring_stride))) {
+  const std::size_t bytes = bytes_for_next_ring();
+  if (ring == nullptr || (!taken_over && !prefault(ring, bytes))) {
     header.refused_threads.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
@@ -75,7 +93,7 @@ ThreadRecorder* RingRegistry::add_current_thread() {
   if (taken_over) {
     reopen_ring(ring, tid, name);
   } else {
-    format_ring(ring, region_.layout.slot_count, getpid(), tid, name);
+    format_ring(ring, region_.layout.slot_count, getpid(), tid, name, bytes);
     header.ring_count.fetch_add(1, std::memory_order_release);
   }
   auto* recorder = new (std::nothrow) ThreadRecorder(ring);

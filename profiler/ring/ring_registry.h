@@ -59,7 +59,9 @@ class RingRegistry {
   void abandon_in_child();
 
  private:
-  RingHeader* claim_ring();  // requires mutex_
+  // Both require mutex_.
+  RingHeader* claim_ring();
+  [[nodiscard]] std::size_t bytes_for_next_ring() const;
 
   mutable std::mutex mutex_;
   Region region_;

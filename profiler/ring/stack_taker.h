@@ -90,17 +90,18 @@ class STEPSCOPE_INTERNAL StackTaker {
   void choose_next(std::uint64_t now);
   void set_wake();
 
-  std::uint64_t due_ = kNever;   // the moment to be sampled next
-  std::uint64_t wake_ = kNever;  // from here on a stretch may reach due_
-  std::uint64_t long_ = kNever;  // ticks; longer stretches are learned
-  std::uint64_t last_ = 0;       // ticks of the last event
-  std::uint32_t place_ = 0;      // its place
+  // First what each event reads: one cache line.
+  std::uint64_t due_ = kNever;     // the moment to be sampled next
+  std::uint64_t wake_ = kNever;    // from here on a stretch may reach due_
+  std::uint64_t long_ = kNever;    // ticks; longer stretches are learned
+  std::uint64_t last_ = 0;         // ticks of the last event
+  std::uint64_t long_places_ = 0;  // the bits of places that repeat, by number modulo 64
+  std::uint32_t place_ = 0;        // of the last event
   std::uint32_t period_ = 0;
   std::uint8_t rate_ = 1;
   std::uint32_t random_ = 0x2545f491;
   int begins_left_ = 0;
   std::uint64_t longest_ = 0;
-  std::uint64_t long_places_ = 0;  // the bits of places that repeat, by number modulo 64
   std::uint32_t choices_ = 0;
   std::array<Place, kPlaces> places_{};
   std::uint64_t begin_at_ = 0;  // the event at which begin_ was taken

@@ -98,15 +98,15 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
 
   // Begins a phase at `start`, which is now or shortly before. Does not begin a nested wait for
   // input: the loop waits once, however many layers see it.
-  [[nodiscard]] OpenPhase begin_phase(PhaseKind kind, std::string_view name,
-                                      Ticks start = read_ticks());
+  STEPSCOPE_HOT [[nodiscard]] OpenPhase begin_phase(PhaseKind kind, std::string_view name,
+                                                    Ticks start = read_ticks());
   [[nodiscard]] bool waits_for_input() const { return phase_ == PhaseKind::kInput; }
   // `kind` may differ from the kind that was begun, when a wait for input finds the loader
   // exhausted.
-  void end_phase(const OpenPhase& phase, PhaseKind kind);
+  STEPSCOPE_HOT void end_phase(const OpenPhase& phase, PhaseKind kind);
   void end_phase(const OpenPhase& phase) { end_phase(phase, phase.kind); }
   // Records an instant: the user's step().
-  void mark(PhaseKind kind);
+  STEPSCOPE_HOT void mark(PhaseKind kind);
   // Marks that op callbacks are in place from `at` on, or were until then. Applies to the process,
   // not to a phase.
   void mark_ops(bool on, Ticks at);
@@ -208,7 +208,8 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
       return known;
     return intern_text(name, name);
   }
-  NameId intern_text(std::string_view text, const char* pointer, SlotKind kind = SlotKind::kName);
+  STEPSCOPE_HOT NameId intern_text(std::string_view text, const char* pointer,
+                                   SlotKind kind = SlotKind::kName);
 
   STEPSCOPE_HOT_INLINE void write_op(const OpenOp& frame, std::uint32_t depth, Ticks end) {
     const bool with_shapes = frame.shapes != NameId::kNone;
@@ -226,17 +227,18 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
     ring_.publish(count);
   }
   void end_out_of_order(const void* identity, Ticks end);
-  void write_phase(PhaseKind kind, NameId name, Ticks start, Ticks end, std::int64_t cpu_ns);
-  std::int64_t cpu_clock_at_begin(PhaseKind kind, Ticks now);
-  void follow_schedule(Ticks now, std::int64_t wall_ns, std::int64_t cpu_ns);
-  void follow_schedule_if_due(Ticks now);
+  STEPSCOPE_HOT void write_phase(PhaseKind kind, NameId name, Ticks start, Ticks end,
+                                 std::int64_t cpu_ns);
+  STEPSCOPE_HOT std::int64_t cpu_clock_at_begin(PhaseKind kind, Ticks now);
+  STEPSCOPE_HOT void follow_schedule(Ticks now, std::int64_t wall_ns, std::int64_t cpu_ns);
+  STEPSCOPE_HOT void follow_schedule_if_due(Ticks now);
   // The stack belongs to the phase of the stretch.
   Ticks end_stretch(Ticks now) {
     const bool wanted = phase_ == PhaseKind::kInput || phase_ == PhaseKind::kNone;
     return stacks_.end_stretch(now, wanted, ring_);
   }
-  void end_stretch_at_mark(Ticks now);
-  void begin_stretch_at_mark(Ticks now, PhaseKind kind, bool begins);
+  STEPSCOPE_HOT void end_stretch_at_mark(Ticks now);
+  STEPSCOPE_HOT void begin_stretch_at_mark(Ticks now, PhaseKind kind, bool begins);
 
   // Another thread may remove an open op by zeroing its identity (take_off()).
   static std::uint64_t identity_of(OpenOp& frame) {
@@ -254,11 +256,11 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   std::uint32_t events_ = 0;  // since the last phase mark; that mark's kind is in the top bits
   PhaseKind phase_ = PhaseKind::kNone;
   std::int64_t last_sequence_ = -1;
+  alignas(64) ThreadSchedule schedule_;
+  alignas(64) StackTaker stacks_;
   // The thread's CPU clock, and when it was read: at the end of the last phase that has a CPU time.
   Ticks cpu_clock_read_{};
   std::int64_t cpu_clock_ns_ = 0;
-  ThreadSchedule schedule_;
-  StackTaker stacks_;
   NameCache names_;
   std::uint32_t module_depth_ = 0;
   std::array<OpenModule, kMaxOpenModules> open_modules_{};

@@ -52,10 +52,10 @@ class STEPSCOPE_INTERNAL ScheduleFile {
 };
 
 // Decides at each mark of a thread whether the file is worth reading: only after the thread was off
-// its core. That needs its CPU clock, and reading it is a system call, which takes microseconds
-// once a step has filled the caches. So while the thread keeps its core, the clock is read only
-// after a millisecond without a mark, and every few milliseconds. Once the thread has lost its
-// core, the next marks are followed closely, so that the time is divided by phases.
+// its core. That needs its CPU clock, and reading it is a system call, which takes up to 10 µs once
+// a step has filled the caches. So while the thread keeps its core, the clock is read only after a
+// millisecond without a mark, and every 16 ms. Once the thread has lost its core, the next marks
+// are followed closely, so that the time is divided by phases.
 //
 // Thread safety: none; each thread has its own.
 class STEPSCOPE_INTERNAL ThreadSchedule {
@@ -77,14 +77,15 @@ class STEPSCOPE_INTERNAL ThreadSchedule {
   // A mark at `now`, when CLOCK_MONOTONIC reads `wall_ns` and the thread's CPU clock reads
   // `cpu_ns`. Returns the stretch that ends here, if it is worth recording. If `has_room` is false,
   // a later mark returns it.
-  std::optional<Stretch> mark(Ticks now, std::int64_t wall_ns, std::int64_t cpu_ns, bool has_room);
+  STEPSCOPE_HOT std::optional<Stretch> mark(Ticks now, std::int64_t wall_ns, std::int64_t cpu_ns,
+                                            bool has_room);
   // For callers that would have to read the CPU clock first: whether to call mark(). If not, notes
   // that the thread has passed a mark.
   [[nodiscard]] bool is_due(Ticks now) {
     const bool close = close_marks_left_ > 0;
     const std::uint64_t since_read = to_count(now) - to_count(last_.at);
     const std::uint64_t since_mark = to_count(now) - to_count(passed_);
-    const bool due = since_read > (close ? 10 : 400) * kTicksInTenUs ||
+    const bool due = since_read > (close ? kCloseTensOfUs : kFarTensOfUs) * kTicksInTenUs ||
                      (!close && since_mark > kLongTensOfUs * kTicksInTenUs);
     if (!due) passed_ = now;
     return due && !given_up_;
@@ -99,22 +100,25 @@ class STEPSCOPE_INTERNAL ThreadSchedule {
     std::int64_t cpu_ns = 0;
   };
   std::optional<ScheduleTimes> read(std::int64_t cpu_ns);
-  [[nodiscard]] Mark stretch_start(const Mark& now) const;
+  STEPSCOPE_HOT [[nodiscard]] Mark stretch_start(const Mark& now) const;
 
+  static constexpr std::uint64_t kCloseTensOfUs = 10;
+  static constexpr std::uint64_t kFarTensOfUs = 1600;
   static constexpr std::uint64_t kLongTensOfUs = 100;
   static constexpr int kCloseMarks = 200;  // some 50 steps
 
+  // First what is_due() reads: one cache line.
+  Ticks passed_{};  // the last mark, whether the clock was read there or not
+  Mark last_;
+  int close_marks_left_ = kCloseMarks;
+  bool given_up_ = false;
+  bool started_ = false;
   const char* path_;
   ScheduleFile file_;
-  Mark last_;
-  Ticks passed_{};                // the last mark, whether the clock was read there or not
-  std::optional<Mark> from_;      // start of the stretch not yet read
-  std::int64_t off_core_ns_ = 0;  // since the last reading
+  std::optional<Mark> from_;                // start of the stretch not yet read
+  std::int64_t off_core_ns_ = 0;            // since the last reading
   std::optional<std::int64_t> starved_ns_;  // total of the stretches so far
-  int close_marks_left_ = kCloseMarks;
   int openings_ = 0;
-  bool started_ = false;
-  bool given_up_ = false;
 };
 
 }  // namespace stepscope

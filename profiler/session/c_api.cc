@@ -70,74 +70,77 @@ int stepscope_torch_loaded() {
 
 void stepscope_marks_python_ranges(int marked) { Session::get().mark_python_ranges(marked != 0); }
 
-void stepscope_step() { Session::get().step(); }
+STEPSCOPE_HOT void stepscope_step() { Session::get().step(); }
 
-stepscope_phase stepscope_begin_scope(const char* name, std::size_t length) {
+STEPSCOPE_HOT stepscope_phase stepscope_begin_scope(const char* name, std::size_t length) {
   return stepscope::begin(PhaseKind::kScope, name, length);
 }
 
-void stepscope_end_scope(const stepscope_phase* phase) {
+STEPSCOPE_HOT void stepscope_end_scope(const stepscope_phase* phase) {
   Session::get().end_phase(stepscope::from_c(*phase), PhaseKind::kScope);
 }
 
-stepscope_phase stepscope_begin_input(const char* name, std::size_t length) {
+STEPSCOPE_HOT stepscope_phase stepscope_begin_input(const char* name, std::size_t length) {
   return stepscope::begin(PhaseKind::kInput, name, length);
 }
 
-void stepscope_end_input(const stepscope_phase* phase, int exhausted) {
+STEPSCOPE_HOT void stepscope_end_input(const stepscope_phase* phase, int exhausted) {
   Session::get().end_phase(stepscope::from_c(*phase),
                            exhausted != 0 ? PhaseKind::kInputEnd : PhaseKind::kInput);
 }
 
-void stepscope_batch_comes_from(std::int64_t pid) { Session::get().batch_comes_from(pid); }
+STEPSCOPE_HOT void stepscope_batch_comes_from(std::int64_t pid) {
+  Session::get().batch_comes_from(pid);
+}
 
-stepscope_phase stepscope_begin_optimizer(const char* name, std::size_t length) {
+STEPSCOPE_HOT stepscope_phase stepscope_begin_optimizer(const char* name, std::size_t length) {
   return stepscope::begin(PhaseKind::kOptimizer, name, length);
 }
 
-void stepscope_end_optimizer(const stepscope_phase* phase) {
+STEPSCOPE_HOT void stepscope_end_optimizer(const stepscope_phase* phase) {
   Session::get().end_phase(stepscope::from_c(*phase), PhaseKind::kOptimizer);
 }
 
-void stepscope_begin_optimizer_step(const void* optimizer, const char* name, std::size_t length) {
+STEPSCOPE_HOT void stepscope_begin_optimizer_step(const void* optimizer, const char* name,
+                                                  std::size_t length) {
   stepscope::begin_optimizer_step(optimizer, {name, length});
 }
 
-void stepscope_end_optimizer_step(const void* optimizer) {
+STEPSCOPE_HOT void stepscope_end_optimizer_step(const void* optimizer) {
   stepscope::end_optimizer_step(optimizer);
 }
 
-stepscope_phase stepscope_begin_backward() {
+STEPSCOPE_HOT stepscope_phase stepscope_begin_backward() {
   return stepscope::begin(PhaseKind::kBackward, nullptr, 0);
 }
 
-void stepscope_end_backward(const stepscope_phase* phase) {
+STEPSCOPE_HOT void stepscope_end_backward(const stepscope_phase* phase) {
   Session::get().end_phase(stepscope::from_c(*phase), PhaseKind::kBackward);
 }
 
-stepscope_phase stepscope_begin_closure() {
+STEPSCOPE_HOT stepscope_phase stepscope_begin_closure() {
   return stepscope::begin(PhaseKind::kForward, "closure", 7);
 }
 
-void stepscope_end_closure(const stepscope_phase* phase) {
+STEPSCOPE_HOT void stepscope_end_closure(const stepscope_phase* phase) {
   Session::get().end_phase(stepscope::from_c(*phase), PhaseKind::kForward);
 }
 
-stepscope_phase stepscope_begin_zero_grad() {
+STEPSCOPE_HOT stepscope_phase stepscope_begin_zero_grad() {
   return stepscope::begin(PhaseKind::kZeroGrad, nullptr, 0);
 }
 
-void stepscope_end_zero_grad(const stepscope_phase* phase) {
+STEPSCOPE_HOT void stepscope_end_zero_grad(const stepscope_phase* phase) {
   Session::get().end_phase(stepscope::from_c(*phase), PhaseKind::kZeroGrad);
 }
 
 int stepscope_records_modules() { return Session::get().records_modules() ? 1 : 0; }
 
-int stepscope_begin_module(const char* label, std::size_t length) {
+STEPSCOPE_HOT int stepscope_begin_module(const char* label, std::size_t length) {
   return Session::get().begin_module({label, length});
 }
 
-void stepscope_end_module(int call) { Session::get().end_module(call); }
+STEPSCOPE_HOT void stepscope_end_module(int call) { Session::get().end_module(call); }
 
 void stepscope_on_ops_change(void (*changed)()) { Session::get().on_ops_change(changed); }
 }

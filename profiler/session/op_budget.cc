@@ -34,8 +34,9 @@ double OpBudget::Times::median() const {
   return static_cast<double>(*middle);
 }
 
-OpBudget::OpBudget(double budget, std::uint64_t seed)
+OpBudget::OpBudget(double budget, std::uint64_t seed, double cost_per_mark_ns)
     : budget_(budget),
+      cost_per_mark_ns_(cost_per_mark_ns),
       random_(static_cast<std::minstd_rand::result_type>(seed % 2147483646 + 1)),
       left_in_block_(kFirstOpSteps) {}
 
@@ -68,22 +69,23 @@ void OpBudget::note(std::int64_t ns, Recorded recorded) {
     add_to_mean(marks_a_step_, events);
     without_.add(ns);
   }
-  always_ns_ += marks_a_step_ * kCostPerMarkNs +
+  always_ns_ += marks_a_step_ * cost_per_mark_ns_ +
                 static_cast<double>(recorded.allocations) * kCostPerAllocationNs;
 }
 
 void OpBudget::estimate_cost() {
   if (without_.count() == 0) return;
-  const double plain = std::max(without_.median(), 1.0);
-  const double expected = ops_a_step_ * kCostPerOpNs / plain;
+  usual_ns_ = std::max(without_.median(), 1.0);
+  const double expected = ops_a_step_ * kCostPerOpNs / usual_ns_;
   cost_ = expected;
   if (with_ops_.count() == 0) return;
-  cost_ = std::clamp(with_ops_.median() / plain - 1, expected * kMinFactor, expected * kMaxFactor);
+  cost_ =
+      std::clamp(with_ops_.median() / usual_ns_ - 1, expected * kMinFactor, expected * kMaxFactor);
 }
 
 bool OpBudget::stands_out(std::int64_t ns) const {
   return without_.count() >= kKnown && spent() <= budget_ &&
-         static_cast<double>(ns) > kStandsOut * without_.median();
+         static_cast<double>(ns) > kStandsOut * usual_ns_;
 }
 
 double OpBudget::budget_of_ops() const {
@@ -113,8 +115,7 @@ void OpBudget::begin_block() {
   if (++block_ >= blocks_) begin_round();
   ops_ = (block_ == different_) == differs_by_ops_ || wants_detail_;
   wants_detail_ = false;
-  const double step_ns =
-      without_.count() > 0 ? without_.median() : total_ns_ / static_cast<double>(steps_);
+  const double step_ns = usual_ns_ > 0 ? usual_ns_ : total_ns_ / static_cast<double>(steps_);
   const double steps = static_cast<double>(kBlockNs) / std::max(step_ns, 1.0);
   const std::int64_t most = steps_ < 4 * kLongestBlock ? kLongestBlock / 2 : kLongestBlock;
   left_in_block_ = std::clamp<std::int64_t>(static_cast<std::int64_t>(steps), 1, most);

@@ -32,9 +32,10 @@ class OpBudget {
   static constexpr std::int64_t kLongestBlock = 10;     // steps; half of this at the start of a run
   static constexpr std::int64_t kBlockNs = 50'000'000;  // a block of short steps lasts this long
   static constexpr double kCostPerOpNs = 200;           // from bench/hooks; varies twofold
-  // From the instructions that bench/overhead/instructions.py counts, at four per ns.
-  static constexpr double kCostPerMarkNs = 300;
-  static constexpr double kCostPerAllocationNs = 40;
+  // Phases of a step, and the memory of a tensor, by bench/overhead/parts.py.
+  static constexpr double kCostPerMarkNs = 700;
+  static constexpr double kCostPerPythonMarkNs = 3000;
+  static constexpr double kCostPerAllocationNs = 10;
   static constexpr double kMinForOps = 0.25;
 
   // What was recorded in a step.
@@ -44,7 +45,8 @@ class OpBudget {
   };
 
   // `budget`: the largest share of the run's time that recording may cost; above 0.
-  OpBudget(double budget, std::uint64_t seed);
+  // `cost_per_mark_ns`: kCostPerMarkNs or, if Python runs the program, kCostPerPythonMarkNs.
+  OpBudget(double budget, std::uint64_t seed, double cost_per_mark_ns = kCostPerMarkNs);
 
   // A step has ended that took `ns`. Returns whether to record the ops of the next one.
   bool step_ended(std::int64_t ns, Recorded recorded);
@@ -81,9 +83,10 @@ class OpBudget {
   [[nodiscard]] double wanted_share() const;
   [[nodiscard]] bool stands_out(std::int64_t ns) const;
 
-  const double budget_;
+  const double budget_, cost_per_mark_ns_;
   std::minstd_rand random_;
   Times with_ops_, without_;
+  double usual_ns_ = 0;  // the median of without_ at the last estimate; 0: none yet
   bool ops_ = true;
   double ops_a_step_ = 0, marks_a_step_ = 0;  // recent means
   double cost_ = 0;

@@ -28,7 +28,7 @@ RecordPlan plan_of(const stepscope_options& options) {
   plan.phases_only = options.record_ops == 0 ? 1 : 0;
   plan.shapes = options.record_shapes != 0 ? 1 : 0;
   const bool windowed = options.first_step > 1 || options.last_step > 0;
-  if (!windowed) plan.budget_ppm = budget_ppm(options.budget);
+  if (!windowed && plan.phases_only == 0) plan.budget_ppm = budget_ppm(options.budget);
   return plan;
 }
 
@@ -44,10 +44,13 @@ Session::Session() {
   if (is_wrapped()) install_fork_handlers();
 }
 
+constinit std::atomic<Session*> Session::made_{nullptr};
+
 // In static memory: the first call may come from where an exception would end the program.
-Session& Session::get() {
+Session& Session::make() {
   alignas(Session) static std::byte memory[sizeof(Session)];
   static auto* const session = new (memory) Session;
+  made_.store(session, std::memory_order_release);
   return *session;
 }
 
@@ -148,11 +151,15 @@ void Session::begin_recording(const Region& region) {
   applied_alive_ = true;
   heartbeat_.reset();
   current_session.fetch_add(1, std::memory_order_relaxed);
-  takes_stacks_ = region.header->plan.stack_period_ticks != 0 && !python_is_loaded();
+  const bool python = python_is_loaded();
+  takes_stacks_ = region.header->plan.stack_period_ticks != 0 && !python;
   applied_window_.reset();
   budget_.reset();
   const double budget = region.header->plan.budget_ppm / 1e6;
-  if (budget > 0) budget_.emplace(budget, to_count(read_ticks()));
+  if (budget > 0) {
+    budget_.emplace(budget, to_count(read_ticks()),
+                    python ? OpBudget::kCostPerPythonMarkNs : OpBudget::kCostPerMarkNs);
+  }
   step_began_ns_ = 0;
   ops_marked_ = false;
   active_ = true;
@@ -273,7 +280,7 @@ bool Session::join_wrapper() noexcept {
 // mutex_ is held.
 bool Session::join_now() {
   if (recorder_ != nullptr) return false;
-  const Region region = connect_to_recorder();
+  const Region region = connect_to_recorder(inherited_region_);
   if (!region) return false;
   joined_as_ = getpid();
   wants_ops_ = region.header->plan.phases_only == 0;
@@ -334,6 +341,7 @@ void Session::after_fork_in_child() {
   Session& session = get();
   session.active_ = false;
   StackTaker::set_period(0, 1, read_ticks());
+  if (session.wrapper_ == Wrapper::kJoined) session.inherited_region_ = session.region_.load();
   if (session.wrapper_ != Wrapper::kJoined) session.hooks_ = nullptr;
   session.wrapper_ = Wrapper::kUnknown;
   session.region_ = nullptr;

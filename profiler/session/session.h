@@ -33,7 +33,10 @@ namespace stepscope {
 class Session {
  public:
   // The session of this process. Never destroyed: threads may outlive static destructors.
-  static Session& get();
+  static Session& get() {
+    Session* const session = made_.load(std::memory_order_acquire);
+    return session != nullptr ? *session : make();
+  }
 
   // Errors: kBusy (a recording is running), kUsage (invalid options, such as a window that ends
   // before it begins), kUnavailable (the recorder's library), those of TraceWriter::create().
@@ -45,12 +48,12 @@ class Session {
   [[nodiscard]] bool recording() const { return active() && !recorder_failed_; }
 
   // Begins a phase of the calling thread. Begins nothing without a recording.
-  OpenPhase begin_phase(PhaseKind kind, std::string_view name) noexcept;
+  STEPSCOPE_HOT OpenPhase begin_phase(PhaseKind kind, std::string_view name) noexcept;
   // `ended_as` may differ from the kind that was begun, when a wait for input finds the loader
   // exhausted.
-  void end_phase(const OpenPhase& phase, PhaseKind ended_as) noexcept;
+  STEPSCOPE_HOT void end_phase(const OpenPhase& phase, PhaseKind ended_as) noexcept;
   // Process `pid` makes the batch that a thread of this process waits for now or next.
-  void batch_comes_from(std::int64_t pid) noexcept;
+  STEPSCOPE_HOT void batch_comes_from(std::int64_t pid) noexcept;
   // Begins a call of the module `label` (ThreadRecorder::begin_module()). Returns its depth; -1
   // while no ops, and therefore no modules, are recorded.
   int begin_module(std::string_view label) noexcept;
@@ -60,15 +63,15 @@ class Session {
   void on_ops_change(void (*changed)()) noexcept { ops_changed_ = changed; }
   [[nodiscard]] bool records_modules() const { return records_ops() && hooks_ != nullptr; }
   // The user called step() on the calling thread.
-  void step() noexcept;
+  STEPSCOPE_HOT void step() noexcept;
   // The calling thread ends: its loop no longer determines the current step.
   void thread_ends() noexcept;
 
   // Whether `stepscope run` records this process; the first call joins its recording.
-  bool join_wrapper() noexcept;
+  STEPSCOPE_HOT bool join_wrapper() noexcept;
   // Call when libtorch is loaded and its constructors have run: loads the hooks for it, once.
   // `may_run_ops`: no program code is running that calibration ops could disturb.
-  void torch_is_loaded(bool may_run_ops) noexcept;
+  STEPSCOPE_HOT void torch_is_loaded(bool may_run_ops) noexcept;
   // The Python package begins or ceases to mark what PyTorch opens ranges around. Calls count.
   void mark_python_ranges(bool marked) noexcept;
   [[nodiscard]] bool python_ranges_are_marked() const {
@@ -77,6 +80,11 @@ class Session {
   // Whether ops are recorded now.
   [[nodiscard]] bool records_ops() const {
     return active() && ops_wanted_.load(std::memory_order_relaxed);
+  }
+  // The same for the session of this process, which need not exist yet.
+  [[nodiscard]] static bool exists_and_records_ops() {
+    const Session* const session = made_.load(std::memory_order_acquire);
+    return session != nullptr && session->records_ops();
   }
   // Whether the callback state (an at::RecordFunctionTLS) that libtorch is about to set equals the
   // calling thread's current one. Always false while no ops are recorded.
@@ -104,9 +112,10 @@ class Session {
   };
 
   Session();
+  static Session& make();
 
   static void install_fork_handlers();
-  void note_waiting(std::uint32_t tid) noexcept;
+  STEPSCOPE_HOT void note_waiting(std::uint32_t tid) noexcept;
   // mutex_ is held.
   Status start_embedded(const RecorderLibrary& library, const stepscope_options& options);
   Status try_to_start(const RecorderLibrary& library, const stepscope_options& options);
@@ -117,24 +126,27 @@ class Session {
   void find_hooks(bool may_run_ops) noexcept;
   void look_for_hooks(bool may_run_ops);
   void tell(const char* line);
-  void signal_step(StepMarker source);
-  void judge_step();
-  [[nodiscard]] bool budget_allows_ops() const;
+  STEPSCOPE_HOT void signal_step(StepMarker source);
+  STEPSCOPE_HOT [[nodiscard]] bool step_may_change_window(std::int64_t step) const;
+  STEPSCOPE_HOT void judge_step();
+  STEPSCOPE_HOT [[nodiscard]] bool budget_allows_ops() const;
   void mark_ops(bool on, Ticks at);
   // Applies the window again if the recorder has changed its request or died since.
-  void follow_recorder();
-  void apply_window();
+  STEPSCOPE_HOT void follow_recorder();
+  STEPSCOPE_HOT void apply_window();
   void look_around();
-  void apply_ops(bool wanted);
+  STEPSCOPE_HOT void apply_ops(bool wanted);
   void note_torch_settings();
-  void follow_device(bool wanted) noexcept;
+  STEPSCOPE_HOT void follow_device(bool wanted) noexcept;
   void follow_stacks() noexcept;
-  [[nodiscard]] bool recorder_is_alive();
+  STEPSCOPE_HOT [[nodiscard]] bool recorder_is_alive();
   bool join_now();
   void on_recorder_failure(const Status& status) noexcept;
   static void before_fork();
   static void after_fork_in_parent();
   static void after_fork_in_child();
+
+  static std::atomic<Session*> made_;
 
   std::atomic<bool> active_{false};
   std::atomic<bool> recorder_failed_{false};  // the embedded recorder: no more ops are wanted
@@ -142,6 +154,8 @@ class Session {
   std::atomic<pid_t> joined_as_{0};
   std::atomic<bool> torch_searched_{false};
   std::atomic<const HookApi*> hooks_{nullptr};
+  // Of the process that this one was forked from, or of one further up; nullptr: none was recorded.
+  std::atomic<RegionHeader*> inherited_region_{nullptr};
   std::atomic<RegionHeader*> region_{nullptr};       // where the recording is written
   std::atomic<const StepCounter*> leader_{nullptr};  // of the most advanced loop; only compared
   std::atomic<std::int64_t> step_{0};

@@ -38,12 +38,14 @@ void Session::signal_step(StepMarker source) {
       leader_ = &counter;
       step_ = counter.current();
       region->step.store(counter.current(), std::memory_order_relaxed);
-      const std::scoped_lock lock(mutex_);
-      if (!active()) return;
-      if (leader == nullptr) step_began_ns_ = 0;
-      if (budget_) judge_step();
-      apply_window();
-      return;
+      if (step_may_change_window(counter.current())) {
+        const std::scoped_lock lock(mutex_);
+        if (!active()) return;
+        if (leader == nullptr) step_began_ns_ = 0;
+        if (budget_) judge_step();
+        apply_window();
+        return;
+      }
     }
   }
   follow_recorder();

@@ -36,13 +36,22 @@ bool is_time_to_look_around(std::int64_t step) { return step > 0 && (step <= 8 |
 
 }  // namespace
 
+// Whether what is recorded may change as the loop comes to `step`, except by the recorder's request
+// or death (follow_recorder()).
+bool Session::step_may_change_window(std::int64_t step) const {
+  return region_.load(std::memory_order_relaxed)->plan.phases_only == 0 ||
+         is_time_to_look_around(step);
+}
+
 // A recorder polls the rings every few milliseconds. If one that was gone comes back, recording
 // continues.
 bool Session::recorder_is_alive() {
   if (wrapper_.load(std::memory_order_relaxed) != Wrapper::kJoined) return true;
-  const RegionHeader& region = *region_.load();
-  return heartbeat_.is_alive(region.heartbeat.load(std::memory_order_relaxed), read_ticks(),
-                             region.patience_ticks);
+  RegionHeader& region = *region_.load();
+  const std::uint64_t beat = region.heartbeat.load(std::memory_order_relaxed);
+  const bool alive = heartbeat_.is_alive(beat, read_ticks(), region.patience_ticks);
+  if (!alive) region.silent_beat.store(beat, std::memory_order_relaxed);
+  return alive;
 }
 
 // mutex_ is held.

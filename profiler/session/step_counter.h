@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "profiler/visibility.h"
 #include "store/analysis.h"
 
 namespace stepscope {
@@ -22,7 +23,7 @@ class StepCounter {
   // A signal of `source`. kUser and kOptimizer: a step has ended. kLoader: a wait for a batch, with
   // which a step may begin. Returns true if another step begins here; the correction by the first
   // optimizer step does not count.
-  bool signal(StepMarker source);
+  STEPSCOPE_HOT bool signal(StepMarker source);
 
   // Whether so many batches came without an optimizer step that this must be an evaluation. It
   // belongs to the step before it. Waiting for the end of that step before ops can be switched off
@@ -43,8 +44,8 @@ class StepCounter {
  private:
   static constexpr std::int64_t kMaxBatchesAStep = 64;
 
-  void note_update();
-  [[nodiscard]] bool wait_begins_step();
+  STEPSCOPE_HOT void note_update();
+  STEPSCOPE_HOT [[nodiscard]] bool wait_begins_step();
 
   StepMarker source_ = StepMarker::kInferred;
   std::int64_t signals_ = 0;

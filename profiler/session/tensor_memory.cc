@@ -4,13 +4,13 @@
 
 #include <atomic>
 
-#include "profiler/ring/pointer_table.h"
-#include "profiler/session/current_thread.h"
-
 namespace stepscope {
+
+constinit std::atomic<PointerTable*> held_blocks{nullptr};
+constinit std::atomic<std::uint32_t> counted_session{0};
+
 namespace {
 
-std::atomic<PointerTable*> held{nullptr};  // null: not counting
 std::atomic<DeviceMemory*> devices{nullptr};
 std::atomic<int> devices_seen{0};  // the highest device number that ever reported, plus 1
 
@@ -30,19 +30,22 @@ void add(DeviceMemory& memory, const HeldBlock& block, std::int64_t sign) {
 
 void start_counting_tensor_memory(DeviceMemory* of_devices) {
   devices = of_devices;
-  if (held.load() != nullptr) return;
+  if (held_blocks.load() != nullptr) return;
   void* memory = mmap(nullptr, sizeof(PointerTable), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory != MAP_FAILED) held.store(static_cast<PointerTable*>(memory));
+  if (memory == MAP_FAILED) return;
+  held_blocks.store(static_cast<PointerTable*>(memory));
+  counted_session.store(current_session.load());
 }
 
 void stop_counting_tensor_memory() {
   devices = nullptr;
-  if (PointerTable* table = held.exchange(nullptr)) munmap(table, sizeof(PointerTable));
+  counted_session = 0;
+  if (PointerTable* table = held_blocks.exchange(nullptr)) munmap(table, sizeof(PointerTable));
 }
 
 void note_tensor_memory(const void* pointer, std::size_t bytes) {
-  PointerTable* table = held.load(std::memory_order_relaxed);
+  PointerTable* table = held_blocks.load(std::memory_order_relaxed);
   if (table == nullptr || pointer == nullptr || bytes == 0) return;
   ThreadRecorder* const recorder = current_thread();
   if (recorder == nullptr) return;
@@ -56,7 +59,7 @@ void note_tensor_memory(const void* pointer, std::size_t bytes) {
 }
 
 void note_tensor_memory_freed(const void* pointer) {
-  PointerTable* table = held.load(std::memory_order_relaxed);
+  PointerTable* table = held_blocks.load(std::memory_order_relaxed);
   if (table == nullptr || pointer == nullptr) return;
   const HeldBlock block = table->erase(pointer);  // even if it cannot be counted below
   if (block.bytes == 0) return;
@@ -64,7 +67,7 @@ void note_tensor_memory_freed(const void* pointer) {
 }
 
 std::int64_t held_tensor_memory(ThreadRecorder& thread) {
-  if (held.load(std::memory_order_relaxed) == nullptr) return kHeldUnknown;
+  if (held_blocks.load(std::memory_order_relaxed) == nullptr) return kHeldUnknown;
   std::int64_t bytes = thread.held_bytes();
   const int seen = devices_seen.load(std::memory_order_relaxed);
   for (int device = 0; device < seen; ++device) {
@@ -85,7 +88,7 @@ void note_device_memory(int device, std::int64_t allocated, std::int64_t reserve
 }
 
 void note_device_block(int device, const void* pointer, std::int64_t bytes) {
-  PointerTable* table = held.load(std::memory_order_relaxed);
+  PointerTable* table = held_blocks.load(std::memory_order_relaxed);
   DeviceMemory* const memory = memory_of(device);
   if (table == nullptr || memory == nullptr || pointer == nullptr) return;
   if (bytes <= 0) return add(*memory, table->erase(pointer), -1);

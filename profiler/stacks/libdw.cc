@@ -24,6 +24,8 @@ std::optional<Libdw> load() {
   const bool complete =
       STEPSCOPE_FIND(elf_version) && STEPSCOPE_FIND(elf_begin) && STEPSCOPE_FIND(elf_end) &&
       STEPSCOPE_FIND(elf_nextscn) && STEPSCOPE_FIND(elf_getdata) && STEPSCOPE_FIND(elf_strptr) &&
+      STEPSCOPE_FIND(elf_rawdata) && STEPSCOPE_FIND(elf_compress) &&
+      STEPSCOPE_FIND(elf_compress_gnu) && STEPSCOPE_FIND(elf_getshdrstrndx) &&
       STEPSCOPE_FIND(elf_getphdrnum) && STEPSCOPE_FIND(gelf_getphdr) &&
       STEPSCOPE_FIND(gelf_getshdr) && STEPSCOPE_FIND(gelf_getsym) &&
       STEPSCOPE_FIND(dwarf_begin_elf) && STEPSCOPE_FIND(dwarf_end) &&

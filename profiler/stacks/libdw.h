@@ -16,6 +16,10 @@ struct Libdw {
   decltype(&::elf_end) elf_end;
   decltype(&::elf_nextscn) elf_nextscn;
   decltype(&::elf_getdata) elf_getdata;
+  decltype(&::elf_rawdata) elf_rawdata;
+  decltype(&::elf_compress) elf_compress;
+  decltype(&::elf_compress_gnu) elf_compress_gnu;
+  decltype(&::elf_getshdrstrndx) elf_getshdrstrndx;
   decltype(&::elf_strptr) elf_strptr;
   decltype(&::elf_getphdrnum) elf_getphdrnum;
   decltype(&::gelf_getphdr) gelf_getphdr;

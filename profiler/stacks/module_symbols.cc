@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -100,6 +101,9 @@ std::string short_function(std::string_view demangled) {
 bool ModuleSymbols::are_supported() { return libdw() != nullptr; }
 
 struct ModuleSymbols::Impl {
+  // Ends of the names of sections: old compressed ones begin with ".zdebug_".
+  static constexpr std::array<std::string_view, 4> kWithTexts = {"debug_info", "debug_types",
+                                                                 "debug_str", "debug_line_str"};
   struct Segment {
     std::uint64_t offset, address, size;
   };
@@ -112,6 +116,7 @@ struct ModuleSymbols::Impl {
   OwnedFd file;
   Elf* elf = nullptr;
   Dwarf* dwarf = nullptr;
+  std::deque<std::string> ended;  // sections with a zero after them
   std::vector<Segment> segments;
   std::vector<Symbol> symbols;  // functions, by address
 
@@ -125,7 +130,9 @@ struct ModuleSymbols::Impl {
     if (elf == nullptr) return;
     read_segments();
     read_symbols();
-    if (with_lines) dwarf = dw->dwarf_begin_elf(elf, DWARF_C_READ, nullptr);
+    if (!with_lines) return;
+    end_texts();
+    dwarf = dw->dwarf_begin_elf(elf, DWARF_C_READ, nullptr);
   }
   ~Impl() {
     if (dwarf != nullptr) dw->dwarf_end(dwarf);
@@ -133,6 +140,35 @@ struct ModuleSymbols::Impl {
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
+
+  // libdw does not always check that a text ends before its section does (elfutils 0.188: the names
+  // of folders, in dwarf_getsrclines()). Here a zero follows each section that holds texts.
+  void end_texts() {
+    std::size_t names = 0;
+    if (dw->elf_getshdrstrndx(elf, &names) != 0) return;
+    for (Elf_Scn* section = nullptr; (section = dw->elf_nextscn(elf, section)) != nullptr;) {
+      GElf_Shdr header;
+      if (dw->gelf_getshdr(section, &header) == nullptr) continue;
+      const char* const found = dw->elf_strptr(elf, names, header.sh_name);
+      const std::string_view name = found == nullptr ? "" : found;
+      const auto is_end = [&](std::string_view end) { return name.ends_with(end); };
+      if (std::ranges::none_of(kWithTexts, is_end)) continue;
+      // libdw would do that next.
+      if ((header.sh_flags & SHF_COMPRESSED) != 0) dw->elf_compress(section, 0, 0);
+      if (name.starts_with(".zdebug_")) dw->elf_compress_gnu(section, 0, 0);
+      // libdw takes one of the two, by its version.
+      const void* copied = nullptr;  // the two may be one
+      for (Elf_Data* data :
+           {dw->elf_rawdata(section, nullptr), dw->elf_getdata(section, nullptr)}) {
+        if (data == nullptr || data->d_buf == nullptr || data->d_size == 0) continue;
+        const std::string_view bytes(static_cast<const char*>(data->d_buf), data->d_size);
+        if (bytes.back() == 0) continue;
+        if (data->d_buf != copied) ended.emplace_back(bytes);
+        copied = data->d_buf;
+        data->d_buf = ended.back().data();
+      }
+    }
+  }
 
   void read_segments() {
     std::size_t count = 0;

@@ -1,6 +1,8 @@
 #include "profiler/ring/ring.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -69,6 +71,32 @@ TEST(RingTest, EveryEventArrivesOrIsCounted) {
   const auto lost = static_cast<std::int64_t>(ring.header()->lost[static_cast<int>(LossKind::kOp)]);
   EXPECT_EQ(arrived + lost, kOps);
   EXPECT_EQ(reader.decoder().corrupt_slots(), 0);
+}
+
+// A store to a page of a file that has no room for it would raise SIGBUS.
+TEST(RingTest, MemoryThatCannotBeAllocatedIsAFullRing) {
+  constexpr std::uint32_t kSlots = 8192;
+  constexpr std::size_t kReady = std::size_t{40} << 10;
+  const int file = memfd_create("ring", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(file, kReady), 0);
+  void* memory = mmap(nullptr, ring_bytes(kSlots), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  RingProducer producer(format_ring(memory, kSlots, 1, 1, "", kReady));
+  std::uint64_t written = 0;
+  const auto fill = [&] {
+    for (; producer.has_room(1, kReservedForMarks); ++written) {
+      producer.slot(0).kind = SlotKind::kShapes;
+      producer.publish(1);
+    }
+  };
+  fill();
+  EXPECT_EQ(written, (kReady - sizeof(RingHeader)) / sizeof(Slot) - kReservedForMarks);
+  EXPECT_TRUE(producer.has_room(1, 0)) << "the reserve for marks is there";
+  ASSERT_EQ(ftruncate(file, static_cast<off_t>(ring_bytes(kSlots))), 0);
+  fill();
+  EXPECT_EQ(written, kSlots - kReservedForMarks);
+  munmap(memory, ring_bytes(kSlots));
+  close(file);
 }
 
 }  // namespace

@@ -115,8 +115,8 @@ class MarksThatAsk : public ThreadScheduleTest {
 
 TEST_F(MarksThatAsk, WhileTheThreadKeepsItsCoreFewReadTheClock) {
   for (int i = 0; i < 1000; ++i) mark_after(300'000, 300'000);
-  EXPECT_GT(readings_, 60);
-  EXPECT_LT(readings_, 80);
+  EXPECT_GT(readings_, 15);
+  EXPECT_LT(readings_, 25);
 }
 
 TEST_F(MarksThatAsk, TheTimeOffTheCoreIsThatOfTheOneLongStretch) {
