@@ -24,6 +24,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "bench"))
+from busy_cores import busy_processes  # noqa: E402
+
 PROGRAM = ROOT / "tests/python/programs/lines.py"
 WORK = ROOT / "bench/lines/work.py"
 # The functions of kinds that have another name.
@@ -132,8 +135,7 @@ def measure_cost(arguments, busy):
     settings = {"with": [], "without": ["--no-lines"], "again": ["--no-lines"]}
     times = {name: [] for name in settings}
     cores = []
-    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
-    try:
+    with busy_processes(busy):
         for turn in range(arguments.rounds):
             names = list(settings)
             for name in names[turn % 3 :] + names[: turn % 3]:
@@ -144,10 +146,6 @@ def measure_cost(arguments, busy):
                     times[name].append(float(output))
                     if name == "with":
                         cores.append(int(meta(store)["lines_cpu_ns"]) / 1e9 / float(output))
-    finally:
-        for other in others:
-            other.kill()
-            other.wait()
     median = {name: statistics.median(values) for name, values in times.items()}
     row = {
         "busy_processes": busy,

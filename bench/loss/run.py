@@ -22,6 +22,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "bench"))
+from busy_cores import busy_processes  # noqa: E402
+
 # Emitting threads, ops per second, other busy processes.
 SETTINGS = (
     (1, 1_000_000, 0),
@@ -53,13 +56,8 @@ def record(arguments, build, setting, folder):
     recorder = [build / "bin/stepscope", "run", "--quiet", "--no-analysis", "-o", store, "--"]
     emitter = [arguments.emitter, "--seconds", arguments.seconds, "--rate", rate]
     command = [str(word) for word in [*recorder, *emitter, "--threads", threads]]
-    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
-    try:
+    with busy_processes(busy):
         done = subprocess.run(command, capture_output=True, text=True, check=True)
-    finally:
-        for other in others:
-            other.kill()
-            other.wait()
     emitted = int(done.stdout)
     with sqlite3.connect(store) as database:
         stored = database.execute("select count(*) from op").fetchone()[0]

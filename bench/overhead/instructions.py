@@ -39,6 +39,7 @@ def profilers(build):
             "{folder}/run.db",
             "--quiet",
             "--no-analysis",
+            "--no-lines",  # stacks are taken by the clock, more per step the slower the machine is
             "--ops",
             ops,
             "--",

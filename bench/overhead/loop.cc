@@ -1,19 +1,26 @@
 // The loops that bench/overhead/run.py measures, in C++; loop.py is the same in Python.
 //
 //   overhead_loop --model mlp|cnn --steps N --report FILE [--profiler torch --output FILE]
+//   overhead_loop --blocks SECONDS --report FILE       for bench/overhead/parts.py
 //
 // Writes JSON: ns of each step, when the loop ended (CLOCK_MONOTONIC ns), and the peak RSS in
-// bytes.
+// bytes. With --blocks: for each block of steps, which parts of Stepscope were on, and the ns of
+// its steps.
+#include <dlfcn.h>
 #include <sys/resource.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
 #include <torch/torch.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -71,6 +78,33 @@ nn::Sequential cnn() {
   return took;
 }
 
+// Switches the recorder (bit 0), the marks of phases (bit 1) and the counting of tensors' memory
+// (bit 2) on and off, at random. As run_loop() in parts.py.
+nlohmann::json run_blocks(nn::Sequential& network, const torch::Tensor& batch, double seconds) {
+  constexpr int kSteps = 33;
+  constexpr std::size_t kRecorderBlocks = 10;
+  const auto bypass = reinterpret_cast<void (*)(unsigned)>(dlsym(RTLD_DEFAULT, "bypass_parts"));
+  if (bypass == nullptr) throw std::runtime_error("needs LD_PRELOAD=libbypass.so");
+  std::minstd_rand random;
+  const auto below = [&random](unsigned limit) {
+    return std::uniform_int_distribution<unsigned>(0, limit - 1)(random);
+  };
+  unsigned runs = 1;
+  nlohmann::json blocks = nlohmann::json::array();
+  const std::int64_t end = now_ns() + static_cast<std::int64_t>(seconds * 1e9);
+  while (now_ns() < end) {
+    if (blocks.size() % kRecorderBlocks == 0) {
+      runs = below(2);
+      kill(getppid(), runs != 0 ? SIGCONT : SIGSTOP);
+    }
+    const unsigned on = below(4) << 1U | runs;
+    bypass(~on >> 1U & 3U);
+    blocks.push_back({on, train(network, batch, kSteps)});
+  }
+  kill(getppid(), SIGCONT);
+  return blocks;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -80,8 +114,10 @@ int main(int argc, char** argv) {
   std::string profiled_by = "none";
   std::string output;
   int steps = 100;
+  double blocks = 0;
   app.add_option("--model", model)->check(CLI::IsMember({"mlp", "cnn"}));
   app.add_option("--steps", steps);
+  app.add_option("--blocks", blocks, "seconds");
   app.add_option("--report", report)->required();
   app.add_option("--profiler", profiled_by)->check(CLI::IsMember({"none", "torch"}));
   app.add_option("--output", output, "the file for the profiler's result");
@@ -94,6 +130,10 @@ int main(int argc, char** argv) {
       model == "mlp" ? torch::randn({64, 32}) : torch::randn({24, 3, 32, 32});
   train(network, batch, 10);  // touches memory for the first time
 
+  if (blocks > 0) {
+    std::ofstream(report) << run_blocks(network, batch, blocks) << '\n';
+    return 0;
+  }
   const bool kineto = profiled_by == "torch";
   if (kineto) {
     const profiler::ProfilerConfig config(profiler::ProfilerState::KINETO);
