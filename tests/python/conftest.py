@@ -23,6 +23,11 @@ def python(tmp_path):
 
 
 @pytest.fixture
+def wrapped(python, fake_library):
+    return python.wrapped(fake_library)
+
+
+@pytest.fixture
 def marked(python, fake_library):
     """Runs code with the package and a library that is in the process already; returns its calls."""
     python.with_package()

@@ -14,6 +14,7 @@ ROOT = HERE.parents[1]
 PACKAGE = ROOT / "profiler/python"
 INJECT = PACKAGE / "inject"
 FAKE_TORCHES = {version: HERE / f"fakes/torch-{version}" for version in ("1.13", "2")}
+VERSIONS = pytest.mark.parametrize("version", FAKE_TORCHES)
 
 
 def compile_fake(folder, *options):
