@@ -21,6 +21,7 @@ constexpr std::int64_t kRecorderPatienceNs = kRecorderPatienceSeconds * 1'000'00
 // How long to wait for workers and ranks. They usually end before the program that started them;
 // CPython's fork server, which has imported torch, ends some 0.4 s after it.
 constexpr std::chrono::milliseconds kLastOnes{1000};
+constexpr std::int64_t kMaxRefusalNotices = 3;
 
 }  // namespace
 
@@ -124,8 +125,9 @@ Status RunRecorder::take_in_arrivals() {
     auto arrival =
         listener_->accept(layout_, plan, session_->clock().ticks_in(kRecorderPatienceNs));
     if (!arrival.ok()) {  // the others are still recorded
-      add_notice(arrival.status().message());
       ++unrecorded_;
+      // A loader may start a hundred workers.
+      if (++refused_ <= kMaxRefusalNotices) add_notice(arrival.status().message());
       continue;
     }
     if (!arrival->has_value()) return {};
@@ -333,6 +335,8 @@ Status RunRecorder::finish() noexcept {
     std::int64_t steps = 0;
     for (const WatchedProcess& process : processes_) steps = std::max(steps, process.step - 1);
     last = {{"step_count", std::to_string(steps)}};
+    if (const std::int64_t more = refused_ - kMaxRefusalNotices; more > 0)
+      add_notice(std::to_string(more) + " more of its processes are not recorded");
     if (session_->failed() || !session_->begun()) return Status();
     if (Status status = store_unrecorded(); !status.ok()) return status;
     if (Status status = store_survivors(); !status.ok()) return status;

@@ -146,6 +146,7 @@ class RunRecorder {
   std::list<WatchedProcess> processes_;  // session_ owns their drains
   StackRecording stacks_;  // after processes_: its thread reads their regions until destroyed
   std::vector<std::string> notices_;
+  std::int64_t refused_ = 0;     // processes that came
   std::int64_t unrecorded_ = 0;  // processes that were refused, or could not map their rings
   std::int64_t stored_unrecorded_ = 0;
   OpsSwitch switch_ = OpsSwitch::kPlan;

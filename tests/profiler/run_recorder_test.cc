@@ -164,8 +164,8 @@ TEST_F(RunRecorderTest, OnceTheRecorderIsBackChildrenAreRecorded) {
   EXPECT_EQ(stored_lost(), 0);
 }
 
-// A recorder without a descriptor to spare refuses at once, and counts it.
-TEST_F(RunRecorderTest, AProcessIsRefusedWhenNoFileCanBeOpened) {
+// A recorder without a descriptor to spare refuses at once, counts all, and tells of some.
+TEST_F(RunRecorderTest, ProcessesAreRefusedWhenNoFileCanBeOpened) {
   if (testing::kSanitized) {
     GTEST_SKIP() << "a sanitizer opens files too, and takes their lack for an error of ours";
   }
@@ -178,15 +178,25 @@ TEST_F(RunRecorderTest, AProcessIsRefusedWhenNoFileCanBeOpened) {
   const pid_t pid = start([this, &before] {
     setrlimit(RLIMIT_NOFILE, &before);
     note_scope();
+    for (int i = 0; i < 5; ++i) {
+      const pid_t child = fork();
+      if (child == 0) {
+        note_scope();
+        _exit(0);
+      }
+      waitpid(child, nullptr, 0);
+    }
   });
   int status = 0;
   while (waitpid(pid, &status, WNOHANG) == 0) recorder_->tick();
   setrlimit(RLIMIT_NOFILE, &before);
   others.clear();
   finish(pid, status);
-  EXPECT_EQ(stored_lost(), 1);
-  EXPECT_THAT(recorder_->take_notices(),
-              ::testing::ElementsAre(::testing::HasSubstr("is not recorded")));
+  EXPECT_EQ(stored_lost(), 6);
+  const auto told = recorder_->take_notices();
+  const auto one = ::testing::HasSubstr("is not recorded");
+  EXPECT_THAT(told,
+              ::testing::ElementsAre(one, one, one, "3 more of its processes are not recorded"));
 }
 
 // Loaders start workers anew in each epoch: what an ended process has is given back at once.
