@@ -60,6 +60,30 @@ std::string nearest_verb(const CLI::App& app, const std::string& word) {
   return nearest;
 }
 
+const CLI::App* verb_of(const CLI::App& app, const std::string& word) {
+  const auto found =
+      app.get_subcommands([&word](const CLI::App* verb) { return verb->get_name() == word; });
+  return found.empty() ? nullptr : found.front();
+}
+
+// One line for wrong usage. `word`: the first one after the program's name. (CLI11's message has
+// two lines and does not name the program.)
+std::string usage_error(const CLI::App& app, const std::string& word, const CLI::Error& error) {
+  const bool is_verb = verb_of(app, word) != nullptr;
+  if (!is_verb && !word.starts_with('-')) {
+    const std::string nearest = nearest_verb(app, word);
+    return "stepscope: no verb" + (word.empty() ? "" : " \"" + word + '"') +
+           (nearest.empty() ? "; " : "; did you mean `" + nearest + "`? ") +
+           "`stepscope --help` lists the verbs";
+  }
+  const std::string program = is_verb ? "stepscope " + word : "stepscope";
+  std::string wrong = error.what();
+  // CLI11 misses the verb first.
+  if (!is_verb && error.get_name() == "RequiredError") wrong = word + ": not an option";
+  if (wrong.starts_with("The ")) wrong[0] = 't';
+  return program + ": " + wrong + "; see `" + program + " --help`";
+}
+
 int run_verb(int argc, char** argv) {
   CLI::App app{
       "Where did each training step's time go, why, and what would the step cost if you fixed it?",
@@ -98,16 +122,11 @@ int run_verb(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // CLI11 has its own exit codes. Ours are success (--help, --version) and wrong usage.
-    std::ostringstream out, wrong;
-    const int code = app.exit(error, out, wrong);
-    const std::string word = argc > 1 ? argv[1] : "";
-    if (const std::string verb = code == 0 ? "" : nearest_verb(app, word); !verb.empty()) {
-      print_line(stderr, "stepscope: no verb \"" + word + "\"; did you mean `" + verb +
-                             "`? `stepscope --help` lists the verbs");
+    std::ostringstream out, unused;
+    if (app.exit(error, out, unused) != 0) {
+      print_line(stderr, usage_error(app, argc > 1 ? argv[1] : "", error));
       return kUsageError;
     }
-    print(stderr, wrong.str());
-    if (code != 0) return kUsageError;
     const Status written = write_page(out.str());
     if (!written.ok()) print_line(stderr, "stepscope: " + written.message());
     return written.ok() ? kOk : kBadInput;

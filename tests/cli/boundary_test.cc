@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "tests/cli/binary.h"
 #include "tests/store/testing/synthetic_run.h"
@@ -51,6 +52,34 @@ TEST(CliBoundary, NotANumberIsOutsideEveryRange) {
     const Outcome outcome = run_in_shell("\"$0\" " + std::string(wrong) + " \"$1\"", store);
     EXPECT_EQ(outcome.exit_code, 2) << wrong;
     EXPECT_THAT(outcome.err, HasSubstr("is not a number from")) << wrong;
+  }
+}
+
+TEST(CliBoundary, WrongUsageIsOneLineThatSaysWhereToLook) {
+  const struct {
+    std::vector<std::string> words;
+    const char* says;
+  } all[] = {
+      {{}, "stepscope: no verb; `stepscope --help` lists the verbs\n"},
+      {{"died", "run.db"}, "stepscope: no verb \"died\"; `stepscope --help` lists the verbs\n"},
+      {{"anlyze", "run.db"},
+       "stepscope: no verb \"anlyze\"; did you mean `analyze`? `stepscope --help` lists the "
+       "verbs\n"},
+      {{"--loud"}, "stepscope: --loud: not an option; see `stepscope --help`\n"},
+      {{"top", "run.db", "--loud"},
+       "stepscope top: the following argument was not expected: --loud; see `stepscope top "
+       "--help`\n"},
+      {{"export", "run.db"},
+       "stepscope export: --output is required; see `stepscope export --help`\n"},
+      {{"run", "--lines-rate", "1e9", "--", "true"},
+       "stepscope run: --lines-rate: Value 1e9 not in range 1 to 1000; see `stepscope run "
+       "--help`\n"},
+  };
+  for (const auto& [words, says] : all) {
+    const Outcome outcome = run_stepscope(words);
+    EXPECT_EQ(outcome.exit_code, 2) << says;
+    EXPECT_EQ(outcome.err, says);
+    EXPECT_EQ(outcome.out, "");
   }
 }
 
