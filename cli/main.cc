@@ -48,38 +48,36 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 // The verb that a mistyped word probably means; "" if it resembles none.
 std::string nearest_verb(const CLI::App& app, const std::string& word) {
   constexpr std::size_t kLongest = 32;
-  if (word.empty() || word[0] == '-' || word.size() > kLongest) return {};
+  if (word.size() > kLongest) return {};
   std::string nearest;
   std::size_t least = std::max<std::size_t>(word.size() / 3, 1) + 1;
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
     const std::size_t distance = edit_distance(word, verb->get_name());
-    if (distance == 0) return {};  // a verb: something else is wrong
     if (distance < least) nearest = verb->get_name();
     least = std::min(least, distance);
   }
   return nearest;
 }
 
-const CLI::App* verb_of(const CLI::App& app, const std::string& word) {
-  const auto found =
-      app.get_subcommands([&word](const CLI::App* verb) { return verb->get_name() == word; });
-  return found.empty() ? nullptr : found.front();
+bool is_verb(const CLI::App& app, const std::string& word) {
+  return !app.get_subcommands([&word](const CLI::App* verb) { return verb->get_name() == word; })
+              .empty();
 }
 
 // One line for wrong usage. `word`: the first one after the program's name. (CLI11's message has
 // two lines and does not name the program.)
 std::string usage_error(const CLI::App& app, const std::string& word, const CLI::Error& error) {
-  const bool is_verb = verb_of(app, word) != nullptr;
-  if (!is_verb && !word.starts_with('-')) {
+  const bool has_verb = is_verb(app, word);
+  if (!has_verb && !word.starts_with('-')) {
     const std::string nearest = nearest_verb(app, word);
     return "stepscope: no verb" + (word.empty() ? "" : " \"" + word + '"') +
            (nearest.empty() ? "; " : "; did you mean `" + nearest + "`? ") +
            "`stepscope --help` lists the verbs";
   }
-  const std::string program = is_verb ? "stepscope " + word : "stepscope";
+  const std::string program = has_verb ? "stepscope " + word : "stepscope";
   std::string wrong = error.what();
   // CLI11 misses the verb first.
-  if (!is_verb && error.get_name() == "RequiredError") wrong = word + ": not an option";
+  if (!has_verb && error.get_name() == "RequiredError") wrong = word + ": not an option";
   if (wrong.starts_with("The ")) wrong[0] = 't';
   return program + ": " + wrong + "; see `" + program + " --help`";
 }
