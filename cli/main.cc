@@ -16,6 +16,7 @@
 
 #include "cli/self_description.h"
 #include "cli/verb.h"
+#include "profiler/launch/child.h"
 #include "terminal/terminal_out.h"
 
 namespace stepscope::cli {
@@ -169,6 +170,7 @@ int main(int argc, char** argv) {
   using namespace stepscope::cli;
   occupy_closed_streams();
   survive_size_limit();
+  stepscope::await_children();
   try {
     return run_verb(argc, argv);
   } catch (const std::bad_alloc&) {

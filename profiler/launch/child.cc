@@ -15,6 +15,8 @@
 namespace stepscope {
 namespace {
 
+bool was_started_without_child_ends = false;
+
 constexpr int kPassedOn[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGCONT};
 
 std::string joined(const std::string& before, const std::string& after) {
@@ -81,6 +83,7 @@ void set_up(const ChildSetup& setup, pid_t parent, sigset_t& mask) {
 
 [[noreturn]] void become(const std::vector<char*>& arguments, const sigset_t& mask, int report) {
   sigprocmask(SIG_SETMASK, &mask, nullptr);
+  if (was_started_without_child_ends) signal(SIGCHLD, SIG_IGN);
   execvp(arguments[0], arguments.data());
   const int error = errno;
   (void)!write(report, &error, sizeof(error));
@@ -181,9 +184,18 @@ int Child::take_signal() const {
 void Child::end_group(int signal) const { kill(-pid_, signal); }
 
 std::optional<ChildEnd> Child::ended() const {
+  constexpr int kUnknown = W_EXITCODE(255, 0);
   ChildEnd end;
-  if (wait4(pid_, &end.wait_status, WNOHANG, &end.usage) != pid_) return std::nullopt;
+  const pid_t ended = wait4(pid_, &end.wait_status, WNOHANG, &end.usage);
+  if (ended < 0 && errno == ECHILD) return ChildEnd{kUnknown, {}};
+  if (ended != pid_) return std::nullopt;
   return end;
+}
+
+void await_children() {
+  if (!is_ignored(SIGCHLD)) return;
+  was_started_without_child_ends = true;
+  signal(SIGCHLD, SIG_DFL);
 }
 
 int exit_code_of(int wait_status) {

@@ -66,7 +66,8 @@ class Child {
   [[nodiscard]] int take_signal() const;
   // Sends `signal` to its whole group. Only for a child in its own group.
   void end_group(int signal) const;
-  // How the program ended; returned once, after its end.
+  // How the program ended; returned once, after its end. If something else in this process has
+  // taken its status, that is unknown and reads as exit code 255.
   [[nodiscard]] std::optional<ChildEnd> ended() const;
 
  private:
@@ -77,6 +78,11 @@ class Child {
   OwnedFd signals_;
   std::optional<sigset_t> before_;  // our earlier signal mask; nothing: unchanged
 };
+
+// For the start of main(): lets this process learn how its children end, even if it was started
+// with SIGCHLD ignored, when the kernel keeps no child's status. The programs of Child still ignore
+// it.
+void await_children();
 
 // The exit code that a shell would give for waitpid()'s status: 128 + N if signal N killed the
 // program.

@@ -79,6 +79,22 @@ TEST_F(RunTest, ASignalSentToUsReachesTheProgramOnce) {
   EXPECT_EQ(outcome.exit_code, 0);
 }
 
+// As under a supervisor that leaves its children to the kernel: their status is then kept for
+// nobody.
+TEST_F(RunTest, TheEndIsSeenIfChildrenAreIgnored) {
+  const std::vector<std::string> ignoring{"env", "--ignore-signal=CHLD"};
+  const std::string script = "grep SigIgn /proc/$$/status; exit 9";
+  std::vector<std::string> alone = ignoring;
+  alone.insert(alone.end(), {"sh", "-c", script});
+  std::vector<std::string> wrapped = ignoring;
+  wrapped.insert(wrapped.end(),
+                 {STEPSCOPE_BINARY, "run", "-o", store_, "--quiet", "--", "sh", "-c", script});
+  const Outcome expected = run_program(alone);
+  const Outcome outcome = run_program(wrapped);
+  EXPECT_EQ(outcome.exit_code, 9);
+  EXPECT_EQ(outcome.out, expected.out);
+}
+
 TEST_F(RunTest, AProgramWithoutLibtorchIsToldSo) {
   const Outcome outcome = wrap({"true"});
   EXPECT_EQ(outcome.exit_code, 0);
