@@ -35,7 +35,9 @@ Result<std::string> ask(const ControlArguments& arguments) {
     return Status::error(ErrorKind::kNotFound,
                          arguments.store + ": no `stepscope run` is recording into it");
   }
-  return ask_recorder(socket, commands().at(arguments.command));
+  auto reply = ask_recorder(socket, commands().at(arguments.command));
+  if (reply.ok()) return reply;
+  return Status::error(reply.status().kind(), arguments.store + ": " + reply.status().message());
 }
 
 int run_control(const ControlArguments& arguments) {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,6 +11,7 @@
 #include <cstring>
 
 #include "profiler/channel/channel_format.h"
+#include "profiler/channel/socket_address.h"
 #include "profiler/channel/socket_patience.h"
 #include "profiler/identity/job_variables.h"
 #include "profiler/ring/clock.h"
@@ -77,20 +77,38 @@ class RecorderSilence {
   std::uint64_t beat_;  // before waiting; 0: not known
 };
 
-int open_socket(const char* path, std::chrono::milliseconds patience) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (std::strlen(path) >= sizeof(address.sun_path)) return -1;
-  std::strcpy(address.sun_path, path);
+// Whether the process that listens may have what a Hello carries: descriptors of this process's
+// memory. When a recorder has ended, another user could listen under its name.
+bool is_recorder_of_ours(int socket_fd) {
+  ucred peer{};
+  socklen_t length = sizeof(peer);
+  if (getsockopt(socket_fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return false;
+  return peer.uid == 0 || peer.uid == geteuid();
+}
+
+int open_socket(const char* path, SocketPlace place, std::chrono::milliseconds patience) {
+  const SocketAddress address = socket_address(path, place);
+  if (address.size == 0) return -1;
   const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
   // A recorder that is gone refuses at once; one that hangs must not block the program forever.
   set_patience(fd, patience);
-  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return fd;
+  errno = 0;
+  if (connect(fd, address.get(), address.size) == 0 && is_recorder_of_ours(fd)) return fd;
   const int why = errno;
   close(fd);
   errno = why;
   return -1;
+}
+
+// Preserves what connect() says: EAGAIN if the recorder has not answered within `patience`.
+int reach_recorder(const char* path, std::chrono::milliseconds patience) {
+  int fd = open_socket(path, SocketPlace::kFile, patience);
+  // Try twice, because a shortage of resources may be momentary; a recorder that is gone refuses
+  // twice.
+  if (fd < 0 && errno != EAGAIN) fd = open_socket(path, SocketPlace::kFile, patience);
+  if (fd < 0 && errno != EAGAIN) fd = open_socket(path, SocketPlace::kAbstract, patience);
+  return fd;
 }
 
 // The descriptors that a Hello of this process carries. It can be recorded without them.
@@ -177,11 +195,7 @@ Region connect_to_recorder(RegionHeader* inherited) {
   const char* path = std::getenv(kSocketVariable);
   RecorderSilence silence(inherited);
   const std::chrono::milliseconds patience = silence.patience();
-  errno = 0;
-  int socket_fd = open_socket(path, patience);
-  // Try twice, because a shortage of resources may be momentary; a recorder that is gone refuses
-  // twice.
-  if (socket_fd < 0 && errno != EAGAIN) socket_fd = open_socket(path, patience);
+  const int socket_fd = reach_recorder(path, patience);
   const int fd = socket_fd >= 0 && say_hello(socket_fd) ? receive_region(socket_fd) : -1;
   if (fd < 0 && errno == EAGAIN) silence.note();
   if (socket_fd >= 0) close(socket_fd);

@@ -4,7 +4,6 @@
 #include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -16,8 +15,10 @@
 #include <utility>
 
 #include "profiler/channel/clock_shift.h"
+#include "profiler/channel/socket_address.h"
 #include "profiler/channel/socket_patience.h"
 #include "profiler/cupti/device_area.h"
+#include "profiler/recorder/process_info.h"
 #include "profiler/ring/clock.h"
 
 namespace stepscope {
@@ -60,6 +61,29 @@ Result<fs::path> make_private_folder() {
     if (mkdtemp(name.data()) != nullptr) return fs::path(name);
   }
   return failed("cannot make a folder for a socket in TMPDIR, /tmp, /dev/shm or /var/tmp");
+}
+
+// Empty if that fails.
+OwnedFd listen_at(const std::string& path, SocketPlace place) {
+  const SocketAddress address = socket_address(path, place);
+  OwnedFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  constexpr int kBacklog = 1024;  // all processes of a job may start at once
+  const bool listens = socket && bind(socket.get(), address.get(), address.size) == 0 &&
+                       listen(socket.get(), kBacklog) == 0;
+  return listens ? std::move(socket) : OwnedFd();
+}
+
+// Whether a process may take part: it is of our user or of root, or the program or one of its
+// descendants, under whatever user.
+bool may_join(const ucred& peer) {
+  if (peer.uid == geteuid() || peer.uid == 0) return true;
+  constexpr int kMaxLevels = 256;
+  std::int64_t pid = peer.pid;
+  for (int level = 0; level < kMaxLevels && pid > 1; ++level) {
+    if (pid == getpid()) return true;
+    pid = parent_of(pid);
+  }
+  return false;
 }
 
 bool send_welcome(int connection, const Welcome& welcome, int region_fd) {
@@ -156,25 +180,22 @@ Result<std::unique_ptr<Listener>> Listener::open() {
   const auto folder = make_private_folder();
   if (!folder.ok()) return folder.status();
   const std::string path = *folder / "socket";
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::strcpy(address.sun_path, path.c_str());  // make_private_folder() checked its length
-  OwnedFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  // All processes of a job may start at once.
-  if (!socket || bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
-      listen(socket.get(), 1024) != 0) {
+  OwnedFd socket = listen_at(path, SocketPlace::kFile);
+  if (!socket) {
     const Status status = failed(path);
     std::error_code ignored;
     fs::remove_all(*folder, ignored);
     return status;
   }
-  return std::unique_ptr<Listener>(new Listener(*folder, path, std::move(socket)));
+  OwnedFd abstract = listen_at(path, SocketPlace::kAbstract);  // most programs do without it
+  return std::unique_ptr<Listener>(
+      new Listener(*folder, path, std::move(socket), std::move(abstract)));
 }
 
-Listener::Listener(fs::path folder, std::string path, OwnedFd socket)
+Listener::Listener(fs::path folder, std::string path, OwnedFd socket, OwnedFd abstract)
     : folder_(std::move(folder)),
       path_(std::move(path)),
-      socket_(std::move(socket)),
+      sockets_{std::move(socket), std::move(abstract)},
       spare_(open_spare()) {}
 
 Listener::~Listener() {
@@ -182,16 +203,36 @@ Listener::~Listener() {
   rmdir(folder_.c_str());
 }
 
+OwnedFd Listener::next_connection() {
+  for (const OwnedFd& socket : sockets_) {
+    OwnedFd connection(accept4(socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (connection) return connection;
+    if (errno != EMFILE && errno != ENFILE) continue;
+    spare_ = OwnedFd();
+    connection = OwnedFd(accept4(socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (connection) return connection;
+  }
+  return {};
+}
+
 Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& layout,
                                                           const RecordPlan& plan,
                                                           std::uint64_t patience_ticks) try {
   if (!spare_) spare_ = open_spare();
-  OwnedFd connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (!connection && (errno == EMFILE || errno == ENFILE)) {
-    spare_ = OwnedFd();
-    connection = OwnedFd(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  }
+  const OwnedFd connection = next_connection();
   if (!connection) return std::optional<Arrival>{};
+  ucred peer{};
+  socklen_t length = sizeof(peer);
+  if (getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) {
+    return std::optional<Arrival>{};
+  }
+  const auto refused = [&](const std::string& why) {
+    refuse(connection.get(), why);
+    return Status::error(ErrorKind::kIo,
+                         "process " + std::to_string(peer.pid) + " is not recorded: " + why);
+  };
+  // Decided without reading what it sends: waiting for that would let others delay the recorder.
+  if (!may_join(peer)) return refused("it is of another user, and the program did not start it");
   // Do not wait for a client that connects and sends nothing.
   set_patience(connection.get(), std::chrono::seconds(1));
   Greeting greeting{};
@@ -201,12 +242,7 @@ Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& la
     answer(connection.get(), control_(greeting.request.command));
     return std::optional<Arrival>{};
   }
-  ucred peer{};
-  socklen_t length = sizeof(peer);
-  if (said != sizeof(Hello) || greeting.magic != kChannelMagic ||
-      getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) {
-    return std::optional<Arrival>{};
-  }
+  if (said != sizeof(Hello) || greeting.magic != kChannelMagic) return std::optional<Arrival>{};
   Arrival arrival;
   arrival.pid = peer.pid;
   arrival.hello = greeting.hello;
@@ -214,11 +250,6 @@ Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& la
     arrival.memory = std::move(received.fds[kMemoryFd]);
     arrival.maps = std::move(received.fds[kMapsFd]);
   }
-  const auto refused = [&](const std::string& why) {
-    refuse(connection.get(), why);
-    return Status::error(ErrorKind::kIo,
-                         "process " + std::to_string(peer.pid) + " is not recorded: " + why);
-  };
   if (arrival.hello.version != kChannelVersion) return refused("it has another Stepscope");
   auto memory = make_shared_memory(layout.bytes(), folder_);
   if (!memory.ok()) return refused(memory.status().message());
@@ -250,22 +281,22 @@ Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& la
 
 Result<std::string> ask_recorder(const std::string& path, ControlCommand command,
                                  std::chrono::seconds patience) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) return failed(path);
-  std::strcpy(address.sun_path, path.c_str());
+  const SocketAddress address = socket_address(path, SocketPlace::kFile);
   const OwnedFd connection(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   // The store names the socket, so whoever made the store chose it; its listener may never answer.
   set_patience(connection.get(), patience);
-  if (connect(connection.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
-    return Status::error(ErrorKind::kNotFound, path + ": no recorder is running");
+  errno = 0;
+  if (address.size == 0 || connect(connection.get(), address.get(), address.size) != 0) {
+    if (errno != EACCES) return Status::error(ErrorKind::kNotFound, "no recorder is running");
+    return Status::error(ErrorKind::kUnavailable,
+                         "its recorder is of another user; ask as that user, or as root");
   }
   const ControlRequest request{kControlMagic, kChannelVersion, command};
   ControlReply reply{};
   if (send(connection.get(), &request, sizeof(request), MSG_NOSIGNAL) != sizeof(request) ||
       recv(connection.get(), &reply, sizeof(reply), 0) != sizeof(reply) ||
       reply.magic != kControlMagic) {
-    return failed(path + ": the recorder did not answer");
+    return failed("the recorder did not answer");
   }
   reply.text[sizeof(reply.text) - 1] = '\0';
   return std::string(reply.text);

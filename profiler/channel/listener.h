@@ -1,11 +1,12 @@
-// The recorder's end of the channel: a socket that programs find by its path, and one region per
-// program.
+// The recorder's end of the channel: a socket with two addresses (socket_address.h), and one region
+// per program.
 //
 // Thread safety: none; used by one recorder.
 #pragma once
 
 #include <sys/types.h>
 
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -48,28 +49,30 @@ class Listener {
 
   // For STEPSCOPE_SOCKET.
   [[nodiscard]] const std::string& path() const { return path_; }
-  // Readable when accept() has work to do.
-  [[nodiscard]] int fd() const { return socket_.get(); }
+  // One of them is readable when accept() has work to do; the second may be -1.
+  [[nodiscard]] std::array<int, 2> fds() const { return {sockets_[0].get(), sockets_[1].get()}; }
 
-  // Accepts the next waiting program and gives it a region; nothing when none is waiting. Malformed
-  // requests are rejected and not reported. A program for which there is no memory is refused with
-  // an error; the next call continues with the next program. `patience_ticks`: how long the program
-  // waits for the next heartbeat before it considers the recorder gone.
+  // Accepts the next waiting program and gives it a region; nothing when none is waiting, or for a
+  // malformed request. A program for which there is no memory, or that may not take part, is
+  // refused with an error; the next call continues with the next program. `patience_ticks`: how
+  // long the program waits for the next heartbeat before it considers the recorder gone.
   Result<std::optional<Arrival>> accept(const RegionLayout& layout, const RecordPlan& plan,
                                         std::uint64_t patience_ticks);
 
  private:
-  Listener(std::filesystem::path folder, std::string path, OwnedFd socket);
+  Listener(std::filesystem::path folder, std::string path, OwnedFd socket, OwnedFd abstract);
+  // Empty: none is waiting.
+  OwnedFd next_connection();
 
   std::filesystem::path folder_;
   std::string path_;
-  OwnedFd socket_;
-  OwnedFd spare_;  // closed to accept, and refuse, a program when no descriptor is left
+  OwnedFd sockets_[2];  // the second is empty if its address could not be had
+  OwnedFd spare_;       // closed to accept, and refuse, a program when no descriptor is left
   ControlHandler control_;
 };
 
-// Sends a command to the recorder with the socket `path`. Errors: kNotFound (no recorder), kIo
-// (also no answer within `patience`).
+// Sends a command to the recorder with the socket `path`. Errors, which do not name the path:
+// kNotFound (no recorder), kUnavailable (another user's), kIo (also no answer within `patience`).
 Result<std::string> ask_recorder(
     const std::string& path, ControlCommand command,
     std::chrono::seconds patience = std::chrono::seconds(kRecorderPatienceSeconds));

@@ -22,6 +22,7 @@ constexpr std::int64_t kRecorderPatienceNs = kRecorderPatienceSeconds * 1'000'00
 // CPython's fork server, which has imported torch, ends some 0.4 s after it.
 constexpr std::chrono::milliseconds kLastOnes{1000};
 constexpr std::int64_t kMaxRefusalNotices = 3;
+constexpr int kMaxArrivals = 1024;
 
 }  // namespace
 
@@ -57,7 +58,8 @@ RunRecorder::~RunRecorder() = default;
 
 // If memory for the list runs out, it only sleeps.
 void RunRecorder::wait(int also) const noexcept try {
-  std::vector<pollfd> fds{{listener_->fd(), POLLIN, 0}, {also, POLLIN, 0}};
+  std::vector<pollfd> fds{{also, POLLIN, 0}};
+  for (const int fd : listener_->fds()) fds.push_back({fd, POLLIN, 0});
   for (const WatchedProcess& process : processes_) {
     if (!process.ended && process.pidfd) fds.push_back({process.pidfd.get(), POLLIN, 0});
   }
@@ -121,7 +123,8 @@ Status RunRecorder::take_in_arrivals() {
   if (plan_.lines_rate > 0)
     plan.stack_period_ticks =
         static_cast<std::uint32_t>(session_->clock().ticks_in(kStackPeriodNs));
-  while (true) {
+  // Those that come faster than this wait for the next tick.
+  for (int i = 0; i < kMaxArrivals; ++i) {
     auto arrival =
         listener_->accept(layout_, plan, session_->clock().ticks_in(kRecorderPatienceNs));
     if (!arrival.ok()) {  // the others are still recorded
@@ -135,6 +138,7 @@ Status RunRecorder::take_in_arrivals() {
     if (!session_->failed()) session_->attempt([&] { return add_process(**arrival); });
     if (session_->failed()) count_events_of(**arrival);
   }
+  return {};
 }
 
 // Counts the events of a process that came after the store had failed.

@@ -269,6 +269,34 @@ def test_no_shared_memory_at_all(wrapper, programs, program, tmp_path):
     assert done.lost() == {"process": 1}
 
 
+# --- processes that cannot reach the folder of the socket -------------------------------------------
+
+
+def test_another_user(wrapper, program):
+    as_nobody = ["setpriv", "--reuid", 65534, "--regid", 65534, "--clear-groups"]
+    if shutil.which("setpriv") is None or hostile.run([*as_nobody, program, "note"]).code != 0:
+        pytest.skip("the program cannot be started as another user here (setpriv)")
+    done = wrapper.compare(*as_nobody, program, "note", 50)
+    assert done.scopes() == {"work": 50}
+    assert done.lost() == {}
+
+
+def test_a_tmp_of_its_own(wrapper, program, tmp_path):
+    folder = tmp_path / "t"
+    folder.mkdir()
+    around = in_mount_namespace(f"mount -t tmpfs none {folder}")
+    done = wrapper.compare(*around, program, "note", 50, environment={"TMPDIR": str(folder)})
+    assert done.scopes() == {"work": 50}
+
+
+def test_a_folder_for_the_socket_that_was_removed(wrapper, program):
+    remove = 'rm -r "$(dirname "$STEPSCOPE_SOCKET")" && exec "$@"'
+    done = wrapper.wrap("sh", "-c", remove, "sh", program, "note", 50)
+    assert done.code == 0, done.err
+    assert done.scopes() == {"work": 50}
+    assert done.ends() == [("exit", 0)]
+
+
 # --- programs that our library cannot be loaded into ---------------------------------------------
 
 
