@@ -184,9 +184,10 @@ bool tell_the_end(const RunArguments& arguments, RunRecorder& recorder, const St
   if (arguments.quiet && still.empty()) return false;
   const RunProgress progress = recorder.progress();
   if (progress.processes == 0) {
-    if (!notices.empty() && still.empty()) return false;  // a process came, and was refused
-    say(name_program(arguments.program).name +
-        " never loaded libtorch: there was nothing to record" + still);
+    const bool refused = !notices.empty();  // a process, and its notice says why
+    if (refused && still.empty()) return false;
+    const std::string unseen = "no libtorch was seen in " + name_program(arguments.program).name;
+    say((refused ? "" : unseen + ": ") + "nothing was recorded" + still);
     return false;
   }
   return !arguments.no_analysis && print_summary(arguments.output, progress);

@@ -14,7 +14,7 @@ namespace stepscope {
 inline constexpr const char* kSocketVariable = "STEPSCOPE_SOCKET";
 
 inline constexpr std::uint32_t kChannelMagic = 0x48435353;  // "SSCH"
-inline constexpr std::uint32_t kChannelVersion = 3;
+inline constexpr std::uint32_t kChannelVersion = 4;
 
 // How long a recorder may be silent before a program considers it gone. Long, because writing to a
 // slow disk can take more than a second; not longer, because a starting program blocks for up to
@@ -35,6 +35,8 @@ struct Hello {
   std::int64_t parent_pid;
   std::int64_t rank;          // RANK in the environment; -1: none
   std::int64_t monotonic_ns;  // the program's CLOCK_MONOTONIC when sending
+  // 1: it ends, has libtorch and never joined. It wants to be counted and awaits no Welcome.
+  std::int64_t is_ending;
 };
 
 struct Welcome {

@@ -151,8 +151,9 @@ bool send_hello(int socket_fd, const Hello& hello, const OwnMemory& memory) {
   return sendmsg(socket_fd, &message, MSG_NOSIGNAL) == sizeof(hello);
 }
 
-bool say_hello(int socket_fd) {
+bool say_hello(int socket_fd, bool is_ending) {
   Hello hello{};
+  hello.is_ending = is_ending ? 1 : 0;
   hello.magic = kChannelMagic;
   hello.version = kChannelVersion;
   std::strncpy(hello.stepscope_version, STEPSCOPE_VERSION, sizeof(hello.stepscope_version) - 1);
@@ -196,7 +197,7 @@ Region connect_to_recorder(RegionHeader* inherited) {
   RecorderSilence silence(inherited);
   const std::chrono::milliseconds patience = silence.patience();
   const int socket_fd = reach_recorder(path, patience);
-  const int fd = socket_fd >= 0 && say_hello(socket_fd) ? receive_region(socket_fd) : -1;
+  const int fd = socket_fd >= 0 && say_hello(socket_fd, false) ? receive_region(socket_fd) : -1;
   if (fd < 0 && errno == EAGAIN) silence.note();
   if (socket_fd >= 0) close(socket_fd);
   if (fd < 0) return {};
@@ -205,6 +206,14 @@ Region connect_to_recorder(RegionHeader* inherited) {
   close(fd);
   if (region) monotonic_shift_ns = region.header->monotonic_shift_ns;
   return region;
+}
+
+void report_unrecorded() {
+  if (!is_wrapped()) return;
+  const int socket_fd = reach_recorder(std::getenv(kSocketVariable), kBriefPatience);
+  if (socket_fd < 0) return;
+  (void)say_hello(socket_fd, true);
+  close(socket_fd);
 }
 
 }  // namespace stepscope

@@ -17,4 +17,8 @@ bool is_wrapped();
 // waits only briefly until the recorder shows a sign of life.
 Region connect_to_recorder(RegionHeader* inherited);
 
+// For a process that ends: tells the recorder that it was not recorded though it has libtorch. Does
+// not wait for an answer.
+void report_unrecorded();
+
 }  // namespace stepscope

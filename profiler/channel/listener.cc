@@ -251,6 +251,10 @@ Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& la
     arrival.maps = std::move(received.fds[kMapsFd]);
   }
   if (arrival.hello.version != kChannelVersion) return refused("it has another Stepscope");
+  if (arrival.hello.is_ending != 0) {
+    return refused(
+        "it used libtorch only in ways that Stepscope does not see; see docs/wrapping.md");
+  }
   auto memory = make_shared_memory(layout.bytes(), folder_);
   if (!memory.ok()) return refused(memory.status().message());
   void* mapped = mmap(nullptr, layout.bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,

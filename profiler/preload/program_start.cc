@@ -38,21 +38,27 @@ __attribute__((constructor)) void make_what_all_threads_share() {
   (void)stepscope::Collector::get();
 }
 
-void mark_exit(int code, void*) { stepscope::Session::get().mark_exit(code); }
+void mark_exit(int code) { stepscope::Session::get().mark_exit(code); }
 
 using Exit = void (*)(int);
 Exit next_exit;
 
+void see_exit(int code, void*) {
+  const stepscope::Session& session = stepscope::Session::get();
+  mark_exit(code);
+  session.report_if_unrecorded();
+}
+
 // Registered first and therefore called last, after the program's exit handlers and static
 // destructors.
 __attribute__((constructor)) void see_exits() {
-  on_exit(mark_exit, nullptr);
+  on_exit(see_exit, nullptr);
   next_exit = reinterpret_cast<Exit>(dlsym(RTLD_NEXT, "_exit"));
 }
 
 // Without exit handlers. Python ends its forked processes, such as loader workers, this way.
 [[noreturn]] void exit_at_once(int code) {
-  mark_exit(code, nullptr);
+  mark_exit(code);
   if (next_exit != nullptr) next_exit(code);
   while (true) syscall(SYS_exit_group, code);
 }

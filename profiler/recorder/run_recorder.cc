@@ -74,6 +74,7 @@ void RunRecorder::tick() noexcept {
   session_->attempt([this] {
     session_->steer_clock();
     Status status = take_in_arrivals();
+    search_unjoined();
     return status.ok() && !session_->failed() ? look() : status;
   });
   collector_.keep_off_writers(cpus_);
@@ -128,9 +129,7 @@ Status RunRecorder::take_in_arrivals() {
     auto arrival =
         listener_->accept(layout_, plan, session_->clock().ticks_in(kRecorderPatienceNs));
     if (!arrival.ok()) {  // the others are still recorded
-      ++unrecorded_;
-      // A loader may start a hundred workers.
-      if (++refused_ <= kMaxRefusalNotices) add_notice(arrival.status().message());
+      refuse(arrival.status().message());
       continue;
     }
     if (!arrival->has_value()) return {};
@@ -139,6 +138,21 @@ Status RunRecorder::take_in_arrivals() {
     if (session_->failed()) count_events_of(**arrival);
   }
   return {};
+}
+
+void RunRecorder::refuse(const std::string& line) {
+  ++unrecorded_;
+  // A loader may start a hundred workers.
+  if (++refused_ <= kMaxRefusalNotices) add_notice(line);
+}
+
+void RunRecorder::search_unjoined() {
+  if (program_ == 0) return;
+  const auto has_joined = [this](pid_t pid) { return find_running(pid) != nullptr; };
+  for (const pid_t pid : unjoined_.search(program_, has_joined, std::chrono::steady_clock::now())) {
+    refuse("process " + std::to_string(pid) + " (" + process_of(pid).name +
+           ") is not recorded: it uses libtorch, but was started without Stepscope's environment");
+  }
 }
 
 // Counts the events of a process that came after the store had failed.

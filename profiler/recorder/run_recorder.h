@@ -28,6 +28,7 @@
 #include "profiler/recorder/stack_recording.h"
 #include "profiler/recorder/store_session.h"
 #include "profiler/recorder/thread_watch.h"
+#include "profiler/recorder/unjoined_processes.h"
 #include "profiler/recorder/watched_process.h"
 #include "profiler/session/recorder_library.h"
 #include "store/status.h"
@@ -118,6 +119,9 @@ class RunRecorder {
   Status store_unrecorded();
   Status look();
   Status take_in_arrivals();
+  void search_unjoined();
+  // Counts a process that cannot be recorded. `line` says why.
+  void refuse(const std::string& line);
   Status add_process(Listener::Arrival& arrival);
   void count_events_of(const Listener::Arrival& arrival);
   Status drain(WatchedProcess& process);
@@ -142,12 +146,13 @@ class RunRecorder {
   OtherCpus cpus_;  // of the thread that calls tick()
   MachineSampler machine_;
   ThreadWatch threads_;
+  UnjoinedProcesses unjoined_;
   std::unique_ptr<GpuSampler> gpus_;     // created when the first process comes
   std::list<WatchedProcess> processes_;  // session_ owns their drains
   StackRecording stacks_;  // after processes_: its thread reads their regions until destroyed
   std::vector<std::string> notices_;
-  std::int64_t refused_ = 0;     // processes that came
-  std::int64_t unrecorded_ = 0;  // processes that were refused, or could not map their rings
+  std::int64_t refused_ = 0;     // calls of refuse()
+  std::int64_t unrecorded_ = 0;  // the same, and processes that could not map their rings
   std::int64_t stored_unrecorded_ = 0;
   OpsSwitch switch_ = OpsSwitch::kPlan;
   OpsBlocks blocks_;

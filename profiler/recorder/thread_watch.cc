@@ -1,17 +1,15 @@
 #include "profiler/recorder/thread_watch.h"
 
-#include <dirent.h>
 #include <sched.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
-#include <cstring>
 #include <fstream>
-#include <memory>
 #include <set>
 #include <string>
 #include <utility>
+
+#include "profiler/process/process_tree.h"
 
 namespace stepscope {
 namespace {
@@ -24,16 +22,8 @@ constexpr std::int64_t kSearchEvery = 10;  // samples
 constexpr std::int64_t kMinNews = 1'000'000;  // ns
 constexpr std::chrono::seconds kLongest{1};
 
-struct CloseFolder {
-  void operator()(DIR* folder) const { closedir(folder); }
-};
-
-std::string folder_of(const SystemFolders& system, pid_t pid) {
-  return system.proc + "/" + std::to_string(pid) + "/task";
-}
-
 std::string file_of(const SystemFolders& system, pid_t pid, pid_t tid, const char* name) {
-  return folder_of(system, pid) + "/" + std::to_string(tid) + "/" + name;
+  return system.proc + "/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/" + name;
 }
 
 std::int64_t cores_of(pid_t tid) {
@@ -44,33 +34,8 @@ std::int64_t cores_of(pid_t tid) {
 
 }  // namespace
 
-std::vector<pid_t> ThreadWatch::tasks_of(pid_t pid) const {
-  std::vector<pid_t> tasks;
-  const std::unique_ptr<DIR, CloseFolder> folder(opendir(folder_of(system_, pid).c_str()));
-  if (folder == nullptr) return tasks;
-  while (const dirent* entry = readdir(folder.get())) {
-    const char* const end = entry->d_name + std::strlen(entry->d_name);
-    pid_t tid = 0;
-    const auto parsed = std::from_chars(entry->d_name, end, tid);
-    if (parsed.ec == std::errc() && parsed.ptr == end) tasks.push_back(tid);
-    if (tasks.size() >= kMaxOfProcess) break;
-  }
-  return tasks;
-}
-
-// Each thread lists the children that it started.
-std::vector<pid_t> ThreadWatch::children_of(pid_t pid) const {
-  std::vector<pid_t> children;
-  for (const pid_t tid : tasks_of(pid)) {
-    std::ifstream file(file_of(system_, pid, tid, "children"));
-    for (pid_t child = 0; file >> child && children.size() < kMaxProcesses;)
-      children.push_back(child);
-  }
-  return children;
-}
-
 void ThreadWatch::add_threads(Root process) {
-  for (const pid_t tid : tasks_of(process.pid)) {
+  for (const pid_t tid : threads_of(system_.proc, process.pid, kMaxOfProcess)) {
     const auto known = threads_.find(tid);
     if (known != threads_.end() && known->second.pid == process.pid) {
       known->second.seen = true;
@@ -95,7 +60,8 @@ void ThreadWatch::search(std::span<const Root> roots) {
   for (std::size_t i = 0; i < found.size(); ++i) {
     add_threads(found[i]);
     if (found.size() >= roots.size() + kMaxProcesses) continue;
-    for (const pid_t child : children_of(found[i].pid)) {
+    for (const pid_t child :
+         children_of(system_.proc, found[i].pid, kMaxOfProcess, kMaxProcesses)) {
       if (known.insert(child).second) found.push_back({child, found[i].process});
     }
   }

@@ -59,8 +59,6 @@ class ThreadWatch {
 
   void search(std::span<const Root> roots);
   void add_threads(Root process);
-  [[nodiscard]] std::vector<pid_t> children_of(pid_t pid) const;
-  [[nodiscard]] std::vector<pid_t> tasks_of(pid_t pid) const;
   Status add_reading(TraceWriter& writer, pid_t tid, Watched& thread, const ScheduleTimes& times,
                      SessionTime at);
 

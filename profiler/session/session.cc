@@ -12,6 +12,7 @@
 #include "profiler/channel/channel_format.h"
 #include "profiler/channel/client.h"
 #include "profiler/cupti/collector.h"
+#include "profiler/process/loaded_libraries.h"
 #include "profiler/ring/stack_taker.h"
 #include "profiler/session/copy_text.h"
 #include "profiler/session/current_thread.h"
@@ -306,6 +307,13 @@ void Session::mark_exit(int code) noexcept {
   RegionHeader* region = region_.load();
   if (region == nullptr || wrapper_ != Wrapper::kJoined) return;
   if (getpid() == joined_as_) region->exited.store(1 + (static_cast<std::uint32_t>(code) & 0xff));
+}
+
+// A child of a recorded process joins with its first event: without one, nothing of it is missing.
+void Session::report_if_unrecorded() const noexcept try {
+  if (!is_wrapped() || wrapper_ != Wrapper::kUnknown || inherited_region_ != nullptr) return;
+  if (!active() && !loaded_library_path("libtorch_cpu").empty()) report_unrecorded();
+} catch (...) {  // no memory for the list of libraries
 }
 
 // Called on the recorder's thread. Takes no lock: start() may hold it and wait for that thread to

@@ -94,6 +94,9 @@ class Session {
   }
   // Call when the process is about to exit. Async-signal-safe; does nothing in a child of vfork().
   void mark_exit(int code) noexcept;
+  // The same, when exit handlers run: if the process has libtorch, but nothing in it has made it
+  // join the recording, the recorder is told so.
+  void report_if_unrecorded() const noexcept;
   // Counts an exception that was caught in our own code inside the program. Async-signal-safe.
   void count_failure() noexcept;
 

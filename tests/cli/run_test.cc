@@ -98,7 +98,7 @@ TEST_F(RunTest, TheEndIsSeenIfChildrenAreIgnored) {
 TEST_F(RunTest, AProgramWithoutLibtorchIsToldSo) {
   const Outcome outcome = wrap({"true"});
   EXPECT_EQ(outcome.exit_code, 0);
-  EXPECT_THAT(outcome.err, HasSubstr("never loaded libtorch"));
+  EXPECT_THAT(outcome.err, HasSubstr("no libtorch was seen in true: nothing was recorded"));
 }
 
 TEST_F(RunTest, AMissingProgramLeavesTheStoreAlone) {
@@ -231,7 +231,7 @@ TEST_F(RunTest, TheNameOfTheStoreMayHavePlaceholders) {
 }
 
 TEST_F(RunTest, TheNameIsTheScripts) {
-  EXPECT_THAT(wrap({"sh", "-c", "true; : train.py"}).err, HasSubstr("train.py never loaded"));
+  EXPECT_THAT(wrap({"sh", "-c", "true; : train.py"}).err, HasSubstr("was seen in train.py:"));
 }
 
 TEST_F(RunTest, AVerbThatIsNoneIsCorrected) {
