@@ -18,7 +18,7 @@
 #include "profiler/channel/socket_address.h"
 #include "profiler/channel/socket_patience.h"
 #include "profiler/cupti/device_area.h"
-#include "profiler/recorder/process_info.h"
+#include "profiler/process/process_tree.h"
 #include "profiler/ring/clock.h"
 
 namespace stepscope {

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <memory>
 
+#include "profiler/process/proc_text.h"
+
 namespace stepscope {
 namespace {
 
@@ -19,6 +21,12 @@ std::string tasks_folder(const std::string& proc, pid_t pid) {
 }
 
 }  // namespace
+
+std::int64_t parent_of(std::int64_t pid) {
+  const std::string text = read_proc_file("/proc/" + std::to_string(pid) + "/stat");
+  const auto fields = stat_fields(text);
+  return fields.size() > 1 ? number_in(fields[1]) : 0;
+}
 
 std::vector<pid_t> threads_of(const std::string& proc, pid_t pid, std::size_t most) {
   std::vector<pid_t> threads;

@@ -52,12 +52,6 @@ Process process_of(std::int64_t pid) {
   return {pid, first_line(read_proc_file("/proc/" + text + "/comm")), command_line(text), 0, -1};
 }
 
-std::int64_t parent_of(std::int64_t pid) {
-  const std::string text = read_proc_file("/proc/" + std::to_string(pid) + "/stat");
-  const auto fields = stat_fields(text);
-  return fields.size() > 1 ? number_in(fields[1]) : 0;
-}
-
 std::vector<std::pair<std::string, std::string>> machine_meta() {
   utsname system{};
   uname(&system);

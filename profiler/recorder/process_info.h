@@ -13,8 +13,6 @@ namespace stepscope {
 Process this_process();
 // Another process, as far as /proc describes it; without parent and rank.
 Process process_of(std::int64_t pid);
-// The parent of a process; 0: unknown.
-std::int64_t parent_of(std::int64_t pid);
 
 // Meta keys `host`, `boot_id`, `kernel`, `cpu_model`, `cpu_count` (that this process may use) and
 // `command`.

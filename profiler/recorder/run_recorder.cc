@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "profiler/process/process_tree.h"
 #include "profiler/recorder/counter_samples.h"
 #include "profiler/recorder/pace.h"
 #include "profiler/recorder/process_info.h"
