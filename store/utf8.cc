@@ -27,6 +27,8 @@ constexpr Lead lead_of(std::uint8_t byte) {
   return {0, 0, 0};
 }
 
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
 struct Part {
   std::size_t length;  // at least 1
   bool valid;
@@ -65,12 +67,24 @@ bool is_clean_utf8(std::string_view text) {
   return true;
 }
 
+std::size_t offset_before_cleaning(std::string_view text, std::size_t offset) {
+  std::size_t before = 0;
+  std::size_t clean = 0;
+  while (before < text.size()) {
+    const Part part = first_part(text.substr(before));
+    clean += part.valid ? part.length : kReplacement.size();
+    if (clean > offset) break;
+    before += part.length;
+  }
+  return before;
+}
+
 std::string clean_utf8(std::string_view text) {
   std::string clean;
   clean.reserve(text.size());
   while (!text.empty()) {
     const Part part = first_part(text);
-    clean.append(part.valid ? text.substr(0, part.length) : std::string_view("\xEF\xBF\xBD"));
+    clean.append(part.valid ? text.substr(0, part.length) : kReplacement);
     text.remove_prefix(part.length);
   }
   return clean;

@@ -2,6 +2,7 @@
 // show.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,9 @@ bool is_clean_utf8(std::string_view text);
 // standard (chapter 3.9) recommends and browsers do. U+0000 is replaced too, because SQLite's shell
 // and C programs would end the text there. The result is clean; a clean text is returned unchanged.
 std::string clean_utf8(std::string_view text);
+
+// The offset in `text` of what is at `offset` in clean_utf8(text).
+std::size_t offset_before_cleaning(std::string_view text, std::size_t offset);
 
 // Replaces "a" to "z" by "A" to "Z"; everything else stays unchanged.
 std::string in_capitals(std::string text);

@@ -231,7 +231,11 @@ std::int64_t TraceEventParser::parse(const TracePiece& batch,
   std::string text = cleaned(batch.text);
   const std::size_t length = text.size();
   text.append(simdjson::SIMDJSON_PADDING, ' ');
-  return impl_->parse(std::string_view(text).substr(0, length), text.size(), visit, error);
+  const std::int64_t broken_there =
+      impl_->parse(std::string_view(text).substr(0, length), text.size(), visit, error);
+  if (broken_there < 0) return broken_there;
+  return static_cast<std::int64_t>(
+      offset_before_cleaning(batch.text, static_cast<std::size_t>(broken_there)));
 }
 
 }  // namespace stepscope

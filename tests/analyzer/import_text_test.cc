@@ -175,6 +175,12 @@ TEST(TraceEvents, TakeNamesOfAnyBytes) {
               ElementsAre("a\uFFFD é", "b"));
 }
 
+// Such bytes are replaced by longer ones before the events are read.
+TEST(TraceEvents, SayWhereTheyAreBrokenWhateverBytesComeBefore) {
+  EXPECT_THAT(cut("[{\"name\": \"\xff\xff\xff\xff\"},{\"name\" 7}]", 100, 4096).error,
+              HasSubstr("byte 18: broken"));
+}
+
 TEST(TraceEvents, SurviveHostileNesting) {
   const std::string deep = "[{\"args\": {\"Input Dims\": " + std::string(100000, '[');
   EXPECT_THAT(cut(deep + std::string(100000, ']') + "}}]", 100, 1 << 20).names, SizeIs(1));

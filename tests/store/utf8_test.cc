@@ -29,6 +29,16 @@ TEST_P(Utf8, ReplacesEachMaximalSubpart) {
   EXPECT_TRUE(is_clean_utf8(clean_utf8(text)));
 }
 
+TEST(Utf8Offset, IsThatOfTheSameCharacter) {
+  const std::string text = "a\xFF{\xE2\x82(\xC2\xA7)";
+  const std::string clean = clean_utf8(text);
+  for (const char c : {'a', '{', '(', ')'}) {
+    EXPECT_EQ(offset_before_cleaning(text, clean.find(c)), text.find(c)) << c;
+  }
+  EXPECT_EQ(offset_before_cleaning(text, clean.find("\xA7")), text.find("\xC2"));
+  EXPECT_EQ(offset_before_cleaning(text, clean.size()), text.size());
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Texts, Utf8,
     ::testing::Values(Case{"", ""}, Case{"aten::add", "aten::add"}, Case{"\x7F", "\x7F"},
