@@ -170,6 +170,13 @@ WrappedEnd refuse_program(const Status& status) {
   return {status.kind() == ErrorKind::kNotFound ? kNoSuchProgram : kCannotExecute, status};
 }
 
+void find_moved_store(RunArguments& arguments, const RunRecorder& recorder) {
+  const std::string place = recorder.store_path().string();
+  if (place == arguments.output) return;
+  say(arguments.output + " was moved to " + place + " while it was being recorded");
+  arguments.output = place;
+}
+
 // Returns whether the store now contains its analysis.
 bool tell_the_end(const RunArguments& arguments, RunRecorder& recorder, const Status& finished) {
   const std::vector<std::string> notices = recorder.take_notices();
@@ -248,6 +255,7 @@ Result<WrappedEnd> run_wrapped(RunArguments arguments) {
   const Status finished = (*recorder)->finish();
   for (const std::string& line : metrics->finish()) say(line);
   say_if_failed("no summary", contained([&] {
+                  find_moved_store(arguments, **recorder);
                   join_lake(arguments, **recorder, tell_the_end(arguments, **recorder, finished));
                   return Status();
                 }));

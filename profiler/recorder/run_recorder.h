@@ -99,6 +99,8 @@ class RunRecorder {
   void discard() { session_->discard(); }
   // Whether the store at `output` belongs to this recording.
   [[nodiscard]] bool has_store() const { return session_->begun(); }
+  // Where the store is: after finish(), also if somebody has moved it meanwhile.
+  [[nodiscard]] const std::filesystem::path& store_path() const { return session_->path(); }
 
   [[nodiscard]] RunProgress progress() const;
   [[nodiscard]] const Status& failure() const { return session_->failure(); }

@@ -1,5 +1,7 @@
 #include "profiler/recorder/store_session.h"
 
+#include <fcntl.h>
+
 #include <string>
 
 #include "profiler/recorder/pace.h"
@@ -7,6 +9,7 @@
 #include "profiler/recorder/run_meta.h"
 #include "profiler/ring/clock.h"
 #include "store/store_path.h"
+#include "store/trace_reader.h"
 
 namespace stepscope {
 namespace {
@@ -16,6 +19,19 @@ Status set_all_meta(TraceWriter& writer, const Meta& meta) {
     if (Status status = writer.set_meta(key, value); !status.ok()) return status;
   }
   return {};
+}
+
+// Where a file is that was opened with O_PATH; empty if it was deleted.
+std::filesystem::path place_of(const OwnedFd& file) {
+  std::error_code ignored;
+  const std::string link = "/proc/self/fd/" + std::to_string(file.get());
+  const std::filesystem::path place = std::filesystem::read_symlink(link, ignored);
+  return std::filesystem::equivalent(place, link, ignored) ? place : std::filesystem::path();
+}
+
+bool is_complete(const std::filesystem::path& store) {
+  const auto reader = TraceReader::open(store);
+  return reader.ok() && (*reader)->meta("state") == "complete";
 }
 
 }  // namespace
@@ -38,7 +54,7 @@ Result<std::unique_ptr<StoreSession>> StoreSession::prepare(const std::filesyste
 }
 
 StoreSession::StoreSession(const std::filesystem::path& output, const Meta& meta)
-    : output_(output), meta_(meta), missing_(output) {}
+    : output_(output), path_(output), meta_(meta), missing_(output) {}
 
 Status StoreSession::begin() {
   if (begun_ || failed()) return failure_;
@@ -54,6 +70,8 @@ Status StoreSession::begin() {
     return status;
   }
   begun_ = true;
+  // With O_PATH, closing it releases no lock.
+  place_ = OwnedFd(open(output_.c_str(), O_PATH | O_CLOEXEC));
   return {};
 }
 
@@ -115,7 +133,28 @@ Status StoreSession::store_end(const Meta& meta, SessionTime end) {
   if (Status status = writer_->set_meta("end_ns", std::to_string(to_ns(end))); !status.ok()) {
     return status;
   }
-  return writer_->finish();
+  return close();
+}
+
+// Closes the store. SQLite refuses to fold the log of a store that was moved, but it takes nothing
+// more than that: the store is complete if the log was moved with it, or had been folded before.
+Status StoreSession::close() {
+  const std::filesystem::path place = place_of(place_);
+  const Status status = writer_->finish();
+  if (status.kind() != ErrorKind::kNotFound) return status;
+  writer_.reset();
+  if (place.empty()) {
+    return Status::error(
+        ErrorKind::kNotFound,
+        output_.string() + ": was deleted, or moved to another disk, while it was being recorded");
+  }
+  if (!is_complete(place)) {
+    return Status::error(ErrorKind::kIo, output_.string() +
+                                             ": was moved without its log while it was being "
+                                             "recorded, so the last steps may be missing");
+  }
+  path_ = place;
+  return {};
 }
 
 // Counts the events that were rolled back, those still in the rings, and those that did not fit.

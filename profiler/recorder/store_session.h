@@ -15,6 +15,7 @@
 #include <string>
 #include <utility>
 
+#include "profiler/channel/owned_fd.h"
 #include "profiler/recorder/missing_events.h"
 #include "profiler/recorder/process_drain.h"
 #include "profiler/recorder/recorder_clock.h"
@@ -69,6 +70,9 @@ class StoreSession {
   // close() it before the region is unmapped. If this throws, nothing has changed.
   ProcessDrain& open_drain(const Region& region, ProcessId process);
 
+  // Where the store is: after finish(), also if somebody has moved it meanwhile.
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
   // Whether the last flush is kFlushPeriodNs old.
   [[nodiscard]] bool flush_is_due() const;
   // Makes everything so far visible to readers. Does nothing before begin() and after a failure.
@@ -86,10 +90,13 @@ class StoreSession {
 
   void keep(Status status) noexcept;
   Status store_end(const Meta& meta, SessionTime end);
+  Status close();
   Status store_missing();
   [[nodiscard]] std::int64_t events_seen() const;
 
   const std::filesystem::path output_;
+  std::filesystem::path path_;      // output_, until finish()
+  OwnedFd place_;                   // leads to the store wherever it is moved; it cannot be read
   Meta meta_;                       // until begin()
   std::optional<StoreFile> claim_;  // until begin(): claims the store at output_
   bool begun_ = false;

@@ -98,6 +98,62 @@ TEST_F(StoreSessionTest, OnlyTheFirstFailureIsReported) {
   EXPECT_EQ(session_->failure().message(), "first");
 }
 
+// --- a store that is moved or deleted meanwhile --------------------------------------------------
+
+class MovedStoreTest : public testing::Test {
+ protected:
+  MovedStoreTest() {
+    std::filesystem::create_directories(folder_ / "before");
+    auto session = StoreSession::create(folder_ / "before/run.db", {});
+    EXPECT_TRUE(session.ok()) << session.status().message();
+    session_ = *std::move(session);
+    session_->attempt([this] { return session_->flush(); });
+  }
+  ~MovedStoreTest() override {
+    session_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+  Status finish() { return session_->finish({{"step_count", "7"}}, session_->now()); }
+  // At `path` below the folder, the store is where the session says, and complete.
+  void expect_complete(const char* path) {
+    EXPECT_EQ(session_->path(), folder_ / path);
+    const auto reader = TraceReader::open(folder_ / path);
+    ASSERT_TRUE(reader.ok()) << reader.status().message();
+    EXPECT_EQ((*reader)->meta("state"), "complete");
+    EXPECT_EQ((*reader)->meta_int("step_count", 0), 7);
+  }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::canonical(testing::TempDir()) / ("moved-" + std::to_string(getpid()));
+  std::unique_ptr<StoreSession> session_;
+};
+
+TEST_F(MovedStoreTest, ARenamedOneIsComplete) {
+  std::filesystem::rename(folder_ / "before/run.db", folder_ / "other.db");
+  const Status status = finish();
+  EXPECT_TRUE(status.ok()) << status.message();
+  expect_complete("other.db");
+}
+
+TEST_F(MovedStoreTest, SoIsOneWhoseFolderIsRenamed) {
+  std::filesystem::rename(folder_ / "before", folder_ / "after");
+  const Status status = finish();
+  EXPECT_TRUE(status.ok()) << status.message();
+  expect_complete("after/run.db");
+}
+
+TEST_F(MovedStoreTest, ADeletedOneIsGone) {
+  std::filesystem::remove(folder_ / "before/run.db");
+  const Status status = finish();
+  EXPECT_EQ(status.kind(), ErrorKind::kNotFound);
+  EXPECT_THAT(status.message(), testing::HasSubstr("was deleted, or moved to another disk"));
+}
+
+TEST_F(MovedStoreTest, OneThatNobodyMovedIsWhereItWas) {
+  EXPECT_TRUE(finish().ok());
+  expect_complete("before/run.db");
+}
+
 // --- an earlier recording ------------------------------------------------------------------------
 
 class LateStoreTest : public testing::Test {
