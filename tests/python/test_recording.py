@@ -67,6 +67,20 @@ def test_started_and_stopped_by_hand_in_two_cells(notebook):
     assert notebook.calls() == ["start a.db steps 0-0 ops 1 shapes 0 ring 0", "stop"]
 
 
+@pytest.mark.parametrize("output", [r'"prec\0ious.db"', r'b"prec\0ious.db"'])
+def test_a_null_byte_does_not_cut_the_path(notebook, output):
+    notebook.run(f"""
+        import stepscope
+        try:
+            stepscope.record({output})
+        except ValueError as error:
+            assert "embedded null byte" in str(error), error
+        else:
+            raise AssertionError("recorded")
+    """)
+    assert notebook.calls() == []
+
+
 @pytest.mark.parametrize(
     "options", ["steps=(0, 5)", "steps=(7, 3)", "steps=5", "steps=('a', 'b')", "ring_bytes=-1"]
 )

@@ -33,6 +33,7 @@ class Recording(contextlib.ContextDecorator):
         ring_bytes: int,
     ) -> None:
         self.output = os.fspath(output)
+        path = _path(self.output)
         self.error: Optional[str] = None  # why nothing, or not everything, was recorded
         first, last = _window(steps)
         if ring_bytes < 0:
@@ -43,9 +44,7 @@ class Recording(contextlib.ContextDecorator):
             raise ValueError(
                 f"stepscope.record: budget={budget} must be a share of the run's time, from 0 to 1"
             )
-        self._options = _library.Options(
-            os.fsencode(self.output), first, last, ops, shapes, ring_bytes, budget
-        )
+        self._options = _library.Options(path, first, last, ops, shapes, ring_bytes, budget)
         self._running = False
         self._undo: List[Undo] = []
 
@@ -121,12 +120,21 @@ def record(
     ring_bytes  buffer per thread; 0: 2 MiB. When it is full, events are dropped and counted
 
     Import torch first: the recording looks for it when it begins. The result may also decorate a
-    function. Raises ValueError for invalid `steps`, `budget` or `ring_bytes`; for other errors see
-    Recording.
+    function. Raises ValueError for an `output` with a null byte and for invalid `steps`, `budget` or
+    `ring_bytes`; for other errors see Recording.
     """
     return Recording(
         output, steps=steps, ops=ops, budget=budget, shapes=shapes, ring_bytes=ring_bytes
     )
+
+
+def _path(output: Union[str, bytes]) -> bytes:
+    path = os.fsencode(output)
+    if b"\0" in path:  # to C, the path would end there
+        raise ValueError(
+            f"stepscope.record: output={output!r} has an embedded null byte; name another file"
+        )
+    return path
 
 
 def _window(steps: Optional[Tuple[int, int]]) -> Tuple[int, int]:
