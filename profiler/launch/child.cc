@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -55,6 +56,13 @@ bool program_has_it(const signalfd_siginfo& info, pid_t program) {
   if (info.ssi_code != SI_KERNEL) return false;
   const bool hang_up = info.ssi_signo == SIGHUP || info.ssi_signo == SIGCONT;
   return !hang_up || getsid(0) != getpid();
+}
+
+// The kernel starts no program with a longer string than this in its environment (MAX_ARG_STRLEN).
+bool fits(const Environment::value_type& variable) {
+  const auto longest = static_cast<std::size_t>(32 * sysconf(_SC_PAGESIZE));
+  const auto& [name, value] = variable;
+  return name.size() + value.size() + sizeof("=") <= longest;  // sizeof() counts the final 0, too
 }
 
 // Runs in the child before exec, so it may only do what is safe after fork().
@@ -106,12 +114,13 @@ Environment environment_for(const ProgramFile& program, const std::string& socke
                             const std::string& library, const std::string& python_folder) {
   if (!program.foreign.empty()) return {};
   const std::string users = joined(program.sanitizer, variable("LD_PRELOAD"));
-  Environment environment{{kSocketVariable, socket},
-                          {"STEPSCOPE_LIBRARY", library},
-                          {"LD_PRELOAD", joined(users, library)},
-                          {"PYTHONPATH", variable("PYTHONPATH").empty()
-                                             ? python_folder
-                                             : joined(python_folder, variable("PYTHONPATH"))}};
+  const Environment::value_type preload{"LD_PRELOAD", joined(users, library)};
+  if (!fits(preload)) return {};
+  Environment environment{{kSocketVariable, socket}, {"STEPSCOPE_LIBRARY", library}, preload};
+  const Environment::value_type python_path{
+      "PYTHONPATH", variable("PYTHONPATH").empty() ? python_folder
+                                                   : joined(python_folder, variable("PYTHONPATH"))};
+  if (fits(python_path)) environment.push_back(python_path);
   // NVTX supports only one tool. If the user has named another, that one stays.
   if (variable("NVTX_INJECTION64_PATH").empty()) {
     environment.push_back({"NVTX_INJECTION64_PATH", library});

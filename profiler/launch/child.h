@@ -22,7 +22,9 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 
 // The environment variables for the program: the recorder's socket, the library to preload (after
 // the user's own, and after a sanitizer's runtime, which must come first), the Python hooks. Both
-// paths are those of PreloadFolder. Nothing for a program that our library cannot be loaded into.
+// paths are those of PreloadFolder. Nothing for a program that our library cannot be loaded into. A
+// PYTHONPATH that is already as long as the kernel allows stays as it is, and so does everything if
+// LD_PRELOAD is.
 Environment environment_for(const ProgramFile& program, const std::string& socket,
                             const std::string& library, const std::string& python_folder);
 

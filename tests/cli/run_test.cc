@@ -69,6 +69,22 @@ TEST_F(RunTest, TheUsersPreloadComesFirst) {
   EXPECT_THAT(preload, HasSubstr("libstepscope.so"));
 }
 
+// The longest value that the kernel lets a program start with: any addition to it is too much.
+std::string longest_value(const std::string& name) {
+  return std::string(static_cast<std::size_t>(32 * sysconf(_SC_PAGESIZE)) - name.size() - 2, 'x');
+}
+
+TEST_F(RunTest, AVariableWithoutRoomForOursStaysAsItIs) {
+  for (const std::string name : {"PYTHONPATH", "LD_PRELOAD"}) {
+    const std::string value = longest_value(name);
+    setenv(name.c_str(), value.c_str(), 1);
+    const Outcome outcome = shell("printf %s \"$" + name + "\"");
+    unsetenv(name.c_str());
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err.substr(0, 300);
+    EXPECT_TRUE(outcome.out == value) << name << " has " << outcome.out.size() << " bytes";
+  }
+}
+
 // Sent by a process of its own: what the program itself sends us does not come back to it.
 TEST_F(RunTest, ASignalSentToUsReachesTheProgramOnce) {
   const Outcome outcome = shell(

@@ -2,8 +2,13 @@
 #include "profiler/launch/program_file.h"
 
 #include <elf.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +19,10 @@
 
 namespace stepscope {
 namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Pair;
 
 #if defined(__x86_64__)
 constexpr Elf64_Half kMachine = EM_X86_64, k32BitMachine = EM_386, kOther = EM_AARCH64;
@@ -58,6 +67,24 @@ TEST_F(ProgramFileTest, OfGlibcIsRecorded) {
   EXPECT_FALSE(program->is_static);
   EXPECT_EQ(program->foreign, "");
   EXPECT_FALSE(environment_for(*program, "socket", "library", "folder").empty());
+}
+
+// PYTHONPATH with `room` bytes less than the kernel allows in one variable. Returns whether
+// Python's hooks are added to it.
+bool adds_python_hooks(std::size_t room) {
+  const std::string name = "PYTHONPATH";
+  const auto longest = static_cast<std::size_t>(32 * sysconf(_SC_PAGESIZE)) - name.size() - 2;
+  setenv(name.c_str(), std::string(longest - room, 'x').c_str(), 1);
+  const Environment environment = environment_for({}, "socket", "library", "folder");
+  unsetenv(name.c_str());
+  EXPECT_THAT(environment, Contains(Pair("LD_PRELOAD", HasSubstr("library"))));
+  return std::ranges::any_of(environment, [&](const auto& each) { return each.first == name; });
+}
+
+TEST_F(ProgramFileTest, PythonHooksAreAddedAsLongAsTheyFit) {
+  const std::size_t needed = std::string("folder:").size();
+  EXPECT_TRUE(adds_python_hooks(needed));
+  EXPECT_FALSE(adds_python_hooks(needed - 1));
 }
 
 TEST_F(ProgramFileTest, WithoutALoaderIsStatic) {
