@@ -262,6 +262,34 @@ TEST_F(KinetoImport, WhatHasNoTimeIsCountedNotStored) {
   EXPECT_EQ(losses->front().count, 4);
 }
 
+// `value` in `depth` lists.
+std::string nested(std::size_t depth, const std::string& value) {
+  return std::string(depth, '[') + value + std::string(depth, ']');
+}
+
+TEST_F(KinetoImport, EventsMayNestWithoutLimit) {
+  TraceText t(kToday);
+  t.event("cpu_op", "aten::add", "1", 0, 5, R"("Input Dims": )" + nested(100'000, "1"));
+  t.event("cpu_op", "aten::mul", "1", 10, 5, R"("unknown": {"a": )" + nested(100'000, "1") + "}");
+  const auto summary = import({write("t.json", t.text())});
+  ASSERT_OK(summary.status());
+  EXPECT_EQ(summary->counts.ops, 2);
+  EXPECT_EQ(summary->lost, 0);
+}
+
+TEST_F(KinetoImport, AMemberThatNestsTooDeeplyIsSkipped) {
+  const auto rank = [&](std::size_t depth) {
+    Dialect dialect = kToday;
+    const std::string before =
+        R"("distributedInfo": {"rank": 5, "more": )" + nested(depth, "1") + "},";
+    dialect.before = before.c_str();
+    EXPECT_OK(import({write("t.json", training_step(dialect))}).status());
+    return store()->processes().front().rank;
+  };
+  EXPECT_EQ(rank(1000), 5);
+  EXPECT_EQ(rank(1024), -1);
+}
+
 TEST_F(KinetoImport, AnImpossibleCorrelationJoinsNothing) {
   TraceText t(kToday);
   t.event("cuda_runtime", "cudaLaunchKernel", "1", 1, 2, R"("correlation": 99999999999999999999)");
