@@ -212,6 +212,29 @@ def test_a_real_torch_is_marked(wrapped):
     )
 
 
+# --- what a program can see of a wrapper ---------------------------------------------------------
+
+
+@VERSIONS
+def test_a_wrapper_has_the_signature_of_its_function_but_not_its_code(wrapped, version):
+    """As docs/wrapping.md says."""
+    wrapped.with_fake_torch(version).run("""
+        import inspect, torch
+
+        scaler = (torch.cuda if hasattr(torch, "cuda") else torch).amp.GradScaler
+        module = torch.nn.modules.module.Module
+        for function in (torch.save, module.train, torch.optim.SGD.zero_grad, scaler.step):
+            original = function.__wrapped__
+            assert inspect.signature(function) == inspect.signature(original)
+            spec = inspect.getfullargspec(function)
+            assert (spec.varargs, spec.varkw) == ("arguments", "named"), spec
+            assert function.__code__ is not original.__code__
+            assert (function.__defaults__, function.__kwdefaults__) == (None, None)
+        assert module.train.__wrapped__.__defaults__ == (True,)
+        assert scaler.step.__wrapped__.__kwdefaults__ == {"skips": False}
+    """)
+
+
 # --- pickle --------------------------------------------------------------------------------------
 
 PICKLED = """
