@@ -1,6 +1,10 @@
 #include "store/sqlite.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "store/absolute_path.h"
@@ -72,6 +76,12 @@ bool is_gone(const std::string& file) {
   return !std::filesystem::exists(std::filesystem::symlink_status(file, code));
 }
 
+// SQLite says only that it cannot open a file whose journal has too long a name.
+bool is_journal_name_too_long(const std::string& file) {
+  constexpr std::string_view kSuffix = "-journal";
+  return std::filesystem::path(file).filename().native().size() + kSuffix.size() > NAME_MAX;
+}
+
 Status error_of(sqlite3* handle) {
   const char* file = sqlite3_db_filename(handle, "main");
   return sqlite_status(sqlite3_extended_errcode(handle), file != nullptr ? file : "the store",
@@ -116,6 +126,10 @@ Status sqlite_status(int code, const std::string& file, const char* detail) {
       return error(ErrorKind::kIo,
                    "not writable; check the permissions of the file and its folder");
     case SQLITE_CANTOPEN:
+      if (is_journal_name_too_long(file)) {
+        return error(ErrorKind::kIo, std::strerror(ENAMETOOLONG) +
+                                         std::string(" (SQLite adds -journal to it); shorten it"));
+      }
       if (gone) return error(ErrorKind::kNotFound, kGone);
       return error(ErrorKind::kIo,
                    "cannot be opened; check the permissions of the file and its folder");

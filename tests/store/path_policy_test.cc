@@ -1,4 +1,5 @@
 // What create() and open() do with what is already at a path: never lose it, always say it.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@ namespace stepscope {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::HasSubstr;
 using testing::SyntheticRun;
 using testing::TempDir;
 
@@ -140,6 +142,17 @@ void set_user_version(const fs::path& path, int version) {
   auto database = Database::open(path, SQLITE_OPEN_READWRITE);
   ASSERT_OK(database.status());
   ASSERT_OK(database->exec(("PRAGMA user_version = " + std::to_string(version)).c_str()));
+}
+
+// With what SQLite adds to it, too.
+TEST(PathPolicy, ANameThatIsTooLongIsSaid) {
+  const TempDir dir;
+  for (const std::size_t length : {248U, 255U, 256U}) {
+    const Status status = create_error(dir.path() / std::string(length, 'y'));
+    EXPECT_EQ(status.kind(), ErrorKind::kIo);
+    EXPECT_THAT(status.message(), HasSubstr(": File name too long")) << length;
+  }
+  EXPECT_OK(TraceWriter::create(dir.path() / std::string(247, 'y')).status());
 }
 
 TEST(PathPolicy, ANewerSchemaIsNamedAndKept) {
