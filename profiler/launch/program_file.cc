@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -30,10 +31,14 @@ Status not_found(const std::string& name) {
   return Status::error(ErrorKind::kNotFound, name + ": no such program; is it in PATH?");
 }
 
+bool can_be_executed(const fs::path& path) {
+  return access(path.c_str(), X_OK) == 0 && !fs::is_directory(path);
+}
+
 Result<fs::path> find_in_path(const std::string& name) {
   if (name.find('/') != std::string::npos) {
     if (access(name.c_str(), F_OK) != 0) return not_found(name);
-    if (fs::is_directory(name) || access(name.c_str(), X_OK) != 0) {
+    if (!can_be_executed(name)) {
       return Status::error(ErrorKind::kBadInput,
                            name + ": cannot be executed; chmod +x, or name its interpreter");
     }
@@ -45,7 +50,7 @@ Result<fs::path> find_in_path(const std::string& name) {
     const std::size_t colon = rest.find(':');
     const std::string_view folder = rest.substr(0, colon);
     const fs::path path = fs::path(folder.empty() ? "." : std::string(folder)) / name;
-    if (access(path.c_str(), X_OK) == 0 && !fs::is_directory(path)) return path;
+    if (can_be_executed(path)) return path;
     if (colon == std::string_view::npos) return not_found(name);
     rest.remove_prefix(colon + 1);
   }
@@ -75,10 +80,11 @@ class File {
   std::ifstream stream_;
 };
 
-std::vector<Elf64_Phdr> program_headers(File& file, const Elf64_Ehdr& elf) {
+// Nothing if the file ends before them.
+std::optional<std::vector<Elf64_Phdr>> program_headers(File& file, const Elf64_Ehdr& elf) {
   std::vector<Elf64_Phdr> headers(elf.e_phnum);
   for (std::size_t i = 0; i < headers.size(); ++i) {
-    if (!file.read(elf.e_phoff + i * sizeof(Elf64_Phdr), headers[i])) return {};
+    if (!file.read(elf.e_phoff + i * sizeof(Elf64_Phdr), headers[i])) return std::nullopt;
   }
   return headers;
 }
@@ -126,6 +132,12 @@ bool is_musl_loader(const fs::path& loader) {
   return loader.filename().string().starts_with("ld-musl");
 }
 
+Status cut_off(const std::string& name) {
+  return Status::error(
+      ErrorKind::kBadInput,
+      name + ": damaged: the file ends within its headers; copy or build it again");
+}
+
 Result<ProgramFile> inspect_elf(const std::string& name, const fs::path& path, File& file) {
   if (is_32_bit(file)) {
     ProgramFile program{.path = path};
@@ -133,21 +145,22 @@ Result<ProgramFile> inspect_elf(const std::string& name, const fs::path& path, F
     return program;
   }
   Elf64_Ehdr elf{};
-  const bool whole = file.read(0, elf);
-  if (!whole || elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_machine != kOwnMachine) {
+  if (!file.read(0, elf)) return cut_off(name);
+  if (elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_machine != kOwnMachine) {
     return Status::error(ErrorKind::kBadInput,
                          name + ": built for another kind of machine than this Stepscope");
   }
   const auto headers = program_headers(file, elf);
+  if (!headers) return cut_off(name);
   ProgramFile program{.path = path, .is_static = true};
-  for (const Elf64_Phdr& header : headers) {
+  for (const Elf64_Phdr& header : *headers) {
     if (header.p_type != PT_INTERP) continue;
     program.is_static = false;
     const std::string loader =
         file.text(header.p_offset, std::min<std::size_t>(header.p_filesz, 256));
     if (is_musl_loader(loader.c_str())) program.foreign = "linked with musl";
   }
-  for (const std::string& library : needed_libraries(file, headers)) {
+  for (const std::string& library : needed_libraries(file, *headers)) {
     if (library.starts_with("libasan.so") || library.starts_with("libtsan.so")) {
       program.sanitizer = library;
     }
@@ -160,26 +173,48 @@ std::string interpreter_of(const std::string& head) {
   const std::string line = head.substr(2, head.find('\n') - 2);
   const std::size_t begin = line.find_first_not_of(" \t");
   if (begin == std::string::npos) return {};
-  return line.substr(begin, line.find_first_of(" \t\r", begin) - begin);
+  return line.substr(begin, line.find_first_of(" \t", begin) - begin);
+}
+
+// Windows ends lines with a carriage return; to the kernel, it is part of the interpreter's name.
+Status no_interpreter(const std::string& script, const std::string& interpreter) {
+  const bool windows = interpreter.ends_with('\r');
+  const std::string shown =
+      windows ? interpreter.substr(0, interpreter.size() - 1) + "\\r" : interpreter;
+  return Status::error(ErrorKind::kNotFound,
+                       script + ": its interpreter " + shown + " does not exist; " +
+                           (windows ? "remove the carriage return (\\r) from the end of each line"
+                                    : "correct its first line"));
+}
+
+// The kernel does not look for it in PATH.
+Status check_interpreter(const std::string& script, const std::string& interpreter) {
+  if (access(interpreter.c_str(), F_OK) != 0) return no_interpreter(script, interpreter);
+  if (can_be_executed(interpreter)) return {};
+  return Status::error(ErrorKind::kBadInput, script + ": its interpreter " + interpreter +
+                                                 " cannot be executed; correct its first line");
 }
 
 }  // namespace
 
 Result<ProgramFile> inspect_program(const std::string& name) {
-  std::string next = name;
+  const auto program_path = find_in_path(name);
+  if (!program_path.ok()) return program_path.status();
+  fs::path path = *program_path;
+  std::string shown = name;
   for (int depth = 0; depth <= kMaxInterpreters; ++depth) {
-    const auto path = find_in_path(next);
-    if (!path.ok()) return path.status();
-    File file(*path);
+    File file(path);
     const std::string head = file.text(0, 256);
     if (head.starts_with(ELFMAG)) {
-      auto program = inspect_elf(next, *path, file);
-      if (program.ok()) program->path = *find_in_path(name);
+      auto program = inspect_elf(shown, path, file);
+      if (program.ok()) program->path = *program_path;
       return program;
     }
-    if (!head.starts_with("#!")) return ProgramFile{.path = *path};  // for the shell to run
-    next = interpreter_of(head);
-    if (next.empty()) break;
+    if (!head.starts_with("#!")) return ProgramFile{.path = path};  // for the shell to run
+    const std::string interpreter = interpreter_of(head);
+    if (interpreter.empty()) break;
+    if (Status status = check_interpreter(shown, interpreter); !status.ok()) return status;
+    path = shown = interpreter;
   }
   return Status::error(ErrorKind::kBadInput, name + ": a script without an interpreter");
 }

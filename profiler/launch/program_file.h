@@ -18,8 +18,9 @@ struct ProgramFile {
 };
 
 // Finds `name` as execvp() would and reads its ELF header, or, for a script, that of its
-// interpreter. Errors, worded as in a shell: kNotFound; kBadInput (cannot be executed, built for
-// another kind of machine). A 32-bit program of this kind of machine may run.
+// interpreter. Errors, worded as in a shell: kNotFound (also of the interpreter); kBadInput (cannot
+// be executed, cut off, built for another kind of machine). A 32-bit program of this kind of
+// machine may run.
 Result<ProgramFile> inspect_program(const std::string& name);
 
 }  // namespace stepscope

@@ -23,6 +23,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Pair;
+using ::testing::StartsWith;
 
 #if defined(__x86_64__)
 constexpr Elf64_Half kMachine = EM_X86_64, k32BitMachine = EM_386, kOther = EM_AARCH64;
@@ -108,6 +109,51 @@ TEST_F(ProgramFileTest, Of32BitsGetsNothingPreloaded) {
   ASSERT_TRUE(program.ok());
   EXPECT_EQ(program->foreign, "32-bit");
   EXPECT_TRUE(environment_for(*program, "socket", "library", "folder").empty());
+}
+
+TEST_F(ProgramFileTest, ThatIsCutOffIsSaidToBe) {
+  for (const std::size_t length :
+       {std::size_t{5}, sizeof(Elf64_Ehdr) - 1, sizeof(Elf64_Ehdr) + 1}) {
+    ASSERT_TRUE(inspect_64("/lib64/ld-linux-x86-64.so.2").ok());
+    std::filesystem::resize_file(path_, length);
+    const Status status = inspect_program(path_).status();
+    EXPECT_EQ(status.kind(), ErrorKind::kBadInput) << length;
+    EXPECT_THAT(status.message(), StartsWith(path_ + ": damaged: the file ends")) << length;
+  }
+}
+
+class ScriptTest : public ProgramFileTest {
+ protected:
+  Status inspect(const std::string& script) {
+    std::ofstream(path_) << script;
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
+    return inspect_program(path_).status();
+  }
+};
+
+TEST_F(ScriptTest, NamesTheInterpreterThatIsMissing) {
+  for (const std::string missing : {"/no/such/interpreter", "sh"}) {  // PATH is not searched
+    const Status status = inspect("#!" + missing + " -x\n");
+    EXPECT_EQ(status.kind(), ErrorKind::kNotFound);
+    EXPECT_THAT(status.message(),
+                HasSubstr(path_ + ": its interpreter " + missing + " does not exist"));
+  }
+}
+
+TEST_F(ScriptTest, ShowsTheCarriageReturnThatIsTooMuch) {
+  const Status status = inspect("#!/bin/sh\r\necho hello\r\n");
+  EXPECT_EQ(status.kind(), ErrorKind::kNotFound);
+  EXPECT_THAT(status.message(), HasSubstr("its interpreter /bin/sh\\r does not exist; remove"));
+}
+
+TEST_F(ScriptTest, NamesTheInterpreterThatCannotBeExecuted) {
+  const Status status = inspect("#! /etc/passwd\n");
+  EXPECT_EQ(status.kind(), ErrorKind::kBadInput);
+  EXPECT_THAT(status.message(), HasSubstr(path_ + ": its interpreter /etc/passwd cannot be"));
+}
+
+TEST_F(ScriptTest, WithAnInterpreterIsRecorded) {
+  EXPECT_TRUE(inspect("#!/bin/sh -e\necho hello\n").ok());
 }
 
 TEST_F(ProgramFileTest, OfAnotherMachineIsRefused) {
