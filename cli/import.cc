@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/store_output.h"
 #include "cli/verb.h"
 #include "present/file_summary.h"
 #include "terminal/progress_line.h"
@@ -42,8 +43,7 @@ void print_summary(const ImportArguments& arguments, const ImportSummary& summar
 }
 
 Status import_files(const ImportArguments& arguments) {
-  if (arguments.output == "-")
-    return Status::error(ErrorKind::kUsage, "-o -: a store cannot be a stream; name a file");
+  if (Status status = check_store_output(arguments.output); !status.ok()) return status;
   ImportOptions options;
   options.partial = arguments.partial;
   options.steps_nvtx = arguments.steps_nvtx;

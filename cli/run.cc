@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cli/number_check.h"
+#include "cli/store_output.h"
 #include "cli/verb.h"
 #include "metrics/listen_address.h"
 #include "wrap/add_to_lake.h"
@@ -58,6 +59,8 @@ void add_watch_option(CLI::App& verb, CLI::Option& lake, double& seconds) {
 }
 
 int run(const RunArguments& arguments) {
+  const Status output = check_store_output(arguments.output);
+  if (!output.ok()) return report_error(kVerb, output);
   if (arguments.watch_lake_s > 0 && is_address(arguments.lake)) {
     return report_error(
         kVerb, Status::error(ErrorKind::kUsage,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/number_check.h"
+#include "cli/store_output.h"
 #include "cli/verb.h"
 #include "present/death_words.h"
 #include "present/sweep_json.h"
@@ -52,6 +53,8 @@ Result<SweepEnd> measure(const SweepArguments& arguments, const SweepJob& job) {
 
 // Reports the measurements even if the sweep was interrupted.
 int sweep(const SweepArguments& arguments) {
+  const Status output = check_store_output(arguments.output);
+  if (!output.ok()) return report_error(kVerb, output);
   const auto job = plan_sweep(arguments);
   if (!job.ok()) return report_error(kVerb, job.status());
   const auto end = measure(arguments, *job);

@@ -228,6 +228,18 @@ TEST_F(RunTest, AFolderThatTakesNoFilesIsToldBeforeTheProgramStarts) {
   EXPECT_EQ(nameless.out, "");
 }
 
+TEST_F(RunTest, AStoreIsNoStream) {
+  const std::vector<std::vector<std::string>> verbs{{"run"}, {"sweep", "-p", "n=1,2"}};
+  for (std::vector<std::string> words : verbs) {
+    words.insert(words.end(), {"-o", "-", "--", "echo", "{n}"});
+    const Outcome outcome = run_stepscope(words);
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(outcome.err,
+              "stepscope " + words.front() + ": -o -: a store cannot be a stream; name a file\n");
+  }
+}
+
 TEST_F(RunTest, TheNameOfTheStoreMayHavePlaceholders) {
   const std::string folder = ::testing::TempDir() + "/names-" + std::to_string(getpid());
   const auto run = [](const std::string& output) {
