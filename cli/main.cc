@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <new>
 #include <sstream>
 #include <string>
@@ -65,6 +66,20 @@ bool is_verb(const CLI::App& app, const std::string& word) {
               .empty();
 }
 
+// What CLI11 could not place: the unknown options if there are any, else all words. (If an option
+// is unknown, CLI11 also lists the "--" before the program.)
+std::string unexpected_words(const CLI::App& app) {
+  const auto is_option = [](const std::string& word) {
+    return word.starts_with('-') && word != "--";
+  };
+  std::vector<std::string> words = app.remaining(true);
+  if (std::any_of(words.begin(), words.end(), is_option))
+    std::erase_if(words, std::not_fn(is_option));
+  const bool one = words.size() == 1;
+  return std::string("the following argument") + (one ? " was" : "s were") +
+         " not expected: " + CLI::detail::join(words, " ");
+}
+
 // One line for wrong usage. `word`: the first one after the program's name. (CLI11's message has
 // two lines and does not name the program.)
 std::string usage_error(const CLI::App& app, const std::string& word, const CLI::Error& error) {
@@ -76,7 +91,8 @@ std::string usage_error(const CLI::App& app, const std::string& word, const CLI:
            "`stepscope --help` lists the verbs";
   }
   const std::string program = has_verb ? "stepscope " + word : "stepscope";
-  std::string wrong = error.what();
+  const bool unexpected = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  std::string wrong = unexpected ? unexpected_words(app) : error.what();
   // CLI11 misses the verb first.
   if (!has_verb && error.get_name() == "RequiredError") wrong = word + ": not an option";
   if (wrong.starts_with("The ")) wrong[0] = 't';

@@ -69,6 +69,15 @@ TEST(CliBoundary, WrongUsageIsOneLineThatSaysWhereToLook) {
       {{"top", "run.db", "--loud"},
        "stepscope top: the following argument was not expected: --loud; see `stepscope top "
        "--help`\n"},
+      {{"run", "-o", "run.db", "--loud", "--", "true", "-x"},
+       "stepscope run: the following argument was not expected: --loud; see `stepscope run "
+       "--help`\n"},
+      {{"analyze", "--loud", "--soft=1", "run.db"},
+       "stepscope analyze: the following arguments were not expected: --loud --soft=1; see "
+       "`stepscope analyze --help`\n"},
+      {{"analyze", "run.db", "other.db"},
+       "stepscope analyze: the following argument was not expected: other.db; see `stepscope "
+       "analyze --help`\n"},
       {{"export", "run.db"},
        "stepscope export: --output is required; see `stepscope export --help`\n"},
       {{"run", "--lines-rate", "1e9", "--", "true"},
