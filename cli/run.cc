@@ -29,6 +29,11 @@ std::string is_listen_address(const std::string& text) {
   return address.ok() ? "" : address.status().message() + "; put -- before the program";
 }
 
+// Returns an error, or "" if the text is valid.
+std::string is_given(const std::string& text) {
+  return text.empty() ? "the value is empty; omit the option or give it a value" : "";
+}
+
 // Returns --metrics, whose value is optional.
 const CLI::Option* add_metrics_options(CLI::App& verb, MetricsArguments& arguments) {
   const CLI::Option* metrics =
@@ -58,6 +63,23 @@ void add_watch_option(CLI::App& verb, CLI::Option& lake, double& seconds) {
       ->needs(&lake);
 }
 
+// Returns an error, or "" if the options go together.
+std::string contradiction(const CLI::App& verb, const RunArguments& arguments) {
+  const auto given = [&verb](const char* option) { return verb.count(option) > 0; };
+  const auto clash = [](const std::string& one, const std::string& other) {
+    return one + " and " + other + " contradict each other; omit one";
+  };
+  const bool phases = arguments.tier == "phases";
+  const bool all = arguments.ops == "all";
+  if (phases || arguments.ops == "never") {
+    for (const char* window : {"--steps", "--schedule", "--duration"})
+      if (given(window)) return clash(phases ? "--tier phases" : "--ops never", window);
+  }
+  if (phases && all) return clash("--tier phases", "--ops all");
+  if (all && given("--budget")) return clash("--ops all", "--budget");
+  return {};
+}
+
 int run(const RunArguments& arguments) {
   const Status output = check_store_output(arguments.output);
   if (!output.ok()) return report_error(kVerb, output);
@@ -85,18 +107,22 @@ void add_run(CLI::App& app, int& exit_code) {
                    "names and numbers of this run")
       ->capture_default_str();
   verb->add_option(
-      "--job", arguments->job,
-      "name of the job, for this run and later ones; default: the scheduler's job name");
+          "--job", arguments->job,
+          "name of the job, for this run and later ones; default: the scheduler's job name")
+      ->check(is_given);
   CLI::Option* lake =
       verb->add_option("--lake", arguments->lake,
                        "add the run to this lake, every minute and at the end (see `stepscope lake "
-                       "--help`)");
+                       "--help`)")
+          ->check(is_given);
   add_watch_option(*verb, *lake, arguments->watch_lake_s);
   verb->add_option(
-      "--steps", arguments->steps,
-      "record ops only in these steps, for example 500-520; phases are always recorded");
+          "--steps", arguments->steps,
+          "record ops only in these steps, for example 500-520; phases are always recorded")
+      ->check(is_given);
   verb->add_option("--schedule", arguments->schedule,
-                   "record ops in cycles of steps: wait=100,warmup=5,active=10,repeat=3");
+                   "record ops in cycles of steps: wait=100,warmup=5,active=10,repeat=3")
+      ->check(is_given);
   verb->add_option("--duration", arguments->duration_s,
                    "record ops for this many seconds after the first step")
       ->check(is_duration);
@@ -145,7 +171,9 @@ void add_run(CLI::App& app, int& exit_code) {
       "Exit code: the program's own, or 128 + the signal that killed it; 126 or 127 if it cannot "
       "be\n"
       "started; 2 wrong usage; 3 the store cannot be written.");
-  verb->callback([arguments, metrics, &exit_code] {
+  verb->callback([verb, arguments, metrics, &exit_code] {
+    const std::string wrong = contradiction(*verb, *arguments);
+    if (!wrong.empty()) throw CLI::ValidationError(wrong);
     arguments->metrics.wanted = metrics->count() > 0;
     exit_code = run(*arguments);
   });

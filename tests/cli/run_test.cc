@@ -295,6 +295,39 @@ TEST_F(RunTest, ABudgetThatMakesNoSenseRunsNothing) {
     EXPECT_EQ(wrap({"echo", "ran"}, {"--quiet", "--budget", budget}).out, "ran\n") << budget;
 }
 
+TEST_F(RunTest, OptionsThatContradictEachOtherRunNothing) {
+  const std::vector<std::string> never{"--ops", "never"}, phases{"--tier", "phases"},
+      all{"--ops", "all"};
+  const struct {
+    std::vector<std::string> one, other;
+  } pairs[] = {{phases, all},
+               {phases, {"--steps", "1-2"}},
+               {phases, {"--schedule", "active=1"}},
+               {phases, {"--duration", "1"}},
+               {never, {"--steps", "1-2"}},
+               {all, {"--budget", "2%"}}};
+  for (const auto& [one, other] : pairs) {
+    std::vector<std::string> options = one;
+    options.insert(options.end(), other.begin(), other.end());
+    const Outcome outcome = wrap({"echo", "ran"}, options);
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_EQ(outcome.out, "");
+    const std::string first = one[0] + " " + one[1];
+    const std::string second = other == all ? "--ops all" : other[0];
+    EXPECT_EQ(outcome.err, "stepscope run: " + first + " and " + second +
+                               " contradict each other; omit one; see `stepscope run --help`\n");
+  }
+}
+
+TEST_F(RunTest, AnEmptyValueRunsNothing) {
+  for (const std::string option : {"--steps", "--schedule", "--job", "--lake"}) {
+    const Outcome outcome = wrap({"echo", "ran"}, {option, ""});
+    EXPECT_EQ(outcome.exit_code, 2) << option;
+    EXPECT_EQ(outcome.out, "") << option;
+    EXPECT_THAT(outcome.err, HasSubstr(option + ": the value is empty; omit the option"));
+  }
+}
+
 TEST_F(RunTest, ABadScheduleIsRefusedBeforeAnythingRuns) {
   const Outcome outcome = wrap({"echo", "ran"}, {"--schedule", "wait=1"});
   EXPECT_EQ(outcome.exit_code, 2);
