@@ -113,6 +113,25 @@ def test_what_the_library_refuses_is_one_line_and_no_exception(notebook):
     assert "stop" not in notebook.calls(), "it is somebody else's recording that runs"
 
 
+def test_the_line_is_written_at_once(notebook):
+    """Lines of several threads do not mix."""
+    notebook.environment["STEPSCOPE_FAKE_ERROR"] = "a.db: not recorded: disk full"
+    notebook.run("""
+        import io, stepscope, sys
+
+        class Writes(io.StringIO):
+            def write(self, text):
+                if text:
+                    texts.append(text)
+
+        texts = []
+        sys.stderr = Writes()
+        stepscope.record("a.db").start()
+        sys.stderr = sys.__stderr__
+        assert texts == ["stepscope: a.db: not recorded: disk full\\n"], texts
+    """)
+
+
 def test_a_missing_library_is_one_line_and_no_exception(python):
     python.environment["STEPSCOPE_LIBRARY"] = "/nowhere/libstepscope.so"
     done = python.with_package().run(

@@ -95,7 +95,8 @@ class Recording(contextlib.ContextDecorator):
 
     def _fail(self, error: str) -> None:
         self.error = error
-        print(f"stepscope: {error}", file=sys.stderr)
+        # print() writes its `end` separately; another thread's line could come in between.
+        print(f"stepscope: {error}\n", end="", file=sys.stderr)
 
 
 def record(
