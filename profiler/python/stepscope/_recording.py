@@ -17,6 +17,7 @@ class Recording(contextlib.ContextDecorator):
     """Records this process from the beginning of its `with` block (or start()) to the end (or
     stop()).
 
+    A process forked meanwhile is not recorded; `stepscope run` records all processes of a program.
     Only one recording can run at a time: while another runs, for example under `stepscope run`, it
     records nothing and says so. If nothing can be recorded, one line on stderr and `error` say why,
     and the program continues as if nothing had been requested.
