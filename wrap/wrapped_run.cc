@@ -166,6 +166,21 @@ int watch(const RunArguments& arguments, const std::string& command, const Child
   return ended->wait_status;
 }
 
+Environment environment_of(const RunArguments& arguments, const ProgramFile& program,
+                           const std::string& socket, const Installation& named,
+                           MetricsOfRun& metrics) {
+  Environment environment = environment_for(program, socket, named.libstepscope().string(),
+                                            named.python_hooks().string());
+  if (!program.foreign.empty()) return environment;
+  if (environment.empty()) {
+    say("LD_PRELOAD has no room for Stepscope's library: the program runs, but cannot be recorded");
+    return environment;
+  }
+  if (arguments.modules) environment.emplace_back("STEPSCOPE_MODULES", "1");
+  metrics.add_to(environment);
+  return environment;
+}
+
 WrappedEnd refuse_program(const Status& status) {
   return {status.kind() == ErrorKind::kNotFound ? kNoSuchProgram : kCannotExecute, status};
 }
@@ -234,12 +249,8 @@ Result<WrappedEnd> run_wrapped(RunArguments arguments) {
   auto recorder = RunRecorder::start(arguments.output, meta_of(arguments), *plan);
   if (!recorder.ok()) return recorder.status();
   const Installation named{folder->path(), installed->sources};
-  auto environment = environment_for(*program, (*recorder)->socket_path(),
-                                     named.libstepscope().string(), named.python_hooks().string());
-  if (program->foreign.empty()) {
-    if (arguments.modules) environment.emplace_back("STEPSCOPE_MODULES", "1");
-    metrics->add_to(environment);
-  }
+  const Environment environment =
+      environment_of(arguments, *program, (*recorder)->socket_path(), named, *metrics);
   const std::string command = command_line(arguments.program);
   const auto child = Child::start(arguments.program, environment);
   if (!child.ok()) {
