@@ -73,12 +73,10 @@ OwnedFd listen_at(const std::string& path, SocketPlace place) {
   return listens ? std::move(socket) : OwnedFd();
 }
 
-// Whether a process may take part: it is of our user or of root, or the program or one of its
-// descendants, under whatever user.
-bool may_join(const ucred& peer) {
-  if (peer.uid == geteuid() || peer.uid == 0) return true;
+// Whether a process is this one or was started by it, directly or not.
+bool descends_from_us(pid_t process) {
   constexpr int kMaxLevels = 256;
-  std::int64_t pid = peer.pid;
+  std::int64_t pid = process;
   for (int level = 0; level < kMaxLevels && pid > 1; ++level) {
     if (pid == getpid()) return true;
     pid = parent_of(pid);
@@ -203,27 +201,26 @@ Listener::~Listener() {
   rmdir(folder_.c_str());
 }
 
-OwnedFd Listener::next_connection() {
-  for (const OwnedFd& socket : sockets_) {
-    OwnedFd connection(accept4(socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (connection) return connection;
-    if (errno != EMFILE && errno != ENFILE) continue;
+OwnedFd Listener::accept_at(SocketPlace place) {
+  const int socket = sockets_[static_cast<std::size_t>(place)].get();
+  OwnedFd connection(accept4(socket, nullptr, nullptr, SOCK_CLOEXEC));
+  if (!connection && (errno == EMFILE || errno == ENFILE)) {
     spare_ = OwnedFd();
-    connection = OwnedFd(accept4(socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (connection) return connection;
+    connection = OwnedFd(accept4(socket, nullptr, nullptr, SOCK_CLOEXEC));
   }
-  return {};
+  return connection;
 }
 
 Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& layout,
                                                           const RecordPlan& plan,
                                                           std::uint64_t patience_ticks) try {
   if (!spare_) spare_ = open_spare();
-  const OwnedFd connection = next_connection();
-  if (!connection) return std::optional<Arrival>{};
+  SocketPlace place = SocketPlace::kFile;
+  OwnedFd connection = accept_at(place);
+  if (!connection) connection = accept_at(place = SocketPlace::kAbstract);
   ucred peer{};
   socklen_t length = sizeof(peer);
-  if (getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) {
+  if (!connection || getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) {
     return std::optional<Arrival>{};
   }
   const auto refused = [&](const std::string& why) {
@@ -231,8 +228,12 @@ Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& la
     return Status::error(ErrorKind::kIo,
                          "process " + std::to_string(peer.pid) + " is not recorded: " + why);
   };
-  // Decided without reading what it sends: waiting for that would let others delay the recorder.
-  if (!may_join(peer)) return refused("it is of another user, and the program did not start it");
+  // Whoever could enter the folder is of our user. The abstract name is open to all, so a process
+  // that came by it must be of the program. That is decided without reading what it sends: waiting
+  // for that would let others delay the recorder.
+  if (place == SocketPlace::kAbstract && !descends_from_us(peer.pid)) {
+    return refused("the program did not start it, and it could not enter " + folder_.string());
+  }
   // Do not wait for a client that connects and sends nothing.
   set_patience(connection.get(), std::chrono::seconds(1));
   Greeting greeting{};

@@ -16,6 +16,7 @@
 
 #include "profiler/channel/channel_format.h"
 #include "profiler/channel/owned_fd.h"
+#include "profiler/channel/socket_address.h"
 #include "profiler/ring/region.h"
 #include "store/status.h"
 
@@ -61,12 +62,12 @@ class Listener {
 
  private:
   Listener(std::filesystem::path folder, std::string path, OwnedFd socket, OwnedFd abstract);
-  // Empty: none is waiting.
-  OwnedFd next_connection();
+  // A connection; empty: none is waiting.
+  OwnedFd accept_at(SocketPlace place);
 
   std::filesystem::path folder_;
   std::string path_;
-  OwnedFd sockets_[2];  // the second is empty if its address could not be had
+  OwnedFd sockets_[2];  // by SocketPlace; the second is empty if its name could not be had
   OwnedFd spare_;       // closed to accept, and refuse, a program when no descriptor is left
   ControlHandler control_;
 };

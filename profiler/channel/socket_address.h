@@ -5,12 +5,13 @@
 #include <sys/un.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <string_view>
 
 namespace stepscope {
 
-enum class SocketPlace {
+enum class SocketPlace : std::uint8_t {
   // The path, in a folder that only the recorder's user can enter.
   kFile,
   // The same text as an abstract name (unix(7)), for a process that cannot reach the path: it has
