@@ -167,6 +167,7 @@ Result<CellEnd> run_cell(const CellRequest& request, const Installation& install
   (*recorder)->program_ended(child->pid(), end.end.wait_status, command);
   if (Status status = (*recorder)->finish(); !status.ok()) return status;
   end.error_tail = errors.tail();
+  end.notices = (*recorder)->take_notices();
   return end;
 }
 

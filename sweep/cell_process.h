@@ -29,7 +29,8 @@ struct CellEnd {
   int stopped_by = 0;  // a signal that was sent to us; 0: it was not stopped
   std::int64_t started_unix_ns = 0;
   std::int64_t wall_ns = 0;
-  std::string error_tail;  // the end of its standard error, at most kTailBytes
+  std::string error_tail;            // the end of its standard error, at most kTailBytes
+  std::vector<std::string> notices;  // the recorder's, for example why a process is not recorded
   std::optional<std::int64_t> peak_address_bytes;
   std::optional<std::int64_t> available_bytes;  // before it started
 };

@@ -238,6 +238,8 @@ Result<SweepRun> Sweeper::measure(std::size_t cell, std::int64_t round, int& sto
   run.cause = failure.cause;
   const MeasureOptions options{job_.warm_up, job_.samples[cell], job_.per_run, setup_.why_no_steps};
   if (Status measured = measure_sweep_run(**reader, options, run); !measured.ok()) return measured;
+  if (run.outcome == SweepOutcome::kNoSteps && !ended->notices.empty())
+    run.cause = ended->notices.front();
   return run;
 }
 

@@ -124,6 +124,14 @@ def test_a_python_program_without_torch_has_no_steps_and_is_told_so(sweep):
     assert_one_line(done, 3, "every setting failed", "nothing was recorded")
 
 
+def test_why_a_process_was_not_recorded_is_said(sweep):
+    limited = ["sh", "-c", 'ulimit -v 40000; exec "$@"', "sh", sweep.program, "--batch", "{batch}"]
+    done = hostile.run(
+        [sweep.stepscope, "sweep", "-o", sweep.store, "-p", "batch=1,2", "--", *limited]
+    )
+    assert_one_line(done, 3, "every setting failed", "no rings fit, so it is not recorded")
+
+
 def test_recordings_are_kept_on_demand(sweep):
     sweep.run("--keep-runs", repeats=1)
     kept = sorted(path.name for path in pathlib.Path(f"{sweep.store}.runs").glob("*.db"))
