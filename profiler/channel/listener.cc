@@ -30,6 +30,9 @@ Status failed(const std::string& what) {
   return Status::error(ErrorKind::kIo, what + ": " + std::strerror(errno));
 }
 
+// That are sent away for one accept(): a stranger can connect ten thousand times a second.
+constexpr int kMaxStrangers = 16;
+
 OwnedFd open_spare() { return OwnedFd(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
 OwnedFd unlinked_file(const fs::path& folder) {
@@ -201,12 +204,31 @@ Listener::~Listener() {
   rmdir(folder_.c_str());
 }
 
-OwnedFd Listener::accept_at(SocketPlace place) {
+Listener::Connection Listener::accept_at(SocketPlace place) {
   const int socket = sockets_[static_cast<std::size_t>(place)].get();
-  OwnedFd connection(accept4(socket, nullptr, nullptr, SOCK_CLOEXEC));
-  if (!connection && (errno == EMFILE || errno == ENFILE)) {
+  Connection connection;
+  connection.fd = OwnedFd(accept4(socket, nullptr, nullptr, SOCK_CLOEXEC));
+  if (!connection.fd && (errno == EMFILE || errno == ENFILE)) {
     spare_ = OwnedFd();
-    connection = OwnedFd(accept4(socket, nullptr, nullptr, SOCK_CLOEXEC));
+    connection.fd = OwnedFd(accept4(socket, nullptr, nullptr, SOCK_CLOEXEC));
+  }
+  ucred peer{};
+  socklen_t length = sizeof(peer);
+  if (getsockopt(connection.fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0) {
+    connection.pid = peer.pid;
+  }
+  return connection;
+}
+
+// Whoever could enter the folder is of our user. The abstract name is open to all, so a process
+// that came by it must be of the program; others are sent away before they are read, and nobody is
+// told of them.
+Listener::Connection Listener::next_connection() {
+  Connection connection = accept_at(SocketPlace::kFile);
+  for (int i = 0; !connection.fd && i < kMaxStrangers; ++i) {
+    connection = accept_at(SocketPlace::kAbstract);
+    if (!connection.fd) break;
+    if (!descends_from_us(connection.pid)) connection = {};
   }
   return connection;
 }
@@ -215,25 +237,14 @@ Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& la
                                                           const RecordPlan& plan,
                                                           std::uint64_t patience_ticks) try {
   if (!spare_) spare_ = open_spare();
-  SocketPlace place = SocketPlace::kFile;
-  OwnedFd connection = accept_at(place);
-  if (!connection) connection = accept_at(place = SocketPlace::kAbstract);
-  ucred peer{};
-  socklen_t length = sizeof(peer);
-  if (!connection || getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) {
-    return std::optional<Arrival>{};
-  }
+  const Connection from = next_connection();
+  const OwnedFd& connection = from.fd;
+  if (!connection || from.pid == 0) return std::optional<Arrival>{};
+  const std::string process = "process " + std::to_string(from.pid);
   const auto refused = [&](const std::string& why) {
     refuse(connection.get(), why);
-    return Status::error(ErrorKind::kIo,
-                         "process " + std::to_string(peer.pid) + " is not recorded: " + why);
+    return Status::error(ErrorKind::kIo, process + " is not recorded: " + why);
   };
-  // Whoever could enter the folder is of our user. The abstract name is open to all, so a process
-  // that came by it must be of the program. That is decided without reading what it sends: waiting
-  // for that would let others delay the recorder.
-  if (place == SocketPlace::kAbstract && !descends_from_us(peer.pid)) {
-    return refused("the program did not start it, and it could not enter " + folder_.string());
-  }
   // Do not wait for a client that connects and sends nothing.
   set_patience(connection.get(), std::chrono::seconds(1));
   Greeting greeting{};
@@ -245,7 +256,7 @@ Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& la
   }
   if (said != sizeof(Hello) || greeting.magic != kChannelMagic) return std::optional<Arrival>{};
   Arrival arrival;
-  arrival.pid = peer.pid;
+  arrival.pid = from.pid;
   arrival.hello = greeting.hello;
   if (is_proc_file(received.fds[kMemoryFd]) && is_proc_file(received.fds[kMapsFd])) {
     arrival.memory = std::move(received.fds[kMemoryFd]);
@@ -267,17 +278,16 @@ Result<std::optional<Listener::Arrival>> Listener::accept(const RegionLayout& la
   arrival.region.header->heartbeat = 1;
   arrival.region.header->patience_ticks = patience_ticks;
   const ClockShift shift = clock_shift(read_clock_ns(CLOCK_MONOTONIC), arrival.hello.monotonic_ns,
-                                       namespace_shift_ns(peer.pid));
+                                       namespace_shift_ns(from.pid));
   arrival.region.header->monotonic_shift_ns = shift.ns;
-  if (!shift.exact && !kTicksAreCounter) arrival.notice = wrong_clock_notice(peer.pid);
+  if (!shift.exact && !kTicksAreCounter) arrival.notice = wrong_clock_notice(from.pid);
   Welcome welcome{};
   welcome.magic = kChannelMagic;
   welcome.accepted = 1;
   if (!send_welcome(connection.get(), welcome, memory->get())) {
     unmap_region(arrival.region);
     return Status::error(ErrorKind::kIo,
-                         "process " + std::to_string(peer.pid) +
-                             " is not recorded: it did not wait for the recorder's answer");
+                         process + " is not recorded: it did not wait for the recorder's answer");
   }
   return std::optional<Arrival>(std::move(arrival));
 } catch (const std::bad_alloc&) {

@@ -6,7 +6,6 @@
 
 #include <sys/types.h>
 
-#include <array>
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -50,8 +49,9 @@ class Listener {
 
   // For STEPSCOPE_SOCKET.
   [[nodiscard]] const std::string& path() const { return path_; }
-  // One of them is readable when accept() has work to do; the second may be -1.
-  [[nodiscard]] std::array<int, 2> fds() const { return {sockets_[0].get(), sockets_[1].get()}; }
+  // Readable when accept() has work to do, but not when a process has come by the abstract name:
+  // everybody can, and must not be able to wake the recorder.
+  [[nodiscard]] int fd() const { return sockets_[0].get(); }
 
   // Accepts the next waiting program and gives it a region; nothing when none is waiting, or for a
   // malformed request. A program for which there is no memory, or that may not take part, is
@@ -62,8 +62,13 @@ class Listener {
 
  private:
   Listener(std::filesystem::path folder, std::string path, OwnedFd socket, OwnedFd abstract);
-  // A connection; empty: none is waiting.
-  OwnedFd accept_at(SocketPlace place);
+  struct Connection {
+    OwnedFd fd;     // empty: none is waiting
+    pid_t pid = 0;  // 0: not visible from here
+  };
+
+  Connection accept_at(SocketPlace place);
+  Connection next_connection();
 
   std::filesystem::path folder_;
   std::string path_;

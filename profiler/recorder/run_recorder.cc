@@ -59,8 +59,7 @@ RunRecorder::~RunRecorder() = default;
 
 // If memory for the list runs out, it only sleeps.
 void RunRecorder::wait(int also) const noexcept try {
-  std::vector<pollfd> fds{{also, POLLIN, 0}};
-  for (const int fd : listener_->fds()) fds.push_back({fd, POLLIN, 0});
+  std::vector<pollfd> fds{{listener_->fd(), POLLIN, 0}, {also, POLLIN, 0}};
   for (const WatchedProcess& process : processes_) {
     if (!process.ended && process.pidfd) fds.push_back({process.pidfd.get(), POLLIN, 0});
   }
