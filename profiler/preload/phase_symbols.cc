@@ -8,10 +8,14 @@
 // std::vector) is returned through a hidden pointer and passed as a pointer to a copy that the
 // caller made. The stand-ins below have the same triviality, so the compiler does the same for
 // them.
+#include <cstddef>
 #include <functional>
+#include <new>
 #include <string_view>
+#include <type_traits>
 
 #include "profiler/preload/original.h"
+#include "profiler/preload/unwound_call.h"
 #include "profiler/session/session.h"
 
 namespace stepscope {
@@ -29,52 +33,51 @@ class Returned {
   char storage_[1];
 };
 
-// Records the phase `kind` for the life of the object, even if libtorch or the user's closure
+OpenPhase begin(PhaseKind kind, std::string_view name) {
+  Session& session = Session::get();
+  session.torch_is_loaded(false);  // the first sign of a libtorch that was loaded late
+  return session.begin_phase(kind, name);
+}
+
+// Records the phase `kind` for as long as `call` takes, even if libtorch or the user's closure
 // throws.
-class PhaseGuard {
- public:
-  explicit PhaseGuard(PhaseKind kind, std::string_view name = {}) : phase_(begin(kind, name)) {}
-  ~PhaseGuard() { Session::get().end_phase(phase_, phase_.kind); }
-  PhaseGuard(const PhaseGuard&) = delete;
-  PhaseGuard& operator=(const PhaseGuard&) = delete;
-
- private:
-  static OpenPhase begin(PhaseKind kind, std::string_view name) {
-    Session& session = Session::get();
-    session.torch_is_loaded(false);  // the first sign of a libtorch that was loaded late
-    return session.begin_phase(kind, name);
-  }
-
-  OpenPhase phase_;
-};
+template <typename Call>
+auto in_phase(PhaseKind kind, std::string_view name, const Call& call) {
+  return call_and_do({.phase = begin(kind, name)}, call);
+}
 
 // Records an instant: the mode of a model from now on.
 void mark_mode(bool training) {
-  const PhaseGuard mark(PhaseKind::kScope, training ? "train()" : "eval()");
+  in_phase(PhaseKind::kScope, training ? "train()" : "eval()", [] {});
 }
 
 // Needed because train() calls itself for each submodule.
 thread_local bool changing_mode = false;
 
-class ModeChange {
- public:
-  ModeChange() { changing_mode = true; }
-  ~ModeChange() { changing_mode = false; }
-  ModeChange(const ModeChange&) = delete;
-  ModeChange& operator=(const ModeChange&) = delete;
-};
-
 // std::function<at::Tensor()>, whose layout does not depend on its result.
 using Closure = std::function<Returned()>;
 
-// A closure that records its calls of `closure`, which must outlive it; empty if `closure` is.
-Closure noted(const Closure& closure) {
-  if (!closure) return {};
-  return [&closure]() -> Returned {
-    const PhaseGuard guard(PhaseKind::kForward, "closure");
-    return closure();
-  };
-}
+// A closure that records its calls of `closure`, which must outlive it; empty if `closure` is. It
+// is never destroyed, because that would take a landing pad, and owns nothing.
+class NotedClosure {
+ public:
+  explicit NotedClosure(const Closure& closure) noexcept {
+    const auto noted = [&closure]() -> Returned {
+      return in_phase(PhaseKind::kForward, "closure", [&closure] { return closure(); });
+    };
+    static_assert(std::is_trivially_copyable_v<decltype(noted)> && sizeof(noted) <= sizeof(void*),
+                  "std::function would allocate memory for it");
+    if (closure) {
+      new (storage_) Closure(noted);
+    } else {
+      new (storage_) Closure();
+    }
+  }
+  [[nodiscard]] void* get() { return storage_; }
+
+ private:
+  alignas(Closure) std::byte storage_[sizeof(Closure)];
+};
 
 }  // namespace
 }  // namespace stepscope
@@ -88,9 +91,9 @@ Closure noted(const Closure& closure) {
     using Step = stepscope::Returned (*)(void*, void*);                                            \
     static constinit stepscope::Original original(mangled);                                        \
     const auto step = reinterpret_cast<Step>(original.get(__builtin_return_address(0)));           \
-    const stepscope::PhaseGuard guard(stepscope::PhaseKind::kOptimizer);                           \
-    stepscope::Closure called = stepscope::noted(*static_cast<stepscope::Closure*>(closure));      \
-    return step(self, &called);                                                                    \
+    stepscope::NotedClosure noted(*static_cast<stepscope::Closure*>(closure));                     \
+    return stepscope::in_phase(stepscope::PhaseKind::kOptimizer, {},                               \
+                               [&] { return step(self, noted.get()); });                           \
   }
 
 STEPSCOPE_OPTIMIZER_STEP(SGD, "_ZN5torch5optim3SGD4stepESt8functionIFN2at6TensorEvEE")
@@ -111,8 +114,8 @@ STEPSCOPE_OPTIMIZER_STEP(RMSprop, "_ZN5torch5optim7RMSprop4stepESt8functionIFN2a
     using Next = stepscope::Returned (*)(void*, std::size_t);                                     \
     static constinit stepscope::Original original(mangled);                                       \
     const auto next = reinterpret_cast<Next>(original.get(__builtin_return_address(0)));          \
-    const stepscope::PhaseGuard guard(stepscope::PhaseKind::kSampler);                            \
-    return next(self, batch_size);                                                                \
+    return stepscope::in_phase(stepscope::PhaseKind::kSampler, {},                                \
+                               [&] { return next(self, batch_size); });                           \
   }
 
 STEPSCOPE_SAMPLER_NEXT(Random, "_ZN5torch4data8samplers13RandomSampler4nextEm")
@@ -130,8 +133,8 @@ STEPSCOPE_SAMPLER_NEXT(DistributedSequential,
     static constinit stepscope::Original original(mangled);                                  \
     const auto save_to =                                                                     \
         reinterpret_cast<void (*)(void*, void*)>(original.get(__builtin_return_address(0))); \
-    const stepscope::PhaseGuard guard(stepscope::PhaseKind::kScope, "torch.save");           \
-    save_to(self, target);                                                                   \
+    stepscope::in_phase(stepscope::PhaseKind::kScope, "torch.save",                          \
+                        [&] { save_to(self, target); });                                     \
   }
 
 STEPSCOPE_SAVE_TO(File,
@@ -154,10 +157,9 @@ extern "C" STEPSCOPE_HOT void stepscope_module_train(void* self, bool on) {
   if (stepscope::changing_mode) return train(self, on);
   const auto asks = reinterpret_cast<bool (*)(const void*)>(is_training.find(caller));
   const bool changes = asks == nullptr || asks(self) != on;
-  {
-    const stepscope::ModeChange change;
-    train(self, on);
-  }
+  stepscope::changing_mode = true;
+  stepscope::call_and_do({.phase = {}, .cleared = &stepscope::changing_mode},
+                         [&] { train(self, on); });
   if (changes) stepscope::mark_mode(on);
 }
 
@@ -173,8 +175,7 @@ extern "C" STEPSCOPE_HOT void stepscope_zero_grad(void* self) {
   static constinit stepscope::Original original(STEPSCOPE_ZERO_GRAD);
   const auto zero_grad =
       reinterpret_cast<void (*)(void*)>(original.get(__builtin_return_address(0)));
-  const stepscope::PhaseGuard guard(stepscope::PhaseKind::kZeroGrad);
-  zero_grad(self);
+  stepscope::in_phase(stepscope::PhaseKind::kZeroGrad, {}, [&] { zero_grad(self); });
 }
 
 extern "C" STEPSCOPE_API void stepscope_zero_grad_bool(void*,
@@ -183,8 +184,7 @@ extern "C" STEPSCOPE_HOT void stepscope_zero_grad_bool(void* self, bool set_to_n
   static constinit stepscope::Original original(STEPSCOPE_ZERO_GRAD_BOOL);
   const auto zero_grad =
       reinterpret_cast<void (*)(void*, bool)>(original.get(__builtin_return_address(0)));
-  const stepscope::PhaseGuard guard(stepscope::PhaseKind::kZeroGrad);
-  zero_grad(self, set_to_none);
+  stepscope::in_phase(stepscope::PhaseKind::kZeroGrad, {}, [&] { zero_grad(self, set_to_none); });
 }
 
 // Engine::execute(roots, inputs, keep_graph, create_graph, accumulate_grad, outputs) ->
@@ -199,6 +199,7 @@ extern "C" STEPSCOPE_HOT stepscope::Returned stepscope_engine_execute(
       stepscope::Returned (*)(void*, const void*, const void*, bool, bool, bool, const void*);
   static constinit stepscope::Original original(STEPSCOPE_ENGINE_EXECUTE);
   const auto execute = reinterpret_cast<Execute>(original.get(__builtin_return_address(0)));
-  const stepscope::PhaseGuard guard(stepscope::PhaseKind::kBackward);
-  return execute(self, roots, inputs, keep_graph, create_graph, accumulate_grad, outputs);
+  return stepscope::in_phase(stepscope::PhaseKind::kBackward, {}, [&] {
+    return execute(self, roots, inputs, keep_graph, create_graph, accumulate_grad, outputs);
+  });
 }
