@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "analyzer/import/byte_source.h"
@@ -84,6 +86,22 @@ bool has_nsys_tables(const fs::path& path) {
   return tables.ok() && *tables > 0;
 }
 
+Status given_twice(const fs::path& path, const fs::path& before) {
+  return Status::error(ErrorKind::kUsage, path.string() + ": is the same trace as " +
+                                              before.string() +
+                                              "; give the trace of each rank once");
+}
+
+Status check_files_differ(const std::vector<fs::path>& files) {
+  std::error_code ignored;
+  for (auto file = files.begin(); file != files.end(); ++file) {
+    const auto same = [&](const fs::path& other) { return fs::equivalent(other, *file, ignored); };
+    const auto before = std::find_if(files.begin(), file, same);
+    if (before != file) return given_twice(*file, *before);
+  }
+  return {};
+}
+
 class Import {
  public:
   Import(const std::vector<fs::path>& files, const ImportOptions& options, TraceWriter& writer,
@@ -98,6 +116,8 @@ class Import {
   Status read_file(std::size_t number);
   Status read_kineto(const fs::path& path, std::size_t number);
   Status read_nsys(const fs::path& path, std::size_t number);
+  // An error if the trace is that of an earlier file, which may be a copy of it.
+  Status refuse_again(const fs::path& path, const KinetoHeader& header);
   // Decides what to do about a file that was read with this result: an error ends the import;
   // otherwise returns what is wrong with the file, as text.
   Result<std::string> judge(const Status& status, bool useful, const std::string& not_useful);
@@ -115,6 +135,8 @@ class Import {
   std::int64_t total_ = 0;
   bool wall_clock_ = true;  // of all files
   std::string host_;
+  using TraceKey = std::tuple<std::string, std::string, std::optional<std::int64_t>>;
+  std::map<TraceKey, fs::path> traces_;  // by id, host and rank
   ImportSummary summary_;
 };
 
@@ -151,6 +173,13 @@ Status Import::read_nsys(const fs::path& path, std::size_t number) {
   return {};
 }
 
+Status Import::refuse_again(const fs::path& path, const KinetoHeader& header) {
+  if (header.trace_id.empty()) return {};
+  const auto [known, is_new] =
+      traces_.try_emplace({header.trace_id, header.host, header.rank}, path);
+  return is_new ? Status() : given_twice(path, known->second);
+}
+
 Status Import::read_kineto(const fs::path& path, std::size_t number) {
   Result<std::unique_ptr<ByteSource>> source = open_bytes(path);
   if (!source.ok()) return source.status();
@@ -162,6 +191,7 @@ Status Import::read_kineto(const fs::path& path, std::size_t number) {
                 ": contains no event of the PyTorch profiler; give the file that "
                 "export_chrome_trace() wrote");
   if (!broken.ok()) return broken.status();
+  if (status = refuse_again(path, reader.header()); !status.ok()) return status;
   if (status = reader.finish(rank_of(path, number)); !status.ok()) return status;
   wall_clock_ = wall_clock_ && reader.has_wall_clock();
   if (host_.empty()) host_ = reader.header().host;
@@ -236,6 +266,7 @@ Result<ImportSummary> import_traces(const std::vector<fs::path>& files, const fs
       return Status::error(ErrorKind::kUsage, output.string() + " is both input and output");
     }
   }
+  if (Status status = check_files_differ(files); !status.ok()) return status;
   DraftStore draft(output);
   if (Status status = draft.create(); !status.ok()) return status;
   Result<ImportSummary> summary = Import(files, options, draft.writer(), draft.folder()).all();

@@ -43,6 +43,9 @@ void KinetoHeader::take(std::string_view key, std::string_view value) {
   } else if (key == "\"host_name\"") {
     std::string buffer;
     host = unescape_json(value, buffer);
+  } else if (key == "\"trace_id\"") {
+    std::string buffer;
+    trace_id = unescape_json(value, buffer);
   } else if (key == "\"distributedInfo\"" || key == "\"deviceProperties\"") {
     dom::parser parser;
     dom::element document;

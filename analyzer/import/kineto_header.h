@@ -17,6 +17,7 @@ struct KinetoHeader {
   bool display_unit = false;         // displayTimeUnit is there: since 2024
   std::optional<std::int64_t> rank;  // distributedInfo
   std::string host;
+  std::string trace_id;  // of this profile; ranks that are profiled on demand may share it
   std::map<std::int64_t, Device> devices;  // by number; their process is not known here
 
   // A member of the document besides the events; key and value as written. Unknown or malformed

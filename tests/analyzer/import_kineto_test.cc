@@ -383,6 +383,35 @@ TEST_F(KinetoImport, SaysWhatIsWrongWithAFile) {
   error(packed, ErrorKind::kBadInput, "byte ");
 }
 
+TEST_F(KinetoImport, RefusesATraceThatIsGivenTwice) {
+  Dialect dialect = kToday;
+  dialect.before = R"("displayTimeUnit": "ms", "trace_id": "2CAB18F2",)";
+  const std::string text = training_step(dialect);
+  const fs::path one = write("one.json", text), copy = write_gzip("copy.json.gz", text);
+  const auto refused = [&](const fs::path& second) {
+    const Status status = import({one, second}).status();
+    EXPECT_EQ(status.kind(), ErrorKind::kUsage);
+    EXPECT_THAT(status.message(), HasSubstr(second.string() + ": is the same trace as"));
+  };
+  refused(one);
+  refused(dir_ / "./one.json");
+  refused(copy);
+}
+
+// Profiles that are requested of all ranks at once may have one id.
+TEST_F(KinetoImport, TakesRanksWithTheSameTraceId) {
+  std::vector<fs::path> files;
+  for (const std::string rank : {"0", "1"}) {
+    const std::string before = R"("displayTimeUnit": "ms", "trace_id": "2CAB18F2",)"
+                               R"("distributedInfo": {"rank": )" +
+                               rank + "},";
+    Dialect dialect = kToday;
+    dialect.before = before.c_str();
+    files.push_back(write(("rank" + rank + ".json").c_str(), training_step(dialect)));
+  }
+  EXPECT_OK(import(files).status());
+}
+
 TEST_F(KinetoImport, RefusesToReplaceWhatIsNoStore) {
   const fs::path good = write("good.json", training_step(kToday));
   std::ofstream(out_) << "a letter to my mother";
