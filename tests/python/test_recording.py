@@ -67,6 +67,18 @@ def test_started_and_stopped_by_hand_in_two_cells(notebook):
     assert notebook.calls() == ["start a.db steps 0-0 ops 1 shapes 0 ring 0", "stop"]
 
 
+def test_the_end_of_the_program_ends_it(notebook):
+    notebook.run("""
+        import atexit, os, stepscope, sys
+        stepscope.record("a.db").start()
+        if os.fork() == 0:
+            sys.exit()
+        os.wait()
+        atexit.register(stepscope.step)
+    """)
+    assert notebook.calls() == ["start a.db steps 0-0 ops 1 shapes 0 ring 0", "step", "stop"]
+
+
 @pytest.mark.parametrize("output", [r'"prec\0ious.db"', r'b"prec\0ious.db"'])
 def test_a_null_byte_does_not_cut_the_path(notebook, output):
     notebook.run(f"""

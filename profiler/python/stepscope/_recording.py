@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import os
@@ -15,7 +16,7 @@ from ._wrap import Undo
 
 class Recording(contextlib.ContextDecorator):
     """Records this process from the beginning of its `with` block (or start()) to the end (or
-    stop()).
+    stop()), at the latest when the interpreter exits.
 
     A process forked meanwhile is not recorded; `stepscope run` records all processes of a program.
     Only one recording can run at a time: while another runs, for example under `stepscope run`, it
@@ -47,6 +48,7 @@ class Recording(contextlib.ContextDecorator):
             )
         self._options = _library.Options(path, first, last, ops, shapes, ring_bytes, budget)
         self._running = False
+        self._started_in = 0  # the process
         self._undo: List[Undo] = []
 
     def start(self) -> None:
@@ -66,6 +68,8 @@ class Recording(contextlib.ContextDecorator):
             self._fail(error.decode("utf-8", "replace"))
             return
         self._running = True
+        self._started_in = os.getpid()
+        atexit.register(self._stop_at_exit)
         self._undo = _torch.mark_everything(library)
 
     def stop(self) -> None:
@@ -74,6 +78,7 @@ class Recording(contextlib.ContextDecorator):
         if not self._running:
             return
         self._running = False
+        atexit.unregister(self._stop_at_exit)
         for undo in self._undo:
             undo()
         self._undo = []
@@ -81,6 +86,10 @@ class Recording(contextlib.ContextDecorator):
         error = None if library is None else library.stop()
         if error is not None:
             self._fail(error.decode("utf-8", "replace"))
+
+    def _stop_at_exit(self) -> None:
+        if self._started_in == os.getpid():  # a forked process exits too, but is not recorded
+            self.stop()
 
     def __enter__(self) -> Recording:
         self.start()
