@@ -11,6 +11,8 @@
 #include <system_error>
 #include <utility>
 
+#include "profiler/ring/no_cancellation.h"
+
 namespace stepscope {
 namespace {
 
@@ -103,12 +105,14 @@ std::optional<ScheduleTimes> ScheduleFile::read(std::optional<std::int64_t> cpu_
 }
 
 void ScheduleFile::close() {
+  const NoCancellation here;
   const KeptErrno kept;
   if (is_ours()) ::close(fd_);
   fd_ = -1;
 }
 
 std::optional<ScheduleTimes> ThreadSchedule::read(std::int64_t cpu_ns) {
+  const NoCancellation here;
   if (file_.is_open()) {
     if (const auto times = file_.read(cpu_ns)) return times;
   }

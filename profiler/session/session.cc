@@ -13,6 +13,7 @@
 #include "profiler/channel/client.h"
 #include "profiler/cupti/collector.h"
 #include "profiler/process/loaded_libraries.h"
+#include "profiler/ring/no_cancellation.h"
 #include "profiler/ring/stack_taker.h"
 #include "profiler/session/copy_text.h"
 #include "profiler/session/current_thread.h"
@@ -270,6 +271,7 @@ bool Session::join_wrapper() noexcept {
   const Wrapper known = wrapper_.load(std::memory_order_acquire);
   if (known != Wrapper::kUnknown) [[likely]]
     return known == Wrapper::kJoined;
+  const NoCancellation here;
   if (is_wrapped()) install_fork_handlers();
   const std::scoped_lock lock(mutex_);
   if (wrapper_ == Wrapper::kUnknown) {
@@ -293,6 +295,7 @@ bool Session::join_now() {
 
 void Session::torch_is_loaded(bool may_run_ops) noexcept {
   if (torch_searched_.load(std::memory_order_relaxed) || (!join_wrapper() && !active())) return;
+  const NoCancellation here;
   const std::scoped_lock lock(mutex_);
   if (torch_searched_ || (wrapper_ != Wrapper::kJoined && recorder_ == nullptr)) return;
   find_hooks(may_run_ops);

@@ -109,6 +109,18 @@ void thread_ends_in_a_closure() {
   });
 }
 
+// It is cancelled at its first cancellation point: not in the backward pass, which has none.
+void cancelled_thread() {
+  bool has_returned = false;
+  in_thread([&] {
+    pthread_cancel(pthread_self());
+    leaf().sum().backward();
+    has_returned = true;
+    pthread_testcancel();
+  });
+  std::printf("the backward pass %s\n", has_returned ? "returned" : "was cut off");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -119,7 +131,8 @@ int main(int argc, char** argv) {
                                                 {"lbfgs", closure_throws<torch::optim::LBFGS>},
                                                 {"nested", nested},
                                                 {"eval", eval_throws},
-                                                {"thread-ends", thread_ends_in_a_closure}};
+                                                {"thread-ends", thread_ends_in_a_closure},
+                                                {"cancelled", cancelled_thread}};
   const auto found = cases.find(argc > 1 ? argv[1] : "");
   if (found == cases.end()) {
     std::fputs("usage: unwinds CASE [STEPS]; see its source\n", stderr);

@@ -20,6 +20,7 @@ CPP = [
     "nested",
     "eval",
     "thread-ends",
+    "cancelled",
 ]
 # Op hooks and stack samples use the unwinder that Stepscope brings, which changes its state.
 RECORDINGS = [["--ops", "all"], ["--no-lines"], ["--tier", "phases", "--no-lines"]]
@@ -103,7 +104,7 @@ def test_cpp_programs(compare, build_dir, case, options, steps):
     store = compare([build_dir / "tests/cpp_programs/unwinds", case, steps], *options)
     # The case is tried twice: its own steps and passes are recorded too, each ended.
     optimizers = 2 if case in ("sgd", "adam", "lbfgs", "nested", "thread-ends") else 0
-    passes = {"backward-twice": 4, "hook": 2, "nested": 2}.get(case, 0)
+    passes = {"backward-twice": 4, "hook": 2, "nested": 2, "cancelled": 2}.get(case, 0)
     assert phases(store, "optimizer") == 2 * steps + optimizers
     assert phases(store, "backward") == 2 * steps + passes
 
