@@ -15,8 +15,8 @@
 #include <type_traits>
 
 #include "profiler/preload/original.h"
-#include "profiler/preload/unwound_call.h"
-#include "profiler/session/session.h"
+#include "profiler/preload/phase_calls.h"
+#include "stepscope/c_api.h"
 
 namespace stepscope {
 namespace {
@@ -33,26 +33,10 @@ class Returned {
   char storage_[1];
 };
 
-OpenPhase begin(PhaseKind kind, std::string_view name) {
-  Session& session = Session::get();
-  session.torch_is_loaded(false);  // the first sign of a libtorch that was loaded late
-  return session.begin_phase(kind, name);
-}
-
-// Records the phase `kind` for as long as `call` takes, even if libtorch or the user's closure
-// throws.
-template <typename Call>
-auto in_phase(PhaseKind kind, std::string_view name, const Call& call) {
-  return call_and_do({.phase = begin(kind, name)}, call);
-}
-
 // Records an instant: the mode of a model from now on.
 void mark_mode(bool training) {
   in_phase(PhaseKind::kScope, training ? "train()" : "eval()", [] {});
 }
-
-// Needed because train() calls itself for each submodule.
-thread_local bool changing_mode = false;
 
 // std::function<at::Tensor()>, whose layout does not depend on its result.
 using Closure = std::function<Returned()>;
@@ -154,12 +138,10 @@ extern "C" STEPSCOPE_HOT void stepscope_module_train(void* self, bool on) {
   static constinit stepscope::Original is_training(STEPSCOPE_MODULE_IS_TRAINING);
   const void* const caller = __builtin_return_address(0);
   const auto train = reinterpret_cast<void (*)(void*, bool)>(original.get(caller));
-  if (stepscope::changing_mode) return train(self, on);
+  if (stepscope::changes_mode()) return train(self, on);  // it calls itself for each submodule
   const auto asks = reinterpret_cast<bool (*)(const void*)>(is_training.find(caller));
   const bool changes = asks == nullptr || asks(self) != on;
-  stepscope::changing_mode = true;
-  stepscope::call_and_do({.phase = {}, .cleared = &stepscope::changing_mode},
-                         [&] { train(self, on); });
+  stepscope::change_mode([&] { train(self, on); });
   if (changes) stepscope::mark_mode(on);
 }
 

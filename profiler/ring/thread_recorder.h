@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "profiler/ring/call_phases.h"
 #include "profiler/ring/clock.h"
 #include "profiler/ring/name_cache.h"
 #include "profiler/ring/pointer_table.h"
@@ -145,6 +146,8 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   [[nodiscard]] ThreadRecorder* next_in_list() const { return next_in_list_; }
   void set_next_in_list(ThreadRecorder* next) { next_in_list_ = next; }
 
+  CallPhases<OpenPhase>& call_phases() { return call_phases_; }
+
  private:
   struct OpenModule {
     NameId name;
@@ -258,6 +261,7 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   std::int64_t last_sequence_ = -1;
   alignas(64) ThreadSchedule schedule_;
   alignas(64) StackTaker stacks_;
+  alignas(64) CallPhases<OpenPhase> call_phases_;
   // The thread's CPU clock, and when it was read: at the end of the last phase that has a CPU time.
   Ticks cpu_clock_read_{};
   std::int64_t cpu_clock_ns_ = 0;
