@@ -22,14 +22,16 @@ namespace stepscope {
 // landing pad. (0x1b: relative, in four bytes.)
 #define STEPSCOPE_PERSONALITY(routine) asm volatile(".cfi_personality 0x1b, " #routine)
 
-STEPSCOPE_INTERNAL void begin_call_phase(PhaseKind kind, std::string_view name) noexcept;
-STEPSCOPE_INTERNAL void end_call_phase() noexcept;
+STEPSCOPE_INTERNAL STEPSCOPE_HOT void begin_call_phase(PhaseKind kind,
+                                                       std::string_view name) noexcept;
+STEPSCOPE_INTERNAL STEPSCOPE_HOT void end_call_phase() noexcept;
 
 // Records the phase `kind` for as long as `call` takes. The result is that of `call`, constructed
 // in place.
 template <typename Call>
   requires std::is_void_v<std::invoke_result_t<Call>>
-[[gnu::noinline]] void in_phase(PhaseKind kind, std::string_view name, const Call& call) {
+STEPSCOPE_HOT [[gnu::noinline]] void in_phase(PhaseKind kind, std::string_view name,
+                                              const Call& call) {
   STEPSCOPE_PERSONALITY(stepscope_phase_personality);
   begin_call_phase(kind, name);
   call();
@@ -37,8 +39,9 @@ template <typename Call>
 }
 
 template <typename Call>
-[[gnu::noinline]] std::invoke_result_t<Call> in_phase(PhaseKind kind, std::string_view name,
-                                                      const Call& call) {
+STEPSCOPE_HOT [[gnu::noinline]] std::invoke_result_t<Call> in_phase(PhaseKind kind,
+                                                                    std::string_view name,
+                                                                    const Call& call) {
   STEPSCOPE_PERSONALITY(stepscope_phase_personality);
   begin_call_phase(kind, name);
   std::invoke_result_t<Call> result = call();
