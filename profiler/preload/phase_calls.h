@@ -22,9 +22,9 @@ namespace stepscope {
 // landing pad. (0x1b: relative, in four bytes.)
 #define STEPSCOPE_PERSONALITY(routine) asm volatile(".cfi_personality 0x1b, " #routine)
 
-STEPSCOPE_INTERNAL STEPSCOPE_HOT void begin_call_phase(PhaseKind kind,
+STEPSCOPE_HOT STEPSCOPE_INTERNAL void begin_call_phase(PhaseKind kind,
                                                        std::string_view name) noexcept;
-STEPSCOPE_INTERNAL STEPSCOPE_HOT void end_call_phase() noexcept;
+STEPSCOPE_HOT STEPSCOPE_INTERNAL void end_call_phase() noexcept;
 
 // Records the phase `kind` for as long as `call` takes. The result is that of `call`, constructed
 // in place.
