@@ -35,7 +35,7 @@ struct Hello {
   std::int64_t parent_pid;
   std::int64_t rank;          // RANK in the environment; -1: none
   std::int64_t monotonic_ns;  // the program's CLOCK_MONOTONIC when sending
-  // 1: it ends, has libtorch and never joined. It wants to be counted and awaits no Welcome.
+  // 1: it ends, has libtorch and was not recorded. It is counted, and awaits no Welcome.
   std::int64_t is_ending;
 };
 

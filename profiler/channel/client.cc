@@ -101,7 +101,8 @@ int open_socket(const char* path, SocketPlace place, std::chrono::milliseconds p
   return -1;
 }
 
-// Preserves what connect() says: EAGAIN if the recorder has not answered within `patience`.
+// On failure, errno is that of the last connect(): EAGAIN if the recorder has not answered within
+// `patience`.
 int reach_recorder(const char* path, std::chrono::milliseconds patience) {
   int fd = open_socket(path, SocketPlace::kFile, patience);
   // Try twice, because a shortage of resources may be momentary; a recorder that is gone refuses

@@ -54,9 +54,10 @@ class Listener {
   [[nodiscard]] int fd() const { return sockets_[0].get(); }
 
   // Accepts the next waiting program and gives it a region; nothing when none is waiting, or for a
-  // malformed request. A program for which there is no memory, or that may not take part, is
-  // refused with an error; the next call continues with the next program. `patience_ticks`: how
-  // long the program waits for the next heartbeat before it considers the recorder gone.
+  // malformed request. A program for which there is no memory is refused with an error, and one
+  // that only says that it was not recorded is an error too; the next call continues with the next
+  // program. `patience_ticks`: how long the program waits for the next heartbeat before it
+  // considers the recorder gone.
   Result<std::optional<Arrival>> accept(const RegionLayout& layout, const RecordPlan& plan,
                                         std::uint64_t patience_ticks);
 
