@@ -16,7 +16,9 @@ pytest.importorskip("torch", reason="pip install torch")
 pytest.importorskip("numpy", reason="pip install numpy")
 
 PROGRAM = pathlib.Path(__file__).resolve().parent / "programs/native.py"
-POINTS = 0.05  # of 500 notes, and a twentieth may be in the C library for NumPy
+# Of 1,000 notes, 1.6 points is a standard deviation; up to 4 points are the interpreter's and the kernel's, around
+# NumPy's calls.
+POINTS = 0.08
 
 
 def record(stepscope, folder, *options):
@@ -42,12 +44,13 @@ def record(stepscope, folder, *options):
 
 
 def test_a_native_library_computes(stepscope, tmp_path):
-    own, loop = record(stepscope, tmp_path, "--seconds", "10")
+    own, loop = record(stepscope, tmp_path, "--seconds", "20")
     assert own["outside"] > 0.3, "the program does too little of what is tested"
     numpy_share = sum(row["share"] for row in loop["native"] if row["library"].startswith("numpy"))
     assert numpy_share == pytest.approx(own["outside"], abs=POINTS)
     assert loop["verdict"]["kind"] == "compute-bound"
-    assert loop["shares"]["host"] < 0.15
+    # Without NumPy's time, which is more than 0.3. The rest is Python with cold caches.
+    assert loop["shares"]["host"] < 0.25
     assert "numpy (" in loop["verdict"]["why"]
 
 
