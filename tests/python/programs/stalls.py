@@ -22,7 +22,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 EPOCH, EVALUATION, HELD_OUT = 20, 25, 5
-STEPS = {1: 240, 5: 120, 30: 30}
+STEPS = {1: 240, 5: 120, 30: 30, 100: 24}
 
 
 class Batches(Dataset):
