@@ -111,6 +111,7 @@ def test_cpp_programs(compare, build_dir, case, options, steps):
 
 @pytest.mark.parametrize("case", PYTHON)
 @pytest.mark.parametrize("options", [["--ops", "all"], ["--tier", "phases"]], ids=" ".join)
+@pytest.mark.usefixtures("python_ops")  # without hooks, a line says so
 def test_python_programs(compare, case, options):
     program = f"CASE = {PYTHON[case]!r}\n{PROGRAM}"
     store = compare([sys.executable, "-c", program], *options)

@@ -42,6 +42,7 @@ def test_inference_of_an_isolated_python(stepscope, store, option):
     assert lost(store) == [("process", 1)]
 
 
+@pytest.mark.usefixtures("python_ops")  # without hooks, a line says so
 def test_a_process_that_is_recorded_is_not_counted(stepscope, store):
     done = record(stepscope, store, sys.executable, "-c", INFERENCE)
     assert (done.returncode, done.stderr) == (0, "")
