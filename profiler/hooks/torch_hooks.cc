@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -153,6 +154,16 @@ void set_mode(HookMode mode) noexcept try {
 } catch (...) {
 }
 
+// How long `ticks` are; -1: the two readings are of one moment. A ClockMap could say it too, but
+// what one of our libraries allocates another must not free: only this one shares the program's
+// operator new.
+std::int64_t in_ns(std::uint64_t ticks, const ClockReading& before, const ClockReading& after) {
+  const std::uint64_t elapsed = to_count(after.ticks) - to_count(before.ticks);
+  if (elapsed == 0) return -1;
+  const auto elapsed_ns = static_cast<double>(after.monotonic_ns - before.monotonic_ns);
+  return std::llround(static_cast<double>(ticks) * elapsed_ns / static_cast<double>(elapsed));
+}
+
 // The last op's start and duration, as the hooks would have seen it.
 thread_local Ticks probe_start{};
 thread_local std::uint64_t probe_ticks = 0;
@@ -178,9 +189,7 @@ std::int64_t measure_leaf_op_overhead_ns() noexcept try {
   at::removeCallback(handle);
   // Median: among 200 ops, one preemption is likely, but not that half of them are preempted.
   std::nth_element(samples.begin(), samples.begin() + samples.size() / 2, samples.end());
-  const auto ticks = static_cast<std::int64_t>(samples[samples.size() / 2]);
-  return to_ns(ClockMap(before, after)
-                   .to_session(Ticks{to_count(before.ticks) + static_cast<std::uint64_t>(ticks)}));
+  return in_ns(samples[samples.size() / 2], before, after);
 } catch (...) {
   return -1;  // not calibrated
 }

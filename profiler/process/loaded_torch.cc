@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <new>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -43,13 +45,50 @@ bool exports_torch(const std::string& path) {
   return exported;
 }
 
+// A string in memory that libtorch allocated. Our own operator delete is that of the C++ library
+// that libstepscope brings; the program's, which libtorch calls, may be another.
+class TorchString {
+ public:
+  TorchString(void* torch, std::string (*make)()) : torch_(torch) {
+    new (&text_) std::string(make());
+  }
+  ~TorchString() {
+    if (is_allocated()) free(text_.data());
+  }
+  TorchString(const TorchString&) = delete;
+  TorchString& operator=(const TorchString&) = delete;
+
+  [[nodiscard]] std::string_view text() const { return text_; }
+
+ private:
+  [[nodiscard]] bool is_allocated() const {
+    const auto* const text = reinterpret_cast<const std::byte*>(text_.data());
+    const auto* const object = reinterpret_cast<const std::byte*>(&text_);
+    return text < object || text >= object + sizeof(text_);
+  }
+
+  // As the dynamic linker finds it for libtorch: globally first, then, as in Python, among the
+  // libraries that libtorch was loaded with.
+  void free(void* memory) const {
+    constexpr const char* kOperatorDelete = "_ZdlPv";
+    void* symbol = dlsym(RTLD_DEFAULT, kOperatorDelete);
+    if (symbol == nullptr) symbol = dlsym(torch_, kOperatorDelete);
+    if (symbol != nullptr) reinterpret_cast<void (*)(void*)>(symbol)(memory);
+  }
+
+  void* torch_;
+  union {
+    std::string text_;
+  };
+};
+
 // at::show_config() names the build's settings, TORCH_VERSION among them, in every libtorch
 // since 1.8. Libraries built with the old std::string (PyPI wheels up to 2.6) export it under
 // another name. Their string is one pointer to the characters. We do not free it, because we cannot
 // call its code.
 std::string build_settings(void* torch) {
   if (void* symbol = dlsym(torch, kShowConfig)) {
-    return reinterpret_cast<std::string (*)()>(symbol)();
+    return std::string(TorchString(torch, reinterpret_cast<std::string (*)()>(symbol)).text());
   }
   using OldShowConfig = void (*)(void* result);
   void* symbol = dlsym(torch, kOldShowConfig);

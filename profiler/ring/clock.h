@@ -75,7 +75,7 @@ STEPSCOPE_INTERNAL ClockReading read_clocks();
 // Thread safety: none; only the recorder uses it.
 // Invariants: recalibrate() changes the map only after the reading it is given, so a converted tick
 // always converts to the same time, and the order of two ticks is never reversed.
-class STEPSCOPE_INTERNAL ClockMap {
+class ClockMap {
  public:
   // `first` is session time 0. The two readings give the first rate; `second` must be later.
   ClockMap(ClockReading first, ClockReading second);
