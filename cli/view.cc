@@ -60,15 +60,15 @@ sigset_t ending_signals() {
 
 void show(const ViewArguments& arguments, const RunServer& server, const TemporaryFolder& folder) {
   print_line(stdout, server.address());
-  std::fflush(stdout);
+  const bool is_printed = std::fflush(stdout) == 0;
   std::string note;
   if (!arguments.no_browser) {
     const Status opened = open_in_browser(server.address(), folder.path());
     if (!opened.ok()) note = " (no browser was opened: " + opened.message() + ")";
   }
-  print_line(stderr, "stepscope view: " + arguments.store +
-                         " is served at the address above, to this machine only; Ctrl-C stops it" +
-                         note);
+  print_line(stderr, "stepscope view: " + arguments.store + " is served at " +
+                         (is_printed ? "the address above" : server.address()) +
+                         ", to this machine only; Ctrl-C stops it" + note);
 }
 
 Result<AnalysisReport> analyze_rank(const TraceReader& reader, std::optional<std::int64_t> rank) {

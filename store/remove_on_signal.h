@@ -1,5 +1,5 @@
-// Files and folders that disappear when SIGINT, SIGTERM or SIGHUP ends the program: temporary ones,
-// and those that are not complete yet.
+// Files and folders that disappear when a signal of the user, or a closed pipe, ends the program:
+// temporary ones, and those that are not complete yet. (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE.)
 //
 // Thread safety: several threads may list and unlist.
 #pragma once

@@ -88,6 +88,15 @@ void undo(const std::filesystem::path& path, const std::filesystem::path& before
   ::unlink(path.c_str());
 }
 
+// Whoever may not read the file that a new one replaces may not read the new one either. Where the
+// file system has no rights, this fails.
+void keep_from_others(int fd, const std::filesystem::path& replaced) {
+  struct stat before{};
+  struct stat now{};
+  if (::stat(replaced.c_str(), &before) != 0 || ::fstat(fd, &now) != 0) return;
+  static_cast<void>(::fchmod(fd, now.st_mode & (before.st_mode | S_IRWXU) & 0777));
+}
+
 int take_both_locks(int fd) {
   for (const StoreLock which : {StoreLock::kRecording, StoreLock::kWriting}) {
     struct flock request = lock_request(which, F_WRLCK);
@@ -153,7 +162,11 @@ class StoreFile::Registry {
   Result<Entry*> create(const std::filesystem::path& path, std::string_view content,
                         const std::filesystem::path& before, NameTaken taken)
       STEPSCOPE_REQUIRES(mutex) {
-    const NewFile made = make_file(path, content, take_both_locks, taken);
+    const auto prepare = [&path](int fd) {
+      keep_from_others(fd, path);
+      return take_both_locks(fd);
+    };
+    const NewFile made = make_file(path, content, prepare, taken);
     if (made.error != 0) return make_error(path, made.error);
     return adopt_new(made.fd, path, before);
   }

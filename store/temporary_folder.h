@@ -1,5 +1,6 @@
 // A temporary folder, private to the user. It is removed with everything in it when it goes out of
-// scope, and when SIGINT, SIGTERM or SIGHUP ends the program (then only if it has no subfolders).
+// scope, and when one of the signals of remove_on_signal.h ends the program (then only if it has no
+// subfolders).
 //
 // Thread safety: several threads may make and remove folders.
 #pragma once

@@ -31,6 +31,16 @@ fs::path partial_name(const fs::path& path) {
   return partial;
 }
 
+// What others were not to read of the file before stays so. Of a file of another group, the group's
+// rights go if the new one cannot be given to it. Where the file system has no rights, this fails.
+void keep_rights(int fd, const struct stat& before) {
+  mode_t mode = before.st_mode & 07777;
+  struct stat now{};
+  const bool same_group = ::fstat(fd, &now) == 0 && now.st_gid == before.st_gid;
+  if (!same_group && ::fchown(fd, static_cast<uid_t>(-1), before.st_gid) != 0) mode &= ~S_IRWXG;
+  static_cast<void>(::fchmod(fd, mode));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<OutputFile>> OutputFile::create(const fs::path& path,
@@ -67,13 +77,15 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(const fs::path& path,
   fs::path partial = partial_name(target);
   // Never through a link, or into a file that another user has put there: the name can be guessed.
   ::unlink(partial.c_str());
+  struct stat before{};
+  const bool replaces = ::stat(target.c_str(), &before) == 0;
+  // Nobody else's from the first moment: a file that is open stays readable.
+  const mode_t mode = replaces ? S_IRUSR | S_IWUSR : 0666;
   const int fd =
-      ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+      ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
   if (fd < 0) return io_error(path, "cannot be written");
   remove_on_signal(partial);
-  // What others were not to read stays so. Where the file is another user's, that may be refused.
-  struct stat before{};
-  if (::stat(target.c_str(), &before) == 0) static_cast<void>(::fchmod(fd, before.st_mode & 07777));
+  if (replaces) keep_rights(fd, before);
   return unique_ptr<OutputFile>(new OutputFile(target, std::move(partial), fd));
 }
 

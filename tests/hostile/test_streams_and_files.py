@@ -1,5 +1,6 @@
 """Standard streams that are closed, files that may not grow, links and pipes where files are expected."""
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -68,12 +69,36 @@ def test_an_output_does_not_follow_a_planted_link(stepscope, recorded, tmp_path,
     assert output.is_file() and not output.is_symlink()
 
 
+@pytest.mark.parametrize("verb, suffix", [("export", ".json"), ("report", ".html")])
+def test_an_output_is_never_readable_for_more_users(stepscope, recorded, tmp_path, verb, suffix):
+    """Who has opened it reads on after its rights are taken away."""
+    if not shutil.which("strace"):
+        pytest.skip("apt install strace")
+    output = tmp_path / f"output{suffix}"
+    output.write_text("earlier")
+    output.chmod(0o600)
+    calls = tmp_path / "calls"
+    strace = ["strace", "-f", "-q", "-e", "trace=openat", "-e", "signal=none", "-o", calls]
+    done = hostile.run([*strace, stepscope, verb, recorded, "-o", output])
+    if "ptrace(" in done.err:
+        pytest.skip(f"strace cannot trace here: {done.err}")
+    assert done.code == 0
+    (made,) = [
+        line for line in calls.read_text().splitlines() if "partial" in line and "O_CREAT" in line
+    ]
+    assert ", 0600) = " in made
+    assert output.stat().st_mode & 0o777 == 0o600
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_import_from_a_silent_pipe_can_be_interrupted(stepscope, tmp_path, how):
     pipe = tmp_path / "pipe"
     subprocess.run(["mkfifo", pipe], check=True)
     command = [stepscope, "import", pipe, "-o", tmp_path / "run.db"]
-    child = subprocess.Popen(command, stderr=subprocess.PIPE)
+    # A background job of a shell ignores SIGINT, and so would its children.
+    child = subprocess.Popen(
+        command, stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(how, signal.SIG_DFL)
+    )
     time.sleep(0.5)
     assert child.poll() is None, "it waits for the pipe"
     child.send_signal(how)

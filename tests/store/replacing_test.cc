@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "store/store_path.h"
@@ -66,6 +67,21 @@ TEST(Replacing, RecordingsWithoutEventsPushNothingOut) {
   EXPECT_EQ(ops_in(path), run_of(3).op_count());
   EXPECT_EQ(ops_in(old), run_of(2).op_count());
   EXPECT_EQ(files_in(dir.path()), 2);
+}
+
+TEST(Replacing, NobodyGetsARightThatTheyDidNotHave) {
+  const TempDir dir;
+  const fs::path path = dir / "run.db";
+  const mode_t before = ::umask(022);
+  for (const auto [earlier, expected] :
+       {std::pair{0600U, 0600U}, {0640U, 0640U}, {0666U, 0644U}, {0444U, 0644U}}) {
+    fs::remove(path);
+    testing::make_store(path, run_of(1));
+    fs::permissions(path, static_cast<fs::perms>(earlier));
+    testing::make_store(path, run_of(2));
+    EXPECT_EQ(fs::status(path).permissions(), static_cast<fs::perms>(expected)) << earlier;
+  }
+  ::umask(before);
 }
 
 TEST(Replacing, ADiscardedStoreGivesThePathBack) {

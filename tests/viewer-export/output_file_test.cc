@@ -118,7 +118,7 @@ TEST(OutputFile, AFileThatIsReplacedKeepsItsPermissions) {
 }
 
 TEST(OutputFile, ASignalThatEndsTheProgramLeavesNothing) {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) {
     const TempDir dir;
     EXPECT_EXIT(end_while_writing(dir / "t.json", signal), ::testing::KilledBySignal(signal), "");
     EXPECT_EQ(file_count(dir.path()), 0u);

@@ -57,9 +57,8 @@ Socket& Socket::operator=(Socket&& other) noexcept {
 Result<Socket> listen_on_loopback(int& port) {
   auto socket = listen_on("127.0.0.1", port);
   if (socket.ok()) return socket;
-  return Status::error(ErrorKind::kIo, port == 0 ? "no port of 127.0.0.1 is free"
-                                                 : "port " + std::to_string(port) +
-                                                       " is in use; choose another or omit --port");
+  const std::string hint = port == 0 ? "" : "; choose another port or omit --port";
+  return Status::error(ErrorKind::kIo, socket.status().message() + hint);
 }
 
 Result<Socket> listen_on(const std::string& host, int& port) {
