@@ -102,7 +102,11 @@ run_pytest() {  # build folder, options of pytest
   STEPSCOPE_BUILD_DIR=$PWD/$build "$VENV/bin/python" -m pytest -q -ra -p no:cacheprovider \
     --junitxml="$junit" tests --ignore tests/packaging "$@"
 }
-pypi_pytest() { run_pytest build/release -m "not shares" -n "$JOBS" --dist loadfile; }
+# In the order of their names: pytest-xdist would leave the files with few but long tests for the end,
+# when only one process has any left.
+pypi_pytest() {
+  run_pytest build/release -m "not shares" -n "$JOBS" --dist loadfile --no-loadscope-reorder
+}
 # Tests that compare times may fail when other programs take the processor; a real fault fails each
 # time.
 pypi_pytest_alone() { run_pytest build/release -m shares --reruns 2; }
