@@ -97,7 +97,7 @@ Status top(const TopArguments& arguments) {
   yield_to_training();
   if (arguments.once) return print_once(arguments, **run);
   if (arguments.json) return print_frames(arguments, **run);
-  if (isatty(STDOUT_FILENO) != 1) return print_once(arguments, **run);
+  if (!takes_control_codes(STDOUT_FILENO)) return print_once(arguments, **run);
   return show(arguments, **run);
 }
 

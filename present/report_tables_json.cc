@@ -1,6 +1,7 @@
 #include "present/report_tables_json.h"
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "analyzer/words.h"
@@ -30,6 +31,40 @@ Json ops_json(const LoopReport& loop, std::size_t top) {
   return json;
 }
 
+namespace {
+
+// Of the times of a step under a label, the longest kMaxLabels have a row each. The others count
+// without their labels: a program may give each scope a name of its own, thousands in a step.
+std::vector<StepTime> with_few_labels(std::vector<StepTime> times) {
+  constexpr std::size_t kMaxLabels = 20;
+  std::vector<Duration> labelled;
+  for (const StepTime& time : times) {
+    if (!time.label.empty()) labelled.push_back(time.exposed);
+  }
+  if (labelled.size() <= kMaxLabels) return times;
+  const auto last = labelled.begin() + kMaxLabels;
+  std::nth_element(labelled.begin(), last, labelled.end(), std::greater<>());
+  const auto is_kept = [limit = *last](const StepTime& time) {
+    return time.label.empty() || time.exposed > limit;
+  };
+  const auto others = std::stable_partition(times.begin(), times.end(), is_kept);
+  std::vector<StepTime> kept(times.begin(), others);
+  for (auto other = others; other != times.end(); ++other) {
+    const auto same = std::find_if(kept.begin(), kept.end(), [&](const StepTime& time) {
+      return time.label.empty() && time.category == other->category && time.phase == other->phase &&
+             time.device == other->device;
+    });
+    if (same != kept.end()) {
+      same->exposed += other->exposed;
+    } else {
+      kept.emplace_back(*other).label.clear();
+    }
+  }
+  return kept;
+}
+
+}  // namespace
+
 Json slowest_json(const LoopReport& loop, std::size_t top) {
   std::vector<std::size_t> order = loop.analysed;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -39,7 +74,7 @@ Json slowest_json(const LoopReport& loop, std::size_t top) {
   for (std::size_t i = 0; i < std::min(top, order.size()); ++i) {
     const Step& step = loop.steps[order[i]];
     Json times = Json::array();
-    for (const StepTime& time : step.times) {
+    for (const StepTime& time : with_few_labels(step.times)) {
       times.push_back({{"category", category_name(time.category)},
                        {"phase", phase_name(time.phase)},
                        {"label", or_null(time.label)},

@@ -1,5 +1,5 @@
 // A line on a terminal that shows the progress of a command, once it takes long enough for a person
-// to wonder. Prints nothing if standard error is not a terminal.
+// to wonder. Prints nothing if standard error is not a terminal, or one without control codes.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,7 +17,9 @@ class ProgressLine {
  public:
   explicit ProgressLine(std::chrono::milliseconds patience,
                         std::chrono::milliseconds period = std::chrono::milliseconds(200))
-      : enabled_(isatty(STDERR_FILENO) == 1), period_(period), next_(Clock::now() + patience) {}
+      : enabled_(takes_control_codes(STDERR_FILENO)),
+        period_(period),
+        next_(Clock::now() + patience) {}
   ~ProgressLine() {
     if (shown_) clear_status();
   }

@@ -38,9 +38,14 @@ Status write_all(std::string_view bytes) {
 
 }  // namespace
 
+bool takes_control_codes(int fd) {
+  const char* const name = std::getenv("TERM");
+  return name != nullptr && *name != '\0' && std::string_view(name) != "dumb" && isatty(fd) == 1;
+}
+
 bool stdout_wants_color() {
   const char* no_color = std::getenv("NO_COLOR");
-  return (no_color == nullptr || *no_color == '\0') && isatty(STDOUT_FILENO) == 1;
+  return (no_color == nullptr || *no_color == '\0') && takes_control_codes(STDOUT_FILENO);
 }
 
 std::string safe_page(std::string_view page) {

@@ -12,7 +12,11 @@
 
 namespace stepscope {
 
-// Whether standard output is a terminal and its user wants colours (https://no-color.org).
+// Whether a descriptor is a terminal that knows colours and the codes that move its cursor. TERM is
+// "dumb", or not set, where it does not: in an editor's shell, under expect.
+bool takes_control_codes(int fd);
+
+// Whether standard output is such a terminal and its user wants colours (https://no-color.org).
 bool stdout_wants_color();
 
 // Makes the lines of a page safe to print. Line ends and the colours of a Palette stay as they are.

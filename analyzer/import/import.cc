@@ -6,11 +6,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <tuple>
 #include <utility>
 
 #include "analyzer/import/byte_source.h"
+#include "analyzer/import/foreign_format.h"
 #include "analyzer/import/kineto.h"
 #include "analyzer/import/nsys.h"
 #include "store/database_file.h"
@@ -202,6 +204,9 @@ Status Import::read_kineto(const fs::path& path, std::size_t number) {
 
 Status Import::read_file(std::size_t number) {
   const fs::path& path = files_[number];
+  if (const std::string_view what = foreign_format(path); !what.empty()) {
+    return Status::error(ErrorKind::kBadInput, path.string() + ": is " + std::string(what));
+  }
   Status status = is_database(path) ? read_nsys(path, number) : read_kineto(path, number);
   done_ += size_of(path);
   return status;

@@ -149,6 +149,15 @@ TEST_F(ImportVerbTest, WhatIsNoTraceIsSaidInALine) {
   refuses(cut, "byte ");
   refuses(path("nowhere.json"), "o such file");
   refuses(write("notes.txt", "hello"), "byte 0");
+  refuses(write("trace.zip", "PK\x03\x04 and more"), "is a zip archive; unpack it");
+  refuses(write("trace.json.xz", std::string("\xfd"
+                                             "7zXZ\0",
+                                             6)),
+          "is compressed by xz; unpack it");
+  refuses(write("trace.json", "\xff\xfe{"), "is UTF-16 text; convert it first");
+  refuses(write("report.nsys-rep", "anything"), "export it first: nsys export");
+  make_store(path("other.db"), SyntheticRun{.steps = 1});
+  refuses(path("other.db"), "is a recording of Stepscope already; `stepscope analyze` reads it");
   EXPECT_FALSE(fs::exists(earlier + ".old"));
 
   const Outcome partly = run_stepscope({"import", cut, "-o", earlier, "--partial"});

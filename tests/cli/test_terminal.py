@@ -55,7 +55,7 @@ def on_terminal(*command, keys=b"", environment=None):
         stdin=child,
         stdout=child,
         stderr=child,
-        env={**os.environ, "NO_COLOR": "", **(environment or {})},
+        env={**os.environ, "NO_COLOR": "", "TERM": "xterm", **(environment or {})},
     )
     if keys:
         os.write(parent, keys)
@@ -281,3 +281,11 @@ def test_a_recorder_answers_in_plain_text(stepscope, build_dir, tmp_path):
         assert SHOWN.search(assert_plain(output))
     recorder.kill()
     recorder.communicate()
+
+
+@pytest.mark.parametrize("name", ["dumb", ""])
+def test_a_terminal_without_control_codes_gets_none(stepscope, store, name):
+    for command in [["top", store], ["analyze", store]]:
+        code, output = on_terminal(stepscope, *command, environment={"TERM": name})
+        assert code == 0
+        assert b"\x1b" not in output

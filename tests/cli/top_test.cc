@@ -101,6 +101,7 @@ class Terminal {
     winsize size{rows, columns, 0, 0};
     pid_ = forkpty(&fd_, nullptr, nullptr, &size);
     if (pid_ == 0) {
+      setenv("TERM", "xterm", 1);
       execl(STEPSCOPE_BINARY, "stepscope", "top", store.c_str(), "--interval", "0.1",
             static_cast<char*>(nullptr));
       _exit(127);
