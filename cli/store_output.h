@@ -7,8 +7,9 @@
 
 namespace stepscope::cli {
 
-// Errors: kUsage for "-", which other verbs take for standard output.
+// Errors: kUsage for no name, and for "-", which other verbs take for standard output.
 inline Status check_store_output(const std::string& output) {
+  if (output.empty()) return Status::error(ErrorKind::kUsage, "the name of the output is empty");
   if (output != "-") return {};
   return Status::error(ErrorKind::kUsage, "-o -: a store cannot be a stream; name a file");
 }

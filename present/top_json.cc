@@ -17,7 +17,7 @@ constexpr int kTopOps = 10;
 // The step time over the run, as far as it is kept: [[end, mean step time]] of equal intervals.
 Json trend_json(const LiveLoop& live) {
   Json points = Json::array();
-  for (const TrendPoint& point : trend_points(live.history, kTrendPoints)) {
+  for (const TrendPoint& point : trend_points(without_first_step(live), kTrendPoints)) {
     points.push_back({to_ns(point.end), point.mean_ns});
   }
   return points;

@@ -154,7 +154,7 @@ void add_step_time(const LoopReport& loop, const LiveLoop& live, Lines& lines) {
   if (!change.empty()) text += kDot + change;
   lines.gap();
   lines.add(pad_right(in_units("step time", loop.unit()), kLabel) + text);
-  const auto points = trend_points(live.history, lines.width() - kLabel - 22);
+  const auto points = trend_points(without_first_step(live), lines.width() - kLabel - 22);
   if (points.size() < 2) return;
   std::int64_t most = 0;
   for (const TrendPoint& point : points) most = std::max(most, point.mean_ns);

@@ -5,7 +5,14 @@
 
 namespace stepscope {
 
-std::vector<TrendPoint> trend_points(const std::vector<LiveStep>& history, std::size_t most) {
+std::span<const LiveStep> without_first_step(const LiveLoop& loop) {
+  const std::span<const LiveStep> history = loop.history;
+  const auto kept = static_cast<std::int64_t>(history.size());
+  const bool has_first = kept > 0 && kept >= loop.steps.value_or(0);
+  return history.subspan(has_first ? 1 : 0);
+}
+
+std::vector<TrendPoint> trend_points(std::span<const LiveStep> history, std::size_t most) {
   if (history.empty() || most == 0) return {};
   const auto pieces = static_cast<std::int64_t>(std::min(most, history.size()));
   const std::int64_t begin = to_ns(history.front().end - history.front().dur);

@@ -115,10 +115,12 @@ class Statement {
 
   // Columns of the current row, from 0.
   [[nodiscard]] std::int64_t integer(int at) const { return sqlite3_column_int64(stmt(), at); }
-  // `otherwise` for NULL.
+  // `otherwise` for NULL, and for what is no number.
   [[nodiscard]] std::int64_t integer_or(int at, std::int64_t otherwise) const {
     sqlite3_value* const value = sqlite3_column_value(stmt(), at);  // looks the column up once
-    return sqlite3_value_type(value) == SQLITE_NULL ? otherwise : sqlite3_value_int64(value);
+    const int type = sqlite3_value_type(value);
+    const bool is_number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+    return is_number ? sqlite3_value_int64(value) : otherwise;
   }
   // As it is stored, for RowCheck.
   [[nodiscard]] sqlite3_value* value(int at) const { return sqlite3_column_value(stmt(), at); }

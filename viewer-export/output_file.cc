@@ -31,14 +31,27 @@ fs::path partial_name(const fs::path& path) {
   return partial;
 }
 
-// What others were not to read of the file before stays so. Of a file of another group, the group's
-// rights go if the new one cannot be given to it. Where the file system has no rights, this fails.
+// The new file belongs to whom the one before did, as far as the system allows it. If it cannot be
+// given to the group, the group's rights go: another group was not to read it. Where the file
+// system has no rights, this fails.
 void keep_rights(int fd, const struct stat& before) {
-  mode_t mode = before.st_mode & 07777;
-  struct stat now{};
-  const bool same_group = ::fstat(fd, &now) == 0 && now.st_gid == before.st_gid;
-  if (!same_group && ::fchown(fd, static_cast<uid_t>(-1), before.st_gid) != 0) mode &= ~S_IRWXG;
+  mode_t mode = before.st_mode & 0777;
+  const bool is_given = ::fchown(fd, before.st_uid, before.st_gid) == 0 ||
+                        ::fchown(fd, static_cast<uid_t>(-1), before.st_gid) == 0;
+  if (!is_given) mode &= ~static_cast<mode_t>(S_IRWXG);
   static_cast<void>(::fchmod(fd, mode));
+}
+
+// Where a link leads, also if nothing is there yet.
+fs::path followed(fs::path path) {
+  constexpr int kMostLinks = 40;  // as the kernel follows
+  std::error_code failed;
+  for (int i = 0; i < kMostLinks; ++i) {
+    const fs::path next = fs::read_symlink(path, failed);
+    if (failed) break;
+    path = path.parent_path() / next;  // an absolute path replaces the folder
+  }
+  return path;
 }
 
 }  // namespace
@@ -51,9 +64,7 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(const fs::path& path,
   if (path.empty()) return Status::error(ErrorKind::kUsage, "the name of the output is empty");
 
   std::error_code ignored;
-  const fs::path resolved =
-      fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : path;
-  const fs::path& target = resolved.empty() ? path : resolved;
+  const fs::path target = followed(path);
   const fs::file_status there = fs::status(target, ignored);
   if (fs::is_directory(there)) {
     return Status::error(ErrorKind::kBadInput, path.string() + ": is a folder; name a file in it");
@@ -74,11 +85,13 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(const fs::path& path,
   };
   if (std::any_of(inputs.begin(), inputs.end(), is_output))
     return Status::error(ErrorKind::kUsage, path.string() + " is both input and output");
+  struct stat before{};
+  const bool replaces = ::stat(target.c_str(), &before) == 0;
+  if (replaces && ::faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0)
+    return io_error(path, "cannot be written");
   fs::path partial = partial_name(target);
   // Never through a link, or into a file that another user has put there: the name can be guessed.
   ::unlink(partial.c_str());
-  struct stat before{};
-  const bool replaces = ::stat(target.c_str(), &before) == 0;
   // Nobody else's from the first moment: a file that is open stays readable.
   const mode_t mode = replaces ? S_IRUSR | S_IWUSR : 0666;
   const int fd =

@@ -183,6 +183,11 @@ Status Import::refuse_again(const fs::path& path, const KinetoHeader& header) {
 }
 
 Status Import::read_kineto(const fs::path& path, std::size_t number) {
+  if (!options_.steps_nvtx.empty()) {
+    return Status::error(ErrorKind::kUsage, path.string() +
+                                                ": --steps-nvtx is for exports of "
+                                                "Nsight Systems; omit it");
+  }
   Result<std::unique_ptr<ByteSource>> source = open_bytes(path);
   if (!source.ok()) return source.status();
   KinetoReader reader(run_, path.string());
@@ -236,7 +241,7 @@ Result<ImportSummary> Import::all() {
   if (run_.empty()) {
     return Status::error(ErrorKind::kBadInput, files_.front().string() +
                                                    ": contains no op, kernel or "
-                                                   "call with a time");
+                                                   "call with a usable time");
   }
   const auto cancelled = [this] { return !keep_going(0); };
   const Result<Duration> first = run_.write(cancelled);

@@ -1,7 +1,6 @@
 #include "analyzer/live/live_run.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 #include "analyzer/analyze.h"
@@ -96,10 +95,9 @@ std::vector<Loop> LiveRun::marked_loops() const {
 void LiveRun::remember_steps(bool whole) {
   for (const Loop& loop : marked_loops()) {
     if (loop.steps.empty()) continue;
-    LoopPast& past = past_[loop.thread];
-    std::deque<LiveStep>& history = past.history;
+    std::deque<LiveStep>& history = past_[loop.thread].history;
     const std::size_t ended = loop.steps.size() - (whole ? 0 : 1);
-    for (std::size_t i = past.steps_before == 0 ? 1 : 0; i < ended; ++i) {
+    for (std::size_t i = 0; i < ended; ++i) {
       const TimeRange& step = loop.steps[i];
       if (history.empty() || step.start >= history.back().end)
         history.push_back({step.end, length_outside_of(step, loop.segments)});
@@ -282,8 +280,7 @@ void LiveRun::describe_loops() {
       const bool last_is_open = frame_.being_recorded && loop.marker == StepMarker::kLoader;
       live.steps = loop.steps.back().number - (last_is_open ? 1 : 0);
     } else {
-      for (const Step& step : std::span(loop.steps).subspan(1))
-        live.history.push_back({step.end(), step.dur});
+      for (const Step& step : loop.steps) live.history.push_back({step.end(), step.dur});
     }
     frame_.loops.push_back(std::move(live));
   }

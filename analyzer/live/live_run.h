@@ -39,9 +39,8 @@ struct LiveLoop {
   ThreadId thread = ThreadId::kNone;
   std::optional<std::int64_t> steps;  // so far, over the whole run; nullopt: inferred from ops, of
                                       // which only the latest are kept
-  // The latest steps, in order, without the first: it warms up, and where it began may be unknown.
-  std::vector<LiveStep> history;
-  std::vector<LastLine> now;  // lines_now(); empty for a run that has ended
+  std::vector<LiveStep> history;      // the latest steps, in order
+  std::vector<LastLine> now;          // lines_now(); empty for a run that has ended
 };
 
 struct LiveMemory {

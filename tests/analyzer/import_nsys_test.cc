@@ -136,6 +136,17 @@ TEST_F(NsysImport, AViewUnderATablesNameIsRefused) {
   EXPECT_FALSE(fs::exists(out_));
 }
 
+TEST_F(NsysImport, ATimeThatIsNoNumberIsNoTime) {
+  for (const char* time : {"'abc'", "x'00'", "NULL", "9e999", "-1"}) {
+    const auto summary =
+        import(std::string(testing::kNsysReport) + "UPDATE NVTX_EVENTS SET start = " + time +
+               " WHERE text = 'step 1';");
+    ASSERT_OK(summary.status());
+    EXPECT_EQ(summary->counts.ops, 3) << time;
+    EXPECT_EQ(summary->lost, 2) << time;
+  }
+}
+
 TEST_F(NsysImport, WhatCannotBeIsNotKnown) {
   const std::string sql =
       std::string(testing::kNsysReport) +

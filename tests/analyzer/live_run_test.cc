@@ -63,16 +63,6 @@ TEST_F(LiveRunTest, TellsOfStepsThatHaveEnded) {
   EXPECT_EQ(now.loops[0].history.back().dur, 4 * kMs);
 }
 
-// A first step of a second would make a straight line of the rest of a graph.
-TEST_F(LiveRunTest, LeavesTheFirstStepOutOfTheHistory) {
-  recording_->steps(1, kMs, 1000 * kMs);
-  recording_->steps(10, kMs, 3 * kMs);
-  recording_->wait_for_input(9 * kMs);
-  const std::vector<LiveStep>& history = frame().loops[0].history;
-  EXPECT_EQ(history.size(), 9U);
-  for (const LiveStep& step : history) EXPECT_EQ(step.dur, 4 * kMs);
-}
-
 TEST_F(LiveRunTest, TellsTheLineThatItIsIn) {
   recording_->steps(10, kMs, 3 * kMs);
   EXPECT_TRUE(frame().loops[0].now.empty());

@@ -166,6 +166,19 @@ TEST_F(ImportVerbTest, WhatIsNoTraceIsSaidInALine) {
   EXPECT_TRUE(fs::exists(earlier + ".old"));
 }
 
+TEST_F(ImportVerbTest, WrongUsageIsSaidInALine) {
+  const std::string trace = write_trace("t.json");
+  const auto says = [](std::vector<std::string> arguments, const char* what) {
+    arguments.insert(arguments.begin(), "import");
+    const Outcome outcome = run_stepscope(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << what;
+    EXPECT_EQ(lines_in(outcome.err), 1U) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(what));
+  };
+  says({trace, "-o", ""}, "the name of the output is empty");
+  says({trace, "-o", path("run.db"), "--steps-nvtx", "step *"}, "is for exports of Nsight Systems");
+}
+
 TEST_F(ImportVerbTest, ATraceCanBeAnalysedAsItIs) {
   const std::string trace = write_trace("t.json");
   ASSERT_EQ(run_stepscope({"import", trace, "-o", path("run.db")}).exit_code, 0);

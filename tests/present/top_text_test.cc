@@ -36,6 +36,16 @@ TEST(TrendLine, IsTheMeanStepOfEachPieceOfTime) {
   EXPECT_TRUE(trend_points({}, 10).empty());
 }
 
+TEST(TrendLine, LeavesOutTheFirstStepOfTheRun) {
+  LiveLoop loop;
+  EXPECT_TRUE(without_first_step(loop).empty());
+  loop.history = steps_of({1000, 4, 4});
+  loop.steps = 3;
+  EXPECT_EQ(without_first_step(loop).size(), 2U);
+  loop.steps = 30;  // the first of the history is not the first of the run
+  EXPECT_EQ(without_first_step(loop).size(), 3U);
+}
+
 class TopText : public ::testing::Test {
  protected:
   void SetUp() override { make_store(store_, {.steps = 60, .lost_ops = 3, .samples = true}); }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -69,6 +70,44 @@ TEST(OutputFile, FollowsASymbolicLink) {
   ASSERT_TRUE(file.ok() && (*file)->write("new").ok() && (*file)->finish().ok());
   EXPECT_TRUE(fs::is_symlink(dir / "link.json"));
   EXPECT_EQ(content(dir / "real.json"), "new");
+}
+
+TEST(OutputFile, FollowsALinkToAFileThatIsNotThereYet) {
+  const TempDir dir;
+  fs::create_symlink("real.json", dir / "link.json");
+  const auto file = OutputFile::create(dir / "link.json");
+  ASSERT_TRUE(file.ok() && (*file)->write("new").ok() && (*file)->finish().ok());
+  EXPECT_TRUE(fs::is_symlink(dir / "link.json"));
+  EXPECT_EQ(content(dir / "real.json"), "new");
+}
+
+// Root may write anything, so it becomes another user.
+[[noreturn]] void replace_write_protected(const fs::path& path) {
+  constexpr uid_t kNobody = 65534;
+  if (::geteuid() == 0 && ::seteuid(kNobody) != 0) _exit(2);
+  _exit(OutputFile::create(path).ok() ? 1 : 0);
+}
+
+TEST(OutputFile, KeepsAFileThatTheUserMayNotWrite) {
+  const TempDir dir;
+  fs::permissions(dir.path(), fs::perms::all);
+  put(dir / "t.json", "earlier");
+  fs::permissions(dir / "t.json", fs::perms::owner_read);
+  EXPECT_EXIT(replace_write_protected(dir / "t.json"), ::testing::ExitedWithCode(0), "");
+  EXPECT_EQ(file_count(dir.path()), 1u);
+}
+
+TEST(OutputFile, AFileThatIsReplacedKeepsItsGroup) {
+  constexpr gid_t kOther = 65534;
+  const TempDir dir;
+  put(dir / "t.json", "earlier");
+  if (::chown((dir / "t.json").c_str(), static_cast<uid_t>(-1), kOther) != 0)
+    GTEST_SKIP() << "only root can give a file to another group";
+  const auto file = OutputFile::create(dir / "t.json");
+  ASSERT_TRUE(file.ok() && (*file)->write("new").ok() && (*file)->finish().ok());
+  struct stat now{};
+  ASSERT_EQ(::stat((dir / "t.json").c_str(), &now), 0);
+  EXPECT_EQ(now.st_gid, kOther);
 }
 
 TEST(OutputFile, NeverReplacesADatabaseOrAFolder) {
