@@ -69,7 +69,7 @@ std::string live_text(const RunProgress& progress) {
   text += progress.lost == 0 ? " · nothing lost" : " · " + short_count(progress.lost) + " lost";
   if (progress.op_step_share > 0) {
     text += fmt::format(" · ops in {:.0f} % of the steps", 100 * progress.op_step_share) +
-            fmt::format(" · recording cost {:.1f} %", 100 * progress.cost);
+            fmt::format(" · recording costs about {:.1f} %", 100 * progress.cost);
   } else if (progress.ops_enabled) {
     text += " · ops on";
   }

@@ -62,15 +62,20 @@ void remove_listed() {
   }
 }
 
+std::atomic<bool> is_ending = false;
+
+// A second signal may come to another thread meanwhile: timeout(1) sends one to the program and one
+// to its group. Its default action would end the removing.
 extern "C" void on_ending_signal(int signal) {
+  if (is_ending.exchange(true)) return;
   remove_listed();
-  ::raise(signal);  // now has its default action: SA_RESETHAND
+  std::signal(signal, SIG_DFL);
+  ::raise(signal);  // pending until this handler returns
 }
 
 void handle_signals() {
   struct sigaction action{};
   action.sa_handler = on_ending_signal;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) {
     struct sigaction before{};
     if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_DFL)

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "analyzer/import/nsys.h"
 #include "store/database_file.h"
 #include "store/limits.h"
+#include "store/remove_on_signal.h"
 #include "store/sqlite.h"
 #include "store/store_path.h"
 #include "store/trace_writer.h"
@@ -34,8 +36,9 @@ class DraftStore {
   ~DraftStore() {
     writer_.reset();
     std::error_code ignored;
-    for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
-      fs::remove(fs::path(path_.native() + suffix), ignored);
+    for (const std::string& file : files()) {
+      fs::remove(file, ignored);
+      keep_on_signal(file);
     }
   }
   DraftStore(const DraftStore&) = delete;
@@ -43,6 +46,7 @@ class DraftStore {
 
   Status create() {
     if (Status status = check_path(target_); !status.ok()) return status;
+    for (const std::string& file : files()) remove_on_signal(file);
     Result<std::unique_ptr<TraceWriter>> writer = TraceWriter::create(path_);
     if (!writer.ok()) return with_target(writer.status());
     writer_ = *std::move(writer);
@@ -59,6 +63,11 @@ class DraftStore {
   }
 
  private:
+  // SQLite's besides the store.
+  [[nodiscard]] std::array<std::string, 4> files() const {
+    const std::string& path = path_.native();
+    return {path, path + "-wal", path + "-shm", path + "-journal"};
+  }
   // Nobody knows the name of the draft.
   [[nodiscard]] Status with_target(const Status& status) const {
     const std::string& message = status.message();

@@ -90,7 +90,7 @@ def test_an_output_is_never_readable_for_more_users(stepscope, recorded, tmp_pat
     assert output.stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_an_import_from_a_silent_pipe_can_be_interrupted(stepscope, tmp_path, how):
     pipe = tmp_path / "pipe"
     subprocess.run(["mkfifo", pipe], check=True)

@@ -68,7 +68,7 @@ TEST(RunText, WhileItRuns) {
   EXPECT_TRUE(says(live_text(now), "ops on")) << live_text(now);
   now.op_step_share = 0.12;
   now.cost = 0.019;
-  EXPECT_TRUE(says(live_text(now), "ops in 12 % of the steps · recording cost 1.9 %"))
+  EXPECT_TRUE(says(live_text(now), "ops in 12 % of the steps · recording costs about 1.9 %"))
       << live_text(now);
 }
 

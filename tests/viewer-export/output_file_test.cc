@@ -11,7 +11,9 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 
+#include "store/remove_on_signal.h"
 #include "tests/store/testing/synthetic_run.h"
 
 namespace stepscope {
@@ -162,6 +164,25 @@ TEST(OutputFile, ASignalThatEndsTheProgramLeavesNothing) {
     EXPECT_EXIT(end_while_writing(dir / "t.json", signal), ::testing::KilledBySignal(signal), "");
     EXPECT_EQ(file_count(dir.path()), 0u);
   }
+}
+
+// To both threads, as timeout(1) sends its signal to the program and to its group.
+[[noreturn]] void end_by_many_signals(const fs::path& path) {
+  std::signal(SIGTERM, SIG_DFL);
+  remove_on_signal(path);
+  std::thread sends([] {
+    while (true) ::kill(::getpid(), SIGTERM);
+  });
+  sends.join();
+  _exit(1);
+}
+
+TEST(OutputFile, ASignalThatComesTwiceLeavesNothing) {
+  const TempDir dir;
+  fs::create_directory(dir / "many");
+  for (int i = 0; i < 1000; ++i) put(dir / "many" / std::to_string(i), "");
+  EXPECT_EXIT(end_by_many_signals(dir / "many"), ::testing::KilledBySignal(SIGTERM), "");
+  EXPECT_EQ(file_count(dir.path()), 0u);
 }
 
 TEST(OutputFile, AFolderThatIsNotThereIsOneClearLine) {
