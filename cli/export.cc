@@ -42,10 +42,11 @@ Result<Analysis> analysis_of(const TraceReader& reader) {
   return to_analysis(*report);
 }
 
-double bytes_of(const ExportFile& file) {
+// nullopt: a pipe or a device, whose size says nothing.
+std::optional<double> bytes_of(const ExportFile& file) {
   std::error_code failed;
   const auto bytes = std::filesystem::file_size(file.output, failed);
-  return failed ? 0.0 : static_cast<double>(bytes);
+  return failed ? std::nullopt : std::optional(static_cast<double>(bytes));
 }
 
 void warn(const std::string& what) { print_line(stderr, "stepscope export: warning: " + what); }
@@ -70,9 +71,10 @@ void print_summary(const ExportArguments& arguments, const StacksSummary& summar
   }
   const std::string output = arguments.file.output.string();
   if (output == "-") return;
+  const auto bytes = bytes_of(arguments.file);
   print(stdout, printable(output) + ": " + std::to_string(summary.samples) + " stack samples of " +
-                    std::to_string(summary.threads) + " threads, " +
-                    bytes_text(bytes_of(arguments.file)) +
+                    std::to_string(summary.threads) + " threads" +
+                    (bytes ? ", " + bytes_text(*bytes) : "") +
                     "\nopen it at https://www.speedscope.app (it stays on your machine)" +
                     (arguments.folded ? " or with flamegraph.pl\n" : "\n"));
 }

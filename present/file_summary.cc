@@ -5,13 +5,15 @@
 
 namespace stepscope {
 
-std::string export_summary(const std::string& output, double bytes,
+std::string export_summary(const std::string& output, std::optional<double> bytes,
                            const ChromeTraceSummary& summary) {
   std::string text = printable(output) + ": " + std::to_string(summary.ops) + " ops, " +
                      std::to_string(summary.steps) + " steps, " + std::to_string(summary.phases) +
-                     " phases, ";
-  if (summary.activities > 0) text += std::to_string(summary.activities) + " device activities, ";
-  return text + bytes_text(bytes) +
+                     " phases";
+  if (summary.activities > 0)
+    text += ", " + std::to_string(summary.activities) + " device activities";
+  if (bytes) text += ", " + bytes_text(*bytes);
+  return text +
          "\nopen it at https://ui.perfetto.dev (it stays on your machine) or chrome://tracing\n";
 }
 
@@ -25,8 +27,9 @@ std::string import_summary(const std::string& output, const ImportSummary& summa
   if (summary.files.size() > 1) text += " of " + std::to_string(summary.files.size()) + " ranks";
   text += " (" + printable(summary.files.front().format) + ")\n";
   if (summary.lost > 0) {
-    text += std::to_string(summary.lost) +
-            " events were invalid and were left out or shortened; to list them: sqlite3 " + store +
+    const std::string events =
+        summary.lost == 1 ? "1 event was" : std::to_string(summary.lost) + " events were";
+    text += events + " invalid and left out or shortened; to list them: sqlite3 " + store +
             " \"select * from loss\"\n";
   }
   if (summary.python_functions > 0) {

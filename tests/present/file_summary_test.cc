@@ -23,6 +23,8 @@ TEST(FileSummary, ASizeIsInTheUnitThatFitsIt) {
   EXPECT_EQ(export_summary("t.json", 12'345, trace),
             "t.json: 7 ops, 2 steps, 8 phases, 12.3 kB\n"
             "open it at https://ui.perfetto.dev (it stays on your machine) or chrome://tracing\n");
+  EXPECT_TRUE(
+      export_summary("pipe", std::nullopt, trace).starts_with("pipe: 7 ops, 2 steps, 8 phases\n"));
 }
 
 TEST(FileSummary, AnImportSaysWhatWasLeftOut) {
@@ -35,7 +37,7 @@ TEST(FileSummary, AnImportSaysWhatWasLeftOut) {
   summary.python_functions = 5;
   EXPECT_EQ(import_summary("run.db", summary),
             "run.db: 12 ops, 3 kernels, 0 copies, 0 memsets, 0 API calls of 2 ranks (Kineto)\n"
-            "4 events were invalid and were left out or shortened; to list them: sqlite3 run.db "
+            "4 events were invalid and left out or shortened; to list them: sqlite3 run.db "
             "\"select * from loss\"\n"
             "5 calls of Python functions were left out, because they are not ops\n"
             "next: stepscope analyze run.db\n");
