@@ -1,4 +1,5 @@
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "analyzer/words.h"
@@ -19,6 +20,14 @@ const char* time_name(LineTime time) {
   return " of the time between the phases";
 }
 
+// Not "<module>", "<lambda>" or "<listcomp>", which are no names of functions: "data.py:41".
+std::string name_of(const FasterLine& facts) {
+  if (!facts.function.starts_with('<')) return facts.function;
+  std::string_view place = facts.place;
+  if (place.ends_with(" " + facts.function)) place.remove_suffix(1 + facts.function.size());
+  return std::string(place.substr(place.rfind('/') + 1));
+}
+
 }  // namespace
 
 AdviceWords words_of(const FasterLine& facts, const AdviceFacts& advice,
@@ -27,8 +36,8 @@ AdviceWords words_of(const FasterLine& facts, const AdviceFacts& advice,
   std::string why = facts.place + ": it takes " + share;
   if (!facts.inside.empty()) why += ", most of it in " + facts.inside;
   if (!facts.blocked.empty()) why += ", blocked in " + facts.blocked;
-  return {"make " + facts.function + " twice as fast", std::move(why),
-          facts.function + " takes " + share};
+  const std::string name = name_of(facts);
+  return {"make " + name + " twice as fast", std::move(why), name + " takes " + share};
 }
 
 }  // namespace stepscope

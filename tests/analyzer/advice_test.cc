@@ -66,6 +66,16 @@ TEST(Advice, OfTheTrainerItsArgumentsCanBePasted) {
               HasSubstr(": AdamW(…, fused=True)"));
 }
 
+TEST(Advice, NamesALineThatIsInNoFunctionByItsPlace) {
+  const LoopReport loop;
+  FasterLine line{
+      .place = "/home/me/my data.py:41 read", .function = "read", .inside = "", .blocked = ""};
+  EXPECT_EQ(words_of(line, AdviceFacts{}, loop).title, "make read twice as fast");
+  line.place = "/home/me/my data.py:41 <module>";
+  line.function = "<module>";
+  EXPECT_EQ(words_of(line, AdviceFacts{}, loop).title, "make my data.py:41 twice as fast");
+}
+
 // Epochs of 20 steps that wait for 1 ms, their first for 200.
 Loop epochs(const std::string& loader) {
   Loop loop{.steps = 99, .input = kMs, .busy = 0, .loader = loader};
