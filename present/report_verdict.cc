@@ -83,8 +83,9 @@ std::string advice_table(const LoopReport& loop) {
                      pad_right(unit_text("step would take", loop), 20) + "because\n";
   for (const Advice& advice : make_advice(loop)) {
     const double predicted = static_cast<double>(advice.predicted_step_ns);
-    const std::string factor =
-        fmt::format("  ({:.1f} ×)", static_cast<double>(loop.wall.mean) / std::max(predicted, 1.0));
+    const double times = static_cast<double>(loop.wall.mean) / std::max(predicted, 1.0);
+    const int digits = times < 1.095 ? 2 : 1;  // 1.0 would say that nothing is gained
+    const std::string factor = fmt::format("  ({:.{}f} ×)", times, digits);
     const std::string gain = advice.saves_ns > 0 ? time_text(predicted) + factor : "not predicted";
     const std::string likely =
         advice.likely ? "likely " + time_range_text(static_cast<double>(advice.likely->low_ns),
