@@ -1,6 +1,7 @@
 // `stepscope import`: converts traces of other profilers into a store.
 #include "analyzer/import/import.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -47,6 +48,9 @@ Status import_files(const ImportArguments& arguments) {
   ImportOptions options;
   options.partial = arguments.partial;
   options.steps_nvtx = arguments.steps_nvtx;
+  std::vector<std::filesystem::path> files(arguments.files.begin(), arguments.files.end());
+  std::replace(files.begin(), files.end(), std::filesystem::path("-"),
+               std::filesystem::path("/dev/stdin"));
   Result<ImportSummary> summary = Status();
   {
     ProgressLine line(std::chrono::seconds(1));
@@ -54,8 +58,7 @@ Status import_files(const ImportArguments& arguments) {
       line.update([&] { return progress_text(done, total); });
       return interrupted_by == 0;
     };
-    summary =
-        import_traces({arguments.files.begin(), arguments.files.end()}, arguments.output, options);
+    summary = import_traces(files, arguments.output, options);
   }
   if (!summary.ok()) return summary.status();
   print_summary(arguments, *summary);
@@ -68,8 +71,9 @@ void add_import(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ImportArguments>();
   CLI::App* verb = app.add_subcommand(
       "import", "Read traces of other profilers: PyTorch profiler (Kineto), Nsight Systems");
-  verb->add_option("FILES", arguments->files,
-                   "the traces, plain or gzip; several are the ranks of one run")
+  verb->add_option(
+          "FILES", arguments->files,
+          "the traces, plain or gzip; several are the ranks of one run; - is standard input")
       ->required();
   verb->add_option("-o,--output", arguments->output,
                    "the store to write; an earlier one is kept as FILE.old")

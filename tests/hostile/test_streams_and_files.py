@@ -1,5 +1,6 @@
 """Standard streams that are closed, files that may not grow, links and pipes where files are expected."""
 
+import json
 import shutil
 import signal
 import subprocess
@@ -88,6 +89,16 @@ def test_an_output_is_never_readable_for_more_users(stepscope, recorded, tmp_pat
     ]
     assert ", 0600) = " in made
     assert output.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_trace_is_read_from_standard_input(stepscope, tmp_path):
+    op = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 5}
+    store = tmp_path / "run.db"
+    done = hostile.run(
+        [stepscope, "import", "-", "-o", store], input=json.dumps({"traceEvents": [op]})
+    )
+    assert done.code == 0, done.err
+    assert hostile.query(store, "SELECT count(*) FROM op") == [(1,)]
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])

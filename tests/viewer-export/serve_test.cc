@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -386,6 +387,22 @@ TEST(RunServerTest, SendsATraceInChunksAndLeavesABrokenOneWithoutItsEnd) {
   EXPECT_THAT(get(**server, "trace.json.gz"), ::testing::EndsWith(chunks + "0\r\n\r\n"));
   breaks = true;
   EXPECT_THAT(get(**server, "trace.json.gz"), ::testing::EndsWith(chunks));
+}
+
+TEST(RunServerTest, SaysWhyThereIsNoTrace) {
+  RunServer::Content content = some_content();
+  bool throws = false;
+  content.trace = [&](ByteSink&) -> Status {
+    if (throws) throw std::bad_alloc();
+    return Status::error(ErrorKind::kBadInput, "run.db: damaged");
+  };
+  const auto server = RunServer::start(std::move(content));
+  ASSERT_TRUE(server.ok());
+  const std::string refused = get(**server, "trace.json.gz");
+  EXPECT_THAT(refused, ::testing::StartsWith("HTTP/1.1 500 "));
+  EXPECT_THAT(refused, ::testing::EndsWith("\r\n\r\nrun.db: damaged\n"));
+  throws = true;
+  EXPECT_THAT(get(**server, "trace.json.gz"), ::testing::StartsWith("HTTP/1.1 500 "));
 }
 
 TEST(RunServerTest, EndsThoughABrowserTakesNothing) {

@@ -7,8 +7,10 @@
 #include <deque>
 #include <future>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "store/contained.h"
@@ -30,27 +32,32 @@ constexpr std::size_t kMaxRequests = 256;
 constexpr std::chrono::minutes kPatience{5};
 
 // Sends a trace to the browser, which reads it as fast as it can draw it. Uses the chunks of RFC
-// 9112, so that the browser can detect an incomplete trace.
+// 9112, so that the browser can detect an incomplete trace. The head comes with the first byte:
+// until then, the answer may still be an error.
 class ChunkSink final : public ByteSink {
  public:
-  ChunkSink(const Socket& socket, const std::atomic<bool>& stopping)
-      : socket_(socket), stopping_(stopping) {}
+  ChunkSink(const Socket& socket, const std::atomic<bool>& stopping, std::string head)
+      : socket_(socket), stopping_(stopping), head_(std::move(head)) {}
+
+  [[nodiscard]] bool has_begun() const { return head_.empty(); }
 
   Status write(std::string_view bytes) override {
     if (bytes.empty()) return {};  // would be the last chunk
-    if (Status status = send(fmt::format("{:x}\r\n", bytes.size())); !status.ok()) return status;
+    const std::string before = std::exchange(head_, {}) + fmt::format("{:x}\r\n", bytes.size());
+    if (Status status = send(before); !status.ok()) return status;
     if (Status status = send(bytes); !status.ok()) return status;
     return send("\r\n");
   }
   // The exporter calls this, and does not know about chunks.
   Status finish() override { return {}; }
-  Status write_last_chunk() { return send("0\r\n\r\n"); }
+  Status write_last_chunk() { return send(std::exchange(head_, {}) + "0\r\n\r\n"); }
 
  private:
   Status send(std::string_view bytes) { return send_all(socket_, bytes, kPatience, stopping_); }
 
   const Socket& socket_;
   const std::atomic<bool>& stopping_;
+  std::string head_;  // empty: sent
 };
 
 // The authorised requests, in the order of their arrival.
@@ -165,22 +172,31 @@ void LoopbackServer::answer_requests() {
   }
 }
 
+Status stream(const Answer& answer, ByteSink& sink) {
+  try {
+    return answer.stream(sink);
+  } catch (const std::exception& error) {
+    return Status::error(ErrorKind::kIo, std::string("the trace cannot be made: ") + error.what());
+  }
+}
+
 void LoopbackServer::answer(const RequestQueue::Entry& entry) {
   const Answer answer = site_.answer(entry.request);
   const auto send = [&](std::string_view bytes) {
     return send_all(entry.socket, bytes, kPatience, stopping_).ok();
   };
-  if (!send(head_of(answer)) || entry.request.method == "HEAD") return;
-  if (!answer.stream) {
-    send(answer.body);
+  if (!answer.stream || entry.request.method == "HEAD") {
+    if (send(head_of(answer)) && entry.request.method != "HEAD") send(answer.body);
     return;
   }
-  ChunkSink to_browser(entry.socket, stopping_);
-  try {
-    if (answer.stream(to_browser).ok()) static_cast<void>(to_browser.write_last_chunk());
-  } catch (const std::exception&) {
-    // Without the last chunk, the browser knows that the trace is incomplete.
-  }
+  ChunkSink to_browser(entry.socket, stopping_, head_of(answer));
+  const Status status = stream(answer, to_browser);
+  if (status.ok()) {
+    static_cast<void>(to_browser.write_last_chunk());
+  } else if (!to_browser.has_begun()) {
+    const Answer failed = refusal(500, status.message());
+    send(head_of(failed) + failed.body);
+  }  // else the browser knows by the missing last chunk that the trace is incomplete
 }
 
 }  // namespace
