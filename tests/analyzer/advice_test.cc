@@ -69,9 +69,9 @@ TEST(Advice, OfTheTrainerItsArgumentsCanBePasted) {
 TEST(Advice, NamesALineThatIsInNoFunctionByItsPlace) {
   const LoopReport loop;
   FasterLine line{
-      .place = "/home/me/my data.py:41 read", .function = "read", .inside = "", .blocked = ""};
+      .place = "/src/my data.py:41 read", .function = "read", .inside = "", .blocked = ""};
   EXPECT_EQ(words_of(line, AdviceFacts{}, loop).title, "make read twice as fast");
-  line.place = "/home/me/my data.py:41 <module>";
+  line.place = "/src/my data.py:41 <module>";
   line.function = "<module>";
   EXPECT_EQ(words_of(line, AdviceFacts{}, loop).title, "make my data.py:41 twice as fast");
 }
