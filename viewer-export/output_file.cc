@@ -42,16 +42,35 @@ void keep_rights(int fd, const struct stat& before) {
   static_cast<void>(::fchmod(fd, mode));
 }
 
+// Whether the link is another user's in a folder like /tmp, where anybody may put one. The kernel
+// does not follow such links either (fs.protected_symlinks).
+bool is_planted(const fs::path& link) {
+  constexpr mode_t kForAll = S_ISVTX | S_IWOTH;
+  const fs::path folder = link.has_parent_path() ? link.parent_path() : fs::path(".");
+  struct stat of_link{};
+  struct stat of_folder{};
+  if (::lstat(link.c_str(), &of_link) != 0 || ::stat(folder.c_str(), &of_folder) != 0) return false;
+  return (of_folder.st_mode & kForAll) == kForAll && of_link.st_uid != ::geteuid() &&
+         of_link.st_uid != of_folder.st_uid;
+}
+
 // Where a link leads, also if nothing is there yet.
-fs::path followed(fs::path path) {
+Result<fs::path> followed(const fs::path& path) {
   constexpr int kMostLinks = 40;  // as the kernel follows
+  fs::path target = path;
   std::error_code failed;
   for (int i = 0; i < kMostLinks; ++i) {
-    const fs::path next = fs::read_symlink(path, failed);
+    const fs::path next = fs::read_symlink(target, failed);
     if (failed) break;
-    path = path.parent_path() / next;  // an absolute path replaces the folder
+    if (is_planted(target)) {
+      return Status::error(ErrorKind::kIo,
+                           path.string() +
+                               ": is a link that another user made in a folder that "
+                               "all may write to; choose another name");
+    }
+    target = target.parent_path() / next;  // an absolute path replaces the folder
   }
-  return path;
+  return target;
 }
 
 }  // namespace
@@ -64,7 +83,9 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(const fs::path& path,
   if (path.empty()) return Status::error(ErrorKind::kUsage, "the name of the output is empty");
 
   std::error_code ignored;
-  const fs::path target = followed(path);
+  const Result<fs::path> where = followed(path);
+  if (!where.ok()) return where.status();
+  const fs::path& target = *where;
   const fs::file_status there = fs::status(target, ignored);
   if (fs::is_directory(there)) {
     return Status::error(ErrorKind::kBadInput, path.string() + ": is a folder; name a file in it");

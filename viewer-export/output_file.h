@@ -13,12 +13,12 @@ namespace stepscope {
 
 class OutputFile final : public ByteSink {
  public:
-  // "-" is standard output. A symbolic link is followed, also to a file that is not there yet;
-  // anything but a regular file (a pipe, /dev/null) is written in place. A file that is replaced
-  // keeps its owner, group and permissions, also while the new one is being written; one that the
-  // user may not write is not replaced. `inputs`: what the output is made from. Errors: kIo (not
-  // writable), kUsage (no name, or one of the inputs), kBadInput (a folder or a database is there,
-  // which is never replaced).
+  // "-" is standard output. A symbolic link is followed, also to a file that is not there yet, but
+  // not another user's in a folder like /tmp. Anything but a regular file (a pipe, /dev/null) is
+  // written in place. A file that is replaced keeps its owner, group and permissions, also while
+  // the new one is being written; one that the user may not write is not replaced. `inputs`: what
+  // the output is made from. Errors: kIo (not writable), kUsage (no name, or one of the inputs),
+  // kBadInput (a folder or a database is there, which is never replaced).
   static Result<std::unique_ptr<OutputFile>> create(
       const std::filesystem::path& path, const std::vector<std::filesystem::path>& inputs = {});
 

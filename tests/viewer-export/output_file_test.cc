@@ -83,6 +83,19 @@ TEST(OutputFile, FollowsALinkToAFileThatIsNotThereYet) {
   EXPECT_EQ(content(dir / "real.json"), "new");
 }
 
+TEST(OutputFile, FollowsNoLinkThatAnotherUserHasPlanted) {
+  constexpr uid_t kOther = 65534;
+  const TempDir dir;
+  fs::permissions(dir.path(), fs::perms::all | fs::perms::sticky_bit);
+  fs::create_symlink("real.json", dir / "link.json");
+  if (::lchown((dir / "link.json").c_str(), kOther, static_cast<gid_t>(-1)) != 0)
+    GTEST_SKIP() << "only root can give a link to another user";
+  const auto file = OutputFile::create(dir / "link.json");
+  EXPECT_EQ(file.status().kind(), ErrorKind::kIo);
+  EXPECT_THAT(file.status().message(), ::testing::HasSubstr("is a link that another user made"));
+  EXPECT_EQ(file_count(dir.path()), 1u);
+}
+
 // Root may write anything, so it becomes another user.
 [[noreturn]] void replace_write_protected(const fs::path& path) {
   constexpr uid_t kNobody = 65534;
