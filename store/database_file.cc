@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <string_view>
 #include <system_error>
 
 #include "store/sqlite.h"
@@ -20,6 +19,19 @@ bool is_database(const std::filesystem::path& file) {
   ::close(fd);
   return got == static_cast<ssize_t>(sizeof head) &&
          std::string_view(head, sizeof head) == kDatabaseMagic;
+}
+
+// https://www.sqlite.org/fileformat2.html, "The Database Header"
+std::optional<std::int32_t> application_id(std::string_view header) {
+  constexpr std::size_t kIdAt = 68, kIdSize = 4;  // big-endian
+  if (header.size() < kDatabaseHeader || !header.starts_with(kDatabaseMagic) ||
+      header[kDatabaseMagic.size()] != '\0') {
+    return std::nullopt;
+  }
+  std::uint32_t id = 0;
+  for (const char byte : header.substr(kIdAt, kIdSize))
+    id = id << 8 | static_cast<unsigned char>(byte);
+  return static_cast<std::int32_t>(id);
 }
 
 }  // namespace stepscope

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "store/database_file.h"
 #include "store/mutex.h"
 #include "store/new_file.h"
 #include "store/schema.h"
@@ -120,11 +121,6 @@ const char* busy_text(StoreLock which) {
       break;
   }
   return "another process is writing to it; wait until it has finished or use another file";
-}
-
-std::uint32_t big_endian(const unsigned char* bytes) {
-  return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 |
-         std::uint32_t{bytes[2]} << 8 | std::uint32_t{bytes[3]};
 }
 
 }  // namespace
@@ -323,9 +319,7 @@ bool StoreFile::locked(StoreLock which) const {
 }
 
 Status StoreFile::check_is_store(StoreKind kind) const {
-  // https://www.sqlite.org/fileformat2.html, "The Database Header"
-  constexpr std::size_t kApplicationIdAt = 68;
-  std::array<unsigned char, 100> header{};
+  std::array<char, kDatabaseHeader> header{};
   const MutexLock lock(Registry::get().mutex);
   const ssize_t read = entry_->descriptors.empty()
                            ? -1
@@ -335,19 +329,14 @@ Status StoreFile::check_is_store(StoreKind kind) const {
     return Status::error(ErrorKind::kBadInput, path_.string() + ": " + what);
   };
   if (read == 0) return refuse("empty, not a Stepscope store; remove it or give another file");
-  if (static_cast<std::size_t>(read) < header.size() ||
-      std::memcmp(header.data(), kDatabaseMagic.data(), kDatabaseMagic.size() + 1) != 0) {
-    return refuse("not a Stepscope store; give a file that stepscope made");
-  }
-  const auto is = [id = big_endian(&header[kApplicationIdAt])](std::int32_t wanted) {
-    return id == static_cast<std::uint32_t>(wanted);
-  };
-  if (is(kind == StoreKind::kSweep ? kSweepApplicationId : kApplicationId)) return {};
-  if (is(kSweepApplicationId)) {
+  const auto id = application_id({header.data(), static_cast<std::size_t>(read)});
+  if (!id) return refuse("not a Stepscope store; give a file that stepscope made");
+  if (id == (kind == StoreKind::kSweep ? kSweepApplicationId : kApplicationId)) return {};
+  if (id == kSweepApplicationId) {
     return refuse(
         "a sweep, not a recording; `stepscope sweep show` and `stepscope report` read it");
   }
-  if (is(kApplicationId)) return refuse("a recording, not a sweep; `stepscope analyze` reads it");
+  if (id == kApplicationId) return refuse("a recording, not a sweep; `stepscope analyze` reads it");
   return refuse("a SQLite database, but not a Stepscope store");
 }
 

@@ -8,7 +8,6 @@
 #include "analyzer/import/byte_source.h"
 #include "store/database_file.h"
 #include "store/schema.h"
-#include "store/sqlite.h"
 
 namespace stepscope {
 namespace {
@@ -34,15 +33,6 @@ constexpr std::array<Format, 7> kFormats = {{
      "a program; `stepscope run` records it"},
 }};
 
-// https://www.sqlite.org/fileformat2.html, "The Database Header"
-bool is_recording(std::string_view head) {
-  constexpr std::size_t kApplicationIdAt = 68;
-  constexpr std::string_view kId = "STSC";
-  static_assert(kApplicationId == 0x53545343);
-  return head.starts_with(kDatabaseMagic) && head.size() >= kApplicationIdAt + kId.size() &&
-         head.substr(kApplicationIdAt, kId.size()) == kId;
-}
-
 }  // namespace
 
 std::string_view foreign_format(const fs::path& path) {
@@ -51,9 +41,10 @@ std::string_view foreign_format(const fs::path& path) {
   if (path.extension() == ".nsys-rep" || path.extension() == ".qdrep") {
     return "a report of Nsight Systems; export it first: nsys export --type sqlite";
   }
-  const Result<std::string> head = first_bytes(path, 100);
+  const Result<std::string> head = first_bytes(path, kDatabaseHeader);
   if (!head.ok()) return {};
-  if (is_recording(*head)) return "a recording of Stepscope already; `stepscope analyze` reads it";
+  if (application_id(*head) == kApplicationId)
+    return "a recording of Stepscope already; `stepscope analyze` reads it";
   const auto* const known = std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& each) {
     return head->starts_with(each.start);
   });
