@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "store/database_file.h"
+#include "store/file_rights.h"
 #include "store/mutex.h"
 #include "store/new_file.h"
 #include "store/schema.h"
@@ -95,11 +96,8 @@ void keep_from_others(int fd, const std::filesystem::path& replaced) {
   struct stat before{};
   struct stat now{};
   if (::stat(replaced.c_str(), &before) != 0 || ::fstat(fd, &now) != 0) return;
-  mode_t mode = now.st_mode & (before.st_mode | S_IRWXU) & 0777;
-  const bool same_group =
-      before.st_gid == now.st_gid || ::fchown(fd, static_cast<uid_t>(-1), before.st_gid) == 0;
-  if (!same_group) mode &= ~static_cast<mode_t>(S_IRWXG);
-  static_cast<void>(::fchmod(fd, mode));
+  const mode_t mode = now.st_mode & (before.st_mode | S_IRWXU) & 0777;
+  static_cast<void>(::fchmod(fd, rights_in_group(fd, before.st_gid, mode)));
 }
 
 int take_both_locks(int fd) {

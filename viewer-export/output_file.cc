@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "store/database_file.h"
+#include "store/file_rights.h"
 #include "store/remove_on_signal.h"
 
 namespace stepscope {
@@ -31,14 +32,11 @@ fs::path partial_name(const fs::path& path) {
   return partial;
 }
 
-// The new file belongs to whom the one before did, as far as the system allows it. If it cannot be
-// given to the group, the group's rights go: another group was not to read it. Where the file
+// The new file belongs to whom the one before did, as far as the system allows it. Where the file
 // system has no rights, this fails.
 void keep_rights(int fd, const struct stat& before) {
-  mode_t mode = before.st_mode & 0777;
-  const bool is_given = ::fchown(fd, before.st_uid, before.st_gid) == 0 ||
-                        ::fchown(fd, static_cast<uid_t>(-1), before.st_gid) == 0;
-  if (!is_given) mode &= ~static_cast<mode_t>(S_IRWXG);
+  static_cast<void>(!::fchown(fd, before.st_uid, static_cast<gid_t>(-1)));
+  const mode_t mode = rights_in_group(fd, before.st_gid, before.st_mode & 0777);
   static_cast<void>(::fchmod(fd, mode));
 }
 
