@@ -41,24 +41,35 @@ struct Range {
   [[nodiscard]] bool ends() const { return factor ? step > 1 && first > 0 : step > 0; }
 };
 
-// Nothing if the text is a value, not a range.
-std::optional<Range> range_of(std::string_view text) {
+// A range as it is written: FIRST..LAST, FIRST..LAST+STEP or FIRST..LAST*FACTOR.
+struct RangeText {
+  std::string_view first;
+  std::string_view last;
+  std::string_view step = "1";
+  bool factor = false;
+};
+
+// Nothing if the text is a value: two numbers with two dots between them are a range.
+std::optional<RangeText> range_of(std::string_view text) {
   const std::size_t dots = text.find("..");
   if (dots == std::string_view::npos) return std::nullopt;
-  Range range;
-  const auto first = whole_number(text.substr(0, dots));
-  std::string_view rest = text.substr(dots + 2);
-  const std::size_t sign = rest.find_first_of("*+");
-  const auto last = whole_number(rest.substr(0, sign));
-  if (!first || !last) return std::nullopt;
-  range.first = *first;
-  range.last = *last;
-  if (sign == std::string_view::npos) return range;
-  range.factor = rest[sign] == '*';
-  const auto step = whole_number(rest.substr(sign + 1));
-  if (!step) return std::nullopt;
-  range.step = *step;
+  RangeText range{.first = text.substr(0, dots), .last = text.substr(dots + 2)};
+  const std::size_t sign = range.last.find_first_of("*+");
+  if (sign != std::string_view::npos) {
+    range.step = range.last.substr(sign + 1);
+    range.factor = range.last[sign] == '*';
+    range.last = range.last.substr(0, sign);
+  }
+  if (!number_of(range.first) || !number_of(range.last)) return std::nullopt;
   return range;
+}
+
+std::optional<Range> whole_numbers_of(const RangeText& text) {
+  const auto first = whole_number(text.first);
+  const auto last = whole_number(text.last);
+  const auto step = whole_number(text.step);
+  if (!first || !last || !step) return std::nullopt;
+  return Range{*first, *last, *step, text.factor};
 }
 
 Status add_range(const std::string& option, const Range& range, SweepParameter& parameter) {
@@ -115,9 +126,13 @@ Result<SweepParameter> parse_parameter(const std::string& text) {
     const auto range = range_of(part);
     if (!range) {
       parameter.values.push_back({part, number_of(part)});
-    } else if (Status status = add_range(option, *range, parameter); !status.ok()) {
-      return status;
+      continue;
     }
+    const auto numbers = whole_numbers_of(*range);
+    if (!numbers) {
+      return refuse(option, "a range takes whole numbers, such as 100..500+100 or 1..64*2");
+    }
+    if (Status status = add_range(option, *numbers, parameter); !status.ok()) return status;
   }
   if (Status status = check_once(option, parameter); !status.ok()) return status;
   return parameter;

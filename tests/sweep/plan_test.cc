@@ -77,6 +77,15 @@ TEST(SweepParameters, WhatIsNoneIsRefused) {
   expect_refused(parse_parameter("batch=1..1000000").status(), "more than 10000");
 }
 
+TEST(SweepParameters, ARangeOfOtherThanWholeNumbersIsNoText) {
+  for (const char* values :
+       {"1..1e9", "0.1..0.5", "1..99999999999999999999", "1..8*two", "1..8*", "1..8+0.5"}) {
+    expect_refused(parse_parameter(std::string("rate=") + values).status(), "takes whole numbers");
+  }
+  EXPECT_EQ(parse_parameter("folder=../a")->values.front().text, "../a");
+  EXPECT_EQ(parse_parameter("version=1..x")->values.front().text, "1..x");
+}
+
 TEST(SweepSizes, ArePowersOf1024) {
   EXPECT_EQ(*parse_size("512M"), std::int64_t{512} << 20);
   EXPECT_EQ(*parse_size("1.5g"), std::int64_t{3} << 29);
