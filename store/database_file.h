@@ -1,6 +1,7 @@
 // Tells SQLite databases from other files.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -12,6 +13,9 @@ namespace stepscope {
 // Whether a regular file begins like a database. False for a file that cannot be read. A pipe is
 // not touched, because it can be read only once.
 bool is_database(const std::filesystem::path& file);
+
+// What SQLite adds to a database's name for the files that it keeps beside it while it writes.
+inline constexpr std::array<const char*, 3> kSideFileSuffixes{"-wal", "-shm", "-journal"};
 
 inline constexpr std::size_t kDatabaseHeader = 100;  // bytes
 

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "store/database_file.h"
 #include "store/events.h"
 #include "store/sqlite.h"
 
@@ -52,7 +53,7 @@ Status check_replaceable(const fs::path& old, StoreKind kind) {
 // applied to the store that takes its name.
 void remove_logs(const fs::path& path) {
   std::error_code ignored;
-  for (const char* suffix : {"-wal", "-shm", "-journal"}) {
+  for (const char* suffix : kSideFileSuffixes) {
     fs::remove(with_suffix(path, suffix), ignored);
   }
 }

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <system_error>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "analyzer/import/byte_source.h"
 #include "analyzer/import/foreign_format.h"
@@ -63,10 +63,10 @@ class DraftStore {
   }
 
  private:
-  // SQLite's besides the store.
-  [[nodiscard]] std::array<std::string, 4> files() const {
-    const std::string& path = path_.native();
-    return {path, path + "-wal", path + "-shm", path + "-journal"};
+  [[nodiscard]] std::vector<std::string> files() const {
+    std::vector<std::string> files{path_.native()};
+    for (const char* suffix : kSideFileSuffixes) files.push_back(path_.native() + suffix);
+    return files;
   }
   // Nobody knows the name of the draft.
   [[nodiscard]] Status with_target(const Status& status) const {
