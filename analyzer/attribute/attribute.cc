@@ -78,6 +78,20 @@ std::map<ProcessId, std::set<ThreadId>> launching_threads(const RecordedRun& rec
   return launching;
 }
 
+// If a device's calls are all unknown, an importer did not see them. Its work can only be that of
+// its process's one loop.
+std::vector<DeviceId> devices_of(const DeviceWork& work, const std::vector<Loop>& loops,
+                                 ProcessId process, const std::set<ThreadId>& threads) {
+  std::vector<DeviceId> devices = work.devices_of(threads);
+  const auto in_process = [process](const Loop& loop) { return loop.process == process; };
+  if (std::count_if(loops.begin(), loops.end(), in_process) == 1) {
+    const std::vector<DeviceId> more = work.devices_without_calls(process);
+    devices.insert(devices.end(), more.begin(), more.end());
+    std::sort(devices.begin(), devices.end());
+  }
+  return devices;
+}
+
 Router make_router(const RecordedRun& recording, const std::vector<Loop>& loops,
                    const RoleOfStep& role, const AttributeOptions& options) {
   Router router(recording);
@@ -100,7 +114,8 @@ Router make_router(const RecordedRun& recording, const std::vector<Loop>& loops,
     if (options.devices != nullptr) {
       std::set<ThreadId> threads = launching[loops[i].process];
       threads.insert(loops[i].thread);
-      config.devices.emplace(*options.devices, loops[i].thread, threads);
+      config.devices.emplace(*options.devices, loops[i].thread, threads,
+                             devices_of(*options.devices, loops, process, threads));
     }
     if (options.observer) config.observer = options.observer(i);
     config.role = [&role, i](std::size_t step) { return role(i, step); };

@@ -55,8 +55,8 @@ void count_kernels(std::span<const DeviceActivity> begun, const HostView& host, 
 }  // namespace
 
 LoopDevices::LoopDevices(const DeviceWork& work, ThreadId loop_thread,
-                         const std::set<ThreadId>& threads)
-    : work_(work), loop_thread_(loop_thread), devices_(work.devices_of(threads)) {
+                         const std::set<ThreadId>& threads, std::vector<DeviceId> devices)
+    : work_(work), loop_thread_(loop_thread), devices_(std::move(devices)) {
   if (devices_.empty()) return;
   for (const DeviceId device : devices_) cursors_.emplace_back(work.activities_of(device));
   for (const ThreadId thread : threads) {

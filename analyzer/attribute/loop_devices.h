@@ -24,8 +24,9 @@ using OpsByThread = std::map<ThreadId, std::vector<BufferedOp>>;
 class LoopDevices {
  public:
   // `threads`: those that may work for the loop, namely its own thread and the threads of its
-  // process that have no loop of their own.
-  LoopDevices(const DeviceWork& work, ThreadId loop_thread, const std::set<ThreadId>& threads);
+  // process that have no loop of their own. `devices`: those that work for the loop.
+  LoopDevices(const DeviceWork& work, ThreadId loop_thread, const std::set<ThreadId>& threads,
+              std::vector<DeviceId> devices);
 
   // In order; empty: the loop works on the host alone.
   [[nodiscard]] const std::vector<DeviceId>& devices() const { return devices_; }
